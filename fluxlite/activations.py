@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from .arguments import takes
 from .arrays import on_card_of_argument, primitive, uniform_like
 from .autodiff.quicker import unless
 from .autodiff.rules import rule
@@ -53,7 +52,6 @@ def leakyrelu(x: Any, slope: float = 0.01) -> Any:
 
 
 @on_card_of_argument
-@takes("an array, a range of slopes, and perhaps a generator")
 def rrelu(x: Any, lower: float = 1 / 8, upper: float = 1 / 3, rng: Any = None) -> Any:
     """`leakyrelu` with a slope drawn for each element, by `rng` or the device's generator (NNlib: ``rrelu``)."""
     return np.where(x > 0, x, uniform_like(plain(x), lower, upper, rng) * x)

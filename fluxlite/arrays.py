@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from .arguments import check_callable, in_words, takes, told_again
+from .arguments import check_callable, in_words, note
 from .tree.cards import enter_card, on_card_of
 from .tree.ties import is_array
 
@@ -51,7 +51,8 @@ def on_card_of_argument(function: Function) -> Function:
                     return function(*args, **kwargs)
             return function(*args, **kwargs)
         except Exception as error:
-            raise told_again(function, args, kwargs, error)
+            note(error, function, args, kwargs)
+            raise
 
     return computed  # type: ignore[return-value]
 
@@ -85,7 +86,6 @@ def primitive(function: Function) -> Function:
 
 
 @primitive
-@takes("an array, and what stands in the brackets")
 def getitem(x: Any, index: Any) -> Any:
     """``x[index]`` as a function, so that it can have a derivative rule.
 
@@ -96,7 +96,6 @@ def getitem(x: Any, index: Any) -> Any:
 
 
 @primitive
-@takes("an array, an index for it, and an array of values")
 def scatter_add(like: Any, index: Any, values: Any) -> Any:
     """Zeros of the shape of `like`, with `values` added at `index`: what indexing does, backwards.
 
@@ -111,7 +110,6 @@ def scatter_add(like: Any, index: Any, values: Any) -> Any:
 
 
 @primitive
-@takes("an array and a dtype")
 def astype(x: Any, dtype: Any) -> Any:
     """`x` with another dtype; itself if it has that already.
 
@@ -131,7 +129,6 @@ def of_type(x: Any, dtype: Any) -> Any:
 
 
 @primitive
-@takes("an array, a device and perhaps a dtype")
 def move(x: Any, device: Any, dtype: Any = None) -> Any:
     """The array `x` on `device` (with another dtype if one is given); its gradient comes back to where `x` is.
 

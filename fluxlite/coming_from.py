@@ -3,10 +3,7 @@
 Only looked at when a name isn't found: the error then says what to write.
 """
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 # What ``fl.<name>`` may be looked for, and what to write. Here and below, a row may have several names.
 NAMES = {
@@ -125,66 +122,17 @@ NAMES = {
     "pullback": "fl.withgradient",
 }
 
-# What may be asked of a model or a layer.
+# What may be asked of a layer.
 OF_A_MODEL = {
     "parameters named_parameters": "Write fl.trainables(model) for the arrays, each with its place",
-    "children": "fl.children(model)",
-    "modules": "fl.fcollect(model)",
     "to cuda mps": "Write model = fl.gpu(model), which gives a copy on the GPU",
     "cpu": "Write model = fl.cpu(model), which gives a copy on the CPU",
-    "half": "Write model = fl.f16(model)",
-    "float": "Write model = fl.f32(model)",
-    "double": "Write model = fl.f64(model)",
     "train": "nothing: a layer is in its training mode inside fl.gradient; fl.trainmode(model) for good",
     "eval": "nothing: a layer is in its test mode outside of fl.gradient; fl.testmode(model) for good",
     "zero_grad": "nothing: fl.gradient gives new gradients each time",
     "forward predict": "Call the model: model(x)",
-    "apply": "Call the model: model(x). For a function of all its parts there is fl.fmap(f, model)",
-    "append add": "Make a new chain: fl.Chain(*model, layer)",
-    "compile": "nothing: the rule goes to state = fl.setup(fl.Adam(), model)",
-    "weights get_weights": "fl.trainables(model)",
-    "save": "fl.save(path, model=model)",
-    "requires_grad_": "Freeze what isn't to train: fl.freeze(state.layers[0])",
-    "register_buffer": "a field, with @fl.functor(trainable=(…,)) above the class",
-    "in_features": "model.weight.shape[1]",
-    "out_features": "model.weight.shape[0]",
-}
-
-# What may be asked of an array inside fl.gradient, or of a param.
-OF_AN_ARRAY = {
-    "backward": "Write fl.gradient(f, model), which gives the gradients; after fl.param, fl.back(loss)",
-    "detach": "fl.stop_gradient(x)",
-    "numpy": "x.data",
-    "cuda to": "fl.gpu(x)",
-    "cpu": "fl.cpu(x)",
-    "view": "x.reshape(…)",
-    "unsqueeze": "x[:, None], or np.expand_dims(x, axis)",
-    "permute": "np.transpose(x, axes)",
-    "requires_grad_": "fl.param(x)",
-    "requires_grad": "nothing: all that comes from the arguments of fl.gradient is tracked",
-}
-
-# What may be asked of an array on a device.
-OF_A_DEVICE_ARRAY = {
-    "cpu numpy": "Write fl.cpu(x)",
-    "cuda": "nothing: x is on its device; fl.device_of(x) says on which",
-    "to": "Write fl.cpu(x), or device(x) for another device",
-    "detach": "nothing: only what runs inside fl.gradient is differentiated",
-    "backward grad": "Write fl.gradient(f, model), which gives the gradients",
-    "requires_grad requires_grad_": "nothing: fl.gradient differentiates by its arguments",
-    "unsqueeze": "x[:, None], or np.expand_dims(x, axis)",
-    "permute": "np.transpose(x, axes)",
-}
-
-# What may be asked of a rule, or of the state that setup gives.
-OF_AN_OPTIMIZER = {
-    "step": "fl.update(state, model, grads), with state = fl.setup(rule, model)",
-    "zero_grad": "nothing: fl.gradient gives new gradients each time",
-    "param_groups": "fl.adjust(state, eta); for a part of the model fl.adjust(state[path], eta)",
-    "update apply_gradients": "fl.update(state, model, grads)",
-    "minimize": "fl.train(loss, model, data, state)",
-    "state_dict": "fl.save(path, model=model, opt_state=state)",
-    "lr": "eta",
+    "state_dict": "fl.state(model)",
+    "load_state_dict": "fl.loadmodel(model, state)",
 }
 
 # Keywords of others.
@@ -235,11 +183,9 @@ LEFT_OUT = {
     "features": _BOTH.format("Embedding(vocabulary, features)"),
 }
 
-NAMES, OF_A_MODEL, OF_AN_ARRAY, OF_A_DEVICE_ARRAY, OF_AN_OPTIMIZER, KEYWORDS = (
-    {name: here for names, here in table.items() for name in names.split()}
-    for table in (NAMES, OF_A_MODEL, OF_AN_ARRAY, OF_A_DEVICE_ARRAY, OF_AN_OPTIMIZER, KEYWORDS)
+NAMES, OF_A_MODEL, KEYWORDS = (
+    {name: here for names, here in table.items() for name in names.split()} for table in (NAMES, OF_A_MODEL, KEYWORDS)
 )
-OF_A_MODEL |= {name: NAMES[name] for name in ("state_dict", "load_state_dict", "fit", "evaluate", "summary")}
 
 
 def hint(name: str, table: dict[str, str] = NAMES) -> str:
@@ -249,11 +195,8 @@ def hint(name: str, table: dict[str, str] = NAMES) -> str:
     '. Here it is fl.Dense(inputs, outputs)'
     >>> hint("no_grad")
     '. Not needed here: only what runs inside fl.gradient is differentiated'
-    >>> hint("parameters", OF_A_MODEL)
-    '. Write fl.trainables(model) for the arrays, each with its place'
     """
-    here = table.get(name)
-    return "" if here is None else f". {sentence(here)}"
+    return f". {sentence(table[name])}" if name in table else ""
 
 
 def sentence(here: str) -> str:
@@ -263,49 +206,17 @@ def sentence(here: str) -> str:
     return here if here[0].isupper() else f"Here it is {here}"
 
 
-def missing(x: Any, name: str, table: dict[str, str]) -> AttributeError:
-    """The error for an attribute that `x` doesn't have."""
-    return AttributeError(f"{type(x).__name__!r} object has no attribute {name!r}{hint(name, table)}", name=name, obj=x)
-
-
 class Elsewhere:
-    """A name that another library has: asking an object for it raises `AttributeError` with what it is called here.
+    """A name of another library in a class of ours: asking an object for it says what it's called here.
 
-    With a ``__getattr__`` that does the same for all names, Python would take longer for every attribute. `help` shows
-    a class's names, too, so this one's text says what it's for.
+    With a ``__getattr__`` that does the same for all names, Python would take longer for every attribute.
     """
-
-    def __init__(self, table: dict[str, str], name: str = "") -> None:
-        self.table, self.name = table, name
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
 
     def __get__(self, x: Any, owner: type) -> Any:
-        if x is None:  # asked of the class
+        if x is None:
             return self
-        raise missing(x, self.name, self.table)
-
-    def __repr__(self) -> str:
-        return f"<elsewhere. {sentence(self.table[self.name])}>"
-
-
-Class = TypeVar("Class", bound=type)
-
-
-def knows(table: dict[str, str]) -> Callable[[Class], Class]:
-    """Above a class: its objects say what the names in `table` are called here. They aren't listed by ``dir``."""
-
-    def with_names(cls: Class) -> Class:
-        for name in table:
-            if not hasattr(cls, name):
-                setattr(cls, name, Elsewhere(table, name))
-        cls.__dir__ = _names  # type: ignore[method-assign, assignment]
-        return cls
-
-    return with_names
-
-
-def _names(x: Any) -> list[str]:
-    """The names that an editor completes."""
-    return [name for name in object.__dir__(x) if type(getattr(type(x), name, None)) is not Elsewhere]
+        said = f"{type(x).__name__!r} object has no attribute {self.name!r}{hint(self.name, OF_A_MODEL)}"
+        raise AttributeError(said, name=self.name, obj=x)

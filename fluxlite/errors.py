@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-import math
-import re
-from collections.abc import Callable
-from functools import wraps
-from typing import Any, TypeVar
+from typing import Any
 
-import numpy as np
-
-from .arguments import in_words
+from .arguments import check_number as check_number
 from .arrays import device_of
 from .autodiff.levels import CLOSED
 from .autodiff.tracked import TrackedArray, plain, untracked_leaf
-from .coming_from import KEYWORDS, LEFT_OUT, hint, sentence
 from .tree.ties import is_array
 from .tree.walks import KeyPath, nodes
 
@@ -101,44 +94,3 @@ def mixed_devices(what: str, **arrays: Any) -> DeviceError | None:
     first = next(iter(found.values()))
     other = next(name for name, device in found.items() if device != first)
     return DeviceError(KeyPath(), f"{what}: {places}; move one of them: {other} = {mover(first)}({other})")
-
-
-def check_number(name: str, value: Any, below: float = math.inf) -> None:
-    """Raises `TypeError` for what is no number, and `ValueError` for one that is negative or not below `below`."""
-    if not isinstance(value, (int, float, np.integer, np.floating)) or isinstance(value, bool):
-        raise TypeError(f"{name} is a number, got {in_words(value)}")
-    if not 0 <= value < below:
-        limit = "finite" if below == math.inf else f"less than {below}"
-        raise ValueError(f"{name} is at least 0 and {limit}, got {value}")
-
-
-Function = TypeVar("Function", bound=Callable[..., Any])
-
-
-def keywords_hinted(function: Function) -> Function:
-    """Where `function` is given a keyword of another library, the error says what it is called here."""
-
-    @wraps(function)
-    def hinted(*args: Any, **kwargs: Any) -> Any:
-        try:
-            return function(*args, **kwargs)
-        except TypeError as error:
-            more = keyword_hint(error, kwargs, function.__qualname__)
-            if more == "":
-                raise
-            made = type(args[0]).__name__ if function.__name__ == "__init__" and args else function.__name__
-            raise TypeError(re.sub(r"^\w+\.__init__\(\)", f"{made}()", str(error)) + more) from None
-
-    return hinted  # type: ignore[return-value]
-
-
-def keyword_hint(error: TypeError, kwargs: dict[str, Any], name: str) -> str:
-    """What else to say of the `error` of a call of `name`: one that got a keyword of another library, or too little."""
-    text, more = str(error), ""
-    if found := re.search(r"got an unexpected keyword argument '(\w+)'", text):
-        more = hint(found[1], KEYWORDS) if found[1] in kwargs else ""
-    elif text.startswith(f"{name}() missing"):
-        found = re.search(r"'(\w+)'$", text)
-        known = [f". {other}=: {sentence(KEYWORDS[other])}" for other in kwargs if other in KEYWORDS]
-        more = "".join(known) or (hint(found[1], LEFT_OUT) if found else "")
-    return "" if more in text else more

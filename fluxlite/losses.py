@@ -31,7 +31,7 @@ def compares(check: Callable) -> Callable[[Loss], Loss]:
     def decorate(loss: Loss) -> Loss:
         name, call = loss.__name__, f"{loss.__name__}(prediction, target)"
 
-        @explained("two arrays of numbers")
+        @explained()
         @functools.wraps(loss)
         def compared(prediction: Any, target: Any, *args: Any, **kwargs: Any) -> Any:
             refuse_tensor(call, prediction)
@@ -319,7 +319,7 @@ def tversky_loss(prediction: Any, target: Any, beta: float = 0.7) -> Any:
     return 1 - (both + 1) / (both + beta * false_yes + (1 - beta) * false_no + 1)
 
 
-@explained("an array of targets and a share")
+@explained()
 def label_smoothing(target: Any, alpha: float, axis: int | None = -1) -> Any:
     """Targets that leave a share `alpha` to all classes alike: ``(1 - alpha) * target + alpha / classes``.
 

@@ -10,7 +10,7 @@ from .autodiff.tracked import plain
 from .tensors import refuse_tensor
 
 
-@explained("scores or class numbers, the right classes, and an axis")
+@explained()
 def accuracy(prediction: Any, target: Any, axis: int = -1) -> float:
     """The share of observations for which the right class was predicted.
 
@@ -30,7 +30,7 @@ def accuracy(prediction: Any, target: Any, axis: int = -1) -> float:
         return float(np.mean(guess == truth))
 
 
-@explained("scores or class numbers, the right classes, and an axis")
+@explained()
 def confusion_matrix(prediction: Any, target: Any, axis: int = -1) -> np.ndarray:
     """How often each class (the row) was taken for each (the column), on the host. Arguments as for `accuracy`.
 
@@ -63,8 +63,8 @@ def _class_numbers(name: str, prediction: Any, target: Any, axis: int) -> tuple[
     count, observations = prediction.shape[axis], prediction.shape[:axis] + prediction.shape[axis:][1:]
     if count == 1 or (alike and one_axis and not _are_whole(prediction)):
         raise ValueError(
-            f"{call}: a prediction of shape {prediction.shape} has one score for each observation. Say from where "
-            f"on it means class 1: {name}(prediction{'' if one_axis else '[:, 0]'} > 0, target), or > 0.5 for probabilities"
+            f"{call}: a prediction of shape {prediction.shape} has one score for each observation. Say from where on "
+            f"it's class 1: {name}(prediction{'' if one_axis else '[:, 0]'} > 0, target), or > 0.5 for probabilities"
         )
     guess = np.argmax(prediction, axis=axis)
     # What's as whole as a one-hot row may also be the numbers of pixels' classes.
@@ -83,7 +83,7 @@ def _are_whole(x: Any) -> bool:
     return x.dtype.kind in "iub" or bool(np.all(x == np.floor(x)))
 
 
-@explained("an array, an axis, and a small number")
+@explained()
 def normalise(x: Any, axis: int = -1, eps: float = 1e-5) -> Any:
     """`x` with mean 0 and standard deviation 1 along `axis` (Flux: ``normalise``). `eps` keeps a constant finite.
 

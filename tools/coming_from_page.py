@@ -27,10 +27,7 @@ A tensor of another library isn't an array: `np.from_dlpack(tensor)` makes one, 
 # Each section: its heading, the table, and what stands before a name.
 SECTIONS = [
     ("Names of the library", coming_from.NAMES, ""),
-    ("Asked of a model or a layer", coming_from.OF_A_MODEL, "model."),
-    ("Asked of an array inside `gradient`, or of a `param`", coming_from.OF_AN_ARRAY, "x."),
-    ("Asked of an array on a GPU", coming_from.OF_A_DEVICE_ARRAY, "x."),
-    ("Asked of an optimizer", coming_from.OF_AN_OPTIMIZER, "rule."),
+    ("Asked of a layer", coming_from.OF_A_MODEL, "model."),
     ("Keywords", coming_from.KEYWORDS, ""),
 ]
 

@@ -15,7 +15,6 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ..arrays import astype, getitem, of_type, on_record, read_only_types
-from ..coming_from import OF_AN_ARRAY, knows
 from ..methods import ArrayMethods
 from ..tensors import refuse_tensor
 from ..tree.ties import parameter_key
@@ -36,7 +35,6 @@ def _comparison(function: np.ufunc) -> Callable[[Any, Any], Any]:
     return lambda self, other: compute(function, self, other)
 
 
-@knows(OF_AN_ARRAY)  # what users of PyTorch ask for
 class TrackedArray(ArrayMethods):
     """An array in a computation that will be differentiated. You use it like a NumPy array.
 

@@ -13,13 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import check_bool
+from ..arguments import check_bool, explained
 from ..arrays import device_of
 from ..devices.base import Device
 from ..devices.host import CPU
 from ..devices.moving import send
 from ..devices.selection import cpu, cu, gpu
-from ..errors import keywords_hinted
 from ..messages import many, notice, warn
 from ..tree.ties import is_array
 from ..tree.walks import KeyPath
@@ -59,7 +58,7 @@ class DataLoader:
     (2, 2) [4 5]
     """
 
-    @keywords_hinted
+    @explained()
     def __init__(
         self,
         data: Any,

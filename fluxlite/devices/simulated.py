@@ -36,7 +36,6 @@ from simgpu.words import WRITE
 from .. import arrays
 from ..arguments import explained
 from ..arrays import device_of
-from ..coming_from import OF_A_DEVICE_ARRAY, knows
 from ..fused.standin import NUMBERS, Trace
 from ..tree.ties import address
 from .base import GPU, Memory, current, gpu_generators, gpu_in_use
@@ -87,7 +86,6 @@ calibrate = explained("a dict with measurements")(presets.calibrate)
 
 # -- what fluxlite asks of an array ------------------------------------------------------------------------------------
 
-knows(OF_A_DEVICE_ARRAY)(SimulatedArray)
 arrays.read_only_types.add(SimulatedArray)
 arrays.add_at_for(SimulatedArray)(scatter_add)
 device_of.register(SimulatedArray, operator.attrgetter("device"))

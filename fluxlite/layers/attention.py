@@ -12,7 +12,7 @@ import numpy as np
 from ..activations import softmax
 from ..arguments import explained
 from ..autodiff.tracked import plain, untracked_leaf
-from ..errors import InputError, ShapeError, keywords_hinted, mixed_devices
+from ..errors import InputError, ShapeError, mixed_devices
 from ..tree.contract import functor
 from ..tree.ties import is_array
 from ..tree.walks import Attribute, KeyPath
@@ -73,7 +73,6 @@ class MultiHeadAttention(Layer):
     attn_drop: Any
     out_proj: Any
 
-    @keywords_hinted
     def __init__(
         self,
         dims: Any,

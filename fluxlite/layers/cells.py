@@ -10,7 +10,7 @@ import numpy as np
 
 from ..arguments import check_callable, in_words
 from ..arrays import on_card_of
-from ..errors import InputError, LayerError, ShapeError, keywords_hinted, left_over, mixed_devices, other_device
+from ..errors import InputError, LayerError, ShapeError, left_over, mixed_devices, other_device
 from ..tensors import is_tensor
 from ..tree.contract import functor
 from ..tree.ties import is_array
@@ -50,7 +50,6 @@ class Cell(Layer):
     Wh: Any
     bias: Any
 
-    @keywords_hinted
     def __init__(
         self,
         inputs: int,
@@ -194,7 +193,6 @@ class RNNCell(Cell):
     bias: Any
     activation: Callable
 
-    @keywords_hinted
     def __init__(self, inputs: int, outputs: int, activation: Callable = np.tanh, **keywords: Any):
         if not callable(activation):
             kind = type(self).__name__

@@ -11,7 +11,6 @@ import numpy as np
 from ..activations import identity
 from ..arguments import in_words
 from ..autodiff.derivatives.windows import Windows, convolve, convolve_back
-from ..errors import keywords_hinted
 from ..tensors import is_tensor
 from ..tree.contract import functor
 from .activated import activated
@@ -61,7 +60,6 @@ class Conv(Layer):
 
     _flips = True
 
-    @keywords_hinted
     def __init__(
         self,
         kernel: tuple[int, ...],
@@ -205,7 +203,6 @@ class ConvTranspose(Conv):
 
     outpad: tuple[int, ...]
 
-    @keywords_hinted
     def __init__(
         self, kernel: tuple[int, ...], inputs: int, outputs: int, activation: Callable = identity, *,
         outpad: int | tuple[int, ...] = 0, **settings: Any,

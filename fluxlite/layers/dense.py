@@ -11,7 +11,7 @@ import numpy as np
 from ..activations import identity
 from ..arguments import check_callable, in_words
 from ..arrays import enter_card, fusing, on_card_of
-from ..errors import LayerError, ShapeError, keywords_hinted, left_over, other_device
+from ..errors import LayerError, ShapeError, left_over, other_device
 from ..tensors import is_tensor
 from ..tree.contract import functor
 from ..tree.ties import is_array
@@ -49,7 +49,6 @@ class Dense(Layer):
     bias: Any
     activation: Callable
 
-    @keywords_hinted
     def __init__(
         self,
         inputs: int,

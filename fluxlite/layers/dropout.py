@@ -9,7 +9,7 @@ import numpy as np
 
 from ..arrays import device_of, on_device_of
 from ..autodiff.tracked import untracked_leaf
-from ..errors import InputError, keywords_hinted
+from ..errors import InputError
 from ..tree.contract import functor
 from ..tree.ties import is_array
 from ..tree.walks import KeyPath
@@ -51,7 +51,6 @@ class Dropout(Layer):
 
     active = None
 
-    @keywords_hinted
     def __init__(self, p: float, *, dims: int | tuple[int, ...] | None = None, rng: Any = None) -> None:
         check_share("Dropout(p): p", p)
         self.p = float(p)

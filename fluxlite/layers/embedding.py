@@ -11,7 +11,7 @@ import numpy as np
 from ..arguments import in_words
 from ..arrays import astype, device_of, getitem, on_card_of, on_device_of
 from ..autodiff.tracked import plain, untracked_leaf
-from ..errors import InputError, LayerError, ShapeError, apart, keywords_hinted, left_over
+from ..errors import InputError, LayerError, ShapeError, apart, left_over
 from ..seeds import WEIGHTS, next_generator
 from ..tree.contract import functor
 from ..tree.ties import is_array
@@ -51,7 +51,6 @@ class Embedding(Layer):
 
     weight: Any
 
-    @keywords_hinted
     def __init__(
         self, vocabulary: int, features: int, *, init: Callable = normal, rng: np.random.Generator | None = None
     ) -> None:

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from ..arguments import explained
 from ..arrays import enter_card, on_card_of
-from ..coming_from import OF_A_MODEL, knows
+from ..coming_from import OF_A_MODEL, Elsewhere
 from ..errors import LayerError, left_over
 from ..tensors import is_tensor
 from ..tree.walks import Attribute
@@ -18,11 +18,16 @@ from .trees import html, text
 Call = TypeVar("Call", bound=Callable[..., Any])
 
 
-@knows(OF_A_MODEL)
 class Layer:
     """A layer of the library. Yours need no such class: any class with ``@functor`` above it will do."""
 
     _in_lines = False  # whether it prints with a line for each part, also if it's short
+
+    vars().update((name, Elsewhere()) for name in OF_A_MODEL)
+
+    def __dir__(self) -> list[str]:
+        """What an editor completes: our names."""
+        return [name for name in object.__dir__(self) if name not in OF_A_MODEL]
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         """An error while one of the library's layers is made names the layer, its arguments, and what they are."""

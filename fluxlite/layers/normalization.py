@@ -12,7 +12,7 @@ import numpy as np
 from ..activations import identity
 from ..arguments import in_words
 from ..autodiff.tracked import plain, untracked_leaf
-from ..errors import InputError, LayerError, ShapeError, keywords_hinted, left_over, other_device
+from ..errors import InputError, LayerError, ShapeError, left_over, other_device
 from ..tree.contract import functor
 from ..tree.ties import is_array
 from ..tree.walks import KeyPath
@@ -110,7 +110,6 @@ class LayerNorm(Normalization):
     scale: Any
     bias: Any
 
-    @keywords_hinted
     def __init__(self, *size: Any, affine: bool = True, eps: float = 1e-5) -> None:
         activation = size[-1] if size and callable(size[-1]) else identity
         size = size[:-1] if activation is not identity or size[-1:] == (identity,) else size
@@ -198,7 +197,6 @@ class BatchNorm(Running):
     mean: Any
     var: Any
 
-    @keywords_hinted
     def __init__(
         self,
         channels: int,
@@ -239,7 +237,6 @@ class InstanceNorm(Running):
     mean: Any
     var: Any
 
-    @keywords_hinted
     def __init__(
         self,
         channels: int,
@@ -279,7 +276,6 @@ class GroupNorm(Normalization):
     scale: Any
     bias: Any
 
-    @keywords_hinted
     def __init__(
         self, channels: int, groups: int, activation: Callable = identity, *, affine: bool = True, eps: float = 1e-5
     ) -> None:

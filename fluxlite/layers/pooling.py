@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..autodiff.derivatives.windows import Windows, max_along, padded, sum_along
-from ..errors import ShapeError, keywords_hinted
+from ..errors import ShapeError
 from ..tree.contract import functor
 from ..tree.walks import KeyPath
 from .layer import Layer, on_its_card
@@ -91,7 +91,6 @@ class MaxPool(_Pool):
 
     _pool = staticmethod(_largest)
 
-    @keywords_hinted
     def __init__(self, kernel: tuple[int, ...], *, stride: Any = None, pad: int | tuple[int, ...] | SamePad = 0):
         name = type(self).__name__
         self.kernel = kernel_of(name, kernel)
@@ -146,7 +145,6 @@ class AdaptiveMaxPool(_Pool):
 
     _pool = staticmethod(_largest)
 
-    @keywords_hinted
     def __init__(self, out: tuple[int, ...]):
         self.out = kernel_of(type(self).__name__, out, "out")
 

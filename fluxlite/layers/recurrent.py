@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import LayerError, ShapeError, keywords_hinted, left_over
+from ..errors import LayerError, ShapeError, left_over
 from ..tree.contract import functor
 from ..tree.walks import Attribute, KeyPath
 from .cells import GRUCell, LSTMCell, RNNCell, initialstates
@@ -46,7 +46,6 @@ class Recurrence(Layer):
     cell: Any
     return_state: bool
 
-    @keywords_hinted
     def __init__(self, cell: Any, *, return_state: bool = False):
         name = type(self).__name__
         if not callable(cell):
@@ -152,7 +151,6 @@ class RNN(Recurrence):
     (5, 7, 3)
     """
 
-    @keywords_hinted
     def __init__(
         self, inputs: int, outputs: int, activation: Callable = np.tanh, *, return_state: bool = False, **keywords: Any
     ):
@@ -175,7 +173,6 @@ class LSTM(Recurrence):
     (5, 7, 3)
     """
 
-    @keywords_hinted
     def __init__(self, inputs: int, outputs: int, *, return_state: bool = False, **keywords: Any):
         super().__init__(LSTMCell(inputs, outputs, **keywords), return_state=return_state)
 
@@ -195,7 +192,6 @@ class GRU(Recurrence):
     (7, 3)
     """
 
-    @keywords_hinted
     def __init__(self, inputs: int, outputs: int, *, return_state: bool = False, **keywords: Any):
         super().__init__(GRUCell(inputs, outputs, **keywords), return_state=return_state)
 

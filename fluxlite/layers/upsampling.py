@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..autodiff.tracked import plain
-from ..errors import ShapeError, keywords_hinted
+from ..errors import ShapeError
 from ..tree.contract import functor
 from ..tree.walks import KeyPath
 from .layer import Layer, on_its_card
@@ -41,7 +41,6 @@ class Upsample(Layer):
     scale: Any
     size: tuple[int, ...] | None
 
-    @keywords_hinted
     def __init__(self, mode: str = "nearest", *, scale: Any = None, size: Any = None):
         if not isinstance(mode, str) or mode not in ("nearest", "bilinear"):
             raise ValueError(f'Upsample\'s mode is "nearest" or "bilinear", got {mode!r}')

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..arguments import check_bool, in_words
 from ..arrays import fusing
-from ..coming_from import KEYWORDS, OF_AN_OPTIMIZER, Elsewhere, hint
+from ..coming_from import KEYWORDS, hint
 from ..errors import check_number
 from ..tree.ties import is_array
 
@@ -48,9 +48,6 @@ class Rule:
 
     # Of a rule for several workers: ``gathered(state, model, steps)`` gives the steps with the gradients of all.
     gathered: Any = None
-
-    step, zero_grad, param_groups, update = (Elsewhere(OF_AN_OPTIMIZER) for _ in range(4))
-    apply_gradients, minimize, state_dict, lr = (Elsewhere(OF_AN_OPTIMIZER) for _ in range(4))
 
     def init(self, x: Any) -> dict[str, Any]:
         """What is remembered about the parameter `x` before the first step: arrays made from `x`, and numbers."""

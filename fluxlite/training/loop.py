@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import check_bool
+from ..arguments import check_bool, explained
 from ..arrays import device_of, on_card_of
 from ..devices.host import CPU
-from ..errors import LayerError, keywords_hinted, other_device
+from ..errors import LayerError, other_device
 from ..messages import many
 from ..optimizers.states import follow
 from ..optimizers.updating import without_gradient
@@ -66,7 +66,7 @@ class History:
         return f"History({', '.join(parts)}, {self.seconds})"
 
 
-@keywords_hinted
+@explained()
 def train(
     loss: Callable,
     model: Any,

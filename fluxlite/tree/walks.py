@@ -47,7 +47,7 @@ class KeyPath(tuple):
     def __repr__(self) -> str:
         return f"KeyPath({self})"
 
-    @explained("a tree with something at this path", AttributeError)
+    @explained("a tree with something at this path")
     def get(self, tree: Any) -> Any:
         """What stands at this path in `tree`. Raises AttributeError, KeyError or IndexError if nothing does."""
         for step in self:

@@ -248,7 +248,9 @@ def _tried(exercise: Exercise, answers: tuple) -> Verdict:
         return Verdict(id, STOPPED, "you interrupted it", _rows(look_at=exercise.look_at))
     except BaseException as error:  # even SystemExit, which would end the cell silently
         words = f"your code raised {type(error).__name__}: {_text(error)}"
-        return Verdict(id, STOPPED, words, _rows(your_line=_line_of_learner(error), look_at=exercise.look_at))
+        notes = "\n".join(getattr(error, "__notes__", ())) or None
+        rows = _rows(where=notes, your_line=_line_of_learner(error), look_at=exercise.look_at)
+        return Verdict(id, STOPPED, words, rows)
 
 
 def _rows(**facts: Any) -> tuple[tuple[str, str], ...]:

@@ -11,7 +11,7 @@ from .exercises import NOT_A_LEARNERS
 
 @contextlib.contextmanager
 def expect_error(kind: type[BaseException], words: str, traceback: bool = False) -> Iterator[None]:
-    """The code inside must raise a `kind` whose message contains `words`. Prints the message and goes on.
+    """The code inside must raise a `kind` whose message or notes contain `words`. Prints the message and goes on.
 
     With ``traceback=True`` it also prints the traceback, as Jupyter would, but without steps inside libraries. Raises
     `AssertionError` if there's no error, or a different one.
@@ -23,11 +23,12 @@ def expect_error(kind: type[BaseException], words: str, traceback: bool = False)
     try:
         yield
     except kind as error:
-        if words not in str(error):
-            raise AssertionError(f"the error was expected to say {words!r}; it says: {error}") from error
+        said = "\n".join([str(error), *getattr(error, "__notes__", ())])
+        if words not in said:
+            raise AssertionError(f"the error was expected to say {words!r}; it says: {said}") from error
         if traceback:
             print(_way_to(error))
-        print(at_words(f"{type(error).__name__}: {error}"))
+        print(at_words(f"{type(error).__name__}: {said}"))
     except Exception as error:
         got = f"{type(error).__name__}: {error}"
         raise AssertionError(f"expected a {kind.__name__} that says {words!r}; got {got}") from error

@@ -15,59 +15,29 @@ import fluxlite as fl
 
 CALLS = 1200
 
-# -- what was unclear -----------------------------------------------------------------------------------------------
+# -- what errors say -------------------------------------------------------------------------------------------------
 
 x = np.ones((2, 3), np.float32)
 
-UNCLEAR = [
-    (lambda: fl.simulate_gpu(2**40), ValueError, "simulate_gpu\\(count\\) takes at most 1,024 GPUs, got 1099511627776"),
-    (lambda: fl.simulate_gpu(memory="1GB"), TypeError, "memory=…\\), in bytes, is a whole number, got '1GB'"),
-    (lambda: fl.simulate_gpu(memory=float("nan")), TypeError, "memory=….* is a whole number, got nan"),
-    (lambda: fl.move(x, None), TypeError, "move\\(x, device\\) takes an array, a device .*; device=None"),
-    (lambda: fl.rule(np.cbrt, lambda g, out, x: g, add_into=3), TypeError, "add_into=…\\) is a function, got 3"),
-    (lambda: fl.astype(x, "z"), TypeError, "astype\\(x, dtype\\) .*; dtype='z': data type 'z' not understood"),
-    (lambda: fl.scatter_add(np.ones(3), [7], np.ones(1)), IndexError, "scatter_add\\(.*index=a list.* out of bounds"),
-    (lambda: fl.crossentropy(None, None), TypeError, "crossentropy\\(prediction, target\\) takes two arrays"),
-    (lambda: fl.calibrate({}), KeyError, "calibrate\\(recorded\\) .*got recorded=a dict"),
-    (lambda: fl.glorot_uniform(), TypeError, "as in glorot_uniform\\(5, 10\\), got none"),
-    (lambda: fl.getitem(x, 9), IndexError, "getitem\\(x, index\\) .*index=9: index 9 is out of bounds"),
-    (lambda: fl.jacobian(range(5), None), TypeError, "jacobian\\(f, …\\): f is a function, got a range"),
-    (lambda: fl.batch(float("nan")), TypeError, "batch\\(observations\\) takes several of them, .*got nan"),
-    (lambda: fl.get_device("CPU", {}), TypeError, "get_device\\(backend, idx\\): idx is a whole number, got a dict"),
-    (lambda: fl.softmax(x, "a"), TypeError, "softmax\\(x, axis\\) takes .*got x=an array of float32, .*; axis='a'"),
-    (lambda: fl.cpu(x, 3), TypeError, "dtype=… is a type of numbers, such as np.float16, or None, got 3"),
-    (lambda: fl.fmap(3, x), TypeError, "function=… is a function, got 3"),
-    (lambda: fl.KeyPath(("a",)).get({"b": 1}), KeyError, "KeyPath.get\\(tree\\) takes a tree with something"),
-    (lambda: fl.Chain(fl.Dense(3, 2))["x"], TypeError, "Chain\\[index\\] takes the place of a layer, .*got index='x'"),
-    (lambda: fl.allowscalar("no"), TypeError, "allowscalar\\(allow\\) is True or False, got 'no'"),
-    (lambda: fl.Seconds("1", "measured"), TypeError, "Seconds\\(value, kind\\) takes a number of seconds, got '1'"),
-    # arguments that aren't there
-    (lambda: fl.Conv(), TypeError, "^Conv\\(\\) is missing 3 .*; write Conv\\(kernel, inputs, outputs\\)$"),
-    (lambda: fl.LSTMCell.of(x), TypeError, "^LSTMCell.of\\(\\) is missing .* 'Wh'; write LSTMCell.of\\(Wi, Wh\\)"),
-    (lambda: fl.sparse_init(2, 3), TypeError, "'sparsity'; write sparse_init\\(\\*shape, sparsity=…\\)"),
-    # arguments that are too many, or have another name
-    (lambda: fl.MaxPool((2, 2), 1), TypeError, "^MaxPool\\(\\) takes 2 .*; write MaxPool\\(kernel, stride=…"),
-    (lambda: fl.MultiHeadAttention(8, 2), TypeError, "^Multi.* takes 2 .*; write MultiHeadAttention\\(dims, nheads=…"),
-    (lambda: fl.LSTM(2, 3, num_layers=2), TypeError, "^LSTM\\(.*: LSTMCell\\(\\) got an unexpected .*'num_layers'"),
-    # layers
-    (lambda: fl.CrossCor((3, 0), 1, 2), ValueError, "CrossCor\\(kernel\\) is at least 1, got 0"),
-    (lambda: fl.BatchNorm(3, affine=x), ValueError, "BatchNorm\\(channels, affine\\) .*affine=an array of float32"),
-    (lambda: fl.Dropout(0.5, dims=3.5), TypeError, "Dropout\\(p, dims\\) takes .*; dims=3.5: 'float' object"),
-    (lambda: fl.MultiHeadAttention(8, dropout_prob="a"), TypeError, "dropout_prob=….* is a probability, got str 'a'"),
-    (lambda: fl.Upsample(x), ValueError, 'mode is "nearest" or "bilinear"'),
-    (lambda: fl.LSTMCell(3, 2)(x, ...), TypeError, "LSTMCell\\(3 => 2\\) takes a state of two arrays, .*got ellipsis"),
-    (lambda: fl.LayerNorm(3)([[1], [2, 3]]), TypeError, "^LayerNorm\\(3\\) takes an array, got a list that makes none"),
-    (lambda: fl.trainmode(fl.Dropout(0.5))(BAD["deep"]()), TypeError, "takes an array of floating-point"),
-    # and what's around them
-    (lambda: fl.outputsize(fl.Dense(2, 3), (2,), dtype={1}), TypeError, "dtype=… is a type of numbers, .*got a set"),
-    (lambda: fl.gradient(fl.getitem, np.ones(2), 7.0), TypeError, "^fluxlite.getitem has no derivative .* index"),
-    (lambda: fl.lecun_normal(3, gain=np.ones(2)), TypeError, "^lecun_normal\\(shape, gain\\) takes sizes"),
-    (lambda: fl.getobs(x, 7), IndexError, "getobs\\(data, index\\) takes .*there is no observation 7"),
+NOTED = [
+    (lambda: fl.scatter_add(np.ones(3), [7], np.ones(1)), IndexError, r"in scatter_add\(.*index=a list"),
+    (lambda: fl.crossentropy(None, None), AttributeError, r"in crossentropy\(prediction=None"),
+    (lambda: fl.getitem(x, 9), IndexError, r"in getitem\(x=an array of float32, shape \(2, 3\), index=9\)"),
+    (lambda: fl.KeyPath(("a",)).get({"b": 1}), KeyError, r"KeyPath.get\(tree\) takes a tree with something"),
+    (lambda: fl.relu(None), TypeError, r"in relu\(x=None\)"),
+    # what stays our own: it would give a wrong result, or none, without an error
+    (lambda: fl.simulate_gpu(memory="1GB"), TypeError, "memory=….* is a whole number, got '1GB'"),
+    (lambda: fl.get_device("CPU", {}), TypeError, r"get_device.*idx.* is a whole number, got a dict"),
+    (lambda: fl.allowscalar("no"), TypeError, r"allowscalar.* is True or False, got 'no'"),
+    # arguments that aren't there, are too many, or have another name
+    (lambda: fl.Conv(), TypeError, r"write Conv\(kernel, inputs, outputs, activation=…"),
+    (lambda: fl.LSTMCell.of(x), TypeError, r"write LSTMCell.of\(Wi, Wh"),
+    (lambda: fl.MaxPool((2, 2), 1), TypeError, r"write MaxPool\(kernel, stride=…"),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("call", "kind", "words"), UNCLEAR, ids=[words for *_, words in UNCLEAR])
-def test_what_was_unclear(call, kind, words):
+@pytest.mark.parametrize(("call", "kind", "words"), NOTED, ids=[words for *_, words in NOTED])
+def test_an_error_names_what_was_called(call, kind, words):
     with pytest.raises(kind, match=words):
         call()
 
@@ -102,31 +72,10 @@ def test_preferences_nested_too_deep_are_no_preference(tmp_path, monkeypatch, ca
         fl.gpu_backend("CPU")
 
 
-# -- errors that are told again -------------------------------------------------------------------------------------
-
-
-def test_the_error_of_the_callers_function_stays_as_it_is():
-    def wrong(a):
-        raise AttributeError("mine")
-
-    class Mine(fl.Dense):
-        def __init__(self, table):
-            super().__init__(*table["sizes"])
-
-    with pytest.raises(AttributeError, match="^mine$"):
-        fl.mse(x, x, wrong)
-    with pytest.raises(TypeError, match="^unsupported operand"):
-        fl.primitive(lambda a: a**3)(None)
-    with pytest.raises(KeyError, match="^'sizes'$"):
-        Mine({})
-    with pytest.raises(TypeError, match=r"^Dense\(\) is missing .*; write Dense\(inputs, outputs\)"):
-        Mine({"sizes": (2,)})
-
-
-def test_the_cause_is_kept():
-    with pytest.raises(TypeError, match=r"^relu\(x\) takes an array or a number, got x=None: ") as found:
-        fl.relu(None)
-    assert isinstance(found.value.__cause__, TypeError) and found.value.__cause__ is not found.value
+def test_each_name_is_noted_once():
+    with pytest.raises(TypeError) as found:
+        fl.Chain(fl.relu)([None])
+    assert sum("relu(" in note for note in found.value.__notes__) == 1
 
 
 @pytest.mark.parametrize(("value", "words"), [
@@ -140,49 +89,23 @@ def test_a_value_in_words(value, words):
 # -- the judge ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("error", "kind"), [
-    (TypeError("softmax(x, axis): axis is a whole number, got 'text'"), "clear"),
-    (TypeError("axis must be an integer"), "clear"),
-    (TypeError("softmax takes a whole number, got 'text'"), "clear"),
-    (TypeError("softmax can't do that"), "unclear"),  # the function, but not what it got
-    (TypeError("got 'text'"), "unclear"),  # what it got, but not where
-    (TypeError("'str' object cannot be interpreted as an integer"), "unclear"),
-    (TypeError("the taxis are late"), "unclear"),  # no word of its own
-    (AttributeError("'str' object has no attribute 'axis'"), "internal"),
-    (KeyError("axis"), "internal"), (IndexError("axis out of range"), "internal"),
-    (UnboundLocalError("axis"), "internal"),
-    (RecursionError("maximum recursion depth exceeded"), "unclear"), (SystemError("axis"), "unclear"),
+@pytest.mark.parametrize(("error", "note", "kind"), [
+    (TypeError("softmax(x, axis): axis is a whole number, got 'text'"), "", "clear"),
+    (TypeError("'str' object cannot be interpreted as an integer"), "in softmax(x=…)", "clear"),
+    (TypeError("'str' object cannot be interpreted as an integer"), "", "unclear"),
+    (TypeError("logsoftmax can't do that"), "", "unclear"), (ValueError("layers[0].weight is lost"), "", "clear"),
+    (SystemError("softmax"), "", "unclear"),
 ])  # fmt: skip
-def test_the_judge(error, kind):
-    given = {"x": np.ones(2), "axis": "text"}
-    assert judge("softmax", given, {"axis": "text"}, _plain(error)).kind == kind
-
-
-def _plain(error):
-    """Raised by a function that's neither fluxlite's nor the caller's."""
-    code = compile("def f(error):\n    raise error", "/somewhere/else.py", "exec")
-    place = {}
-    exec(code, place)
-    try:
-        place["f"](error)
-    except Exception as found:
-        found.__traceback__ = found.__traceback__.tb_next
-        return found
-
-
-@pytest.mark.parametrize(("message", "names"), [
-    ("data=…: a list", True), ("f(data, k): wrong", True), ("data is a list", True), ("the data type is odd", False),
-    ("there's no data at all", False), ("metadata is a list", False),
-])  # fmt: skip
-def test_an_everyday_word_counts_only_as_the_name_of_an_argument(message, names):
-    assert arguments.names_argument("data", message) is names
+def test_the_judge(error, note, kind):
+    error.add_note(note)
+    assert judge("softmax", {"axis": "text"}, error).kind == kind
 
 
 def test_an_error_of_the_callers_function_is_theirs():
     bad = {"agg": BAD["raises"]()}
     with pytest.raises(ValueError) as found:
         fl.mse(x, x, bad["agg"])
-    assert judge("mse", {"prediction": x, **bad}, bad, found.value).kind == "theirs"
+    assert judge("mse", bad, found.value).kind == "theirs"
 
 
 # -- the calls ------------------------------------------------------------------------------------------------------
@@ -202,7 +125,7 @@ def test_calls_with_bad_arguments():
     found = list(run(0, CALLS))
     kinds, lines = summary(found)
     assert len(found) == CALLS and kinds["clear"] > CALLS / 2
-    assert kinds["hang"] + kinds["crash"] + kinds["internal"] == 0, "\n".join(lines)
+    assert kinds["hang"] + kinds["crash"] == 0, "\n".join(lines)
     assert kinds["unclear"] <= 0.01 * len(found), "\n".join(lines)
 
 
@@ -224,9 +147,9 @@ TARGETS[:] = [Target(f.__name__, f) for f in (hangs, dies, greedy, wordless, fin
 @pytest.mark.skipif(sys.platform == "win32", reason="no limits there")
 def test_planted_faults_are_found():
     found = [verdict.kind for _, verdict in run(0, 5, PLANTED)]
-    assert found == ["hang", "crash", "unclear", "internal", "clear"]
+    assert found == ["hang", "crash", "unclear", "unclear", "clear"]
     kinds, lines = summary(list(run(2, 3, PLANTED)))
-    assert kinds == {"unclear": 1, "internal": 1, "clear": 1} and "MemoryError" in lines[0] and "IndexError" in lines[1]
+    assert kinds == {"unclear": 2, "clear": 1} and "MemoryError" in lines[0] and "IndexError" in lines[1]
 
 
 def test_a_call_can_be_made_again():

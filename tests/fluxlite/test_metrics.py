@@ -31,7 +31,7 @@ def test_what_does_not_fit(function):
         with pytest.raises(ValueError, match=words):
             function(SCORES, target)
     for prediction, axis in (({0, 1}, -1), (np.array(1.0), -1), (SCORES, 2), (SCORES, "classes")):
-        with pytest.raises((TypeError, IndexError, ValueError), match=rf"{function.__name__}\(prediction, target"):
+        with pytest.raises(Exception, match=rf"in {function.__name__}\(prediction="):
             function(prediction, LABELS, axis)
     with fl.simulate_gpu() as device, pytest.raises(TypeError, match=rf"{device}.*CPU"):
         function(device(SCORES), LABELS)

@@ -5,14 +5,8 @@ A call replaces one or more of the arguments that work, or leaves one out. A num
 again: ``python tests/helpers/arguments.py 1 --from 4711`` shows its verdict. The calls run in other processes, in a
 folder of their own, with limits for time and memory.
 
-An error is **clear** if its message names
-
-- a parameter that got a bad value; where the name is also an everyday word (`at`, `data`), as that of an argument; or
-- the function, together with what it got: the value, its type, shape or dtype; or
-- in a ``raise`` of fluxlite, the place in the argument, ``layers[0]``, or its type, if only one argument has it.
-
-What Python says by itself about our inner workings is never clear: an `AttributeError` and the like must come from a
-``raise`` in fluxlite, otherwise it's **internal**. What comes from the caller's own function or object is **theirs**.
+An error is **clear** if its text or its notes name the function or the layer that was called, or a place in an
+argument, ``layers[0]``. What comes from the caller's own function or object is **theirs**.
 """
 
 from __future__ import annotations
@@ -22,7 +16,6 @@ import contextlib
 import faulthandler
 import io
 import json
-import linecache
 import os
 import random
 import re
@@ -35,21 +28,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-from bad_arguments import ALSO, BAD, FOLDER, LEFT_OUT, TARGETS, Target, reset
+from bad_arguments import BAD, FOLDER, LEFT_OUT, TARGETS, Target, reset
 from good_arguments import fresh
-from inside import in_words
+from inside import LayerError
 
 import fluxlite
 
 SECONDS, GIGABYTES, BATCH = 30, 4, 1000  # for one call; for a process; calls in a process
-WITHOUT_WORDS = (AttributeError, KeyError, IndexError, NameError, RecursionError, AssertionError, ZeroDivisionError,
-                 StopIteration, OverflowError, NotImplementedError, MemoryError)  # fmt: skip
-INTERNAL = (AttributeError, KeyError, IndexError, NameError)  # about our own variables and objects: never
-EVERYDAY = {
-    "at", "data", "function", "after", "up", "start", "end", "like", "name", "part", "index", "model", "loss", "state",
-    "factor", "steps", "every", "path", "to", "value", "kind", "count", "mode", "wait", "width", "filter", "dtype",
-}  # fmt: skip
 FLUXLITE = str(Path(fluxlite.__file__).parent) + os.sep
 CALLERS = {str(path) for path in Path(__file__).resolve().parent.glob("*arguments.py")}
 
@@ -64,71 +49,15 @@ class Verdict(NamedTuple):
 # -- the judge ------------------------------------------------------------------------------------------------------
 
 
-def judge(name: str, arguments: dict[str, Any], bad: dict[str, Any], error: BaseException) -> Verdict:
-    """Whether `error` says what was wrong with the `bad` ones of the arguments of the function `name`."""
-    message = str(error)
-    place = traceback.extract_tb(error.__traceback__)[-1] if error.__traceback__ else None
-    text = f"{type(error).__name__}: {message[:300]}" + (f"  [{place.filename}:{place.lineno}]" if place else "")
+def judge(name: str, bad: dict[str, Any], error: BaseException) -> Verdict:
+    """Whether `error` names the function `name`, or the layer, that got the `bad` arguments."""
+    message = "\n".join([str(error), *getattr(error, "__notes__", ())])
+    text = f"{type(error).__name__}: {message[:300]}"
     if _is_theirs(message, bad, error):
         return Verdict("theirs", text)
-    if isinstance(error, SystemError) or isinstance(error, WITHOUT_WORDS) and not _on_purpose(place):
-        return Verdict("internal" if isinstance(error, INTERNAL) else "unclear", text)
-    says = _says(name, bad, message) or _on_purpose(place) and _says_which(arguments, bad, message)
-    return Verdict("clear" if says else "unclear", text)
-
-
-def _says(name: str, bad: dict[str, Any], message: str) -> bool:
-    if any(names_argument(parameter, message) for parameter in bad):
-        return True
-    if any(word in ALSO and re.search(rf"\b{ALSO[word]}\b", message) for word in (name, *bad)):
-        return True
-    *owner, last = name.split(".")
-    function = rf"(?<![\w.]){re.escape(owner[-1] if last[:2] == '__' else last)}\b"
-    # f() got an unexpected keyword, f() missing 2 arguments: Python's words about the call itself
-    if re.search(function + r"(\(\) (missing|takes|got)| requires at least)", message):
-        return True
-    return bool(re.search(function, message)) and any(_got(value, message) for value in bad.values())
-
-
-def names_argument(parameter: str, message: str) -> bool:
-    """Whether the message speaks of this parameter; for everyday words, so that nothing else can be meant."""
-    word = rf"(?<![\w.]){re.escape(parameter)}\b"
-    if parameter not in EVERYDAY and len(parameter) > 2:
-        return bool(re.search(word, message))
-    forms = [rf"`{parameter}`", rf"(?<!\w)'{parameter}'", rf"^{parameter}: ", rf"\w\([^()]*{word}[^()]*\)", rf"{word}=",
-             rf"{word} (is|are|has|holds|takes|must)\b"]  # fmt: skip
-    return any(re.search(form, message) for form in forms)
-
-
-def _says_which(arguments: dict[str, Any], bad: dict[str, Any], message: str) -> bool:
-    """Whether it says the place in an argument, or the type of one, and it's the only one of that type."""
-    if re.search(r"(^|\s)[\w.]*\[[^\]]+\]", message):
-        return True
-    types = [type(value) for value in arguments.values()]
-    names = [type(value).__name__.removeprefix("nd") for value in bad.values() if types.count(type(value)) == 1]
-    return any(re.search(rf"\b([Tt]his|[Aa]n?) {re.escape(name)}\b", message) for name in names)
-
-
-def _got(value: Any, message: str) -> bool:
-    """Whether the message says what it got: the value, its type, its shape or dtype."""
-    words = {str(getattr(value, name, "")) for name in ("shape", "dtype", "__qualname__")}
-    words |= {type(value).__name__, in_words(value)}
-    if isinstance(value, np.generic | np.ndarray):
-        words |= {value.dtype.name, str(value)[:60]}
-    if isinstance(value, (list, tuple)):  # an element of it, or the array that it becomes
-        with contextlib.suppress(ValueError, RecursionError):
-            words |= {type(x).__name__ for x in value} | {str(np.shape(value)), np.asarray(value).dtype.name}
-    with contextlib.suppress(Exception):
-        words.add(repr(value)[:60])
-    return any(re.search(rf"(?<!\w){re.escape(word)}(?!\w)", message) for word in words if word)
-
-
-def _on_purpose(place: traceback.FrameSummary | None) -> bool:
-    """Whether the error comes from a ``raise`` in fluxlite."""
-    if place is None or not place.filename.startswith(FLUXLITE) or place.lineno is None:
-        return False
-    lines = [linecache.getline(place.filename, number) for number in range(place.lineno, (place.end_lineno or 0) + 1)]
-    return "".join(lines).lstrip().startswith("raise ")
+    names = "|".join(re.findall(r"[^\W_]\w*", name))  # "Momentum updated", "Conv, strided.__call__"
+    named = isinstance(error, LayerError) or re.search(rf"(?<!\w)({names})\b|\w\[[^\]]+\]", message)
+    return Verdict("clear" if named and not isinstance(error, SystemError) else "unclear", text)
 
 
 def _is_theirs(message: str, bad: dict[str, Any], error: BaseException) -> bool:
@@ -176,7 +105,7 @@ def made(number: int) -> Verdict:
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
             target.call(arguments)
     except BaseException as error:  # noqa: B036  (SystemExit too)
-        return judge(target.name, arguments, wrong, error)
+        return judge(target.name, wrong, error)
     finally:
         reset()
     return Verdict("taken")
@@ -251,7 +180,7 @@ def process(first: int, count: int, results: Path, before: str) -> str:
 def summary(found: list[tuple[str, Verdict]]) -> tuple[collections.Counter, list[str]]:
     """How often each kind, and a line for each error that won't do."""
     kinds = collections.Counter(verdict.kind for _, verdict in found)
-    wont_do = ("unclear", "internal", "hang", "crash")
+    wont_do = ("unclear", "hang", "crash")
     return kinds, [f"{v.kind}: {words}\n    {v.text}" for words, v in found if v.kind in wont_do]
 
 
@@ -262,9 +191,9 @@ def main() -> None:
     kinds, lines = summary(found)
     print(*(lines if count > 10 else found), sep="\n")
     print(f"{len(found):,} calls of {len(TARGETS)} names:", ", ".join(f"{k} {n:,}" for k, n in kinds.most_common()))
-    unclear, internal, lost = kinds["unclear"], kinds["internal"], kinds["hang"] + kinds["crash"]
-    if lost or internal or unclear > 0.01 * len(found):
-        raise SystemExit(f"{unclear} errors are unclear, {internal} are internal, {lost} calls hang or die")
+    unclear, lost = kinds["unclear"], kinds["hang"] + kinds["crash"]
+    if lost or unclear > 0.01 * len(found):
+        raise SystemExit(f"{unclear} errors are unclear, {lost} calls hang or die")
 
 
 if __name__ == "__main__":

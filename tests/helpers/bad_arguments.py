@@ -143,18 +143,6 @@ FINE: dict[str, tuple[Any, ...]] = {
     **dict.fromkeys(("gpu simulated", "cu", "softmax", "logsoftmax", "normalise", "batch", "unbatch"), (HUGE,)),
     **dict.fromkeys(("metal.device", "amdgpu.device", "cuda.device"), (("x", "None"),)),
 }  # fmt: skip
-# What a message calls an argument where it doesn't use the parameter's name: by function, or by parameter.
-ALSO = {
-    "grads": "gradient", "Chain.__call__": "input", "Dense.__call__": "input",
-    "gpu_backend": "backend", "cuda.set_device": "device", "cuda.using": "device", "adjust": "eta",
-    "loadmodel": "^the model:", "save": "extra", "load": "extra",
-    "hessian": "the loss", "jacobian": "jacobian is of arrays", "CuIterator": "a batch is", 
-    **{f"{name}.__call__": r"(input|x\.astype)" for name in LAYERS},
-    "path": "the path of the file", "data": "(no data|batch|has no len)",
-    **{f"{module}functional": "part called" for module in ("", "amdgpu.", "cuda.", "metal.")},
-    # A function of what's bad gives no number, or isn't a function: the two speak of their arguments alike.
-    "gradient": "the loss", "withgradient": "(the loss|gradient)", "early_stopping": "early stopping",
-}  # fmt: skip
 
 
 def _names() -> Iterator[tuple[str, Any]]:

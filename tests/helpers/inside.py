@@ -25,7 +25,6 @@ NAMES = {
     "autodiff.way_back": "pull_back",
     "checkpoint.checksums": "crc32 joined",
     "checkpoint.files": "FileFormatError",
-    "coming_from": "Elsewhere",
     "data.moved": "MovedLoader",
     "devices.availability": "Functional",
     "devices.backends": "BACKENDS Backend",

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
-from ...coming_from import OF_A_DEVICE_ARRAY, knows
 from ...methods import ArrayMethods
 from ...tree.ties import address
 from .. import events
@@ -25,7 +24,6 @@ from . import indexing, views
 _addresses = itertools.count(1 << 44, 1 << 44)  # farther apart than any array is long
 
 
-@knows(OF_A_DEVICE_ARRAY)
 class Wrapped(HostReads, ArrayMethods, NDArrayOperatorsMixin):
     """A library's array on `device`. `base` is the array that this is a view of, or None.
 
