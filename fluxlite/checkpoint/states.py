@@ -34,6 +34,7 @@ def state(x: Any) -> Any:
     >>> state(fl.Dense.of(np.ones((1, 2)), None, np.tanh))
     {'weight': array([[1., 1.]]), 'bias': None, 'activation': ()}
     """
+    nodes(x)  # raises if `x` contains itself
     return walk_of_state(KeyPath(), x, kept, lambda parts: parts)
 
 
@@ -42,15 +43,10 @@ def walk_of_state(path: KeyPath, x: Any, leaf: Callable, container: Callable) ->
 
     An array at two paths is visited at both.
     """
-    nodes(x)  # raises if `x` contains itself
-    return _walked(path, x, leaf, container)
-
-
-def _walked(path: KeyPath, x: Any, leaf: Callable, container: Callable) -> Any:
     if is_leaf(x) or isinstance(x, Leaf) or generator_of(x) is not None:
         return leaf(path, x)
     parts = children(x)[0]
-    walked = [_walked(path + (step,), part, leaf, container) for step, part in steps(x, parts)]
+    walked = [walk_of_state(path + (step,), part, leaf, container) for step, part in steps(x, parts)]
     if isinstance(parts, Mapping):
         return container(dict(zip(parts, walked)))
     return container(walked if isinstance(parts, list) else tuple(walked))
@@ -59,7 +55,7 @@ def _walked(path: KeyPath, x: Any, leaf: Callable, container: Callable) -> Any:
 def kept(path: KeyPath, x: Any) -> Any:
     """What to keep of a leaf, or of something with a state of its own."""
     if isinstance(x, Leaf):
-        memory = _walked(path + (Attribute("memory"),), x.memory, kept, lambda parts: parts)
+        memory = walk_of_state(path + (Attribute("memory"),), x.memory, kept, lambda parts: parts)
         return {"rule": type(x.rule).__name__, "settings": repr(x.rule), "memory": memory}
     if (generator := generator_of(x)) is not None:
         return _owner(generator).state

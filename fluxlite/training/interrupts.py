@@ -37,11 +37,4 @@ class Interrupts:
         if self.pressed:
             self.__exit__()  # here too: it may be there that this error is raised, before anything was done
             raise KeyboardInterrupt
-        self._ask()
-
-    def _ask(self) -> None:
-        """Ask to stop, and also the training whose callback this one is in, if it's in one."""
         self.pressed = True
-        outer = getattr(self._before, "__self__", None)
-        if isinstance(outer, Interrupts):
-            outer._ask()

@@ -15,7 +15,7 @@ from ..arrays import device_of, on_card_of
 from ..autodiff.gradients import withgradient
 from ..devices.base import CPU
 from ..errors import LayerError, other_device
-from ..messages import formatted, many, say
+from ..messages import many
 from ..optimizers import Leaf, update
 from ..optimizers.states import follow, shares
 from ..optimizers.updating import without_gradient
@@ -88,24 +88,19 @@ def train(
 
     ``callbacks``: functions of the history, called after each epoch; if one gives something true, training stops
     there. ``each_step`` is the same after each step: ``lambda history: button.is_set()``. The interrupt key, ■ in a
-    notebook, lets the step be finished, and then gives the history; pressed again, it raises `KeyboardInterrupt` at
-    once. In other threads than the main one there is no such key.
+    notebook, lets the step be finished, and then gives the history; pressed again, it raises `KeyboardInterrupt`.
 
-    ``progress``: a bar, always or never; None shows one after a second, if there's a screen. For notebooks with
-    compared outputs: False. ``check_every=20`` looks at the losses every 20 steps only: on a GPU each look waits for
-    it. A loss that is no number is then found later; what it says of the batch stays right.
-
-    ``schedule=cosine(0.01, 1000)``, or any function of the step's number, sets the learning rate before each step. It's
-    for the parameters with the largest rate: those that `adjust` gave a tenth of it get a tenth of the schedule's.
-    Steps are counted from 0 over all epochs, and a run that goes on counts on.
+    ``progress``: a bar, always or never; None shows one after a second, if there's a screen. ``check_every=20`` looks
+    at the losses every 20 steps only: on a GPU each look waits for it. ``schedule=cosine(0.01, 1000)``, or any function
+    of the step's number, counted from 0 over all epochs, sets the learning rate before each step. Parameters to which
+    `adjust` gave a tenth of the largest rate get a tenth of the schedule's.
 
     ``checkpoint="run.safetensors"`` saves after each epoch and when stopped. With ``resume=True`` the run goes on from
     there, in another process too, as if it had never stopped, to `epochs` in all. Generators of random numbers are part
     of it if they are the data's (``data.rng``), the CPU's or the model's device's; one that a loss holds by itself is
-    not. Batches are made before their step: if `mapobs` or `collate` draws random numbers for them, a run goes on
-    exactly from an epoch's end; after resuming in mid-epoch, they differ. What can't be written is tried again after
-    the next epoch. A file that's no checkpoint is never replaced, and one with more of a run than this one's first
-    epoch only with ``overwrite=True``. If a callback raises, its epoch is in the checkpoint; after each_step, its step.
+    not. If `mapobs` or `collate` draws random numbers, a run goes on exactly from an epoch's end only: batches are made
+    before their step. What can't be written is tried again after the next epoch. A file that's no checkpoint is never
+    replaced, and one with more of a run than this one's first epoch only with ``overwrite=True``.
 
     ``distributed=True`` trains on all workers of `fluxlite.distributed`, each with the same data and settings. Model
     and state are worker 0's. Each takes its rows of every batch: loss and gradients are the whole batch's, if the loss
@@ -125,13 +120,14 @@ def train(
     array([1.99])
     """
     callbacks = tuple(callbacks)
-    check_switches(progress, resume, overwrite, distributed, checkpoint)
-    check_functions(callbacks, each_step, schedule, opt_state)
-    check_model(model, opt_state)
-    check_whole("epochs", epochs, 1)
-    check_whole("check_every", check_every, 1)
-    check_data(data, int(epochs))
+    check_bool("train(distributed=…)", distributed)
     with _workers(distributed) as workers:
+        check_switches(resume, overwrite, checkpoint, progress is None or progress)
+        check_functions(callbacks, each_step, schedule)
+        check_state(model, opt_state, schedule)
+        check_whole("epochs", epochs, 1)
+        check_whole("check_every", check_every, 1)
+        check_data(data, int(epochs))
         say_what_is_not_trained(model)
         run = Run(loss, model, data, opt_state, History(int(epochs)), callbacks, each_step, int(check_every), schedule)
         run.workers = workers
@@ -164,7 +160,7 @@ def _workers(distributed: bool) -> Any:
 
 @contextmanager
 def _kept(run: "Run") -> Iterator[None]:
-    """However the training ends: an error has the history, and a file that isn't of the end is named."""
+    """An error that ends the training has the history."""
     try:
         yield
     except BaseException as error:
@@ -173,10 +169,6 @@ def _kept(run: "Run") -> Iterator[None]:
         with suppress(AttributeError, TypeError):  # an error that takes no attributes
             error.history = run.history  # type: ignore[attr-defined]
         raise
-    finally:
-        if run.file is not None and run.file.trouble:
-            text = f"{run.file.path.name} does not have the end of this training: {run.file.trouble}"
-            say(formatted("Warning", text))
 
 
 @dataclass(eq=False)
@@ -201,9 +193,9 @@ class Run:
     bar: Any = None
 
     def go(self) -> None:
-        self.before, self.start, new = self.history.seconds, clock(), clocked(0.0)
-        if _clock_of(self.before) != _clock_of(new):  # the times of two clocks have no sum
-            self.before = new
+        self.start, self.before = clock(), clocked(0.0)
+        with suppress(TypeError):  # the times of two clocks have no sum
+            self.before += self.history.seconds
         while self.history.epochs < self.history.wanted and not self.history.stopped and not self.has_to_stop():
             self.epoch()
 
@@ -219,7 +211,7 @@ class Run:
                 value, grads = self.gradient(batch)
                 self.note(value)
                 self.update(grads)
-                self.after_step()
+                self.ask_each_step()
         if self.done == skipped and (skipped == 0 or skipped != length(self.data)):
             number = self.history.epochs + 1
             raise ValueError(f"data has no batches in epoch {number}: give a DataLoader, or a list of batches")
@@ -259,7 +251,7 @@ class Run:
         """Read the losses that are waiting, at once; the first that is not finite ends the training."""
         pending, self.pending = self.pending, []
         values, seconds = self.workers.losses(_numbers(pending)), clocked(clock() - self.start)
-        if _clock_of(seconds) == _clock_of(self.before):  # or the simulated GPU came or went meanwhile
+        with suppress(TypeError):  # the simulated GPU came or went meanwhile
             self.history.seconds = self.before + seconds
         for value in values:
             if not math.isfinite(value):
@@ -288,14 +280,13 @@ class Run:
         self.workers.update(self.opt_state, self.model, grads)
         self.done += 1
         self.history.steps += 1
+        losses = self.history.losses
+        self.bar.step(f"epoch {self.history.epochs + 1}/{self.history.wanted}", losses[-1] if losses else None)
 
-    def after_step(self) -> None:
-        history = self.history
-        epoch = f"epoch {history.epochs + 1}/{history.wanted}"
-        self.bar.step(epoch, history.losses[-1] if history.losses else None)
+    def ask_each_step(self) -> None:
         try:
-            if self.each_step is not None and wants_to_stop(self.each_step, history):
-                self.wish = _reason(self.each_step, "each_step")
+            if self.each_step is not None:
+                self.wish = _wish(self.each_step, self.history, "each_step")
         except BaseException:
             if isinstance(self.workers, Alone):
                 self.look()
@@ -319,13 +310,13 @@ class Run:
         self.save(batches)  # after the callbacks: they too may draw random numbers, and remember something
 
     def ask_callbacks(self) -> None:
-        history, finished = self.history, False
+        history = self.history
         for callback in self.callbacks:  # all of them, so that each sees every epoch
-            if wants_to_stop(callback, history) and history.epochs < history.wanted and not history.stopped:
-                history.stopped, history.reason = True, _reason(callback, "a callback")
-                finished = isinstance(callback, Patience)
+            wish = _wish(callback, history, "a callback")
+            if wish and history.epochs < history.wanted and not history.stopped:
+                history.stopped, history.reason, self.finished = True, wish, isinstance(callback, Patience)
         if self.callbacks:
-            choice = self.workers.decide(history.stopped, history.reason, finished)
+            choice = self.workers.decide(history.stopped, history.reason, self.finished)
             history.stopped, history.reason, self.finished = choice
 
     def has_to_stop(self) -> bool:
@@ -374,21 +365,13 @@ class NotFinite(FloatingPointError):
     is_of_all = True  # several workers see the same loss
 
 
-def wants_to_stop(callback: Callable, history: History) -> bool:
-    """Whether `callback` gives something true. Raises `TypeError` for measurements, which aren't meant as an answer."""
-    answer = callback(history)
+def _wish(function: Callable, history: History, otherwise: str) -> str:
+    """Why `function` wants to stop, or ''. Raises `TypeError` for a measurement, which isn't meant as an answer."""
+    answer, name = function(history), getattr(function, "__name__", otherwise)
     if isinstance(answer, (Mapping, list, tuple, str, float, np.floating)):
-        raise TypeError(f"a callback gives True to stop the training, or nothing; {callback} gave {in_words(answer)}")
-    return bool(answer)
-
-
-def _reason(function: Any, otherwise: str) -> str:
-    name = getattr(function, "__name__", otherwise)
-    return getattr(function, "reason", "") or f"stopped by {otherwise if name == '<lambda>' else name}"
-
-
-def _clock_of(seconds: Seconds) -> tuple[str, str]:
-    return seconds.kind, seconds.card
+        raise TypeError(f"a callback gives True to stop the training, or nothing; {name} gave {in_words(answer)}")
+    name = otherwise if name == "<lambda>" else name
+    return (getattr(function, "reason", "") or f"stopped by {name}") if answer else ""
 
 
 def _numbers(losses: list[Any]) -> list[float]:
@@ -410,35 +393,33 @@ def _other_device(error: Exception, model: Any, arguments: Any) -> Exception | N
 # -- what would train something else, or end after an epoch --------------------------------------------------------
 
 
-def check_switches(progress: Any, resume: Any, overwrite: Any, distributed: Any, checkpoint: Any) -> None:
-    check_bool("train(progress=…)", progress is not None and progress)
-    for name, value in (("resume", resume), ("overwrite", overwrite), ("distributed", distributed)):
+def check_switches(resume: Any, overwrite: Any, checkpoint: Any, progress: Any) -> None:
+    for name, value in {"resume": resume, "overwrite": overwrite, "progress": progress}.items():
         check_bool(f"train({name}=…)", value)
     if (resume or overwrite) and checkpoint is None or resume and overwrite:
         raise TypeError('resume=True goes on with the file of checkpoint="…", overwrite=True replaces it: take one')
 
 
-def check_functions(callbacks: tuple, each_step: Any, schedule: Any, opt_state: Any) -> None:
-    for callback in callbacks:
-        check_callable("train(callbacks=…): each", callback)
-    if each_step is not None:
-        check_callable("train(each_step=…)", each_step)
-    if schedule is not None:
-        check_callable("train(schedule=…)", schedule)
-        if not shares(opt_state):
-            raise TypeError("train(schedule=…) sets a learning rate, and the rule has none")
+def check_functions(callbacks: tuple, each_step: Any, schedule: Any) -> None:
+    for name, function in [
+        *(("callbacks", one) for one in callbacks),
+        ("each_step", each_step),
+        ("schedule", schedule),
+    ]:
+        if function is not None:
+            check_callable(f"train({name}=…)", function)
 
 
-def check_model(model: Any, opt_state: Any) -> None:
+def check_state(model: Any, opt_state: Any, schedule: Any) -> None:
     paths = [path for path, _ in trainables(model)]
     if not paths:
         raise ValueError(f"there is nothing to train in this {type(model).__name__}; explain(model) shows what's in it")
     for path in paths:
         if not path.has(opt_state) or not isinstance(path.get(opt_state), Leaf):
-            raise ValueError(
-                f"opt_state has nothing for {path or 'the model'}, it is not that of this model: "
-                "opt_state = setup(rule, model)"
-            )
+            text = f"opt_state has nothing for {path or 'the model'}, it is not that of this model"
+            raise ValueError(f"{text}: opt_state = setup(rule, model)")
+    if schedule is not None and not shares(opt_state):
+        raise TypeError("train(schedule=…) sets a learning rate, and the rule has none")
 
 
 def check_data(data: Any, epochs: int) -> None:

@@ -170,9 +170,8 @@ class RunFile:
             then = dict(found["run"])
             then |= {name: [float(x) for x in then[name]] for name in ("losses", "epoch_losses")}
             then["seconds"] = Seconds(then["seconds"], then["kind"], then["card"])
-            right = len(then["epoch_losses"]) == then["epoch"] and 0 <= then["step"] <= (
-                then["batches"] or then["step"]
-            )
+            right = len(then["epoch_losses"]) == then["epoch"]
+            right &= 0 <= then["step"] <= (then["batches"] or then["step"])
             right &= {"model", "opt_state"} <= found.keys() and {"finished", "reason", "optimizer"} <= then.keys()
             right &= all(isinstance(memory, dict) for memory in found["callbacks"].values())
         except (KeyError, TypeError, ValueError, AttributeError):

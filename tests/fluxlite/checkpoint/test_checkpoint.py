@@ -380,7 +380,7 @@ def test_the_memory_of_a_rule_of_ones_own(path):
     assert target[0].memory["nested"][0] == {"n": 4} and target[0].memory["nested"][1][0].tolist() == [7, 7]
     state[0].memory["nested"][1] = (np.ones(2), "changed")
     fl.save(path, state=state)
-    with pytest.raises(ValueError, match="is 'fixed' in a tuple, which cannot become 'changed'"):
+    with pytest.raises(ValueError, match="is in a tuple, and cannot become 'changed'"):
         fl.load(path, state=target)
     state[0].memory |= {"nested": target[0].memory["nested"], "flag": np.ones(2)}
     fl.save(path, state=state)

@@ -175,7 +175,7 @@ REFUSED = [
     ({"epochs": True}, TypeError, "epochs is a whole number"),
     ({"check_every": 0}, ValueError, "check_every is at least 1"),
     ({"callbacks": print}, TypeError, "not iterable\nin train"),
-    ({"callbacks": [3]}, TypeError, "callbacks=….: each is a function, got 3"),
+    ({"callbacks": [3]}, TypeError, "callbacks=….* is a function, got 3"),
     ({"each_step": threading.Event()}, TypeError, "each_step=….* is a function, got an Event"),
     ({"checkpoint": True}, TypeError, "checkpoint=True"),
     ({"checkpoint": "no folder/run"}, FileNotFoundError, "there is no such folder: .*no folder"),
