@@ -8,10 +8,9 @@ would break the tie between ``W`` and ``W.T``.
 `states.py` says what we keep of an object, `loading.py` copies values into one, and `files.py` handles the file.
 """
 
-import functools
 import os
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -21,11 +20,11 @@ from ..devices.base import CPU
 from ..messages import notice
 from ..tree.contract import is_leaf
 from ..tree.ties import is_array, parameter_key, same_view
-from ..tree.walks import Attribute, KeyPath, nodes
+from ..tree.walks import Attribute, KeyPath
 from . import files
 from .files import FileFormatError
 from .loading import Loading
-from .states import PLAIN, generator_of, kept, walk_of_state
+from .states import PLAIN, generator_of, kept, state_at
 
 
 @explained("the path of a file, and one model, or several values by name")
@@ -139,35 +138,27 @@ class Writer:
         self.first: dict[tuple, tuple[str, Any]] = {}  # also keeps temporary arrays alive, so no address is reused
 
     def write_top(self, name: str, x: Any) -> Any:
-        nodes(x)  # raises if `x` contains itself
         path = KeyPath([Attribute(name)])
-        if is_leaf(x) and not isinstance(x, tuple) and isinstance(kept(path, x), tuple):
+        plain = state_at(path, x)
+        if type(plain) is tuple and not plain and not isinstance(x, tuple):
             raise TypeError(f"there is nothing to save of {name}, which is of type {type(x).__name__}")
-        return self.write(path, x)
+        return self._written(path, plain)
 
-    def write(self, path: KeyPath, x: Any) -> Any:
-        return walk_of_state(path, x, self._leaf, functools.partial(self._container, path))
-
-    def _container(self, path: KeyPath, parts: Any) -> Any:
-        if not isinstance(parts, Mapping):
-            return parts if isinstance(parts, list) else {"tuple": list(parts)}
-        for key in parts:
-            if not _is_key(key):
-                raise TypeError(f"{path} has the key {key!r}, which a file cannot hold; take text or numbers")
-        return {"dict": [[self.write(path, key), value] for key, value in parts.items()]}
-
-    def _leaf(self, path: KeyPath, x: Any) -> Any:
-        match x := kept(path, x):
-            case dict():  # of a generator, or an optimizer's memory
-                return self.write(path, x)
+    def _written(self, path: KeyPath, x: Any) -> Any:
+        match x:
+            case dict():
+                if not all(map(_is_key, x)):
+                    raise TypeError(f"{path} has keys that a file cannot hold: {[*x]}; take text or numbers")
+                return {"dict": [[self._written(path, k), self._written(path + (k,), part)] for k, part in x.items()]}
+            case list() | tuple():
+                parts = [self._written(path + (i,), part) for i, part in enumerate(x)]
+                return parts if isinstance(x, list) else {"tuple": parts}
             case np.generic():
                 return {"number": self._array(path, np.asarray(x))}
             case complex():
                 return {"complex": [x.real, x.imag]}
             case bytes():
                 return {"bytes": x.hex()}
-            case tuple():  # of a function nothing is kept
-                return {"tuple": []}
         return self._array(path, x) if is_array(x) else x  # JSON has the others
 
     def _array(self, path: KeyPath, x: Any) -> dict[str, Any]:
