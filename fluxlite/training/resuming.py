@@ -17,7 +17,7 @@ import numpy as np
 
 from ..arrays import device_of
 from ..devices.base import CPU
-from ..messages import formatted, many, notice, say
+from ..messages import formatted, many, say
 from ..optimizers import Leaf
 from ..optimizers.states import shares
 from ..receipts import Seconds
@@ -160,8 +160,11 @@ class RunFile:
         history.steps, history.seconds = len(history.losses), then["seconds"]
         if run.finished:
             history.stopped, history.reason = True, then["reason"]
-        if self.team:
-            self._restore_workers(found.get("workers", []))
+        others = found.get("workers", [])  # the generators of all workers but the first
+        if self.team and len(others) + 1 != self.team.group.size:
+            self.team.part_ways()
+        elif self.team and self.team.group.rank:
+            self.team.go_on_with(others[self.team.group.rank - 1])
         return self._say_where()
 
     def _checked(self, found: dict[str, Any]) -> dict[str, Any]:
@@ -187,17 +190,6 @@ class RunFile:
             if here != there:
                 raise ValueError(f"{self.path} is of another run, {what}: there it's {there}, here {here}")
         return then
-
-    def _restore_workers(self, others: list[Any]) -> None:
-        """Each worker's own generators, if there are as many workers as then."""
-        rank, size, then = self.team.group.rank, self.team.group.size, len(others) + 1
-        if then != size:
-            self.team.part_ways()
-        elif rank:
-            self.team.go_on_with(others[rank - 1])
-        if then != size and rank == 0:
-            text = f"{self.path.name} is of {many(then, 'worker')}, here it's {size}"
-            notice(("other workers", then, size), f"{text}: Dropout and its kin draw other numbers")
 
     def _say_where(self) -> bool:
         run, history, name = self.run, self.run.history, self.path.name
