@@ -9,6 +9,7 @@ import numpy as np
 from ..arguments import check_bool, in_words
 from ..arrays import device_of, on_card_of
 from ..devices.base import CPU
+from ..messages import many
 from ..optimizers import Leaf
 from ..tree.contract import children, is_leaf
 from ..tree.ties import is_array, lies_alike, parameter_key, same_view
@@ -53,8 +54,8 @@ class Loading:
         ours, theirs = self._parts(x), self._parts(source)
         if ours.keys() != theirs.keys():
             raise ValueError(
-                f"{path or 'the model'}: the structures do not match; here it is {in_words(x)} with the parts "
-                f"{[*map(str, ours)]}, in the source {in_words(source)} with {[*map(str, theirs)]}"
+                f"{path or 'the model'}: the structures do not match; here it has {_listed(x, ours)}, "
+                f"in the source {_listed(source, theirs)}"
             )
         return [(*ours[key], theirs[key][1]) for key in ours]
 
@@ -108,6 +109,12 @@ class Loading:
             if isinstance(KeyPath(place[:-1]).get(leaf.memory), tuple):
                 raise ValueError(f"{path + place} is in a tuple, and cannot become {value!r}")
             self.actions.append(functools.partial(place.set, leaf.memory, value))
+
+
+def _listed(x: Any, parts: dict) -> str:
+    if isinstance(children(x)[0], Mapping):
+        return f"the parts {', '.join(map(str, parts))}"
+    return in_words(x) if is_leaf(x) else many(len(parts), "part")
 
 
 def _equal(x: Any, y: Any) -> bool:

@@ -27,7 +27,7 @@ from .loading import Loading
 from .states import PLAIN, generator_of, kept, state_at
 
 
-@explained("the path of a file, and one model, or several values by name")
+@explained()
 def save(path: str | os.PathLike, /, *model: Any, **values: Any) -> None:
     """Write models, optimizer states, generators, arrays, numbers and text to a safetensors file, by name.
 
@@ -55,7 +55,7 @@ def what_is_written(values: dict[str, Any]) -> tuple[dict[str, Any], dict[str, A
     return writer.arrays, written
 
 
-@explained("the path of a file, and one model to load into, or several by name")
+@explained()
 def load(path: str | os.PathLike, /, *model: Any, cast: bool = False, **targets: Any) -> dict[str, Any]:
     """What `save` wrote, by name. With ``model=model`` and so on, it goes into these objects.
 
@@ -99,7 +99,7 @@ def load(path: str | os.PathLike, /, *model: Any, cast: bool = False, **targets:
     return contents | targets
 
 
-@explained("two models, or a model and the state of one")
+@explained()
 def loadmodel(model: Any, source: Any, filter: Callable[[Any], bool] | None = None, *, cast: bool = False) -> Any:
     """Copy the values of `source`, a model or a `state`, into the arrays of `model`; returns it (Flux: ``loadmodel!``).
 
