@@ -16,13 +16,11 @@ from typing import TYPE_CHECKING
 
 # A model is a tree, and everything done to it is a walk
 from .tree.contract import children, functor, is_leaf, trainable
-from .tree.walks import KeyPath, fcollect, fmap, fmap_with_path, fmapstructure, leaves
-from .tree.parameters import destructure, trainables
+from .tree.walks import KeyPath, destructure, fcollect, fmap, fmap_with_path, fmapstructure, leaves, trainables
 
 # Gradients
 from .arrays import astype, getitem, move, primitive, scatter_add
-from .autodiff.collecting import Gradient
-from .autodiff.gradients import gradient, stop_gradient, withgradient
+from .autodiff.gradients import Gradient, gradient, stop_gradient, withgradient
 from .autodiff.jacobians import hessian, jacobian
 from .autodiff.older_styles import back, param, params
 from .autodiff.tracked import TrackedArray

@@ -14,8 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from .arguments import check_callable, in_words, note
-from .tree.cards import enter_card, on_card_of
-from .tree.ties import is_array
+from .tree.ties import enter_card, is_array, on_card_of
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 

@@ -8,11 +8,9 @@ from typing import Any
 import numpy as np
 
 from ..arguments import check_callable
-from ..tree.cards import on_first_card_of
 from ..tree.contract import is_leaf
-from .collecting import as_plain_gradient
-from .gradients import called, gradient, new_level
-from .marking import mark
+from ..tree.walks import on_first_card_of
+from .gradients import Marked, as_plain_gradient, called, gradient, new_level
 from .tracked import TrackedArray, plain
 from .way_back import pull_back
 
@@ -33,7 +31,7 @@ def jacobian(f: Callable, *args: Any) -> tuple:
     args = tuple(float(x) if type(x) is int else x for x in args)
     level = new_level()
     try:
-        tracked = [mark(argument, level).stand_in for argument in args]
+        tracked = [Marked(argument, level).stand_in for argument in args]
         with on_first_card_of(tracked):
             out = called(f, *tracked)
             for x in (*args, out):

@@ -4,26 +4,19 @@ Tracker's, of 2018: mark the parameters with `param`, compute, call `back`, read
 ``gradient(f, params(model))`` for a function that reaches the model by itself.
 """
 
-from __future__ import annotations
-
 import functools
 import types
 from collections.abc import Callable, Iterator
-from operator import is_
 from typing import Any
 
 import numpy as np
 
-from ..tree.cards import on_card_of, on_first_card_of
-from ..tree.contract import children, is_leaf
-from ..tree.parameters import is_trainable_array, trainables
-from ..tree.ties import is_array, parameter_key, same_view
-from ..tree.walks import Attribute, KeyPath, every_place, nodes, put
-from .assigned import put_back, value_of
-from .collecting import as_plain_gradient
-from .gradients import called, gradients_of, new_level, untracked
+from ..tree.contract import children, is_leaf, put_attribute
+from ..tree.ties import is_array, is_trainable_array, on_card_of, parameter_key, same_view
+from ..tree.walks import Attribute, KeyPath, is_mutable, nodes, on_first_card_of, put, trainables
+from .gradients import as_plain_gradient, called, gradients_of, new_level, track_array, untracked
 from .levels import PARAMETERS
-from .marking import held_by, track_array
+from .state import detached, held_by
 from .tracked import TrackedArray
 
 # ---------------------------------------------------------------------------------------------
@@ -103,9 +96,10 @@ class Params:
     def __repr__(self) -> str:
         return f"Params of shapes {', '.join(str(array.shape) for array in self.arrays)}"
 
-    def withgradient(self, f: Callable) -> tuple[Any, ImplicitGradients]:
+    def withgradient(self, f: Callable) -> "tuple[Any, ImplicitGradients]":
         """Run `f`, which takes no arguments, with tracked arrays in the models' fields; then put the arrays back."""
         places = list(_places(self.models, self.arrays))
+        objects = [x for _, x in nodes(self.models) if not is_leaf(x) and is_mutable(x)]
         level = new_level()
         try:
             tracked = {parameter_key(array): (array, track_array(array, level)) for array in self.arrays}
@@ -125,36 +119,22 @@ class Params:
         finally:
             for owner, step, array in places:
                 put(owner, step, array)
-            detach(self.models)
+            _detach(objects)
             level.close()
 
 
-def detach(x: Any, known: dict[int, Any] | None = None) -> Any:
-    """`x` without tracking: changed in place, also the variables of functions; only tuples and partials are made anew.
-
-    A cycle, which `f` may have made, is no hindrance.
-    """
-    known = {} if known is None else known  # by id: what was met, and what it became
-    if id(x) in known:
-        return known[id(x)][1]
-    if type(x) is TrackedArray:
-        known[id(x)] = x, x if x.level is PARAMETERS else value_of(x)
-        return known[id(x)][1]
-    if is_leaf(x):
-        return x
-    if isinstance(x, (tuple, functools.partial, types.MethodType)):
-        parts, rebuild = children(x)
-        by_name = parts if isinstance(parts, dict) else dict(enumerate(parts))
-        now = {step: detach(part, known) for step, part in by_name.items()}
-        if all(map(is_, now.values(), by_name.values())):
-            return x
-        return rebuild(now if parts is by_name else list(now.values()))
-    known[id(x)] = x, x
-    for step, value in list(enumerate(x) if isinstance(x, list) else held_by(x).items()):
-        new = detach(value, known)
-        if new is not value:
-            put_back(x, step, new)
-    return x
+def _detach(objects: list) -> None:
+    """Take the tracking off what `f` put into these objects and containers."""
+    known: dict[int, Any] = {}
+    for x in objects:
+        now = held_by(x)
+        for step, value in list(enumerate(now) if isinstance(x, list) else now.items()):
+            if any(type(node) is TrackedArray and node.level is not PARAMETERS for _, node in nodes(value)):
+                new = detached(value, known)
+                if isinstance(x, (list, dict)):
+                    x[step] = new
+                else:
+                    put_attribute(x, step, new, step in getattr(x, "__dict__", ()))
 
 
 class ImplicitGradients:
@@ -206,7 +186,7 @@ def params(*models: Any) -> Params:
 def _places(models: tuple, arrays: list) -> Iterator[tuple[Any, Any, Any]]:
     """(owner, step, array) for every place, repeated ones too, that holds one of `arrays`."""
     keys = {parameter_key(array) for array in arrays}
-    met = list(every_place(models))
+    met = list(nodes(models, every_place=True))
     for path, leaf in met:
         _check_plain(path, leaf)
     found = [(path, leaf) for path, leaf in met if is_array(leaf) and parameter_key(leaf) in keys]
@@ -215,7 +195,7 @@ def _places(models: tuple, arrays: list) -> Iterator[tuple[Any, Any, Any]]:
     for path, leaf in found:
         owner = KeyPath(path[:-1]).get(models)
         try:
-            if isinstance(owner, (tuple, functools.partial, types.FunctionType, types.MethodType)):
+            if isinstance(owner, (tuple, functools.partial, types.MethodType)):
                 raise TypeError(f"in a {type(owner).__name__}")
             if isinstance(path[-1], Attribute) and getattr(owner, path[-1]) is not leaf:
                 raise TypeError("computed, not stored")

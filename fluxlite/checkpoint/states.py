@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -15,9 +15,9 @@ from ..data.moved import MovedLoader
 from ..devices.base import Device, gpu_generators
 from ..optimizers import Leaf
 from ..tensors import refuse_tensor
-from ..tree.contract import is_leaf
+from ..tree.contract import children, is_leaf
 from ..tree.ties import is_array
-from ..tree.walks import Attribute, KeyPath, Walk
+from ..tree.walks import Attribute, KeyPath, nodes, steps
 from ..unreached import arrays_inside, why_shut
 
 
@@ -41,28 +41,18 @@ def walk_of_state(x: Any, path: KeyPath, leaf: Callable, container: Callable) ->
 
     An array at two paths is visited at both.
     """
-    try:
-        return _StateWalk(leaf, container).visit(path, x)
-    except RecursionError:
-        raise RecursionError(f"the parts of this {type(x).__name__} are nested too deep to be walked") from None
+    nodes(x)  # raises if `x` contains itself
+    return _walked(path, x, leaf, container)
 
 
-class _StateWalk(Walk):
-    def __init__(self, leaf: Callable, container: Callable):
-        super().__init__()
-        self.of_leaf, self.of_container = leaf, container
-
-    def leaf(self, path: KeyPath, x: Any, *others: Any) -> Any:
-        return self.of_leaf(path, x)
-
-    def is_end(self, path: KeyPath, x: Any) -> bool:
-        return is_leaf(x) or isinstance(x, Leaf) or generator_of(x) is not None
-
-    def combine(self, x: Any, results: Any, rebuild: Any) -> Any:
-        return self.of_container(results)
-
-    def key(self, x: Any) -> None:
-        return None
+def _walked(path: KeyPath, x: Any, leaf: Callable, container: Callable) -> Any:
+    if is_leaf(x) or isinstance(x, Leaf) or generator_of(x) is not None:
+        return leaf(path, x)
+    parts = children(x)[0]
+    walked = [_walked(path + (step,), part, leaf, container) for step, part in steps(x, parts)]
+    if isinstance(parts, Mapping):
+        return container(dict(zip(parts, walked)))
+    return container(walked if isinstance(parts, list) else tuple(walked))
 
 
 def kept(path: KeyPath, x: Any) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..arrays import device_of, on_card_of
-from ..tree.parameters import trainables
+from ..tree.walks import trainables
 from ..tree.ties import is_array
 from ..tree.walks import Attribute, KeyPath, nodes
 from .buckets import Bucket, divided

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import inspect
 import types
 from typing import Any
 
 import numpy as np
 
 from ..arguments import in_words
-from ..tree.contract import attributes, children, is_leaf, put_attribute
-from ..tree.modes import Automatic
+from ..tree.contract import attributes, children, has_mode, is_leaf, put_attribute
 from ..tree.walks import nodes
 
 _FUNCTIONS = (types.FunctionType, types.MethodType, types.BuiltinFunctionType, np.ufunc)  # with nothing to switch
@@ -77,7 +75,7 @@ class Mode:
     def __init__(self, model: Any, mode: bool | None) -> None:
         self.model, self.mode = model, mode
         found = [(node, attributes(node).get("active", ...)) for _, node in nodes(model)]
-        self._before = [(x, held) for x, held in found if held is None or type(held) is bool or _has_mode(type(x))]
+        self._before = [(x, held) for x, held in found if held is None or type(held) is bool or has_mode(type(x))]
         for layer, _ in self._before:
             put_attribute(layer, "active", mode)
 
@@ -95,10 +93,6 @@ class Mode:
     def __repr__(self) -> str:
         names = {True: "trainmode", False: "testmode", None: "automatic mode"}
         return f"{names[self.mode]} of {self.model!r}"
-
-
-def _has_mode(cls: type) -> bool:
-    return type(inspect.getattr_static(cls, "active", None)) is Automatic
 
 
 @children.register(Mode)

@@ -10,7 +10,7 @@ from ..arrays import device_of
 from ..autodiff.tracked import untracked_leaf
 from ..tensors import is_tensor, tensor
 from ..tree.contract import trainable
-from ..tree.parameters import trainables
+from ..tree.walks import trainables
 from ..tree.ties import is_array, parameter_key
 from ..tree.walks import fmap, leaves
 

@@ -7,15 +7,15 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..arrays import on_card_of
-from ..autodiff.collecting import Record
+from ..autodiff.gradients import Record
 from ..autodiff.levels import PARAMETERS
 from ..autodiff.tracked import TrackedArray
 from ..errors import check_number
 from ..messages import warn
-from ..tree.contract import functor, trainable
-from ..tree.parameters import is_trainable_array
-from ..tree.ties import is_array, parameter_key
-from ..tree.walks import KeyPath, Walk, nodes
+from ..tree.contract import functor
+from ..tree.flat import KeyPath, flatten
+from ..tree.ties import is_array, is_trainable_array
+from ..tree.walks import nodes, type_of_parts
 from ..unreached import say_what_is_not_trained
 from .base import Rule
 from .combined import OptimiserChain
@@ -82,37 +82,28 @@ def setup(rule: Rule, model: Any) -> Any:
     """
     if not isinstance(rule, Rule):
         raise TypeError(f"setup(rule, model) takes an optimizer such as Adam() first, got {type(rule).__name__}")
-    walk = _Setup(rule)
-    state = walk.run(model)
-    say_what_is_not_trained(model)
-    if not walk.leaves:
-        warn("no parameters", f"setup found nothing to train in this {type(model).__name__}")
-    return state
-
-
-class _Setup(Walk):
-    """Makes a `Leaf` beside each parameter."""
-
-    def __init__(self, rule: Rule):
-        super().__init__()
-        self.rule = rule
-        self.leaves: dict[tuple, Leaf] = {}
-
-    def leaf(self, path: KeyPath, x: Any, *others: Any) -> Leaf | None:
-        if type(x) is not TrackedArray and not is_trainable_array(x):
-            return None
-        check_writable(path, x)
-        key = parameter_key(x)
-        if key not in self.leaves:
+    flat = flatten(model)
+    paths = flat.paths()
+    leaves: list[Leaf | None] = [None] * len(flat.leaves)
+    for place, leaf in flat.trained():
+        x = flat.at(place)
+        if type(x) is TrackedArray or is_trainable_array(x):
+            check_writable(paths[place], x)
             with on_card_of(x):
-                self.leaves[key] = Leaf(self.rule, self.rule.init(x))
-        return self.leaves[key]
+                leaves[leaf] = Leaf(rule, rule.init(x))
+    say_what_is_not_trained(model)
+    if not any(leaves):
+        warn("no parameters", f"setup found nothing to train in this {type(model).__name__}")
+    return flat.beside(leaves, _combine, tied=True)
 
-    def parts(self, x: Any) -> tuple[Any, Any]:
-        return trainable(x), None
 
-    def combine(self, x: Any, results: Any, rebuild: Any) -> Any:
-        return results if isinstance(x, dict) or not isinstance(results, dict) else State(**results)
+def _combine(x: Any, kind: Any, names: Any, parts: list, make: Any) -> Any:
+    """The state of `x`, of those of its parts."""
+    if names is None:
+        return type_of_parts(x)(parts)
+    held = dict(zip(names, parts))
+    held = held if kind.trained is None else {name: held[name] for name in kind.trained}
+    return held if isinstance(x, dict) else State(**held)
 
 
 def check_writable(path: KeyPath, x: Any) -> None:

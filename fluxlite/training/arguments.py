@@ -10,7 +10,7 @@ from typing import Any
 
 from ..arguments import check_bool, check_whole
 from ..optimizers import Leaf, Rule
-from ..tree.parameters import trainables
+from ..tree.walks import trainables
 from ..tree.ties import is_array
 from ..tree.walks import nodes
 
