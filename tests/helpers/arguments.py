@@ -30,9 +30,9 @@ from typing import Any, NamedTuple
 
 from bad_arguments import BAD, FOLDER, LEFT_OUT, TARGETS, Target, reset
 from good_arguments import fresh
+from inside import LayerError
 
 import fluxlite
-from fluxlite.errors import LayerError
 
 SECONDS, GIGABYTES, BATCH = 30, 4, 1000  # for one call; for a process; calls in a process
 FLUXLITE = str(Path(fluxlite.__file__).parent) + os.sep
