@@ -45,7 +45,7 @@ from .seeds import seed
 # What is loaded at first use stands twice: here for type checkers and editors, which then know it, and below.
 if TYPE_CHECKING:
     from . import amdgpu, cuda, distributed, metal
-    from .autodiff.own_rules import rule
+    from .autodiff.derivatives import rule
     from .checkpoint import load, loadmodel, save, state
     from .data import CuIterator, DataLoader, batch, getobs, kfolds, mapobs, numobs, shuffleobs, splitobs, unbatch
     from .data.onehots import onecold, onehot, onehotbatch
@@ -98,7 +98,7 @@ else:
     __getattr__, __dir__ = loaded_when_used(
         __name__,
         {
-            "autodiff.own_rules": "rule",
+            "autodiff.derivatives": "rule",
             "layers.initializers": "glorot_uniform glorot_normal kaiming_uniform kaiming_normal truncated_normal "
             "lecun_normal orthogonal sparse_init identity_init zeros32 ones32 rand32 randn32 nfan",
             "layers.casts": "f16 f32 f64",

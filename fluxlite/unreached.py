@@ -14,8 +14,8 @@ from .tree.contract import attributes, registered_under_name
 from .tree.flat import Attribute, KeyPath, flatten
 from .tree.ties import is_array, is_tracked
 
-_FUNCTIONS = (types.FunctionType, types.MethodType)
-_OPAQUE = (str, bytes, int, float, complex, np.generic, type, types.ModuleType, types.BuiltinFunctionType)
+_OPAQUE = (str, bytes, int, float, complex, np.generic, type, types.ModuleType, types.BuiltinFunctionType,
+           types.FunctionType, types.MethodType)  # fmt: skip
 _ENOUGH = 1000  # objects looked into; an object of some library may hold the world
 
 
@@ -29,6 +29,13 @@ def say_what_has_no_gradient(argument: Any) -> None:
     """The same for what `gradient` was given, once for each class or function."""
     for key, place, why in _untrained(argument):
         warn(key, f"{place} gets no gradient: {why}")
+
+
+def say_what_is_not_saved(function: Any, path: KeyPath) -> None:
+    """The same for a function in what is saved."""
+    for key, place, value, why in boxes(function, path):
+        for found, _ in arrays_inside(value, place):
+            warn(("not saved", *key), f"{found} is not saved: {why}")
 
 
 def is_new(leaf: Any) -> bool:
@@ -47,13 +54,17 @@ def _untrained(model: Any) -> Iterator[tuple[Hashable, Any, str]]:
                 yield ("not trained", *key), found or type(value).__name__, why
 
 
-def boxes(x: Any, path: KeyPath) -> Iterator[tuple[tuple, KeyPath, Any, str]]:
+def boxes(x: Any, path: KeyPath, inside: tuple = ()) -> Iterator[tuple[tuple, KeyPath, Any, str]]:
     """(key, path, value, why) of what no walk enters: the leaf `x` itself, or what a function works with."""
     x = x.__self__ if isinstance(x, types.MethodType) else x
     if isinstance(x, types.FunctionType):
         fix = "and no walk enters functions. Make it an argument, or a field of a class with @functor above it."
         for verb, name, value in variables(x):
-            yield (x.__code__, name), path + (Attribute(name),), value, f"{x.__name__} {verb} {name}, {fix}"
+            place = path + (Attribute(name),)
+            if not isinstance(value, types.FunctionType):
+                yield (x.__code__, name), place, value, f"{x.__name__} {verb} {name}, {fix}"
+            elif value not in (*inside, x) and verb != "reads the global":
+                yield from boxes(value, place, (*inside, x))
     elif not is_array(x) and not is_tracked(x):
         yield (type(x).__module__, type(x).__qualname__), path, x, why_shut(x)
 
@@ -61,8 +72,6 @@ def boxes(x: Any, path: KeyPath) -> Iterator[tuple[tuple, KeyPath, Any, str]]:
 def why_shut(x: Any) -> str:
     """Why no walk can enter `x`, and what to do about it."""
     name = type(x).__name__
-    if isinstance(x, _FUNCTIONS):
-        return f"no walk enters functions, such as {x.__name__}. Make it a field of a class with @functor above it."
     for kinds, what, instead in _INSTEAD:
         if isinstance(x, kinds):
             return f"it is in a {name}, {what}. Use {instead}."
@@ -95,7 +104,7 @@ def variables(function: types.FunctionType) -> Iterator[tuple[str, str, Any]]:
     for name, value in [*zip(names, values), *(function.__kwdefaults__ or {}).items()]:
         yield "has the default", name, value
     for name in _global_names(code):
-        if name in function.__globals__ and not isinstance(function.__globals__[name], _FUNCTIONS):
+        if name in function.__globals__:
             yield "reads the global", name, function.__globals__[name]
 
 
@@ -127,8 +136,4 @@ def _insides(x: Any) -> list[tuple[tuple, Any]]:
         return [((i,), value) for i, value in enumerate(x)]
     if isinstance(x, (set, frozenset)):
         return [((), value) for value in x]
-    if isinstance(x, types.MethodType):
-        return [((), x.__self__)]
-    if isinstance(x, types.FunctionType):
-        return [((Attribute(name),), value) for _, name, value in variables(x)]
     return [((Attribute(name),), value) for name, value in attributes(x).items()]

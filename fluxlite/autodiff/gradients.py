@@ -17,10 +17,9 @@ from ..tree.flat import ALSO_NUMBERS, Flat, KeyPath, flatten
 from ..tree.ties import copy_of, is_array, is_trainable_array
 from ..tree.walks import check_open, fmap, on_first_card_of, type_of_parts
 from ..unreached import is_new, say_what_has_no_gradient
-from .constants import as_base_class
 from .levels import Level, can_be_frozen, numbers, set_writeable
 from .state import held_at_first, keep_state
-from .tracked import TrackedArray, plain
+from .tracked import TrackedArray, as_base_class, plain
 from .way_back import pull_back
 
 
@@ -190,7 +189,6 @@ _INSTEAD = (
     "an array that a gradient was computed with stays as it is until gradient is done, or the gradient would be wrong. "
     "State is assigned instead: self.c = self.c + 1, or c = c + 1; parameters are changed by update, after gradient"
 )
-
 
 
 _table_is_full = False

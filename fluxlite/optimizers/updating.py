@@ -1,8 +1,7 @@
 """`update`: one step for every parameter, after all has been checked."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -11,8 +10,8 @@ from ..arrays import device_of, enter_card, on_card_of
 from ..autodiff.gradients import Gradient
 from ..autodiff.tracked import TrackedArray
 from ..messages import warn
-from ..tree.contract import children, is_leaf
-from ..tree.flat import Flat, flatten
+from ..tree.contract import children, is_leaf, kind_of
+from ..tree.flat import Flat, KeyPath, flatten
 from ..tree.ties import copy_of, is_array, is_trainable_array, same_view
 from ..tree.walks import fmap, leaves, nodes, trainables
 from .base import Rule
@@ -67,56 +66,68 @@ def take(steps: list[tuple[Leaf, Any, Any]]) -> None:
 
 def checked_steps(state: Any, model: Any, grads: Any) -> list[tuple[Leaf, Any, Any]]:
     """(state, parameter, gradient) of each step to take, checked. Raises as `update` does, naming the place."""
-    _check_order(state, model, grads)
-    flat = flatten(model)
-    gradients, states = flat.along(grads, _part_of_gradient), flat.along(state, _part_of_state)
-    places = flat.trained()
-    if flat.has_ties:
-        _add_up(flat, places, gradients, states)
-    found = []
-    for place, _ in places:
-        g = gradients[place]
-        if g is not None:
-            x, leaf = flat.at(place), states[place]
-            if (_fit_together(x, leaf, g) or _check(flat, place, x, leaf, g)) and not leaf.frozen:
-                found.append((leaf, x, g))
-    return found
+    found: list[tuple[Leaf, Any, Any]] = []
+    if not _pair(model, state, grads, found) or len({id(x if x.base is None else x.base) for _, x, _ in found}) < len(
+        found
+    ):
+        found = _named_steps(model, state, grads)
+    return [step for step in found if not step[0].frozen]
 
 
-def _add_up(flat: Flat, places: list[tuple[int, int]], gradients: list, states: list) -> None:
-    """Add the gradients at a parameter's other places to that at its first one."""
-    first = {leaf: place for place, leaf in places}
-    for number in range(-1, -1 - len(flat.steps), -1):
-        x, kind, _, _, _, same, trains = flat.steps[-1 - number]
-        place, g = first.get(same, number), gradients[number]
-        if kind is None and trains and place != number and g is not None:
-            states[place] = states[place] or states[number]
-            if _check(flat, number, x, states[number], g, with_memory=False):
-                g = same_view(flat.at(place), x, g)
-                with on_card_of(x):
-                    gradients[place] = g if gradients[place] is None else gradients[place] + g
+def _pair(x: Any, state: Any, g: Any, found: list) -> bool:
+    """Collects the steps in the usual case, quickly: registered objects, lists and NumPy arrays, and nothing is wrong.
 
-
-def _fit_together(x: Any, leaf: Any, g: Any) -> bool:
-    """What `_check` looks for, in the usual case."""
-    return (
-        type(x) is type(g) is np.ndarray
-        and type(leaf) is Leaf
-        and x.shape == g.shape
-        and x.dtype.kind == g.dtype.kind == "f"
-        and x.flags.writeable
-        and (x.base is None or 0 not in x.strides)
-        and all(_fits(y, x) for y in leaf.memory.values())
+    Whether that's the case.
+    """
+    cls = x.__class__
+    if g is None:
+        return True
+    if cls is np.ndarray:
+        found.append((state, x, g))
+        is_one = type(state) is Leaf and type(g) is np.ndarray and x.shape == g.shape and x.flags.writeable
+        is_one = is_one and x.dtype.kind == g.dtype.kind == "f" and (x.base is None or 0 not in x.strides)
+        return is_one and all(
+            [type(y) in (int, float) or type(y) is cls and y.shape == x.shape for y in state.memory.values()]
+        )
+    if cls is list or cls is tuple:
+        return (
+            type(state) is type(g) is cls
+            and len(x) == len(state) == len(g)
+            and all(map(_pair, x, state, g, repeat(found)))
+        )
+    if type(state) is not State or type(g) is not Gradient or not kind_of(cls).is_plain:
+        return False
+    held, states = x.__dict__, state.__dict__
+    return all(
+        [_pair(held.get(name), states.get(name), part, found) for name, part in g.__dict__.items() if part is not None]
     )
 
 
-def _fits(remembered: Any, x: np.ndarray) -> bool:
-    return type(remembered) in (int, float) or type(remembered) is np.ndarray and remembered.shape == x.shape
+def _named_steps(model: Any, state: Any, grads: Any) -> list[tuple[Leaf, Any, Any]]:
+    """The same for all models. The gradients at a parameter's other places are added to that at its first."""
+    _check_order(state, model, grads)
+    flat = flatten(model)
+    paths = flat.paths()
+    gradients, states = flat.along(grads, _part_of_gradient), flat.along(state, _part_of_state)
+    firsts = {leaf: place for place, leaf in flat.trained()}
+    ties = [
+        (i, step[5]) for i, step in zip(range(-1, -1 - len(flat.steps), -1), flat.steps) if step[1] is None and step[6]
+    ]
+    found: dict[int, tuple[Leaf, Any, Any]] = {}
+    for place, leaf in [*((place, leaf) for leaf, place in firsts.items()), *ties]:
+        x, g = flat.at(place), gradients[place]
+        if g is not None and (place != firsts[leaf] or leaf not in found) and _fits(paths[place], x, states[place], g):
+            first = flat.at(firsts[leaf])
+            with on_card_of(x):
+                total = same_view(first, x, g)
+                found[leaf] = (states[place], first, found[leaf][2] + total if leaf in found else total)
+    for leaf, (memory, x, _) in found.items():
+        _check_memory(paths[firsts[leaf]], x, memory)
+    return list(found.values())
 
 
-def _check(flat: Flat, place: int, x: Any, leaf: Any, g: Any, with_memory: bool = True) -> bool:
-    """Whether there is something to change at this place. Raises, naming it, if something does not fit together."""
-    path = flat.paths()[place]
+def _fits(path: KeyPath, x: Any, leaf: Any, g: Any) -> bool:
+    """Whether `x`, which has a gradient, is a parameter. Raises if the gradient or the state don't fit."""
     name = path or "the parameter"
     if type(x) is TrackedArray:
         check_writable(path, x)
@@ -136,15 +147,19 @@ def _check(flat: Flat, place: int, x: Any, leaf: Any, g: Any, with_memory: bool 
         raise ValueError(f"{name} has shape {x.shape}, its gradient shape {g.shape}")
     if not _share_device(g, x):
         raise TypeError(f"{name} is on {device_of(x)}, its gradient on {device_of(g)}: move one of them")
+    return True
+
+
+def _check_memory(path: KeyPath, x: Any, leaf: Leaf) -> None:
+    name = path or "the parameter"
     check_writable(path, x)
-    for y in filter(is_array, leaf.memory.values() if with_memory else ()):
+    for y in filter(is_array, leaf.memory.values()):
         if y.shape != x.shape:
             raise ValueError(f"{name} has shape {x.shape}, its state {y.shape}: call state = setup(rule, model) again")
         if not _share_device(y, x):
             raise TypeError(
                 f"{name} is on {device_of(x)}, its state on {device_of(y)}: move the model first, then setup"
             )
-    return True
 
 
 def _part_of_gradient(flat: Flat, number: int, grads: Any, step: Any) -> Any:
@@ -168,22 +183,6 @@ def _part_of_state(flat: Flat, number: int, x: Any, step: Any) -> Any:
     return parts[step] if isinstance(step, int) and step < len(parts) else None
 
 
-def updated(state: Any, model: Any, grads: Any) -> tuple[Any, Any]:
-    """Like `update`, but leaves `state` and `model` as they are and returns new ones (Flux: ``update``).
-
-    >>> model = {"w": np.ones(1)}
-    >>> _, after = updated(fl.setup(fl.Descent(0.5), model), model, {"w": np.ones(1)})
-    >>> model, after
-    ({'w': array([1.])}, {'w': array([0.5])})
-    """
-    state, model = fmap(_copy, state), fmap(_copy, model)
-    return update(state, model, grads)
-
-
-def _copy(leaf: Any) -> Any:
-    return copy_of(leaf) if is_array(leaf) else leaf
-
-
 def _share_device(x: Any, y: Any) -> bool:
     return type(x) is type(y) is np.ndarray or device_of(x) == device_of(y)
 
@@ -205,3 +204,15 @@ def _check_order(state: Any, model: Any, grads: Any) -> None:
     registered = not isinstance(grads, (Gradient, tuple, list, dict)) and not is_array(grads)
     if isinstance(grads, (State, Leaf)) or registered and type(grads) is type(model):
         raise TypeError(f"got a {type(grads).__name__} in place of the gradient. {_USAGE}")
+
+
+def updated(state: Any, model: Any, grads: Any) -> tuple[Any, Any]:
+    """Like `update`, but leaves `state` and `model` as they are and returns new ones (Flux: ``update``).
+
+    >>> model = {"w": np.ones(1)}
+    >>> _, after = updated(fl.setup(fl.Descent(0.5), model), model, {"w": np.ones(1)})
+    >>> model, after
+    ({'w': array([1.])}, {'w': array([0.5])})
+    """
+    state, model = [fmap(lambda leaf: copy_of(leaf) if is_array(leaf) else leaf, tree) for tree in (state, model)]
+    return update(state, model, grads)

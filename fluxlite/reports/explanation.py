@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import device_of
-from ..autodiff.tracked import untracked_leaf
+from ..autodiff.tracked import plain
 from ..devices.base import GPU
 from ..outline import Row, as_html, as_text
 from ..tree.contract import attributes, children, is_leaf, trainable
@@ -107,7 +107,7 @@ class _Survey:
         self.first: dict[tuple, tuple[KeyPath, Any]] = {}
         self.inside: dict[int, KeyPath] = {}
         try:
-            self.training = {parameter_key(array) for _, array in trainables(fmap(untracked_leaf, model))}
+            self.training = {parameter_key(array) for _, array in trainables(fmap(plain, model))}
         except ValueError:
             self.training, self.contains_itself = set(), True
         self.root = self.row(KeyPath(), model, "")
@@ -115,7 +115,7 @@ class _Survey:
 
     def row(self, path: KeyPath, x: Any, frozen: str) -> Row:
         """The row for `x` at `path`. `frozen` says why nothing in it trains, if that's so."""
-        if is_array(untracked_leaf(x)):
+        if is_array(plain(x)):
             return self._array(path, x, frozen)
         if id(x) in self.inside:
             above = self.inside[id(x)] or "the whole model"
@@ -144,7 +144,7 @@ class _Survey:
             yield self.row(path + (step,), part, frozen or why)
 
     def _array(self, path: KeyPath, x: Any, frozen: str) -> Row:
-        array = untracked_leaf(x)
+        array = plain(x)
         tracked = [] if x is array else ["tracked for a gradient"]
         key = parameter_key(array)
         if key in self.first:

@@ -320,7 +320,9 @@ def _taking(cls: type, is_frozen: bool) -> tuple[Callable | None, bool]:
     if getattr(rule, "func", None) is not _fields_of_object or is_frozen or _has_more_than_fields(cls):
         return _take_apart, False
     names = rule.keywords["names"]
-    return _take_fields(_dataclass_fields(cls) if names is None and "__dataclass_fields__" in vars(cls) else names), True
+    return _take_fields(
+        _dataclass_fields(cls) if names is None and "__dataclass_fields__" in vars(cls) else names
+    ), True
 
 
 def _has_more_than_fields(cls: type) -> bool:

@@ -1,7 +1,7 @@
 """What a walk asks of an array: whether it is one, whether two places hold one, on which card it is.
 
-Two places that hold one array are "tied". ``W`` and ``W.T`` are two Python objects over one piece of memory. A walk over
-a model must see that they are one parameter: it is moved once, its gradients are added up, it is stored once.
+Two places that hold one array are "tied". ``W`` and ``W.T`` are two Python objects over one piece of memory. A walk
+must see that they are one parameter: it is moved once, its gradients are added up, it is stored once.
 """
 
 import functools

@@ -15,17 +15,14 @@ from .flat import Attribute, Flat, KeyPath, flatten, put, steps  # noqa: F401  (
 from .ties import HERE, enter_card, is_tracked, is_trainable_array, lies_alike, on_card_of, same_view
 
 _KEEP = object()  # `prune` was not given: a repeated place gets the first one's result
-
-
-def _is_leaf(path: KeyPath, node: Any) -> bool:
-    return is_leaf(node)
+_AT_LEAVES = lambda path, node: is_leaf(node)  # noqa: E731  (in the signature it says nothing)
 
 
 def fmap_with_path(
     function: Callable,
     x: Any,
     *others: Any,
-    exclude: Callable[[KeyPath, Any], bool] = _is_leaf,
+    exclude: Callable[[KeyPath, Any], bool] = _AT_LEAVES,
     prune: Any = _KEEP,
     cache: bool = True,
 ) -> Any:
@@ -35,7 +32,7 @@ def fmap_with_path(
     {'layers': ["['layers'][0]", "['layers'][1]"]}
     """
     check(function=function, exclude=exclude, cache=cache)
-    flat = flatten(x, None if exclude is _is_leaf else lambda path, node: exclude(KeyPath(path), node), cache)
+    flat = flatten(x, None if exclude is _AT_LEAVES else lambda path, node: exclude(KeyPath(path), node), cache)
     paths = flat.paths()
     return _mapped(flat, lambda number, *leaves: function(paths[number], *leaves), others, prune)
 

@@ -78,7 +78,7 @@ HIDDEN = {
         "layers[1].activation.SHARED.weight", "<lambda> reads the global SHARED"),
     "a global that a function in a closure reads": (
         lambda: captured(tied_to_a_global),
-        "layers[1].scale.SHARED.weight", "<lambda> captured scale"),
+        "layers[1].scale.SHARED.weight", "tied_to_a_global reads the global SHARED"),
     "a deque": (lambda: deque([dense()]), "layers[1][0].weight", "it is in a deque"),
     "a set": (lambda: {Scale()}, "layers[1].w", "it is in a set"),
     "a frozen set": (lambda: frozenset({Scale()}), "layers[1].w", "it is in a frozenset"),

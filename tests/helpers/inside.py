@@ -19,7 +19,7 @@ NAMES = {
     "autodiff.gradients": "Level Marked gradient_of gradients_of is_number new_level numbers",
     "autodiff.quicker": "ones_times unless",
     "autodiff.rules": "COMPOSED PLAIN RULES composed rule rule_for_each",
-    "autodiff.tracked": "name_of plain untracked_leaf",
+    "autodiff.tracked": "name_of plain",
     "autodiff.way_back": "pull_back",
     "checkpoint.files": "FileFormatError",
     "data.loader": "AHEAD done_ahead",

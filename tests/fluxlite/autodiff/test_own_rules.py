@@ -5,7 +5,7 @@ import pytest
 from inside import RULES
 
 import fluxlite as fl
-import fluxlite.autodiff.own_rules  # noqa: F401  (fills the table, before a test remembers what is in it)
+import fluxlite.autodiff.derivatives  # noqa: F401  (fills the table, before a test remembers what is in it)
 
 
 @pytest.fixture(autouse=True)
