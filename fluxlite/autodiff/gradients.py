@@ -4,6 +4,7 @@ It is the style to use. Flux's two older ones, `param` with `back` and ``gradien
 `older_styles.py`. All stand on one function, `pull_back` of `way_back.py`.
 """
 
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -138,8 +139,8 @@ class Marked:
         return self.flat.beside(found, _combine)
 
 
-_CONSTANTS = {type(None), str, bool, bytes, type, np.ufunc, np.dtype, type(len)}
-_KNOWN = _CONSTANTS | {np.ndarray, int, float}  # there are no arrays hidden in these
+_KNOWN = {type(None), str, bool, bytes, type, np.ufunc, np.dtype, type(len), np.ndarray, int, float}  # they hide none
+_CONSTANTS = _KNOWN - {np.ndarray, int, float} | {types.FunctionType}
 
 
 def track(x: Any, level: Level, trains: int) -> Any:
