@@ -76,11 +76,11 @@ def functor(
 
     As a decorator, ``@functor``, all fields of the class are its children; ``@functor(children=("actor",))``
     or ``functor(ActorCritic, ("actor",))`` names those that are, and the others are carried over unchanged.
-    ``trainable=`` names the fields that an optimizer may change: what *moves* and what *trains* are two
-    questions. Objects of the class then print with a line for each part and the number of its parameters, unless the
-    class has a ``__repr__`` of its own (Flux: ``@layer``). Given an instance, returns ``(children, rebuild)``.
+    ``trainable=`` names the fields that an optimizer may change: what *moves* and what *trains* are two questions.
+    Objects of the class then print with a line for each part and its parameters, unless the class has a ``__repr__``
+    of its own (Flux: ``@layer``). Given an instance, returns ``(children, rebuild)``.
 
-    Raises `TypeError` for children that are not a tuple of names and for a class that is more than its fields,
+    Raises `TypeError` for what isn't a tuple of names and for a class that is more than its fields,
     `AttributeError` for a name that the class cannot hold, `ValueError` for what would train but not move.
 
     >>> from dataclasses import dataclass
@@ -101,12 +101,13 @@ def functor(
         if children is not None or trainable is not None:
             raise TypeError(f"names are declared for a class, functor({type(x).__name__}, …), not for one object of it")
         return _children(x)
-    _check_class(x)
-    _check_names(x, children, "children")
-    _check_names(x, trainable, "trainable")
-    for name in trainable or ():
-        if children is not None and name not in children:
-            raise ValueError(f"{x.__name__}.{name} cannot be trainable without being one of the children, {children}")
+    if not inspect.isabstract(x):
+        object.__new__(x)  # raises TypeError for a class whose objects are more than their fields, as lists are
+    for names, what in (children, "children"), (trainable, "trainable"):
+        if names is not None:
+            _check_names(x, names, what)
+    if children is not None and not set(trainable or ()) <= set(children):
+        raise ValueError(f"what is trainable in {x.__name__}, {trainable}, isn't all among its children, {children}")
     register(x, functools.partial(_fields_of_object, names=children))
     _REGISTERED[x.__module__, x.__qualname__] = x
     _TRAINED.pop(x, None)
@@ -141,32 +142,23 @@ def registered_under_name(cls: type) -> type | None:
     return _REGISTERED.get((cls.__module__, cls.__qualname__))
 
 
-def _check_class(cls: type) -> None:
-    if getattr(cls, "__abstractmethods__", None):  # its subclasses will have objects
-        return
-    try:
-        object.__new__(cls)
-    except TypeError:
-        raise TypeError(
-            f"functor({cls.__name__}): objects of this class are more than their fields. Lists, tuples, dicts and "
-            "subclasses of them come apart without functor; for others write a rule with functor.register"
-        ) from None
-
-
 def _check_names(cls: type, names: Any, what: str) -> None:
-    if names is None:
-        return
     if not isinstance(names, tuple) or not all(isinstance(name, str) for name in names):
         raise TypeError(
             f'functor({cls.__name__}, {what}=…) takes a tuple of field names such as ("actor",), got {in_words(names)}'
         )
-    fields = _dataclass_fields(cls) if "__dataclass_fields__" in vars(cls) else None
     for name in names:
         held = getattr(cls, name, None)
-        if isinstance(held, functools.cached_property) or isinstance(held, property) and held.fset is None:
+        if isinstance(held, property) and held.fset is None:
             raise AttributeError(f"{cls.__name__}.{name} is a read-only property; name the field it is computed from")
-        if fields is not None and name not in fields and not isinstance(held, property):
-            raise AttributeError(f"{cls.__name__} has no field {name!r}; its fields are {', '.join(fields)}")
+        if (
+            "__dataclass_fields__" in vars(cls)
+            and name not in _dataclass_fields(cls)
+            and not isinstance(held, property)
+        ):
+            raise AttributeError(
+                f"{cls.__name__} has no field {name!r}; its fields are {', '.join(_dataclass_fields(cls))}"
+            )
 
 
 # -- the rules -----------------------------------------------------------------------------------------------------
