@@ -24,6 +24,7 @@ from .tracked import TrackedArray, as_base_class, plain
 from .way_back import pull_back
 
 
+@explained()
 def gradient(f: Callable, *args: Any) -> Any:
     """The gradients of the number ``f(*args)``: a tuple, one for each argument (Flux, Zygote: ``gradient``).
 
@@ -49,6 +50,7 @@ def gradient(f: Callable, *args: Any) -> Any:
     return withgradient(f, *args)[1]
 
 
+@explained()
 def withgradient(f: Callable, *args: Any) -> tuple[Any, Any]:
     """``(value, gradients)``: what `f` returned, as plain values, and the gradients (Flux: ``withgradient``).
 

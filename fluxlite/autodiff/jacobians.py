@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import check_callable
+from ..arguments import check_callable, explained
 from ..tree.contract import is_leaf
 from ..tree.walks import on_first_card_of
 from .gradients import Marked, as_plain_gradient, called, gradient, new_level
@@ -15,6 +15,7 @@ from .tracked import TrackedArray, plain
 from .way_back import pull_back
 
 
+@explained()
 def jacobian(f: Callable, *args: Any) -> tuple:
     """For each argument, an array: the gradient of every element of ``f(*args)`` (Zygote: ``jacobian``).
 
@@ -64,6 +65,7 @@ def _units(out: Any) -> Any:
         yield unit
 
 
+@explained()
 def hessian(f: Callable, x: Any) -> Any:
     """All second derivatives of the number ``f(x)``; shape: that of `x`, twice (Zygote: ``hessian``).
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import explained
 from ..tree.contract import children, is_leaf, put_attribute
 from ..tree.ties import is_array, is_trainable_array, on_card_of, parameter_key, same_view
 from ..tree.walks import Attribute, KeyPath, is_mutable, nodes, on_first_card_of, put, trainables
@@ -24,6 +25,7 @@ from .tracked import TrackedArray
 # ---------------------------------------------------------------------------------------------
 
 
+@explained()
 def param(x: Any) -> TrackedArray:
     """The array `x`, tracked until it is dropped (Flux, Tracker: ``param``).
 
@@ -49,6 +51,7 @@ def param(x: Any) -> TrackedArray:
     return TrackedArray(x, PARAMETERS)
 
 
+@explained()
 def back(loss: TrackedArray) -> None:
     """Add the gradients of `loss` to the ``.grad`` of every `param` it was computed from (Tracker: ``back!``).
 
@@ -160,6 +163,7 @@ children.register(Params)(lambda x: (x.arrays, lambda arrays: arrays))
 children.register(ImplicitGradients)(lambda x: (list(x), lambda grads: grads))
 
 
+@explained()
 def params(*models: Any) -> Params:
     """The parameters of `models`, for ``gradient(lambda: loss(x, y), params(model))`` (Flux: ``params``).
 

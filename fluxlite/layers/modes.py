@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import in_words
+from ..arguments import explained, in_words
 from ..tree.contract import attributes, children, has_mode, is_leaf, put_attribute
 from ..tree.walks import nodes
 
 _FUNCTIONS = (types.FunctionType, types.MethodType, types.BuiltinFunctionType, np.ufunc)  # with nothing to switch
 
 
+@explained()
 def testmode(model: Any, mode: Any = True) -> Mode:
     """Switch `model`'s layers to testing, for good, or for a ``with`` block (Flux: ``testmode!``).
 
@@ -46,6 +47,7 @@ def testmode(model: Any, mode: Any = True) -> Mode:
     return trainmode(model, not mode if isinstance(mode, bool) else mode)
 
 
+@explained()
 def trainmode(model: Any, mode: Any = True) -> Mode:
     """Switch `model`'s layers to training, for good, or for a ``with`` block (Flux: ``trainmode!``).
 

@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Iterator
 from typing import Any
 
+from ..arguments import explained
 from ..arrays import on_card_of
 from ..autodiff.gradients import Record
 from ..autodiff.levels import PARAMETERS
@@ -69,6 +70,7 @@ class State(Record):
         return "\n".join(["State(", *lines, ")"])
 
 
+@explained()
 def setup(rule: Rule, model: Any) -> Any:
     """The state for training `model` by `rule`: a tree like the model, a `Leaf` for each parameter (Flux: ``setup``).
 
@@ -132,6 +134,7 @@ def check_writable(path: KeyPath, x: Any) -> None:
 # ---------------------------------------------------------------------------------------------
 
 
+@explained()
 def adjust(state: Any, eta: float | None = None, **fields: Any) -> Any:
     """Change the learning rate, or other numbers of the rules, in `state` or a part of it (Flux: ``adjust!``).
 
@@ -194,6 +197,7 @@ def shares(state: Any) -> list[tuple[Leaf, float]]:
     return [(leaf, rate / largest if largest else 1.0) for leaf, rate in rates]
 
 
+@explained()
 def freeze(state: Any) -> Any:
     """Let `update` leave out the parameters of this state, or part of one, until `thaw` (Flux: ``freeze!``).
 
@@ -210,6 +214,7 @@ def freeze(state: Any) -> Any:
     return _set_frozen(state, True, "freeze")
 
 
+@explained()
 def thaw(state: Any) -> Any:
     """End what `freeze` began, for this state or part of one (Flux: ``thaw!``).
 

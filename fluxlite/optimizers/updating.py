@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import explained
 from ..arrays import device_of, enter_card, on_card_of
 from ..autodiff.gradients import Gradient
 from ..autodiff.tracked import TrackedArray
@@ -18,6 +19,7 @@ from .base import Rule
 from .states import Leaf, State, check_writable
 
 
+@explained()
 def update(state: Any, model: Any, grads: Any) -> tuple[Any, Any]:
     """Change the parameters of `model`, and `state`, in place for one step; returns both (Flux: ``update!``).
 
@@ -206,6 +208,7 @@ def _check_order(state: Any, model: Any, grads: Any) -> None:
         raise TypeError(f"got a {type(grads).__name__} in place of the gradient. {_USAGE}")
 
 
+@explained()
 def updated(state: Any, model: Any, grads: Any) -> tuple[Any, Any]:
     """Like `update`, but leaves `state` and `model` as they are and returns new ones (Flux: ``update``).
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import check, check_callable
+from ..arguments import check, check_callable, explained
 from .contract import children, is_leaf, kind_of
 from .flat import Attribute, Flat, KeyPath, flatten, put, steps  # noqa: F401  (some are for others)
 from .ties import HERE, enter_card, is_tracked, is_trainable_array, lies_alike, on_card_of, same_view
@@ -18,6 +18,7 @@ _KEEP = object()  # `prune` was not given: a repeated place gets the first one's
 _AT_LEAVES = lambda path, node: is_leaf(node)  # noqa: E731  (in the signature it says nothing)
 
 
+@explained()
 def fmap_with_path(
     function: Callable,
     x: Any,
@@ -37,6 +38,7 @@ def fmap_with_path(
     return _mapped(flat, lambda number, *leaves: function(paths[number], *leaves), others, prune)
 
 
+@explained()
 def fmap(
     function: Callable,
     x: Any,
@@ -63,6 +65,7 @@ def fmap(
     return _mapped(flat, lambda number, *leaves: function(*leaves), others, prune)
 
 
+@explained()
 def fmapstructure(
     function: Callable, x: Any, *, exclude: Callable[[Any], bool] = is_leaf, prune: Any = _KEEP, cache: bool = True
 ) -> Any:
@@ -145,6 +148,7 @@ def nodes(
     return iter([(paths[number], node) for number, node in found if number < 0 or not exclude(node)])
 
 
+@explained()
 def fcollect(x: Any, exclude: Callable[[Any], bool] = lambda node: False) -> list:
     """`x` and all its parts, depth first, parents before children (Flux: ``fcollect``).
 
@@ -155,6 +159,7 @@ def fcollect(x: Any, exclude: Callable[[Any], bool] = lambda node: False) -> lis
     return [node for _, node in nodes(x, exclude)]
 
 
+@explained()
 def leaves(x: Any) -> list:
     """The leaves of `x` in order; a shared array once (Functors: ``fleaves``).
 
@@ -180,6 +185,7 @@ def on_first_card_of(x: Any) -> AbstractContextManager[Any]:
 # -- what trains ---------------------------------------------------------------------------------------------------
 
 
+@explained()
 def trainables(x: Any) -> Iterator[tuple[KeyPath, Any]]:
     """(path, array) of every floating-point array that an optimizer may change; a tied one at its first place.
 
@@ -211,6 +217,7 @@ def _is_parameter(x: Any) -> bool:
     return is_trainable_array(x)
 
 
+@explained()
 def destructure(model: Any) -> tuple[Any, Callable]:
     """All trainable numbers of `model` as one vector, and the function that makes a model from such a vector.
 
