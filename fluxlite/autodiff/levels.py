@@ -33,7 +33,7 @@ class Level:
         if base is not None:
             if can_be_frozen(base):  # what is written into W changes W.T as well
                 self.freeze(base)
-                if 0 in array.strides and _is_stretched(array):  # NumPy warns if the flag of such a view is only read
+                if 0 in array.strides and is_stretched(array):  # NumPy warns if the flag of such a view is only read
                     return
             elif not _is_writable_memory(base):
                 return
@@ -83,9 +83,10 @@ def can_be_frozen(x: Any) -> bool:
     return type(x) in read_only_types or isinstance(x, np.ndarray)
 
 
-def _is_stretched(array: Any) -> bool:
+def is_stretched(array: Any) -> bool:
     """Whether one number stands at several places, as in what ``np.broadcast_arrays`` gives."""
-    return any(stride == 0 and length > 1 for stride, length in zip(array.strides, array.shape))
+    axes = zip(getattr(array, "strides", ()), array.shape) if array.size else ()  # without elements all may be 0
+    return any(stride == 0 and length > 1 for stride, length in axes)
 
 
 def _is_writable_memory(base: Any) -> bool:

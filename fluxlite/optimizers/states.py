@@ -1,15 +1,12 @@
 """The optimizer's state: beside each parameter its rule, and what the rule remembers of it."""
 
-from __future__ import annotations
-
 import dataclasses
-from collections.abc import Iterator
 from typing import Any
 
 from ..arguments import explained
 from ..arrays import on_card_of
 from ..autodiff.gradients import Record
-from ..autodiff.levels import PARAMETERS
+from ..autodiff.levels import PARAMETERS, is_stretched
 from ..autodiff.tracked import TrackedArray
 from ..errors import check_number
 from ..messages import warn
@@ -109,29 +106,24 @@ def _combine(x: Any, kind: Any, names: Any, parts: list, make: Any) -> Any:
 
 
 def check_writable(path: KeyPath, x: Any) -> None:
-    tracked = type(x) is TrackedArray
+    """Raises `ValueError` unless the parameter `x` can be changed in place."""
+    name, tracked = path or "this array", type(x) is TrackedArray
     if tracked and x.level is PARAMETERS:
         raise ValueError(
-            f"{path or 'this array'} is a param, which is changed by w.data -= rate * w.grad after back; "
+            f"{name} is a param, which is changed by w.data -= rate * w.grad after back; "
             "setup and update take models of plain arrays"
         )
     if tracked:
         x.check_open(str(path))
-    flags = getattr(x, "flags", None)
-    axes = zip(getattr(x, "strides", ()), x.shape) if x.size else ()  # without elements all strides may be 0
-    stretched = any(stride == 0 and length > 1 for stride, length in axes)
-    if tracked or stretched or not getattr(flags, "writeable", True):
-        instead = "outside of one, give the model a copy of it: x.copy()"
-        if tracked:
-            instead = "a step there is written by hand: fl.fmap(lambda w, g: w - rate * g, model, grads)"
-        raise ValueError(
-            f"{path or 'this array'} cannot be changed in place, as nothing can inside a gradient call; {instead}"
-        )
+    elif getattr(getattr(x, "flags", None), "writeable", True) and not is_stretched(x):
+        return
+    instead = "outside of one, give the model a copy of it: x.copy()"
+    if tracked:
+        instead = "a step there is written by hand: fl.fmap(lambda w, g: w - rate * g, model, grads)"
+    raise ValueError(f"{name} cannot be changed in place, as nothing can inside a gradient call; {instead}")
 
 
-# ---------------------------------------------------------------------------------------------
-# In the middle of a training
-# ---------------------------------------------------------------------------------------------
+# -- in the middle of a training -----------------------------------------------------------------------------------
 
 
 @explained()
@@ -158,7 +150,7 @@ def adjust(state: Any, eta: float | None = None, **fields: Any) -> Any:
     fields |= {} if eta is None else {"eta": eta}
     if not fields:
         raise TypeError("adjust(state, eta) takes the new learning rate, or others by name: adjust(state, rho=0.8)")
-    found = list(_leaves(state, "adjust"))
+    found = _leaves(state, "adjust")
     known = {name for leaf in found for rule in _rules(leaf.rule) for name in _names(rule)}
     for name in fields:
         if name not in known:
@@ -167,12 +159,6 @@ def adjust(state: Any, eta: float | None = None, **fields: Any) -> Any:
     for leaf in found:
         leaf.own_rate = None if "eta" in fields else leaf.own_rate
     return state
-
-
-def _change(leaves: list[Leaf], fields: dict[str, Any]) -> None:
-    adjusted = {id(leaf.rule): (leaf.rule, _adjusted(leaf.rule, fields)) for leaf in leaves}
-    for leaf in leaves:
-        leaf.rule = adjusted[id(leaf.rule)][1]
 
 
 def follow(state: Any, eta: float) -> None:
@@ -211,7 +197,9 @@ def freeze(state: Any) -> Any:
     >>> fl.update(state, model, {"w": np.ones(1), "b": np.ones(1)})[1]
     {'w': array([1.]), 'b': array([0.5])}
     """
-    return _set_frozen(state, True, "freeze")
+    for leaf in _leaves(state, "freeze"):
+        leaf.frozen = True
+    return state
 
 
 @explained()
@@ -223,23 +211,25 @@ def thaw(state: Any) -> Any:
     >>> fl.update(thaw(state), model, {"w": np.ones(1)})[1]
     {'w': array([0.5])}
     """
-    return _set_frozen(state, False, "thaw")
-
-
-def _set_frozen(state: Any, frozen: bool, name: str) -> Any:
-    for leaf in list(_leaves(state, name)):
-        leaf.frozen = frozen
+    for leaf in _leaves(state, "thaw"):
+        leaf.frozen = False
     return state
 
 
-def _leaves(state: Any, name: str) -> Iterator[Leaf]:
+def _leaves(state: Any, name: str) -> list[Leaf]:
     found = [node for _, node in nodes(state) if isinstance(node, Leaf)]
     if not found:
         raise TypeError(
             f"{name} takes the state that setup(rule, model) gives, or a part of it such as state.layers[0]; "
             f"got a {type(state).__name__} without any parameter's state"
         )
-    return iter(found)
+    return found
+
+
+def _change(leaves: list[Leaf], fields: dict[str, Any]) -> None:
+    adjusted = {id(leaf.rule): (leaf.rule, _adjusted(leaf.rule, fields)) for leaf in leaves}
+    for leaf in leaves:
+        leaf.rule = adjusted[id(leaf.rule)][1]
 
 
 def _rules(rule: Rule) -> tuple[Rule, ...]:
