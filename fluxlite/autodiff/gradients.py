@@ -4,6 +4,7 @@ It is the style to use. Flux's two older ones, `param` with `back` and ``gradien
 `older_styles.py`. All stand on one function, `pull_back` of `way_back.py`.
 """
 
+import functools
 import types
 from collections.abc import Callable
 from typing import Any
@@ -13,7 +14,7 @@ import numpy as np
 from ..arguments import explained
 from ..arrays import astype, on_card_of, read_only_types
 from ..tensors import refuse_tensor
-from ..tree.contract import functor, this_thread
+from ..tree.contract import functor, is_leaf, this_thread
 from ..tree.flat import ALSO_NUMBERS, Flat, KeyPath, flatten
 from ..tree.ties import copy_of, is_array, is_trainable_array
 from ..tree.walks import check_open, fmap, on_first_card_of, type_of_parts
@@ -30,14 +31,13 @@ def gradient(f: Callable, *args: Any) -> Any:
 
     An argument is an array, a Python number, a model, or a tuple, list or dict of such. Its gradient has its
     structure: an array's is a new array of the same shape, dtype and memory order; a model's a `Gradient` with
-    the same attribute names; None stands where nothing flows, for integer and boolean arrays, and for numbers inside
-    a model. A parameter that a model holds at several places gets its whole gradient at the first.
+    the same attribute names; None stands where nothing flows, for integer and boolean arrays, for functions, and for
+    numbers inside a model. A parameter that a model holds at several places gets its whole gradient at the first.
 
     `f` may return ``(loss, extra, …)``; see `withgradient`. While it runs, the NumPy and simulated arrays that it
     computes with are read-only, so that changing one, which would make the gradient wrong, raises at that line.
-    (CuPy's arrays cannot be made read-only, a view made earlier can still be written through, and ``np.add.at`` and its
-    like write all the same.) And layers such as `Dropout` and `BatchNorm` are in training, in every model that `f`
-    calls, not only in its arguments. Where you don't want that, there's ``with testmode(model):``.
+    (Not CuPy's; and a view made earlier, or ``np.add.at``, can still write.) Layers such as `Dropout` are in training,
+    in every model that `f` calls. Where you don't want that, there's ``with testmode(model):``.
 
     Raises `TypeError` if there is nothing to differentiate by, if the loss is not one number, or on a function that has
     no derivative rule.
@@ -194,17 +194,15 @@ _INSTEAD = (
 )
 
 
-_table_is_full = False
-
-
 def new_level() -> Level:
     """A level for one call. From the first one on, the table of derivatives is full."""
-    global _table_is_full
-    if not _table_is_full:  # only a program that differentiates needs to load it
-        from . import derivatives  # noqa: F401
-
-        _table_is_full = True  # also if an interrupt came the first time: then it's filled now
+    _fill_table()
     return Level(next(numbers))
+
+
+@functools.cache
+def _fill_table() -> None:
+    from . import derivatives  # noqa: F401  (only a program that differentiates needs to load it)
 
 
 # -- and back: what comes out --------------------------------------------------------------------------------------
@@ -235,12 +233,10 @@ def _one(value: Any) -> Any:
 def untracked(value: Any, level: Level) -> Any:
     """What `f` returned, as plain values that share no memory with its arguments."""
     kind = type(value)
-    if kind is TrackedArray:
-        return _own_value(value, level)
     if kind is tuple or kind is list:
         return kind([untracked(part, level) for part in value])
-    if value is None or isinstance(value, (float, int, str, np.generic)):
-        return value
+    if kind is TrackedArray or is_leaf(value):
+        return _own_value(value, level)
     return fmap(lambda leaf: _own_value(leaf, level), value)
 
 
@@ -251,7 +247,7 @@ def _own_value(x: Any, level: Level) -> Any:
     value = x.value
     if x.level is not level:
         return x  # of an outer gradient
-    if isinstance(value, (np.generic, float)) or not is_array(value):
+    if not is_array(value):
         return value
     if x.call is None or value.base is not None or any(value is argument for argument in x.call[1]):
         return copy_of(value)
@@ -309,39 +305,33 @@ def gradient_of(like: Any, g: Any, given: set[int]) -> Any:
         return None
     if type(g) is not TrackedArray:
         like = plain(like)  # perhaps tracked by an outer gradient, on which this one does not depend
-    if type(like) is not np.ndarray and is_number(like):
-        if type(g) is TrackedArray:
-            return g
-        check_real(g)
-        return type(like)(g)
-    return as_plain_gradient(g, like, given)
+    if type(like) is np.ndarray or not is_number(like):
+        return as_plain_gradient(g, like, given)
+    return g if type(g) is TrackedArray else type(like)(_real(g))
 
 
 def is_number(x: Any) -> bool:
     return type(x) in (int, float) or isinstance(x, np.floating)
 
 
-def check_real(g: Any) -> None:
+def _real(g: Any) -> Any:
     if getattr(g, "dtype", None) is not None and g.dtype.kind == "c":
         raise TypeError("complex numbers cannot be differentiated: compute with the real and the imaginary part")
+    return g
 
 
 def as_plain_gradient(g: Any, like: Any, given: set[int]) -> Any:
     """`g` as an array like `like`: its shape, dtype and memory order, writable, sharing memory with nothing."""
     if type(g) is TrackedArray:
-        if g.dtype != like.dtype:
-            check_real(g)
-            g = astype(g, like.dtype)
-        return g
+        return g if g.dtype == like.dtype else astype(_real(g), like.dtype)
     owner = g if getattr(g, "base", None) is None else g.base
     is_private = is_array(owner) and id(owner) not in given and (type(g) not in read_only_types or g.flags.writeable)
     if owner is not g:  # back through a transposition or a reshape: a view, but of all of an array made on the way
         is_private = is_private and owner.size == g.size and min(g.strides, default=0) >= 0
     if not (is_private and g.strides == like.strides and g.dtype == like.dtype):
-        check_real(g)
         with on_card_of(like):
             owner = np.empty_like(plain(like))
-            owner[...] = g
+            owner[...] = _real(g)
         g = owner
     given.add(id(owner))
     return g

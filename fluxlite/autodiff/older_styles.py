@@ -15,14 +15,12 @@ from ..arguments import explained
 from ..tree.contract import children, is_leaf, put_attribute
 from ..tree.ties import is_array, is_trainable_array, on_card_of, parameter_key, same_view
 from ..tree.walks import Attribute, KeyPath, is_mutable, nodes, on_first_card_of, put, trainables
-from .gradients import as_plain_gradient, called, gradients_of, new_level, track_array, untracked
+from .gradients import as_plain_gradient, called, gradient_of, gradients_of, new_level, track_array, untracked
 from .levels import PARAMETERS
 from .state import detached, held_by
 from .tracked import TrackedArray
 
-# ---------------------------------------------------------------------------------------------
-# param and back
-# ---------------------------------------------------------------------------------------------
+# -- param and back ------------------------------------------------------------------------------------------------
 
 
 @explained()
@@ -76,9 +74,7 @@ def back(loss: TrackedArray) -> None:
                 parameter.grad += g
 
 
-# ---------------------------------------------------------------------------------------------
-# params(model)
-# ---------------------------------------------------------------------------------------------
+# -- params(model) -------------------------------------------------------------------------------------------------
 
 
 class Params:
@@ -101,7 +97,7 @@ class Params:
 
     def withgradient(self, f: Callable) -> "tuple[Any, ImplicitGradients]":
         """Run `f`, which takes no arguments, with tracked arrays in the models' fields; then put the arrays back."""
-        places = list(_places(self.models, self.arrays))
+        places = _places(self.models, self.arrays)
         objects = [x for _, x in nodes(self.models) if not is_leaf(x) and is_mutable(x)]
         level = new_level()
         try:
@@ -112,12 +108,8 @@ class Params:
             with on_first_card_of(self.arrays):
                 value = called(f)
                 plain_value = untracked(value, level)
-                leaves = gradients_of(value, level)
-                given: set[int] = set()
-                found = {}
-                for array, stand_in in tracked.values():
-                    if stand_in in leaves:
-                        found[id(array)] = as_plain_gradient(leaves[stand_in], array, given)
+                totals, given = gradients_of(value, level), set[int]()
+                found = {id(x): gradient_of(x, totals.get(stand_in), given) for x, stand_in in tracked.values()}
             return plain_value, ImplicitGradients(self, found)
         finally:
             for owner, step, array in places:
@@ -144,8 +136,7 @@ class ImplicitGradients:
     """The gradients of `Params`, looked up by the array itself: ``grads[model.weight]``; None where nothing flows."""
 
     def __init__(self, of: Params, found: dict[int, Any]):
-        self.params = of
-        self.found = found
+        self.params, self.found = of, found
 
     def __getitem__(self, array: Any) -> Any:
         if not any(array is known for known in self.params):
@@ -187,29 +178,33 @@ def params(*models: Any) -> Params:
     return Params(models)
 
 
-def _places(models: tuple, arrays: list) -> Iterator[tuple[Any, Any, Any]]:
+def _places(models: tuple, arrays: list) -> list[tuple[Any, Any, Any]]:
     """(owner, step, array) for every place, repeated ones too, that holds one of `arrays`."""
     keys = {parameter_key(array) for array in arrays}
-    met = list(nodes(models, every_place=True))
-    for path, leaf in met:
+    found = []
+    for path, leaf in nodes(models, every_place=True):
         _check_plain(path, leaf)
-    found = [(path, leaf) for path, leaf in met if is_array(leaf) and parameter_key(leaf) in keys]
-    if keys - {parameter_key(leaf) for _, leaf in found}:
+        if is_array(leaf) and parameter_key(leaf) in keys:
+            owner = KeyPath(path[:-1]).get(models)
+            _check_assignable(owner, path, leaf)
+            found.append((owner, path[-1], leaf))
+    if keys - {parameter_key(leaf) for *_, leaf in found}:
         raise RuntimeError("a parameter has been replaced in the model since params(model) was called: call it again")
-    for path, leaf in found:
-        owner = KeyPath(path[:-1]).get(models)
-        try:
-            if isinstance(owner, (tuple, functools.partial, types.MethodType)):
-                raise TypeError(f"in a {type(owner).__name__}")
-            if isinstance(path[-1], Attribute) and getattr(owner, path[-1]) is not leaf:
-                raise TypeError("computed, not stored")
-            put(owner, path[-1], leaf)
-        except (TypeError, AttributeError) as error:
-            raise TypeError(
-                f"{KeyPath(path[1:])} cannot be assigned ({error}), which this style needs; "
-                "use gradient(f, model) with a function of the model"
-            ) from None
-        yield owner, path[-1], leaf
+    return found
+
+
+def _check_assignable(owner: Any, path: KeyPath, leaf: Any) -> None:
+    try:
+        if isinstance(owner, (tuple, functools.partial, types.MethodType)):
+            raise TypeError(f"in a {type(owner).__name__}")
+        if isinstance(path[-1], Attribute) and getattr(owner, path[-1]) is not leaf:
+            raise TypeError("computed, not stored")
+        put(owner, path[-1], leaf)
+    except (TypeError, AttributeError) as error:
+        raise TypeError(
+            f"{KeyPath(path[1:])} cannot be assigned ({error}), which this style needs; "
+            "use gradient(f, model) with a function of the model"
+        ) from None
 
 
 def _check_plain(path: KeyPath, node: Any) -> None:

@@ -1,16 +1,7 @@
 """The table of derivatives: for each function, how the gradient flows back through it.
 
 An entry is a `Rule`, made with `rule`: one pullback for each operand of the function. The entries are in
-`derivatives/`; a learner adds one with a single line:
-
->>> import numpy as np
->>> from fluxlite import gradient, primitive, rule
->>> @primitive
-... def cube(x):
-...     return x**3
->>> rule(cube, lambda g, out, x: g * 3 * x**2)
->>> gradient(cube, 2.0)
-(12.0,)
+`derivatives/`; a learner adds one with a single line.
 """
 
 import functools
@@ -117,7 +108,7 @@ def _check_pullback(function: Any, pullback: Pullback) -> None:
     if code.co_argcount < 3 and not code.co_flags & inspect.CO_VARARGS:
         raise TypeError(
             f"a pullback of {name} takes g, out, and the arguments of {name}, as in lambda g, out, x: …; "
-            f"this one takes {', '.join(parameter_names(pullback)) or 'nothing'}"
+            f"this one takes {', '.join(parameters(pullback)[0]) or 'nothing'}"
         )
 
 
@@ -133,7 +124,7 @@ def _checked(function: Any, position: int, pullback: Pullback) -> Pullback:
             return piece
         what = f"a gradient of shape {got}" if got is not None else f"{type(piece).__name__} as the gradient"
         hint = ". Where an operand was broadcast, its gradient is summed" if got is not None else ""
-        operand = dict(enumerate(parameter_names(pullback)[2:])).get(position, f"number {position}")
+        operand = dict(enumerate(parameters(pullback, 2)[0])).get(position, f"number {position}")
         raise ValueError(f"the rule of {name_of(function)} gives {what} for {operand}, of shape {wanted}{hint}")
 
     return checked
@@ -194,13 +185,13 @@ def parameters(function: Any, skip: int = 0) -> tuple[tuple[str, ...], int]:
     """The names of a Python function's parameters after the first `skip`, and how many may come by position."""
     code = function.__code__
     most = 1000 if code.co_flags & inspect.CO_VARARGS else code.co_argcount - skip
-    return parameter_names(function)[skip:], most
+    return code.co_varnames[skip : code.co_argcount + code.co_kwonlyargcount], most
 
 
 def bind(function: Any, rule: Rule, args: Any, kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any], Callable | None]:
     """Arguments by position as far as they can be operands; keywords; what to call if the rule does not know one."""
     args, kwargs = arranged(function, args, kwargs, rule.names, rule.most_positional)
-    if not knows(rule.names, kwargs):
+    if not kwargs.keys() <= set(rule.names):
         load_rarer()
         if function in REPHRASED:
             return args, kwargs, REPHRASED[function]
@@ -214,24 +205,25 @@ def bind(function: Any, rule: Rule, args: Any, kwargs: dict[str, Any]) -> tuple[
     return args, kwargs, None
 
 
-def knows(names: tuple[str, ...], kwargs: dict[str, Any]) -> bool:
-    return all(name in names for name in kwargs)
+def bind_composed(function: Any, same: Callable, args: Any, kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """The arguments of a call of `function` for `same`, which says how it is made of others."""
+    names, most = parameters(same)
+    args, kwargs = arranged(function, args, kwargs, names, most)
+    check_keywords(function, kwargs, names)
+    return args, kwargs
 
 
 def arranged(function: Any, args: Any, kwargs: dict[str, Any], names: Any, most: int) -> tuple[Any, dict[str, Any]]:
     """The first `most` arguments by position, the others by name; without those that only repeat a default."""
-    if len(args) <= most and knows(names, kwargs):
+    if len(args) <= most and kwargs.keys() <= set(names):
         return args, kwargs
     defaults = _defaults(function)
     if len(args) > most:
         if len(args) > len(defaults):
             raise TypeError(f"the derivative rule of {name_of(function)} takes by position only {', '.join(names)}")
         args, kwargs = args[:most], dict(zip(tuple(defaults)[most:], args[most:])) | kwargs
-    return args, {
-        name: x
-        for name, x in kwargs.items()
-        if name in names or x is not defaults.get(name, ...) and x is not _SILENT.get(name, ...)
-    }
+    silent = {key: x for key, x in kwargs.items() if x is defaults.get(key, ...) or x is _SILENT.get(key, ...)}
+    return args, {key: x for key, x in kwargs.items() if key in names or key not in silent}
 
 
 # The defaults of keywords that NumPy's signatures do not show.
@@ -245,24 +237,6 @@ def _defaults(function: Any) -> dict[str, Any]:
         return {name: parameter.default for name, parameter in inspect.signature(function).parameters.items()}
     except ValueError:  # written in C, and says nothing of itself
         return {}
-
-
-def bind_composed(function: Any, same: Callable, args: Any, kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-    """The arguments of a call of `function` for `same`, which says how it is made of others."""
-    names, most = parameters(same)
-    args, kwargs = arranged(function, args, kwargs, names, most)
-    check_keywords(function, kwargs, names)
-    return args, kwargs
-
-
-def parameter_names(function: Callable) -> tuple[str, ...]:
-    """The names of what `function` takes, without ``*args`` and ``**keywords``.
-
-    >>> parameter_names(lambda g, out, x, *more, axis=None: g)
-    ('g', 'out', 'x', 'axis')
-    """
-    code = function.__code__  # type: ignore[attr-defined]
-    return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
 
 
 def check_keywords(function: Any, kwargs: dict[str, Any], known: tuple[str, ...]) -> None:
