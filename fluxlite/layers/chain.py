@@ -18,6 +18,8 @@ class Container(Layer):
 
     layers: Any
 
+    _lines = "if long"
+
     def _set_layers(self, layers: tuple, named: Mapping[str, Any]) -> None:
         if layers and named:
             raise TypeError(f"the layers of {self._name()} all have names, or none has")
@@ -46,9 +48,6 @@ class Container(Layer):
     def _sizes(self) -> str:
         return ", ".join(call_of(x) if type(where) is int else f"{where}={call_of(x)}" for where, x in self._items())
 
-    def _parts(self) -> list[tuple[Any, Any]]:
-        return list(self._items())
-
 
 @functor
 @dataclass(eq=False, repr=False, init=False)
@@ -72,7 +71,7 @@ class Chain(Container):
 
     layers: Any
 
-    _in_lines = True
+    _lines = "always"
 
     @explained()
     def __init__(self, *layers: Any, **named: Any):
@@ -89,6 +88,3 @@ class Chain(Container):
 
     def __iter__(self) -> Iterator:
         return iter(self.layers.values() if isinstance(self.layers, Mapping) else self.layers)
-
-    def __repr__(self) -> str:
-        return super().__repr__() if len(self) else "Chain()"

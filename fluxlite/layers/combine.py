@@ -57,9 +57,6 @@ class SkipConnection(Container):
     def _sizes(self) -> str:
         return f"{call_of(self.layers)}, {name_of(self.connection)}"
 
-    def _parts(self) -> list[tuple[Any, Any]]:
-        return [(("layers",), self.layers), (("connection",), self.connection)]
-
 
 @functor
 @dataclass(eq=False, repr=False, init=False)
@@ -106,9 +103,6 @@ class Parallel(Container):
 
     def _sizes(self) -> str:
         return f"{name_of(self.connection)}, {super()._sizes()}"
-
-    def _parts(self) -> list[tuple[Any, Any]]:
-        return [(("connection",), self.connection), *self._items()]
 
 
 @functor

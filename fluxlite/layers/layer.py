@@ -37,7 +37,7 @@ from ..errors import LayerError, left_over, other_device
 from ..tensors import is_tensor
 from ..tree.walks import Attribute
 from .inputs import no_array
-from .trees import html, text
+from .printing import html, text
 
 Call = TypeVar("Call", bound=Callable[..., Any])
 
@@ -45,7 +45,7 @@ Call = TypeVar("Call", bound=Callable[..., Any])
 class Layer:
     """A layer of the library. Yours need no such class: any class with ``@functor`` above it will do."""
 
-    _in_lines = False  # whether it prints with a line for each part, also if it's short
+    _lines = "never"  # whether it prints with a line for each part: "never", "if long" or "always"
 
     vars().update((name, Elsewhere()) for name in OF_A_MODEL)
 
@@ -86,13 +86,6 @@ class Layer:
         except Exception:  # for a while, a model may hold anything in an array's place
             inside = "…"
         return f"{type(self).__name__}({inside})"
-
-    def _parts(self) -> list[tuple[Any, Any]]:
-        """The layers inside, for one that prints with a line for each.
-
-        Each has its number, the name that a user gave it, or, in a tuple, one that a notebook's tree shows and no text.
-        """
-        return []
 
     def __repr__(self) -> str:
         return text(self)

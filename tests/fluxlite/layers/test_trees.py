@@ -1,5 +1,6 @@
 """How models print: a line for each part, and in notebooks a tree that unfolds."""
 
+import sys
 from dataclasses import dataclass
 from html.parser import HTMLParser
 
@@ -135,6 +136,15 @@ def test_what_cannot_be_drawn_prints_as_objects_do():
     assert repr(net).startswith("<") and "Net object at" in repr(net) and net._repr_html_() is None
     unfinished = object.__new__(Net)
     assert "Net object at" in repr(unfinished)
+
+
+def test_printing_is_quick():
+    model, calls = fl.Chain(fl.Dense(3, 4, np.tanh), fl.Dense(4, 2)), []
+    repr(model)
+    sys.setprofile(lambda frame, event, arg: calls.append(frame) if event == "call" else None)
+    repr(model)
+    sys.setprofile(None)
+    assert len(calls) <= 400
 
 
 def test_much_is_left_out():
