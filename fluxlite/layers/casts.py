@@ -4,12 +4,14 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import explained
 from ..arrays import astype
 from ..autodiff.tracked import untracked_leaf
 from ..tree.ties import is_array
 from ..tree.walks import fmap
 
 
+@explained()
 def f16(x: Any) -> Any:
     """`x` with all its floating-point arrays in half precision (Flux: ``f16``). Integers stay, ties survive.
 
@@ -21,11 +23,13 @@ def f16(x: Any) -> Any:
     return _cast(x, np.float16)
 
 
+@explained()
 def f32(x: Any) -> Any:
     """`x` with all its floating-point arrays in Float32, the usual type of a model (Flux: ``f32``)."""
     return _cast(x, np.float32)
 
 
+@explained()
 def f64(x: Any) -> Any:
     """`x` with all its floating-point arrays in Float64 (Flux: ``f64``)."""
     return _cast(x, np.float64)

@@ -64,8 +64,6 @@ def composed(steps, x, Wi, Wh, bias, *states):
     return np.stack([*outputs, states[1]] if steps.with_cell else outputs, axis=1)
 
 
-# -- the way back ------------------------------------------------------------------------------------------------
-
 CACHED = 2**16  # numbers: a quarter of a megabyte of Float32
 
 
@@ -76,12 +74,12 @@ def way_back(g, kept, steps, *operands):
     """
     if kept is None or type(g) is TrackedArray:
         return _through_steps(g, steps, operands)
-    hs, Wh = kept[0], operands[2]
+    (x, _, Wh, *_), hs = operands, kept[0]
     _, size, count = hs.shape
     states = [np.zeros_like(hs[0]) for _ in operands[4:]]
     if steps.with_cell:
         states[1] += g[:, -1].T
-    g, length = np.transpose(g, (1, 2, 0)), operands[0].shape[1]
+    g, length = np.transpose(g, (1, 2, 0)), x.shape[1]
     rows = np.empty_like(hs, shape=(steps.blocks * size, length, count))
     most = max(1, CACHED // max(1, rows[:, 0].size))
     for stop in range(length, 0, -most):
@@ -122,9 +120,6 @@ def piece(position, g, out, found, kept, steps, x, Wi, *operands):
 
 
 rule_for_each(sequence, piece, forward=forward, shared=way_back)
-
-
-# -- RNN ---------------------------------------------------------------------------------------------------------
 
 
 class RNNSteps:
@@ -176,9 +171,6 @@ def room(products, outputs, before, more=0):
     made = np.empty_like(products, shape=(1 + length + more, outputs, count))
     made[0] = 0 if before is None else before.T
     return made
-
-
-# -- LSTM --------------------------------------------------------------------------------------------------------
 
 
 class LSTMSteps:
@@ -236,9 +228,6 @@ def lstm_cell(i, f, n, o, c):
     """The new `h` and `c`, given the sums behind the gates. On a GPU it's one launch."""
     c = sigmoid(f) * c + sigmoid(i) * np.tanh(n)
     return sigmoid(o) * np.tanh(c), c
-
-
-# -- GRU ---------------------------------------------------------------------------------------------------------
 
 
 class GRUSteps:
