@@ -19,7 +19,7 @@ from ..tree.contract import children, on_registration, trainable
 from ..tree.ties import is_array, parameter_key
 
 WIDTH = 80  # what's longer has a line for each part
-MOST = 40  # parts of one thing that are drawn
+MOST = 40  # lines for the parts of one thing
 
 
 def text(x: Any) -> str:
@@ -113,7 +113,7 @@ class Part:
             yield f"{indent}{self.before}{one_line(self.x)},", self.comment() + self.where() * each
             return
         kind = type(self.x).__name__
-        opening, closing = {"list": "[]", "tuple": "()", "dict": "{}"}.get(kind, (f"{kind}(", ")"))
+        opening, closing = {"list": ("[", "]"), "tuple": ("(", ")"), "dict": ("{", "}")}.get(kind, (f"{kind}(", ")"))
         yield f"{indent}{self.before}{opening}", ""
         for part in self.parts[:MOST]:
             yield from part.lines(indent + "  ", each)
@@ -133,9 +133,7 @@ class Part:
         row.remarks = [self.comment().removeprefix("# ")] if self.arrays else []
         row.folded = not unfolds
         inside = self.parts if unfolds else [part for part in self.parts if self.is_layer and part.holds()]
-        row.rows = [part.row(each) for part in inside[:MOST]]
-        if len(inside) > MOST:
-            row.rows.append(Row("…", f"{len(inside) - MOST:,} more"))
+        row.rows = [part.row(each) for part in inside]
         return row
 
     def comment(self, how: str = "") -> str:
