@@ -8,25 +8,20 @@ from typing import Any
 
 import numpy as np
 
-from ..devices import preferences, without
-from ..devices.backends import BACKENDS, functional
-from ..devices.base import current
-from ..devices.choosing import choose
-from ..devices.cupy.parts import OPTIONAL_PARTS
-from ..devices.cupy.usable import NEEDS
+from ..devices import preferences
+from ..devices.base import CHOICE, current
+from ..devices.choosing import backends, choose, functional
+from ..devices.cupy.usable import NEEDS, OPTIONAL_PARTS
 from ..devices.selection import why_no_gpu
 
 # The library for each kind of GPU: its module, its name, and how to install it.
+_CUDA = 'an NVIDIA GPU with its driver (nvidia.com/drivers), and pip install "cupy-cuda12x[ctk]" or "cupy-cuda13x[ctk]"'
 _LIBRARIES = {
-    "CUDA": (
-        "cupy",
-        "CuPy",
-        'an NVIDIA GPU with its driver (nvidia.com/drivers), and pip install "cupy-cuda12x[ctk]" or "cupy-cuda13x[ctk]"',
-    ),
+    "CUDA": ("cupy", "CuPy", _CUDA),
     "AMDGPU": ("cupy", "CuPy", "an AMD GPU with ROCm 7 (rocm.docs.amd.com), and pip install cupy-rocm-7-0"),
     "Metal": ("mlx.core", "MLX", "a Mac with Apple's own processor, and pip install mlx"),
 }
-_VARIABLES = (preferences.VARIABLE, preferences.FOLDER_VARIABLE, without.VARIABLE, "CUDA_VISIBLE_DEVICES")
+_VARIABLES = (preferences.VARIABLE, preferences.FOLDER_VARIABLE, "CUDA_VISIBLE_DEVICES")
 _OTHERS = ("HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES")  # mentioned only if they're set
 
 
@@ -57,14 +52,12 @@ def _rows() -> Iterator[tuple[str, str]]:
     system = f"Python {platform.python_version()}, {platform.system()} {platform.machine()}"
     yield "fluxlite", f"{__version__}, NumPy {np.__version__}, {system}"
     choice = choose()
-    device: Any = None if choice.backend == "CPU" else current(BACKENDS[choice.backend].devices())
+    device: Any = None if choice.backend == "CPU" else current(backends()[choice.backend].devices())
     yield "gpu uses", f"{'the CPU' if device is None else f'{device!r}, {device.name}'}: {choice.why}"
-    for line in choice.lines:
-        if line.level == "Warning":
-            yield "warning", line.text
+    yield from (("warning", text) for level, text in choice.lines if level == "Warning")
     if device is None:
         yield "because", why_no_gpu()
-    for name in BACKENDS:
+    for name in backends():
         yield name, "\n".join(_state_of(name))
     for name in (*_VARIABLES, *(name for name in _OTHERS if name in os.environ)):
         yield name, os.environ.get(name, "not set")
@@ -75,24 +68,24 @@ def _state_of(name: str) -> Iterator[str]:
     """Whether the library is installed, its version, and whether it works; if not, why, and how to get it."""
     answer, (module, library, how) = functional(name), _LIBRARIES.get(name, ("", "", ""))
     version = getattr(sys.modules.get(module), "__version__", "")  # it was imported when `functional` tried
-    version = f" ({library} {version})" if version and answer.installed and not preferences.pretended else ""
+    version = f" ({library} {version})" if version and answer.installed and not CHOICE.pretended else ""
     if answer:
         yield f"functional{version}"
     else:
         yield f"not functional: {answer.reason}" + version * (version.strip(" ()") not in answer.reason)
     if name != "CPU":
-        yield from (f"{device!r}  {device.name}" for device in BACKENDS[name].devices())
-    if answer and name in NEEDS and not preferences.pretended:  # it computes here, but not with all its libraries
-        parts = {part: functional(name, part) for part in BACKENDS[name].parts if part not in OPTIONAL_PARTS}
+        yield from (f"{device!r}  {device.name}" for device in backends()[name].devices())
+    if answer and name in NEEDS and not CHOICE.pretended:  # it computes here, but not with all its libraries
+        parts = {part: functional(name, part) for part in backends()[name].parts if part not in OPTIONAL_PARTS}
         missing = [f"without {part}: {answer.reason}" for part, answer in parts.items() if not answer]
-        yield from missing and [*missing, f"they come with {NEEDS[name].toolkit()}"]
+        yield from missing and [*missing, f"they come with {NEEDS[name].install}"]
     elif not answer and how:
         yield f"it takes {how}"
 
 
 def _preference() -> str:
     stored = preferences.stored_backend()
-    if preferences.pretended:
+    if CHOICE.pretended:
         return f"pretended: {stored}"
     path = preferences.preference_file()
     if not os.path.exists(path):
