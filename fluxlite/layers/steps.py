@@ -15,10 +15,9 @@ import numpy as np
 
 from ..activations import identity, relu, sigmoid, tanh, tanh_fast
 from ..arrays import primitive
-from ..autodiff.gradients import new_level
+from ..autodiff.gradients import gradient
 from ..autodiff.rules import rule_for_each
 from ..autodiff.tracked import TrackedArray
-from ..autodiff.way_back import pull_back
 from .activated import activated, at_once
 
 
@@ -76,7 +75,7 @@ def way_back(g, kept, steps, *operands):
     Slopes are computed for as many steps as a processor's cache can hold: they're still there when the loop needs them.
     """
     if kept is None or type(g) is TrackedArray:
-        return _way_back_of_composed(g, steps, operands)
+        return _through_steps(g, steps, operands)
     hs, Wh = kept[0], operands[2]
     _, size, count = hs.shape
     states = [np.zeros_like(hs[0]) for _ in operands[4:]]
@@ -93,18 +92,15 @@ def way_back(g, kept, steps, *operands):
             states[0] += of_output
             steps.back(Wh, *of_step, *states)
         rows[:, some] = np.transpose(flat, (1, 0, 2))
-    return (*steps.sums(rows, size), states)
+    if steps.blocks > len(steps.half):  # a GRU's candidate has one for its product with the state, and one for its sum
+        return np.concatenate([rows[: 2 * size], rows[3 * size :]]), rows[: 3 * size], states
+    return rows, rows, states
 
 
-def _way_back_of_composed(g, steps, operands):
+def _through_steps(g, steps, operands):
     """Another gradient looks on, and a `gradient` inside it sees the single steps."""
-    level = new_level()
-    try:
-        tracked = [x if x is None else TrackedArray(x, level) for x in operands]
-        found = pull_back(composed(steps, *tracked), g)
-        return [x if x is None else found[x] for x in tracked]
-    finally:
-        level.close()
+    operands = [x if x is None else +x for x in operands]  # so that no two of them are one parameter
+    return list(gradient(lambda *operands: np.sum(g * composed(steps, *operands)), *operands))
 
 
 def piece(position, g, out, found, kept, steps, x, Wi, *operands):
@@ -165,17 +161,10 @@ class RNNSteps:
         slopes *= dh
         np.matmul(Wh.T, flat, out=dh)
 
-    def sums(self, rows, size):
-        """The gradients of the input's products, and of the state's."""
-        return rows, rows
-
 
 # How these change an array to their values, and their slopes, given their values. For other activations there's `step`.
-_TANH = (lambda h: np.tanh(h, out=h), lambda h: 1 - h * h)
 IN_PLACE: dict[Any, tuple] = {
-    np.tanh: _TANH,
-    tanh: _TANH,
-    tanh_fast: _TANH,
+    **dict.fromkeys((np.tanh, tanh, tanh_fast), (lambda h: np.tanh(h, out=h), lambda h: 1 - h * h)),
     relu: (lambda h: np.maximum(h, 0, out=h), lambda h: np.where(h <= 0, 0, np.ones_like(h))),
     identity: (lambda h: h, np.ones_like),
 }
@@ -196,7 +185,6 @@ class LSTMSteps:
     """The gates are input, forget, cell and output: ``c = f c + i n``, ``h = o tanh(c)``."""
 
     blocks, half = 4, (True, True, False, True)
-    sums = RNNSteps.sums
 
     def __init__(self, with_cell=False):
         self.with_cell = with_cell  # whether the last c stands behind the outputs, as if there were one more step
@@ -297,9 +285,6 @@ class GRUSteps:
         slopes *= dh
         dh *= z
         dh += Wh.T @ flat[: Wh.shape[0]]
-
-    def sums(self, rows, size):
-        return np.concatenate([rows[: 2 * size], rows[3 * size :]]), rows[: 3 * size]
 
 
 def gru_cell(h, r, z, n, of_r, of_z, of_n):
