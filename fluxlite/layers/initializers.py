@@ -4,8 +4,6 @@ They take the sizes of the axes, ``(outputs, inputs)``; further axes count as a 
 drawn by `rng`; without one, `fluxlite.seed` makes them repeatable, `np.random.seed` doesn't.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from functools import wraps

@@ -22,8 +22,6 @@ A layer is a dataclass whose fields are its tree. Below them it says how it star
             return settings(self.activation)
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import wraps
 from typing import Any, TypeVar

@@ -75,7 +75,7 @@ ATTEMPTS = {
     "fl.train(loss, MODEL, [], STATE, verbose=2)": "unexpected keyword argument 'verbose'",
     "fl.Dense(2, 3, init=lambda *shape, **keywords: np.zeros(shape, lr=1))": r"'lr'(?!\. Here)",  # the caller's own
     # arguments
-    "fl.Conv(1, 16, 3)": r"They come first: Conv\(\(3, 3\), inputs, outputs\)",
+    "fl.Conv(1, 16, 3)": r"Conv\(kernel\) is \(3, 3\) for pictures",
     "fl.Adam(MODEL.layers, 0.1)": "the learning rate eta is a number",
     "fl.Dense(3)": r"A layer is given both sizes, as in Dense\(inputs, outputs\)",
     "fl.Chain([fl.Dense(2, 3)])": r"write Chain\(\*layers\)",
