@@ -35,7 +35,7 @@ from ..errors import LayerError, left_over, other_device
 from ..tensors import is_tensor
 from ..tree.walks import Attribute
 from .inputs import no_array
-from .printing import html, text
+from .printing import settings as settings  # printing decides how classes print that are registered from here on
 
 Call = TypeVar("Call", bound=Callable[..., Any])
 
@@ -84,12 +84,6 @@ class Layer:
         except Exception:  # for a while, a model may hold anything in an array's place
             inside = "…"
         return f"{type(self).__name__}({inside})"
-
-    def __repr__(self) -> str:
-        return text(self)
-
-    def _repr_html_(self) -> str | None:
-        return html(self)
 
 
 def layer_call(call: Call) -> Call:
