@@ -4,13 +4,10 @@ Each is a plain function that gives a plain function: ``rate(step)``, with steps
 and write your own: ``lambda step: 0.1 / (1 + step)``. ParameterSchedulers.jl has them for Flux.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 
-from .arguments import check_whole, in_words
-from .errors import check_number
+from .arguments import check_callable, check_number, check_whole
 
 Schedule = Callable[[int], float]
 
@@ -60,8 +57,7 @@ def warm_up(steps: int, after: Schedule) -> Schedule:
     [0.25, 0.5, 1.0, 0.5, 0.0]
     """
     check_whole("steps", steps, 1)
-    if not callable(after):
-        raise TypeError(f"warm_up(steps, after): after is a schedule such as cosine(0.01, 1000), got {in_words(after)}")
+    check_callable("after, a schedule such as cosine(0.01, 1000),", after)
     return lambda step: after(0) * (step + 1) / steps if step < steps else after(step - steps)
 
 

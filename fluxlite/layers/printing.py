@@ -14,8 +14,7 @@ from ..activations import identity
 from ..arrays import device_of
 from ..autodiff.tracked import untracked_leaf
 from ..outline import Row, as_html
-from ..tensors import is_tensor, tensor
-from ..tree.contract import children, on_registration, trainable
+from ..tree.contract import children, trainable
 from ..tree.ties import is_array, parameter_key
 
 WIDTH = 80  # what's longer has a line for each part
@@ -36,9 +35,6 @@ def _if_possible(draw: Any, x: Any) -> Any:
     with contextlib.suppress(ValueError, RuntimeError, AttributeError):  # a cycle, or an object that isn't finished
         root = describe(x)
         return draw(root) if root.is_object and root.holds() else None
-
-
-on_registration.append(print_as_tree)
 
 
 def text(root: "Part") -> str:
@@ -195,15 +191,3 @@ def settings(activation: Any = identity, **switches: bool) -> str:
     """What stands last in a layer's brackets: its activation, if it has one, and what is switched off."""
     off = [f"{name}=False" for name, is_on in switches.items() if not is_on]
     return "".join(f", {text}" for text in [name_of(activation)] * (activation is not identity) + off)
-
-
-def text_of(x: Any) -> str:
-    return brief(x) if is_array(x) else repr(x)
-
-
-def brief(x: Any) -> str:
-    shape = getattr(x, "shape", None)
-    if shape is not None:
-        return tensor(x) if is_tensor(x) else f"an array of shape {shape}"
-    text = reprlib.repr(x)
-    return f"{type(x).__name__} {text}" if "\n" not in text else f"a {type(x).__name__}"
