@@ -34,7 +34,7 @@ ASKED_FOR = {"simgpu.jit.compiled": {"cupy", "cupyx"}, "simgpu.jit.kernel": {"cu
 CORE = [
     "tree/*", "arrays", "autodiff/rules", "autodiff/levels", "autodiff/tracked", "autodiff/way_back",
     "autodiff/marking", "autodiff/collecting", "autodiff/assigned", "autodiff/gradients", "autodiff/jacobians",
-    "autodiff/derivatives/*", "layers/dense", "layers/chain", "layers/printing",
+    "autodiff/derivatives/*", "layers/layer", "layers/dense", "layers/chain",
 ]  # fmt: skip
 # Derivatives that are more of the same.
 RARER = ["keywords", "linear_algebra", "pieces", "sequences", "spectra", "statistics", "windows"]
