@@ -41,16 +41,16 @@ def forward(steps, x, Wi, Wh, bias, *states):
 
 def halved(steps, weight):
     """`weight`, of shape ``(rows, …)``, halved where its gate is a sigmoid."""
-    if not any(steps.half):
+    if steps.gates == 1:
         return weight
-    blocks = np.reshape(weight, (len(steps.half), -1, weight.shape[1]))
+    blocks = np.reshape(weight, (steps.gates, -1, weight.shape[1]))
     return np.reshape(blocks * half_or_one(steps, weight), weight.shape)
 
 
 def half_or_one(steps, like):
-    """The factor of each gate, of shape ``(gates, 1, 1)``."""
-    factors = np.full_like(like, 0.5, shape=(len(steps.half), 1, 1))
-    factors[steps.half.index(False)] = 1
+    """The factor of each gate, of shape ``(gates, 1, 1)``; the third is a tanh, in an LSTM and a GRU."""
+    factors = np.full_like(like, 0.5, shape=(steps.gates, 1, 1))
+    factors[2] = 1
     return factors
 
 
@@ -90,7 +90,7 @@ def way_back(g, kept, steps, *operands):
             states[0] += of_output
             steps.back(Wh, *of_step, *states)
         rows[:, some] = np.transpose(flat, (1, 0, 2))
-    if steps.blocks > len(steps.half):  # a GRU's candidate has one for its product with the state, and one for its sum
+    if steps.blocks > steps.gates:  # a GRU's candidate has one for its product with the state, and one for its sum
         return np.concatenate([rows[: 2 * size], rows[3 * size :]]), rows[: 3 * size], states
     return rows, rows, states
 
@@ -125,7 +125,7 @@ rule_for_each(sequence, piece, forward=forward, shared=way_back)
 class RNNSteps:
     """``h = activation(Wi x + Wh h + bias)``."""
 
-    blocks, half = 1, (False,)  # of how many blocks the slopes are, and for each gate whether it's a sigmoid
+    gates = blocks = 1  # of so many blocks are the weights, and the slopes
     with_cell = False
 
     def __init__(self, activation):
@@ -176,7 +176,7 @@ def room(products, outputs, before, more=0):
 class LSTMSteps:
     """The gates are input, forget, cell and output: ``c = f c + i n``, ``h = o tanh(c)``."""
 
-    blocks, half = 4, (True, True, False, True)
+    gates = blocks = 4
 
     def __init__(self, with_cell=False):
         self.with_cell = with_cell  # whether the last c stands behind the outputs, as if there were one more step
@@ -233,7 +233,7 @@ def lstm_cell(i, f, n, o, c):
 class GRUSteps:
     """The gates are reset, update and candidate: ``n = tanh(… + r Wh h + bias)``, ``h = (1 - z) n + z h``."""
 
-    blocks, half = 4, (True, True, False)  # the candidate's products with the state have slopes of their own
+    gates, blocks = 3, 4  # the candidate's products with the state have slopes of their own
     with_cell = False
 
     def step(self, x, Wi, Wh, bias, h):
