@@ -1,7 +1,5 @@
 """`Chain`: layers, one after the other; and what it has in common with other layers of layers."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass
@@ -40,7 +38,7 @@ class Container(Layer):
         return list(self.layers.values())[index] if named and isinstance(index, int) else self.layers[index]
 
     def _why(self, *inputs: Any) -> None:
-        """Nothing: the layers inside have said it."""
+        """The layers inside have said it."""
 
     def _name(self) -> str:
         return type(self).__name__
@@ -57,8 +55,6 @@ class Chain(Container):
     ``chain[0]`` is the first layer, ``chain[1:]`` a chain of the others; ``len`` and iteration work as on a list.
     Layers can have names: ``Chain(encoder=Dense(9, 3), decoder=Dense(3, 9))`` has ``chain["encoder"]``.
 
-    Raises what a layer raises, with the layer's place in front: ``layers[1].weight is on CPU, …``.
-
     >>> chain = Chain(fl.Dense(4, 3, np.tanh), fl.Dense(3, 2))
     >>> chain(np.ones((5, 4), np.float32)).shape, len(chain)
     ((5, 2), 2)
@@ -73,7 +69,7 @@ class Chain(Container):
 
     _lines = "always"
 
-    @explained()
+    @explained("layers, or functions; write Chain(*layers) for a list of them")
     def __init__(self, *layers: Any, **named: Any):
         self._set_layers(layers, named)
 

@@ -1,7 +1,5 @@
 """Layers made of layers that don't simply follow each other, and two small ones: `Scale` and `flatten`."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -31,8 +29,6 @@ class SkipConnection(Container):
     """A layer, and a way past it: ``connection(layer(x), x)`` (Flux: ``SkipConnection``).
 
     With ``np.add`` it's a residual block; ``lambda y, x: np.concatenate([y, x], axis=-1)`` keeps both.
-
-    Raises what the layer raises, with ``layers`` in front, and `TypeError` for what can't be called.
 
     >>> block = SkipConnection(fl.Dense.of(np.eye(2)), np.add)
     >>> block(np.array([1.0, 2.0]))
@@ -66,9 +62,6 @@ class Parallel(Container):
     All get the same `x`. Given several inputs, or a tuple of them, each layer gets its own:
     ``connection(layers[0](x), layers[1](y))``. Layers can have names, as in `Chain`. The connection takes all results
     at once. One of two arguments, such as ``np.add``, also works for more layers.
-
-    Raises what a layer raises, with its place in front, `ValueError` for another number of inputs than layers, and
-    `TypeError` for what can't be called.
 
     >>> both = Parallel(np.multiply, np.negative, np.square)
     >>> both(np.array([1.0, 2.0])), both(1.0, 3.0)
@@ -111,7 +104,7 @@ class PairwiseFusion(Parallel):
     """Layers in a row, which meet a new input before each (Flux: ``PairwiseFusion``).
 
     ``PairwiseFusion(connection, first, second)(x, y)`` gives ``(a, b)`` with ``a = first(x)`` and
-    ``b = second(connection(a, y))``, and so on. Given one input, all get the same. Raises what `Parallel` raises.
+    ``b = second(connection(a, y))``, and so on. Given one input, all get the same.
 
     >>> fusion = PairwiseFusion(np.add, np.negative, np.square)
     >>> fusion(1.0, 3.0)
@@ -133,7 +126,7 @@ class Maxout(Container):
     """The largest of what several layers give, number by number (Flux: ``Maxout``).
 
     ``Maxout(layer, other, …)``, or ``Maxout(lambda: Dense(5, 7), 3)`` for three of a kind. Where two are equal, they
-    share the gradient. Raises what a layer raises, with its place in front, and `TypeError` for what can't be called.
+    share the gradient.
 
     >>> Maxout(np.negative, np.square)(np.array([-2.0, -0.5, 1.0]))
     array([4. , 0.5, 1. ])
@@ -162,8 +155,6 @@ class Scale(Layer):
     ``Scale(3)`` is for inputs of shape ``(…, 3)``, ``Scale(3, 4)`` for ``(…, 3, 4)``. `scale` starts with ones, `bias`
     with zeros, both Float32; ``bias=False`` leaves it out. The activation comes last. `Scale.of` takes arrays.
 
-    Raises `ValueError` for an input of another width, `TypeError` for one on another device, or of integers.
-
     >>> Scale(3)(np.ones((2, 3), np.float32)).shape
     (2, 3)
     >>> Scale.of(np.array([1.0, 10.0]), None, np.negative)(np.ones(2))
@@ -185,7 +176,7 @@ class Scale(Layer):
 
     @classmethod
     @explained()
-    def of(cls, scale: Any, bias: Any = None, activation: Callable = identity) -> Scale:
+    def of(cls, scale: Any, bias: Any = None, activation: Callable = identity) -> "Scale":
         """A layer made of these arrays, of one shape; `bias` may be None.
 
         >>> Scale.of(np.array([1.0, 10.0]), np.ones(2))(np.ones(2))
@@ -224,8 +215,6 @@ def split_activation(size: tuple) -> tuple[tuple, Callable]:
 @explained("an array of shape (N, …)")
 def flatten(x: Any) -> Any:
     """Each observation as one row: ``(N, H, W, C)`` becomes ``(N, H * W * C)`` (Flux: ``flatten``).
-
-    Raises `TypeError` for what isn't an array, `ValueError` for one number.
 
     >>> flatten(np.zeros((5, 2, 2, 3))).shape, flatten(np.zeros(5)).shape
     ((5, 12), (5, 1))

@@ -1,7 +1,5 @@
 """`Dense`: the fully connected layer."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -34,8 +32,7 @@ class Dense(Layer):
     repeatable. `x` has shape ``(N, inputs)`` or ``(inputs,)``. `Dense.of` takes the arrays themselves, of any type.
 
     As in Flux, an input of another floating-point type is converted to that of the weight, and this is said once.
-    Raises `ValueError` for an input of another width, `TypeError` for one on another device, and for integers,
-    booleans and complex numbers.
+    Integers, booleans and complex numbers are refused.
 
     >>> layer = Dense(10, 5)
     >>> layer
@@ -50,15 +47,9 @@ class Dense(Layer):
 
     @explained()
     def __init__(
-        self,
-        inputs: int,
-        outputs: int,
-        activation: Callable = identity,
-        *,
-        bias: bool = True,
-        init: Callable = glorot_uniform,
-        rng: np.random.Generator | None = None,
-    ):
+        self, inputs: int, outputs: int, activation: Callable = identity, *, bias: bool = True,
+        init: Callable = glorot_uniform, rng: np.random.Generator | None = None,
+    ):  # fmt: skip
         check_whole("Dense(inputs)", inputs)
         check_whole("Dense(outputs)", outputs)
         check_bool("Dense(bias=…)", bias)
@@ -68,7 +59,7 @@ class Dense(Layer):
 
     @classmethod
     @explained()
-    def of(cls, weight: Any, bias: Any = None, activation: Callable = identity) -> Dense:
+    def of(cls, weight: Any, bias: Any = None, activation: Callable = identity) -> "Dense":
         """A layer made of these arrays: `weight` of shape ``(outputs, inputs)``, `bias` ``(outputs,)`` or None.
 
         >>> Dense.of(np.ones((2, 3)), np.zeros(2))(np.ones(3))
@@ -84,8 +75,7 @@ class Dense(Layer):
 
     @layer_call
     def __call__(self, x: Any) -> Any:
-        if getattr(x, "dtype", None) is not self.weight.dtype:
-            x = taken(self._name(), self.weight, x)
+        x = x if getattr(x, "dtype", None) is self.weight.dtype else taken(self._name(), self.weight, x)
         y = product(x, self.weight.T)
         if fusing:  # there may be a GPU: one launch for both
             return activated(self.activation, y, self.bias)

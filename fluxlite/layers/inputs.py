@@ -1,7 +1,5 @@
 """What a layer takes: floating-point numbers of its own type. Other ones are converted, and that is said once."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -5,8 +5,6 @@ rows, and over the channels of each group. All four layers differ only in what t
 A mean is a product with a row of ``1/n``: that's many times quicker than `np.mean` over the first or the last axis.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

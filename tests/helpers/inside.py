@@ -40,7 +40,6 @@ NAMES = {
     "errors": "ClosedError DeviceError InputError LayerError ShapeError other_device",
     "fused.standin": "CannotFuse",
     "layers.activated": "_BY_ELEMENT",
-    "layers.printing": "html text",
     "layers.standardizing": "Moments standardized",
     "layers.steps": "GRUSteps LSTMSteps RNNSteps piece sequence",
     "messages": "in_notebook ipython notice put_aside warn",
