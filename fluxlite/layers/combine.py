@@ -17,7 +17,7 @@ from ..tree.contract import functor
 from ..tree.ties import is_array
 from ..tree.walks import KeyPath
 from .activated import activated
-from .chain import Container
+from .chain import Chain, Container
 from .inputs import check_activation, check_array, matching, no_array, taken
 from .layer import LAYERS, Layer, called, layer_call
 from .printing import call_of, name_of, settings
@@ -83,6 +83,8 @@ class Parallel(Container):
         if len(found) > 2 and isinstance(self.connection, np.ufunc):
             return reduce(self.connection, found)
         return self.connection(*found)
+
+    __getitem__ = Chain.__getitem__
 
     def _with_inputs(self, inputs: tuple) -> Any:
         """Each layer with its input. A tuple stands for several, one array for as many as are needed."""
@@ -184,9 +186,7 @@ class Scale(Layer):
         """
         layer = object.__new__(cls)
         layer.scale = check_array("Scale.of: scale", scale, *getattr(scale, "shape", ("…",)))
-        if bias is not None:
-            check_array("Scale.of: bias", bias, *scale.shape)
-        layer.bias = matching("Scale", scale, bias)
+        layer.bias = matching("Scale", scale, bias, *scale.shape)
         layer.activation = check_activation("Scale", activation)
         return layer
 

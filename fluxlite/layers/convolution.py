@@ -89,9 +89,7 @@ class Conv(Layer):
         if weight.shape[-1] % groups:
             raise ValueError(f"{name}: a weight of shape {weight.shape} can't be cut into {groups} groups")
         layer._set(activation, stride, pad, dilation, groups)
-        if bias is not None:
-            check_array(f"{name}: bias", bias, layer._features()[1])
-        layer.bias = matching(cls.__name__, weight, bias)
+        layer.bias = matching(cls.__name__, weight, bias, layer._features()[1])
         return layer
 
     def _set(self, activation: Callable, stride: Any, pad: Any, dilation: Any, groups: int) -> None:

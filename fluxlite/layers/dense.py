@@ -67,9 +67,7 @@ class Dense(Layer):
         """
         layer = object.__new__(cls)
         layer.weight = check_array("Dense.of: weight", weight, "outputs", "inputs")
-        if bias is not None:
-            check_array("Dense.of: bias", bias, len(weight))
-        layer.bias = matching("Dense", weight, bias)
+        layer.bias = matching("Dense", weight, bias, len(weight))
         layer.activation = check_activation("Dense", activation)
         return layer
 

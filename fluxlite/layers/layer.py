@@ -104,7 +104,7 @@ def layer_call(call: Call) -> Call:
             why = left_over(layer) or layer._why(x, *more, **keywords)
             if why is not None:
                 raise why from error
-            if not hasattr(error, "__notes__"):  # a layer inside has named itself
+            if not any(", called with " in note for note in getattr(error, "__notes__", ())):  # of a layer inside
                 error.add_note(f"in {layer._name()}, called with {', '.join(map(in_words, (x, *more)))}")
             raise
 

@@ -147,7 +147,7 @@ class Explanation:
         return row
 
     def _shut(self, row: Row, kind: str, why: str, x: Any, path: KeyPath) -> Row:
-        """`row`, for `x` at `path`, as a box with the arrays in `x`, which no move reaches; as it is if there are none."""
+        """`row` as a box with the arrays in `x`, which is at `path` and no move reaches; as it is if there are none."""
         for place, array in arrays_inside(x, path):
             inner = _array_row(str(place), array, "stays")
             if is_array(x):
