@@ -62,7 +62,7 @@ def measured(history):
 ATTEMPTS = {
     "fl.nn.Linear(2, 3)": "Layers are in fl itself",
     "fl.gradient(np.sum)(X)": r"write gradient\(lambda w: …, w\)",
-    'fl.save(MODEL, "model.pt")': "the path of the file comes first",
+    'fl.save(MODEL, "model.pt")': r"save\(path, model\) takes the path of a file, and one model",
     "getattr(fl, 'train!')": r"Here it is fl\.train$",
     # keywords
     "fl.Descent(momentum=0.9)": r"Here it is rho, in fl\.Momentum",
