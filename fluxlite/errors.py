@@ -63,9 +63,7 @@ def other_device(layer: Any, x: Any) -> DeviceError | None:
     Asked only after the array library has refused: as long as all goes well it costs nothing.
     """
     x = untracked_leaf(x)
-    if not is_array(x):
-        return None
-    for path, leaf in nodes(layer):
+    for path, leaf in nodes(layer) if is_array(x) else ():
         leaf = untracked_leaf(leaf)
         if is_array(leaf) and device_of(leaf) != device_of(x):
             return apart(path, device_of(leaf), device_of(x))

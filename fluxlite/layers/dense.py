@@ -104,11 +104,8 @@ def product(x: Any, matrix: Any) -> Any:
         return x @ matrix
     shape = tuple(x.shape)
     if len(shape) == 4 and shape[1] in (1, 3) and shape[2] == shape[3] > 3:  # square pictures of one channel or three
-        notice(
-            ("channels first", shape[1:]),
-            f"a layer multiplies the last axis of its input, of shape {shape}. If these are pictures (N, C, H, W), "
-            "that is each row of a picture: fl.flatten(x) makes one row of each picture, np.moveaxis(x, 1, -1) puts "
-            "the channels last.",
-        )
+        what = f"a layer multiplies the last axis of its input, of shape {shape}. If these are pictures (N, C, H, W), "
+        fix = "fl.flatten(x) makes one row of each picture, np.moveaxis(x, 1, -1) puts the channels last."
+        notice(("channels first", shape[1:]), f"{what}that is each row of a picture: {fix}")
     rows = np.reshape(x, (math.prod(shape[:-1]), shape[-1]))
     return np.reshape(rows @ matrix, (*shape[:-1], matrix.shape[-1]))
