@@ -16,7 +16,7 @@ class Container(Layer):
 
     layers: Any
 
-    _lines = "if long"
+    _in_lines = "if long"
 
     def _set_layers(self, layers: tuple, named: Mapping[str, Any]) -> None:
         if layers and named:
@@ -58,7 +58,7 @@ class Chain(Container):
 
     layers: Any
 
-    _lines = "always"
+    _in_lines = "always"
 
     @explained("layers, or functions; write Chain(*layers) for a list of them")
     def __init__(self, *layers: Any, **named: Any):

@@ -45,7 +45,7 @@ on_registration.append(print_as_tree)
 class Layer:
     """A layer of the library. Yours need no such class: any class with ``@functor`` above it will do."""
 
-    _lines = "never"  # whether it prints with a line for each part: "never", "if long" or "always"
+    _in_lines = "never"  # whether it prints with a line for each part: "never", "if long" or "always"
 
     vars().update((name, Elsewhere()) for name in OF_A_MODEL)
 
