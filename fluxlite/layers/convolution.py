@@ -2,12 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from operator import index
 from typing import Any
 
 import numpy as np
 
 from ..activations import identity
-from ..arguments import check_bool, check_whole, explained
+from ..arguments import explained
 from ..autodiff.derivatives.windows import Windows, convolve, convolve_back
 from ..tree.contract import functor
 from .activated import activated
@@ -61,15 +62,12 @@ class Conv(Layer):
     ):  # fmt: skip
         name = type(self).__name__
         kernel = window_size(f"{name}(kernel)", kernel)
-        for what, size in (("(inputs)", inputs), ("(outputs)", outputs), ("'s groups", groups)):
-            check_whole(f"{name}{what}", size, 1)
         if inputs % groups or outputs % groups:
             raise ValueError(f"{name}: inputs and outputs are multiples of groups={groups}, got {inputs} and {outputs}")
-        check_bool(f"{name}(bias=…)", bias)
         before, after = (outputs, inputs) if self._back else (inputs, outputs)
-        drawn = start(init, after, before // groups, rng, window=kernel, layer=name)
+        drawn = start(init, index(after), index(before // groups), rng, window=kernel, layer=name)
         self.weight = np.copy(np.moveaxis(drawn, (1, 0), (-2, -1)), order="C")
-        self.bias = np.zeros_like(self.weight, shape=(int(outputs),)) if bias else None
+        self.bias = np.zeros_like(self.weight, shape=(outputs,)) if bias else None
         self._set(activation, stride, pad, dilation, groups)
 
     @classmethod
@@ -82,12 +80,9 @@ class Conv(Layer):
         >>> mean(np.arange(6.0).reshape(1, 6, 1)).ravel()
         array([0.5, 2.5, 4.5])
         """
-        name, layer = f"{cls.__name__}.of", object.__new__(cls)
+        layer = object.__new__(cls)
         kernel = ["kernel"] * max(getattr(weight, "ndim", 0) - 2, 1)
-        layer.weight = check_array(f"{name}: weight", weight, *kernel, "inputs", "outputs")
-        check_whole(f"{name}: groups", groups, 1)
-        if weight.shape[-1] % groups:
-            raise ValueError(f"{name}: a weight of shape {weight.shape} can't be cut into {groups} groups")
+        layer.weight = check_array(f"{cls.__name__}.of: weight", weight, *kernel, "inputs", "outputs")
         layer._set(activation, stride, pad, dilation, groups)
         layer.bias = matching(cls.__name__, weight, bias, layer._features()[1])
         return layer
@@ -132,8 +127,6 @@ class Conv(Layer):
         return f"{settings(self.activation)}{windows}{groups}{settings(bias=self.bias is not None)}"
 
 
-@functor(children=("weight", "bias", "activation"))
-@dataclass(eq=False, repr=False, init=False)
 class CrossCor(Conv):
     """`Conv` without flipping the kernel: what PyTorch and Keras call convolution (Flux: ``CrossCor``).
 

@@ -3,12 +3,13 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from operator import index
 from typing import Any
 
 import numpy as np
 
 from ..activations import identity
-from ..arguments import check_bool, check_whole, explained
+from ..arguments import explained
 from ..arrays import fusing
 from ..errors import LayerError, ShapeError
 from ..messages import notice
@@ -50,12 +51,9 @@ class Dense(Layer):
         self, inputs: int, outputs: int, activation: Callable = identity, *, bias: bool = True,
         init: Callable = glorot_uniform, rng: np.random.Generator | None = None,
     ):  # fmt: skip
-        check_whole("Dense(inputs)", inputs)
-        check_whole("Dense(outputs)", outputs)
-        check_bool("Dense(bias=…)", bias)
         self.activation = check_activation("Dense", activation)
-        self.weight = start(init, int(outputs), int(inputs), rng)
-        self.bias = np.zeros_like(self.weight, shape=(int(outputs),)) if bias else None
+        self.weight = start(init, index(outputs), index(inputs), rng)
+        self.bias = np.zeros_like(self.weight, shape=self.weight.shape[:1]) if bias else None
 
     @classmethod
     @explained()

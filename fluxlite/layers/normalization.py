@@ -3,12 +3,13 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from operator import index
 from typing import Any
 
 import numpy as np
 
 from ..activations import identity
-from ..arguments import check_bool, check_whole, explained
+from ..arguments import explained
 from ..autodiff.tracked import plain
 from ..errors import InputError, ShapeError
 from ..tree.contract import functor
@@ -32,10 +33,7 @@ class Normalization(Layer):
     _axes_before = 1  # the fewest axes before those that are normalized
 
     def _start(self, size: tuple[int, ...], activation: Any, affine: bool, eps: float) -> None:
-        for length in size:
-            check_whole(f"{type(self).__name__}(*size)", length)
-        check_bool(f"{type(self).__name__}(affine=…)", affine)
-        self.size, self.eps = tuple(map(int, size)), eps
+        self.size, self.eps = tuple(map(index, size)), eps
         self.activation = check_activation(type(self).__name__, activation)
         self.scale = np.ones(self.size, np.float32) if affine else None
         self.bias = np.zeros(self.size, np.float32) if affine else None
@@ -114,11 +112,8 @@ class GroupNorm(Normalization):
     def __init__(
         self, channels: int, groups: int, activation: Callable = identity, *, affine: bool = True, eps: float = 1e-5
     ) -> None:
-        check_whole("GroupNorm(groups)", groups, 1)
         self._start((channels,), activation, affine, eps)
-        self.groups = int(groups)
-        if channels % groups:
-            raise ValueError(f"GroupNorm(channels, groups): groups divide the {channels} channels, got {groups}")
+        self.groups = index(groups)
 
     def _normalized(self, x: Any) -> Any:
         blocks, *rows, channels = x.shape

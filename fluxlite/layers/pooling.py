@@ -81,8 +81,6 @@ class MaxPool(Layer):
         return option("pad", self.pad, 0) + option("stride", self.stride, self.kernel)
 
 
-@functor(children=())
-@dataclass(eq=False, repr=False, init=False)
 class MeanPool(MaxPool):
     """The mean of each window, for each feature (Flux: ``MeanPool``); padding counts, as zeros.
 
@@ -127,8 +125,6 @@ class AdaptiveMaxPool(Layer):
         return str(self.out)
 
 
-@functor(children=())
-@dataclass(eq=False, repr=False, init=False)
 class AdaptiveMeanPool(AdaptiveMaxPool):
     """`AdaptiveMaxPool` with the mean of each window (Flux: ``AdaptiveMeanPool``).
 
@@ -163,8 +159,6 @@ class GlobalMaxPool(Layer):
         return np.reshape(largest, (x.shape[0], *(1,) * (x.ndim - 2), x.shape[-1]))
 
 
-@functor(children=())
-@dataclass(eq=False, repr=False, init=False)
 class GlobalMeanPool(GlobalMaxPool):
     """The mean of each picture or sequence, for each feature (Flux: ``GlobalMeanPool``).
 
