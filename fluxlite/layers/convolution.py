@@ -74,12 +74,7 @@ class Conv(Layer):
     @explained()
     def of(cls, weight: Any, bias: Any = None, activation: Callable = identity, *, stride: Any = 1, pad: Any = 0,
            dilation: Any = 1, groups: int = 1) -> Any:  # fmt: skip
-        """A layer made of these arrays: `weight` of shape ``(*kernel, inputs / groups, outputs)``, `bias` or None.
-
-        >>> mean = Conv.of(np.full((2, 1, 1), 0.5), stride=2)
-        >>> mean(np.arange(6.0).reshape(1, 6, 1)).ravel()
-        array([0.5, 2.5, 4.5])
-        """
+        """A layer made of these arrays: `weight` of shape ``(*kernel, inputs / groups, outputs)``, `bias` or None."""
         layer = object.__new__(cls)
         kernel = ["kernel"] * max(getattr(weight, "ndim", 0) - 2, 1)
         layer.weight = check_array(f"{cls.__name__}.of: weight", weight, *kernel, "inputs", "outputs")
@@ -131,11 +126,6 @@ class CrossCor(Conv):
     """`Conv` without flipping the kernel: what PyTorch and Keras call convolution (Flux: ``CrossCor``).
 
     A PyTorch layer's weights fit after ``np.transpose(weight, (2, 3, 1, 0))``.
-
-    >>> kernel = np.array([1.0, 0.0, -1.0]).reshape(3, 1, 1)
-    >>> x = np.array([0.0, 1.0, 3.0, 6.0]).reshape(1, 4, 1)
-    >>> CrossCor.of(kernel)(x).ravel(), fl.Conv.of(kernel)(x).ravel()
-    (array([-3., -5.]), array([3., 5.]))
     """
 
     _flips = False
@@ -150,10 +140,7 @@ class ConvTranspose(Conv):
     padding, plus `outpad`, one number or one for each axis. `weight` has shape ``(*kernel, outputs / groups, inputs)``.
     All else is as in `Conv`; the kernel is the flipped one of `Conv`, as in Flux, so PyTorch's has to be flipped.
 
-    >>> layer = ConvTranspose((4, 4), 8, 3, stride=2, pad=1)
-    >>> layer
-    ConvTranspose((4, 4), 8 => 3, pad=1, stride=2)      # 387 parameters
-    >>> layer(np.ones((10, 7, 7, 8), np.float32)).shape
+    >>> ConvTranspose((4, 4), 8, 3, stride=2, pad=1)(np.ones((10, 7, 7, 8), np.float32)).shape
     (10, 14, 14, 3)
     """
 

@@ -28,12 +28,11 @@ class Dense(Layer):
     """A fully connected layer: ``activation(x @ weight.T + bias)`` (Flux: ``Dense``).
 
     ``Dense(inputs, outputs, activation)`` starts with random weights: `weight` has shape ``(outputs, inputs)``,
-    `bias` shape ``(outputs,)`` and starts at zero; ``bias=False`` leaves it out. Both are Float32, and what `init`
-    gives in Float64, NumPy's usual type, becomes it. `rng` draws the weights; without it `fluxlite.seed` makes them
-    repeatable. `x` has shape ``(N, inputs)`` or ``(inputs,)``. `Dense.of` takes the arrays themselves, of any type.
+    `bias` shape ``(outputs,)`` and starts at zero; ``bias=False`` leaves it out. Both are Float32. `rng` draws the
+    weights; without it `fluxlite.seed` makes them repeatable. `Dense.of` takes the arrays themselves, of any type.
 
-    As in Flux, an input of another floating-point type is converted to that of the weight, and this is said once.
-    Integers, booleans and complex numbers are refused.
+    `x` has shape ``(N, inputs)`` or ``(inputs,)``. As in Flux, an input of another floating-point type is converted to
+    that of the weight, and this is said once. Integers, booleans and complex numbers are refused.
 
     >>> layer = Dense(10, 5)
     >>> layer
@@ -58,11 +57,7 @@ class Dense(Layer):
     @classmethod
     @explained()
     def of(cls, weight: Any, bias: Any = None, activation: Callable = identity) -> "Dense":
-        """A layer made of these arrays: `weight` of shape ``(outputs, inputs)``, `bias` ``(outputs,)`` or None.
-
-        >>> Dense.of(np.ones((2, 3)), np.zeros(2))(np.ones(3))
-        array([3., 3.])
-        """
+        """A layer made of these arrays: `weight` of shape ``(outputs, inputs)``, `bias` ``(outputs,)`` or None."""
         layer = object.__new__(cls)
         layer.weight = check_array("Dense.of: weight", weight, "outputs", "inputs")
         layer.bias = matching("Dense", weight, bias, len(weight))

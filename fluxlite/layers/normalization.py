@@ -133,8 +133,6 @@ class BatchNorm(Normalization):
     `momentum` of the way at each call, and uses them outside of training; `testmode` says when that is. They are saved
     and moved, but not trained. With ``track_stats=False`` there are none, and it's always the batch's.
 
-    Raises `ValueError` in training for one number per channel.
-
     >>> layer = BatchNorm(2)
     >>> layer
     BatchNorm(2)      # 4 parameters, plus 4 not trained
@@ -193,10 +191,6 @@ class InstanceNorm(BatchNorm):
     `x` has shape ``(N, …, channels)``, with at least one axis between: the pixels of a picture, the steps of a
     sequence. As in Flux, there's no scale and no bias unless ``affine=True``, and it's always the observation's own
     mean and variance, unless ``track_stats=True``, which then works as in `BatchNorm`, with the means over the batch.
-
-    >>> InstanceNorm(1)(np.array([[[1], [3]], [[10], [50]]], np.float32))[..., 0].round(2)
-    array([[-1.,  1.],
-           [-1.,  1.]], dtype=float32)
     """
 
     _axes_before = 2
