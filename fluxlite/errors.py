@@ -1,7 +1,5 @@
 """Errors that name the place in a model: ``layers[0].weight is on CPU, the input is on Simulated:0``."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from .arguments import check_number as check_number
@@ -24,7 +22,7 @@ class LayerError(Exception):
     def __str__(self) -> str:
         return f"{self.path}{self.between}{self.what}" if self.path else self.what
 
-    def within(self, *steps: Any) -> LayerError:
+    def within(self, *steps: Any) -> "LayerError":
         """The same error, seen from one level further out."""
         return type(self)(KeyPath(steps) + self.path, self.what)
 

@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from operator import index
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -30,6 +30,7 @@ class Normalization(Layer):
     bias: Any
 
     mean = var = None
+    _normalized: ClassVar[Callable]  # what the four differ in
     _axes_before = 1  # the fewest axes before those that are normalized
 
     def _start(self, size: tuple[int, ...], activation: Any, affine: bool, eps: float) -> None:
@@ -46,9 +47,6 @@ class Normalization(Layer):
         self._check(x)
         y = self._normalized(x)
         return self.activation(y if self.scale is None else y * self.scale + self.bias)
-
-    def _normalized(self, x: Any) -> Any:
-        raise NotImplementedError
 
     def _check(self, x: Any) -> None:
         """Raise what there is to say about an `x` that can't be normalized. NumPy would broadcast some of them."""
@@ -146,6 +144,7 @@ class BatchNorm(Normalization):
     var: Any
 
     active = None
+    _one_by_one = False  # whether each observation has a mean of its own
 
     @explained()
     def __init__(
@@ -162,7 +161,7 @@ class BatchNorm(Normalization):
         if self.mean is not None and not self.active:
             factor = 1 / np.sqrt(self.var + self.eps)
             return (x - self.mean) * factor
-        blocks, channels, moments = self._blocks(x), self.size[0], Moments()
+        blocks, channels, moments = len(x) if self._one_by_one else 1, self.size[0], Moments()
         rows = math.prod(x.shape[:-1]) // max(blocks, 1)
         if self.active and rows == 1:
             what = f"{self._name()} has one number for each channel, in x of shape {x.shape}, and so no variance"
@@ -172,10 +171,6 @@ class BatchNorm(Normalization):
             self.mean = self._moved(self.mean, moments.mean, 1)
             self.var = self._moved(self.var, moments.variance, rows / (rows - 1))
         return result
-
-    def _blocks(self, x: Any) -> int:
-        """How many parts of `x` have a mean of their own."""
-        return 1
 
     def _moved(self, before: Any, found: Any, factor: float) -> Any:
         found = found[0, 0] if len(found) == 1 else np.mean(found[:, 0], axis=0)
@@ -194,6 +189,7 @@ class InstanceNorm(BatchNorm):
     """
 
     _axes_before = 2
+    _one_by_one = True
 
     @explained()
     def __init__(
@@ -201,6 +197,3 @@ class InstanceNorm(BatchNorm):
         eps: float = 1e-5, momentum: float = 0.1,
     ) -> None:  # fmt: skip
         super().__init__(channels, activation, affine=affine, track_stats=track_stats, eps=eps, momentum=momentum)
-
-    def _blocks(self, x: Any) -> int:
-        return len(x)
