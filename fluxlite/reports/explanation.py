@@ -50,7 +50,6 @@ class Explanation:
         self._moving: list = []  # the arrays that move, a tied one once
         self._out_of_reach: dict[str, Any] = {}
         self._first: dict[tuple, tuple[KeyPath, Any]] = {}  # what was met, and where
-        self._inside: dict[int, KeyPath] = {}
         try:
             self._training = {parameter_key(array) for _, array in trainables(fmap(untracked_leaf, model))}
             self._has_a_cycle = False
@@ -86,18 +85,13 @@ class Explanation:
             return self._array(path, x, frozen)
         row = Row(str(path), described(x))
         key = parameter_key(x) if is_mutable(x) else None
-        if id(x) in self._inside:
-            place = self._inside[id(x)] or "the whole model"
-            row.remarks.append(f"the same object as {place}, which contains it: a cycle")
-        elif key in self._first:
-            row.remarks.append(f"the same object as {self._first[key][0]}")
-        else:
-            if key is not None:
-                self._first[key] = path, x
-            self._inside[id(x)] = path
-            for inner in self._rows(row, path, x, frozen):
-                row.add(inner)
-            del self._inside[id(x)]
+        if key in self._first:
+            row.remarks.append(f"the same object as {self._first[key][0] or 'the whole model'}")
+            return row
+        if key is not None:
+            self._first[key] = path, x
+        for inner in self._rows(row, path, x, frozen):
+            row.add(inner)
         return row
 
     def _rows(self, row: Row, path: KeyPath, x: Any, frozen: str) -> Iterator[Row]:
