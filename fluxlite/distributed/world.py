@@ -1,27 +1,21 @@
 """Starting MPI: who this worker is, how many there are, and what happens when one of them ends."""
 
-from __future__ import annotations
-
-import atexit
-import json
 import os
 import platform
 import shutil
 import sys
+import time
 import traceback
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from ..devices.selection import devices
-from ..messages import ipython, notice
-from ..writing import write_whole
+from ..messages import ipython
 from .group import Group, WorkerFailed
 
 # What brings MPI, and the engines for notebooks.
 INSTALL = f"pip install mpi4py {'impi-rt' if sys.platform == 'win32' else 'mpich'} ipyparallel"
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-RUN = "FLUXLITE_RUN"  # the environment's name for the folder in which the launcher finds its workers
 
 
 class _World:
@@ -46,14 +40,17 @@ def initialize() -> None:
         raise ImportError(f"training on several workers takes MPI: {INSTALL} ({error})") from error
     if not MPI.Is_initialized():
         MPI.Init_thread()
-    _check_launcher(MPI.COMM_WORLD.Get_size())
+    started = max(int(os.environ.get(name, 1)) for name in ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "MPI_LOCALNRANKS"))
+    if started > 1 == MPI.COMM_WORLD.Get_size():
+        raise RuntimeError(
+            f"mpiexec has started {started} workers, but each sees only itself: that mpiexec is of another MPI than "
+            "mpi4py's. This takes the right one: python -m fluxlite.distributed -n 2 train.py"
+        )
     comm, request = MPI.COMM_WORLD.Idup()
     Group(MPI.COMM_WORLD).wait(request)
     _World.group = group = Group(comm)
-    register()
     if group.size > 1:
         _take_a_card(group)
-        atexit.register(group.tell, "has ended its program", False)
         if ipython() is None and not hasattr(sys, "ps1"):
             sys.excepthook = _end_all
 
@@ -62,9 +59,6 @@ def local_rank() -> int:
     """Which worker this is, counted from 0 (Flux: ``DistributedUtils.local_rank``; PyTorch: ``get_rank``).
 
     It's the number among all workers, also of other machines. It's 0 before `initialize`.
-
-    >>> local_rank()
-    0
     """
     return 0 if _World.group is None else _World.group.rank
 
@@ -73,9 +67,6 @@ def total_workers() -> int:
     """How many workers there are (Flux: ``DistributedUtils.total_workers``; PyTorch: ``get_world_size``).
 
     It's 1 before `initialize`.
-
-    >>> total_workers()
-    1
     """
     return 1 if _World.group is None else _World.group.size
 
@@ -95,36 +86,31 @@ def join() -> Group:
     comm, request = _World.joining
     world.wait(request)
     _World.joining = None
-    return Group(comm, world)
+    return Group(comm)
 
 
 def _take_a_card(group: Group) -> None:
     """Let each worker of a computer with several NVIDIA or AMD cards use one of its own."""
-    hosts = group.all(platform.node())
-    place, workers = hosts[: group.rank].count(hosts[group.rank]), hosts.count(hosts[group.rank])
+    place = group.all(platform.node())[: group.rank].count(platform.node())
     cards = [card for card in devices() if card.backend in ("CUDA", "AMDGPU")]
-    if not cards:
-        return
-    cards[place % len(cards)].use()
-    if place == 0 and len(cards) < workers:
-        notice(
-            "fewer cards than workers",
-            f"{workers} workers share {len(cards)} cards on {hosts[group.rank]}: start as many workers as cards, since "
-            "a card does the work of all that use it one after the other.",
-        )
+    if cards:
+        cards[place % len(cards)].use()
 
 
-def _check_launcher(size: int) -> None:
-    for name in ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "MPI_LOCALNRANKS"):
-        started = os.environ.get(name, "1")
-        if size == 1 and started.isdigit() and int(started) > 1:
-            raise RuntimeError(
-                f"mpiexec has started {started} workers, but each sees only itself: that mpiexec is of another MPI "
-                "than mpi4py's. This takes the right one: python -m fluxlite.distributed -n 2 train.py"
-            )
+def _end_all(kind: Any, error: Any, found: Any) -> None:
+    """In place of Python's own: the traceback once, under its worker's name, and then all workers end."""
+    group = everyone()
+    # Each text is written at once, or mpiexec would mix those of several workers.
+    if isinstance(error, WorkerFailed):
+        sys.stderr.write(f"worker {group.rank} ends, too: {error}\n")
+    elif not group.rank or not getattr(error, "is_of_all", False):
+        sys.stderr.write(f"{group.name()} ended:\n{''.join(traceback.format_exception(kind, error, found))}")
+    sys.stderr.flush()
+    time.sleep(1)  # so that the others can say that they end, too
+    group.comm.Abort(1)
 
 
-# -- starting processes: for the launcher, and for lesson 17 --------------------------------------------------------
+# For the launcher, and for lesson 17.
 
 
 def find_mpiexec() -> str | None:
@@ -137,40 +123,3 @@ def threads_each(workers: int) -> dict[str, str]:
     if workers == 1 or any(name in os.environ for name in _THREADS):
         return {}
     return dict.fromkeys(_THREADS, str(max(1, (os.cpu_count() or 1) // workers)))
-
-
-# -- how a worker ends --------------------------------------------------------------------------------------------
-
-
-def register(**news: str) -> None:
-    """Tell the launcher, if there's one, who this worker is, and `news`: its last checkpoint, why a worker ended."""
-    folder, group = os.environ.get(RUN), _World.group
-    if not folder or group is None or not os.path.isdir(folder):
-        return
-    file = Path(folder, f"{group.rank}.json")
-    known = json.loads(file.read_text("utf-8")) if file.exists() else {}
-    write_whole(file, json.dumps({**known, "name": group.name(), **news}).encode())
-
-
-def _end_all(kind: type[BaseException], error: BaseException, found: TracebackType | None) -> None:
-    """In place of Python's own: the traceback once, under its worker's name, and then all workers end."""
-    group = everyone()
-    what = in_brief(error)
-    sys.stdout.flush()
-    # Each text is written at once, or mpiexec would mix those of several workers.
-    if isinstance(error, WorkerFailed):
-        sys.stderr.write(f"worker {group.rank} ends, too: {error}\n")
-        register(other=error.text)
-    elif group.rank == 0 or not getattr(error, "is_of_all", False):
-        sys.stderr.write(f"{group.name()} ended:\n{''.join(traceback.format_exception(kind, error, found))}")
-        register(error=what)
-        group.tell(f"ended: {what}")
-    sys.stderr.flush()
-    group.meet(2)  # so that the others can say that they end, too
-    group.comm.Abort(1)
-
-
-def in_brief(error: BaseException) -> str:
-    """An exception in one line."""
-    said = " ".join(str(error).split())
-    return f"{type(error).__name__}: {said}" if said else type(error).__name__
