@@ -15,8 +15,7 @@ from typing import Any
 
 from ..arguments import check_bool, check_callable, check_whole, explained
 from ..arrays import device_of
-from ..devices.base import Device
-from ..devices.host import CPU
+from ..devices.base import CPU, Device
 from ..devices.moving import send
 from ..devices.selection import cpu, cu, gpu
 from ..messages import many, notice, warn

@@ -11,8 +11,7 @@ from typing import Any
 
 from ..arguments import explained, in_words
 from ..arrays import device_of
-from ..devices.base import Device
-from ..devices.host import CPU
+from ..devices.base import CPU, Device
 from ..devices.moving import DEFAULT, moved, send
 from ..devices.selection import require_gpu
 from ..tree.ties import is_array

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..arguments import check_callable, check_whole, explained, in_words
 from ..arrays import device_of, on_card_of, read_only_types
-from ..devices.host import CPU
+from ..devices.base import CPU
 from ..seeds import ORDERS, next_generator
 from ..tensors import refuse_tensor
 from ..tree.contract import children

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import device_of, on_card_of
-from ..devices.host import CPU
+from ..devices.base import CPU
 from ..messages import notice
 from ..optimizers import Leaf
 from ..tree.parameters import trainables

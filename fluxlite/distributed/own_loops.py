@@ -9,8 +9,7 @@ from ..arguments import check_whole, explained
 from ..arrays import device_of, on_card_of
 from ..checkpoint.states import generator_of
 from ..data.observations import Observations, numobs, part, pick, summary
-from ..devices.base import Device
-from ..devices.host import CPU
+from ..devices.base import CPU, Device
 from ..optimizers import Leaf, OptimiserChain, Rule
 from ..tree.contract import children
 from ..tree.ties import is_array

@@ -19,8 +19,7 @@ from ..checkpoint.states import generator_of, kept, resuming
 from ..data.loader import DataLoader, cut
 from ..data.moved import MovedLoader
 from ..data.observations import numobs, part
-from ..devices.base import Device
-from ..devices.host import CPU
+from ..devices.base import CPU, Device
 from ..optimizers.updating import checked_steps, take, update
 from ..tree.parameters import trainables
 from ..tree.ties import is_array
