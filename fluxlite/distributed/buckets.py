@@ -15,7 +15,7 @@ from ..devices.base import CPU
 from ..messages import notice
 from ..optimizers import Leaf
 from ..tree.parameters import trainables
-from .group import Group
+from .world import Group
 
 FIRST, SIZE = 2**20, 25 * 2**20  # bytes; the first is small, so that its sum begins early
 Step = tuple[Leaf, Any, Any]  # an optimizer's state of a parameter, the parameter, its gradient

@@ -8,15 +8,14 @@ import numpy as np
 from ..arguments import check_whole, explained
 from ..arrays import device_of, on_card_of
 from ..checkpoint.states import generator_of
-from ..data.observations import Observations, numobs, part, pick, summary
+from ..data.observations import MappedObs, numobs, part, summary
 from ..devices.base import CPU, Device
 from ..optimizers import Leaf, OptimiserChain, Rule
 from ..tree.contract import children
 from ..tree.ties import is_array
 from ..tree.walks import KeyPath, nodes, put
 from .buckets import Buckets, add_up
-from .group import Group
-from .world import everyone
+from .world import Group, everyone
 
 
 @explained('an array or a number, and "sum", "mean", "min" or "max"')
@@ -136,7 +135,7 @@ def _check_number(x: Any) -> None:
         raise TypeError(f"a {type(x).__name__} is neither; synchronize(model) is for whole models")
 
 
-class DistributedDataContainer(Observations):
+class DistributedDataContainer(MappedObs):
     """The observations of `data` that are this worker's (Flux: ``DistributedDataContainer``).
 
     It's for a loop of your own, inside a `DataLoader`; `train` with ``distributed=True`` takes the whole data. Each
@@ -154,10 +153,7 @@ class DistributedDataContainer(Observations):
         start, stop = group.rank * size, min((group.rank + 1) * size, count)
         if start >= stop:
             raise ValueError(f"{count} observations leave none for worker {group.rank} of {group.size}")
-        self.data, self.count = part(data, slice(start, stop)), stop - start
-
-    def pick(self, index):
-        return pick(self.data, index)
+        super().__init__(lambda x: x, part(data, slice(start, stop)))
 
     def __repr__(self) -> str:
         group = everyone()

@@ -16,8 +16,7 @@ import numpy as np
 from ..arrays import device_of, on_card_of
 from ..autodiff.gradients import differentiated, withgradient
 from ..checkpoint.states import generator_of, kept, resuming
-from ..data.loader import DataLoader, cut
-from ..data.moved import MovedLoader
+from ..data.loader import DataLoader, MovedLoader, cut
 from ..data.observations import numobs, part
 from ..devices.base import CPU, Device
 from ..optimizers.updating import checked_steps, take, update
@@ -25,9 +24,8 @@ from ..tree.parameters import trainables
 from ..tree.ties import is_array
 from ..tree.walks import Attribute, KeyPath, leaves, nodes
 from .buckets import Buckets, add_up
-from .group import Group, WorkerFailed, keep, of_all
 from .own_loops import DistributedDataContainer, take_from
-from .world import join
+from .world import Group, WorkerFailed, join, keep, of_all
 
 
 @contextmanager
