@@ -138,7 +138,8 @@ def add_up(group: Group, x: Any, op: str = "sum") -> None:
 def transport(group: Group, device: Any) -> "ByMPI":
     """How arrays of `device` get from worker to worker: by NCCL, if each has an NVIDIA card of its own, or by MPI."""
     if device not in group.ways:
-        cards = [] if device == CPU else group.all((group.name().split(" on ")[-1], device.backend, device.index))
+        mine = (group.name().split(" on ")[-1], device.backend, device.index)
+        cards = group.all(mine) if device != CPU and group.size > 1 else []
         by_nccl = len(set(cards)) == group.size and all(card[1] == "CUDA" for card in cards) and all(group.all(_nccl()))
         if cards and not by_nccl and group.rank == 0:
             notice("by the host", f"gradients on {device} go to the other workers through the host's memory.")

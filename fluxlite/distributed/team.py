@@ -52,7 +52,10 @@ class Team:
         self.group, self.worker = group, group.rank
         self.rows = self.of = 1  # of this batch: this worker's, and all
         self.weights: list[float] = []  # of the losses that weren't read yet
-        self.flag = self.asks = False  # whether anyone's key was pressed, and whether there's an `each_step` to ask
+        self.counts: list[float] = []  # how many workers have a gradient of each parameter
+        self.has: list[bool] = []  # which gradients there are, as long as the others haven't heard of it
+        self.flag = False  # whether anyone's key was pressed
+        self.has_new_buffers = False
 
     def prepare(self, model: Any, opt_state: Any, data: Any, asks: bool, **settings: Any) -> None:
         """Compare with the others, take worker 0's values, and draw random numbers of one's own."""
@@ -74,12 +77,12 @@ class Team:
         """This worker's rows of each batch; None, and `rows` is 0, where it has none."""
         for batch, rows, of in self._shares(data, skip):
             self.rows, self.of = rows, of
+            if self.count < 0:  # nobody knows yet whether the others have another batch, too
+                self._check_rows(self.group.total(*self.group.only_mine(of)))
             self.weights.append(self.rows / self.of if self.of else 0.0)
             yield batch
-        if self.count < 0:  # nobody knew how many there are: are the others done, too?
-            self.of = 0
-            self.without_rows()
-            list(self.buckets.finish([], self.counts))
+        if self.count < 0:
+            self._check_rows(self.group.total(*self.group.only_mine(0)))
 
     def _shares(self, data: Any, skip: int) -> Iterator[tuple[Any, int, int]]:
         """For each batch: this worker's rows of it, or None; how many they are; how many the batch has."""
@@ -103,20 +106,25 @@ class Team:
         self.buckets.weight = self.rows / self.of
         value, (grads,) = differentiated(loss, (model,), self.buckets.arrive)
         self.steps = checked_steps(self.buckets.state, model, grads)
-        self._exchange(self.of, self.buckets.start(self.steps))
+        self.has = self.buckets.start(self.steps)
         return value, (grads,)
 
     def without_rows(self) -> None:
         """Nothing of this batch is for this worker: it only adds zeros."""
         self.steps = []
-        self._exchange(self.of, self.buckets.start([]))
+        self.has = self.buckets.start([])
 
-    def _exchange(self, of: int, has: list[bool]) -> None:
-        """What all have to know of each other in a step, in one message."""
-        mine = self.interrupts.pressed, self.buffers.have_changed(), *self.group.only_mine(of), *has
-        pressed, changed, *more = self.group.total(*mine)
-        rows, self.counts = more[: self.group.size], more[self.group.size :]
+    def _exchange(self, *losses: float) -> list[float]:
+        """What all have to know of each other in a step, in one message; with it, the sums of losses."""
+        mine = *losses, self.interrupts.pressed, self.buffers.have_changed(), *self.group.only_mine(self.of), *self.has
+        sums = self.group.total(*mine)
+        pressed, changed, *more = sums[len(losses) :]
+        rows, self.counts, self.has = more[: self.group.size], more[self.group.size :], []
         self.flag, self.has_new_buffers = bool(pressed), bool(changed)
+        self._check_rows(rows)
+        return sums[: len(losses)]
+
+    def _check_rows(self, rows: list[float]) -> None:
         if len(set(rows)) > 1:
             raise of_all(ValueError(f"the workers have batches of {rows} rows, in order: give all the same data"))
 
@@ -124,13 +132,17 @@ class Team:
         """The losses of whole batches."""
         weights, self.weights = self.weights, []
         own = [value * weight if weight else 0.0 for value, weight in zip(values, weights)]
-        return values if self.group.size == 1 else self.group.total(*own)
+        if self.group.size == 1:
+            return values
+        return self._exchange(*own) if self.has else self.group.total(*own)
 
     def update(self, opt_state: Any, model: Any, grads: Any) -> None:
         """One step by the gradients of all."""
         if self.group.size == 1:
             update(opt_state, model, grads)
             return
+        if self.has:  # the loss isn't looked at in every step
+            self._exchange()
         take(list(self.buckets.finish(self.steps, self.counts)))
         if self.has_new_buffers:
             self.buffers.average(self.rows / self.of)

@@ -373,8 +373,8 @@ def check_allreduce_and_broadcast():
     refused(ValueError, ["root"], lambda: distributed.broadcast(x, SIZE))
     shut = np.ones(2)
     shut.flags.writeable = False
-    refused(BufferError, ["not writable"], lambda: distributed.allreduce(shut))
     if SIZE > 1:
+        refused(BufferError, ["not writable"], lambda: distributed.allreduce(shut))
         refused(ValueError, ["x", "(2,)", "(3,)"], lambda: distributed.allreduce(np.ones(2 + RANK)))
 
 
