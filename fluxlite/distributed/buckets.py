@@ -14,7 +14,7 @@ from ..arrays import device_of, on_card_of
 from ..devices.base import CPU
 from ..messages import notice
 from ..optimizers import Leaf
-from ..tree.parameters import trainables
+from ..tree.walks import trainables
 from .world import Group
 
 FIRST, SIZE = 2**20, 25 * 2**20  # bytes; the first is small, so that its sum begins early

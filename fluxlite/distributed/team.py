@@ -20,9 +20,8 @@ from ..data.loader import DataLoader, MovedLoader, cut
 from ..data.observations import numobs, part
 from ..devices.base import CPU, Device
 from ..optimizers.updating import checked_steps, take, update
-from ..tree.parameters import trainables
 from ..tree.ties import is_array
-from ..tree.walks import Attribute, KeyPath, leaves, nodes
+from ..tree.walks import Attribute, KeyPath, leaves, nodes, trainables
 from .buckets import Buckets, add_up
 from .own_loops import DistributedDataContainer, take_from
 from .world import Group, WorkerFailed, join, keep, of_all
