@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from ..arguments import check_callable, check_whole
-from ..data.moved import CuIterator as CuIterator
+from ..data.loader import CuIterator as CuIterator
 from ..devices import selection
 from ..devices.base import Device, DeviceList, Functional
 from ..devices.moving import device_of
