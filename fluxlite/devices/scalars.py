@@ -9,7 +9,8 @@ from typing import Any
 from ..arguments import check_bool
 from ..messages import in_notebook, notice
 from .base import GPU
-from .cupy import device as cupy
+from .cupy.device import forbid_waits
+from .cupy.usable import usable
 
 _READS = {
     "float": "float(x)",
@@ -64,8 +65,8 @@ class AllowScalar:
 
 def _set(allowed: bool | None) -> None:
     _State.allowed = allowed
-    if cupy.cuda_functional() or cupy.amdgpu_functional():
-        cupy.forbid_waits(allowed is False)
+    if usable("CUDA") or usable("AMDGPU"):
+        forbid_waits(allowed is False)
 
 
 def _check_read(name: str, device: Any) -> None:

@@ -98,8 +98,6 @@ def gpu_name() -> str:
 
 def devices() -> list[Device]:
     """All GPUs of the kind that `gpu` uses. ``devices()[1](x)`` moves to the second one (CUDA.jl: ``devices``)."""
-    if simulation.is_on():
-        return simulation.devices()
     backend = gpu_name()
     return [] if backend == "CPU" else backends()[backend].devices()
 
@@ -138,8 +136,7 @@ def _numbered(name: str, idx: int) -> Device:
     if name == "CPU":
         return CPU
     if not found:
-        reason = _end(backend.functional().reason)
-        raise RuntimeError(f"Unavailable backend: {name}. {reason}{_simulated_instead()}")
+        raise RuntimeError(f"Unavailable backend: {name}. {backend.functional().reason}.{_simulated_instead()}")
     if not 0 <= idx < len(found):
         there = "there is 1, number 0" if len(found) == 1 else f"there are {len(found)}, numbers 0 to {len(found) - 1}"
         raise IndexError(f"there is no {name} device {idx}: {there}")
@@ -150,7 +147,7 @@ def cuda_device() -> Device:
     """The NVIDIA GPU in use, or the simulated one. Raises `RuntimeError`, with the reason, if there's none."""
     device = current(cuda_or_simulated())
     if device is None:
-        raise RuntimeError(f"there is no NVIDIA GPU to use. {_end(why_no_cuda())}{_simulated_instead()}")
+        raise RuntimeError(f"there is no NVIDIA GPU to use. {why_no_cuda()}.{_simulated_instead()}")
     return device
 
 
@@ -165,27 +162,19 @@ def why_no_cuda() -> str:
 
 
 def _cuda_or_simulated() -> str:
-    return "Simulated" if simulation.is_on() or simulation.is_preferred() else "CUDA"
+    return "Simulated" if simulation.is_meant() else "CUDA"
 
 
 def why_no_gpu() -> str:
     """Why `gpu` moves nothing, and what to do about it."""
     wish = preferences.wish()
-    if simulation.is_on():
-        return _end(functional("Simulated").reason)
     if wish is not None and wish.backend == "CPU":
         return f"The backend set in {wish.source} is CPU; gpu_backend(None) deletes a preference."
-    reasons = [functional(name) for name in (("Metal",) if sys.platform == "darwin" else ("CUDA", "AMDGPU"))]
-    installed = [answer for answer in reasons if answer.installed]
-    return f"{_end((installed or reasons)[0].reason)}{_simulated_instead()}"
-
-
-def _end(sentence: str) -> str:
-    return sentence if sentence.endswith((".", "!", "?")) else f"{sentence}."
+    names = ("Simulated",) if simulation.is_meant() else ("Metal",) if sys.platform == "darwin" else ("CUDA", "AMDGPU")
+    answers = [functional(name) for name in names]
+    installed = [answer for answer in answers if answer.installed]
+    return f"{(installed or answers)[0].reason}.{_simulated_instead()}"
 
 
 def _simulated_instead() -> str:
-    if not simulation.is_on():
-        return " simulate_gpu() puts a simulated one in its place."
-    several = len(simulation.devices()) > 1
-    return " The simulated ones: cuda.devices()." if several else " The simulated one: get_device()."
+    return "" if simulation.is_meant() else " simulate_gpu() puts a simulated one in its place."

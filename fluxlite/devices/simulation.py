@@ -112,22 +112,20 @@ class Simulation:
         return f"Simulation({', '.join(map(repr, CHOICE.simulated or ())) or 'off'})"
 
 
-def is_on() -> bool:
-    """Whether `simulate_gpu` was called, and hasn't been ended; or this code runs in an `estimate`."""
-    return CHOICE.simulated is not None or CHOICE.estimated.get() is not None
-
-
 def devices() -> list[Device]:
     """The simulated GPUs. Without `simulate_gpu`, it's the one that a preference for "Simulated" asks for."""
     estimated = CHOICE.estimated.get()
     if estimated is not None:
         return [estimated]
-    return list(CHOICE.simulated if CHOICE.simulated is not None else _standing_in() if is_preferred() else ())
+    if CHOICE.simulated is not None:
+        return list(CHOICE.simulated)
+    return list(_standing_in()) if is_meant() else []
 
 
-def is_preferred() -> bool:
-    preferred = wish()
-    return preferred is not None and preferred.backend == "Simulated"
+def is_meant() -> bool:
+    """Whether it's the simulated GPU that the user asked for."""
+    asked = wish()
+    return asked is not None and asked.backend == "Simulated"
 
 
 @functools.cache

@@ -28,7 +28,7 @@ NAMES = {
     "data.moved": "MovedLoader",
     "devices.base": "CHOICE DeviceID Functional",
     "devices.choosing": "BACKENDS Backend choose",
-    "devices.cupy.device": "CUDADevice cuda_devices cuda_functional",
+    "devices.cupy.device": "CUDADevice cupy_devices",
     "devices.cupy.pinned": "PinnedCopies",
     "devices.cupy.random": "CupyGenerator",
     "devices.metal.device": "MetalArray MetalDevice metal_devices metal_functional",

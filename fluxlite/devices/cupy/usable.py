@@ -1,6 +1,7 @@
 """Whether CuPy, and each library that it uses, can compute here; and if not, why, and what to install."""
 
 import ctypes
+import functools
 import importlib.util
 import os
 from typing import Any, NamedTuple
@@ -38,6 +39,7 @@ NEEDS = {
 }
 
 
+@functools.cache  # GPUs don't come or go while a program runs
 def usable(backend: str) -> Functional:
     """Whether CuPy computes on this maker's GPUs here: it finds one, and a kernel and a product run."""
     from pathlib import Path
@@ -122,6 +124,9 @@ def cupy_part(name: str, pretended: bool = False) -> Functional:
             import cupy
 
             getattr(cupy.cuda, ours)
+            start = getattr(cupy.cuda.device, f"get_{ours}_handle", None)  # some are loaded only then
+            if start is not None:
+                start()
     except Exception as error:  # each library raises its own errors
         return Functional(f"CuPy cannot load {name}: {_first_line(error)}", installed=False)
     return Functional()
