@@ -24,6 +24,7 @@ from simgpu.memory import Stored
 from simgpu.presets import preset as preset
 from simgpu.profile.estimates import Estimated
 from simgpu.profile.estimates import estimated as estimated
+from simgpu.rules import COMPARISONS as COMPARISONS
 from simgpu.rules import SCALARS as SCALARS
 from simgpu.rules import one_device
 from simgpu.rules import one_number as one_number

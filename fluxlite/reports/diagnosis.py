@@ -16,8 +16,7 @@ _LIBRARIES = {"CUDA": "cupy", "AMDGPU": "cupy", "Metal": "mlx.core"}
 _NAMES = {"cupy": "CuPy", "mlx.core": "MLX"}
 _HOW = {
     "CUDA": (
-        "an NVIDIA GPU with its driver (nvidia.com/drivers), and "
-        'pip install "cupy-cuda12x[ctk]" or "cupy-cuda13x[ctk]"'
+        'an NVIDIA GPU with its driver (nvidia.com/drivers), and pip install "cupy-cuda12x[ctk]" or "cupy-cuda13x[ctk]"'
     ),
     "AMDGPU": "an AMD GPU with ROCm 7 (rocm.docs.amd.com), and pip install cupy-rocm-7-0",
     "Metal": "a Mac with Apple's own processor, and pip install mlx",
