@@ -8,7 +8,7 @@ from ..arguments import check_whole, explained
 from ..messages import formatted, notice, say, warn, was_said
 from ..tensors import refuse_tensor
 from . import preferences, simulation
-from .base import CHOICE, CPU, DEFAULT, Device, current
+from .base import CHOICE, CPU, DEFAULT, Device, DeviceList, current
 from .choosing import backends, choose, find_backend
 from .choosing import functional as functional
 from .choosing import gpu_backend as gpu_backend
@@ -56,13 +56,7 @@ def cu(x: Any, dtype: Any = DEFAULT) -> Any:
 
 
 def require_gpu() -> Device:
-    """The device that `gpu` moves to. Raises `RuntimeError`, with the reason, if there's none.
-
-    >>> with fl.pretend(CUDA="no driver"):
-    ...     require_gpu()
-    Traceback (most recent call last):
-    RuntimeError: there is no GPU to use. CuPy is installed, but there is no NVIDIA driver that it can use. ...
-    """
+    """The device that `gpu` moves to. Raises `RuntimeError`, with the reason, if there's none."""
     device = gpu_device()
     if device is None:
         raise RuntimeError(f"there is no GPU to use. {why_no_gpu()}")
@@ -122,7 +116,7 @@ def get_device(backend: str | None = None, idx: int = 0, *, verbose: bool = Fals
     """
     if backend is not None:
         check_whole("get_device(backend, idx): idx", idx, -math.inf)
-        return _numbered(backend, idx)
+        return _numbered(devices_of(backend), backend, idx)
     choice = choose()
     for level, text in choice.lines:
         if verbose or level == "Warning":
@@ -130,39 +124,32 @@ def get_device(backend: str | None = None, idx: int = 0, *, verbose: bool = Fals
     return current(backends()[choice.backend].devices()) or CPU
 
 
-def _numbered(name: str, idx: int) -> Device:
-    backend = find_backend(name)
-    found = backend.devices()
-    if name == "CPU":
-        return CPU
+def _numbered(found: DeviceList, name: str, idx: int) -> Device:
     if not found:
-        raise RuntimeError(f"Unavailable backend: {name}. {backend.functional().reason}.{_simulated_instead()}")
-    if not 0 <= idx < len(found):
+        raise RuntimeError(f"Unavailable backend: {name}. {found.reason}.{_simulated_instead()}")
+    if not 0 <= idx < len(found) and name != "CPU":
         there = "there is 1, number 0" if len(found) == 1 else f"there are {len(found)}, numbers 0 to {len(found) - 1}"
         raise IndexError(f"there is no {name} device {idx}: {there}")
-    return found[idx]
+    return CPU if name == "CPU" else found[idx]
+
+
+def devices_of(backend: str) -> DeviceList:
+    """All devices of this kind; if there are none, it says why."""
+    found = find_backend(backend)
+    return DeviceList(found.devices(), found.functional().reason)
+
+
+def cuda_devices() -> DeviceList:
+    """The devices for `cu` and `fluxlite.cuda`: the simulated GPUs if they're asked for, otherwise the NVIDIA GPUs."""
+    return devices_of("Simulated" if simulation.is_meant() else "CUDA")
 
 
 def cuda_device() -> Device:
-    """The NVIDIA GPU in use, or the simulated one. Raises `RuntimeError`, with the reason, if there's none."""
-    device = current(cuda_or_simulated())
-    if device is None:
-        raise RuntimeError(f"there is no NVIDIA GPU to use. {why_no_cuda()}.{_simulated_instead()}")
-    return device
-
-
-def cuda_or_simulated() -> list[Device]:
-    """The devices for `cu` and `fluxlite.cuda`: the simulated GPUs if they're on, otherwise the NVIDIA GPUs."""
-    return backends()[_cuda_or_simulated()].devices()
-
-
-def why_no_cuda() -> str:
-    """Why `cuda_or_simulated` is empty."""
-    return functional(_cuda_or_simulated()).reason
-
-
-def _cuda_or_simulated() -> str:
-    return "Simulated" if simulation.is_meant() else "CUDA"
+    """The current one of `cuda_devices`. Raises `RuntimeError`, with the reason, if there's none."""
+    found = cuda_devices()
+    if not found:
+        raise RuntimeError(f"there is no NVIDIA GPU to use. {found.reason}.{_simulated_instead()}")
+    return current(found) or CPU
 
 
 def why_no_gpu() -> str:
