@@ -260,6 +260,11 @@ class Choice:
         self.require_gpu: Any = None  # the function of this name: `selection.py` puts it here when it's loaded
         self._of_this_thread = threading.local()
 
+    def simulation(self) -> list[Device] | None:
+        """The simulated GPUs that are used instead of all others; None if there's no simulation."""
+        estimated = self.estimated.get()
+        return self.simulated if estimated is None else [estimated]
+
     def entered(self, backend: str) -> list[Device]:
         """The devices made current by ``with device:`` and ``device.use()``. Each thread has its own, as in CUDA."""
         return vars(self._of_this_thread).setdefault(backend, [])
@@ -274,8 +279,10 @@ def current(found: list[Device]) -> Device | None:
     if not found:
         return None
     last = CHOICE.entered(found[0].backend)[-1:]
-    # It may be one of an earlier simulation.
-    return next((device for device in found if last and device is last[0]), found[0])
+    for device in found:
+        if last and device is last[0]:  # it may also be one of an earlier simulation
+            return device
+    return found[0]
 
 
 # -- lists of devices, and whether there are any -----------------------------------------------------------------------

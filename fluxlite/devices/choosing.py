@@ -46,9 +46,7 @@ def backends() -> dict[str, Backend]:
 
 
 def supported_devices() -> tuple[str, ...]:
-    """The kinds of devices that can be chosen automatically, in order (Flux: ``supported_devices``).
-
-    Supported doesn't mean present. ``"Simulated"`` is never chosen automatically.
+    """The kinds of devices that can be chosen automatically, present or not, in order (Flux: ``supported_devices``).
 
     >>> supported_devices()
     ('CUDA', 'AMDGPU', 'Metal', 'CPU')
@@ -159,11 +157,6 @@ def gpu_backend(name: str | None) -> None:
 
 
 def current_backend() -> str:
-    """The value of `fluxlite.GPU_BACKEND`: the preferred backend, or if there's none, the one that was chosen.
-
-    >>> with fl.pretend(preference="Metal"):
-    ...     fl.GPU_BACKEND
-    'Metal'
-    """
+    """The value of `fluxlite.GPU_BACKEND`: the preferred backend, or if there's none, the one that was chosen."""
     wish = preferences.wish()
     return choose().backend if wish is None else wish.backend

@@ -25,7 +25,7 @@ class Wish(NamedTuple):
 
 def wish() -> Wish | None:
     """What counts most of what was asked for. We look at the environment and the file each time."""
-    if CHOICE.simulated is not None or CHOICE.estimated.get() is not None:
+    if CHOICE.simulation() is not None:
         return Wish("Simulated", SIMULATION)
     pretended = CHOICE.pretended
     environment = pretended.environment if pretended else os.environ.get(VARIABLE)
@@ -56,8 +56,11 @@ def stored_backend() -> str | None:
     """The backend named in the file; None if there's no file or no entry."""
     if CHOICE.pretended:
         return CHOICE.pretended.stored
+    import tomllib
+
     try:
-        return _backend_in(_text(preference_file()))
+        value = tomllib.loads(_text(preference_file())).get("fluxlite", {}).get("gpu_backend")
+        return None if value is None else str(value)
     except (OSError, ValueError, AttributeError, RecursionError) as error:
         warn(("preferences", str(error)), f"{FILE} cannot be read, so there is no preference: {error}")
         return None
@@ -69,14 +72,6 @@ def _text(path: str) -> str:
         return ""
     with open(path, encoding="utf-8", newline="") as file:
         return file.read()
-
-
-@functools.lru_cache(maxsize=1)  # one file, understood again when its text changes
-def _backend_in(text: str) -> str | None:
-    import tomllib
-
-    value = tomllib.loads(text).get("fluxlite", {}).get("gpu_backend")
-    return None if value is None else str(value)
 
 
 def store_backend(name: str | None) -> None:

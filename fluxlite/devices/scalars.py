@@ -12,13 +12,8 @@ from .base import GPU
 from .cupy.device import forbid_waits
 from .cupy.usable import usable
 
-_READS = {
-    "float": "float(x)",
-    "int": "int(x)",
-    "complex": "complex(x)",
-    "bool": "a condition, such as if x:,",
-    "item": "x.item()",
-}
+_CONDITION = "a condition, such as if x:,"
+_READS = {"float": "float(x)", "int": "int(x)", "complex": "complex(x)", "bool": _CONDITION, "item": "x.item()"}
 
 
 class _State:

@@ -67,14 +67,7 @@ CHOICE.require_gpu = require_gpu
 
 
 def gpu_device() -> Device | None:
-    """The GPU in use, or None: inside a ``with device:`` block that device, otherwise the first.
-
-    >>> with simulate_gpu(2, like="GTX 1650"):
-    ...     with devices()[1]:
-    ...         gpu_device()
-    [ Info: Simulated:0 to Simulated:1, simulated GTX 1650, stand in for GPUs.
-    Simulated:1
-    """
+    """The GPU in use, or None: inside a ``with device:`` block that device, otherwise the first."""
     return current(devices())
 
 
@@ -92,6 +85,9 @@ def gpu_name() -> str:
 
 def devices() -> list[Device]:
     """All GPUs of the kind that `gpu` uses. ``devices()[1](x)`` moves to the second one (CUDA.jl: ``devices``)."""
+    simulated = CHOICE.simulation()
+    if simulated is not None:
+        return list(simulated)
     backend = gpu_name()
     return [] if backend == "CPU" else backends()[backend].devices()
 
@@ -116,21 +112,20 @@ def get_device(backend: str | None = None, idx: int = 0, *, verbose: bool = Fals
     """
     if backend is not None:
         check_whole("get_device(backend, idx): idx", idx, -math.inf)
-        return _numbered(devices_of(backend), backend, idx)
+        found = devices_of(backend)
+        if not found:
+            raise RuntimeError(f"Unavailable backend: {backend}. {found.reason}.{_simulated_instead()}")
+        if backend == "CPU":
+            return CPU
+        if not 0 <= idx < len(found):
+            there = f"are {len(found)}, numbers 0 to {len(found) - 1}" if len(found) > 1 else "is 1, number 0"
+            raise IndexError(f"there is no {backend} device {idx}: there {there}")
+        return found[idx]
     choice = choose()
     for level, text in choice.lines:
         if verbose or level == "Warning":
             say(formatted(level, text))
     return current(backends()[choice.backend].devices()) or CPU
-
-
-def _numbered(found: DeviceList, name: str, idx: int) -> Device:
-    if not found:
-        raise RuntimeError(f"Unavailable backend: {name}. {found.reason}.{_simulated_instead()}")
-    if not 0 <= idx < len(found) and name != "CPU":
-        there = "there is 1, number 0" if len(found) == 1 else f"there are {len(found)}, numbers 0 to {len(found) - 1}"
-        raise IndexError(f"there is no {name} device {idx}: {there}")
-    return CPU if name == "CPU" else found[idx]
 
 
 def devices_of(backend: str) -> DeviceList:

@@ -8,7 +8,7 @@ from typing import Any
 from ..devices import preferences
 from ..devices.base import CHOICE, current
 from ..devices.choosing import backends, choose, functional
-from ..devices.cupy.usable import NEEDS, OPTIONAL_PARTS
+from ..devices.cupy.usable import INSTALL, OPTIONAL_PARTS
 from ..devices.selection import why_no_gpu
 
 # The library for each kind of GPU, and how to install it.
@@ -93,11 +93,11 @@ def _state_of(name: str) -> str:
 
 def _without(name: str) -> list[str]:
     """What computes here, but not with all its libraries: which are missing, and what brings them."""
-    if CHOICE.pretended or name not in NEEDS:
+    if CHOICE.pretended or name not in INSTALL:
         return []
     parts = {part: functional(name, part) for part in backends()[name].parts if part not in OPTIONAL_PARTS}
     missing = [f"without {part}: {answer.reason}" for part, answer in parts.items() if not answer]
-    return missing and [*missing, f"they come with {NEEDS[name].install}"]
+    return missing and [*missing, f"they come with {INSTALL[name]}"]
 
 
 def _version(name: str) -> str:
