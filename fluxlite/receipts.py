@@ -66,9 +66,8 @@ def receipt() -> Receipt:
 def clock() -> float:
     """The time in seconds, to be read twice: virtual while a simulated GPU is in use, otherwise real.
 
-    Launching a kernel takes the virtual host 15 µs, a product 20. Nothing else passes until something waits for the
-    GPU. So read it as you would on a real GPU: before and after, each time after a wait (CUDA.jl: ``CUDA.@elapsed``).
-    The program's own work costs nothing on it. `time.perf_counter` shows the time of the machine that simulates.
+    Launching a kernel takes the virtual host 15 µs, a product 20; the program's own work costs nothing. Read it as on a
+    real GPU: before and after, each time after a wait (CUDA.jl: ``CUDA.@elapsed``).
 
     >>> with fl.simulate_gpu() as device:
     ...     x = fl.gpu(np.ones((2048, 2048), np.float32))
@@ -97,17 +96,13 @@ def estimate(
 ) -> "Estimate":
     """How long ``fn(*args)`` would take on the card `like`: see its ``.seconds``, ``.receipt`` and ``.result``.
 
-    `like` is a name or a preset. The arguments, arrays and models, are copied to a separate simulated GPU, as by `gpu`.
-    Yours don't change, and neither does a simulation that's on, its clock or its receipts. Inside `fn`, `gpu` and
-    `clock` mean the estimate's GPU. The time ends when all work that `fn` asked for is done. It leaves out copying
-    the arguments, starting the GPU, and loading each operation's kernel at its first use; the latter counts with
-    ``first_use=True``. What `fn` reads from outside isn't copied.
+    `like` is a name or a preset. The arguments, arrays and models, are copied to a separate simulated GPU, as by `gpu`,
+    which is the one in use inside `fn`; what `fn` reads from outside isn't copied. The time ends when all work that
+    `fn` asked for is done. It leaves out copying the arguments, starting the GPU, and loading each operation's kernel
+    at its first use; the latter counts with ``first_use=True``.
 
-    With ``shapes_only=True``, only shapes and dtypes are computed. All values are 0, in `fn` and in the result, so
-    whatever depends on them (an ``if loss < 1:``, the length of ``x[x > 0]``) behaves as it would with zeros. The
-    seconds are still those of the whole computation. A function without a shape rule is computed anyway.
-
-    Raises `ValueError` for an unknown card. CUDA.jl has no such function.
+    With ``shapes_only=True``, only shapes and dtypes are computed. All values are 0, in `fn` and in the result, so what
+    depends on them, such as the length of ``x[x > 0]``, is as with zeros. The seconds are those of the whole.
 
     >>> x = np.ones((2048, 2048), np.float32)
     >>> e = estimate(np.matmul, x, x)
@@ -132,9 +127,8 @@ def outputsize(model: Callable, *sizes: tuple[int, ...], padbatch: bool = False,
     For a model of several inputs, give several shapes; several results have a tuple of shapes. ``padbatch=True`` puts
     an axis for the observations in front of each shape, of length 1. `dtype` is that of the inputs.
 
-    The model runs on a simulated GPU that knows only shapes, so a large one takes neither time nor memory for its
-    values; your model, your devices and open receipts don't notice. What needs values sees zeros. Raises what the
-    model raises for such an input, with the layer's place, and `TypeError` for a shape that isn't a tuple.
+    The model runs on a simulated GPU that knows only shapes; what needs values sees zeros. Raises what the model raises
+    for such an input.
 
     >>> model = fl.Chain(fl.Conv((5, 5), 1, 6, fl.relu), fl.MaxPool((2, 2)), fl.Conv((5, 5), 6, 16))
     >>> outputsize(model, (64, 28, 28, 1)), outputsize(model, (28, 28, 1), padbatch=True)

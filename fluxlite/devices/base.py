@@ -64,8 +64,7 @@ class Device:
         """`x`, an array, a container or a registered model, with its arrays on this device. `x` itself doesn't change.
 
         On the way to a GPU, Float64 becomes Float32 and complex128 becomes complex64. ``dtype=None`` keeps them;
-        ``dtype=np.float16`` gives all floating-point arrays that type. An array that needs no change is the same object
-        in the result. Raises `TypeError` for what can't move, with its path.
+        ``dtype=np.float16`` gives all floating-point arrays that type. An array that needs no change stays the same.
         """
         return moved(self, x, dtype)
 
@@ -246,9 +245,6 @@ class GPU(Device):
             raise TypeError(f"a GPU holds numbers and booleans; this is an array of {kind} (dtype {x.dtype})")
 
 
-# -- which GPU is used -------------------------------------------------------------------------------------------------
-
-
 class Choice:
     """All that decides which GPU is used. There's one, `CHOICE`; `choosing.py` says what counts more than what."""
 
@@ -283,9 +279,6 @@ def current(found: list[Device]) -> Device | None:
         if last and device is last[0]:  # it may also be one of an earlier simulation
             return device
     return found[0]
-
-
-# -- lists of devices, and whether there are any -----------------------------------------------------------------------
 
 
 class DeviceList(list):

@@ -69,8 +69,8 @@ def find_backend(name: object) -> Backend:
 def functional(backend: str = "CUDA", part: str | None = None) -> Functional:
     """Whether devices of this kind can be used here, and if not, why (CUDA.jl: ``CUDA.functional()``).
 
-    `part` asks about one of their libraries instead (AMDGPU.jl: ``functional(:MIOpen)``). The answer is true or
-    false, and prints with its reason. Raises `ValueError` for an unknown kind or part; the error lists the known ones.
+    `part` asks about one of their libraries instead (AMDGPU.jl: ``functional(:MIOpen)``). Raises `ValueError` for an
+    unknown kind or part.
 
     >>> with fl.pretend(CUDA="no driver"):
     ...     functional("CUDA")
@@ -131,9 +131,8 @@ def _first_that_works(*lines: tuple[str, str]) -> Chosen:
 def gpu_backend(name: str | None) -> None:
     """Prefer a backend, now and in later sessions. None deletes the preference (Flux: ``gpu_backend!``).
 
-    `name` is ``"CUDA"``, ``"AMDGPU"``, ``"Metal"``, ``"CPU"`` or ``"Simulated"``. It's stored in
-    ``LocalPreferences.toml``, table ``[fluxlite]``, in the project's folder or in the folder that the environment
-    variable FLUXLITE_PROJECT names. Raises `ValueError` for another name, and where you have to edit that file.
+    `name` is ``"CUDA"``, ``"AMDGPU"``, ``"Metal"``, ``"CPU"`` or ``"Simulated"``. It's in ``LocalPreferences.toml``
+    of the project's folder, or of FLUXLITE_PROJECT. Raises `ValueError` if you have to edit that file yourself.
 
     >>> with fl.pretend():
     ...     gpu_backend("CPU")

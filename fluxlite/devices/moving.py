@@ -66,7 +66,7 @@ def send(x: Any, device: Any, dtype: Any, path: KeyPath) -> Any:
     """Move a leaf that isn't an array to `device`: one method per type. `path` is where it is in the tree.
 
     Most leaves work on any device. An object that holds arrays and can't be walked stays, and we say so once for its
-    class; likewise what a function reads. Raises `TypeError` for a tensor of another library.
+    class; likewise what a function reads.
     """
     refuse_tensor(f"a move to {device}{f', at {path},' if path else ''}", x)
     for key, place, value, why in boxes(x, path):
@@ -110,8 +110,8 @@ def _warn_of_overlaps(departed: list[tuple[KeyPath, np.ndarray]]) -> None:
 def device_of(x: Any) -> Any:
     """The device of `x`: an array, or everything in a model or container (CUDA.jl: ``device(x)``).
 
-    None if it has no arrays, since it then works on any device. Raises `DeviceError` if its arrays are on different
-    devices, naming two of them, and `TypeError` for arrays inside an object that can't be walked.
+    None if it has no arrays. Raises `DeviceError` if they're on different devices, and `TypeError` for arrays inside an
+    object that can't be walked.
 
     >>> device_of({"x": np.zeros(3), "n": 3})
     CPU

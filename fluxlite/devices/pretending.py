@@ -35,9 +35,7 @@ def pretend(
 
     A backend is ``"functional"``, a number of GPUs, ``"not installed"``, ``"no driver"``, ``"hidden"``, or any other
     reason why it can't be used. `preference` stands for the preference file, `environment` for the variable
-    FLUXLITE_GPU_BACKEND. `gpu_backend` changes the pretended preference, not a file. Simulations start switched off.
-
-    A pretended GPU says that it is one: ``CUDA:0 (pretended)``. Arrays do move to it, since it's simulated inside.
+    FLUXLITE_GPU_BACKEND. Arrays do move to a pretended GPU, since it's simulated inside.
 
     >>> with pretend(CUDA=2):
     ...     fl.gpu_name(), fl.get_device("CUDA", 1)

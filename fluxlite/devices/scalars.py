@@ -26,9 +26,8 @@ def allowscalar(allow: bool = True) -> "AllowScalar":
     """Allow or forbid reading single numbers from a GPU, from now on or inside ``with allowscalar(…):``.
 
     If it's forbidden, ``float(x)``, ``int(x)``, ``bool(x)``, ``if x`` and ``x.item()`` of a device array raise
-    `RuntimeError` with the line to change. `cpu` stays allowed, since you write it knowing what it costs. Until you
-    call this, scripts may read freely, and a notebook points out the first such read. On CUDA, CuPy does the check:
-    it's deprecated there, and applies to this thread only; nothing is pointed out (CUDA.jl: ``allowscalar``).
+    `RuntimeError` with the line to change; `cpu` stays allowed. Until you call this, a notebook points out the first
+    such read. On CUDA, CuPy does the check, for this thread only, and points out nothing (CUDA.jl: ``allowscalar``).
 
     >>> with fl.simulate_gpu(), allowscalar(False):
     ...     x = fl.gpu(np.ones(3, np.float32))

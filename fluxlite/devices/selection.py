@@ -21,9 +21,7 @@ def gpu(x: Any, dtype: Any = DEFAULT) -> Any:
     """`x` with its arrays on the GPU. Without one, it returns `x` and says why, once (Flux: ``gpu``).
 
     Takes arrays, containers and registered models. Float64 becomes Float32; ``dtype=None`` keeps it. `x` itself
-    stays where it is, so write ``model = gpu(model)``. A bare ``gpu(model)`` makes copies and drops them, which a
-    receipt shows. Raises `TypeError` for what can't move. A program that mustn't run on the CPU by mistake says
-    `require_gpu` first.
+    stays where it is, so write ``model = gpu(model)``. Raises `TypeError` for what can't move.
 
     >>> with simulate_gpu():
     ...     gpu({"W": np.ones((1, 2), np.float32), "name": "first"})
@@ -41,11 +39,7 @@ def gpu(x: Any, dtype: Any = DEFAULT) -> Any:
 
 @explained()
 def cpu(x: Any, dtype: Any = DEFAULT) -> Any:
-    """`x` with its arrays on the CPU; an array that's there already is the same object (Flux: ``cpu``).
-
-    It can't restore the precision that `gpu` reduced. On the CPU it's no copy: the best model so far is kept by
-    ``copy.deepcopy(model)``.
-    """
+    """`x` with its arrays on the CPU; an array that's there already is the same object, no copy (Flux: ``cpu``)."""
     return CPU(x, dtype)
 
 
@@ -56,7 +50,7 @@ def cu(x: Any, dtype: Any = DEFAULT) -> Any:
 
 
 def require_gpu() -> Device:
-    """The device that `gpu` moves to. Raises `RuntimeError`, with the reason, if there's none."""
+    """The device that `gpu` moves to. Raises `RuntimeError`, with the reason, instead of computing on the CPU."""
     device = gpu_device()
     if device is None:
         raise RuntimeError(f"there is no GPU to use. {why_no_gpu()}")
@@ -72,10 +66,7 @@ def gpu_device() -> Device | None:
 
 
 def gpu_name() -> str:
-    """The backend that `gpu` uses: ``"CUDA"``, ``"AMDGPU"``, ``"Metal"``, ``"Simulated"``, or ``"CPU"`` without a GPU.
-
-    `fluxlite.GPU_BACKEND` is the preferred one, whether or not it can be used.
-    """
+    """The backend that `gpu` uses: ``"CUDA"``, ``"AMDGPU"``, ``"Metal"``, ``"Simulated"``, or else ``"CPU"``."""
     choice = choose()
     for level, text in choice.lines:
         if level == "Warning":  # once: `gpu` is called all the time
@@ -95,12 +86,9 @@ def devices() -> list[Device]:
 def get_device(backend: str | None = None, idx: int = 0, *, verbose: bool = False) -> Device:
     """The device to use, or the one with this backend and number, counted from 0 (Flux: ``get_device``).
 
-    Without `backend`, it's the preferred one, set by `gpu_backend`, if it can be used. Otherwise it's the first usable
-    one of CUDA, AMDGPU, Metal, and finally the CPU. ``verbose=True`` says how it was chosen; you always hear if the
-    preferred one is missing. `simulate_gpu` overrides any preference.
-
-    Raises `ValueError` for an unknown backend, `RuntimeError` for one that can't be used here, and `IndexError` for
-    a device that doesn't exist. There's only one CPU, so its `idx` doesn't matter.
+    Without `backend`, it's what `simulate_gpu` or else `gpu_backend` asked for, if it can be used, otherwise the first
+    usable one of CUDA, AMDGPU, Metal and the CPU; ``verbose=True`` says why. Raises `ValueError` for an unknown
+    backend, `RuntimeError` for one that can't be used here, and `IndexError` for a device that doesn't exist.
 
     >>> with fl.pretend(CUDA="functional", preference="AMDGPU"):
     ...     get_device(verbose=True)
