@@ -69,14 +69,12 @@ def _visible(count: int) -> int:
     wanted = os.environ.get("CUDA_VISIBLE_DEVICES")
     if wanted is None:
         return count
-    seen: set[str] = set()
+    seen: list[str] = []
     for name in map(str.strip, wanted.split(",")):
         is_there = name.isdecimal() and int(name) < count or re.fullmatch(_UUID, name)
-        if name in seen or len(seen) == count or not is_there:
+        if not is_there or name in seen or len(seen) == count or seen and seen[-1].startswith("MIG-"):
             break
-        seen.add(name)
-        if name.startswith("MIG-"):
-            break
+        seen.append(name)
     return len(seen)
 
 

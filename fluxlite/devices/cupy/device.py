@@ -179,8 +179,10 @@ def cupy_devices(backend: str) -> list[Device]:
     """All usable GPUs of this maker, in order. The list may be empty."""
     if not usable(backend):
         return []
+    from .fused import launch
+
     _cut_windows_by_strides()
-    arrays.fusing[_cupy().ndarray] = _fused
+    arrays.fusing[_cupy().ndarray] = launch
     found: list[Device] = [cupy_device(index) for index in range(_cupy().cuda.runtime.getDeviceCount())]
     if len(found) > 1:
         arrays.enter_card[_cupy().ndarray] = operator.attrgetter("device")  # CuPy's own, which `with` enters
@@ -193,12 +195,6 @@ def cupy_device(index: int) -> CupyDevice:
     kind = AMDGPUDevice if _cupy().cuda.runtime.is_hip else CUDADevice
     has_any = usable("CUDA") or usable("AMDGPU")
     return kind(index, _cupy().cuda.runtime.getDeviceProperties(index)["name"].decode() if has_any else "")
-
-
-def _fused(fused: Any, args: tuple) -> Any:
-    from .fused import launch
-
-    return launch(fused, args)
 
 
 @functools.cache
