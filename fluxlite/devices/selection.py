@@ -13,6 +13,7 @@ from .choosing import backends, choose, find_backend
 from .choosing import functional as functional
 from .choosing import gpu_backend as gpu_backend
 from .choosing import supported_devices as supported_devices
+from .moving import moved
 from .simulation import simulate_gpu as simulate_gpu
 
 
@@ -30,7 +31,7 @@ def gpu(x: Any, dtype: Any = DEFAULT) -> Any:
     """
     device = gpu_device()
     if device is not None:
-        return device(x, dtype)
+        return moved(device, x, dtype)
     if not was_said("no GPU"):
         notice("no GPU", f"arrays stay on the CPU. {why_no_gpu()} doctor() says more.")
     refuse_tensor("gpu", x)
@@ -40,13 +41,13 @@ def gpu(x: Any, dtype: Any = DEFAULT) -> Any:
 @explained()
 def cpu(x: Any, dtype: Any = DEFAULT) -> Any:
     """`x` with its arrays on the CPU; an array that's there already is the same object, no copy (Flux: ``cpu``)."""
-    return CPU(x, dtype)
+    return moved(CPU, x, dtype)
 
 
 @explained()
 def cu(x: Any, dtype: Any = DEFAULT) -> Any:
     """`x` with its arrays on the NVIDIA GPU, or the simulated one (CUDA.jl: ``cu``). Without either, `RuntimeError`."""
-    return cuda_device()(x, dtype)
+    return moved(cuda_device(), x, dtype)
 
 
 def require_gpu() -> Device:

@@ -128,18 +128,22 @@ class CupyStopwatch(Stopwatch):
 
     def __init__(self, device: Any) -> None:
         self.device: Any = device
-        self.marks: list[Any] = []
-        self.stop()
+        self.begin: Any = self._mark()
+        self.end: Any = None
 
     def stop(self) -> None:
+        self.end = self._mark()
+
+    def _mark(self) -> Any:
         with self.device._current():
-            self.marks.append(_cupy().cuda.Event())
-            self.marks[-1].record()
+            event = _cupy().cuda.Event()
+            event.record()
+            return event
 
     def seconds(self) -> float:
         with self.device._current(), waiting():
-            self.marks[1].synchronize()
-            return float(_cupy().cuda.get_elapsed_time(*self.marks)) / 1e3
+            self.end.synchronize()
+            return float(_cupy().cuda.get_elapsed_time(self.begin, self.end)) / 1e3
 
 
 _forbidden: list[Any] = []  # CuPy's own check, while `allowscalar` forbids waits
