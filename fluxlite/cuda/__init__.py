@@ -46,7 +46,7 @@ def devices() -> DeviceList:
     0. simulated RTX 2080 Ti
     1. simulated RTX 2080 Ti
     """
-    return DeviceList(selection.cuda_or_simulated(), selection.why_no_cuda())
+    return selection.cuda_devices()
 
 
 def device(x: Any = None) -> Any:

@@ -25,7 +25,7 @@ NAMES = {
     "data.loader": "AHEAD MovedLoader done_ahead",
     "devices.base": "CHOICE DeviceID Functional",
     "devices.choosing": "BACKENDS Backend choose",
-    "devices.cupy.device": "CUDADevice cuda_devices cuda_functional",
+    "devices.cupy.device": "CUDADevice cupy_devices",
     "devices.cupy.pinned": "PinnedCopies",
     "devices.cupy.random": "CupyGenerator",
     "devices.metal.array": "MetalArray",
