@@ -59,7 +59,7 @@ if TYPE_CHECKING:
         glorot_normal, glorot_uniform, identity_init, kaiming_normal, kaiming_uniform, lecun_normal, nfan, ones32,
         orthogonal, rand32, randn32, sparse_init, truncated_normal, zeros32,
     )  # fmt: skip
-    from .losses.metrics import accuracy, confusion_matrix, normalise
+    from .metrics import accuracy, confusion_matrix, normalise
     from .losses import (
         binary_focal_loss, binarycrossentropy, crossentropy, dice_coeff_loss, focal_loss, hinge_loss, huber_loss,
         kldivergence, label_smoothing, logitbinarycrossentropy, logitcrossentropy, mae, mse, msle, poisson_loss,
@@ -104,7 +104,7 @@ else:
             "layers.initializers": "glorot_uniform glorot_normal kaiming_uniform kaiming_normal truncated_normal "
             "lecun_normal orthogonal sparse_init identity_init zeros32 ones32 rand32 randn32 nfan",
             "layers.casts": "f16 f32 f64",
-            "losses.metrics": "accuracy confusion_matrix normalise",
+            "metrics": "accuracy confusion_matrix normalise",
             "losses": "mae mse msle huber_loss poisson_loss hinge_loss squared_hinge_loss siamese_contrastive_loss "
             "crossentropy logitcrossentropy binarycrossentropy logitbinarycrossentropy kldivergence focal_loss "
             "binary_focal_loss dice_coeff_loss tversky_loss label_smoothing",
@@ -136,7 +136,7 @@ else:
             "devices.scalars": "allowscalar",
         },
         modules="cuda amdgpu metal distributed",  # fl.cuda.devices(), without importing fluxlite.cuda first
-        rooms="losses optimizers schedules data checkpoint training receipts reports simulated",
+        rooms="losses metrics optimizers schedules data checkpoint training receipts reports simulated",
         computed={"GPU_BACKEND": ("devices.choosing", "current_backend")},
         hint=_hint,
     )

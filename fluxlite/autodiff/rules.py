@@ -35,17 +35,17 @@ class Rule:
     gradient of that operand: a new array of the operand's shape, or the gradient it was given.
     """
 
-    __slots__ = ("pullbacks", "names", "operand_count", "most_positional", "sequence", "add_into")
+    __slots__ = ("pullbacks", "names", "operand_count", "most_positional", "sequence", "add_into", "forward", "shared")
 
     def __init__(
         self, pullbacks: Any, parameters_of: Pullback, skip: int, operand_count: int, sequence: bool = False,
-        add_into: Callable | None = None,
+        add_into: Callable | None = None, forward: Callable | None = None, shared: Callable | None = None,
     ):  # fmt: skip
         self.names, self.most_positional = parameters(parameters_of, skip)  # of the function's arguments
         self.operand_count = operand_count  # how many may also come by their names
         self.pullbacks = pullbacks + (None,) * len(self.names) if isinstance(pullbacks, tuple) else pullbacks
         self.sequence = sequence  # the first argument is a list of operands, as in np.concatenate([x, y])
-        self.add_into = add_into
+        self.add_into, self.forward, self.shared = add_into, forward, shared
 
 
 class _Each:
@@ -89,12 +89,20 @@ def rule(function: Callable, *pullbacks: Pullback | None, add_into: Callable | N
     RULES[function] = Rule(pullbacks, named, 2, len(pullbacks), add_into=add_into)
 
 
-def rule_for_each(function: Callable, pullback: Pullback, sequence: bool = False) -> None:
+def rule_for_each(
+    function: Callable, pullback: Pullback, sequence: bool = False, *,
+    forward: Callable | None = None, shared: Callable | None = None,
+) -> None:  # fmt: skip
     """`rule` for a function of any number of operands: ``pullback(position, g, out, *arguments)``.
 
-    With `sequence`, the operands are in a list, which is the first argument.
+    With `sequence`, the operands are in a list, which is the first argument. Where the way back needs more than `out`,
+    ``forward(*arguments)`` returns `out` and what to keep. ``shared(g, kept, *arguments)`` is what the pieces of all
+    operands begin with; `kept` is None if an outer gradient looks on. ``pullback(position, g, out, shared, kept, …)``.
     """
-    RULES[function] = Rule(_Each(pullback), pullback, 3, 1 if sequence else 0, sequence)
+    skip = 3 if forward is None else 5
+    RULES[function] = Rule(
+        _Each(pullback), pullback, skip, 1 if sequence else 0, sequence, forward=forward, shared=shared
+    )
 
 
 def composed(function: Callable) -> Callable[[Callable], Callable]:

@@ -317,7 +317,12 @@ def record(function: Any, args: Any, kwargs: dict[str, Any] = _NO_KEYWORDS) -> A
     if rule.sequence:
         arguments = [arguments, *args[1:]]
     kwargs = kwargs and {name: _kept(value, level) for name, value in kwargs.items()}
-    result = function(*arguments, **kwargs) if kwargs else function(*arguments)
+    if rule.forward is None:
+        result = function(*arguments, **kwargs) if kwargs else function(*arguments)
+    else:
+        is_watched = any(type(x) is TrackedArray for x in arguments)
+        result, kept = (function(*arguments), None) if is_watched else rule.forward(*arguments)
+        arguments = [kept, *arguments]
     if level is not PARAMETERS and type(result) in read_only_types:
         set_writeable(result, False)
     for tell in on_record:

@@ -10,7 +10,6 @@ import numpy as np
 
 from ..autodiff.derivatives.elementwise import fit
 from ..autodiff.gradients import new_level
-from ..autodiff.levels import PARAMETERS
 from ..autodiff.rules import rule_for_each
 from ..autodiff.tracked import TrackedArray, record
 from ..autodiff.way_back import pull_back
@@ -19,17 +18,15 @@ from ..tree.ties import is_tracked
 
 def on_tape(fused: Any, args: tuple) -> Any:
     """Call it with some arguments that are tracked. The innermost gradient keeps the call."""
-    level = max((x.level for x in args if type(x) is TrackedArray), key=lambda level: level.number, default=PARAMETERS)
+    level = max((x.level for x in args if type(x) is TrackedArray), key=lambda level: level.number)
     tracked = tuple([i for i, x in enumerate(args) if type(x) is TrackedArray and x.level is level])
     call = Call(fused, tracked, tuple([i for i in tracked if type(args[i].value) is float]))
     result = record(_run, (call, *args))
     if type(result.value) is not tuple:
         return result
     rule, (_, *operands), keywords, parents = result.call
-    return tuple([
-        TrackedArray(value, result.level, (rule, [call.part(i), *operands], keywords, parents))
-        for i, value in enumerate(result.value)
-    ])  # fmt: skip
+    calls = [(rule, [call.part(i), *operands], keywords, parents) for i in range(len(result.value))]
+    return tuple(map(TrackedArray, result.value, [result.level] * len(calls), calls))
 
 
 class Call:

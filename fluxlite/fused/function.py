@@ -153,9 +153,9 @@ class Trace:
 
     def refusal(self, what: str) -> CannotFuse:
         return CannotFuse(
-            f"fuse, {self.fused.name}: {what} can't be part of one launch, in which each element is computed from those "
-            "in its place. Write ufuncs such as np.tanh, np.where(condition, x, y) and np.clip(x, low, high) of its "
-            "arguments and numbers, and return an array, several in a tuple, or nothing."
+            f"fuse, {self.fused.name}: {what} can't be part of one launch, in which each element is computed from "
+            "those in its place. Write ufuncs such as np.tanh, np.where(condition, x, y) and np.clip(x, low, high) of "
+            "numbers and arguments, and return an array, several in a tuple, or nothing."
         )
 
 
@@ -178,8 +178,6 @@ class Traced(NDArrayOperatorsMixin):
 
     def to_write(self) -> np.ndarray:
         """The values, in memory that can be written to: an argument's own changes only when all has gone well."""
-        if isinstance(self.values, NUMBERS):
-            raise self.trace.refusal("writing into a number")
         if self.given is not None and not self.is_written:
             if not self.trace.fused.can_write:
                 raise self.trace.refusal("a change in place, which would lose the gradient,")

@@ -144,7 +144,7 @@ def test_every_device_gives_the_same(device, name):
 @each_loss
 def test_an_axis_too_few_is_an_error(name):
     loss, prediction, target, _ = TABLE[name]
-    with pytest.raises(ValueError, match="takes two of the same shape|lies between|isn't negative|numbers of classes"):
+    with pytest.raises(ValueError, match="takes two of the same shape|numbers of classes"):
         loss(prediction, target[..., 0])
 
 
@@ -222,10 +222,10 @@ REFUSED = [
     (fl.logitcrossentropy, SCORES, np.array([0, 2, 1, 3]), "numbers of 3 classes are 0 to 2, got 3$"),
     (fl.crossentropy, PROBABLE, np.array([0, 2, -1, 2]), "numbers of 3 classes are 0 to 2, got -1$"),
     (fl.logitcrossentropy, SCORES[0], 3, "numbers of 3 classes"),
-    (fl.logitcrossentropy, SCORES, np.array([0, 2]), r"\(4, 3\), numbers of classes have shape \(4,\), got \(2,\)"),
-    (fl.crossentropy, PROBABLE, LABELS[:, None], r"\(4, 1\); classes as numbers have one axis less, y\[:, 0\]"),
+    (fl.logitcrossentropy, SCORES, np.array([0, 2]), r"first axes, \(4,\), got \(2,\)"),
+    (fl.crossentropy, PROBABLE, LABELS[:, None], r"two of the same shape, .* \(4, 1\)"),
     (fl.logitcrossentropy, SCORES, LABELS == 1, r"classes as numbers are whole numbers"),
-    (fl.logitcrossentropy, SCORES, [0, 2, 1, 2], r"; the target is a list, np\.array\(target\) makes an array"),
+    (fl.logitcrossentropy, SCORES, [0, 2, 1, 2], r"got \(4, 3\) and \(\)"),
     # What swapped arguments look like outside a gradient.
     (fl.logitcrossentropy, ROW, SCORE, r"target holds prob.* got -1\. .* first: logitcrossentropy\(model\(x\), y\)"),
     (fl.logitcrossentropy, ROW, abs(SCORE), r"sum 1 along axis -1; got a sum of 3\. The prediction comes first"),
@@ -235,15 +235,7 @@ REFUSED = [
     (fl.crossentropy, np.array([[-0.5, 0.5]]), np.array([[1.0, 0]]), "from 0 to 1, .* got -0.5. .*logitcrossentropy"),
     (fl.crossentropy, np.array([[0.5, 3.0]]), np.array([[1.0, 0.0]]), "the prediction holds probabilities.* got 3"),
     (fl.kldivergence, SCORES, PROBABLE, "the prediction holds probabilities"),
-    (fl.binarycrossentropy, SCORES * 9, YES, "the prediction lies between 0 and 1; got .*logitbinary"),
-    (fl.binarycrossentropy, CHANCES, SIGNS, "the target lies between 0 and 1; got -1"),
-    (fl.logitbinarycrossentropy, YES, SCORES, "the target lies between 0 and 1; .*prediction comes first"),
-    (fl.logitbinarycrossentropy, SCORES, 2.0, "the target lies between 0 and 1; got 2"),
     (fl.logitbinarycrossentropy, SCORES, np.ones(1), "two of the same shape"),
-    (fl.hinge_loss, SCORES, YES, r"the target is -1 or 1; got 0\. 2 \* y - 1"),
-    (fl.poisson_loss, -RATES, COUNTS, "the prediction isn't negative; got -"),
-    (fl.msle, RATES, -COUNTS, "the target isn't negative; got -3"),
-    (lambda p, y: fl.huber_loss(p, y, delta=-1), SCORES, OTHERS, "delta is at least 0"),
     (lambda p, y: fl.label_smoothing(p, 0), SCORES, None, "alpha"),
     (lambda p, y: fl.label_smoothing(p, 1), SCORES, None, "alpha"),
 ]  # fmt: skip
@@ -290,7 +282,7 @@ def test_yes_and_no_as_booleans_and_whole_numbers(loss):
 def test_yes_or_no_for_all_as_a_plain_number(device):
     p = device(CHANCES.astype(np.float32))
     for loss in (fl.binarycrossentropy, fl.logitbinarycrossentropy, fl.binary_focal_loss, fl.dice_coeff_loss,
-                 fl.tversky_loss, fl.siamese_contrastive_loss):  # fmt: skip
+                 fl.tversky_loss, fl.siamese_contrastive_loss, fl.mse):  # fmt: skip
         for number in (0, 0.9, True):
             value, (g,) = fl.withgradient(lambda p, loss=loss, number=number: loss(p, number), p)
             same, (its,) = fl.withgradient(lambda p, loss=loss, number=number: loss(p, np.full_like(p, number)), p)

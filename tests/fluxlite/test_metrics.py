@@ -30,14 +30,10 @@ def test_what_does_not_fit(function):
     ]:
         with pytest.raises(ValueError, match=words):
             function(SCORES, target)
-    with pytest.raises(TypeError, match="the prediction is an array, got a set"):
-        function({0, 1}, LABELS)
-    with pytest.raises(ValueError, match="got one number"):
-        function(np.array(1.0), LABELS)
-    for axis in (2, "classes"):
-        with pytest.raises(ValueError, match=r"axis=…\): a prediction of shape \(4, 3\) has no axis"):
-            function(SCORES, LABELS, axis)
-    with fl.simulate_gpu() as device, pytest.raises(TypeError, match=rf"prediction is on {device}, the target on CPU"):
+    for prediction, axis in (({0, 1}, -1), (np.array(1.0), -1), (SCORES, 2), (SCORES, "classes")):
+        with pytest.raises(Exception, match=rf"in {function.__name__}\(prediction="):
+            function(prediction, LABELS, axis)
+    with fl.simulate_gpu() as device, pytest.raises(TypeError, match=rf"{device}.*CPU"):
         function(device(SCORES), LABELS)
     for prediction, target, words in [(SCORES, [0, 0, 0, 3], "3 is no class, .* 2"), ([0, -1], [0, 1], "-1 is no")]:
         with pytest.raises(ValueError, match=words):

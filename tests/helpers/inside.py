@@ -23,7 +23,6 @@ NAMES = {
     "autodiff.rules": "COMPOSED PLAIN RULES composed rule rule_for_each",
     "autodiff.tracked": "name_of plain untracked_leaf",
     "autodiff.way_back": "pull_back",
-    "checkpoint.checksums": "crc32 joined",
     "checkpoint.files": "FileFormatError",
     "data.loader": "AHEAD done_ahead",
     "data.moved": "MovedLoader",

@@ -18,12 +18,12 @@ def launch(fused: Any, args: tuple) -> Any:
     """Call a fused function with arrays of CuPy's. Raises `TypeError` for host arrays."""
     key = tuple([(type(x), x.dtype.char, x.shape) if hasattr(x, "shape") else type(x) for x in args])
     if key not in fused.made:
-        fused.made[key] = _for_all_sizes(fused, args)
+        fused.made[key] = _kernel(fused, args)
     return fused.made[key](args)
 
 
-def _for_all_sizes(fused: Any, args: tuple) -> Callable:
-    """The kernel for such arguments. One for some types and numbers of axes serves arrays of all sizes."""
+def _kernel(fused: Any, args: tuple) -> Callable:
+    """What `cupy.fuse` makes of it for such arguments. One for some types and numbers of axes serves all sizes."""
     import cupy
 
     arrays = [x for x in args if isinstance(x, cupy.ndarray)]
@@ -33,18 +33,10 @@ def _for_all_sizes(fused: Any, args: tuple) -> Callable:
 
             raise refusal(fused, x, device_of(arrays[0]))
     shape = np.broadcast_shapes(*(x.shape for x in arrays))
-    kinds = [(x.dtype.char, x.ndim, x.shape == shape) if hasattr(x, "shape") else type(x) for x in args]
-    key = "kernel", len(shape), *kinds
-    if key not in fused.made:
-        fused.made[key] = _kernel(fused, args, shape)
-    return fused.made[key]
-
-
-def _kernel(fused: Any, args: tuple, shape: tuple[int, ...]) -> Callable:
-    """What `cupy.fuse` makes of a function, for arguments of some types."""
-    import cupy
-
     one = (1,) * len(shape)
+    key = one, *[(x.dtype.char, x.ndim, x.shape == shape) if hasattr(x, "shape") else type(x) for x in args]
+    if key in fused.made:
+        return fused.made[key]
     # NumPy computes the same with one element each, which says what type each result has.
     values = [np.ones(one, x.dtype) if isinstance(x, cupy.ndarray) else x for x in args]
     givens = [SimpleNamespace(shape=one if getattr(x, "shape", ()) == shape else None) for x in args]
@@ -56,7 +48,7 @@ def _kernel(fused: Any, args: tuple, shape: tuple[int, ...]) -> Callable:
         trace = CupyTrace(fused, one)
         for real in reals:
             if hasattr(real, "is_weak"):
-                real.is_weak = False  # `_types` says which type a number has
+                real.is_weak = False  # `emit` says which type a number has
         stand_ins = [None if x is None else trace.argument(y, x, real) for x, y, real in zip(values, givens, reals)]
         with np.errstate(all="ignore"):
             result = fused.function(*stand_ins)
@@ -64,13 +56,13 @@ def _kernel(fused: Any, args: tuple, shape: tuple[int, ...]) -> Callable:
         is_tuple = isinstance(result, tuple)
         return tuple([x.real for x in found]) if found else None
 
-    run = cupy.fuse(kernel_name=f"fused_{fused.name}")(traced)  # `round` alone is C's
-
     def call(args: tuple) -> Any:
         made = run(*args)
         several = made if isinstance(made, tuple) else (made,)
         return tuple([several[i] for i in places]) if is_tuple else several[0]
 
+    run = cupy.fuse(kernel_name=f"fused_{fused.name}")(traced)  # `round` alone is C's
+    fused.made[key] = call
     return call
 
 
@@ -84,11 +76,11 @@ class CupyTrace(Trace):
         values = [x.values if isinstance(x, Traced) else x for x in inputs]
         if isinstance(function, np.ufunc):
             weak = [type(x) if type(x) in (int, float, complex) else np.result_type(x) for x in values]
-            kinds = function.resolve_dtypes((*weak, *(None,) * function.nout))
+            kinds: Any = function.resolve_dtypes((*weak, *(None,) * function.nout))
+        elif function is np.where:
+            kinds = np.dtype(bool), *(np.result_type(*values[1:]),) * 2
         else:
-            kinds = [np.result_type(*values[function is np.where :])] * len(values)
-        if function is np.where:
-            kinds[0] = np.dtype(bool)
+            kinds = [np.result_type(*values)] * len(values)
         operands = [_of_type(x, kind) for x, kind in zip(inputs, kinds)]
         same = getattr(cupy, function.__name__)
         return same(*operands) if out is None else same(*operands, out.real)

@@ -16,7 +16,7 @@ ACTIVATIONS = [
     for name, function in vars(activations).items()
     if getattr(function, "__module__", "") == activations.__name__
     and list(inspect.signature(function).parameters)[:1] == ["x"]
-    and name not in ("rrelu", "leakyrelu_each")
+    and name != "rrelu"
 ]
 
 

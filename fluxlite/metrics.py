@@ -1,0 +1,94 @@
+"""How good a classifier is: `accuracy`, and the table of what it takes for what; and `normalise`."""
+
+from typing import Any
+
+import numpy as np
+
+from .arguments import explained
+from .arrays import device_of, on_card_of
+from .autodiff.tracked import plain
+from .tensors import refuse_tensor
+
+
+@explained()
+def accuracy(prediction: Any, target: Any, axis: int = -1) -> float:
+    """The share of observations for which the right class was predicted.
+
+    `prediction` holds scores of shape ``(N, classes)``, and the largest counts, or the predicted classes' numbers, of
+    shape ``(N,)``. `target` holds the right classes' numbers, of shape ``(N,)``, or, for scores, has their shape, as
+    `onehotbatch` gives. A list will do for either. The result is a number, which is a look at the device: once an epoch
+    is enough. For one score each, of shape ``(N, 1)``, say what counts as class 1: ``accuracy(scores[:, 0] > 0, y)``.
+
+    >>> scores = np.array([[0.1, 0.9], [0.8, 0.2], [0.4, 0.6]])
+    >>> round(accuracy(scores, np.array([1, 0, 0])), 3)
+    0.667
+    """
+    with on_card_of(prediction):
+        guess, truth, _ = _class_numbers("accuracy", prediction, target, axis)
+        if guess.size == 0:
+            raise ValueError("accuracy(prediction, target) takes at least one observation")
+        return float(np.mean(guess == truth))
+
+
+@explained()
+def confusion_matrix(prediction: Any, target: Any, axis: int = -1) -> np.ndarray:
+    """How often each class (the row) was taken for each (the column), on the host. Arguments as for `accuracy`.
+
+    Of class numbers, the largest says how many classes there are.
+
+    >>> scores = np.array([[0.1, 0.9], [0.8, 0.2], [0.4, 0.6]])
+    >>> confusion_matrix(scores, np.array([1, 0, 0]))
+    array([[1, 1],
+           [0, 1]])
+    """
+    with on_card_of(prediction):
+        guess, truth, count = _class_numbers("confusion_matrix", prediction, target, axis)
+        both = np.stack([np.ravel(truth).astype(np.int64), np.ravel(guess).astype(np.int64)])
+        pairs = getattr(device_of(both), "download", np.asarray)(both)
+    count = int(pairs.max(initial=0)) + 1 if count is None else count
+    for wrong in pairs[(pairs < 0) | (pairs >= count)][:1]:
+        raise ValueError(f"confusion_matrix(prediction, target): {wrong} is no class, they're 0 to {count - 1}")
+    return np.bincount(pairs[0] * count + pairs[1], minlength=count * count).reshape(count, count)
+
+
+def _class_numbers(name: str, prediction: Any, target: Any, axis: int) -> tuple[Any, Any, int | None]:
+    """The numbers of the classes, predicted and right, and how many classes have scores."""
+    call = f"{name}(prediction, target)"
+    prediction, target = (np.asarray(x) if isinstance(x, (list, tuple)) else plain(x) for x in (prediction, target))
+    refuse_tensor(call, prediction)
+    refuse_tensor(call, target)
+    alike, one_axis = prediction.shape == target.shape, prediction.ndim == 1
+    if alike and one_axis and _are_whole(prediction) and _are_whole(target):
+        return prediction, target, None
+    count, observations = prediction.shape[axis], prediction.shape[:axis] + prediction.shape[axis:][1:]
+    if count == 1 or (alike and one_axis and not _are_whole(prediction)):
+        raise ValueError(
+            f"{call}: a prediction of shape {prediction.shape} has one score for each observation. Say from where on "
+            f"it's class 1: {name}(prediction{'' if one_axis else '[:, 0]'} > 0, target), or > 0.5 for probabilities"
+        )
+    guess = np.argmax(prediction, axis=axis)
+    # What's as whole as a one-hot row may also be the numbers of pixels' classes.
+    if alike and not one_axis and (target.dtype.kind == "f" or bool(np.all(np.sum(target, axis=axis) == 1))):
+        return guess, np.argmax(target, axis=axis), count
+    if target.shape == observations and _are_whole(target):
+        return guess, target, count
+    raise ValueError(
+        f"{call}: for scores of shape {prediction.shape}, the target has the same shape, with a 1 for the right class, "
+        f"or is whole numbers of shape {observations}; for class numbers, both have shape (N,), as np.ravel makes it. "
+        f"Got {prediction.dtype.name} and {target.dtype.name} of shape {target.shape}"
+    )
+
+
+def _are_whole(x: Any) -> bool:
+    return x.dtype.kind in "iub" or bool(np.all(x == np.floor(x)))
+
+
+@explained()
+def normalise(x: Any, axis: int = -1, eps: float = 1e-5) -> Any:
+    """`x` with mean 0 and standard deviation 1 along `axis` (Flux: ``normalise``). `eps` keeps a constant finite.
+
+    The axis of Flux's default is that of the observations: for columns of a table that's ``axis=0`` here.
+    """
+    with on_card_of(x):
+        mean, deviation = np.mean(x, axis=axis, keepdims=True), np.std(x, axis=axis, keepdims=True)
+        return (x - mean) / (deviation + eps)
