@@ -10,8 +10,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.lib.array_utils import normalize_axis_tuple
-from numpy.lib.stride_tricks import sliding_window_view
 
 from ...autodiff.rules import COMPOSED
 from ..simulated import refusal
@@ -223,14 +221,6 @@ def _linalg(name: str) -> Callable:
     return of_matrices
 
 
-def _solve(a: Any, b: Any) -> Any:
-    columns = b[:, None] if b.ndim == 1 else b
-    batch = np.broadcast_shapes(a.shape[:-2], columns.shape[:-2])
-    a, columns = mx.broadcast_to(a, batch + a.shape[-2:]), mx.broadcast_to(columns, batch + columns.shape[-2:])
-    result = _linalg("solve")(a, columns)
-    return result[..., 0] if b.ndim == 1 else result
-
-
 def _nan_to_num(x: Any, copy: bool = True, nan: float = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
     dtype = kind(x)
     if dtype.kind != "f":
@@ -246,21 +236,16 @@ def _sinc(x: Any) -> Any:
     return mx.where(x == 0, 1, mx.sin(z) / mx.where(x == 0, 1, z))
 
 
-def _sliding_windows(x: Any, window_shape: Any, axis: Any = None) -> Any:
-    """All windows of `x`, read where they lie; NumPy checks the arguments and knows the shape."""
-    numpys = sliding_window_view(np.broadcast_to(np.int8(0), x.shape), window_shape, axis)
-    axes = range(x.ndim) if axis is None else normalize_axis_tuple(axis, x.ndim, allow_duplicate=True)
-    steps = [math.prod(x.shape[i + 1 :]) for i in range(x.ndim)]
-    return mx.as_strided(mx.contiguous(x), numpys.shape, [*steps, *(steps[i] for i in axes)])
-
-
 # -- the tables -------------------------------------------------------------------------------------------------------
 
 # These make an array from host values, on the device of ``like=x``.
 FROM_HOST = names("array asarray asanyarray arange zeros ones full empty eye identity")
 # NumPy knows these from the layout, and views have a layout that NumPy makes.
 OF_LAYOUTS = names("shape ndim size iscomplexobj isrealobj result_type can_cast shares_memory")
-VIEWS = names("transpose swapaxes moveaxis matrix_transpose expand_dims squeeze flip broadcast_to")
+VIEWS = names(
+    "transpose swapaxes moveaxis matrix_transpose expand_dims squeeze flip broadcast_to "
+    "lib.stride_tricks.sliding_window_view"
+)
 PRINTED = names("array_repr array_str array2string")
 # Their derivatives are made of others, their values are not: they raise.
 NEEDING_THEMSELVES = names("bincount histogram linalg.eigh linalg.svd linalg.svdvals unique")
@@ -301,7 +286,5 @@ ON_VALUES: dict[str, Callable] = {
     "einsum": lambda subscripts, *operands, optimize=False: mx.einsum(subscripts, *_together(*operands)),
     "sinc": _sinc,
     "nan_to_num": _nan_to_num,
-    "linalg.solve": _solve,
-    "lib.stride_tricks.sliding_window_view": _sliding_windows,
-    **{f"linalg.{name}": _linalg(name) for name in ("inv", "det", "slogdet", "cholesky")},
+    **{f"linalg.{name}": _linalg(name) for name in ("inv", "det", "slogdet", "cholesky", "solve")},
 }
