@@ -79,10 +79,9 @@ class Fused:
         if not fusing:
             return self.function(*args)
         for x in args:
-            plain = x
-            while is_tracked(plain):
-                plain = plain.value
-            if type(plain) in fusing:
+            while is_tracked(x):
+                x = x.value
+            if type(x) in fusing:
                 break
         else:  # on the CPU, or inside of another fused function
             return self.function(*args)
@@ -90,15 +89,11 @@ class Fused:
             from .derivative import on_tape
 
             return on_tape(self, args)
-        with on_card_of(plain):
-            return fusing[type(plain)](self, args)
+        with on_card_of(x):
+            return fusing[type(x)](self, args)
 
 
 # -- what the function gets in place of its arrays ---------------------------------------------------------------------
-
-
-class CannotFuse(TypeError):
-    """What a fused function can't do, because its elements have to be computed one by one, each from its own."""
 
 
 class Trace:
@@ -151,8 +146,8 @@ class Trace:
         found = list({id(x): x for x in given}.values())
         return found, [next(i for i, other in enumerate(found) if other is x) for x in given]
 
-    def refusal(self, what: str) -> CannotFuse:
-        return CannotFuse(
+    def refusal(self, what: str) -> TypeError:
+        return TypeError(
             f"fuse, {self.fused.name}: {what} can't be part of one launch, in which each element is computed from "
             "those in its place. Write ufuncs such as np.tanh, np.where(condition, x, y) and np.clip(x, low, high) of "
             "numbers and arguments, and return an array, several in a tuple, or nothing."

@@ -40,7 +40,6 @@ NAMES = {
     "distributed.__main__": "main what_happened",
     "distributed.transports": "Nccl transport",
     "errors": "ClosedError DeviceError InputError LayerError ShapeError other_device",
-    "fused.function": "CannotFuse",
     "layers.activated": "_BY_ELEMENT",
     "layers.printing": "html text",
     "layers.standardizing": "Moments standardized",

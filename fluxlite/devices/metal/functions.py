@@ -103,23 +103,21 @@ def _composition(function: Callable, name: str) -> Callable:
 # -- functions on our arrays ------------------------------------------------------------------------------------------
 
 
-def _reshape(a: MetalArray, shape: Any, order: Any = "C", copy: Any = None) -> MetalArray:
+def _reshape(a: MetalArray, shape: Any, order: Any = "C", copy: Any = None) -> Any:
     """A view where NumPy gives one, otherwise a copy."""
-    layout = _without_copy(a.layout, shape, order)
-    if layout is not None:
-        return a.view(layout)
-    copied = a.copy(order)
-    return a.device.new(copied.view(copied.layout.reshape(shape, order=order)).values)
-
-
-def _without_copy(layout: np.ndarray, shape: Any, order: Any) -> np.ndarray | None:
-    if np.lib.NumpyVersion(np.__version__) < "2.1.0":  # there it can't be asked for, and takes time
-        result = np.reshape(layout, shape, order)
-        return result if np.may_share_memory(result, layout) else None
+    if order == "F":
+        return _reshape(a.T, shape[::-1] if isinstance(shape, (tuple, list)) else shape).T
     try:
-        return np.reshape(layout, shape, order, copy=False)
+        layout = np.reshape(a.layout, shape, **_NO_COPY)
     except ValueError:
-        return None
+        layout = np.empty_like(a.layout, order="C").reshape(shape)
+    if np.may_share_memory(layout, a.layout):
+        return a.view(layout)
+    return a.device.new(a.values.reshape(layout.shape))
+
+
+# NumPy 2.0 can't be asked whether a view is possible: it copies the layout, which takes time.
+_NO_COPY: dict[str, Any] = {"copy": False} if np.lib.NumpyVersion(np.__version__) >= "2.1.0" else {}
 
 
 def _full_like(a: Any, fill_value: Any, *args: Any, **kwargs: Any) -> Any:
