@@ -195,7 +195,7 @@ class MetalArray(HostReads, ArrayMethods, NDArrayOperatorsMixin):
 
     def _index_part(self, part: Any) -> Any:
         """A mask on the host; positions as an MLX array. Lists and host arrays are copied to the device."""
-        if _is_basic(part):
+        if not isinstance(part, tuple) and _is_basic(part):
             return int(part) if isinstance(part, np.integer) else part
         if not isinstance(part, MetalArray):
             part = np.asarray(part)
