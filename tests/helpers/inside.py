@@ -37,7 +37,6 @@ NAMES = {
     "distributed.__main__": "main",
     "distributed.buckets": "ByMPI ByNCCL transport",
     "errors": "ClosedError DeviceError InputError LayerError ShapeError other_device",
-    "fused.standin": "CannotFuse",
     "layers.activated": "_BY_ELEMENT",
     "layers.standardizing": "Moments standardized",
     "layers.steps": "GRUSteps LSTMSteps RNNSteps piece sequence",
