@@ -91,7 +91,6 @@ def no_simulation_and_nothing_said_yet(monkeypatch, empty_project):
     """Each test starts like a program: no simulated GPU, no preference, and no notice given yet."""
     monkeypatch.setenv("FLUXLITE_PROJECT", str(empty_project))
     monkeypatch.delenv("FLUXLITE_GPU_BACKEND", raising=False)
-    monkeypatch.delenv("FLUXLITE_WITHOUT_GPU", raising=False)
     if progress := sys.modules.get("fluxlite_course.kit.progress"):
         monkeypatch.setattr(progress, "_home", None)  # no lesson has begun
     fluxlite.reset_notices()

@@ -39,8 +39,8 @@ from .activations import (
 # Devices: which arrays are whose. The libraries of a GPU are not imported before one is used.
 from .devices.base import Device
 from .devices.selection import cpu, cu, functional, gpu, gpu_device, gpu_name, require_gpu, simulate_gpu
-from .devices.selection import get_device, gpu_backend, supported_devices, without_gpu
-from .devices.places import device_of
+from .devices.selection import get_device, gpu_backend, supported_devices
+from .devices.moving import device_of
 from .messages import notices, reset_notices
 from .seeds import seed
 
@@ -182,7 +182,7 @@ __all__ = [
     "onehot", "onehotbatch", "onecold",
     # devices
     "gpu", "cpu", "cu", "Device", "get_device", "gpu_device", "device_of", "supported_devices", "functional",
-    "gpu_backend", "GPU_BACKEND", "gpu_name", "require_gpu", "without_gpu", "allowscalar",
+    "gpu_backend", "GPU_BACKEND", "gpu_name", "require_gpu", "allowscalar",
     "cuda", "amdgpu", "metal",
     # a GPU that every computer has
     "simulate_gpu", "pretend", "calibrate",

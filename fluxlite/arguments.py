@@ -11,6 +11,8 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
+import numpy as np
+
 from .coming_from import KEYWORDS, LEFT_OUT, hint
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -118,8 +120,8 @@ def check_whole(place: str, x: Any, least: float = 0) -> None:
 
 def check_number(name: str, value: Any, below: float = math.inf) -> None:
     """Raises `TypeError` if `value` isn't a number, and `ValueError` if it's negative or not below `below`."""
-    is_real = isinstance(value, (int, float)) or hasattr(value, "dtype") and value.dtype.kind in "iuf"
-    if not is_real or isinstance(value, bool) or getattr(value, "ndim", 0):
+    is_one = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+    if not is_one:
         raise TypeError(f"{name} is a number, got {in_words(value)}")
     if not 0 <= value < below:
         limit = "finite" if below == math.inf else f"less than {below}"

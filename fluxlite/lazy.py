@@ -9,8 +9,12 @@ from typing import Any
 
 
 def loaded_when_used(
-    package: str, names_in: Mapping[str, str], modules: str = "", computed: Mapping[str, tuple[str, str]] | None = None,
-    rooms: str = "", hint: Callable[[str], str] = lambda name: "",
+    package: str,
+    names_in: Mapping[str, str],
+    modules: str = "",
+    computed: Mapping[str, tuple[str, str]] | None = None,
+    rooms: str = "",
+    hint: Callable[[str], str] = lambda name: "",
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """The `__getattr__` and `__dir__` of a `package`.
 

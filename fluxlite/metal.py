@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from .devices import selection
-from .devices.availability import Functional
-from .devices.backends import BACKENDS
-from .devices.base import DeviceList
-from .devices.places import device_of
+from .devices.base import DeviceList, Functional
+from .devices.choosing import backends
+from .devices.moving import device_of
 
 
 def functional(part: str | None = None) -> Functional:
@@ -23,7 +22,7 @@ def functional(part: str | None = None) -> Functional:
 
 def devices() -> DeviceList:
     """The Apple GPU in a list, if it can be used (Metal.jl: ``Metal.devices()``)."""
-    return DeviceList(BACKENDS["Metal"].devices(), functional().reason)
+    return DeviceList(backends()["Metal"].devices(), functional().reason)
 
 
 def device(x: Any = None) -> Any:

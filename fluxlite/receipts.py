@@ -22,10 +22,9 @@ from simgpu.profile import recording
 from simgpu.profile.seconds import Seconds as Seconds
 from simgpu.profile.seconds import duration as duration
 
-from .arguments import check_bool, check_callable, in_words
-from .devices import events, simulation
-from .devices.host import CPU
-from .devices.moving import type_of_numbers
+from .arguments import check_bool, check_callable, explained, in_words
+from .devices import events
+from .devices.base import CHOICE, CPU
 from .devices.selection import devices, gpu_device
 
 if TYPE_CHECKING:
@@ -104,6 +103,7 @@ def clocked(seconds: float) -> Seconds:
     return Seconds(seconds, device.kind_of_time, device.card)
 
 
+@explained()
 def estimate(
     fn: Callable, *args: Any, like: Any = "NVIDIA T4", shapes_only: bool = False, first_use: bool = False
 ) -> Estimate:
@@ -134,9 +134,10 @@ def estimate(
     from .devices.simulated import EstimatedDevice, estimated, preset
 
     device = EstimatedDevice(preset(like), shapes_only, first_use)
-    return estimated(device, simulation.estimating, Receipt, fn, args)
+    return estimated(device, CHOICE.estimated, Receipt, fn, args)
 
 
+@explained()
 def outputsize(model: Callable, *sizes: tuple[int, ...], padbatch: bool = False, dtype: Any = np.float32) -> Any:
     """The shape of ``model(x)`` for an `x` of this shape, without computing it (Flux: ``outputsize``).
 
@@ -153,7 +154,7 @@ def outputsize(model: Callable, *sizes: tuple[int, ...], padbatch: bool = False,
     """
     check_callable("outputsize(model)", model)
     check_bool("outputsize(padbatch=…)", padbatch)
-    dtype = type_of_numbers(dtype)
+    dtype = np.dtype(dtype)
     for size in sizes or (None,):
         if not isinstance(size, (tuple, list)) or not all(isinstance(n, (int, np.integer)) for n in size):
             what = "outputsize(model, *sizes) takes the shape of the input, such as (1, 28, 28, 1)"
@@ -161,11 +162,11 @@ def outputsize(model: Callable, *sizes: tuple[int, ...], padbatch: bool = False,
     from .devices.simulated import EstimatedDevice, preset, untouched
 
     device = EstimatedDevice(preset("H200")._replace(memory=2**62), shapes_only=True)
-    before = simulation.estimating.set(device)
+    before = CHOICE.estimated.set(device)
     try:
         there = device(model, dtype=None)
         batch = (1,) if padbatch else ()
         result = there(*(device.new(untouched((*batch, *size), dtype)) for size in sizes))
     finally:
-        simulation.estimating.reset(before)
+        CHOICE.estimated.reset(before)
     return tuple(part.shape for part in result) if isinstance(result, (tuple, list)) else result.shape

@@ -16,7 +16,9 @@ An entry is a `Rule`, made with `rule`: one pullback for each operand of the fun
 from __future__ import annotations
 
 import functools
+import importlib
 import inspect
+import sys
 from collections.abc import Callable
 from typing import Any, NoReturn
 
@@ -33,17 +35,17 @@ class Rule:
     gradient of that operand: a new array of the operand's shape, or the gradient it was given.
     """
 
-    __slots__ = ("pullbacks", "names", "operand_count", "most_positional", "sequence", "add_into")
+    __slots__ = ("pullbacks", "names", "operand_count", "most_positional", "sequence", "add_into", "forward", "shared")
 
     def __init__(
         self, pullbacks: Any, parameters_of: Pullback, skip: int, operand_count: int, sequence: bool = False,
-        add_into: Callable | None = None,
+        add_into: Callable | None = None, forward: Callable | None = None, shared: Callable | None = None,
     ):  # fmt: skip
         self.names, self.most_positional = parameters(parameters_of, skip)  # of the function's arguments
         self.operand_count = operand_count  # how many may also come by their names
         self.pullbacks = pullbacks + (None,) * len(self.names) if isinstance(pullbacks, tuple) else pullbacks
         self.sequence = sequence  # the first argument is a list of operands, as in np.concatenate([x, y])
-        self.add_into = add_into
+        self.add_into, self.forward, self.shared = add_into, forward, shared
 
 
 class _Each:
@@ -56,6 +58,7 @@ class _Each:
 
     def __getitem__(self, position: int) -> Pullback:
         return functools.partial(self.pullback, position)
+
 
 RULES: dict[Callable, Rule] = {}
 COMPOSED: dict[Callable, Callable] = {}
@@ -86,12 +89,20 @@ def rule(function: Callable, *pullbacks: Pullback | None, add_into: Callable | N
     RULES[function] = Rule(pullbacks, named, 2, len(pullbacks), add_into=add_into)
 
 
-def rule_for_each(function: Callable, pullback: Pullback, sequence: bool = False) -> None:
+def rule_for_each(
+    function: Callable, pullback: Pullback, sequence: bool = False, *,
+    forward: Callable | None = None, shared: Callable | None = None,
+) -> None:  # fmt: skip
     """`rule` for a function of any number of operands: ``pullback(position, g, out, *arguments)``.
 
-    With `sequence`, the operands are in a list, which is the first argument.
+    With `sequence`, the operands are in a list, which is the first argument. Where the way back needs more than `out`,
+    ``forward(*arguments)`` returns `out` and what to keep. ``shared(g, kept, *arguments)`` is what the pieces of all
+    operands begin with; `kept` is None if an outer gradient looks on. ``pullback(position, g, out, shared, kept, …)``.
     """
-    RULES[function] = Rule(_Each(pullback), pullback, 3, 1 if sequence else 0, sequence)
+    skip = 3 if forward is None else 5
+    RULES[function] = Rule(
+        _Each(pullback), pullback, skip, 1 if sequence else 0, sequence, forward=forward, shared=shared
+    )
 
 
 def composed(function: Callable) -> Callable[[Callable], Callable]:
@@ -114,6 +125,14 @@ def rephrased(function: Callable) -> Callable[[Callable], Callable]:
     return enter
 
 
+def load_rarer() -> bool:
+    """Fills the table with what a network seldom needs. Whether it wasn't filled before."""
+    rarer = f"{__package__}.derivatives.rarer"
+    is_new = rarer not in sys.modules
+    importlib.import_module(rarer)
+    return is_new
+
+
 def no_derivative(*functions: Callable) -> None:
     """Functions whose results do not depend smoothly on their arguments: they just compute."""
     PLAIN.update(functions)
@@ -132,8 +151,10 @@ def parameters(function: Any, skip: int = 0) -> tuple[tuple[str, ...], int]:
 def bind(function: Any, rule: Rule, args: Any, kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any], Callable | None]:
     """Arguments by position as far as they can be operands; keywords; what to call if the rule does not know one."""
     args, kwargs = told(function, args, kwargs, rule.names, rule.most_positional)
-    if function in REPHRASED and not knows(rule.names, kwargs):
-        return args, kwargs, REPHRASED[function]
+    if not knows(rule.names, kwargs):
+        load_rarer()
+        if function in REPHRASED:
+            return args, kwargs, REPHRASED[function]
     args = list(args)
     while len(args) < rule.operand_count and rule.names[len(args)] in kwargs:
         args.append(kwargs.pop(rule.names[len(args)]))

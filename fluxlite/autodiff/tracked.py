@@ -20,7 +20,7 @@ from ..tensors import refuse_tensor
 from ..tree.ties import parameter_key
 from .constants import MADE_LIKE, as_base_class, made_like
 from .levels import PARAMETERS, Level, closed, numbers, set_writeable
-from .rules import COMPOSED, METHODS, PLAIN, RULES, bind, bind_composed, name_of, no_pullback
+from .rules import COMPOSED, METHODS, PLAIN, RULES, bind, bind_composed, load_rarer, name_of, no_pullback
 
 _NO_KEYWORDS: dict[str, Any] = {}
 _NUMBERS = {int, float, np.float32, np.float64, type(None)}
@@ -317,7 +317,12 @@ def record(function: Any, args: Any, kwargs: dict[str, Any] = _NO_KEYWORDS) -> A
     if rule.sequence:
         arguments = [arguments, *args[1:]]
     kwargs = kwargs and {name: _kept(value, level) for name, value in kwargs.items()}
-    result = function(*arguments, **kwargs) if kwargs else function(*arguments)
+    if rule.forward is None:
+        result = function(*arguments, **kwargs) if kwargs else function(*arguments)
+    else:
+        is_watched = any(type(x) is TrackedArray for x in arguments)
+        result, kept = (function(*arguments), None) if is_watched else rule.forward(*arguments)
+        arguments = [kept, *arguments]
     if level is not PARAMETERS and type(result) in read_only_types:
         set_writeable(result, False)
     for tell in on_record:
@@ -371,6 +376,8 @@ def _without_rule(function: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         return _composition(function, COMPOSED[function], args, kwargs)
     if function in PLAIN:
         return compute(function, *args, **kwargs)
+    if load_rarer():
+        return record(function, args, kwargs)
     name = name_of(function)
     raise TypeError(
         f"{name} has no derivative rule. Add one, fluxlite.rule({name}, lambda g, out, x: …), "

@@ -69,6 +69,8 @@ def _hand_over(node: TrackedArray, g: Any, totals: _Totals, waiting: list) -> No
     """Give each parent of `node` its piece of the gradient `g`, and let those wait that have parents of their own."""
     arrived = totals.arrived
     rule, arguments, keywords, parents = node.call
+    if rule.shared is not None:
+        arguments = [rule.shared(g, *arguments), *arguments]
     for pullback, parent in parents:
         is_first = parent not in arrived
         if parent.call is None:

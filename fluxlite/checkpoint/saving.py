@@ -8,9 +8,6 @@ would break the tie between ``W`` and ``W.T``.
 `states.py` says what we keep of an object, `loading.py` copies values into one, and `files.py` handles the file.
 """
 
-from __future__ import annotations
-
-import functools
 import os
 import types
 from collections.abc import Callable, Mapping
@@ -18,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import check_bool, check_callable, in_words
-from ..devices.host import CPU
+from ..arguments import explained, in_words
+from ..devices.base import CPU
 from ..messages import notice
 from ..tree.contract import is_leaf
 from ..tree.ties import is_array, parameter_key, same_view
@@ -27,11 +24,10 @@ from ..tree.walks import Attribute, KeyPath
 from . import files
 from .files import FileFormatError
 from .loading import Loading
-from .states import generator_of, kept, state, walk_of_state
-
-__all__ = ["FileFormatError", "load", "loadmodel", "save", "state"]
+from .states import PLAIN, generator_of, kept, walk_of_state
 
 
+@explained("the path of a file, and one model, or several values by name")
 def save(path: str | os.PathLike, /, *model: Any, **values: Any) -> None:
     """Write models, optimizer states, generators, arrays, numbers and text to a safetensors file, by name.
 
@@ -40,7 +36,7 @@ def save(path: str | os.PathLike, /, *model: Any, **values: Any) -> None:
     also that of a device or a loader with one; functions are left out. The new file is written next to the old one,
     then replaces it, so there's always a complete one. Flux's guide uses BSON's ``@save`` for this, after ``cpu``.
 
-    An existing file keeps its mode. Saving takes next to no memory, from a device that of the largest array.
+    An existing file keeps its mode. Arrays that aren't in the host's memory, or not as C orders them, are copied first.
 
     Raises `TypeError`, naming the place, for what a file can't hold, `ValueError` for millions of numbers or texts that
     aren't in arrays, and `OSError` if it can't be written; a read-only file stays.
@@ -51,23 +47,18 @@ def save(path: str | os.PathLike, /, *model: Any, **values: Any) -> None:
     >>> load(path)["epoch"]
     3
     """
-    values = _named(path, model, values)
-    if not values:
-        raise TypeError('save needs something to save: save("model.safetensors", model=model)')
-    arrays, written = what_is_written(values)
-    try:
-        files.write(path, arrays, written)
-    except RecursionError:  # the walk could do it, JSON can't
-        raise RecursionError(f"the parts of {', '.join(values)} are nested too deep for a file") from None
+    arrays, written = what_is_written(_named(model, values))
+    files.write(os.fspath(path), {name: _as_stored(CPU.receive(x)) for name, x in arrays.items()}, written)
 
 
-def what_is_written(values: dict[str, Any]) -> tuple[dict[str, files.Stored], dict[str, Any]]:
+def what_is_written(values: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """A file's arrays, and the rest as JSON can hold it. Raises `TypeError`, naming the place, for what can't be."""
     writer = Writer()
-    written = {name: writer.top(name, x) for name, x in values.items()}
+    written = {name: writer.write_top(name, x) for name, x in values.items()}
     return writer.arrays, written
 
 
+@explained("the path of a file, and one model to load into, or several by name")
 def load(path: str | os.PathLike, /, *model: Any, cast: bool = False, **targets: Any) -> dict[str, Any]:
     """What `save` wrote, by name. With ``model=model`` and so on, it goes into these objects.
 
@@ -87,22 +78,32 @@ def load(path: str | os.PathLike, /, *model: Any, cast: bool = False, **targets:
     >>> load(path, W=W)["W"] is W, W
     (True, array([1., 1.]))
     """
-    targets = _named(path, model, targets)
+    path, targets = os.fspath(path), _named(model, targets, required=False)
     arrays, written = files.read(path)
+    if written is None and targets:
+        raise FileFormatError(f"{path} was not written by fluxlite.save: load(path) without more gives its arrays")
     if written is None:
-        return _foreign(path, arrays, targets)
-    contents = _contents(path, arrays, written)
-    for name in targets:
-        if name not in contents:
-            raise ValueError(f"{os.fspath(path)} holds {', '.join(contents)}, and nothing called {name!r}")
+        notice(("foreign", path), f"{path} was not written by fluxlite.save: here are its arrays, by name.")
+        return arrays
+    try:
+        reader = Reader(arrays)
+        contents = {name: reader.read(x) for name, x in written.items()}
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError) as error:
+        raise FileFormatError(f"{path} has a checksum, but not the contents that fluxlite.save writes") from error
     loading = Loading(cast=cast, own=True)
     for name, target in targets.items():
-        _check_target(name, target)
-        loading.add(KeyPath([Attribute(name)]), target, contents[name])
+        if name not in contents:
+            raise ValueError(f"{path} holds {', '.join(contents)}, and nothing called {name!r}")
+        place = KeyPath([Attribute(name)])
+        if is_leaf(target) and not is_array(target) and generator_of(target) is None:
+            kept(place, target)
+            raise TypeError(f"nothing can be put into {name}, which is {in_words(target)}; load(path) has its value")
+        loading.add(place, target, contents[name])
     loading.finish()
     return contents | targets
 
 
+@explained("two models, or a model and the state of one")
 def loadmodel(model: Any, source: Any, filter: Callable[[Any], bool] | None = None, *, cast: bool = False) -> Any:
     """Copy the values of `source`, a model or a `state`, into the arrays of `model`; returns it (Flux: ``loadmodel!``).
 
@@ -119,97 +120,66 @@ def loadmodel(model: Any, source: Any, filter: Callable[[Any], bool] | None = No
     >>> loadmodel({"W": W}, {"W": np.ones(2)})["W"] is W, W
     (True, array([1., 1.]))
     """
-    if isinstance(source, (str, os.PathLike)):
-        raise TypeError(
-            f"loadmodel takes a model or a state, got a {type(source).__name__}; of a file load(path, model)"
-        )
-    if filter is not None:
-        check_callable("loadmodel(model, source, filter)", filter)
-    check_bool("loadmodel(cast=…)", cast)
     loading = Loading(filter, cast)
     loading.add(KeyPath(), model, source)
     loading.finish()
     return model
 
 
-def _named(path: Any, unnamed: tuple, named: dict[str, Any]) -> dict[str, Any]:
-    if not isinstance(path, (str, os.PathLike)):
-        raise TypeError(f'the path of the file comes first, such as "model.safetensors"; got {in_words(path)}')
-    if len(unnamed) > 1 or unnamed and "model" in named:
+def _named(unnamed: tuple, named: dict[str, Any], required: bool = True) -> dict[str, Any]:
+    if len(unnamed) > 1 or unnamed and "model" in named or required and not (unnamed or named):
         raise TypeError("one object can go without a name, and is called model; name them: model=model, rng=rng")
     return {"model": unnamed[0], **named} if unnamed else named
 
 
-def _check_target(name: str, target: Any) -> None:
-    if is_leaf(target) and not is_array(target) and generator_of(target) is None:
-        kept(KeyPath([Attribute(name)]), target)
-        raise TypeError(
-            f"nothing can be put into {name}, of type {type(target).__name__}; load(path)[{name!r}] gives the value"
-        )
-
-
-def _foreign(path: Any, arrays: dict[str, np.ndarray], targets: dict[str, Any]) -> dict[str, Any]:
-    text = f"{os.fspath(path)} was not written by fluxlite.save"
-    if targets:
-        raise FileFormatError(f"{text}: load(path) without more gives its arrays, by name")
-    notice(("foreign", os.fspath(path)), f"{text}: here are its arrays, by name.")
-    return dict(arrays)
-
-
-# ---------------------------------------------------------------------------------------------
-# What is not an array becomes JSON
-# ---------------------------------------------------------------------------------------------
-
-# Kinds of dtype that the file format lacks, and what to do. Numbers wider than 8 bytes are missing too.
-_FIXES = {
-    "f": "save x.astype(np.float64)",
-    "c": "save x.astype(np.complex128)",
-    "m": "save x.view(np.int64)",
-    "M": "save x.view(np.int64)",
-    "V": "save each of its fields, or x.astype(np.float32) if it is a bfloat16",
-}
+# -- what isn't an array becomes JSON ------------------------------------------------------------------------------
 
 
 class Writer:
     """A file's arrays, and the names that take their places."""
 
     def __init__(self) -> None:
-        self.arrays: dict[str, files.Stored] = {}
+        self.arrays: dict[str, Any] = {}  # as they are, on their devices
         self.first: dict[tuple, tuple[str, Any]] = {}  # also keeps temporary arrays alive, so no address is reused
 
-    def top(self, name: str, x: Any) -> Any:
+    def write_top(self, name: str, x: Any) -> Any:
         path = KeyPath([Attribute(name)])
         if is_leaf(x) and not isinstance(x, tuple) and isinstance(kept(path, x), tuple):
-            raise TypeError(
-                f"there is nothing to save of {name}, which is of type {type(x).__name__}: what is saved are arrays, "
-                "numbers and text, in containers or in objects of a class with @functor above it"
-            )
-        return self.tree(path, x)
+            raise TypeError(f"there is nothing to save of {name}, which is of type {type(x).__name__}")
+        return self.write(path, x)
 
-    def tree(self, path: KeyPath, x: Any) -> Any:
-        return walk_of_state(x, path, self.leaf, functools.partial(self.container, path))
+    def write(self, path: KeyPath, x: Any) -> Any:
+        return walk_of_state(path, x, self._leaf, lambda parts: self._container(path, parts))
 
-    def leaf(self, path: KeyPath, x: Any) -> Any:
-        value = kept(path, x)
-        return self.tree(path, value) if isinstance(value, dict) else _written(value, path, self)
+    def _container(self, path: KeyPath, parts: Any) -> Any:
+        if isinstance(parts, Mapping):
+            return {"dict": [[self._key(path, key), value] for key, value in parts.items()]}
+        return parts if isinstance(parts, list) else {"tuple": list(parts)}
 
-    def container(self, path: KeyPath, parts: Any) -> Any:
-        if isinstance(parts, list):
-            return parts
-        if not isinstance(parts, Mapping):
-            return {"tuple": list(parts)}
-        return {"dict": [[self.key(path, key), value] for key, value in parts.items()]}
-
-    def key(self, path: KeyPath, key: Any) -> Any:
-        if type(key) in (str, int):  # JSON has them
-            return key
-        trial = Writer()
-        written = trial.tree(path, key)
-        if Reader({name: files.as_read(x) for name, x in trial.arrays.items()}).read(written) != key:
+    def _key(self, path: KeyPath, key: Any) -> Any:
+        if not _is_key(key):
             raise TypeError(f"{path} has the key {key!r}, which a file cannot hold; take text or numbers")
-        return self.tree(path, key)
+        return key if type(key) in (str, int) else self.write(path, key)  # JSON has text and whole numbers
 
-    def array(self, path: KeyPath, x: Any) -> dict[str, Any]:
+    def _leaf(self, path: KeyPath, x: Any) -> Any:
+        x = kept(path, x)
+        if isinstance(x, dict):  # of a generator, or an optimizer's memory
+            return self.write(path, x)
+        if isinstance(x, np.generic):
+            return {"number": self._array(path, np.asarray(x))}
+        if is_array(x):
+            return self._array(path, x)
+        if isinstance(x, complex):
+            return {"complex": [x.real, x.imag]}
+        if isinstance(x, bytes):
+            return {"bytes": x.hex()}
+        return {"tuple": []} if isinstance(x, tuple) else x
+
+    def _array(self, path: KeyPath, x: Any) -> dict[str, Any]:
+        if x.dtype.kind not in "biufc" or x.itemsize > (16 if x.dtype.kind == "c" else 8):
+            raise TypeError(f"{path} is an array of {x.dtype}, which a safetensors file cannot hold: save another type")
+        if isinstance(x, np.ma.MaskedArray):
+            raise TypeError(f"{path} is a masked array, whose mask would be lost; save x.data and x.mask")
         key = parameter_key(x)
         if key in self.first:
             name, first = self.first[key]
@@ -218,85 +188,26 @@ class Writer:
         while name in self.arrays or name == "__metadata__":
             name += "'"
         self.first[key] = name, x
-        self.arrays[name] = _stored(path, x)
+        self.arrays[name] = x
         return {"array": name, "dtype": x.dtype.str}
 
 
-def _stored(path: KeyPath, x: Any) -> files.Stored:
-    """What a file holds of `x`. Complex numbers are stored as pairs, which safetensors can do."""
-    kind = x.dtype.kind
-    if kind not in "biufc" or x.itemsize > (16 if kind == "c" else 8):
-        fix = _FIXES.get(kind, "save a list: x.tolist()")
-        raise TypeError(f"{path} is an array of {x.dtype}, which a safetensors file cannot hold; {fix}")
-    if isinstance(x, np.ma.MaskedArray):
-        raise TypeError(f"{path} is a masked array, whose mask would be lost; save x.data and x.mask")
-    return files.Stored(*_as_stored(x.dtype, x.shape), functools.partial(CPU.receive, x))
+def _is_key(x: Any) -> bool:
+    return all(map(_is_key, x)) if type(x) is tuple else isinstance(x, PLAIN)
 
 
-def _as_stored(dtype: np.dtype, shape: tuple[int, ...]) -> tuple[np.dtype, tuple[int, ...]]:
-    if dtype.kind == "c":
-        return np.dtype(f"<f{dtype.itemsize // 2}"), (*shape, 2)
-    return dtype.newbyteorder("<"), shape
+def _as_stored(x: np.ndarray) -> np.ndarray:
+    """`x` as it lies in a file. safetensors ignores strides, and has no complex numbers: they're stored as pairs."""
+    pairs = np.stack([x.real, x.imag], axis=-1) if x.dtype.kind == "c" else x
+    return pairs.astype(pairs.dtype.newbyteorder("<"), order="C", copy=False)
 
 
-@functools.singledispatch
-def _written(x: Any, path: KeyPath, writer: Writer) -> Any:
-    return writer.array(path, x)
-
-
-@_written.register(type(None))
-@_written.register(bool)
-@_written.register(int)
-@_written.register(float)
-@_written.register(str)
-def _(x: Any, path: KeyPath, writer: Writer) -> Any:
-    return x
-
-
-@_written.register
-def _(x: np.generic, path: KeyPath, writer: Writer) -> Any:
-    return {"number": writer.array(path, np.asarray(x))}
-
-
-@_written.register
-def _(x: complex, path: KeyPath, writer: Writer) -> Any:
-    return {"complex": [x.real, x.imag]}
-
-
-@_written.register
-def _(x: bytes, path: KeyPath, writer: Writer) -> Any:
-    return {"bytes": x.hex()}
-
-
-@_written.register
-def _(x: tuple, path: KeyPath, writer: Writer) -> Any:
-    return {"tuple": list(x)}
-
-
-# ---------------------------------------------------------------------------------------------
-# And back again
-# ---------------------------------------------------------------------------------------------
-
-
-def _contents(path: Any, arrays: dict[str, np.ndarray], written: Any) -> dict[str, Any]:
-    reader = Reader(arrays)
-    try:
-        return {name: reader.read(x) for name, x in written.items()}
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError) as error:
-        text = f"{os.fspath(path)} has a checksum, but not the contents that fluxlite.save writes"
-        raise FileFormatError(text) from error
-
-
-# What `save` writes for an array's type: |b1, <f8, >f8, … NumPy would take much more, such as "(10000,10000)f8".
-_DTYPES = {
-    dtype.str: dtype
-    for little in (*files.DTYPES.values(), np.dtype("<c8"), np.dtype("<c16"))
-    for dtype in (little, little.newbyteorder(">"))
-}
+# What `save` writes for an array's type. NumPy would take much more, such as "(10000,10000)f8".
+_DTYPES = {np.dtype(order + code).str: np.dtype(order + code) for order in "<>" for code in "?bBhHiIqQefdFD"}
 
 
 class Reader:
-    """Makes of a file's arrays and values what was saved. Lists stay the same objects, arrays the same memory."""
+    """Makes of a file's arrays and values what was saved."""
 
     def __init__(self, arrays: dict[str, np.ndarray]) -> None:
         self.stored = dict(arrays)
@@ -304,38 +215,35 @@ class Reader:
 
     def read(self, x: Any) -> Any:
         if isinstance(x, list):
-            for i, part in enumerate(x):
-                x[i] = self.read(part)
+            return [self.read(part) for part in x]
+        if not isinstance(x, dict):
             return x
-        return _READERS[next(iter(x), "")](self, x) if isinstance(x, dict) else x
+        match next(iter(x), ""):
+            case "array":
+                return self._array(x["array"], _DTYPES[x["dtype"]])
+            case "tied":
+                return self._tied(self.made[x["tied"]], x)
+            case "dict":
+                return {self.read(key): self.read(value) for key, value in x["dict"]}
+            case "tuple":
+                return tuple(self.read(x["tuple"]))
+            case "number":
+                return self.read(x["number"])[()]
+            case "complex":
+                return complex(*x["complex"])
+            case "bytes":
+                return bytes.fromhex(x["bytes"])
+        raise ValueError(f"save writes no {x}")
 
-    def of_dict(self, x: dict) -> dict:
-        return {self.read(key): self.read(value) for key, value in x["dict"]}
-
-    def of_array(self, x: dict) -> np.ndarray:
-        values, dtype = self.stored.pop(x["array"]), _DTYPES[x["dtype"]]
-        shape = values.shape[:-1] if dtype.kind == "c" else values.shape
-        if (values.dtype, values.shape) != _as_stored(dtype, shape):
+    def _array(self, name: str, dtype: np.dtype) -> np.ndarray:
+        values, little = self.stored.pop(name), dtype.newbyteorder("<")
+        if values.dtype != (np.dtype(f"<f{dtype.itemsize // 2}") if dtype.kind == "c" else little):
             raise ValueError(f"this is no array of {dtype}")
-        little = dtype.newbyteorder("<")
         values = values.view(little)[..., 0] if dtype.kind == "c" else values
-        if dtype != little:
-            values = values.byteswap(inplace=True).view(dtype)
-        self.made[x["array"]] = values  # arrays tied to it follow later
+        values = values if dtype == little else values.byteswap(inplace=True).view(dtype)
+        self.made[name] = values  # arrays tied to it follow later
         return values
 
-    def of_tied(self, x: dict) -> np.ndarray:
-        first = self.made[x["tied"]]
+    def _tied(self, first: np.ndarray, x: dict) -> np.ndarray:
         here = types.SimpleNamespace(shape=tuple(x["shape"]), strides=tuple(x["strides"]))
         return same_view(here, types.SimpleNamespace(shape=first.shape, strides=tuple(x["first"])), first)
-
-
-_READERS: dict[str, Callable[[Reader, dict], Any]] = {
-    "array": Reader.of_array,
-    "tied": Reader.of_tied,
-    "dict": Reader.of_dict,
-    "tuple": lambda reader, x: tuple(reader.read(x["tuple"])),
-    "number": lambda reader, x: reader.read(x["number"])[()],
-    "complex": lambda reader, x: complex(*x["complex"]),
-    "bytes": lambda reader, x: bytes.fromhex(x["bytes"]),
-}

@@ -17,9 +17,8 @@ from typing import Any
 from ..arguments import check_callable, check_whole
 from ..data.moved import CuIterator as CuIterator
 from ..devices import selection
-from ..devices.availability import Functional
-from ..devices.base import Device, DeviceList
-from ..devices.places import device_of
+from ..devices.base import Device, DeviceList, Functional
+from ..devices.moving import device_of
 from ..devices.scalars import allowscalar as allowscalar
 from ..devices.selection import cu as cu
 from ..receipts import receipt

@@ -1,9 +1,8 @@
 """Data in batches: what counts as data, loaders that shuffle it, and loaders that move it to a GPU."""
 
-from .batching import batch
 from .loader import DataLoader
 from .moved import CuIterator, MovedLoader
-from .observations import getobs, kfolds, mapobs, numobs, shuffleobs, splitobs, unbatch
+from .observations import batch, getobs, kfolds, mapobs, numobs, shuffleobs, splitobs, unbatch
 
 __all__ = [
     "CuIterator", "DataLoader", "MovedLoader", "batch", "getobs", "kfolds", "mapobs", "numobs", "shuffleobs",

@@ -5,15 +5,13 @@ read on its own. On the GPU, computations wait only for the batch that they need
 device that can't do this copies as ``device(batch)`` does.
 """
 
-from __future__ import annotations
-
-import itertools
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import Any
 
+from ..arguments import explained, in_words
 from ..arrays import device_of
-from ..devices.base import Device
-from ..devices.host import CPU
+from ..devices.base import CPU, Device
 from ..devices.moving import DEFAULT, moved, send
 from ..devices.selection import require_gpu
 from ..tree.ties import is_array
@@ -23,8 +21,7 @@ from ..tree.walks import KeyPath, leaves
 class MovedLoader:
     """`loader`, with each batch moved to `device` when its turn comes: this is ``gpu(loader)``.
 
-    Each batch is ``device(batch, dtype)``. The order is the loader's: a new one each epoch if it shuffles, with its
-    `rng`. ``batches(skip=k)`` leaves out the first `k` batches. When you get a batch, the copy of the next one has
+    Each batch is ``device(batch, dtype)``, in the loader's order. When you get a batch, the copy of the next one has
     begun, and nothing here refers to yours: its memory is free as soon as you drop it.
 
     >>> from fluxlite.data import DataLoader
@@ -37,20 +34,20 @@ class MovedLoader:
     [Simulated:0, Simulated:0]
     """
 
-    def __init__(self, loader: Iterable[Any], device: Device, dtype: Any = DEFAULT) -> None:
+    def __init__(self, loader: Any, device: Device, dtype: Any = DEFAULT) -> None:
         self.loader, self.device, self.dtype = loader, device, dtype
 
     @property
     def rng(self) -> Any:
         """The loader's generator, which shuffles."""
-        return self.loader.rng  # type: ignore[attr-defined]
+        return self.loader.rng
 
     @rng.setter
     def rng(self, value: Any) -> None:
-        self.loader.rng = value  # type: ignore[attr-defined]
+        self.loader.rng = value
 
     def __len__(self) -> int:
-        return len(self.loader)  # type: ignore[arg-type]
+        return len(self.loader)
 
     def __iter__(self) -> Iterator[Any]:
         return self.batches()
@@ -58,30 +55,31 @@ class MovedLoader:
     def batches(self, skip: int = 0, share: tuple[int, int] = (0, 1)) -> Iterator[Any]:
         """Begin an epoch, and skip its first `skip` batches without copying them. `share` is for a `DataLoader`."""
         if hasattr(self.loader, "batches"):
-            return self._one_ahead(self.loader.batches(skip) if share == (0, 1) else self.loader.batches(skip, share))
-        return self._one_ahead(itertools.islice(self.loader, skip, None))
+            return self._one_ahead(self.loader.batches(skip, share))
+        return self._one_ahead(islice(self.loader, skip, None))
 
     def _one_ahead(self, batches: Iterator[Any]) -> Iterator[Any]:
         coming = self._send_next(batches)
         try:
             while coming is not None:
-                present, coming = coming, self._send_next(batches) if coming.error is None else None
+                present, coming = coming, None if coming.error else self._send_next(batches)
                 yield present.arrived()
         finally:  # after a break, a copy that's still running keeps its memory until it's done
             if coming is not None:
                 coming.wait()
 
-    def _send_next(self, batches: Iterator[Any]) -> _Sent | None:
+    def _send_next(self, batches: Iterator[Any]) -> "_Lane | None":
         """The next batch on its way, or an error to raise when its turn comes; None at the end."""
         lane = _Lane(self.device)
         try:
-            return _Sent(self._moved(next(batches), lane), lane)
+            lane.batch = self._moved(next(batches), lane)
         except StopIteration:
             return None
         except Exception as error:
-            return _Sent(None, lane, error)
+            lane.error = error
+        return lane
 
-    def _moved(self, batch: Any, lane: _Lane) -> Any:
+    def _moved(self, batch: Any, lane: Any) -> Any:
         return moved(lane, batch, self.dtype)
 
     def __repr__(self) -> str:
@@ -95,10 +93,9 @@ class CuIterator(MovedLoader):
     `loader` is a `DataLoader` or any other iterable of batches, a generator too. A batch is an array, or a tuple, named
     tuple, list or dict of arrays. Unlike with `gpu`, Float64 stays Float64; ``dtype=np.float32`` converts it.
 
-    The next batch is copied while the GPU computes with this one. That's fluxlite's own: CUDA.jl copies a batch when
-    you ask for it, and frees the one before by force, so that ``collect(CuIterator(…))`` returns freed batches. Here,
-    its memory is free as soon as you drop it, and ``list(CuIterator(loader))`` is safe. Arrays that were on the GPU
-    already are safe too: they aren't copied, and remain yours.
+    The next batch is copied while the GPU computes with this one (CUDA.jl copies a batch when you ask for it, and frees
+    the one before by force). Here a batch's memory is free as soon as you drop it, so ``list(CuIterator(loader))`` is
+    safe. Arrays that were on the GPU already aren't copied, and remain yours.
 
     Raises `RuntimeError` without a usable GPU, and `TypeError` for batches without arrays.
 
@@ -110,20 +107,16 @@ class CuIterator(MovedLoader):
     array([1, 1])  # Simulated:0 1
     """
 
+    @explained("a DataLoader or another iterable of batches")
     def __init__(self, loader: Iterable[Any], dtype: Any = None) -> None:
         if not hasattr(type(loader), "__iter__") and not is_array(loader):
-            raise TypeError(
-                f"CuIterator takes a DataLoader or another iterable of batches, got a {type(loader).__name__}"
-            )
+            raise TypeError("this isn't iterable")
         super().__init__(loader, require_gpu(), dtype)
 
-    def _moved(self, batch: Any, lane: _Lane) -> Any:
+    def _moved(self, batch: Any, lane: Any) -> Any:
         result = super()._moved(batch, lane)
         if not any(map(is_array, leaves(result))):
-            raise TypeError(
-                f"CuIterator: a batch is an array, or a tuple, list or dict of arrays; this one is a "
-                f"{type(batch).__name__} with no array in it. Move what is in it by hand, with gpu(…)."
-            )
+            raise TypeError(f"CuIterator: a batch is an array, or holds arrays; got {in_words(batch)}")
         return result
 
     def __repr__(self) -> str:
@@ -131,11 +124,16 @@ class CuIterator(MovedLoader):
 
 
 class _Lane:
-    """Stands for a device during one move, and copies host arrays to it while the device computes."""
+    """Stands for a device during one move, copies host arrays to it while it computes, and keeps the batch until then.
+
+    `times` is when each copy will be there, in the device's own terms.
+    """
 
     def __init__(self, device: Device) -> None:
         self.device, self.usual_dtypes = device, device.usual_dtypes
-        self.times: list[Any] = []  # when each copy will be there, in the device's own terms
+        self.times: list[Any] = []
+        self.batch: Any = None
+        self.error: Exception | None = None
 
     def receive(self, x: Any) -> Any:
         if self.device == CPU or device_of(x) != CPU:
@@ -143,21 +141,6 @@ class _Lane:
         result, time = self.device.copy_in_pinned(x)
         self.times.append(time)
         return result
-
-    def __eq__(self, other: object) -> bool:
-        return self.device == other
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __repr__(self) -> str:
-        return repr(self.device)
-
-
-class _Sent:
-    """A batch on its way to a device."""
-
-    def __init__(self, batch: Any, lane: _Lane, error: Exception | None = None) -> None:
-        self.batch, self.lane, self.error = batch, lane, error
 
     def arrived(self) -> Any:
         """The batch, after making the device wait for it. This forgets the batch."""
@@ -168,17 +151,22 @@ class _Sent:
         return batch
 
     def wait(self) -> None:
-        for time in self.lane.times:
-            self.lane.device.wait_for(time)
+        for time in self.times:
+            self.device.wait_for(time)
+
+    def __eq__(self, other: object) -> bool:
+        return self.device == other
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return repr(self.device)
 
 
 def send_loader(x: Any, device: Any, dtype: Any, path: KeyPath) -> Any:
     """Implements ``device(loader)``: each batch moves only when its turn comes."""
     if path:
-        raise TypeError(
-            f"a {type(x).__name__}, at {path}, is moved by itself and not inside something: gpu(train), gpu(test), or "
-            "map(gpu, loaders)"
-        )
+        raise TypeError(f"a {type(x).__name__}, at {path}, is moved by itself: gpu(train), or map(gpu, loaders)")
     if isinstance(x, MovedLoader) and x.device == device and x.dtype is dtype:
         return x
     return MovedLoader(x, device, dtype)

@@ -3,120 +3,74 @@
 An array's observations are along its first axis. A tuple, named tuple or dict holds several arrays whose observations
 belong together: ``(X, Y)``. Anything else with ``len(data)`` and ``data[i]``, such as a list, is a sequence, and each
 element is an observation. Arrays stay on their device. From an array on a GPU, observations are picked there, by an
-index array that was copied there, never one number at a time.
-
-The names are MLUtils.jl's: `numobs`, `getobs`, `mapobs`, `splitobs`, `shuffleobs`, `kfolds`, `batch`, `unbatch`.
+index array that was copied there, never one number at a time. The names are MLUtils.jl's.
 """
 
-from __future__ import annotations
-
-import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
 
-from ..arguments import check_whole, explained, in_words
+from ..arguments import check_callable, check_whole, explained, in_words
 from ..arrays import device_of, on_card_of, read_only_types
-from ..devices.host import CPU
+from ..devices.base import CPU
 from ..seeds import ORDERS, next_generator
+from ..tensors import refuse_tensor
 from ..tree.contract import children
 from ..tree.ties import is_array
 from ..tree.walks import KeyPath, steps
-from .batching import batch
-
-# -------------------------------------------------------------------------------------------------
-# How many, and which
-# -------------------------------------------------------------------------------------------------
 
 
 @explained("data")
 def numobs(data: Any) -> int:
     """How many observations `data` holds (MLUtils: ``numobs``).
 
-    Raises `TypeError` for what has none, such as a set, a generator or a number. Raises `ValueError` if the parts of a
-    tuple or dict have different numbers of observations, naming two of them.
+    Raises `TypeError` for what has none, such as a generator or a number, and `ValueError` if the parts of a tuple or
+    dict have different numbers of observations.
 
     >>> numobs((np.zeros((5, 3)), np.zeros(5))), numobs(["a", "b"])
     (5, 2)
     """
-    try:
-        return _numobs(data)
-    except RecursionError:
-        kind = type(data).__name__
-        raise RecursionError(f"numobs(data): the parts of this {kind} are nested too deep for data") from None
-
-
-def _numobs(data: Any) -> int:
-    first: tuple[KeyPath, int] | None = None
-    for path, part in _parts(data, KeyPath()):
-        count = _count(part, path)
-        if first is None:
-            first = path, count
-        elif count != first[1]:
-            raise ValueError(
-                f"the parts of the data have different numbers of observations: {first[0]} has {first[1]:,}, {path} "
-                f"has {count:,}. The first axis is the observation. Does one of them have another axis first (x.T)?"
-            )
-    if first is None:
+    counts = list(_counts(data, KeyPath()))
+    if not counts:
         raise ValueError(f"there is no data in an empty {type(data).__name__}")
-    return first[1]
+    first, wanted = counts[0]
+    for path, count in counts:
+        if count != wanted:
+            raise ValueError(
+                f"the parts of the data have different numbers of observations: {first} has {wanted:,}, {path} has "
+                f"{count:,}. The first axis is the observation. Does one of them have another axis first (x.T)?"
+            )
+    return wanted
 
 
-def _parts(data: Any, path: KeyPath) -> Iterator[tuple[KeyPath, Any]]:
-    """(path, part) for the arrays and sequences in a tuple or dict, or for a single one."""
-    if not isinstance(data, (tuple, dict)):
-        yield path, data
-        return
-    for step, part in steps(data, children(data)[0]):
-        yield from _parts(part, path + (step,))
-
-
-def _count(x: Any, path: KeyPath) -> int:
-    what = f"a {type(x).__name__}{f' at {path}' if path else ''}"
-    if is_array(x):
-        if not x.shape:
-            raise TypeError(f"an array of shape (){f' at {path}' if path else ''} holds one number and no observations")
-        return x.shape[0]
-    if isinstance(x, (str, bytes, np.generic, set, frozenset, type)) or not hasattr(type(x), "__getitem__"):
-        advice = "Make a list of it: list(…)." if hasattr(type(x), "__iter__") else "Is it one of several arguments?"
-        raise TypeError(
-            f"{what} is no data: data is an array, a tuple or dict of arrays, or has len(data) and data[i]. {advice}"
-        )
-    if not hasattr(type(x), "__len__"):
-        raise TypeError(f"{what} has no len(), and so no number of observations. Give its class a __len__.")
-    return len(x)
+def _counts(x: Any, path: KeyPath) -> Iterator[tuple[KeyPath, int]]:
+    """Where the arrays and sequences in `x` are, and how many observations each has."""
+    if isinstance(x, (tuple, dict)):
+        for step, part in steps(x, children(x)[0]):
+            yield from _counts(part, path + (step,))
+    elif isinstance(x, (str, bytes)) or not hasattr(type(x), "__getitem__"):
+        place = f" at {path}" if path else ""
+        raise TypeError(f"{in_words(x)}{place} isn't data: that's arrays, or something with len(data) and data[i]")
+    else:
+        yield path, len(x)
 
 
 class Places:
-    """Which observations: their numbers, on the host and on each device that needed them."""
+    """Which observations, by number: on the host, and on each device that needs the numbers."""
 
-    def __init__(self, make: Callable[[Any], Any]) -> None:
-        self._make = make
-        self._made: dict[Any, Any] = {}
-
-    @classmethod
-    def of(cls, numbers: Any) -> Places:
-        """These numbers: an array of integers on any device."""
-        return cls(lambda device: device.receive(numbers))
+    def __init__(self, numbers: Any, these: slice = slice(None), copies: dict | None = None) -> None:
+        self.numbers, self.these = numbers, these
+        self.copies = {} if copies is None else copies  # of all numbers, by device
 
     def on(self, device: Any) -> Any:
-        """The numbers as an array on this device."""
-        if device not in self._made:
-            self._made[device] = self._make(device)
-        return self._made[device]
+        """The numbers as an array on this device. It's a view, so that all parts take one copy."""
+        if device not in self.copies:
+            self.copies[device] = device.receive(self.numbers)
+        return self.copies[device][self.these]
 
-    def part(self, these: slice) -> Places:
-        """Some of them. On a device that has the numbers already, it's a view, so they're copied there only once."""
-        return Places(lambda device: self.on(device)[these])
-
-
-Index = int | slice | Places
-
-
-def cut(count: int, worker: int, workers: int) -> tuple[int, int]:
-    """Which of `count` rows are one worker's: from the first number up to the second."""
-    return worker * count // workers, (worker + 1) * count // workers
+    def part(self, these: slice) -> "Places":
+        return Places(self.numbers, these, self.copies)
 
 
 @explained("data, and which of its observations")
@@ -124,66 +78,65 @@ def getobs(data: Any, index: Any) -> Any:
     """Observation number `index` of `data`; for a slice or integers, a batch of several (MLUtils: ``getobs``).
 
     The result has the form of `data`. For an array it's an array: a view if `index` is a number or a slice, which can't
-    be written to, except in CuPy, which has no read-only arrays. For a tuple it's a tuple, for a dict a dict. For a
-    sequence it's ``data[i]``, or several put together by `batch`.
-
-    Raises `IndexError` for a number out of range (integers on a GPU aren't checked), `TypeError` for an invalid index,
-    and what `numobs` raises.
+    be written to, except in CuPy, which has no read-only arrays. For a sequence it's ``data[i]``, or several put
+    together by `batch`. Raises `IndexError` for a number out of range; integers on a GPU aren't checked.
 
     >>> x, y = np.arange(6).reshape(3, 2), np.array([7, 8, 9])
-    >>> getobs((x, y), 1)
-    (array([2, 3]), np.int64(8))
-    >>> getobs({"x": x, "y": y}, [0, 2])
-    {'x': array([[0, 1],
-           [4, 5]]), 'y': array([7, 9])}
-    >>> getobs([(1.0, "cat"), (2.0, "dog")], slice(2))
-    (array([1., 2.]), ['cat', 'dog'])
+    >>> getobs((x, y), 1), getobs({"y": y}, [0, 2])
+    ((array([2, 3]), np.int64(8)), {'y': array([7, 9])})
     """
     return pick(data, _checked(index, numobs(data)))
 
 
-def _checked(index: Any, count: int) -> Index:
+def _checked(index: Any, count: int) -> int | slice | Places:
     if isinstance(index, slice):
         return index
     if is_array(index) and type(index) is not np.ndarray:
         if index.dtype.kind in "iu" and index.ndim == 1:
-            return Places.of(index)
+            return Places(index)
         index = CPU.receive(index)  # the number of True values determines the result's shape
     numbers = np.asarray(index, None if np.size(index) else np.intp)
     if numbers.dtype == bool and numbers.shape == (count,):
         numbers = np.flatnonzero(numbers)
     if numbers.dtype.kind not in "iu" or numbers.ndim > 1:
-        raise TypeError(
-            f"observations are chosen by a whole number, a slice, a list of numbers or {count} times True or False, "
-            f"got a {type(index).__name__}{f' of {numbers.dtype}, shape {numbers.shape}' if numbers.ndim else ''}"
-        )
-    wrong = numbers[(numbers < -count) | (numbers >= count)]
-    if wrong.size:
-        raise IndexError(f"there is no observation {wrong.flat[0]}: there are {count:,}, counted from 0")
-    numbers = np.where(numbers < 0, numbers + count, numbers)
-    return Places.of(numbers) if numbers.ndim else int(numbers)
+        raise TypeError(f"index is a whole number, a slice, a list of numbers or {count} times True or False")
+    if numbers.size and not -count <= numbers.min() <= numbers.max() < count:
+        raise IndexError(f"there are {count:,} observations, counted from 0")
+    numbers = numbers % max(count, 1)
+    return Places(numbers) if numbers.ndim else int(numbers)
 
 
-@functools.singledispatch
-def pick(data: Any, index: Index) -> Any:
-    """`getobs` without its checks: one method per kind of data."""
+def pick(data: Any, index: int | slice | Places) -> Any:
+    """`getobs` without its checks."""
     if is_array(data):
-        # A single gather, on the data's device. For whole rows, np.take is faster than data[...].
         with on_card_of(data):
-            if isinstance(index, Places):
-                return np.take(data, index.on(device_of(data)), axis=0)
-            view = data[index]
-            can_be = isinstance(view, np.ndarray) or type(view) in read_only_types
-            if can_be and data.dtype.kind != "O":  # an object in an array is no view of it
-                view.flags.writeable = False
-            return view
-    return batch([data[i] for i in numbers_of(index, len(data))]) if isinstance(index, (slice, Places)) else data[index]
+            return _rows(data, index)
+    if isinstance(data, (tuple, dict)):
+        return _map(lambda one: pick(one, index), data)
+    if isinstance(data, Observations):
+        return data.pick(index)
+    return data[index] if isinstance(index, int) else batch([data[i] for i in numbers_of(index, len(data))])
 
 
-@pick.register(tuple)
-@pick.register(dict)
-def _(data: Any, index: Index) -> Any:
-    return _with_parts(data, lambda part: pick(part, index))
+def _rows(x, index):
+    if isinstance(index, Places):  # a single gather, where `x` is; np.take is faster than x[…]
+        return np.take(x, index.on(device_of(x)), axis=0)
+    view = x[index]
+    can_be = isinstance(view, np.ndarray) or type(view) in read_only_types
+    if can_be and x.dtype.kind != "O":  # an object in an array is no view of it
+        view.flags.writeable = False
+    return view
+
+
+def part(data: Any, index: slice | Places) -> Any:
+    """Some observations of `data`, as data: read-only views if possible; `Places` copy arrays."""
+    if isinstance(data, (tuple, dict)):
+        return _map(lambda one: part(one, index), data)
+    if isinstance(data, MappedObs):
+        return MappedObs(data.function, part(data.data, index))
+    if isinstance(data, list):
+        return [data[i] for i in numbers_of(index, len(data))]
+    return pick(data, index) if is_array(data) else ObsView(data, np.array(numbers_of(index, len(data)), np.intp))
 
 
 def numbers_of(index: slice | Places, count: int) -> Any:
@@ -191,117 +144,137 @@ def numbers_of(index: slice | Places, count: int) -> Any:
     return range(count)[index] if isinstance(index, slice) else index.on(CPU).tolist()
 
 
-def _with_parts(data: Any, function: Callable[[Any], Any]) -> Any:
-    """A tuple or dict like `data`, with ``function(part)`` for each part."""
+def _map(function: Callable, data: Any, *others: Any) -> Any:
+    """A tuple or dict like `data`, of ``function(part, …)`` for its parts, and those of the others with them."""
     parts, rebuild = children(data)
+    several = [parts, *(children(other)[0] for other in others)]
     if isinstance(parts, dict):
-        return rebuild({name: function(part) for name, part in parts.items()})
-    return rebuild([function(part) for part in parts])
+        return rebuild({name: function(*[one[name] for one in several]) for name in parts})
+    return rebuild([function(*row) for row in zip(*several)])
 
 
-# -------------------------------------------------------------------------------------------------
-# Mapped, split and shuffled
-# -------------------------------------------------------------------------------------------------
+@explained("several observations, such as a list")
+def batch(observations: Iterable[Any]) -> Any:
+    """Put observations into one batch, along a new first axis (MLUtils: ``batch``).
+
+    Arrays are stacked on their device. Numbers become an array on the host. Tuples, named tuples and dicts become one
+    of batches. A list counts as rows: ``[[1, 2], [3, 4]]`` becomes an array. Text stays a list.
+
+    Raises `ValueError` for no observations or arrays of different shapes, and `TypeError` for observations of different
+    kinds, or of a kind that no array can hold.
+
+    >>> batch([(np.zeros(3), 1), (np.ones(3), 2)])
+    (array([[0., 0., 0.],
+           [1., 1., 1.]]), array([1, 2]))
+    """
+    together = list(observations)
+    if not together:
+        raise ValueError("a batch of no observations has no shape")
+    return _together(together)
+
+
+def _together(several: list) -> Any:
+    first = several[0]
+    if len({_kind(one) for one in several}) > 1:  # NumPy would make an array of text, or of objects
+        shown = ", ".join(map(in_words, several[:3]))
+        raise TypeError(f"a batch is of observations of one kind, with the same parts; got {shown}, …")
+    if isinstance(first, (tuple, dict)):
+        return _map(lambda *row: _together(list(row)), *several)
+    if isinstance(first, list):
+        rows = [_together(row) if row else np.zeros(0) for row in several]
+        return rows if isinstance(rows[0], list) else _together(rows)
+    if is_array(first):
+        with on_card_of(first):
+            return np.stack(several)
+    if isinstance(first, _NUMBERS):
+        return np.array(several)
+    if not isinstance(first, (str, bytes)):
+        refuse_tensor("a batch", first)
+        raise TypeError(f"a batch can't be made of {in_words(first)}: say how, with DataLoader(…, collate=function)")
+    return several
+
+
+_NUMBERS = (bool, int, float, complex, np.generic)
+
+
+def _kind(x: Any) -> Any:
+    """Equal for observations that can share a batch."""
+    if isinstance(x, (tuple, dict)):
+        return type(x), frozenset(x) if isinstance(x, dict) else len(x)
+    return "array" if is_array(x) else "number" if isinstance(x, _NUMBERS) else type(x)
+
+
+@explained("data, such as a batch")
+def unbatch(data: Any) -> list:
+    """The observations of `data`, such as a batch, in a list. Arrays in it are read-only views (MLUtils: ``unbatch``).
+
+    >>> unbatch((np.array([[1, 2], [3, 4]]), np.array([7, 8])))
+    [(array([1, 2]), np.int64(7)), (array([3, 4]), np.int64(8))]
+    """
+    return [pick(data, i) for i in range(numobs(data))]
 
 
 class Observations:
-    """Observations that are made on demand. Has a length, and an index works as in `getobs`."""
+    """`count` observations that are made on demand. An index works as in `getobs`."""
 
     data: Any
+    count: int
+
+    def __len__(self) -> int:
+        return self.count
 
     def __getitem__(self, index: Any) -> Any:
         return getobs(self, index)
+
+    def pick(self, index: int | slice | Places) -> Any:
+        raise NotImplementedError
 
 
 class MappedObs(Observations):
     """The result of `mapobs`."""
 
-    def __init__(self, function: Callable[[Any], Any], data: Any) -> None:
-        self.function, self.data = function, data
-        self._count = numobs(data)
+    def __init__(self, function: Callable, data: Any) -> None:
+        self.function, self.data, self.count = function, data, numobs(data)
 
-    def __len__(self) -> int:
-        return self._count
+    def pick(self, index):
+        return self.function(pick(self.data, index))
 
     def __repr__(self) -> str:
         name = getattr(self.function, "__name__", repr(self.function))
-        return f"mapobs({name}, {summary(self.data)})      # {len(self):,} observations"
+        return f"mapobs({name}, {summary(self.data)})      # {self.count:,} observations"
 
 
 class ObsView(Observations):
     """Some of a sequence's observations, by number. Nothing is read until you ask for it."""
 
     def __init__(self, data: Any, numbers: np.ndarray) -> None:
-        self.data, self.numbers = data, numbers
+        self.data, self.numbers, self.count = data, numbers, len(numbers)
 
-    def __len__(self) -> int:
-        return len(self.numbers)
+    def pick(self, index):
+        numbers = self.numbers[index.on(CPU) if isinstance(index, Places) else index]
+        return pick(self.data, Places(numbers) if numbers.ndim else int(numbers))
 
     def __repr__(self) -> str:
-        return f"{len(self):,} of the observations of {summary(self.data)}"
+        return f"{self.count:,} of the observations of {summary(self.data)}"
 
 
-@pick.register
-def _(data: MappedObs, index: Index) -> Any:
-    return data.function(pick(data.data, index))
-
-
-@pick.register
-def _(data: ObsView, index: Index) -> Any:
-    if isinstance(index, int):
-        return pick(data.data, int(data.numbers[index]))
-    return pick(data.data, Places.of(data.numbers[index if isinstance(index, slice) else index.on(CPU)]))
-
-
+@explained("a function, and data")
 def mapobs(function: Callable[[Any], Any], data: Any) -> MappedObs:
     """`data`, with `function` applied to what you take from it, when you take it (MLUtils: ``mapobs``).
 
     `function` gets one observation, or a whole batch: the batch is picked first, then `function` is called with it. So
-    ``DataLoader(mapobs(gpu, (X, Y)), batchsize=16)`` moves batches. Raises `TypeError` if `function` isn't callable,
-    and what `numobs` raises.
+    ``DataLoader(mapobs(gpu, (X, Y)), batchsize=16)`` moves batches.
 
     >>> mapped = mapobs(lambda x: x / 10, np.arange(4))
     >>> mapped[1], mapped[2:]
     (np.float64(0.1), array([0.2, 0.3]))
     """
-    if not callable(function):
-        raise TypeError(f"mapobs(function, data): the function comes first, got a {type(function).__name__}")
+    check_callable("mapobs(function, data): the function", function)
     return MappedObs(function, data)
-
-
-@functools.singledispatch
-def part(data: Any, index: slice | Places) -> Any:
-    """Some observations of `data`: read-only views if possible; an index array copies arrays."""
-    if is_array(data):
-        return pick(data, index)
-    numbers = np.arange(len(data))
-    return ObsView(data, numbers[index if isinstance(index, slice) else index.on(CPU)])
-
-
-@part.register(tuple)
-@part.register(dict)
-def _(data: Any, index: slice | Places) -> Any:
-    return _with_parts(data, lambda one: part(one, index))
-
-
-@part.register(list)
-def _(data: list, index: slice | Places) -> list:
-    return [data[i] for i in numbers_of(index, len(data))]
-
-
-@part.register
-def _(data: MappedObs, index: slice | Places) -> Any:
-    return MappedObs(data.function, part(data.data, index))
 
 
 def generator(rng: Any) -> np.random.Generator:
     """The generator `rng`, or a new one with the seed `rng`; for None, the next that `fluxlite.seed` gives."""
-    if isinstance(rng, np.random.Generator):
-        return rng
-    if rng is not None:
-        if isinstance(rng, bool) or not isinstance(rng, (int, np.integer)):
-            raise TypeError(f"rng is a np.random.Generator, a whole number as seed, or None; got {in_words(rng)}")
-        check_whole("rng as a seed", rng)
     return next_generator(ORDERS) if rng is None else np.random.default_rng(rng)
 
 
@@ -310,39 +283,33 @@ def shuffleobs(data: Any, rng: Any = None) -> Any:
     """`data` in a random order, drawn once with the generator or seed `rng` (MLUtils: ``shuffleobs``).
 
     Arrays are copied on their device. A sequence's observations are read only when you ask for them. A
-    ``DataLoader(data, shuffle=True)`` draws a new order each epoch instead. Raises what `numobs` raises.
+    ``DataLoader(data, shuffle=True)`` draws a new order each epoch instead.
 
     >>> shuffleobs((np.arange(4), ["a", "b", "c", "d"]), rng=0)
     (array([2, 0, 1, 3]), ['c', 'a', 'b', 'd'])
     """
-    return part(data, Places.of(generator(rng).permutation(numobs(data))))
+    return part(data, Places(generator(rng).permutation(numobs(data))))
 
 
-@explained("data, and fractions")
+@explained("data, and fractions between 0 and 1, such as 0.8 or (0.6, 0.2), with a sum of at most 1")
 def splitobs(data: Any, at: Any = 0.8, shuffle: bool = False, rng: Any = None) -> tuple:
     """`data` in two parts: the fraction `at`, and the rest (MLUtils: ``splitobs``).
 
     ``at=(0.6, 0.2)`` gives three parts; fractions that add up to 1 leave no rest. Each part has the form of `data`.
     Arrays in it are read-only views of your data (in CuPy, writable ones): copy one to change it. With
-    ``shuffle=True``, which draws an order first, they're copies. Raises `ValueError` for fractions that aren't between
-    0 and 1 or add up to more than 1, and what `numobs` raises.
+    ``shuffle=True``, which draws an order first, they're copies.
 
     >>> (x_train, y_train), (x_test, y_test) = splitobs((np.zeros((10, 3)), np.arange(10)), at=0.7)
     >>> x_train.shape, y_test
     ((7, 3), array([7, 8, 9]))
     """
     fractions = at if isinstance(at, tuple) else (at,)
-    total: Any = 0.0
-    for fraction in fractions:
-        if not isinstance(fraction, (float, np.floating)) or not 0 < fraction < 1:
-            raise ValueError(f"splitobs(at=…) takes fractions between 0 and 1, such as 0.8 or (0.6, 0.2), got {at!r}")
-        total += fraction
-    if total > 1 + 1e-9:
-        raise ValueError(f"splitobs(at={at}): the fractions add up to {total:.6g}, which is more than 1")
+    if not all(0 < fraction < 1 for fraction in fractions) or sum(fractions) > 1 + 1e-9:
+        raise ValueError("these fractions make no parts")
     count = numobs(data)
-    order = Places.of(generator(rng).permutation(count)) if shuffle else None
+    order = Places(generator(rng).permutation(count)) if shuffle else None
     ends = [round(count * end) for end in np.cumsum(fractions)]
-    if total < 1 - 1e-9:
+    if sum(fractions) < 1 - 1e-9:
         ends.append(count)
     cuts = map(slice, [0, *ends], ends)
     return tuple(part(data, these if order is None else order.part(these)) for these in cuts)
@@ -360,41 +327,24 @@ def kfolds(data: Any, k: int = 5) -> Iterator[tuple[Any, Any]]:
     [3 4] [0 1 2]
     [0 1 2] [3 4]
     """
-    count = numobs(data)
-    if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or not 2 <= k <= count:
-        raise ValueError(
-            f"kfolds(data, k) takes a whole number from 2 to the number of observations, {count}, got {k!r}"
-        )
-    ends = np.cumsum([count // k + (i < count % k) for i in range(k)]).tolist()
-    held_out = [slice(start, end) for start, end in zip([0, *ends], ends)]
-    everything = np.arange(count)
-    return ((part(data, Places.of(np.delete(everything, fold))), part(data, fold)) for fold in held_out)
+    everything = np.arange(numobs(data))
+    check_whole("k", k, least=2)
+    if k > len(everything):
+        raise ValueError(f"k is at most the number of observations, {len(everything):,}, got {k}")
+    held_out = [slice(fold[0], fold[-1] + 1) for fold in np.array_split(everything, k)]
+    return ((part(data, Places(np.delete(everything, fold))), part(data, fold)) for fold in held_out)
 
 
 def summary(data: Any) -> str:
     """`data` in a few words, for a loader's repr: what it's made of, and its shapes."""
     if is_array(data):
         return f"{data.dtype}{list(data.shape)}"
-    if isinstance(data, dict):
-        return "{" + ", ".join(f"{name!r}: {summary(value)}" for name, value in data.items()) + "}"
-    if isinstance(data, tuple):
-        inside = [summary(value) for value in data]
-        names = getattr(data, "_fields", None)
-        if names:
-            return f"{type(data).__name__}({', '.join(f'{name}={text}' for name, text in zip(names, inside))})"
-        return f"({', '.join(inside)}{',' if len(inside) == 1 else ''})"
+    if isinstance(data, (tuple, dict)):
+        return repr(_map(lambda one: _Words(summary(one)), data))
     if isinstance(data, (Observations, range)):
         return repr(data).split("      #")[0]
     return f"{type(data).__name__} of {len(data):,}"
 
 
-@explained("data, such as a batch")
-def unbatch(data: Any) -> list:
-    """The observations of `data`, such as a batch, in a list. Arrays in it are read-only views (MLUtils: ``unbatch``).
-
-    Raises what `numobs` raises.
-
-    >>> unbatch((np.array([[1, 2], [3, 4]]), np.array([7, 8])))
-    [(array([1, 2]), np.int64(7)), (array([3, 4]), np.int64(8))]
-    """
-    return [pick(data, i) for i in range(numobs(data))]
+class _Words(str):
+    __repr__ = str.__str__  # without quotes

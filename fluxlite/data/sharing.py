@@ -6,9 +6,9 @@ import itertools
 from collections.abc import Iterator
 from typing import Any
 
-from .loader import DataLoader
+from .loader import DataLoader, cut
 from .moved import MovedLoader
-from .observations import cut, numobs, part
+from .observations import numobs, part
 
 
 def shares(data: Any, worker: int, workers: int, skip: int = 0) -> Iterator[tuple[Any, int, int]]:

@@ -1,21 +1,18 @@
 """What a device is: a place for arrays. Call it to move them there: ``device(model)``."""
 
-from __future__ import annotations
-
+import os
 import threading
 import time
-from collections.abc import Callable
+from contextvars import ContextVar
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arguments import check_whole
+from ..arguments import check_whole, explained
 from ..arrays import device_of
 from ..errors import mover
 from ..seeds import Seeding, seed_of_device, seeding
 from .moving import DEFAULT, moved
-
-_one_at_a_time = threading.Lock()
 
 
 class Memory(NamedTuple):
@@ -41,12 +38,8 @@ class DeviceID(NamedTuple):
 class Device:
     """A place where arrays live and are computed (Flux: ``AbstractDevice``).
 
-    ``device(x)`` gives `x` with all its arrays on the device. Each kind of device says how to copy an array in,
-    `upload`, and out, `download`. Everything else follows.
-
-    >>> from fluxlite.devices import CPU
-    >>> CPU({"W": np.zeros(2)})
-    {'W': array([0., 0.])}
+    ``device(x)`` gives `x` with all its arrays on the device. Each kind of device writes three methods: `upload`,
+    `download` and `new_generator`. Everything else follows.
     """
 
     backend = ""
@@ -67,15 +60,21 @@ class Device:
         """Which card this is. None for the CPU, and for a GPU that can't be used (Flux: ``device.deviceID``)."""
         return None
 
+    @explained()
     def __call__(self, x: Any, dtype: Any = DEFAULT) -> Any:
         """`x`, an array, a container or a registered model, with its arrays on this device. `x` itself doesn't change.
 
         On the way to a GPU, Float64 becomes Float32 and complex128 becomes complex64. ``dtype=None`` keeps them;
         ``dtype=np.float16`` gives all floating-point arrays that type. An array that needs no change is the same object
         in the result. Raises `TypeError` for what can't move, with its path.
+
+        >>> from fluxlite.devices import CPU
+        >>> CPU({"W": np.zeros(2)}, dtype=np.float32)
+        {'W': array([0., 0.], dtype=float32)}
         """
         return moved(self, x, dtype)
 
+    @explained()
     def receive(self, x: Any) -> Any:
         """The array `x`, from any device, here: `x` itself if it's here already, otherwise an explicit copy."""
         source = device_of(x)
@@ -89,23 +88,24 @@ class Device:
         """Copy a host array to this device."""
         raise NotImplementedError
 
-    def copy_in_pinned(self, x: np.ndarray) -> tuple[Any, Any]:
-        """Copy a host array here, during computations if this device can; returns the copy and what to `wait_for`.
-
-        A device that can't do both at once has nothing to wait for: its copy is finished when this returns.
-        """
-        return self.upload(x), None
-
-    def wait_for(self, time: Any) -> None:
-        """Later computations on this device wait for a `copy_in_pinned`. The program itself doesn't wait."""
-
     def download(self, x: Any) -> np.ndarray:
         """Copy an array of this device to the host."""
         raise NotImplementedError
 
-    def copy_from(self, source: Device, x: Any) -> Any:
+    def new_generator(self, seed: int | None) -> Any:
+        """A random number generator that draws arrays on this device; with None as seed, an unpredictable one."""
+        raise NotImplementedError
+
+    def copy_from(self, source: "Device", x: Any) -> Any:
         """Copy an array here from another device of the same kind."""
         return self.upload(source.download(x))
+
+    def copy_in_pinned(self, x: np.ndarray) -> tuple[Any, Any]:
+        """Copy a host array here, during computations if this device can; returns the copy and what to `wait_for`."""
+        return self.upload(x), None
+
+    def wait_for(self, time: Any) -> None:
+        """Later computations on this device wait for a `copy_in_pinned`. The program itself doesn't wait."""
 
     def synchronize(self) -> None:
         """Wait until this device has finished all its work (CUDA.jl: ``synchronize``)."""
@@ -126,23 +126,16 @@ class Device:
         """The time in seconds, as a program that uses this device sees it (`fluxlite.clock`)."""
         return time.perf_counter()
 
-    def stopwatch(self) -> Stopwatch:
-        """A stopwatch that has just been started (CUDA.jl: ``CUDA.@elapsed``).
-
-        >>> from fluxlite.devices import CPU
-        >>> watch = CPU.stopwatch()
-        >>> watch.stop()
-        >>> watch.seconds() >= 0
-        True
-        """
+    def stopwatch(self) -> "Stopwatch":
+        """A stopwatch that has just been started (CUDA.jl: ``CUDA.@elapsed``)."""
         return Stopwatch(self)
 
     @property
     def rng(self) -> Any:
         """This device's random number generator (CUDA.jl: ``CUDA.default_rng()``)."""
-        now = seeding()
-        if self._seeded is not now:
+        if self._seeded is not seeding():
             with _one_at_a_time:  # two threads would draw the same numbers
+                now = seeding()
                 if self._seeded is not now:
                     self.seed(seed_of_device(now, self.index))
         return self._rng
@@ -154,23 +147,19 @@ class Device:
         self._rng = self.new_generator(seed)
         self._seeded = seeding()
 
-    def new_generator(self, seed: int | None) -> Any:
-        """A random number generator that draws arrays on this device; with None as seed, an unpredictable one."""
-        raise NotImplementedError
-
     def use(self) -> None:
         """Make this the current device of its kind, in this thread (CUDA.jl: ``device!(i)``).
 
         Inside a ``with device:`` block, it lasts until the block ends.
         """
-        _stack(self.backend)[-1:] = [self]
+        CHOICE.entered(self.backend)[-1:] = [self]
 
-    def __enter__(self) -> Device:
-        _stack(self.backend).append(self)
+    def __enter__(self) -> "Device":
+        CHOICE.entered(self.backend).append(self)
         return self
 
     def __exit__(self, *exc_info: Any) -> None:
-        _stack(self.backend).pop()
+        CHOICE.entered(self.backend).pop()
 
     def _mover(self, exact: bool = False) -> str:
         return f"get_device({self.backend!r}, {self.index})" if exact else mover(self)
@@ -185,6 +174,9 @@ class Device:
 
     def __repr__(self) -> str:
         return f"{self.backend}:{self.index}"
+
+
+_one_at_a_time = threading.Lock()
 
 
 class Stopwatch:
@@ -202,6 +194,103 @@ class Stopwatch:
         return self.device.clock() - self.start
 
 
+class CPUDevice(Device):
+    """The processor and the computer's memory (Flux: ``FluxCPUDevice``)."""
+
+    backend = "CPU"
+
+    def upload(self, x: np.ndarray) -> np.ndarray:
+        return x
+
+    def download(self, x: np.ndarray) -> np.ndarray:
+        return x
+
+    def new_generator(self, seed: int | None) -> np.random.Generator:
+        return np.random.default_rng(seed)
+
+    def memory(self) -> Memory:
+        try:
+            page = os.sysconf("SC_PAGE_SIZE")
+            capacity, free = page * os.sysconf("SC_PHYS_PAGES"), page * os.sysconf("SC_AVPHYS_PAGES")
+        except (AttributeError, OSError, ValueError):  # Windows and macOS have no sysconf for this
+            return super().memory()
+        return Memory(capacity - free, free, None, capacity)
+
+    def __repr__(self) -> str:
+        return "CPU"
+
+
+CPU = CPUDevice(name="CPU")
+
+
+@device_of.register(np.ndarray)
+def _(x: np.ndarray) -> Any:
+    return CPU
+
+
+class GPU(Device):
+    """What all GPUs share: they're made for Float32, and hold only numbers and booleans."""
+
+    usual_dtypes = {np.dtype("float64"): np.dtype("float32"), np.dtype("complex128"): np.dtype("complex64")}
+    kind_of_id = ""  # what its library calls a card
+    id = property(lambda self: self.index)  # CuPy's names for a device's number: ``x.device.id``, ``int(x.device)``
+    check_read: Any = None  # `scalars.py` puts its check here when it's loaded: ``check(name, device)``
+
+    def __int__(self) -> int:
+        return self.index
+
+    @property
+    def deviceID(self) -> DeviceID | None:
+        return DeviceID(self.kind_of_id or type(self).__name__, self.index, self.name) if self.name else None
+
+    def _reads(self, name: str) -> None:
+        """Called before `name` reads an array's values on the host, as a side effect."""
+        if GPU.check_read is not None:
+            GPU.check_read(name, self)
+
+    @staticmethod
+    def check(x: np.ndarray) -> None:
+        """Raises `TypeError` for a host array of a type that GPUs lack: objects, text, dates, long doubles."""
+        if x.dtype.char in "OSUTcVMmgG":
+            kind = type(x.flat[0]).__name__ if x.size else x.dtype.name
+            raise TypeError(f"a GPU holds numbers and booleans; this is an array of {kind} (dtype {x.dtype})")
+
+
+# -- which GPU is used -------------------------------------------------------------------------------------------------
+
+
+class Choice:
+    """All that decides which GPU is used. There's one, `CHOICE`; `choosing.py` says what counts more than what."""
+
+    def __init__(self) -> None:
+        # The device of the `estimate` around this code. Other threads don't see it.
+        self.estimated: ContextVar[Device | None] = ContextVar("estimated", default=None)
+        self.simulated: list[Device] | None = None  # those of `simulate_gpu`; None while it's off
+        self.pretended: Any = None  # what `pretend` says instead of this computer, the environment and the file
+        self.require_gpu: Any = None  # the function of this name: `selection.py` puts it here when it's loaded
+        self._of_this_thread = threading.local()
+
+    def entered(self, backend: str) -> list[Device]:
+        """The devices made current by ``with device:`` and ``device.use()``. Each thread has its own, as in CUDA."""
+        return vars(self._of_this_thread).setdefault(backend, [])
+
+
+CHOICE = Choice()
+gpu_generators: list[type] = []  # the class of all GPUs' generators, when `simulated.py` is loaded
+
+
+def current(found: list[Device]) -> Device | None:
+    """The current one of these devices of one kind, otherwise the first. None if the list is empty."""
+    if not found:
+        return None
+    last = CHOICE.entered(found[0].backend)[-1:]
+    # It may be one of an earlier simulation.
+    return next((device for device in found if last and device is last[0]), found[0])
+
+
+# -- lists of devices, and whether there are any -----------------------------------------------------------------------
+
+
 class DeviceList(list):
     """Devices of one kind, printed as a numbered list. If it's empty, `reason` says why."""
 
@@ -216,71 +305,15 @@ class DeviceList(list):
         return "\n".join(["1 device:" if len(self) == 1 else f"{len(self)} devices:", *lines])
 
 
-# The characters of the types that GPUs lack: objects, text, raw bytes and records, dates, long doubles.
-LACKING_DTYPES = frozenset("OSUTcVMmgG")
+class Functional:
+    """True if `reason` is empty; prints as ``True`` or ``False: reason``. `installed`: whether its library is there."""
 
+    def __init__(self, reason: str = "", installed: bool = True) -> None:
+        self.reason = reason
+        self.installed = installed
 
-class GPU(Device):
-    """What all GPUs share: they're made for Float32, and hold only numbers and booleans."""
+    def __bool__(self) -> bool:
+        return not self.reason
 
-    # What its library calls a card.
-    kind_of_id = ""
-
-    # CuPy's names for a device's number: ``x.device.id``, ``int(x.device)``.
-    id = property(lambda self: self.index)
-
-    def __int__(self) -> int:
-        return self.index
-
-    def _reads(self, name: str) -> None:
-        """Called before `name` reads an array's values on the host, as a side effect."""
-        for check in checks_of_reads:
-            check(name, self)
-
-    usual_dtypes = {np.dtype("float64"): np.dtype("float32"), np.dtype("complex128"): np.dtype("complex64")}
-
-    @property
-    def deviceID(self) -> DeviceID | None:
-        return DeviceID(self.kind_of_id or type(self).__name__, self.index, self.name) if self.name else None
-
-    @staticmethod
-    def check(x: np.ndarray) -> None:
-        """Raises `TypeError` for a host array of a type that GPUs lack: objects, text, dates, long doubles."""
-        if x.dtype.char in LACKING_DTYPES:
-            kind = type(x.flat[0]).__name__ if x.size else x.dtype.name
-            raise TypeError(f"a GPU holds numbers and booleans; this is an array of {kind} (dtype {x.dtype})")
-
-
-class _Entered(threading.local):
-    """The devices made current by ``with device:`` and ``device.use()``. Each thread has its own, as in CUDA."""
-
-    def __init__(self) -> None:
-        self.stacks: dict[str, list[Device]] = {}
-
-
-_entered = _Entered()
-
-
-# What this file can't import registers here: `require_gpu` of `selection.py`, `scalar_read` of `scalars.py`, and the
-# class of all GPUs' generators, when `simulated.py` is loaded.
-gpu_in_use: list[Callable[[], Device]] = []
-checks_of_reads: list[Callable[[str, Device], None]] = []
-gpu_generators: list[type] = []
-
-
-def _stack(backend: str) -> list[Device]:
-    return _entered.stacks.setdefault(backend, [])
-
-
-def entered(backend: str) -> Device | None:
-    """The device of this kind that ``with device:`` or ``device.use()`` made current, or None."""
-    stack = _stack(backend)
-    return stack[-1] if stack else None
-
-
-def current(found: list[Device]) -> Device | None:
-    """The current one of these devices of one kind, otherwise the first. None if the list is empty."""
-    if not found:
-        return None
-    wanted = entered(found[0].backend)
-    return next((device for device in found if device is wanted), found[0])  # it may belong to an earlier simulation
+    def __repr__(self) -> str:
+        return f"False: {self.reason}" if self.reason else "True"

@@ -1,66 +1,139 @@
 """Which backend to use: first what `simulate_gpu`, the environment or the preference file say, then what's there."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from typing import NamedTuple
 
+from ..arguments import explained, in_words
 from ..messages import formatted, say
 from . import preferences, simulation
-from .backends import BACKENDS, check_backend, functional, supported_devices
+from .base import CHOICE, CPU, Device, Functional
+from .cupy import device as cuda
+from .cupy.usable import PARTS, cupy_part
 from .preferences import Wish
 
 
-class Line(NamedTuple):
-    """Something to tell the user: an ``"Info"``, or a ``"Warning"``."""
+class Backend(NamedTuple):
+    """One kind of device: whether it can be used, its devices, and the libraries it's made of.
 
-    level: str
-    text: str
+    `by_itself`: whether it may be chosen without being named.
+    """
+
+    functional: Callable[[], Functional]
+    devices: Callable[[], list[Device]]
+    parts: tuple[str, ...] = ()
+    part: Callable[[str], Functional] = cupy_part
+    by_itself: bool = True
 
 
-class Choice(NamedTuple):
-    """A backend, and why it was chosen."""
+def _metal_functional() -> Functional:
+    from .metal.device import metal_functional  # not needed before we ask
+
+    return metal_functional()
+
+
+def _metal_devices() -> list[Device]:
+    from .metal.device import metal_devices
+
+    return metal_devices() if _metal_functional() else []
+
+
+# In the order in which we try them. A kind counts if its library is installed and finds a GPU.
+BACKENDS = {
+    "CUDA": Backend(cuda.cuda_functional, cuda.cuda_devices, tuple(PARTS["CUDA"])),
+    "AMDGPU": Backend(cuda.amdgpu_functional, cuda.amdgpu_devices, tuple(PARTS["AMDGPU"])),
+    "Metal": Backend(_metal_functional, _metal_devices),
+    "CPU": Backend(Functional, lambda: [CPU]),
+    "Simulated": Backend(simulation.functional, simulation.devices, by_itself=False),
+}
+
+
+def backends() -> dict[str, Backend]:
+    """`BACKENDS`, or what `pretend` says instead."""
+    return CHOICE.pretended.backends if CHOICE.pretended else BACKENDS
+
+
+def supported_devices() -> tuple[str, ...]:
+    """The kinds of devices that can be chosen automatically, in order (Flux: ``supported_devices``).
+
+    Supported doesn't mean present. ``"Simulated"`` is never chosen automatically.
+
+    >>> supported_devices()
+    ('CUDA', 'AMDGPU', 'Metal', 'CPU')
+    """
+    return tuple(name for name, backend in backends().items() if backend.by_itself)
+
+
+def find_backend(name: object) -> Backend:
+    """The backend of this name. Raises `ValueError`, which lists the backends."""
+    if isinstance(name, str) and name in backends():
+        return backends()[name]
+    got = name if isinstance(name, str) else in_words(name)
+    wanted, _, index = str(got).partition(":")
+    meant = [backend for backend in BACKENDS if backend.lower() == wanted.lower()]
+    hint = f' Did you mean "{meant[0]}"{f", {index}" if index else ""}?' if meant else ""
+    raise ValueError(f"Unsupported backend: {got}. Supported backends are {', '.join(BACKENDS)}.{hint}")
+
+
+@explained()
+def functional(backend: str = "CUDA", part: str | None = None) -> Functional:
+    """Whether devices of this kind can be used here, and if not, why (CUDA.jl: ``CUDA.functional()``).
+
+    `part` asks about one of their libraries instead (AMDGPU.jl: ``functional(:MIOpen)``). The answer is true or
+    false, and prints with its reason. Raises `ValueError` for an unknown kind or part; the error lists the known ones.
+
+    >>> with fl.pretend(CUDA="no driver"):
+    ...     functional("CUDA")
+    False: CuPy is installed, but there is no NVIDIA driver that it can use
+    """
+    asked = find_backend(backend)
+    answer = asked.functional()
+    if part is None:
+        return answer
+    for name in asked.parts:
+        if isinstance(part, str) and name.lower() == part.removeprefix(":").lower():
+            return asked.part(name) if answer else answer
+    known = f"its parts are {', '.join(asked.parts)}" if asked.parts else "it is asked as a whole"
+    raise ValueError(f"{backend} has no part called {in_words(part)}; {known}")
+
+
+class Chosen(NamedTuple):
+    """A backend, why it was chosen, and what to say about that: pairs of ``"Info"`` or ``"Warning"`` and a text."""
 
     backend: str
-    lines: tuple[Line, ...]
     why: str
-
-    def tell(self, verbose: bool) -> None:
-        """Print the warnings, and if `verbose` everything else too."""
-        for line in self.lines:
-            if verbose or line.level == "Warning":
-                say(formatted(*line))
+    lines: tuple[tuple[str, str], ...]
 
 
-def choose() -> Choice:
+def choose() -> Chosen:
     """The backend to use: `simulate_gpu` comes first, then a preference, then the first backend that works."""
     if simulation.is_on():
-        backend = "Simulated" if functional("Simulated") else "CPU"
-        why = "simulate_gpu() was called" if backend == "Simulated" else functional("Simulated").reason
-        return Choice(backend, (_using(backend),), why)
+        found = simulation.functional()
+        backend = "Simulated" if found else "CPU"
+        return Chosen(backend, "simulate_gpu() was called" if found else found.reason, (_using(backend),))
     wish = preferences.wish()
     return _first_that_works() if wish is None else _fulfilled(wish)
 
 
-def _using(backend: str) -> Line:
-    return Line("Info", f"Using backend: {backend}.")
+def _using(backend: str) -> tuple[str, str]:
+    return "Info", f"Using backend: {backend}."
 
 
-def _first_that_works(*lines: Line) -> Choice:
-    backend = next(name for name in supported_devices() if functional(name))
-    found = "it is the first that is functional" if backend != "CPU" else "no GPU is functional"
-    return Choice(backend, (*lines, _using(backend)), found)
+def _first_that_works(*lines: tuple[str, str]) -> Chosen:
+    backend = next(name for name in supported_devices() if backends()[name].functional())
+    why = "it is the first that is functional" if backend != "CPU" else "no GPU is functional"
+    return Chosen(backend, why, (*lines, _using(backend)))
 
 
-def _fulfilled(wish: Wish) -> Choice:
+def _fulfilled(wish: Wish) -> Chosen:
     backend, source = wish
-    if backend not in BACKENDS:
-        allowed = f"which is not allowed: {', '.join(BACKENDS)} are. Choosing automatically."
+    if backend not in backends():
         what = "gpu_backend preference" if source == "preferences" else source
-        return _first_that_works(Line("Warning", f"{what} is set to {backend}, {allowed}"))
-    wanted = Line("Info", f"Using backend set in {source}: {backend}.")
+        allowed = f"which is not allowed: {', '.join(backends())} are. Choosing automatically."
+        return _first_that_works(("Warning", f"{what} is set to {backend}, {allowed}"))
+    wanted = ("Info", f"Using backend set in {source}: {backend}.")
     answer = functional(backend)
     if answer:
-        return Choice(backend, (wanted,), f"set in {source}")
+        return Chosen(backend, f"set in {source}", (wanted,))
     if answer.installed:
         text = f"Backend: {backend}, set in {source}, is not functional: {answer.reason}.\nChoosing automatically."
     else:
@@ -68,28 +141,27 @@ def _fulfilled(wish: Wish) -> Choice:
             f"Trying to use backend: {backend}, but {answer.reason}.\n"
             f"Install what is missing to have the wish in {source} respected. Choosing automatically."
         )
-    return _first_that_works(wanted, Line("Warning", text))
+    return _first_that_works(wanted, ("Warning", text))
 
 
+@explained()
 def gpu_backend(name: str | None) -> None:
     """Prefer a backend, now and in later sessions. None deletes the preference (Flux: ``gpu_backend!``).
 
     `name` is ``"CUDA"``, ``"AMDGPU"``, ``"Metal"``, ``"CPU"`` or ``"Simulated"``. It's stored in
     ``LocalPreferences.toml``, table ``[fluxlite]``, in the project's folder or in the folder that the environment
-    variable FLUXLITE_PROJECT names. Raises `ValueError` for another name.
+    variable FLUXLITE_PROJECT names. Raises `ValueError` for another name, and where you have to edit that file.
 
     >>> with fl.pretend():
     ...     gpu_backend("CPU")
     ┌ Info: New GPU backend set: CPU.
     └ gpu and get_device use it from now on; it is kept in LocalPreferences.toml.
     """
-    before = preferences.stored_backend()
     if name is not None:
-        check_backend(name)
-    if name == before:
+        find_backend(name)
+    if name == preferences.stored_backend():
         already = f"GPU backend is already set to: {name}. No need to do anything else."
-        say(formatted("Info", already if name else "There is no GPU backend preference to delete."))
-        return
+        return say(formatted("Info", already if name else "There is no GPU backend preference to delete."))
     preferences.store_backend(name)
     if name is None:
         text = "GPU backend preference deleted.\ngpu and get_device choose automatically from now on."
@@ -99,7 +171,7 @@ def gpu_backend(name: str | None) -> None:
 
 
 def _when() -> str:
-    """When a new preference takes effect, since something else may take precedence."""
+    """When a new preference takes effect, since something else may count more."""
     wish = preferences.wish()
     if simulation.is_on():
         return "gpu and get_device use it after simulate_gpu(False)"

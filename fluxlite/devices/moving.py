@@ -1,6 +1,4 @@
-"""What ``gpu(model)`` does: it walks the tree and moves each leaf to its device."""
-
-from __future__ import annotations
+"""What ``gpu(model)`` does: it walks the tree and moves each leaf to its device. Where everything is: `device_of`."""
 
 import functools
 import io
@@ -11,12 +9,14 @@ from typing import Any
 import numpy as np
 
 from .. import arrays
-from ..arguments import in_words
+from ..autodiff.tracked import TrackedArray, plain
+from ..errors import DeviceError
 from ..messages import notice, warn
 from ..tensors import refuse_tensor
+from ..tree.contract import is_leaf
 from ..tree.ties import is_array, is_tracked, overlaps
-from ..tree.walks import KeyPath, fmap_with_path
-from .unmoved import explain_unmoved
+from ..tree.walks import KeyPath, check_open, fmap_with_path, nodes
+from ..unreached import arrays_inside, boxes, why_shut
 
 # It shows up in signatures, so it says what it stands for.
 DEFAULT = "Float32 for Float64"
@@ -24,87 +24,65 @@ DEFAULT = "Float32 for Float64"
 
 def moved(device: Any, x: Any, dtype: Any = DEFAULT) -> Any:
     """`x` with all its arrays on `device`. This is `Device.__call__`."""
-    trip = _Trip(device, dtype if dtype is DEFAULT or dtype is None else type_of_numbers(dtype))
-    if _moves(x):
-        return trip.array(KeyPath(), x)
-    result = fmap_with_path(trip.leaf, x)
-    _warn_of_overlaps(trip.departed)
+    wanted = dtype if dtype is None or dtype is DEFAULT else np.dtype(dtype)
+    departed: list[tuple[KeyPath, np.ndarray]] = []  # integers aside: they're data, such as windows of a text
+
+    def move(path: KeyPath, x: Any) -> Any:
+        tracked = is_tracked(x)
+        if not tracked and not is_array(x):
+            return send(x, device, wanted, path)
+        there = _dtype_for(device, x.dtype, wanted)
+        if tracked or there != x.dtype:
+            result = arrays.move(x, device, None if there == x.dtype else there)
+        else:
+            result = device.receive(x)
+        if result is not x and isinstance(x, np.ndarray) and x.dtype.kind in "fc":
+            departed.append((path, x))
+        return result
+
+    result = move(KeyPath(), x) if is_array(x) or is_tracked(x) else fmap_with_path(move, x)
+    if len(departed) > 1:
+        _warn_of_overlaps(departed)
     return result
 
 
-def type_of_numbers(dtype: Any) -> np.dtype:
-    try:
-        return np.dtype(dtype)
-    except (TypeError, ValueError, RecursionError):
-        raise TypeError(f"dtype=… is a type of numbers, such as np.float16, or None, got {in_words(dtype)}") from None
-
-
-def _moves(x: Any) -> bool:
-    """Whether `x` is an array, possibly one that's tracked for a gradient."""
-    return is_array(x) or is_tracked(x)
-
-
-class _Trip:
-    """One move of one tree."""
-
-    def __init__(self, device: Any, dtype: Any) -> None:
-        self.device, self.dtype = device, dtype
-        self.departed: list[tuple[KeyPath, np.ndarray]] = []
-
-    def leaf(self, path: KeyPath, x: Any) -> Any:
-        return self.array(path, x) if _moves(x) else send(x, self.device, self.dtype, path)
-
-    def array(self, path: KeyPath, x: Any) -> Any:
-        dtype = self._dtype_for(path, x.dtype)
-        result = arrays.move(x, self.device, None if dtype == x.dtype else dtype)
-        if result is not x and isinstance(x, np.ndarray):
-            self.departed.append((path, x))
-        return result
-
-    def _dtype_for(self, path: KeyPath, dtype: np.dtype) -> np.dtype:
-        if self.dtype is None:
-            return dtype
-        if self.dtype is not DEFAULT:
-            return self.dtype if dtype.kind == "f" else dtype
-        usual = self.device.usual_dtypes.get(dtype, dtype)
-        if usual != dtype:
-            notice(
-                "precision",
-                "Float64 arrays become Float32 on their way to a GPU, which computes with those much faster; "
-                "gpu(x, dtype=None) keeps them as they are.",
-            )
-        return usual
+def _dtype_for(device: Any, dtype: np.dtype, wanted: Any) -> np.dtype:
+    if wanted is None:
+        return dtype
+    if wanted is not DEFAULT:
+        return wanted if dtype.kind == "f" else dtype
+    usual = device.usual_dtypes.get(dtype, dtype)
+    if usual != dtype:
+        notice(
+            "precision",
+            "Float64 arrays become Float32 on their way to a GPU, which computes with those much faster; "
+            "gpu(x, dtype=None) keeps them as they are.",
+        )
+    return usual
 
 
 @functools.singledispatch
 def send(x: Any, device: Any, dtype: Any, path: KeyPath) -> Any:
     """Move a leaf that isn't an array to `device`: one method per type. `path` is where it is in the tree.
 
-    Most leaves work on any device. An object that holds arrays and can't be walked stays, and we say so; likewise what
-    a function reads. Raises `TypeError` for a tensor of another library.
+    Most leaves work on any device. An object that holds arrays and can't be walked stays, and we say so once for its
+    class; likewise what a function reads. Raises `TypeError` for a tensor of another library.
     """
     refuse_tensor(f"a move to {device}{f', at {path},' if path else ''}", x)
-    explain_unmoved(x, device, path)
+    for key, place, value, why in boxes(x, path):
+        found = [inside for inside, array in arrays_inside(value, place) if arrays.device_of(array) != device]
+        if found:
+            notice(("unmoved", *key), f"{found[0] or type(x).__name__} was not moved to {device}: {why}")
     return x
 
 
-@send.register(str)
-@send.register(int)
-@send.register(float)
-@send.register(complex)
-@send.register(bytes)
-@send.register(type(None))
-@send.register(np.generic)
-@send.register(np.ufunc)
-@send.register(np.dtype)
-@send.register(range)
-@send.register(slice)
-@send.register(type)
-@send.register(types.ModuleType)
-@send.register(types.BuiltinFunctionType)
-@send.register(io.IOBase)
-def _stays(x: Any, device: Any, dtype: Any, path: KeyPath) -> Any:
+def _stay(x: Any, device: Any, dtype: Any, path: KeyPath) -> Any:
     return x
+
+
+for _kind in (str, bytes, int, float, complex, type(None), range, slice, type, types.ModuleType,
+              types.BuiltinFunctionType, io.IOBase, np.generic, np.ufunc, np.dtype):  # fmt: skip
+    send.register(_kind, _stay)
 
 
 @send.register(Iterator)
@@ -117,11 +95,8 @@ def _send_iterator(x: Any, device: Any, dtype: Any, path: KeyPath) -> Any:
 
 
 def _warn_of_overlaps(departed: list[tuple[KeyPath, np.ndarray]]) -> None:
-    """Warn, in one line, of arrays that shared memory before the move and don't after it. Tied arrays move as one.
-
-    Whole numbers are data, such as windows of a text, which nothing changes.
-    """
-    pairs = list(overlaps((path, x) for path, x in departed if x.dtype.kind in "fc"))
+    """Warn, in one line, of arrays that shared memory before the move and don't after it. Tied arrays move as one."""
+    pairs = list(overlaps(departed))
     if pairs:
         (first, second), more = pairs[0], len(pairs) - 1
         others = f", as {more:,} more {'pair does' if more == 1 else 'pairs do'}" if more else ""
@@ -130,3 +105,32 @@ def _warn_of_overlaps(departed: list[tuple[KeyPath, np.ndarray]]) -> None:
             f"{first} and {second} share memory{others}, and no longer do after the move: a change in one won't "
             "show in the other. Keep one of them, and compute the other where you use it.",
         )
+
+
+def device_of(x: Any) -> Any:
+    """The device of `x`: an array, or everything in a model or container (CUDA.jl: ``device(x)``).
+
+    None if it has no arrays, since it then works on any device. Raises `DeviceError` if its arrays are on different
+    devices, naming two of them, and `TypeError` for arrays inside an object that can't be walked.
+
+    >>> device_of({"x": np.zeros(3), "n": 3})
+    CPU
+    >>> with fl.simulate_gpu():
+    ...     device_of([np.zeros(3), fl.gpu(np.zeros(3, np.float32))])
+    Traceback (most recent call last):
+    fluxlite.errors.DeviceError: [0] is on CPU, [1] is on Simulated:0
+    """
+    found: tuple[KeyPath, Any] | None = None
+    for path, node in nodes(x):
+        check_open(path, node)
+        node = plain(node) if type(node) is TrackedArray else node
+        if is_array(node):
+            device = arrays.device_of(node)
+            found = found or (path, device)
+            if device != found[1]:
+                raise DeviceError(found[0], f"is on {found[1]}, {path} is on {device}")
+        elif is_leaf(node):
+            for place, _ in arrays_inside(node, path):
+                where = str(place) or f"a {type(node).__name__}"
+                raise TypeError(f"device_of cannot see all of it: there is an array in {where}: {why_shut(node)}")
+    return None if found is None else found[1]

@@ -1,17 +1,15 @@
 """Pretend that this computer has other GPUs, to see what's chosen and which messages appear."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import SimpleNamespace
 
-from . import preferences, simulation
-from .availability import Functional
-from .backends import BACKENDS, Backend
-from .base import Device
-from .cupy.device import NEEDS
-from .cupy.parts import pretended_part
+from ..arguments import check_whole
+from .base import CHOICE, Functional
+from .choosing import BACKENDS, Backend
+from .cupy.usable import NEEDS, cupy_part
 from .simulated import SimulatedDevice, preset, together
+from .simulation import simulate_gpu
 
 _KINDS_OF_ID = {"CUDA": "CuDevice", "AMDGPU": "HIPDevice", "Metal": "MTLDevice"}
 
@@ -21,7 +19,7 @@ _SITUATIONS = {
         name: {
             "not installed": Functional(needs.not_installed, installed=False),
             "no driver": Functional(needs.no_driver()),
-            "hidden": Functional(f"the GPUs are hidden: the environment variable {needs.hidden_by[0]} is set to none"),
+            "hidden": Functional(needs.hidden),
         }
         for name, needs in NEEDS.items()
     },
@@ -52,48 +50,31 @@ def pretend(
     >>> with pretend(CUDA=2):
     ...     fl.gpu_name(), fl.get_device("CUDA", 1)
     ('CUDA', CUDA:1 (pretended))
-    >>> with pretend(CUDA="no driver"):
-    ...     fl.functional("CUDA")
-    False: CuPy is installed, but there is no NVIDIA driver that it can use
     """
     situations = {"CUDA": CUDA, "AMDGPU": AMDGPU, "Metal": Metal}
-    real = {name: BACKENDS[name] for name in situations}
     instead = {name: _pretended(name, situation) for name, situation in situations.items()}
-    state = preferences.Pretended(preference, environment)
-    with simulation.off():
-        BACKENDS.update(instead)
-        preferences.pretended.append(state)
+    before = CHOICE.pretended
+    with simulate_gpu(False):
+        CHOICE.pretended = SimpleNamespace(backends=BACKENDS | instead, stored=preference, environment=environment)
         try:
             yield
         finally:
-            preferences.pretended.remove(state)
-            BACKENDS.update(real)
+            CHOICE.pretended = before
 
 
 def _pretended(name: str, situation: str | int) -> Backend:
-    count = 1 if situation == "functional" else situation if isinstance(situation, int) else 0
-    if isinstance(situation, int) and count < 1:
-        raise ValueError(f"a pretended {name} has at least 1 GPU, or is 'not installed', 'no driver' or so")
-    devices = _devices(name, count)
-    answer = Functional()
-    if not devices:
-        answer = _SITUATIONS[name].get(str(situation), Functional(str(situation)))
+    count = 1 if situation == "functional" else situation
+    if isinstance(count, int):
+        check_whole(f"pretend({name}=…): the number of GPUs", count, 1)
+        answer, devices = Functional(), together([PretendedDevice(name, index) for index in range(count)])
+    else:
+        answer, devices = _SITUATIONS[name].get(count, Functional(str(count))), []
     parts = BACKENDS[name].parts
-    return Backend(lambda: answer, lambda: list(devices), parts, pretended_part)
-
-
-def _devices(name: str, count: int) -> list[Device]:
-    if not count:
-        return []
-    return together([PretendedDevice(name, index) for index in range(count)])
+    return Backend(lambda: answer, lambda: list(devices), parts, lambda part: cupy_part(part, pretended=True))
 
 
 class PretendedDevice(SimulatedDevice):
-    """A GPU of this backend, as far as choosing, naming and comparing go. It's simulated inside, and says so.
-
-    >>> PretendedDevice("AMDGPU", 0).deviceID
-    HIPDevice(0): pretended AMDGPU, a simulated NVIDIA T4 inside
-    """
+    """A GPU of this backend, as far as choosing, naming and comparing go. It's simulated inside, and says so."""
 
     def __init__(self, backend: str, index: int) -> None:
         self.backend = backend

@@ -3,8 +3,6 @@
 It follows CuPy, so the other GPUs take from here what they have in common with it.
 """
 
-from __future__ import annotations
-
 import math
 import operator
 import sys
@@ -26,6 +24,7 @@ from simgpu.memory import Stored
 from simgpu.presets import preset as preset
 from simgpu.profile.estimates import Estimated
 from simgpu.profile.estimates import estimated as estimated
+from simgpu.rules import COMPARISONS as COMPARISONS
 from simgpu.rules import SCALARS as SCALARS
 from simgpu.rules import one_device
 from simgpu.rules import one_number as one_number
@@ -38,25 +37,20 @@ from ..arguments import explained
 from ..arrays import device_of
 from ..fused.standin import NUMBERS, Trace
 from ..tree.ties import address
-from .base import GPU, Memory, current, gpu_generators, gpu_in_use
+from .base import CHOICE, GPU, Memory, current, gpu_generators
 
 # It learns fluxlite's names, and which device is in use.
 WRITE.update({"to the host": "cpu", "to the GPU": "fl.gpu", "for a GPU": "fl.simulate_gpu()"})
-place.in_use.append(lambda: gpu_in_use[0]())
+place.in_use.append(lambda: CHOICE.require_gpu())
 lines.leave_out(sys.modules["fluxlite"])
 gpu_generators.append(CountedGenerator)
 
 
 class SimulatedDevice(simulated.Card, GPU):
-    """A GPU that isn't there. Its arrays hold real values, computed on the CPU under a GPU's rules.
-
-    >>> device = SimulatedDevice(0, preset("NVIDIA T4"))
-    >>> device(np.ones(2, np.float32)) + 1
-    array([2., 2.], dtype=float32)  # Simulated:0
-    """
+    """A GPU that isn't there. Its arrays hold real values, computed on the CPU under a GPU's rules."""
 
     __hash__ = GPU.__hash__
-    in_use = property(lambda self: gpu_in_use[0])  # what says where unpickled arrays go
+    in_use = property(lambda self: CHOICE.require_gpu)  # what says where unpickled arrays go
 
     def memory(self) -> Memory:
         return Memory(*super().memory())
@@ -105,7 +99,6 @@ def _recorded(result: Any) -> None:
 arrays.on_record.append(_recorded)
 
 # -- a fused function: one launch, with the bytes of what goes in and what comes out -----------------------------------
-# For the host it's a launch as any other. With CuPy, our own Python takes some microseconds more.
 
 
 def _fused(fused: Any, args: tuple) -> Any:
@@ -124,20 +117,21 @@ def _fused(fused: Any, args: tuple) -> Any:
     trace.compute = device.instead or quiet.run
     given = {id(x): trace.argument(x, _plain(x)) for x in args if x is not None}
     device = device.begin()
-    found, places = trace.outputs(result := fused.function(*[None if x is None else given[id(x)] for x in args]))
+    result = fused.function(*[None if x is None else given[id(x)] for x in args])
+    found, places = trace.outputs(result)
     operands = {id(x): x for x in args if isinstance(x, Stored)}
     written = [x for key, x in operands.items() if given[key].is_written]
-    _check_apart(fused, written, list(operands.values()))
+    for x in written:
+        if any(x is not y and np.may_share_memory(x._values, y._values) for y in operands.values()):
+            raise ValueError(f"fuse, {fused.name}: two arguments share memory, and it writes to one. Copy it: x.copy()")
     made = [device.new(_owned(trace, x)) for x in found]
     for x in written:
         if device.instead is None:
             x._values[...] = given[id(x)].values
-    read = [x._values for x in operands.values()]
-    nbytes = sum(x.nbytes for x in read) + sum(x.nbytes for x in (*made, *written))
-    kind = (made or list(operands.values()))[0].dtype.char
+    nbytes = sum(x._values.nbytes for x in (*operands.values(), *made, *written))
     # As many as the calls would have one by one.
     operations = math.prod(trace.shape) * sum(10 if name in TEN_EACH else 1 for name in trace.calls)
-    device.launch(fused.name, nbytes, operations, kind)
+    device.launch(fused.name, nbytes, operations, (made or list(operands.values()))[0].dtype.char)
     return tuple([made[i] for i in places]) if isinstance(result, tuple) else made[0] if made else None
 
 
@@ -147,21 +141,9 @@ def _plain(x: Any) -> Any:
 
 def _owned(trace: Any, x: Any) -> np.ndarray:
     """The values of a result, in memory of their own, row by row."""
-    values = x.values
-    if values.base is None and x.given is None and values.flags.c_contiguous:
-        return values
-    return trace.compute(np.ndarray.copy, values)
-
-
-def _check_apart(fused: Any, written: list, arrays: list) -> None:
-    """Raises `ValueError` if another argument shares memory with one that's written to: threads have no order."""
-    for x in written:
-        for y in arrays:
-            if x is not y and np.may_share_memory(x._values, y._values):
-                raise ValueError(
-                    f"fuse, {fused.name}: it writes to an argument of shape {x.shape}, which shares memory with "
-                    f"another one, of shape {y.shape}. On a GPU, nobody knows which is first. Copy one: y.copy()"
-                )
+    if x.values.base is None and x.given is None and x.values.flags.c_contiguous:
+        return x.values
+    return trace.compute(np.ndarray.copy, x.values)
 
 
 arrays.fusing[SimulatedArray] = _fused

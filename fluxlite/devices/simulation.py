@@ -1,38 +1,26 @@
 """The simulated GPUs, while they're on."""
 
-from __future__ import annotations
-
 import functools
-import math
-import operator
 import os
 import re
-from contextvars import ContextVar
 from typing import Any
 
-from ..arguments import check_bool, check_whole, in_words
+from ..arguments import check_bool, check_whole, explained
 from ..messages import notice
-from . import preferences
-from .availability import Functional
-from .base import Device, current
+from .base import CHOICE, Device, Functional, current
+from .preferences import wish
 
 MOST = 1024  # simulated GPUs at once: no computer has more, and each takes memory and time
 
 
-class _State:
-    """The visible simulated GPUs. There are none while the simulation is off or they're hidden."""
-
-    on = False
-    devices: list[Device] = []
-
-
+@explained()
 def simulate_gpu(
     count: int | bool = 1,
     like: Any = "NVIDIA T4",
     memory: int | None = None,
     *,
     visible: bool = False,
-) -> Simulation:
+) -> "Simulation":
     """Use `count` simulated GPUs from now on, even if there's a real one. ``simulate_gpu(False)`` ends it.
 
     `like` names the card to imitate, or is a preset such as `calibrate` gives. `memory`, in bytes, replaces that
@@ -48,32 +36,31 @@ def simulate_gpu(
     [ Info: Simulated:0, a simulated RTX 2080 Ti, stands in for a GPU.
     1048576
     """
-    before = Simulation(_State.on, _State.devices)
-    check_whole("simulate_gpu(count): the number of GPUs", int(count) if isinstance(count, bool) else count, -math.inf)
-    count = operator.index(count)
-    if count < 0:
-        raise ValueError(f"simulate_gpu(count) takes a number of GPUs, got {count}")
+    count = int(count) if isinstance(count, bool) else count
+    check_whole("simulate_gpu(count): the number of GPUs", count)
     if count > MOST:
-        raise ValueError(f"simulate_gpu(count) takes at most {MOST:,} GPUs, got {in_words(count)}")
+        raise ValueError(f"simulate_gpu(count) takes at most {MOST:,} GPUs, got {count}")
     if memory is not None:
         check_whole("simulate_gpu(memory=…), in bytes,", memory, 1)
-        memory = operator.index(memory)
     check_bool("simulate_gpu(visible=…)", visible)
-    _State.devices = _make(_visible(count) if visible else count, like, memory)
-    _State.on = count > 0
-    _say(count, _State.devices)
+    before = Simulation(CHOICE.simulated)
+    found = _make(_visible(int(count)) if visible else int(count), like, memory)
+    CHOICE.simulated = found if count else None
+    _say(int(count), found)
     return before
 
 
 def _make(count: int, like: Any, memory: int | None) -> list[Device]:
+    """So many new devices, or those that are there already if they're the same."""
     from .simulated import SimulatedDevice, preset, together  # not needed with a real GPU
 
-    new: list[Device] = [SimulatedDevice(index, preset(like), memory) for index in range(count)]
-    return list(_State.devices) if list(map(_settings, new)) == list(map(_settings, _State.devices)) else together(new)
+    new: list[Any] = [SimulatedDevice(index, preset(like), memory and int(memory)) for index in range(count)]
+    old: list[Any] = CHOICE.simulated or []
+    return old if [device.settings for device in new] == [device.settings for device in old] else together(new)
 
 
-def _settings(device: Any) -> Any:
-    return device.settings
+# CUDA takes the beginning of one, too. An older id of a part is MIG-GPU-<uuid>/1/0.
+_UUID = r"(GPU|MIG|MIG-GPU)-[0-9a-f][0-9a-f-]*(/\d+/\d+)?"
 
 
 def _visible(count: int) -> int:
@@ -86,9 +73,9 @@ def _visible(count: int) -> int:
     if wanted is None:
         return count
     seen: set[str] = set()
-    for name in (part.strip() for part in wanted.split(",")):
-        number = name.isdecimal() and int(name) < count
-        if name in seen or len(seen) == count or not (number or re.fullmatch(_UUID, name)):
+    for name in map(str.strip, wanted.split(",")):
+        is_there = name.isdecimal() and int(name) < count or re.fullmatch(_UUID, name)
+        if name in seen or len(seen) == count or not is_there:
             break
         seen.add(name)
         if name.startswith("MIG-"):
@@ -96,15 +83,12 @@ def _visible(count: int) -> int:
     return len(seen)
 
 
-# CUDA takes the beginning of one, too. An older id of a part is MIG-GPU-<uuid>/1/0.
-_UUID = r"(GPU|MIG|MIG-GPU)-[0-9a-f][0-9a-f-]*(/\d+/\d+)?"
-
-
 def _say(count: int, devices: list[Device]) -> None:
+    text = ""
     if len(devices) == 1:
         text = f"{devices[0]!r}, a {devices[0].name}, stands in for a GPU."
-    else:
-        text = f"{devices[0]!r} to {devices[-1]!r}, {devices[0].name}, stand in for GPUs." if devices else ""
+    elif devices:
+        text = f"{devices[0]!r} to {devices[-1]!r}, {devices[0].name}, stand in for GPUs."
     if len(devices) < count:
         wanted = os.environ.get("CUDA_VISIBLE_DEVICES", "")
         text += f" CUDA_VISIBLE_DEVICES={wanted} leaves {len(devices)} of {count} simulated GPUs visible."
@@ -113,50 +97,37 @@ def _say(count: int, devices: list[Device]) -> None:
 
 
 class Simulation:
-    """What `simulate_gpu` returns; it works with ``with``."""
+    """What `simulate_gpu` returns; at the end of its ``with`` block, the `earlier` simulation comes back."""
 
-    def __init__(self, on: bool, before: list[Device]) -> None:
-        self._before = on, before
+    def __init__(self, earlier: list[Device] | None) -> None:
+        self._earlier = earlier
 
     def __enter__(self) -> Device | None:
         return current(devices())
 
     def __exit__(self, *exc_info: Any) -> None:
-        _State.on, _State.devices = self._before
+        CHOICE.simulated = self._earlier
 
     def __repr__(self) -> str:
-        return f"Simulation({', '.join(map(repr, _State.devices)) or 'off'})"
-
-
-def off() -> Simulation:
-    """Turn the simulation off silently; ``with off():`` turns it back on at the end."""
-    before = Simulation(_State.on, _State.devices)
-    _State.on, _State.devices = False, []
-    return before
-
-
-# The device of the `estimate` that this code runs in. It overrides all others there. Other threads don't see it.
-estimating: ContextVar[Device | None] = ContextVar("estimating", default=None)
+        return f"Simulation({', '.join(map(repr, CHOICE.simulated or ())) or 'off'})"
 
 
 def is_on() -> bool:
-    """Whether `simulate_gpu` was called, and hasn't been ended."""
-    return _State.on or estimating.get() is not None
+    """Whether `simulate_gpu` was called, and hasn't been ended; or this code runs in an `estimate`."""
+    return CHOICE.simulated is not None or CHOICE.estimated.get() is not None
 
 
 def devices() -> list[Device]:
     """The simulated GPUs. Without `simulate_gpu`, it's the one that a preference for "Simulated" asks for."""
-    estimated = estimating.get()
+    estimated = CHOICE.estimated.get()
     if estimated is not None:
         return [estimated]
-    if _State.on or not _is_preferred():
-        return list(_State.devices)
-    return list(_standing_in())
+    return list(CHOICE.simulated if CHOICE.simulated is not None else _standing_in() if is_preferred() else ())
 
 
-def _is_preferred() -> bool:
-    wish = preferences.wish()
-    return wish is not None and wish.backend == "Simulated"
+def is_preferred() -> bool:
+    preferred = wish()
+    return preferred is not None and preferred.backend == "Simulated"
 
 
 @functools.cache
@@ -170,6 +141,5 @@ def functional() -> Functional:
     """Whether there's a simulated GPU, and if not, why."""
     if devices():
         return Functional()
-    if _State.on:
-        return Functional("CUDA_VISIBLE_DEVICES hides the simulated GPUs too")
-    return Functional("the simulated GPU is off: simulate_gpu()")
+    hidden, off = "CUDA_VISIBLE_DEVICES hides the simulated GPUs too", "the simulated GPU is off: simulate_gpu()"
+    return Functional(off if CHOICE.simulated is None else hidden)

@@ -31,16 +31,11 @@ class DistributedDataContainer(Observations):
                 f"DistributedDataContainer(data): {count} observations in parts of {size or 1} leave none for worker "
                 f"{group.rank} of {group.size}"
             )
-        self.data, self._count = part(data, slice(start, stop)), stop - start
+        self.data, self.count = part(data, slice(start, stop)), stop - start
 
-    def __len__(self) -> int:
-        return self._count
+    def pick(self, index):
+        return pick(self.data, index)
 
     def __repr__(self) -> str:
         group = everyone()
         return f"DistributedDataContainer({summary(self.data)})      # worker {group.rank} of {group.size}"
-
-
-@pick.register
-def _(data: DistributedDataContainer, index: Any) -> Any:
-    return pick(data.data, index)

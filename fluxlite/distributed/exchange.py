@@ -11,8 +11,7 @@ from ..arguments import check_whole, in_words
 from ..arrays import device_of, on_card_of
 from ..autodiff.tracked import TrackedArray
 from ..checkpoint.states import generator_of
-from ..devices.base import Device
-from ..devices.host import CPU
+from ..devices.base import CPU, Device
 from ..optimizers import Leaf
 from ..tree.contract import children
 from ..tree.ties import is_array

@@ -17,8 +17,7 @@ from ..arrays import device_of
 from ..autodiff.gradients import differentiated, withgradient
 from ..checkpoint.states import generator_of, kept, resuming
 from ..data.sharing import shares, signature
-from ..devices.base import Device
-from ..devices.host import CPU
+from ..devices.base import CPU, Device
 from ..optimizers.updating import checked_steps, take, update
 from ..tree.ties import is_array
 from ..tree.walks import KeyPath, leaves, nodes

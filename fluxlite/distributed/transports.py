@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..arrays import device_of
-from ..devices.host import CPU
+from ..devices.base import CPU
 from ..messages import notice
 from .group import Group
 
@@ -60,9 +60,7 @@ class Nccl(Direct):
         with self.device:
             self.stream.wait_event(self.cupy.cuda.get_current_stream().record())  # what computes `x` comes first
             operation = getattr(self.nccl, f"NCCL_{op.upper()}")
-            self.communicator.allReduce(
-                x.data.ptr, x.data.ptr, x.size, kinds[x.dtype.name], operation, self.stream.ptr
-            )
+            self.communicator.allReduce(x.data.ptr, x.data.ptr, x.size, kinds[x.dtype.name], operation, self.stream.ptr)
             return _Event(self.stream.record()), x
 
     def finished(self, x: Any) -> Any:

@@ -19,7 +19,7 @@ from .initializers import glorot_uniform, start
 from .inputs import no_array, taken
 from .layer import Layer, on_its_card
 from .printing import brief, name_of, text_of
-from .steps import GRUSteps, LSTMSteps, RNNSteps, Steps
+from .steps import GRUSteps, LSTMSteps, RNNSteps
 
 
 def initialstates(layer: Any) -> Any:
@@ -106,7 +106,7 @@ class Cell(Layer):
                 raise
             raise why from error
 
-    def steps(self, **options: Any) -> Steps:
+    def steps(self, **options: Any) -> Any:
         """What computes this cell's steps: a new one for each sequence."""
         raise NotImplementedError
 
@@ -130,7 +130,7 @@ class Cell(Layer):
                 raise ShapeError(KeyPath(), f"{name} takes a state {which} of shape {(size,)}{or_all}, got {shape}")
         return [taken(name, self.Wh, h) for h in states]
 
-    def _why(self, x: Any, state: Any) -> LayerError | None:
+    def _why(self, x: Any, state: Any = None) -> LayerError | None:
         """After an error: what a learner needs to know about it; None if the cell sees nothing wrong."""
         inputs, shape, name = self.Wi.shape[1], getattr(x, "shape", None), self._name()
         if shape is None:
@@ -207,7 +207,7 @@ class RNNCell(Cell):
         cell.activation = activation
         return cell
 
-    def steps(self, **options: Any) -> Steps:
+    def steps(self, **options: Any) -> Any:
         return RNNSteps(self.activation)
 
     def options(self) -> str:
@@ -241,7 +241,7 @@ class LSTMCell(Cell):
     Wh: Any
     bias: Any
 
-    def steps(self, with_cell: bool = False, **options: Any) -> Steps:
+    def steps(self, with_cell: bool = False, **options: Any) -> Any:
         return LSTMSteps(with_cell)
 
 
@@ -271,5 +271,5 @@ class GRUCell(Cell):
     Wh: Any
     bias: Any
 
-    def steps(self, **options: Any) -> Steps:
+    def steps(self, **options: Any) -> Any:
         return GRUSteps()

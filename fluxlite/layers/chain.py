@@ -1,22 +1,57 @@
-"""`Chain`: layers, one after the other."""
+"""`Chain`: layers, one after the other; and what it has in common with other layers of layers."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
-from ..arguments import explained
-from ..tensors import is_tensor
+from ..arguments import check_callable, explained
 from ..tree.contract import functor
-from .inputs import no_array
-from .layer import LAYERS, Layer, called
-from .printing import brief, calls_of
+from .layer import LAYERS, Layer, called, layer_call
+from .printing import call_of
+
+
+class Container(Layer):
+    """A layer made of `layers`: a tuple, or a dict if they have names."""
+
+    layers: Any
+
+    _lines = "if long"
+
+    def _set_layers(self, layers: tuple, named: Mapping[str, Any]) -> None:
+        if layers and named:
+            raise TypeError(f"the layers of {self._name()} all have names, or none has")
+        self.layers = dict(named) if named else tuple(layers)
+        for where, layer in self._items():
+            check_callable(f"{self._name()}'s layers[{where!r}]", layer)
+
+    def _items(self) -> Any:
+        return self.layers.items() if isinstance(self.layers, Mapping) else enumerate(self.layers)
+
+    @explained("the place of a layer, or a slice")
+    def __getitem__(self, index: Any) -> Any:
+        named = isinstance(self.layers, Mapping)
+        if isinstance(index, slice):
+            part = copy(self)
+            part.layers = dict(list(self.layers.items())[index]) if named else self.layers[index]
+            return part
+        return list(self.layers.values())[index] if named and isinstance(index, int) else self.layers[index]
+
+    def _why(self, *inputs: Any) -> None:
+        """Nothing: the layers inside have said it."""
+
+    def _name(self) -> str:
+        return type(self).__name__
+
+    def _sizes(self) -> str:
+        return ", ".join(call_of(x) if type(where) is int else f"{where}={call_of(x)}" for where, x in self._items())
 
 
 @functor
 @dataclass(eq=False, repr=False, init=False)
-class Chain(Layer):
+class Chain(Container):
     """Layers, or any functions, one after the other (Flux: ``Chain``).
 
     ``chain[0]`` is the first layer, ``chain[1:]`` a chain of the others; ``len`` and iteration work as on a list.
@@ -36,47 +71,20 @@ class Chain(Layer):
 
     layers: Any
 
-    _in_lines = True
+    _lines = "always"
 
+    @explained()
     def __init__(self, *layers: Any, **named: Any):
-        if layers and named:
-            raise TypeError("a Chain's layers all have names, or none has")
-        for where, layer in [*enumerate(layers), *named.items()]:
-            if not callable(layer):
-                hint = "; write Chain(*layers) for a list" if isinstance(layer, (list, tuple)) else ""
-                raise TypeError(f"Chain's layers[{where!r}] cannot be called: {brief(layer)}{hint}")
-        self.layers = dict(named) if named else tuple(layers)
+        self._set_layers(layers, named)
 
+    @layer_call
     def __call__(self, x: Any) -> Any:
-        if is_tensor(x):
-            raise no_array("Chain", x)
         for where, layer in self._items():
             x = called(layer, x, LAYERS, where)
         return x
-
-    def _items(self) -> Any:
-        return self.layers.items() if isinstance(self.layers, Mapping) else enumerate(self.layers)
-
-    @explained("the place of a layer, or a slice")
-    def __getitem__(self, index: Any) -> Any:
-        if not isinstance(index, slice):
-            by_number = isinstance(self.layers, Mapping) and isinstance(index, int)
-            return list(self.layers.values())[index] if by_number else self.layers[index]
-        part = object.__new__(type(self))
-        part.layers = dict(list(self.layers.items())[index]) if isinstance(self.layers, Mapping) else self.layers[index]
-        return part
 
     def __len__(self) -> int:
         return len(self.layers)
 
     def __iter__(self) -> Iterator:
         return iter(self.layers.values() if isinstance(self.layers, Mapping) else self.layers)
-
-    def _call(self) -> str:
-        return f"Chain({calls_of(self.layers)})"
-
-    def __repr__(self) -> str:
-        return super().__repr__() if len(self) else "Chain()"
-
-    def _parts(self) -> list[tuple[Any, Any]]:
-        return list(self._items())

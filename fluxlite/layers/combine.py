@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any
@@ -11,43 +11,23 @@ from typing import Any
 import numpy as np
 
 from ..activations import identity
-from ..arguments import explained
+from ..arguments import check_bool, check_callable, check_whole, explained
 from ..arrays import on_card_of
 from ..autodiff.tracked import untracked_leaf
-from ..errors import LayerError, ShapeError, left_over, other_device
+from ..errors import ShapeError
 from ..tree.contract import functor
 from ..tree.ties import is_array
 from ..tree.walks import KeyPath
 from .activated import activated
-from .inputs import is_floating, matching, no_array, taken
-from .layer import LAYERS, Layer, called, on_its_card
-from .printing import brief, call_of, calls_of, name_of
-
-
-def checked(layers: tuple, named: Mapping[str, Any], kind: str) -> Any:
-    """The layers as a container: a tuple, or a dict if they have names. Raises `TypeError` for what isn't a layer."""
-    if layers and named:
-        raise TypeError(f"the layers of {kind} all have names, or none has")
-    if not layers and not named:
-        raise TypeError(f"{kind}(*layers) takes at least one layer")
-    for where, layer in [*enumerate(layers), *named.items()]:
-        if not callable(layer):
-            raise TypeError(f"{kind}'s layers[{where!r}] cannot be called: {brief(layer)}")
-    return dict(named) if named else tuple(layers)
-
-
-def check_connection(connection: Any, kind: str) -> None:
-    if not callable(connection):
-        raise TypeError(f"{kind}'s connection is a function such as np.add, got {brief(connection)}")
-
-
-def items_of(layers: Any) -> list:
-    return list(layers.items() if isinstance(layers, Mapping) else enumerate(layers))
+from .chain import Container
+from .inputs import check_activation, check_array, matching, no_array, taken
+from .layer import LAYERS, Layer, called, layer_call
+from .printing import call_of, name_of, settings
 
 
 @functor
 @dataclass(eq=False, repr=False, init=False)
-class SkipConnection(Layer):
+class SkipConnection(Container):
     """A layer, and a way past it: ``connection(layer(x), x)`` (Flux: ``SkipConnection``).
 
     With ``np.add`` it's a residual block; ``lambda y, x: np.concatenate([y, x], axis=-1)`` keeps both.
@@ -64,25 +44,23 @@ class SkipConnection(Layer):
     layers: Any
     connection: Any
 
+    @explained()
     def __init__(self, layers: Any, connection: Callable) -> None:
-        check_connection(connection, "SkipConnection")
-        self.layers = checked((layers,), {}, "SkipConnection")[0]
-        self.connection = connection
+        check_callable("SkipConnection(layers)", layers)
+        check_callable("SkipConnection's connection", connection)
+        self.layers, self.connection = layers, connection
 
-    @on_its_card
+    @layer_call
     def __call__(self, x: Any) -> Any:
         return self.connection(called(self.layers, x, LAYERS), x)
 
-    def _parts(self) -> list[tuple[Any, Any]]:
-        return [(("layers",), self.layers), (("connection",), self.connection)]
-
-    def _call(self) -> str:
-        return f"SkipConnection({call_of(self.layers)}, {name_of(self.connection)})"
+    def _sizes(self) -> str:
+        return f"{call_of(self.layers)}, {name_of(self.connection)}"
 
 
 @functor
 @dataclass(eq=False, repr=False, init=False)
-class Parallel(Layer):
+class Parallel(Container):
     """Layers side by side: ``connection(layers[0](x), layers[1](x), …)`` (Flux: ``Parallel``).
 
     All get the same `x`. Given several inputs, or a tuple of them, each layer gets its own:
@@ -100,40 +78,31 @@ class Parallel(Layer):
     connection: Any
     layers: Any
 
+    @explained()
     def __init__(self, connection: Callable, /, *layers: Any, **named: Any) -> None:
-        check_connection(connection, "Parallel")
-        self.connection, self.layers = connection, checked(layers, named, "Parallel")
+        check_callable(f"{self._name()}'s connection", connection)
+        self.connection = connection
+        self._set_layers(layers, named)
 
-    @on_its_card
+    @layer_call
     def __call__(self, *inputs: Any) -> Any:
-        items = items_of(self.layers)
-        each = own_inputs(self, inputs, len(items))
-        found = [called(layer, x, LAYERS, where) for (where, layer), x in zip(items, each)]
+        found = [called(layer, x, LAYERS, where) for (where, layer), x in self._with_inputs(inputs)]
         if len(found) > 2 and isinstance(self.connection, np.ufunc):
             return reduce(self.connection, found)
         return self.connection(*found)
 
-    def __getitem__(self, index: Any) -> Any:
-        by_number = isinstance(self.layers, Mapping) and not isinstance(index, str)
-        return list(self.layers.values())[index] if by_number else self.layers[index]
+    def _with_inputs(self, inputs: tuple) -> Any:
+        """Each layer with its input. A tuple stands for several, one array for as many as are needed."""
+        count = len(self.layers)
+        if len(inputs) == 1:
+            inputs = inputs[0] if isinstance(inputs[0], tuple) else inputs * count
+        if len(inputs) != count:
+            what = f"{self._name()} of {count} layers takes one input, or {count}, got {len(inputs)}"
+            raise ShapeError(KeyPath(), what)
+        return zip(self._items(), inputs)
 
-    def _parts(self) -> list[tuple[Any, Any]]:
-        return [(("connection",), self.connection), *items_of(self.layers)]
-
-    def _call(self) -> str:
-        return f"{type(self).__name__}({name_of(self.connection)}, {calls_of(self.layers)})"
-
-
-def own_inputs(layer: Any, inputs: tuple, count: int) -> tuple:
-    """For each of the `count` layers its input. A tuple stands for several, one array for as many as are needed."""
-    if len(inputs) == 1 and isinstance(inputs[0], tuple):
-        inputs = inputs[0]
-    elif len(inputs) == 1:
-        return inputs * count
-    if len(inputs) != count:
-        kind = type(layer).__name__
-        raise ShapeError(KeyPath(), f"{kind} of {count} layers takes one input, or {count}, got {len(inputs)}")
-    return inputs
+    def _sizes(self) -> str:
+        return f"{name_of(self.connection)}, {super()._sizes()}"
 
 
 @functor
@@ -149,11 +118,10 @@ class PairwiseFusion(Parallel):
     (np.float64(-1.0), np.float64(4.0))
     """
 
-    @on_its_card
+    @layer_call
     def __call__(self, *inputs: Any) -> tuple:
-        items = items_of(self.layers)
         found: list = []
-        for (where, layer), x in zip(items, own_inputs(self, inputs, len(items))):
+        for (where, layer), x in self._with_inputs(inputs):
             joined = self.connection(found[-1], x) if found else x
             found.append(called(layer, joined, LAYERS, where))
         return tuple(found)
@@ -161,7 +129,7 @@ class PairwiseFusion(Parallel):
 
 @functor
 @dataclass(eq=False, repr=False, init=False)
-class Maxout(Layer):
+class Maxout(Container):
     """The largest of what several layers give, number by number (Flux: ``Maxout``).
 
     ``Maxout(layer, other, …)``, or ``Maxout(lambda: Dense(5, 7), 3)`` for three of a kind. Where two are equal, they
@@ -175,20 +143,15 @@ class Maxout(Layer):
 
     layers: Any
 
+    @explained()
     def __init__(self, *layers: Any) -> None:
         if len(layers) == 2 and isinstance(layers[1], (int, np.integer)):
             layers = tuple(layers[0]() for _ in range(layers[1]))
-        self.layers = checked(layers, {}, "Maxout")
+        self._set_layers(layers, {})
 
-    @on_its_card
+    @layer_call
     def __call__(self, x: Any) -> Any:
-        return reduce(np.maximum, [called(layer, x, LAYERS, i) for i, layer in enumerate(self.layers)])
-
-    def _parts(self) -> list[tuple[Any, Any]]:
-        return items_of(self.layers)
-
-    def _call(self) -> str:
-        return f"Maxout({calls_of(self.layers)})"
+        return reduce(np.maximum, [called(layer, x, LAYERS, where) for where, layer in self._items()])
 
 
 @functor
@@ -211,56 +174,51 @@ class Scale(Layer):
     bias: Any
     activation: Any
 
+    @explained()
     def __init__(self, *size: Any, bias: bool = True) -> None:
-        self.activation = size[-1] if size and callable(size[-1]) else identity
-        size = size[:-1] if size and callable(size[-1]) else size
+        size, self.activation = split_activation(size)
+        check_bool("Scale(bias=…)", bias)
         for length in size or (None,):
-            if isinstance(length, bool) or not isinstance(length, (int, np.integer)) or length < 0:
-                what = f"Scale(*size) takes a number of features, got {brief(length)}"
-                raise TypeError(f"{what}; for arrays there is Scale.of")
+            check_whole("Scale(*size)", length)
         self.scale = np.ones(size, np.float32)
         self.bias = np.zeros(size, np.float32) if bias else None
 
     @classmethod
+    @explained()
     def of(cls, scale: Any, bias: Any = None, activation: Callable = identity) -> Scale:
         """A layer made of these arrays, of one shape; `bias` may be None.
 
         >>> Scale.of(np.array([1.0, 10.0]), np.ones(2))(np.ones(2))
         array([ 2., 11.])
         """
-        if not is_array(scale) or not is_floating(scale):
-            raise TypeError(f"Scale.of: scale is an array of floating-point numbers, got {brief(scale)}")
-        if bias is not None and getattr(bias, "shape", None) != scale.shape:
-            raise ValueError(f"Scale.of: bias has the shape of scale, {scale.shape}, got {brief(bias)}")
         layer = object.__new__(cls)
-        layer.scale, layer.bias = scale, None if bias is None else matching(scale, bias)
-        layer.activation = activation
+        layer.scale = check_array("Scale.of: scale", scale, *getattr(scale, "shape", ("…",)))
+        if bias is not None:
+            check_array("Scale.of: bias", bias, *scale.shape)
+        layer.bias = matching("Scale", scale, bias)
+        layer.activation = check_activation("Scale", activation)
         return layer
 
-    @on_its_card
+    @layer_call
     def __call__(self, x: Any) -> Any:
-        try:
-            x = x if getattr(x, "dtype", None) is self.scale.dtype else taken(self._name(), self.scale, x)
-            size, shape = self.scale.shape, getattr(x, "shape", None)
-            if shape is None:
-                raise no_array(self._name(), x)
-            if shape[len(shape) - len(size) :] != size:
-                wanted = f"(…, {', '.join(map(str, size))})"
-                raise ShapeError(KeyPath(), f"{self._name()} takes an input of shape {wanted}, got {shape}")
-            y = x * self.scale
-            return activated(self.activation, y, self.bias)
-        except (TypeError, ValueError, AttributeError, RuntimeError) as error:
-            why = left_over(self) or (None if isinstance(error, LayerError) else other_device(self, x))
-            if why is None:
-                raise
-            raise why from error
+        if getattr(x, "dtype", None) is not self.scale.dtype:
+            x = taken(self._name(), self.scale, x)
+        size, shape = self.scale.shape, getattr(x, "shape", None)
+        if shape is not None and shape[len(shape) - len(size) :] != size:  # NumPy would broadcast some of them
+            wanted = f"(…, {', '.join(map(str, size))})"
+            raise ShapeError(KeyPath(), f"{self._name()} takes an input of shape {wanted}, got {shape}")
+        return activated(self.activation, x * self.scale, self.bias)
 
-    def _name(self) -> str:
-        return f"Scale({', '.join(map(str, self.scale.shape))})"
+    def _sizes(self) -> str:
+        return ", ".join(map(str, self.scale.shape))
 
-    def _call(self) -> str:
-        activation = "" if self.activation is identity else f", {name_of(self.activation)}"
-        return f"{self._name()[:-1]}{activation}{', bias=False' if self.bias is None else ''})"
+    def _options(self) -> str:
+        return settings(self.activation, bias=self.bias is not None)
+
+
+def split_activation(size: tuple) -> tuple[tuple, Callable]:
+    """The sizes, and the activation that may stand behind them."""
+    return (size[:-1], size[-1]) if size and callable(size[-1]) else (size, identity)
 
 
 @explained("an array of shape (N, …)")

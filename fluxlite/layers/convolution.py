@@ -9,17 +9,15 @@ from typing import Any
 import numpy as np
 
 from ..activations import identity
-from ..arguments import in_words
+from ..arguments import check_bool, check_whole, explained
 from ..autodiff.derivatives.windows import Windows, convolve, convolve_back
-from ..tensors import is_tensor
 from ..tree.contract import functor
 from .activated import activated
 from .initializers import glorot_uniform, start
-from .inputs import matching, taken
-from .layer import Layer, on_its_card
-from .printing import brief, name_of, text_of
-from .spatial import Pads, SamePad, check_places, check_shape, each_axis, explained, kernel_of, option, pads_of
-from .spatial import whole_number as whole
+from .inputs import check_activation, check_array, matching, taken
+from .layer import Layer, layer_call
+from .printing import settings
+from .spatial import Pads, SamePad, check_places, check_shape, each_axis, option, pads_of, window_size
 
 
 @functor(children=("weight", "bias", "activation"))
@@ -60,6 +58,7 @@ class Conv(Layer):
 
     _flips = True
 
+    @explained()
     def __init__(
         self,
         kernel: tuple[int, ...],
@@ -76,16 +75,16 @@ class Conv(Layer):
         rng: np.random.Generator | None = None,
     ):
         name = type(self).__name__
-        kernel = kernel_of(name, kernel)
+        kernel = window_size(f"{name}(kernel)", kernel)
         shape = _shape_of_weight(self, kernel, inputs, outputs, groups)
-        if not isinstance(bias, (bool, type(None))):
-            raise TypeError(f"{name}'s bias is True or False; for arrays there is {name}.of(weight, bias, activation)")
+        check_bool(f"{name}(bias=…)", bias)
         drawn = start(init, shape[-1], shape[-2], rng, window=kernel, layer=name)
         self.weight = np.copy(np.moveaxis(drawn, (1, 0), (-2, -1)), order="C")
         self.bias = np.zeros_like(self.weight, shape=(int(outputs),)) if bias else None
         self._set(activation, stride, pad, dilation, groups)
 
     @classmethod
+    @explained()
     def of(cls, weight: Any, bias: Any = None, activation: Callable = identity, *, stride: Any = 1, pad: Any = 0,
            dilation: Any = 1, groups: int = 1) -> Any:  # fmt: skip
         """A layer made of these arrays: `weight` of shape ``(*kernel, inputs / groups, outputs)``, `bias` or None.
@@ -94,40 +93,31 @@ class Conv(Layer):
         >>> mean(np.arange(6.0).reshape(1, 6, 1)).ravel()
         array([0.5, 2.5, 4.5])
         """
-        if getattr(weight, "ndim", 0) < 3 or is_tensor(weight):
-            raise ValueError(f"{cls.__name__}.of: weight has shape (*kernel, inputs, outputs), got {brief(weight)}")
-        layer = object.__new__(cls)
-        outputs = layer._outputs(weight, whole(f"{cls.__name__}'s groups", groups))
+        name, axes = f"{cls.__name__}.of", [f"size{i}" for i in range(1, getattr(weight, "ndim", 0) - 1)]
+        check_array(f"{name}: weight", weight, *(axes or ["kernel"]), "inputs", "outputs")
+        check_whole(f"{name}: groups", groups, 1)
         if weight.shape[-1] % groups:
-            raise ValueError(f"{cls.__name__}.of: a weight of shape {weight.shape} can't be cut into {groups} groups")
-        if bias is not None and getattr(bias, "shape", None) != (outputs,):
-            raise ValueError(f"{cls.__name__}.of: for {outputs} outputs, bias has ({outputs},), got {brief(bias)}")
-        layer.weight, layer.bias = weight, None if bias is None else matching(weight, bias, cls.__name__)
+            raise ValueError(f"{name}: a weight of shape {weight.shape} can't be cut into {groups} groups")
+        layer = object.__new__(cls)
+        if bias is not None:
+            check_array(f"{name}: bias", bias, layer._outputs(weight, groups))
+        layer.weight, layer.bias = weight, matching(cls.__name__, weight, bias)
         layer._set(activation, stride, pad, dilation, groups)
         return layer
 
     def _set(self, activation: Callable, stride: Any, pad: Any, dilation: Any, groups: int) -> None:
         name, dims = type(self).__name__, self.weight.ndim - 2
-        if not callable(activation):
-            raise TypeError(f"{name}'s activation is a function such as fl.relu, got {in_words(activation)}")
-        self.activation, self.groups = activation, groups
+        self.activation, self.groups = check_activation(name, activation), groups
         self.stride = each_axis(f"{name}'s stride", stride, dims)
         self.dilation = each_axis(f"{name}'s dilation", dilation, dims)
-        self.pad = pads_of(name, pad, self._padded_extent())
+        self.pad = pads_of(f"{name}'s pad", pad, self._padded_extent())
 
-    @on_its_card
+    @layer_call
     def __call__(self, x: Any) -> Any:
-        try:
-            check_shape(self, x, len(self.stride), self._inputs())
-            if x.dtype is not self.weight.dtype:
-                x = taken(self._name(), self.weight, x, features=self._inputs())
-            y = self._windows_of(x)
-            return activated(self.activation, y, self.bias)
-        except (TypeError, ValueError, AttributeError, RuntimeError) as error:
-            why = explained(self, x, error)
-            if why is None:
-                raise
-            raise why from error
+        check_shape(self, x, len(self.stride), self._inputs())
+        if x.dtype is not self.weight.dtype:
+            x = taken(self._name(), self.weight, x, features=self._inputs())
+        return activated(self.activation, self._windows_of(x), self.bias)
 
     def _windows_of(self, x: Any) -> Any:
         at = self._at()
@@ -152,21 +142,14 @@ class Conv(Layer):
     def _outputs(weight: Any, groups: int) -> int:
         return weight.shape[-1]
 
-    def _name(self) -> str:
-        *kernel, _, _ = self.weight.shape
+    def _sizes(self) -> str:
         outputs = self._outputs(self.weight, self.groups)
-        return f"{type(self).__name__}({tuple(kernel)}, {self._inputs()} => {outputs})"
-
-    def _call(self) -> str:
-        if len(getattr(self.weight, "shape", ())) < 3:  # a model may hold anything in an array's place for a while
-            return f"{type(self).__name__}.of({text_of(self.weight)}, {text_of(self.bias)})"
-        activation = "" if self.activation is identity else f", {name_of(self.activation)}"
-        groups = "" if self.groups == 1 else f", groups={self.groups}"
-        bias = ", bias=False" if self.bias is None else ""
-        return f"{self._name()[:-1]}{activation}{self._options()}{groups}{bias})"
+        return f"{self.weight.shape[:-2]}, {self._inputs()} => {outputs}"
 
     def _options(self) -> str:
-        return option("pad", self.pad, 0) + option("stride", self.stride, 1) + option("dilation", self.dilation, 1)
+        windows = option("pad", self.pad, 0) + option("stride", self.stride, 1) + option("dilation", self.dilation, 1)
+        groups = option("groups", (self.groups,), 1)
+        return f"{settings(self.activation)}{windows}{groups}{settings(bias=self.bias is not None)}"
 
 
 @functor(children=("weight", "bias", "activation"))
@@ -203,6 +186,7 @@ class ConvTranspose(Conv):
 
     outpad: tuple[int, ...]
 
+    @explained()
     def __init__(
         self, kernel: tuple[int, ...], inputs: int, outputs: int, activation: Callable = identity, *,
         outpad: int | tuple[int, ...] = 0, **settings: Any,
@@ -211,6 +195,7 @@ class ConvTranspose(Conv):
         self._set_outpad(outpad)
 
     @classmethod
+    @explained()
     def of(cls, weight: Any, bias: Any = None, activation: Callable = identity, *, outpad: Any = 0,
            **settings: Any) -> Any:  # fmt: skip
         """A layer made of these arrays: `weight` of shape ``(*kernel, outputs / groups, inputs)``, `bias` or None."""
@@ -260,8 +245,8 @@ def DepthwiseConv(  # noqa: N802
 
 def _shape_of_weight(layer: Conv, kernel: tuple[int, ...], inputs: Any, outputs: Any, groups: Any) -> tuple[int, ...]:
     name = type(layer).__name__
-    for what, size in ((f"{name}(inputs)", inputs), (f"{name}(outputs)", outputs), (f"{name}'s groups", groups)):
-        whole(what, size)
+    for what, size in (("(inputs)", inputs), ("(outputs)", outputs), ("'s groups", groups)):
+        check_whole(f"{name}{what}", size, 1)
     if inputs % groups or outputs % groups:
         raise ValueError(f"{name}: inputs and outputs are multiples of groups={groups}, got {inputs} and {outputs}")
     sizes = (outputs, inputs) if isinstance(layer, ConvTranspose) else (inputs, outputs)

@@ -16,11 +16,11 @@ from ..seeds import WEIGHTS, next_generator
 from ..tree.contract import functor
 from ..tree.ties import is_array
 from ..tree.walks import Attribute, KeyPath
+from .dense import product
 from .initializers import start
 from .inputs import is_floating
 from .layer import Layer, on_its_card
 from .printing import brief
-from .rows import product
 
 
 def normal(*shape: int, rng: np.random.Generator | None = None) -> Any:

@@ -10,15 +10,16 @@ from typing import Any
 import numpy as np
 
 from ..activations import identity
-from ..arguments import in_words
+from ..arguments import check_bool, check_whole, explained
 from ..autodiff.tracked import plain, untracked_leaf
-from ..errors import InputError, LayerError, ShapeError, left_over, other_device
+from ..errors import InputError, ShapeError
 from ..tree.contract import functor
 from ..tree.ties import is_array
 from ..tree.walks import KeyPath
-from .inputs import is_floating, no_array, taken
-from .layer import Layer, on_its_card
-from .printing import brief, name_of
+from .combine import split_activation
+from .inputs import check_activation, is_floating, no_array, taken
+from .layer import Layer, layer_call
+from .printing import settings
 from .standardizing import Moments, standardized
 
 
@@ -32,30 +33,22 @@ class Normalization(Layer):
     var: Any = None
 
     def _start(self, size: tuple[int, ...], activation: Any, affine: bool, eps: float) -> None:
-        if not callable(activation):
-            raise TypeError(f"{self._kind()}'s activation is a function such as np.tanh, got {in_words(activation)}")
         for length in size:
-            if isinstance(length, bool) or not isinstance(length, (int, np.integer)) or length < 0:
-                raise TypeError(f"{self._kind()} takes a number of features, got {brief(length)}")
+            check_whole(f"{type(self).__name__}(*size)", length)
+        check_bool(f"{type(self).__name__}(affine=…)", affine)
         self.size = tuple(map(int, size))
-        self.activation, self.eps = activation, eps
+        self.activation, self.eps = check_activation(type(self).__name__, activation), eps
         self.scale = np.ones(self.size, np.float32) if affine else None
         self.bias = np.zeros(self.size, np.float32) if affine else None
 
-    @on_its_card
+    @layer_call
     def __call__(self, x: Any) -> Any:
-        try:
-            reference = self.mean if self.scale is None else self.scale
-            if reference is not None and getattr(x, "dtype", None) is not reference.dtype:
-                x = taken(self._name(), reference, x)
-            self._check(x)
-            y = self._normalized(x)
-            return self.activation(y if self.scale is None else y * self.scale + self.bias)
-        except (TypeError, ValueError, AttributeError, RuntimeError) as error:
-            why = left_over(self) or (None if isinstance(error, LayerError) else other_device(self, x))
-            if why is None:
-                raise
-            raise why from error
+        reference = self.mean if self.scale is None else self.scale
+        if reference is not None and getattr(x, "dtype", None) is not reference.dtype:
+            x = taken(self._name(), reference, x)
+        self._check(x)
+        y = self._normalized(x)
+        return self.activation(y if self.scale is None else y * self.scale + self.bias)
 
     def _normalized(self, x: Any) -> Any:
         raise NotImplementedError
@@ -79,15 +72,11 @@ class Normalization(Layer):
     def _shapes(self) -> str:
         return f"(N, …, {self.size[0]})"
 
-    def _kind(self) -> str:
-        return type(self).__name__
+    def _sizes(self) -> str:
+        return ", ".join(map(str, self.size))
 
-    def _name(self) -> str:
-        return f"{self._kind()}({', '.join(map(str, self.size))})"
-
-    def _call(self) -> str:
-        activation = "" if self.activation is identity else f", {name_of(self.activation)}"
-        return f"{self._name()[:-1]}{activation}{', affine=False' if self.scale is None else ''})"
+    def _options(self) -> str:
+        return settings(self.activation, affine=self.scale is not None)
 
 
 @functor(trainable=("activation", "scale", "bias"))
@@ -110,9 +99,9 @@ class LayerNorm(Normalization):
     scale: Any
     bias: Any
 
+    @explained()
     def __init__(self, *size: Any, affine: bool = True, eps: float = 1e-5) -> None:
-        activation = size[-1] if size and callable(size[-1]) else identity
-        size = size[:-1] if activation is not identity or size[-1:] == (identity,) else size
+        size, activation = split_activation(size)
         if not size:
             raise TypeError("LayerNorm(*size) takes the size of the last axis, or of the last ones: LayerNorm(64)")
         self._start(size, activation, affine, eps)
@@ -197,6 +186,7 @@ class BatchNorm(Running):
     mean: Any
     var: Any
 
+    @explained()
     def __init__(
         self,
         channels: int,
@@ -237,6 +227,7 @@ class InstanceNorm(Running):
     mean: Any
     var: Any
 
+    @explained()
     def __init__(
         self,
         channels: int,
@@ -276,17 +267,19 @@ class GroupNorm(Normalization):
     scale: Any
     bias: Any
 
+    @explained()
     def __init__(
         self, channels: int, groups: int, activation: Callable = identity, *, affine: bool = True, eps: float = 1e-5
     ) -> None:
         self._start((channels,), activation, affine, eps)
-        if isinstance(groups, bool) or not isinstance(groups, (int, np.integer)) or groups < 1 or channels % groups:
-            raise ValueError(f"GroupNorm(channels, groups): groups divide the {channels} channels, got {groups!r}")
+        check_whole("GroupNorm(groups)", groups, 1)
+        if channels % groups:
+            raise ValueError(f"GroupNorm(channels, groups): groups divide the {channels} channels, got {groups}")
         self.groups = int(groups)
 
     def _normalized(self, x: Any) -> Any:
         blocks, *rows, channels = x.shape
         return standardized(x, (blocks, math.prod(rows), channels), self.groups, self.eps, Moments())
 
-    def _name(self) -> str:
-        return f"GroupNorm({self.size[0]}, {self.groups})"
+    def _sizes(self) -> str:
+        return f"{self.size[0]}, {self.groups}"

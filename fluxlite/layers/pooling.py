@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import explained
 from ..autodiff.derivatives.windows import Windows, max_along, padded, sum_along
 from ..errors import ShapeError
 from ..tree.contract import functor
 from ..tree.walks import KeyPath
-from .layer import Layer, on_its_card
-from .spatial import Pads, SamePad, check_places, check_shape, each_axis, explained, kernel_of, option, pads_of
+from .layer import Layer, layer_call
+from .spatial import Pads, SamePad, check_places, check_shape, each_axis, option, pads_of, window_size
 
 
 class _Pool(Layer):
@@ -25,26 +26,18 @@ class _Pool(Layer):
     """
 
     _pool: Callable[[Any, Windows], Any]  # what a class makes of its windows: `_largest` or `_mean`
-    _dims: Callable[[], int]
+    _at: Callable[[tuple[int, ...]], Windows]  # the windows in a space of this size
+    _size: Callable[[], tuple[int, ...]]  # what the layer was given first
 
-    @on_its_card
+    @layer_call
     def __call__(self, x: Any) -> Any:
-        try:
-            check_shape(self, x, self._dims())
-            at = self._at(x.shape[1:-1])
-            check_places(self, x, at.places(x.shape[1:-1]), at.kernel)
-            return self._pool(x, at)
-        except (TypeError, ValueError, AttributeError, RuntimeError) as error:
-            why = explained(self, x, error)
-            if why is None:
-                raise
-            raise why from error
+        check_shape(self, x, len(self._size()))
+        at = self._at(x.shape[1:-1])
+        check_places(self, x, at.places(x.shape[1:-1]), at.kernel)
+        return self._pool(x, at)
 
-    def _at(self, space: tuple[int, ...]) -> Windows:
-        raise NotImplementedError
-
-    def _call(self) -> str:
-        raise NotImplementedError
+    def _sizes(self) -> str:
+        return str(self._size())
 
 
 def _largest(x: Any, at: Windows) -> Any:
@@ -91,23 +84,23 @@ class MaxPool(_Pool):
 
     _pool = staticmethod(_largest)
 
+    @explained()
     def __init__(self, kernel: tuple[int, ...], *, stride: Any = None, pad: int | tuple[int, ...] | SamePad = 0):
         name = type(self).__name__
-        self.kernel = kernel_of(name, kernel)
+        self.kernel = window_size(f"{name}(kernel)", kernel)
         self.stride = self.kernel if stride is None else each_axis(f"{name}'s stride", stride, len(self.kernel))
-        self.pad = pads_of(name, pad, self.kernel)
+        self.pad = pads_of(f"{name}'s pad", pad, self.kernel)
         if any(size >= width for sizes, width in zip(self.pad, self.kernel) for size in sizes):
             raise ValueError(f"{name}'s pad is smaller than its window {self.kernel}, got {pad}")
 
-    def _dims(self) -> int:
-        return len(self.kernel)
+    def _size(self) -> tuple[int, ...]:
+        return self.kernel
 
     def _at(self, space: tuple[int, ...]) -> Windows:
         return Windows(self.kernel, self.stride, self.pad, (1,) * len(self.kernel))
 
-    def _call(self) -> str:
-        settings = option("pad", self.pad, 0) + option("stride", self.stride, self.kernel)
-        return f"{type(self).__name__}({self.kernel}{settings})"
+    def _options(self) -> str:
+        return option("pad", self.pad, 0) + option("stride", self.stride, self.kernel)
 
 
 @functor(children=())
@@ -145,11 +138,12 @@ class AdaptiveMaxPool(_Pool):
 
     _pool = staticmethod(_largest)
 
+    @explained()
     def __init__(self, out: tuple[int, ...]):
-        self.out = kernel_of(type(self).__name__, out, "out")
+        self.out = window_size(f"{type(self).__name__}(out)", out)
 
-    def _dims(self) -> int:
-        return len(self.out)
+    def _size(self) -> tuple[int, ...]:
+        return self.out
 
     def _at(self, space: tuple[int, ...]) -> Windows:
         if any(length < out for length, out in zip(space, self.out)):
@@ -157,9 +151,6 @@ class AdaptiveMaxPool(_Pool):
         stride = tuple(length // out for length, out in zip(space, self.out))
         kernel = tuple(length - (out - 1) * step for length, out, step in zip(space, self.out, stride))
         return Windows(kernel, stride, ((0, 0),) * len(space), (1,) * len(space))
-
-    def _call(self) -> str:
-        return f"{type(self).__name__}({self.out})"
 
 
 @functor(children=())
@@ -186,14 +177,11 @@ class GlobalMaxPool(Layer):
     array([10., 11.])
     """
 
-    @on_its_card
+    @layer_call
     def __call__(self, x: Any) -> Any:
         flat = _flat(self, x)
         largest = np.take_along_axis(flat, np.argmax(flat, axis=1)[:, None], axis=1)
         return np.reshape(largest, (x.shape[0], *(1,) * (x.ndim - 2), x.shape[-1]))
-
-    def _call(self) -> str:
-        return f"{type(self).__name__}()"
 
 
 @functor(children=())
@@ -207,7 +195,7 @@ class GlobalMeanPool(GlobalMaxPool):
     array([5., 6.])
     """
 
-    @on_its_card
+    @layer_call
     def __call__(self, x: Any) -> Any:
         _flat(self, x)
         return np.mean(x, axis=tuple(range(1, x.ndim - 1)), keepdims=True)
@@ -215,7 +203,7 @@ class GlobalMeanPool(GlobalMaxPool):
 
 def _flat(layer: Any, x: Any) -> Any:
     """``(N, places, features)``. Raises what `check_shape` raises, and `ShapeError` for pictures without places."""
-    check_shape(layer, x, max(getattr(x, "ndim", 3), 3) - 2)
+    check_shape(layer, x)
     places = math.prod(x.shape[1:-1])
     check_places(layer, x, (places,), (1,) * (x.ndim - 2))
     return np.reshape(x, (x.shape[0], places, x.shape[-1]))

@@ -1,65 +1,177 @@
-"""How layers print: as Flux's do, with the number of their parameters, and where they are if not on the CPU."""
+"""How a model prints: as Flux's do, a line for each part with its parameters, and in notebooks a tree that unfolds.
 
-from __future__ import annotations
+A class of your own that `functor` registers prints in the same way, unless it has a text of its own.
+"""
 
+import contextlib
+import functools
+import inspect
 import reprlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
+from ..activations import identity
 from ..arrays import device_of
 from ..autodiff.tracked import untracked_leaf
+from ..outline import Row, as_html
 from ..tensors import is_tensor, tensor
-from ..tree.contract import trainable
-from ..tree.parameters import trainables
+from ..tree.contract import children, on_registration, trainable
 from ..tree.ties import is_array, parameter_key
-from ..tree.walks import fmap, leaves
+
+WIDTH = 80  # what's longer has a line for each part
+MOST = 40  # parts of one thing that are drawn
 
 
-def described(layer: Any) -> str:
-    """How a layer prints by itself: as its `_call` says, with its parameters, and where they are if not on the CPU."""
-    if not trainable(layer):  # a layer that never has parameters
-        return layer._call()
-    return f"{layer._call()}      # {comment_of(layer)}{said_where(places_of(layer))}"
+def text(x: Any) -> str:
+    """`x`, a layer or an object of a registered class, with the number of parameters of each part."""
+    return _text(describe(x))
 
 
-def comment_of(x: Any, how: str = "") -> str:
-    """How many parameters there are in `x`, and how many other numbers, such as the running means of `BatchNorm`."""
-    count = count_of(x)
-    arrays = {parameter_key(leaf): leaf.size for leaf in leaves(fmap(untracked_leaf, x)) if is_array(leaf)}
-    others = sum(arrays.values()) - count
-    plus = f"{number(others)} not trained"
-    return plus if others and not count else f"{number(count)} parameters{how}{f', plus {plus}' if others else ''}"
+def html(x: Any) -> str | None:
+    """`x` as a tree that unfolds, to its arrays; None if its text is one line, which is enough."""
+    return _html(describe(x))
 
 
-def number(count: int) -> str:
+def _text(root: "Part") -> str:
+    lines = list(root.lines("", each=len(root.places) > 1))
+    line, comment = lines.pop()
+    everywhere = "" if root.places == ["CPU"] else root.where()
+    lines.append((line.removesuffix(","), (root.comment(" in all") if lines else comment) + everywhere))
+    width = max(len(line) for line, _ in lines) + 6
+    return "\n".join(f"{line:<{width}}{comment}".rstrip() for line, comment in lines)
+
+
+def _html(root: "Part") -> str | None:
+    if not root.has_lines():
+        return None
+    row = root.row(each=len(root.places) > 1)
+    row.places = root.places
+    return as_html(row, [])
+
+
+def describe(x: Any, before: str = "", name: str = "", trains: bool = True) -> "Part":
+    """`x` and all its parts. It copies nothing, and waits for no device."""
+    whole = Part(untracked_leaf(x), before, name)  # a model may be kept after its gradient
+    x = whole.x
+    if is_array(x):
+        whole.arrays[parameter_key(x)] = x
+        whole.trained.update(whole.arrays if trains and x.dtype.kind == "f" else ())
+        whole.places = [str(device_of(x))]
+        return whole
+    parts = children(x)[0]
+    if not isinstance(parts, Mapping):
+        for number, part in enumerate(parts):
+            whole.hold(describe(part, "", f"[{number}]", trains))
+    elif isinstance(x, dict):
+        for key, part in parts.items():
+            whole.hold(describe(part, f"{key!r}: ", f"[{key!r}]", trains))
+    else:
+        whole.is_object = hasattr(x, "__dict__") and not isinstance(x, functools.partial) and not inspect.isroutine(x)
+        trained: Any = trainable(x)
+        for key, part in parts.items():
+            whole.hold(describe(part, f"{key}=" * (not whole.is_layer), key, trains and key in trained))
+    return whole
+
+
+class Part:
+    """A part of a model: what stands before it in a text, its name in a tree, its own parts, and all arrays in it."""
+
+    def __init__(self, x: Any, before: str = "", name: str = "") -> None:
+        self.x, self.before, self.name = x, before, name
+        self.is_layer, self.is_object = hasattr(type(x), "_lines"), False
+        self.parts: list[Part] = []
+        self.arrays: dict[tuple, Any] = {}  # by the keys that tied ones share
+        self.trained: set[tuple] = set()  # the keys of those that an optimizer may change
+        self.places: list[str] = []  # the devices on which they are
+
+    def hold(self, part: "Part") -> None:
+        self.arrays.update(part.arrays)
+        self.trained |= part.trained
+        self.places += [place for place in part.places if place not in self.places]
+        if self.is_layer and isinstance(part.x, (tuple, dict)):  # the layers of a Chain stand for themselves
+            for layer in part.parts:
+                if isinstance(part.x, dict):
+                    layer.before, layer.name = layer.name[2:-2] + "=", layer.name[2:-2]
+            self.parts += part.parts
+        else:
+            self.parts.append(part)
+
+    def has_lines(self, width: int = WIDTH) -> bool:
+        """Whether it has a line for each part, and not one as a whole."""
+        if self.is_layer:
+            when = type(self.x)._lines
+            return bool(self.parts) and (when == "always" or when == "if long" and len(self.x._call()) > width)
+        return self.is_object or isinstance(self.x, (list, tuple, dict)) and self.holds()
+
+    def holds(self) -> bool:
+        """Whether it's an array or a layer, or holds one."""
+        return bool(self.arrays) or self.is_layer or any(part.holds() for part in self.parts)
+
+    def lines(self, indent: str, each: bool) -> Iterator[tuple[str, str]]:
+        """Its lines, each with a comment, which also says where `each` part is."""
+        if not self.has_lines():
+            yield f"{indent}{self.before}{one_line(self.x)},", self.comment() + self.where() * each
+            return
+        kind = type(self.x).__name__
+        opening, closing = {"list": "[]", "tuple": "()", "dict": "{}"}.get(kind, (f"{kind}(", ")"))
+        yield f"{indent}{self.before}{opening}", ""
+        for part in self.parts[:MOST]:
+            yield from part.lines(indent + "  ", each)
+        if len(self.parts) > MOST:
+            others = Part(None)
+            for part in self.parts[MOST:]:
+                others.hold(part)
+            yield f"{indent}  … {len(others.parts):,} more", others.comment() + others.where() * each
+        yield f"{indent}{closing},", ""
+
+    def row(self, each: bool) -> Row:
+        """It as a row of a tree, which unfolds, down to the arrays."""
+        kind, unfolds = type(self.x), self.has_lines(width=0)
+        what = kind.__name__ if unfolds else one_line(self.x)
+        row = Row(self.name, f"{what} of {len(self.x)}" if unfolds and kind in (list, tuple, dict) else what)
+        row.places = self.places if each else []
+        row.remarks = [self.comment().removeprefix("# ")] if self.arrays else []
+        row.folded = not unfolds
+        inside = self.parts if unfolds else [part for part in self.parts if self.is_layer and part.holds()]
+        row.rows = [part.row(each) for part in inside[:MOST]]
+        if len(inside) > MOST:
+            row.rows.append(Row("…", f"{len(inside) - MOST:,} more"))
+        return row
+
+    def comment(self, how: str = "") -> str:
+        """How many parameters there are, and how many other numbers, such as the running means of `BatchNorm`."""
+        count = sum(self.arrays[key].size for key in self.trained)
+        others = sum(array.size for array in self.arrays.values()) - count
+        plus = f"{_number(others)} not trained"
+        if not self.arrays or others and not count:
+            return f"# {plus}" if self.arrays else ""
+        return f"# {_number(count)} parameters{how}{f', plus {plus}' if others else ''}"
+
+    def where(self) -> str:
+        return f", on {' and '.join(self.places)}" if self.arrays else ""
+
+
+def _number(count: int) -> str:
     return f"{count:,}" if count >= 10_000 else str(count)
 
 
+# -- on one line -------------------------------------------------------------------------------------------------------
+
+
+def one_line(x: Any) -> str:
+    if is_array(x):
+        return f"{x.dtype} {tuple(x.shape)}"
+    if callable(x):
+        return call_of(x)
+    if isinstance(x, (list, tuple, dict)) and len(x) > 6:
+        return f"{type(x).__name__} of {len(x)}"
+    plain = (str, bytes, int, float, complex, range, slice, type(None), list, tuple, dict)
+    return reprlib.repr(x) if isinstance(x, plain) else name_of(x)
+
+
 def call_of(layer: Any) -> str:
-    """How a layer, or any function, is written within another one, on one line."""
-    return layer._call() if hasattr(layer, "_call") else name_of(layer)
-
-
-def calls_of(layers: Any) -> str:
-    """The same for a container of layers, which may have names."""
-    named = layers.items() if isinstance(layers, Mapping) else (("", layer) for layer in layers)
-    return ", ".join(f"{name}={call_of(layer)}" if name else call_of(layer) for name, layer in named)
-
-
-def count_of(layer: Any) -> int:
-    """How many numbers training may change; a tied array counts once, a tracked one like its value."""
-    return sum(array.size for _, array in trainables(fmap(untracked_leaf, layer)))
-
-
-def places_of(layer: Any) -> list[str]:
-    """The devices on which the arrays of `layer` are."""
-    arrays = filter(is_array, leaves(fmap(untracked_leaf, layer)))
-    return list(dict.fromkeys(str(device_of(array)) for array in arrays))
-
-
-def said_where(places: list[str]) -> str:
-    """Said where it is not the usual one."""
-    return "" if places in ([], ["CPU"]) else f", on {' and '.join(places)}"
+    """How a layer, or any function, is written within another one."""
+    return layer._call() if hasattr(type(layer), "_lines") else name_of(layer)
 
 
 def name_of(function: Any) -> str:
@@ -68,6 +180,12 @@ def name_of(function: Any) -> str:
         return f"{type(function).__name__}(…)"
     name = getattr(function, "__name__", None) or repr(function)
     return f"{type(function).__name__}(…)" if "\n" in name else name
+
+
+def settings(activation: Any = identity, **switches: bool) -> str:
+    """What stands last in a layer's brackets: its activation, if it has one, and what is switched off."""
+    off = [f"{name}=False" for name, is_on in switches.items() if not is_on]
+    return "".join(f", {text}" for text in [name_of(activation)] * (activation is not identity) + off)
 
 
 def text_of(x: Any) -> str:
@@ -80,3 +198,25 @@ def brief(x: Any) -> str:
         return tensor(x) if is_tensor(x) else f"an array of shape {shape}"
     text = reprlib.repr(x)
     return f"{type(x).__name__} {text}" if "\n" not in text else f"a {type(x).__name__}"
+
+
+# -- classes of one's own ----------------------------------------------------------------------------------------------
+
+
+def print_as_tree(cls: type) -> None:
+    """Objects of `cls`, which was just registered, print as trees, unless the class says how it prints."""
+    own: Any = cls.__repr__
+    code = getattr(inspect.unwrap(own), "__code__", None)
+    if own is object.__repr__ or code is not None and code.co_filename == "<string>":  # @dataclass shows all values
+        cls.__repr__ = lambda x: _if_possible(_text, x) or own(x)  # type: ignore[method-assign, assignment, misc]
+        if not hasattr(cls, "_repr_html_"):
+            cls._repr_html_ = lambda x: _if_possible(_html, x)  # type: ignore[attr-defined]
+
+
+def _if_possible(draw: Any, x: Any) -> Any:
+    with contextlib.suppress(ValueError, RuntimeError, AttributeError):  # a cycle, or an object that isn't finished
+        root = describe(x)
+        return draw(root) if root.is_object and root.holds() else None
+
+
+on_registration.append(print_as_tree)

@@ -15,7 +15,7 @@ from .cells import GRUCell, LSTMCell, RNNCell, initialstates
 from .inputs import no_array, taken
 from .layer import Layer, on_its_card
 from .printing import brief, call_of
-from .steps import Steps, sequence
+from .steps import IN_PLACE, sequence
 
 
 @functor
@@ -58,7 +58,9 @@ class Recurrence(Layer):
     def __call__(self, x: Any, state: Any = None) -> Any:
         try:
             steps = self.cell.steps(with_cell=self.return_state) if type(self.cell) in CELLS else None
-            if steps is not None and steps.by_hand:
+            if steps is not None and (
+                type(self.cell) is not RNNCell or any(self.cell.activation is f for f in IN_PLACE)
+            ):
                 y, state = self._at_once(steps, x, state)
             else:
                 y, state = self._one_by_one(x, state)
@@ -69,7 +71,7 @@ class Recurrence(Layer):
             raise why from error
         return (y, state) if self.return_state else y
 
-    def _at_once(self, steps: Steps, x: Any, state: Any) -> tuple[Any, Any]:
+    def _at_once(self, steps: Any, x: Any, state: Any) -> tuple[Any, Any]:
         cell, name = self.cell, self._name()
         x = taken(name, cell.Wi, x)
         self._check(x)
@@ -105,7 +107,7 @@ class Recurrence(Layer):
             takes = f"takes sequences of at least one step, of shape (N, T, {inputs}) or (T, {inputs})"
             raise ShapeError(KeyPath(), f"{self._name()} {takes}, got shape {x.shape}")
 
-    def _why(self, x: Any, state: Any) -> LayerError | None:
+    def _why(self, x: Any, state: Any = None) -> LayerError | None:
         """After an error: what a learner needs to know about it; None if the layer sees nothing wrong."""
         shape, name = getattr(x, "shape", None), self._name()
         if shape is None:

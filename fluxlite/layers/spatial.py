@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from ..errors import LayerError, ShapeError, left_over, other_device
+from ..arguments import check_whole, in_words
+from ..errors import ShapeError
 from ..tree.walks import KeyPath
 from .inputs import no_array
-from .printing import brief
 
 Pads = tuple[tuple[int, int], ...]
 
@@ -27,45 +25,28 @@ class SamePad:
         return "SamePad()"
 
 
-def kernel_of(layer: str, kernel: Any, what: str = "kernel") -> tuple[int, ...]:
+def window_size(what: str, size: Any) -> tuple[int, ...]:
     """The size of the windows. Raises `TypeError` for what is no tuple, `ValueError` for sizes below 1."""
-    if not isinstance(kernel, (tuple, list)) or not kernel:
-        size = brief_size(kernel)
-        first = "" if "Pool" in layer else f". They come first: {layer}((3, 3), inputs, outputs)"
-        wanted = f"the size of its windows for each axis, ({size}, {size}) for pictures or ({size},) for sequences"
-        raise TypeError(f"{layer}({what}) takes {wanted}, got {brief(kernel)}{first}")
-    return each_axis(f"{layer}({what})", kernel, len(kernel))
-
-
-def brief_size(kernel: Any) -> str:
-    return repr(kernel) if type(kernel) is int else "3"
+    if not isinstance(size, (tuple, list)) or not size:
+        raise TypeError(f"{what} is (3, 3) for pictures or (3,) for sequences, got {in_words(size)}")
+    return each_axis(what, size, len(size))
 
 
 def each_axis(what: str, value: Any, dims: int, least: int = 1) -> tuple[int, ...]:
     """`value` for each of `dims` axes: a number counts for all."""
     values = tuple(value) if isinstance(value, (tuple, list)) else (value,) * dims
     for number in values:
-        whole_number(what, number, least)
+        check_whole(what, number, least)
     if len(values) != dims:
         raise ValueError(f"{what} is a number, or {dims}, one for each axis of the window, got {value!r}")
     return tuple(map(int, values))
 
 
-def whole_number(what: str, number: Any, least: int = 1) -> int:
-    if not isinstance(number, (int, np.integer)) or isinstance(number, bool):
-        raise TypeError(f"{what} is a whole number, got {brief(number)}")
-    if number < least:
-        raise ValueError(f"{what} is at least {least}, got {number}")
-    return int(number)
-
-
-def pads_of(layer: str, pad: Any, extent: tuple[int, ...]) -> Pads:
+def pads_of(what: str, pad: Any, extent: tuple[int, ...]) -> Pads:
     """The padding before and after, for each axis of windows of this `extent`; for one number, two, or four."""
     if isinstance(pad, SamePad) or pad is SamePad:
         return tuple(((size - 1) - (size - 1) // 2, (size - 1) // 2) for size in extent)
-    if isinstance(pad, str):
-        raise TypeError(f"{layer}'s pad is a whole number, or SamePad(), which keeps the size; got {pad!r}")
-    what, dims = f"{layer}'s pad", len(extent)
+    dims = len(extent)
     if isinstance(pad, (tuple, list)) and len(pad) == 2 * dims:
         flat = each_axis(what, pad, 2 * dims, 0)
         return tuple(zip(flat[::2], flat[1::2]))
@@ -86,11 +67,12 @@ def option(name: str, values: tuple, usual: Any) -> str:
 _KINDS = {1: ("sequences", "sequence", "T"), 2: ("pictures", "picture", "H, W")}
 
 
-def check_shape(layer: Any, x: Any, dims: int, features: int | None = None) -> None:
+def check_shape(layer: Any, x: Any, dims: int | None = None, features: int | None = None) -> None:
     """Raise `InputError` for what is no array, `ShapeError` for one of other axes or other features."""
     shape = getattr(x, "shape", None)
     if shape is None:
         raise no_array(layer._name(), x)
+    dims = max(len(shape), 3) - 2 if dims is None else dims
     if len(shape) == dims + 2 and (features is None or shape[-1] == features):
         return
     many, one, axes = _KINDS.get(dims, ("arrays", "array", ", ".join(f"size{i}" for i in range(dims))))
@@ -110,8 +92,3 @@ def check_places(layer: Any, x: Any, places: tuple[int, ...], extent: tuple[int,
     if any(count < 1 for count in places):
         what = f"no window of {extent} fits into {x.shape[1:-1]}, of an input of shape {x.shape}; pad it"
         raise ShapeError(KeyPath(), f"{layer._name()}: {what}")
-
-
-def explained(layer: Any, x: Any, error: Exception) -> LayerError | None:
-    """After an error in a layer: what a learner needs to know about it; None if the layer sees nothing wrong."""
-    return None if isinstance(error, LayerError) else left_over(layer) or other_device(layer, x)

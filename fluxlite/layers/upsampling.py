@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import explained, in_words
 from ..autodiff.tracked import plain
 from ..errors import ShapeError
 from ..tree.contract import functor
 from ..tree.walks import KeyPath
-from .layer import Layer, on_its_card
-from .spatial import check_shape, each_axis, explained
+from .layer import Layer, layer_call
+from .spatial import check_shape, each_axis
 
 
 @functor(children=())
@@ -41,35 +42,28 @@ class Upsample(Layer):
     scale: Any
     size: tuple[int, ...] | None
 
+    @explained()
     def __init__(self, mode: str = "nearest", *, scale: Any = None, size: Any = None):
         if not isinstance(mode, str) or mode not in ("nearest", "bilinear"):
-            raise ValueError(f'Upsample\'s mode is "nearest" or "bilinear", got {mode!r}')
+            raise ValueError(f'Upsample\'s mode is "nearest" or "bilinear", got {in_words(mode)}')
         if (scale is None) == (size is None):
             raise ValueError("Upsample takes either scale=, such as 2, or size=, such as (28, 28)")
         if size is not None:
-            if not isinstance(size, (tuple, list)):
-                raise TypeError(f"Upsample's size has one length for each axis, such as (28, 28), got {size!r}")
             size = each_axis("Upsample's size", size, len(size))
         elif mode == "nearest":
             each_axis('Upsample\'s scale for "nearest"', scale, len(scale) if isinstance(scale, (tuple, list)) else 1)
         self.mode, self.size = mode, size
         self.scale = tuple(scale) if isinstance(scale, list) else scale
 
-    @on_its_card
+    @layer_call
     def __call__(self, x: Any) -> Any:
-        try:
-            given = self.size if self.scale is None else self.scale
-            check_shape(self, x, len(given) if isinstance(given, tuple) else max(getattr(x, "ndim", 3), 3) - 2)
-            size = self._size_for(x.shape[1:-1])
-            y = np.swapaxes(x, 0, -1)  # in memory, the observations come last; see windows.py
-            for axis, length in enumerate(size, 1):
-                y = _repeated(y, axis, length) if self.mode == "nearest" else _interpolated(y, axis, length)
-            return np.swapaxes(y, 0, -1)
-        except (TypeError, ValueError, AttributeError, RuntimeError) as error:
-            why = explained(self, x, error)
-            if why is None:
-                raise
-            raise why from error
+        given = self.size if self.scale is None else self.scale
+        check_shape(self, x, len(given) if isinstance(given, tuple) else None)
+        y = np.swapaxes(x, 0, -1)  # in memory, the observations come last; see windows.py
+        for axis, length in enumerate(self._size_for(x.shape[1:-1]), 1):
+            nearest = self.mode == "nearest"
+            y = np.repeat(y, length // y.shape[axis], axis) if nearest else _interpolated(y, axis, length)
+        return np.swapaxes(y, 0, -1)
 
     def _size_for(self, space: tuple[int, ...]) -> tuple[int, ...]:
         scale = self.scale if isinstance(self.scale, tuple) else (self.scale,) * len(space)
@@ -80,13 +74,8 @@ class Upsample(Layer):
             raise ShapeError(KeyPath(), f"{self._name()} cannot make {size} of {space}")
         return size
 
-    def _call(self) -> str:
-        size = f"scale={self.scale}" if self.size is None else f"size={self.size}"
-        return f'Upsample("{self.mode}", {size})'
-
-
-def _repeated(x: Any, axis: int, length: int) -> Any:
-    return np.repeat(x, length // x.shape[axis], axis)
+    def _sizes(self) -> str:
+        return f'"{self.mode}", ' + (f"scale={self.scale}" if self.size is None else f"size={self.size}")
 
 
 def _interpolated(x: Any, axis: int, length: int) -> Any:

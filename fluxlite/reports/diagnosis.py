@@ -5,12 +5,10 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from ..devices import preferences, without
-from ..devices.backends import BACKENDS, functional
-from ..devices.base import current
-from ..devices.choosing import choose
-from ..devices.cupy.parts import OPTIONAL_PARTS
-from ..devices.cupy.usable import NEEDS
+from ..devices import preferences
+from ..devices.base import CHOICE, current
+from ..devices.choosing import backends, choose, functional
+from ..devices.cupy.usable import NEEDS, OPTIONAL_PARTS
 from ..devices.selection import why_no_gpu
 
 # The library for each kind of GPU, and how to install it.
@@ -18,13 +16,12 @@ _LIBRARIES = {"CUDA": "cupy", "AMDGPU": "cupy", "Metal": "mlx.core"}
 _NAMES = {"cupy": "CuPy", "mlx.core": "MLX"}
 _HOW = {
     "CUDA": (
-        "an NVIDIA GPU with its driver (nvidia.com/drivers), and "
-        'pip install "cupy-cuda12x[ctk]" or "cupy-cuda13x[ctk]"'
+        'an NVIDIA GPU with its driver (nvidia.com/drivers), and pip install "cupy-cuda12x[ctk]" or "cupy-cuda13x[ctk]"'
     ),
     "AMDGPU": "an AMD GPU with ROCm 7 (rocm.docs.amd.com), and pip install cupy-rocm-7-0",
     "Metal": "a Mac with Apple's own processor, and pip install mlx",
 }
-_VARIABLES = (preferences.VARIABLE, preferences.FOLDER_VARIABLE, without.VARIABLE, "CUDA_VISIBLE_DEVICES")
+_VARIABLES = (preferences.VARIABLE, preferences.FOLDER_VARIABLE, "CUDA_VISIBLE_DEVICES")
 _OTHERS = ("HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES")  # mentioned only if they're set
 
 
@@ -46,9 +43,9 @@ def doctor() -> Report:
     """
     choice = choose()
     rows = [("fluxlite", _versions()), ("gpu uses", _in_use(choice))]
-    rows += [("warning", line.text) for line in choice.lines if line.level == "Warning"]
+    rows += [("warning", text) for level, text in choice.lines if level == "Warning"]
     rows += [("because", why_no_gpu())] if choice.backend == "CPU" else []
-    rows += [(name, _state_of(name)) for name in BACKENDS]
+    rows += [(name, _state_of(name)) for name in backends()]
     rows += [(name, os.environ.get(name, "not set")) for name in _VARIABLES]
     rows += [(name, os.environ[name]) for name in _OTHERS if name in os.environ]
     rows.append((preferences.FILE, _preference()))
@@ -74,14 +71,14 @@ def _versions() -> str:
 def _in_use(choice: Any) -> str:
     if choice.backend == "CPU":
         return f"the CPU: {choice.why}"
-    device = current(BACKENDS[choice.backend].devices())
+    device = current(backends()[choice.backend].devices())
     return f"{device!r}, {getattr(device, 'name', '')}: {choice.why}"
 
 
 def _state_of(name: str) -> str:
     """Whether the library is installed, its version, and whether it works; if not, why, and how to get it."""
     answer = functional(name)
-    devices = BACKENDS[name].devices()
+    devices = backends()[name].devices()
     version = _version(name)
     told = answer.reason + ("" if version.strip(" ()") in answer.reason else version)  # already there?
     lines = [f"functional{version}" if answer else f"not functional: {told}"]
@@ -96,11 +93,11 @@ def _state_of(name: str) -> str:
 
 def _without(name: str) -> list[str]:
     """What computes here, but not with all its libraries: which are missing, and what brings them."""
-    if preferences.pretended or name not in NEEDS:
+    if CHOICE.pretended or name not in NEEDS:
         return []
-    parts = {part: functional(name, part) for part in BACKENDS[name].parts if part not in OPTIONAL_PARTS}
+    parts = {part: functional(name, part) for part in backends()[name].parts if part not in OPTIONAL_PARTS}
     missing = [f"without {part}: {answer.reason}" for part, answer in parts.items() if not answer]
-    return missing and [*missing, f"they come with {NEEDS[name].toolkit()}"]
+    return missing and [*missing, f"they come with {NEEDS[name].install}"]
 
 
 def _version(name: str) -> str:
@@ -108,14 +105,14 @@ def _version(name: str) -> str:
     import sys
 
     library = sys.modules.get(_LIBRARIES.get(name, ""))
-    if library is None or preferences.pretended or not functional(name).installed:
+    if library is None or CHOICE.pretended or not functional(name).installed:
         return ""
     return f" ({_NAMES[_LIBRARIES[name]]} {getattr(library, '__version__', '')})"
 
 
 def _preference() -> str:
     stored = preferences.stored_backend()
-    if preferences.pretended:
+    if CHOICE.pretended:
         return f"pretended: {stored}"
     path = preferences.preference_file()
     if not os.path.exists(path):

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..arguments import check_callable, in_words
-from ..devices.host import CPU
+from ..devices.base import CPU
 from ..errors import check_number
 from ..tree.ties import is_array
 

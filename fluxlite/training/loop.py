@@ -17,7 +17,7 @@ import numpy as np
 
 from ..arguments import check_bool, explained
 from ..arrays import device_of, on_card_of
-from ..devices.host import CPU
+from ..devices.base import CPU
 from ..errors import LayerError, other_device
 from ..messages import many
 from ..optimizers.states import follow

@@ -19,13 +19,14 @@ from typing import Any
 import numpy as np
 
 from ..arrays import device_of
-from ..devices.host import CPU
+from ..devices.base import CPU
 from ..messages import formatted, say
 from ..optimizers import Leaf
 from ..optimizers.states import shares
 from ..receipts import Seconds
 from ..tree.ties import is_array
 from ..tree.walks import leaves, nodes
+from ..writing import check_place
 from .arguments import length
 from .callbacks import Patience
 
@@ -154,12 +155,12 @@ class RunFile:
         """Raises `ValueError` if the file that's there is no run's, or has more of one than this run's first epoch."""
         if not self.path.exists():
             return
-        from ..checkpoint.files import read_values
+        from ..checkpoint import load
 
         try:
-            then = dict(dict(read_values(self.path))["run"]["dict"])
+            then = load(self.path)["run"]
             self.others = int(then["epoch"]), int(then["step"])
-        except (ValueError, TypeError, KeyError):
+        except (ValueError, TypeError, KeyError, IndexError):
             raise ValueError(
                 f"checkpoint: {self.path} is there, and is no checkpoint that train wrote; it stays. Take another name"
             ) from None
@@ -251,8 +252,6 @@ class RunFile:
 
 def _checked(path: Any) -> Path:
     """Raises where no file can be written: now, and not after an epoch. From then on, no `chdir` moves it."""
-    from ..checkpoint.files import check_place
-
     if not isinstance(path, (str, os.PathLike)):
         raise TypeError(f'checkpoint is the path of a file, such as "run.safetensors", got a {type(path).__name__}')
     check_place(os.path.realpath(path))

@@ -62,7 +62,7 @@ def test_the_command_imports_nothing_from_the_folder_that_it_is_asked_in(planted
         (
             {"safetensors": None, "tqdm": "3.1", "ipywidgets": None, "matplotlib": None},
             "safetensors, ipywidgets and matplotlib are not installed in this Python. tqdm 3.1 is too old. "
-            'This helps:\n    {} -m pip install "safetensors>=0.4.3" "tqdm>=4.60" "ipywidgets>=7.7" "matplotlib>=3.8"',
+            'This helps:\n    {} -m pip install "safetensors>=0.8" "tqdm>=4.60" "ipywidgets>=7.7" "matplotlib>=3.8"',
         ),
     ],
 )

@@ -16,7 +16,7 @@ from good_arguments import Several, chain, rows
 from layer_table import LAYERS
 
 import fluxlite as fl
-from fluxlite.devices import CPU, simulation
+from fluxlite.devices import CPU
 
 FOLDER = "FLUXLITE_ARGUMENTS"  # the folder in which calls may write
 
@@ -203,8 +203,7 @@ def _simulated(x: Any, dtype: Any) -> Any:
 
 def reset() -> None:
     """As if nothing had been called."""
-    simulation.off()
-    fl.without_gpu("cpu")
+    fl.simulate_gpu(False)
     fl.allowscalar(True)
     fl.seed(None)
     fl.reset_notices()

@@ -227,9 +227,9 @@ def can_start():
     """Whether this computer has CuPy, and no driver for an NVIDIA GPU: a real one needs no rehearsal."""
     import importlib.util
 
-    from inside import package
+    from inside import usable
 
-    return importlib.util.find_spec("cupy") is not None and not package._nvidia_driver()
+    return importlib.util.find_spec("cupy") is not None and not usable.nvidia_driver()
 
 
 def is_on():

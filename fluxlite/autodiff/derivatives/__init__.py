@@ -4,12 +4,6 @@ Each file reads like a page of a calculus book. `g` is the gradient that arrives
 is returned is the gradient of one operand.
 """
 
-# isort: off
-from . import elementwise, primitives, products, reductions, shaping  # the core
-from . import keywords, linear_algebra, pieces, sequences, spectra, statistics, windows  # what is needed less often
-# isort: on
+from . import elementwise, primitives, products, reductions, shaping, windows
 
-__all__ = [
-    "elementwise", "keywords", "linear_algebra", "pieces", "primitives", "products", "reductions", "sequences",
-    "shaping", "spectra", "statistics", "windows",
-]  # fmt: skip
+__all__ = ["elementwise", "primitives", "products", "reductions", "shaping", "windows"]

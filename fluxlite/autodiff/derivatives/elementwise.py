@@ -1,10 +1,6 @@
 """Functions that work on each element by itself. With two operands, NumPy broadcasts them: `fit` undoes that."""
 
-from __future__ import annotations
-
 import math
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -12,17 +8,17 @@ from ..quicker import ones_times, unless
 from ..rules import composed, no_derivative, rule
 
 
-def shape_of(x: Any) -> tuple[int, ...]:
+def shape_of(x):
     """The shape of an operand, which may be a Python number."""
     return getattr(x, "shape", ())
 
 
-def checked(function: Callable, x: Any, *args: Any) -> None:
+def checked(function, x, *args):
     """Let NumPy look at the arguments of a function that only gives views: of an array that takes no memory."""
     function(np.broadcast_to(np.zeros(()), shape_of(x)), *args)
 
 
-def fit(g: Any, x: Any) -> Any:
+def fit(g, x):
     """`g` summed over the axes along which `x` was broadcast, so that it has the shape of `x`.
 
     >>> fit(np.ones((4, 3)), np.zeros(3)), fit(np.ones((2, 3)), np.zeros((2, 1)))
@@ -39,13 +35,12 @@ def fit(g: Any, x: Any) -> Any:
     return np.reshape(np.sum(g, axis=(*range(added), *stretched)), shape)
 
 
-def turned(g: Any, other: Any, length: Any) -> Any:
+def turned(g, other, length):
     """The gradient of an angle; the square of the length may be too large for a number."""
     return g * (other / length) / length
 
 
-# -- one operand -------------------------------------------------------------------------------------
-
+# -- one operand
 rule(np.negative, lambda g, out, x: -g)
 rule(np.positive, lambda g, out, x: g)
 rule(np.absolute, lambda g, out, x: g * np.sign(x))  # 0 at 0
@@ -89,8 +84,7 @@ rule(np.round, lambda g, out, a, decimals=0: np.zeros_like(g))
 rule(np.around, lambda g, out, a, decimals=0: np.zeros_like(g))
 
 
-# -- two operands ------------------------------------------------------------------------------------
-
+# -- two operands
 rule(np.add, lambda g, out, x, y: fit(g, x), lambda g, out, x, y: fit(g, y))
 rule(np.subtract, lambda g, out, x, y: fit(g, x), lambda g, out, x, y: fit(-g, y))
 rule(np.multiply, lambda g, out, x, y: fit(g * y, x), lambda g, out, x, y: fit(g * x, y))
@@ -108,26 +102,20 @@ rule(
     lambda g, out, x, y: fit(g * x / np.where(out == 0, 1, out), x),  # 0 at the tip of the cone
     lambda g, out, x, y: fit(g * y / np.where(out == 0, 1, out), y),
 )
+rule(np.logaddexp, lambda g, out, x, y: fit(g * np.exp(x - out), x), lambda g, out, x, y: fit(g * np.exp(y - out), y))
 rule(
-    np.logaddexp,
-    lambda g, out, x, y: fit(g * np.exp(x - out), x),
-    lambda g, out, x, y: fit(g * np.exp(y - out), y),
-)
-rule(
-    np.logaddexp2,
-    lambda g, out, x, y: fit(g * np.exp2(x - out), x),
-    lambda g, out, x, y: fit(g * np.exp2(y - out), y),
+    np.logaddexp2, lambda g, out, x, y: fit(g * np.exp2(x - out), x), lambda g, out, x, y: fit(g * np.exp2(y - out), y)
 )
 
 
-def base_of_power(g: Any, out: Any, x: Any, y: Any) -> Any:
+def base_of_power(g, out, x, y):
     if isinstance(y, (int, float)):
         return g * (y * x ** (y - 1)) if y != 0 else np.zeros_like(g)
     nonzero = np.where(y == 0, 1, y)  # 0 ** (0 - 1) is infinite, and x ** 0 is flat
     return fit(np.where(y == 0, 0, g * y * x ** (nonzero - 1)), x)
 
 
-def exponent_of_power(g: Any, out: Any, x: Any, y: Any) -> Any:
+def exponent_of_power(g, out, x, y):
     # 0 ** y is flat; its log is not to be taken.
     if isinstance(x, (int, float)):
         return g * out * float(np.log(x or 1))  # a Python number leaves float32 what it is
@@ -143,7 +131,7 @@ rule(np.heaviside, lambda g, out, x, y: fit(0 * g, x), lambda g, out, x, y: fit(
 composed(np.fix)(lambda x: np.trunc(x))
 
 
-def slope_of_sinc(g: Any, out: Any, x: Any) -> Any:
+def slope_of_sinc(g, out, x):
     z = math.pi * x
     zz = z * z
     near = -z / 3 * (1 - zz / 10 * (1 - zz / 28 * (1 - zz / 54 * (1 - zz / 88))))  # where cos(z) and sin(z) / z cancel
@@ -153,14 +141,12 @@ def slope_of_sinc(g: Any, out: Any, x: Any) -> Any:
 rule(np.sinc, slope_of_sinc)
 
 
-# -- a choice of operands: where two are equal, they share the gradient equally ------------------------
-
-
-def larger(g: Any, x: Any, y: Any) -> Any:
+# -- a choice of operands: where two are equal, they share the gradient equally
+def larger(g, x, y):
     return unless(x < y, np.where(x == y, g / 2, g))  # beside a NaN, both: as in PyTorch
 
 
-def larger_number(g: Any, x: Any, y: Any) -> Any:
+def larger_number(g, x, y):
     return np.where(np.isnan(y), g, np.where(np.isnan(x), 0, larger(g, x, y)))  # a NaN is never chosen
 
 
@@ -181,7 +167,7 @@ rule(
 )
 
 
-def clipped(g: Any, out: Any, a: Any, a_min: Any = None, a_max: Any = None) -> Any:
+def clipped(g, out, a, a_min=None, a_max=None):
     if a_min is not None:
         g = np.where(a < a_min, 0, g)
     if a_max is not None:
@@ -189,20 +175,19 @@ def clipped(g: Any, out: Any, a: Any, a_min: Any = None, a_max: Any = None) -> A
     return fit(g, a)
 
 
-def lower_bound(g: Any, out: Any, a: Any, a_min: Any = None, a_max: Any = None) -> Any:
+def lower_bound(g, out, a, a_min=None, a_max=None):
     holds = a < a_min if a_max is None else (a < a_min) & (a_min <= a_max)  # of bounds that cross, the upper one holds
     return fit(np.where(holds, g, 0), a_min)
 
 
-def upper_bound(g: Any, out: Any, a: Any, a_min: Any = None, a_max: Any = None) -> Any:
+def upper_bound(g, out, a, a_min=None, a_max=None):
     holds = a > a_max if a_min is None else (a > a_max) | (a_min > a_max)
     return fit(np.where(holds, g, 0), a_max)
 
 
 rule(np.clip, clipped, lower_bound, upper_bound)
 
-# -- no derivative ------------------------------------------------------------------------------------
-
+# -- no derivative
 no_derivative(
     np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal,
     np.logical_and, np.logical_or, np.logical_xor, np.logical_not,

@@ -1,16 +1,12 @@
 """Our own operations: indexing, another dtype, another device."""
 
-from __future__ import annotations
-
-from typing import Any
-
 from ...arrays import add_at, astype, device_of, getitem, move, scatter_add
 from ..rules import rule
 from ..tracked import plain
 from .elementwise import fit
 
 
-def add_part(total: Any, g: Any, out: Any, x: Any, index: Any) -> None:
+def add_part(total, g, out, x, index):
     add_at(total, index, g)
 
 

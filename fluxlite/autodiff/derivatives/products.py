@@ -1,10 +1,7 @@
 """Products that sum: matmul and its relatives, einsum."""
 
-from __future__ import annotations
-
 import math
 import string
-from typing import Any
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
@@ -13,21 +10,20 @@ from ..rules import composed, rule, rule_for_each
 from ..tracked import plain
 from .elementwise import fit, shape_of
 
-# -- matmul ------------------------------------------------------------------------------------------
 
-
-def transposed(x: Any) -> Any:
+# -- matmul
+def transposed(x):
     """The matrices in `x`, the last two axes, transposed."""
     return np.swapaxes(x, -1, -2)
 
 
-def lies_transposed(x: Any) -> bool:
+def lies_transposed(x):
     """Whether a matrix is stored column by column, as ``W.T`` is."""
     down, right = x.strides
     return down < right
 
 
-def left_of_matmul(g: Any, out: Any, x: Any, y: Any) -> Any:
+def left_of_matmul(g, out, x, y):
     if x.ndim == y.ndim == 2:
         # The gradient of an operand is made in that operand's memory order: then nothing has to be copied later.
         return (y @ g.T).T if lies_transposed(x) else g @ y.T
@@ -38,7 +34,7 @@ def left_of_matmul(g: Any, out: Any, x: Any, y: Any) -> Any:
     return fit(g @ transposed(y), x)
 
 
-def right_of_matmul(g: Any, out: Any, x: Any, y: Any) -> Any:
+def right_of_matmul(g, out, x, y):
     if x.ndim == y.ndim == 2:
         return (g.T @ x).T if lies_transposed(y) else x.T @ g
     if x.ndim == 1:
@@ -54,13 +50,13 @@ def right_of_matmul(g: Any, out: Any, x: Any, y: Any) -> Any:
 rule(np.matmul, left_of_matmul, right_of_matmul)
 
 
-def typed(x: Any) -> Any:
+def typed(x):
     """A Python number as a NumPy one, which has a type: for these products, NumPy makes arrays of its operands."""
     return x if hasattr(plain(x), "dtype") else np.ravel(x)[0]
 
 
 @composed(np.dot)
-def dot(a: Any, b: Any) -> Any:
+def dot(a, b):
     if np.ndim(a) == 0 or np.ndim(b) == 0:
         return typed(a) * typed(b)
     if np.ndim(a) <= 2 and np.ndim(b) <= 2:
@@ -69,22 +65,22 @@ def dot(a: Any, b: Any) -> Any:
 
 
 @composed(np.inner)
-def inner(a: Any, b: Any) -> Any:
+def inner(a, b):
     return typed(a) * typed(b) if np.ndim(a) == 0 or np.ndim(b) == 0 else np.tensordot(a, b, axes=((-1,), (-1,)))
 
 
 @composed(np.vdot)
-def vdot(a: Any, b: Any) -> Any:
+def vdot(a, b):
     return np.ravel(a) @ np.ravel(b)
 
 
 @composed(np.outer)
-def outer(a: Any, b: Any) -> Any:
+def outer(a, b):
     return np.ravel(a)[:, None] * np.ravel(b)
 
 
 @composed(np.tensordot)
-def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
+def tensordot(a, b, axes=2):
     """One matrix product: the axes that stay become rows and columns, those that are summed the inner one."""
     if isinstance(axes, int):
         axes = (range(np.ndim(a) - axes, np.ndim(a)), range(axes))
@@ -101,10 +97,8 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
     return np.reshape(rows @ columns, (*lengths_a, *lengths_b))
 
 
-# -- einsum ------------------------------------------------------------------------------------------
-
-
-def terms(subscripts: str, operands: tuple) -> tuple[list[str], str]:
+# -- einsum
+def terms(subscripts, operands):
     """The labels of each operand and of the result, with the implicit ones and ``...`` written out.
 
     >>> terms("ij,jk", (np.zeros((2, 3)), np.zeros((3, 4)))), terms("...i->...", (np.zeros((2, 3)),))
@@ -125,7 +119,7 @@ def terms(subscripts: str, operands: tuple) -> tuple[list[str], str]:
     return written, output.replace("...", batch)
 
 
-def from_lists(arguments: tuple) -> tuple[str, tuple]:
+def from_lists(arguments):
     """The labels as a string, and the operands.
 
     >>> from_lists((np.zeros((2, 3)), [0, 1], np.zeros(3), [1], [0]))[0]
@@ -138,10 +132,11 @@ def from_lists(arguments: tuple) -> tuple[str, tuple]:
     return "".join([",".join(terms), *arrow]), arguments[:last:2]
 
 
-def operand_of_einsum(position: int, g: Any, out: Any, subscripts: Any, *operands: Any, optimize: Any = False) -> Any:
+def operand_of_einsum(position, g, out, subscripts, *operands, optimize=False):
     """Einsum again, with the result in the operand's place: from the labels of the others to its own."""
     if not isinstance(subscripts, str):  # an operand, then its labels as a list, …
-        position, subscripts, operands = position // 2 + 1, *from_lists((subscripts, *operands))
+        position = position // 2 + 1
+        subscripts, operands = from_lists((subscripts, *operands))
     position -= 1  # the subscripts are the first argument
     labels, output = terms(subscripts, operands)
     x, own = operands[position], labels[position]

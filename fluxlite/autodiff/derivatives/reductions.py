@@ -1,9 +1,6 @@
 """Functions that make one number of many: over all elements, over one axis, or over several."""
 
-from __future__ import annotations
-
 import math
-from typing import Any
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
@@ -14,7 +11,7 @@ from ..tracked import plain
 from .elementwise import shape_of
 
 
-def axes_of(x: Any, axis: Any) -> tuple[int, ...]:
+def axes_of(x, axis):
     """The axes that a reduction of `x` over `axis` removes, counted from the front.
 
     >>> axes_of(np.zeros((2, 3, 4)), None), axes_of(np.zeros((2, 3, 4)), -1)
@@ -28,7 +25,7 @@ def axes_of(x: Any, axis: Any) -> tuple[int, ...]:
     return normalize_axis_tuple(axis, ndim)
 
 
-def kept(result: Any, x: Any, axis: Any, keepdims: bool) -> Any:
+def kept(result, x, axis, keepdims):
     """The result of a reduction, with its axes back as axes of length 1."""
     if keepdims or axis is None and result.shape == ():
         return result
@@ -36,7 +33,7 @@ def kept(result: Any, x: Any, axis: Any, keepdims: bool) -> Any:
     return np.reshape(result, tuple(1 if i in axes else length for i, length in enumerate(shape_of(x))))
 
 
-def spread(g: Any, x: Any, axis: Any, keepdims: bool) -> Any:
+def spread(g, x, axis, keepdims):
     """The gradient of a reduction, the same for every element that went into it."""
     if isinstance(g, np.generic):  # one number on the host: quicker than a broadcast view, and than np.full
         filled = np.empty(shape_of(x), g.dtype)
@@ -45,11 +42,11 @@ def spread(g: Any, x: Any, axis: Any, keepdims: bool) -> Any:
     return np.broadcast_to(kept(g, x, axis, keepdims), shape_of(x))
 
 
-def count(x: Any, axis: Any) -> int:
+def count(x, axis):
     return math.prod(shape_of(x)[i] for i in axes_of(x, axis))
 
 
-def share(g: Any, n: float) -> Any:
+def share(g, n):
     """``g / n``. Above 65,504 `n` is no Float16, but its inverse is one."""
     return g / n if n <= 65504 else g * (1 / n)
 
@@ -58,19 +55,19 @@ rule(np.sum, lambda g, out, a, axis=None, *, keepdims=False: spread(g, a, axis, 
 rule(np.mean, lambda g, out, a, axis=None, *, keepdims=False: spread(share(g, count(a, axis)), a, axis, keepdims))
 
 
-def variance(g: Any, out: Any, a: Any, axis: Any = None, *, ddof: float = 0, keepdims: bool = False) -> Any:
+def variance(g, out, a, axis=None, *, ddof=0, keepdims=False):
     centred = a - np.mean(a, axis=axis, keepdims=True)
     return kept(share(2 * g, max(count(a, axis) - ddof, 0)), a, axis, keepdims) * centred
 
 
-def deviation(g: Any, out: Any, a: Any, axis: Any = None, *, ddof: float = 0, keepdims: bool = False) -> Any:
+def deviation(g, out, a, axis=None, *, ddof=0, keepdims=False):
     # Where all are equal, the root has no slope: 0, as in PyTorch.
     centred = a - np.mean(a, axis=axis, keepdims=True)
     root = math.sqrt(max(count(a, axis) - ddof, 0))
     return kept(share(g, root), a, axis, keepdims) * direction(centred, axis)
 
 
-def direction(x: Any, axis: Any) -> Any:
+def direction(x, axis):
     """`x` divided by its length, also where the squares are too large or too small for a number; 0 where `x` is 0."""
     if np.size(x) == 0:
         return x
@@ -84,7 +81,7 @@ rule(np.var, variance)
 rule(np.std, deviation)
 
 
-def extremum(g: Any, out: Any, a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
+def extremum(g, out, a, axis=None, *, keepdims=False):
     """For max and min: to the elements that are the extremum, equally where there are several; NaN if it is NaN."""
     chosen = a == kept(out, a, axis, keepdims)
     parts = np.sum(chosen, axis=axis, keepdims=True, dtype=np.promote_types(g.dtype, np.float32))
@@ -96,14 +93,12 @@ for function in (np.max, np.min, np.amax, np.amin):
 
 
 @composed(np.ptp)
-def ptp(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
+def ptp(a, axis=None, *, keepdims=False):
     return np.max(a, axis=axis, keepdims=keepdims) - np.min(a, axis=axis, keepdims=keepdims)
 
 
 @composed(np.prod)
-def product(
-    a: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False, initial: Any = None, where: Any = True
-) -> Any:
+def product(a, axis=None, dtype=None, *, keepdims=False, initial=None, where=True):
     """Halves multiplied with halves: unlike ``out / x``, right at zeros, and for second derivatives too."""
     a = of_type(a, dtype)
     a = a if where is True else np.where(np.broadcast_to(where, a.shape), a, 1)
@@ -121,7 +116,7 @@ def product(
     return result if initial is None else of_type(result * initial, result.dtype)
 
 
-def running_total(g: Any, out: Any, a: Any, axis: int | None = None) -> Any:
+def running_total(g, out, a, axis=None):
     if axis is None:
         return np.reshape(np.flip(np.cumsum(np.flip(g))), shape_of(a))
     return np.flip(np.cumsum(np.flip(g, axis), axis=axis), axis)

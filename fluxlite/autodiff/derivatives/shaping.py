@@ -1,10 +1,5 @@
 """Functions that put elements elsewhere: other shapes, other order, joined, cut, repeated, picked."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
@@ -14,15 +9,13 @@ from ..tracked import plain
 from .elementwise import checked, fit, shape_of
 
 
-def along(axis: int, ndim: int, index: Any) -> tuple:
+def along(axis, ndim, index):
     """``x[:, :, index]`` with `index` at `axis`."""
     return (slice(None),) * normalize_axis_index(axis, ndim) + (index,)
 
 
-# -- another shape -------------------------------------------------------------------------------------
-
-
-def reshaped_back(g: Any, a: Any, order: Any) -> Any:
+# -- another shape
+def reshaped_back(g, a, order):
     if order not in ("C", "F"):  # "A" and "K" follow the memory of `a`, not of `g`
         raise TypeError(f'reshape and ravel have a derivative rule for order="C" and "F", not for {order!r}')
     return np.reshape(g, shape_of(a), order=order)
@@ -35,8 +28,8 @@ rule(np.squeeze, lambda g, out, a, axis=None: np.reshape(g, shape_of(a)))
 rule(np.broadcast_to, lambda g, out, array, shape: fit(g, array))
 
 
-def each_array(at_least: Callable) -> Callable:
-    def several(*arrays: Any) -> Any:
+def each_array(at_least):
+    def several(*arrays):
         results = tuple(at_least(x) for x in arrays)
         return results[0] if len(results) == 1 else results
 
@@ -49,21 +42,19 @@ composed(np.atleast_2d)(each_array(lambda x: np.reshape(x, (1,) * (2 - np.ndim(x
 
 @composed(np.atleast_3d)
 @each_array
-def atleast_3d(x: Any) -> Any:
+def atleast_3d(x):
     shapes = {0: (1, 1, 1), 1: (1, *np.shape(x), 1), 2: (*np.shape(x), 1)}
     return np.reshape(x, shapes.get(np.ndim(x), np.shape(x)))
 
 
 @composed(np.broadcast_arrays)
-def broadcast_arrays(*arrays: Any) -> tuple:
+def broadcast_arrays(*arrays):
     shape = np.broadcast_shapes(*(np.shape(x) for x in arrays))
     return tuple(np.broadcast_to(x, shape) for x in arrays)
 
 
-# -- another order ---------------------------------------------------------------------------------------
-
-
-def inverse(axes: Any) -> Any:
+# -- another order
+def inverse(axes):
     """The permutation that undoes `axes`."""
     if axes is None:
         return None
@@ -82,17 +73,16 @@ composed(np.fliplr)(lambda m: np.flip(m, 1))
 composed(np.flipud)(lambda m: np.flip(m, 0))
 
 
-def rolled_back(g: Any, out: Any, a: Any, shift: Any, axis: Any = None) -> Any:
+def rolled_back(g, out, a, shift, axis=None):
     back = tuple(-s for s in shift) if isinstance(shift, (tuple, list)) else -shift
     return np.roll(g, back, axis)
 
 
 rule(np.roll, rolled_back)
 
-# -- joined ------------------------------------------------------------------------------------------------
 
-
-def part_of_concatenate(position: int, g: Any, out: Any, arrays: Any, axis: int | None = 0) -> Any:
+# -- joined
+def part_of_concatenate(position, g, out, arrays, axis=0):
     x = arrays[position]
     if axis is None:
         start = sum(int(np.size(y)) for y in arrays[:position])
@@ -101,7 +91,7 @@ def part_of_concatenate(position: int, g: Any, out: Any, arrays: Any, axis: int 
     return g[along(axis, x.ndim, slice(start, start + x.shape[axis]))]
 
 
-def part_of_stack(position: int, g: Any, out: Any, arrays: Any, axis: int = 0) -> Any:
+def part_of_stack(position, g, out, arrays, axis=0):
     return g[along(axis, g.ndim, position)]
 
 
@@ -113,33 +103,31 @@ composed(np.dstack)(lambda tup: np.concatenate([np.atleast_3d(x) for x in tup], 
 
 
 @composed(np.hstack)
-def hstack(tup: Any) -> Any:
+def hstack(tup):
     arrays = [np.atleast_1d(x) for x in tup]
     return np.concatenate(arrays, axis=0 if arrays[0].ndim == 1 else 1)
 
 
 @composed(np.column_stack)
-def column_stack(tup: Any) -> Any:
+def column_stack(tup):
     return np.concatenate([x if np.ndim(x) > 1 else np.reshape(x, (-1, 1)) for x in tup], axis=1)
 
 
-def all_arrays(*operands: Any) -> list:
+def all_arrays(*operands):
     """Lists and Python numbers as arrays, on the device of an operand that is one."""
     like = next((x for x in plain(operands) if hasattr(x, "dtype")), None)
     return [x if hasattr(x, "dtype") else on_device_of(like, np.asarray(x)) for x in operands]
 
 
 @composed(np.append)
-def append(arr: Any, values: Any, axis: int | None = None) -> Any:
+def append(arr, values, axis=None):
     # Here NumPy makes an array of a Python number; in np.concatenate it has no type of its own.
     return np.concatenate(all_arrays(arr, values), axis=axis)
 
 
-# -- cut ---------------------------------------------------------------------------------------------------
-
-
+# -- cut
 @composed(np.array_split)
-def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list:
+def array_split(ary, indices_or_sections, axis=0):
     checked(np.array_split, ary, indices_or_sections, axis)
     length = ary.shape[axis]
     if np.ndim(indices_or_sections) == 0:
@@ -152,7 +140,7 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list:
 
 
 @composed(np.split)
-def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list:
+def split(ary, indices_or_sections, axis=0):
     if np.ndim(indices_or_sections) == 0 and ary.shape[axis] % indices_or_sections:
         raise ValueError("array split does not result in an equal division")
     return array_split(ary, indices_or_sections, axis)
@@ -163,15 +151,13 @@ composed(np.dsplit)(lambda ary, indices_or_sections: split(ary, indices_or_secti
 
 
 @composed(np.vsplit)
-def vsplit(ary: Any, indices_or_sections: Any) -> list:
+def vsplit(ary, indices_or_sections):
     checked(np.vsplit, ary, indices_or_sections)
     return split(ary, indices_or_sections, 0)
 
 
-# -- repeated ------------------------------------------------------------------------------------------------
-
-
-def repeated(g: Any, out: Any, a: Any, repeats: Any, axis: int | None = None) -> Any:
+# -- repeated
+def repeated(g, out, a, repeats, axis=None):
     shape, axis = (a.shape, axis % a.ndim) if axis is not None else ((np.size(a),), 0)
     if isinstance(repeats, int):
         each = np.reshape(g, (*shape[: axis + 1], repeats, *shape[axis + 1 :]))
@@ -185,11 +171,11 @@ rule(np.repeat, repeated)
 
 
 @primitive
-def pad_with(x: Any, widths: tuple, value: Any) -> Any:
+def pad_with(x, widths, value):
     return np.pad(x, widths, constant_values=value)
 
 
-def unpadded(g: Any, out: Any, x: Any, widths: tuple, value: Any) -> Any:
+def unpadded(g, out, x, widths, value):
     return g[tuple(slice(before, before + n) for (before, _), n in zip(widths, x.shape, strict=True))]
 
 
@@ -197,7 +183,7 @@ rule(pad_with, unpadded)
 
 
 @composed(np.pad)
-def pad(array: Any, pad_width: Any, mode: str = "constant", constant_values: Any = 0) -> Any:
+def pad(array, pad_width, mode="constant", constant_values=0):
     if np.ndim(array) == 0:  # there's no axis to make longer
         checked(np.pad, array, pad_width, mode)
         return array
@@ -214,16 +200,14 @@ def pad(array: Any, pad_width: Any, mode: str = "constant", constant_values: Any
     return array
 
 
-# -- picked --------------------------------------------------------------------------------------------------
-
-
+# -- picked
 @composed(np.take)
-def take(a: Any, indices: Any, axis: int | None = None) -> Any:
+def take(a, indices, axis=None):
     indices = list(indices) if isinstance(indices, tuple) else indices  # a tuple would be one index for each axis
     return getitem(np.ravel(a), indices) if axis is None else getitem(a, along(axis, a.ndim, indices))
 
 
-def taken_along(g: Any, out: Any, arr: Any, indices: Any, axis: int | None = -1) -> Any:
+def taken_along(g, out, arr, indices, axis=-1):
     if axis is None:
         return np.reshape(scatter_add(np.ravel(plain(arr)), indices, g), arr.shape)
     everywhere = [np.arange(n, like=plain(arr)) for n in arr.shape]
@@ -236,7 +220,7 @@ rule(np.take_along_axis, taken_along)
 
 
 @composed(np.sort)
-def sort(a: Any, axis: int | None = -1) -> Any:
+def sort(a, axis=-1):
     a, axis = (a, axis) if axis is not None else (np.ravel(a), -1)
     return np.take_along_axis(a, np.argsort(plain(a), axis=axis), axis)
 
@@ -246,7 +230,7 @@ rule(np.triu, lambda g, out, m, k=0: np.triu(g, k))
 
 
 @composed(np.diff)
-def diff(a: Any, n: int = 1, axis: int = -1) -> Any:
+def diff(a, n=1, axis=-1):
     if n < 0:
         raise ValueError(f"order must be non-negative but got {n}")
     for _ in range(n):

@@ -6,12 +6,9 @@ at once. In memory we put the observations last, ``(features, H, W, N)``: neighb
 runs. `np.swapaxes` shows that memory in the order above, and NumPy's functions keep it.
 """
 
-from __future__ import annotations
-
 import functools
 import math
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
@@ -31,24 +28,22 @@ class Windows(NamedTuple):
     dilation: tuple[int, ...]  # from one element in a window to the next
     groups: int = 1  # the features are cut into so many parts, each with results of its own
 
-    def extent(self) -> tuple[int, ...]:
+    def extent(self):
         """From the first to the last element of a window."""
         return tuple((k - 1) * d + 1 for k, d in zip(self.kernel, self.dilation))
 
-    def padded(self, space: tuple[int, ...]) -> tuple[int, ...]:
+    def padded(self, space):
         return tuple(length + sum(pad) for length, pad in zip(space, self.pad))
 
-    def places(self, space: tuple[int, ...]) -> tuple[int, ...]:
+    def places(self, space):
         """How many windows there are in an input of these lengths; 0 or less if it's too small."""
         zipped = zip(self.padded(space), self.extent(), self.stride)
         return tuple((length - extent) // stride + 1 for length, extent, stride in zipped)
 
 
-# -- convolution: three products, and each one's derivatives are the other two ----------------------------------
-
-
+# -- convolution: three products, and each one's derivatives are the other two
 @primitive
-def convolve(x: Any, weight: Any, at: Windows) -> Any:
+def convolve(x, weight, at):
     """The sum of the products of each window with `weight`, as it lies: ``(N, *places, outputs)`` (NNlib: ``conv``).
 
     `x` is ``(N, *space, inputs)``, `weight` ``(*kernel, inputs / groups, outputs)``.
@@ -59,7 +54,7 @@ def convolve(x: Any, weight: Any, at: Windows) -> Any:
 
 
 @primitive
-def convolve_back(y: Any, weight: Any, at: Windows, space: tuple[int, ...]) -> Any:
+def convolve_back(y, weight, at, space):
     """Spread each element of `y` over its window, by `weight`: ``(N, *space, inputs)`` (NNlib: ``∇conv_data``)."""
     columns = _by_group(weight, at) @ _rows(y, at)
     n, inputs = y.shape[0], weight.shape[-2] * at.groups
@@ -76,7 +71,7 @@ def convolve_back(y: Any, weight: Any, at: Windows, space: tuple[int, ...]) -> A
 
 
 @primitive
-def convolve_kernel(x: Any, y: Any, at: Windows) -> Any:
+def convolve_kernel(x, y, at):
     """The sum of each window times the element of `y` that belongs to it, shaped like the weight
     (NNlib: ``∇conv_filter``)."""
     product = _columns(x, at) @ np.swapaxes(_rows(y, at), 1, 2)
@@ -100,7 +95,7 @@ rule(
 )
 
 
-def _columns(x: Any, at: Windows) -> Any:
+def _columns(x, at):
     """Each window as a column, in order: ``(groups, kernel * inputs / groups, places * N)``."""
     n, *space, inputs = x.shape
     dims, places = len(space), at.places(tuple(space))
@@ -114,12 +109,12 @@ def _columns(x: Any, at: Windows) -> Any:
 
 
 @functools.singledispatch
-def sliding(x: Any, extent: tuple[int, ...], axes: tuple[int, ...]) -> Any:
+def sliding(x, extent, axes):
     """All windows of this extent along these axes, as a view. A device says here if it has a better way."""
     return sliding_window_view(x, extent, axes)
 
 
-def _laid_out(x: Any, at: Windows) -> Any:
+def _laid_out(x, at):
     """`x` with its padding, the observations last, row by row in memory."""
     x = np.swapaxes(x, 0, -1)
     if not any(map(any, at.pad)):
@@ -129,29 +124,27 @@ def _laid_out(x: Any, at: Windows) -> Any:
     return room
 
 
-def _by_group(weight: Any, at: Windows) -> Any:
+def _by_group(weight, at):
     """``(groups, kernel * inputs / groups, outputs / groups)``."""
     rows, outputs = math.prod(weight.shape[:-1]), weight.shape[-1]
     return np.swapaxes(np.reshape(weight, (rows, at.groups, outputs // at.groups)), 0, 1)
 
 
-def _rows(y: Any, at: Windows) -> Any:
+def _rows(y, at):
     """``(groups, outputs / groups, places * N)``."""
     outputs, columns = y.shape[-1], math.prod(y.shape[:-1])
     return np.reshape(np.swapaxes(y, 0, -1), (at.groups, outputs // at.groups, columns))
 
 
-# -- pooling: along one axis after the other --------------------------------------------------------------------
-
-
+# -- pooling: along one axis after the other
 @primitive
-def max_along(x: Any, axis: int, size: int, stride: int) -> Any:
+def max_along(x, axis, size, stride):
     """The largest of each window of `size` elements along `axis`."""
     return _combined(np.maximum, x, axis, size, stride)
 
 
 @primitive
-def spread_to_first(y: Any, x: Any, largest: Any, axis: int, size: int, stride: int) -> Any:
+def spread_to_first(y, x, largest, axis, size, stride):
     """`y` at the place of each window's largest element, the first if several are equal; elsewhere 0."""
     total = np.zeros_like(x, dtype=y.dtype)
     for part, is_first in zip(_elements(total, axis, size, stride), _first(x, largest, axis, size, stride)):
@@ -163,7 +156,7 @@ def spread_to_first(y: Any, x: Any, largest: Any, axis: int, size: int, stride: 
 
 
 @primitive
-def taken_from_first(z: Any, x: Any, largest: Any, axis: int, size: int, stride: int) -> Any:
+def taken_from_first(z, x, largest, axis, size, stride):
     """The element of `z` at the place of the largest element of `x`, in each window."""
     total = np.zeros_like(largest, dtype=z.dtype)
     for part, is_first in zip(_elements(z, axis, size, stride), _first(x, largest, axis, size, stride)):
@@ -177,13 +170,13 @@ rule(taken_from_first, lambda g, out, z, x, largest, *window: spread_to_first(g,
 
 
 @primitive
-def sum_along(x: Any, axis: int, size: int, stride: int) -> Any:
+def sum_along(x, axis, size, stride):
     """The sum of each window of `size` elements along `axis`."""
     return _combined(np.add, x, axis, size, stride)
 
 
 @primitive
-def spread_along(y: Any, axis: int, size: int, stride: int, length: int) -> Any:
+def spread_along(y, axis, size, stride, length):
     """Each element of `y` at every place of its window, in an array with that `length` along `axis`."""
     total = np.zeros_like(y, shape=(*y.shape[:axis], length, *y.shape[axis + 1 :]))
     for part in _elements(total, axis, size, stride):
@@ -196,7 +189,7 @@ rule(spread_along, lambda g, out, y, axis, size, stride, length: sum_along(g, ax
 
 
 @primitive
-def padded(x: Any, pad: tuple[tuple[int, int], ...], value: float) -> Any:
+def padded(x, pad, value):
     """`x` with `value` around it, in the same order in memory (`np.pad` would change it)."""
     space = x.shape[1:-1]
     lengths = (before + length + after for length, (before, after) in zip(space, pad))
@@ -208,17 +201,17 @@ def padded(x: Any, pad: tuple[tuple[int, int], ...], value: float) -> Any:
 rule(padded, lambda g, out, x, pad, value: g[_inside(x.shape[1:-1], pad)])
 
 
-def _inside(space: tuple[int, ...], pad: tuple[tuple[int, int], ...]) -> tuple:
+def _inside(space, pad):
     return (slice(None), *(slice(before, before + length) for length, (before, _) in zip(space, pad)))
 
 
-def _elements(x: Any, axis: int, size: int, stride: int) -> Iterator[Any]:
+def _elements(x, axis, size, stride):
     """The first elements of all windows, then the second ones, and so on: views of `x`."""
     last = (x.shape[axis] - size) // stride * stride + 1
     return (x[along(axis, x.ndim, slice(i, i + last, stride))] for i in range(size))
 
 
-def _combined(function: np.ufunc, x: Any, axis: int, size: int, stride: int) -> Any:
+def _combined(function, x, axis, size, stride):
     first, *others = _elements(x, axis, size, stride)
     if not others:
         return np.copy(first)
@@ -228,7 +221,7 @@ def _combined(function: np.ufunc, x: Any, axis: int, size: int, stride: int) -> 
     return total
 
 
-def _first(x: Any, largest: Any, axis: int, size: int, stride: int) -> Iterator[Any]:
+def _first(x, largest, axis, size, stride):
     """For the first elements of all windows, then the second ones, …: whether they are the first of the largest."""
     free = None  # the windows whose largest element has not come yet
     for i, part in enumerate(_elements(x, axis, size, stride)):

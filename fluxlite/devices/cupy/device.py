@@ -3,12 +3,11 @@
 CuPy is imported when it's first needed, never by ``import fluxlite``.
 """
 
-from __future__ import annotations
-
 import abc
+import contextlib
 import functools
-import importlib.util
 import operator
+import warnings
 from types import ModuleType
 from typing import Any
 
@@ -18,13 +17,10 @@ from ... import arrays
 from ...arrays import device_of
 from ...tree.ties import address
 from .. import events
-from ..availability import Functional
-from ..base import GPU, Device, Memory, Stopwatch
+from ..base import GPU, Device, Functional, Memory, Stopwatch
 from ..events import listeners, tell
-from . import package, waits
 from .pinned import PinnedCopies
-from .usable import NEEDS, no_driver, why_not
-from .waits import waiting
+from .usable import usable
 
 
 class CupyArray(abc.ABC):  # noqa: B024
@@ -154,6 +150,30 @@ class CupyStopwatch(Stopwatch):
             return event
 
 
+_forbidden: list[Any] = []  # CuPy's own check, while `allowscalar` forbids waits
+
+
+def forbid_waits(forbid: bool) -> None:
+    """From now on, every wait raises `cupyx.DeviceSynchronized` in this thread, except for our own in `waiting`."""
+    import cupyx
+
+    while _forbidden:
+        _forbidden.pop().__exit__(None, None, None)
+    if forbid:
+        warnings.filterwarnings("ignore", "cupyx.allow_synchronize")  # it's deprecated, but nothing replaces it
+        _forbidden.append(cupyx.allow_synchronize(False))
+        _forbidden[0].__enter__()
+
+
+def waiting() -> Any:
+    """``with waiting():`` goes around waits that a program asks for."""
+    if not _forbidden:
+        return contextlib.nullcontext()
+    import cupyx
+
+    return cupyx.allow_synchronize(True)
+
+
 def _cupy() -> ModuleType:
     import cupy
 
@@ -174,7 +194,6 @@ def cupy_device(index: int) -> CupyDevice:
 
 def _devices() -> list[Device]:
     _our_windows()
-    waits.listen()
     arrays.fusing[_cupy().ndarray] = _fused
     found: list[Device] = [cupy_device(index) for index in range(_cupy().cuda.runtime.getDeviceCount())]
     if len(found) > 1:
@@ -186,15 +205,6 @@ def _fused(fused: Any, args: tuple) -> Any:
     from .fused import launch
 
     return launch(fused, args)
-
-
-def _tell_of_a_wait() -> None:
-    """Tell receipts. CuPy doesn't say how many bytes are read, so it's a wait and no copy."""
-    if listeners:
-        tell(cupy_device(_cupy().cuda.get_device_id()), events.SYNCHRONIZE, "read", explicit=False)
-
-
-waits.on_wait.append(_tell_of_a_wait)
 
 
 @functools.cache
@@ -224,30 +234,13 @@ def amdgpu_devices() -> list[Device]:
 @functools.cache
 def cuda_functional() -> Functional:
     """Whether CuPy computes on an NVIDIA GPU here. Tried once: GPUs don't come or go while a program runs."""
-    return _functional(CUDADevice)
+    return usable("CUDA")
 
 
 @functools.cache
 def amdgpu_functional() -> Functional:
     """Whether CuPy for ROCm computes on an AMD GPU here."""
-    return _functional(AMDGPUDevice)
-
-
-def _functional(wanted: type[CupyDevice]) -> Functional:
-    needs = NEEDS[wanted.backend]
-    if importlib.util.find_spec("cupy") is None:
-        return Functional(needs.not_installed, installed=False)
-    unusable = package.of_no_use(wanted.backend)
-    try:
-        backend, version = unusable or (_kind().backend, _cupy().__version__)
-    except Exception as error:  # a broken installation can raise anything
-        return Functional(f"CuPy is installed and cannot be imported: {error}")
-    if backend != wanted.backend:
-        others = f"the one that is installed, CuPy {version}, is for {NEEDS[backend].maker}"
-        return Functional(f"CuPy for {needs.maker} is not installed: {needs.install} ({others})", installed=False)
-    if too_old := needs.too_old(version):
-        return Functional(too_old, installed=False)
-    return Functional(no_driver(needs, version) if unusable else why_not(needs, _cupy()))
+    return usable("AMDGPU")
 
 
 @address.register(CupyArray)

@@ -1,16 +1,13 @@
-"""Whether CuPy can really compute here, and if not, what's missing and the line that installs it."""
+"""Whether CuPy, and each library that it uses, can compute here; and if not, why, and what to install."""
 
-from __future__ import annotations
-
+import ctypes
+import importlib.util
 import os
-import re
-from types import ModuleType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import package
-from .waits import waiting
+from ..base import Functional
 
 _OLDEST = 14  # CuPy 13 promotes types by value, not as NumPy 2 does, and lacks functions that we use
 
@@ -19,106 +16,112 @@ class Needs(NamedTuple):
     """What one maker's GPUs need, as messages put it."""
 
     maker: str
+    package: str  # how the names of CuPy's packages for them begin
     install: str
-    hidden_by: tuple[str, ...]
-    list_with: str
+    hidden_by: str
 
     @property
     def not_installed(self) -> str:
         return f"CuPy is not installed: {self.install}, if this computer has an {self.maker} GPU"
 
+    @property
+    def hidden(self) -> str:
+        return f"the GPUs are hidden: the environment variable {self.hidden_by} is set to none"
+
     def no_driver(self, cupy: str = "CuPy") -> str:
         return f"{cupy} is installed, but there is no {self.maker} driver that it can use"
 
-    def too_old(self, version: str) -> str:
-        """What to install in place of this version of CuPy. Empty if it will do."""
-        number = re.match(r"\d+", version)
-        if number is None or int(number[0]) >= _OLDEST:
-            return ""
-        return f"CuPy {version} is too old, fluxlite needs {_OLDEST} or newer: {self._line('--upgrade ')}"
-
-    def toolkit(self) -> str:
-        """The line that installs the libraries that CuPy computes with."""
-        return self._line("")
-
-    def _line(self, option: str) -> str:
-        name = package.name() or ""  # it's for CUDA 12 or 13
-        ours = f'pip install "{name}[ctk]"' if "cuda" in name and self.maker == "NVIDIA" else self.install
-        return ours.replace("pip install ", f"pip install {option}")
-
 
 NEEDS = {
-    "CUDA": Needs("NVIDIA", 'pip install "cupy-cuda12x[ctk]"', ("CUDA_VISIBLE_DEVICES",), "nvidia-smi -L"),
-    "AMDGPU": Needs(
-        "AMD",
-        "pip install cupy-rocm-7-0",
-        ("HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES"),
-        "rocm-smi",
-    ),
+    "CUDA": Needs("NVIDIA", "cupy_cuda", 'pip install "cupy-cuda12x[ctk]"', "CUDA_VISIBLE_DEVICES"),
+    "AMDGPU": Needs("AMD", "cupy_rocm", "pip install cupy-rocm-7-0", "HIP_VISIBLE_DEVICES"),
 }
 
 
-def no_driver(needs: Needs, version: str) -> str:
-    """The reason where there's no driver: the user may have hidden the GPUs, too."""
-    return _hidden(needs) or needs.no_driver(f"CuPy {version}")
+def usable(backend: str) -> Functional:
+    """Whether CuPy computes on this maker's GPUs here: it finds one, and a kernel and a product run."""
+    from pathlib import Path
 
-
-def why_not(needs: Needs, cupy: ModuleType) -> str:
-    """Why `cupy` can't compute here. Empty if it can: it counts a GPU, and a kernel and a product ran."""
-    runtime, version = cupy.cuda.runtime, f"CuPy {cupy.__version__}"
+    needs, spec = NEEDS[backend], importlib.util.find_spec("cupy")
+    if spec is None:
+        return Functional(needs.not_installed, installed=False)
+    # Its import takes 180 MB, so we look first whether that's of any use.
+    packages = [path.stem for path in Path(spec.origin or "").parent.parent.glob("cupy_*.dist-info")]
+    name, _, version = packages[0].partition("-") if len(packages) == 1 else ("", "", "")
+    if name and not name.startswith(needs.package):
+        return _for_the_other_maker(needs, version)
+    if os.environ.get(needs.hidden_by, "0").split(",")[0].strip() in ("", "-1"):
+        return Functional(needs.hidden)
+    if name and backend == "CUDA" and not nvidia_driver():
+        return Functional(needs.no_driver(f"CuPy {version}"))
     try:
-        count, error = runtime.getDeviceCount(), ""
-    except Exception as trouble:  # CUDARuntimeError, and anything else that a half-installed driver raises
-        count, error = 0, str(trouble)
-    if count:
-        return _tried(needs, cupy, version)
-    if "NoDevice" in error or not error:
-        nothing_here = f"{version} and a driver are installed, but there is no {needs.maker} GPU"
-        return _hidden(needs) or _not_here(needs) or nothing_here
-    if hidden := _hidden(needs):
-        return hidden
-    if "InsufficientDriver" in error and runtime.driverGetVersion():
-        return f"{version} is installed, but the {needs.maker} driver is too old for it"
-    return needs.no_driver(version) if "InsufficientDriver" in error else f"{version} is installed, but {error}"
+        import cupy
+
+        if cupy.cuda.runtime.is_hip != (backend == "AMDGPU"):
+            return _for_the_other_maker(needs, cupy.__version__)
+        return Functional(_trouble(cupy))
+    except Exception as error:  # a broken installation can raise anything
+        return Functional(f"CuPy cannot compute here: {_first_line(error)}. {needs.install} brings what it needs")
 
 
-def _hidden(needs: Needs) -> str:
-    """The setting that hides the GPUs, or an empty string. A list ends at its first entry that names no GPU."""
-    first = {name: os.environ.get(name, "0").split(",")[0].strip() for name in needs.hidden_by}
-    hidden_by = [name for name in needs.hidden_by if first[name] in ("", "-1")]
-    return f"the GPUs are hidden: the environment variable {hidden_by[0]} is set to none" if hidden_by else ""
+def _for_the_other_maker(needs: Needs, version: str) -> Functional:
+    other = "AMD" if needs.maker == "NVIDIA" else "NVIDIA"
+    there = f"(the one that is installed, CuPy {version}, is for {other})"
+    return Functional(f"CuPy for {needs.maker} is not installed: {needs.install} {there}", installed=False)
 
 
-def _not_here(needs: Needs) -> str:
-    """The setting that names only GPUs that aren't here, or an empty string. It may have UUIDs: GPU-…, MIG-…"""
-    for name in needs.hidden_by:
-        if wanted := os.environ.get(name):
-            return f"{name}={wanted} names no {needs.maker} GPU of this computer; `{needs.list_with}` lists them"
-    return ""
-
-
-def _tried(needs: Needs, cupy: ModuleType, version: str) -> str:
-    """Why a kernel or a product doesn't run. A kernel needs the compiler, a product cuBLAS; counting needs neither."""
+def _trouble(cupy: Any) -> str:
+    """A kernel needs the compiler, a product cuBLAS; counting GPUs needs neither."""
+    if int(cupy.__version__.split(".")[0]) < _OLDEST:
+        return f"CuPy {cupy.__version__} is too old, fluxlite needs {_OLDEST} or newer"
+    if cupy.cuda.runtime.getDeviceCount() == 0:
+        return "CuPy finds no GPU"
     x = np.array([[1, 2], [3, 4]], np.float32)
+    there = cupy.array(x)
+    result = cupy.asnumpy((there + there) @ there)
+    return "" if np.array_equal(result, (x + x) @ x) else f"CuPy computes wrongly on this GPU: {result.tolist()}"
+
+
+def nvidia_driver() -> bool:
+    """Whether the NVIDIA driver's library can be loaded. CuPy checks the same way."""
     try:
-        there = cupy.array(x)
-        with waiting():
-            result = cupy.asnumpy((there + there) @ there)
+        ctypes.CDLL("nvcuda.dll" if os.name == "nt" else "libcuda.so.1")
+    except OSError:
+        return False
+    return True
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error) or type(error).__name__).splitlines()[0]
+
+
+# -- its libraries: ``functional("AMDGPU", "MIOpen")`` -----------------------------------------------------------------
+
+# The maker's name for each, and CuPy's, which is the same for NVIDIA and AMD. The last one no CuPy has, but the guide.
+PARTS = {
+    "CUDA": {
+        "cuBLAS": "cublas", "cuRAND": "curand", "cuFFT": "cufft", "cuSOLVER": "cusolver", "cuSPARSE": "cusparse",
+        "NVRTC": "nvrtc", "NCCL": "nccl", "cuTENSOR": "cutensor", "cuDNN": "",
+    },
+    "AMDGPU": {
+        "rocBLAS": "cublas", "rocRAND": "curand", "rocFFT": "cufft", "rocSOLVER": "cusolver", "rocSPARSE": "cusparse",
+        "HIPRTC": "nvrtc", "RCCL": "nccl", "MIOpen": "",
+    },
+}  # fmt: skip
+# Computing on one GPU needs none of these, and CuPy's packages don't bring them.
+OPTIONAL_PARTS = {"NCCL", "RCCL", "cuTENSOR", "cuDNN", "MIOpen"}
+
+
+def cupy_part(name: str, pretended: bool = False) -> Functional:
+    """Whether CuPy can load this library, given that there's a GPU. A pretended GPU has all of them."""
+    ours = (PARTS["CUDA"] | PARTS["AMDGPU"])[name]
+    if not ours:
+        return Functional(f"CuPy works without {name}, and fluxlite's layers do too", installed=False)
+    try:
+        if not pretended:
+            import cupy
+
+            getattr(cupy.cuda, ours)
     except Exception as error:  # each library raises its own errors
-        return _trouble(needs, version, f"{type(error).__name__}: {error}")
-    if not np.array_equal(result, (x + x) @ x):
-        return f"{version} computes wrongly on the {needs.maker} GPU: {result.tolist()} for {((x + x) @ x).tolist()}"
-    return ""
-
-
-# What CuPy and the system say if a library of the toolkit, or a header for its compiler, isn't there.
-_NOT_FOUND = re.compile(r"Failure finding|cannot open|not find|failed to load|No such file", re.IGNORECASE)
-_LIBRARY = re.compile(r'Failure finding "([^"]+)"|\b((?:lib[\w-]+\.so[.\d]*|[\w-]+\.dll|[\w/]+\.h)\b)')
-
-
-def _trouble(needs: Needs, version: str, error: str) -> str:
-    library = _LIBRARY.search(error)
-    if library and _NOT_FOUND.search(error):
-        name = library[1] or library[2]
-        return f"{version} finds a GPU but not {name}, which it computes with: {needs.toolkit()}"
-    return f"{version} finds a GPU and cannot compute on it: {error.splitlines()[0]}"
+        return Functional(f"CuPy cannot load {name}: {_first_line(error)}", installed=False)
+    return Functional()

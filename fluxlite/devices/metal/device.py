@@ -1,10 +1,8 @@
 """Apple GPUs, through MLX, which is imported when it's first needed, never by ``import fluxlite``.
 
-MLX also runs on the CPU, so you can try all of this on any computer, and the tests do. Read `wrapped.py` for the
+MLX also runs on the CPU, so you can try all of this on any computer, and the tests do. Read `array.py` for the
 array, and `functions.py` for which MLX function stands for which NumPy function.
 """
-
-from __future__ import annotations
 
 import functools
 import importlib.util
@@ -13,30 +11,18 @@ from typing import Any
 
 import numpy as np
 
-from ... import arrays
-from ...arrays import device_of
 from .. import events
-from ..availability import Functional
-from ..base import GPU, Device, Memory
+from ..base import GPU, Device, Functional, Memory
 from ..events import listeners, tell
-from . import dtypes as metal_dtypes
-from . import functions as metal_functions
-from . import indexing, views
-from . import ufuncs as metal_ufuncs
-from .dtypes import mx
-from .random import MetalGenerator
-from .wrapped import Wrapped
+from ..simulated import CountedGenerator
+from . import functions, ufuncs
+from .array import MetalArray
+from .dtypes import mlx_dtype, mx, numpy_dtype
 
 # MLX is lazy: an array is a plan until we need its values. In a loop that reads nothing, such as `x -= rate * g`, plans
 # would build on plans without end. So after this many new arrays, we start those still in use. We don't start each one
 # right away: that costs time, and an array that's dropped before then never needs computing.
 _STARTED_TOGETHER = 256
-
-
-class MetalArray(Wrapped):
-    """An array on an Apple GPU (Metal.jl: ``MtlArray``). ``device(x)`` makes one, and so do operations on them."""
-
-    __slots__ = ()
 
 
 class MetalDevice(GPU):
@@ -53,52 +39,40 @@ class MetalDevice(GPU):
 
     # -- moving arrays ---------------------------------------------------------------------------
 
-    def upload(self, x: np.ndarray) -> MetalArray:
-        return self.copy_in(x)
-
     def copy_in(self, x: np.ndarray, explicit: bool = True) -> MetalArray:
         """A copy of a host array on this device. `explicit` means the program asked for it."""
         self.check(x)
-        dtype = self.dtype(x.dtype)
+        dtype = mlx_dtype(x.dtype)
         if listeners:
             tell(self, events.HOST_TO_DEVICE, "copy", nbytes=x.nbytes, explicit=explicit)
-        strides = views.strides_in_order(x.shape, x.itemsize, x.strides)
-        return self.new(mx.array(np.array(x, order="C"), dtype), strides)
+        return self.new(mx.array(np.array(x, order="C"), dtype), np.empty_like(x, numpy_dtype(dtype)))
 
-    def download(self, x: Any) -> np.ndarray:
-        return self.copy_out(x)
+    upload = copy_in
 
     def copy_out(self, x: MetalArray, name: str = "copy", explicit: bool = True) -> np.ndarray:
         """A copy of `x` on the host, in its memory order. Waits for everything that computes `x`."""
         if listeners:
             tell(self, events.DEVICE_TO_HOST, name, nbytes=x.nbytes, explicit=explicit)
             tell(self, events.SYNCHRONIZE, name, explicit=explicit)
-        order = views.axes_by_stride(x.strides)
-        values = x.values.transpose(order)
-        mx.eval(values)  # np.array would wait as well, but block Python's other threads meanwhile
-        if x.dtype.kind == "V":  # bfloat16, which NumPy knows only through another package
-            host = np.array(values.astype(mx.float32), order="C").astype(x.dtype)
-        else:
-            host = np.array(values, order="C")
-        return host.transpose(tuple(map(order.index, range(x.ndim))))
+        values = x.values if x.dtype.kind != "V" else x.values.astype(mx.float32)  # NumPy can't read a bfloat16
+        mx.eval(values)  # np.asarray would wait as well, but block Python's other threads meanwhile
+        host = np.empty_like(x.layout)
+        host[...] = np.asarray(values)
+        return host
+
+    download = copy_out
 
     @staticmethod
     def unpickled(x: np.ndarray) -> MetalArray:
         return metal_device().copy_in(x)
 
-    # -- computing: what NumPy asks of our arrays -------------------------------------------------
+    # -- computing --------------------------------------------------------------------------------
 
-    def ufunc(self, ufunc: np.ufunc, method: str, inputs: tuple, kwargs: dict) -> Any:
-        """The result of a ufunc, or of one of its methods."""
-        return metal_ufuncs.call_ufunc(self, ufunc, method, inputs, kwargs)
+    ufunc, function = ufuncs.call, functions.call  # what NumPy asks of our arrays
 
-    def function(self, function: Any, args: tuple, kwargs: dict) -> Any:
-        """The result of any other NumPy function."""
-        return metal_functions.call(self, function, args, kwargs)
-
-    def new(self, values: Any, strides: tuple[int, ...] | None = None) -> MetalArray:
+    def new(self, values: Any, layout: Any = None) -> MetalArray:
         """Wrap values that were computed here."""
-        result = MetalArray(values, self, strides)
+        result = MetalArray(values, self, layout)
         self.made(result)
         return result
 
@@ -114,37 +88,6 @@ class MetalDevice(GPU):
         in_use = {id(x): x for x in (reference() for reference in waiting) if x is not None}
         return [x._values for x in in_use.values()]
 
-    # -- dtypes ----------------------------------------------------------------------------------
-
-    @staticmethod
-    def numpy_dtype(values: Any) -> np.dtype:
-        """The NumPy dtype of an MLX array."""
-        return metal_dtypes.numpy_dtype(values.dtype)
-
-    @staticmethod
-    def dtype(dtype: Any) -> Any:
-        """MLX's dtype for NumPy's. Raises `TypeError` if MLX has none."""
-        return metal_dtypes.mlx_dtype(np.dtype(dtype))
-
-    def cast(self, values: Any, dtype: Any) -> Any:
-        """The MLX array `values` as NumPy's `dtype`."""
-        return values.astype(self.dtype(dtype))
-
-    def converted(self, x: MetalArray, dtype: np.dtype) -> MetalArray:
-        return self.new(self.cast(x.values, dtype), views.strides_in_order(x.shape, dtype.itemsize, x.strides))
-
-    def number(self, value: Any, dtype: Any) -> Any:
-        """One number as an MLX array. Raises `OverflowError` for an integer that doesn't fit `dtype`."""
-        return metal_dtypes.number(value, np.dtype(dtype))
-
-    def places(self, x: np.ndarray) -> Any:
-        """Host integers as an MLX array, for use as an index."""
-        return mx.array(np.asarray(x, np.int64))
-
-    def spread(self, values: Any, shape: tuple[int, ...]) -> Any:
-        """An MLX array, broadcast."""
-        return mx.broadcast_to(values, shape)
-
     # -- the device itself -----------------------------------------------------------------------
 
     def synchronize(self) -> None:
@@ -157,8 +100,41 @@ class MetalDevice(GPU):
         """What MLX reports. The GPU shares the computer's memory, so how much is free is unknown."""
         return Memory(mx.get_active_memory(), None, mx.get_peak_memory(), mx.device_info().get("memory_size"))
 
-    def new_generator(self, seed: int | None) -> MetalGenerator:
+    def new_generator(self, seed: int | None) -> "MetalGenerator":
         return MetalGenerator(self, seed)
+
+
+class MetalGenerator(CountedGenerator):
+    """The counterpart of NumPy's `Generator`: draws numbers on the device, Float32 by default."""
+
+    def __init__(self, device: MetalDevice, seed: int | None = None) -> None:
+        super().__init__(seed)
+        self._device = device
+
+    def random(self, size: Any = None, dtype: Any = np.float32) -> Any:
+        """Uniform in [0, 1)."""
+        return self.uniform(0.0, 1.0, size, dtype)
+
+    def standard_normal(self, size: Any = None, dtype: Any = np.float32) -> Any:
+        """Normal with mean 0 and deviation 1."""
+        return self._device.new(mx.random.normal(_shape(size), mlx_dtype(dtype), key=self._key()))
+
+    def uniform(self, low: float = 0.0, high: float = 1.0, size: Any = None, dtype: Any = np.float32) -> Any:
+        """Uniform in [low, high)."""
+        values = mx.random.uniform(low, high, _shape(size), mx.float32, key=self._key())
+        return self._device.new(values.astype(mlx_dtype(dtype)))
+
+    def integers(self, low: int, high: int | None = None, size: Any = None, dtype: Any = np.int64) -> Any:
+        """Whole numbers in [low, high), or [0, low)."""
+        low, high = (0, low) if high is None else (low, high)
+        return self._device.new(mx.random.randint(low, high, _shape(size), mlx_dtype(dtype), self._key()))
+
+    def _key(self) -> Any:
+        return mx.random.key(int(self._next().generate_state(1, np.uint64)[0]))
+
+
+def _shape(size: Any) -> tuple[int, ...]:
+    return () if size is None else (size,) if isinstance(size, int) else tuple(size)
 
 
 @functools.cache
@@ -184,16 +160,3 @@ def metal_functional() -> Functional:
     if not has_metal:
         return Functional("MLX runs here on the CPU: Metal needs an Apple computer")
     return Functional()
-
-
-@device_of.register
-def _(x: MetalArray) -> Any:
-    return x.device
-
-
-@arrays.add_at_for(MetalArray)
-def _add_at(total: MetalArray, index: Any, values: Any) -> None:
-    indexing.scatter_add(total, index, values)
-
-
-arrays.read_only_types.add(MetalArray)

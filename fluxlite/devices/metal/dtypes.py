@@ -5,10 +5,9 @@ we give Float32, since an Apple GPU has nothing wider. Float64 exists only where
 ``device(x, dtype=None)`` and what's computed from it.
 """
 
-from __future__ import annotations
-
 import functools
 import importlib
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -31,29 +30,12 @@ _NAMES = (  # the names that both libraries share, except bool
     "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "bfloat16", "float32",
     "float64", "complex64",
 )  # fmt: skip
-_WIDE = {np.dtype("f8"): np.dtype("f4"), np.dtype("c16"): np.dtype("c8")}
+_NARROWER = {np.dtype("f8"): np.dtype("f4"), np.dtype("c16"): np.dtype("c8")}
 
 
-@functools.cache
-def bfloat16() -> np.dtype:
-    """NumPy's bfloat16. Raises `TypeError` if the package that adds it is missing."""
-    try:
-        import ml_dtypes
-    except ImportError:
-        raise TypeError("NumPy knows no bfloat16 by itself: pip install ml_dtypes") from None
-    return np.dtype(ml_dtypes.bfloat16)
-
-
-@functools.cache
-def numpy_dtype(dtype: Any) -> np.dtype:
-    """NumPy's dtype for an MLX one."""
-    name = str(dtype).removeprefix("mlx.core.")
-    return bfloat16() if name == "bfloat16" else np.dtype(name)
-
-
-def mlx_dtype(dtype: np.dtype) -> Any:
+def mlx_dtype(dtype: Any) -> Any:
     """MLX's dtype for a NumPy one. Raises `TypeError` if MLX has none, or none on a GPU."""
-    found = _mlx_dtype(dtype)
+    found = _mlx_dtype(np.dtype(dtype))
     if found == mx.float64 and mx.default_device() != mx.cpu:
         raise TypeError(
             "Metal has no Float64. gpu(x) makes Float32 of it; of a number, float(x) leaves the array's type alone. "
@@ -67,39 +49,49 @@ def _mlx_dtype(dtype: np.dtype) -> Any:
     if dtype.name == "bool":
         return mx.bool_
     if dtype.name not in _NAMES:
-        hint = "; gpu(x) makes complex64 of it" if dtype == np.complex128 else ""
-        raise TypeError(f"MLX has no dtype {dtype}{hint}. It has bool, {', '.join(_NAMES)}")
+        raise TypeError(f"MLX has no dtype {dtype}. It has bool, {', '.join(_NAMES)}")
     return getattr(mx, dtype.name)
 
 
-def number(value: Any, dtype: np.dtype) -> Any:
-    """One number as an MLX array. Raises `OverflowError` for an integer that doesn't fit `dtype`."""
-    if dtype.kind in "iu" and isinstance(value, int):
-        value = int(dtype.type(value))
-    elif isinstance(value, np.generic):
-        value = value.item()
-    if dtype.kind not in "c" and isinstance(value, complex):
-        value = value.real
-    return mx.array(value).astype(mlx_dtype(dtype)) if dtype.kind in "iub" else mx.array(value, mlx_dtype(dtype))
+@functools.cache
+def numpy_dtype(dtype: Any) -> np.dtype:
+    """NumPy's dtype for an MLX one; of bfloat16 only with the package that adds it."""
+    name = str(dtype).removeprefix("mlx.core.")
+    return np.dtype(importlib.import_module("ml_dtypes").bfloat16 if name == "bfloat16" else name)
+
+
+def as_dtype(x: Any, dtype: Any) -> Any:
+    """An MLX array with NumPy's `dtype`, or a number as one. Raises `OverflowError` for an integer that doesn't fit."""
+    dtype = np.dtype(dtype)
+    if isinstance(x, mx.array):
+        return x.astype(mlx_dtype(dtype))
+    if dtype.kind in "iu" and isinstance(x, int):
+        x = int(dtype.type(x))
+    elif isinstance(x, (np.generic, np.ndarray)):
+        x = x.item()
+    if dtype.kind != "c" and isinstance(x, complex):
+        x = x.real
+    return mx.array(x).astype(mlx_dtype(dtype)) if dtype.kind in "iub" else mx.array(x, mlx_dtype(dtype))
+
+
+# -- which type a result has ------------------------------------------------------------------------------------
 
 
 def kind(x: Any) -> Any:
     """What determines a result's dtype: an array's dtype, or a Python number's class, since numbers adapt."""
+    if isinstance(x, mx.array):
+        return numpy_dtype(x.dtype)
     return type(x) if type(x) in (int, float, complex) else np.dtype(bool) if type(x) is bool else x.dtype
 
 
 @functools.cache
-def loop(ufunc: np.ufunc, kinds: tuple) -> tuple[np.dtype, ...]:
+def loop(ufunc: np.ufunc, kinds: tuple) -> list[np.dtype]:
     """The dtypes that a ufunc computes with for operands of these kinds: the operands', then the results'.
 
-    Raises `TypeError` where NumPy does.
-
     >>> loop(np.divide, (np.dtype("int32"), int))
-    (dtype('float32'), dtype('float32'), dtype('float32'))
+    [dtype('float32'), dtype('float32'), dtype('float32')]
     """
-    half, kinds = _without_bfloat16(kinds)
-    found = ufunc.resolve_dtypes((*kinds, *[None] * ufunc.nout))
-    return tuple(_restored(dtype, half, kinds) for dtype in found)
+    return _as_numpy(lambda kinds: ufunc.resolve_dtypes((*kinds, *[None] * ufunc.nout)), kinds)
 
 
 @functools.cache
@@ -109,25 +101,21 @@ def result_type(*kinds: Any) -> np.dtype:
     >>> result_type(np.dtype("float32"), float), result_type(np.dtype("int64"), np.dtype("float32"))
     (dtype('float32'), dtype('float32'))
     """
-    half, kinds = _without_bfloat16(kinds)
-    return _restored(np.result_type(*(k(0) if isinstance(k, type) else k for k in kinds)), half, kinds)
+    return _as_numpy(lambda kinds: [np.result_type(*(k(0) if isinstance(k, type) else k for k in kinds))], kinds)[0]
 
 
-def _without_bfloat16(kinds: tuple) -> tuple[bool, tuple]:
-    """Whether bfloat16 is among them, and the kinds with float16 in its place, which follows the same NumPy rules."""
-    half = any(isinstance(k, np.dtype) and k.name == "bfloat16" for k in kinds)
-    return half, tuple(np.dtype("f2") if isinstance(k, np.dtype) and k.name == "bfloat16" else k for k in kinds)
-
-
-def _restored(dtype: np.dtype, half: bool, kinds: tuple) -> np.dtype:
-    if half and dtype == np.float16:
-        return bfloat16()
-    return narrowed(dtype, *kinds)
+def _as_numpy(ask: Callable, kinds: tuple) -> list[np.dtype]:
+    """The dtypes that NumPy answers; bfloat16, which it doesn't know, follows the rules of float16."""
+    is_brain = [isinstance(k, np.dtype) and k.name == "bfloat16" for k in kinds]
+    answers = ask(tuple(np.dtype("f2") if brain else k for k, brain in zip(kinds, is_brain)))
+    if any(is_brain):
+        answers = [numpy_dtype("bfloat16") if dtype == np.float16 else dtype for dtype in answers]
+    return [narrowed(dtype, *kinds) for dtype in answers]
 
 
 def narrowed(dtype: np.dtype, *kinds: Any) -> np.dtype:
     """Float32 instead of Float64, unless Float64 was among the kinds."""
-    return dtype if any(k in _WIDE for k in kinds if isinstance(k, np.dtype)) else _WIDE.get(dtype, dtype)
+    return dtype if any(k in _NARROWER for k in kinds if isinstance(k, np.dtype)) else _NARROWER.get(dtype, dtype)
 
 
 def total_dtype(dtype: np.dtype) -> np.dtype:

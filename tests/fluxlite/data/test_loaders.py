@@ -133,7 +133,7 @@ def test_observations_chosen_by_true_and_false_on_a_device(device):
     found = fl.getobs((x, y), y > 6)
     assert device_of(found[1]) == device and fl.cpu(found[1]).tolist() == [7, 8, 9]
     assert fl.cpu(fl.getobs(y, y[3])).tolist() == 3
-    with pytest.raises(TypeError, match="got a .* of float32, shape"):
+    with pytest.raises(TypeError, match="index=.* of float32, shape"):
         fl.getobs(x, device(np.array([1.0, 2.0], np.float32)))
 
 
@@ -146,7 +146,7 @@ def test_data_that_is_made_when_it_is_asked_for_stays(simulated):
 
 @pytest.mark.on(*GPUS)
 def test_a_batch_of_arrays_of_several_devices_is_refused(device):
-    with pytest.raises(TypeError, match="observation 1 is on CPU, observation 0 on .*gpu"):
+    with pytest.raises(TypeError, match="one array is on .* another.* is on CPU"):
         fl.batch([device(np.zeros(2, np.float32)), np.zeros(2, np.float32)])
 
 
@@ -237,23 +237,6 @@ def test_what_a_thread_prepares_asks_nothing_of_a_device(simulated):
     finally:
         listeners.remove(listener)
     assert where == {threading.current_thread()}
-
-
-@pytest.mark.parametrize("parallel", [False, True])
-def test_what_moves_at_the_end_is_read_in_a_thread(simulated, parallel):
-    readers = set()
-
-    class Read:
-        def __len__(self):
-            return 6
-
-        def __getitem__(self, i):
-            readers.add(threading.get_ident())
-            return np.full(2, i, np.float32)
-
-    batches = list(fl.DataLoader(fl.mapobs(fl.gpu, Read()), batchsize=4, parallel=parallel))
-    assert [device_of(batch) for batch in batches] == [simulated] * 2
-    assert (threading.get_ident() not in readers) == parallel and readers
 
 
 def test_what_cannot_be_moved_is_mentioned_unless_it_is_there_already(simulated):
@@ -459,7 +442,7 @@ def test_precision_on_the_way(simulated, told):
 )
 def test_loaders_inside_something_are_refused(simulated, wrap, place):
     """Flux: not recursive."""
-    words = f"a (Data|Moved)Loader, at {place}, .*gpu.train., gpu.test., or map.gpu, loaders."
+    words = f"a (Data|Moved)Loader, at {place}, .*gpu.train., or map.gpu, loaders."
     with pytest.raises(TypeError, match=words):
         fl.gpu(wrap(fl.DataLoader(xy()), fl.DataLoader(xy())))
 
@@ -531,9 +514,9 @@ def test_F45_CuIterator_keeps_Float64_and_takes_any_iterable_of_batches(simulate
 
 @pytest.mark.parametrize("batch", [3, "text", (), [1.0, 2.0], {"a": ("b", 2)}, object()])
 def test_a_batch_without_arrays_is_refused(simulated, batch):
-    with pytest.raises(TypeError, match=f"CuIterator: a batch is.*this one is a {type(batch).__name__} with no array"):
+    with pytest.raises(TypeError, match="CuIterator: a batch is an array, or holds arrays; got"):
         list(fl.CuIterator([np.ones(1), batch]))
-    with pytest.raises(TypeError, match="CuIterator takes a DataLoader or another iterable of batches, got a int"):
+    with pytest.raises(TypeError, match=r"CuIterator\(loader\) takes a DataLoader or .*got loader=3"):
         fl.CuIterator(3)
 
 

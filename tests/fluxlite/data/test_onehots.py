@@ -48,9 +48,7 @@ def test_axes():
 def test_a_label_that_is_not_there(device):
     y = device(np.array([1, 7, 2], np.int32))
     known = [0, 1, 2, 4, 5, 8, 12, 9]
-    with pytest.raises(
-        ValueError, match=r"onehotbatch\(data, labels\): 7 is not among the labels, 0, 1, 2, …, 9; default="
-    ):
+    with pytest.raises(ValueError, match=r"7 is not among the labels, 0, 1, 2, …, 9; default="):
         fl.onehotbatch(y, known)
     rows = fl.onehotbatch(y, [0, 1, 2], default=0)
     assert fl.cpu(rows).tolist() == [[0, 1, 0], [1, 0, 0], [0, 0, 1]]
@@ -76,22 +74,15 @@ def test_what_a_device_is_asked_for():
 
 def mistakes():
     """Calls, the error, and what it names."""
-    for labels, error, words in [
-        ({1, 2}, TypeError, "in a fixed order, got a set"),
-        ("abc", TypeError, "got a str"),
-        ([1, 2, 1], ValueError, "the label 1 is there 2 times"),
-        ([], ValueError, "at least one"),
-        ([[1, 2]], ValueError, r"one after the other, and at least one, got shape \(1, 2\)"),
-    ]:
-        yield lambda labels=labels: fl.onehotbatch([1, 2], labels), error, words
-        yield lambda labels=labels: fl.onecold(np.ones((2, 2)), labels), error, words
+    for labels in ({1, 2}, "abc", [1, 2, 1], [], [[1, 2]]):
+        words = r"labels are different.*\n(onehotbatch|onecold)\("
+        yield lambda labels=labels: fl.onehotbatch([1, 2], labels), ValueError, words
+        yield lambda labels=labels: fl.onecold(np.ones((2, 2)), labels), ValueError, words
     yield lambda: fl.onehot("d", ["a", "b", "c"]), ValueError, "'d' is not among the labels, 'a', 'b', 'c'; default="
     yield lambda: fl.onehotbatch(["a"], ["a", "b"], default="z"), ValueError, "default='z' is not among the labels"
-    yield lambda: fl.onehotbatch(3, range(4)), ValueError, "got one: 3; of a single one there is onehot"
     yield lambda: fl.onehotbatch(["1"], [1, 2]), ValueError, "'1' is not among the labels, 1, 2"
     yield lambda: fl.onehotbatch(np.array([0]), [0.5, 1.0]), ValueError, r"0 is not among the labels, 0\.5, 1\.0"
     yield lambda: fl.onecold(np.ones((4, 3)), ["a", "b"]), ValueError, "y has scores of 3 labels, got 2 labels"
-    yield lambda: fl.onecold(1.5), ValueError, "got a single number"
 
 
 @pytest.mark.parametrize("call, error, words", list(mistakes()))

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from inside import BACKENDS, DeviceID, arrays, parts, usable
+from inside import BACKENDS, DeviceID, arrays, usable
 from inside import device as cuda
 
 import fluxlite as fl
@@ -83,11 +83,9 @@ def with_cupy(monkeypatch):
 
     def put(fake):
         real = importlib.util.find_spec
-        monkeypatch.setattr(
-            cuda.importlib.util, "find_spec", lambda name, *rest: fake if name == "cupy" else real(name, *rest)
-        )
-        monkeypatch.setattr(cuda, "_cupy", lambda: fake)
-        monkeypatch.setattr(cuda.package, "of_no_use", lambda backend: None)
+        spec = fake and SimpleNamespace(origin=None)  # it doesn't say which package it's from
+        monkeypatch.setattr(importlib.util, "find_spec", lambda name, *rest: spec if name == "cupy" else real(name))
+        monkeypatch.setitem(sys.modules, "cupy", fake)
         forget()
         return fake
 
@@ -140,8 +138,8 @@ def test_an_unknown_part_names_the_known_ones(backend):
 
 def test_a_part_that_CuPy_cannot_load_says_so():
     pytest.importorskip("cupy")
-    for name in set(parts.CUDA_PARTS) - {"cuDNN"}:
-        answer = parts.cupy_part(name)  # nothing raises, whatever is installed
+    for name in set(usable.PARTS["CUDA"]) - {"cuDNN"}:
+        answer = usable.cupy_part(name)  # nothing raises, whatever is installed
         assert answer or (name in answer.reason and "\n" not in answer.reason)
 
 
@@ -177,102 +175,44 @@ def test_the_current_device_of_a_library_and_ours_change_together(with_cupy):
         fl.cuda.set_device(0)
 
 
-INSUFFICIENT = "cudaErrorInsufficientDriver: CUDA driver version is insufficient"
 NO_DEVICE = "cudaErrorNoDevice: no CUDA-capable device is detected"
+NVRTC = "CuPy failed to load libnvrtc.so.12: OSError: libnvrtc.so.12: cannot open shared object file"
+MISSING = 'CuPy is not installed: pip install "cupy-cuda12x[ctk]", if this computer has an NVIDIA GPU'
+WRONG = "CuPy computes wrongly on this GPU: [[0.0, 0.0], [0.0, 0.0]]"
+A_CARD = {"cards": ["NVIDIA T4"]}
 
 
 @pytest.mark.parametrize(
     ("fake", "reason"),
     [
-        (None, 'CuPy is not installed: pip install "cupy-cuda12x[ctk]", if this computer has an NVIDIA GPU'),
-        (dict(error=INSUFFICIENT), "CuPy 14.2.0 is installed, but there is no NVIDIA driver that it can use"),
-        (dict(error=INSUFFICIENT, driver=11040), "CuPy 14.2.0 is installed, but the NVIDIA driver is too old for it"),
-        (dict(error=NO_DEVICE), "CuPy 14.2.0 and a driver are installed, but there is no NVIDIA GPU"),
-        ({}, "CuPy 14.2.0 and a driver are installed, but there is no NVIDIA GPU"),
-        (dict(error="cudaErrorUnknown: x"), "CuPy 14.2.0 is installed, but cudaErrorUnknown: x"),
+        (None, MISSING),
+        ({}, "CuPy finds no GPU"),
+        (dict(error=NO_DEVICE), f"CuPy cannot compute here: {NO_DEVICE}"),
+        (A_CARD | dict(version="13.6.0"), "CuPy 13.6.0 is too old, fluxlite needs 14 or newer"),
+        (A_CARD | dict(kernel=RuntimeError(NVRTC)), f"CuPy cannot compute here: {NVRTC}"),
+        (A_CARD | dict(kernel=Trouble("no kernel\nfor this")), "CuPy cannot compute here: no kernel."),
+        (A_CARD | dict(product=np.zeros((2, 2))), WRONG),
     ],
 )
-def test_why_there_is_no_GPU(with_cupy, fake, reason, monkeypatch):
-    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
-    with_cupy(None if fake is None else FakeCuPy(False, **fake))
-    assert functional("CUDA").reason == reason and functional("CUDA").installed == (fake is not None)
-    assert BACKENDS["CUDA"].devices() == BACKENDS["AMDGPU"].devices() == []
-    assert len(fl.cuda.devices()) == 0 and repr(fl.cuda.devices()) == f"0 devices: {reason}"
-
-
-NVRTC = "CuPy failed to load libnvrtc.so.12: OSError: libnvrtc.so.12: cannot open shared object file: No such file"
-CUBLAS = "libcublasLt.so.12: cannot open shared object file: No such file or directory"
-
-
-@pytest.mark.parametrize(
-    ("broken", "reason"),
-    [
-        ({"kernel": RuntimeError(NVRTC)}, "finds a GPU but not libnvrtc.so.12, which it computes with: pip install "),
-        ({"product": ImportError(f'Failure finding "libcublasLt.so.13 or libcublasLt.so.12": No such file: {CUBLAS}')},
-         "finds a GPU but not libcublasLt.so.13 or libcublasLt.so.12, which it computes with: pip install "),
-        ({"kernel": RuntimeError("nvrtc: error: could not find cuda_fp16.h")}, "but not cuda_fp16.h, which it"),
-        ({"kernel": Trouble("CUDA_ERROR_NO_BINARY_FOR_GPU: no kernel\nfor this")},
-         "CuPy 14.2.0 finds a GPU and cannot compute on it: Trouble: CUDA_ERROR_NO_BINARY_FOR_GPU: no kernel"),
-        ({"product": np.zeros((2, 2))},
-         "CuPy 14.2.0 computes wrongly on the NVIDIA GPU: [[0.0, 0.0], [0.0, 0.0]] for [[14.0, 20.0], [30.0, 44.0]]"),
-    ],
-)  # fmt: skip
-def test_functional_means_that_a_kernel_and_a_product_ran(with_cupy, broken, reason):
+def test_why_there_is_no_GPU(with_cupy, fake, reason):
     """Counting GPUs needs only the driver: plain `pip install cupy-cuda12x` counts them, and can't compute."""
-    with_cupy(FakeCuPy(False, cards=["NVIDIA T4"], **broken))
+    with_cupy(None if fake is None else FakeCuPy(False, **fake))
     answer = functional("CUDA")
-    assert not answer and reason in answer.reason and "\n" not in answer.reason
-    assert ('"cupy-cuda12x[ctk]"' in answer.reason) == ("computes with" in answer.reason)
-    assert BACKENDS["CUDA"].devices() == [] and fl.get_device() == fl.get_device("CPU")
+    assert answer.reason.startswith(reason) and "\n" not in answer.reason and answer.installed == (fake is not None)
+    assert ('"cupy-cuda12x[ctk]"' in answer.reason) == (fake is None or "cannot" in reason)
+    assert BACKENDS["CUDA"].devices() == BACKENDS["AMDGPU"].devices() == [] and fl.get_device() == fl.get_device("CPU")
+    assert len(fl.cuda.devices()) == 0 and repr(fl.cuda.devices()) == f"0 devices: {answer.reason}"
 
 
-def test_what_CuPy_says_of_a_missing_library_is_understood():
-    pytest.importorskip("cupy")
-    try:
-        from cupy_backends.cuda.libs import cublas  # noqa: F401
-    except ImportError as error:
-        told = usable._trouble(usable.NEEDS["CUDA"], "CuPy 14.2.0", f"ImportError: {error}")
-    else:
-        pytest.skip("cuBLAS is installed")
-    assert "finds a GPU but not libcublas" in told and '"cupy-cuda12x[ctk]"' in told and "\n" not in told
-
-
-def test_CuPy_13_is_too_old(with_cupy):
-    with_cupy(FakeCuPy(False, cards=["NVIDIA T4"], version="13.6.0"))
-    told = 'CuPy 13.6.0 is too old, fluxlite needs 14 or newer: pip install --upgrade "cupy-cuda12x[ctk]"'
-    assert functional("CUDA").reason == told and not functional("CUDA").installed
-    with_cupy(FakeCuPy(False, cards=["NVIDIA T4"], version="15.0.0a1"))
-    assert functional("CUDA")
-
-
-@pytest.mark.parametrize(
-    ("visible", "reason"),
-    [
-        ("-1", "the GPUs are hidden: the environment variable CUDA_VISIBLE_DEVICES is set to none"),
-        ("-1,0", "the GPUs are hidden"),
-        ("7", "CUDA_VISIBLE_DEVICES=7 names no NVIDIA GPU of this computer; `nvidia-smi -L` lists them"),
-        ("GPU-1f", "CUDA_VISIBLE_DEVICES=GPU-1f names no NVIDIA GPU"),
-    ],
-)
-def test_what_a_setting_that_hides_every_GPU_means(with_cupy, monkeypatch, visible, reason):
-    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
-    with_cupy(FakeCuPy(False, error=NO_DEVICE))
-    assert functional("CUDA").reason.startswith(reason)
-    with_cupy(FakeCuPy(False, cards=["NVIDIA A100"]))  # whatever the setting: CuPy finds one
+def test_a_setting_that_hides_every_GPU_is_the_reason(with_cupy, monkeypatch):
+    for backend, name in (("CUDA", "CUDA_VISIBLE_DEVICES"), ("AMDGPU", "HIP_VISIBLE_DEVICES")):
+        for hidden in ("", "-1", "-1,0"):
+            monkeypatch.setenv(name, hidden)
+            with_cupy(FakeCuPy(backend == "AMDGPU", error=NO_DEVICE))
+            assert functional(backend).reason == f"the GPUs are hidden: the environment variable {name} is set to none"
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "GPU-1f")
+    with_cupy(FakeCuPy(False, cards=["NVIDIA A100"]))
     assert functional("CUDA") and repr(fl.get_device("CUDA", 0)) == "CUDA:0" and len(fl.cuda.devices()) == 1
-    monkeypatch.setenv("ROCR_VISIBLE_DEVICES", "-1")
-    with_cupy(FakeCuPy(True, error="hipErrorNoDevice: no ROCm-capable device is detected"))
-    assert "ROCR_VISIBLE_DEVICES is set to none" in functional("AMDGPU").reason
-
-
-def test_a_CuPy_that_cannot_be_imported_is_a_reason(with_cupy, monkeypatch):
-    with_cupy(FakeCuPy(False))
-
-    def broken():
-        raise ImportError("libcudart.so.12 is missing")
-
-    monkeypatch.setattr(cuda, "_cupy", broken)
-    assert functional("CUDA").reason == "CuPy is installed and cannot be imported: libcudart.so.12 is missing"
 
 
 @pytest.fixture
@@ -284,31 +224,20 @@ def package(monkeypatch, tmp_path):
         for name in names:
             (tmp_path / f"{name}.dist-info").mkdir()
         spec = SimpleNamespace(origin=str(tmp_path / "cupy" / "__init__.py"))
-        monkeypatch.delitem(sys.modules, "cupy", raising=False)
-        monkeypatch.setattr(cuda.importlib.util, "find_spec", lambda name: spec)
-        monkeypatch.setattr(cuda.package, "_nvidia_driver", lambda: driver)
-        monkeypatch.setattr(cuda, "_kind", lambda: pytest.fail("CuPy was imported"))
+        monkeypatch.setattr(importlib.util, "find_spec", lambda name: spec)
+        monkeypatch.setattr(usable, "nvidia_driver", lambda: driver)
+        monkeypatch.setitem(sys.modules, "cupy", None)  # its import fails
 
     return put
 
 
-def test_an_old_CuPy_is_not_imported_to_find_that_out(package):
-    """The line that installs a newer one is for the CuPy that's there."""
-    package("cupy_cuda13x-13.6.0")
-    told = 'CuPy 13.6.0 is too old, fluxlite needs 14 or newer: pip install --upgrade "cupy-cuda13x[ctk]"'
-    assert cuda.cuda_functional.__wrapped__().reason == told
-    assert cuda.NEEDS["CUDA"].toolkit() == 'pip install "cupy-cuda13x[ctk]"'
-
-
-def test_a_CuPy_without_a_driver_is_not_imported(package, monkeypatch):
+def test_a_CuPy_that_is_of_no_use_is_not_imported(package, monkeypatch):
     package("cupy_cuda12x-14.2.0")
-    no_driver = "CuPy 14.2.0 is installed, but there is no NVIDIA driver that it can use"
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
-    assert cuda.cuda_functional.__wrapped__().reason == no_driver
-    told = cuda.amdgpu_functional.__wrapped__()
-    assert told.reason.endswith("(the one that is installed, CuPy 14.2.0, is for NVIDIA)") and not told.installed
-    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
-    assert "CUDA_VISIBLE_DEVICES is set to none" in cuda.cuda_functional.__wrapped__().reason
+    no_driver = "CuPy 14.2.0 is installed, but there is no NVIDIA driver that it can use"
+    assert usable.usable("CUDA").reason == no_driver
+    answer = usable.usable("AMDGPU")
+    assert answer.reason.endswith("(the one that is installed, CuPy 14.2.0, is for NVIDIA)") and not answer.installed
 
 
 # It may have a GPU. We know nothing about AMD's driver. It's built from source: for which maker? Which of the two?
@@ -319,9 +248,9 @@ def test_a_CuPy_without_a_driver_is_not_imported(package, monkeypatch):
         ("cupy-14.2.0", False, "CUDA"), ("cupy_cuda12x-14.2.0 cupy_cuda13x-14.2.0", False, "CUDA"),
     ],
 )  # fmt: skip
-def test_a_CuPy_of_which_one_cannot_tell_is_asked(package, names, driver, backend):
+def test_a_CuPy_that_may_be_of_use_is_asked(package, names, driver, backend):
     package(*names.split(), driver=driver)
-    assert cuda.package.of_no_use(backend) is None
+    assert usable.usable(backend).reason.startswith("CuPy cannot compute here: import of cupy halted")
 
 
 # -- you don't pay for what you don't use -----------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Which device is chosen, and which messages appear, in pretended situations; and what `gpu` does without a GPU."""
+"""Which device is chosen, and which messages appear, in pretended situations."""
 
 import re
 
@@ -8,7 +8,7 @@ from inside import BACKENDS, Backend, CUDADevice, Functional, choose
 
 import fluxlite as fl
 from fluxlite import pretend
-from fluxlite.devices import CPU, devices, without
+from fluxlite.devices import CPU, devices
 
 MISSING = {
     "CUDA": 'CuPy is not installed: pip install "cupy-cuda12x[ctk]", if this computer has an NVIDIA GPU',
@@ -22,11 +22,6 @@ ONES = np.ones(2, np.float32)
 def said(capsys):
     """The lines printed since the last call."""
     return lambda: capsys.readouterr().err.splitlines()
-
-
-@pytest.fixture(autouse=True)
-def nothing_chosen(monkeypatch):
-    monkeypatch.setattr(without, "_chosen", [])
 
 
 def wish(backend, source="preferences"):
@@ -196,7 +191,7 @@ def test_a_real_gpu_is_used_unless_one_is_simulated(device):
         (dict(preference="CPU"), fl.require_gpu, RuntimeError, "set in preferences is CPU"),
         (dict(CUDA="on fire"), fl.require_gpu, RuntimeError, r"on fire\. simulate_gpu\(\) puts"),
         (dict(AMDGPU=1), lambda: fl.cu(np.ones(2)), RuntimeError, "no NVIDIA GPU.*cupy-cuda12x"),
-        (dict(CUDA=0), fl.require_gpu, ValueError, "at least 1 GPU"),
+        (dict(CUDA=0), fl.require_gpu, ValueError, "GPUs is at least 1, got 0"),
     ],
 )  # fmt: skip
 def test_get_device_says_what_is_not_there_and_what_is(situation, call, error, words):
@@ -236,43 +231,9 @@ def test_afterwards_all_is_as_it_was():
         assert fl.gpu_device() is device and fl.GPU_BACKEND == "Simulated"
 
 
-# -- without_gpu: the three things that `gpu` can do without a GPU ---------------------------------------------------
-
-
-@pytest.fixture
-def no_driver(monkeypatch):
-    monkeypatch.delenv(without.VARIABLE, raising=False)
-    with pretend(CUDA="no driver", AMDGPU="not installed", Metal="not installed"):
-        yield
-
-
-def test_without_gpu_cpu_gives_the_argument_and_says_why_once(no_driver, said):
-    assert fl.gpu(ONES) is ONES and fl.gpu(3) == 3
-    (line,) = said()
-    assert "arrays stay on the CPU" in line and "driver" in line and "simulate_gpu()" in line
-    assert fl.gpu_device() is None and devices() == []
-
-
-def test_without_gpu_simulate_begins_when_a_gpu_is_needed(no_driver, said):
-    assert fl.without_gpu("simulate") == "simulate" and fl.gpu_device() is None
-    assert fl.device_of(fl.gpu(ONES)).backend == "Simulated" and fl.require_gpu() == fl.gpu_device()
-    assert "simulated NVIDIA T4, stands in for a GPU" in said()[0]
-
-
-def test_without_gpu_raise_raises_unless_there_is_one(no_driver):
-    fl.without_gpu("raise")
-    with pytest.raises(RuntimeError, match="there is no GPU to use.*driver"):
-        fl.gpu(ONES)
-    with fl.simulate_gpu():
-        assert fl.device_of(fl.gpu(ONES)).backend == "Simulated"
-
-
-def test_without_gpu_comes_from_the_environment_unless_it_is_called(no_driver, monkeypatch):
-    monkeypatch.setenv(without.VARIABLE, "yes")
-    with pytest.raises(ValueError, match="FLUXLITE_WITHOUT_GPU is one of"):
-        fl.gpu(ONES)
-    monkeypatch.setenv(without.VARIABLE, "simulate")
-    assert fl.without_gpu() == "simulate" and fl.device_of(fl.gpu(ONES)).backend == "Simulated"
-    assert fl.without_gpu("cpu") == fl.without_gpu() == "cpu"
-    with pytest.raises(ValueError, match="'cpu', 'simulate', 'raise', got 'strict'"):
-        fl.without_gpu("strict")
+def test_gpu_without_a_gpu_gives_the_argument_and_says_why_once(said):
+    with pretend(CUDA="no driver"):
+        assert fl.gpu(ONES) is ONES and fl.gpu(3) == 3
+        (line,) = said()
+        assert "arrays stay on the CPU" in line and "driver" in line and "simulate_gpu()" in line
+        assert fl.gpu_device() is None and devices() == []

@@ -3,7 +3,7 @@
 import os
 
 import pytest
-from inside import edited, preference_file, stored_backend
+from inside import preference_file, stored_backend
 
 import fluxlite as fl
 from fluxlite.devices import preferences
@@ -96,53 +96,36 @@ def test_the_project_is_the_nearest_folder_with_a_pyproject(tmp_path, monkeypatc
 OTHERS = '# mine\n[other]\nx = 1  # one\n\n[other.deeper]\ny = ["[fluxlite]"]\n'
 
 
-COMMENTED = '[fluxlite]\n# why\nseed = 3\ngpu_backend = "{}"  # fast\n\n[z]\ngpu_backend = "no"\n'
+OURS = '[fluxlite]\ngpu_backend = "{}"\n'
 
 
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [
-        (OTHERS, OTHERS + '\n[fluxlite]\ngpu_backend = "CPU"\n'),
-        ("[other]\nx = 1", '[other]\nx = 1\n\n[fluxlite]\ngpu_backend = "CPU"\n'),
-        ("[fluxlite]\n" + OTHERS, '[fluxlite]\ngpu_backend = "CPU"\n' + OTHERS),
-        ("[fluxlite]", '[fluxlite]\ngpu_backend = "CPU"\n'),
-        (COMMENTED.format("CUDA"), COMMENTED.format("CPU")),
-        ("[ fluxlite ] # ours\n  gpu_backend='CUDA'\n", '[ fluxlite ] # ours\n  gpu_backend="CPU"\n'),
-        ("[fluxlite]\r\nseed = 3\r\n", '[fluxlite]\r\ngpu_backend = "CPU"\r\nseed = 3\r\n'),
-        ("[fluxlite]\ngpu_backend = 3\n", '[fluxlite]\ngpu_backend = "CPU"\n'),
-    ],
-)
-def test_gpu_backend_changes_only_its_entry(project, before, after):
+@pytest.mark.parametrize("before", ["", OTHERS, "[other]\nx = 1", "[other]\r\nx = 1\r\n"])
+def test_gpu_backend_writes_a_table_at_the_end_and_changes_nothing_else(project, before):
     path = project / "LocalPreferences.toml"
     path.write_bytes(before.encode())
-    fl.gpu_backend("CPU")
-    assert path.read_bytes().decode() == after == edited(before, "CPU")
-    assert stored_backend() == "CPU"
-
-
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [
-        (OTHERS + '[fluxlite]\ngpu_backend = "CPU"\n', OTHERS),
-        ('[fluxlite]\ngpu_backend = "CPU"\nseed = 3\n', "[fluxlite]\nseed = 3\n"),
-        ('[fluxlite]\ngpu_backend = "CPU"  # old\n# why\n[z]\n', "[fluxlite]\n# why\n[z]\n"),
-    ],
-)
-def test_gpu_backend_None_deletes_only_its_entry(project, before, after):
-    path = project / "LocalPreferences.toml"
-    path.write_text(before)
+    for name in ("CPU", "CUDA", "CUDA", None, "Metal"):
+        fl.gpu_backend(name)
+        assert stored_backend() == name
+        text = path.read_bytes().decode() if path.exists() else ""
+        assert text.startswith(before) and text[len(before) :].strip() == (OURS.format(name).strip() if name else "")
+    path.write_text(OURS.format("CPU"))
     fl.gpu_backend(None)
-    assert path.read_text() == after
+    assert not path.exists()
 
 
 @pytest.mark.parametrize(
     ("text", "name"),
-    [('fluxlite = {gpu_backend = "CUDA"}', "CPU"), ('fluxlite.gpu_backend = "CUDA"', None), ("fluxlite = 3", "CPU")],
-)
-def test_an_unusual_way_to_write_it_is_left_alone(project, text, name):
+    [
+        ('fluxlite = {gpu_backend = "CUDA"}', "CPU"), ('fluxlite.gpu_backend = "CUDA"', None), ("fluxlite = 3", "CPU"),
+        ("[fluxlite]\nseed = 3\n", "CPU"), ('[fluxlite]\ngpu_backend = "CUDA"  # fast\n', None),
+        (OURS.format("CUDA") + OTHERS, "CPU"),
+    ],
+)  # fmt: skip
+def test_a_table_that_the_user_wrote_is_left_to_the_user(project, text, name):
     path = project / "LocalPreferences.toml"
     path.write_text(text)
-    with pytest.raises(ValueError, match="unusual way"):
+    line = f'write gpu_backend = "{name}" there' if name else "delete gpu_backend there"
+    with pytest.raises(ValueError, match=rf"\[fluxlite\] of yours: {line}"):
         fl.gpu_backend(name)
     assert path.read_text() == text
 
@@ -152,7 +135,7 @@ def test_a_broken_file_is_no_preference_and_is_not_overwritten(project, capsys):
     path.write_text("[fluxlite\n")
     assert fl.GPU_BACKEND == fl.gpu_name() == fl.get_device().backend
     assert capsys.readouterr().err.count("LocalPreferences.toml cannot be read") == 1
-    with pytest.raises(ValueError, match="not valid TOML.*line 1"):
+    with pytest.raises(ValueError, match="line 1"):
         fl.gpu_backend("CPU")
     assert path.read_text() == "[fluxlite\n"
 

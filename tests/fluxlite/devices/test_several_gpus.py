@@ -60,7 +60,7 @@ def test_setting_the_current_device(three):
     for index in (-1, 3):
         with pytest.raises(IndexError, match=f"no Simulated device {index}: there are 3, numbers 0 to 2"):
             fl.cuda.set_device(index)
-    with pytest.raises(ValueError, match="number of GPUs, got -1"):
+    with pytest.raises(ValueError, match="number of GPUs is at least 0, got -1"):
         fl.simulate_gpu(-1)
 
 

@@ -82,7 +82,7 @@ def test_wrong_sizes():
     for weight in (W[0], W.astype(int), [[1.0]]):
         with pytest.raises(TypeError, match=r"weight is floating-point, \(vocabulary, features\)"):
             Embedding.of(weight)
-    with pytest.raises(ValueError, match=r"init=…\): init\(2, 3\) gives an array of that shape, got \(3, 2\)"):
+    with pytest.raises(ValueError, match=r"init=…\): init\(2, 3\) gives an array .* of that shape, got"):
         Embedding(2, 3, init=lambda *shape: np.ones(shape[::-1]))
 
 

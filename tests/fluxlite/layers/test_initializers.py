@@ -62,17 +62,14 @@ def test_orthogonal():
     for shape, product in [((5, 3), lambda w: w.T @ w), ((3, 5), lambda w: w @ w.T)]:
         w = fl.orthogonal(*shape, gain=2)
         np.testing.assert_allclose(product(w), 4 * np.eye(3), atol=1e-5)
-    with pytest.raises(ValueError, match="at least two sizes"):
-        fl.orthogonal(3)
 
 
 def test_sparse():
     w = fl.sparse_init(10, 50, sparsity=0.3, rng=np.random.default_rng(0))
     assert ((w == 0).sum(axis=0) == 3).all() and w.dtype == np.float32
     assert len({tuple(np.flatnonzero(column == 0)) for column in w.T}) > 5
-    for shape, sparsity in (((3,), 0.5), ((3, 3), 1.5)):
-        with pytest.raises(ValueError, match="sparse_init|sparsity"):
-            fl.sparse_init(*shape, sparsity=sparsity)
+    with pytest.raises(ValueError, match="sparsity=…"):
+        fl.sparse_init(3, 3, sparsity=1.5)
 
 
 def test_the_identity_passes_on_what_it_gets():

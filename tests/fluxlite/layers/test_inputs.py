@@ -167,15 +167,15 @@ def test_what_init_gives_in_float64_becomes_float32():
 
 
 @pytest.mark.parametrize(
-    ("init", "error", "message"),
+    ("init", "got"),
     [
-        (lambda *shape: np.ones(shape, int), TypeError, "floating-point numbers, got an array of int64"),
-        (lambda *shape: [[1.0]], TypeError, "floating-point numbers, got a list"),
-        (lambda m, n: np.ones((n, m)), ValueError, r"init\(2, 3\) gives an array of that shape, got \(3, 2\)"),
+        (lambda *shape: np.ones(shape, int), r"an array of int64, shape \(2, 3\)"),
+        (lambda *shape: [[1.0]], "a list"),
+        (lambda m, n: np.ones((n, m)), r"an array of float64, shape \(3, 2\)"),
     ],
 )
-def test_what_init_may_not_give(init, error, message):
-    with pytest.raises(error, match=message):
+def test_what_init_may_not_give(init, got):
+    with pytest.raises(ValueError, match=rf"init\(2, 3\) gives an array of floating.* of that shape, got {got}"):
         Dense(3, 2, init=init)
 
 

@@ -69,10 +69,10 @@ def test_of_arrays():
     assert made.weight is W and made.bias is B and made.activation is np.tanh
     assert Dense.of(W).bias is None and Dense.of(W)(np.ones(3)).tolist() == [3, 12]
     for weight, bias, message in (
-        (np.ones(3), None, r"weight has shape \(outputs, inputs\), got an array of shape \(3,\)"),
-        ([[1.0]], None, "got list"),
-        (W, np.ones(3), r"for a weight of shape \(2, 3\), bias has \(2,\), got an array of shape \(3,\)"),
-        (W, False, "got bool False"),
+        (np.ones(3), None, r"weight has shape \(outputs, inputs\), got an array of float64, shape \(3,\)"),
+        ([[1.0]], None, "got a list"),
+        (W, np.ones(3), r"bias has shape \(2,\), got an array of float64, shape \(3,\)"),
+        (W, False, "got False"),
     ):
         with pytest.raises(ValueError, match=message):
             Dense.of(weight, bias)
@@ -83,7 +83,7 @@ def test_of_arrays():
     [
         (lambda: Dense(10, 5, np.tanh, bias=False), "Dense(10 => 5, tanh, bias=False)      # 50 parameters"),
         (lambda: Dense(3, 2, lambda x: x), "Dense(3 => 2, <lambda>)      # 8 parameters"),
-        (lambda: fl.fmap(lambda x: None, Dense(3, 2)), "Dense.of(None, None)      # 0 parameters"),
+        (lambda: fl.fmap(lambda x: None, Dense(3, 2)), "Dense(…)"),
     ],
 )
 def test_how_dense_prints(make, text):
@@ -102,14 +102,13 @@ def test_what_is_no_field_of_a_layer_is_no_part_of_it(model):
 def test_sizes_are_numbers_of_features(size):
     for what, sizes in (("inputs", (size, 2)), ("outputs", (2, size))):
         error = ValueError if type(size) is int else TypeError
-        with pytest.raises(error, match=rf"Dense\({what}\) is a number of features, got"):
+        with pytest.raises(error, match=rf"Dense\({what}\) is (a whole number|at least 0), got"):
             Dense(*sizes)
 
 
-def test_hints_for_what_flux_accepts():
-    for call in (lambda: Dense(W, B), lambda: Dense(W, B, np.tanh), lambda: Dense(3, 2, bias=B)):
-        with pytest.raises(TypeError, match=r"for arrays there is Dense\.of\(weight, bias, activation\)"):
-            call()
+def test_what_dense_is_not_made_of():
+    with pytest.raises(TypeError, match=r"Dense\(bias=…\) is True or False, got an array"):
+        Dense(3, 2, bias=B)
     with pytest.raises(TypeError, match="activation is a function such as np.tanh, got 'relu'"):
         Dense(3, 2, "relu")
 
@@ -167,11 +166,9 @@ def test_how_chains_print():
 
 def test_what_is_no_layer_is_refused():
     for call, message in (
-        (lambda: Chain([layer(3, 2)]), r"layers\[0\] cannot be called: list .*write Chain\(\*layers\) for a list"),
-        (lambda: Chain((layer(3, 2),)), r"write Chain\(\*layers\)"),
-        (lambda: Chain(layer(3, 2), 3), r"layers\[1\] cannot be called: int 3"),
-        (lambda: Chain(first=None), r"layers\['first'\] cannot be called: NoneType None"),
-        (lambda: Chain(W), r"layers\[0\] cannot be called: an array of shape \(2, 3\)"),
+        (lambda: Chain([layer(3, 2)]), r"Chain's layers\[0\] is a function, got a list"),
+        (lambda: Chain(layer(3, 2), 3), r"layers\[1\] is a function, got 3"),
+        (lambda: Chain(first=None), r"layers\['first'\] is a function, got None"),
     ):
         with pytest.raises(TypeError, match=message):
             call()
@@ -214,7 +211,7 @@ def test_an_input_of_another_width(x, message):
 
 @pytest.mark.parametrize("x", [[1.0, 2.0], 3.0, None, {"x": 1}])
 def test_an_input_that_is_no_array(x):
-    with pytest.raises(InputError, match=rf"^Dense\(3 => 2\) takes an array, got {type(x).__name__} .*np\.asarray"):
+    with pytest.raises(InputError, match=r"^Dense\(3 => 2\) takes an array, got .*; np\.asarray"):
         Dense.of(W, B)(x)
     with pytest.raises(TypeError, match=r"^layers\[0\]: Dense"):
         Chain(Dense.of(W, B))(x)

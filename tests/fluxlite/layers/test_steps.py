@@ -93,9 +93,11 @@ def test_weights_of_PyTorch_need_no_permutation(kind):
 @pytest.mark.parametrize(("count", "length"), [(3, 4), (1, 4), (3, 1), (1, 1), (0, 2)])
 def test_all_at_once_gives_what_single_steps_give(kind, count, length):
     given = operands(kind, count, length)
-    np.testing.assert_allclose(run(kind)(*given), KINDS[kind][0]().defined(*given), atol=1e-12)
+    np.testing.assert_allclose(run(kind)(*given), steps.composed(KINDS[kind][0](), *given), atol=1e-12)
     states = [None] * KINDS[kind][2]
-    np.testing.assert_allclose(without(kind)(*given), KINDS[kind][0]().defined(*given[:3], None, *states), atol=1e-12)
+    np.testing.assert_allclose(
+        without(kind)(*given), steps.composed(KINDS[kind][0](), *given[:3], None, *states), atol=1e-12
+    )
 
 
 def test_the_last_cell_stands_behind_the_outputs():

@@ -1,5 +1,6 @@
 """How models print: a line for each part, and in notebooks a tree that unfolds."""
 
+import sys
 from dataclasses import dataclass
 from html.parser import HTMLParser
 
@@ -137,6 +138,15 @@ def test_what_cannot_be_drawn_prints_as_objects_do():
     assert "Net object at" in repr(unfinished)
 
 
+def test_printing_is_quick():
+    model, calls = fl.Chain(fl.Dense(3, 4, np.tanh), fl.Dense(4, 2)), []
+    repr(model)
+    sys.setprofile(lambda frame, event, arg: calls.append(frame) if event == "call" else None)
+    repr(model)
+    sys.setprofile(None)
+    assert len(calls) <= 400
+
+
 def test_much_is_left_out():
     net = Net()
     net.heads = [np.ones(2) for _ in range(1000)]
@@ -148,7 +158,7 @@ def test_much_is_left_out():
 def test_a_function_between_layers_prints_its_name_only():
     chain = fl.Chain(fl.Dense(2, 2), lambda x: x, Callable(), Callable().go)
     assert lines(chain)[2:5] == ["  <lambda>,", "  Callable(", "    w=float64 (2,),      # 2 parameters"]
-    with pytest.raises(TypeError, match=r"cannot be called: a Net"):
+    with pytest.raises(TypeError, match=r"is a function, got a Net"):
         fl.Chain(Net())
 
 

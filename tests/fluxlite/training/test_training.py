@@ -190,8 +190,8 @@ REFUSED = [
     ({"each_step": threading.Event()}, TypeError, r"got Event; .* lambda history: event.is_set"),
     ({"each_step": threading.Event().is_set}, TypeError, r"called with the history, .*yours is is_set\(\)"),
     ({"checkpoint": True}, TypeError, "checkpoint is the path of a file, .* got a bool"),
-    ({"checkpoint": "no folder/run"}, FileNotFoundError, "there is no folder .*no folder; os.makedirs makes it"),
-    ({"checkpoint": tempfile.gettempdir()}, IsADirectoryError, "where a folder is"),
+    ({"checkpoint": "no folder/run"}, FileNotFoundError, "there is no such folder: .*no folder"),
+    ({"checkpoint": tempfile.gettempdir()}, OSError, "no ordinary file"),
     ({"resume": True}, TypeError, 'needs the file to go on from: checkpoint="run.safetensors"'),
     ({"overwrite": True}, TypeError, "overwrite=True needs the file to replace"),
     ({"checkpoint": "run", "resume": True, "overwrite": True}, TypeError, "take one of them"),
@@ -223,7 +223,7 @@ def test_an_error_in_the_loss_says_in_which_batch_and_changes_nothing_more():
 
     with pytest.raises(RuntimeError, match="mine") as error:
         train(failing, model, BATCHES, opt_state, 3)
-    assert error.value.__notes__ == ["in batch 2 of epoch 2 of train"]
+    assert error.value.__notes__[0] == "in batch 2 of epoch 2 of train"
     model[0].weight += 1  # the arrays can be written again
 
 

@@ -1,24 +1,21 @@
 """Rows of numbers: running products, differences, polynomials, curves through points."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from ...arrays import of_type, on_device_of
-from ..rules import composed, rule
-from ..tracked import plain
-from .elementwise import shape_of
-from .products import typed
-from .reductions import axes_of
-from .shaping import along
+from ....arrays import of_type, on_device_of
+from ...rules import composed, rule
+from ...tracked import plain
+from ..elementwise import shape_of
+from ..products import typed
+from ..reductions import axes_of
+from ..shaping import along
 
 
 @composed(np.cumprod)
-def cumprod(a: Any, axis: int | None = None, dtype: Any = None) -> Any:
+def cumprod(a, axis=None, dtype=None):
     """Each times the one before it, then times the product of two before those, of four, …: right at zeros."""
     a, axis = (np.ravel(a), 0) if axis is None else (a, normalize_axis_index(axis, np.ndim(a)))
     a, before = np.moveaxis(of_type(a, dtype), axis, 0), 1
@@ -28,7 +25,7 @@ def cumprod(a: Any, axis: int | None = None, dtype: Any = None) -> Any:
 
 
 @composed(np.linspace)
-def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, *, axis: int = 0) -> Any:
+def linspace(start, stop, num=50, endpoint=True, *, axis=0):
     """Between two numbers, or between the elements of two arrays, along a new axis."""
     if num < 0:
         raise ValueError(f"np.linspace takes a number of samples that is not negative, got {num}")
@@ -39,11 +36,9 @@ def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, *, axi
     return np.moveaxis(start + steps * difference, 0, axis)
 
 
-# -- sums and differences -----------------------------------------------------------------------------------
-
-
-def cumulative(running: Callable, start: float) -> Callable:
-    def result(x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False) -> Any:
+# -- sums and differences
+def cumulative(running, start):
+    def result(x, /, *, axis=None, dtype=None, include_initial=False):
         if axis is None and np.ndim(x) != 1:
             raise ValueError("of several axes, axis= says which")
         axis = 0 if axis is None else normalize_axis_index(axis, np.ndim(x))
@@ -62,13 +57,13 @@ if hasattr(np, "cumulative_sum"):  # since NumPy 2.1
 
 
 @composed(np.ediff1d)
-def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
+def ediff1d(ary, to_end=None, to_begin=None):
     parts = [to_begin, np.diff(np.ravel(ary)), to_end]
     return np.concatenate([np.ravel(part) for part in parts if part is not None])
 
 
 @composed(np.trapezoid)
-def trapezoid(y: Any, x: Any = None, dx: float = 1.0, axis: int = -1) -> Any:
+def trapezoid(y, x=None, dx=1.0, axis=-1):
     left, right = y[along(axis, np.ndim(y), slice(-1))], y[along(axis, np.ndim(y), slice(1, None))]
     widths: Any = dx if x is None else np.diff(x, axis=-1 if np.ndim(x) == 1 else axis)
     if x is not None and np.ndim(x) == 1:
@@ -77,7 +72,7 @@ def trapezoid(y: Any, x: Any = None, dx: float = 1.0, axis: int = -1) -> Any:
 
 
 @composed(np.gradient)
-def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
+def gradient(f, *varargs, axis=None, edge_order=1):
     """Half the difference of the neighbours; at the edges that of the first two, or a parabola through three."""
     axes = axes_of(f, axis)
     if len(varargs) not in (0, 1, len(axes)):
@@ -92,7 +87,7 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
     return found[0] if len(found) == 1 else found
 
 
-def slopes(f: Any, axis: int, edge_order: int) -> Any:
+def slopes(f, axis, edge_order):
     f = np.moveaxis(f, axis, 0)
     first, last = f[1:2] - f[:1], f[-1:] - f[-2:-1]
     if edge_order == 2:
@@ -100,11 +95,9 @@ def slopes(f: Any, axis: int, edge_order: int) -> Any:
     return np.moveaxis(np.concatenate([first, (f[2:] - f[:-2]) / 2, last]), 0, axis)
 
 
-# -- curves ---------------------------------------------------------------------------------------------------
-
-
+# -- curves
 @composed(np.interp)
-def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None) -> Any:
+def interp(x, xp, fp, left=None, right=None):
     """On the straight lines between the points; outside, `left` and `right`."""
     x, xp, fp = (of_type(y if hasattr(y, "dtype") else np.asarray(y), np.float64) for y in (x, xp, fp))
     if xp.shape != fp.shape or xp.ndim != 1 or xp.size == 0:
@@ -119,7 +112,7 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None) -> Any
 
 
 @composed(np.polyval)
-def polyval(p: Any, x: Any) -> Any:
+def polyval(p, x):
     result = np.zeros_like(plain(x)) if hasattr(x, "dtype") else 0 * np.asarray(x)
     for i in range(len(p)):
         result = result * x + typed(p[i])
@@ -127,7 +120,7 @@ def polyval(p: Any, x: Any) -> Any:
 
 
 @composed(np.vander)
-def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:  # noqa: N803  (NumPy's name)
+def vander(x, N=None, increasing=False):  # noqa: N803  (NumPy's name)
     if np.ndim(x) != 1 or N is not None and N < 0:
         raise ValueError(f"np.vander takes a vector, and N from 0, got shape {np.shape(x)} and N={N}")
     powers = range(np.size(x) if N is None else N)
@@ -136,21 +129,19 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:  # no
     return np.stack(columns, axis=1) if columns else x[:, None][:, :0]
 
 
-# -- convolve -----------------------------------------------------------------------------------------------
-
-
-def filled(g: Any, a: Any, v: Any, mode: str) -> Any:
+# -- convolve
+def filled(g, a, v, mode):
     """The gradient of mode "full". The other modes are its middle."""
     whole = np.size(a) + np.size(v) - 1
     before = {"full": 0, "same": (min(np.size(a), np.size(v)) - 1) // 2, "valid": min(np.size(a), np.size(v)) - 1}[mode]
     return np.pad(g, (before, whole - before - g.shape[0]))
 
 
-def left_of_convolve(g: Any, out: Any, a: Any, v: Any, mode: str = "full") -> Any:
+def left_of_convolve(g, out, a, v, mode="full"):
     return np.reshape(np.convolve(filled(g, a, v, mode), np.flip(np.ravel(v)), "valid"), shape_of(a))
 
 
-def right_of_convolve(g: Any, out: Any, a: Any, v: Any, mode: str = "full") -> Any:
+def right_of_convolve(g, out, a, v, mode="full"):
     return np.reshape(np.convolve(filled(g, a, v, mode), np.flip(np.ravel(a)), "valid"), shape_of(v))
 
 

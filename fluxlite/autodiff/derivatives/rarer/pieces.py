@@ -1,28 +1,26 @@
 """Arrays taken to pieces and put together in rarer ways than those of `shaping.py`."""
 
-from __future__ import annotations
-
 import functools
 from typing import Any
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
-from ...arrays import of_type, scatter_add
-from ..rules import composed
-from ..tracked import TrackedArray, plain
-from .elementwise import checked
+from ....arrays import of_type, scatter_add
+from ...rules import composed
+from ...tracked import TrackedArray, plain
+from ..elementwise import checked
 
 
 @composed(np.rollaxis)
-def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
+def rollaxis(a, axis, start=0):
     checked(np.rollaxis, a, axis, start)
     axis, start = axis % a.ndim, start + a.ndim if start < 0 else start
     return np.moveaxis(a, axis, start - 1 if axis < start else start)
 
 
 @composed(np.rot90)
-def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
+def rot90(m, k=1, axes=(0, 1)):
     checked(np.rot90, m, k, axes)
     if k % 4 == 0:
         return m
@@ -32,7 +30,7 @@ def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
 
 
 @composed(np.tile)
-def tile(A: Any, reps: Any) -> Any:  # noqa: N803  (NumPy's name)
+def tile(A, reps):  # noqa: N803  (NumPy's name)
     reps = (reps,) if np.ndim(reps) == 0 else tuple(reps)
     ndim = max(A.ndim, len(reps))
     shape, reps = (1,) * (ndim - A.ndim) + A.shape, (1,) * (ndim - len(reps)) + reps
@@ -42,13 +40,13 @@ def tile(A: Any, reps: Any) -> Any:  # noqa: N803  (NumPy's name)
 
 
 @composed(np.partition)
-def partition(a: Any, kth: Any, axis: int | None = -1) -> Any:
+def partition(a, kth, axis=-1):
     a, axis = (a, axis) if axis is not None else (np.ravel(a), -1)
     return np.take_along_axis(a, np.argpartition(plain(a), kth, axis=axis), axis)
 
 
 @composed(np.kron)
-def kron(a: Any, b: Any) -> Any:
+def kron(a, b):
     """Every element of `a` times all of `b`: one axis of each side by side, then joined."""
     ndim = max(np.ndim(a), np.ndim(b))
     rows = (1,) * (ndim - np.ndim(a)) + np.shape(a)
@@ -59,20 +57,14 @@ def kron(a: Any, b: Any) -> Any:
 
 
 @composed(np.full_like)
-def full_like(a: Any, fill_value: Any, dtype: Any = None, *, shape: Any = None) -> Any:
+def full_like(a, fill_value, dtype=None, *, shape=None):
     if not isinstance(fill_value, TrackedArray):
         return np.full_like(plain(a), fill_value, dtype, shape=shape)
     return np.broadcast_to(of_type(fill_value, dtype or a.dtype), np.shape(a) if shape is None else shape)
 
 
 @composed(np.unique)
-def unique(
-    ar: Any,
-    return_index: bool = False,
-    return_inverse: bool = False,
-    return_counts: bool = False,
-    axis: int | None = None,
-) -> Any:
+def unique(ar, return_index=False, return_inverse=False, return_counts=False, axis=None):
     """Of equal elements the first gets the gradient."""
     numpys: Any = np.unique
     _, index, *others = numpys(plain(ar), True, return_inverse, return_counts, axis)
@@ -81,11 +73,9 @@ def unique(
     return found if len(found) > 1 else values
 
 
-# -- put together ---------------------------------------------------------------------------------------------
-
-
+# -- put together
 @composed(np.meshgrid)
-def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> tuple:
+def meshgrid(*xi, copy=True, sparse=False, indexing="xy"):
     if indexing not in ("xy", "ij"):
         raise ValueError(f"np.meshgrid takes indexing 'xy' or 'ij', got {indexing!r}")
     grids = [np.reshape(x, (1,) * i + (-1,) + (1,) * (len(xi) - i - 1)) for i, x in enumerate(xi)]
@@ -95,12 +85,12 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
 
 
 @composed(np.block)
-def block(arrays: Any) -> Any:
+def block(arrays):
     """Lists within lists: the innermost are joined along the last axis, those around them along the one before."""
     depth = nesting(arrays)
     ndim = max(depth, *(np.ndim(x) for x in leaves(arrays)))
 
-    def joined(x: Any, left: int) -> Any:
+    def joined(x, left):
         if left == 0:
             return np.reshape(x, (1,) * (ndim - np.ndim(x)) + np.shape(x))
         return np.concatenate([joined(part, left - 1) for part in x], axis=ndim - left)
@@ -108,7 +98,7 @@ def block(arrays: Any) -> Any:
     return joined(arrays, depth)
 
 
-def nesting(x: Any) -> int:
+def nesting(x):
     if not isinstance(x, list):
         return 0
     depths = {nesting(part) for part in x}
@@ -117,12 +107,12 @@ def nesting(x: Any) -> int:
     return 1 + depths.pop()
 
 
-def leaves(x: Any) -> list:
+def leaves(x):
     return [leaf for part in x for leaf in leaves(part)] if isinstance(x, list) else [x]
 
 
 @composed(np.insert)
-def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
+def insert(arr, obj, values, axis=None):
     """The old and the new one behind the other, then in the order in which NumPy puts their positions."""
     arr, axis = (np.ravel(arr), 0) if axis is None else (arr, normalize_axis_index(axis, np.ndim(arr)))
     length = np.shape(arr)[axis]
@@ -137,17 +127,15 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
     return np.take(np.concatenate([arr, of_type(values, arr.dtype)], axis), order, axis)
 
 
-# -- picked -----------------------------------------------------------------------------------------------------
-
-
+# -- picked
 @composed(np.delete)
-def delete(arr: Any, obj: Any, axis: int | None = None) -> Any:
+def delete(arr, obj, axis=None):
     arr, axis = (np.ravel(arr), 0) if axis is None else (arr, axis)
     return np.take(arr, np.delete(np.arange(arr.shape[axis]), obj), axis)
 
 
 @composed(np.compress)
-def compress(condition: Any, a: Any, axis: int | None = None) -> Any:
+def compress(condition, a, axis=None):
     if np.ndim(condition) != 1:
         raise ValueError("np.compress takes a condition with one axis")
     chosen = np.flatnonzero(condition if hasattr(condition, "dtype") else np.asarray(condition))
@@ -155,12 +143,12 @@ def compress(condition: Any, a: Any, axis: int | None = None) -> Any:
 
 
 @composed(np.extract)
-def extract(condition: Any, arr: Any) -> Any:
+def extract(condition, arr):
     return np.compress(np.ravel(condition), np.ravel(arr))
 
 
 @composed(np.select)
-def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
+def select(condlist, choicelist, default=0):
     if len(condlist) != len(choicelist) or not condlist:
         raise ValueError("np.select takes as many conditions as choices, and at least one")
     if any(str(getattr(condition, "dtype", None)) != "bool" for condition in condlist):
@@ -171,13 +159,13 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
     return of_type(result, common_type([*choicelist, default]))
 
 
-def common_type(choices: list) -> Any:
+def common_type(choices):
     """Among arrays, a Python number has no type of its own; but of two such numbers np.where makes float64."""
     return np.result_type(*(getattr(x, "dtype", x) for x in plain(choices)))
 
 
 @composed(np.choose)
-def choose(a: Any, choices: Any) -> Any:
+def choose(a, choices):
     choices = [choices[i] for i in range(len(choices))]
     if bool(np.any((plain(a) < 0) | (plain(a) >= len(choices)))):
         raise ValueError(f"np.choose of {len(choices)} arrays takes numbers from 0 to {len(choices) - 1}")
@@ -188,15 +176,13 @@ def choose(a: Any, choices: Any) -> Any:
 
 
 @composed(np.piecewise)
-def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any) -> Any:
+def piecewise(x, condlist, funclist, *args):
     """Each function sees only the numbers that are its own; where conditions overlap, the last one holds."""
     condlist = (
         [condlist] if getattr(condlist, "ndim", 0) == np.ndim(x) and hasattr(condlist, "dtype") else list(condlist)
     )
     if len(funclist) == len(condlist) + 1:
         condlist = [*condlist, ~functools.reduce(np.logical_or, condlist)]
-    if len(funclist) != len(condlist):
-        raise ValueError(f"np.piecewise takes a function for each of {len(condlist)} conditions, or one more")
     result, taken = np.zeros_like(plain(x)), np.zeros_like(plain(x), dtype=bool)
     for condition, function in reversed(list(zip(condlist, funclist, strict=True))):
         own, taken = condition & ~taken, taken | condition
@@ -207,11 +193,9 @@ def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any) -> Any:
     return result
 
 
-# -- windows, layers -----------------------------------------------------------------------------------------------
-
-
+# -- windows, layers
 @composed(np.lib.stride_tricks.sliding_window_view)
-def sliding_window_view(x: Any, window_shape: Any, axis: Any = None) -> Any:
+def sliding_window_view(x, window_shape, axis=None):
     """Not a view here: each window has elements of its own, so that each has a gradient of its own."""
     checked(np.lib.stride_tricks.sliding_window_view, x, window_shape, axis)
     lengths = window_shape if isinstance(window_shape, (tuple, list)) else (window_shape,)
@@ -222,7 +206,7 @@ def sliding_window_view(x: Any, window_shape: Any, axis: Any = None) -> Any:
     return x
 
 
-def unstack(x: Any, /, *, axis: int = 0) -> tuple:
+def unstack(x, /, *, axis=0):
     return tuple(np.moveaxis(x, axis, 0)[i] for i in range(np.shape(x)[axis]))
 
 

@@ -4,22 +4,19 @@ Where two eigenvalues or singular values are equal, their vectors can be turned 
 derivative: it is infinite, or no number. The values themselves have one.
 """
 
-from __future__ import annotations
-
 import functools
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...arrays import primitive
-from ..rules import composed, rule
-from ..tracked import plain
-from .products import transposed
-from .shaping import all_arrays
-
-# -- symmetric matrices -----------------------------------------------------------------------------------------
+from ....arrays import primitive
+from ...rules import composed, rule
+from ...tracked import plain
+from ..products import transposed
+from ..shaping import all_arrays
 
 
+# -- symmetric matrices
 class Eigh(NamedTuple):
     """Under the names that NumPy's result has."""
 
@@ -27,12 +24,12 @@ class Eigh(NamedTuple):
     eigenvectors: Any
 
 
-def both_halves(g: Any) -> Any:
+def both_halves(g):
     """NumPy reads one half of the matrix, which stands for both."""
     return (g + transposed(g)) / 2
 
 
-def eigenvalues_pullback(g: Any, out: Any, a: Any, UPLO: Any = "L") -> Any:  # noqa: N803  (NumPy's name)
+def eigenvalues_pullback(g, out, a, UPLO="L"):  # noqa: N803  (NumPy's name)
     v = np.linalg.eigh(a, UPLO)[1]
     return both_halves((v * g[..., None, :]) @ transposed(v))
 
@@ -41,18 +38,18 @@ rule(np.linalg.eigvalsh, eigenvalues_pullback)
 
 
 @primitive
-def eigenvectors(a: Any, UPLO: Any) -> Any:  # noqa: N803
+def eigenvectors(a, UPLO):  # noqa: N803
     return np.linalg.eigh(a, UPLO)[1]
 
 
-def eigenvectors_pullback(g: Any, out: Any, a: Any, UPLO: Any) -> Any:  # noqa: N803
+def eigenvectors_pullback(g, out, a, UPLO):  # noqa: N803
     """Giles (2008), "Collected matrix derivative results for forward and reverse mode"."""
     w = np.linalg.eigvalsh(a, UPLO)
     inner = transposed(out) @ g * apart(w[..., None, :] - w[..., :, None])
     return both_halves(out @ inner @ transposed(out))
 
 
-def apart(differences: Any) -> Any:
+def apart(differences):
     """One divided by the differences between all, and 0 on the diagonal."""
     one = np.diag(np.ones_like(plain(differences), shape=differences.shape[-1:]))
     return (1 - one) / (differences + one)
@@ -62,13 +59,11 @@ rule(eigenvectors, eigenvectors_pullback)
 
 
 @composed(np.linalg.eigh)
-def eigh(a: Any, UPLO: Any = "L") -> Eigh:  # noqa: N803
+def eigh(a, UPLO="L"):  # noqa: N803
     return Eigh(np.linalg.eigvalsh(a, UPLO), eigenvectors(a, UPLO))
 
 
-# -- any matrices -------------------------------------------------------------------------------------------------
-
-
+# -- any matrices
 class Svd(NamedTuple):
     """Under the names that NumPy's result has."""
 
@@ -78,11 +73,11 @@ class Svd(NamedTuple):
 
 
 @primitive
-def singular_values(a: Any) -> Any:
+def singular_values(a):
     return np.linalg.svd(a, compute_uv=False)
 
 
-def singular_values_pullback(g: Any, out: Any, a: Any) -> Any:
+def singular_values_pullback(g, out, a):
     u, _, vh = np.linalg.svd(a, full_matrices=False)
     return (u * g[..., None, :]) @ vh
 
@@ -91,13 +86,13 @@ rule(singular_values, singular_values_pullback)
 
 
 @primitive
-def singular_vectors(a: Any) -> Any:
+def singular_vectors(a):
     """Those of both sides, one below the other: they have to come from one decomposition."""
     u, _, vh = np.linalg.svd(a, full_matrices=False)
     return np.concatenate([u, transposed(vh)], axis=-2)
 
 
-def singular_vectors_pullback(g: Any, out: Any, a: Any) -> Any:
+def singular_vectors_pullback(g, out, a):
     """Townsend (2016), "Differentiating the singular value decomposition"."""
     rows, s = a.shape[-2], singular_values(a)[..., None, :]
     u, v, gu, gv = out[..., :rows, :], out[..., rows:, :], g[..., :rows, :], g[..., rows:, :]
@@ -112,7 +107,7 @@ rule(singular_vectors, singular_vectors_pullback)
 
 
 @composed(np.linalg.svd)
-def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True) -> Any:
+def svd(a, full_matrices=True, compute_uv=True):
     if not compute_uv:
         return singular_values(a)
     rows, columns = a.shape[-2:]
@@ -125,7 +120,7 @@ def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True) -> Any:
 composed(np.linalg.svdvals)(lambda x, /: singular_values(x))
 
 
-def inverse_pullback(g: Any, out: Any, a: Any, rcond: Any = None) -> Any:
+def inverse_pullback(g, out, a, rcond=None):
     """Golub and Pereyra (1973), "The differentiation of pseudo-inverses"; while the rank stays what it is."""
     other, back = transposed(out), transposed(g)
     missed, free = back - a @ out @ back, back - back @ out @ a
@@ -134,11 +129,10 @@ def inverse_pullback(g: Any, out: Any, a: Any, rcond: Any = None) -> Any:
 
 rule(np.linalg.pinv, inverse_pullback)
 
-# -- powers, chains ---------------------------------------------------------------------------------------------
 
-
+# -- powers, chains
 @composed(np.linalg.matrix_power)
-def matrix_power(a: Any, n: int) -> Any:
+def matrix_power(a, n):
     """By squaring: each digit of `n` in base two is one product, or none."""
     if np.ndim(a) < 2 or a.shape[-1] != a.shape[-2]:
         raise ValueError(f"np.linalg.matrix_power takes square matrices, got shape {np.shape(a)}")
@@ -155,7 +149,7 @@ def matrix_power(a: Any, n: int) -> Any:
 
 
 @composed(np.linalg.multi_dot)
-def multi_dot(arrays: Any) -> Any:
+def multi_dot(arrays):
     if len(arrays) < 2 or any(np.ndim(x) not in (1, 2) for x in arrays) or any(np.ndim(x) == 1 for x in arrays[1:-1]):
         raise np.linalg.LinAlgError(
             "np.linalg.multi_dot takes at least two matrices; the first and last may be vectors"
@@ -163,7 +157,7 @@ def multi_dot(arrays: Any) -> Any:
     return functools.reduce(np.matmul, arrays)
 
 
-def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
+def vecdot(x1, x2, /, *, axis=-1):
     x1, x2 = (x if axis == -1 else np.moveaxis(x, axis, -1) for x in all_arrays(x1, x2))
     return np.matmul(x1[..., None, :], x2[..., :, None])[..., 0, 0]
 
@@ -173,7 +167,7 @@ composed(np.linalg.vecdot)(vecdot)
 
 
 @composed(np.cross)
-def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None) -> Any:
+def cross(a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
     axisa, axisb, axisc = (axisa, axisb, axisc) if axis is None else (axis, axis, axis)
     a, b = np.moveaxis(a, axisa, -1), np.moveaxis(b, axisb, -1)
     if a.shape[-1] != 3 or b.shape[-1] != 3:

@@ -1,23 +1,19 @@
 """Averages, and what is counted: of samples rather than of a network's layers."""
 
-from __future__ import annotations
-
 import math
-from typing import Any
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
-from ...arrays import astype, of_type, scatter_add
-from ..rules import composed
-from ..tracked import TrackedArray, plain
+from ....arrays import astype, of_type, scatter_add
+from ...rules import composed
+from ...tracked import TrackedArray, plain
 from . import keywords
 
-# -- averages -----------------------------------------------------------------------------------------------
 
-
+# -- averages
 @composed(np.average)
-def average(a: Any, axis: Any = None, weights: Any = None, *, keepdims: bool = False) -> Any:
+def average(a, axis=None, weights=None, *, keepdims=False):
     if weights is None:
         return np.mean(a, axis=axis, keepdims=keepdims)
     if np.shape(weights) != np.shape(a):  # one weight for each place along the axis
@@ -31,11 +27,9 @@ def average(a: Any, axis: Any = None, weights: Any = None, *, keepdims: bool = F
     return np.sum(a * weights, axis=axis, keepdims=keepdims) / total
 
 
-# -- counted ------------------------------------------------------------------------------------------------
-
-
+# -- counted
 @composed(np.bincount)
-def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
+def bincount(x, /, weights=None, minlength=0):
     counts = np.bincount(plain(x), minlength=minlength)
     if weights is None:
         return counts
@@ -46,7 +40,7 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
 
 
 @composed(np.histogram)
-def histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None) -> tuple:
+def histogram(a, bins=10, range=None, density=None, weights=None):
     """How many there are is a step, flat between its jumps; the edges, and sums of weights, are not."""
     if weights is not None and np.shape(weights) != np.shape(a):
         raise ValueError(f"weights of shape {np.shape(weights)} for numbers of shape {np.shape(a)}")
@@ -66,7 +60,7 @@ def histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None, we
     return counts, edges
 
 
-def sum_of_bins(counts: Any, edges: Any, a: Any, weights: Any) -> Any:
+def sum_of_bins(counts, edges, a, weights):
     place = np.searchsorted(edges, a, side="right") - 1
     place = np.where(a == edges[-1], len(edges) - 2, place)  # the last bin has both of its edges
     inside = (place >= 0) & (place < len(edges) - 1)
@@ -74,10 +68,8 @@ def sum_of_bins(counts: Any, edges: Any, a: Any, weights: Any) -> Any:
     return astype(total, weights.dtype)
 
 
-# -- in order -----------------------------------------------------------------------------------------------
-
-
-def between(place: float, method: str) -> tuple[int, int, float]:
+# -- in order
+def between(place, method):
     """Of sorted numbers the two next to a place, and how far it is from the first to the second."""
     low, high = math.floor(place), math.ceil(place)
     part = {
@@ -93,7 +85,7 @@ def between(place: float, method: str) -> tuple[int, int, float]:
 
 
 @composed(np.quantile)
-def quantile(a: Any, q: Any, axis: Any = None, *, method: str = "linear", keepdims: bool = False) -> Any:
+def quantile(a, q, axis=None, *, method="linear", keepdims=False):
     if isinstance(q, TrackedArray):
         raise TypeError("np.quantile has no derivative with respect to q: use its .data")
     axes = tuple(range(np.ndim(a))) if axis is None else normalize_axis_tuple(axis, np.ndim(a))
@@ -118,57 +110,55 @@ def quantile(a: Any, q: Any, axis: Any = None, *, method: str = "linear", keepdi
 
 
 @composed(np.percentile)
-def percentile(a: Any, q: Any, axis: Any = None, *, method: str = "linear", keepdims: bool = False) -> Any:
+def percentile(a, q, axis=None, *, method="linear", keepdims=False):
     return quantile(
         a, q / 100 if isinstance(q, (int, float)) else np.asarray(q) / 100, axis, method=method, keepdims=keepdims
     )
 
 
 @composed(np.median)
-def median(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
+def median(a, axis=None, *, keepdims=False):
     return quantile(a, 0.5, axis, keepdims=keepdims)
 
 
-# -- what is no number does not count -----------------------------------------------------------------------
-
-
+# -- what is no number does not count
 @composed(np.nansum)
-def nansum(a: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False) -> Any:
+def nansum(a, axis=None, dtype=None, *, keepdims=False):
     return np.sum(np.where(np.isnan(a), 0, of_type(a, dtype)), axis=axis, keepdims=keepdims)
 
 
 @composed(np.nanprod)
-def nanprod(a: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False) -> Any:
+def nanprod(a, axis=None, dtype=None, *, keepdims=False):
     return np.prod(np.where(np.isnan(a), 1, of_type(a, dtype)), axis=axis, keepdims=keepdims)
 
 
 @composed(np.nancumsum)
-def nancumsum(a: Any, axis: int | None = None, dtype: Any = None) -> Any:
+def nancumsum(a, axis=None, dtype=None):
     return np.cumsum(np.where(np.isnan(a), 0, of_type(a, dtype)), axis=axis)
 
 
 @composed(np.nancumprod)
-def nancumprod(a: Any, axis: int | None = None, dtype: Any = None) -> Any:
+def nancumprod(a, axis=None, dtype=None):
     return np.cumprod(np.where(np.isnan(a), 1, of_type(a, dtype)), axis=axis)
 
 
 @composed(np.nanmean)
-def nanmean(a: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False) -> Any:
+def nanmean(a, axis=None, dtype=None, *, keepdims=False):
     return keywords.mean(a, axis, dtype, keepdims=keepdims, where=~np.isnan(a))
 
 
 @composed(np.nanvar)
-def nanvar(a: Any, axis: Any = None, dtype: Any = None, *, ddof: float = 0, keepdims: bool = False) -> Any:
+def nanvar(a, axis=None, dtype=None, *, ddof=0, keepdims=False):
     return keywords.variance(a, axis, dtype, ddof=ddof, keepdims=keepdims, where=~np.isnan(a))
 
 
 @composed(np.nanstd)
-def nanstd(a: Any, axis: Any = None, dtype: Any = None, *, ddof: float = 0, keepdims: bool = False) -> Any:
+def nanstd(a, axis=None, dtype=None, *, ddof=0, keepdims=False):
     return keywords.deviation(a, axis, dtype, ddof=ddof, keepdims=keepdims, where=~np.isnan(a))
 
 
-def nan_extremum(reduce: Any, worst: float) -> Any:
-    def result(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
+def nan_extremum(reduce, worst):
+    def result(a, axis=None, *, keepdims=False):
         found = reduce(np.where(np.isnan(a), worst, a), axis=axis, keepdims=keepdims)
         return np.where(np.all(np.isnan(a), axis=axis, keepdims=keepdims), math.nan, found)
 
@@ -178,11 +168,10 @@ def nan_extremum(reduce: Any, worst: float) -> Any:
 composed(np.nanmax)(nan_extremum(np.max, -math.inf))
 composed(np.nanmin)(nan_extremum(np.min, math.inf))
 
-# -- together -------------------------------------------------------------------------------------------------
 
-
+# -- together
 @composed(np.cov)
-def cov(m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: int | None = None) -> Any:
+def cov(m, y=None, rowvar=True, bias=False, ddof=None):
     """Of each variable with each: a row of `m` is a variable, a column an observation. NumPy takes Float64 for it."""
     rows = variables(m, rowvar)
     if y is not None:
@@ -197,7 +186,7 @@ def cov(m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: in
     return np.squeeze(centred @ centred.T / free if free > 0 else centred @ centred.T * math.inf)
 
 
-def variables(x: Any, rowvar: bool) -> Any:
+def variables(x, rowvar):
     if np.ndim(x) > 2:
         raise ValueError("np.cov takes a vector or a matrix")
     x = np.atleast_2d(x)
@@ -205,7 +194,7 @@ def variables(x: Any, rowvar: bool) -> Any:
 
 
 @composed(np.corrcoef)
-def corrcoef(x: Any, y: Any = None, rowvar: bool = True) -> Any:
+def corrcoef(x, y=None, rowvar=True):
     c = cov(x, y, rowvar)
     if np.ndim(c) == 0:
         return c / c

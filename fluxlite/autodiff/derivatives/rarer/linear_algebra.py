@@ -1,34 +1,32 @@
 """``np.linalg``, for small teaching examples: also over batches of matrices."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...arrays import on_device_of, primitive, scatter_add
-from ..rules import composed, rule
-from ..tracked import plain
-from .elementwise import fit
-from .products import transposed
-from .reductions import axes_of, count, direction, kept
+from ....arrays import on_device_of, primitive, scatter_add
+from ...rules import composed, rule
+from ...tracked import plain
+from ..elementwise import fit
+from ..products import transposed
+from ..reductions import axes_of, count, direction, kept
 from .spectra import singular_values
 
 
-def inverse_pullback(g: Any, out: Any, a: Any) -> Any:
+def inverse_pullback(g, out, a):
     return -transposed(out) @ g @ transposed(out)
 
 
 rule(np.linalg.inv, inverse_pullback)
 
 
-def right_side(g: Any, out: Any, a: Any, b: Any) -> Any:
+def right_side(g, out, a, b):
     if np.ndim(b) == 1:  # one vector, perhaps for a batch of matrices
         return fit(np.linalg.solve(transposed(a), g[..., None])[..., 0], b)
     return fit(np.linalg.solve(transposed(a), g), b)
 
 
-def matrix_of_solve(g: Any, out: Any, a: Any, b: Any) -> Any:
+def matrix_of_solve(g, out, a, b):
     if np.ndim(b) == 1:
         back = np.linalg.solve(transposed(a), g[..., None])
         return fit(-back * out[..., None, :], a)
@@ -38,12 +36,12 @@ def matrix_of_solve(g: Any, out: Any, a: Any, b: Any) -> Any:
 rule(np.linalg.solve, matrix_of_solve, right_side)
 
 
-def scale(g: Any) -> Any:
+def scale(g):
     """One number for each matrix."""
     return np.reshape(g, (*g.shape, 1, 1))
 
 
-def cofactors(a: Any, out: Any) -> Any:
+def cofactors(a, out):
     """What each element of a matrix contributes to its determinant `out`; of a singular one without its inverse.
 
     The cofactor at row i and column j is, up to the sign, the determinant of what is left without that row and column.
@@ -60,7 +58,7 @@ rule(np.linalg.det, lambda g, out, a: scale(g) * cofactors(a, out))
 
 
 @primitive
-def logabsdet(a: Any) -> Any:
+def logabsdet(a):
     return np.linalg.slogdet(a)[1]
 
 
@@ -68,7 +66,7 @@ rule(logabsdet, lambda g, out, a: scale(g) * transposed(np.linalg.inv(a)))
 
 
 @primitive
-def sign_of_determinant(a: Any) -> Any:
+def sign_of_determinant(a):
     return np.linalg.slogdet(a)[0]
 
 
@@ -85,7 +83,7 @@ class Slogdet(NamedTuple):
 composed(np.linalg.slogdet)(lambda a: Slogdet(sign_of_determinant(a), logabsdet(a)))
 
 
-def cholesky_pullback(g: Any, out: Any, a: Any) -> Any:
+def cholesky_pullback(g, out, a):
     """Murray (2016), "Differentiation of the Cholesky decomposition"; symmetric, as `a` is."""
     middle = np.tril(transposed(out) @ g)
     middle = middle - np.triu(middle) / 2  # the diagonal counts half
@@ -97,23 +95,21 @@ def cholesky_pullback(g: Any, out: Any, a: Any) -> Any:
 rule(np.linalg.cholesky, cholesky_pullback)
 
 
-# -- norms ---------------------------------------------------------------------------------------------
-
-
+# -- norms
 @primitive
-def euclidean(x: Any, axis: Any, keepdims: bool) -> Any:
+def euclidean(x, axis, keepdims):
     """The root of the sum of squares."""
     return np.sqrt(np.sum(x * x, axis=axis, keepdims=keepdims))
 
 
-def euclidean_pullback(g: Any, out: Any, x: Any, axis: Any, keepdims: bool) -> Any:
+def euclidean_pullback(g, out, x, axis, keepdims):
     return kept(g, x, axis, keepdims) * direction(x, axis)  # 0 at the tip of the cone, as in PyTorch
 
 
 rule(euclidean, euclidean_pullback)
 
 
-def matrix_norm(x: Any, ord: Any, axes: tuple, keepdims: bool) -> Any:
+def matrix_norm(x, ord, axes, keepdims):
     if ord in (1, -1, np.inf, -np.inf):  # the largest, or smallest, sum of a column or row
         down, across = axes if abs(ord) == 1 else axes[::-1]
         sums = np.sum(np.abs(x), axis=down, keepdims=True)
@@ -128,7 +124,7 @@ def matrix_norm(x: Any, ord: Any, axes: tuple, keepdims: bool) -> Any:
 
 
 @composed(np.linalg.norm)
-def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
+def norm(x, ord=None, axis=None, keepdims=False):
     is_vector = len(axes_of(x, axis)) == 1
     if len(axes_of(x, axis)) not in (1, 2) and not (ord is axis is None):
         raise ValueError("the norm of a vector has one axis, that of a matrix two")
@@ -151,7 +147,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
 
 
 @composed(np.linalg.vector_norm)
-def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
+def vector_norm(x, /, *, axis=None, keepdims=False, ord=2):
     """Over several axes as over one: they are joined first."""
     axes = axes_of(x, axis)
     others = tuple(i for i in range(np.ndim(x)) if i not in axes)
@@ -160,11 +156,9 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any
     return np.reshape(result, tuple(1 if i in axes else n for i, n in enumerate(x.shape))) if keepdims else result
 
 
-# -- diagonals ----------------------------------------------------------------------------------------
-
-
+# -- diagonals
 @composed(np.diagonal)
-def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+def diagonal(a, offset=0, axis1=0, axis2=1):
     """In memory, the elements of a diagonal are one row and one element apart: a slice with a step."""
     a = np.moveaxis(a, (axis1, axis2), (-2, -1))
     rows, columns = a.shape[-2:]
@@ -175,12 +169,12 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
 
 
 @composed(np.trace)
-def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+def trace(a, offset=0, axis1=0, axis2=1):
     return np.sum(diagonal(a, offset, axis1, axis2), axis=-1)
 
 
 @composed(np.diag)
-def diag(v: Any, k: int = 0) -> Any:
+def diag(v, k=0):
     if v.ndim == 2:
         return diagonal(v, k)
     if v.ndim != 1:
