@@ -6,8 +6,6 @@ While `simulate_gpu` is on, all of this uses the simulated GPUs, except `functio
 CUDA.jl's ``device!(i)``, write ``set_device(i)`` or ``with using(i):``. For ``@sync``, write `sync`.
 """
 
-from __future__ import annotations
-
 import importlib
 import math
 from collections.abc import Callable, Iterator
@@ -49,29 +47,16 @@ def devices() -> DeviceList:
     return DeviceList(selection.cuda_or_simulated(), selection.why_no_cuda())
 
 
-def device(x: Any = None) -> Any:
+def device(x: Any = None) -> Device:
     """The current device, or the device of `x`, an array or a model (CUDA.jl: ``device()``, ``device(x)``).
 
     Raises `RuntimeError`, with the reason, if there's none.
-
-    >>> with fl.simulate_gpu(2):
-    ...     device(), device(fl.get_device("Simulated", 1)(np.ones(2, np.float32)))
-    [ Info: Simulated:0 to Simulated:1, simulated NVIDIA T4, stand in for GPUs.
-    (Simulated:0, Simulated:1)
     """
     return selection.cuda_device() if x is None else device_of(x)
 
 
 def set_device(index: int) -> Device:
-    """Make this the current device in this thread, so `gpu` moves to it (CUDA.jl: ``device!(i)``).
-
-    Raises `IndexError` if there's no device with this number.
-
-    >>> with fl.simulate_gpu(2):
-    ...     set_device(1)
-    [ Info: Simulated:0 to Simulated:1, simulated NVIDIA T4, stand in for GPUs.
-    Simulated:1
-    """
+    """Make this the current device in this thread, so `gpu` moves to it (CUDA.jl: ``device!(i)``)."""
     chosen = using(index)
     chosen.use()
     return chosen
@@ -92,26 +77,12 @@ def using(index: int) -> Device:
 
 
 def synchronize() -> None:
-    """Wait until the current device has finished all its work (CUDA.jl: ``synchronize()``).
-
-    >>> with fl.simulate_gpu(), fl.receipt() as r:
-    ...     synchronize()
-    [ Info: Simulated:0, a simulated NVIDIA T4, stands in for a GPU.
-    >>> r.synchronizations
-    1
-    """
+    """Wait until the current device has finished all its work (CUDA.jl: ``synchronize()``)."""
     selection.cuda_device().synchronize()
 
 
 def sync(function: Callable[[], Any]) -> Any:
-    """Call `function` and return its result once the device is done (CUDA.jl: ``@sync``).
-
-    >>> with fl.simulate_gpu():
-    ...     x = cu(np.ones(2, np.float32))
-    ...     sync(lambda: x + x)
-    [ Info: Simulated:0, a simulated NVIDIA T4, stands in for a GPU.
-    array([2., 2.], dtype=float32)  # Simulated:0
-    """
+    """Call `function` and return its result once the device is done (CUDA.jl: ``@sync``)."""
     check_callable("sync(function): the function", function)
     result = function()
     synchronize()
@@ -149,10 +120,6 @@ def time_range(message: str) -> Any:
 
     ``with time_range("forward"):`` around lines, or ``@time_range("forward")`` above a function. ``nsys profile python
     program.py`` shows the parts by name. Without an NVIDIA or AMD GPU it does nothing.
-
-    >>> with time_range("twice"):
-    ...     2 + 2
-    4
     """
     if not (selection.functional("CUDA") or selection.functional("AMDGPU")):
         return _nothing()

@@ -35,35 +35,17 @@ kernel doubled[1, 32]
   occupancy       50% of a multiprocessor's threads: 16 blocks
   time            3 µs simulated (NVIDIA T4), the least that any kernel takes
 
-What the figures speak of:
-
-- A warp is 32 threads of a block that get the same order at the same moment; each has a lane, 0 to 31.
-- It's divergent where an ``if`` or a loop sends its lanes different ways: it goes both, one after the other.
-- A request is one read or write by a warp. Memory answers in sectors of 32 bytes, 8 numbers of float32 side by side.
-- Shared memory has 32 banks. A bank conflict: lanes want different words of one bank, and take turns.
-- Occupancy is how many of the threads that a multiprocessor can hold are there. More of them hide more waiting.
-- Latency is what a thread waits for an answer; bandwidth, how many bytes come in a second.
+A warp is 32 threads of a block that get the same order at the same moment; where an ``if`` sends them different ways
+it's divergent, and goes both. Memory answers a warp in sectors of 32 bytes. Shared memory has 32 banks, and threads that
+want different words of one bank take turns. Occupancy: how many of the threads that a multiprocessor can hold are there.
 
 A number written in a kernel is a C number: ``0.5`` is a float32, ``1`` an int32. `grid` and ``threadIdx.x`` are
 unsigned, so ``i - 1`` of thread 0 is 4,294,967,295. Always begin with ``int(jit.grid(1))``. Loops are ``while`` and
 ``for`` over ``range``. Of functions there are NumPy's of numbers (``np.tanh``), ``min``, ``max``, ``len``, and your own
 under ``@rawkernel(device=True)``.
 
-A kernel has no derivative. Put it in a function under ``@fl.primitive``, and `fl.rule` gives that one:
-
->>> @fl.primitive
-... def doubled_by_hand(x):
-...     out = np.empty_like(x)
-...     doubled[-(-x.size // 128), 128](x, out)
-...     return out
->>> fl.rule(doubled_by_hand, lambda g, out, x: 2 * g)
->>> with fl.simulate_gpu():
-...     x = fl.gpu(np.arange(3, dtype=np.float32))
-...     fl.gradient(lambda x: np.sum(doubled_by_hand(x) ** 2), x)
-(array([ 0.,  8., 16.], dtype=float32)  # Simulated:0,)
+A kernel has no derivative. Put it in a function under ``@fl.primitive``, and `fl.rule` gives that one.
 """
-
-from __future__ import annotations
 
 from typing import Any
 
