@@ -23,9 +23,7 @@ from ..receipts import receipt
 
 
 def functional(part: str | None = None) -> Functional:
-    """Whether an NVIDIA GPU can be used, or with `part`, such as ``"cuBLAS"``, whether that library can.
-
-    True or false, with the reason in ``.reason`` (CUDA.jl: ``CUDA.functional()``).
+    """Whether an NVIDIA GPU, or a `part` such as ``"cuBLAS"``, can be used, and why not (CUDA.jl: ``functional()``).
 
     >>> with fl.pretend(CUDA="no driver"):
     ...     functional()
@@ -63,14 +61,7 @@ def set_device(index: int) -> Device:
 
 
 def using(index: int) -> Device:
-    """Make it the current device inside ``with using(1):``; then the earlier one returns (CUDA.jl: ``device!(f, i)``).
-
-    >>> with fl.simulate_gpu(2):
-    ...     with using(1):
-    ...         device()
-    [ Info: Simulated:0 to Simulated:1, simulated NVIDIA T4, stand in for GPUs.
-    Simulated:1
-    """
+    """Make it the current device inside ``with using(1):``, and then the earlier one (CUDA.jl: ``device!(f, i)``)."""
     check_whole("the index of a device", index, -math.inf)  # get_device says which there are
     current = selection.cuda_device()  # raises the right error if there's none
     return selection.get_device(current.backend, index)

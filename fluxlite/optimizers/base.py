@@ -78,7 +78,7 @@ class Formula(Rule):
                 check_bool(name, value)
 
     def init(self, x: Any) -> dict[str, Any]:
-        return {name: 0 if name == "steps" else np.zeros_like(x) for name in self.remembers.split()}
+        return {name: 0 if name in ("steps", "count") else np.zeros_like(x) for name in self.remembers.split()}
 
 
 class Fusible(Formula):

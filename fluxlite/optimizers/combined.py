@@ -36,8 +36,7 @@ class OptimiserChain(Rule):
 
     def change(self, memory: dict[str, Any], x: Any, g: Any) -> Any:
         for i, rule in enumerate(self.rules):
-            if g is not None:
-                g = rule.change(memory[f"{i}"], x, g)
+            g = None if g is None else rule.change(memory[f"{i}"], x, g)
         return g
 
     def __repr__(self) -> str:
@@ -48,7 +47,7 @@ class OptimiserChain(Rule):
 class WeightDecay(Formula):
     """``g + decay * x``, the slope of an L2 penalty ``decay / 2 * x**2`` (Flux: ``WeightDecay``).
 
-    Before another rule, in `OptimiserChain`. With `Adam` it isn't what `AdamW` does.
+    It comes before another rule, in `OptimiserChain`. With `Adam` it isn't what `AdamW` does.
     """
 
     decay: float = 5e-4
@@ -102,24 +101,22 @@ class ClipNorm(Formula):
 
 
 @dataclass(frozen=True)
-class AccumGrad(Rule):
+class AccumGrad(Formula):
     """The mean of `n` gradients, then a step; in between none (Flux: ``AccumGrad``): a large batch in small parts."""
 
     n: int
+    remembers = "mean count"
 
     def __post_init__(self) -> None:
         check_whole("AccumGrad(n), the number of gradients,", self.n, least=1)
 
-    def init(self, x: Any) -> dict[str, Any]:
-        return {"mean": np.zeros_like(x), "count": 0}
-
     def change(self, memory: dict[str, Any], x: Any, g: Any) -> Any:
+        mean = memory["mean"]
         if memory["count"] == self.n:
-            memory["mean"][...] = 0
-            memory["count"] = 0
-        memory["mean"] += g / self.n
+            mean[...] = memory["count"] = 0
+        mean += g / self.n
         memory["count"] += 1
-        return memory["mean"] if memory["count"] == self.n else None
+        return mean if memory["count"] == self.n else None
 
 
 def clip_grad_norm(grads: Any, max_norm: float) -> tuple[Any, Any]:
