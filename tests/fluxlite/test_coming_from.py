@@ -62,7 +62,7 @@ def measured(history):
 ATTEMPTS = {
     "fl.nn.Linear(2, 3)": "Layers are in fl itself",
     "fl.gradient(np.sum)(X)": r"write gradient\(lambda w: …, w\)",
-    'fl.save(MODEL, "model.pt")': "the path of the file comes first",
+    'fl.save(MODEL, "model.pt")': r"save\(path, model\) takes the path of a file, and one model",
     "getattr(fl, 'train!')": r"Here it is fl\.train$",
     # keywords
     "fl.Descent(momentum=0.9)": r"Here it is rho, in fl\.Momentum",
@@ -75,7 +75,7 @@ ATTEMPTS = {
     "fl.train(loss, MODEL, [], STATE, verbose=2)": "unexpected keyword argument 'verbose'",
     "fl.Dense(2, 3, init=lambda *shape, **keywords: np.zeros(shape, lr=1))": r"'lr'(?!\. Here)",  # the caller's own
     # arguments
-    "fl.Conv(1, 16, 3)": r"They come first: Conv\(\(3, 3\), inputs, outputs\)",
+    "fl.Conv(1, 16, 3)": r"Conv\(kernel\) is \(3, 3\) for pictures",
     "fl.Adam(MODEL.layers, 0.1)": "the learning rate eta is a number",
     "fl.Dense(3)": r"A layer is given both sizes, as in Dense\(inputs, outputs\)",
     "fl.Chain([fl.Dense(2, 3)])": r"write Chain\(\*layers\)",

@@ -259,7 +259,7 @@ def test_arrays_that_share_memory_cannot_be_written_to(simulated):
         x += y
 
     x = simulated(numbers(4))
-    with pytest.raises(ValueError, match="shares memory with another one.*y.copy"):
+    with pytest.raises(ValueError, match="share memory.*copy"):
         shifted(x[1:], x[:-1])
     shifted(x, x)  # each element only with itself
     np.testing.assert_allclose(fl.cpu(x), numbers(4) * 2)
