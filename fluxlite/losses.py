@@ -64,10 +64,10 @@ def _in_type_of(prediction: Any, target: Any, name: str) -> Any:
     return astype(target, mine)
 
 
-def _same_shape(call: str, prediction: Any, target: Any, *args: Any, **kwargs: Any) -> None:
+def _same_shape(call: str, prediction: Any, target: Any, *args: Any, number: bool = True, **kwargs: Any) -> None:
     got: Any = getattr(prediction, "shape", ())
     wanted = getattr(target, "shape", ())
-    if got == wanted or type(target) in (int, float, bool):
+    if got == wanted or (number and type(target) in (int, float, bool)):
         return
     hint = ""
     if len(got) == 2 and wanted == got[:1]:
@@ -83,7 +83,7 @@ def _classes(call: str, prediction: Any, target: Any, axis: int = -1, *args: Any
             f"{call}: the target is tracked for a gradient, the prediction isn't: the two are swapped. Write {write}"
         )
     if not _are_labels(prediction, target):
-        _same_shape(call, prediction, target)
+        _same_shape(call, prediction, target, number=False)
     elif np.shape(target) != (wanted := prediction.shape[:axis] + prediction.shape[axis:][1:]):
         raise ValueError(f"{call}: numbers of classes have the prediction's first axes, {wanted}, got {target.shape}")
     if not _on_the_host(prediction, target):

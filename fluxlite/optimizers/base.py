@@ -69,13 +69,16 @@ class Formula(Rule):
 
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
-            is_pair = name in ("beta", "ell", "gamma")
-            if is_pair and (not isinstance(value, (tuple, list)) or len(value) != 2):
-                raise TypeError(f"{name} is two numbers such as (0.9, 0.999), got {in_words(value)}")
-            for number in value if is_pair else [value] if name in _BELOW else []:
-                check_number("the learning rate eta" if name == "eta" else name, number, _BELOW[name])
+            place = f"{type(self).__name__}: {'the learning rate eta' if name == 'eta' else name}"
             if name in ("centred", "couple"):
-                check_bool(name, value)
+                check_bool(place, value)
+            if name in ("beta", "ell", "gamma"):
+                if not isinstance(value, (tuple, list)) or len(value) != 2:
+                    raise TypeError(f"{place} is two numbers such as (0.9, 0.999), got {in_words(value)}")
+                for number in value:
+                    check_number(place, number, _BELOW[name])
+            elif name in _BELOW:
+                check_number(place, value, _BELOW[name])
 
     def init(self, x: Any) -> dict[str, Any]:
         return {name: 0 if name in ("steps", "count") else np.zeros_like(x) for name in self.remembers.split()}

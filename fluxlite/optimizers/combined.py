@@ -80,21 +80,24 @@ class ClipGrad(Formula):
 class ClipNorm(Formula):
     """A gradient whose norm is above `omega` made shorter, in its direction (Flux: ``ClipNorm``).
 
-    The norm is that of each parameter by itself (`clip_grad_norm` takes all): for ``p=2`` the root of the sum of
-    squares, for infinity the largest. Raises `FloatingPointError` if it's not finite and the gradient is
+    The norm is that of each parameter by itself (`clip_grad_norm` takes all): the root of the sum of squares for
+    ``p=2``, the sum for 1, the largest for infinity. Raises `FloatingPointError` if it's not finite and the gradient is
     on the host; on a GPU the program would have to wait, and the parameter becomes NaN.
     """
 
     omega: float = 10.0
     p: float = 2
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if np.shape(self.p) or self.p not in (1, 2, math.inf):
+            raise ValueError(f"ClipNorm: p is 1, 2 or math.inf, got {in_words(self.p)}")
+
     def change(self, memory: dict[str, Any], x: Any, g: Any) -> Any:
         if self.p == 2:
             norm = np.sqrt(np.sum(g * g))
-        elif self.p == math.inf:
-            norm = np.max(np.abs(g)) if g.size else 0.0
         else:
-            norm = np.sum(np.abs(g) ** self.p) ** (1 / self.p)
+            norm = (np.sum if self.p == 1 or not g.size else np.max)(np.abs(g))
         if isinstance(norm, (float, np.floating)) and not np.isfinite(norm):
             raise FloatingPointError(f"the gradient of a parameter of shape {x.shape} has the {self.p}-norm {norm}")
         return g * np.minimum(self.omega / np.maximum(norm, 1e-30), 1)

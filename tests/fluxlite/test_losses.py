@@ -222,6 +222,7 @@ REFUSED = [
     (fl.logitcrossentropy, SCORES[0], 3, "numbers of 3 classes"),
     (fl.logitcrossentropy, SCORES, np.array([0, 2]), r"first axes, \(4,\), got \(2,\)"),
     (fl.crossentropy, PROBABLE, LABELS[:, None], r"two of the same shape, .* \(4, 1\)"),
+    (fl.logitcrossentropy, SCORES, 0.5, r"got \(4, 3\) and \(\)"),
     (fl.logitcrossentropy, SCORES, LABELS == 1, r"for classes, write one-hot rows"),
     (fl.logitcrossentropy, SCORES, [0, 2, 1, 2], r"got \(4, 3\) and \(\)"),
     # What swapped arguments look like outside a gradient.

@@ -231,7 +231,6 @@ def test_clipping():
     np.testing.assert_array_equal(fl.ClipGrad(3.5).change({}, g, g), [3, -3.5])
     np.testing.assert_allclose(fl.ClipNorm(1.0).change({}, g, g), [0.6, -0.8])
     np.testing.assert_allclose(fl.ClipNorm(1.0, p=1).change({}, g, g), g / 7)
-    np.testing.assert_allclose(fl.ClipNorm(1.0, p=3).change({}, g, g), g / 91 ** (1 / 3))
     np.testing.assert_allclose(fl.ClipNorm(1.0, p=math.inf).change({}, g, g), g / 4)
     for short in (np.zeros(2), np.array([0.3, 0.4]), np.zeros((0, 2))):
         np.testing.assert_array_equal(fl.ClipNorm(1.0).change({}, short, short), short)
@@ -312,6 +311,7 @@ def test_frozen_parameters_stay_and_remember():
         (lambda: fl.Adam(epsilon=-1), ValueError, "epsilon"),
         (lambda: fl.Rprop(ell=0.5), TypeError, "ell is two numbers"),
         (lambda: fl.AdamW(decay="no"), TypeError, "decay is a number"),
+        (lambda: fl.ClipNorm(p=3), ValueError, "p is 1, 2 or math.inf"),
         (lambda: fl.AccumGrad(0), ValueError, "the number of gradients, is at least 1"),
         (lambda: fl.AccumGrad(1.5), TypeError, "the number of gradients, is a whole number"),
         (lambda: fl.OptimiserChain(), TypeError, "takes rules such as Adam\\(\\), at least one"),
