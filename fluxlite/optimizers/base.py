@@ -23,12 +23,9 @@ class Rule:
     ...     def change(self, memory, x, g):
     ...         memory["steps"] += 1
     ...         return 0.5 / memory["steps"] * g
-    >>> model = [np.ones(2)]
-    >>> state = fl.setup(Slower(), model)
-    >>> for _ in range(2):
-    ...     state, model = fl.update(state, model, [np.ones(2)])
-    >>> model
-    [array([0.25, 0.25])]
+    >>> w = np.ones(2)
+    >>> fl.update(fl.setup(Slower(), w), w, np.ones(2))[1]
+    array([0.5, 0.5])
     """
 
     # Of a rule for several workers: ``gathered(state, model, steps)`` gives the steps with the gradients of all.
