@@ -33,15 +33,7 @@ def functional(part: str | None = None) -> Functional:
 
 
 def devices() -> DeviceList:
-    """All NVIDIA GPUs, in order (CUDA.jl: ``CUDA.devices()``).
-
-    >>> with fl.simulate_gpu(2, like="RTX 2080 Ti"):
-    ...     devices()
-    [ Info: Simulated:0 to Simulated:1, simulated RTX 2080 Ti, stand in for GPUs.
-    2 devices:
-    0. simulated RTX 2080 Ti
-    1. simulated RTX 2080 Ti
-    """
+    """All NVIDIA GPUs, in order, printed as a numbered list (CUDA.jl: ``CUDA.devices()``)."""
     return DeviceList(selection.cuda_or_simulated(), selection.why_no_cuda())
 
 

@@ -1,6 +1,6 @@
 """What an optimizer's rule is: what it remembers of a parameter, and by how much it changes it."""
 
-import dataclasses
+import copy
 import functools
 import math
 from collections.abc import Callable
@@ -107,7 +107,7 @@ class Fusible(Formula):
             x -= self._compute(memory, x, g, False)
 
     def _compute(self, memory: dict[str, Any], x: Any, g: Any, is_taken: bool) -> Any:
-        rule: Any = self if x.dtype.itemsize > 2 else self.for_type_of(x)
+        rule = self.for_type_of(x)
         given = (*memory.values(), *self.numbers(memory))
         if type(x) not in fusing:
             return rule.formula(x, g, *given)
@@ -118,8 +118,11 @@ class Fusible(Formula):
 
     def for_type_of(self, x: Any) -> Any:
         """The rule for parameters of this type: half precision takes an epsilon of 1e-8 for 0."""
-        is_half = x.dtype.itemsize <= 2 and self.epsilon < 6e-5
-        return dataclasses.replace(self, epsilon=6e-5) if is_half else self  # type: ignore[type-var]
+        if x.dtype.itemsize > 2:
+            return self
+        coarser = copy.copy(self)
+        vars(coarser)["epsilon"] = max(self.epsilon, 6e-5)
+        return coarser
 
 
 @functools.cache

@@ -157,14 +157,10 @@ class Adam(Fusible):
     epsilon: float = 1e-8
     remembers = "mean square steps"
 
-    def starts(self, memory: dict[str, Any]) -> tuple[float, float]:
-        """Count a step, and say by which factors the two running means are too small at first: they start at 0."""
-        memory["steps"] = steps = memory["steps"] + 1
-        return 1 - self.beta[0] ** steps, 1 - self.beta[1] ** steps
-
     def numbers(self, memory: dict[str, Any]) -> tuple:
-        of_mean, of_square = self.starts(memory)
-        return self.eta / of_mean, of_square
+        memory["steps"] = steps = memory["steps"] + 1  # at first the means are too small: they start at 0
+        of_mean, of_square = self.beta
+        return self.eta / (1 - of_mean**steps), 1 - of_square**steps
 
     def formula(self, x, g, mean, square, steps, rate, start):
         keep(mean, self.beta[0], g)
@@ -198,8 +194,9 @@ class NAdam(Adam):
     """`Adam` with the look ahead of `Nesterov` (Dozat, 2016; Flux: ``NAdam``)."""
 
     def numbers(self, memory: dict[str, Any]) -> tuple:
-        (kept, scale), (of_mean, of_square) = self.beta, self.starts(memory)
-        return kept / (1 - kept * (1 - of_mean)), (1 - kept) / of_mean, scale / of_square
+        _, start = super().numbers(memory)
+        (of_mean, of_square), steps = self.beta, memory["steps"]
+        return of_mean / (1 - of_mean ** (steps + 1)), (1 - of_mean) / (1 - of_mean**steps), of_square / start
 
     def formula(self, x, g, mean, square, steps, kept, ahead, scale):
         keep(mean, self.beta[0], g)
