@@ -20,9 +20,8 @@ from ..optimizers import Leaf, update
 from ..optimizers.states import follow, shares
 from ..optimizers.updating import without_gradient
 from ..receipts import Seconds, clock, clocked
-from ..tree.parameters import trainables
 from ..tree.ties import is_array
-from ..tree.walks import leaves
+from ..tree.walks import leaves, trainables
 from ..unreached import say_what_is_not_trained
 from .bar import Bar
 from .callbacks import Patience
