@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..arguments import explained
-from ..data import DataLoader
-from ..data.moved import MovedLoader
+from ..data.loader import DataLoader, MovedLoader
 from ..devices.base import Device, gpu_generators
 from ..optimizers import Leaf
 from ..tensors import refuse_tensor
