@@ -31,12 +31,9 @@ def seed(number: int | None) -> None:
     `number` is a whole number, 0 or more; with None nobody can foresee what comes, as at the start of a program. It
     counts for models, loaders, `shuffleobs` and `splitobs` that are made from now on without ``rng=``, which decides
     where it is given. The generators of the CPU and of all GPUs, ``device.rng``, start again, also of those that are
-    first used later; ``device.seed(k)`` afterwards decides for one. Run the cell with ``fl.seed(0)`` again, and the
-    cells after it repeat.
-
-    This is not NumPy's generator: `np.random.seed` has no effect here, nor has `seed` on ``np.random.rand`` and its
-    kin. There is one seed for all threads of the program. Of two threads that make layers at the same time, nobody
-    knows which comes first: give them ``rng=``.
+    first used later; ``device.seed(k)`` afterwards decides for one. Of two threads that make layers at the same time,
+    nobody knows which comes first: give them ``rng=``. NumPy's `np.random.seed` has no effect here, nor has `seed` on
+    ``np.random.rand``.
 
     >>> fl.seed(1)
     >>> first = fl.Dense(3, 2).weight

@@ -9,12 +9,12 @@ import numpy as np
 
 from ..activations import softmax
 from ..arguments import check_whole, explained, in_words
-from ..autodiff.tracked import plain, untracked_leaf
+from ..autodiff.tracked import plain
 from ..errors import InputError, ShapeError
 from ..tree.contract import functor
 from ..tree.walks import Attribute, KeyPath
 from .dense import Dense
-from .dropout import Dropout, check_probability
+from .dropout import Dropout
 from .initializers import glorot_uniform
 from .layer import Layer, called, layer_call
 
@@ -65,27 +65,19 @@ class MultiHeadAttention(Layer):
 
     @explained("dims, a number of features or (inputs, inside, outputs)")
     def __init__(
-        self,
-        dims: Any,
-        *,
-        nheads: int = 8,
-        bias: bool = False,
-        init: Callable = glorot_uniform,
-        dropout_prob: float = 0.0,
-        rng: np.random.Generator | None = None,
-    ) -> None:
+        self, dims: Any, *, nheads: int = 8, bias: bool = False, init: Callable = glorot_uniform,
+        dropout_prob: float = 0.0, rng: np.random.Generator | None = None,
+    ):  # fmt: skip
         check_whole("MultiHeadAttention(nheads=…)", nheads, 1)
         inputs, inside, outputs = dims if isinstance(dims, tuple) else (dims,) * 3
         q, k, v = inputs if isinstance(inputs, tuple) else (inputs,) * 3
         asked, answered = inside if isinstance(inside, tuple) else (inside,) * 2
         if asked % nheads or answered % nheads:
             raise ValueError(f"MultiHeadAttention: {inside} features cannot be divided among {nheads} heads")
-        self.q_proj = Dense(q, asked, bias=bias, init=init, rng=rng)
-        self.k_proj = Dense(k, asked, bias=bias, init=init, rng=rng)
-        self.v_proj = Dense(v, answered, bias=bias, init=init, rng=rng)
-        check_probability("MultiHeadAttention(dropout_prob=…)", dropout_prob)
+        sizes = (q, asked), (k, asked), (v, answered), (answered, outputs)
+        projections = [Dense(*pair, bias=bias, init=init, rng=rng) for pair in sizes]
+        self.q_proj, self.k_proj, self.v_proj, self.out_proj = projections
         self.attn_drop = Dropout(dropout_prob)
-        self.out_proj = Dense(answered, outputs, bias=bias, init=init, rng=rng)
         self.nheads = int(nheads)
 
     @layer_call
@@ -125,7 +117,7 @@ class MultiHeadAttention(Layer):
 
 def _checked(name: str, x: Any, kind: str, wanted: tuple) -> Any:
     """`x`, which is added to the scores. NumPy would also add booleans as a bias, or make the scores larger."""
-    if untracked_leaf(x).dtype.kind != kind:
+    if plain(x).dtype.kind != kind:
         numbers = "booleans, True where one may look" if kind == "b" else "floating-point numbers"
         raise InputError(KeyPath(), f"MultiHeadAttention({name}=…) takes {numbers}, got {in_words(x)}")
     if np.broadcast_shapes(x.shape, wanted) != wanted:

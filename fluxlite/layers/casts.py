@@ -4,12 +4,14 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import explained
 from ..arrays import astype
-from ..autodiff.tracked import untracked_leaf
+from ..autodiff.tracked import plain
 from ..tree.ties import is_array
 from ..tree.walks import fmap
 
 
+@explained()
 def f16(x: Any) -> Any:
     """`x` with all its floating-point arrays in half precision (Flux: ``f16``). Integers stay, ties survive.
 
@@ -21,11 +23,13 @@ def f16(x: Any) -> Any:
     return _cast(x, np.float16)
 
 
+@explained()
 def f32(x: Any) -> Any:
     """`x` with all its floating-point arrays in Float32, the usual type of a model (Flux: ``f32``)."""
     return _cast(x, np.float32)
 
 
+@explained()
 def f64(x: Any) -> Any:
     """`x` with all its floating-point arrays in Float64 (Flux: ``f64``)."""
     return _cast(x, np.float64)
@@ -33,7 +37,7 @@ def f64(x: Any) -> Any:
 
 def _cast(x: Any, dtype: Any) -> Any:
     def cast_leaf(leaf: Any) -> Any:
-        value = untracked_leaf(leaf)
+        value = plain(leaf)
         is_float = (is_array(value) or isinstance(value, np.floating)) and leaf.dtype.kind == "f"
         return astype(leaf, dtype) if is_float else leaf
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from ..arguments import check_number, explained
 from ..arrays import device_of, on_device_of
-from ..autodiff.tracked import untracked_leaf
+from ..autodiff.tracked import plain
 from ..tree.contract import functor
 from .layer import Layer, layer_call
 
@@ -37,7 +37,9 @@ class Dropout(Layer):
 
     @explained()
     def __init__(self, p: float, *, dims: int | tuple[int, ...] | None = None, rng: Any = None) -> None:
-        check_probability("Dropout(p)", p)
+        check_number("Dropout(p), a probability,", p)
+        if p > 1:
+            raise ValueError(f"Dropout(p) is a probability, at most 1, got {p}")
         self.p = float(p)
         self.dims = dims if dims is None or isinstance(dims, int) else tuple(dims)
         self.rng = rng
@@ -46,7 +48,7 @@ class Dropout(Layer):
     def __call__(self, x: Any) -> Any:
         if not self.active or self.p == 0:
             return x
-        values = untracked_leaf(x)
+        values = plain(x)
         shape = values.shape
         if self.dims is not None:
             axes = np.lib.array_utils.normalize_axis_tuple(self.dims, len(shape), "dims")
@@ -61,9 +63,3 @@ class Dropout(Layer):
 
     def _options(self) -> str:
         return "" if self.dims is None else f", dims={self.dims}"
-
-
-def check_probability(what: str, p: Any) -> None:
-    check_number(what, p)
-    if p > 1:
-        raise ValueError(f"{what} is a probability, at most 1, got {p}")

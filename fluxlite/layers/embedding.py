@@ -8,7 +8,7 @@ import numpy as np
 
 from ..arguments import check_whole, explained
 from ..arrays import astype, device_of, getitem, on_card_of, on_device_of
-from ..autodiff.tracked import plain, untracked_leaf
+from ..autodiff.tracked import plain
 from ..errors import LayerError, apart
 from ..seeds import WEIGHTS, next_generator
 from ..tree.contract import functor
@@ -50,7 +50,7 @@ class Embedding(Layer):
     @explained()
     def __init__(
         self, vocabulary: int, features: int, *, init: Callable = normal, rng: np.random.Generator | None = None
-    ) -> None:
+    ):
         check_whole("Embedding(vocabulary)", vocabulary)
         check_whole("Embedding(features)", features)
         self.weight = start(init, int(vocabulary), int(features), rng, layer="Embedding")
@@ -58,12 +58,7 @@ class Embedding(Layer):
     @classmethod
     @explained()
     def of(cls, weight: Any) -> "Embedding":
-        """A layer made of this array, of shape ``(vocabulary, features)``.
-
-        >>> Embedding.of(np.eye(3))([1, 1])
-        array([[0., 1., 0.],
-               [0., 1., 0.]])
-        """
+        """A layer made of this array, of shape ``(vocabulary, features)``."""
         layer = object.__new__(cls)
         layer.weight = check_array("Embedding.of: weight", weight, "vocabulary", "features")
         return layer
@@ -71,13 +66,12 @@ class Embedding(Layer):
     @layer_call
     def __call__(self, x: Any) -> Any:
         with on_card_of(self.weight):  # where a list goes, too
-            numbers = untracked_leaf(x)
+            numbers, weight = plain(x), plain(self.weight)
             if isinstance(numbers, (list, tuple)):
                 numbers = np.asarray(numbers)
-                numbers = numbers if numbers.size else numbers.astype(np.int64)
-                x = numbers = on_device_of(plain(self.weight), numbers)
-            elif is_array(numbers) and device_of(numbers) != device_of(plain(self.weight)):
-                raise apart(KeyPath((Attribute("weight"),)), device_of(plain(self.weight)), device_of(numbers))
+                x = numbers = on_device_of(weight, numbers if numbers.size else numbers.astype(np.int64))
+            elif is_array(numbers) and device_of(numbers) != device_of(weight):  # CuPy would copy a host's index
+                raise apart(KeyPath((Attribute("weight"),)), device_of(weight), device_of(numbers))
             if type(numbers) is not int and numbers.dtype.kind in "fb":  # one-hot rows
                 return product(astype(x, self.weight.dtype), self.weight)
             self._check_known(numbers)
@@ -88,8 +82,8 @@ class Embedding(Layer):
         if isinstance(numbers, (np.ndarray, np.integer, int)) and np.size(numbers):
             low, high, count = np.min(numbers), np.max(numbers), self.weight.shape[0]
             if low < 0 or high >= count:
-                what = f"{self._name()} knows the numbers 0 to {count - 1}, got {low if low < 0 else high}"
-                raise UnknownError(KeyPath(), what)
+                knows = f"knows the numbers 0 to {count - 1}, got {low if low < 0 else high}"
+                raise UnknownError(KeyPath(), f"{self._name()} {knows}")
 
     def _sizes(self) -> str:
         return "{} => {}".format(*self.weight.shape)

@@ -10,17 +10,17 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from ..arguments import check_callable, check_whole
+from ..arguments import check_callable, check_whole, explained
 from ..devices.base import CPU
 from ..tree.ties import is_array
 
 
+@explained()
 def throttle(f: Callable, seconds: float, *, clock: Callable[[], float] = time.monotonic) -> Callable:
     """A function that calls `f`, but not again before `seconds` have passed since `f` was done (Flux: ``throttle``).
 
-    In between, it gives what `f` gave last, as in Flux. The seconds are real ones: you are not simulated;
-    `clock` is another function to read them from. Flux's ``trailing=true``, a late call by a task of its own, is not
-    there.
+    In between, it gives what `f` gave last, as in Flux. The seconds are real ones, read from `clock`: you are not
+    simulated. Flux's ``trailing=true``, a late call by a task of its own, is not there.
 
     >>> hour = iter([9.0, 9.5, 11.0, 11.0])
     >>> say = throttle(print, 1.0, clock=lambda: next(hour))
@@ -28,7 +28,7 @@ def throttle(f: Callable, seconds: float, *, clock: Callable[[], float] = time.m
     nine
     eleven
     """
-    check_callable("throttle(f, …)", f)
+    check_callable("f", f)
     done = result = None
 
     def throttled(*args: Any, **kwargs: Any) -> Any:
@@ -63,6 +63,7 @@ class Patience:
         return f"<{self.reason}: {self.memory['count']} of {self.wait}>"
 
 
+@explained()
 def patience(predicate: Callable, wait: int) -> Patience:
     """A function that is true once `predicate` was true `wait` times in a row (Flux: ``patience``).
 
@@ -72,28 +73,26 @@ def patience(predicate: Callable, wait: int) -> Patience:
     >>> [hot(degrees) for degrees in (85, 70, 85, 90, 95)]
     [False, False, False, True, True]
     """
-    check_callable("patience(predicate, …)", predicate)
+    check_callable("predicate", predicate)
     return Patience(lambda memory, *args, **kwargs: predicate(*args, **kwargs), wait, "patience")
 
 
+@explained()
 def early_stopping(
     f: Any, delay: int | None = None, *, distance: Callable = operator.sub, init_score: Any = None, min_dist: float = 0
 ) -> Patience:
     """A function that is true once ``f(...)`` missed its best `delay` times in a row (Flux: ``early_stopping``).
 
-    Smaller is better: a score counts against it unless ``distance(best, score) > min_dist``, so the same score again
-    does. One that is no number does too, and is never the best. For a score where larger is better write
-    ``distance=lambda best, score: score - best``. ``early_stopping(delay)`` takes the mean loss of the last epoch.
-
-    The first score is compared with `init_score`; without it, the first is the best so far. Flux's code doesn't count a
-    tie, though its documentation does, and before 0.16.8 it began with 0, which no loss is better than.
+    A score counts against it unless ``distance(best, score) > min_dist``, so the same score again does, and so does one
+    that is no number. Where larger is better, write ``distance=lambda best, score: score - best``.
+    ``early_stopping(delay)`` takes the mean loss of the last epoch. The first score is compared with `init_score`;
+    without it, the first is the best so far. Flux's code doesn't count a tie, though its documentation does.
 
     >>> stop = early_stopping(lambda loss: loss, 2)
     >>> [stop(loss) for loss in (2.0, 1.0, 1.5, 0.9, 1.2, 1.1)]
     [False, False, False, False, False, True]
     """
-    f, delay = (_epoch_loss, f) if delay is None and not callable(f) else (f, delay)
-    check_callable("early_stopping(f, …)", f)
+    f, delay = _score(f, delay)
 
     def is_worse(memory: dict, *args: Any, **kwargs: Any) -> bool:
         score, best = _number(f(*args, **kwargs)), memory["best"]
@@ -107,6 +106,7 @@ def early_stopping(
     return Patience(is_worse, delay, "early stopping", best=init_score)
 
 
+@explained()
 def plateau(f: Any, width: int | None = None, *, min_dist: float = 1e-6) -> Patience:
     """A function that is true once ``f(...)`` stayed as it was `width` times in a row (Flux: ``plateau``).
 
@@ -117,8 +117,7 @@ def plateau(f: Any, width: int | None = None, *, min_dist: float = 1e-6) -> Pati
     >>> [stop(loss) for loss in (0.5, 0.4, 0.399, 0.398)]
     [False, False, False, True]
     """
-    f, width = (_epoch_loss, f) if width is None and not callable(f) else (f, width)
-    check_callable("plateau(f, …)", f)
+    f, width = _score(f, width)
 
     def is_level(memory: dict, *args: Any, **kwargs: Any) -> bool:
         last, memory["last"] = memory["last"], _number(f(*args, **kwargs))
@@ -127,8 +126,12 @@ def plateau(f: Any, width: int | None = None, *, min_dist: float = 1e-6) -> Pati
     return Patience(is_level, width, "plateau", last=None)
 
 
-def _epoch_loss(history: Any) -> float:
-    return history.epoch_losses[-1]
+def _score(f: Any, wait: Any) -> tuple[Callable, Any]:
+    """A function and how often; a number alone is how often, for the mean loss of the last epoch."""
+    if wait is None and not callable(f):
+        return lambda history: history.epoch_losses[-1], f
+    check_callable("f", f)
+    return f, wait
 
 
 def _number(score: Any) -> Any:
