@@ -11,7 +11,7 @@ import numpy as np
 
 from ..activations import softmax
 from ..arguments import explained
-from ..autodiff.tracked import plain, untracked_leaf
+from ..autodiff.tracked import plain
 from ..errors import InputError, ShapeError, mixed_devices
 from ..tree.contract import functor
 from ..tree.ties import is_array
@@ -132,7 +132,7 @@ class MultiHeadAttention(Layer):
         return softmax(scores)
 
     def _check_added(self, name: str, added: Any, scores: Any) -> None:
-        what, values = f"MultiHeadAttention({name}=…)", untracked_leaf(added)
+        what, values = f"MultiHeadAttention({name}=…)", plain(added)
         kind = "b" if name == "mask" else "f"
         if not is_array(values) or values.dtype.kind != kind:
             wanted = "booleans, True where one may look" if name == "mask" else "an array of floating-point numbers"

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import astype
-from ..autodiff.tracked import untracked_leaf
+from ..autodiff.tracked import plain
 from ..tree.ties import is_array
 from ..tree.walks import fmap
 
@@ -46,6 +46,6 @@ def _cast(x: Any, dtype: Any) -> Any:
 
 
 def _cast_leaf(x: Any, dtype: Any) -> Any:
-    value = untracked_leaf(x)
+    value = plain(x)
     is_float = (is_array(value) or isinstance(value, np.floating)) and x.dtype.kind == "f"
     return astype(x, dtype) if is_float else x

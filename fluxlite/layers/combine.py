@@ -13,7 +13,7 @@ import numpy as np
 from ..activations import identity
 from ..arguments import check_bool, check_callable, check_whole, explained
 from ..arrays import on_card_of
-from ..autodiff.tracked import untracked_leaf
+from ..autodiff.tracked import plain
 from ..errors import ShapeError
 from ..tree.contract import functor
 from ..tree.ties import is_array
@@ -230,7 +230,7 @@ def flatten(x: Any) -> Any:
     >>> flatten(np.zeros((5, 2, 2, 3))).shape, flatten(np.zeros(5)).shape
     ((5, 12), (5, 1))
     """
-    if not is_array(untracked_leaf(x)):
+    if not is_array(plain(x)):
         raise no_array("flatten", x)
     if len(x.shape) == 0:
         raise ValueError("flatten takes an array of shape (N, …), got one number, of shape ()")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import device_of, on_device_of
-from ..autodiff.tracked import untracked_leaf
+from ..autodiff.tracked import plain
 from ..errors import InputError
 from ..tree.contract import functor
 from ..tree.ties import is_array
@@ -61,7 +61,7 @@ class Dropout(Layer):
     def __call__(self, x: Any) -> Any:
         if not self.active or self.p == 0:
             return x
-        values = untracked_leaf(x)
+        values = plain(x)
         if not is_array(values) or values.dtype.kind != "f" and values.dtype.name != "bfloat16":
             got = f"an array of {values.dtype}" if is_array(values) else f"a {type(values).__name__}"
             raise InputError(KeyPath(), f"{self!r} takes an array of floating-point numbers, got {got}")

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..arguments import in_words
 from ..arrays import astype, device_of, getitem, on_card_of, on_device_of
-from ..autodiff.tracked import plain, untracked_leaf
+from ..autodiff.tracked import plain
 from ..errors import InputError, LayerError, ShapeError, apart, left_over
 from ..seeds import WEIGHTS, next_generator
 from ..tree.contract import functor
@@ -68,7 +68,7 @@ class Embedding(Layer):
         array([[0., 1., 0.],
                [0., 1., 0.]])
         """
-        if not is_array(untracked_leaf(weight)) or not is_floating(weight) or len(weight.shape) != 2:
+        if not is_array(plain(weight)) or not is_floating(weight) or len(weight.shape) != 2:
             raise TypeError(f"Embedding.of: weight is floating-point, (vocabulary, features), got {brief(weight)}")
         layer = object.__new__(cls)
         layer.weight = weight
@@ -86,7 +86,7 @@ class Embedding(Layer):
             raise why from error
 
     def _rows(self, x: Any) -> Any:
-        weight, values = plain(self.weight), untracked_leaf(x)
+        weight, values = plain(self.weight), plain(x)
         if isinstance(values, (list, tuple)):
             x = values = on_device_of(weight, self._numbers(values))
         kind = getattr(getattr(values, "dtype", None), "kind", "i" if type(values) is int else type(values).__name__)

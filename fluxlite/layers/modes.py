@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import inspect
 import types
 from typing import Any
 
 import numpy as np
 
-from ..arguments import in_words
-from ..tree.contract import attributes, children, is_leaf, put_attribute
-from ..tree.modes import Automatic
+from ..arguments import explained, in_words
+from ..tree.contract import attributes, children, has_mode, is_leaf, put_attribute
 from ..tree.walks import nodes
 
 _FUNCTIONS = (types.FunctionType, types.MethodType, types.BuiltinFunctionType, np.ufunc)  # with nothing to switch
 
 
+@explained()
 def testmode(model: Any, mode: Any = True) -> Mode:
     """Switch `model`'s layers to testing, for good, or for a ``with`` block (Flux: ``testmode!``).
 
@@ -48,6 +47,7 @@ def testmode(model: Any, mode: Any = True) -> Mode:
     return trainmode(model, not mode if isinstance(mode, bool) else mode)
 
 
+@explained()
 def trainmode(model: Any, mode: Any = True) -> Mode:
     """Switch `model`'s layers to training, for good, or for a ``with`` block (Flux: ``trainmode!``).
 
@@ -77,7 +77,7 @@ class Mode:
     def __init__(self, model: Any, mode: bool | None) -> None:
         self.model, self.mode = model, mode
         found = [(node, attributes(node).get("active", ...)) for _, node in nodes(model)]
-        self._before = [(x, held) for x, held in found if held is None or type(held) is bool or _has_mode(type(x))]
+        self._before = [(x, held) for x, held in found if held is None or type(held) is bool or has_mode(type(x))]
         for layer, _ in self._before:
             put_attribute(layer, "active", mode)
 
@@ -95,10 +95,6 @@ class Mode:
     def __repr__(self) -> str:
         names = {True: "trainmode", False: "testmode", None: "automatic mode"}
         return f"{names[self.mode]} of {self.model!r}"
-
-
-def _has_mode(cls: type) -> bool:
-    return type(inspect.getattr_static(cls, "active", None)) is Automatic
 
 
 @children.register(Mode)

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..activations import identity
 from ..arguments import check_bool, check_whole, explained
-from ..autodiff.tracked import plain, untracked_leaf
+from ..autodiff.tracked import plain
 from ..errors import InputError, ShapeError
 from ..tree.contract import functor
 from ..tree.ties import is_array
@@ -55,7 +55,7 @@ class Normalization(Layer):
 
     def _check(self, x: Any) -> None:
         """Raise what there is to say about an `x` that can't be normalized. NumPy would broadcast some of them."""
-        values, n = untracked_leaf(x), len(self.size)
+        values, n = plain(x), len(self.size)
         if not is_array(values):
             raise no_array(self._name(), values)
         if not is_floating(values):

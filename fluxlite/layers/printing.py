@@ -12,7 +12,7 @@ from typing import Any
 
 from ..activations import identity
 from ..arrays import device_of
-from ..autodiff.tracked import untracked_leaf
+from ..autodiff.tracked import plain
 from ..outline import Row, as_html
 from ..tensors import is_tensor, tensor
 from ..tree.contract import children, on_registration, trainable
@@ -51,7 +51,7 @@ def _html(root: "Part") -> str | None:
 
 def describe(x: Any, before: str = "", name: str = "", trains: bool = True) -> "Part":
     """`x` and all its parts. It copies nothing, and waits for no device."""
-    whole = Part(untracked_leaf(x), before, name)  # a model may be kept after its gradient
+    whole = Part(plain(x), before, name)  # a model may be kept after its gradient
     x = whole.x
     if is_array(x):
         whole.arrays[parameter_key(x)] = x

@@ -14,14 +14,13 @@ from typing import Any
 import numpy as np
 
 from ..arrays import device_of
-from ..autodiff.tracked import untracked_leaf
+from ..autodiff.tracked import plain
 from ..devices.base import GPU
 from ..outline import Row, as_html, as_text
 from ..tree.contract import attributes, children, is_leaf, trainable
-from ..tree.parameters import is_trainable_array, trainables
-from ..tree.ties import is_array, lies_alike, overlaps, parameter_key
-from ..tree.walks import Attribute, KeyPath, fmap, is_mutable, steps
-from ..unreached import arrays_inside, globals_read, why_shut
+from ..tree.ties import is_array, is_trainable_array, lies_alike, overlaps, parameter_key
+from ..tree.walks import Attribute, KeyPath, fmap, is_mutable, steps, trainables
+from ..unreached import arrays_inside, boxes, why_shut
 
 
 def explain(model: Any) -> Any:
@@ -108,7 +107,7 @@ class _Survey:
         self.first: dict[tuple, tuple[KeyPath, Any]] = {}
         self.inside: dict[int, KeyPath] = {}
         try:
-            self.training = {parameter_key(array) for _, array in trainables(fmap(untracked_leaf, model))}
+            self.training = {parameter_key(array) for _, array in trainables(fmap(plain, model))}
         except ValueError:
             self.training, self.contains_itself = set(), True
         self.root = self.row(KeyPath(), model, "")
@@ -116,7 +115,7 @@ class _Survey:
 
     def row(self, path: KeyPath, x: Any, frozen: str) -> Row:
         """The row for `x` at `path`. `frozen` says why nothing in it trains, if that's so."""
-        if is_array(untracked_leaf(x)):
+        if is_array(plain(x)):
             return self._array(path, x, frozen)
         if id(x) in self.inside:
             above = self.inside[id(x)] or "the whole model"
@@ -130,11 +129,11 @@ class _Survey:
         row = Row(str(path), described(x))
         if isinstance(x, types.MethodType) and is_leaf(x):
             row = self._shut("a shut box", row, why_shut(x.__self__), x.__self__, path) or row
-        elif is_leaf(x):
+        elif is_leaf(x) and not isinstance(x, types.FunctionType):
             row = self._shut("a shut box", row, why_shut(x), x, path) or row
         row.add(list(self._parts(path, x, frozen)))
         row.add(list(self._fields_left_out(path, x)))
-        row.add(list(self._globals(x)))
+        row.add(list(self._variables(path, x)))
         del self.inside[id(x)]
         return row
 
@@ -145,7 +144,7 @@ class _Survey:
             yield self.row(path + (step,), part, frozen or why)
 
     def _array(self, path: KeyPath, x: Any, frozen: str) -> Row:
-        array = untracked_leaf(x)
+        array = plain(x)
         tracked = [] if x is array else ["tracked for a gradient"]
         key = parameter_key(array)
         if key in self.first:
@@ -176,11 +175,10 @@ class _Survey:
             row = self._shut("left out", Row(str(place), described(value)), why, value, place)
             yield row or Row(str(place), described(value), remarks=[why])
 
-    def _globals(self, x: Any) -> Iterator[Row]:
-        """A row for each global variable with arrays that the function `x` reads."""
-        for name, value in globals_read(x) if isinstance(x, types.FunctionType) else ():
-            why = f"{x.__name__} reads it, and globals do not move with a function: make it an argument"
-            row = self._shut("a global", Row(name, described(value)), why, value, KeyPath([Attribute(name)]))
+    def _variables(self, path: KeyPath, x: Any) -> Iterator[Row]:
+        """A row for each variable with arrays that the function `x` works with."""
+        for _, place, value, why in boxes(x, path) if isinstance(x, types.FunctionType) else ():
+            row = self._shut("a variable", Row(str(place), described(value)), why, value, place)
             if row is not None:
                 yield row
 
@@ -209,7 +207,7 @@ class _Survey:
                     other.remarks.append(f"shares memory with {row.name or 'the whole'}: a move parts them")
 
 
-_OPEN = (dict, list, tuple, functools.partial, types.FunctionType, types.MethodType)  # made of parts, not of fields
+_OPEN = (dict, list, tuple, functools.partial, types.MethodType)  # made of parts, not of fields
 
 
 def _array_row(name: str, array: Any, *remarks: str) -> Row:
@@ -270,7 +268,7 @@ def _(x: Any) -> str:
 
 @_describe(types.FunctionType, types.BuiltinFunctionType, np.ufunc)
 def _(x: Any) -> str:
-    return f"function {x.__name__}{'' if is_leaf(x) else ', with the variables it captured'}"
+    return f"function {x.__name__}"
 
 
 @_describe(types.MethodType)
