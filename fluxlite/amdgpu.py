@@ -4,7 +4,6 @@ from typing import Any
 
 from .devices import selection
 from .devices.base import Device, DeviceList, Functional, current
-from .devices.choosing import backends
 from .devices.moving import device_of
 
 
@@ -20,7 +19,7 @@ def functional(part: str | None = None) -> Functional:
 
 def devices() -> DeviceList:
     """All AMD GPUs, in order (AMDGPU.jl: ``AMDGPU.devices()``)."""
-    return DeviceList(backends()["AMDGPU"].devices(), functional().reason)
+    return selection.devices_of("AMDGPU")
 
 
 def device(x: Any = None) -> Device:

@@ -4,7 +4,6 @@ from typing import Any
 
 from .devices import selection
 from .devices.base import Device, DeviceList, Functional
-from .devices.choosing import backends
 from .devices.moving import device_of
 
 
@@ -15,7 +14,7 @@ def functional(part: str | None = None) -> Functional:
 
 def devices() -> DeviceList:
     """The Apple GPU in a list, if it can be used (Metal.jl: ``Metal.devices()``)."""
-    return DeviceList(backends()["Metal"].devices(), functional().reason)
+    return selection.devices_of("Metal")
 
 
 def device(x: Any = None) -> Device:

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from ..arguments import check_callable, check_whole
-from ..data.moved import CuIterator as CuIterator
+from ..data.loader import CuIterator as CuIterator
 from ..devices import selection
 from ..devices.base import Device, DeviceList, Functional
 from ..devices.moving import device_of
@@ -34,7 +34,7 @@ def functional(part: str | None = None) -> Functional:
 
 def devices() -> DeviceList:
     """All NVIDIA GPUs, in order, printed as a numbered list (CUDA.jl: ``CUDA.devices()``)."""
-    return DeviceList(selection.cuda_or_simulated(), selection.why_no_cuda())
+    return selection.cuda_devices()
 
 
 def device(x: Any = None) -> Device:

@@ -389,5 +389,5 @@ def test_numbers_that_make_no_schedule():
             make()
     with pytest.raises(ValueError, match="up is a share of the steps, at most 1, got 1.5"):
         fl.one_cycle(0.1, 5, up=1.5)
-    with pytest.raises(TypeError, match="after is a schedule"):
+    with pytest.raises(TypeError, match="after, a schedule such as"):
         fl.warm_up(3, 0.1)
