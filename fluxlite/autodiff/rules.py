@@ -89,16 +89,20 @@ def rule(function: Callable, *pullbacks: Pullback | None, add_into: Callable | N
     RULES[function] = Rule(pullbacks, named, 2, len(pullbacks), add_into=add_into)
 
 
-def rule_for_each(function: Callable, pullback: Pullback, sequence: bool = False, **hooks: Callable) -> None:
+def rule_for_each(
+    function: Callable, pullback: Pullback, sequence: bool = False, *,
+    forward: Callable | None = None, shared: Callable | None = None,
+) -> None:  # fmt: skip
     """`rule` for a function of any number of operands: ``pullback(position, g, out, *arguments)``.
 
     With `sequence`, the operands are in a list, which is the first argument. Where the way back needs more than `out`,
-    there are two `hooks`. ``forward=`` is a function that returns, for the arguments, `out` and what to keep.
-    ``shared(g, kept, *arguments)``, where `kept` is None if an outer gradient looks on, is what the pieces of all
-    operands begin with. Then it's ``pullback(position, g, out, shared, kept, *arguments)``.
+    ``forward(*arguments)`` returns `out` and what to keep. ``shared(g, kept, *arguments)`` is what the pieces of all
+    operands begin with; `kept` is None if an outer gradient looks on. ``pullback(position, g, out, shared, kept, …)``.
     """
-    skip = 5 if hooks else 3  # of the pullback's parameters
-    RULES[function] = Rule(_Each(pullback), pullback, skip, 1 if sequence else 0, sequence, **hooks)
+    skip = 3 if forward is None else 5
+    RULES[function] = Rule(
+        _Each(pullback), pullback, skip, 1 if sequence else 0, sequence, forward=forward, shared=shared
+    )
 
 
 def composed(function: Callable) -> Callable[[Callable], Callable]:

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..arguments import explained
 from ..arrays import astype
-from ..autodiff.tracked import untracked_leaf
+from ..autodiff.tracked import plain
 from ..tree.ties import is_array
 from ..tree.walks import fmap
 
@@ -37,7 +37,7 @@ def f64(x: Any) -> Any:
 
 def _cast(x: Any, dtype: Any) -> Any:
     def cast_leaf(leaf: Any) -> Any:
-        value = untracked_leaf(leaf)
+        value = plain(leaf)
         is_float = (is_array(value) or isinstance(value, np.floating)) and leaf.dtype.kind == "f"
         return astype(leaf, dtype) if is_float else leaf
 

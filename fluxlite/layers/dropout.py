@@ -7,7 +7,7 @@ import numpy as np
 
 from ..arguments import check_number, explained
 from ..arrays import device_of, on_device_of
-from ..autodiff.tracked import untracked_leaf
+from ..autodiff.tracked import plain
 from ..tree.contract import functor
 from .layer import Layer, layer_call
 
@@ -48,7 +48,7 @@ class Dropout(Layer):
     def __call__(self, x: Any) -> Any:
         if not self.active or self.p == 0:
             return x
-        values = untracked_leaf(x)
+        values = plain(x)
         shape = values.shape
         if self.dims is not None:
             axes = np.lib.array_utils.normalize_axis_tuple(self.dims, len(shape), "dims")

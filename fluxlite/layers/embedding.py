@@ -8,7 +8,7 @@ import numpy as np
 
 from ..arguments import check_whole, explained
 from ..arrays import astype, device_of, getitem, on_card_of, on_device_of
-from ..autodiff.tracked import plain, untracked_leaf
+from ..autodiff.tracked import plain
 from ..errors import LayerError, apart
 from ..seeds import WEIGHTS, next_generator
 from ..tree.contract import functor
@@ -66,7 +66,7 @@ class Embedding(Layer):
     @layer_call
     def __call__(self, x: Any) -> Any:
         with on_card_of(self.weight):  # where a list goes, too
-            numbers, weight = untracked_leaf(x), plain(self.weight)
+            numbers, weight = plain(x), plain(self.weight)
             if isinstance(numbers, (list, tuple)):
                 numbers = np.asarray(numbers)
                 x = numbers = on_device_of(weight, numbers if numbers.size else numbers.astype(np.int64))
