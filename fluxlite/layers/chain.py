@@ -16,7 +16,7 @@ class Container(Layer):
 
     layers: Any
 
-    _lines = "if long"
+    _in_lines = "if long"
 
     def _set_layers(self, layers: tuple, named: Mapping[str, Any]) -> None:
         if layers and named:
@@ -27,15 +27,6 @@ class Container(Layer):
 
     def _items(self) -> Any:
         return self.layers.items() if isinstance(self.layers, Mapping) else enumerate(self.layers)
-
-    @explained("the place of a layer, or a slice")
-    def __getitem__(self, index: Any) -> Any:
-        named = isinstance(self.layers, Mapping)
-        if isinstance(index, slice):
-            part = copy(self)
-            part.layers = dict(list(self.layers.items())[index]) if named else self.layers[index]
-            return part
-        return list(self.layers.values())[index] if named and isinstance(index, int) else self.layers[index]
 
     def _why(self, *inputs: Any) -> None:
         """The layers inside have said it."""
@@ -67,7 +58,7 @@ class Chain(Container):
 
     layers: Any
 
-    _lines = "always"
+    _in_lines = "always"
 
     @explained("layers, or functions; write Chain(*layers) for a list of them")
     def __init__(self, *layers: Any, **named: Any):
@@ -78,6 +69,16 @@ class Chain(Container):
         for where, layer in self._items():
             x = called(layer, x, LAYERS, where)
         return x
+
+    @explained("the place of a layer, or a slice")
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(self.layers, Mapping) and isinstance(index, (int, slice)):
+            index = list(self.layers)[index]
+        if not isinstance(index, (slice, list)):
+            return self.layers[index]
+        part = copy(self)
+        part.layers = {name: self.layers[name] for name in index} if type(index) is list else self.layers[index]
+        return part
 
     def __len__(self) -> int:
         return len(self.layers)

@@ -2,12 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from operator import index
 from typing import Any
 
 import numpy as np
 
 from ..activations import identity
-from ..arguments import check_bool, check_whole, explained
+from ..arguments import explained
 from ..autodiff.derivatives.windows import Windows, convolve, convolve_back
 from ..tree.contract import functor
 from .activated import activated
@@ -61,37 +62,24 @@ class Conv(Layer):
     ):  # fmt: skip
         name = type(self).__name__
         kernel = window_size(f"{name}(kernel)", kernel)
-        for what, size in (("(inputs)", inputs), ("(outputs)", outputs), ("'s groups", groups)):
-            check_whole(f"{name}{what}", size, 1)
         if inputs % groups or outputs % groups:
             raise ValueError(f"{name}: inputs and outputs are multiples of groups={groups}, got {inputs} and {outputs}")
-        check_bool(f"{name}(bias=…)", bias)
         before, after = (outputs, inputs) if self._back else (inputs, outputs)
-        drawn = start(init, after, before // groups, rng, window=kernel, layer=name)
+        drawn = start(init, index(after), index(before // groups), rng, window=kernel, layer=name)
         self.weight = np.copy(np.moveaxis(drawn, (1, 0), (-2, -1)), order="C")
-        self.bias = np.zeros_like(self.weight, shape=(int(outputs),)) if bias else None
+        self.bias = np.zeros_like(self.weight, shape=(outputs,)) if bias else None
         self._set(activation, stride, pad, dilation, groups)
 
     @classmethod
     @explained()
     def of(cls, weight: Any, bias: Any = None, activation: Callable = identity, *, stride: Any = 1, pad: Any = 0,
            dilation: Any = 1, groups: int = 1) -> Any:  # fmt: skip
-        """A layer made of these arrays: `weight` of shape ``(*kernel, inputs / groups, outputs)``, `bias` or None.
-
-        >>> mean = Conv.of(np.full((2, 1, 1), 0.5), stride=2)
-        >>> mean(np.arange(6.0).reshape(1, 6, 1)).ravel()
-        array([0.5, 2.5, 4.5])
-        """
-        name, layer = f"{cls.__name__}.of", object.__new__(cls)
+        """A layer made of these arrays: `weight` of shape ``(*kernel, inputs / groups, outputs)``, `bias` or None."""
+        layer = object.__new__(cls)
         kernel = ["kernel"] * max(getattr(weight, "ndim", 0) - 2, 1)
-        layer.weight = check_array(f"{name}: weight", weight, *kernel, "inputs", "outputs")
-        check_whole(f"{name}: groups", groups, 1)
-        if weight.shape[-1] % groups:
-            raise ValueError(f"{name}: a weight of shape {weight.shape} can't be cut into {groups} groups")
+        layer.weight = check_array(f"{cls.__name__}.of: weight", weight, *kernel, "inputs", "outputs")
         layer._set(activation, stride, pad, dilation, groups)
-        if bias is not None:
-            check_array(f"{name}: bias", bias, layer._features()[1])
-        layer.bias = matching(cls.__name__, weight, bias)
+        layer.bias = matching(cls.__name__, weight, bias, layer._features()[1])
         return layer
 
     def _set(self, activation: Callable, stride: Any, pad: Any, dilation: Any, groups: int) -> None:
@@ -134,17 +122,10 @@ class Conv(Layer):
         return f"{settings(self.activation)}{windows}{groups}{settings(bias=self.bias is not None)}"
 
 
-@functor(children=("weight", "bias", "activation"))
-@dataclass(eq=False, repr=False, init=False)
 class CrossCor(Conv):
     """`Conv` without flipping the kernel: what PyTorch and Keras call convolution (Flux: ``CrossCor``).
 
     A PyTorch layer's weights fit after ``np.transpose(weight, (2, 3, 1, 0))``.
-
-    >>> kernel = np.array([1.0, 0.0, -1.0]).reshape(3, 1, 1)
-    >>> x = np.array([0.0, 1.0, 3.0, 6.0]).reshape(1, 4, 1)
-    >>> CrossCor.of(kernel)(x).ravel(), fl.Conv.of(kernel)(x).ravel()
-    (array([-3., -5.]), array([3., 5.]))
     """
 
     _flips = False
@@ -159,10 +140,7 @@ class ConvTranspose(Conv):
     padding, plus `outpad`, one number or one for each axis. `weight` has shape ``(*kernel, outputs / groups, inputs)``.
     All else is as in `Conv`; the kernel is the flipped one of `Conv`, as in Flux, so PyTorch's has to be flipped.
 
-    >>> layer = ConvTranspose((4, 4), 8, 3, stride=2, pad=1)
-    >>> layer
-    ConvTranspose((4, 4), 8 => 3, pad=1, stride=2)      # 387 parameters
-    >>> layer(np.ones((10, 7, 7, 8), np.float32)).shape
+    >>> ConvTranspose((4, 4), 8, 3, stride=2, pad=1)(np.ones((10, 7, 7, 8), np.float32)).shape
     (10, 14, 14, 3)
     """
 

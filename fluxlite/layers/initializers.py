@@ -38,7 +38,7 @@ def _initializer(name: str, doc: str, draw: Callable, width: Callable, usual_gai
 
     def init(*shape: int, rng: Generator | None = None, gain: float = usual_gain) -> Any:
         inputs, outputs = nfan(*shape)
-        return draw(_generator(rng), shape, width(gain, max(inputs, 1), outputs)).astype(np.float32)
+        return draw(_generator(rng), shape, width(gain, max(inputs, 1), max(outputs, 0))).astype(np.float32)
 
     init.__name__ = init.__qualname__ = name
     init.__doc__ = f"{doc} (Flux: ``{name}``)."

@@ -24,7 +24,7 @@ A layer is a dataclass whose fields are its tree. Below them it says how it star
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -38,7 +38,6 @@ from ..tree.walks import Attribute
 from .inputs import no_array
 from .printing import print_as_tree
 
-Call = TypeVar("Call", bound=Callable[..., Any])
 LAYERS = Attribute("layers")
 on_registration.append(print_as_tree)
 
@@ -46,7 +45,7 @@ on_registration.append(print_as_tree)
 class Layer:
     """A layer of the library. Yours need no such class: any class with ``@functor`` above it will do."""
 
-    _lines = "never"  # whether it prints with a line for each part: "never", "if long" or "always"
+    _in_lines = "never"  # whether it prints with a line for each part: "never", "if long" or "always"
 
     vars().update((name, Elsewhere()) for name in OF_A_MODEL)
 
@@ -79,7 +78,7 @@ class Layer:
         return no_array(self._name(), x) if getattr(x, "shape", None) is None else other_device(self, x)
 
 
-def layer_call(call: Call) -> Call:
+def layer_call(call: Callable) -> Any:
     """Above a layer's ``__call__``: the frame that all layers share.
 
     It enters the card that holds the input, and refuses tensors of other libraries: they would often pass through
@@ -108,7 +107,7 @@ def layer_call(call: Call) -> Call:
                 error.add_note(f"in {layer._name()}, called with {', '.join(map(in_words, (x, *more)))}")
             raise
 
-    return framed  # type: ignore[return-value]
+    return framed
 
 
 def called(layer: Any, x: Any, *place: Any) -> Any:

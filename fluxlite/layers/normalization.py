@@ -3,12 +3,13 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from operator import index
+from typing import Any, ClassVar
 
 import numpy as np
 
 from ..activations import identity
-from ..arguments import check_bool, check_whole, explained
+from ..arguments import explained
 from ..autodiff.tracked import plain
 from ..errors import InputError, ShapeError
 from ..tree.contract import functor
@@ -29,13 +30,11 @@ class Normalization(Layer):
     bias: Any
 
     mean = var = None
+    _normalized: ClassVar[Callable]  # what the four differ in
     _axes_before = 1  # the fewest axes before those that are normalized
 
     def _start(self, size: tuple[int, ...], activation: Any, affine: bool, eps: float) -> None:
-        for length in size:
-            check_whole(f"{type(self).__name__}(*size)", length)
-        check_bool(f"{type(self).__name__}(affine=…)", affine)
-        self.size, self.eps = tuple(map(int, size)), eps
+        self.size, self.eps = tuple(map(index, size)), eps
         self.activation = check_activation(type(self).__name__, activation)
         self.scale = np.ones(self.size, np.float32) if affine else None
         self.bias = np.zeros(self.size, np.float32) if affine else None
@@ -48,9 +47,6 @@ class Normalization(Layer):
         self._check(x)
         y = self._normalized(x)
         return self.activation(y if self.scale is None else y * self.scale + self.bias)
-
-    def _normalized(self, x: Any) -> Any:
-        raise NotImplementedError
 
     def _check(self, x: Any) -> None:
         """Raise what there is to say about an `x` that can't be normalized. NumPy would broadcast some of them."""
@@ -114,11 +110,8 @@ class GroupNorm(Normalization):
     def __init__(
         self, channels: int, groups: int, activation: Callable = identity, *, affine: bool = True, eps: float = 1e-5
     ) -> None:
-        check_whole("GroupNorm(groups)", groups, 1)
         self._start((channels,), activation, affine, eps)
-        self.groups = int(groups)
-        if channels % groups:
-            raise ValueError(f"GroupNorm(channels, groups): groups divide the {channels} channels, got {groups}")
+        self.groups = index(groups)
 
     def _normalized(self, x: Any) -> Any:
         blocks, *rows, channels = x.shape
@@ -138,8 +131,6 @@ class BatchNorm(Normalization):
     `momentum` of the way at each call, and uses them outside of training; `testmode` says when that is. They are saved
     and moved, but not trained. With ``track_stats=False`` there are none, and it's always the batch's.
 
-    Raises `ValueError` in training for one number per channel.
-
     >>> layer = BatchNorm(2)
     >>> layer
     BatchNorm(2)      # 4 parameters, plus 4 not trained
@@ -153,6 +144,7 @@ class BatchNorm(Normalization):
     var: Any
 
     active = None
+    _one_by_one = False  # whether each observation has a mean of its own
 
     @explained()
     def __init__(
@@ -169,7 +161,7 @@ class BatchNorm(Normalization):
         if self.mean is not None and not self.active:
             factor = 1 / np.sqrt(self.var + self.eps)
             return (x - self.mean) * factor
-        blocks, channels, moments = self._blocks(x), self.size[0], Moments()
+        blocks, channels, moments = len(x) if self._one_by_one else 1, self.size[0], Moments()
         rows = math.prod(x.shape[:-1]) // max(blocks, 1)
         if self.active and rows == 1:
             what = f"{self._name()} has one number for each channel, in x of shape {x.shape}, and so no variance"
@@ -179,10 +171,6 @@ class BatchNorm(Normalization):
             self.mean = self._moved(self.mean, moments.mean, 1)
             self.var = self._moved(self.var, moments.variance, rows / (rows - 1))
         return result
-
-    def _blocks(self, x: Any) -> int:
-        """How many parts of `x` have a mean of their own."""
-        return 1
 
     def _moved(self, before: Any, found: Any, factor: float) -> Any:
         found = found[0, 0] if len(found) == 1 else np.mean(found[:, 0], axis=0)
@@ -198,13 +186,10 @@ class InstanceNorm(BatchNorm):
     `x` has shape ``(N, …, channels)``, with at least one axis between: the pixels of a picture, the steps of a
     sequence. As in Flux, there's no scale and no bias unless ``affine=True``, and it's always the observation's own
     mean and variance, unless ``track_stats=True``, which then works as in `BatchNorm`, with the means over the batch.
-
-    >>> InstanceNorm(1)(np.array([[[1], [3]], [[10], [50]]], np.float32))[..., 0].round(2)
-    array([[-1.,  1.],
-           [-1.,  1.]], dtype=float32)
     """
 
     _axes_before = 2
+    _one_by_one = True
 
     @explained()
     def __init__(
@@ -212,6 +197,3 @@ class InstanceNorm(BatchNorm):
         eps: float = 1e-5, momentum: float = 0.1,
     ) -> None:  # fmt: skip
         super().__init__(channels, activation, affine=affine, track_stats=track_stats, eps=eps, momentum=momentum)
-
-    def _blocks(self, x: Any) -> int:
-        return len(x)

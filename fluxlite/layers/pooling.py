@@ -44,10 +44,7 @@ class MaxPool(Layer):
     size if it isn't given, so that windows don't overlap; `pad` is as in `Conv`, and is never the largest. If several
     elements are equal, the first in the window gets the gradient.
 
-    >>> pool = MaxPool((2, 2))
-    >>> pool
-    MaxPool((2, 2))
-    >>> pool(np.arange(16.0).reshape(1, 4, 4, 1))[0, :, :, 0]
+    >>> MaxPool((2, 2))(np.arange(16.0).reshape(1, 4, 4, 1))[0, :, :, 0]
     array([[ 5.,  7.],
            [13., 15.]])
     """
@@ -81,14 +78,8 @@ class MaxPool(Layer):
         return option("pad", self.pad, 0) + option("stride", self.stride, self.kernel)
 
 
-@functor(children=())
-@dataclass(eq=False, repr=False, init=False)
 class MeanPool(MaxPool):
-    """The mean of each window, for each feature (Flux: ``MeanPool``); padding counts, as zeros.
-
-    >>> MeanPool((2,), stride=1)(np.array([1.0, 3.0, 7.0]).reshape(1, 3, 1)).ravel()
-    array([2., 5.])
-    """
+    """The mean of each window, for each feature (Flux: ``MeanPool``); padding counts, as zeros."""
 
     _pool = staticmethod(_mean)
 
@@ -127,14 +118,8 @@ class AdaptiveMaxPool(Layer):
         return str(self.out)
 
 
-@functor(children=())
-@dataclass(eq=False, repr=False, init=False)
 class AdaptiveMeanPool(AdaptiveMaxPool):
-    """`AdaptiveMaxPool` with the mean of each window (Flux: ``AdaptiveMeanPool``).
-
-    >>> AdaptiveMeanPool((2,))(np.arange(6.0).reshape(1, 6, 1)).ravel()
-    array([1., 4.])
-    """
+    """`AdaptiveMaxPool` with the mean of each window (Flux: ``AdaptiveMeanPool``)."""
 
     _pool = staticmethod(_mean)
 
@@ -163,14 +148,8 @@ class GlobalMaxPool(Layer):
         return np.reshape(largest, (x.shape[0], *(1,) * (x.ndim - 2), x.shape[-1]))
 
 
-@functor(children=())
-@dataclass(eq=False, repr=False, init=False)
 class GlobalMeanPool(GlobalMaxPool):
-    """The mean of each picture or sequence, for each feature (Flux: ``GlobalMeanPool``).
-
-    >>> GlobalMeanPool()(np.arange(12.0).reshape(1, 2, 3, 2)).ravel()
-    array([5., 6.])
-    """
+    """The mean of each picture or sequence, for each feature (Flux: ``GlobalMeanPool``)."""
 
     def _of_places(self, x: Any) -> Any:
         return np.mean(x, axis=tuple(range(1, x.ndim - 1)), keepdims=True)

@@ -85,7 +85,7 @@ class Part:
 
     def __init__(self, x: Any, before: str = "", name: str = "") -> None:
         self.x, self.before, self.name = x, before, name
-        self.is_layer, self.is_object = hasattr(type(x), "_lines"), False
+        self.is_layer, self.is_object = hasattr(type(x), "_in_lines"), False
         self.parts: list[Part] = []
         self.arrays: dict[tuple, Any] = {}  # by the keys that tied ones share
         self.trained: set[tuple] = set()  # the keys of those that an optimizer may change
@@ -106,7 +106,7 @@ class Part:
     def has_lines(self, width: int = WIDTH) -> bool:
         """Whether it has a line for each part, and not one as a whole."""
         if self.is_layer:
-            when = type(self.x)._lines
+            when = type(self.x)._in_lines
             return bool(self.parts) and (when == "always" or when == "if long" and len(self.x._call()) > width)
         return self.is_object or isinstance(self.x, (list, tuple, dict)) and self.holds()
 
@@ -176,7 +176,7 @@ def one_line(x: Any) -> str:
 
 def call_of(layer: Any) -> str:
     """How a layer, or any function, is written within another one."""
-    return layer._call() if hasattr(type(layer), "_lines") else name_of(layer)
+    return layer._call() if hasattr(type(layer), "_in_lines") else name_of(layer)
 
 
 def name_of(function: Any) -> str:

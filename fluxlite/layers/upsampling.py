@@ -41,8 +41,6 @@ class Upsample(Layer):
             raise ValueError(f'Upsample\'s mode is "nearest" or "bilinear", got {in_words(mode)}')
         if (scale is None) == (size is None):
             raise ValueError("Upsample takes either scale=, such as 2, or size=, such as (28, 28)")
-        if size is None and mode == "nearest":
-            each_axis('Upsample\'s scale for "nearest"', scale, len(scale) if isinstance(scale, (tuple, list)) else 1)
         self.mode, self.scale = mode, tuple(scale) if isinstance(scale, list) else scale
         self.size = None if size is None else each_axis("Upsample's size", size, len(size))
 

@@ -2,7 +2,6 @@
 
 import enum
 import functools
-import io
 import reprlib
 import types
 from collections import Counter
@@ -17,7 +16,7 @@ from ..devices.base import GPU
 from ..outline import Row, as_html, as_text
 from ..tree.contract import attributes, children, is_leaf, trainable
 from ..tree.parameters import is_trainable_array, trainables
-from ..tree.ties import is_array, lies_alike, overlaps, parameter_key
+from ..tree.ties import is_array, lies_alike, parameter_key
 from ..tree.walks import Attribute, KeyPath, fmap, is_mutable, steps
 from ..unreached import arrays_inside, boxes
 
@@ -45,36 +44,31 @@ class Explanation:
 
     `arrays` counts the arrays that can move, a tied one once. `parameters` counts the numbers that train. `bytes` has
     the arrays' bytes per device. `shut` lists the paths of the arrays that are out of reach.
-
-    Unlike a walk, it also shows what is met again, and looks into shut boxes.
     """
 
     def __init__(self, model: Any) -> None:
-        self._moving: list[tuple[Row, Any]] = []  # arrays that move; a tied one at its first path
-        self._out_of_reach: list[tuple[Row, Any]] = []
-        self._first: dict[tuple, tuple[KeyPath, Any]] = {}
-        self._inside: dict[int, KeyPath] = {}
+        self._moving: list = []  # the arrays that move, a tied one once
+        self._out_of_reach: dict[str, Any] = {}
+        self._first: dict[tuple, tuple[KeyPath, Any]] = {}  # what was met, and where
         try:
             self._training = {parameter_key(array) for _, array in trainables(fmap(untracked_leaf, model))}
             self._has_a_cycle = False
         except ValueError:
             self._training, self._has_a_cycle = set(), True
         self.root = self._row(KeyPath(), model, "")
-        self._remark_overlaps()
         self.arrays, self.bytes = len(self._moving), _bytes(self._moving)
-        self.parameters = sum(array.size for _, array in self._moving if parameter_key(array) in self._training)
-        self.shut = [row.name for row, _ in self._out_of_reach]
+        self.parameters = sum(array.size for array in self._moving if parameter_key(array) in self._training)
+        self.shut = list(self._out_of_reach)
 
     def sentences(self) -> list[str]:
         """The totals."""
-        lines = [f"{_arrays(self.arrays)} can move{_amounts(self.bytes)}."]
+        lines = [f"{_arrays(self._moving)} can move{_amounts(self._moving)}."]
         if self.arrays:
-            numbers = sum(array.size for _, array in self._moving)
-            them = "it" if self.arrays == 1 else "them"
+            numbers, them = sum(array.size for array in self._moving), "it" if self.arrays == 1 else "them"
             lines.append(f"{self.parameters:,} of {numbers:,} numbers in {them} train (parameters).")
         if self.shut:
-            amounts = _amounts(_bytes(self._out_of_reach))
-            lines.append(f"{_arrays(len(self.shut))} out of reach, no move goes there{amounts}.")
+            stay = list(self._out_of_reach.values())
+            lines.append(f"{_arrays(stay)} out of reach, no move goes there{_amounts(stay)}.")
         if self._has_a_cycle:
             lines.append("It contains itself, so a walk through it has no end: it can neither move nor train.")
         return lines
@@ -91,18 +85,13 @@ class Explanation:
             return self._array(path, x, frozen)
         row = Row(str(path), described(x))
         key = parameter_key(x) if is_mutable(x) else None
-        if id(x) in self._inside:
-            place = self._inside[id(x)] or "the whole model"
-            row.remarks.append(f"the same object as {place}, which contains it: a cycle")
-        elif key in self._first:
-            row.remarks.append(f"the same object as {self._first[key][0]}")
-        else:
-            if key is not None:
-                self._first[key] = path, x
-            self._inside[id(x)] = path
-            for inner in self._rows(row, path, x, frozen):
-                row.add(inner)
-            del self._inside[id(x)]
+        if key in self._first:
+            row.remarks.append(f"the same object as {self._first[key][0] or 'the whole model'}")
+            return row
+        if key is not None:
+            self._first[key] = path, x
+        for inner in self._rows(row, path, x, frozen):
+            row.add(inner)
         return row
 
     def _rows(self, row: Row, path: KeyPath, x: Any, frozen: str) -> Iterator[Row]:
@@ -118,65 +107,47 @@ class Explanation:
             else:
                 box = self._shut(Row(str(place), described(value)), "out of reach", why, value, place)
                 yield from [box] * box.shut
-        if isinstance(parts, Mapping) and not isinstance(x, _OPEN):
-            for name, value in attributes(x).items():
-                if name in parts:
-                    continue
-                place = path + (Attribute(name),)
-                field, why = Row(str(place), described(value)), f"not one of {type(x).__name__}'s children"
-                self._shut(field, "left out", why, value, place)
-                field.remarks = field.remarks or [why]
-                yield field
+        is_open = isinstance(x, (dict, list, tuple, functools.partial, types.FunctionType, types.MethodType))
+        for name, value in attributes(x).items() if isinstance(parts, Mapping) and not is_open else ():
+            if name not in parts:
+                place, why = path + (Attribute(name),), f"not one of {type(x).__name__}'s children"
+                left_out = self._shut(Row(str(place), described(value)), "left out", why, value, place)
+                left_out.remarks = left_out.remarks or [why]
+                yield left_out
 
     def _array(self, path: KeyPath, x: Any, frozen: str) -> Row:
         array = untracked_leaf(x)
-        row = _array_row(str(path), array, *["tracked for a gradient"] * (x is not array))
-        key = parameter_key(array)
+        key, tracked = parameter_key(array), ["tracked for a gradient"] * (x is not array)
         if key in self._first:
             place, first = self._first[key]
             tie = f"tied to {place}{'' if lies_alike(array, first) else ', transposed'}: one array"
-            row.remarks = [tie, *row.remarks[1:]]
-            return row
+            return Row(str(path), described(array), [str(device_of(array))], [tie, *tracked])
+        self._first[key] = path, array
+        self._moving.append(array)
         trains = "trains"
         if key not in self._training:
-            trains = "does not train" + (": " * bool(frozen)) + frozen
-            trains = trains if is_trainable_array(array) else f"does not train: it holds {array.dtype}"
-        row.remarks.append(f"{_moves(array)}, {trains}")
-        self._first[key] = path, array
-        self._moving.append((row, array))
-        return row
+            why = frozen if is_trainable_array(array) else f"it holds {array.dtype}"
+            trains = f"does not train: {why}".rstrip(": ")
+        return _array_row(path, array, *tracked, f"{_moves(array)}, {trains}")
 
     def _shut(self, row: Row, kind: str, why: str, x: Any, path: KeyPath) -> Row:
-        """`row`, for `x` at `path`, as a box with the arrays in `x`, which no move reaches; as it is if there are none."""
+        """`row` as a box with the arrays in `x`, which is at `path` and no move reaches; as it is if there are none."""
         for place, array in arrays_inside(x, path):
-            inner = _array_row(str(place), array, "stays")
+            self._out_of_reach[str(place)] = array
+            inner = _array_row(place, array, "stays")
             if is_array(x):
-                row.places, row.remarks, inner = inner.places, inner.remarks, row
+                row.places, row.remarks = inner.places, inner.remarks
             else:
                 row.add(inner)
-            self._out_of_reach.append((inner, array))
             row.shut = True
         if row.shut:
             row.what = f"{row.what}, {kind}"
             row.remarks.append(why)
         return row
 
-    def _remark_overlaps(self) -> None:
-        """Note, on both rows, arrays that share memory without being tied, unless both stay anyway."""
-        moving = {id(row) for row, _ in self._moving}
-        for device in _bytes(self._moving):
-            here = [place for place in self._moving + self._out_of_reach if str(device_of(place[1])) == device]
-            for row, other in overlaps(here):
-                if id(row) in moving or id(other) in moving:
-                    row.remarks.append(f"shares memory with {other.name or 'the whole'}: a move parts them")
-                    other.remarks.append(f"shares memory with {row.name or 'the whole'}: a move parts them")
 
-
-_OPEN = (dict, list, tuple, functools.partial, types.FunctionType, types.MethodType)  # made of parts, not of fields
-
-
-def _array_row(name: str, array: Any, *remarks: str) -> Row:
-    return Row(name, described(array), [str(device_of(array))], [f"{array.nbytes:,} bytes", *remarks])
+def _array_row(path: KeyPath, array: Any, *remarks: str) -> Row:
+    return Row(str(path), described(array), [str(device_of(array))], [f"{array.nbytes:,} bytes", *remarks])
 
 
 def _moves(array: Any) -> str:
@@ -188,20 +159,21 @@ def _moves(array: Any) -> str:
     return "moves"
 
 
-def _bytes(places: list[tuple[Row, Any]]) -> dict[str, int]:
+def _arrays(arrays: list) -> str:
+    return "1 array" if len(arrays) == 1 else f"{len(arrays):,} arrays"
+
+
+def _amounts(arrays: list) -> str:
+    texts = [f"{size:,} bytes on {device}" for device, size in _bytes(arrays).items()]
+    return f": {', '.join(texts)}" if texts else ""
+
+
+def _bytes(arrays: list) -> dict[str, int]:
     """How many bytes of these arrays are on each device."""
     sums: Counter = Counter()
-    for _, array in places:
+    for array in arrays:
         sums[str(device_of(array))] += array.nbytes
     return dict(sums)
-
-
-def _amounts(sums: Mapping[str, int]) -> str:
-    return f": {', '.join(f'{size:,} bytes on {device}' for device, size in sums.items())}" if sums else ""
-
-
-def _arrays(number: int) -> str:
-    return "1 array" if number == 1 else f"{number:,} arrays"
 
 
 def described(x: Any) -> str:
@@ -212,9 +184,9 @@ def described(x: Any) -> str:
     """
     if is_array(x):
         return f"{x.dtype} {tuple(x.shape)}"
-    words = next((words for kinds, words in _WORDS if isinstance(x, kinds)), None)
-    if words is not None:
-        return words(x)
+    for kinds, words in _WORDS:
+        if isinstance(x, kinds):
+            return words(x)
     return f"{type(x).__name__} object" if is_leaf(x) else type(x).__name__
 
 
@@ -226,9 +198,7 @@ _WORDS: list[tuple[Any, Callable[[Any], str]]] = [
     (_FUNCTIONS, lambda x: f"function {x.__name__}{'' if is_leaf(x) else ', with the variables it captured'}"),
     (types.MethodType, lambda x: f"method {x.__name__} of a {type(x.__self__).__name__}"),
     (type, lambda x: f"class {x.__name__}"),
-    (types.ModuleType, lambda x: f"module {x.__name__}"),
     (tuple, lambda x: type(x).__name__ + ("" if hasattr(x, "_fields") else f" of {len(x)}")),
     ((list, dict, set, frozenset), lambda x: f"{type(x).__name__} of {len(x)}"),
-    (io.IOBase, lambda x: "open file"),
     (Iterator, lambda x: f"{type(x).__name__}: its values do not exist yet, so it cannot move"),
 ]
