@@ -16,13 +16,11 @@ from typing import TYPE_CHECKING
 
 # A model is a tree, and everything done to it is a walk
 from .tree.contract import children, functor, is_leaf, trainable
-from .tree.walks import KeyPath, fcollect, fmap, fmap_with_path, fmapstructure, leaves
-from .tree.parameters import destructure, trainables
+from .tree.walks import KeyPath, destructure, fcollect, fmap, fmap_with_path, fmapstructure, leaves, trainables
 
 # Gradients
 from .arrays import astype, getitem, move, primitive, scatter_add
-from .autodiff.collecting import Gradient
-from .autodiff.gradients import gradient, stop_gradient, withgradient
+from .autodiff.gradients import Gradient, gradient, stop_gradient, withgradient
 from .autodiff.jacobians import hessian, jacobian
 from .autodiff.older_styles import back, param, params
 from .autodiff.tracked import TrackedArray
@@ -47,7 +45,7 @@ from .seeds import seed
 # What is loaded at first use stands twice: here for type checkers and editors, which then know it, and below.
 if TYPE_CHECKING:
     from . import amdgpu, cuda, distributed, metal
-    from .autodiff.own_rules import rule
+    from .autodiff.derivatives import rule
     from .checkpoint import load, loadmodel, save, state
     from .data import CuIterator, DataLoader, batch, getobs, kfolds, mapobs, numobs, shuffleobs, splitobs, unbatch
     from .data.onehots import onecold, onehot, onehotbatch
@@ -99,7 +97,7 @@ else:
     __getattr__, __dir__ = loaded_when_used(
         __name__,
         {
-            "autodiff.own_rules": "rule",
+            "autodiff.derivatives": "rule",
             "layers.initializers": "glorot_uniform glorot_normal kaiming_uniform kaiming_normal truncated_normal "
             "lecun_normal orthogonal sparse_init identity_init zeros32 ones32 rand32 randn32 nfan",
             "layers.casts": "f16 f32 f64",

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from .arrays import on_card_of_argument, primitive, uniform_like
+from .arrays import device_of, on_card_of_argument, on_device_of, primitive
 from .autodiff.quicker import unless
 from .autodiff.rules import rule
 from .autodiff.tracked import plain
@@ -54,7 +54,9 @@ def leakyrelu(x: Any, slope: float = 0.01) -> Any:
 @on_card_of_argument
 def rrelu(x: Any, lower: float = 1 / 8, upper: float = 1 / 3, rng: Any = None) -> Any:
     """`leakyrelu` with a slope drawn for each element, by `rng` or the device's generator (NNlib: ``rrelu``)."""
-    return np.where(x > 0, x, uniform_like(plain(x), lower, upper, rng) * x)
+    like = plain(x)
+    drawn = (device_of(like).rng if rng is None else rng).uniform(lower, upper, like.shape)
+    return np.where(x > 0, x, on_device_of(like, drawn).astype(like.dtype) * x)
 
 
 @differentiated_by(lambda g, out, x: np.where((x <= 0) | (x >= 6), 0, g))

@@ -5,8 +5,6 @@ one here: a generic function with a method for each array type. An operation mar
 differentiated: it has a rule in the table of derivatives, like NumPy's own.
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -14,8 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from .arguments import check_callable, in_words, note
-from .tree.cards import enter_card, on_card_of
-from .tree.ties import is_array
+from .tree.ties import enter_card, is_array, on_card_of
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -149,12 +146,9 @@ def add_at(total: Any, index: Any, values: Any) -> None:
 
 def is_basic_index(index: Any) -> bool:
     """Whether `index` names each element at most once: integers, slices, None and Ellipsis, or a boolean mask."""
-    if type(index) is tuple:
-        # A tuple within is a list of positions, as in x[(0, 0), :], and may name one twice.
+    if type(index) is tuple:  # a tuple within is a list of positions, as in x[(0, 0), :], and may name one twice
         return all(type(part) is not tuple and is_basic_index(part) for part in index)
-    return (
-        index is None or index is Ellipsis or type(index) in (int, slice) or str(getattr(index, "dtype", "")) == "bool"
-    )
+    return index is None or index is ... or type(index) in (int, slice) or str(getattr(index, "dtype", "")) == "bool"
 
 
 @functools.singledispatch
@@ -167,23 +161,9 @@ def _add_at(total: Any, index: Any, values: Any) -> None:
     np.add.at(total, index, values)
 
 
-def add_at_for(array_type: type) -> Callable[[Function], Function]:
-    """Register how `add_at` works with integer arrays as index on another array type."""
-    return _add_at.register(array_type)  # type: ignore[return-value]
+add_at_for = _add_at.register  # how `add_at` works with integer arrays as index on another array type
 
 
 def on_device_of(like: Any, x: Any) -> Any:
     """The host array `x` on the device of `like`: how constants and generated numbers come to where the data is."""
     return device_of(like).receive(x) if is_array(like) else x
-
-
-def uniform_like(like: Any, low: float, high: float, rng: Any = None) -> Any:
-    """Random numbers between `low` and `high`, in the shape, dtype and place of the array `like`.
-
-    Drawn by `rng`, or by the generator of the device (CUDA.jl: ``rand!``).
-
-    >>> uniform_like(np.zeros(3), 1.0, 2.0, np.random.default_rng(0)).round(2)
-    array([1.64, 1.27, 1.04])
-    """
-    generator = device_of(like).rng if rng is None else rng
-    return on_device_of(like, generator.uniform(low, high, like.shape)).astype(like.dtype)

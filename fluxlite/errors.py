@@ -5,7 +5,7 @@ from typing import Any
 from .arguments import check_number as check_number
 from .arrays import device_of
 from .autodiff.levels import CLOSED
-from .autodiff.tracked import TrackedArray, plain, untracked_leaf
+from .autodiff.tracked import TrackedArray, plain
 from .tree.ties import is_array
 from .tree.walks import KeyPath, nodes
 
@@ -60,9 +60,9 @@ def other_device(layer: Any, x: Any) -> DeviceError | None:
 
     Asked only after the array library has refused: as long as all goes well it costs nothing.
     """
-    x = untracked_leaf(x)
+    x = plain(x)
     for path, leaf in nodes(layer) if is_array(x) else ():
-        leaf = untracked_leaf(leaf)
+        leaf = plain(leaf)
         if is_array(leaf) and device_of(leaf) != device_of(x):
             return apart(path, device_of(leaf), device_of(x))
     return None
@@ -83,7 +83,7 @@ def mover(device: Any) -> str:
 
 def mixed_devices(what: str, **arrays: Any) -> DeviceError | None:
     """The error for `what` was to be computed from two arrays, given by name, on two devices; None if it is one."""
-    found = {name: device_of(plain(x)) for name, x in arrays.items() if is_array(untracked_leaf(x))}
+    found = {name: device_of(plain(x)) for name, x in arrays.items() if is_array(plain(x))}
     if len(set(found.values())) < 2:
         return None
     places = ", ".join(f"{name} is on {device}" for name, device in found.items())

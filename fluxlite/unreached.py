@@ -1,7 +1,5 @@
 """Arrays of a model that no walk reaches: they are not moved, saved or trained. Where they are, and what helps."""
 
-from __future__ import annotations
-
 import dis
 import functools
 import types
@@ -12,14 +10,63 @@ from typing import Any
 import numpy as np
 
 from .messages import first_time, warn, warn_again
-from .tree.closures import captured
-from .tree.contract import attributes, is_leaf, registered_under_name, trainable
+from .tree.contract import attributes, registered_under_name
+from .tree.flat import Attribute, KeyPath, flatten
 from .tree.ties import is_array, is_tracked
-from .tree.walks import Attribute, KeyPath, nodes
 
 _OPAQUE = (str, bytes, int, float, complex, np.generic, type, types.ModuleType, types.BuiltinFunctionType,
            types.FunctionType, types.MethodType)  # fmt: skip
 _ENOUGH = 1000  # objects looked into; an object of some library may hold the world
+
+
+def say_what_is_not_trained(model: Any) -> None:
+    """Warn, each time, of the arrays of `model` that no walk reaches: an optimizer leaves them as they are."""
+    for key, place, why in _untrained(model):
+        warn_again(key, f"{place} is not trained: {why}")
+
+
+def say_what_has_no_gradient(argument: Any) -> None:
+    """The same for what `gradient` was given, once for each class or function."""
+    for key, place, why in _untrained(argument):
+        warn(key, f"{place} gets no gradient: {why}")
+
+
+def say_what_is_not_saved(function: Any, path: KeyPath) -> None:
+    """The same for a function in what is saved."""
+    for key, place, value, why in boxes(function, path):
+        for found, _ in arrays_inside(value, place):
+            warn(("not saved", *key), f"{found} is not saved: {why}")
+
+
+def is_new(leaf: Any) -> bool:
+    """Whether an object of this class, or this function, is met for the first time: only then it is looked into."""
+    return first_time(("met", leaf.__code__ if type(leaf) is types.FunctionType else type(leaf)))
+
+
+def _untrained(model: Any) -> Iterator[tuple[Hashable, Any, str]]:
+    """(key, place of an array, why) for what no walk of `model` reaches."""
+    flat = flatten(model)
+    paths = flat.paths()
+    for number, leaf in flat.trained():
+        for key, place, value, why in boxes(flat.leaves[leaf], paths[number]):
+            found = next((place for place, array in arrays_inside(value, place) if array.dtype.kind == "f"), None)
+            if found is not None:
+                yield ("not trained", *key), found or type(value).__name__, why
+
+
+def boxes(x: Any, path: KeyPath, inside: tuple = ()) -> Iterator[tuple[tuple, KeyPath, Any, str]]:
+    """(key, path, value, why) of what no walk enters: the leaf `x` itself, or what a function works with."""
+    x = x.__self__ if isinstance(x, types.MethodType) else x
+    if isinstance(x, types.FunctionType):
+        fix = "and no walk enters functions. Make it an argument, or a field of a class with @functor above it."
+        for verb, name, value in variables(x):
+            place = path + (Attribute(name),)
+            if not isinstance(value, types.FunctionType):
+                yield (x.__code__, name), place, value, f"{x.__name__} {verb} {name}, {fix}"
+            elif value not in (*inside, x) and verb != "reads the global":
+                yield from boxes(value, place, (*inside, x))
+    elif not is_array(x) and not is_tracked(x):
+        yield (type(x).__module__, type(x).__qualname__), path, x, why_shut(x)
 
 
 def why_shut(x: Any) -> str:
@@ -45,61 +92,20 @@ _INSTEAD: list[tuple[Any, str, str]] = [
 ]
 
 
-# -- what is not trained -------------------------------------------------------------------------------------------
-
-
-def say_what_is_not_trained(model: Any) -> None:
-    """Warn, each time anew, of the arrays of `model` that no walk reaches: an optimizer leaves them as they are."""
-    for key, place, why in _untrained(model, KeyPath()):
-        warn_again(key, f"{place} is not trained: {why}")
-
-
-def say_what_has_no_gradient(argument: Any) -> None:
-    """The same for what `gradient` was given, once for each class or function."""
-    for key, place, why in _untrained(argument, KeyPath()):
-        warn(key, f"{place} gets no gradient: {why}")
-
-
-def is_new(leaf: Any) -> bool:
-    """Whether an object of this class, or this function, is met for the first time: only then it is looked into."""
-    return first_time(("met", leaf.__code__ if type(leaf) is types.FunctionType else type(leaf)))
-
-
-def _untrained(model: Any, start: KeyPath, inside: tuple = ()) -> Iterator[tuple[Hashable, Any, str]]:
-    """(key, place of an array, why) for what no walk of `model`, which is at `start`, reaches."""
-    for steps, node in nodes(model, parts_of=trainable):
-        path = start + steps
-        for key, place, value, why in boxes(node, path):
-            found = [place for place, array in arrays_inside(value, place) if array.dtype.kind == "f"]
-            yield from ((("not trained", *key), place or type(value).__name__, why) for place in found[:1])
-        if isinstance(node, types.FunctionType) and is_leaf(node) and node not in inside:
-            for name, value in captured(node).items():
-                yield from _untrained(value, path + (Attribute(name),), (*inside, node))
-
-
-def boxes(x: Any, path: KeyPath) -> Iterator[tuple[tuple, KeyPath, Any, str]]:
-    """(key, path, value, why) of what no walk enters: `x` itself, or a function's defaults and the globals it reads."""
-    if isinstance(x, types.FunctionType):
-        fix = "and no walk enters those. Make it an argument, or a field of a class with @functor above it."
-        code, values = x.__code__, x.__defaults__ or ()
-        names = code.co_varnames[code.co_argcount - len(values) : code.co_argcount]
-        for name, value in [*zip(names, values), *(x.__kwdefaults__ or {}).items()]:
-            yield (code, name), path + (Attribute(name),), value, f"{name} is a default of {x.__name__}, {fix}"
-        for name, value in globals_read(x):
-            yield (code, name), path + (Attribute(name),), value, f"{x.__name__} reads the global {name}, {fix}"
-    elif is_leaf(x) and not is_array(x) and not is_tracked(x):
-        x = x.__self__ if isinstance(x, types.MethodType) else x
-        yield (type(x).__module__, type(x).__qualname__), path, x, why_shut(x)
-
-
-# -- looking behind closed doors -----------------------------------------------------------------------------------
-
-
-def globals_read(function: types.FunctionType) -> Iterator[tuple[str, Any]]:
-    """(name, value) of each global variable that `function`, or a function in it, reads."""
-    for name in _global_names(function.__code__):
+def variables(function: types.FunctionType) -> Iterator[tuple[str, str, Any]]:
+    """(how it comes to it, name, value) of each variable that `function` works with, besides its arguments."""
+    code, values = function.__code__, function.__defaults__ or ()
+    for name, cell in zip(code.co_freevars, function.__closure__ or ()):
+        try:
+            yield "captured", name, cell.cell_contents
+        except ValueError:  # it has no value yet
+            continue
+    names = code.co_varnames[code.co_argcount - len(values) : code.co_argcount]
+    for name, value in [*zip(names, values), *(function.__kwdefaults__ or {}).items()]:
+        yield "has the default", name, value
+    for name in _global_names(code):
         if name in function.__globals__:
-            yield name, function.__globals__[name]
+            yield "reads the global", name, function.__globals__[name]
 
 
 @functools.lru_cache
@@ -122,27 +128,12 @@ def arrays_inside(x: Any, path: KeyPath) -> Iterator[tuple[KeyPath, Any]]:
             waiting += [(path + KeyPath(step), part) for step, part in _insides(node)]
 
 
-Part = tuple[tuple, Any]  # the steps of the path to it, and the part
-
-
-@functools.singledispatch
-def _insides(x: Any) -> list[Part]:
+def _insides(x: Any) -> list[tuple[tuple, Any]]:
+    """(steps of the path to it, part) of each part of any object."""
+    if isinstance(x, Mapping):
+        return [((key,), value) for key, value in x.items()]
+    if isinstance(x, (list, tuple, deque)):
+        return [((i,), value) for i, value in enumerate(x)]
+    if isinstance(x, (set, frozenset)):
+        return [((), value) for value in x]
     return [((Attribute(name),), value) for name, value in attributes(x).items()]
-
-
-@_insides.register(Mapping)
-def _(x: Mapping) -> list[Part]:
-    return [((key,), value) for key, value in x.items()]
-
-
-@_insides.register(list)
-@_insides.register(tuple)
-@_insides.register(deque)
-def _(x: Any) -> list[Part]:
-    return [((i,), value) for i, value in enumerate(x)]
-
-
-@_insides.register(set)
-@_insides.register(frozenset)
-def _(x: Any) -> list[Part]:
-    return [((), value) for value in x]

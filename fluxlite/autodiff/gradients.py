@@ -4,43 +4,40 @@ It is the style to use. Flux's two older ones, `param` with `back` and ``gradien
 `older_styles.py`. All stand on one function, `pull_back` of `way_back.py`.
 """
 
-from __future__ import annotations
-
+import functools
+import types
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from ..arrays import on_card_of, read_only_types
-from ..tree.cards import copy_of, on_first_card_of
-from ..tree.modes import this_thread
-from ..tree.ties import is_array
-from ..tree.walks import fmap
-from .assigned import keep_state
-from .collecting import collect
-from .levels import Level, numbers, set_writeable
-from .marking import mark
-from .tracked import TrackedArray, plain
+from ..arguments import explained
+from ..arrays import astype, on_card_of, read_only_types
+from ..tensors import refuse_tensor
+from ..tree.contract import functor, is_leaf, this_thread
+from ..tree.flat import ALSO_NUMBERS, Flat, KeyPath, flatten
+from ..tree.ties import copy_of, is_array, is_trainable_array
+from ..tree.walks import check_open, fmap, on_first_card_of, type_of_parts
+from ..unreached import is_new, say_what_has_no_gradient
+from .levels import Level, can_be_frozen, numbers, set_writeable
+from .state import held_at_first, keep_state
+from .tracked import TrackedArray, as_base_class, plain
 from .way_back import pull_back
 
-# ---------------------------------------------------------------------------------------------
-# gradient
-# ---------------------------------------------------------------------------------------------
 
-
+@explained()
 def gradient(f: Callable, *args: Any) -> Any:
     """The gradients of the number ``f(*args)``: a tuple, one for each argument (Flux, Zygote: ``gradient``).
 
     An argument is an array, a Python number, a model, or a tuple, list or dict of such. Its gradient has its
     structure: an array's is a new array of the same shape, dtype and memory order; a model's a `Gradient` with
-    the same attribute names; None stands where nothing flows, for integer and boolean arrays, and for numbers inside
-    a model. A parameter that a model holds at several places gets its whole gradient at the first.
+    the same attribute names; None stands where nothing flows, for integer and boolean arrays, for functions, and for
+    numbers inside a model. A parameter that a model holds at several places gets its whole gradient at the first.
 
     `f` may return ``(loss, extra, …)``; see `withgradient`. While it runs, the NumPy and simulated arrays that it
     computes with are read-only, so that changing one, which would make the gradient wrong, raises at that line.
-    (CuPy's arrays cannot be made read-only, a view made earlier can still be written through, and ``np.add.at`` and its
-    like write all the same.) And layers such as `Dropout` and `BatchNorm` are in training, in every model that `f`
-    calls, not only in its arguments. Where you don't want that, there's ``with testmode(model):``.
+    (Not CuPy's; and a view made earlier, or ``np.add.at``, can still write.) Layers such as `Dropout` are in training,
+    in every model that `f` calls. Where you don't want that, there's ``with testmode(model):``.
 
     Raises `TypeError` if there is nothing to differentiate by, if the loss is not one number, or on a function that has
     no derivative rule.
@@ -53,6 +50,7 @@ def gradient(f: Callable, *args: Any) -> Any:
     return withgradient(f, *args)[1]
 
 
+@explained()
 def withgradient(f: Callable, *args: Any) -> tuple[Any, Any]:
     """``(value, gradients)``: what `f` returned, as plain values, and the gradients (Flux: ``withgradient``).
 
@@ -77,16 +75,16 @@ def differentiated(f: Callable, args: tuple, arrive: Callable | None = None) -> 
     """`withgradient`, which calls ``arrive(x, g)`` as soon as the gradient `g` of a parameter `x` is complete."""
     level = new_level()
     try:
-        marked = [mark(argument, level) for argument in args]
+        marked = [Marked(argument, level) for argument in args]
         with on_first_card_of(args):  # so what `f` itself computes with NumPy is on the card of its model, too
             value = called(f, *[one.stand_in for one in marked])
             plain_value = untracked(value, level)
             totals = gradients_of(value, level, arrive)
             given: set[int] = set()
-            gradients = tuple([collect(one.recipe, totals, given) for one in marked])
+            gradients = tuple([one.gradient(totals, given) for one in marked])
     finally:
         level.close()
-    keep_state(args, marked)
+    keep_state(marked)
     return plain_value, gradients
 
 
@@ -99,6 +97,82 @@ def stop_gradient(x: Any) -> Any:
     (3.0,)
     """
     return plain(x) if is_array(x) or type(x) is TrackedArray else fmap(plain, x)
+
+
+# -- there: what f gets --------------------------------------------------------------------------------------------
+
+
+class Marked:
+    """An argument on its way into `f`: its `stand_in`, with tracked arrays for the parameters, and what they are."""
+
+    __slots__ = ("stand_in", "flat", "tracked", "held")
+
+    def __init__(self, argument: Any, level: Level):
+        self.held: list = []
+        if type(argument) is np.ndarray and argument.dtype.kind == "f":  # which needs no walk
+            self.flat, self.stand_in = None, track_array(argument, level)
+            return
+        flat = self.flat = flatten(argument)
+        try:
+            self.tracked = [
+                track(x, level, trains) if x.__class__ not in _CONSTANTS else x
+                for x, trains in zip(flat.leaves, flat.trains)
+            ]
+        except (TypeError, RuntimeError):
+            _name_the_place(flat)
+            raise
+        made = flat.results(self.tracked)
+        self.stand_in = made[flat.root]
+        self.held = held_at_first(flat, made)
+        if any([trains and x.__class__ not in _KNOWN and is_new(x) for x, trains in zip(flat.leaves, flat.trains)]):
+            say_what_has_no_gradient(argument)
+
+    def gradient(self, totals: dict[TrackedArray, Any], given: set[int]) -> Any:
+        """What the way back brought, in the structure of the argument.
+
+        `given` holds whose memory was given away before: no two gradients share any.
+        """
+        if self.flat is None:
+            return gradient_of(self.stand_in.value, totals.get(self.stand_in), given)
+        found = [
+            None if tracked is x else gradient_of(tracked.value, totals.get(tracked), given)
+            for x, tracked in zip(self.flat.leaves, self.tracked)
+        ]
+        return self.flat.beside(found, _combine)
+
+
+_KNOWN = {type(None), str, bool, bytes, type, np.ufunc, np.dtype, type(len), np.ndarray, int, float}  # they hide none
+_CONSTANTS = _KNOWN - {np.ndarray, int, float} | {types.FunctionType}
+
+
+def track(x: Any, level: Level, trains: int) -> Any:
+    """A leaf as it stands in what `f` gets: tracked, if it has a gradient."""
+    kind = type(x)
+    if kind is np.ndarray:
+        return track_array(x, level) if trains and x.dtype.kind == "f" else x
+    if kind is int or kind is float or isinstance(x, np.floating):
+        return TrackedArray(float(x) if kind is int else x, level) if trains == ALSO_NUMBERS else x
+    if kind is TrackedArray:
+        x.check_open()
+    elif not is_trainable_array(x):
+        refuse_tensor("gradient", x)
+        return x
+    return track_array(x, level) if trains and x.dtype.kind == "f" else x
+
+
+def track_array(array: Any, level: Level) -> TrackedArray:
+    if can_be_frozen(array):
+        level.freeze(array)
+    return TrackedArray(as_base_class(array), level)
+
+
+def _name_the_place(flat: Flat) -> None:
+    """Raise what names the place that cannot be tracked."""
+    for path, x in zip(flat.paths(), flat.leaves):
+        check_open(path, x)
+        refuse_tensor(f"gradient{f', at {path},' if path else ''}", x)
+        if is_trainable_array(x):
+            as_base_class(x, str(path))
 
 
 def called(f: Callable, *args: Any) -> Any:
@@ -120,17 +194,18 @@ _INSTEAD = (
 )
 
 
-_table_is_full = False
-
-
 def new_level() -> Level:
     """A level for one call. From the first one on, the table of derivatives is full."""
-    global _table_is_full
-    if not _table_is_full:  # only a program that differentiates needs to load it
-        from . import derivatives  # noqa: F401
-
-        _table_is_full = True  # also if an interrupt came the first time: then it's filled now
+    _fill_table()
     return Level(next(numbers))
+
+
+@functools.cache
+def _fill_table() -> None:
+    from . import derivatives  # noqa: F401  (only a program that differentiates needs to load it)
+
+
+# -- and back: what comes out --------------------------------------------------------------------------------------
 
 
 def gradients_of(value: Any, level: Level, arrive: Callable | None = None) -> dict[TrackedArray, Any]:
@@ -158,12 +233,10 @@ def _one(value: Any) -> Any:
 def untracked(value: Any, level: Level) -> Any:
     """What `f` returned, as plain values that share no memory with its arguments."""
     kind = type(value)
-    if kind is TrackedArray:
-        return _own_value(value, level)
     if kind is tuple or kind is list:
         return kind([untracked(part, level) for part in value])
-    if value is None or isinstance(value, (float, int, str, np.generic)):
-        return value
+    if kind is TrackedArray or is_leaf(value):
+        return _own_value(value, level)
     return fmap(lambda leaf: _own_value(leaf, level), value)
 
 
@@ -174,10 +247,91 @@ def _own_value(x: Any, level: Level) -> Any:
     value = x.value
     if x.level is not level:
         return x  # of an outer gradient
-    if isinstance(value, (np.generic, float)) or not is_array(value):
+    if not is_array(value):
         return value
     if x.call is None or value.base is not None or any(value is argument for argument in x.call[1]):
         return copy_of(value)
     if type(value) in read_only_types:
         set_writeable(value, True)
     return value
+
+
+class Record:
+    """A tree beside a registered object: the same attribute names, other values; a `Chain`'s also by index.
+
+    A path, such as ``("layers", 0, "weight")`` or one of `trainables`, leads to what's there.
+    """
+
+    def __init__(self, /, **fields: Any) -> None:
+        self.__dict__.update(fields)
+
+    @explained("the place of a layer, a slice or a path")
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, tuple):
+            return KeyPath(index).get(self)
+        if "layers" not in self.__dict__:
+            raise TypeError(f"this {type(self).__name__} has no layers to index; it has {', '.join(self.__dict__)}")
+        return self.__dict__["layers"][index]
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self.__dict__.items())})"
+
+
+@functor
+class Gradient(Record):
+    """The gradient of a registered object: the same attribute names, None where nothing flowed.
+
+    For a `Chain`, ``grads[0]`` is the gradient of its first layer.
+
+    >>> Gradient(weight=np.ones(2), bias=None)
+    Gradient(weight=array([1., 1.]), bias=None)
+    """
+
+
+def _combine(x: Any, kind: Any, names: Any, parts: list, make: Any) -> Any:
+    """The gradient of `x`, of those of its parts."""
+    if kind.is_box:
+        return make(x, names, parts)
+    if names is None:
+        return type_of_parts(x)(parts)
+    made = object.__new__(Gradient)
+    made.__dict__ = dict(zip(names, parts))
+    return made
+
+
+def gradient_of(like: Any, g: Any, given: set[int]) -> Any:
+    """`g` as the gradient of `like`, an array or a number."""
+    if g is None:
+        return None
+    if type(g) is not TrackedArray:
+        like = plain(like)  # perhaps tracked by an outer gradient, on which this one does not depend
+    if type(like) is np.ndarray or not is_number(like):
+        return as_plain_gradient(g, like, given)
+    return g if type(g) is TrackedArray else type(like)(_real(g))
+
+
+def is_number(x: Any) -> bool:
+    return type(x) in (int, float) or isinstance(x, np.floating)
+
+
+def _real(g: Any) -> Any:
+    if getattr(g, "dtype", None) is not None and g.dtype.kind == "c":
+        raise TypeError("complex numbers cannot be differentiated: compute with the real and the imaginary part")
+    return g
+
+
+def as_plain_gradient(g: Any, like: Any, given: set[int]) -> Any:
+    """`g` as an array like `like`: its shape, dtype and memory order, writable, sharing memory with nothing."""
+    if type(g) is TrackedArray:
+        return g if g.dtype == like.dtype else astype(_real(g), like.dtype)
+    owner = g if getattr(g, "base", None) is None else g.base
+    is_private = is_array(owner) and id(owner) not in given and (type(g) not in read_only_types or g.flags.writeable)
+    if owner is not g:  # back through a transposition or a reshape: a view, but of all of an array made on the way
+        is_private = is_private and owner.size == g.size and min(g.strides, default=0) >= 0
+    if not (is_private and g.strides == like.strides and g.dtype == like.dtype):
+        with on_card_of(like):
+            owner = np.empty_like(plain(like))
+            owner[...] = _real(g)
+        g = owner
+    given.add(id(owner))
+    return g

@@ -1,22 +1,19 @@
 """Derivatives of more than one number: `jacobian` and `hessian`."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from ..arguments import check_callable
-from ..tree.cards import on_first_card_of
+from ..arguments import explained
 from ..tree.contract import is_leaf
-from .collecting import as_plain_gradient
-from .gradients import called, gradient, new_level
-from .marking import mark
+from ..tree.walks import on_first_card_of
+from .gradients import Marked, as_plain_gradient, called, gradient, new_level
 from .tracked import TrackedArray, plain
 from .way_back import pull_back
 
 
+@explained()
 def jacobian(f: Callable, *args: Any) -> tuple:
     """For each argument, an array: the gradient of every element of ``f(*args)`` (Zygote: ``jacobian``).
 
@@ -29,11 +26,10 @@ def jacobian(f: Callable, *args: Any) -> tuple:
     (array([[2., 0.],
            [0., 4.]]),)
     """
-    check_callable("jacobian(f, …): f", f)
     args = tuple(float(x) if type(x) is int else x for x in args)
     level = new_level()
     try:
-        tracked = [mark(argument, level).stand_in for argument in args]
+        tracked = [Marked(argument, level).stand_in for argument in args]
         with on_first_card_of(tracked):
             out = called(f, *tracked)
             for x in (*args, out):
@@ -41,20 +37,20 @@ def jacobian(f: Callable, *args: Any) -> tuple:
                     kind = type(x).__name__
                     raise TypeError(f"jacobian is of arrays, got a {kind}; destructure(model) makes a vector")
             depends = type(out) is TrackedArray and out.level is level
-            found = [pull_back(out, unit, keep=True) for unit in _units(plain(out.value))] if depends else []
-            return tuple([_rows(found, np.shape(plain(out)), like, x) for like, x in zip(args, tracked, strict=True)])
+            found = [pull_back(out, unit, keep=True) for unit in _units(plain(out))] if depends else []
+            return tuple([_rows(found, np.shape(plain(out)), x) for x in tracked])
     finally:
         level.close()
 
 
-def _rows(found: list[dict], shape: tuple, like: Any, tracked: Any) -> Any:
+def _rows(found: list[dict], shape: tuple, x: Any) -> Any:
     """What `found` holds for one argument, as one array; 0 where nothing flowed."""
-    if type(tracked) is not TrackedArray:
+    if type(x) is not TrackedArray:
         return None
-    zero = np.zeros_like(plain(like))
-    if not any(tracked in leaves for leaves in found):
+    zero = np.zeros_like(plain(x))
+    if not found:
         return np.zeros_like(zero, shape=shape + zero.shape)
-    rows = [as_plain_gradient(leaves[tracked], zero, set()) if tracked in leaves else zero for leaves in found]
+    rows = [as_plain_gradient(gradients[x], zero, set()) if x in gradients else zero for gradients in found]
     return np.reshape(np.stack(rows), shape + zero.shape)
 
 
@@ -66,6 +62,7 @@ def _units(out: Any) -> Any:
         yield unit
 
 
+@explained()
 def hessian(f: Callable, x: Any) -> Any:
     """All second derivatives of the number ``f(x)``; shape: that of `x`, twice (Zygote: ``hessian``).
 
@@ -73,8 +70,6 @@ def hessian(f: Callable, x: Any) -> Any:
     array([[6., 4.],
            [4., 0.]])
     """
-
-    check_callable("hessian(f, x): f", f)
 
     def slope(x: Any) -> Any:
         g = gradient(f, x)[0]

@@ -4,8 +4,6 @@ Levels are numbered by one counter over the whole process: of two calls, the one
 number. There is no depth to count up and down, so exceptions, generators and threads cannot leave one wrong.
 """
 
-from __future__ import annotations
-
 import itertools
 import threading
 from typing import Any
@@ -25,62 +23,52 @@ class Level:
     def __init__(self, number: int) -> None:
         self.number = number
         self.is_open = True
-        # Arrays that are read-only, because the way back still needs the values they have now; by their ids.
-        self.frozen: dict[int, Any] = {}
-        if number:  # all but that of `param`, which freezes nothing
-            _open_levels.append(self)
+        self.frozen: dict[int, Any] = {}  # by id: what is read-only, since the way back needs the values it has now
 
     def freeze(self, array: Any) -> None:
         """Make `array` read-only until this level closes; a view together with the array that it views."""
-        key = id(array)
+        key, base = id(array), array.base
         if key in self.frozen:
             return
-        if array.base is not None and 0 in array.strides and can_be_frozen(array.base) and _is_stretched(array):
-            self.freeze(array.base)  # NumPy warns about such a view if its flag is only read
-            return
-        if not array.flags.writeable:
-            with _lock:  # read-only for another level, which may be about to close, or for reasons of the program's own
-                is_ours = any(key in level.frozen for level in _open_levels)
-                if is_ours:
-                    self.frozen[key] = array
-            if not is_ours and can_be_frozen(array.base):  # a loader's batch, whose data can be written to
-                self.freeze(array.base)
-            return
-        base = array.base
         if base is not None:
             if can_be_frozen(base):  # what is written into W changes W.T as well
                 self.freeze(base)
+                if 0 in array.strides and is_stretched(array):  # NumPy warns if the flag of such a view is only read
+                    return
             elif not _is_writable_memory(base):
                 return
-        self.frozen[key] = array
-        set_writeable(array, False)
+        with _lock:
+            if key not in _holders:
+                if not array.flags.writeable:  # for reasons of the program's own
+                    return
+                _holders[key] = 0
+                set_writeable(array, False)
+            _holders[key] += 1
+            self.frozen[key] = array
 
     def close(self) -> None:
         """Make what was frozen writable again, unless another level, perhaps of another thread, still holds it."""
         self.is_open = False
         with _lock:
-            _open_levels.remove(self)
+            released = []
             for key, array in self.frozen.items():  # an array comes before its views, as it has to
-                if not (_open_levels and any(key in level.frozen for level in _open_levels)):
-                    _release(array)
-            if _waiting_views:
-                views = _waiting_views.copy()
-                _waiting_views.clear()
-                for view in views:
-                    _release(view)
+                _holders[key] -= 1
+                if not _holders[key]:
+                    del _holders[key]
+                    released.append(array)
+            released += _waiting_views
+            _waiting_views.clear()
+            for array in released:
+                try:
+                    set_writeable(array, True)
+                except ValueError:  # it views what another level has frozen, and waits for that
+                    _waiting_views.append(array)
         self.frozen = {}
 
 
-_open_levels: list[Level] = []
 _lock = threading.Lock()
+_holders: dict[int, int] = {}  # by id: how many levels have frozen this array
 _waiting_views: list[Any] = []
-
-
-def _release(array: Any) -> None:
-    try:
-        set_writeable(array, True)
-    except ValueError:  # another level has frozen the array that it views, and will release both
-        _waiting_views.append(array)
 
 
 def set_writeable(array: Any, value: bool) -> None:
@@ -95,9 +83,10 @@ def can_be_frozen(x: Any) -> bool:
     return type(x) in read_only_types or isinstance(x, np.ndarray)
 
 
-def _is_stretched(array: Any) -> bool:
+def is_stretched(array: Any) -> bool:
     """Whether one number stands at several places, as in what ``np.broadcast_arrays`` gives."""
-    return any(stride == 0 and length > 1 for stride, length in zip(array.strides, array.shape))
+    axes = zip(getattr(array, "strides", ()), array.shape) if array.size else ()  # without elements all may be 0
+    return any(stride == 0 and length > 1 for stride, length in axes)
 
 
 def _is_writable_memory(base: Any) -> bool:

@@ -4,33 +4,26 @@ Tracker's, of 2018: mark the parameters with `param`, compute, call `back`, read
 ``gradient(f, params(model))`` for a function that reaches the model by itself.
 """
 
-from __future__ import annotations
-
 import functools
 import types
 from collections.abc import Callable, Iterator
-from operator import is_
 from typing import Any
 
 import numpy as np
 
-from ..tree.cards import on_card_of, on_first_card_of
-from ..tree.contract import children, is_leaf
-from ..tree.parameters import is_trainable_array, trainables
-from ..tree.ties import is_array, parameter_key, same_view
-from ..tree.walks import Attribute, KeyPath, every_place, nodes, put
-from .assigned import put_back, value_of
-from .collecting import as_plain_gradient
-from .gradients import called, gradients_of, new_level, untracked
+from ..arguments import explained
+from ..tree.contract import children, is_leaf, put_attribute
+from ..tree.ties import is_array, is_trainable_array, on_card_of, parameter_key, same_view
+from ..tree.walks import Attribute, KeyPath, is_mutable, nodes, on_first_card_of, put, trainables
+from .gradients import as_plain_gradient, called, gradient_of, gradients_of, new_level, track_array, untracked
 from .levels import PARAMETERS
-from .marking import held_by, track_array
+from .state import detached, held_by
 from .tracked import TrackedArray
 
-# ---------------------------------------------------------------------------------------------
-# param and back
-# ---------------------------------------------------------------------------------------------
+# -- param and back ------------------------------------------------------------------------------------------------
 
 
+@explained()
 def param(x: Any) -> TrackedArray:
     """The array `x`, tracked until it is dropped (Flux, Tracker: ``param``).
 
@@ -56,6 +49,7 @@ def param(x: Any) -> TrackedArray:
     return TrackedArray(x, PARAMETERS)
 
 
+@explained()
 def back(loss: TrackedArray) -> None:
     """Add the gradients of `loss` to the ``.grad`` of every `param` it was computed from (Tracker: ``back!``).
 
@@ -80,9 +74,7 @@ def back(loss: TrackedArray) -> None:
                 parameter.grad += g
 
 
-# ---------------------------------------------------------------------------------------------
-# params(model)
-# ---------------------------------------------------------------------------------------------
+# -- params(model) -------------------------------------------------------------------------------------------------
 
 
 class Params:
@@ -103,9 +95,10 @@ class Params:
     def __repr__(self) -> str:
         return f"Params of shapes {', '.join(str(array.shape) for array in self.arrays)}"
 
-    def withgradient(self, f: Callable) -> tuple[Any, ImplicitGradients]:
+    def withgradient(self, f: Callable) -> "tuple[Any, ImplicitGradients]":
         """Run `f`, which takes no arguments, with tracked arrays in the models' fields; then put the arrays back."""
-        places = list(_places(self.models, self.arrays))
+        places = _places(self.models, self.arrays)
+        objects = [x for _, x in nodes(self.models) if not is_leaf(x) and is_mutable(x)]
         level = new_level()
         try:
             tracked = {parameter_key(array): (array, track_array(array, level)) for array in self.arrays}
@@ -115,54 +108,35 @@ class Params:
             with on_first_card_of(self.arrays):
                 value = called(f)
                 plain_value = untracked(value, level)
-                leaves = gradients_of(value, level)
-                given: set[int] = set()
-                found = {}
-                for array, stand_in in tracked.values():
-                    if stand_in in leaves:
-                        found[id(array)] = as_plain_gradient(leaves[stand_in], array, given)
+                totals, given = gradients_of(value, level), set[int]()
+                found = {id(x): gradient_of(x, totals.get(stand_in), given) for x, stand_in in tracked.values()}
             return plain_value, ImplicitGradients(self, found)
         finally:
             for owner, step, array in places:
                 put(owner, step, array)
-            detach(self.models)
+            _detach(objects)
             level.close()
 
 
-def detach(x: Any, known: dict[int, Any] | None = None) -> Any:
-    """`x` without tracking: changed in place, also the variables of functions; only tuples and partials are made anew.
-
-    A cycle, which `f` may have made, is no hindrance.
-    """
-    known = {} if known is None else known  # by id: what was met, and what it became
-    if id(x) in known:
-        return known[id(x)][1]
-    if type(x) is TrackedArray:
-        known[id(x)] = x, x if x.level is PARAMETERS else value_of(x)
-        return known[id(x)][1]
-    if is_leaf(x):
-        return x
-    if isinstance(x, (tuple, functools.partial, types.MethodType)):
-        parts, rebuild = children(x)
-        by_name = parts if isinstance(parts, dict) else dict(enumerate(parts))
-        now = {step: detach(part, known) for step, part in by_name.items()}
-        if all(map(is_, now.values(), by_name.values())):
-            return x
-        return rebuild(now if parts is by_name else list(now.values()))
-    known[id(x)] = x, x
-    for step, value in list(enumerate(x) if isinstance(x, list) else held_by(x).items()):
-        new = detach(value, known)
-        if new is not value:
-            put_back(x, step, new)
-    return x
+def _detach(objects: list) -> None:
+    """Take the tracking off what `f` put into these objects and containers."""
+    known: dict[int, Any] = {}
+    for x in objects:
+        now = held_by(x)
+        for step, value in list(enumerate(now) if isinstance(x, list) else now.items()):
+            if any(type(node) is TrackedArray and node.level is not PARAMETERS for _, node in nodes(value)):
+                new = detached(value, known)
+                if isinstance(x, (list, dict)):
+                    x[step] = new
+                else:
+                    put_attribute(x, step, new, step in getattr(x, "__dict__", ()))
 
 
 class ImplicitGradients:
     """The gradients of `Params`, looked up by the array itself: ``grads[model.weight]``; None where nothing flows."""
 
     def __init__(self, of: Params, found: dict[int, Any]):
-        self.params = of
-        self.found = found
+        self.params, self.found = of, found
 
     def __getitem__(self, array: Any) -> Any:
         if not any(array is known for known in self.params):
@@ -180,6 +154,7 @@ children.register(Params)(lambda x: (x.arrays, lambda arrays: arrays))
 children.register(ImplicitGradients)(lambda x: (list(x), lambda grads: grads))
 
 
+@explained()
 def params(*models: Any) -> Params:
     """The parameters of `models`, for ``gradient(lambda: loss(x, y), params(model))`` (Flux: ``params``).
 
@@ -203,29 +178,33 @@ def params(*models: Any) -> Params:
     return Params(models)
 
 
-def _places(models: tuple, arrays: list) -> Iterator[tuple[Any, Any, Any]]:
+def _places(models: tuple, arrays: list) -> list[tuple[Any, Any, Any]]:
     """(owner, step, array) for every place, repeated ones too, that holds one of `arrays`."""
     keys = {parameter_key(array) for array in arrays}
-    met = list(every_place(models))
-    for path, leaf in met:
+    found = []
+    for path, leaf in nodes(models, every_place=True):
         _check_plain(path, leaf)
-    found = [(path, leaf) for path, leaf in met if is_array(leaf) and parameter_key(leaf) in keys]
-    if keys - {parameter_key(leaf) for _, leaf in found}:
+        if is_array(leaf) and parameter_key(leaf) in keys:
+            owner = KeyPath(path[:-1]).get(models)
+            _check_assignable(owner, path, leaf)
+            found.append((owner, path[-1], leaf))
+    if keys - {parameter_key(leaf) for *_, leaf in found}:
         raise RuntimeError("a parameter has been replaced in the model since params(model) was called: call it again")
-    for path, leaf in found:
-        owner = KeyPath(path[:-1]).get(models)
-        try:
-            if isinstance(owner, (tuple, functools.partial, types.FunctionType, types.MethodType)):
-                raise TypeError(f"in a {type(owner).__name__}")
-            if isinstance(path[-1], Attribute) and getattr(owner, path[-1]) is not leaf:
-                raise TypeError("computed, not stored")
-            put(owner, path[-1], leaf)
-        except (TypeError, AttributeError) as error:
-            raise TypeError(
-                f"{KeyPath(path[1:])} cannot be assigned ({error}), which this style needs; "
-                "use gradient(f, model) with a function of the model"
-            ) from None
-        yield owner, path[-1], leaf
+    return found
+
+
+def _check_assignable(owner: Any, path: KeyPath, leaf: Any) -> None:
+    try:
+        if isinstance(owner, (tuple, functools.partial, types.MethodType)):
+            raise TypeError(f"in a {type(owner).__name__}")
+        if isinstance(path[-1], Attribute) and getattr(owner, path[-1]) is not leaf:
+            raise TypeError("computed, not stored")
+        put(owner, path[-1], leaf)
+    except (TypeError, AttributeError) as error:
+        raise TypeError(
+            f"{KeyPath(path[1:])} cannot be assigned ({error}), which this style needs; "
+            "use gradient(f, model) with a function of the model"
+        ) from None
 
 
 def _check_plain(path: KeyPath, node: Any) -> None:

@@ -1,32 +1,25 @@
 """The table of derivatives: for each function, how the gradient flows back through it.
 
 An entry is a `Rule`, made with `rule`: one pullback for each operand of the function. The entries are in
-`derivatives/`; a learner adds one with a single line:
-
->>> import numpy as np
->>> from fluxlite import gradient, primitive, rule
->>> @primitive
-... def cube(x):
-...     return x**3
->>> rule(cube, lambda g, out, x: g * 3 * x**2)
->>> gradient(cube, 2.0)
-(12.0,)
+`derivatives/`; a learner adds one with a single line.
 """
-
-from __future__ import annotations
 
 import functools
 import importlib
 import inspect
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, NoReturn
 
 import numpy as np
 
+from ..arguments import check_callable, explained, in_words
+
 Pullback = Callable[..., Any]
 
 
+@dataclass(slots=True, eq=False)
 class Rule:
     """How the gradient flows back through one function.
 
@@ -35,23 +28,18 @@ class Rule:
     gradient of that operand: a new array of the operand's shape, or the gradient it was given.
     """
 
-    __slots__ = ("pullbacks", "names", "operand_count", "most_positional", "sequence", "add_into", "forward", "shared")
-
-    def __init__(
-        self, pullbacks: Any, parameters_of: Pullback, skip: int, operand_count: int, sequence: bool = False,
-        add_into: Callable | None = None, forward: Callable | None = None, shared: Callable | None = None,
-    ):  # fmt: skip
-        self.names, self.most_positional = parameters(parameters_of, skip)  # of the function's arguments
-        self.operand_count = operand_count  # how many may also come by their names
-        self.pullbacks = pullbacks + (None,) * len(self.names) if isinstance(pullbacks, tuple) else pullbacks
-        self.sequence = sequence  # the first argument is a list of operands, as in np.concatenate([x, y])
-        self.add_into, self.forward, self.shared = add_into, forward, shared
+    pullbacks: Any
+    names: tuple[str, ...]  # of the function's arguments
+    most_positional: int
+    operand_count: int  # how many may also come by their names
+    sequence: bool = False  # the first argument is a list of operands, as in np.concatenate([x, y])
+    add_into: Callable | None = None
+    forward: Callable | None = None
+    shared: Callable | None = None
 
 
 class _Each:
     """The pullbacks of a function with any number of operands: one function, which gets the position."""
-
-    __slots__ = ("pullback",)
 
     def __init__(self, pullback: Pullback):
         self.pullback = pullback
@@ -75,34 +63,83 @@ METHODS: dict[tuple[np.ufunc, str], Callable] = {
 }
 
 
+@explained("a function, and a pullback for each operand")
 def rule(function: Callable, *pullbacks: Pullback | None, add_into: Callable | None = None) -> None:
-    """Enter the derivative of `function`: for each operand ``pullback(g, out, *arguments)``.
+    """Enter the derivative of `function`: for each operand ``pullback(g, out, *arguments)``, or None.
 
-    `g` is the gradient of the loss with respect to the result `out`, and has its shape. `arguments` are those
-    of the call; a keyword that the pullback does not take is an error when the function is called. Write it in NumPy
-    calls (or primitives): then it works on every device, and for second derivatives.
+    `function` is one of NumPy's, or your own marked `primitive`. `g` is the gradient of the loss with respect to the
+    result `out`, and has its shape; `arguments` are those of the call. What is returned is the gradient of the operand,
+    in the operand's shape. Written in NumPy calls (or primitives), it works on every device, and for second
+    derivatives. `add_into(total, g, out, *arguments)` adds the first operand's gradient into `total` in place, for
+    a function that reads a part of it. Zygote's name for such a rule is ``@adjoint``, ChainRules' is ``rrule``.
 
-    `add_into(total, g, out, *arguments)`, for a function that reads a part of its first operand, adds its gradient
-    into `total` in place. Zygote's name for such a rule is ``@adjoint``, ChainRules' is ``rrule``.
+    Raises `TypeError` for a function that is neither NumPy's nor a `primitive`, and for too few arguments. When a
+    rule is used, a gradient of another shape than its operand's raises `ValueError`.
+
+    >>> @fl.primitive
+    ... def cube(x):
+    ...     return x**3
+    >>> rule(cube, lambda g, out, x: g * 3 * x**2)
+    >>> fl.gradient(lambda x: np.sum(cube(x)), np.array([1.0, 2.0]))
+    (array([ 3., 12.]),)
     """
-    named = next(pullback for pullback in pullbacks if pullback is not None)
-    RULES[function] = Rule(pullbacks, named, 2, len(pullbacks), add_into=add_into)
+    check_callable("rule(function, …): the function", function)
+    if add_into is not None:
+        check_callable("rule(…, add_into=…)", add_into)
+    given = [pullback for pullback in pullbacks if pullback is not None]
+    if not given:
+        raise TypeError(f"rule({name_of(function)}, …) takes a pullback for each operand, got none")
+    for pullback in given:
+        _check_pullback(function, pullback)
+    names, most = parameters(given[0], 2)
+    if not given[0].__module__.startswith(__package__.partition(".")[0]):  # ours are tested
+        pullbacks = tuple([pullback and _checked(function, i, pullback) for i, pullback in enumerate(pullbacks)])
+    RULES[function] = Rule(pullbacks + (None,) * len(names), names, most, len(pullbacks), add_into=add_into)
 
 
-def rule_for_each(
-    function: Callable, pullback: Pullback, sequence: bool = False, *,
-    forward: Callable | None = None, shared: Callable | None = None,
-) -> None:  # fmt: skip
+def _check_pullback(function: Any, pullback: Pullback) -> None:
+    name = name_of(function)
+    # NumPy's functions, and what `primitive` has wrapped; nothing else hands its call to a tracked array.
+    if not isinstance(function, (np.ufunc, type(np.sum))) and not hasattr(function, "__wrapped__"):
+        raise TypeError(f"{name} is no function of NumPy's and no primitive: write @fluxlite.primitive above it")
+    code = getattr(pullback, "__code__", None)
+    if code is None:
+        raise TypeError(f"a pullback of {name} is a function or a lambda, got {in_words(pullback)}")
+    if code.co_argcount < 3 and not code.co_flags & inspect.CO_VARARGS:
+        raise TypeError(
+            f"a pullback of {name} takes g, out, and the arguments of {name}, as in lambda g, out, x: …; "
+            f"this one takes {', '.join(parameters(pullback)[0]) or 'nothing'}"
+        )
+
+
+def _checked(function: Any, position: int, pullback: Pullback) -> Pullback:
+    """`pullback`, whose result is looked at: without a sum over a broadcast axis, NumPy would broadcast it too."""
+
+    @functools.wraps(pullback)
+    def checked(g: Any, out: Any, *arguments: Any, **keywords: Any) -> Any:
+        piece = pullback(g, out, *arguments, **keywords)
+        wanted = getattr(arguments[position], "shape", ())
+        got = () if isinstance(piece, (int, float)) else getattr(piece, "shape", None)
+        if got == wanted:
+            return piece
+        what = f"a gradient of shape {got}" if got is not None else f"{type(piece).__name__} as the gradient"
+        hint = ". Where an operand was broadcast, its gradient is summed" if got is not None else ""
+        operand = dict(enumerate(parameters(pullback, 2)[0])).get(position, f"number {position}")
+        raise ValueError(f"the rule of {name_of(function)} gives {what} for {operand}, of shape {wanted}{hint}")
+
+    return checked
+
+
+def rule_for_each(function: Callable, pullback: Pullback, sequence: bool = False, **hooks: Callable) -> None:
     """`rule` for a function of any number of operands: ``pullback(position, g, out, *arguments)``.
 
     With `sequence`, the operands are in a list, which is the first argument. Where the way back needs more than `out`,
-    ``forward(*arguments)`` returns `out` and what to keep. ``shared(g, kept, *arguments)`` is what the pieces of all
-    operands begin with; `kept` is None if an outer gradient looks on. ``pullback(position, g, out, shared, kept, …)``.
+    there are two `hooks`. ``forward=`` is a function that returns, for the arguments, `out` and what to keep.
+    ``shared(g, kept, *arguments)``, where `kept` is None if an outer gradient looks on, is what the pieces of all
+    operands begin with. Then it's ``pullback(position, g, out, shared, kept, *arguments)``.
     """
-    skip = 3 if forward is None else 5
-    RULES[function] = Rule(
-        _Each(pullback), pullback, skip, 1 if sequence else 0, sequence, forward=forward, shared=shared
-    )
+    names, most = parameters(pullback, 5 if hooks else 3)
+    RULES[function] = Rule(_Each(pullback), names, most, 1 if sequence else 0, sequence, **hooks)
 
 
 def composed(function: Callable) -> Callable[[Callable], Callable]:
@@ -145,13 +182,13 @@ def parameters(function: Any, skip: int = 0) -> tuple[tuple[str, ...], int]:
     """The names of a Python function's parameters after the first `skip`, and how many may come by position."""
     code = function.__code__
     most = 1000 if code.co_flags & inspect.CO_VARARGS else code.co_argcount - skip
-    return parameter_names(function)[skip:], most
+    return code.co_varnames[skip : code.co_argcount + code.co_kwonlyargcount], most
 
 
 def bind(function: Any, rule: Rule, args: Any, kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any], Callable | None]:
     """Arguments by position as far as they can be operands; keywords; what to call if the rule does not know one."""
-    args, kwargs = told(function, args, kwargs, rule.names, rule.most_positional)
-    if not knows(rule.names, kwargs):
+    args, kwargs = arranged(function, args, kwargs, rule.names, rule.most_positional)
+    if not kwargs.keys() <= set(rule.names):
         load_rarer()
         if function in REPHRASED:
             return args, kwargs, REPHRASED[function]
@@ -165,24 +202,25 @@ def bind(function: Any, rule: Rule, args: Any, kwargs: dict[str, Any]) -> tuple[
     return args, kwargs, None
 
 
-def knows(names: tuple[str, ...], kwargs: dict[str, Any]) -> bool:
-    return all(name in names for name in kwargs)
+def bind_composed(function: Any, same: Callable, args: Any, kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """The arguments of a call of `function` for `same`, which says how it is made of others."""
+    names, most = parameters(same)
+    args, kwargs = arranged(function, args, kwargs, names, most)
+    check_keywords(function, kwargs, names)
+    return args, kwargs
 
 
-def told(function: Any, args: Any, kwargs: dict[str, Any], names: Any, most: int) -> tuple[Any, dict[str, Any]]:
+def arranged(function: Any, args: Any, kwargs: dict[str, Any], names: Any, most: int) -> tuple[Any, dict[str, Any]]:
     """The first `most` arguments by position, the others by name; without those that only repeat a default."""
-    if len(args) <= most and knows(names, kwargs):
+    if len(args) <= most and kwargs.keys() <= set(names):
         return args, kwargs
     defaults = _defaults(function)
     if len(args) > most:
         if len(args) > len(defaults):
             raise TypeError(f"the derivative rule of {name_of(function)} takes by position only {', '.join(names)}")
         args, kwargs = args[:most], dict(zip(tuple(defaults)[most:], args[most:])) | kwargs
-    return args, {
-        name: x
-        for name, x in kwargs.items()
-        if name in names or x is not defaults.get(name, ...) and x is not _SILENT.get(name, ...)
-    }
+    silent = {key: x for key, x in kwargs.items() if x is defaults.get(key, ...) or x is _SILENT.get(key, ...)}
+    return args, {key: x for key, x in kwargs.items() if key in names or key not in silent}
 
 
 # The defaults of keywords that NumPy's signatures do not show.
@@ -196,24 +234,6 @@ def _defaults(function: Any) -> dict[str, Any]:
         return {name: parameter.default for name, parameter in inspect.signature(function).parameters.items()}
     except ValueError:  # written in C, and says nothing of itself
         return {}
-
-
-def bind_composed(function: Any, same: Callable, args: Any, kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-    """The arguments of a call of `function` for `same`, which says how it is made of others."""
-    names, most = parameters(same)
-    args, kwargs = told(function, args, kwargs, names, most)
-    check_keywords(function, kwargs, names)
-    return args, kwargs
-
-
-def parameter_names(function: Callable) -> tuple[str, ...]:
-    """The names of what `function` takes, without ``*args`` and ``**keywords``.
-
-    >>> parameter_names(lambda g, out, x, *more, axis=None: g)
-    ('g', 'out', 'x', 'axis')
-    """
-    code = function.__code__  # type: ignore[attr-defined]
-    return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
 
 
 def check_keywords(function: Any, kwargs: dict[str, Any], known: tuple[str, ...]) -> None:

@@ -6,33 +6,21 @@ arguments, and a number, counted up over the whole process. There is no tape bes
 is dropped is freed, and walking back (`way_back.py`) means visiting calls from the highest number down.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from numbers import Rational
 from typing import Any, NoReturn
 
 import numpy as np
 
-from ..arrays import astype, getitem, of_type, on_record, read_only_types
+from ..arrays import astype, getitem, of_type, on_card_of, on_record, read_only_types
 from ..methods import ArrayMethods
 from ..tensors import refuse_tensor
 from ..tree.ties import parameter_key
-from .constants import MADE_LIKE, as_base_class, made_like
 from .levels import PARAMETERS, Level, closed, numbers, set_writeable
 from .rules import COMPOSED, METHODS, PLAIN, RULES, bind, bind_composed, load_rarer, name_of, no_pullback
 
 _NO_KEYWORDS: dict[str, Any] = {}
 _NUMBERS = {int, float, np.float32, np.float64, type(None)}
-
-
-def _operators(function: np.ufunc) -> tuple[Callable, Callable]:
-    """The methods behind ``x + y``: for a tracked `x`, and, where only `y` is tracked, the reflected one."""
-    return lambda self, other: record(function, (self, other)), lambda self, other: record(function, (other, self))
-
-
-def _comparison(function: np.ufunc) -> Callable[[Any, Any], Any]:
-    return lambda self, other: compute(function, self, other)
 
 
 class TrackedArray(ArrayMethods):
@@ -55,8 +43,6 @@ class TrackedArray(ArrayMethods):
         self.number = next(numbers)
         self.call = call  # (rule, arguments, keywords, parents); None for what was tracked from the start
         self.grad = None
-
-    # -- what NumPy, and our own primitives, call ------------------------------------------------
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         if "out" in kwargs:
@@ -93,8 +79,6 @@ class TrackedArray(ArrayMethods):
         inner = parameter_key(self.value)
         return ("object", id(self)) if inner[0] == "object" else ("tracked", id(source), *inner)
 
-    # -- the plain value ---------------------------------------------------------------------------
-
     @property
     def data(self) -> Any:
         """The plain array inside. Of a `param`, it can be assigned: ``w.data -= rate * w.grad``."""
@@ -105,7 +89,13 @@ class TrackedArray(ArrayMethods):
         if self.call is not None or self.level is not PARAMETERS:
             raise TypeError("only the data of a param can be assigned; this array is the result of a computation")
         if value is not self.value:  # as after w.data -= …
-            value = _checked_data(value, self.shape)
+            value = np.asarray(value) if isinstance(value, np.generic) else value  # NumPy makes these of 0-d arrays
+            dtype = getattr(value, "dtype", type(value).__name__)
+            if type(value) is TrackedArray or getattr(dtype, "kind", "") != "f":
+                got = "a tracked one: compute it from w.data" if type(value) is TrackedArray else dtype
+                raise TypeError(f"the data of a param is a plain array of floating-point numbers, got {got}")
+            if value.shape != self.shape:
+                raise ValueError(f"this param has shape {self.shape}, its data cannot become shape {value.shape}")
         self.value = value
         # A new number: a call recorded before this line has a lower one, and `back` notices.
         self.number = next(numbers)
@@ -145,23 +135,13 @@ class TrackedArray(ArrayMethods):
     def __bool__(self) -> bool:
         return bool(compute(bool, self))
 
-    def __iter__(self) -> Iterator[TrackedArray]:
+    def __iter__(self) -> Iterator["TrackedArray"]:
         return (self[i] for i in range(len(self)))
 
     def __contains__(self, item: Any) -> bool:
         return compute(lambda x, y: y in x, self, item)
 
-    __hash__ = object.__hash__
-
-    # -- operators ---------------------------------------------------------------------------------
-
-    __add__, __radd__ = _operators(np.add)
-    __sub__, __rsub__ = _operators(np.subtract)
-    __mul__, __rmul__ = _operators(np.multiply)
-    __truediv__, __rtruediv__ = _operators(np.true_divide)
-    __matmul__, __rmatmul__ = _operators(np.matmul)
-    __mod__, __rmod__ = _operators(np.remainder)
-    __floordiv__, __rfloordiv__ = _operators(np.floor_divide)
+    # -- operators and methods; the others are in ArrayMethods, and below -----------------------------------------
 
     def __pow__(self, other: Any) -> Any:
         # NumPy's own ** does the same: squaring is far cheaper than a power.
@@ -179,21 +159,13 @@ class TrackedArray(ArrayMethods):
     def __pos__(self) -> Any:
         return record(np.positive, (self,))
 
+    copy = __pos__
+
     def __abs__(self) -> Any:
         return record(np.absolute, (self,))
 
     def __getitem__(self, index: Any) -> Any:
         return record(getitem, (self, index))
-
-    # Comparisons are plain: a branch does not lose a gradient.
-    __eq__ = _comparison(np.equal)
-    __ne__ = _comparison(np.not_equal)
-    __lt__ = _comparison(np.less)
-    __le__ = _comparison(np.less_equal)
-    __gt__ = _comparison(np.greater)
-    __ge__ = _comparison(np.greater_equal)
-
-    # -- methods; the others are in ArrayMethods ---------------------------------------------------
 
     def sum(self, axis: Any = None, keepdims: bool = False) -> Any:
         return record(np.sum, (self, axis), {"keepdims": True} if keepdims else _NO_KEYWORDS)
@@ -206,49 +178,6 @@ class TrackedArray(ArrayMethods):
     def flatten(self) -> Any:
         return record(np.ravel, (self,))
 
-    def copy(self) -> Any:
-        return record(np.positive, (self,))
-
-    # -- what would silently lose a gradient --------------------------------------------------
-
-    def __array__(self, *args: Any, **kwargs: Any) -> NoReturn:
-        raise _refusal(
-            "making a plain array of a tracked one, or of a list of them (np.array, np.asarray),",
-            "join several with np.stack, as in np.mean(np.stack(losses)), give gradient an array instead of a list",
-        )
-
-    def __dlpack__(self, **keywords: Any) -> NoReturn:
-        raise _refusal("handing a tracked array to another library (from_dlpack)")
-
-    __dlpack_device__ = __dlpack__
-
-    def __float__(self) -> NoReturn:
-        raise _refusal(
-            "float(x), which math.tanh(x) and buffer[0] = x call too,",
-            "write np.tanh(x), collect results in a list and np.stack it",
-        )
-
-    def __complex__(self) -> NoReturn:
-        raise _refusal("complex(x)")
-
-    def __int__(self) -> NoReturn:
-        raise _refusal("int(x)")
-
-    def __index__(self) -> NoReturn:
-        raise _refusal("using a tracked array as an index or a count")
-
-    def __format__(self, spec: str) -> NoReturn:
-        raise _refusal('printing a tracked array in a format (f"{x}")')
-
-    def item(self, *args: Any) -> NoReturn:
-        raise _refusal("x.item()")
-
-    def tolist(self) -> NoReturn:
-        raise _refusal("x.tolist()")
-
-    def __setitem__(self, index: Any, value: Any) -> NoReturn:
-        raise _refusal("x[i] = y changes x in place, which", "build it with np.where, np.stack or np.concatenate")
-
     def _change_in_place(self, other: Any) -> NoReturn:
         if self.call is None and self.level is PARAMETERS:
             raise _refusal("w += y (or -=, *=, …) changes the param w in place, which", "write w.data += y for a step")
@@ -257,26 +186,68 @@ class TrackedArray(ArrayMethods):
     __iadd__ = __isub__ = __imul__ = __itruediv__ = __ifloordiv__ = _change_in_place
     __imod__ = __ipow__ = __imatmul__ = _change_in_place
 
-    def __reduce_ex__(self, protocol: Any) -> NoReturn:
-        raise _refusal("pickling or copying a tracked array")
 
-    def __deepcopy__(self, memo: Any) -> NoReturn:
-        raise _refusal("copy.deepcopy of a tracked array")
+def _operators(function: np.ufunc) -> tuple[Callable, Callable]:
+    """The methods behind ``x + y``: for a tracked `x`, and, where only `y` is tracked, the reflected one."""
+    return lambda self, other: record(function, (self, other)), lambda self, other: record(function, (other, self))
 
 
-def _checked_data(value: Any, shape: tuple[int, ...]) -> Any:
-    value = np.asarray(value) if isinstance(value, np.generic) else value  # what NumPy makes of 0-d arrays
-    dtype = getattr(value, "dtype", type(value).__name__)
-    if type(value) is TrackedArray or getattr(dtype, "kind", "") != "f":
-        got = "a tracked one: compute it from w.data" if type(value) is TrackedArray else dtype
-        raise TypeError(f"the data of a param is a plain array of floating-point numbers, got {got}")
-    if value.shape != shape:
-        raise ValueError(f"this param has shape {shape}, its data cannot become shape {value.shape}")
-    return value
+for _name, _function in {
+    "add": np.add, "sub": np.subtract, "mul": np.multiply, "truediv": np.true_divide, "matmul": np.matmul,
+    "mod": np.remainder, "floordiv": np.floor_divide,
+}.items():  # fmt: skip
+    for _method, _operator in zip((f"__{_name}__", f"__r{_name}__"), _operators(_function)):
+        setattr(TrackedArray, _method, _operator)
+
+
+def _comparison(function: np.ufunc) -> Callable:
+    """A comparison is plain: a branch does not lose a gradient."""
+    return lambda self, other: compute(function, self, other)
+
+
+for _name, _function in {
+    "eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal,
+}.items():  # fmt: skip
+    setattr(TrackedArray, f"__{_name}__", _comparison(_function))
 
 
 def _refusal(what: str, instead: str = "") -> TypeError:
     return TypeError(f"{what} would lose the gradient; {instead and instead + ', or '}use x.data for the plain value")
+
+
+def _refused(what: str, instead: str = "") -> Callable:
+    def refuse(self: Any, *args: Any, **kwargs: Any) -> NoReturn:
+        raise _refusal(what, instead)
+
+    return refuse
+
+
+# What would silently lose a gradient, and what to do instead.
+for _name, _words in {
+    "__array__": (
+        "making a plain array of a tracked one, or of a list of them (np.array, np.asarray),",
+        "join several with np.stack, as in np.mean(np.stack(losses)), give gradient an array instead of a list",
+    ),
+    "__float__": (
+        "float(x), which math.tanh(x) and buffer[0] = x call too,",
+        "write np.tanh(x), collect results in a list and np.stack it",
+    ),
+    "__setitem__": ("x[i] = y changes x in place, which", "build it with np.where, np.stack or np.concatenate"),
+    "__complex__": ("complex(x)",),
+    "__int__": ("int(x)",),
+    "__index__": ("using a tracked array as an index or a count",),
+    "__format__": ('printing a tracked array in a format (f"{x}")',),
+    "item": ("x.item()",),
+    "tolist": ("x.tolist()",),
+    "__dlpack__": ("handing a tracked array to another library (from_dlpack)",),
+    "__dlpack_device__": ("handing a tracked array to another library (from_dlpack)",),
+    "__reduce_ex__": ("pickling or copying a tracked array",),
+    "__deepcopy__": ("copy.deepcopy of a tracked array",),
+}.items():
+    setattr(TrackedArray, _name, _refused(*_words))
+
+
+# -- recording a call ----------------------------------------------------------------------------------------------
 
 
 def record(function: Any, args: Any, kwargs: dict[str, Any] = _NO_KEYWORDS) -> Any:
@@ -347,30 +318,6 @@ def _kept(x: Any, level: Level, as_array: bool = False) -> Any:
     return x
 
 
-def compute(function: Any, *args: Any, **kwargs: Any) -> Any:
-    """`function` on the plain values of `args`: for what has no derivative that would be of use."""
-    return function(*plain(args), **plain(kwargs))
-
-
-def plain(x: Any) -> Any:
-    """`x` without any tracking; also inside lists, tuples and dicts."""
-    while type(x) is TrackedArray:
-        x.check_open()
-        x = x.value
-    if type(x) in (list, tuple):
-        return type(x)(map(plain, x))
-    if type(x) is dict:
-        return {key: plain(value) for key, value in x.items()}
-    return x
-
-
-def untracked_leaf(leaf: Any) -> Any:
-    """The plain array in a tracked one, also after its gradient is closed; any other leaf itself."""
-    while isinstance(leaf, TrackedArray):
-        leaf = leaf.data
-    return leaf
-
-
 def _without_rule(function: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     if function in COMPOSED:
         return _composition(function, COMPOSED[function], args, kwargs)
@@ -393,3 +340,60 @@ def _composition(function: Any, same: Any, args: Any, kwargs: dict[str, Any]) ->
         failed = error
     compute(function, *args, **kwargs)  # where NumPy refuses as well, its own words are the better ones
     raise failed
+
+
+# -- plain values --------------------------------------------------------------------------------------------------
+
+
+def plain(x: Any) -> Any:
+    """`x` without any tracking, even after its gradient call has ended; what isn't a tracked array, as it is."""
+    while type(x) is TrackedArray:
+        x = x.value
+    return x
+
+
+def compute(function: Any, *args: Any, **kwargs: Any) -> Any:
+    """`function` on the plain values of `args`: for what has no derivative that would be of use."""
+    return function(*_opened(args), **_opened(kwargs))
+
+
+def _opened(x: Any) -> Any:
+    if type(x) is TrackedArray:
+        x.check_open()
+        return plain(x)
+    if type(x) in (list, tuple):
+        return type(x)(map(_opened, x))
+    return {key: _opened(value) for key, value in x.items()} if type(x) is dict else x
+
+
+def as_base_class(x: Any, place: str = "") -> Any:
+    """An object of a subclass of NumPy's arrays as a plain array of the same memory; another array itself.
+
+    Raises `TypeError` for a class that computes in another way: its gradient would be wrong.
+    """
+    kind = type(x)
+    if kind is np.ndarray or not isinstance(x, np.ndarray):
+        return x
+    if isinstance(x, (np.matrix, np.ma.MaskedArray)) or kind.__array_ufunc__ is not np.ndarray.__array_ufunc__:
+        name = f"np.{kind.__name__}" if isinstance(x, np.matrix) else f"a {kind.__name__}"
+        raise TypeError(
+            f"{place or 'an operand'} is {name}, which computes in a way of its own and cannot be differentiated: take "
+            "a plain array, np.asarray(x)"
+        )
+    return x.view(np.ndarray)
+
+
+# What makes an array from nothing that could be differentiated, where the array in ``like=`` is.
+MADE_LIKE = {
+    np.zeros, np.ones, np.empty, np.full, np.eye, np.identity, np.tri, np.arange,
+    np.array, np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray,
+}  # fmt: skip
+
+
+def made_like(like: Any, function: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+    """``np.eye(3, like=x)``: a plain array where the plain `like` is."""
+    kwargs = {name: value for name, value in kwargs.items() if value is not None}  # NumPy adds a device=, CuPy has none
+    if isinstance(like, (np.ndarray, np.generic, float)):
+        return function(*args, **kwargs)
+    with on_card_of(like):
+        return like.__array_function__(function, (type(like),), args, kwargs)

@@ -1,7 +1,6 @@
 """The way back: from a result through the calls that `tracked.py` remembered, down to where tracking began."""
 
-from __future__ import annotations
-
+from collections import Counter
 from collections.abc import Callable
 from heapq import heappop, heappush
 from typing import Any
@@ -9,10 +8,14 @@ from typing import Any
 import numpy as np
 
 from ..arrays import enter_card, on_card_of
-from ..tree.ties import is_array
+from ..tree.ties import HERE, is_array
 from .tracked import TrackedArray, plain
 
 _USED: tuple = (None, (), {}, ())  # the call of a result that has been walked through
+_CLEARED = (
+    "back has already walked through a result that this loss depends on, and cleared it. What is carried "
+    "from one step to the next has to be detached, as in h = h.data; and a loss has one back"
+)
 
 
 def pull_back(
@@ -24,7 +27,7 @@ def pull_back(
     total is complete. Each call is cleared once it is done with, unless `keep`. ``arrive(x, g)`` is called with what
     was tracked from the start and its gradient, once that's complete.
     """
-    last = {} if arrive is None else _last_uses(result)
+    uses = Counter() if arrive is None else _uses(result)
     totals = _Totals()
     arrived = totals.arrived
     arrived[result] = g
@@ -33,39 +36,32 @@ def pull_back(
         node = heappop(waiting)[1]
         g = arrived.pop(node)
         if node.call is _USED:
-            raise _cleared()
-        if enter_card:
-            with on_card_of(node.value):
-                _hand_over(node, g, totals, waiting)
-        else:
+            raise RuntimeError(_CLEARED)
+        with on_card_of(node.value) if enter_card else HERE:
             _hand_over(node, g, totals, waiting)
+        for _, parent in node.call[-1] if uses and arrive is not None else ():
+            uses[parent] -= 1
+            if parent.call is None and not uses[parent]:
+                arrive(parent.value, arrived[parent])
         if not keep:
             node.call = _USED
-        if last and arrive is not None:
-            for array in last.pop(node, ()):
-                arrive(array.value, arrived[array])
     return arrived
 
 
-def _last_uses(result: TrackedArray) -> dict[TrackedArray, list[TrackedArray]]:
-    """For some calls, what's been tracked from the start and gets its last piece when the way back is there."""
-    users: dict[TrackedArray, TrackedArray] = {}
-    met, waiting = {result}, [result]
-    while waiting:
-        node = waiting.pop()
+def _uses(result: TrackedArray) -> Counter:
+    """How many pieces of its gradient come to what was tracked from the start."""
+    met, waiting, uses = {result}, [result], Counter()
+    for node in waiting:  # which grows
         for _, parent in () if node.call is None else node.call[-1]:
             if parent.call is None:
-                users[parent] = min(users.get(parent, node), node, key=lambda user: user.number)
+                uses[parent] += 1
             elif parent not in met:
                 met.add(parent)
                 waiting.append(parent)
-    last: dict[TrackedArray, list[TrackedArray]] = {}
-    for array, user in users.items():
-        last.setdefault(user, []).append(array)
-    return last
+    return uses
 
 
-def _hand_over(node: TrackedArray, g: Any, totals: _Totals, waiting: list) -> None:
+def _hand_over(node: TrackedArray, g: Any, totals: "_Totals", waiting: list) -> None:
     """Give each parent of `node` its piece of the gradient `g`, and let those wait that have parents of their own."""
     arrived = totals.arrived
     rule, arguments, keywords, parents = node.call
@@ -75,7 +71,9 @@ def _hand_over(node: TrackedArray, g: Any, totals: _Totals, waiting: list) -> No
         is_first = parent not in arrived
         if parent.call is None:
             if parent.number > node.number:
-                raise _assigned()
+                raise RuntimeError(
+                    "the data of a param was assigned after the loss was computed: compute the loss again"
+                )
         elif is_first:
             heappush(waiting, (-parent.number, parent))
         if rule.add_into is not None and totals.add_part(parent, g, node):
@@ -122,14 +120,3 @@ class _Totals:
             self.own.add(array)
         else:  # a number, or tracked by an outer gradient, which has to see what is added
             self.own.discard(array)
-
-
-def _cleared() -> RuntimeError:
-    return RuntimeError(
-        "back has already walked through a result that this loss depends on, and cleared it. What is carried "
-        "from one step to the next has to be detached, as in h = h.data; and a loss has one back"
-    )
-
-
-def _assigned() -> RuntimeError:
-    return RuntimeError("the data of a param was assigned after the loss was computed: compute the loss again")

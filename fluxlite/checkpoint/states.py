@@ -2,6 +2,7 @@
 
 import copy
 import functools
+import types
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -16,7 +17,7 @@ from ..tensors import refuse_tensor
 from ..tree.contract import children, is_leaf
 from ..tree.ties import is_array, is_tracked
 from ..tree.walks import Attribute, KeyPath, nodes, steps
-from ..unreached import arrays_inside, why_shut
+from ..unreached import arrays_inside, say_what_is_not_saved, why_shut
 
 PLAIN = (bool, int, float, complex, str, bytes, type(None), np.generic)
 
@@ -69,6 +70,8 @@ def kept(path: KeyPath, x: Any) -> Any:
     if is_array(x) or isinstance(x, PLAIN):
         return x
     refuse_tensor(f"a state{f', at {path},' if path else ''}", x)
+    if isinstance(x, types.FunctionType):
+        say_what_is_not_saved(x, path)
     for place, _ in arrays_inside(x, path):
         raise TypeError(f"there is an array in {place or f'this {type(x).__name__}'}: {why_shut(x)}")
     return ()

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..arrays import device_of, on_card_of
 from ..optimizers import Leaf
-from ..tree.parameters import trainables
+from ..tree.walks import trainables
 from .group import Group
 from .transports import Direct, transport
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ..arrays import device_of, on_card_of
-from ..tree.parameters import trainables
 from ..tree.ties import is_array
-from ..tree.walks import Attribute, KeyPath, nodes
+from ..tree.walks import Attribute, KeyPath, nodes, trainables
 from .buckets import Bucket, divided
 from .group import Group
 from .transports import transport

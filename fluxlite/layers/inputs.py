@@ -7,7 +7,7 @@ import numpy as np
 
 from ..arguments import in_words
 from ..arrays import astype, device_of
-from ..autodiff.tracked import plain, untracked_leaf
+from ..autodiff.tracked import plain
 from ..errors import InputError
 from ..messages import notice, was_said
 from ..tensors import is_tensor, refuse_tensor, tensor
@@ -25,7 +25,7 @@ def taken(name: str, weight: Any, x: Any, features: int | None = None) -> Any:
     if type(x) in (list, tuple) and type(plain(weight)) is np.ndarray:
         numbers = np.asarray(x)
         return numbers.astype(weight.dtype) if numbers.dtype.kind in "biuf" and is_floating(weight) else numbers
-    if not is_array(untracked_leaf(x)) or x.dtype.name == weight.dtype.name or not is_floating(weight):
+    if not is_array(plain(x)) or x.dtype.name == weight.dtype.name or not is_floating(weight):
         return x
     width = weight.shape[-1:] if features is None else (features,)
     if x.shape[-1:] != width or device_of(plain(x)) != device_of(plain(weight)):

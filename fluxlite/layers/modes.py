@@ -1,11 +1,9 @@
 """`trainmode` and `testmode`: decide for layers such as `Dropout` whether they're in training."""
 
-import inspect
 from typing import Any
 
 from ..arguments import explained, in_words
-from ..tree.contract import attributes, children, is_leaf, put_attribute
-from ..tree.modes import Automatic
+from ..tree.contract import attributes, children, has_mode, is_leaf, put_attribute
 from ..tree.walks import nodes
 
 
@@ -57,7 +55,7 @@ class Mode:
     def __init__(self, model: Any, mode: bool | None) -> None:
         self.model, self.mode = model, mode
         found = [(layer, attributes(layer).get("active", ...)) for _, layer in nodes(model)]
-        self._before = [(x, held) for x, held in found if held is None or type(held) is bool or _is_automatic(x)]
+        self._before = [(x, held) for x, held in found if held is None or type(held) is bool or has_mode(type(x))]
         for layer, _ in self._before:
             put_attribute(layer, "active", mode)
 
@@ -75,10 +73,6 @@ class Mode:
     def __repr__(self) -> str:
         names = {True: "trainmode", False: "testmode", None: "automatic mode"}
         return f"{names[self.mode]} of {self.model!r}"
-
-
-def _is_automatic(layer: Any) -> bool:
-    return type(inspect.getattr_static(type(layer), "active", None)) is Automatic
 
 
 @children.register(Mode)

@@ -12,7 +12,7 @@ from typing import Any
 
 from ..activations import identity
 from ..arrays import device_of
-from ..autodiff.tracked import untracked_leaf
+from ..autodiff.tracked import plain
 from ..outline import Row, as_html
 from ..tree.contract import children, trainable
 from ..tree.ties import is_array, parameter_key
@@ -58,7 +58,7 @@ def html(root: "Part") -> str | None:
 
 def describe(x: Any, before: str = "", name: str = "", trains: bool = True) -> "Part":
     """`x` and all its parts. It copies nothing, and waits for no device."""
-    whole = Part(untracked_leaf(x), before, name)  # a model may be kept after its gradient
+    whole = Part(plain(x), before, name)  # a model may be kept after its gradient
     x = whole.x
     if is_array(x):
         whole.arrays[parameter_key(x)] = x

@@ -11,7 +11,7 @@ import numpy as np
 from ..arguments import in_words
 from ..arrays import astype, device_of, move, on_card_of
 from ..errors import check_number
-from ..tree.parameters import is_trainable_array
+from ..tree.ties import is_trainable_array
 from ..tree.walks import fmap, leaves
 from .base import Formula, Rule
 

@@ -1,21 +1,19 @@
 """The optimizer's state: beside each parameter its rule, and what the rule remembers of it."""
 
-from __future__ import annotations
-
 import dataclasses
-from collections.abc import Iterator
 from typing import Any
 
+from ..arguments import explained
 from ..arrays import on_card_of
-from ..autodiff.collecting import Record
-from ..autodiff.levels import PARAMETERS
+from ..autodiff.gradients import Record
+from ..autodiff.levels import PARAMETERS, is_stretched
 from ..autodiff.tracked import TrackedArray
 from ..errors import check_number
 from ..messages import warn
-from ..tree.contract import functor, trainable
-from ..tree.parameters import is_trainable_array
-from ..tree.ties import is_array, parameter_key
-from ..tree.walks import KeyPath, Walk, nodes
+from ..tree.contract import functor
+from ..tree.flat import KeyPath, flatten
+from ..tree.ties import is_array, is_trainable_array
+from ..tree.walks import nodes, type_of_parts
 from ..unreached import say_what_is_not_trained
 from .base import Rule
 from .combined import OptimiserChain
@@ -69,6 +67,7 @@ class State(Record):
         return "\n".join(["State(", *lines, ")"])
 
 
+@explained()
 def setup(rule: Rule, model: Any) -> Any:
     """The state for training `model` by `rule`: a tree like the model, a `Leaf` for each parameter (Flux: ``setup``).
 
@@ -82,65 +81,52 @@ def setup(rule: Rule, model: Any) -> Any:
     """
     if not isinstance(rule, Rule):
         raise TypeError(f"setup(rule, model) takes an optimizer such as Adam() first, got {type(rule).__name__}")
-    walk = _Setup(rule)
-    state = walk.run(model)
-    say_what_is_not_trained(model)
-    if not walk.leaves:
-        warn("no parameters", f"setup found nothing to train in this {type(model).__name__}")
-    return state
-
-
-class _Setup(Walk):
-    """Makes a `Leaf` beside each parameter."""
-
-    def __init__(self, rule: Rule):
-        super().__init__()
-        self.rule = rule
-        self.leaves: dict[tuple, Leaf] = {}
-
-    def leaf(self, path: KeyPath, x: Any, *others: Any) -> Leaf | None:
-        if type(x) is not TrackedArray and not is_trainable_array(x):
-            return None
-        check_writable(path, x)
-        key = parameter_key(x)
-        if key not in self.leaves:
+    flat = flatten(model)
+    paths = flat.paths()
+    leaves: list[Leaf | None] = [None] * len(flat.leaves)
+    for place, leaf in flat.trained():
+        x = flat.at(place)
+        if type(x) is TrackedArray or is_trainable_array(x):
+            check_writable(paths[place], x)
             with on_card_of(x):
-                self.leaves[key] = Leaf(self.rule, self.rule.init(x))
-        return self.leaves[key]
+                leaves[leaf] = Leaf(rule, rule.init(x))
+    say_what_is_not_trained(model)
+    if not any(leaves):
+        warn("no parameters", f"setup found nothing to train in this {type(model).__name__}")
+    return flat.beside(leaves, _combine, tied=True)
 
-    def parts(self, x: Any) -> tuple[Any, Any]:
-        return trainable(x), None
 
-    def combine(self, x: Any, results: Any, rebuild: Any) -> Any:
-        return results if isinstance(x, dict) or not isinstance(results, dict) else State(**results)
+def _combine(x: Any, kind: Any, names: Any, parts: list, make: Any) -> Any:
+    """The state of `x`, of those of its parts."""
+    if names is None:
+        return type_of_parts(x)(parts)
+    held = dict(zip(names, parts))
+    held = held if kind.trained is None else {name: held[name] for name in kind.trained}
+    return held if isinstance(x, dict) else State(**held)
 
 
 def check_writable(path: KeyPath, x: Any) -> None:
-    tracked = type(x) is TrackedArray
+    """Raises `ValueError` unless the parameter `x` can be changed in place."""
+    name, tracked = path or "this array", type(x) is TrackedArray
     if tracked and x.level is PARAMETERS:
         raise ValueError(
-            f"{path or 'this array'} is a param, which is changed by w.data -= rate * w.grad after back; "
+            f"{name} is a param, which is changed by w.data -= rate * w.grad after back; "
             "setup and update take models of plain arrays"
         )
     if tracked:
         x.check_open(str(path))
-    flags = getattr(x, "flags", None)
-    axes = zip(getattr(x, "strides", ()), x.shape) if x.size else ()  # without elements all strides may be 0
-    stretched = any(stride == 0 and length > 1 for stride, length in axes)
-    if tracked or stretched or not getattr(flags, "writeable", True):
-        instead = "outside of one, give the model a copy of it: x.copy()"
-        if tracked:
-            instead = "a step there is written by hand: fl.fmap(lambda w, g: w - rate * g, model, grads)"
-        raise ValueError(
-            f"{path or 'this array'} cannot be changed in place, as nothing can inside a gradient call; {instead}"
-        )
+    elif getattr(getattr(x, "flags", None), "writeable", True) and not is_stretched(x):
+        return
+    instead = "outside of one, give the model a copy of it: x.copy()"
+    if tracked:
+        instead = "a step there is written by hand: fl.fmap(lambda w, g: w - rate * g, model, grads)"
+    raise ValueError(f"{name} cannot be changed in place, as nothing can inside a gradient call; {instead}")
 
 
-# ---------------------------------------------------------------------------------------------
-# In the middle of a training
-# ---------------------------------------------------------------------------------------------
+# -- in the middle of a training -----------------------------------------------------------------------------------
 
 
+@explained()
 def adjust(state: Any, eta: float | None = None, **fields: Any) -> Any:
     """Change the learning rate, or other numbers of the rules, in `state` or a part of it (Flux: ``adjust!``).
 
@@ -164,7 +150,7 @@ def adjust(state: Any, eta: float | None = None, **fields: Any) -> Any:
     fields |= {} if eta is None else {"eta": eta}
     if not fields:
         raise TypeError("adjust(state, eta) takes the new learning rate, or others by name: adjust(state, rho=0.8)")
-    found = list(_leaves(state, "adjust"))
+    found = _leaves(state, "adjust")
     known = {name for leaf in found for rule in _rules(leaf.rule) for name in _names(rule)}
     for name in fields:
         if name not in known:
@@ -173,12 +159,6 @@ def adjust(state: Any, eta: float | None = None, **fields: Any) -> Any:
     for leaf in found:
         leaf.own_rate = None if "eta" in fields else leaf.own_rate
     return state
-
-
-def _change(leaves: list[Leaf], fields: dict[str, Any]) -> None:
-    adjusted = {id(leaf.rule): (leaf.rule, _adjusted(leaf.rule, fields)) for leaf in leaves}
-    for leaf in leaves:
-        leaf.rule = adjusted[id(leaf.rule)][1]
 
 
 def follow(state: Any, eta: float) -> None:
@@ -203,6 +183,7 @@ def shares(state: Any) -> list[tuple[Leaf, float]]:
     return [(leaf, rate / largest if largest else 1.0) for leaf, rate in rates]
 
 
+@explained()
 def freeze(state: Any) -> Any:
     """Let `update` leave out the parameters of this state, or part of one, until `thaw` (Flux: ``freeze!``).
 
@@ -216,9 +197,12 @@ def freeze(state: Any) -> Any:
     >>> fl.update(state, model, {"w": np.ones(1), "b": np.ones(1)})[1]
     {'w': array([1.]), 'b': array([0.5])}
     """
-    return _set_frozen(state, True, "freeze")
+    for leaf in _leaves(state, "freeze"):
+        leaf.frozen = True
+    return state
 
 
+@explained()
 def thaw(state: Any) -> Any:
     """End what `freeze` began, for this state or part of one (Flux: ``thaw!``).
 
@@ -227,23 +211,25 @@ def thaw(state: Any) -> Any:
     >>> fl.update(thaw(state), model, {"w": np.ones(1)})[1]
     {'w': array([0.5])}
     """
-    return _set_frozen(state, False, "thaw")
-
-
-def _set_frozen(state: Any, frozen: bool, name: str) -> Any:
-    for leaf in list(_leaves(state, name)):
-        leaf.frozen = frozen
+    for leaf in _leaves(state, "thaw"):
+        leaf.frozen = False
     return state
 
 
-def _leaves(state: Any, name: str) -> Iterator[Leaf]:
+def _leaves(state: Any, name: str) -> list[Leaf]:
     found = [node for _, node in nodes(state) if isinstance(node, Leaf)]
     if not found:
         raise TypeError(
             f"{name} takes the state that setup(rule, model) gives, or a part of it such as state.layers[0]; "
             f"got a {type(state).__name__} without any parameter's state"
         )
-    return iter(found)
+    return found
+
+
+def _change(leaves: list[Leaf], fields: dict[str, Any]) -> None:
+    adjusted = {id(leaf.rule): (leaf.rule, _adjusted(leaf.rule, fields)) for leaf in leaves}
+    for leaf in leaves:
+        leaf.rule = adjusted[id(leaf.rule)][1]
 
 
 def _rules(rule: Rule) -> tuple[Rule, ...]:

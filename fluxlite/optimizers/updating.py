@@ -1,25 +1,25 @@
 """`update`: one step for every parameter, after all has been checked."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from itertools import repeat
 from typing import Any
 
 import numpy as np
 
+from ..arguments import explained
 from ..arrays import device_of, enter_card, on_card_of
-from ..autodiff.collecting import Gradient
+from ..autodiff.gradients import Gradient
 from ..autodiff.tracked import TrackedArray
 from ..messages import warn
-from ..tree.cards import copy_of
-from ..tree.contract import children, fields_of, is_leaf, trainable
-from ..tree.parameters import is_trainable_array, trainables
-from ..tree.ties import is_array, parameter_key, same_view
-from ..tree.walks import KeyPath, fmap, leaves, nodes, steps
+from ..tree.contract import children, is_leaf, kind_of
+from ..tree.flat import Flat, KeyPath, flatten
+from ..tree.ties import copy_of, is_array, is_trainable_array, same_view
+from ..tree.walks import fmap, leaves, nodes, trainables
 from .base import Rule
 from .states import Leaf, State, check_writable
 
 
+@explained()
 def update(state: Any, model: Any, grads: Any) -> tuple[Any, Any]:
     """Change the parameters of `model`, and `state`, in place for one step; returns both (Flux: ``update!``).
 
@@ -68,142 +68,78 @@ def take(steps: list[tuple[Leaf, Any, Any]]) -> None:
 
 def checked_steps(state: Any, model: Any, grads: Any) -> list[tuple[Leaf, Any, Any]]:
     """(state, parameter, gradient) of each step to take, checked. Raises as `update` does, naming the place."""
-    try:
-        steps: list[tuple[Leaf, Any, Any]] = []
-        _pair(model, state, grads, steps)
-        owners = {id(x if x.base is None else x.base) for _, x, _ in steps}
-        if len(owners) == len(steps):
-            return steps
-    except (_Unusual, RecursionError):
-        pass
-    try:
-        return list(_named_steps(state, model, grads))
-    except RecursionError:
-        raise RecursionError(f"the parts of this {type(model).__name__} are nested too deep to be updated") from None
+    found: list[tuple[Leaf, Any, Any]] = []
+    if not _pair(model, state, grads, found) or len({id(x if x.base is None else x.base) for _, x, _ in found}) < len(
+        found
+    ):
+        found = _named_steps(model, state, grads)
+    return [step for step in found if not step[0].frozen]
 
 
-class _Unusual(Exception):
-    """Left to the walk that knows ties, other kinds of arrays and of classes, and the names of places."""
+def _pair(x: Any, state: Any, g: Any, found: list) -> bool:
+    """Collects the steps in the usual case, quickly: registered objects, lists and NumPy arrays, and nothing is wrong.
 
-
-def _pair(x: Any, state: Any, g: Any, steps: list) -> None:
-    """Collect the steps of a model of plain NumPy arrays, in which nothing is tied and nothing is wrong."""
-    if g is None:
-        return
+    Whether that's the case.
+    """
     cls = x.__class__
+    if g is None:
+        return True
     if cls is np.ndarray:
-        if not _fit_together(x, state, g):
-            raise _Unusual
-        if not state.frozen:
-            steps.append((state, x, g))
-    elif (cls is list or cls is tuple) and type(state) is type(g) is cls and len(x) == len(state) == len(g):
-        for parts in zip(x, state, g):
-            _pair(*parts, steps)
-    elif fields_of(cls) is not None and type(state) is State and type(g) is Gradient:
-        held, states, gradients = x.__dict__, state.__dict__, g.__dict__
-        if not held.keys() >= gradients.keys():
-            raise _Unusual
-        for name, part in gradients.items():
-            if part is not None:
-                _pair(held[name], states.get(name), part, steps)
-    else:
-        raise _Unusual
-
-
-def _fit_together(x: np.ndarray, leaf: Any, g: Any) -> bool:
-    """What `_check_step` and `_check_state` look for, in the usual case."""
-    owner = x if x.base is None else x.base
-    return (
-        type(leaf) is Leaf
-        and type(g) is np.ndarray
-        and x.shape == g.shape
-        and x.dtype.kind == g.dtype.kind == "f"
-        and x.flags.writeable
-        and (owner is x or type(owner) is np.ndarray and owner.base is None and 0 not in x.strides)
-        and (not leaf.memory or all(_fits(y, x) for y in leaf.memory.values()))
+        found.append((state, x, g))
+        is_one = type(state) is Leaf and type(g) is np.ndarray and x.shape == g.shape and x.flags.writeable
+        is_one = is_one and x.dtype.kind == g.dtype.kind == "f" and (x.base is None or 0 not in x.strides)
+        return is_one and all(
+            [type(y) in (int, float) or type(y) is cls and y.shape == x.shape for y in state.memory.values()]
+        )
+    if cls is list or cls is tuple:
+        return (
+            type(state) is type(g) is cls
+            and len(x) == len(state) == len(g)
+            and all(map(_pair, x, state, g, repeat(found)))
+        )
+    if type(state) is not State or type(g) is not Gradient or not kind_of(cls).is_plain:
+        return False
+    held, states = x.__dict__, state.__dict__
+    return all(
+        [_pair(held.get(name), states.get(name), part, found) for name, part in g.__dict__.items() if part is not None]
     )
 
 
-def _fits(remembered: Any, x: np.ndarray) -> bool:
-    return type(remembered) in (int, float) or type(remembered) is np.ndarray and remembered.shape == x.shape
-
-
-def _named_steps(state: Any, model: Any, grads: Any) -> Iterator[tuple[Leaf, Any, Any]]:
+def _named_steps(model: Any, state: Any, grads: Any) -> list[tuple[Leaf, Any, Any]]:
+    """The same for all models. The gradients at a parameter's other places are added to that at its first."""
     _check_order(state, model, grads)
-    found: dict[tuple, tuple[KeyPath, Any, Leaf, list]] = {}
-    for path, x, leaf, g in _beside(KeyPath(), model, state, grads):
-        _check_step(path, x, leaf, g)
-        _, first, _, so_far = found.setdefault(parameter_key(x), (path, x, leaf, []))
-        so_far.append(same_view(first, x, g))
-    for path, x, leaf, _ in found.values():
-        _check_state(path, x, leaf)
-    for _, x, leaf, several in found.values():
-        if not leaf.frozen:
+    flat = flatten(model)
+    paths = flat.paths()
+    gradients, states = flat.along(grads, _part_of_gradient), flat.along(state, _part_of_state)
+    firsts = {leaf: place for place, leaf in flat.trained()}
+    ties = [
+        (i, step[5]) for i, step in zip(range(-1, -1 - len(flat.steps), -1), flat.steps) if step[1] is None and step[6]
+    ]
+    found: dict[int, tuple[Leaf, Any, Any]] = {}
+    for place, leaf in [*((place, leaf) for leaf, place in firsts.items()), *ties]:
+        x, g = flat.at(place), gradients[place]
+        if g is not None and (place != firsts[leaf] or leaf not in found) and _fits(paths[place], x, states[place], g):
+            first = flat.at(firsts[leaf])
             with on_card_of(x):
-                total = sum(several[1:], several[0])
-            yield leaf, x, total
+                total = same_view(first, x, g)
+                found[leaf] = (states[place], first, found[leaf][2] + total if leaf in found else total)
+    for leaf, (memory, x, _) in found.items():
+        _check_memory(paths[firsts[leaf]], x, memory)
+    return list(found.values())
 
 
-def updated(state: Any, model: Any, grads: Any) -> tuple[Any, Any]:
-    """Like `update`, but leaves `state` and `model` as they are and returns new ones (Flux: ``update``).
-
-    >>> model = {"w": np.ones(1)}
-    >>> _, after = updated(fl.setup(fl.Descent(0.5), model), model, {"w": np.ones(1)})
-    >>> model, after
-    ({'w': array([1.])}, {'w': array([0.5])})
-    """
-    state, model = fmap(_copy, state), fmap(_copy, model)
-    return update(state, model, grads)
-
-
-def _copy(leaf: Any) -> Any:
-    return copy_of(leaf) if is_array(leaf) else leaf
-
-
-def _beside(path: KeyPath, x: Any, state: Any, grads: Any) -> Iterator[tuple[KeyPath, Any, Any, Any]]:
-    """(path, parameter, state, gradient) wherever there is a gradient."""
-    if grads is None:  # a missing branch: no step
-        return
+def _fits(path: KeyPath, x: Any, leaf: Any, g: Any) -> bool:
+    """Whether `x`, which has a gradient, is a parameter. Raises if the gradient or the state don't fit."""
+    name = path or "the parameter"
     if type(x) is TrackedArray:
         check_writable(path, x)
-    if is_trainable_array(x):
-        yield path, x, state, grads
-        return
-    if is_leaf(grads) and isinstance(x, (float, int, np.floating)) and not isinstance(x, bool):
-        raise TypeError(
-            f"{path or 'the model'} is the number {x!r}, which update cannot change in place: make it an array, "
-            f"np.array({float(x)!r})"
-        )
-    parts, parts_of_grads = trainable(x), children(grads)[0]
-    if len(parts) == 0 or isinstance(grads, tuple) and len(grads) == 0:
-        return
-    if is_leaf(grads) or isinstance(parts, Mapping) != isinstance(parts_of_grads, Mapping):
-        name = path or "the model"
-        raise TypeError(f"{name} is a {type(x).__name__}, its gradient a {type(grads).__name__}. {_USAGE}")
-    _check_places(path, x, parts_of_grads)
-    parts_of_state = children(state)[0]
-    for step, part in steps(x, parts):
-        yield from _beside(path + (step,), part, _part(parts_of_state, step), _part(parts_of_grads, step))
-
-
-def _check_places(path: KeyPath, x: Any, parts_of_grads: Any) -> None:
-    """Gradients may be missing; one for what is not there is a mistake."""
-    parts = children(x)[0]
-    known = set(parts) if isinstance(parts, Mapping) else set(range(len(parts)))
-    given = parts_of_grads if isinstance(parts_of_grads, Mapping) else range(len(parts_of_grads))
-    for step in given:
-        if step not in known:
-            raise ValueError(f"{path or 'the model'}, a {type(x).__name__}, has no {step!r}, its gradient has one")
-
-
-def _part(parts: Any, step: Any) -> Any:
-    if isinstance(parts, Mapping):
-        return parts.get(step)
-    return parts[step] if isinstance(step, int) and step < len(parts) else None
-
-
-def _check_step(path: KeyPath, x: Any, leaf: Any, g: Any) -> None:
-    name = path or "the parameter"
+    if not is_trainable_array(x):
+        if isinstance(x, (float, int, np.floating)) and not isinstance(x, bool) and is_leaf(g):
+            raise TypeError(
+                f"{path or 'the model'} is the number {x!r}, which update cannot change in place: make it an array, "
+                f"np.array({float(x)!r})"
+            )
+        return False
     if not isinstance(leaf, Leaf):
         raise ValueError(f"the state has nothing for {name}: it's another model's. Write state = setup(rule, model)")
     if not is_array(g) or g.dtype.kind not in "fiu":
@@ -213,9 +149,10 @@ def _check_step(path: KeyPath, x: Any, leaf: Any, g: Any) -> None:
         raise ValueError(f"{name} has shape {x.shape}, its gradient shape {g.shape}")
     if not _share_device(g, x):
         raise TypeError(f"{name} is on {device_of(x)}, its gradient on {device_of(g)}: move one of them")
+    return True
 
 
-def _check_state(path: KeyPath, x: Any, leaf: Leaf) -> None:
+def _check_memory(path: KeyPath, x: Any, leaf: Leaf) -> None:
     name = path or "the parameter"
     check_writable(path, x)
     for y in filter(is_array, leaf.memory.values()):
@@ -225,6 +162,27 @@ def _check_state(path: KeyPath, x: Any, leaf: Leaf) -> None:
             raise TypeError(
                 f"{name} is on {device_of(x)}, its state on {device_of(y)}: move the model first, then setup"
             )
+
+
+def _part_of_gradient(flat: Flat, number: int, grads: Any, step: Any) -> Any:
+    """The gradient of a part, where the gradient of the whole is not named like the whole: some may be missing."""
+    if grads is None or isinstance(grads, tuple) and len(grads) == 0:  # a missing branch: no step
+        return None
+    x, name = flat.at(number), flat.paths()[number] or "the model"
+    own, parts = children(x)[0], children(grads)[0]
+    if is_leaf(grads) or isinstance(own, Mapping) != isinstance(parts, Mapping):
+        raise TypeError(f"{name} is a {type(x).__name__}, its gradient a {type(grads).__name__}. {_USAGE}")
+    for given in parts if isinstance(parts, Mapping) else range(len(parts)):
+        if given not in (own if isinstance(own, Mapping) else range(len(own))):
+            raise ValueError(f"{name}, a {type(x).__name__}, has no {given!r}, its gradient has one")
+    return _part_of_state(flat, number, grads, step)
+
+
+def _part_of_state(flat: Flat, number: int, x: Any, step: Any) -> Any:
+    parts = children(x)[0]
+    if isinstance(parts, Mapping):
+        return parts.get(step)
+    return parts[step] if isinstance(step, int) and step < len(parts) else None
 
 
 def _share_device(x: Any, y: Any) -> bool:
@@ -248,3 +206,16 @@ def _check_order(state: Any, model: Any, grads: Any) -> None:
     registered = not isinstance(grads, (Gradient, tuple, list, dict)) and not is_array(grads)
     if isinstance(grads, (State, Leaf)) or registered and type(grads) is type(model):
         raise TypeError(f"got a {type(grads).__name__} in place of the gradient. {_USAGE}")
+
+
+@explained()
+def updated(state: Any, model: Any, grads: Any) -> tuple[Any, Any]:
+    """Like `update`, but leaves `state` and `model` as they are and returns new ones (Flux: ``update``).
+
+    >>> model = {"w": np.ones(1)}
+    >>> _, after = updated(fl.setup(fl.Descent(0.5), model), model, {"w": np.ones(1)})
+    >>> model, after
+    ({'w': array([1.])}, {'w': array([0.5])})
+    """
+    state, model = [fmap(lambda leaf: copy_of(leaf) if is_array(leaf) else leaf, tree) for tree in (state, model)]
+    return update(state, model, grads)

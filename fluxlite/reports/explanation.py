@@ -11,13 +11,12 @@ from typing import Any
 import numpy as np
 
 from ..arrays import device_of
-from ..autodiff.tracked import untracked_leaf
+from ..autodiff.tracked import plain
 from ..devices.base import GPU
 from ..outline import Row, as_html, as_text
 from ..tree.contract import attributes, children, is_leaf, trainable
-from ..tree.parameters import is_trainable_array, trainables
-from ..tree.ties import is_array, lies_alike, parameter_key
-from ..tree.walks import Attribute, KeyPath, fmap, is_mutable, steps
+from ..tree.ties import is_array, is_trainable_array, lies_alike, parameter_key
+from ..tree.walks import Attribute, KeyPath, fmap, is_mutable, steps, trainables
 from ..unreached import arrays_inside, boxes
 
 
@@ -51,7 +50,7 @@ class Explanation:
         self._out_of_reach: dict[str, Any] = {}
         self._first: dict[tuple, tuple[KeyPath, Any]] = {}  # what was met, and where
         try:
-            self._training = {parameter_key(array) for _, array in trainables(fmap(untracked_leaf, model))}
+            self._training = {parameter_key(array) for _, array in trainables(fmap(plain, model))}
             self._has_a_cycle = False
         except ValueError:
             self._training, self._has_a_cycle = set(), True
@@ -81,7 +80,7 @@ class Explanation:
 
     def _row(self, path: KeyPath, x: Any, frozen: str) -> Row:
         """The row for `x` at `path`. `frozen` says why nothing in it trains, if that's so."""
-        if is_array(untracked_leaf(x)):
+        if is_array(plain(x)):
             return self._array(path, x, frozen)
         row = Row(str(path), described(x))
         key = parameter_key(x) if is_mutable(x) else None
@@ -101,7 +100,7 @@ class Explanation:
         for step, part in steps(x, parts):
             why = "" if step in trained else f"{type(x).__name__} does not name it trainable"
             yield self._row(path + (step,), part, frozen or why)
-        for _, place, value, why in boxes(x, path):
+        for _, place, value, why in boxes(x, path) if is_leaf(x) else ():
             if place == path:
                 self._shut(row, "a shut box", why, value, path)
             else:
@@ -116,7 +115,7 @@ class Explanation:
                 yield left_out
 
     def _array(self, path: KeyPath, x: Any, frozen: str) -> Row:
-        array = untracked_leaf(x)
+        array = plain(x)
         key, tracked = parameter_key(array), ["tracked for a gradient"] * (x is not array)
         if key in self._first:
             place, first = self._first[key]
@@ -195,7 +194,7 @@ _WORDS: list[tuple[Any, Callable[[Any], str]]] = [
     ((int, float, complex, np.generic), lambda x: f"number {x!r}"),
     ((str, bytes), lambda x: f"text {reprlib.repr(x)}"),
     ((type(None), range, slice, np.dtype, enum.Enum), repr),
-    (_FUNCTIONS, lambda x: f"function {x.__name__}{'' if is_leaf(x) else ', with the variables it captured'}"),
+    (_FUNCTIONS, lambda x: f"function {x.__name__}"),
     (types.MethodType, lambda x: f"method {x.__name__} of a {type(x.__self__).__name__}"),
     (type, lambda x: f"class {x.__name__}"),
     (tuple, lambda x: type(x).__name__ + ("" if hasattr(x, "_fields") else f" of {len(x)}")),

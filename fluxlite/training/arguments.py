@@ -10,9 +10,8 @@ from typing import Any
 
 from ..arguments import check_bool, check_whole
 from ..optimizers import Leaf, Rule
-from ..tree.parameters import trainables
 from ..tree.ties import is_array
-from ..tree.walks import nodes
+from ..tree.walks import nodes, trainables
 
 _USAGE = "train(loss, model, data, opt_state, epochs), with opt_state = setup(rule, model)"
 _FUNCTIONS = (types.FunctionType, types.BuiltinFunctionType, types.MethodType, functools.partial)

@@ -1,39 +1,36 @@
 """One contract for everything that is made of parts: ``functor(x) -> (children, rebuild)``.
 
-``children`` are the parts of `x`, and ``rebuild`` makes the same kind of thing from other parts.
-Moving a model to a GPU, marking its arrays for a gradient, setting up an optimizer, saving: each is
-a walk that takes a model apart and builds it again (`walks.py`), and all of them stand on that pair.
-
-This is Functors.jl's contract, under its names.
+``children`` are the parts of `x`, and ``rebuild`` makes the same kind of thing from other parts. This is Functors.jl's
+contract, under its names. What a class says of all its objects, `kind_of` finds out once; a walk (`flat.py`) asks that.
 """
-
-from __future__ import annotations
 
 import contextlib
 import copy
 import copyreg
 import dataclasses
+import enum
 import functools
 import inspect
+import threading
+import types
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, cast
+from operator import itemgetter
+from typing import Any
+
+import numpy as np
 
 from ..arguments import in_words
-from .modes import Automatic, declare_mode
+from .ties import is_array, is_array_type
 
 Rebuild = Callable[[Any], Any]
 Children = tuple[Any, Rebuild]
-
-# ---------------------------------------------------------------------------------------------
-# The contract: how each type comes apart, and how it is put together again
-# ---------------------------------------------------------------------------------------------
 
 
 @functools.singledispatch
 def children(x: Any) -> Children:
     """The parts of `x` and the function that rebuilds it: the question every walk asks.
 
-    A leaf (an array, a number, a string, an unregistered object) has the parts ``()``, exactly.
+    A leaf (an array, a number, a string, a function, an unregistered object) has the parts ``()``, exactly.
     A sequence's parts are the sequence itself; a dict's, the dict; a registered object's, a dict of its fields.
 
     >>> parts, rebuild = children([1, 2])
@@ -45,6 +42,30 @@ def children(x: Any) -> Children:
     return (), lambda _: x
 
 
+def is_leaf(x: Any) -> bool:
+    """Whether `x` has no parts, so that a walk hands it to the function as it is.
+
+    >>> is_leaf(np.zeros(3)), is_leaf([1, 2]), is_leaf("relu")
+    (True, False, True)
+    """
+    parts = children(x)[0]
+    return isinstance(parts, tuple) and parts == ()
+
+
+def trainable(x: Any) -> Any:
+    """The children of `x` that an optimizer may change; all of them unless declared otherwise (Flux: ``trainable``).
+
+    Declared with ``functor(Cls, trainable=("weight",))``.
+
+    >>> trainable({"weight": 1.0, "bias": 2.0})
+    {'weight': 1.0, 'bias': 2.0}
+    """
+    names = kind_of(type(x)).trained
+    return children(x)[0] if names is None else {name: getattr(x, name) for name in names}
+
+
+# -- registering a class -------------------------------------------------------------------------------------------
+
 _NOT_GIVEN = object()
 
 
@@ -55,11 +76,11 @@ def functor(
 
     As a decorator, ``@functor``, all fields of the class are its children; ``@functor(children=("actor",))``
     or ``functor(ActorCritic, ("actor",))`` names those that are, and the others are carried over unchanged.
-    ``trainable=`` names the fields that an optimizer may change: what *moves* and what *trains* are two
-    questions. Objects of the class then print with a line for each part and the number of its parameters, unless the
-    class has a ``__repr__`` of its own (Flux: ``@layer``). Given an instance, returns ``(children, rebuild)``.
+    ``trainable=`` names the fields that an optimizer may change: what *moves* and what *trains* are two questions.
+    Objects of the class then print with a line for each part and its parameters, unless the class has a ``__repr__``
+    of its own (Flux: ``@layer``). Given an instance, returns ``(children, rebuild)``.
 
-    Raises `TypeError` for children that are not a tuple of names and for a class that is more than its fields,
+    Raises `TypeError` for what isn't a tuple of names and for a class that is more than its fields,
     `AttributeError` for a name that the class cannot hold, `ValueError` for what would train but not move.
 
     >>> from dataclasses import dataclass
@@ -80,120 +101,67 @@ def functor(
         if children is not None or trainable is not None:
             raise TypeError(f"names are declared for a class, functor({type(x).__name__}, …), not for one object of it")
         return _children(x)
-    _check_class(x)
-    _check_names(x, children, "children")
-    _check_names(x, trainable, "trainable")
-    for name in trainable or ():
-        if children is not None and name not in children:
-            raise ValueError(f"{x.__name__}.{name} cannot be trainable without being one of the children, {children}")
-    _children.register(x, functools.partial(_fields_of_object, names=children))
-    _REGISTERED[_full_name(x)] = x
+    if not inspect.isabstract(x):
+        object.__new__(x)  # raises TypeError for a class whose objects are more than their fields, as lists are
+    for names, what in (children, "children"), (trainable, "trainable"):
+        if names is not None:
+            _check_names(x, names, what)
+    if children is not None and not set(trainable or ()) <= set(children):
+        raise ValueError(f"what is trainable in {x.__name__}, {trainable}, isn't all among its children, {children}")
+    register(x, functools.partial(_fields_of_object, names=children))
+    _REGISTERED[x.__module__, x.__qualname__] = x
+    _TRAINED.pop(x, None)
     if trainable is not None:
-        _trainable.register(x, functools.partial(_named, names=trainable))
-    declare_mode(x)
-    _FIELDS.clear()
+        _TRAINED[x] = trainable
+    if inspect.getattr_static(x, "active", ...) is None:
+        x.active = Automatic()
     for tell in on_registration:
         tell(x)
     return x
 
 
 on_registration: list[Callable[[type], None]] = []  # what else there is to do for a class: how it prints
-# `functor` and `fmap` take keywords of these names; the functions stay reachable under these.
-_children = children
-functor.register = children.register  # type: ignore[attr-defined]  # a rule of one's own, like a method of Flux.functor
+_children = children  # `functor` has a keyword of this name
+_register = children.register
+_REGISTERED: dict[tuple[str, str], type] = {}
+_TRAINED: dict[type, tuple[str, ...]] = {}
+KINDS: dict[type, "Kind"] = {}  # what `kind_of` has found out
 
 
-class Fields(NamedTuple):
-    """What a walk has to know of a registered class whose objects are no more than their ``__dict__``."""
-
-    names: tuple[str, ...] | None  # the children; None: all that the object holds
-    needed: frozenset[str]  # the same, as a set
-    trained: frozenset[str] | None  # those that an optimizer may change; None: all
+def register(cls: type, rule: Any = None) -> Any:
+    """Enter a rule of your own: how the objects of a class come apart (like a method of ``Flux.functor``)."""
+    KINDS.clear()
+    return _register(cls, rule)
 
 
-def fields_of(cls: type) -> Fields | None:
-    """How the objects of a registered class come apart, found once; None if `children` has to be asked for each."""
-    known = _FIELDS.get(cls, _NOT_GIVEN)
-    if known is _NOT_GIVEN:
-        known = _FIELDS[cls] = _find_fields(cls)
-    return known  # type: ignore[return-value]
-
-
-_FIELDS: dict[type, Any] = {}
-
-
-def _find_fields(cls: type) -> Fields | None:
-    rule: Any = _children.dispatch(cls)  # type: ignore[attr-defined]
-    declared: Any = _trainable.dispatch(cls)
-    if getattr(rule, "func", None) is not cast(Any, _fields_of_object) or _has_more_than_fields(cls):
-        return None
-    names = rule.keywords["names"]
-    if names is None and "__dataclass_fields__" in vars(cls):
-        names = _dataclass_fields(cls)
-    trained = frozenset(declared.keywords["names"]) if isinstance(declared, functools.partial) else None
-    return Fields(names, frozenset(names or ()), trained)
-
-
-def _has_more_than_fields(cls: type) -> bool:
-    """Slots, properties that can be set, cached ones, computed attributes, or a class whose objects cannot change."""
-    kinds = {type(inspect.getattr_static(cls, name)) for name in dir(cls) if name[:2] != "__"} - {Automatic}
-    return (
-        bool(copyreg._slotnames(cls))  # type: ignore[attr-defined]
-        or getattr(cls, "__getattribute__") is not object.__getattribute__  # noqa: B009
-        or any(hasattr(kind, "__set__") or issubclass(kind, functools.cached_property) for kind in kinds)
-        or getattr(getattr(cls, "__dataclass_params__", None), "frozen", False)
-    )
-
-
-_REGISTERED: dict[str, type] = {}
+children.register = functor.register = register  # type: ignore[attr-defined, method-assign]
 
 
 def registered_under_name(cls: type) -> type | None:
     """The class registered under the same module and name: another one when a cell was run again."""
-    return _REGISTERED.get(_full_name(cls))
-
-
-def _full_name(cls: type) -> str:
-    return f"{cls.__module__}.{cls.__qualname__}"
-
-
-def _check_class(cls: type) -> None:
-    if getattr(cls, "__abstractmethods__", None):  # its subclasses will have objects
-        return
-    try:
-        object.__new__(cls)
-    except TypeError:
-        raise TypeError(
-            f"functor({cls.__name__}): objects of this class are more than their fields. Lists, tuples, dicts and "
-            "subclasses of them come apart without functor; for others write a rule with functor.register"
-        ) from None
+    return _REGISTERED.get((cls.__module__, cls.__qualname__))
 
 
 def _check_names(cls: type, names: Any, what: str) -> None:
-    if names is None:
-        return
     if not isinstance(names, tuple) or not all(isinstance(name, str) for name in names):
         raise TypeError(
             f'functor({cls.__name__}, {what}=…) takes a tuple of field names such as ("actor",), got {in_words(names)}'
         )
-    fields = _dataclass_fields(cls) if "__dataclass_fields__" in vars(cls) else None
     for name in names:
-        attribute = getattr(cls, name, None)
-        if isinstance(attribute, property) and attribute.fset is None or _is_cached(cls, name):
+        held = getattr(cls, name, None)
+        if isinstance(held, property) and held.fset is None:
             raise AttributeError(f"{cls.__name__}.{name} is a read-only property; name the field it is computed from")
-        if fields is not None and name not in fields and not isinstance(attribute, property):
-            raise AttributeError(f"{cls.__name__} has no field {name!r}; its fields are {', '.join(fields)}")
+        if (
+            "__dataclass_fields__" in vars(cls)
+            and name not in _dataclass_fields(cls)
+            and not isinstance(held, property)
+        ):
+            raise AttributeError(
+                f"{cls.__name__} has no field {name!r}; its fields are {', '.join(_dataclass_fields(cls))}"
+            )
 
 
-def _dataclass_fields(cls: type) -> tuple[str, ...]:
-    """Without the ClassVars and InitVars, which an object does not hold, and without a mode, which is no part."""
-    names = tuple([field.name for field in dataclasses.fields(cls)]) if dataclasses.is_dataclass(cls) else ()
-    has_mode = "active" in names and type(inspect.getattr_static(cls, "active", None)) is Automatic
-    return tuple([name for name in names if name != "active"]) if has_mode else names
-
-
-def _is_cached(cls: type, name: str) -> bool:
-    return isinstance(getattr(cls, name, None), functools.cached_property)
+# -- the rules -----------------------------------------------------------------------------------------------------
 
 
 def _fields_of_object(x: Any, names: tuple[str, ...] | None) -> Children:
@@ -201,32 +169,35 @@ def _fields_of_object(x: Any, names: tuple[str, ...] | None) -> Children:
         names = _dataclass_fields(type(x))
         if "__dataclass_fields__" not in vars(type(x)):  # a plain class, or a subclass that added attributes of its own
             names = tuple(dict.fromkeys([*names, *attributes(x)]))
-    missing = [name for name in names if not hasattr(x, name)]
-    if missing:
-        raise AttributeError(f"this {type(x).__name__} has no field {missing[0]!r}, which functor was told is a child")
-    return {name: getattr(x, name) for name in names}, functools.partial(_with_fields, x)
+    for name in names:
+        if not hasattr(x, name):
+            raise AttributeError(f"this {type(x).__name__} has no field {name!r}, which functor was told is a child")
+    return {name: getattr(x, name) for name in names}, lambda values: _copied(x, object.__new__(type(x)), values)
 
 
-def _with_fields(x: Any, values: Mapping[str, Any]) -> Any:
-    """A copy of `x` with other values in some fields. None of the class's own code runs."""
-    return _set_attributes(object.__new__(type(x)), x, values)
+def _dataclass_fields(cls: type) -> tuple[str, ...]:
+    """Without the ClassVars and InitVars, which an object does not hold, and without a mode, which is no part."""
+    names = [field.name for field in dataclasses.fields(cls)] if dataclasses.is_dataclass(cls) else []
+    return tuple([name for name in names if name != "active" or not has_mode(cls)])
 
 
 def attributes(x: Any) -> dict[str, Any]:
-    """What `x` itself holds, in slots and otherwise. A cached_property is left out: it is computed anew when asked."""
+    """What `x` itself holds, in slots and otherwise. A cached_property is left out: it is computed when asked."""
     found = {}
     for slot in copyreg._slotnames(type(x)):  # type: ignore[attr-defined]
         with contextlib.suppress(AttributeError):  # never set
             found[slot] = object.__getattribute__(x, slot)
     found.update(_own_dict(x))
-    return {name: value for name, value in found.items() if not _is_cached(type(x), name)}
+    cached = functools.cached_property
+    return {name: value for name, value in found.items() if not isinstance(getattr(type(x), name, None), cached)}
 
 
-def _set_attributes(new: Any, x: Any, values: Mapping[str, Any]) -> Any:
-    """Give `new` what `x` holds, and the `values` in place of their namesakes."""
-    for name, value in {**attributes(x), **values}.items():
-        put_attribute(new, name, value, name in _own_dict(x))
-    return new
+def _own_dict(x: Any) -> dict[str, Any]:
+    """``x.__dict__``, even if the class answers for another object's attributes with a ``__getattr__``."""
+    try:
+        return object.__getattribute__(x, "__dict__")
+    except AttributeError:
+        return {}
 
 
 def put_attribute(x: Any, name: str, value: Any, in_its_dict: bool = False) -> None:
@@ -237,25 +208,23 @@ def put_attribute(x: Any, name: str, value: Any, in_its_dict: bool = False) -> N
         object.__setattr__(x, name, value)
 
 
-def _own_dict(x: Any) -> dict[str, Any]:
-    """``x.__dict__``, also where the class answers for another object's attributes with a ``__getattr__``."""
-    try:
-        return object.__getattribute__(x, "__dict__")
-    except AttributeError:
-        return {}
+def _copied(x: Any, new: Any, values: Mapping[str, Any]) -> Any:
+    """`new`, with what `x` holds and the `values` in place of their namesakes. None of the class's own code runs."""
+    for name, value in {**attributes(x), **values}.items():
+        put_attribute(new, name, value, name in _own_dict(x))
+    return new
 
 
-@children.register(tuple)
+@register(tuple)
 def _(x: tuple) -> Children:
-    fields = getattr(type(x), "_fields", None)
-    if fields is not None:  # a named tuple: its fields are attributes
-        return dict(zip(fields, x)), lambda values: x._replace(**values)  # type: ignore[attr-defined]
+    if hasattr(x, "_fields"):  # a named tuple: its fields are attributes
+        return dict(zip(x._fields, x)), lambda values: x._replace(**values)  # type: ignore[attr-defined]
     if type(x) is tuple:
         return x, tuple
-    return tuple(x), lambda values: _set_attributes(tuple.__new__(type(x), values), x, {})
+    return tuple(x), lambda values: _copied(x, tuple.__new__(type(x), values), {})
 
 
-@children.register(list)
+@register(list)
 def _(x: list) -> Children:
     def rebuild(values: Any) -> list:
         new = copy.copy(x)
@@ -265,7 +234,7 @@ def _(x: list) -> Children:
     return x, rebuild
 
 
-@children.register(dict)
+@register(dict)
 def _(x: dict) -> Children:
     def rebuild(values: Any) -> dict:
         new = copy.copy(x)  # keeps an OrderedDict one, and a defaultdict's default
@@ -276,40 +245,154 @@ def _(x: dict) -> Children:
     return x, rebuild
 
 
-@children.register(functools.partial)
+@register(functools.partial)
 def _(x: functools.partial) -> Children:
     def rebuild(parts: Any) -> functools.partial:
-        new = functools.partial.__new__(type(x), parts["func"], *parts["args"], **parts["keywords"])
-        return _set_attributes(new, x, {})
+        return _copied(x, functools.partial.__new__(type(x), parts["func"], *parts["args"], **parts["keywords"]), {})
 
     return {"func": x.func, "args": x.args, "keywords": x.keywords}, rebuild
 
 
-def is_leaf(x: Any) -> bool:
-    """Whether `x` has no parts, so that a walk hands it to the function as it is.
+@register(types.MethodType)
+def _(x: types.MethodType) -> Children:
+    if is_leaf(x.__self__) and not is_array(x.__self__):
+        return (), lambda _: x
+    return {"__self__": x.__self__}, lambda parts: types.MethodType(x.__func__, parts["__self__"])
 
-    >>> is_leaf(np.zeros(3)), is_leaf([1, 2]), is_leaf("relu")
-    (True, False, True)
+
+# -- kinds: what a class says of all its objects -------------------------------------------------------------------
+
+
+@dataclasses.dataclass(slots=True)
+class Kind:
+    """How the objects of one class come apart.
+
+    ``take(x) -> (names, parts, make)``; the names are None for a sequence. ``make(x, names, parts)`` builds another.
     """
-    parts = children(x)[0]
-    return isinstance(parts, tuple) and parts == ()
+
+    take: Callable | None  # None: a leaf
+    is_box: bool  # a list, tuple or dict: a container of data, whose gradient is a container
+    is_mapping: bool  # its parts are named by keys, not by attributes
+    trained: tuple[str, ...] | None  # the names of what an optimizer may change; None: all
+    is_mutable: bool  # two places may share one
+    is_plain: bool  # its objects are no more than their ``__dict__``
+    is_array: bool
 
 
-@functools.singledispatch
-def _trainable(x: Any) -> Any:
-    return children(x)[0]
+# Values that cannot change cannot be shared: two equal ones are not a tie.
+_IMMUTABLE = (
+    bool, int, float, complex, str, bytes, type(None), type, tuple, frozenset, range, slice, np.generic, np.dtype,
+    np.ufunc, types.FunctionType, types.BuiltinFunctionType, functools.partial, types.MethodType, types.ModuleType,
+    enum.Enum, types.EllipsisType,
+)  # fmt: skip
 
 
-def _named(x: Any, names: tuple[str, ...]) -> dict[str, Any]:
-    return {name: getattr(x, name) for name in names}
+def kind_of(cls: type) -> Kind:
+    if cls not in KINDS:
+        is_frozen = getattr(getattr(cls, "__dataclass_params__", None), "frozen", False)
+        take, is_plain = _taking(cls, is_frozen)
+        KINDS[cls] = Kind(
+            take,
+            is_box=issubclass(cls, (list, tuple, dict)),
+            is_mapping=issubclass(cls, Mapping),
+            trained=next((_TRAINED[base] for base in cls.__mro__ if base in _TRAINED), None),
+            is_mutable=not is_frozen and not issubclass(cls, _IMMUTABLE),
+            is_plain=is_plain,
+            is_array=is_array_type(cls),
+        )
+    return KINDS[cls]
 
 
-def trainable(x: Any) -> Any:
-    """The children of `x` that an optimizer may change; all of them unless declared otherwise (Flux: ``trainable``).
+def _taking(cls: type, is_frozen: bool) -> tuple[Callable | None, bool]:
+    rule: Any = children.dispatch(cls)
+    if rule is children.dispatch(object):
+        return None, False
+    if cls in _BOXES:
+        return _BOXES[cls], False
+    if getattr(rule, "func", None) is not _fields_of_object or is_frozen or _has_more_than_fields(cls):
+        return _take_apart, False
+    names = rule.keywords["names"]
+    return _take_fields(
+        _dataclass_fields(cls) if names is None and "__dataclass_fields__" in vars(cls) else names
+    ), True
 
-    Declared with ``functor(Cls, trainable=("weight",))``.
 
-    >>> trainable({"weight": 1.0, "bias": 2.0})
-    {'weight': 1.0, 'bias': 2.0}
+def _has_more_than_fields(cls: type) -> bool:
+    """Slots, properties that can be set, cached ones, or computed attributes."""
+    kinds = {type(inspect.getattr_static(cls, name)) for name in dir(cls) if name[:2] != "__"} - {Automatic}
+    return (
+        bool(copyreg._slotnames(cls))  # type: ignore[attr-defined]
+        or getattr(cls, "__getattribute__") is not object.__getattribute__  # noqa: B009
+        or any(hasattr(kind, "__set__") or issubclass(kind, functools.cached_property) for kind in kinds)
+    )
+
+
+def _take_fields(names: tuple[str, ...] | None) -> Callable:
+    if names is None:
+        return lambda x: (tuple(x.__dict__), tuple(x.__dict__.values()), _make_object)
+    get = itemgetter(*names) if len(names) > 1 else lambda held: tuple([held[name] for name in names])
+
+    def take(x: Any) -> tuple:
+        try:
+            return names, get(x.__dict__), _make_object
+        except KeyError:  # an attribute of the class, or a missing one
+            return _take_apart(x)
+
+    return take
+
+
+def _make_object(x: Any, names: tuple, parts: Any) -> Any:
+    new = object.__new__(x.__class__)
+    held = new.__dict__
+    if len(names) < len(x.__dict__):
+        held.update(x.__dict__)
+    held.update(zip(names, parts))
+    return new
+
+
+def _take_apart(x: Any) -> tuple:
+    """By the rule in `children`, which is asked for each object."""
+    parts, rebuild = children(x)
+    if isinstance(parts, Mapping):
+        return tuple(parts), list(parts.values()), lambda x, names, values: rebuild(dict(zip(names, values)))
+    return None, parts, lambda x, names, values: rebuild(values if isinstance(parts, list) else tuple(values))
+
+
+_BOXES: dict[type, Callable] = {
+    tuple: lambda x: (None, x, lambda x, names, parts: tuple(parts)),
+    list: lambda x: (None, x, lambda x, names, parts: parts),
+    dict: lambda x: (tuple(x), list(x.values()), lambda x, names, parts: dict(zip(names, parts))),
+}
+
+
+# -- modes ---------------------------------------------------------------------------------------------------------
+
+
+class _Thread(threading.local):
+    gradients = 0
+
+
+this_thread = _Thread()  # in it, so many gradient calls are open
+
+
+class Automatic:
+    """The attribute `active` of a class that declares ``active = None``: a layer that behaves otherwise in training.
+
+    It's what was decided for the layer. As long as nothing is, it's True inside a gradient call and None elsewhere.
     """
-    return _trainable(x)
+
+    def __get__(self, layer: Any, cls: Any = None) -> Any:
+        mode = getattr(layer, "__dict__", {}).get("active")
+        return True if mode is None and this_thread.gradients else mode
+
+    def __set__(self, layer: Any, mode: Any) -> None:
+        self.__delete__(layer)
+        if mode is not None:
+            layer.__dict__["active"] = mode
+
+    def __delete__(self, layer: Any) -> None:
+        layer.__dict__.pop("active", None)
+
+
+def has_mode(cls: type) -> bool:
+    return type(inspect.getattr_static(cls, "active", None)) is Automatic

@@ -1,13 +1,12 @@
-"""Which places hold one array: two that do are one parameter, they are "tied".
+"""What a walk asks of an array: whether it is one, whether two places hold one, on which card it is.
 
-``W`` and ``W.T`` are two Python objects over one piece of memory. A walk over a model must see that they are one
-parameter: it is moved once, its gradients are added up, it is stored once.
+Two places that hold one array are "tied". ``W`` and ``W.T`` are two Python objects over one piece of memory. A walk
+must see that they are one parameter: it is moved once, its gradients are added up, it is stored once.
 """
 
-from __future__ import annotations
-
 import functools
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -33,6 +32,20 @@ def is_array(x: Any) -> bool:
     return type(x) is np.ndarray or address.dispatch(type(x)) is not address.dispatch(object)
 
 
+def is_trainable_array(x: Any) -> bool:
+    """Whether a gradient with respect to `x` exists: an array of floating-point numbers."""
+    return is_array(x) and x.dtype.kind == "f"
+
+
+def is_tracked(x: Any) -> bool:
+    """Whether `x` is an array that is tracked for a gradient. Walks take it for an array."""
+    return hasattr(type(x), "__primitive__")
+
+
+def is_array_type(cls: type) -> bool:
+    return hasattr(cls, "__primitive__") or address.dispatch(cls) is not address.dispatch(object)
+
+
 def parameter_key(x: Any) -> tuple:
     """Equal for two arrays exactly if they are one parameter, possibly transposed.
 
@@ -49,9 +62,12 @@ def parameter_key(x: Any) -> tuple:
     return ("object", id(x)) if own is None else own(x)
 
 
-def is_tracked(x: Any) -> bool:
-    """Whether `x` is an array that is tracked for a gradient. Walks take it for an array."""
-    return hasattr(type(x), "__primitive__")
+def owner_of(x: np.ndarray) -> int | None:
+    """Whose memory `x` views, which tied arrays have in common; quicker than an address. None: not NumPy's own."""
+    base = x.base
+    if base is None:
+        return id(x)
+    return id(base) if type(base) is np.ndarray and base.base is None else None
 
 
 def lies_alike(x: Any, y: Any) -> bool:
@@ -116,3 +132,34 @@ class _Outline:
             "strides": x.strides,
             "typestr": f"|V{x.itemsize}",
         }
+
+
+# -- cards ---------------------------------------------------------------------------------------------------------
+
+# One of several cards is the *current* one, and it computes. For array types whose library computes on the current
+# card, wherever the operands are: how to make an array's card the current one for a while. With one card it's empty.
+enter_card: dict[type, Callable[[Any], AbstractContextManager[Any]]] = {}
+HERE = nullcontext()
+
+
+def on_card_of(x: Any) -> AbstractContextManager[Any]:
+    """``with on_card_of(x):`` computes on the card that holds `x`, a plain or tracked array (CUDA.jl: ``device!``).
+
+    What isn't on one of several cards needs no entering.
+
+    >>> x = np.ones(2)
+    >>> with on_card_of(x):
+    ...     np.zeros_like(x)
+    array([0., 0.])
+    """
+    if not enter_card:
+        return HERE
+    while is_tracked(x):
+        x = x.value
+    return enter_card[type(x)](x) if type(x) in enter_card else HERE
+
+
+def copy_of(x: Any) -> Any:
+    """A copy of the array `x`, beside it. CuPy's ``x.copy()`` goes to the current card."""
+    with on_card_of(x):
+        return x.copy()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from inside import marking
+from inside import gradients
 
 import fluxlite as fl
 from fluxlite import functor
@@ -67,10 +67,11 @@ HIDDEN = {
     "with slots": (Slotted, "layers[1].w", "above class Slotted"),
     "a list in one": (lambda: Scale([{"v": np.ones(2)}]), "layers[1].w[0]['v']", SCALE),
     "a method of one": (lambda: Scale().__call__, "layers[1].w", SCALE),
-    "a list in a closure": (lambda: captured([Scale()]), "layers[1].scale[0].w", SCALE),
+    "a list in a closure": (lambda: captured([Scale()]), "layers[1].scale[0].w", "<lambda> captured scale"),
+    "a layer in a closure": (lambda: captured(dense()), "layers[1].scale.weight", "<lambda> captured scale"),
     "a partial": (lambda: functools.partial(np.add, Scale()), "layers[1].args[0].w", SCALE),
-    "a default": (lambda: with_default(dense()), "layers[1].layer.weight", "layer is a default of <lambda>"),
-    "a keyword's default": (lambda: with_keyword_default(np.ones(2)), "layers[1].w", "w is a default of scaled"),
+    "a default": (lambda: with_default(dense()), "layers[1].layer.weight", "<lambda> has the default layer"),
+    "a keyword's default": (lambda: with_keyword_default(np.ones(2)), "layers[1].w", "scaled has the default w"),
     "a global": (lambda: tied_to_a_global, "layers[1].SHARED.weight", "tied_to_a_global reads the global SHARED"),
     "a global that an activation reads": (
         lambda: fl.Dense.of(np.ones((2, 2)), None, lambda x: x * SHARED.weight[0, 0]),
@@ -123,20 +124,22 @@ def test_gpu_and_save_use_the_same_words(tmp_path, simulated, capsys):
         fl.save(tmp_path / "m.safetensors", model_with(Scale()))
     fl.gpu([with_default(dense()), deque([np.ones(2)])])
     said = capsys.readouterr().err
-    assert "[0].layer.weight was not moved to Simulated:0: layer is a default of" in said
+    assert "[0].layer.weight was not moved to Simulated:0: <lambda> has the default layer" in said
     assert "[1][0] was not moved to Simulated:0: it is in a deque" in said
     fl.gpu([lambda x: x * SHARED.weight, lambda x: x + SHARED.weight])  # two functions of one name
     assert capsys.readouterr().err.count("was not moved to Simulated:0: <lambda> reads the global SHARED") == 2
 
 
-def test_a_layer_tied_through_a_closure_is_trained_and_through_a_global_that_is_said(capsys):
+def test_a_layer_tied_through_a_function_is_not_trained_there_and_that_is_said(capsys):
     def norm(model):
         (g,) = fl.gradient(lambda m: np.sum(m(np.array([0, 1]))), model)
         return np.linalg.norm(g[0].weight)
 
     table = SHARED
-    whole = norm(fl.Chain(table, lambda h: h @ table.weight.T))
+    whole = norm(fl.Chain(table, fl.Dense.of(table.weight)))
     assert capsys.readouterr().err == ""
+    assert norm(fl.Chain(table, lambda h: h @ table.weight.T)) == pytest.approx(whole / 2)
+    assert "layers[1].table.weight gets no gradient: <lambda> captured table" in capsys.readouterr().err
     assert norm(fl.Chain(SHARED, lambda h: h @ SHARED.weight.T)) == pytest.approx(whole / 2)
     assert "layers[1].SHARED.weight gets no gradient: <lambda> reads the global SHARED" in capsys.readouterr().err
 
@@ -175,7 +178,6 @@ class Subset(Scale):
     lambda: [np.ones(2), Scale(np.arange(3)), deque([1, 2]), types.SimpleNamespace(rate=0.1)],  # nothing to train
     lambda: [Declared(Scale()), Subset(Scale())],
     lambda: [np.ones(2), with_keyword_default(3), captured("text"), captured((2, 3)), reads_what_never_trains],
-    lambda: captured(dense()),
 ])  # fmt: skip
 def test_what_is_all_right_says_nothing(model, capsys):
     fl.setup(fl.Adam(), model())
@@ -185,7 +187,7 @@ def test_what_is_all_right_says_nothing(model, capsys):
 
 def test_only_what_is_new_is_looked_into(monkeypatch):
     looks = []
-    monkeypatch.setattr(marking, "say_what_has_no_gradient", looks.append)
+    monkeypatch.setattr(gradients, "say_what_has_no_gradient", looks.append)
     model = [dense(), fl.Dense.of(np.ones((2, 2)), None, lambda x: x), np.random.default_rng(0)]
     for _ in range(5):
         fl.gradient(lambda m: np.sum(m[0].weight), model)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from inside import Level, mark, numbers, plain, pull_back
+from inside import Level, Marked, numbers, plain, pull_back
 
 from fluxlite import TrackedArray, gradient
 
@@ -162,7 +162,7 @@ def check_float32(f: Callable, *arrays: Any, tolerance: float = 1e-3) -> None:
     exact = gradient(loss, *arrays)
     level = Level(next(numbers))
     try:
-        tracked = [mark(x, level).stand_in for x in singles]
+        tracked = [Marked(x, level).stand_in for x in singles]
         raw = pull_back(loss(*tracked), np.float32(1))
         for i in floating(arrays):
             assert raw[tracked[i]].dtype == np.float32, f"operand {i}: the rule gives {raw[tracked[i]].dtype}"

@@ -4,6 +4,7 @@ Each file reads like a page of a calculus book. `g` is the gradient that arrives
 is returned is the gradient of one operand.
 """
 
+from ..rules import rule  # here it is entered after the library's own
 from . import elementwise, primitives, products, reductions, shaping, windows
 
-__all__ = ["elementwise", "primitives", "products", "reductions", "shaping", "windows"]
+__all__ = ["elementwise", "primitives", "products", "reductions", "shaping", "windows", "rule"]

@@ -115,7 +115,7 @@ def column_stack(tup):
 
 def all_arrays(*operands):
     """Lists and Python numbers as arrays, on the device of an operand that is one."""
-    like = next((x for x in plain(operands) if hasattr(x, "dtype")), None)
+    like = next((x for x in map(plain, operands) if hasattr(x, "dtype")), None)
     return [x if hasattr(x, "dtype") else on_device_of(like, np.asarray(x)) for x in operands]
 
 

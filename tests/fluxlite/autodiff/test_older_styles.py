@@ -292,7 +292,6 @@ fl.functor.register(Renamed)(lambda x: ({"w": x.stored}, lambda parts: Renamed(p
     [
         (lambda w: (w,), r"\['last'\]\[0\]"),
         (Frozen, r"\['last'\]\.w"),
-        (lambda w: lambda x: w * x, r"\['last'\]\.w"),
         (lambda w: functools.partial(np.add, w), r"\['last'\]\.args\[0\]"),
         (Renamed, r"\['last'\]\.w"),
     ],

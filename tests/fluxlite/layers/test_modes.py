@@ -1,5 +1,6 @@
 """Modes: a layer is active while a gradient call is open in its thread, and wherever it's told to be."""
 
+import functools
 import threading
 from dataclasses import dataclass
 
@@ -259,7 +260,7 @@ def test_other_threads_see_nothing_of_a_gradient():
 
 def test_every_kind_of_model_takes_a_mode():
     layer = Noting()
-    for model in ([layer], {"a": (layer,)}, lambda x: layer(x), layer.__call__, fl.Chain(np.tanh, layer)):
+    for model in ([layer], {"a": (layer,)}, functools.partial(layer), layer.__call__, fl.Chain(np.tanh, layer)):
         with fl.trainmode(model):
             assert layer.active
         assert not layer.active

@@ -114,8 +114,8 @@ def places():
         (agent, "body[0]", "moves, does not train: Agent does not name it trainable"),
         (agent, "body[1]", "moves, trains"),  # by its other place
         (agent, "body[2]", "moves, does not train: it holds int64"),
-        (closure, "[0]", "function <lambda>, with the variables it captured"),
-        (closure, "[0].captured", "12 bytes; moves, trains"),
+        (closure, "[0]", "function <lambda>"),
+        (closure, "[0].captured", "12 bytes; stays; <lambda> captured captured, and no walk enters functions"),
         ([np.array(["a"]), f32(1)], "[0]", "cannot move: a GPU holds numbers and booleans"),
     ]
 

@@ -161,7 +161,7 @@ def select(condlist, choicelist, default=0):
 
 def common_type(choices):
     """Among arrays, a Python number has no type of its own; but of two such numbers np.where makes float64."""
-    return np.result_type(*(getattr(x, "dtype", x) for x in plain(choices)))
+    return np.result_type(*(getattr(x, "dtype", x) for x in map(plain, choices)))
 
 
 @composed(np.choose)
