@@ -11,7 +11,7 @@ import numpy as np
 from ..devices import preferences
 from ..devices.base import CHOICE, current
 from ..devices.choosing import backends, choose, functional
-from ..devices.cupy.usable import NEEDS, OPTIONAL_PARTS
+from ..devices.cupy.usable import INSTALL, OPTIONAL_PARTS
 from ..devices.selection import why_no_gpu
 
 # The library for each kind of GPU: its module, its name, and how to install it.
@@ -75,10 +75,10 @@ def _state_of(name: str) -> Iterator[str]:
         yield f"not functional: {answer.reason}" + version * (version.strip(" ()") not in answer.reason)
     if name != "CPU":
         yield from (f"{device!r}  {device.name}" for device in backends()[name].devices())
-    if answer and name in NEEDS and not CHOICE.pretended:  # it computes here, but not with all its libraries
+    if answer and name in INSTALL and not CHOICE.pretended:  # it computes here, but not with all its libraries
         parts = {part: functional(name, part) for part in backends()[name].parts if part not in OPTIONAL_PARTS}
         missing = [f"without {part}: {answer.reason}" for part, answer in parts.items() if not answer]
-        yield from missing and [*missing, f"they come with {NEEDS[name].install}"]
+        yield from missing and [*missing, f"they come with {INSTALL[name]}"]
     elif not answer and how:
         yield f"it takes {how}"
 
