@@ -232,7 +232,8 @@ class _Cycle(Exception):
     """`x` was met inside itself. On its way out, it collects the path."""
 
     def __init__(self, x: Any):
-        self.x, self.path, self.length = x, (), 0
+        self.x, self.length = x, 0
+        self.path: tuple = ()
 
     def passes(self, x: Any, step: Any) -> None:
         self.path = (step, *self.path)
@@ -285,12 +286,14 @@ class _Walk:
         flow: Any = repeat(trains)
         if kind.trained is not None and names is not None:
             flow = [trains if name in kind.trained else NEVER for name in names]
-        leaves, flags, numbers = self.flat.leaves, self.flat.trains, []
+        leaves, flags = self.flat.leaves, self.flat.trains
+        numbers: list[int] = []
+        at = None if self.stop is None else _steps(kind, names, len(parts))
         try:
             for part, trains in zip(parts, flow):
                 cls = part.__class__
-                if self.stop is not None:
-                    self.path.append(_steps(kind, names, len(parts))[len(numbers)])
+                if at is not None:
+                    self.path.append(at[len(numbers)])
                     numbers.append(self.visit(part, trains))
                     self.path.pop()
                     continue
