@@ -114,14 +114,13 @@ class Flat:
     `parts`, or it's the `same` as at an earlier number. Without a kind, it's a leaf that was met before.
     """
 
-    __slots__ = ("leaves", "trains", "steps", "root", "moved", "has_ties")
+    __slots__ = ("leaves", "trains", "steps", "root", "moved")
 
     def __init__(self) -> None:
         self.leaves: list = []
         self.trains: list[int] = []
         self.steps: list[tuple] = []
         self.root = 0
-        self.has_ties = False  # of leaves
         self.moved: dict[int, int] = {}  # {a leaf's first place where it trains, if that's a later one: the leaf}
 
     def at(self, number: int) -> Any:
@@ -346,11 +345,9 @@ class _Walk:
     def again(self, x: Any, kind: Kind | None, same: int, trains: int) -> int:
         flat = self.flat
         flat.steps.append((x, kind, None, (), None, same, trains))
-        if kind is None:
-            flat.has_ties = True
-            if trains and not flat.trains[same]:
-                flat.trains[same] = trains
-                flat.moved[-len(flat.steps)] = same
+        if kind is None and trains and not flat.trains[same]:
+            flat.trains[same] = trains
+            flat.moved[-len(flat.steps)] = same
         return -len(flat.steps)
 
 
