@@ -78,8 +78,7 @@ if TYPE_CHECKING:
     from .layers.embedding import Embedding
     from .layers.modes import testmode, trainmode
     from .layers.normalization import BatchNorm, GroupNorm, InstanceNorm, LayerNorm
-    from .layers.cells import GRUCell, LSTMCell, RNNCell, initialstates
-    from .layers.recurrent import GRU, LSTM, RNN, Recurrence
+    from .layers.recurrent import GRU, LSTM, RNN, GRUCell, LSTMCell, Recurrence, RNNCell, initialstates
     from .receipts import Seconds, clock, estimate, outputsize, receipt
     from .reports.diagnosis import doctor
     from .reports.explanation import explain
@@ -120,8 +119,7 @@ else:
             "layers.embedding": "Embedding",
             "layers.modes": "testmode trainmode",
             "layers.normalization": "BatchNorm GroupNorm InstanceNorm LayerNorm",
-            "layers.cells": "RNNCell LSTMCell GRUCell initialstates",
-            "layers.recurrent": "RNN LSTM GRU Recurrence",
+            "layers.recurrent": "RNN LSTM GRU Recurrence RNNCell LSTMCell GRUCell initialstates",
             "data": "DataLoader CuIterator mapobs splitobs shuffleobs kfolds batch unbatch numobs getobs",
             "data.onehots": "onehot onehotbatch onecold",
             "training": "train throttle patience early_stopping plateau",

@@ -4,8 +4,6 @@ Other packages add commands, by an entry point of the group ``fluxlite.commands`
 below. The course adds ``check``, ``lab``, ``handin`` and ``class``. ``--help`` explains each.
 """
 
-from __future__ import annotations
-
 import argparse
 import importlib.metadata
 import io
@@ -13,18 +11,9 @@ import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from . import __version__
-
-Command = Callable[[argparse.Namespace], int]
-
-
-def doctor(asked: argparse.Namespace) -> int:
-    """What devices are here, which is used, and why."""
-    import fluxlite
-
-    print(fluxlite.doctor())
-    return 0
 
 
 def parser() -> argparse.ArgumentParser:
@@ -38,9 +27,7 @@ def parser() -> argparse.ArgumentParser:
     top.add_argument("--version", action="version", version=f"fluxlite {__version__}")
     commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
 
-    def command(
-        name: str, run: Command, about: str, more: str = "", takes_the_rest: bool = False
-    ) -> argparse.ArgumentParser:
+    def command(name: str, run: Callable, about: str, more: str = "", takes_the_rest: bool = False) -> Any:
         described = f"{about[0].upper()}{about[1:]}. {more}"
         one = commands.add_parser(name, help=about, description=described, allow_abbrev=False)
         one.set_defaults(run=run, parser=one, takes_the_rest=takes_the_rest)
@@ -50,6 +37,14 @@ def parser() -> argparse.ArgumentParser:
     for others in importlib.metadata.entry_points(group="fluxlite.commands"):
         others.load()(command)
     return top
+
+
+def doctor(asked: argparse.Namespace) -> int:
+    """What devices are here, which is used, and why."""
+    import fluxlite
+
+    print(fluxlite.doctor())
+    return 0
 
 
 def main(arguments: list[str]) -> int:

@@ -1,12 +1,9 @@
 """The AMDGPU.jl names that the guide refers to, for AMD GPUs. They're about hardware, even during a simulation."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from .devices import selection
-from .devices.base import DeviceList, Functional, current
-from .devices.choosing import backends
+from .devices.base import Device, DeviceList, Functional, current
 from .devices.moving import device_of
 
 
@@ -22,16 +19,9 @@ def functional(part: str | None = None) -> Functional:
 
 def devices() -> DeviceList:
     """All AMD GPUs, in order (AMDGPU.jl: ``AMDGPU.devices()``)."""
-    return DeviceList(backends()["AMDGPU"].devices(), functional().reason)
+    return selection.devices_of("AMDGPU")
 
 
-def device(x: Any = None) -> Any:
-    """The current device, or the device of `x` (AMDGPU.jl: ``device()``, ``device(x)``).
-
-    Raises `RuntimeError`, with the reason, if there's none.
-
-    >>> with fl.pretend(AMDGPU=2):
-    ...     device()
-    AMDGPU:0 (pretended)
-    """
-    return device_of(x) if x is not None else current(devices()) or selection.get_device("AMDGPU")
+def device(x: Any = None) -> Device:
+    """The current device, or the device of `x` (AMDGPU.jl: ``device()``). Raises `RuntimeError` if there's none."""
+    return current(devices()) or selection.get_device("AMDGPU") if x is None else device_of(x)

@@ -48,6 +48,8 @@ def explained(takes: str = "") -> Callable[[Function], Function]:
 
 def note(error: Exception, function: Callable, args: tuple, kwargs: Mapping[str, Any], takes: str = "") -> None:
     """Adds to the `error` of a call of `function` what was called, and with what; once for each name."""
+    if hasattr(error, "within"):  # a `LayerError`: it names its place
+        return
     name = _name(function, args)
     parameters = inspect.signature(function).parameters
     try:
@@ -61,7 +63,9 @@ def note(error: Exception, function: Callable, args: tuple, kwargs: Mapping[str,
     if any(f"{name}(" in line for line in (str(error), *getattr(error, "__notes__", ()))):
         return
     given = {key: value for key, value in given.items() if key not in ("self", "cls")}
-    got = ", ".join(f"{key}={in_words(value)}" for key, value in given.items())
+    several = [key for key in given if parameters[key].kind is inspect.Parameter.VAR_POSITIONAL]
+    words = {key: ", ".join(map(in_words, given[key])) for key in several}
+    got = ", ".join(words[key] if key in words else f"{key}={in_words(value)}" for key, value in given.items())
     error.add_note(f"{name}({', '.join(given)}) takes {takes}, got {got}" if takes else f"in {name}({got})")
 
 
@@ -69,7 +73,7 @@ def _name(function: Callable, args: tuple) -> str:
     """The function's name. For what makes a layer, that's the class's own, even if the method is inherited."""
     name = function.__qualname__.rpartition(">.")[2]
     owner, _, last = name.rpartition(".")
-    if owner and args and last in ("__init__", "of"):
+    if owner and args and last in ("__init__", "of", "__getitem__"):
         owner = (args[0] if isinstance(args[0], type) else type(args[0])).__name__
         return owner if last == "__init__" else f"{owner}.{last}"
     return name

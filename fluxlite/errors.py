@@ -1,7 +1,5 @@
 """Errors that name the place in a model: ``layers[0].weight is on CPU, the input is on Simulated:0``."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from .arguments import check_number as check_number
@@ -24,7 +22,7 @@ class LayerError(Exception):
     def __str__(self) -> str:
         return f"{self.path}{self.between}{self.what}" if self.path else self.what
 
-    def within(self, *steps: Any) -> LayerError:
+    def within(self, *steps: Any) -> "LayerError":
         """The same error, seen from one level further out."""
         return type(self)(KeyPath(steps) + self.path, self.what)
 
@@ -63,9 +61,7 @@ def other_device(layer: Any, x: Any) -> DeviceError | None:
     Asked only after the array library has refused: as long as all goes well it costs nothing.
     """
     x = plain(x)
-    if not is_array(x):
-        return None
-    for path, leaf in nodes(layer):
+    for path, leaf in nodes(layer) if is_array(x) else ():
         leaf = plain(leaf)
         if is_array(leaf) and device_of(leaf) != device_of(x):
             return apart(path, device_of(leaf), device_of(x))

@@ -9,7 +9,7 @@ targets would make the way back through a Float32 model Float64. `agg` makes one
 
 import functools
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -22,13 +22,11 @@ from .messages import notice
 from .tensors import refuse_tensor
 from .tree.ties import is_array
 
-Loss = TypeVar("Loss", bound=Callable[..., Any])
 
-
-def compares(check: Callable) -> Callable[[Loss], Loss]:
+def compares(check: Callable) -> Callable[[Callable], Callable]:
     """Above a loss: `check` looks whether its two arrays fit; then they're compared in one place and one type."""
 
-    def decorate(loss: Loss) -> Loss:
+    def decorate(loss: Callable) -> Callable:
         name, call = loss.__name__, f"{loss.__name__}(prediction, target)"
 
         @explained()
@@ -45,7 +43,7 @@ def compares(check: Callable) -> Callable[[Loss], Loss]:
                     raise why from error
                 raise
 
-        return compared  # type: ignore[return-value]
+        return compared
 
     return decorate
 
@@ -66,15 +64,14 @@ def _in_type_of(prediction: Any, target: Any, name: str) -> Any:
     return astype(target, mine)
 
 
-def _same_shape(call: str, prediction: Any, target: Any, *args: Any, labels: bool = False, **kwargs: Any) -> None:
-    got: tuple[int, ...] = getattr(prediction, "shape", ())
+def _same_shape(call: str, prediction: Any, target: Any, *args: Any, number: bool = True, **kwargs: Any) -> None:
+    got: Any = getattr(prediction, "shape", ())
     wanted = getattr(target, "shape", ())
-    if got == wanted or (type(target) in (int, float, bool) and not labels):
+    if got == wanted or (number and type(target) in (int, float, bool)):
         return
     hint = ""
     if len(got) == 2 and wanted == got[:1]:
-        instead = "are whole numbers, y.astype(int)" if labels else "need one-hot rows"
-        hint = "; give the target an axis, y[:, None]" if got[1] == 1 else f"; classes as numbers {instead}"
+        hint = "; give the target an axis, y[:, None]" if got[1] == 1 else "; for classes, write one-hot rows"
     raise ValueError(f"{call} takes two of the same shape, got {got} and {wanted}{hint}")
 
 
@@ -86,7 +83,7 @@ def _classes(call: str, prediction: Any, target: Any, axis: int = -1, *args: Any
             f"{call}: the target is tracked for a gradient, the prediction isn't: the two are swapped. Write {write}"
         )
     if not _are_labels(prediction, target):
-        _same_shape(call, prediction, target, labels=True)
+        _same_shape(call, prediction, target, number=False)
     elif np.shape(target) != (wanted := prediction.shape[:axis] + prediction.shape[axis:][1:]):
         raise ValueError(f"{call}: numbers of classes have the prediction's first axes, {wanted}, got {target.shape}")
     if not _on_the_host(prediction, target):
@@ -136,9 +133,6 @@ def _ends(x: Any) -> tuple[Any, Any]:
     return np.minimum.reduce(x, None), np.maximum.reduce(x, None)
 
 
-# -- for numbers: how far each one is off, how far counts are, on which side of a margin ------------------------------
-
-
 @compares(_same_shape)
 def mae(prediction: Any, target: Any, agg: Callable = np.mean) -> Any:
     """The mean of ``|prediction - target|`` (Flux: ``mae``)."""
@@ -165,10 +159,7 @@ def msle(prediction: Any, target: Any, agg: Callable = np.mean, eps: float | Non
 
 @compares(_same_shape)
 def huber_loss(prediction: Any, target: Any, agg: Callable = np.mean, delta: float = 1) -> Any:
-    """`mse` / 2 for what is off by less than `delta`, a straight line beyond it (Flux: ``huber_loss``).
-
-    So a few numbers that are far off don't decide alone.
-    """
+    """`mse` / 2 for what is off by less than `delta`, beyond it a straight line (Flux: ``huber_loss``)."""
     error = np.abs(prediction - target)
     return agg(np.where(error < delta, error**2 / 2, delta * (error - delta / 2)))
 
@@ -193,14 +184,8 @@ def squared_hinge_loss(prediction: Any, target: Any, agg: Callable = np.mean) ->
 
 @compares(_same_shape)
 def siamese_contrastive_loss(prediction: Any, target: Any, agg: Callable = np.mean, margin: float = 1) -> Any:
-    """For distances of pairs: near for target 0, at least `margin` apart for 1 (Flux: ``siamese_contrastive_loss``).
-
-    The mean of ``(1 - target) * prediction**2 + target * max(0, margin - prediction)**2``.
-    """
+    """For distances of pairs: near for target 0, at least `margin` apart for 1 (Flux: the same name)."""
     return agg((1 - target) * prediction**2 + target * relu(margin - prediction) ** 2)
-
-
-# -- for one of several classes ---------------------------------------------------------------------------------------
 
 
 @compares(_probabilities)
@@ -210,7 +195,7 @@ def crossentropy(
     """The mean of ``-sum(target * log(prediction))`` along `axis` (Flux: ``crossentropy``).
 
     `prediction` holds probabilities, as from `softmax`. Given scores, `logitcrossentropy` is more accurate, and takes
-    the same targets. Raises what it raises, and `ValueError` for a prediction on the host that's outside of 0 to 1.
+    the same targets.
     """
     eps = _eps(prediction, eps)
     if _are_labels(prediction, target):
@@ -224,11 +209,8 @@ def logitcrossentropy(prediction: Any, target: Any, axis: int = -1, agg: Callabl
 
     `target` holds probabilities, not negative and with the sum 1 along `axis`, as `onehotbatch` gives, or the numbers
     of the classes, whole ones from 0, in the shape that `prediction` has without `axis`. A class that is ruled out by a
-    score of -inf takes numbers: with rows, 0 * -inf is NaN.
-
-    Raises `ValueError` for another shape, and for a target on the host that is neither. On a GPU values aren't looked
-    at, since the program would wait for them: there a number that is too large wraps around. Raises `TypeError` if the
-    two are on different devices, or swapped inside a gradient: then only the target is tracked.
+    score of -inf takes numbers: with rows, 0 * -inf is NaN. Raises `ValueError` for a target on the host that is
+    neither. On a GPU the program would have to wait for the values: there a number that is too large wraps around.
 
     >>> logitcrossentropy(np.array([[1e4, 0.0]], np.float32), np.array([1]))
     np.float32(10000.0)
@@ -273,12 +255,9 @@ def _eps(prediction: Any, eps: float | None) -> float:
     return float(np.finfo(prediction.dtype).eps if eps is None else eps)
 
 
-# -- for yes and no ---------------------------------------------------------------------------------------------------
-
-
 @compares(_same_shape)
 def binarycrossentropy(prediction: Any, target: Any, agg: Callable = np.mean, eps: float | None = None) -> Any:
-    """The mean of ``-target * log(prediction) - (1 - target) * log(1 - prediction)`` (Flux: ``binarycrossentropy``).
+    """For yes and no: the mean of ``-target * log(prediction) - (1 - target) * log(1 - prediction)`` (Flux: the same).
 
     Both hold probabilities of *yes*, as from `sigmoid`. Given scores, `logitbinarycrossentropy` is more accurate.
     """
@@ -288,10 +267,7 @@ def binarycrossentropy(prediction: Any, target: Any, agg: Callable = np.mean, ep
 
 @compares(_same_shape)
 def logitbinarycrossentropy(prediction: Any, target: Any, agg: Callable = np.mean) -> Any:
-    """`binarycrossentropy` of the sigmoid of scores, in one accurate step (Flux: ``logitbinarycrossentropy``).
-
-    For a GAN, ``logitbinarycrossentropy(discriminator(drawn), 0)``.
-    """
+    """`binarycrossentropy` of the sigmoid of scores, in one accurate step (Flux: ``logitbinarycrossentropy``)."""
     return agg((1 - target) * prediction - logsigmoid(prediction))
 
 

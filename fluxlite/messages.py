@@ -1,42 +1,29 @@
-"""Messages: plain lines, which you can list and forget. Most appear once.
-
-``[ Info: Float64 arrays become Float32 on their way to a GPU, …``
+"""Messages: plain lines, such as ``[ Info: Float64 arrays become …``, which you can list and forget. Most appear once.
 
 They're on standard error, so that a program's output is only its own; in a notebook on standard output, since there
 standard error is red, and looks like a mistake.
 """
 
-from __future__ import annotations
-
 import contextlib
 import io
 import sys
+import textwrap
 from collections.abc import Hashable, Iterator
 from typing import Any
 
-_said: dict[Hashable, str] = {}
-_met: set[Hashable] = set()
+_said: dict[Hashable, str] = {}  # the line, or an empty one if `first_time` was asked
 
 
-def notice(key: Hashable, text: str) -> None:
-    """Print ``[ Info: text`` the first time that `key` is used (Julia: ``@info … maxlog=1``).
-
-    >>> reset_notices()
-    >>> notice("greeting", "hello")
-    [ Info: hello
-    >>> notice("greeting", "hello")
-    """
-    _say(key, formatted("Info", text))
+def notice(key: Hashable, text: str, level: str = "Info") -> None:
+    """Print ``[ Info: text`` the first time that `key` is used (Julia: ``@info … maxlog=1``)."""
+    if key not in _said:
+        _said[key] = formatted(level, text)
+        say(at_words(_said[key], indent="  "))
 
 
 def warn(key: Hashable, text: str) -> None:
-    """Print ``┌ Warning: text`` the first time that `key` is used (Julia: ``@warn … maxlog=1``).
-
-    >>> reset_notices()
-    >>> warn("hot", "the GPU is at 95 °C")
-    ┌ Warning: the GPU is at 95 °C
-    """
-    _say(key, formatted("Warning", text))
+    """Print ``┌ Warning: text`` the first time that `key` is used (Julia: ``@warn … maxlog=1``)."""
+    notice(key, text, "Warning")
 
 
 def warn_again(key: Hashable, text: str) -> None:
@@ -46,30 +33,8 @@ def warn_again(key: Hashable, text: str) -> None:
 
 
 def first_time(key: Hashable) -> bool:
-    """Whether `key` is asked about for the first time: for what is looked for once.
-
-    >>> reset_notices()
-    >>> first_time("x"), first_time("x")
-    (True, False)
-    """
-    if key in _met:
-        return False
-    _met.add(key)
-    return True
-
-
-def formatted(level: str, text: str) -> str:
-    """`text` as Julia's logger prints it: ``[ Info: …``, or several lines after ``┌``, ``│`` and ``└``.
-
-    >>> print(formatted("Info", "New GPU backend set: CPU.\\nIt is used from now on."))
-    ┌ Info: New GPU backend set: CPU.
-    └ It is used from now on.
-    """
-    first, *rest = text.split("\n")
-    if not rest:
-        return f"┌ Warning: {first}" if level == "Warning" else f"[ {level}: {first}"
-    *middle, last = rest
-    return "\n".join([f"┌ {level}: {first}", *(f"│ {line}" for line in middle), f"└ {last}"])
+    """Whether `key` is asked about for the first time: for what is looked for once."""
+    return key not in _said and _said.setdefault(key, "") == ""
 
 
 def was_said(key: Hashable) -> bool:
@@ -78,42 +43,33 @@ def was_said(key: Hashable) -> bool:
 
 
 def notices() -> list[str]:
-    """All messages so far, in order.
-
-    >>> reset_notices()
-    >>> notices()
-    []
-    """
-    return list(_said.values())
+    """All messages so far, in order."""
+    return [line for line in _said.values() if line]
 
 
 def reset_notices() -> None:
-    """Forget all messages, so that they can appear again.
-
-    >>> reset_notices()
-    >>> len(notices())
-    0
-    """
+    """Forget all messages, so that they can appear again."""
     _said.clear()
-    _met.clear()
 
 
 @contextlib.contextmanager
 def forgotten_afterwards() -> Iterator[None]:
     """Messages inside the block don't count afterwards, and earlier messages aren't repeated."""
-    before, met = dict(_said), set(_met)
+    before = dict(_said)
     try:
         yield
     finally:
-        reset_notices()
+        _said.clear()
         _said.update(before)
-        _met.update(met)
 
 
-def _say(key: Hashable, line: str) -> None:
-    if key not in _said:
-        _said[key] = line
-        say(at_words(line, indent="  "))
+def formatted(level: str, text: str) -> str:
+    """`text` as Julia's logger prints it: ``[ Info: …``, or several lines after ``┌``, ``│`` and ``└``."""
+    first, *middle = text.split("\n")
+    if not middle:
+        return f"┌ Warning: {first}" if level == "Warning" else f"[ {level}: {first}"
+    last = middle.pop()
+    return "\n".join([f"┌ {level}: {first}", *(f"│ {line}" for line in middle), f"└ {last}"])
 
 
 def say(line: str) -> None:
@@ -133,13 +89,24 @@ def put_aside() -> Iterator[io.StringIO]:
         yield said
 
 
-# -- where we run ---------------------------------------------------------------------------------------------------
-
-
 def ipython() -> Any:
     """The IPython shell that runs this, in a notebook or a terminal, otherwise None. Imports nothing."""
     module = sys.modules.get("IPython")
     return None if module is None else module.get_ipython()
+
+
+def in_notebook() -> bool:
+    """Whether a Jupyter kernel runs this, so that messages appear below a cell."""
+    return "ipykernel" in sys.modules and ipython() is not None
+
+
+def at_words(text: str, indent: str = "") -> str:
+    """In a notebook, `text` with its long lines broken between words: a page would break them anywhere."""
+    if not in_notebook():
+        return text
+    options: Any = {"break_long_words": False, "break_on_hyphens": False, "replace_whitespace": False}
+    lines = (textwrap.fill(line, 96, subsequent_indent=indent, **options) for line in text.split("\n"))
+    return "\n".join(lines)
 
 
 def many(count: int, one: str, several: str = "") -> str:
@@ -150,24 +117,3 @@ def many(count: int, one: str, several: str = "") -> str:
     """
     regular = f"{one[:-1]}ies" if one.endswith("y") and one[-2] not in "aeou" else f"{one}s"
     return f"{count:,} {one if count == 1 else several or regular}"
-
-
-def at_words(text: str, indent: str = "") -> str:
-    """In a notebook, `text` with its long lines broken between words: a page would break them anywhere.
-
-    >>> at_words("a short line")
-    'a short line'
-    """
-    if not in_notebook():
-        return text
-    import textwrap  # only here: a program that stays outside notebooks needn't load it
-
-    wrap = textwrap.TextWrapper(
-        96, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False, replace_whitespace=False
-    )
-    return "\n".join(wrap.fill(line) for line in text.split("\n"))
-
-
-def in_notebook() -> bool:
-    """Whether a Jupyter kernel runs this, so that messages appear below a cell."""
-    return "ipykernel" in sys.modules and ipython() is not None

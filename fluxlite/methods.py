@@ -1,109 +1,59 @@
 """`ArrayMethods`: the methods that array types of ours share. Each calls NumPy's function of its name."""
+# ruff: noqa: E731  (the methods are a table, a line for each)
 
-from __future__ import annotations
-
+from types import FunctionType
 from typing import Any
 
 import numpy as np
 
 
-class ArrayMethods:
-    """``x.sum()`` for ``np.sum(x)``, and so on, for an array type that speaks NumPy's dispatch protocols.
+def _given(**keywords: Any) -> dict[str, Any]:
+    """The keywords that ask for something: a rule needn't know the others."""
+    return {name: value for name, value in keywords.items() if value}
 
-    Each method calls the NumPy function of the same name, which finds the array's owner.
-    """
+
+class ArrayMethods:
+    """``x.sum()`` for ``np.sum(x)``, and so on, for an array type that speaks NumPy's dispatch protocols."""
 
     __slots__ = ()
 
     def __array__(self, *args: Any, **kwargs: Any) -> np.ndarray:
         raise TypeError(f"a {type(self).__name__} does not turn into a NumPy array by itself")
 
-    @property
-    def T(self) -> Any:  # noqa: N802
-        return np.transpose(self)
+    T = property(lambda self: np.transpose(self))
 
-    def sum(self, axis: Any = None, keepdims: bool = False) -> Any:
-        return np.sum(self, axis, **_only_if(keepdims=keepdims))
+    sum = lambda self, axis=None, keepdims=False: np.sum(self, axis, **_given(keepdims=keepdims))
+    mean = lambda self, axis=None, keepdims=False: np.mean(self, axis, **_given(keepdims=keepdims))
+    prod = lambda self, axis=None, keepdims=False: np.prod(self, axis, **_given(keepdims=keepdims))
+    max = lambda self, axis=None, keepdims=False: np.max(self, axis, **_given(keepdims=keepdims))
+    min = lambda self, axis=None, keepdims=False: np.min(self, axis, **_given(keepdims=keepdims))
+    var = lambda self, axis=None, ddof=0, keepdims=False: np.var(self, axis, **_given(ddof=ddof, keepdims=keepdims))
+    std = lambda self, axis=None, ddof=0, keepdims=False: np.std(self, axis, **_given(ddof=ddof, keepdims=keepdims))
+    any = lambda self, axis=None: np.any(self, axis)
+    all = lambda self, axis=None: np.all(self, axis)
+    argmax = lambda self, axis=None: np.argmax(self, axis)
+    argmin = lambda self, axis=None: np.argmin(self, axis)
+    argsort = lambda self, axis=-1: np.argsort(self, axis)
+    cumsum = lambda self, axis=None: np.cumsum(self, axis)
+    nonzero = lambda self: np.nonzero(self)
 
-    def mean(self, axis: Any = None, keepdims: bool = False) -> Any:
-        return np.mean(self, axis, **_only_if(keepdims=keepdims))
+    reshape = lambda self, *shape, order="C": np.reshape(self, shape[0] if len(shape) == 1 else shape, order)
+    transpose = lambda self, *axes: np.transpose(self, (axes[0] if len(axes) == 1 else axes) or None)
+    swapaxes = lambda self, axis1, axis2: np.swapaxes(self, axis1, axis2)
+    ravel = lambda self, order="C": np.ravel(self, order)
+    squeeze = lambda self, axis=None: np.squeeze(self, axis)
+    take = lambda self, indices, axis=None: np.take(self, indices, axis)
+    repeat = lambda self, repeats, axis=None: np.repeat(self, repeats, axis)
 
-    def prod(self, axis: Any = None, keepdims: bool = False) -> Any:
-        return np.prod(self, axis, **_only_if(keepdims=keepdims))
-
-    def var(self, axis: Any = None, ddof: float = 0, keepdims: bool = False) -> Any:
-        return np.var(self, axis, **_only_if(ddof=ddof, keepdims=keepdims))
-
-    def std(self, axis: Any = None, ddof: float = 0, keepdims: bool = False) -> Any:
-        return np.std(self, axis, **_only_if(ddof=ddof, keepdims=keepdims))
-
-    def max(self, axis: Any = None, keepdims: bool = False) -> Any:
-        return np.max(self, axis, **_only_if(keepdims=keepdims))
-
-    def min(self, axis: Any = None, keepdims: bool = False) -> Any:
-        return np.min(self, axis, **_only_if(keepdims=keepdims))
-
-    def cumsum(self, axis: int | None = None) -> Any:
-        return np.cumsum(self, axis)
-
-    def dot(self, other: Any) -> Any:
-        return np.dot(self, other)
-
-    def trace(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
-        return np.trace(self, offset, axis1, axis2)
-
-    def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
-        return np.diagonal(self, offset, axis1, axis2)
-
-    def reshape(self, *shape: Any, order: Any = "C") -> Any:
-        return np.reshape(self, shape[0] if len(shape) == 1 else shape, order)
-
-    def transpose(self, *axes: Any) -> Any:
-        return np.transpose(self, (axes[0] if len(axes) == 1 else axes) or None)
-
-    def swapaxes(self, axis1: int, axis2: int) -> Any:
-        return np.swapaxes(self, axis1, axis2)
-
-    def ravel(self, order: Any = "C") -> Any:
-        return np.ravel(self, order)
-
-    def squeeze(self, axis: Any = None) -> Any:
-        return np.squeeze(self, axis)
-
-    def clip(self, min: Any = None, max: Any = None) -> Any:
-        return np.clip(self, min, max)
-
-    def take(self, indices: Any, axis: int | None = None) -> Any:
-        return np.take(self, indices, axis)
-
-    def repeat(self, repeats: Any, axis: int | None = None) -> Any:
-        return np.repeat(self, repeats, axis)
-
-    def round(self, decimals: int = 0) -> Any:
-        return np.round(self, decimals)
-
-    def conj(self) -> Any:
-        return np.conjugate(self)
-
-    def argmax(self, axis: int | None = None) -> Any:
-        return np.argmax(self, axis)
-
-    def argmin(self, axis: int | None = None) -> Any:
-        return np.argmin(self, axis)
-
-    def argsort(self, axis: int | None = -1) -> Any:
-        return np.argsort(self, axis)
-
-    def nonzero(self) -> Any:
-        return np.nonzero(self)
-
-    def any(self, axis: Any = None) -> Any:
-        return np.any(self, axis)
-
-    def all(self, axis: Any = None) -> Any:
-        return np.all(self, axis)
+    clip = lambda self, min=None, max=None: np.clip(self, min, max)
+    round = lambda self, decimals=0: np.round(self, decimals)
+    conj = lambda self: np.conjugate(self)
+    dot = lambda self, other: np.dot(self, other)
+    trace = lambda self, offset=0, axis1=0, axis2=1: np.trace(self, offset, axis1, axis2)
+    diagonal = lambda self, offset=0, axis1=0, axis2=1: np.diagonal(self, offset, axis1, axis2)
 
 
-def _only_if(**keywords: Any) -> dict[str, Any]:
-    """The keywords that ask for something."""
-    return {name: value for name, value in keywords.items() if value}
+for _name, _method in vars(ArrayMethods).items():
+    if type(_method) is FunctionType:
+        _method.__name__ = _name  # an error that Python raises says which one it was
+        _method.__qualname__ = f"ArrayMethods.{_name}"

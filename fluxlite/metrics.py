@@ -12,12 +12,11 @@ from .tensors import refuse_tensor
 
 @explained()
 def accuracy(prediction: Any, target: Any, axis: int = -1) -> float:
-    """The share of observations for which the right class was predicted.
+    """The share of observations for which the right class was predicted: a look at the device, enough once an epoch.
 
     `prediction` holds scores of shape ``(N, classes)``, and the largest counts, or the predicted classes' numbers, of
-    shape ``(N,)``. `target` holds the right classes' numbers, of shape ``(N,)``, or, for scores, has their shape, as
-    `onehotbatch` gives. A list will do for either. The result is a number, which is a look at the device: once an epoch
-    is enough. For one score each, of shape ``(N, 1)``, say what counts as class 1: ``accuracy(scores[:, 0] > 0, y)``.
+    shape ``(N,)``. `target` holds the right classes' numbers, or, for scores, has their shape, as `onehotbatch` gives.
+    For one score each, of shape ``(N, 1)``, say what counts as class 1: ``accuracy(scores[:, 0] > 0, y)``.
 
     >>> scores = np.array([[0.1, 0.9], [0.8, 0.2], [0.4, 0.6]])
     >>> round(accuracy(scores, np.array([1, 0, 0])), 3)
@@ -85,10 +84,7 @@ def _are_whole(x: Any) -> bool:
 
 @explained()
 def normalise(x: Any, axis: int = -1, eps: float = 1e-5) -> Any:
-    """`x` with mean 0 and standard deviation 1 along `axis` (Flux: ``normalise``). `eps` keeps a constant finite.
-
-    The axis of Flux's default is that of the observations: for columns of a table that's ``axis=0`` here.
-    """
+    """`x` with mean 0 and standard deviation 1 along `axis`; for a table's columns ``axis=0`` (Flux: ``normalise``)."""
     with on_card_of(x):
         mean, deviation = np.mean(x, axis=axis, keepdims=True), np.std(x, axis=axis, keepdims=True)
         return (x - mean) / (deviation + eps)

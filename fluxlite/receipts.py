@@ -1,14 +1,8 @@
 """What a program asks of its devices: `receipt` counts it, `estimate` and `clock` say how long it takes.
 
-    with receipt() as r:
-        y = model(gpu(x))
-    print(r)
-
 Counts on a simulated GPU are exact and the same in every run, so an exercise can be checked with them. simgpu's
 `profile/` counts, shows and draws them; a real GPU tells less, and tells it here.
 """
-
-from __future__ import annotations
 
 import sys
 from collections.abc import Callable
@@ -22,7 +16,7 @@ from simgpu.profile import recording
 from simgpu.profile.seconds import Seconds as Seconds
 from simgpu.profile.seconds import duration as duration
 
-from .arguments import check_bool, check_callable, explained, in_words
+from .arguments import check_bool, check_callable, explained
 from .devices import events
 from .devices.base import CHOICE, CPU
 from .devices.selection import devices, gpu_device
@@ -37,7 +31,7 @@ class Receipt(recording.Receipt):
     __doc__ = recording.Receipt.__doc__
     _devices, _device = staticmethod(devices), staticmethod(gpu_device)
 
-    def __enter__(self) -> Receipt:
+    def __enter__(self) -> "Receipt":
         super().__enter__()
         events.listeners.append(self._record_real)
         return self
@@ -53,11 +47,9 @@ class Receipt(recording.Receipt):
 def receipt() -> Receipt:
     """A receipt for what happens in ``with receipt() as r:``. You can open several; each counts everything.
 
-    >>> from fluxlite.devices import gpu, simulate_gpu
-    >>> with simulate_gpu(like="H200"):
-    ...     with receipt() as r:
-    ...         x = gpu(np.ones((8, 8), np.float32))
-    ...         total = float((x @ x).sum())
+    >>> with fl.simulate_gpu(like="H200"), receipt() as r:
+    ...     x = fl.gpu(np.ones((8, 8), np.float32))
+    ...     total = float((x @ x).sum())
     [ Info: Simulated:0, a simulated H200, stands in for a GPU.
     >>> r
     launches          2: matmul 1, sum 1
@@ -74,9 +66,8 @@ def receipt() -> Receipt:
 def clock() -> float:
     """The time in seconds, to be read twice: virtual while a simulated GPU is in use, otherwise real.
 
-    Launching a kernel takes the virtual host 15 µs, a product 20. Nothing else passes until something waits for the
-    GPU. So read it as you would on a real GPU: before and after, each time after a wait (CUDA.jl: ``CUDA.@elapsed``).
-    The program's own work costs nothing on it. `time.perf_counter` shows the time of the machine that simulates.
+    Launching a kernel takes the virtual host 15 µs, a product 20; the program's own work costs nothing. Read it as on a
+    real GPU: before and after, each time after a wait (CUDA.jl: ``CUDA.@elapsed``).
 
     >>> with fl.simulate_gpu() as device:
     ...     x = fl.gpu(np.ones((2048, 2048), np.float32))
@@ -94,11 +85,7 @@ def clock() -> float:
 
 
 def clocked(seconds: float) -> Seconds:
-    """The time between two readings of `clock`: simulated while a simulated GPU is in use, otherwise measured.
-
-    >>> clocked(0.5)
-    0.5 s measured
-    """
+    """The time between two readings of `clock`: simulated while a simulated GPU is in use, otherwise measured."""
     device = gpu_device() or CPU
     return Seconds(seconds, device.kind_of_time, device.card)
 
@@ -106,20 +93,16 @@ def clocked(seconds: float) -> Seconds:
 @explained()
 def estimate(
     fn: Callable, *args: Any, like: Any = "NVIDIA T4", shapes_only: bool = False, first_use: bool = False
-) -> Estimate:
+) -> "Estimate":
     """How long ``fn(*args)`` would take on the card `like`: see its ``.seconds``, ``.receipt`` and ``.result``.
 
-    `like` is a name or a preset. The arguments, arrays and models, are copied to a separate simulated GPU, as by `gpu`.
-    Yours don't change, and neither does a simulation that's on, its clock or its receipts. Inside `fn`, `gpu` and
-    `clock` mean the estimate's GPU. The time ends when all work that `fn` asked for is done. It leaves out copying
-    the arguments, starting the GPU, and loading each operation's kernel at its first use; the latter counts with
-    ``first_use=True``. What `fn` reads from outside isn't copied.
+    `like` is a name or a preset. The arguments, arrays and models, are copied to a separate simulated GPU, as by `gpu`,
+    which is the one in use inside `fn`; what `fn` reads from outside isn't copied. The time ends when all work that
+    `fn` asked for is done. It leaves out copying the arguments, starting the GPU, and loading each operation's kernel
+    at its first use; the latter counts with ``first_use=True``.
 
-    With ``shapes_only=True``, only shapes and dtypes are computed. All values are 0, in `fn` and in the result, so
-    whatever depends on them (an ``if loss < 1:``, the length of ``x[x > 0]``) behaves as it would with zeros. The
-    seconds are still those of the whole computation. A function without a shape rule is computed anyway.
-
-    Raises `ValueError` for an unknown card. CUDA.jl has no such function.
+    With ``shapes_only=True``, only shapes and dtypes are computed. All values are 0, in `fn` and in the result, so what
+    depends on them, such as the length of ``x[x > 0]``, is as with zeros. The seconds are those of the whole.
 
     >>> x = np.ones((2048, 2048), np.float32)
     >>> e = estimate(np.matmul, x, x)
@@ -144,9 +127,8 @@ def outputsize(model: Callable, *sizes: tuple[int, ...], padbatch: bool = False,
     For a model of several inputs, give several shapes; several results have a tuple of shapes. ``padbatch=True`` puts
     an axis for the observations in front of each shape, of length 1. `dtype` is that of the inputs.
 
-    The model runs on a simulated GPU that knows only shapes, so a large one takes neither time nor memory for its
-    values; your model, your devices and open receipts don't notice. What needs values sees zeros. Raises what the
-    model raises for such an input, with the layer's place, and `TypeError` for a shape that isn't a tuple.
+    The model runs on a simulated GPU that knows only shapes; what needs values sees zeros. Raises what the model raises
+    for such an input.
 
     >>> model = fl.Chain(fl.Conv((5, 5), 1, 6, fl.relu), fl.MaxPool((2, 2)), fl.Conv((5, 5), 6, 16))
     >>> outputsize(model, (64, 28, 28, 1)), outputsize(model, (28, 28, 1), padbatch=True)
@@ -154,19 +136,13 @@ def outputsize(model: Callable, *sizes: tuple[int, ...], padbatch: bool = False,
     """
     check_callable("outputsize(model)", model)
     check_bool("outputsize(padbatch=…)", padbatch)
-    dtype = np.dtype(dtype)
-    for size in sizes or (None,):
-        if not isinstance(size, (tuple, list)) or not all(isinstance(n, (int, np.integer)) for n in size):
-            what = "outputsize(model, *sizes) takes the shape of the input, such as (1, 28, 28, 1)"
-            raise TypeError(f"{what}, got {in_words(size) if sizes else 'none'}")
     from .devices.simulated import EstimatedDevice, preset, untouched
 
     device = EstimatedDevice(preset("H200")._replace(memory=2**62), shapes_only=True)
-    before = CHOICE.estimated.set(device)
+    before, batch = CHOICE.estimated.set(device), (1,) if padbatch else ()
     try:
         there = device(model, dtype=None)
-        batch = (1,) if padbatch else ()
-        result = there(*(device.new(untouched((*batch, *size), dtype)) for size in sizes))
+        result = there(*(device.new(untouched((*batch, *size), np.dtype(dtype))) for size in sizes))
     finally:
         CHOICE.estimated.reset(before)
     return tuple(part.shape for part in result) if isinstance(result, (tuple, list)) else result.shape

@@ -4,17 +4,15 @@ Each is a plain function that gives a plain function: ``rate(step)``, with steps
 and write your own: ``lambda step: 0.1 / (1 + step)``. ParameterSchedulers.jl has them for Flux.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 
-from .arguments import check_whole, in_words
-from .errors import check_number
+from .arguments import check_callable, check_number, check_whole, explained
 
 Schedule = Callable[[int], float]
 
 
+@explained()
 def step_decay(eta: float, every: int, factor: float = 0.1) -> Schedule:
     """`eta`, times `factor` after each `every` steps (PyTorch: ``StepLR``).
 
@@ -27,6 +25,7 @@ def step_decay(eta: float, every: int, factor: float = 0.1) -> Schedule:
     return lambda step: eta * factor ** (step // every)
 
 
+@explained()
 def exponential_decay(eta: float, factor: float) -> Schedule:
     """`eta`, times `factor` after each step (ParameterSchedulers: ``Exp``; PyTorch: ``ExponentialLR``).
 
@@ -38,6 +37,7 @@ def exponential_decay(eta: float, factor: float) -> Schedule:
     return lambda step: eta * factor**step
 
 
+@explained()
 def cosine(eta: float, steps: int, lowest: float = 0.0) -> Schedule:
     """Down from `eta` to `lowest` along half a cosine; after `steps` steps it stays there (``CosAnneal``).
 
@@ -47,9 +47,10 @@ def cosine(eta: float, steps: int, lowest: float = 0.0) -> Schedule:
     """
     _check(eta=eta, lowest=lowest)
     check_whole("steps", steps, 1)
-    return lambda step: lowest + (eta - lowest) * (1 + math.cos(math.pi * min(step / steps, 1))) / 2
+    return lambda step: _between(eta, lowest, min(step / steps, 1))
 
 
+@explained()
 def warm_up(steps: int, after: Schedule) -> Schedule:
     """Up in a straight line for `steps` steps, to where the schedule `after` begins; then that one.
 
@@ -60,11 +61,11 @@ def warm_up(steps: int, after: Schedule) -> Schedule:
     [0.25, 0.5, 1.0, 0.5, 0.0]
     """
     check_whole("steps", steps, 1)
-    if not callable(after):
-        raise TypeError(f"warm_up(steps, after): after is a schedule such as cosine(0.01, 1000), got {in_words(after)}")
+    check_callable("after, a schedule such as cosine(0.01, 1000),", after)
     return lambda step: after(0) * (step + 1) / steps if step < steps else after(step - steps)
 
 
+@explained()
 def one_cycle(eta: float, steps: int, up: float = 0.3, start: float = 0.04, end: float = 4e-6) -> Schedule:
     """Up to `eta` and down again, once, along cosines (Smith and Topin, 2019; PyTorch: ``OneCycleLR``).
 

@@ -5,11 +5,11 @@ layer's weights are made from (seed, weights, 3). So an epoch more or a loader m
 next model, and threads don't take numbers out of each other's hands.
 """
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np
+
+from .arguments import check_whole
 
 WEIGHTS, ORDERS, _DEVICES = 1, 2, 3
 
@@ -22,8 +22,7 @@ class Seeding:
         self.times = {WEIGHTS: itertools.count(), ORDERS: itertools.count()}
 
 
-class _State:
-    now = Seeding(None)
+_now = Seeding(None)
 
 
 def seed(number: int | None) -> None:
@@ -31,15 +30,10 @@ def seed(number: int | None) -> None:
 
     `number` is a whole number, 0 or more; with None nobody can foresee what comes, as at the start of a program. It
     counts for models, loaders, `shuffleobs` and `splitobs` that are made from now on without ``rng=``, which decides
-    where it is given. The generators of the CPU and of all GPUs, ``device.rng``, start anew, also of those that are
-    first used later; ``device.seed(k)`` afterwards decides for one. Run the cell with ``fl.seed(0)`` again, and the
-    cells after it repeat.
-
-    This is not NumPy's generator: `np.random.seed` has no effect here, nor has `seed` on ``np.random.rand`` and its
-    kin. There is one seed for all threads of the program. Each drawing is whole, but of two threads that make layers at
-    the same time, nobody knows which comes first: give them ``rng=``.
-
-    Raises `TypeError` for what is no whole number, `ValueError` for a negative one.
+    where it is given. The generators of the CPU and of all GPUs, ``device.rng``, start again, also of those that are
+    first used later; ``device.seed(k)`` afterwards decides for one. Of two threads that make layers at the same time,
+    nobody knows which comes first: give them ``rng=``. NumPy's `np.random.seed` has no effect here, nor has `seed` on
+    ``np.random.rand``.
 
     >>> fl.seed(1)
     >>> first = fl.Dense(3, 2).weight
@@ -47,26 +41,22 @@ def seed(number: int | None) -> None:
     >>> bool((fl.Dense(3, 2).weight == first).all()), bool((fl.Dense(3, 2).weight == first).all())
     (True, False)
     """
+    global _now
     if number is not None:
-        if isinstance(number, bool) or not isinstance(number, (int, np.integer)):
-            raise TypeError(f"seed(number) takes a whole number or None, got a {type(number).__name__}")
-        number = int(number)
-        if number < 0:
-            raise ValueError(f"seed(number) takes a whole number, 0 or more, got {number}")
-    _State.now = Seeding(number)
+        check_whole("seed(number)", number)
+    _now = Seeding(number if number is None else int(number))
 
 
 def seeding() -> Seeding:
     """The latest call of `seed`. A device that was not seeded since has to be."""
-    return _State.now
+    return _now
 
 
 def next_generator(use: int) -> np.random.Generator:
     """A new generator for WEIGHTS or ORDERS."""
-    now = _State.now
-    if now.number is None:
-        return np.random.default_rng()
-    return np.random.default_rng(np.random.SeedSequence(now.number, spawn_key=(use, next(now.times[use]))))
+    now = _now
+    key = None if now.number is None else np.random.SeedSequence(now.number, spawn_key=(use, next(now.times[use])))
+    return np.random.default_rng(key)
 
 
 def seed_of_device(now: Seeding, index: int) -> int | None:

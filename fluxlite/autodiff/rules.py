@@ -130,19 +130,16 @@ def _checked(function: Any, position: int, pullback: Pullback) -> Pullback:
     return checked
 
 
-def rule_for_each(
-    function: Callable, pullback: Pullback, sequence: bool = False, *,
-    forward: Callable | None = None, shared: Callable | None = None,
-) -> None:  # fmt: skip
+def rule_for_each(function: Callable, pullback: Pullback, sequence: bool = False, **hooks: Callable) -> None:
     """`rule` for a function of any number of operands: ``pullback(position, g, out, *arguments)``.
 
     With `sequence`, the operands are in a list, which is the first argument. Where the way back needs more than `out`,
-    ``forward(*arguments)`` returns `out` and what to keep. ``shared(g, kept, *arguments)`` is what the pieces of all
-    operands begin with; `kept` is None if an outer gradient looks on. ``pullback(position, g, out, shared, kept, …)``.
+    there are two `hooks`. ``forward=`` is a function that returns, for the arguments, `out` and what to keep.
+    ``shared(g, kept, *arguments)``, where `kept` is None if an outer gradient looks on, is what the pieces of all
+    operands begin with. Then it's ``pullback(position, g, out, shared, kept, *arguments)``.
     """
-    names, most = parameters(pullback, 3 if forward is None else 5)
-    count = 1 if sequence else 0
-    RULES[function] = Rule(_Each(pullback), names, most, count, sequence, forward=forward, shared=shared)
+    names, most = parameters(pullback, 5 if hooks else 3)
+    RULES[function] = Rule(_Each(pullback), names, most, 1 if sequence else 0, sequence, **hooks)
 
 
 def composed(function: Callable) -> Callable[[Callable], Callable]:

@@ -48,28 +48,17 @@ def read(path: str) -> tuple[dict[str, np.ndarray], Any]:
     Leaves nothing open or mapped. Raises `FileFormatError` for a file that's damaged or of another kind.
     """
     if os.path.exists(path) and not os.path.isfile(path):  # a pipe would wait for ever
-        raise FileFormatError(f"{path} is no ordinary file; nothing was loaded")
+        raise _unfit(path, "is no ordinary file")
     with open(path, "rb") as file:
         try:
-            return _contents(path, file)
-        except _Unfit as reason:
-            raise FileFormatError(f"{path} {reason}; nothing was loaded") from reason.__cause__
-
-
-class _Unfit(Exception):
-    """Why a file can't be read."""
-
-
-def _contents(path: str, file: BinaryIO) -> tuple[dict[str, np.ndarray], Any]:
-    try:
-        with safe_open(path, framework="numpy", backend="pread") as opened:
-            metadata = opened.metadata() or {}
-            arrays = opened.get_tensors()
-    except (SafetensorError, TypeError, ValueError, AttributeError) as error:  # NumPy has no BF16, for example
-        raise _Unfit(_what_is_wrong(file, error)) from error
+            with safe_open(path, framework="numpy", backend="pread") as opened:
+                metadata, arrays = opened.metadata() or {}, opened.get_tensors()
+        except (SafetensorError, TypeError, ValueError, AttributeError) as error:  # NumPy has no BF16, for example
+            raise _unfit(path, _what_is_wrong(file, error)) from error
+        _, found, checksum = _checksum(file)
     for name, x in arrays.items():
         if x.dtype == bool and x.view(np.uint8).max(initial=0) > 1:  # NumPy would read elsewhere in memory
-            raise _Unfit(f"is damaged: {name} has truth values other than 0 and 1")
+            raise _unfit(path, f"is damaged: {name} has truth values other than 0 and 1")
     # Damage may hit the entry's name or its beginning, but a single flip can't hit both.
     begins = f'{_NO_CHECKSUM} {{"format": '
     ours = [text for name, text in metadata.items() if name == _NAME or text[9 : len(begins)] == begins[9:]]
@@ -79,15 +68,18 @@ def _contents(path: str, file: BinaryIO) -> tuple[dict[str, np.ndarray], Any]:
         description = json.loads(ours[0][len(_NO_CHECKSUM) :])
         version, values, each = int(description["format"]), description["values"], dict(description["crc32"])
     except (KeyError, TypeError, ValueError, RecursionError) as error:
-        raise _Unfit("is damaged: its description can't be read") from error
+        raise _unfit(path, "is damaged: its description can't be read") from error
     if version > FORMAT:
-        raise _Unfit(f"was written by a newer fluxlite (format {version}, this one reads {FORMAT}): update fluxlite")
-    _, found, checksum = _checksum(file)
+        raise _unfit(path, f"was written by a newer fluxlite (format {version}, this reads {FORMAT}): update fluxlite")
     if found != checksum:
         names = [name for name, x in arrays.items() if _crc32(x) != each.get(name)]
         what = f"the values of {names[0]} are not those that were saved" if names else "its header isn't the one saved"
-        raise _Unfit(f"is damaged: {what}")
+        raise _unfit(path, f"is damaged: {what}")
     return arrays, values
+
+
+def _unfit(path: str, why: str) -> FileFormatError:
+    return FileFormatError(f"{path} {why}; nothing was loaded")
 
 
 def _what_is_wrong(file: BinaryIO, error: Exception) -> str:

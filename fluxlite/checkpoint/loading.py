@@ -9,10 +9,11 @@ import numpy as np
 from ..arguments import check_bool, in_words
 from ..arrays import device_of, on_card_of
 from ..devices.base import CPU
+from ..messages import many
 from ..optimizers import Leaf
 from ..tree.contract import children, is_leaf
 from ..tree.ties import is_array, lies_alike, parameter_key, same_view
-from ..tree.walks import Attribute, KeyPath, put, steps
+from ..tree.walks import Attribute, KeyPath, nodes, steps
 from .states import generator_of, kept, resuming, state
 
 
@@ -39,7 +40,7 @@ class Loading:
         if is_array(x):
             self._add_array(path, x, source)
         elif isinstance(x, Leaf):
-            self._add_memory_of(path, x, state(source))
+            self._add_memory(path, x, state(source))
         elif generator_of(x) is not None:
             self.actions.append(resuming(path, x, source if isinstance(source, dict) else state(source)))
         elif is_leaf(x):
@@ -51,20 +52,18 @@ class Loading:
     def _pairs(self, path: KeyPath, x: Any, source: Any) -> list[tuple[Any, Any, Any]]:
         """(step, part, part of the source). Both must have the same names, or the same number of parts."""
         ours, theirs = self._parts(x), self._parts(source)
-        if isinstance(children(x)[0], Mapping) and isinstance(children(source)[0], Mapping):
-            fit, beside = set(ours) == set(theirs), theirs
-        else:
-            fit = isinstance(children(x)[0], Mapping) == isinstance(children(source)[0], Mapping)
-            fit, beside = fit and len(ours) == len(theirs), dict(zip(ours, theirs.values()))
-        if not fit:
+        if ours.keys() != theirs.keys():
             raise ValueError(
-                f"{path or 'the model'}: the structures do not match; here it is {in_words(x)} with the parts "
-                f"{[*map(str, ours)]}, in the source {in_words(source)} with {[*map(str, theirs)]}"
+                f"{path or 'the model'}: the structures do not match; here it has {_listed(x, ours)}, "
+                f"in the source {_listed(source, theirs)}"
             )
-        return [(step, part, beside[step]) for step, part in ours.items()]
+        return [(*ours[key], theirs[key][1]) for key in ours]
 
-    def _parts(self, x: Any) -> dict[Any, Any]:
-        return {step: part for step, part in steps(x, children(x)[0]) if self.filter is None or self.filter(part)}
+    def _parts(self, x: Any) -> dict[Any, tuple[Any, Any]]:
+        """(step, part) by name, in a sequence by number; those that the filter leaves out aren't counted."""
+        parts = children(x)[0]
+        found = [(step, part) for step, part in steps(x, parts) if self.filter is None or self.filter(part)]
+        return {step if isinstance(parts, Mapping) else i: (step, part) for i, (step, part) in enumerate(found)}
 
     def _add_array(self, path: KeyPath, x: Any, source: Any) -> None:
         if source is None or source is False:  # a missing bias counts as zeros
@@ -96,27 +95,26 @@ class Loading:
         if is_array(source) or not is_leaf(source) and len(children(source)[0]):
             raise ValueError(f"{path or 'this leaf'} is {in_words(x)}, the source has {in_words(source)}")
 
-    def _add_memory_of(self, path: KeyPath, leaf: Leaf, source: Any) -> None:
+    def _add_memory(self, path: KeyPath, leaf: Leaf, source: Any) -> None:
+        """An optimizer's numbers are copied too, such as the number of steps."""
         if not isinstance(source, dict) or not {"rule", "memory"} <= set(source):
             raise ValueError(f"{path} is an optimizer's memory, the source has {in_words(source)}")
         if source["rule"] != type(leaf.rule).__name__:
             raise ValueError(f"{path} is the memory of {type(leaf.rule).__name__}, in the source of {source['rule']}")
-        self._add_memory(path + (Attribute("memory"),), leaf.memory, source["memory"])
+        path += (Attribute("memory"),)
+        self.add(path, leaf.memory, source["memory"])
+        for place, value in nodes(source["memory"]):
+            if is_array(value) or not is_leaf(value) or place.get(leaf.memory) == value:
+                continue
+            if isinstance(KeyPath(place[:-1]).get(leaf.memory), tuple):
+                raise ValueError(f"{path + place} is in a tuple, and cannot become {value!r}")
+            self.actions.append(functools.partial(place.set, leaf.memory, value))
 
-    def _add_memory(self, path: KeyPath, x: Any, source: Any) -> None:
-        """An optimizer's numbers are copied too, such as the number of steps."""
-        for step, part, other in self._pairs(path, x, source):
-            place = path + (step,)
-            if is_array(part):
-                self._add_array(place, part, other)
-            elif not is_leaf(part):
-                self._add_memory(place, part, other)
-            elif is_array(other) or not is_leaf(other):
-                raise ValueError(f"{place} is {in_words(part)}, the source has {in_words(other)}")
-            elif isinstance(x, (dict, list)):
-                self.actions.append(functools.partial(put, x, step, other))
-            elif part != other:
-                raise ValueError(f"{place} is {part!r} in a {type(x).__name__}, which cannot become {other!r}")
+
+def _listed(x: Any, parts: dict) -> str:
+    if isinstance(children(x)[0], Mapping):
+        return f"the parts {', '.join(map(str, parts))}"
+    return in_words(x) if is_leaf(x) else many(len(parts), "part")
 
 
 def _equal(x: Any, y: Any) -> bool:

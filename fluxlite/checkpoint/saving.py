@@ -10,7 +10,7 @@ would break the tie between ``W`` and ``W.T``.
 
 import os
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -24,22 +24,19 @@ from ..tree.walks import Attribute, KeyPath
 from . import files
 from .files import FileFormatError
 from .loading import Loading
-from .states import PLAIN, generator_of, kept, walk_of_state
+from .states import PLAIN, generator_of, kept, state_at
 
 
-@explained("the path of a file, and one model, or several values by name")
+@explained()
 def save(path: str | os.PathLike, /, *model: Any, **values: Any) -> None:
     """Write models, optimizer states, generators, arrays, numbers and text to a safetensors file, by name.
 
-    ``save(path, model)`` means ``save(path, model=model)``. The file holds the `state` of each value. Arrays are stored
-    as host arrays, from any device; tied arrays once. Your values don't change or move. A generator's state is stored,
-    also that of a device or a loader with one; functions are left out. The new file is written next to the old one,
-    then replaces it, so there's always a complete one. Flux's guide uses BSON's ``@save`` for this, after ``cpu``.
-
-    An existing file keeps its mode. Arrays that aren't in the host's memory, or not as C orders them, are copied first.
+    ``save(path, model)`` means ``save(path, model=model)``. The file holds the `state` of each value: arrays as host
+    arrays, tied ones once; a generator's state, also that of a device or a loader with one; no functions. It's written
+    next to the old file and then replaces it, so there's always a complete one. Flux's guide uses BSON's ``@save``.
 
     Raises `TypeError`, naming the place, for what a file can't hold, `ValueError` for millions of numbers or texts that
-    aren't in arrays, and `OSError` if it can't be written; a read-only file stays.
+    aren't in arrays, and `OSError` if it can't be written. A read-only file stays; any other keeps its mode.
 
     >>> import os, tempfile
     >>> path = os.path.join(tempfile.mkdtemp(), "model.safetensors")
@@ -58,15 +55,14 @@ def what_is_written(values: dict[str, Any]) -> tuple[dict[str, Any], dict[str, A
     return writer.arrays, written
 
 
-@explained("the path of a file, and one model to load into, or several by name")
+@explained()
 def load(path: str | os.PathLike, /, *model: Any, cast: bool = False, **targets: Any) -> dict[str, Any]:
     """What `save` wrote, by name. With ``model=model`` and so on, it goes into these objects.
 
-    Values are copied into a target's arrays, on their device, as `loadmodel` does. A generator, or one in a device or
-    loader, continues where the saved one was. An optimizer's memory includes its numbers. All targets are checked
-    before any changes. The result holds the targets; names without one get numbers, text and plain containers of host
-    arrays, as `state` makes them. ``load(path, model)`` means ``load(path, model=model)``. If `save` didn't write the
-    safetensors file, you get its arrays by name. Loading takes as much memory as the file is large.
+    That is as with `loadmodel`, and a generator, or one in a device or loader, continues where the saved one was. All
+    targets are checked before any changes. The result holds the targets; names without one get what `state` makes, of
+    host arrays. ``load(path, model)`` means ``load(path, model=model)``. If `save` didn't write the safetensors file,
+    you get its arrays by name. Loading takes as much memory as the file is large.
 
     Raises `FileFormatError`, a `ValueError`, for a file that's damaged or not one of ours, `ValueError` for what
     doesn't fit, with its place, and `OSError` for a file that's missing or can't be read.
@@ -103,15 +99,14 @@ def load(path: str | os.PathLike, /, *model: Any, cast: bool = False, **targets:
     return contents | targets
 
 
-@explained("two models, or a model and the state of one")
+@explained()
 def loadmodel(model: Any, source: Any, filter: Callable[[Any], bool] | None = None, *, cast: bool = False) -> Any:
     """Copy the values of `source`, a model or a `state`, into the arrays of `model`; returns it (Flux: ``loadmodel!``).
 
     Both must have the same structure, but a tuple may match a list, and a missing bias counts as zeros. The arrays stay
-    the same objects on the same device. Numbers and functions aren't copied. ``filter(part)`` says which parts count,
-    in both. In a state they're dicts, not layers: to filter what's in a file, load it into a separate model first.
-    Arrays of another dtype raise, unless ``cast=True`` converts them. Everything is checked before anything changes.
-    The values are moved to the device first, which needs room for them.
+    the same objects on the same device. An optimizer's memory includes its numbers; other numbers and functions aren't
+    copied. ``filter(part)`` says which parts count, in both: in a state they're dicts, not layers. ``cast=True``
+    converts arrays of another dtype. Everything is checked, and moved to the device, before anything changes.
 
     Raises `ValueError` for another structure, shape or dtype, a tie that the source lacks, or a read-only array, and
     `TypeError` for arrays that can't be reached. Each error names the place.
@@ -144,36 +139,27 @@ class Writer:
 
     def write_top(self, name: str, x: Any) -> Any:
         path = KeyPath([Attribute(name)])
-        if is_leaf(x) and not isinstance(x, tuple) and isinstance(kept(path, x), tuple):
+        plain = state_at(path, x)
+        if type(plain) is tuple and not plain and not isinstance(x, tuple):
             raise TypeError(f"there is nothing to save of {name}, which is of type {type(x).__name__}")
-        return self.write(path, x)
+        return self._written(path, plain)
 
-    def write(self, path: KeyPath, x: Any) -> Any:
-        return walk_of_state(path, x, self._leaf, lambda parts: self._container(path, parts))
-
-    def _container(self, path: KeyPath, parts: Any) -> Any:
-        if isinstance(parts, Mapping):
-            return {"dict": [[self._key(path, key), value] for key, value in parts.items()]}
-        return parts if isinstance(parts, list) else {"tuple": list(parts)}
-
-    def _key(self, path: KeyPath, key: Any) -> Any:
-        if not _is_key(key):
-            raise TypeError(f"{path} has the key {key!r}, which a file cannot hold; take text or numbers")
-        return key if type(key) in (str, int) else self.write(path, key)  # JSON has text and whole numbers
-
-    def _leaf(self, path: KeyPath, x: Any) -> Any:
-        x = kept(path, x)
-        if isinstance(x, dict):  # of a generator, or an optimizer's memory
-            return self.write(path, x)
-        if isinstance(x, np.generic):
-            return {"number": self._array(path, np.asarray(x))}
-        if is_array(x):
-            return self._array(path, x)
-        if isinstance(x, complex):
-            return {"complex": [x.real, x.imag]}
-        if isinstance(x, bytes):
-            return {"bytes": x.hex()}
-        return {"tuple": []} if isinstance(x, tuple) else x
+    def _written(self, path: KeyPath, x: Any) -> Any:
+        match x:
+            case dict():
+                if not all(map(_is_key, x)):
+                    raise TypeError(f"{path} has keys that a file cannot hold: {[*x]}; take text or numbers")
+                return {"dict": [[self._written(path, k), self._written(path + (k,), part)] for k, part in x.items()]}
+            case list() | tuple():
+                parts = [self._written(path + (i,), part) for i, part in enumerate(x)]
+                return parts if isinstance(x, list) else {"tuple": parts}
+            case np.generic():
+                return {"number": self._array(path, np.asarray(x))}
+            case complex():
+                return {"complex": [x.real, x.imag]}
+            case bytes():
+                return {"bytes": x.hex()}
+        return self._array(path, x) if is_array(x) else x  # JSON has the others
 
     def _array(self, path: KeyPath, x: Any) -> dict[str, Any]:
         if x.dtype.kind not in "biufc" or x.itemsize > (16 if x.dtype.kind == "c" else 8):

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..arguments import explained
-from ..data import DataLoader
-from ..data.moved import MovedLoader
+from ..data.loader import DataLoader, MovedLoader
 from ..devices.base import Device, gpu_generators
 from ..optimizers import Leaf
 from ..tensors import refuse_tensor
@@ -35,32 +34,29 @@ def state(x: Any) -> Any:
     >>> state(fl.Dense.of(np.ones((1, 2)), None, np.tanh))
     {'weight': array([[1., 1.]]), 'bias': None, 'activation': ()}
     """
-    return walk_of_state(KeyPath(), x, kept, lambda parts: parts)
+    return state_at(KeyPath(), x)
 
 
-def walk_of_state(path: KeyPath, x: Any, leaf: Callable, container: Callable) -> Any:
-    """The walk behind `state`: ``leaf(path, x)`` for leaves, ``container(parts)`` for dicts, lists and tuples.
-
-    An array at two paths is visited at both.
-    """
+def state_at(path: KeyPath, x: Any) -> Any:
+    """The `state` of `x`, which stands at `path`. Names of fields are of the type `Attribute`, as in a path."""
     nodes(x)  # raises if `x` contains itself
-    return _walked(path, x, leaf, container)
+    return _state(path, x)
 
 
-def _walked(path: KeyPath, x: Any, leaf: Callable, container: Callable) -> Any:
+def _state(path: KeyPath, x: Any) -> Any:
     if is_leaf(x) or isinstance(x, Leaf) or generator_of(x) is not None:
-        return leaf(path, x)
+        return kept(path, x)
     parts = children(x)[0]
-    walked = [_walked(path + (step,), part, leaf, container) for step, part in steps(x, parts)]
+    states = {step: _state(path + (step,), part) for step, part in steps(x, parts)}
     if isinstance(parts, Mapping):
-        return container(dict(zip(parts, walked)))
-    return container(walked if isinstance(parts, list) else tuple(walked))
+        return states
+    return list(states.values()) if isinstance(parts, list) else tuple(states.values())
 
 
 def kept(path: KeyPath, x: Any) -> Any:
     """What to keep of a leaf, or of something with a state of its own."""
     if isinstance(x, Leaf):
-        memory = _walked(path + (Attribute("memory"),), x.memory, kept, lambda parts: parts)
+        memory = _state(path + (Attribute("memory"),), x.memory)
         return {"rule": type(x.rule).__name__, "settings": repr(x.rule), "memory": memory}
     if (generator := generator_of(x)) is not None:
         return _owner(generator).state

@@ -6,8 +6,6 @@ While `simulate_gpu` is on, all of this uses the simulated GPUs, except `functio
 CUDA.jl's ``device!(i)``, write ``set_device(i)`` or ``with using(i):``. For ``@sync``, write `sync`.
 """
 
-from __future__ import annotations
-
 import importlib
 import math
 from collections.abc import Callable, Iterator
@@ -15,7 +13,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from ..arguments import check_callable, check_whole
-from ..data.moved import CuIterator as CuIterator
+from ..data.loader import CuIterator as CuIterator
 from ..devices import selection
 from ..devices.base import Device, DeviceList, Functional
 from ..devices.moving import device_of
@@ -25,9 +23,7 @@ from ..receipts import receipt
 
 
 def functional(part: str | None = None) -> Functional:
-    """Whether an NVIDIA GPU can be used, or with `part`, such as ``"cuBLAS"``, whether that library can.
-
-    True or false, with the reason in ``.reason`` (CUDA.jl: ``CUDA.functional()``).
+    """Whether an NVIDIA GPU, or a `part` such as ``"cuBLAS"``, can be used, and why not (CUDA.jl: ``functional()``).
 
     >>> with fl.pretend(CUDA="no driver"):
     ...     functional()
@@ -37,81 +33,39 @@ def functional(part: str | None = None) -> Functional:
 
 
 def devices() -> DeviceList:
-    """All NVIDIA GPUs, in order (CUDA.jl: ``CUDA.devices()``).
-
-    >>> with fl.simulate_gpu(2, like="RTX 2080 Ti"):
-    ...     devices()
-    [ Info: Simulated:0 to Simulated:1, simulated RTX 2080 Ti, stand in for GPUs.
-    2 devices:
-    0. simulated RTX 2080 Ti
-    1. simulated RTX 2080 Ti
-    """
-    return DeviceList(selection.cuda_or_simulated(), selection.why_no_cuda())
+    """All NVIDIA GPUs, in order, printed as a numbered list (CUDA.jl: ``CUDA.devices()``)."""
+    return selection.cuda_devices()
 
 
-def device(x: Any = None) -> Any:
+def device(x: Any = None) -> Device:
     """The current device, or the device of `x`, an array or a model (CUDA.jl: ``device()``, ``device(x)``).
 
     Raises `RuntimeError`, with the reason, if there's none.
-
-    >>> with fl.simulate_gpu(2):
-    ...     device(), device(fl.get_device("Simulated", 1)(np.ones(2, np.float32)))
-    [ Info: Simulated:0 to Simulated:1, simulated NVIDIA T4, stand in for GPUs.
-    (Simulated:0, Simulated:1)
     """
     return selection.cuda_device() if x is None else device_of(x)
 
 
 def set_device(index: int) -> Device:
-    """Make this the current device in this thread, so `gpu` moves to it (CUDA.jl: ``device!(i)``).
-
-    Raises `IndexError` if there's no device with this number.
-
-    >>> with fl.simulate_gpu(2):
-    ...     set_device(1)
-    [ Info: Simulated:0 to Simulated:1, simulated NVIDIA T4, stand in for GPUs.
-    Simulated:1
-    """
+    """Make this the current device in this thread, so `gpu` moves to it (CUDA.jl: ``device!(i)``)."""
     chosen = using(index)
     chosen.use()
     return chosen
 
 
 def using(index: int) -> Device:
-    """Make it the current device inside ``with using(1):``; then the earlier one returns (CUDA.jl: ``device!(f, i)``).
-
-    >>> with fl.simulate_gpu(2):
-    ...     with using(1):
-    ...         device()
-    [ Info: Simulated:0 to Simulated:1, simulated NVIDIA T4, stand in for GPUs.
-    Simulated:1
-    """
+    """Make it the current device inside ``with using(1):``, and then the earlier one (CUDA.jl: ``device!(f, i)``)."""
     check_whole("the index of a device", index, -math.inf)  # get_device says which there are
     current = selection.cuda_device()  # raises the right error if there's none
     return selection.get_device(current.backend, index)
 
 
 def synchronize() -> None:
-    """Wait until the current device has finished all its work (CUDA.jl: ``synchronize()``).
-
-    >>> with fl.simulate_gpu(), fl.receipt() as r:
-    ...     synchronize()
-    [ Info: Simulated:0, a simulated NVIDIA T4, stands in for a GPU.
-    >>> r.synchronizations
-    1
-    """
+    """Wait until the current device has finished all its work (CUDA.jl: ``synchronize()``)."""
     selection.cuda_device().synchronize()
 
 
 def sync(function: Callable[[], Any]) -> Any:
-    """Call `function` and return its result once the device is done (CUDA.jl: ``@sync``).
-
-    >>> with fl.simulate_gpu():
-    ...     x = cu(np.ones(2, np.float32))
-    ...     sync(lambda: x + x)
-    [ Info: Simulated:0, a simulated NVIDIA T4, stands in for a GPU.
-    array([2., 2.], dtype=float32)  # Simulated:0
-    """
+    """Call `function` and return its result once the device is done (CUDA.jl: ``@sync``)."""
     check_callable("sync(function): the function", function)
     result = function()
     synchronize()
@@ -149,10 +103,6 @@ def time_range(message: str) -> Any:
 
     ``with time_range("forward"):`` around lines, or ``@time_range("forward")`` above a function. ``nsys profile python
     program.py`` shows the parts by name. Without an NVIDIA or AMD GPU it does nothing.
-
-    >>> with time_range("twice"):
-    ...     2 + 2
-    4
     """
     if not (selection.functional("CUDA") or selection.functional("AMDGPU")):
         return _nothing()

@@ -8,7 +8,7 @@ miss. ``help(jit.grid)`` and so on says more about each name.
 - Where am I: `grid`, `gridsize`; `threadIdx`, `blockIdx`, `blockDim`, `gridDim`; `laneid`, `warpsize`.
 - Together: `shared_memory`, `syncthreads`, `syncwarp`; another lane's value: `shfl_sync`, `shfl_down_sync` and others.
 - Add: `atomic_add`, `atomic_max`, `atomic_cas` and others: no other thread gets in between.
-- Loop: ``for k in range(n)``, ``while``; the compiler unrolls ``jit.range(4, unroll=True)``.
+- Loop: ``while``, ``for k in range(n)``; the compiler unrolls ``jit.range(4, unroll=True)``.
 - Look: ``kernel.figures``, ``fl.explain(kernel)``, ``kernel.watched = (0, 5)``, ``kernel.trace``, ``kernel.cuda_c``.
 - Errors: ``jit.KernelError``, and of it ``OutOfBounds``, ``DataRace``, ``StuckBarrier``, ``NeverWritten``, ``TooMuch``,
   ``Endless``, ``Refused``.
@@ -35,35 +35,12 @@ kernel doubled[1, 32]
   occupancy       50% of a multiprocessor's threads: 16 blocks
   time            3 µs simulated (NVIDIA T4), the least that any kernel takes
 
-What the figures speak of:
-
-- A warp is 32 threads of a block that get the same order at the same moment; each has a lane, 0 to 31.
-- It's divergent where an ``if`` or a loop sends its lanes different ways: it goes both, one after the other.
-- A request is one read or write by a warp. Memory answers in sectors of 32 bytes, 8 numbers of float32 side by side.
-- Shared memory has 32 banks. A bank conflict: lanes want different words of one bank, and take turns.
-- Occupancy is how many of the threads that a multiprocessor can hold are there. More of them hide more waiting.
-- Latency is what a thread waits for an answer; bandwidth, how many bytes come in a second.
-
-A number written in a kernel is a C number: ``0.5`` is a float32, ``1`` an int32. `grid` and ``threadIdx.x`` are
-unsigned, so ``i - 1`` of thread 0 is 4,294,967,295. Always begin with ``int(jit.grid(1))``. Loops are ``while`` and
-``for`` over ``range``. Of functions there are NumPy's of numbers (``np.tanh``), ``min``, ``max``, ``len``, and your own
-under ``@rawkernel(device=True)``.
-
-A kernel has no derivative. Put it in a function under ``@fl.primitive``, and `fl.rule` gives that one:
-
->>> @fl.primitive
-... def doubled_by_hand(x):
-...     out = np.empty_like(x)
-...     doubled[-(-x.size // 128), 128](x, out)
-...     return out
->>> fl.rule(doubled_by_hand, lambda g, out, x: 2 * g)
->>> with fl.simulate_gpu():
-...     x = fl.gpu(np.arange(3, dtype=np.float32))
-...     fl.gradient(lambda x: np.sum(doubled_by_hand(x) ** 2), x)
-(array([ 0.,  8., 16.], dtype=float32)  # Simulated:0,)
+``help(kernel.figures)`` says what these are. A number written in a kernel is a C number: ``0.5`` is a float32, ``1`` an
+int32. `grid` and ``threadIdx.x`` are unsigned, so ``i - 1`` of thread 0 is 4,294,967,295: begin with
+``int(jit.grid(1))``. Of functions there are NumPy's of numbers (``np.tanh``), ``min``, ``max``, ``len``, and your own
+under ``@rawkernel(device=True)``. A kernel has no derivative: put it in a function under ``@fl.primitive``, and
+`fl.rule` gives that one.
 """
-
-from __future__ import annotations
 
 from typing import Any
 

@@ -1,7 +1,6 @@
 """Data in batches: what counts as data, loaders that shuffle it, and loaders that move it to a GPU."""
 
-from .loader import DataLoader
-from .moved import CuIterator, MovedLoader
+from .loader import CuIterator, DataLoader, MovedLoader
 from .observations import batch, getobs, kfolds, mapobs, numobs, shuffleobs, splitobs, unbatch
 
 __all__ = [

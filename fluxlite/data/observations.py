@@ -25,8 +25,7 @@ from ..tree.walks import KeyPath, steps
 def numobs(data: Any) -> int:
     """How many observations `data` holds (MLUtils: ``numobs``).
 
-    Raises `TypeError` for what has none, such as a generator or a number, and `ValueError` if the parts of a tuple or
-    dict have different numbers of observations.
+    Raises `TypeError` for anything else, and `ValueError` if its parts have different numbers of observations.
 
     >>> numobs((np.zeros((5, 3)), np.zeros(5))), numobs(["a", "b"])
     (5, 2)
@@ -77,9 +76,9 @@ class Places:
 def getobs(data: Any, index: Any) -> Any:
     """Observation number `index` of `data`; for a slice or integers, a batch of several (MLUtils: ``getobs``).
 
-    The result has the form of `data`. For an array it's an array: a view if `index` is a number or a slice, which can't
-    be written to, except in CuPy, which has no read-only arrays. For a sequence it's ``data[i]``, or several put
-    together by `batch`. Raises `IndexError` for a number out of range; integers on a GPU aren't checked.
+    For an array it's an array: a view if `index` is a number or a slice, which is read-only, except in CuPy. For a
+    tuple or dict it's one, too. For a sequence it's ``data[i]``, or several put together by `batch`. Raises
+    `IndexError` for a number out of range; integers on a GPU aren't checked.
 
     >>> x, y = np.arange(6).reshape(3, 2), np.array([7, 8, 9])
     >>> getobs((x, y), 1), getobs({"y": y}, [0, 2])
@@ -113,8 +112,8 @@ def pick(data: Any, index: int | slice | Places) -> Any:
             return _rows(data, index)
     if isinstance(data, (tuple, dict)):
         return _map(lambda one: pick(one, index), data)
-    if isinstance(data, Observations):
-        return data.pick(index)
+    if isinstance(data, MappedObs):
+        return data.function(pick(data.data, index))
     return data[index] if isinstance(index, int) else batch([data[i] for i in numbers_of(index, len(data))])
 
 
@@ -136,7 +135,13 @@ def part(data: Any, index: slice | Places) -> Any:
         return MappedObs(data.function, part(data.data, index))
     if isinstance(data, list):
         return [data[i] for i in numbers_of(index, len(data))]
-    return pick(data, index) if is_array(data) else ObsView(data, np.array(numbers_of(index, len(data)), np.intp))
+    if is_array(data):
+        return pick(data, index)
+
+    def chosen(numbers):
+        return pick(data, Places(numbers) if numbers.ndim else int(numbers))
+
+    return MappedObs(chosen, np.array(numbers_of(index, len(data)), np.intp))
 
 
 def numbers_of(index: slice | Places, count: int) -> Any:
@@ -158,10 +163,8 @@ def batch(observations: Iterable[Any]) -> Any:
     """Put observations into one batch, along a new first axis (MLUtils: ``batch``).
 
     Arrays are stacked on their device. Numbers become an array on the host. Tuples, named tuples and dicts become one
-    of batches. A list counts as rows: ``[[1, 2], [3, 4]]`` becomes an array. Text stays a list.
-
-    Raises `ValueError` for no observations or arrays of different shapes, and `TypeError` for observations of different
-    kinds, or of a kind that no array can hold.
+    of batches. A list counts as rows: ``[[1, 2], [3, 4]]`` becomes an array. Text stays a list. Raises `ValueError` for
+    arrays of different shapes, and `TypeError` for observations of different kinds, or that no array can hold.
 
     >>> batch([(np.zeros(3), 1), (np.ones(3), 2)])
     (array([[0., 0., 0.],
@@ -186,7 +189,7 @@ def _together(several: list) -> Any:
     if is_array(first):
         with on_card_of(first):
             return np.stack(several)
-    if isinstance(first, _NUMBERS):
+    if _kind(first) == "number":
         return np.array(several)
     if not isinstance(first, (str, bytes)):
         refuse_tensor("a batch", first)
@@ -194,14 +197,11 @@ def _together(several: list) -> Any:
     return several
 
 
-_NUMBERS = (bool, int, float, complex, np.generic)
-
-
 def _kind(x: Any) -> Any:
     """Equal for observations that can share a batch."""
     if isinstance(x, (tuple, dict)):
         return type(x), frozenset(x) if isinstance(x, dict) else len(x)
-    return "array" if is_array(x) else "number" if isinstance(x, _NUMBERS) else type(x)
+    return "array" if is_array(x) else "number" if isinstance(x, (bool, int, float, complex, np.generic)) else type(x)
 
 
 @explained("data, such as a batch")
@@ -214,11 +214,11 @@ def unbatch(data: Any) -> list:
     return [pick(data, i) for i in range(numobs(data))]
 
 
-class Observations:
-    """`count` observations that are made on demand. An index works as in `getobs`."""
+class MappedObs:
+    """The result of `mapobs`: observations that are made on demand. An index works as in `getobs`."""
 
-    data: Any
-    count: int
+    def __init__(self, function: Callable, data: Any) -> None:
+        self.function, self.data, self.count = function, data, numobs(data)
 
     def __len__(self) -> int:
         return self.count
@@ -226,44 +226,16 @@ class Observations:
     def __getitem__(self, index: Any) -> Any:
         return getobs(self, index)
 
-    def pick(self, index: int | slice | Places) -> Any:
-        raise NotImplementedError
-
-
-class MappedObs(Observations):
-    """The result of `mapobs`."""
-
-    def __init__(self, function: Callable, data: Any) -> None:
-        self.function, self.data, self.count = function, data, numobs(data)
-
-    def pick(self, index):
-        return self.function(pick(self.data, index))
-
     def __repr__(self) -> str:
         name = getattr(self.function, "__name__", repr(self.function))
         return f"mapobs({name}, {summary(self.data)})      # {self.count:,} observations"
-
-
-class ObsView(Observations):
-    """Some of a sequence's observations, by number. Nothing is read until you ask for it."""
-
-    def __init__(self, data: Any, numbers: np.ndarray) -> None:
-        self.data, self.numbers, self.count = data, numbers, len(numbers)
-
-    def pick(self, index):
-        numbers = self.numbers[index.on(CPU) if isinstance(index, Places) else index]
-        return pick(self.data, Places(numbers) if numbers.ndim else int(numbers))
-
-    def __repr__(self) -> str:
-        return f"{self.count:,} of the observations of {summary(self.data)}"
 
 
 @explained("a function, and data")
 def mapobs(function: Callable[[Any], Any], data: Any) -> MappedObs:
     """`data`, with `function` applied to what you take from it, when you take it (MLUtils: ``mapobs``).
 
-    `function` gets one observation, or a whole batch: the batch is picked first, then `function` is called with it. So
-    ``DataLoader(mapobs(gpu, (X, Y)), batchsize=16)`` moves batches.
+    `function` gets one observation, or a whole batch: ``DataLoader(mapobs(gpu, (X, Y)), batchsize=16)`` moves batches.
 
     >>> mapped = mapobs(lambda x: x / 10, np.arange(4))
     >>> mapped[1], mapped[2:]
@@ -282,8 +254,7 @@ def generator(rng: Any) -> np.random.Generator:
 def shuffleobs(data: Any, rng: Any = None) -> Any:
     """`data` in a random order, drawn once with the generator or seed `rng` (MLUtils: ``shuffleobs``).
 
-    Arrays are copied on their device. A sequence's observations are read only when you ask for them. A
-    ``DataLoader(data, shuffle=True)`` draws a new order each epoch instead.
+    Arrays are copied on their device. A ``DataLoader(data, shuffle=True)`` draws a new order each epoch instead.
 
     >>> shuffleobs((np.arange(4), ["a", "b", "c", "d"]), rng=0)
     (array([2, 0, 1, 3]), ['c', 'a', 'b', 'd'])
@@ -295,9 +266,8 @@ def shuffleobs(data: Any, rng: Any = None) -> Any:
 def splitobs(data: Any, at: Any = 0.8, shuffle: bool = False, rng: Any = None) -> tuple:
     """`data` in two parts: the fraction `at`, and the rest (MLUtils: ``splitobs``).
 
-    ``at=(0.6, 0.2)`` gives three parts; fractions that add up to 1 leave no rest. Each part has the form of `data`.
-    Arrays in it are read-only views of your data (in CuPy, writable ones): copy one to change it. With
-    ``shuffle=True``, which draws an order first, they're copies.
+    ``at=(0.6, 0.2)`` gives three parts; fractions that add up to 1 leave no rest. Arrays in a part are read-only views
+    (in CuPy, writable ones). With ``shuffle=True``, which draws an order first, they're copies.
 
     >>> (x_train, y_train), (x_test, y_test) = splitobs((np.zeros((10, 3)), np.arange(10)), at=0.7)
     >>> x_train.shape, y_test
@@ -319,8 +289,8 @@ def splitobs(data: Any, at: Any = 0.8, shuffle: bool = False, rng: Any = None) -
 def kfolds(data: Any, k: int = 5) -> Iterator[tuple[Any, Any]]:
     """`k` pairs ``(train, validation)``, with each observation in one validation part (MLUtils: ``kfolds``).
 
-    The pairs are made one at a time. A pair's validation arrays are read-only views, its training arrays copies. If
-    the order has a meaning, call `shuffleobs` first. Raises `ValueError` unless ``2 <= k <= numobs``.
+    A pair's validation arrays are read-only views, its training arrays copies. If the order has a meaning, call
+    `shuffleobs` first.
 
     >>> for train, validation in kfolds(np.arange(5), k=2):
     ...     print(train, validation)
@@ -341,7 +311,7 @@ def summary(data: Any) -> str:
         return f"{data.dtype}{list(data.shape)}"
     if isinstance(data, (tuple, dict)):
         return repr(_map(lambda one: _Words(summary(one)), data))
-    if isinstance(data, (Observations, range)):
+    if isinstance(data, (MappedObs, range)):
         return repr(data).split("      #")[0]
     return f"{type(data).__name__} of {len(data):,}"
 

@@ -1,9 +1,10 @@
 """Labels as rows of zeros with a single one, and back. A classification loss compares scores with these rows.
 
-Flux has its own matrix type for this. It stores label numbers and shows booleans, and its observations are columns.
-Here it's a plain float32 array with observations as rows, so you can pass it straight to a loss or a matrix product.
+Flux has its own matrix type for this, whose observations are columns. Here it's a plain float32 array with observations
+as rows, so you can pass it straight to a loss or a matrix product.
 """
 
+import reprlib
 from typing import Any
 
 import numpy as np
@@ -43,7 +44,7 @@ def onehotbatch(data: Any, labels: Any, default: Any = _NONE) -> Any:
     if not is_array(data):
         data = np.array(data, dtype=object if known.dtype == object else None)
     if default is not _NONE and default not in known.tolist():
-        raise ValueError(f"default={default!r} is not among the labels, {_few(known)}")
+        raise ValueError(f"default={default!r} is not among the labels {reprlib.repr(known.tolist())}")
     with on_card_of(data):
         hits = data[..., None] == _beside(data, known)
         found = np.any(hits, axis=-1)
@@ -52,13 +53,8 @@ def onehotbatch(data: Any, labels: Any, default: Any = _NONE) -> Any:
         elif not bool(np.all(found)):
             device = device_of(data)
             label = device.download(data)[~device.download(found)].tolist()[0]
-            raise ValueError(f"{label!r} is not among the labels, {_few(known)}; default=… says what counts instead")
+            raise ValueError(f"{label!r} is not among the labels {reprlib.repr(known.tolist())}")
         return hits.astype(np.float32)
-
-
-def _few(known):
-    shown = [repr(label) for label in known.tolist()]
-    return ", ".join(shown if len(shown) <= 6 else [*shown[:3], "…", shown[-1]])
 
 
 def _beside(data, constants):

@@ -18,10 +18,10 @@ from .moving import DEFAULT, moved
 class Memory(NamedTuple):
     """A device's memory in bytes. None stands for what the device can't tell."""
 
-    used: int | None
-    free: int | None
-    peak: int | None
-    capacity: int | None
+    used: int | None = None
+    free: int | None = None
+    peak: int | None = None
+    capacity: int | None = None
 
 
 class DeviceID(NamedTuple):
@@ -36,10 +36,9 @@ class DeviceID(NamedTuple):
 
 
 class Device:
-    """A place where arrays live and are computed (Flux: ``AbstractDevice``).
+    """A place where arrays live and are computed (Flux: ``AbstractDevice``). ``device(x)`` moves `x` there.
 
-    ``device(x)`` gives `x` with all its arrays on the device. Each kind of device writes three methods: `upload`,
-    `download` and `new_generator`. Everything else follows.
+    Each kind of device writes three methods: `upload`, `download` and `new_generator`. Everything else follows.
     """
 
     backend = ""
@@ -65,12 +64,7 @@ class Device:
         """`x`, an array, a container or a registered model, with its arrays on this device. `x` itself doesn't change.
 
         On the way to a GPU, Float64 becomes Float32 and complex128 becomes complex64. ``dtype=None`` keeps them;
-        ``dtype=np.float16`` gives all floating-point arrays that type. An array that needs no change is the same object
-        in the result. Raises `TypeError` for what can't move, with its path.
-
-        >>> from fluxlite.devices import CPU
-        >>> CPU({"W": np.zeros(2)}, dtype=np.float32)
-        {'W': array([0., 0.], dtype=float32)}
+        ``dtype=np.float16`` gives all floating-point arrays that type. An array that needs no change stays the same.
         """
         return moved(self, x, dtype)
 
@@ -112,7 +106,7 @@ class Device:
 
     def memory(self) -> Memory:
         """The device's memory in bytes: used, free, peak and total (CUDA.jl: ``CUDA.memory_status``)."""
-        return Memory(None, None, None, None)
+        return Memory()
 
     def watch_peak(self) -> bool:
         """Start watching for the most memory in use, for `watched_peak`. False if this device can't tell."""
@@ -133,11 +127,9 @@ class Device:
     @property
     def rng(self) -> Any:
         """This device's random number generator (CUDA.jl: ``CUDA.default_rng()``)."""
-        if self._seeded is not seeding():
-            with _one_at_a_time:  # two threads would draw the same numbers
-                now = seeding()
-                if self._seeded is not now:
-                    self.seed(seed_of_device(now, self.index))
+        with _one_at_a_time:  # two threads would draw the same numbers
+            if self._seeded is not seeding():
+                self.seed(seed_of_device(seeding(), self.index))
         return self._rng
 
     def seed(self, seed: int | None) -> None:
@@ -213,7 +205,7 @@ class CPUDevice(Device):
             page = os.sysconf("SC_PAGE_SIZE")
             capacity, free = page * os.sysconf("SC_PHYS_PAGES"), page * os.sysconf("SC_AVPHYS_PAGES")
         except (AttributeError, OSError, ValueError):  # Windows and macOS have no sysconf for this
-            return super().memory()
+            return Memory()
         return Memory(capacity - free, free, None, capacity)
 
     def __repr__(self) -> str:
@@ -234,7 +226,6 @@ class GPU(Device):
     usual_dtypes = {np.dtype("float64"): np.dtype("float32"), np.dtype("complex128"): np.dtype("complex64")}
     kind_of_id = ""  # what its library calls a card
     id = property(lambda self: self.index)  # CuPy's names for a device's number: ``x.device.id``, ``int(x.device)``
-    check_read: Any = None  # `scalars.py` puts its check here when it's loaded: ``check(name, device)``
 
     def __int__(self) -> int:
         return self.index
@@ -244,9 +235,7 @@ class GPU(Device):
         return DeviceID(self.kind_of_id or type(self).__name__, self.index, self.name) if self.name else None
 
     def _reads(self, name: str) -> None:
-        """Called before `name` reads an array's values on the host, as a side effect."""
-        if GPU.check_read is not None:
-            GPU.check_read(name, self)
+        """Called before `name` reads an array's values on the host, by the way. `scalars.py` puts a check here."""
 
     @staticmethod
     def check(x: np.ndarray) -> None:
@@ -254,9 +243,6 @@ class GPU(Device):
         if x.dtype.char in "OSUTcVMmgG":
             kind = type(x.flat[0]).__name__ if x.size else x.dtype.name
             raise TypeError(f"a GPU holds numbers and booleans; this is an array of {kind} (dtype {x.dtype})")
-
-
-# -- which GPU is used -------------------------------------------------------------------------------------------------
 
 
 class Choice:
@@ -269,6 +255,11 @@ class Choice:
         self.pretended: Any = None  # what `pretend` says instead of this computer, the environment and the file
         self.require_gpu: Any = None  # the function of this name: `selection.py` puts it here when it's loaded
         self._of_this_thread = threading.local()
+
+    def simulation(self) -> list[Device] | None:
+        """The simulated GPUs that are used instead of all others; None if there's no simulation."""
+        estimated = self.estimated.get()
+        return self.simulated if estimated is None else [estimated]
 
     def entered(self, backend: str) -> list[Device]:
         """The devices made current by ``with device:`` and ``device.use()``. Each thread has its own, as in CUDA."""
@@ -284,11 +275,10 @@ def current(found: list[Device]) -> Device | None:
     if not found:
         return None
     last = CHOICE.entered(found[0].backend)[-1:]
-    # It may be one of an earlier simulation.
-    return next((device for device in found if last and device is last[0]), found[0])
-
-
-# -- lists of devices, and whether there are any -----------------------------------------------------------------------
+    for device in found:
+        if last and device is last[0]:  # it may also be one of an earlier simulation
+            return device
+    return found[0]
 
 
 class DeviceList(list):
@@ -305,12 +295,11 @@ class DeviceList(list):
         return "\n".join(["1 device:" if len(self) == 1 else f"{len(self)} devices:", *lines])
 
 
-class Functional:
+class Functional(NamedTuple):
     """True if `reason` is empty; prints as ``True`` or ``False: reason``. `installed`: whether its library is there."""
 
-    def __init__(self, reason: str = "", installed: bool = True) -> None:
-        self.reason = reason
-        self.installed = installed
+    reason: str = ""
+    installed: bool = True
 
     def __bool__(self) -> bool:
         return not self.reason

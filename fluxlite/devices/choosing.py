@@ -1,15 +1,14 @@
 """Which backend to use: first what `simulate_gpu`, the environment or the preference file say, then what's there."""
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..arguments import explained, in_words
 from ..messages import formatted, say
 from . import preferences, simulation
 from .base import CHOICE, CPU, Device, Functional
-from .cupy import device as cuda
-from .cupy.usable import PARTS, cupy_part
-from .preferences import Wish
+from .cupy.device import cupy_devices
+from .cupy.usable import PARTS, cupy_part, usable
 
 
 class Backend(NamedTuple):
@@ -25,23 +24,17 @@ class Backend(NamedTuple):
     by_itself: bool = True
 
 
-def _metal_functional() -> Functional:
-    from .metal.device import metal_functional  # not needed before we ask
+def _metal() -> Any:
+    from .metal import device  # not needed before we ask
 
-    return metal_functional()
-
-
-def _metal_devices() -> list[Device]:
-    from .metal.device import metal_devices
-
-    return metal_devices() if _metal_functional() else []
+    return device
 
 
 # In the order in which we try them. A kind counts if its library is installed and finds a GPU.
 BACKENDS = {
-    "CUDA": Backend(cuda.cuda_functional, cuda.cuda_devices, tuple(PARTS["CUDA"])),
-    "AMDGPU": Backend(cuda.amdgpu_functional, cuda.amdgpu_devices, tuple(PARTS["AMDGPU"])),
-    "Metal": Backend(_metal_functional, _metal_devices),
+    "CUDA": Backend(lambda: usable("CUDA"), lambda: cupy_devices("CUDA"), tuple(PARTS["CUDA"])),
+    "AMDGPU": Backend(lambda: usable("AMDGPU"), lambda: cupy_devices("AMDGPU"), tuple(PARTS["AMDGPU"])),
+    "Metal": Backend(lambda: _metal().metal_functional(), lambda: _metal().metal_devices()),
     "CPU": Backend(Functional, lambda: [CPU]),
     "Simulated": Backend(simulation.functional, simulation.devices, by_itself=False),
 }
@@ -53,9 +46,7 @@ def backends() -> dict[str, Backend]:
 
 
 def supported_devices() -> tuple[str, ...]:
-    """The kinds of devices that can be chosen automatically, in order (Flux: ``supported_devices``).
-
-    Supported doesn't mean present. ``"Simulated"`` is never chosen automatically.
+    """The kinds of devices that can be chosen automatically, present or not, in order (Flux: ``supported_devices``).
 
     >>> supported_devices()
     ('CUDA', 'AMDGPU', 'Metal', 'CPU')
@@ -78,8 +69,8 @@ def find_backend(name: object) -> Backend:
 def functional(backend: str = "CUDA", part: str | None = None) -> Functional:
     """Whether devices of this kind can be used here, and if not, why (CUDA.jl: ``CUDA.functional()``).
 
-    `part` asks about one of their libraries instead (AMDGPU.jl: ``functional(:MIOpen)``). The answer is true or
-    false, and prints with its reason. Raises `ValueError` for an unknown kind or part; the error lists the known ones.
+    `part` asks about one of their libraries instead (AMDGPU.jl: ``functional(:MIOpen)``). Raises `ValueError` for an
+    unknown kind or part.
 
     >>> with fl.pretend(CUDA="no driver"):
     ...     functional("CUDA")
@@ -106,32 +97,18 @@ class Chosen(NamedTuple):
 
 def choose() -> Chosen:
     """The backend to use: `simulate_gpu` comes first, then a preference, then the first backend that works."""
-    if simulation.is_on():
-        found = simulation.functional()
-        backend = "Simulated" if found else "CPU"
-        return Chosen(backend, "simulate_gpu() was called" if found else found.reason, (_using(backend),))
     wish = preferences.wish()
-    return _first_that_works() if wish is None else _fulfilled(wish)
-
-
-def _using(backend: str) -> tuple[str, str]:
-    return "Info", f"Using backend: {backend}."
-
-
-def _first_that_works(*lines: tuple[str, str]) -> Chosen:
-    backend = next(name for name in supported_devices() if backends()[name].functional())
-    why = "it is the first that is functional" if backend != "CPU" else "no GPU is functional"
-    return Chosen(backend, why, (*lines, _using(backend)))
-
-
-def _fulfilled(wish: Wish) -> Chosen:
+    if wish is None:
+        return _first_that_works()
     backend, source = wish
     if backend not in backends():
-        what = "gpu_backend preference" if source == "preferences" else source
         allowed = f"which is not allowed: {', '.join(backends())} are. Choosing automatically."
-        return _first_that_works(("Warning", f"{what} is set to {backend}, {allowed}"))
+        return _first_that_works(("Warning", f"The backend in {source} is set to {backend}, {allowed}"))
+    answer = backends()[backend].functional()
+    if source == preferences.SIMULATION:  # even if all of them are hidden: then it's the CPU, and no real GPU
+        backend, why = ("Simulated", f"{source} was called") if answer else ("CPU", answer.reason)
+        return Chosen(backend, why, (("Info", f"Using backend: {backend}."),))
     wanted = ("Info", f"Using backend set in {source}: {backend}.")
-    answer = functional(backend)
     if answer:
         return Chosen(backend, f"set in {source}", (wanted,))
     if answer.installed:
@@ -144,13 +121,18 @@ def _fulfilled(wish: Wish) -> Chosen:
     return _first_that_works(wanted, ("Warning", text))
 
 
+def _first_that_works(*lines: tuple[str, str]) -> Chosen:
+    backend = next(name for name in supported_devices() if backends()[name].functional())
+    why = "it is the first that is functional" if backend != "CPU" else "no GPU is functional"
+    return Chosen(backend, why, (*lines, ("Info", f"Using backend: {backend}.")))
+
+
 @explained()
 def gpu_backend(name: str | None) -> None:
     """Prefer a backend, now and in later sessions. None deletes the preference (Flux: ``gpu_backend!``).
 
-    `name` is ``"CUDA"``, ``"AMDGPU"``, ``"Metal"``, ``"CPU"`` or ``"Simulated"``. It's stored in
-    ``LocalPreferences.toml``, table ``[fluxlite]``, in the project's folder or in the folder that the environment
-    variable FLUXLITE_PROJECT names. Raises `ValueError` for another name, and where you have to edit that file.
+    `name` is ``"CUDA"``, ``"AMDGPU"``, ``"Metal"``, ``"CPU"`` or ``"Simulated"``. It's in ``LocalPreferences.toml``
+    of the project's folder, or of FLUXLITE_PROJECT. Raises `ValueError` if you have to edit that file yourself.
 
     >>> with fl.pretend():
     ...     gpu_backend("CPU")
@@ -163,29 +145,17 @@ def gpu_backend(name: str | None) -> None:
         already = f"GPU backend is already set to: {name}. No need to do anything else."
         return say(formatted("Info", already if name else "There is no GPU backend preference to delete."))
     preferences.store_backend(name)
-    if name is None:
-        text = "GPU backend preference deleted.\ngpu and get_device choose automatically from now on."
-    else:
-        text = f"New GPU backend set: {name}.\n{_when()}; it is kept in {preferences.FILE}."
+    text = "GPU backend preference deleted.\ngpu and get_device choose automatically from now on."
+    if name is not None:
+        wish = preferences.wish()
+        when = "gpu and get_device use it from now on"
+        if wish is not None and wish.source != "preferences":
+            when = f"{wish.source} counts more, and says {wish.backend}"
+        text = f"New GPU backend set: {name}.\n{when}; it is kept in {preferences.FILE}."
     say(formatted("Info", text))
 
 
-def _when() -> str:
-    """When a new preference takes effect, since something else may count more."""
-    wish = preferences.wish()
-    if simulation.is_on():
-        return "gpu and get_device use it after simulate_gpu(False)"
-    if wish is not None and wish.source == preferences.VARIABLE:
-        return f"{preferences.VARIABLE}={wish.backend} counts more: unset it to have this used"
-    return "gpu and get_device use it from now on"
-
-
 def current_backend() -> str:
-    """The value of `fluxlite.GPU_BACKEND`: the preferred backend, or if there's none, the one that was chosen.
-
-    >>> with fl.pretend(preference="Metal"):
-    ...     fl.GPU_BACKEND
-    'Metal'
-    """
-    wish = None if simulation.is_on() else preferences.wish()
+    """The value of `fluxlite.GPU_BACKEND`: the preferred backend, or if there's none, the one that was chosen."""
+    wish = preferences.wish()
     return choose().backend if wish is None else wish.backend

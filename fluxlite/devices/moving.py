@@ -12,10 +12,11 @@ from .. import arrays
 from ..autodiff.tracked import TrackedArray, plain
 from ..errors import DeviceError
 from ..messages import notice, warn
-from ..tensors import refuse_tensor
+from ..tensors import is_tensor, refuse_tensor
 from ..tree.contract import is_leaf
+from ..tree.flat import Flat, KeyPath, flatten
 from ..tree.ties import is_array, is_tracked, overlaps
-from ..tree.walks import KeyPath, check_open, fmap_with_path, nodes
+from ..tree.walks import check_open, nodes
 from ..unreached import arrays_inside, boxes, why_shut
 
 # It shows up in signatures, so it says what it stands for.
@@ -25,25 +26,30 @@ DEFAULT = "Float32 for Float64"
 def moved(device: Any, x: Any, dtype: Any = DEFAULT) -> Any:
     """`x` with all its arrays on `device`. This is `Device.__call__`."""
     wanted = dtype if dtype is None or dtype is DEFAULT else np.dtype(dtype)
-    departed: list[tuple[KeyPath, np.ndarray]] = []  # integers aside: they're data, such as windows of a text
+    if is_array(x) or is_tracked(x):
+        return _moved_array(device, x, wanted)
+    flat = flatten(x)
+    made: list[Any] = []
+    for number, leaf in enumerate(flat.leaves):
+        try:
+            if is_array(leaf) or is_tracked(leaf):
+                made.append(_moved_array(device, leaf, wanted))
+            elif send.dispatch(type(leaf)) is _stay:
+                made.append(leaf)
+            else:
+                made.append(send(leaf, device, wanted, flat.paths()[number]))
+        except RuntimeError:
+            check_open(flat.paths()[number], leaf)
+            raise
+    _warn_of_overlaps(flat, made)
+    return flat.results(made)[flat.root]
 
-    def move(path: KeyPath, x: Any) -> Any:
-        tracked = is_tracked(x)
-        if not tracked and not is_array(x):
-            return send(x, device, wanted, path)
-        there = _dtype_for(device, x.dtype, wanted)
-        if tracked or there != x.dtype:
-            result = arrays.move(x, device, None if there == x.dtype else there)
-        else:
-            result = device.receive(x)
-        if result is not x and isinstance(x, np.ndarray) and x.dtype.kind in "fc":
-            departed.append((path, x))
-        return result
 
-    result = move(KeyPath(), x) if is_array(x) or is_tracked(x) else fmap_with_path(move, x)
-    if len(departed) > 1:
-        _warn_of_overlaps(departed)
-    return result
+def _moved_array(device: Any, x: Any, wanted: Any) -> Any:
+    dtype = _dtype_for(device, x.dtype, wanted)
+    if is_tracked(x) or dtype != x.dtype:
+        return arrays.move(x, device, None if dtype == x.dtype else dtype)
+    return device.receive(x)
 
 
 def _dtype_for(device: Any, dtype: np.dtype, wanted: Any) -> np.dtype:
@@ -66,9 +72,10 @@ def send(x: Any, device: Any, dtype: Any, path: KeyPath) -> Any:
     """Move a leaf that isn't an array to `device`: one method per type. `path` is where it is in the tree.
 
     Most leaves work on any device. An object that holds arrays and can't be walked stays, and we say so once for its
-    class; likewise what a function reads. Raises `TypeError` for a tensor of another library.
+    class; likewise what a function reads.
     """
-    refuse_tensor(f"a move to {device}{f', at {path},' if path else ''}", x)
+    if is_tensor(x):
+        refuse_tensor(f"a move to {device}{f', at {path},' if path else ''}", x)
     for key, place, value, why in boxes(x, path):
         found = [inside for inside, array in arrays_inside(value, place) if arrays.device_of(array) != device]
         if found:
@@ -94,11 +101,18 @@ def _send_iterator(x: Any, device: Any, dtype: Any, path: KeyPath) -> Any:
     )
 
 
-def _warn_of_overlaps(departed: list[tuple[KeyPath, np.ndarray]]) -> None:
-    """Warn, in one line, of arrays that shared memory before the move and don't after it. Tied arrays move as one."""
+def _warn_of_overlaps(flat: Flat, made: list) -> None:
+    """Warn, in one line, of arrays that shared memory before the move and don't after it. Tied arrays move as one.
+
+    Whole numbers are data, such as windows of a text, which nothing changes.
+    """
+    leaves = enumerate(zip(flat.leaves, made))
+    departed = [(i, x) for i, (x, y) in leaves if y is not x and type(x) is np.ndarray and x.dtype.kind in "fc"]
+    if all(x.base is None for _, x in departed):  # each has memory of its own
+        return
     pairs = list(overlaps(departed))
     if pairs:
-        (first, second), more = pairs[0], len(pairs) - 1
+        (first, second), more = [flat.paths()[number] for number in pairs[0]], len(pairs) - 1
         others = f", as {more:,} more {'pair does' if more == 1 else 'pairs do'}" if more else ""
         warn(
             ("overlap", str(first), str(second)),
@@ -110,8 +124,8 @@ def _warn_of_overlaps(departed: list[tuple[KeyPath, np.ndarray]]) -> None:
 def device_of(x: Any) -> Any:
     """The device of `x`: an array, or everything in a model or container (CUDA.jl: ``device(x)``).
 
-    None if it has no arrays, since it then works on any device. Raises `DeviceError` if its arrays are on different
-    devices, naming two of them, and `TypeError` for arrays inside an object that can't be walked.
+    None if it has no arrays. Raises `DeviceError` if they're on different devices, and `TypeError` for arrays inside an
+    object that can't be walked.
 
     >>> device_of({"x": np.zeros(3), "n": 3})
     CPU

@@ -1,9 +1,6 @@
-"""The user's preferred backend, from an environment variable or a file in the project's folder.
+"""What the user asked for: by `simulate_gpu`, in the environment, or in the project's ``LocalPreferences.toml``.
 
-The file is ``LocalPreferences.toml``, the table is ``[fluxlite]``:
-
-    [fluxlite]
-    gpu_backend = "AMDGPU"
+The file's table is ``[fluxlite]``, its line ``gpu_backend = "AMDGPU"``.
 """
 
 import functools
@@ -16,17 +13,20 @@ from .base import CHOICE
 FILE = "LocalPreferences.toml"
 VARIABLE = "FLUXLITE_GPU_BACKEND"
 FOLDER_VARIABLE = "FLUXLITE_PROJECT"
+SIMULATION = "simulate_gpu()"
 
 
 class Wish(NamedTuple):
-    """The backend that the user prefers, exactly as written, and where it was set."""
+    """The backend that the user prefers, exactly as written, and where that was said."""
 
     backend: str
     source: str
 
 
 def wish() -> Wish | None:
-    """The user's preference: the environment first, then the file. We look at both each time."""
+    """What counts most of what was asked for. We look at the environment and the file each time."""
+    if CHOICE.simulation() is not None:
+        return Wish("Simulated", SIMULATION)
     pretended = CHOICE.pretended
     environment = pretended.environment if pretended else os.environ.get(VARIABLE)
     if environment:
@@ -45,7 +45,7 @@ def preference_file() -> str:
 
 @functools.cache  # every move to a GPU asks
 def _file(named: str | None, working: str) -> str:
-    from pathlib import Path  # only when a preference is looked for
+    from pathlib import Path
 
     folder = Path(working)
     projects = (above for above in (folder, *folder.parents) if (above / "pyproject.toml").is_file())
@@ -56,9 +56,12 @@ def stored_backend() -> str | None:
     """The backend named in the file; None if there's no file or no entry."""
     if CHOICE.pretended:
         return CHOICE.pretended.stored
+    import tomllib
+
     try:
-        return _backend_in(_text(preference_file()))
-    except (OSError, ValueError, RecursionError) as error:
+        value = tomllib.loads(_text(preference_file())).get("fluxlite", {}).get("gpu_backend")
+        return None if value is None else str(value)
+    except (OSError, ValueError, AttributeError, RecursionError) as error:
         warn(("preferences", str(error)), f"{FILE} cannot be read, so there is no preference: {error}")
         return None
 
@@ -69,15 +72,6 @@ def _text(path: str) -> str:
         return ""
     with open(path, encoding="utf-8", newline="") as file:
         return file.read()
-
-
-@functools.lru_cache(maxsize=1)  # one file, understood again when its text changes
-def _backend_in(text: str) -> str | None:
-    import tomllib
-
-    table = tomllib.loads(text).get("fluxlite", {})
-    value = table.get("gpu_backend") if isinstance(table, dict) else None
-    return None if value is None else str(value)
 
 
 def store_backend(name: str | None) -> None:

@@ -7,22 +7,14 @@ from types import SimpleNamespace
 from ..arguments import check_whole
 from .base import CHOICE, Functional
 from .choosing import BACKENDS, Backend
-from .cupy.usable import NEEDS, cupy_part
+from .cupy.usable import SITUATIONS, cupy_part
 from .simulated import SimulatedDevice, preset, together
 from .simulation import simulate_gpu
 
 _KINDS_OF_ID = {"CUDA": "CuDevice", "AMDGPU": "HIPDevice", "Metal": "MTLDevice"}
 
 # Situations with a name. Any other text is the reason why a backend isn't functional.
-_SITUATIONS = {
-    **{
-        name: {
-            "not installed": Functional(needs.not_installed, installed=False),
-            "no driver": Functional(needs.no_driver()),
-            "hidden": Functional(needs.hidden),
-        }
-        for name, needs in NEEDS.items()
-    },
+_SITUATIONS = SITUATIONS | {
     "Metal": {
         "not installed": Functional("MLX is not installed: pip install mlx", installed=False),
         "no driver": Functional("MLX is installed, but this computer has no Apple GPU"),
@@ -43,9 +35,7 @@ def pretend(
 
     A backend is ``"functional"``, a number of GPUs, ``"not installed"``, ``"no driver"``, ``"hidden"``, or any other
     reason why it can't be used. `preference` stands for the preference file, `environment` for the variable
-    FLUXLITE_GPU_BACKEND. `gpu_backend` changes the pretended preference, not a file. Simulations start switched off.
-
-    A pretended GPU says that it is one: ``CUDA:0 (pretended)``. Arrays do move to it, since it's simulated inside.
+    FLUXLITE_GPU_BACKEND. Arrays do move to a pretended GPU, since it's simulated inside.
 
     >>> with pretend(CUDA=2):
     ...     fl.gpu_name(), fl.get_device("CUDA", 1)

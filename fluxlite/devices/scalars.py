@@ -9,15 +9,11 @@ from typing import Any
 from ..arguments import check_bool
 from ..messages import in_notebook, notice
 from .base import GPU
-from .cupy import device as cupy
+from .cupy.device import forbid_waits
+from .cupy.usable import usable
 
-_READS = {
-    "float": "float(x)",
-    "int": "int(x)",
-    "complex": "complex(x)",
-    "bool": "a condition, such as if x:,",
-    "item": "x.item()",
-}
+_CONDITION = "a condition, such as if x:,"
+_READS = {"float": "float(x)", "int": "int(x)", "complex": "complex(x)", "bool": _CONDITION, "item": "x.item()"}
 
 
 class _State:
@@ -30,9 +26,8 @@ def allowscalar(allow: bool = True) -> "AllowScalar":
     """Allow or forbid reading single numbers from a GPU, from now on or inside ``with allowscalar(…):``.
 
     If it's forbidden, ``float(x)``, ``int(x)``, ``bool(x)``, ``if x`` and ``x.item()`` of a device array raise
-    `RuntimeError` with the line to change. `cpu` stays allowed, since you write it knowing what it costs. Until you
-    call this, scripts may read freely, and a notebook points out the first such read. On CUDA, CuPy does the check:
-    it's deprecated there, and applies to this thread only; nothing is pointed out (CUDA.jl: ``allowscalar``).
+    `RuntimeError` with the line to change; `cpu` stays allowed. Until you call this, a notebook points out the first
+    such read. On CUDA, CuPy does the check, for this thread only, and points out nothing (CUDA.jl: ``allowscalar``).
 
     >>> with fl.simulate_gpu(), allowscalar(False):
     ...     x = fl.gpu(np.ones(3, np.float32))
@@ -64,11 +59,11 @@ class AllowScalar:
 
 def _set(allowed: bool | None) -> None:
     _State.allowed = allowed
-    if cupy.cuda_functional() or cupy.amdgpu_functional():
-        cupy.forbid_waits(allowed is False)
+    if usable("CUDA") or usable("AMDGPU"):
+        forbid_waits(allowed is False)
 
 
-def _check_read(name: str, device: Any) -> None:
+def _check_read(device: Any, name: str) -> None:
     """Called before a read from an array on `device`: raises if `name` reads one number and that's forbidden."""
     is_new = _State.allowed is None and in_notebook()
     if name not in _READS or not is_new and _State.allowed is not False:
@@ -89,4 +84,4 @@ def _check_read(name: str, device: Any) -> None:
         )
 
 
-GPU.check_read = _check_read
+GPU._reads = _check_read  # type: ignore[method-assign, assignment]

@@ -8,11 +8,12 @@ from ..arguments import check_whole, explained
 from ..messages import formatted, notice, say, warn, was_said
 from ..tensors import refuse_tensor
 from . import preferences, simulation
-from .base import CHOICE, CPU, DEFAULT, Device, current
+from .base import CHOICE, CPU, DEFAULT, Device, DeviceList, current
 from .choosing import backends, choose, find_backend
 from .choosing import functional as functional
 from .choosing import gpu_backend as gpu_backend
 from .choosing import supported_devices as supported_devices
+from .moving import moved
 from .simulation import simulate_gpu as simulate_gpu
 
 
@@ -21,9 +22,7 @@ def gpu(x: Any, dtype: Any = DEFAULT) -> Any:
     """`x` with its arrays on the GPU. Without one, it returns `x` and says why, once (Flux: ``gpu``).
 
     Takes arrays, containers and registered models. Float64 becomes Float32; ``dtype=None`` keeps it. `x` itself
-    stays where it is, so write ``model = gpu(model)``. A bare ``gpu(model)`` makes copies and drops them, which a
-    receipt shows. Raises `TypeError` for what can't move. A program that mustn't run on the CPU by mistake says
-    `require_gpu` first.
+    stays where it is, so write ``model = gpu(model)``. Raises `TypeError` for what can't move.
 
     >>> with simulate_gpu():
     ...     gpu({"W": np.ones((1, 2), np.float32), "name": "first"})
@@ -32,7 +31,7 @@ def gpu(x: Any, dtype: Any = DEFAULT) -> Any:
     """
     device = gpu_device()
     if device is not None:
-        return device(x, dtype)
+        return moved(device, x, dtype)
     if not was_said("no GPU"):
         notice("no GPU", f"arrays stay on the CPU. {why_no_gpu()} doctor() says more.")
     refuse_tensor("gpu", x)
@@ -41,28 +40,18 @@ def gpu(x: Any, dtype: Any = DEFAULT) -> Any:
 
 @explained()
 def cpu(x: Any, dtype: Any = DEFAULT) -> Any:
-    """`x` with its arrays on the CPU; an array that's there already is the same object (Flux: ``cpu``).
-
-    It can't restore the precision that `gpu` reduced. On the CPU it's no copy: the best model so far is kept by
-    ``copy.deepcopy(model)``.
-    """
-    return CPU(x, dtype)
+    """`x` with its arrays on the CPU; an array that's there already is the same object, no copy (Flux: ``cpu``)."""
+    return moved(CPU, x, dtype)
 
 
 @explained()
 def cu(x: Any, dtype: Any = DEFAULT) -> Any:
     """`x` with its arrays on the NVIDIA GPU, or the simulated one (CUDA.jl: ``cu``). Without either, `RuntimeError`."""
-    return cuda_device()(x, dtype)
+    return moved(cuda_device(), x, dtype)
 
 
 def require_gpu() -> Device:
-    """The device that `gpu` moves to. Raises `RuntimeError`, with the reason, if there's none.
-
-    >>> with fl.pretend(CUDA="no driver"):
-    ...     require_gpu()
-    Traceback (most recent call last):
-    RuntimeError: there is no GPU to use. CuPy is installed, but there is no NVIDIA driver that it can use. ...
-    """
+    """The device that `gpu` moves to. Raises `RuntimeError`, with the reason, instead of computing on the CPU."""
     device = gpu_device()
     if device is None:
         raise RuntimeError(f"there is no GPU to use. {why_no_gpu()}")
@@ -73,22 +62,12 @@ CHOICE.require_gpu = require_gpu
 
 
 def gpu_device() -> Device | None:
-    """The GPU in use, or None: inside a ``with device:`` block that device, otherwise the first.
-
-    >>> with simulate_gpu(2, like="GTX 1650"):
-    ...     with devices()[1]:
-    ...         gpu_device()
-    [ Info: Simulated:0 to Simulated:1, simulated GTX 1650, stand in for GPUs.
-    Simulated:1
-    """
+    """The GPU in use, or None: inside a ``with device:`` block that device, otherwise the first."""
     return current(devices())
 
 
 def gpu_name() -> str:
-    """The backend that `gpu` uses: ``"CUDA"``, ``"AMDGPU"``, ``"Metal"``, ``"Simulated"``, or ``"CPU"`` without a GPU.
-
-    `fluxlite.GPU_BACKEND` is the preferred one, whether or not it can be used.
-    """
+    """The backend that `gpu` uses: ``"CUDA"``, ``"AMDGPU"``, ``"Metal"``, ``"Simulated"``, or else ``"CPU"``."""
     choice = choose()
     for level, text in choice.lines:
         if level == "Warning":  # once: `gpu` is called all the time
@@ -98,8 +77,9 @@ def gpu_name() -> str:
 
 def devices() -> list[Device]:
     """All GPUs of the kind that `gpu` uses. ``devices()[1](x)`` moves to the second one (CUDA.jl: ``devices``)."""
-    if simulation.is_on():
-        return simulation.devices()
+    simulated = CHOICE.simulation()
+    if simulated is not None:
+        return list(simulated)
     backend = gpu_name()
     return [] if backend == "CPU" else backends()[backend].devices()
 
@@ -107,12 +87,9 @@ def devices() -> list[Device]:
 def get_device(backend: str | None = None, idx: int = 0, *, verbose: bool = False) -> Device:
     """The device to use, or the one with this backend and number, counted from 0 (Flux: ``get_device``).
 
-    Without `backend`, it's the preferred one, set by `gpu_backend`, if it can be used. Otherwise it's the first usable
-    one of CUDA, AMDGPU, Metal, and finally the CPU. ``verbose=True`` says how it was chosen; you always hear if the
-    preferred one is missing. `simulate_gpu` overrides any preference.
-
-    Raises `ValueError` for an unknown backend, `RuntimeError` for one that can't be used here, and `IndexError` for
-    a device that doesn't exist. There's only one CPU, so its `idx` doesn't matter.
+    Without `backend`, it's what `simulate_gpu` or else `gpu_backend` asked for, if it can be used, otherwise the first
+    usable one of CUDA, AMDGPU, Metal and the CPU; ``verbose=True`` says why. Raises `ValueError` for an unknown
+    backend, `RuntimeError` for one that can't be used here, and `IndexError` for a device that doesn't exist.
 
     >>> with fl.pretend(CUDA="functional", preference="AMDGPU"):
     ...     get_device(verbose=True)
@@ -124,7 +101,15 @@ def get_device(backend: str | None = None, idx: int = 0, *, verbose: bool = Fals
     """
     if backend is not None:
         check_whole("get_device(backend, idx): idx", idx, -math.inf)
-        return _numbered(backend, idx)
+        found = devices_of(backend)
+        if not found:
+            raise RuntimeError(f"Unavailable backend: {backend}. {found.reason}.{_simulated_instead()}")
+        if backend == "CPU":
+            return CPU
+        if not 0 <= idx < len(found):
+            there = f"are {len(found)}, numbers 0 to {len(found) - 1}" if len(found) > 1 else "is 1, number 0"
+            raise IndexError(f"there is no {backend} device {idx}: there {there}")
+        return found[idx]
     choice = choose()
     for level, text in choice.lines:
         if verbose or level == "Warning":
@@ -132,60 +117,35 @@ def get_device(backend: str | None = None, idx: int = 0, *, verbose: bool = Fals
     return current(backends()[choice.backend].devices()) or CPU
 
 
-def _numbered(name: str, idx: int) -> Device:
-    backend = find_backend(name)
-    found = backend.devices()
-    if name == "CPU":
-        return CPU
-    if not found:
-        reason = _end(backend.functional().reason)
-        raise RuntimeError(f"Unavailable backend: {name}. {reason}{_simulated_instead()}")
-    if not 0 <= idx < len(found):
-        there = "there is 1, number 0" if len(found) == 1 else f"there are {len(found)}, numbers 0 to {len(found) - 1}"
-        raise IndexError(f"there is no {name} device {idx}: {there}")
-    return found[idx]
+def devices_of(backend: str) -> DeviceList:
+    """All devices of this kind; if there are none, it says why."""
+    found = find_backend(backend)
+    return DeviceList(found.devices(), found.functional().reason)
+
+
+def cuda_devices() -> DeviceList:
+    """The devices for `cu` and `fluxlite.cuda`: the simulated GPUs if they're asked for, otherwise the NVIDIA GPUs."""
+    return devices_of("Simulated" if simulation.is_meant() else "CUDA")
 
 
 def cuda_device() -> Device:
-    """The NVIDIA GPU in use, or the simulated one. Raises `RuntimeError`, with the reason, if there's none."""
-    device = current(cuda_or_simulated())
-    if device is None:
-        raise RuntimeError(f"there is no NVIDIA GPU to use. {_end(why_no_cuda())}{_simulated_instead()}")
-    return device
-
-
-def cuda_or_simulated() -> list[Device]:
-    """The devices for `cu` and `fluxlite.cuda`: the simulated GPUs if they're on, otherwise the NVIDIA GPUs."""
-    return backends()[_cuda_or_simulated()].devices()
-
-
-def why_no_cuda() -> str:
-    """Why `cuda_or_simulated` is empty."""
-    return functional(_cuda_or_simulated()).reason
-
-
-def _cuda_or_simulated() -> str:
-    return "Simulated" if simulation.is_on() or simulation.is_preferred() else "CUDA"
+    """The current one of `cuda_devices`. Raises `RuntimeError`, with the reason, if there's none."""
+    found = cuda_devices()
+    if not found:
+        raise RuntimeError(f"there is no NVIDIA GPU to use. {found.reason}.{_simulated_instead()}")
+    return current(found) or CPU
 
 
 def why_no_gpu() -> str:
     """Why `gpu` moves nothing, and what to do about it."""
     wish = preferences.wish()
-    if simulation.is_on():
-        return _end(functional("Simulated").reason)
     if wish is not None and wish.backend == "CPU":
         return f"The backend set in {wish.source} is CPU; gpu_backend(None) deletes a preference."
-    reasons = [functional(name) for name in (("Metal",) if sys.platform == "darwin" else ("CUDA", "AMDGPU"))]
-    installed = [answer for answer in reasons if answer.installed]
-    return f"{_end((installed or reasons)[0].reason)}{_simulated_instead()}"
-
-
-def _end(sentence: str) -> str:
-    return sentence if sentence.endswith((".", "!", "?")) else f"{sentence}."
+    names = ("Simulated",) if simulation.is_meant() else ("Metal",) if sys.platform == "darwin" else ("CUDA", "AMDGPU")
+    answers = [functional(name) for name in names]
+    installed = [answer for answer in answers if answer.installed]
+    return f"{(installed or answers)[0].reason}.{_simulated_instead()}"
 
 
 def _simulated_instead() -> str:
-    if not simulation.is_on():
-        return " simulate_gpu() puts a simulated one in its place."
-    several = len(simulation.devices()) > 1
-    return " The simulated ones: cuda.devices()." if several else " The simulated one: get_device()."
+    return "" if simulation.is_meant() else " simulate_gpu() puts a simulated one in its place."

@@ -35,7 +35,7 @@ from simgpu.words import WRITE
 from .. import arrays
 from ..arguments import explained
 from ..arrays import device_of
-from ..fused.standin import NUMBERS, Trace
+from ..fused.function import NUMBERS, Trace
 from ..tree.ties import address
 from .base import CHOICE, GPU, Memory, current, gpu_generators
 

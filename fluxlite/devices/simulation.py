@@ -5,7 +5,7 @@ import os
 import re
 from typing import Any
 
-from ..arguments import check_bool, check_whole, explained
+from ..arguments import check_whole, explained
 from ..messages import notice
 from .base import CHOICE, Device, Functional, current
 from .preferences import wish
@@ -26,10 +26,8 @@ def simulate_gpu(
     `like` names the card to imitate, or is a preset such as `calibrate` gives. `memory`, in bytes, replaces that
     card's. Its time is `fluxlite.clock()`, which moves only when the program asks the GPU for work, so it's the same
     in each run. Another call with the same arguments, as when you rerun a cell, keeps the same devices. ``with
-    simulate_gpu():`` restores the earlier state at the end. The environment variable CUDA_VISIBLE_DEVICES is about
-    real GPUs. With ``visible=True`` it hides simulated ones the same way; its value at the time of the call counts.
-    Raises `ValueError` for an unknown card, more than 1,024 GPUs or no memory, and `TypeError` for a number that isn't
-    whole.
+    simulate_gpu():`` restores the earlier state at the end. With ``visible=True``, the environment variable
+    CUDA_VISIBLE_DEVICES hides simulated GPUs as it does real ones; its value at the time of the call counts.
 
     >>> with simulate_gpu(like="RTX 2080 Ti", memory=2**20) as device:
     ...     device.memory().capacity
@@ -42,12 +40,11 @@ def simulate_gpu(
         raise ValueError(f"simulate_gpu(count) takes at most {MOST:,} GPUs, got {count}")
     if memory is not None:
         check_whole("simulate_gpu(memory=…), in bytes,", memory, 1)
-    check_bool("simulate_gpu(visible=…)", visible)
-    before = Simulation(CHOICE.simulated)
-    found = _make(_visible(int(count)) if visible else int(count), like, memory)
+    earlier, shown = Simulation(CHOICE.simulated), _visible(count) if visible else int(count)
+    found = _make(shown, like, memory)
     CHOICE.simulated = found if count else None
-    _say(int(count), found)
-    return before
+    _say(found, int(count))
+    return earlier
 
 
 def _make(count: int, like: Any, memory: int | None) -> list[Device]:
@@ -72,28 +69,26 @@ def _visible(count: int) -> int:
     wanted = os.environ.get("CUDA_VISIBLE_DEVICES")
     if wanted is None:
         return count
-    seen: set[str] = set()
+    seen: list[str] = []
     for name in map(str.strip, wanted.split(",")):
         is_there = name.isdecimal() and int(name) < count or re.fullmatch(_UUID, name)
-        if name in seen or len(seen) == count or not is_there:
+        if not is_there or name in seen or len(seen) == count or seen and seen[-1].startswith("MIG-"):
             break
-        seen.add(name)
-        if name.startswith("MIG-"):
-            break
+        seen.append(name)
     return len(seen)
 
 
-def _say(count: int, devices: list[Device]) -> None:
-    text = ""
+def _say(devices: list[Device], count: int) -> None:
+    lines = []
     if len(devices) == 1:
-        text = f"{devices[0]!r}, a {devices[0].name}, stands in for a GPU."
+        lines.append(f"{devices[0]!r}, a {devices[0].name}, stands in for a GPU.")
     elif devices:
-        text = f"{devices[0]!r} to {devices[-1]!r}, {devices[0].name}, stand in for GPUs."
+        lines.append(f"{devices[0]!r} to {devices[-1]!r}, {devices[0].name}, stand in for GPUs.")
     if len(devices) < count:
         wanted = os.environ.get("CUDA_VISIBLE_DEVICES", "")
-        text += f" CUDA_VISIBLE_DEVICES={wanted} leaves {len(devices)} of {count} simulated GPUs visible."
-    if text:
-        notice(text, text.strip())
+        lines.append(f"CUDA_VISIBLE_DEVICES={wanted} leaves {len(devices)} of {count} simulated GPUs visible.")
+    if lines:
+        notice(" ".join(lines), " ".join(lines))
 
 
 class Simulation:
@@ -112,28 +107,24 @@ class Simulation:
         return f"Simulation({', '.join(map(repr, CHOICE.simulated or ())) or 'off'})"
 
 
-def is_on() -> bool:
-    """Whether `simulate_gpu` was called, and hasn't been ended; or this code runs in an `estimate`."""
-    return CHOICE.simulated is not None or CHOICE.estimated.get() is not None
-
-
 def devices() -> list[Device]:
     """The simulated GPUs. Without `simulate_gpu`, it's the one that a preference for "Simulated" asks for."""
-    estimated = CHOICE.estimated.get()
-    if estimated is not None:
-        return [estimated]
-    return list(CHOICE.simulated if CHOICE.simulated is not None else _standing_in() if is_preferred() else ())
+    found = CHOICE.simulation()
+    if found is None:
+        found = _standing_in() if is_meant() else []
+    return list(found)
 
 
-def is_preferred() -> bool:
-    preferred = wish()
-    return preferred is not None and preferred.backend == "Simulated"
+def is_meant() -> bool:
+    """Whether it's the simulated GPU that the user asked for."""
+    asked = wish()
+    return asked is not None and asked.backend == "Simulated"
 
 
 @functools.cache
 def _standing_in() -> list[Device]:
     found = _make(1, "NVIDIA T4", None)
-    _say(1, found)
+    _say(found, 1)
     return found
 
 

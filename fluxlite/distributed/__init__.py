@@ -5,11 +5,8 @@ Start such a program with ``python -m fluxlite.distributed -n 2 train.py``, or i
 Flux: ``DistributedUtils``; PyTorch: ``torch.distributed`` and ``DistributedDataParallel``.
 """
 
-from .container import DistributedDataContainer
-from .exchange import allreduce, broadcast, synchronize
-from .group import WorkerFailed
-from .optimizer import DistributedOptimizer
-from .world import initialize, local_rank, total_workers
+from .own_loops import DistributedDataContainer, DistributedOptimizer, allreduce, broadcast, synchronize
+from .world import WorkerFailed, initialize, local_rank, total_workers
 
 __all__ = [
     "DistributedDataContainer", "DistributedOptimizer", "WorkerFailed", "allreduce", "broadcast", "initialize",

@@ -5,158 +5,202 @@ their gradients. A bucket's sum begins as soon as it's full, and goes on while t
 workers begin the sums in the same order, whatever the order of their own gradients. PyTorch's DDP does the same.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
 
 from ..arrays import device_of, on_card_of
+from ..devices.base import CPU
+from ..messages import notice
 from ..optimizers import Leaf
 from ..tree.walks import trainables
-from .group import Group
-from .transports import Direct, transport
+from .world import Group
 
 FIRST, SIZE = 2**20, 25 * 2**20  # bytes; the first is small, so that its sum begins early
 Step = tuple[Leaf, Any, Any]  # an optimizer's state of a parameter, the parameter, its gradient
-
-
-class Slot:
-    """A parameter's place in a bucket."""
-
-    def __init__(self, leaf: Any, x: Any, start: int) -> None:
-        self.leaf, self.x, self.start, self.stop = leaf, x, start, start + x.size
-        self.is_turned = x.flags.f_contiguous and not x.flags.c_contiguous
-        self.is_filled = self.has_gradient = False
-
-    def of(self, numbers: Any) -> Any:
-        """A view of the bucket's numbers that are this parameter's, in its shape and memory order."""
-        own = numbers[self.start : self.stop]
-        return np.reshape(own, self.x.shape[::-1]).T if self.is_turned else np.reshape(own, self.x.shape)
-
-
-class Bucket:
-    """Numbers of several parameters in one array, and their sum over all workers."""
-
-    def __init__(self, arrays: list[tuple[Any, Any]], way: Direct) -> None:
-        self.slots: list[Slot] = []
-        for leaf, x in arrays:
-            self.slots.append(Slot(leaf, x, self.slots[-1].stop if self.slots else 0))
-        like = arrays[0][1]
-        self.way, self.request, self.missing = way, None, len(arrays)
-        with on_card_of(like):
-            self.numbers = np.empty_like(like, shape=(self.slots[-1].stop,), dtype=_wide(like))
-
-    def fill(self, slot: Slot, g: Any, weight: float) -> None:
-        """Put ``weight * g`` into its place; zeros if there's no gradient."""
-        place = slot.of(self.numbers)
-        with on_card_of(self.numbers):
-            if g is None:
-                place[...] = 0
-            else:
-                np.multiply(g if g.dtype == place.dtype else g.astype(place.dtype), weight, out=place)
-        slot.is_filled, slot.has_gradient = True, g is not None
-        self.missing -= 1
-
-    def start(self) -> None:
-        self.request, self.coming = self.way.start(self.numbers)
-
-    def sums(self) -> Any:
-        """The sums of all workers. Then the bucket is empty again."""
-        self.way.group.wait(self.request)
-        self.missing = len(self.slots)
-        for slot in self.slots:
-            slot.is_filled = False
-        return self.way.finished(self.coming)
 
 
 class Buckets:
     """What each worker has of the gradients of a model, added up for all of them."""
 
     def __init__(self, group: Group, state: Any, model: Any) -> None:
-        self.group, self.state = group, state
-        ways: dict[Any, Direct] = {}
-        self.buckets: list[Bucket] = []
+        self.state = state
         places = [(path.get(state), x) for path, x in trainables(model)]
-        for arrays in divided(reversed(places)):
-            device = device_of(arrays[0][1])
-            ways[device] = ways.get(device) or transport(group, arrays[0][1])
-            self.buckets.append(Bucket(arrays, ways[device]))
-        pairs = [(bucket, slot) for bucket in self.buckets for slot in bucket.slots]
-        self.by_leaf = {id(slot.leaf): (bucket, slot) for bucket, slot in pairs}
-        self.by_array = {id(x): self.by_leaf[id(leaf)] for leaf, x in places}
+        self.buckets = [Bucket(group, part) for part in _divided(places[::-1])]
+        slots = [(bucket, i) for bucket in self.buckets for i in range(len(bucket.places))]
+        self.by_leaf = {id(bucket.places[i][0]): (bucket, i) for bucket, i in slots}
+        self.by_array = {id(bucket.places[i][1]): (bucket, i) for bucket, i in slots}
         self.started = 0
         self.weight = 1.0  # of this worker's gradients in the sum
 
     def arrive(self, x: Any, g: Any) -> None:
         """The way back has finished the gradient `g` of the parameter `x`."""
-        bucket, slot = self.by_array.get(id(x), (None, None))
-        if bucket is not None and slot is not None and not slot.is_filled:
-            bucket.fill(slot, g, self.weight)
+        bucket, i = self.by_array.get(id(x), (None, 0))
+        if bucket is not None and bucket.has[i] is None:
+            bucket.fill(i, g, self.weight)
             self._start_full_ones()
 
     def _start_full_ones(self) -> None:
-        while self.started < len(self.buckets) and not self.buckets[self.started].missing:
-            self.buckets[self.started].start()
+        while self.started < len(self.buckets) and None not in self.buckets[self.started].has:
+            bucket = self.buckets[self.started]
+            bucket.sum = bucket.way.start(bucket.numbers)
             self.started += 1
         for bucket in self.buckets[: self.started]:
-            bucket.request.Test()  # type: ignore[attr-defined]  # a CPU's MPI only goes on when it's called
+            bucket.way.go_on(bucket.sum)
 
-    def start(self, steps: Iterable[Step]) -> None:
-        """Begin all sums that haven't begun yet: from now on, this worker may add up other things with the others."""
+    def start(self, steps: Iterable[Step]) -> list[bool]:
+        """Begin all sums that haven't begun yet. Gives which of the parameters have a gradient."""
         own = {id(leaf): g for leaf, _, g in steps}
-        for key, (bucket, slot) in self.by_leaf.items():
-            if not slot.is_filled:
-                bucket.fill(slot, own.get(key), self.weight)
+        for key, (bucket, i) in self.by_leaf.items():
+            if bucket.has[i] is None:
+                bucket.fill(i, own.get(key), self.weight)
         self._start_full_ones()
+        return [bucket.has[i] for bucket, i in self.by_leaf.values()]
 
-    def exchange(self, *numbers: float) -> list[float]:
-        """The sums of these numbers, of any kind; and with them, in one message, who has which gradients."""
-        has = [slot.has_gradient for _, slot in self.by_leaf.values()]
-        sums = self.group.total(*numbers, *has)
-        self.counts = dict(zip(self.by_leaf, sums[len(numbers) :]))
-        return sums[: len(numbers)]
-
-    def finish(self, steps: Iterable[Step]) -> list[Step]:
-        """This worker's steps with the gradients of all, after `exchange`.
+    def finish(self, steps: Iterable[Step], counts: Iterable[float]) -> Iterator[Step]:
+        """This worker's steps with the gradients of all. `counts` says how many workers have each of them.
 
         A parameter without a gradient here may have one elsewhere; it takes a step if any worker has one.
         """
         own = {id(leaf): (leaf, x, g) for leaf, x, g in steps}
+        count_of = dict(zip(self.by_leaf, counts))
         self.started = 0
-        return [step for bucket in self.buckets for step in _steps(bucket, own, self.counts)]
+        for bucket in self.buckets:
+            sums, bucket.has = bucket.way.finish(bucket.sum), [None] * len(bucket.has)
+            for place, slice_of in zip(bucket.places, bucket.slices):
+                leaf, x, g = own.get(id(place[0])) or (*place, None)
+                if count_of[id(leaf)] and not leaf.frozen:
+                    with on_card_of(sums):
+                        g = np.empty_like(x) if g is None else g
+                        g[...] = np.reshape(sums[slice_of], x.shape)
+                    yield leaf, x, g
 
 
-def _steps(bucket: Bucket, own: dict[int, Step], counts: dict[int, float]) -> Iterator[Step]:
-    sums = bucket.sums()
-    for slot in bucket.slots:
-        if not counts[id(slot.leaf)] or slot.leaf.frozen:
-            continue
-        leaf, x, g = own.get(id(slot.leaf)) or (slot.leaf, slot.x, None)
-        with on_card_of(sums):
+class Bucket:
+    """Numbers of several parameters in one array, and their sum over all workers."""
+
+    def __init__(self, group: Group, places: list[tuple[Leaf, Any]]) -> None:
+        like, sizes = places[0][1], [x.size for _, x in places]
+        self.places, self.way, self.sum = places, transport(group, device_of(like)), None
+        self.slices = [slice(end - size, end) for end, size in zip(np.cumsum(sizes).tolist(), sizes)]
+        self.has: list[Any] = [None] * len(places)  # whether there's a gradient, when that's known
+        with on_card_of(like):
+            self.numbers = np.empty_like(like, shape=(sum(sizes),), dtype=wide(like))
+
+    def fill(self, i: int, g: Any, weight: float) -> None:
+        """Put ``weight * g`` into its place; zeros if there's no gradient."""
+        with on_card_of(self.numbers):
             if g is None:
-                g = np.empty_like(x)
-            g[...] = slot.of(sums)
-        yield leaf, x, g
+                self.numbers[self.slices[i]] = 0
+            else:
+                place = np.reshape(self.numbers[self.slices[i]], g.shape)
+                np.multiply(g.astype(place.dtype, copy=False), weight, out=place)
+        self.has[i] = g is not None
 
 
-def divided(places: Iterable[tuple[Any, Any]]) -> Iterator[list[tuple[Any, Any]]]:
+def _divided(places: list[tuple[Leaf, Any]]) -> Iterator[list[tuple[Leaf, Any]]]:
     """Parts of about `SIZE` bytes, each of arrays of one type on one device; the first is smaller."""
-    part: list[tuple[Any, Any]] = []
+    part: list[tuple[Leaf, Any]] = []
     size, limit = 0, FIRST
     for leaf, x in places:
-        bytes_of_x = x.size * _wide(x).itemsize
-        is_other = bool(part) and (_wide(x), device_of(x)) != (_wide(part[0][1]), device_of(part[0][1]))
-        if part and (is_other or size + bytes_of_x > limit):
+        nbytes = x.size * wide(x).itemsize
+        is_other = part and (wide(x), device_of(x)) != (wide(part[0][1]), device_of(part[0][1]))
+        if part and (is_other or size + nbytes > limit):
             yield part
             part, size, limit = [], 0, SIZE
         part.append((leaf, x))
-        size += bytes_of_x
+        size += nbytes
     if part:
         yield part
 
 
-def _wide(x: Any) -> np.dtype:
+def wide(x: Any) -> np.dtype:
     """The type that's added up: MPI knows no half precision, and many small numbers would lose digits in it."""
-    return np.promote_types(x.dtype, np.float32)
+    return x.dtype if x.dtype.kind in "biuc" else np.promote_types(x.dtype, np.float32)
+
+
+def add_up(group: Group, x: Any, op: str = "sum") -> None:
+    """Give all workers the sum, mean, minimum or maximum of their `x`, in place."""
+    if group.size == 1 or not x.size:
+        return
+    with on_card_of(x):
+        as_it_is = x.flags.c_contiguous and x.dtype == wide(x)
+        way = transport(group, device_of(x))
+        begun = way.start(x if as_it_is else np.reshape(x, -1).astype(wide(x)), "sum" if op == "mean" else op)
+        result = way.finish(begun)
+        if op == "mean":
+            result /= group.size
+        if result is not x:
+            x[...] = np.reshape(result, x.shape)
+
+
+def transport(group: Group, device: Any) -> "ByMPI":
+    """How arrays of `device` get from worker to worker: by NCCL, if each has an NVIDIA card of its own, or by MPI."""
+    if device not in group.ways:
+        mine = (group.name().split(" on ")[-1], device.backend, device.index)
+        cards = group.all(mine) if device != CPU and group.size > 1 else []
+        by_nccl = len(set(cards)) == group.size and all(card[1] == "CUDA" for card in cards) and all(group.all(_nccl()))
+        if cards and not by_nccl and group.rank == 0:
+            notice("by the host", f"gradients on {device} go to the other workers through the host's memory.")
+        group.ways[device] = (ByNCCL if by_nccl else ByMPI)(group, device)
+    return group.ways[device]
+
+
+class ByMPI:
+    """MPI adds up arrays in the host's memory. Those of a GPU are copied there and back."""
+
+    def __init__(self, group: Group, device: Any) -> None:
+        self.group, self.device = group, device
+
+    def start(self, x: Any, op: str = "sum") -> Any:
+        """Begin to add up the contiguous array `x`. The result is for `finish`, which gives the sums."""
+        here = CPU.receive(x)
+        return self.group.start(here, op), here
+
+    def go_on(self, begun: Any) -> None:
+        begun[0].Test()  # MPI only works when it's called
+
+    def finish(self, begun: Any) -> Any:
+        request, here = begun
+        self.group.wait(request)
+        return self.device.receive(here)
+
+
+def _nccl() -> Any:
+    """NVIDIA's NCCL, if CuPy has it."""
+    try:
+        from cupy.cuda import nccl
+    except ImportError:
+        return None
+    return nccl if nccl.available else None
+
+
+class ByNCCL(ByMPI):
+    """NVIDIA's library adds up the arrays of several cards, over the fastest link between them."""
+
+    def __init__(self, group: Group, device: Any) -> None:
+        super().__init__(group, device)
+        import cupy
+
+        self.cupy, self.nccl = cupy, _nccl()
+        first = group.same(self.nccl.get_unique_id() if group.rank == 0 else None)
+        with device:
+            self.communicator = self.nccl.NcclCommunicator(group.size, first, group.rank)
+            self.stream = cupy.cuda.Stream(non_blocking=True)
+
+    def start(self, x: Any, op: str = "sum") -> Any:
+        kinds = {"float32": self.nccl.NCCL_FLOAT32, "float64": self.nccl.NCCL_FLOAT64}
+        with self.device:
+            self.stream.wait_event(self.cupy.cuda.get_current_stream().record())  # what computes `x` comes first
+            address, how = x.data.ptr, getattr(self.nccl, f"NCCL_{op.upper()}")
+            self.communicator.allReduce(address, address, x.size, kinds[x.dtype.name], how, self.stream.ptr)
+        return x
+
+    def go_on(self, begun: Any) -> None:
+        pass
+
+    def finish(self, begun: Any) -> Any:
+        with self.device:
+            self.cupy.cuda.get_current_stream().wait_event(self.stream.record())
+        return begun

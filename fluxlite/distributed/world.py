@@ -1,42 +1,46 @@
-"""Starting MPI: who this worker is, how many there are, and what happens when one of them ends."""
+"""Starting MPI: who this worker is, how many there are, and how each waits for the others.
 
-from __future__ import annotations
+Nobody waits inside MPI, where no signal is heard. Everything is started, and then asked about again and again: is it
+done? In between, Python hears Ctrl-C, and we look whether another worker has sent bad news.
+"""
 
-import atexit
-import json
+import itertools
 import os
+import pickle
 import platform
 import shutil
 import sys
+import time
 import traceback
+import zlib
 from pathlib import Path
-from types import TracebackType
 from typing import Any
+
+import numpy as np
 
 from ..devices.selection import devices
 from ..messages import ipython, notice
-from ..writing import write_whole
-from .group import Group, WorkerFailed
 
 # What brings MPI, and the engines for notebooks.
 INSTALL = f"pip install mpi4py {'impi-rt' if sys.platform == 'win32' else 'mpich'} ipyparallel"
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-RUN = "FLUXLITE_RUN"  # the environment's name for the folder in which the launcher finds its workers
+_NEWS = 77  # the tag of bad news; nothing else is sent from worker to worker
+_SPINS, _NAPS = 500, 20_000  # so often we ask without a pause, then without sleeping
+_MINUTE = 120_000  # naps
+_let_others_run = getattr(os, "sched_yield", lambda: time.sleep(0))
 
 
 class _World:
-    group: Group | None = None
+    group: Any = None
     joining: Any = None  # a group that not all have joined yet
 
 
 def initialize() -> None:
     """Start MPI, if it isn't running yet (Flux: ``DistributedUtils.initialize``; PyTorch: ``init_process_group``).
 
-    Every worker calls it; the other functions here do so by themselves. A program that was started without ``mpiexec``
-    is a run of one worker. From now on, an uncaught exception in one worker ends all.
-
-    Raises `ImportError` where mpi4py or MPI is missing, with what to install, and `RuntimeError` if ``mpiexec`` is that
-    of another MPI, so that no worker sees the others.
+    Every worker calls it; the other functions here do so by themselves. Without ``mpiexec`` it's a run of one worker.
+    From now on, an uncaught exception in one worker ends all. Raises `ImportError` where mpi4py or MPI is missing, and
+    `RuntimeError` if ``mpiexec`` is that of another MPI.
     """
     if _World.group is not None:
         return
@@ -46,48 +50,38 @@ def initialize() -> None:
         raise ImportError(f"training on several workers takes MPI: {INSTALL} ({error})") from error
     if not MPI.Is_initialized():
         MPI.Init_thread()
-    _check_launcher(MPI.COMM_WORLD.Get_size())
+    started = max(int(os.environ.get(name, 1)) for name in ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "MPI_LOCALNRANKS"))
+    if started > 1 == MPI.COMM_WORLD.Get_size():
+        raise RuntimeError(
+            f"mpiexec has started {started} workers, but each sees only itself: that mpiexec is of another MPI than "
+            "mpi4py's. This takes the right one: python -m fluxlite.distributed -n 2 train.py"
+        )
     comm, request = MPI.COMM_WORLD.Idup()
     Group(MPI.COMM_WORLD).wait(request)
     _World.group = group = Group(comm)
-    register()
     if group.size > 1:
         _take_a_card(group)
-        atexit.register(group.tell, "has ended its program", False)
         if ipython() is None and not hasattr(sys, "ps1"):
             sys.excepthook = _end_all
 
 
 def local_rank() -> int:
-    """Which worker this is, counted from 0 (Flux: ``DistributedUtils.local_rank``; PyTorch: ``get_rank``).
-
-    It's the number among all workers, also of other machines. It's 0 before `initialize`.
-
-    >>> local_rank()
-    0
-    """
+    """This worker's number among all, from 0; 0 before `initialize` (Flux: ``local_rank``; PyTorch: ``get_rank``)."""
     return 0 if _World.group is None else _World.group.rank
 
 
 def total_workers() -> int:
-    """How many workers there are (Flux: ``DistributedUtils.total_workers``; PyTorch: ``get_world_size``).
-
-    It's 1 before `initialize`.
-
-    >>> total_workers()
-    1
-    """
+    """How many workers there are; 1 before `initialize` (Flux: ``total_workers``; PyTorch: ``get_world_size``)."""
     return 1 if _World.group is None else _World.group.size
 
 
-def everyone() -> Group:
+def everyone() -> "Group":
     """All workers."""
     initialize()
-    assert _World.group is not None
     return _World.group
 
 
-def join() -> Group:
+def join() -> "Group":
     """All workers, as a new group: what an earlier one left unfinished doesn't disturb it."""
     world = everyone()
     # If an interrupt came while we waited here, we're still in the middle of joining.
@@ -95,36 +89,141 @@ def join() -> Group:
     comm, request = _World.joining
     world.wait(request)
     _World.joining = None
-    return Group(comm, world)
+    return Group(comm)
 
 
-def _take_a_card(group: Group) -> None:
+def _take_a_card(group: "Group") -> None:
     """Let each worker of a computer with several NVIDIA or AMD cards use one of its own."""
-    hosts = group.all(platform.node())
-    place, workers = hosts[: group.rank].count(hosts[group.rank]), hosts.count(hosts[group.rank])
+    place = group.all(platform.node())[: group.rank].count(platform.node())
     cards = [card for card in devices() if card.backend in ("CUDA", "AMDGPU")]
-    if not cards:
-        return
-    cards[place % len(cards)].use()
-    if place == 0 and len(cards) < workers:
-        notice(
-            "fewer cards than workers",
-            f"{workers} workers share {len(cards)} cards on {hosts[group.rank]}: start as many workers as cards, since "
-            "a card does the work of all that use it one after the other.",
-        )
+    if cards:
+        cards[place % len(cards)].use()
 
 
-def _check_launcher(size: int) -> None:
-    for name in ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "MPI_LOCALNRANKS"):
-        started = os.environ.get(name, "1")
-        if size == 1 and started.isdigit() and int(started) > 1:
-            raise RuntimeError(
-                f"mpiexec has started {started} workers, but each sees only itself: that mpiexec is of another MPI "
-                "than mpi4py's. This takes the right one: python -m fluxlite.distributed -n 2 train.py"
-            )
+def _end_all(kind: Any, error: Any, found: Any) -> None:
+    """In place of Python's own: the traceback once, under its worker's name, and then all workers end."""
+    group = everyone()
+    # Each text is written at once, or mpiexec would mix those of several workers.
+    if isinstance(error, WorkerFailed):
+        sys.stderr.write(f"worker {group.rank} ends, too: {error}\n")
+    elif not group.rank or not getattr(error, "is_of_all", False):
+        sys.stderr.write(f"{group.name()} ended:\n{''.join(traceback.format_exception(kind, error, found))}")
+    sys.stderr.flush()
+    time.sleep(1)  # so that the others can say that they end, too
+    group.comm.Abort(1)
 
 
-# -- starting processes: for the launcher, and for lesson 17 --------------------------------------------------------
+_kept: list[Any] = []
+
+
+def keep(*things: Any) -> None:
+    """Never free this memory: a sum that will never be complete may still write into it."""
+    _kept.extend(things)
+
+
+class WorkerFailed(RuntimeError):
+    """Another worker ended, so this one can't go on. The message says which, where, and why, and how to go on."""
+
+
+def of_all(error: Exception) -> Exception:
+    """An error that all workers raise at once: one traceback is enough, and nobody needs bad news."""
+    error.is_of_all = True  # type: ignore[attr-defined]
+    return error
+
+
+class Group:
+    """Workers with a communicator of their own: 0 to ``size - 1``, each with the same class and other numbers."""
+
+    def __init__(self, comm: Any) -> None:
+        from mpi4py import MPI
+
+        self.mpi, self.comm, self.rank, self.size = MPI, comm, comm.Get_rank(), comm.Get_size()
+        self.checkpoint = ""  # what an error says about how to go on
+        self.ways: dict[Any, Any] = {}  # how arrays travel, by device
+
+    def start(self, x: Any, op: str = "sum") -> Any:
+        """Begin to add up all workers' `x`, in place: a request, for `wait`. `x` is contiguous."""
+        return self.comm.Iallreduce(self.mpi.IN_PLACE, x, getattr(self.mpi, op.upper()))
+
+    def total(self, *numbers: float) -> list[float]:
+        """The sums of these numbers over all workers."""
+        sums = np.array(numbers, np.float64)
+        self.wait(self.start(sums))
+        return sums.tolist()
+
+    def only_mine(self, number: float) -> list[float]:
+        """A number for each worker, 0 for the others: their `total` has the numbers of all."""
+        return [number if rank == self.rank else 0.0 for rank in range(self.size)]
+
+    def send(self, x: Any, root: int) -> None:
+        """Give all workers the contiguous `x` of `root`, in place."""
+        self.wait(self.comm.Ibcast(x, root))
+
+    def same(self, value: Any, root: int = 0) -> Any:
+        """The `value` of worker `root`: any object, small ones as a rule."""
+        content = np.frombuffer(pickle.dumps(value) if self.rank == root else b"", np.uint8).copy()
+        size = np.array([content.size])
+        self.send(size, root)
+        content = content if self.rank == root else np.empty(size[0], np.uint8)
+        self.send(content, root)
+        return value if self.rank == root else pickle.loads(content.tobytes())
+
+    def all(self, value: Any) -> list[Any]:
+        """The values of all workers, in order."""
+        return [self.same(value, rank) for rank in range(self.size)]
+
+    def check_alike(self, mine: dict[str, str], root: int = 0) -> None:
+        """Raises `ValueError`, on all workers, unless all have the same text under each name."""
+        if len(set(self.total(*self.only_mine(zlib.crc32(repr(mine).encode()))))) == 1:
+            return
+        found = self.all(mine)
+        for rank, other in enumerate(found):
+            for name in {**found[root], **other}:
+                texts = found[root].get(name, "nothing"), other.get(name, "nothing")
+                if texts[0] != texts[1]:
+                    difference = f"worker {root} has {texts[0]}, worker {rank} has {texts[1]}"
+                    raise of_all(ValueError(f"the workers differ in {name}: {difference}"))
+
+    def wait(self, request: Any) -> None:
+        """Wait until this is done. Raises `WorkerFailed` if that won't be."""
+        try:
+            for turn in itertools.count():
+                if request.Test():
+                    return
+                if turn > _SPINS:
+                    _let_others_run() if turn < _NAPS else time.sleep(0.0005)
+                if turn % 256 == 255:
+                    self._listen()
+                if turn == _NAPS + _MINUTE:
+                    notice(
+                        ("waiting", self.rank),
+                        f"worker {self.rank} has been waiting for the other workers for a minute. All {self.size} have "
+                        "to make the same calls, in the same order.",
+                    )
+        except BaseException:
+            keep(request)
+            raise
+
+    def _listen(self) -> None:
+        """Raise `WorkerFailed` if another worker has sent bad news."""
+        status = self.mpi.Status()
+        if self.comm.Iprobe(self.mpi.ANY_SOURCE, _NEWS, status):
+            content = bytearray(status.Get_count(self.mpi.BYTE))
+            self.comm.Recv([content, self.mpi.BYTE], status.Get_source(), _NEWS)
+            raise WorkerFailed(content.decode() + self.checkpoint)
+
+    def tell(self, error: BaseException) -> None:
+        """Send the others bad news about this worker."""
+        content = f"{self.name()} ended the training: {type(error).__name__}: {' '.join(str(error).split())}".encode()
+        message = [content, self.mpi.BYTE]
+        keep(content, *[self.comm.Isend(message, rank, _NEWS) for rank in range(self.size) if rank != self.rank])
+
+    def name(self) -> str:
+        """This worker, as an error names it."""
+        return f"worker {self.rank} of {self.size} (process {os.getpid()} on {platform.node()})"
+
+
+# For the launcher, and for lesson 17.
 
 
 def find_mpiexec() -> str | None:
@@ -137,40 +236,3 @@ def threads_each(workers: int) -> dict[str, str]:
     if workers == 1 or any(name in os.environ for name in _THREADS):
         return {}
     return dict.fromkeys(_THREADS, str(max(1, (os.cpu_count() or 1) // workers)))
-
-
-# -- how a worker ends --------------------------------------------------------------------------------------------
-
-
-def register(**news: str) -> None:
-    """Tell the launcher, if there's one, who this worker is, and `news`: its last checkpoint, why a worker ended."""
-    folder, group = os.environ.get(RUN), _World.group
-    if not folder or group is None or not os.path.isdir(folder):
-        return
-    file = Path(folder, f"{group.rank}.json")
-    known = json.loads(file.read_text("utf-8")) if file.exists() else {}
-    write_whole(file, json.dumps({**known, "name": group.name(), **news}).encode())
-
-
-def _end_all(kind: type[BaseException], error: BaseException, found: TracebackType | None) -> None:
-    """In place of Python's own: the traceback once, under its worker's name, and then all workers end."""
-    group = everyone()
-    what = in_brief(error)
-    sys.stdout.flush()
-    # Each text is written at once, or mpiexec would mix those of several workers.
-    if isinstance(error, WorkerFailed):
-        sys.stderr.write(f"worker {group.rank} ends, too: {error}\n")
-        register(other=error.text)
-    elif group.rank == 0 or not getattr(error, "is_of_all", False):
-        sys.stderr.write(f"{group.name()} ended:\n{''.join(traceback.format_exception(kind, error, found))}")
-        register(error=what)
-        group.tell(f"ended: {what}")
-    sys.stderr.flush()
-    group.meet(2)  # so that the others can say that they end, too
-    group.comm.Abort(1)
-
-
-def in_brief(error: BaseException) -> str:
-    """An exception in one line."""
-    said = " ".join(str(error).split())
-    return f"{type(error).__name__}: {said}" if said else type(error).__name__

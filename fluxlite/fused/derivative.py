@@ -3,26 +3,34 @@
 What lies between isn't kept for the way back. It's computed again there, which is quicker than reading it from memory.
 """
 
-from __future__ import annotations
-
+from contextlib import closing
 from typing import Any
 
 import numpy as np
 
 from ..autodiff.derivatives.elementwise import fit
 from ..autodiff.gradients import new_level
-from ..autodiff.levels import PARAMETERS
 from ..autodiff.rules import rule_for_each
 from ..autodiff.tracked import TrackedArray, record
 from ..autodiff.way_back import pull_back
 from ..tree.ties import is_tracked
-from .standin import Traced
+
+
+def on_tape(fused: Any, args: tuple) -> Any:
+    """Call it with some arguments that are tracked. The innermost gradient keeps the call."""
+    level = max((x.level for x in args if type(x) is TrackedArray), key=lambda level: level.number)
+    tracked = tuple([i for i, x in enumerate(args) if type(x) is TrackedArray and x.level is level])
+    call = Call(fused, tracked, tuple([i for i in tracked if type(args[i].value) is float]))
+    result = record(_run, (call, *args))
+    if type(result.value) is not tuple:
+        return result
+    rule, (_, *operands), keywords, parents = result.call
+    calls = [(rule, [call.part(i), *operands], keywords, parents) for i in range(len(result.value))]
+    return tuple(map(TrackedArray, result.value, [result.level] * len(calls), calls))
 
 
 class Call:
     """One call of a fused function with tracked arrays, and what comes back from it."""
-
-    __slots__ = ("fused", "tracked", "numbers", "arrived", "found")
 
     def __init__(self, fused: Any, tracked: tuple[int, ...], numbers: tuple[int, ...]) -> None:
         self.fused, self.tracked = fused, tracked  # which of its arguments are tracked by the innermost gradient
@@ -30,43 +38,24 @@ class Call:
         self.arrived: Any = None  # the gradient for which there's `found`
         self.found: Any = None
 
-    def back(self, position: int, g: Any, operands: Any) -> Any:
-        """The gradient of one operand. One launch gives those of all, unless another gradient looks on."""
-        operands = self.with_numbers(operands)
-        if any(is_tracked(x) for x in (g, *operands)):
-            return _way_back(self.fused, (position,))(g, *operands)[0]
+    def back(self, position: int, g: Any, operands: tuple) -> Any:
+        """The gradient of one operand. One launch gives those of all."""
         if self.arrived is not g:
-            self.found, self.arrived = _way_back(self.fused, self.tracked)(g, *operands), g
+            self.found, self.arrived = _way_back(self.fused, self.tracked)(g, *self.given(operands)), g
         return self.found[self.tracked.index(position)]
 
-    def part(self, number: int) -> Call:
+    def part(self, number: int) -> "Call":
         """The same call, for a function of several results: the way back from one of them."""
         function = self.fused.function
-        part = self.fused.another(("part", number), lambda *args: function(*args)[number])
-        return Call(part, self.tracked, self.numbers)
+        return Call(self.fused.another(number, lambda *args: function(*args)[number]), self.tracked, self.numbers)
 
-    def with_numbers(self, operands: tuple) -> list:
+    def given(self, operands: tuple) -> list:
         """The operands as they were given: the tape makes NumPy's numbers of Python's."""
         return [float(x) if i in self.numbers and not is_tracked(x) else x for i, x in enumerate(operands)]
 
 
-def on_tape(fused: Any, args: tuple) -> Any:
-    """Call it with some arguments that are tracked. The innermost gradient keeps the call."""
-    level = max((x.level for x in args if type(x) is TrackedArray), key=lambda level: level.number, default=PARAMETERS)
-    tracked = tuple([i for i, x in enumerate(args) if type(x) is TrackedArray and x.level is level])
-    call = Call(fused, tracked, tuple([i for i in tracked if type(args[i].value) is float]))
-    result = record(_run, (call, *args))
-    if type(result.value) is not tuple:
-        return result
-    rule, (_, *operands), keywords, parents = result.call
-    return tuple([
-        TrackedArray(value, result.level, (rule, [call.part(i), *operands], keywords, parents))
-        for i, value in enumerate(result.value)
-    ])  # fmt: skip
-
-
 def _run(call: Call, *operands: Any) -> Any:
-    return _forward(call.fused, call.tracked)(*call.with_numbers(operands))
+    return call.fused.another("forward", call.fused.function)(*call.given(operands))
 
 
 def _piece(position: int, g: Any, out: Any, call: Call, *operands: Any) -> Any:
@@ -76,44 +65,15 @@ def _piece(position: int, g: Any, out: Any, call: Call, *operands: Any) -> Any:
 rule_for_each(_run, _piece)
 
 
-def _forward(fused: Any, tracked: tuple[int, ...]) -> Any:
-    """The function on tracked stand-ins: what has no derivative raises now, and not on the way back."""
-
-    def forward(*operands: Any) -> Any:
-        level = new_level()
-        try:
-            result = fused.function(*_followed(operands, tracked, level))
-            several = result if isinstance(result, tuple) else (result,)
-            values = tuple([x.value if type(x) is TrackedArray and x.level is level else x for x in several])
-            return values if isinstance(result, tuple) else values[0]
-        finally:
-            level.close()
-
-    return fused.another(("forward", tracked), forward)
-
-
 def _way_back(fused: Any, tracked: tuple[int, ...]) -> Any:
     """The function that gives the gradients of these arguments, given that of the result."""
 
     def back(g: Any, *operands: Any) -> tuple:
-        level = new_level()
-        try:
-            followed = _followed(operands, tracked, level)
+        with closing(new_level()) as level:
+            followed = [TrackedArray(x, level) if i in tracked else x for i, x in enumerate(operands)]
             result = fused.function(*followed)
-            with _trace_of(g).rules():
-                found = pull_back(result, g) if type(result) is TrackedArray and result.level is level else {}
-                return tuple([found[followed[i]] if followed[i] in found else np.zeros_like(g) for i in tracked])
-        finally:
-            level.close()
+            is_ours = type(result) is TrackedArray and result.level is level
+            found = pull_back(result, g) if is_ours else {}
+            return tuple([found[followed[i]] if followed[i] in found else np.zeros_like(g) for i in tracked])
 
-    return fused.another(("back", tracked), back, f"{fused.name}_back")
-
-
-def _followed(operands: tuple, tracked: tuple[int, ...], level: Any) -> list:
-    return [TrackedArray(x, level) if i in tracked else x for i, x in enumerate(operands)]
-
-
-def _trace_of(x: Any) -> Any:
-    while is_tracked(x):
-        x = x.value
-    return x.trace if isinstance(x, Traced) else x
+    return fused.another(tracked, back, "_back")

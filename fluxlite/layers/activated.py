@@ -1,7 +1,5 @@
 """Bias and activation in one launch, on a GPU."""
 
-from __future__ import annotations
-
 import functools
 import operator
 from collections.abc import Callable
@@ -30,44 +28,36 @@ def activated(activation: Callable, y: Any, *more: Any) -> Any:
     Any other function is called as it is: it may look at values, print, or sum.
     """
     added = [x for x in more if x is not None]
-    if fusing and added and can_fuse(activation) and on_gpu(y):
-        return _fused(activation)(y, *added)
+    if fusing and added and _works_by_element(activation) and _is_on_gpu(y):
+        return _fused(activation, True)(y, *added)
     return activation(functools.reduce(operator.add, added, y))
 
 
 def at_once(function: Callable, *args: Any) -> Any:
     """``function(*args)``, on a GPU as one launch. The first argument says where it is."""
-    return _fused_itself(function)(*args) if fusing and on_gpu(args[0]) else function(*args)
+    return _fused(function, False)(*args) if fusing and _is_on_gpu(args[0]) else function(*args)
 
 
-def on_gpu(x: Any) -> bool:
-    """Whether `x`, a plain or tracked array, is on a GPU that launches fused functions."""
+def _is_on_gpu(x: Any) -> bool:
     while is_tracked(x):
         x = x.value
     return type(x) in fusing
 
 
-def can_fuse(activation: Any) -> bool:
-    """Whether it works on each element by itself, and does nothing else."""
+def _works_by_element(activation: Any) -> bool:
     if type(activation) is np.ufunc:
         return activation.nin == activation.nout == 1
     return type(activation) is FunctionType and activation in _BY_ELEMENT
 
 
 @functools.cache
-def _fused(activation: Callable) -> Callable:
-    def of_sum(y: Any, *added: Any) -> Any:
-        return activation(functools.reduce(operator.add, added, y))
-
-    return _fuse(of_sum, f"bias_{activation.__name__}")
-
-
-@functools.cache
-def _fused_itself(function: Callable) -> Callable:
-    return _fuse(function, function.__name__.strip("_"))
-
-
-def _fuse(function: Callable, name: str) -> Callable:
+def _fused(function: Callable, of_sum: bool) -> Callable:
     from ..fused.function import fuse
 
-    return fuse(function, kernel_name=name)
+    if not of_sum:
+        return fuse(function, kernel_name=function.__name__.strip("_"))
+
+    def of_a_sum(y: Any, *added: Any) -> Any:
+        return function(functools.reduce(operator.add, added, y))
+
+    return fuse(of_a_sum, kernel_name=f"bias_{function.__name__}")

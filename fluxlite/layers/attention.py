@@ -1,7 +1,5 @@
 """`MultiHeadAttention`: each step of a sequence looks at the others, several times side by side."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,17 +8,15 @@ from typing import Any
 import numpy as np
 
 from ..activations import softmax
-from ..arguments import explained
+from ..arguments import check_whole, explained, in_words
 from ..autodiff.tracked import plain
-from ..errors import InputError, ShapeError, mixed_devices
+from ..errors import InputError, ShapeError
 from ..tree.contract import functor
-from ..tree.ties import is_array
 from ..tree.walks import Attribute, KeyPath
 from .dense import Dense
-from .dropout import Dropout, check_share
+from .dropout import Dropout
 from .initializers import glorot_uniform
-from .layer import Layer, called, on_its_card
-from .printing import brief
+from .layer import Layer, called, layer_call
 
 
 @explained("an array of shape (…, T, features)")
@@ -29,15 +25,11 @@ def make_causal_mask(x: Any) -> Any:
 
     Booleans of shape ``(T, T)``, on the device of `x`: True where step ``[i, j]``, `i` looking at `j`, is allowed.
 
-    Raises `ValueError` for fewer than two axes.
-
     >>> make_causal_mask(np.zeros((3, 8)))
     array([[ True, False, False],
            [ True,  True, False],
            [ True,  True,  True]])
     """
-    if len(getattr(x, "shape", ())) < 2:
-        raise ValueError(f"make_causal_mask takes x of shape (…, T, features), got {brief(x)}")
     return np.tril(np.ones_like(plain(x), shape=(x.shape[-2],) * 2, dtype=bool))
 
 
@@ -58,8 +50,6 @@ class MultiHeadAttention(Layer):
     divided among the `nheads`. ``bias=True`` gives the four Dense layers within a bias. In training, `dropout_prob` of
     the weights become 0.
 
-    Raises `ValueError` for sizes that don't fit, `TypeError` for arrays on two devices, or of integers.
-
     >>> layer = MultiHeadAttention(8, nheads=2)
     >>> x = np.ones((5, 3, 8), np.float32)
     >>> y, weights = layer(x, mask=make_causal_mask(x))
@@ -73,47 +63,39 @@ class MultiHeadAttention(Layer):
     attn_drop: Any
     out_proj: Any
 
+    @explained("dims, a number of features or (inputs, inside, outputs)")
     def __init__(
-        self,
-        dims: Any,
-        *,
-        nheads: int = 8,
-        bias: bool = False,
-        init: Callable = glorot_uniform,
-        dropout_prob: float = 0.0,
-        rng: np.random.Generator | None = None,
-    ) -> None:
-        inputs, inside, outputs = _sizes(dims)
-        if isinstance(nheads, bool) or not isinstance(nheads, (int, np.integer)) or nheads < 1:
-            raise TypeError(f"MultiHeadAttention(nheads=…) is a number, 1 or more, got {nheads!r}")
-        for size in inside:
-            if size % nheads:
-                raise ValueError(f"MultiHeadAttention: {size} features cannot be divided among {nheads} heads")
-        self.q_proj, self.k_proj, self.v_proj = (
-            Dense(size, within, bias=bias, init=init, rng=rng)
-            for size, within in zip(inputs, (inside[0], inside[0], inside[1]))
-        )
-        check_share("MultiHeadAttention(dropout_prob=…)", dropout_prob)
+        self, dims: Any, *, nheads: int = 8, bias: bool = False, init: Callable = glorot_uniform,
+        dropout_prob: float = 0.0, rng: np.random.Generator | None = None,
+    ):  # fmt: skip
+        check_whole("MultiHeadAttention(nheads=…)", nheads, 1)
+        inputs, inside, outputs = dims if isinstance(dims, tuple) else (dims,) * 3
+        q, k, v = inputs if isinstance(inputs, tuple) else (inputs,) * 3
+        asked, answered = inside if isinstance(inside, tuple) else (inside,) * 2
+        if asked % nheads or answered % nheads:
+            raise ValueError(f"MultiHeadAttention: {inside} features cannot be divided among {nheads} heads")
+        sizes = (q, asked), (k, asked), (v, answered), (answered, outputs)
+        projections = [Dense(*pair, bias=bias, init=init, rng=rng) for pair in sizes]
+        self.q_proj, self.k_proj, self.v_proj, self.out_proj = projections
         self.attn_drop = Dropout(dropout_prob)
-        self.out_proj = Dense(inside[1], outputs, bias=bias, init=init, rng=rng)
         self.nheads = int(nheads)
 
-    @on_its_card
+    @layer_call
     def __call__(self, q: Any, k: Any = None, v: Any = None, bias: Any = None, *, mask: Any = None) -> tuple[Any, Any]:
         k = q if k is None else k
         v = k if v is None else v
-        for name, x in (("q", q), ("k", k), ("v", v)):
-            if len(getattr(x, "shape", ())) < 2:
-                what = f"MultiHeadAttention takes {name} of shape (N, T, features), got {brief(x)}"
-                raise ShapeError(KeyPath(), what)
-        if k.shape[:-1] != v.shape[:-1] or q.shape[:-2] != k.shape[:-2]:
-            what = "MultiHeadAttention takes q of shape (N, T, features), k and v of shape (N, S, features)"
-            raise ShapeError(KeyPath(), f"{what}, got {q.shape}, {k.shape}, {v.shape}")
         queries, keys, values = (
             self._heads(called(getattr(self, name), x, Attribute(name)))
             for name, x in (("q_proj", q), ("k_proj", k), ("v_proj", v))
         )
-        weights = self._weights(queries, keys, bias, mask)
+        scores = (queries * (1 / math.sqrt(queries.shape[-1]))) @ np.swapaxes(keys, -1, -2)
+        if bias is not None:
+            scores = scores + _checked("bias", bias, "f", scores.shape)
+        if mask is not None:
+            # Added like a bias, -inf has the same effect as a choice, and needs no time on the way back.
+            closed = np.where(_checked("mask", mask, "b", scores.shape), 0.0, -math.inf)
+            scores = scores + closed.astype(scores.dtype)
+        weights = softmax(scores)
         answers = np.swapaxes(self.attn_drop(weights) @ values, -2, -3)
         joined = np.reshape(answers, (*answers.shape[:-2], answers.shape[-2] * answers.shape[-1]))
         return called(self.out_proj, joined, Attribute("out_proj")), weights
@@ -122,57 +104,22 @@ class MultiHeadAttention(Layer):
         """``(N, T, nheads * size)`` as ``(N, nheads, T, size)``."""
         return np.swapaxes(np.reshape(x, (*x.shape[:-1], self.nheads, x.shape[-1] // self.nheads)), -2, -3)
 
-    def _weights(self, queries: Any, keys: Any, bias: Any, mask: Any) -> Any:
-        scores = (queries * (1 / math.sqrt(queries.shape[-1]))) @ np.swapaxes(keys, -1, -2)
-        for name, added in (("bias", bias), ("mask", mask)):
-            if added is not None:
-                self._check_added(name, added, scores)
-                # Added like a bias, -inf has the same effect as a choice, and needs no time on the way back.
-                scores = scores + (_closed(added, scores.dtype) if name == "mask" else added)
-        return softmax(scores)
+    def _sizes(self) -> str:
+        inputs = tuple([layer.weight.shape[1] for layer in (self.q_proj, self.k_proj, self.v_proj)])
+        inside = self.q_proj.weight.shape[0], self.v_proj.weight.shape[0]
+        sizes = [each[0] if len(set(each)) == 1 else each for each in (inputs, inside)]
+        dims = *sizes, self.out_proj.weight.shape[0]
+        return str(dims[0] if len(set(dims)) == 1 else dims)
 
-    def _check_added(self, name: str, added: Any, scores: Any) -> None:
-        what, values = f"MultiHeadAttention({name}=…)", plain(added)
-        kind = "b" if name == "mask" else "f"
-        if not is_array(values) or values.dtype.kind != kind:
-            wanted = "booleans, True where one may look" if name == "mask" else "an array of floating-point numbers"
-            got = f"an array of {values.dtype}" if is_array(values) else brief(values)
-            raise InputError(KeyPath(), f"{what} takes {wanted}, got {got}")
-        why = mixed_devices("MultiHeadAttention", scores=scores, **{name: added})
-        if why is not None:
-            raise why
-        if not _broadcasts_to(values.shape, scores.shape):
-            raise ShapeError(KeyPath(), f"{what} broadcasts to {scores.shape}, (N, nheads, T, S), got {values.shape}")
-
-    def _call(self) -> str:
-        inputs = tuple(layer.weight.shape[1] for layer in (self.q_proj, self.k_proj, self.v_proj))
-        inside = (self.q_proj.weight.shape[0], self.v_proj.weight.shape[0])
-        outputs = self.out_proj.weight.shape[0]
-        sizes = {*inputs, *inside, outputs}
-        dims = sizes.pop() if len(sizes) == 1 else (_brief(inputs), _brief(inside), outputs)
-        return f"MultiHeadAttention({dims}, nheads={self.nheads})"
+    def _options(self) -> str:
+        return f", nheads={self.nheads}"
 
 
-def _closed(mask: Any, dtype: Any) -> Any:
-    """0 where one may look, -inf elsewhere."""
-    return np.where(mask, 0.0, -math.inf).astype(dtype)
-
-
-def _broadcasts_to(shape: tuple, wanted: tuple) -> bool:
-    tail = wanted[len(wanted) - len(shape) :]
-    return len(shape) <= len(wanted) and all(n in (1, m) for n, m in zip(shape, tail, strict=True))
-
-
-def _brief(sizes: tuple) -> Any:
-    return sizes[0] if len(set(sizes)) == 1 else sizes
-
-
-def _sizes(dims: Any) -> tuple[tuple, tuple, int]:
-    """``(q, k, v), (q and k inside, v inside), outputs`` of what was given, which may be shorter."""
-    inputs, inside, outputs = dims if isinstance(dims, tuple) and len(dims) == 3 else (dims, dims, dims)
-    inputs = inputs if isinstance(inputs, tuple) else (inputs,) * 3
-    inside = inside if isinstance(inside, tuple) else (inside,) * 2
-    numbers = (*inputs, *inside, outputs)
-    if len(numbers) != 6 or not all(isinstance(n, (int, np.integer)) and n > 0 for n in numbers):
-        raise TypeError(f"MultiHeadAttention(dims) is a number of features, or (inputs, inside, outputs), got {dims!r}")
-    return inputs, inside, outputs
+def _checked(name: str, x: Any, kind: str, wanted: tuple) -> Any:
+    """`x`, which is added to the scores. NumPy would also add booleans as a bias, or make the scores larger."""
+    if plain(x).dtype.kind != kind:
+        numbers = "booleans, True where one may look" if kind == "b" else "floating-point numbers"
+        raise InputError(KeyPath(), f"MultiHeadAttention({name}=…) takes {numbers}, got {in_words(x)}")
+    if np.broadcast_shapes(x.shape, wanted) != wanted:
+        raise ShapeError(KeyPath(), f"MultiHeadAttention({name}=…) broadcasts to {wanted}, got {x.shape}")
+    return x

@@ -1,7 +1,5 @@
 """`Chain`: layers, one after the other; and what it has in common with other layers of layers."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass
@@ -18,7 +16,7 @@ class Container(Layer):
 
     layers: Any
 
-    _lines = "if long"
+    _in_lines = "if long"
 
     def _set_layers(self, layers: tuple, named: Mapping[str, Any]) -> None:
         if layers and named:
@@ -30,17 +28,8 @@ class Container(Layer):
     def _items(self) -> Any:
         return self.layers.items() if isinstance(self.layers, Mapping) else enumerate(self.layers)
 
-    @explained("the place of a layer, or a slice")
-    def __getitem__(self, index: Any) -> Any:
-        named = isinstance(self.layers, Mapping)
-        if isinstance(index, slice):
-            part = copy(self)
-            part.layers = dict(list(self.layers.items())[index]) if named else self.layers[index]
-            return part
-        return list(self.layers.values())[index] if named and isinstance(index, int) else self.layers[index]
-
     def _why(self, *inputs: Any) -> None:
-        """Nothing: the layers inside have said it."""
+        """The layers inside have said it."""
 
     def _name(self) -> str:
         return type(self).__name__
@@ -57,8 +46,6 @@ class Chain(Container):
     ``chain[0]`` is the first layer, ``chain[1:]`` a chain of the others; ``len`` and iteration work as on a list.
     Layers can have names: ``Chain(encoder=Dense(9, 3), decoder=Dense(3, 9))`` has ``chain["encoder"]``.
 
-    Raises what a layer raises, with the layer's place in front: ``layers[1].weight is on CPU, …``.
-
     >>> chain = Chain(fl.Dense(4, 3, np.tanh), fl.Dense(3, 2))
     >>> chain(np.ones((5, 4), np.float32)).shape, len(chain)
     ((5, 2), 2)
@@ -71,9 +58,9 @@ class Chain(Container):
 
     layers: Any
 
-    _lines = "always"
+    _in_lines = "always"
 
-    @explained()
+    @explained("layers, or functions; write Chain(*layers) for a list of them")
     def __init__(self, *layers: Any, **named: Any):
         self._set_layers(layers, named)
 
@@ -82,6 +69,16 @@ class Chain(Container):
         for where, layer in self._items():
             x = called(layer, x, LAYERS, where)
         return x
+
+    @explained("the place of a layer, or a slice")
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(self.layers, Mapping) and isinstance(index, (int, slice)):
+            index = list(self.layers)[index]
+        if not isinstance(index, (slice, list)):
+            return self.layers[index]
+        part = copy(self)
+        part.layers = {name: self.layers[name] for name in index} if type(index) is list else self.layers[index]
+        return part
 
     def __len__(self) -> int:
         return len(self.layers)

@@ -1,15 +1,14 @@
 """`Conv` and its kin: layers whose weights slide over pictures and sequences."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
+from operator import index
 from typing import Any
 
 import numpy as np
 
 from ..activations import identity
-from ..arguments import check_bool, check_whole, explained
+from ..arguments import explained
 from ..autodiff.derivatives.windows import Windows, convolve, convolve_back
 from ..tree.contract import functor
 from .activated import activated
@@ -28,18 +27,13 @@ class Conv(Layer):
     ``Conv((3, 3), inputs, outputs, activation)`` takes pictures of shape ``(N, H, W, inputs)`` and gives
     ``(N, …, …, outputs)``; ``Conv((3,), …)`` takes sequences, ``(N, T, inputs)``. `weight` has shape
     ``(*kernel, inputs / groups, outputs)``, as in Flux, whose pictures are ``(W, H, inputs, N)``; PyTorch's is
-    ``(outputs, inputs / groups, *kernel)``.
-
-    As in Flux, the kernel is flipped: this is the mathematician's convolution. `CrossCor` doesn't flip; it's what
-    PyTorch and Keras call convolution. For weights that are learned from scratch there's no difference.
+    ``(outputs, inputs / groups, *kernel)``. As in Flux, the kernel is flipped; `CrossCor` doesn't flip it, as PyTorch
+    and Keras don't. For weights that are learned from scratch there's no difference.
 
     `stride`, `dilation` and `pad` are a number, or one for each axis; a `pad` of twice as many numbers is before and
     after for each axis; ``pad=SamePad()`` keeps the size. `groups` cuts the features into parts that don't see each
     other. `bias`, `init` and `rng` are those of `Dense`; ``init(outputs, inputs / groups, *kernel)`` is how init is
     called. `Conv.of` takes arrays.
-
-    Raises `ValueError` for an input of another shape or too small, `TypeError` for one on another device, and for
-    integers, booleans and complex numbers.
 
     >>> layer = Conv((3, 3), 1, 16, fl.relu)
     >>> layer
@@ -57,52 +51,35 @@ class Conv(Layer):
     groups: int
 
     _flips = True
+    _back = False  # from the outputs to the inputs: the weight's last two axes change places
 
     @explained()
     def __init__(
-        self,
-        kernel: tuple[int, ...],
-        inputs: int,
-        outputs: int,
-        activation: Callable = identity,
-        *,
-        stride: int | tuple[int, ...] = 1,
-        pad: int | tuple[int, ...] | SamePad = 0,
-        dilation: int | tuple[int, ...] = 1,
-        groups: int = 1,
-        bias: bool = True,
-        init: Callable = glorot_uniform,
+        self, kernel: tuple[int, ...], inputs: int, outputs: int, activation: Callable = identity, *,
+        stride: int | tuple[int, ...] = 1, pad: int | tuple[int, ...] | SamePad = 0,
+        dilation: int | tuple[int, ...] = 1, groups: int = 1, bias: bool = True, init: Callable = glorot_uniform,
         rng: np.random.Generator | None = None,
-    ):
+    ):  # fmt: skip
         name = type(self).__name__
         kernel = window_size(f"{name}(kernel)", kernel)
-        shape = _shape_of_weight(self, kernel, inputs, outputs, groups)
-        check_bool(f"{name}(bias=…)", bias)
-        drawn = start(init, shape[-1], shape[-2], rng, window=kernel, layer=name)
+        if inputs % groups or outputs % groups:
+            raise ValueError(f"{name}: inputs and outputs are multiples of groups={groups}, got {inputs} and {outputs}")
+        before, after = (outputs, inputs) if self._back else (inputs, outputs)
+        drawn = start(init, index(after), index(before // groups), rng, window=kernel, layer=name)
         self.weight = np.copy(np.moveaxis(drawn, (1, 0), (-2, -1)), order="C")
-        self.bias = np.zeros_like(self.weight, shape=(int(outputs),)) if bias else None
+        self.bias = np.zeros_like(self.weight, shape=(outputs,)) if bias else None
         self._set(activation, stride, pad, dilation, groups)
 
     @classmethod
     @explained()
     def of(cls, weight: Any, bias: Any = None, activation: Callable = identity, *, stride: Any = 1, pad: Any = 0,
            dilation: Any = 1, groups: int = 1) -> Any:  # fmt: skip
-        """A layer made of these arrays: `weight` of shape ``(*kernel, inputs / groups, outputs)``, `bias` or None.
-
-        >>> mean = Conv.of(np.full((2, 1, 1), 0.5), stride=2)
-        >>> mean(np.arange(6.0).reshape(1, 6, 1)).ravel()
-        array([0.5, 2.5, 4.5])
-        """
-        name, axes = f"{cls.__name__}.of", [f"size{i}" for i in range(1, getattr(weight, "ndim", 0) - 1)]
-        check_array(f"{name}: weight", weight, *(axes or ["kernel"]), "inputs", "outputs")
-        check_whole(f"{name}: groups", groups, 1)
-        if weight.shape[-1] % groups:
-            raise ValueError(f"{name}: a weight of shape {weight.shape} can't be cut into {groups} groups")
+        """A layer made of these arrays: `weight` of shape ``(*kernel, inputs / groups, outputs)``, `bias` or None."""
         layer = object.__new__(cls)
-        if bias is not None:
-            check_array(f"{name}: bias", bias, layer._outputs(weight, groups))
-        layer.weight, layer.bias = weight, matching(cls.__name__, weight, bias)
+        kernel = ["kernel"] * max(getattr(weight, "ndim", 0) - 2, 1)
+        layer.weight = check_array(f"{cls.__name__}.of: weight", weight, *kernel, "inputs", "outputs")
         layer._set(activation, stride, pad, dilation, groups)
+        layer.bias = matching(cls.__name__, weight, bias, layer._features()[1])
         return layer
 
     def _set(self, activation: Callable, stride: Any, pad: Any, dilation: Any, groups: int) -> None:
@@ -114,37 +91,30 @@ class Conv(Layer):
 
     @layer_call
     def __call__(self, x: Any) -> Any:
-        check_shape(self, x, len(self.stride), self._inputs())
+        inputs, _ = self._features()
+        check_shape(self, x, len(self.stride), inputs)
         if x.dtype is not self.weight.dtype:
-            x = taken(self._name(), self.weight, x, features=self._inputs())
-        return activated(self.activation, self._windows_of(x), self.bias)
-
-    def _windows_of(self, x: Any) -> Any:
-        at = self._at()
-        check_places(self, x, at.places(x.shape[1:-1]), at.extent())
-        return convolve(x, self._kernel(), at)
-
-    def _at(self) -> Windows:
+            x = taken(self._name(), self.weight, x, features=inputs)
         dims = len(self.stride)
-        return Windows(self.weight.shape[:dims], self.stride, self.pad, self.dilation, self.groups)
+        at = Windows(self.weight.shape[:dims], self.stride, self.pad, self.dilation, self.groups)
+        kernel = np.flip(self.weight, tuple(range(dims))) if self._flips else self.weight
+        return activated(self.activation, self._windows_of(x, kernel, at), self.bias)
 
-    def _kernel(self) -> Any:
-        return np.flip(self.weight, tuple(range(len(self.stride)))) if self._flips else self.weight
+    def _windows_of(self, x: Any, kernel: Any, at: Windows) -> Any:
+        check_places(self, x, at.places(x.shape[1:-1]), at.extent())
+        return convolve(x, kernel, at)
 
     def _padded_extent(self) -> tuple[int, ...]:
         """The extent of the windows that SamePad makes up for."""
         return tuple((k - 1) * d + 1 for k, d in zip(self.weight.shape, self.dilation))
 
-    def _inputs(self) -> int:
-        return self.weight.shape[-2] * self.groups
-
-    @staticmethod
-    def _outputs(weight: Any, groups: int) -> int:
-        return weight.shape[-1]
+    def _features(self) -> tuple[int, int]:
+        """The numbers of inputs and of outputs."""
+        *_, before, after = self.weight.shape
+        return (after, before * self.groups) if self._back else (before * self.groups, after)
 
     def _sizes(self) -> str:
-        outputs = self._outputs(self.weight, self.groups)
-        return f"{self.weight.shape[:-2]}, {self._inputs()} => {outputs}"
+        return "{}, {} => {}".format(self.weight.shape[:-2], *self._features())
 
     def _options(self) -> str:
         windows = option("pad", self.pad, 0) + option("stride", self.stride, 1) + option("dilation", self.dilation, 1)
@@ -152,17 +122,10 @@ class Conv(Layer):
         return f"{settings(self.activation)}{windows}{groups}{settings(bias=self.bias is not None)}"
 
 
-@functor(children=("weight", "bias", "activation"))
-@dataclass(eq=False, repr=False, init=False)
 class CrossCor(Conv):
     """`Conv` without flipping the kernel: what PyTorch and Keras call convolution (Flux: ``CrossCor``).
 
     A PyTorch layer's weights fit after ``np.transpose(weight, (2, 3, 1, 0))``.
-
-    >>> kernel = np.array([1.0, 0.0, -1.0]).reshape(3, 1, 1)
-    >>> x = np.array([0.0, 1.0, 3.0, 6.0]).reshape(1, 4, 1)
-    >>> CrossCor.of(kernel)(x).ravel(), fl.Conv.of(kernel)(x).ravel()
-    (array([-3., -5.]), array([3., 5.]))
     """
 
     _flips = False
@@ -177,14 +140,13 @@ class ConvTranspose(Conv):
     padding, plus `outpad`, one number or one for each axis. `weight` has shape ``(*kernel, outputs / groups, inputs)``.
     All else is as in `Conv`; the kernel is the flipped one of `Conv`, as in Flux, so PyTorch's has to be flipped.
 
-    >>> layer = ConvTranspose((4, 4), 8, 3, stride=2, pad=1)
-    >>> layer
-    ConvTranspose((4, 4), 8 => 3, pad=1, stride=2)      # 387 parameters
-    >>> layer(np.ones((10, 7, 7, 8), np.float32)).shape
+    >>> ConvTranspose((4, 4), 8, 3, stride=2, pad=1)(np.ones((10, 7, 7, 8), np.float32)).shape
     (10, 14, 14, 3)
     """
 
     outpad: tuple[int, ...]
+
+    _back = True
 
     @explained()
     def __init__(
@@ -208,23 +170,15 @@ class ConvTranspose(Conv):
         if any(more >= stride for more, stride in zip(self.outpad, self.stride) if more):
             raise ValueError(f"ConvTranspose's outpad is less than the stride, {self.stride}, got {outpad}")
 
-    def _windows_of(self, x: Any) -> Any:
-        at = self._at()
+    def _windows_of(self, x: Any, kernel: Any, at: Windows) -> Any:
         lengths = zip(x.shape[1:-1], at.stride, at.extent(), at.pad, self.outpad)
         space = tuple((n - 1) * stride + extent - sum(pad) + more for n, stride, extent, pad, more in lengths)
         check_places(self, x, space, at.extent())
-        return convolve_back(x, self._kernel(), at, space)
+        return convolve_back(x, kernel, at, space)
 
     def _padded_extent(self) -> tuple[int, ...]:
         lengths = zip(self.weight.shape, self.stride, self.dilation)
         return tuple(max((k - stride) * d + 1, 1) for k, stride, d in lengths)
-
-    def _inputs(self) -> int:
-        return self.weight.shape[-1]
-
-    @staticmethod
-    def _outputs(weight: Any, groups: int) -> int:
-        return weight.shape[-2] * groups
 
     def _options(self) -> str:
         return super()._options() + option("outpad", self.outpad, 0)
@@ -241,13 +195,3 @@ def DepthwiseConv(  # noqa: N802
     Conv((3, 3), 4 => 8, relu, groups=4)      # 80 parameters
     """
     return Conv(kernel, inputs, outputs, activation, groups=inputs, **settings)
-
-
-def _shape_of_weight(layer: Conv, kernel: tuple[int, ...], inputs: Any, outputs: Any, groups: Any) -> tuple[int, ...]:
-    name = type(layer).__name__
-    for what, size in (("(inputs)", inputs), ("(outputs)", outputs), ("'s groups", groups)):
-        check_whole(f"{name}{what}", size, 1)
-    if inputs % groups or outputs % groups:
-        raise ValueError(f"{name}: inputs and outputs are multiples of groups={groups}, got {inputs} and {outputs}")
-    sizes = (outputs, inputs) if isinstance(layer, ConvTranspose) else (inputs, outputs)
-    return (*kernel, sizes[0] // groups, sizes[1])

@@ -1,16 +1,15 @@
 """`Dense`: the fully connected layer."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from operator import index
 from typing import Any
 
 import numpy as np
 
 from ..activations import identity
-from ..arguments import check_bool, check_whole, explained
+from ..arguments import explained
 from ..arrays import fusing
 from ..errors import LayerError, ShapeError
 from ..messages import notice
@@ -29,13 +28,11 @@ class Dense(Layer):
     """A fully connected layer: ``activation(x @ weight.T + bias)`` (Flux: ``Dense``).
 
     ``Dense(inputs, outputs, activation)`` starts with random weights: `weight` has shape ``(outputs, inputs)``,
-    `bias` shape ``(outputs,)`` and starts at zero; ``bias=False`` leaves it out. Both are Float32, and what `init`
-    gives in Float64, NumPy's usual type, becomes it. `rng` draws the weights; without it `fluxlite.seed` makes them
-    repeatable. `x` has shape ``(N, inputs)`` or ``(inputs,)``. `Dense.of` takes the arrays themselves, of any type.
+    `bias` shape ``(outputs,)`` and starts at zero; ``bias=False`` leaves it out. Both are Float32. `rng` draws the
+    weights; without it `fluxlite.seed` makes them repeatable. `Dense.of` takes the arrays themselves, of any type.
 
-    As in Flux, an input of another floating-point type is converted to that of the weight, and this is said once.
-    Raises `ValueError` for an input of another width, `TypeError` for one on another device, and for integers,
-    booleans and complex numbers.
+    `x` has shape ``(N, inputs)`` or ``(inputs,)``. As in Flux, an input of another floating-point type is converted to
+    that of the weight, and this is said once. Integers, booleans and complex numbers are refused.
 
     >>> layer = Dense(10, 5)
     >>> layer
@@ -50,42 +47,26 @@ class Dense(Layer):
 
     @explained()
     def __init__(
-        self,
-        inputs: int,
-        outputs: int,
-        activation: Callable = identity,
-        *,
-        bias: bool = True,
-        init: Callable = glorot_uniform,
-        rng: np.random.Generator | None = None,
-    ):
-        check_whole("Dense(inputs)", inputs)
-        check_whole("Dense(outputs)", outputs)
-        check_bool("Dense(bias=…)", bias)
+        self, inputs: int, outputs: int, activation: Callable = identity, *, bias: bool = True,
+        init: Callable = glorot_uniform, rng: np.random.Generator | None = None,
+    ):  # fmt: skip
         self.activation = check_activation("Dense", activation)
-        self.weight = start(init, int(outputs), int(inputs), rng)
-        self.bias = np.zeros_like(self.weight, shape=(int(outputs),)) if bias else None
+        self.weight = start(init, index(outputs), index(inputs), rng)
+        self.bias = np.zeros_like(self.weight, shape=self.weight.shape[:1]) if bias else None
 
     @classmethod
     @explained()
-    def of(cls, weight: Any, bias: Any = None, activation: Callable = identity) -> Dense:
-        """A layer made of these arrays: `weight` of shape ``(outputs, inputs)``, `bias` ``(outputs,)`` or None.
-
-        >>> Dense.of(np.ones((2, 3)), np.zeros(2))(np.ones(3))
-        array([3., 3.])
-        """
+    def of(cls, weight: Any, bias: Any = None, activation: Callable = identity) -> "Dense":
+        """A layer made of these arrays: `weight` of shape ``(outputs, inputs)``, `bias` ``(outputs,)`` or None."""
         layer = object.__new__(cls)
         layer.weight = check_array("Dense.of: weight", weight, "outputs", "inputs")
-        if bias is not None:
-            check_array("Dense.of: bias", bias, len(weight))
-        layer.bias = matching("Dense", weight, bias)
+        layer.bias = matching("Dense", weight, bias, len(weight))
         layer.activation = check_activation("Dense", activation)
         return layer
 
     @layer_call
     def __call__(self, x: Any) -> Any:
-        if getattr(x, "dtype", None) is not self.weight.dtype:
-            x = taken(self._name(), self.weight, x)
+        x = x if getattr(x, "dtype", None) is self.weight.dtype else taken(self._name(), self.weight, x)
         y = product(x, self.weight.T)
         if fusing:  # there may be a GPU: one launch for both
             return activated(self.activation, y, self.bias)
@@ -116,11 +97,8 @@ def product(x: Any, matrix: Any) -> Any:
         return x @ matrix
     shape = tuple(x.shape)
     if len(shape) == 4 and shape[1] in (1, 3) and shape[2] == shape[3] > 3:  # square pictures of one channel or three
-        notice(
-            ("channels first", shape[1:]),
-            f"a layer multiplies the last axis of its input, of shape {shape}. If these are pictures (N, C, H, W), "
-            "that is each row of a picture: fl.flatten(x) makes one row of each picture, np.moveaxis(x, 1, -1) puts "
-            "the channels last.",
-        )
+        what = f"a layer multiplies the last axis of its input, of shape {shape}. If these are pictures (N, C, H, W), "
+        fix = "fl.flatten(x) makes one row of each picture, np.moveaxis(x, 1, -1) puts the channels last."
+        notice(("channels first", shape[1:]), f"{what}that is each row of a picture: {fix}")
     rows = np.reshape(x, (math.prod(shape[:-1]), shape[-1]))
     return np.reshape(rows @ matrix, (*shape[:-1], matrix.shape[-1]))

@@ -4,11 +4,8 @@ They take the sizes of the axes, ``(outputs, inputs)``; further axes count as a 
 drawn by `rng`; without one, `fluxlite.seed` makes them repeatable, `np.random.seed` doesn't.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
-from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -19,10 +16,11 @@ from ..messages import notice
 from ..seeds import WEIGHTS, next_generator
 from ..tree.ties import is_array
 
-_explained = explained("sizes, such as 5, 10, and perhaps a NumPy generator")
+Generator = np.random.Generator
+_sizes = explained("sizes, such as 5, 10, and perhaps a NumPy generator")
 
 
-@_explained
+@_sizes
 def nfan(*shape: int) -> tuple[int, int]:
     """(inputs, outputs) that a weight of this shape connects (Flux: ``nfan``).
 
@@ -35,21 +33,71 @@ def nfan(*shape: int) -> tuple[int, int]:
     return shape[1] * window, shape[0] * window
 
 
-@_explained
-def rand32(*shape: int, rng: np.random.Generator | None = None) -> Any:
+def _initializer(name: str, doc: str, draw: Callable, width: Callable, usual_gain: float = 1) -> Callable:
+    """One that draws numbers of the `width` that the gain and the numbers of inputs and outputs ask for."""
+
+    def init(*shape: int, rng: Generator | None = None, gain: float = usual_gain) -> Any:
+        inputs, outputs = nfan(*shape)
+        return draw(_generator(rng), shape, width(gain, max(inputs, 1), max(outputs, 0))).astype(np.float32)
+
+    init.__name__ = init.__qualname__ = name
+    init.__doc__ = f"{doc} (Flux: ``{name}``)."
+    return _sizes(init)
+
+
+def _generator(rng: Generator | None) -> Generator:
+    return next_generator(WEIGHTS) if rng is None else rng
+
+
+def _uniform(rng: Generator, shape: tuple[int, ...], limit: float) -> Any:
+    return rng.uniform(-limit, limit, shape)
+
+
+def _normal(rng: Generator, shape: tuple[int, ...], deviation: float) -> Any:
+    return rng.normal(0, deviation, shape)
+
+
+def _truncated(rng: Generator, shape: tuple[int, ...], deviation: float) -> Any:
+    return truncated_normal(*shape, rng=rng, std=deviation)
+
+
+glorot_uniform = _initializer(
+    "glorot_uniform", "Uniform in ``±gain * sqrt(6 / (inputs + outputs))``",
+    _uniform, lambda gain, inputs, outputs: gain * math.sqrt(6 / (inputs + outputs)),
+)  # fmt: skip
+glorot_normal = _initializer(
+    "glorot_normal", "Normal, with deviation ``gain * sqrt(2 / (inputs + outputs))``",
+    _normal, lambda gain, inputs, outputs: gain * math.sqrt(2 / (inputs + outputs)),
+)  # fmt: skip
+kaiming_uniform = _initializer(
+    "kaiming_uniform", "Uniform in ``±gain * sqrt(3 / inputs)``, for layers with `relu`",
+    _uniform, lambda gain, inputs, outputs: gain * math.sqrt(3 / inputs), math.sqrt(2),
+)  # fmt: skip
+kaiming_normal = _initializer(
+    "kaiming_normal", "Normal, with deviation ``gain / sqrt(inputs)``, for layers with `relu`",
+    _normal, lambda gain, inputs, outputs: gain / math.sqrt(inputs), math.sqrt(2),
+)  # fmt: skip
+lecun_normal = _initializer(
+    "lecun_normal", "`truncated_normal` with deviation ``gain / sqrt(inputs)``, for layers with `selu`",
+    _truncated, lambda gain, inputs, outputs: gain / math.sqrt(inputs),
+)  # fmt: skip
+
+
+@_sizes
+def rand32(*shape: int, rng: Generator | None = None) -> Any:
     """Uniform from 0 to 1 (Flux: ``rand32``)."""
     return _generator(rng).random(shape).astype(np.float32)
 
 
-@_explained
-def randn32(*shape: int, rng: np.random.Generator | None = None) -> Any:
+@_sizes
+def randn32(*shape: int, rng: Generator | None = None) -> Any:
     """Normal, with deviation 1 (Flux: ``randn32``)."""
-    return _normal(shape, 1, rng).astype(np.float32)
+    return _generator(rng).normal(size=shape).astype(np.float32)
 
 
-@_explained
+@_sizes
 def truncated_normal(
-    *shape: int, rng: np.random.Generator | None = None, mean: float = 0, std: float = 1, lo: float = -2, hi: float = 2
+    *shape: int, rng: Generator | None = None, mean: float = 0, std: float = 1, lo: float = -2, hi: float = 2
 ) -> Any:
     """Normal, and what lies outside `lo` to `hi` drawn again (Flux: ``truncated_normal``)."""
     chance = math.erf((hi - mean) / (std * math.sqrt(2))) - math.erf((lo - mean) / (std * math.sqrt(2)))
@@ -62,80 +110,8 @@ def truncated_normal(
     return drawn.astype(np.float32)
 
 
-def _generator(rng: np.random.Generator | None) -> np.random.Generator:
-    return next_generator(WEIGHTS) if rng is None else rng
-
-
-def _normal(shape: tuple[int, ...], deviation: float, rng: np.random.Generator | None) -> Any:
-    return _generator(rng).normal(0, deviation, shape)
-
-
-def _uniform(shape: tuple[int, ...], limit: float, rng: np.random.Generator | None) -> Any:
-    return _generator(rng).uniform(-limit, limit, shape)
-
-
-def _truncated(shape: tuple[int, ...], deviation: float, rng: np.random.Generator | None) -> Any:
-    return truncated_normal(*shape, rng=rng, std=deviation)
-
-
-# -- as wide as the numbers of inputs and outputs ask for --------------------------------------------------------------
-
-
-def _drawn(draw: Callable, usual_gain: float = 1) -> Callable[[Callable], Callable]:
-    """Above a function of the gain, the inputs and the outputs that says how wide to `draw`."""
-
-    def decorate(width: Callable) -> Callable:
-        @wraps(width)
-        def init(*shape: int, rng: np.random.Generator | None = None, gain: float = usual_gain) -> Any:
-            inputs, outputs = nfan(*shape)
-            return draw(shape, width(gain, max(inputs, 1), outputs), rng).astype(np.float32)
-
-        del init.__wrapped__  # whose parameters are others
-        return _explained(init)
-
-    return decorate
-
-
-@_drawn(_uniform)
-def glorot_uniform(gain: float, inputs: int, outputs: int) -> float:
-    """Uniform in ``±gain * sqrt(6 / (inputs + outputs))`` (Flux: ``glorot_uniform``).
-
-    >>> w = glorot_uniform(5, 10, rng=np.random.default_rng(0))
-    >>> w.shape, w.dtype, bool(abs(w).max() <= (6 / 15) ** 0.5)
-    ((5, 10), dtype('float32'), True)
-    """
-    return gain * math.sqrt(6 / (inputs + outputs))
-
-
-@_drawn(_normal)
-def glorot_normal(gain: float, inputs: int, outputs: int) -> float:
-    """Normal, with the deviation ``gain * sqrt(2 / (inputs + outputs))`` (Flux: ``glorot_normal``)."""
-    return gain * math.sqrt(2 / (inputs + outputs))
-
-
-@_drawn(_uniform, usual_gain=math.sqrt(2))
-def kaiming_uniform(gain: float, inputs: int, outputs: int) -> float:
-    """Uniform in ``±gain * sqrt(3 / inputs)``, for layers with `relu` (Flux: ``kaiming_uniform``)."""
-    return gain * math.sqrt(3 / inputs)
-
-
-@_drawn(_normal, usual_gain=math.sqrt(2))
-def kaiming_normal(gain: float, inputs: int, outputs: int) -> float:
-    """Normal, with the deviation ``gain / sqrt(inputs)``, for layers with `relu` (Flux: ``kaiming_normal``)."""
-    return gain / math.sqrt(inputs)
-
-
-@_drawn(_truncated)
-def lecun_normal(gain: float, inputs: int, outputs: int) -> float:
-    """`truncated_normal` with deviation ``gain / sqrt(inputs)``, for layers with `selu` (Flux: ``lecun_normal``)."""
-    return gain / math.sqrt(inputs)
-
-
-# -- others ------------------------------------------------------------------------------------------------------------
-
-
-@_explained
-def orthogonal(*shape: int, rng: np.random.Generator | None = None, gain: float = 1) -> Any:
+@_sizes
+def orthogonal(*shape: int, rng: Generator | None = None, gain: float = 1) -> Any:
     """`gain` times a matrix whose rows, or columns if they are fewer, are orthogonal and of length 1 (``orthogonal``).
 
     More axes than two are taken together, all but the first. For recurrent weights: a state keeps its length.
@@ -146,8 +122,8 @@ def orthogonal(*shape: int, rng: np.random.Generator | None = None, gain: float 
     return np.reshape(q if rows >= columns else q.T, shape).astype(np.float32)
 
 
-@_explained
-def sparse_init(*shape: int, sparsity: float, std: float = 0.01, rng: np.random.Generator | None = None) -> Any:
+@_sizes
+def sparse_init(*shape: int, sparsity: float, std: float = 0.01, rng: Generator | None = None) -> Any:
     """Normal, and in each column the share `sparsity` of the numbers zero (Martens, 2010; Flux: ``sparse_init``)."""
     if not 0 <= sparsity <= 1:
         raise ValueError(f"sparse_init(sparsity=…) is a share, from 0 to 1, got {sparsity}")
@@ -157,34 +133,29 @@ def sparse_init(*shape: int, sparsity: float, std: float = 0.01, rng: np.random.
     return rng.permuted(drawn, axis=0).astype(np.float32)
 
 
-@_explained
+@_sizes
 def identity_init(*shape: int, gain: float = 1, rng: Any = None) -> Any:
-    """`gain` times the identity: the layer passes on what it gets (Flux: ``identity_init``). `rng` isn't used.
-
-    A bias is zero; a convolution's window passes on its middle.
-    """
+    """`gain` times the identity; a convolution's window passes on its middle (Flux: ``identity_init``)."""
     weight = zeros32(*shape)
-    if len(shape) > 1:
+    if len(shape) > 1:  # a bias is zero
         weight[:, :, *((size - 1) // 2 for size in shape[2:])] = gain * np.eye(*shape[:2], dtype=np.float32)
     return weight
 
 
-@_explained
+@_sizes
 def zeros32(*shape: int, rng: Any = None) -> Any:
-    """Zeros (Flux: ``zeros32``). `rng` isn't used."""
+    """Zeros (Flux: ``zeros32``)."""
     return np.zeros(shape, np.float32)
 
 
-@_explained
+@_sizes
 def ones32(*shape: int, rng: Any = None) -> Any:
-    """Ones (Flux: ``ones32``). `rng` isn't used."""
+    """Ones (Flux: ``ones32``)."""
     return np.ones(shape, np.float32)
 
 
-def start(
-    init: Callable, outputs: int, inputs: int, rng: np.random.Generator | None = None, *, window: tuple[int, ...] = (),
-    layer: str = "Dense", keyword: str = "init",
-) -> Any:  # fmt: skip
+def start(init: Callable, outputs: int, inputs: int, rng: Generator | None = None, *, window: tuple[int, ...] = (),
+          layer: str = "Dense", keyword: str = "init") -> Any:  # fmt: skip
     """A layer's first weights, of shape ``(outputs, inputs, *window)``: what `init` gives, Float32 if it is Float64."""
     shape = (outputs, inputs, *window)
     weight = init(*shape, **({} if rng is None else {"rng": rng}))
@@ -193,9 +164,6 @@ def start(
         raise ValueError(f"{layer}({keyword}=…): {wanted}, got {in_words(weight)}")
     if weight.dtype != np.float64:
         return weight
-    notice(
-        "init",
-        f"{layer}({keyword}=…): what {keyword} gives is float64 and becomes float32, as parameters usually are. "
-        f"{layer}.of(…) keeps the type of its arrays.",
-    )
+    what = f"{layer}({keyword}=…): what {keyword} gives is float64 and becomes float32, as parameters usually are."
+    notice("init", f"{what} {layer}.of(…) keeps the type of its arrays.")
     return astype(weight, np.float32)

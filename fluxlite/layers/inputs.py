@@ -1,7 +1,5 @@
 """What a layer takes: floating-point numbers of its own type. Other ones are converted, and that is said once."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
@@ -77,10 +75,13 @@ def check_array(what: str, x: Any, *shape: Any) -> Any:
     return x
 
 
-def matching(layer: str, weight: Any, bias: Any) -> Any:
-    """`bias` in the type of `weight`; two types in one layer would make all that it computes the wider one."""
-    if bias is None or not (is_floating(weight) and is_floating(bias)) or bias.dtype.name == weight.dtype.name:
-        return bias
+def matching(layer: str, weight: Any, bias: Any, *shape: int) -> Any:
+    """`bias`, of this `shape`, in the type of `weight`: two types in one layer would make all results the wider one."""
+    if bias is None:
+        return None
+    check_array(f"{layer}.of: bias", bias, *shape)
     its, mine = bias.dtype.name, weight.dtype.name
+    if its == mine or not (is_floating(weight) and is_floating(bias)):
+        return bias
     notice(("bias", its, mine), f"{layer}.of: the weight is {mine}, so the {its} bias becomes {mine}, too.")
     return astype(bias, weight.dtype)

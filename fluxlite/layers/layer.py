@@ -22,46 +22,36 @@ A layer is a dataclass whose fields are its tree. Below them it says how it star
             return settings(self.activation)
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
-from ..arguments import explained, in_words
+from ..arguments import in_words
 from ..arrays import enter_card, on_card_of
 from ..coming_from import OF_A_MODEL, Elsewhere
 from ..errors import LayerError, left_over, other_device
 from ..tensors import is_tensor
+from ..tree.contract import on_registration
 from ..tree.walks import Attribute
 from .inputs import no_array
-from .printing import html, text
+from .printing import print_as_tree
 
-Call = TypeVar("Call", bound=Callable[..., Any])
+LAYERS = Attribute("layers")
+on_registration.append(print_as_tree)
 
 
 class Layer:
     """A layer of the library. Yours need no such class: any class with ``@functor`` above it will do."""
 
-    _lines = "never"  # whether it prints with a line for each part: "never", "if long" or "always"
+    _in_lines = "never"  # whether it prints with a line for each part: "never", "if long" or "always"
 
     vars().update((name, Elsewhere()) for name in OF_A_MODEL)
 
     def __dir__(self) -> list[str]:
         """What an editor completes: our names."""
         return [name for name in object.__dir__(self) if name not in OF_A_MODEL]
-
-    def __init_subclass__(cls, **keywords: Any) -> None:
-        """An error while one of the library's layers is made names the layer, its arguments, and what they are."""
-        super().__init_subclass__(**keywords)
-        if cls.__module__.startswith(__package__):
-            told = explained(f"what help(fluxlite.{cls.__name__}) says")
-            if "__init__" in vars(cls):
-                cls.__init__ = told(vars(cls)["__init__"])  # type: ignore[method-assign]
-            if "of" in vars(cls):
-                cls.of = classmethod(told(vars(cls)["of"].__func__))  # type: ignore[attr-defined]
 
     def _sizes(self) -> str:
         """What stands first in the brackets, also in errors: the ``2 => 3`` of ``Dense(2 => 3)``."""
@@ -70,10 +60,6 @@ class Layer:
     def _options(self) -> str:
         """What else, if it isn't the usual: the ``, tanh`` of ``Dense(2 => 3, tanh)``."""
         return ""
-
-    def _why(self, x: Any, *more: Any, **keywords: Any) -> LayerError | None:
-        """After an error of a call with these arguments: what explains it; None if the layer sees nothing wrong."""
-        return no_array(self._name(), x) if getattr(x, "shape", None) is None else other_device(self, x)
 
     def _name(self) -> str:
         """What errors call it."""
@@ -87,25 +73,19 @@ class Layer:
             inside = "…"
         return f"{type(self).__name__}({inside})"
 
-    def __repr__(self) -> str:
-        return text(self)
-
-    def _repr_html_(self) -> str | None:
-        return html(self)
+    def _why(self, x: Any, *more: Any, **keywords: Any) -> LayerError | None:
+        """After an error of a call with these arguments: what explains it; None if the layer sees nothing wrong."""
+        return no_array(self._name(), x) if getattr(x, "shape", None) is None else other_device(self, x)
 
 
-def layer_call(call: Call) -> Call:
-    """Above a layer's ``__call__``: the frame that all layers share. It does three things.
+def layer_call(call: Callable) -> Any:
+    """Above a layer's ``__call__``: the frame that all layers share.
 
-    The layer computes on the card that holds its input.
-
-    A tensor of another library is refused. It would often pass through NumPy's functions, and nothing would be trained.
-
-    After an error, what a learner needs to know is raised instead: that an array of the layer is left over from a
-    gradient call that has ended, or what the layer's `_why` returns, by itself that the input isn't an array or is on
-    another device. If there's nothing of the kind, the error goes on, with a note that names the layer and its input.
-    So a layer looks at its input beforehand only where NumPy would compute something wrong, and then raises a
-    `LayerError`, which passes as it is.
+    It enters the card that holds the input, and refuses tensors of other libraries: they would often pass through
+    NumPy's functions, and nothing would be trained. After an error it raises what a learner needs to know: an array is
+    left over from a gradient call that has ended, or what the layer's `_why` returns. If there's nothing of the kind,
+    the error goes on with a note. So a layer looks at its input beforehand only where NumPy would compute something
+    wrong, and then raises a `LayerError`, which passes as it is.
     """
 
     @wraps(call)
@@ -123,15 +103,11 @@ def layer_call(call: Call) -> Call:
             why = left_over(layer) or layer._why(x, *more, **keywords)
             if why is not None:
                 raise why from error
-            if not hasattr(error, "__notes__"):  # a layer inside has named itself
+            if not any(", called with " in note for note in getattr(error, "__notes__", ())):  # of a layer inside
                 error.add_note(f"in {layer._name()}, called with {', '.join(map(in_words, (x, *more)))}")
             raise
 
-    return framed  # type: ignore[return-value]
-
-
-on_its_card = layer_call
-LAYERS = Attribute("layers")
+    return framed
 
 
 def called(layer: Any, x: Any, *place: Any) -> Any:

@@ -14,25 +14,31 @@ from ..activations import identity
 from ..arrays import device_of
 from ..autodiff.tracked import plain
 from ..outline import Row, as_html
-from ..tensors import is_tensor, tensor
-from ..tree.contract import children, on_registration, trainable
+from ..tree.contract import children, trainable
 from ..tree.ties import is_array, parameter_key
 
 WIDTH = 80  # what's longer has a line for each part
-MOST = 40  # parts of one thing that are drawn
+MOST = 40  # lines for the parts of one thing
 
 
-def text(x: Any) -> str:
-    """`x`, a layer or an object of a registered class, with the number of parameters of each part."""
-    return _text(describe(x))
+def print_as_tree(cls: type) -> None:
+    """Objects of `cls`, which was just registered, print as trees, unless the class says how it prints."""
+    own: Any = cls.__repr__
+    code = getattr(inspect.unwrap(own), "__code__", None)
+    if own is object.__repr__ or code is not None and code.co_filename == "<string>":  # @dataclass shows all values
+        cls.__repr__ = lambda x: _if_possible(text, x) or own(x)  # type: ignore[method-assign, assignment, misc]
+        if not hasattr(cls, "_repr_html_"):
+            cls._repr_html_ = lambda x: _if_possible(html, x)  # type: ignore[attr-defined]
 
 
-def html(x: Any) -> str | None:
-    """`x` as a tree that unfolds, to its arrays; None if its text is one line, which is enough."""
-    return _html(describe(x))
+def _if_possible(draw: Any, x: Any) -> Any:
+    with contextlib.suppress(ValueError, RuntimeError, AttributeError):  # a cycle, or an object that isn't finished
+        root = describe(x)
+        return draw(root) if root.is_object and root.holds() else None
 
 
-def _text(root: "Part") -> str:
+def text(root: "Part") -> str:
+    """A model with the number of parameters of each part, on one line, or on one for each part."""
     lines = list(root.lines("", each=len(root.places) > 1))
     line, comment = lines.pop()
     everywhere = "" if root.places == ["CPU"] else root.where()
@@ -41,7 +47,8 @@ def _text(root: "Part") -> str:
     return "\n".join(f"{line:<{width}}{comment}".rstrip() for line, comment in lines)
 
 
-def _html(root: "Part") -> str | None:
+def html(root: "Part") -> str | None:
+    """A model as a tree that unfolds, to its arrays; None if its text is one line, which is enough."""
     if not root.has_lines():
         return None
     row = root.row(each=len(root.places) > 1)
@@ -78,7 +85,7 @@ class Part:
 
     def __init__(self, x: Any, before: str = "", name: str = "") -> None:
         self.x, self.before, self.name = x, before, name
-        self.is_layer, self.is_object = hasattr(type(x), "_lines"), False
+        self.is_layer, self.is_object = hasattr(type(x), "_in_lines"), False
         self.parts: list[Part] = []
         self.arrays: dict[tuple, Any] = {}  # by the keys that tied ones share
         self.trained: set[tuple] = set()  # the keys of those that an optimizer may change
@@ -99,7 +106,7 @@ class Part:
     def has_lines(self, width: int = WIDTH) -> bool:
         """Whether it has a line for each part, and not one as a whole."""
         if self.is_layer:
-            when = type(self.x)._lines
+            when = type(self.x)._in_lines
             return bool(self.parts) and (when == "always" or when == "if long" and len(self.x._call()) > width)
         return self.is_object or isinstance(self.x, (list, tuple, dict)) and self.holds()
 
@@ -113,7 +120,7 @@ class Part:
             yield f"{indent}{self.before}{one_line(self.x)},", self.comment() + self.where() * each
             return
         kind = type(self.x).__name__
-        opening, closing = {"list": "[]", "tuple": "()", "dict": "{}"}.get(kind, (f"{kind}(", ")"))
+        opening, closing = {"list": ("[", "]"), "tuple": ("(", ")"), "dict": ("{", "}")}.get(kind, (f"{kind}(", ")"))
         yield f"{indent}{self.before}{opening}", ""
         for part in self.parts[:MOST]:
             yield from part.lines(indent + "  ", each)
@@ -133,9 +140,7 @@ class Part:
         row.remarks = [self.comment().removeprefix("# ")] if self.arrays else []
         row.folded = not unfolds
         inside = self.parts if unfolds else [part for part in self.parts if self.is_layer and part.holds()]
-        row.rows = [part.row(each) for part in inside[:MOST]]
-        if len(inside) > MOST:
-            row.rows.append(Row("…", f"{len(inside) - MOST:,} more"))
+        row.rows = [part.row(each) for part in inside]
         return row
 
     def comment(self, how: str = "") -> str:
@@ -171,7 +176,7 @@ def one_line(x: Any) -> str:
 
 def call_of(layer: Any) -> str:
     """How a layer, or any function, is written within another one."""
-    return layer._call() if hasattr(type(layer), "_lines") else name_of(layer)
+    return layer._call() if hasattr(type(layer), "_in_lines") else name_of(layer)
 
 
 def name_of(function: Any) -> str:
@@ -186,37 +191,3 @@ def settings(activation: Any = identity, **switches: bool) -> str:
     """What stands last in a layer's brackets: its activation, if it has one, and what is switched off."""
     off = [f"{name}=False" for name, is_on in switches.items() if not is_on]
     return "".join(f", {text}" for text in [name_of(activation)] * (activation is not identity) + off)
-
-
-def text_of(x: Any) -> str:
-    return brief(x) if is_array(x) else repr(x)
-
-
-def brief(x: Any) -> str:
-    shape = getattr(x, "shape", None)
-    if shape is not None:
-        return tensor(x) if is_tensor(x) else f"an array of shape {shape}"
-    text = reprlib.repr(x)
-    return f"{type(x).__name__} {text}" if "\n" not in text else f"a {type(x).__name__}"
-
-
-# -- classes of one's own ----------------------------------------------------------------------------------------------
-
-
-def print_as_tree(cls: type) -> None:
-    """Objects of `cls`, which was just registered, print as trees, unless the class says how it prints."""
-    own: Any = cls.__repr__
-    code = getattr(inspect.unwrap(own), "__code__", None)
-    if own is object.__repr__ or code is not None and code.co_filename == "<string>":  # @dataclass shows all values
-        cls.__repr__ = lambda x: _if_possible(_text, x) or own(x)  # type: ignore[method-assign, assignment, misc]
-        if not hasattr(cls, "_repr_html_"):
-            cls._repr_html_ = lambda x: _if_possible(_html, x)  # type: ignore[attr-defined]
-
-
-def _if_possible(draw: Any, x: Any) -> Any:
-    with contextlib.suppress(ValueError, RuntimeError, AttributeError):  # a cycle, or an object that isn't finished
-        root = describe(x)
-        return draw(root) if root.is_object and root.holds() else None
-
-
-on_registration.append(print_as_tree)

@@ -1,7 +1,5 @@
 """What layers for pictures and sequences have in common: sizes for each axis, padding, and checks of the input."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from ..arguments import check_whole, in_words

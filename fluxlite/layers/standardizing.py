@@ -5,8 +5,7 @@ rows, and over the channels of each group. All four layers differ only in what t
 A mean is a product with a row of ``1/n``: that's many times quicker than `np.mean` over the first or the last axis.
 """
 
-from __future__ import annotations
-
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -15,15 +14,9 @@ from ..arrays import astype, primitive
 from ..autodiff.rules import rule
 from ..autodiff.tracked import TrackedArray, plain
 
-
-class Moments:
-    """What `standardized` finds on its way, as plain arrays: of each block and channel, or one for all channels."""
-
-    __slots__ = ("mean", "variance", "factor")
-
-    mean: Any
-    variance: Any
-    factor: Any  # 1 / sqrt(variance + eps)
+# What `standardized` finds on its way, as plain arrays, of each block and channel, or one for all channels: the `mean`,
+# the `variance`, and the `factor`, 1 / sqrt(variance + eps).
+Moments = SimpleNamespace
 
 
 @primitive

@@ -15,10 +15,9 @@ import numpy as np
 
 from ..activations import identity, relu, sigmoid, tanh, tanh_fast
 from ..arrays import primitive
-from ..autodiff.gradients import new_level
+from ..autodiff.gradients import gradient
 from ..autodiff.rules import rule_for_each
 from ..autodiff.tracked import TrackedArray
-from ..autodiff.way_back import pull_back
 from .activated import activated, at_once
 
 
@@ -42,16 +41,16 @@ def forward(steps, x, Wi, Wh, bias, *states):
 
 def halved(steps, weight):
     """`weight`, of shape ``(rows, …)``, halved where its gate is a sigmoid."""
-    if not any(steps.half):
+    if steps.gates == 1:
         return weight
-    blocks = np.reshape(weight, (len(steps.half), -1, weight.shape[1]))
+    blocks = np.reshape(weight, (steps.gates, -1, weight.shape[1]))
     return np.reshape(blocks * half_or_one(steps, weight), weight.shape)
 
 
 def half_or_one(steps, like):
-    """The factor of each gate, of shape ``(gates, 1, 1)``."""
-    factors = np.full_like(like, 0.5, shape=(len(steps.half), 1, 1))
-    factors[steps.half.index(False)] = 1
+    """The factor of each gate, of shape ``(gates, 1, 1)``; the third is a tanh, in an LSTM and a GRU."""
+    factors = np.full_like(like, 0.5, shape=(steps.gates, 1, 1))
+    factors[2] = 1
     return factors
 
 
@@ -65,8 +64,6 @@ def composed(steps, x, Wi, Wh, bias, *states):
     return np.stack([*outputs, states[1]] if steps.with_cell else outputs, axis=1)
 
 
-# -- the way back ------------------------------------------------------------------------------------------------
-
 CACHED = 2**16  # numbers: a quarter of a megabyte of Float32
 
 
@@ -76,13 +73,13 @@ def way_back(g, kept, steps, *operands):
     Slopes are computed for as many steps as a processor's cache can hold: they're still there when the loop needs them.
     """
     if kept is None or type(g) is TrackedArray:
-        return _way_back_of_composed(g, steps, operands)
-    hs, Wh = kept[0], operands[2]
+        return _through_steps(g, steps, operands)
+    (x, _, Wh, *_), hs = operands, kept[0]
     _, size, count = hs.shape
     states = [np.zeros_like(hs[0]) for _ in operands[4:]]
     if steps.with_cell:
         states[1] += g[:, -1].T
-    g, length = np.transpose(g, (1, 2, 0)), operands[0].shape[1]
+    g, length = np.transpose(g, (1, 2, 0)), x.shape[1]
     rows = np.empty_like(hs, shape=(steps.blocks * size, length, count))
     most = max(1, CACHED // max(1, rows[:, 0].size))
     for stop in range(length, 0, -most):
@@ -93,18 +90,15 @@ def way_back(g, kept, steps, *operands):
             states[0] += of_output
             steps.back(Wh, *of_step, *states)
         rows[:, some] = np.transpose(flat, (1, 0, 2))
-    return (*steps.sums(rows, size), states)
+    if steps.blocks > steps.gates:  # a GRU's candidate has one for its product with the state, and one for its sum
+        return np.concatenate([rows[: 2 * size], rows[3 * size :]]), rows[: 3 * size], states
+    return rows, rows, states
 
 
-def _way_back_of_composed(g, steps, operands):
+def _through_steps(g, steps, operands):
     """Another gradient looks on, and a `gradient` inside it sees the single steps."""
-    level = new_level()
-    try:
-        tracked = [x if x is None else TrackedArray(x, level) for x in operands]
-        found = pull_back(composed(steps, *tracked), g)
-        return [x if x is None else found[x] for x in tracked]
-    finally:
-        level.close()
+    operands = [x if x is None else +x for x in operands]  # so that no two of them are one parameter
+    return list(gradient(lambda *operands: np.sum(g * composed(steps, *operands)), *operands))
 
 
 def piece(position, g, out, found, kept, steps, x, Wi, *operands):
@@ -128,13 +122,10 @@ def piece(position, g, out, found, kept, steps, x, Wi, *operands):
 rule_for_each(sequence, piece, forward=forward, shared=way_back)
 
 
-# -- RNN ---------------------------------------------------------------------------------------------------------
-
-
 class RNNSteps:
     """``h = activation(Wi x + Wh h + bias)``."""
 
-    blocks, half = 1, (False,)  # of how many blocks the slopes are, and for each gate whether it's a sigmoid
+    gates = blocks = 1  # of so many blocks are the weights, and the slopes
     with_cell = False
 
     def __init__(self, activation):
@@ -165,17 +156,10 @@ class RNNSteps:
         slopes *= dh
         np.matmul(Wh.T, flat, out=dh)
 
-    def sums(self, rows, size):
-        """The gradients of the input's products, and of the state's."""
-        return rows, rows
-
 
 # How these change an array to their values, and their slopes, given their values. For other activations there's `step`.
-_TANH = (lambda h: np.tanh(h, out=h), lambda h: 1 - h * h)
 IN_PLACE: dict[Any, tuple] = {
-    np.tanh: _TANH,
-    tanh: _TANH,
-    tanh_fast: _TANH,
+    **dict.fromkeys((np.tanh, tanh, tanh_fast), (lambda h: np.tanh(h, out=h), lambda h: 1 - h * h)),
     relu: (lambda h: np.maximum(h, 0, out=h), lambda h: np.where(h <= 0, 0, np.ones_like(h))),
     identity: (lambda h: h, np.ones_like),
 }
@@ -189,14 +173,10 @@ def room(products, outputs, before, more=0):
     return made
 
 
-# -- LSTM --------------------------------------------------------------------------------------------------------
-
-
 class LSTMSteps:
     """The gates are input, forget, cell and output: ``c = f c + i n``, ``h = o tanh(c)``."""
 
-    blocks, half = 4, (True, True, False, True)
-    sums = RNNSteps.sums
+    gates = blocks = 4
 
     def __init__(self, with_cell=False):
         self.with_cell = with_cell  # whether the last c stands behind the outputs, as if there were one more step
@@ -250,13 +230,10 @@ def lstm_cell(i, f, n, o, c):
     return sigmoid(o) * np.tanh(c), c
 
 
-# -- GRU ---------------------------------------------------------------------------------------------------------
-
-
 class GRUSteps:
     """The gates are reset, update and candidate: ``n = tanh(… + r Wh h + bias)``, ``h = (1 - z) n + z h``."""
 
-    blocks, half = 4, (True, True, False)  # the candidate's products with the state have slopes of their own
+    gates, blocks = 3, 4  # the candidate's products with the state have slopes of their own
     with_cell = False
 
     def step(self, x, Wi, Wh, bias, h):
@@ -297,9 +274,6 @@ class GRUSteps:
         slopes *= dh
         dh *= z
         dh += Wh.T @ flat[: Wh.shape[0]]
-
-    def sums(self, rows, size):
-        return np.concatenate([rows[: 2 * size], rows[3 * size :]]), rows[: 3 * size]
 
 
 def gru_cell(h, r, z, n, of_r, of_z, of_n):

@@ -1,7 +1,5 @@
 """`Upsample`: larger pictures and sequences, without weights."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any
@@ -27,12 +25,7 @@ class Upsample(Layer):
     each axis, or `size`, the lengths of the result. For ``"nearest"`` the result is a multiple of the input; for
     ``"bilinear"`` a fraction is fine, and lengths are rounded down.
 
-    Raises `ValueError` for an input with other axes, or whose lengths don't fit.
-
-    >>> up = Upsample("nearest", scale=2)
-    >>> up
-    Upsample("nearest", scale=2)
-    >>> up(np.ones((10, 4, 5, 3))).shape
+    >>> Upsample("nearest", scale=2)(np.ones((10, 4, 5, 3))).shape
     (10, 8, 10, 3)
     >>> Upsample("bilinear", size=(5,))(np.array([0.0, 2.0, 4.0]).reshape(1, 3, 1)).ravel()
     array([0., 1., 2., 3., 4.])
@@ -48,34 +41,34 @@ class Upsample(Layer):
             raise ValueError(f'Upsample\'s mode is "nearest" or "bilinear", got {in_words(mode)}')
         if (scale is None) == (size is None):
             raise ValueError("Upsample takes either scale=, such as 2, or size=, such as (28, 28)")
-        if size is not None:
-            size = each_axis("Upsample's size", size, len(size))
-        elif mode == "nearest":
-            each_axis('Upsample\'s scale for "nearest"', scale, len(scale) if isinstance(scale, (tuple, list)) else 1)
-        self.mode, self.size = mode, size
-        self.scale = tuple(scale) if isinstance(scale, list) else scale
+        self.mode, self.scale = mode, tuple(scale) if isinstance(scale, list) else scale
+        self.size = None if size is None else each_axis("Upsample's size", size, len(size))
 
     @layer_call
     def __call__(self, x: Any) -> Any:
         given = self.size if self.scale is None else self.scale
         check_shape(self, x, len(given) if isinstance(given, tuple) else None)
+        enlarged = _repeated if self.mode == "nearest" else _interpolated
         y = np.swapaxes(x, 0, -1)  # in memory, the observations come last; see windows.py
         for axis, length in enumerate(self._size_for(x.shape[1:-1]), 1):
-            nearest = self.mode == "nearest"
-            y = np.repeat(y, length // y.shape[axis], axis) if nearest else _interpolated(y, axis, length)
+            y = enlarged(y, axis, length)
         return np.swapaxes(y, 0, -1)
 
     def _size_for(self, space: tuple[int, ...]) -> tuple[int, ...]:
         scale = self.scale if isinstance(self.scale, tuple) else (self.scale,) * len(space)
         size = self.size or tuple(math.floor(length * factor) for length, factor in zip(space, scale))
-        if self.mode == "nearest" and any(new % length for new, length in zip(size, space)):
-            raise ShapeError(KeyPath(), f"{self._name()} makes multiples of its input's lengths {space}, not {size}")
         if not all(space) or not all(size):
             raise ShapeError(KeyPath(), f"{self._name()} cannot make {size} of {space}")
+        if self.mode == "nearest" and any(new % length for new, length in zip(size, space)):
+            raise ShapeError(KeyPath(), f"{self._name()} makes multiples of its input's lengths {space}, not {size}")
         return size
 
     def _sizes(self) -> str:
         return f'"{self.mode}", ' + (f"scale={self.scale}" if self.size is None else f"size={self.size}")
+
+
+def _repeated(x: Any, axis: int, length: int) -> Any:
+    return np.repeat(x, length // x.shape[axis], axis)
 
 
 def _interpolated(x: Any, axis: int, length: int) -> Any:

@@ -4,22 +4,12 @@
 ``update(state, model, grads)``. Flux: ``Flux.setup``, ``update!``; the rules are those of Optimisers.jl.
 """
 
-from .adaptive import (
-    AdaBelief,
-    AdaDelta,
-    AdaGrad,
-    Adam,
-    AdaMax,
-    AdamW,
-    AMSGrad,
-    NAdam,
-    OAdam,
-    RAdam,
-    RMSProp,
-)  # fmt: skip
 from .base import Rule
 from .combined import AccumGrad, ClipGrad, ClipNorm, OptimiserChain, SignDecay, WeightDecay, clip_grad_norm
-from .momentum import Descent, Lion, Momentum, Nesterov, Rprop
+from .rules import (
+    AdaBelief, AdaDelta, AdaGrad, Adam, AdaMax, AdamW, AMSGrad, Descent, Lion, Momentum, NAdam, Nesterov, OAdam, RAdam,
+    RMSProp, Rprop,
+)  # fmt: skip
 from .states import Leaf, State, adjust, freeze, setup, thaw
 from .updating import update, updated
 

@@ -1,16 +1,16 @@
 """What an optimizer's rule is: what it remembers of a parameter, and by how much it changes it."""
 
-from __future__ import annotations
-
+import copy
 import functools
 import math
+from collections.abc import Callable
 from typing import Any
 
-from ..arguments import check_bool, in_words
+import numpy as np
+
+from ..arguments import check_bool, check_number, in_words
 from ..arrays import fusing
 from ..coming_from import KEYWORDS, hint
-from ..errors import check_number
-from ..tree.ties import is_array
 
 
 class Rule:
@@ -23,31 +23,19 @@ class Rule:
     ...     def change(self, memory, x, g):
     ...         memory["steps"] += 1
     ...         return 0.5 / memory["steps"] * g
-    >>> model = [np.ones(2)]
-    >>> state = fl.setup(Slower(), model)
-    >>> for _ in range(2):
-    ...     state, model = fl.update(state, model, [np.ones(2)])
-    >>> model
-    [array([0.25, 0.25])]
+    >>> w = np.ones(2)
+    >>> fl.update(fl.setup(Slower(), w), w, np.ones(2))[1]
+    array([0.5, 0.5])
     """
+
+    # Of a rule for several workers: ``gathered(state, model, steps)`` gives the steps with the gradients of all.
+    gathered: Any = None
 
     def __new__(cls, *args: Any, **fields: Any) -> Any:
         for name in fields:
             if name in KEYWORDS and name not in getattr(cls, "__dataclass_fields__", ()):
                 raise TypeError(f"{cls.__name__} has no {name!r}{hint(name, KEYWORDS)}")
-        cls.check_order(*args)
         return super().__new__(cls)
-
-    @classmethod
-    def check_order(cls, *args: Any) -> None:
-        """Raises `TypeError` for a value whose place doesn't say what it is."""
-        own = getattr(cls, "__dataclass_fields__", {})
-        named = [name for name in own if own[name].kw_only]
-        if named and len(args) > len(own) - len(named):
-            raise TypeError(f"{cls.__name__} takes {' and '.join(named)} by name: {named[0]}={in_words(args[-1])}")
-
-    # Of a rule for several workers: ``gathered(state, model, steps)`` gives the steps with the gradients of all.
-    gathered: Any = None
 
     def init(self, x: Any) -> dict[str, Any]:
         """What is remembered about the parameter `x` before the first step: arrays made from `x`, and numbers."""
@@ -67,69 +55,91 @@ class Rule:
             x -= change
 
 
+# A number has one name in all rules. It's at least 0, and below this.
+_BELOW = dict.fromkeys(("eta", "epsilon", "decay", "delta", "omega", "ell", "gamma"), math.inf) | {"rho": 1, "beta": 1}
+
+
 class Formula(Rule):
-    """A rule of the library. A number has one name in all of them, by which it's checked."""
+    """A rule of the library: its numbers are checked, and what it remembers begins at 0."""
+
+    remembers = ""
 
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
-            below = 1 if name in ("rho", "beta") else math.inf  # the share that a running mean keeps
+            place = f"{type(self).__name__}: {'the learning rate eta' if name == 'eta' else name}"
+            if name in ("centred", "couple"):
+                check_bool(place, value)
             if name in ("beta", "ell", "gamma"):
                 if not isinstance(value, (tuple, list)) or len(value) != 2:
-                    raise TypeError(f"{name} is two numbers such as (0.9, 0.999), got {in_words(value)}")
+                    raise TypeError(f"{place} is two numbers such as (0.9, 0.999), got {in_words(value)}")
                 for number in value:
-                    check_number(name, number, below)
-            elif name in ("eta", "rho", "epsilon", "decay", "delta", "omega"):
-                check_number("the learning rate eta" if name == "eta" else name, value, below)
-            elif name in ("centred", "couple"):
-                check_bool(name, value)
+                    check_number(place, number, _BELOW[name])
+            elif name in _BELOW:
+                check_number(place, value, _BELOW[name])
+
+    def init(self, x: Any) -> dict[str, Any]:
+        return {name: 0 if name in ("steps", "count") else np.zeros_like(x) for name in self.remembers.split()}
 
 
 class Fusible(Formula):
-    """A formula that works on each element by itself: on a GPU, a parameter's step is one launch.
+    """A rule that works on each element by itself: on a GPU, a parameter's step is one launch.
 
-    What the host computes for a step, such as ``1 - beta**steps``, is in `numbers`; what's computed for each element
-    is in `formula`, which gets these numbers.
+    ``formula(x, g, *remembered, *numbers)`` gives what to subtract from `x`, and changes what's remembered in place.
+    What the host computes once for a step, such as ``1 - beta**steps``, is in `numbers`.
     """
 
-    def numbers(self, memory: dict[str, Any], x: Any) -> tuple:
-        """The numbers of this step, which is counted in `memory`. None is a number that isn't needed."""
-        raise NotImplementedError
+    epsilon: float
+    formula: Callable[..., Any]
 
-    @staticmethod
-    def formula(memory: Any, x: Any, g: Any, *numbers: Any) -> Any:
-        """What to subtract from `x`. It changes the arrays in `memory` in place."""
-        raise NotImplementedError
+    def numbers(self, memory: dict[str, Any]) -> tuple:
+        """The numbers of this step, which is counted in `memory`. None is a number that isn't needed."""
+        return ()
 
     def change(self, memory: dict[str, Any], x: Any, g: Any) -> Any:
-        numbers = self.numbers(memory, x)
-        if type(x) not in fusing:
-            return self.formula(memory, x, g, *numbers)
-        return self._at_once(memory, x, g, numbers, False)
+        return self._compute(memory, x, g, False)
 
     def apply(self, memory: dict[str, Any], x: Any, g: Any) -> None:
         if type(self).change is not Fusible.change:  # one's own may do anything
             super().apply(memory, x, g)
         elif type(x) in fusing:
-            self._at_once(memory, x, g, self.numbers(memory, x), True)
+            self._compute(memory, x, g, True)
         else:
-            x -= self.formula(memory, x, g, *self.numbers(memory, x))
+            x -= self._compute(memory, x, g, False)
 
-    def _at_once(self, memory: dict[str, Any], x: Any, g: Any, numbers: tuple, is_taken: bool) -> Any:
-        arrays = {name: y for name, y in memory.items() if is_array(y)}
-        name = type(self).__name__.lower()
-        return _fused(self.formula, tuple(arrays), name, is_taken)(x, g, *arrays.values(), *numbers)
+    def _compute(self, memory: dict[str, Any], x: Any, g: Any, is_taken: bool) -> Any:
+        rule = self.for_type_of(x)
+        given = (*memory.values(), *self.numbers(memory))
+        if type(x) not in fusing:
+            return rule.formula(x, g, *given)
+        names = tuple(name for name in vars(rule) if name in _BELOW)
+        own = [y for name in names for y in (rule.beta if name == "beta" else [vars(rule)[name]])]
+        launch: Any = _in_one_launch
+        return launch(type(rule), names, is_taken)(x, g, *own, *given)
+
+    def for_type_of(self, x: Any) -> Any:
+        """The rule for parameters of this type: half precision takes an epsilon of 1e-8 for 0."""
+        if x.dtype.itemsize > 2:
+            return self
+        coarser = copy.copy(self)
+        vars(coarser)["epsilon"] = max(self.epsilon, 6e-5)
+        return coarser
 
 
 @functools.cache
-def _fused(formula: Any, names: tuple[str, ...], name: str, is_taken: bool) -> Any:
-    """One launch for the step, and, if it `is_taken`, for changing the parameter too."""
+def _in_one_launch(kind: type, names: tuple[str, ...], is_taken: bool) -> Any:
+    """The formula of a rule of this `kind`; if it `is_taken`, the parameter is changed in the same launch.
+
+    The rule's own numbers are arguments too: as constants in a kernel, each new rate would make a new one.
+    """
     from ..fused.function import fuse
 
-    def change(x: Any, g: Any, *rest: Any) -> Any:
-        return formula(dict(zip(names, rest)), x, g, *rest[len(names) :])
+    def change(x: Any, g: Any, *given: Any) -> Any:
+        rule: Any = object.__new__(kind)
+        rest = iter(given)
+        vars(rule).update({name: (next(rest), next(rest)) if name == "beta" else next(rest) for name in names})
+        return rule.formula(x, g, *rest)
 
-    def step(*given: Any) -> None:
-        x = given[0]
-        x -= change(*given)
+    def step(x: Any, *given: Any) -> None:
+        x -= change(x, *given)
 
-    return fuse(step if is_taken else change, kernel_name=name)
+    return fuse(step if is_taken else change, kernel_name=kind.__name__.lower())

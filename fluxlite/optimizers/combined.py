@@ -1,21 +1,19 @@
 """Rules before rules: what happens to a gradient before another rule makes a step of it."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ..arguments import in_words
+from ..arguments import check_number, check_whole, in_words
 from ..arrays import astype, device_of, move, on_card_of
-from ..errors import check_number
 from ..tree.ties import is_trainable_array
 from ..tree.walks import fmap, leaves
 from .base import Formula, Rule
 
 
+@dataclass(frozen=True, init=False, repr=False)
 class OptimiserChain(Rule):
     """Rules one after the other: what one gives is the gradient for the next (Flux: ``OptimiserChain``).
 
@@ -26,44 +24,30 @@ class OptimiserChain(Rule):
     array([0.7 , 0.45])
     """
 
+    rules: tuple[Rule, ...]
+
     def __init__(self, *rules: Rule):
-        for i, rule in enumerate(rules):
-            if not isinstance(rule, Rule):
-                hint = ": write OptimiserChain(*rules)" if isinstance(rule, (list, tuple)) else ""
-                got = f"number {i} is a {type(rule).__name__}{hint}"
-                raise TypeError(f"OptimiserChain takes rules such as Adam(), {got}")
-        if not rules:
-            raise TypeError("OptimiserChain(*rules) takes at least one rule, such as Adam()")
-        self.rules = rules
+        if not rules or not all(isinstance(rule, Rule) for rule in rules):
+            raise TypeError(f"OptimiserChain(*rules) takes rules such as Adam(), at least one; got {in_words(rules)}")
+        vars(self)["rules"] = rules
 
     def init(self, x: Any) -> dict[str, Any]:
         return {f"{i}": rule.init(x) for i, rule in enumerate(self.rules)}
 
     def change(self, memory: dict[str, Any], x: Any, g: Any) -> Any:
         for i, rule in enumerate(self.rules):
-            g = rule.change(memory[f"{i}"], x, g)
-            if g is None:
-                return None
+            g = None if g is None else rule.change(memory[f"{i}"], x, g)
         return g
 
     def __repr__(self) -> str:
         return f"OptimiserChain({', '.join(map(repr, self.rules))})"
-
-    def __eq__(self, other: object) -> bool:
-        return type(other) is OptimiserChain and other.rules == self.rules
-
-    __hash__ = Rule.__hash__
 
 
 @dataclass(frozen=True)
 class WeightDecay(Formula):
     """``g + decay * x``, the slope of an L2 penalty ``decay / 2 * x**2`` (Flux: ``WeightDecay``).
 
-    Before another rule, in `OptimiserChain`. With `Adam` it is not what `AdamW` does.
-
-    >>> w, rule = np.ones(2), fl.OptimiserChain(WeightDecay(0.1), fl.Descent(0.1))
-    >>> fl.update(fl.setup(rule, w), w, np.array([1.0, -10.0]))[1]
-    array([0.89, 1.99])
+    It comes before another rule, in `OptimiserChain`. With `Adam` it isn't what `AdamW` does.
     """
 
     decay: float = 5e-4
@@ -74,12 +58,7 @@ class WeightDecay(Formula):
 
 @dataclass(frozen=True)
 class SignDecay(Formula):
-    """``g + decay * sign(x)``, the slope of an L1 penalty ``decay * |x|`` (Flux: ``SignDecay``).
-
-    >>> w, rule = np.ones(2), fl.OptimiserChain(SignDecay(0.1), fl.Descent(0.1))
-    >>> fl.update(fl.setup(rule, w), w, np.array([1.0, -10.0]))[1]
-    array([0.89, 1.99])
-    """
+    """``g + decay * sign(x)``, the slope of an L1 penalty ``decay * |x|`` (Flux: ``SignDecay``)."""
 
     decay: float = 1e-3
 
@@ -89,12 +68,7 @@ class SignDecay(Formula):
 
 @dataclass(frozen=True)
 class ClipGrad(Formula):
-    """Each number of the gradient cut off at ``±delta`` (Flux: ``ClipGrad``).
-
-    >>> w, rule = np.ones(2), fl.OptimiserChain(ClipGrad(5), fl.Descent(0.1))
-    >>> fl.update(fl.setup(rule, w), w, np.array([1.0, -10.0]))[1]
-    array([0.9, 1.5])
-    """
+    """Each number of the gradient cut off at ``±delta`` (Flux: ``ClipGrad``)."""
 
     delta: float = 10.0
 
@@ -109,10 +83,6 @@ class ClipNorm(Formula):
     The norm is that of each parameter by itself (`clip_grad_norm` takes all): the root of the sum of squares for
     ``p=2``, the sum for 1, the largest for infinity. Raises `FloatingPointError` if it's not finite and the gradient is
     on the host; on a GPU the program would have to wait, and the parameter becomes NaN.
-
-    >>> w, rule = np.ones(2), fl.OptimiserChain(ClipNorm(5), fl.Descent(0.1))
-    >>> fl.update(fl.setup(rule, w), w, np.array([3.0, -12.0]))[1]
-    array([0.879, 1.485])
     """
 
     omega: float = 10.0
@@ -120,53 +90,36 @@ class ClipNorm(Formula):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if getattr(self.p, "shape", ()) or self.p not in (1, 2, math.inf):
-            raise ValueError(f"ClipNorm's p is 1, 2 or math.inf, got {in_words(self.p)}")
+        if np.shape(self.p) or self.p not in (1, 2, math.inf):
+            raise ValueError(f"ClipNorm: p is 1, 2 or math.inf, got {in_words(self.p)}")
 
     def change(self, memory: dict[str, Any], x: Any, g: Any) -> Any:
-        norm = self._norm(g) if g.size else 0.0
+        if self.p == 2:
+            norm = np.sqrt(np.sum(g * g))
+        else:
+            norm = (np.sum if self.p == 1 or not g.size else np.max)(np.abs(g))
         if isinstance(norm, (float, np.floating)) and not np.isfinite(norm):
             raise FloatingPointError(f"the gradient of a parameter of shape {x.shape} has the {self.p}-norm {norm}")
         return g * np.minimum(self.omega / np.maximum(norm, 1e-30), 1)
 
-    def _norm(self, g: Any) -> Any:
-        if self.p == 2:
-            return np.sqrt(np.sum(g * g))
-        return np.sum(np.abs(g)) if self.p == 1 else np.max(np.abs(g))
-
 
 @dataclass(frozen=True)
-class AccumGrad(Rule):
-    """The mean of `n` gradients, then a step; in between none (Flux: ``AccumGrad``): a large batch in small parts.
-
-    >>> rule = OptimiserChain(AccumGrad(2), fl.Descent(1.0))
-    >>> x = np.ones(1)
-    >>> memory = rule.init(x)
-    >>> for g in (0.5, 0.25):
-    ...     rule.apply(memory, x, np.array([g]))
-    ...     print(x)
-    [1.]
-    [0.625]
-    """
+class AccumGrad(Formula):
+    """The mean of `n` gradients, then a step; in between none (Flux: ``AccumGrad``): a large batch in small parts."""
 
     n: int
+    remembers = "mean count"
 
     def __post_init__(self) -> None:
-        if not isinstance(self.n, (int, np.integer)) or isinstance(self.n, bool):
-            raise TypeError(f"AccumGrad(n) takes the number of gradients, got {in_words(self.n)}")
-        if self.n < 1:
-            raise ValueError(f"AccumGrad(n) takes at least 1 gradient, got {self.n}")
-
-    def init(self, x: Any) -> dict[str, Any]:
-        return {"mean": np.zeros_like(x), "count": 0}
+        check_whole("AccumGrad(n), the number of gradients,", self.n, least=1)
 
     def change(self, memory: dict[str, Any], x: Any, g: Any) -> Any:
+        mean = memory["mean"]
         if memory["count"] == self.n:
-            memory["mean"][...] = 0
-            memory["count"] = 0
-        memory["mean"] += g / self.n
+            mean[...] = memory["count"] = 0
+        mean += g / self.n
         memory["count"] += 1
-        return memory["mean"] if memory["count"] == self.n else None
+        return mean if memory["count"] == self.n else None
 
 
 def clip_grad_norm(grads: Any, max_norm: float) -> tuple[Any, Any]:
@@ -175,8 +128,6 @@ def clip_grad_norm(grads: Any, max_norm: float) -> tuple[Any, Any]:
     Returns new ones, and the norm that they had (PyTorch: ``clip_grad_norm_``, whose formula this is; in Flux and in
     `ClipNorm`, each parameter has a norm of its own). On a GPU the norm stays there, and nothing waits for it. If it's
     infinite or no number, so is what comes out: then leave out the step.
-
-    Raises `TypeError` for what isn't a gradient, `ValueError` for a norm below 0.
 
     >>> grads = {"w": np.array([3.0, 0.0]), "b": np.array([4.0])}
     >>> grads, norm = clip_grad_norm(grads, 1.0)

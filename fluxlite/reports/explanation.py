@@ -1,10 +1,7 @@
 """`explain(model)`: what a model is made of, as every walk sees it, and what no walk reaches."""
 
-from __future__ import annotations
-
 import enum
 import functools
-import io
 import reprlib
 import types
 from collections import Counter
@@ -18,9 +15,9 @@ from ..autodiff.tracked import plain
 from ..devices.base import GPU
 from ..outline import Row, as_html, as_text
 from ..tree.contract import attributes, children, is_leaf, trainable
-from ..tree.ties import is_array, is_trainable_array, lies_alike, overlaps, parameter_key
+from ..tree.ties import is_array, is_trainable_array, lies_alike, parameter_key
 from ..tree.walks import Attribute, KeyPath, fmap, is_mutable, steps, trainables
-from ..unreached import arrays_inside, boxes, why_shut
+from ..unreached import arrays_inside, boxes
 
 
 def explain(model: Any) -> Any:
@@ -38,7 +35,7 @@ def explain(model: Any) -> Any:
     1 array can move: 24 bytes on CPU.
     6 of 6 numbers in it train (parameters).
     """
-    return model.explained() if hasattr(type(model), "explained") else Explanation(_Survey(model))
+    return model.explained() if hasattr(type(model), "explained") else Explanation(model)
 
 
 class Explanation:
@@ -48,25 +45,30 @@ class Explanation:
     the arrays' bytes per device. `shut` lists the paths of the arrays that are out of reach.
     """
 
-    def __init__(self, survey: _Survey) -> None:
-        self.root = survey.root
-        self.arrays = len(survey.arrays)
-        self.parameters = sum(array.size for _, array in survey.arrays if parameter_key(array) in survey.training)
-        self.bytes = _bytes_by_device(survey.arrays)
-        self.shut = [row.name for row, _ in survey.out_of_reach]
-        self._numbers = sum(array.size for _, array in survey.arrays)
-        self._bytes_shut = _bytes_by_device(survey.out_of_reach)
-        self._contains_itself = survey.contains_itself
+    def __init__(self, model: Any) -> None:
+        self._moving: list = []  # the arrays that move, a tied one once
+        self._out_of_reach: dict[str, Any] = {}
+        self._first: dict[tuple, tuple[KeyPath, Any]] = {}  # what was met, and where
+        try:
+            self._training = {parameter_key(array) for _, array in trainables(fmap(plain, model))}
+            self._has_a_cycle = False
+        except ValueError:
+            self._training, self._has_a_cycle = set(), True
+        self.root = self._row(KeyPath(), model, "")
+        self.arrays, self.bytes = len(self._moving), _bytes(self._moving)
+        self.parameters = sum(array.size for array in self._moving if parameter_key(array) in self._training)
+        self.shut = list(self._out_of_reach)
 
     def sentences(self) -> list[str]:
         """The totals."""
-        lines = [f"{_arrays(self.arrays)} can move{_amounts(self.bytes)}."]
+        lines = [f"{_arrays(self._moving)} can move{_amounts(self._moving)}."]
         if self.arrays:
-            them = "it" if self.arrays == 1 else "them"
-            lines.append(f"{self.parameters:,} of {self._numbers:,} numbers in {them} train (parameters).")
+            numbers, them = sum(array.size for array in self._moving), "it" if self.arrays == 1 else "them"
+            lines.append(f"{self.parameters:,} of {numbers:,} numbers in {them} train (parameters).")
         if self.shut:
-            lines.append(f"{_arrays(len(self.shut))} out of reach, no move goes there{_amounts(self._bytes_shut)}.")
-        if self._contains_itself:
+            stay = list(self._out_of_reach.values())
+            lines.append(f"{_arrays(stay)} out of reach, no move goes there{_amounts(stay)}.")
+        if self._has_a_cycle:
             lines.append("It contains itself, so a walk through it has no end: it can neither move nor train.")
         return lines
 
@@ -76,142 +78,75 @@ class Explanation:
     def _repr_html_(self) -> str:
         return as_html(self.root, self.sentences())
 
-
-def _bytes_by_device(places: list[tuple[Row, Any]]) -> dict[str, int]:
-    sums: Counter = Counter()
-    for _, array in places:
-        sums[str(device_of(array))] += array.nbytes
-    return dict(sums)
-
-
-def _amounts(sums: Mapping[str, int]) -> str:
-    return f": {', '.join(f'{size:,} bytes on {device}' for device, size in sums.items())}" if sums else ""
-
-
-def _arrays(number: int) -> str:
-    return "1 array" if number == 1 else f"{number:,} arrays"
-
-
-# ---------------------------------------------------------------------------------------------
-# The survey
-# ---------------------------------------------------------------------------------------------
-
-
-class _Survey:
-    """One look through a model. Unlike a walk, it also shows repeated arrays, and looks into shut boxes."""
-
-    def __init__(self, model: Any) -> None:
-        self.arrays: list[tuple[Row, Any]] = []  # that move; a tied one at its first path
-        self.out_of_reach: list[tuple[Row, Any]] = []
-        self.contains_itself = False
-        self.first: dict[tuple, tuple[KeyPath, Any]] = {}
-        self.inside: dict[int, KeyPath] = {}
-        try:
-            self.training = {parameter_key(array) for _, array in trainables(fmap(plain, model))}
-        except ValueError:
-            self.training, self.contains_itself = set(), True
-        self.root = self.row(KeyPath(), model, "")
-        self._remark_overlaps()
-
-    def row(self, path: KeyPath, x: Any, frozen: str) -> Row:
+    def _row(self, path: KeyPath, x: Any, frozen: str) -> Row:
         """The row for `x` at `path`. `frozen` says why nothing in it trains, if that's so."""
         if is_array(plain(x)):
             return self._array(path, x, frozen)
-        if id(x) in self.inside:
-            above = self.inside[id(x)] or "the whole model"
-            return Row(str(path), described(x), remarks=[f"the same object as {above}, which contains it: a cycle"])
-        key = parameter_key(x) if is_mutable(x) else None
-        if key in self.first:
-            return Row(str(path), described(x), remarks=[f"the same object as {self.first[key][0]}"])
-        if key is not None:
-            self.first[key] = path, x
-        self.inside[id(x)] = path
         row = Row(str(path), described(x))
-        if isinstance(x, types.MethodType) and is_leaf(x):
-            row = self._shut("a shut box", row, why_shut(x.__self__), x.__self__, path) or row
-        elif is_leaf(x) and not isinstance(x, types.FunctionType):
-            row = self._shut("a shut box", row, why_shut(x), x, path) or row
-        row.add(list(self._parts(path, x, frozen)))
-        row.add(list(self._fields_left_out(path, x)))
-        row.add(list(self._variables(path, x)))
-        del self.inside[id(x)]
+        key = parameter_key(x) if is_mutable(x) else None
+        if key in self._first:
+            row.remarks.append(f"the same object as {self._first[key][0] or 'the whole model'}")
+            return row
+        if key is not None:
+            self._first[key] = path, x
+        for inner in self._rows(row, path, x, frozen):
+            row.add(inner)
         return row
 
-    def _parts(self, path: KeyPath, x: Any, frozen: str) -> Iterator[Row]:
+    def _rows(self, row: Row, path: KeyPath, x: Any, frozen: str) -> Iterator[Row]:
+        """The rows in the `row` for `x`: its parts, then what no walk reaches."""
+        parts = children(x)[0]
         trained = {step for step, _ in steps(x, trainable(x))}
-        for step, part in steps(x, children(x)[0]):
+        for step, part in steps(x, parts):
             why = "" if step in trained else f"{type(x).__name__} does not name it trainable"
-            yield self.row(path + (step,), part, frozen or why)
+            yield self._row(path + (step,), part, frozen or why)
+        for _, place, value, why in boxes(x, path) if is_leaf(x) else ():
+            if place == path:
+                self._shut(row, "a shut box", why, value, path)
+            else:
+                box = self._shut(Row(str(place), described(value)), "out of reach", why, value, place)
+                yield from [box] * box.shut
+        is_open = isinstance(x, (dict, list, tuple, functools.partial, types.FunctionType, types.MethodType))
+        for name, value in attributes(x).items() if isinstance(parts, Mapping) and not is_open else ():
+            if name not in parts:
+                place, why = path + (Attribute(name),), f"not one of {type(x).__name__}'s children"
+                left_out = self._shut(Row(str(place), described(value)), "left out", why, value, place)
+                left_out.remarks = left_out.remarks or [why]
+                yield left_out
 
     def _array(self, path: KeyPath, x: Any, frozen: str) -> Row:
         array = plain(x)
-        tracked = [] if x is array else ["tracked for a gradient"]
-        key = parameter_key(array)
-        if key in self.first:
-            place, first = self.first[key]
-            row = _array_row(str(path), array)
-            row.remarks = [f"tied to {place}{'' if lies_alike(array, first) else ', transposed'}: one array", *tracked]
-            return row
-        row = _array_row(str(path), array, *tracked, f"{_moves(array)}, {self._trains(key, array, frozen)}")
-        self.first[key] = path, array
-        self.arrays.append((row, array))
+        key, tracked = parameter_key(array), ["tracked for a gradient"] * (x is not array)
+        if key in self._first:
+            place, first = self._first[key]
+            tie = f"tied to {place}{'' if lies_alike(array, first) else ', transposed'}: one array"
+            return Row(str(path), described(array), [str(device_of(array))], [tie, *tracked])
+        self._first[key] = path, array
+        self._moving.append(array)
+        trains = "trains"
+        if key not in self._training:
+            why = frozen if is_trainable_array(array) else f"it holds {array.dtype}"
+            trains = f"does not train: {why}".rstrip(": ")
+        return _array_row(path, array, *tracked, f"{_moves(array)}, {trains}")
+
+    def _shut(self, row: Row, kind: str, why: str, x: Any, path: KeyPath) -> Row:
+        """`row` as a box with the arrays in `x`, which is at `path` and no move reaches; as it is if there are none."""
+        for place, array in arrays_inside(x, path):
+            self._out_of_reach[str(place)] = array
+            inner = _array_row(place, array, "stays")
+            if is_array(x):
+                row.places, row.remarks = inner.places, inner.remarks
+            else:
+                row.add(inner)
+            row.shut = True
+        if row.shut:
+            row.what = f"{row.what}, {kind}"
+            row.remarks.append(why)
         return row
 
-    def _trains(self, key: tuple, array: Any, frozen: str) -> str:
-        if key in self.training:
-            return "trains"
-        return f"does not train: {frozen if is_trainable_array(array) else f'it holds {array.dtype}'}".rstrip(": ")
 
-    def _fields_left_out(self, path: KeyPath, x: Any) -> Iterator[Row]:
-        """A row for each field of a registered object that isn't one of its children."""
-        if is_leaf(x) or isinstance(x, _OPEN):
-            return
-        parts = children(x)[0]
-        for name, value in attributes(x).items():
-            if name in parts if isinstance(parts, Mapping) else any(value is part for part in parts):
-                continue
-            place = path + (Attribute(name),)
-            why = f"not one of {type(x).__name__}'s children"
-            row = self._shut("left out", Row(str(place), described(value)), why, value, place)
-            yield row or Row(str(place), described(value), remarks=[why])
-
-    def _variables(self, path: KeyPath, x: Any) -> Iterator[Row]:
-        """A row for each variable with arrays that the function `x` works with."""
-        for _, place, value, why in boxes(x, path) if isinstance(x, types.FunctionType) else ():
-            row = self._shut("a variable", Row(str(place), described(value)), why, value, place)
-            if row is not None:
-                yield row
-
-    def _shut(self, kind: str, row: Row, why: str, x: Any, path: KeyPath) -> Row | None:
-        """`row` for `x` as a box, with the arrays in `x` that no move reaches; None if it holds none."""
-        found = [(_array_row(str(place), array, "stays"), array) for place, array in arrays_inside(x, path)]
-        if not found:
-            return None
-        self.out_of_reach += found
-        if is_array(x):
-            row = found[0][0]
-        else:
-            row.add([inner for inner, _ in found])
-        row.shut, row.what = True, f"{row.what}, {kind}"
-        row.remarks.append(why)
-        return row
-
-    def _remark_overlaps(self) -> None:
-        """Note, on both rows, arrays that share memory without being tied, unless both stay anyway."""
-        moving = {id(row) for row, _ in self.arrays}
-        for device in _bytes_by_device(self.arrays):
-            here = [place for place in self.arrays + self.out_of_reach if str(device_of(place[1])) == device]
-            for row, other in overlaps(here):
-                if id(row) in moving or id(other) in moving:
-                    row.remarks.append(f"shares memory with {other.name or 'the whole'}: a move parts them")
-                    other.remarks.append(f"shares memory with {row.name or 'the whole'}: a move parts them")
-
-
-_OPEN = (dict, list, tuple, functools.partial, types.MethodType)  # made of parts, not of fields
-
-
-def _array_row(name: str, array: Any, *remarks: str) -> Row:
-    return Row(name, described(array), [str(device_of(array))], [f"{array.nbytes:,} bytes", *remarks])
+def _array_row(path: KeyPath, array: Any, *remarks: str) -> Row:
+    return Row(str(path), described(array), [str(device_of(array))], [f"{array.nbytes:,} bytes", *remarks])
 
 
 def _moves(array: Any) -> str:
@@ -223,12 +158,23 @@ def _moves(array: Any) -> str:
     return "moves"
 
 
-# ---------------------------------------------------------------------------------------------
-# What each thing is called: one method per type
-# ---------------------------------------------------------------------------------------------
+def _arrays(arrays: list) -> str:
+    return "1 array" if len(arrays) == 1 else f"{len(arrays):,} arrays"
 
 
-@functools.singledispatch
+def _amounts(arrays: list) -> str:
+    texts = [f"{size:,} bytes on {device}" for device, size in _bytes(arrays).items()]
+    return f": {', '.join(texts)}" if texts else ""
+
+
+def _bytes(arrays: list) -> dict[str, int]:
+    """How many bytes of these arrays are on each device."""
+    sums: Counter = Counter()
+    for array in arrays:
+        sums[str(device_of(array))] += array.nbytes
+    return dict(sums)
+
+
 def described(x: Any) -> str:
     """`x` in a few words, without any array's values.
 
@@ -237,65 +183,21 @@ def described(x: Any) -> str:
     """
     if is_array(x):
         return f"{x.dtype} {tuple(x.shape)}"
+    for kinds, words in _WORDS:
+        if isinstance(x, kinds):
+            return words(x)
     return f"{type(x).__name__} object" if is_leaf(x) else type(x).__name__
 
 
-def _describe(*kinds: type) -> Callable:
-    """Registers a function as the description of several types."""
-
-    def register(function: Callable) -> Callable:
-        for kind in kinds:
-            described.register(kind, function)
-        return function
-
-    return register
-
-
-@_describe(type(None), range, slice, np.dtype, enum.Enum)
-def _(x: Any) -> str:
-    return repr(x)
-
-
-@_describe(int, float, complex, np.generic)
-def _(x: Any) -> str:
-    return f"number {x!r}"
-
-
-@_describe(str, bytes)
-def _(x: Any) -> str:
-    return f"text {reprlib.repr(x)}"
-
-
-@_describe(types.FunctionType, types.BuiltinFunctionType, np.ufunc)
-def _(x: Any) -> str:
-    return f"function {x.__name__}"
-
-
-@_describe(types.MethodType)
-def _(x: Any) -> str:
-    return f"method {x.__name__} of a {type(x.__self__).__name__}"
-
-
-@_describe(type)
-def _(x: Any) -> str:
-    return f"class {x.__name__}"
-
-
-@_describe(types.ModuleType)
-def _(x: Any) -> str:
-    return f"module {x.__name__}"
-
-
-@_describe(list, tuple, dict, set, frozenset)
-def _(x: Any) -> str:
-    return type(x).__name__ if hasattr(x, "_fields") else f"{type(x).__name__} of {len(x)}"
-
-
-@_describe(io.IOBase)
-def _(x: Any) -> str:
-    return "open file"
-
-
-@_describe(Iterator)
-def _(x: Any) -> str:
-    return f"{type(x).__name__}: its values do not exist yet, so it cannot move"
+_FUNCTIONS = (types.FunctionType, types.BuiltinFunctionType, np.ufunc)
+_WORDS: list[tuple[Any, Callable[[Any], str]]] = [
+    ((int, float, complex, np.generic), lambda x: f"number {x!r}"),
+    ((str, bytes), lambda x: f"text {reprlib.repr(x)}"),
+    ((type(None), range, slice, np.dtype, enum.Enum), repr),
+    (_FUNCTIONS, lambda x: f"function {x.__name__}"),
+    (types.MethodType, lambda x: f"method {x.__name__} of a {type(x.__self__).__name__}"),
+    (type, lambda x: f"class {x.__name__}"),
+    (tuple, lambda x: type(x).__name__ + ("" if hasattr(x, "_fields") else f" of {len(x)}")),
+    ((list, dict, set, frozenset), lambda x: f"{type(x).__name__} of {len(x)}"),
+    (Iterator, lambda x: f"{type(x).__name__}: its values do not exist yet, so it cannot move"),
+]

@@ -1,7 +1,5 @@
 """Ctrl-C and the notebook's ■, made polite: the first asks to stop at a good moment, the second stops at once."""
 
-from __future__ import annotations
-
 import signal
 import threading
 from typing import Any
@@ -23,32 +21,20 @@ class Interrupts:
         self.pressed = False
         self._before: Any = None
 
-    def __enter__(self) -> Interrupts:
+    def __enter__(self) -> "Interrupts":
         before = signal.getsignal(signal.SIGINT)
         # None is a handler that is not Python's: it could not be put back.
         if threading.current_thread() is threading.main_thread() and before not in (None, signal.SIG_IGN):
-            # First remembered, then replaced: a signal may come between any two lines.
-            self._before = before
+            self._before = before  # first: a signal may come between any two lines
             signal.signal(signal.SIGINT, self._press)
         return self
 
     def __exit__(self, *exc_info: Any) -> None:
-        self._put_back()
-
-    def _put_back(self) -> None:
         if self._before is not None:
             signal.signal(signal.SIGINT, self._before)
 
     def _press(self, number: int, frame: Any) -> None:
         if self.pressed:
-            # Here, not only in __exit__: it is there that this error may be raised, before anything was done.
-            self._put_back()
+            self.__exit__()  # here too: it may be there that this error is raised, before anything was done
             raise KeyboardInterrupt
-        self._ask()
-
-    def _ask(self) -> None:
-        """Ask to stop, and also the training whose callback this one is in, if it's in one."""
         self.pressed = True
-        outer = getattr(self._before, "__self__", None)
-        if isinstance(outer, Interrupts):
-            outer._ask()

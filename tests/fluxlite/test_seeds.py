@@ -106,9 +106,9 @@ def test_numpys_own_generator_is_another():
 def test_what_is_no_seed(wrong):
     before = drawn(weights, 7)
     fl.seed(7)
-    with pytest.raises(TypeError, match="takes a whole number or None, got a "):
+    with pytest.raises(TypeError, match=r"seed\(number\) is a whole number, got"):
         fl.seed(wrong)
-    with pytest.raises(ValueError, match="0 or more, got -1"):
+    with pytest.raises(ValueError, match="at least 0, got -1"):
         fl.seed(-1)
     assert weights() == before, "what was, goes on"
     assert drawn(weights, np.int64(7)) == before and drawn(weights, 2**200) != before

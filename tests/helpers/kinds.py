@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from inside import MetalDevice, cuda_devices, cuda_functional
+from inside import MetalDevice, cupy_devices
 
-from fluxlite import reset_notices
+from fluxlite import functional, reset_notices
 from fluxlite.devices import CPU, gpu_device, simulate_gpu
 
 # A GPU has its own memory: it never mixes with host arrays, and nothing comes back unless you ask.
@@ -24,9 +24,9 @@ def simulated_device(memory: int | None = None) -> Any:
 
 
 def cuda_device() -> Any:
-    if not cuda_functional():
-        pytest.skip(cuda_functional().reason)
-    return cuda_devices()[0]
+    if not functional("CUDA"):
+        pytest.skip(functional("CUDA").reason)
+    return cupy_devices("CUDA")[0]
 
 
 def metal_device() -> Any:

@@ -219,8 +219,10 @@ def start():
     for name, function in DRIVER.items():
         _act(driver, name, function)
     import rehearsed_kernels
+    from inside import usable
 
     rehearsed_kernels.act()
+    usable.nvidia_driver = lambda: True  # fluxlite looks for its library before it imports CuPy
 
 
 def can_start():

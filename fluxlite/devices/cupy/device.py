@@ -17,8 +17,8 @@ from ... import arrays
 from ...arrays import device_of
 from ...tree.ties import address
 from .. import events
-from ..base import GPU, Device, Functional, Memory, Stopwatch
-from ..events import listeners, tell
+from ..base import GPU, Device, Memory, Stopwatch
+from ..events import tell
 from .pinned import PinnedCopies
 from .usable import usable
 
@@ -36,15 +36,13 @@ class CupyDevice(GPU):
 
     def upload(self, x: np.ndarray) -> Any:
         self.check(x)
-        if listeners:
-            tell(self, events.HOST_TO_DEVICE, "copy", nbytes=x.nbytes)
+        tell(self, events.HOST_TO_DEVICE, "copy", nbytes=x.nbytes)
         with self._current():
             return _cupy().array(x, order="K")
 
     def copy_in_pinned(self, x: np.ndarray) -> tuple[Any, Any]:
         self.check(x)
-        if listeners:
-            tell(self, events.HOST_TO_DEVICE, "copy", nbytes=x.nbytes)
+        tell(self, events.HOST_TO_DEVICE, "copy", nbytes=x.nbytes)
         with self._current():
             return self._copies.copy_in(x)
 
@@ -58,15 +56,13 @@ class CupyDevice(GPU):
         return PinnedCopies(_cupy())
 
     def download(self, x: Any) -> np.ndarray:
-        if listeners:
-            tell(self, events.DEVICE_TO_HOST, "copy", nbytes=x.nbytes)
-            tell(self, events.SYNCHRONIZE, "copy")
+        tell(self, events.DEVICE_TO_HOST, "copy", nbytes=x.nbytes)
+        tell(self, events.SYNCHRONIZE, "copy")
         with self._current(), waiting():
             return _cupy().asnumpy(x, order="A")
 
     def copy_from(self, source: Device, x: Any) -> Any:
-        if listeners:
-            tell(self, events.DEVICE_TO_DEVICE, f"copy from {source!r}", nbytes=x.nbytes)
+        tell(self, events.DEVICE_TO_DEVICE, f"copy from {source!r}", nbytes=x.nbytes)
         if not (x.flags.c_contiguous or x.flags.f_contiguous):  # CuPy copies only whole blocks from card to card
             with source:
                 x = x.copy()
@@ -74,8 +70,7 @@ class CupyDevice(GPU):
             return _cupy().array(x, order="K")
 
     def synchronize(self) -> None:
-        if listeners:
-            tell(self, events.SYNCHRONIZE, "synchronize")
+        tell(self, events.SYNCHRONIZE, "synchronize")
         with waiting():
             self._current().synchronize()
 
@@ -131,23 +126,24 @@ class CupyStopwatch(Stopwatch):
     Unlike the host's clock, it doesn't count how long the program takes to notice that the GPU is done.
     """
 
-    def __init__(self, device: CupyDevice) -> None:
-        self.device, self.begin, self.end = device, self._mark(device), None
+    def __init__(self, device: Any) -> None:
+        self.device: Any = device
+        self.begin: Any = self._mark()
+        self.end: Any = None
 
     def stop(self) -> None:
-        self.end = self._mark(self.device)
+        self.end = self._mark()
 
-    def seconds(self) -> float:
-        with self.device._current(), waiting():  # type: ignore[attr-defined]
-            self.end.synchronize()  # type: ignore[attr-defined]
-            return float(_cupy().cuda.get_elapsed_time(self.begin, self.end)) / 1e3
-
-    @staticmethod
-    def _mark(device: Any) -> Any:
-        with device._current():
+    def _mark(self) -> Any:
+        with self.device._current():
             event = _cupy().cuda.Event()
             event.record()
             return event
+
+    def seconds(self) -> float:
+        with self.device._current(), waiting():
+            self.end.synchronize()
+            return float(_cupy().cuda.get_elapsed_time(self.begin, self.end)) / 1e3
 
 
 _forbidden: list[Any] = []  # CuPy's own check, while `allowscalar` forbids waits
@@ -155,23 +151,23 @@ _forbidden: list[Any] = []  # CuPy's own check, while `allowscalar` forbids wait
 
 def forbid_waits(forbid: bool) -> None:
     """From now on, every wait raises `cupyx.DeviceSynchronized` in this thread, except for our own in `waiting`."""
-    import cupyx
-
     while _forbidden:
         _forbidden.pop().__exit__(None, None, None)
     if forbid:
         warnings.filterwarnings("ignore", "cupyx.allow_synchronize")  # it's deprecated, but nothing replaces it
-        _forbidden.append(cupyx.allow_synchronize(False))
+        _forbidden.append(_allow_waits(False))
         _forbidden[0].__enter__()
 
 
 def waiting() -> Any:
     """``with waiting():`` goes around waits that a program asks for."""
-    if not _forbidden:
-        return contextlib.nullcontext()
+    return _allow_waits(True) if _forbidden else contextlib.nullcontext()
+
+
+def _allow_waits(allow: bool) -> Any:
     import cupyx
 
-    return cupyx.allow_synchronize(True)
+    return cupyx.allow_synchronize(allow)
 
 
 def _cupy() -> ModuleType:
@@ -180,78 +176,52 @@ def _cupy() -> ModuleType:
     return cupy
 
 
-def _kind() -> type[CupyDevice]:
-    """The device class for the installed CuPy."""
-    return AMDGPUDevice if _cupy().cuda.runtime.is_hip else CUDADevice
+# -- which there are, and what fluxlite asks of their arrays -----------------------------------------------------------
 
 
-@functools.cache
-def cupy_device(index: int) -> CupyDevice:
-    """The GPU with this number. It's always the same object."""
-    properties = _cupy().cuda.runtime.getDeviceProperties(index)
-    return _kind()(index, properties["name"].decode())
+def cupy_devices(backend: str) -> list[Device]:
+    """All usable GPUs of this maker, in order. The list may be empty."""
+    if not usable(backend):
+        return []
+    from .fused import launch
 
-
-def _devices() -> list[Device]:
-    _our_windows()
-    arrays.fusing[_cupy().ndarray] = _fused
+    _cut_windows_by_strides()
+    arrays.fusing[_cupy().ndarray] = launch
     found: list[Device] = [cupy_device(index) for index in range(_cupy().cuda.runtime.getDeviceCount())]
     if len(found) > 1:
         arrays.enter_card[_cupy().ndarray] = operator.attrgetter("device")  # CuPy's own, which `with` enters
     return found
 
 
-def _fused(fused: Any, args: tuple) -> Any:
-    from .fused import launch
-
-    return launch(fused, args)
+@functools.cache
+def cupy_device(index: int) -> CupyDevice:
+    """The GPU with this number. It's always the same object."""
+    kind = AMDGPUDevice if _cupy().cuda.runtime.is_hip else CUDADevice
+    has_any = usable("CUDA") or usable("AMDGPU")
+    return kind(index, _cupy().cuda.runtime.getDeviceProperties(index)["name"].decode() if has_any else "")
 
 
 @functools.cache
-def _our_windows() -> None:
-    """Cut out windows by strides. CuPy's `sliding_window_view` copies their sizes to the card and waits for checks."""
+def _cut_windows_by_strides() -> None:
+    """CuPy's `sliding_window_view` copies their sizes to the card and waits for checks."""
     from ...autodiff.derivatives.windows import sliding
 
     @sliding.register(_cupy().ndarray)
     def _(x: Any, extent: tuple[int, ...], axes: tuple[int, ...]) -> Any:
-        inner = zip(extent, axes)
-        lengths = {axis: x.shape[axis] - size + 1 for size, axis in inner}
+        lengths = {axis: x.shape[axis] - size + 1 for size, axis in zip(extent, axes)}
         shape = (*(lengths.get(axis, length) for axis, length in enumerate(x.shape)), *extent)
         strides = (*x.strides, *(x.strides[axis] for axis in axes))
         return _cupy().lib.stride_tricks.as_strided(x, shape, strides)
 
 
-def cuda_devices() -> list[Device]:
-    """All usable NVIDIA GPUs, in order. The list may be empty."""
-    return _devices() if cuda_functional() else []
-
-
-def amdgpu_devices() -> list[Device]:
-    """All usable AMD GPUs, in order. The list may be empty."""
-    return _devices() if amdgpu_functional() else []
-
-
-@functools.cache
-def cuda_functional() -> Functional:
-    """Whether CuPy computes on an NVIDIA GPU here. Tried once: GPUs don't come or go while a program runs."""
-    return usable("CUDA")
-
-
-@functools.cache
-def amdgpu_functional() -> Functional:
-    """Whether CuPy for ROCm computes on an AMD GPU here."""
-    return usable("AMDGPU")
-
-
 @address.register(CupyArray)
-def _(x: CupyArray) -> int:
-    return x.data.ptr  # type: ignore[attr-defined]
+def _(x: Any) -> int:
+    return x.data.ptr
 
 
 @device_of.register(CupyArray)
-def _(x: CupyArray) -> Any:
-    index = x.device.id  # type: ignore[attr-defined]
-    return cupy_device(index) if cuda_functional() or amdgpu_functional() else _kind()(index)
+def _(x: Any) -> Any:
+    return cupy_device(x.device.id)
 
 
 # CuPy adds with atomic operations, which exist for these types only. Sums of other types are computed in one of these.

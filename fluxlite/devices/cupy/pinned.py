@@ -1,11 +1,8 @@
 """Copies that run while CuPy computes: from pinned memory, on a stream of their own.
 
-The driver never moves the pages of "pinned" memory, so the GPU can read it on its own. The program needn't wait for
-the copy, and the GPU can make it while it computes. Events keep this safe: they're marks in a stream that another
-stream, or the program, can wait for.
+The driver never moves the pages of "pinned" memory, so the GPU can read it on its own, and the program needn't wait.
+Events keep this safe: they're marks in a stream that another stream, or the program, can wait for.
 """
-
-from __future__ import annotations
 
 from collections import deque
 from types import ModuleType
@@ -35,7 +32,8 @@ class PinnedCopies:
         dtype = x.dtype.newbyteorder("=")  # a GPU has one byte order
         with self._stream:
             result = self._empty(x.shape, dtype, order=order)
-        self._after_computing()
+        # After all work launched so far, which may still read an earlier array in the same memory.
+        self._stream.wait_event(self._mark(self._cuda.get_current_stream()))
         if x.nbytes:
             memory = self._pinned(x.nbytes)
             staged: np.ndarray = np.ndarray(x.shape, dtype, memory, order=order)
@@ -45,10 +43,6 @@ class PinnedCopies:
         if x.nbytes:
             self._under_way.append((done, memory))
         return result, done
-
-    def _after_computing(self) -> None:
-        """Start the copy after all work launched so far. It may still read an earlier array in the same memory."""
-        self._stream.wait_event(self._mark(self._cuda.get_current_stream()))
 
     def _mark(self, stream: Any) -> Any:
         event = self._cuda.Event(disable_timing=True)

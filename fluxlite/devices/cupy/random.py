@@ -1,7 +1,5 @@
 """Random numbers on a GPU, made by CuPy."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -17,19 +15,15 @@ class CupyGenerator(CountedGenerator):
         self._device = device
 
     def random(self, size: Any = None, dtype: Any = np.float64) -> Any:
-        """Uniform in [0, 1)."""
         return self._draw("random", size, dtype)
 
     def standard_normal(self, size: Any = None, dtype: Any = np.float64) -> Any:
-        """Normal with mean 0 and deviation 1."""
         return self._draw("standard_normal", size, dtype)
 
     def uniform(self, low: float = 0.0, high: float = 1.0, size: Any = None, dtype: Any = np.float64) -> Any:
-        """Uniform in [low, high)."""
         return self._draw("uniform", low, high, size, dtype)
 
     def integers(self, low: int, high: int | None = None, size: Any = None, dtype: Any = np.int64) -> Any:
-        """Whole numbers in [low, high), or [0, low)."""
         return self._draw("integers", low, high, size, dtype)
 
     def _draw(self, name: str, *args: Any) -> Any:

@@ -1,9 +1,10 @@
 """Whether CuPy, and each library that it uses, can compute here; and if not, why, and what to install."""
 
 import ctypes
+import functools
 import importlib.util
 import os
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -12,62 +13,46 @@ from ..base import Functional
 _OLDEST = 14  # CuPy 13 promotes types by value, not as NumPy 2 does, and lacks functions that we use
 
 
-class Needs(NamedTuple):
-    """What one maker's GPUs need, as messages put it."""
-
-    maker: str
-    package: str  # how the names of CuPy's packages for them begin
-    install: str
-    hidden_by: str
-
-    @property
-    def not_installed(self) -> str:
-        return f"CuPy is not installed: {self.install}, if this computer has an {self.maker} GPU"
-
-    @property
-    def hidden(self) -> str:
-        return f"the GPUs are hidden: the environment variable {self.hidden_by} is set to none"
-
-    def no_driver(self, cupy: str = "CuPy") -> str:
-        return f"{cupy} is installed, but there is no {self.maker} driver that it can use"
+INSTALL = {"CUDA": 'pip install "cupy-cuda12x[ctk]"', "AMDGPU": "pip install cupy-rocm-7-0"}
+_HIDDEN_BY = {"CUDA": "CUDA_VISIBLE_DEVICES", "AMDGPU": "HIP_VISIBLE_DEVICES"}
 
 
-NEEDS = {
-    "CUDA": Needs("NVIDIA", "cupy_cuda", 'pip install "cupy-cuda12x[ctk]"', "CUDA_VISIBLE_DEVICES"),
-    "AMDGPU": Needs("AMD", "cupy_rocm", "pip install cupy-rocm-7-0", "HIP_VISIBLE_DEVICES"),
-}
+def _situations(backend: str, maker: str) -> dict[str, Functional]:
+    install, name = INSTALL[backend], _HIDDEN_BY[backend]
+    missing = f"CuPy is not installed: {install}, if this computer has an {maker} GPU"
+    return {
+        "not installed": Functional(missing, installed=False),
+        "for other cards": Functional(f"CuPy for {maker} is not installed: {install}", installed=False),
+        "no driver": Functional(f"CuPy is installed, but there is no {maker} driver that it can use"),
+        "hidden": Functional(f"the GPUs are hidden: the environment variable {name} is set to none"),
+    }
 
 
+SITUATIONS = {"CUDA": _situations("CUDA", "NVIDIA"), "AMDGPU": _situations("AMDGPU", "AMD")}
+
+
+@functools.cache  # GPUs don't come or go while a program runs
 def usable(backend: str) -> Functional:
     """Whether CuPy computes on this maker's GPUs here: it finds one, and a kernel and a product run."""
     from pathlib import Path
 
-    needs, spec = NEEDS[backend], importlib.util.find_spec("cupy")
+    is_cuda, situations, spec = backend == "CUDA", SITUATIONS[backend], importlib.util.find_spec("cupy")
     if spec is None:
-        return Functional(needs.not_installed, installed=False)
-    # Its import takes 180 MB, so we look first whether that's of any use.
-    packages = [path.stem for path in Path(spec.origin or "").parent.parent.glob("cupy_*.dist-info")]
-    name, _, version = packages[0].partition("-") if len(packages) == 1 else ("", "", "")
-    if name and not name.startswith(needs.package):
-        return _for_the_other_maker(needs, version)
-    if os.environ.get(needs.hidden_by, "0").split(",")[0].strip() in ("", "-1"):
-        return Functional(needs.hidden)
-    if name and backend == "CUDA" and not nvidia_driver():
-        return Functional(needs.no_driver(f"CuPy {version}"))
+        return situations["not installed"]
+    # CuPy's import takes 180 MB, so its package's name and the driver are looked at first.
+    names = [path.name for path in Path(spec.origin or "").parent.parent.glob("cupy_*.dist-info")]
+    if len(names) == 1 and not names[0].startswith("cupy_cuda" if is_cuda else "cupy_rocm"):
+        return situations["for other cards"]
+    if os.environ.get(_HIDDEN_BY[backend], "0").split(",")[0].strip() in ("", "-1"):
+        return situations["hidden"]
+    if is_cuda and len(names) == 1 and not nvidia_driver():
+        return situations["no driver"]
     try:
         import cupy
 
-        if cupy.cuda.runtime.is_hip != (backend == "AMDGPU"):
-            return _for_the_other_maker(needs, cupy.__version__)
-        return Functional(_trouble(cupy))
+        return situations["for other cards"] if cupy.cuda.runtime.is_hip == is_cuda else Functional(_trouble(cupy))
     except Exception as error:  # a broken installation can raise anything
-        return Functional(f"CuPy cannot compute here: {_first_line(error)}. {needs.install} brings what it needs")
-
-
-def _for_the_other_maker(needs: Needs, version: str) -> Functional:
-    other = "AMD" if needs.maker == "NVIDIA" else "NVIDIA"
-    there = f"(the one that is installed, CuPy {version}, is for {other})"
-    return Functional(f"CuPy for {needs.maker} is not installed: {needs.install} {there}", installed=False)
+        return Functional(f"CuPy cannot compute here: {_first_line(error)}. {INSTALL[backend]} brings what it needs")
 
 
 def _trouble(cupy: Any) -> str:
@@ -122,6 +107,9 @@ def cupy_part(name: str, pretended: bool = False) -> Functional:
             import cupy
 
             getattr(cupy.cuda, ours)
+            start = getattr(cupy.cuda.device, f"get_{ours}_handle", None)  # some are loaded only then
+            if start is not None:
+                start()
     except Exception as error:  # each library raises its own errors
         return Functional(f"CuPy cannot load {name}: {_first_line(error)}", installed=False)
     return Functional()

@@ -57,8 +57,16 @@ class MetalArray(HostReads, ArrayMethods, NDArrayOperatorsMixin):
         return self._values
 
     def _part(self, layout: np.ndarray) -> Any:
-        flat = mx.contiguous(self._values.transpose(self._order()).reshape(-1))
-        return mx.as_strided(flat, *self._places(layout))
+        """What a view with this layout shows. MLX is quicker with a new shape or turned axes than with strides."""
+        axes = list(zip(layout.shape, layout.strides))
+        ours = list(zip(self.shape, self.strides))
+        if layout.size == self.size and address(layout) == address(self):
+            if layout.flags.c_contiguous and self.flags.c_contiguous:
+                return self._values.reshape(layout.shape)
+            if len({*axes, *ours}) == len(axes) == len(ours):
+                return self._values.transpose([ours.index(axis) for axis in axes])
+        flat = self._values if self.flags.c_contiguous else self._values.transpose(self._order())
+        return mx.as_strided(mx.contiguous(flat), *self._places(layout))
 
     def _places(self, layout: np.ndarray) -> tuple:
         """The shape of a part, and its strides and its start in elements of the whole."""
@@ -74,10 +82,12 @@ class MetalArray(HostReads, ArrayMethods, NDArrayOperatorsMixin):
         whole = self if self.base is None else self.base
         if not (self.flags.writeable and whole.flags.writeable):
             raise ValueError("assignment destination is read-only")
-        values = mx.broadcast_to(values, self.shape)
-        if self.size == 0:
-            return self
-        whole._values = values if _is_same(self, whole) else whole._with(self.layout, values)
+        if values.shape != self.shape:
+            values = mx.broadcast_to(values, self.shape)
+        if self is whole or _is_same(self, whole):
+            whole._values = values
+        elif self.size:
+            whole._values = whole._with(self.layout, values)
         whole._version += 1
         self.device.made(whole)
         return self
@@ -185,7 +195,7 @@ class MetalArray(HostReads, ArrayMethods, NDArrayOperatorsMixin):
 
     def _index_part(self, part: Any) -> Any:
         """A mask on the host; positions as an MLX array. Lists and host arrays are copied to the device."""
-        if _is_basic(part):
+        if not isinstance(part, tuple) and _is_basic(part):
             return int(part) if isinstance(part, np.integer) else part
         if not isinstance(part, MetalArray):
             part = np.asarray(part)

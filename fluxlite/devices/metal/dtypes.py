@@ -26,10 +26,6 @@ class _MLX:
 
 mx: Any = _MLX()
 
-_NAMES = (  # the names that both libraries share, except bool
-    "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "bfloat16", "float32",
-    "float64", "complex64",
-)  # fmt: skip
 _NARROWER = {np.dtype("f8"): np.dtype("f4"), np.dtype("c16"): np.dtype("c8")}
 
 
@@ -46,11 +42,10 @@ def mlx_dtype(dtype: Any) -> Any:
 
 @functools.cache
 def _mlx_dtype(dtype: np.dtype) -> Any:
-    if dtype.name == "bool":
-        return mx.bool_
-    if dtype.name not in _NAMES:
-        raise TypeError(f"MLX has no dtype {dtype}. It has bool, {', '.join(_NAMES)}")
-    return getattr(mx, dtype.name)
+    found = getattr(mx, "bool_" if dtype.kind == "b" else dtype.name, None)  # the libraries share all other names
+    if not isinstance(found, mx.Dtype):
+        raise TypeError(f"MLX has no dtype {dtype}: the widest are float64, on the CPU alone, and complex64")
+    return found
 
 
 @functools.cache

@@ -10,8 +10,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.lib.array_utils import normalize_axis_tuple
-from numpy.lib.stride_tricks import sliding_window_view
 
 from ...autodiff.rules import COMPOSED
 from ..simulated import refusal
@@ -105,23 +103,21 @@ def _composition(function: Callable, name: str) -> Callable:
 # -- functions on our arrays ------------------------------------------------------------------------------------------
 
 
-def _reshape(a: MetalArray, shape: Any, order: Any = "C", copy: Any = None) -> MetalArray:
+def _reshape(a: MetalArray, shape: Any, order: Any = "C", copy: Any = None) -> Any:
     """A view where NumPy gives one, otherwise a copy."""
-    layout = _without_copy(a.layout, shape, order)
-    if layout is not None:
-        return a.view(layout)
-    copied = a.copy(order)
-    return a.device.new(copied.view(copied.layout.reshape(shape, order=order)).values)
-
-
-def _without_copy(layout: np.ndarray, shape: Any, order: Any) -> np.ndarray | None:
-    if np.lib.NumpyVersion(np.__version__) < "2.1.0":  # there it can't be asked for, and takes time
-        result = np.reshape(layout, shape, order)
-        return result if np.may_share_memory(result, layout) else None
+    if order == "F":
+        return _reshape(a.T, shape[::-1] if isinstance(shape, (tuple, list)) else shape).T
     try:
-        return np.reshape(layout, shape, order, copy=False)
+        layout = np.reshape(a.layout, shape, **_NO_COPY)
     except ValueError:
-        return None
+        layout = np.empty_like(a.layout, order="C").reshape(shape)
+    if np.may_share_memory(layout, a.layout):
+        return a.view(layout)
+    return a.device.new(a.values.reshape(layout.shape))
+
+
+# NumPy 2.0 can't be asked whether a view is possible: it copies the layout, which takes time.
+_NO_COPY: dict[str, Any] = {"copy": False} if np.lib.NumpyVersion(np.__version__) >= "2.1.0" else {}
 
 
 def _full_like(a: Any, fill_value: Any, *args: Any, **kwargs: Any) -> Any:
@@ -223,14 +219,6 @@ def _linalg(name: str) -> Callable:
     return of_matrices
 
 
-def _solve(a: Any, b: Any) -> Any:
-    columns = b[:, None] if b.ndim == 1 else b
-    batch = np.broadcast_shapes(a.shape[:-2], columns.shape[:-2])
-    a, columns = mx.broadcast_to(a, batch + a.shape[-2:]), mx.broadcast_to(columns, batch + columns.shape[-2:])
-    result = _linalg("solve")(a, columns)
-    return result[..., 0] if b.ndim == 1 else result
-
-
 def _nan_to_num(x: Any, copy: bool = True, nan: float = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
     dtype = kind(x)
     if dtype.kind != "f":
@@ -246,21 +234,16 @@ def _sinc(x: Any) -> Any:
     return mx.where(x == 0, 1, mx.sin(z) / mx.where(x == 0, 1, z))
 
 
-def _sliding_windows(x: Any, window_shape: Any, axis: Any = None) -> Any:
-    """All windows of `x`, read where they lie; NumPy checks the arguments and knows the shape."""
-    numpys = sliding_window_view(np.broadcast_to(np.int8(0), x.shape), window_shape, axis)
-    axes = range(x.ndim) if axis is None else normalize_axis_tuple(axis, x.ndim, allow_duplicate=True)
-    steps = [math.prod(x.shape[i + 1 :]) for i in range(x.ndim)]
-    return mx.as_strided(mx.contiguous(x), numpys.shape, [*steps, *(steps[i] for i in axes)])
-
-
 # -- the tables -------------------------------------------------------------------------------------------------------
 
 # These make an array from host values, on the device of ``like=x``.
 FROM_HOST = names("array asarray asanyarray arange zeros ones full empty eye identity")
 # NumPy knows these from the layout, and views have a layout that NumPy makes.
 OF_LAYOUTS = names("shape ndim size iscomplexobj isrealobj result_type can_cast shares_memory")
-VIEWS = names("transpose swapaxes moveaxis matrix_transpose expand_dims squeeze flip broadcast_to")
+VIEWS = names(
+    "transpose swapaxes moveaxis matrix_transpose expand_dims squeeze flip broadcast_to "
+    "lib.stride_tricks.sliding_window_view"
+)
 PRINTED = names("array_repr array_str array2string")
 # Their derivatives are made of others, their values are not: they raise.
 NEEDING_THEMSELVES = names("bincount histogram linalg.eigh linalg.svd linalg.svdvals unique")
@@ -301,7 +284,5 @@ ON_VALUES: dict[str, Callable] = {
     "einsum": lambda subscripts, *operands, optimize=False: mx.einsum(subscripts, *_together(*operands)),
     "sinc": _sinc,
     "nan_to_num": _nan_to_num,
-    "linalg.solve": _solve,
-    "lib.stride_tricks.sliding_window_view": _sliding_windows,
-    **{f"linalg.{name}": _linalg(name) for name in ("inv", "det", "slogdet", "cholesky")},
+    **{f"linalg.{name}": _linalg(name) for name in ("inv", "det", "slogdet", "cholesky", "solve")},
 }

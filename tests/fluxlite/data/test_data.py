@@ -300,7 +300,7 @@ def test_the_repr_says_what_it_is():
     )
     assert "mapobs(gpu, float32[10, 2])" in repr(fl.DataLoader(fl.mapobs(fl.gpu, x)))
     assert "Squares of 5, batchsize=1, collate=False)" in repr(fl.DataLoader(Squares(5), collate=False))
-    assert "4 of the observations of range(0, 5)" in repr(fl.splitobs(range(5))[0])
+    assert "mapobs(chosen, int64[4])" in repr(fl.splitobs(range(5))[0])
 
 
 # -- in the background -----------------------------------------------------------------------------------------

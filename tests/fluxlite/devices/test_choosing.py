@@ -127,10 +127,8 @@ def test_simulate_gpu_counts_more_than_a_preference_and_an_argument_more_than_th
         assert repr(fl.get_device("Simulated", 1)) == "Simulated:1"
     with pretend(), fl.simulate_gpu():
         assert not fl.functional("CUDA")
-        with pytest.raises(RuntimeError, match=r"Unavailable backend: CUDA.*cupy-cuda12x.*get_device\(\)"):
+        with pytest.raises(RuntimeError, match=r"Unavailable backend: CUDA.*cupy-cuda12x"):
             fl.get_device("CUDA")
-        with fl.simulate_gpu(2), pytest.raises(RuntimeError, match=r"The simulated ones: cuda.devices\(\)"):
-            fl.get_device("CUDA", 1)
 
 
 @pytest.mark.parametrize("where", ["preference", "environment"])

@@ -17,7 +17,14 @@ def numbers(device, shape=(2, 3)):
 @pytest.mark.parametrize(
     "index",
     [0, -1, slice(None, None, 2), (0, 1), (Ellipsis, 0), (None, 1), (slice(None), None, -1), Ellipsis, np.int64(1)]
-    + [[0, 1, 1], (0, [0, 2]), (slice(None), [2, 0]), np.array([1, 0]), (np.array([0, 1]), np.array([2, 1]))]
+    + [
+        [0, 1, 1],
+        (0, [0, 2]),
+        ((0, 1), slice(None)),
+        (slice(None), [2, 0]),
+        np.array([1, 0]),
+        (np.array([0, 1]), np.array([2, 1])),
+    ]
     + [np.array([True, False]), (slice(None), np.array([True, False, True])), (Ellipsis, np.array([[0], [2]]))],
 )
 def test_reading_gives_what_numpy_gives(device, index):

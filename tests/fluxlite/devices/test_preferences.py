@@ -66,11 +66,11 @@ def test_already_set_compares_with_what_is_stored(project, capsys):
 def test_what_counts_more_is_said(project, capsys, monkeypatch):
     monkeypatch.setenv("FLUXLITE_GPU_BACKEND", "CPU")
     fl.gpu_backend("CUDA")
-    assert "FLUXLITE_GPU_BACKEND=CPU counts more" in capsys.readouterr().err
+    assert "FLUXLITE_GPU_BACKEND counts more, and says CPU" in capsys.readouterr().err
     monkeypatch.delenv("FLUXLITE_GPU_BACKEND")
     with fl.simulate_gpu():
         fl.gpu_backend("CPU")
-    assert "after simulate_gpu(False)" in capsys.readouterr().err
+    assert "simulate_gpu() counts more, and says Simulated" in capsys.readouterr().err
 
 
 # -- the folder ---------------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import rehearsal
-from inside import add_at, cuda_devices
+from inside import add_at, cupy_devices
 
 import fluxlite as fl
 
@@ -47,7 +47,7 @@ def cards():
     if not rehearsal.is_on():
         pytest.skip("no rehearsal: pytest -m cuda begins one on a computer with CuPy and without a card")
     rehearsal.log.clear()
-    yield cuda_devices()
+    yield cupy_devices("CUDA")
     rehearsal.streams.all()
 
 

@@ -102,7 +102,7 @@ def test_on_CUDA_it_is_CuPys_own_check(monkeypatch):
     cupyx = pytest.importorskip("cupyx")
     from cupy._core import syncdetect
 
-    monkeypatch.setattr(cuda, "cuda_functional", lambda: True)
+    monkeypatch.setattr(scalars, "usable", lambda backend: True)
     with fl.allowscalar(False):
         assert not syncdetect._is_allowed()
         with cuda.waiting():

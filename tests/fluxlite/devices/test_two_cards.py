@@ -11,7 +11,7 @@ import warnings
 
 import numpy as np
 import pytest
-from inside import PerformanceWarning, arrays, cuda_devices
+from inside import PerformanceWarning, arrays, cupy_devices
 from layer_table import LAYERS
 
 import fluxlite as fl
@@ -34,7 +34,7 @@ def cards(device):
         return fl.cuda.devices()
     import cupy
 
-    found = cuda_devices()
+    found = cupy_devices("CUDA")
     if len(found) < 2 or cupy.cuda.runtime.deviceCanAccessPeer(0, 1):
         pytest.skip("there is one card only, or the cards have peer access")
     return found

@@ -141,24 +141,24 @@ def check_sums_begin_during_the_way_back():
     if SIZE == 1:
         return
     seen = []
-    start = buckets_module.Bucket.start
+    start = buckets_module.ByMPI.start
 
-    def noted(bucket):
+    def noted(way, x):
         seen.append("start")
-        start(bucket)
+        return start(way, x)
 
     @fl.primitive
     def mark(x):
         return x + 0
 
     fl.rule(mark, lambda g, out, x: (seen.append("first layer"), g)[1])
-    buckets_module.Bucket.start, first = noted, buckets_module.FIRST
+    buckets_module.ByMPI.start, first = noted, buckets_module.FIRST
     buckets_module.FIRST = 8
     try:
         model = small()
         train(fl.Chain(model[0], mark, model[1]), [data(8)], epochs=1)
     finally:
-        buckets_module.Bucket.start, buckets_module.FIRST = start, first
+        buckets_module.ByMPI.start, buckets_module.FIRST = start, first
     assert seen.index("start") < seen.index("first layer") < len(seen) - 1
 
 
@@ -290,10 +290,9 @@ def check_other_data_models_and_settings_are_refused_by_all():
     if SIZE == 1:
         return
     uneven = [tuple(a[: 9 + RANK] for a in data())] * 2
-    words = ["the data", "worker 0 has 2 batches, of 9 rows", "worker 1 has"]
-    refused(ValueError, words, lambda: train(small(), uneven))
+    refused(ValueError, ["batches of", "9.0, 10.0", "rows"], lambda: train(small(), uneven))
     loader = fl.DataLoader(data(20 + RANK), batchsize=5)
-    refused(ValueError, ["the data", "worker 0", "worker 1"], lambda: train(small(), loader))
+    refused(ValueError, ["the number of batches", "worker 0", "worker 1"], lambda: train(small(), loader))
     refused(ValueError, ["epochs"], lambda: train(small(), [data()], epochs=1 + RANK))
     wide = fl.Chain(fl.f64(fl.Dense(5, 3 + RANK)), fl.f64(fl.Dense(3 + RANK, 2)))
     refused(ValueError, ["layers[0].weight", "(3, 5)", "(4, 5)"], lambda: train(wide, [data()]))
@@ -369,13 +368,13 @@ def check_allreduce_and_broadcast():
     assert (distributed.broadcast(np.full((3, 4), RANK)[:, 1:3], root=last) == last).all()
     assert distributed.broadcast(RANK, root=last) == last and distributed.broadcast(np.full(2, RANK != 0))[0] == 0
     refused(TypeError, ["int64", "mean"], lambda: distributed.allreduce(np.arange(3), "mean"))
-    refused(ValueError, ['"sum", "mean"'], lambda: distributed.allreduce(x, "product"))
+    refused(ValueError, ["product"], lambda: distributed.allreduce(x, "product"))
     refused(TypeError, ["a list"], lambda: distributed.allreduce([1.0]))
     refused(ValueError, ["root"], lambda: distributed.broadcast(x, SIZE))
     shut = np.ones(2)
     shut.flags.writeable = False
-    refused(ValueError, ["read-only"], lambda: distributed.allreduce(shut))
     if SIZE > 1:
+        refused(BufferError, ["not writable"], lambda: distributed.allreduce(shut))
         refused(ValueError, ["x", "(2,)", "(3,)"], lambda: distributed.allreduce(np.ones(2 + RANK)))
 
 

@@ -1,15 +1,13 @@
 """Several workers on this computer: `program_checks.py` and `program_ends.py`, started by mpiexec."""
 
-import os
 import re
-import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import on_workers
 import pytest
-from inside import main, what_happened
+from inside import main
 from on_workers import needs_mpi, reports, run
 
 NAMES = re.findall(r"^def (check_\w+)", Path(on_workers.PROGRAMS, "program_checks.py").read_text("utf-8"), re.M)
@@ -43,9 +41,7 @@ def test_a_killed_worker_ends_the_others(by_launcher, tmp_path):
     done = run(3, "program_ends.py", "killed", tmp_path / "run.safetensors", by_launcher=by_launcher)
     assert done.returncode != 0 and "@" not in done.stdout
     if by_launcher:
-        said = re.search(r"worker 1 of 3 \(process \d+ on \S+\) was killed by signal 9 \(SIGKILL\)", done.stderr)
-        assert said, done.stderr
-        assert f"{tmp_path / 'run.safetensors'}, after 2 epochs" in done.stderr and "resume=True" in done.stderr
+        assert "worker 1 was killed by signal 9" in done.stderr and "resume=True" in done.stderr, done.stderr
 
 
 def test_an_exception_that_nobody_catches_is_told_once_under_its_worker(tmp_path):
@@ -54,20 +50,18 @@ def test_an_exception_that_nobody_catches_is_told_once_under_its_worker(tmp_path
     assert re.search(r"worker 1 of 3 \(process \d+ on \S+\) ended:\nTraceback", done.stderr)
     for rank in (0, 2):
         assert re.search(rf"worker {rank} ends, too: worker 1 of 3 .*ValueError: planted.*after 2 epochs", done.stderr)
-    assert re.search(r"Warning: worker 1 of 3 .* ended: ValueError: planted\. This ended the others", done.stderr)
 
 
 @pytest.mark.parametrize(
     ("how", "words"),
     [
-        ("exits", "worker 1 of 2 .* ended: SystemExit: 3"),
-        ("leaves", "worker 1 .*exit status 5"),
-        ("absent", "worker 1 of 2 .* has ended its program"),
+        ("exits", "worker 0 ends, too: worker 1 of 2 .* ended the training: SystemExit: 3"),
+        ("leaves", "worker 1 ended with exit status 5"),
     ],
 )
 def test_a_worker_that_leaves_ends_the_others(how, words, tmp_path):
     done = run(2, "program_ends.py", how, tmp_path / "run.safetensors", by_launcher=True)
-    assert done.returncode != 0 and re.search(f"Warning: {words}", done.stderr), done.stderr
+    assert done.returncode != 0 and re.search(words, done.stderr), done.stderr
 
 
 def test_ctrl_c_stops_all_after_the_same_step(tmp_path):
@@ -87,9 +81,6 @@ def test_the_launcher_says_what_is_missing(monkeypatch, capsys):
     monkeypatch.setattr("fluxlite.distributed.__main__.find_mpiexec", lambda: None)
     assert main(["-n", "2", "train.py"]) == 2
     assert "pip install mpi4py" in capsys.readouterr().err
-    with pytest.raises(SystemExit):
-        main(["-n", "0", "train.py"])
-    assert "1 or more, got 0" in capsys.readouterr().err
 
 
 def test_the_launcher_gives_the_arguments_on_and_limits_the_threads(tmp_path):
@@ -101,20 +92,3 @@ def test_the_launcher_gives_the_arguments_on_and_limits_the_threads(tmp_path):
     assert done.returncode == 0, done.stderr
     found = [line for line in done.stdout.split() if line]
     assert len(found) == 2 and all(re.fullmatch(r"@3\d+", line) for line in found), done.stdout
-
-
-@pytest.mark.skipif(os.name == "nt", reason="the program in mpiexec's place is a shell script")
-def test_the_launcher_ends_an_mpiexec_that_waits_for_a_worker_that_is_gone(tmp_path, monkeypatch, capsys):
-    (tmp_path / "mpiexec").write_text('#!/bin/sh\necho 5 > "$FLUXLITE_RUN/1.status"\nexec sleep 1000\n')
-    (tmp_path / "mpiexec").chmod(0o755)
-    monkeypatch.setattr("fluxlite.distributed.__main__.find_mpiexec", lambda: str(tmp_path / "mpiexec"))
-    monkeypatch.setattr("fluxlite.distributed.__main__._LATE", 0.1)
-    assert main(["-n", "2", "train.py"]) != 0
-    assert "worker 1 ended with exit status 5" in capsys.readouterr().err
-
-
-def test_what_the_workers_noted_is_read(tmp_path):
-    assert "worker ? ended with exit status 7" in what_happened(tmp_path, 7)
-    (tmp_path / "2.status").write_text(f"{128 + signal.SIGKILL}\n")
-    assert "worker 2 was killed by signal 9 (SIGKILL)" in what_happened(tmp_path, 9)
-    assert "no checkpoint" in what_happened(tmp_path, 9)

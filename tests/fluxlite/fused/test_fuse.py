@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from fused_runs import BOTH, launched, numbers
-from inside import CannotFuse
 
 import fluxlite as fl
 from fluxlite import receipt
@@ -185,40 +184,38 @@ def test_shapes_alone_are_enough_for_an_estimate():
 # -- what can't be fused ---------------------------------------------------------------------------------------------
 
 REFUSED = [
-    (lambda x, y: x - np.sum(x), "np.sum can't be part"),
+    (lambda x, y: x - np.sum(x), r"np\.sum\(…\) can't be part of one launch"),
     (lambda x, y: np.add.reduce(x), r"np\.add\.reduce can't"),
-    (lambda x, y: x @ y, "a product of matrices, np.matmul"),
+    (lambda x, y: x @ y, r"np\.matmul can't be part"),
     (lambda x, y: x[0] + y, r"x\[i\], a loop over x"),
     (lambda x, y: sum(x), r"x\[i\], a loop over x"),
     (lambda x, y: x.T + y, r"x\.T can't"),
     (lambda x, y: x.reshape(-1), r"x\.reshape can't"),
     (lambda x, y: np.concatenate([x, y]), "np.concatenate"),
-    (lambda x, y: x if x > 0 else y, r"a decision by a value .* Write np\.where\(condition, x, y\)"),
+    (lambda x, y: x if x > 0 else y, r"a decision by a value .* Write .* np\.where\(condition, x, y\)"),
     (lambda x, y: x * float(y), "a decision by a value"),
-    (lambda x, y: x + OUTSIDE, r"np\.add with an array of shape \(3,\) from outside .* an argument of the function"),
-    (lambda x, y: x / x.shape[0], "a shape can't be part .* Make the number an argument"),
-    (lambda x, y: np.zeros_like(x), "np.zeros_like .* Write a number, such as 0"),
+    (lambda x, y: x + OUTSIDE, r"np\.add with an array of float32, shape \(3,\) from outside"),
+    (lambda x, y: x / x.shape[0], "a shape, which would be the same for all later calls,"),
+    (lambda x, y: np.zeros_like(x), r"np\.zeros_like\(…\)"),
     (lambda x, y: np.asarray(x), r"np\.asarray\(x\)"),
     (lambda x, y: np.add(x, y, dtype="f8"), "np.add with dtype="),
     (lambda x, y: np.add(x, y, where=x > 0), "np.add with where="),
-    (lambda x, y: np.where(x), "np.where of this kind"),
+    (lambda x, y: np.where(x), r"np\.where\(…\) can't"),
     (lambda x, y: [x, y], "a list as its result"),
-    (lambda x, y: (x, None), "a NoneType as its result"),
-    (lambda x, y: x + [1, 2, 3], "np.add with list"),
-    (lambda x, y: x.clip(0, 1), r"Write np\.clip\(x, …\)"),
+    (lambda x, y: (x, None), "None as its result"),
+    (lambda x, y: x + [1, 2, 3], "np.add with a list from outside"),
+    (lambda x, y: x.clip(0, 1), r"x\.clip can't be part .* Write .* np\.clip\(x, low, high\)"),
 ]
 
 
 @BOTH
 @pytest.mark.parametrize(("function", "words"), REFUSED, ids=[words for _, words in REFUSED])
-def test_what_is_no_part_of_one_launch_is_refused_with_its_line(device, function, words):
+def test_what_is_no_part_of_one_launch_is_refused(device, function, words):
     x, y = (fl.move(numbers(3, seed=i), device) for i in range(2))
     for _ in range(2):  # also the second time
-        with pytest.raises(CannotFuse, match=words) as error:
+        with pytest.raises(TypeError, match=words) as error:
             fuse(function, kernel_name="refused")(x, y)
         assert str(error.value).startswith("fuse, refused") and str(error.value).endswith(".")
-    if "as its result" not in words:
-        assert f"line {function.__code__.co_firstlineno}, `" in str(error.value)
 
 
 @BOTH
@@ -230,7 +227,7 @@ def test_a_refusal_changes_nothing(device):
 
     x = fl.move(numbers(3), device)
     before = fl.cpu(x)
-    with receipt() as r, pytest.raises(CannotFuse):
+    with receipt() as r, pytest.raises(TypeError):
         half_done(x)
     np.testing.assert_array_equal(fl.cpu(x), before)
     assert not r.launches
@@ -249,7 +246,7 @@ def test_host_arrays_and_other_things_are_refused(device):
     def added(x, y):
         y += x
 
-    with pytest.raises(CannotFuse, match="writing to an argument that's too small"):
+    with pytest.raises(TypeError, match="writing to an argument that's too small"):
         added(fl.move(numbers(4, 3), device), x)
 
 

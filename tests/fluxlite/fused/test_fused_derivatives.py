@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from fused_runs import BOTH, launched, numbers
 from gradcheck import check_gradient
-from inside import _BY_ELEMENT, CannotFuse
+from inside import _BY_ELEMENT
 
 import fluxlite as fl
 from fluxlite import receipt
@@ -117,16 +117,16 @@ def test_what_changes_in_place_has_no_derivative(simulated):
     x, y = simulated(numbers(3)), simulated(numbers(3, seed=1))
     before = fl.cpu(x)
     for call in (lambda: fl.gradient(lambda x: np.sum(changed(x, y)), x), lambda: changed(fl.param(x), y)):
-        with pytest.raises(TypeError, match=r"changes x in place.* write x = x \+ y"):
+        with pytest.raises(TypeError, match="a change in place, which would lose the gradient,"):
             call()
     np.testing.assert_array_equal(fl.cpu(x), before)
 
 
-def test_what_has_no_rule_or_cannot_be_fused_says_so_at_the_call(simulated):
+def test_what_has_no_rule_or_cannot_be_fused_says_so(simulated):
     fused = fuse(lambda x: np.ldexp(x, 2), kernel_name="shifted")
     with pytest.raises(TypeError, match="np.ldexp has no derivative rule"):
         fl.gradient(lambda x: np.sum(fused(x)), simulated(numbers(3)))
-    with pytest.raises(CannotFuse, match="np.sum can't be part"):
+    with pytest.raises(TypeError, match=r"np\.sum\(…\) can't be part"):
         fl.gradient(lambda x: fuse(lambda x: x - np.sum(x))(x)[0], simulated(numbers(3)))
 
 

@@ -119,10 +119,12 @@ def test_what_is_left_over_from_a_gradient_is_named():
 
 
 def test_what_cannot_be_called():
-    for make in (lambda: SkipConnection(A, "+"), lambda: Parallel(3, A), lambda: SkipConnection(3, np.add),
-                 lambda: Maxout(A, "B"), lambda: Parallel(np.add, A, b=B)):  # fmt: skip
+    for make in (lambda: Maxout(A, "B"), lambda: Parallel(np.add, A, b=B)):
         with pytest.raises(TypeError, match="is a function, got|all have names"):
             make()
+    for layer in (SkipConnection(A, "+"), SkipConnection(3, np.add), Parallel(3, A)):
+        with pytest.raises(TypeError, match=rf"is not callable\nin {type(layer).__name__}, called with an array"):
+            layer(X)
 
 
 # -- Scale, flatten ---------------------------------------------------------------------------------------------
@@ -139,9 +141,8 @@ def test_wrong_inputs_of_scale():
     for shape in ((4, 1), ()):
         with pytest.raises(ShapeError, match=r"Scale\(3\) takes an input of shape \(…, 3\), got"):
             Scale(3)(np.ones(shape, np.float32))
-    for wrong in (lambda: Scale(2.5), Scale):
-        with pytest.raises(TypeError, match=r"Scale\(\*size\) is a whole number, got"):
-            wrong()
+    with pytest.raises(TypeError, match=r"in Scale\(size=\(2.5,\)\)"):
+        Scale(2.5)
     for wrong in (lambda: Scale.of([1.0]), lambda: Scale.of(np.ones(2), np.ones(3))):
         with pytest.raises(ValueError, match=r"Scale\.of: \w+ has shape \(.*,\), got a"):
             wrong()
@@ -151,7 +152,6 @@ def test_flatten():
     for shape in ((5, 2, 3), (1, 2, 2, 3), (0, 4, 4), (5,), (5, 0)):
         assert fl.flatten(np.ones(shape)).shape == (shape[0], int(np.prod(shape[1:])))
     assert fl.Chain(fl.flatten, dense(0, 12, 3))(np.ones((2, 2, 2, 3))).shape == (2, 3)
-    with pytest.raises(TypeError, match="flatten takes an array, got a list"):
-        fl.flatten([1, 2])
-    with pytest.raises(ValueError, match=r"got one number, of shape \(\)"):
-        fl.flatten(np.ones(()))
+    for wrong in ([1, 2], np.ones(())):
+        with pytest.raises((AttributeError, IndexError), match=r"flatten\(x\) takes an array of shape \(N, …\), got"):
+            fl.flatten(wrong)

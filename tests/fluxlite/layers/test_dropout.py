@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from inside import InputError
 from kinds import EVERYWHERE
 
 import fluxlite as fl
@@ -96,13 +95,10 @@ def test_a_generator_of_its_own_is_saved_and_moves_along(tmp_path):
     assert not list(fl.trainables(layer)) and fl.notices()[1:] == []
 
 
-def test_wrong_arguments_and_inputs():
-    for p in (-0.1, 1.5, float("nan"), "0.5", True):
-        with pytest.raises(ValueError if type(p) is float else TypeError, match=r"Dropout\(p\): p is a probability"):
-            fl.Dropout(p)
-    for x, got in ((np.ones(3, int), "an array of int64"), ([1.0], "a list")):
-        with pytest.raises(InputError, match=f"takes an array of floating-point numbers, got {got}"):
-            dropped(fl.Dropout(0.5), x)
+@pytest.mark.parametrize("p", [-0.1, 1.5, float("nan"), "0.5", True])
+def test_what_is_no_probability(p):
+    with pytest.raises(ValueError if type(p) is float else TypeError, match=r"Dropout\(p\).* probability"):
+        fl.Dropout(p)
 
 
 def test_how_it_prints():

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from gradcheck import check_gradient, check_second
-from inside import InputError, ShapeError
 
 import fluxlite as fl
 from fluxlite import Embedding
@@ -63,24 +62,18 @@ def test_numbers_out_of_the_vocabulary(x):
             run(x)
 
 
-def test_wrong_inputs():
-    for x, error, message in (
-        (np.ones(4), ShapeError, r"or one-hot rows of shape \(…, 5\); got float64 of shape \(4,\)"),
-        (np.ones((5, 2), bool), ShapeError, r"got bool of shape \(5, 2\)"),
-        (np.ones(5, complex), InputError, r"takes whole numbers, got an array of complex128, shape \(5,\)"),
-        ("word", InputError, "takes whole numbers, got 'word'"),
-        (["a"], InputError, "takes whole numbers"),
-    ):
-        with pytest.raises(error, match=message):
-            Embedding.of(W)(x)
+@pytest.mark.parametrize("x", [np.ones(4), np.ones((5, 2), bool), np.ones(5, complex), "word", ["a"], None, True])
+def test_wrong_inputs(x):
+    with pytest.raises((ValueError, TypeError, IndexError), match=r"Embedding\(5 => 3\)"):
+        Embedding.of(W)(x)
 
 
 def test_wrong_sizes():
     for sizes in ((-1, 2), (2.0, 2), (2, True), (W, 3)):
-        with pytest.raises(TypeError, match="is a count, 0 or more"):
+        with pytest.raises((TypeError, ValueError), match=r"Embedding\((vocabulary|features)\) is "):
             Embedding(*sizes)
-    for weight in (W[0], W.astype(int), [[1.0]]):
-        with pytest.raises(TypeError, match=r"weight is floating-point, \(vocabulary, features\)"):
+    for weight in (W[0], [[1.0]]):
+        with pytest.raises(ValueError, match=r"Embedding.of: weight has shape \(vocabulary, features\), got"):
             Embedding.of(weight)
     with pytest.raises(ValueError, match=r"init=…\): init\(2, 3\) gives an array .* of that shape, got"):
         Embedding(2, 3, init=lambda *shape: np.ones(shape[::-1]))

@@ -98,16 +98,15 @@ def test_what_is_no_field_of_a_layer_is_no_part_of_it(model):
     assert fl.fmap(lambda leaf: leaf, model).history is model.history
 
 
-@pytest.mark.parametrize("size", [-1, 2.5, "3", True, (2, 3), np.ones(2)])
+@pytest.mark.parametrize("size", [-1, 2.5, "3", (2, 3), np.ones(2)])
 def test_sizes_are_numbers_of_features(size):
     for what, sizes in (("inputs", (size, 2)), ("outputs", (2, size))):
-        error = ValueError if type(size) is int else TypeError
-        with pytest.raises(error, match=rf"Dense\({what}\) is (a whole number|at least 0), got"):
+        with pytest.raises((TypeError, ValueError), match=rf"in Dense\(.*{what}="):
             Dense(*sizes)
 
 
 def test_what_dense_is_not_made_of():
-    with pytest.raises(TypeError, match=r"Dense\(bias=…\) is True or False, got an array"):
+    with pytest.raises(ValueError, match=r"in Dense\(inputs=3, outputs=2, bias=an array"):
         Dense(3, 2, bias=B)
     with pytest.raises(TypeError, match="activation is a function such as np.tanh, got 'relu'"):
         Dense(3, 2, "relu")

@@ -271,7 +271,7 @@ def test_every_kind_of_model_takes_a_mode():
         pass
 
     for wrong in (3, np.ones(2), Unregistered(), None, Noting):
-        with pytest.raises(TypeError, match="trainmode and testmode take a model, got a"):
+        with pytest.raises(TypeError, match="trainmode and testmode take a model, got"):
             fl.testmode(wrong)
     for wrong in (1, "on"):
         with pytest.raises(TypeError, match="mode is True, False, or None"):

@@ -161,7 +161,7 @@ def test_they_print_as_they_are_written(text):
         (lambda: AdaptiveMaxPool(7), TypeError, r"AdaptiveMaxPool\(out\) is \(3, 3\) for pictures"),
         (lambda: Upsample("cubic", scale=2), ValueError, '"nearest" or "bilinear", got \'cubic\''),
         (lambda: Upsample("nearest"), ValueError, "either scale=, such as 2, or size="),
-        (lambda: Upsample(scale=1.5), TypeError, 'scale for "nearest" is a whole number, got 1.5'),
+        (lambda: Upsample(scale=1.5)(np.ones((1, 2, 1))), ShapeError, r"multiples of its input's lengths \(2,\), not"),
         (lambda: Upsample(size=4), TypeError, "has no len"),
         (lambda: MaxPool((2, 2))(np.ones((2, 5, 3))), ShapeError, r"pictures of shape \(N, H, W, features\), got shape "
                                                                   r"\(2, 5, 3\); one picture alone is x\[None\]"),

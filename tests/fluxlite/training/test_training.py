@@ -130,15 +130,12 @@ def test_the_text_of_a_history():
 
 
 @pytest.mark.parametrize("order", ["mlds", "lmsd", "lsdm", "dmls", "sdml"])
-def test_every_wrong_order_is_told_from_the_right_one(order):
+def test_every_wrong_order_raises(order):
     model, opt_state = new_model()
-    given = {"l": ("loss", loss), "m": ("model", model), "d": ("data", BATCHES), "s": ("opt_state", opt_state)}
-    names, values = zip(*(given[letter] for letter in order))
+    given = {"l": loss, "m": model, "d": BATCHES, "s": opt_state}
     before = numbers(model)
-    with pytest.raises(TypeError, match="in place of the") as error:
-        train(*values)
-    assert f"this was train({', '.join(names)}, …)" in str(error.value)
-    assert "Write train(loss, model, data, opt_state, epochs), with opt_state = setup(rule, model)" in str(error.value)
+    with pytest.raises((TypeError, ValueError), match=r"in train\(loss="):
+        train(*(given[letter] for letter in order))
     assert numbers(model) == before
 
 
@@ -153,53 +150,43 @@ class Observations:
 
 
 MODEL, STATE = new_model()
-Pair = collections.namedtuple("Pair", "x y")
 # What isn't as in a right call.
 REFUSED = [
-    ({"loss": 0.5}, TypeError, "got a float in place of the loss function"),
-    ({"loss": lambda m, x: 0}, TypeError, "this batch has 2 parts; yours is .*too many positional arguments"),
-    ({"data": [[X, Y]]}, TypeError, "one thing, a list; a tuple is handed over"),
-    ({"data": [{"x": X, "y": Y}]}, TypeError, r"as in lambda model, batch: … batch\['x'\]; yours is loss"),
-    ({"data": [Pair(X, Y)]}, TypeError, r"as in lambda model, batch: … batch\.x; yours is loss"),
+    ({"loss": 0.5}, TypeError, "'float' object is not callable"),
+    ({"loss": lambda m, x: 0}, TypeError, "takes 2 positional arguments but 3 were given\nin batch 1 of epoch 1"),
+    ({"data": [[X, Y]]}, TypeError, "missing 1 required positional argument"),
     ({"loss": lambda m, x, y: m(x) - y}, TypeError, r"one number, of shape \(\), got shape \(4, 1\)"),
     ({"loss": lambda m, x, y: None}, TypeError, "got a NoneType"),
     ({"loss": lambda m, x, y: fl.mse(MODEL(x), y)}, ValueError, "depend on the parameters.*lambda m, x, y: mse"),
-    ({"model": fl.params(MODEL)}, TypeError, r"the model itself, not params\(model\)"),
     ({"model": {"n": np.arange(3)}}, ValueError, "nothing to train in this"),
     ({"model": object()}, ValueError, "nothing to train in this"),
-    ({"opt_state": fl.Adam()}, TypeError, r"got the rule Adam\(.*in place of its state: opt_state = setup"),
-    ({"opt_state": MODEL}, TypeError, "got a Chain in place of the optimizer's state"),
+    ({"opt_state": fl.Adam()}, ValueError, "opt_state has nothing for .*: opt_state = setup"),
+    ({"opt_state": MODEL}, ValueError, "opt_state has nothing for"),
     ({"opt_state": None}, ValueError, r"nothing for layers\[0\]\.weight, it is not that of this model"),
     ({"opt_state": fl.setup(fl.Adam(), fl.Chain(fl.Dense(2, 1)))}, ValueError, r"nothing for layers\[1\]\.weight"),
-    ({"data": 3}, TypeError, "got a int in place of the data"),
-    ({"data": loss}, TypeError, "got a function in place of the data"),
+    *(({"data": data}, TypeError, r"for one batch write \[data\]") for data in (X, {"x": X}, "text", 3, loss)),
     ({"data": (X, Y)}, TypeError, r"got a tuple of 2 arrays: for one batch write \[\(x, y\)\]"),
-    *(({"data": data}, TypeError, r"for one batch write \[data\]") for data in (X, {"x": X}, "text")),
-    *(({"data": data}, TypeError, r"DataLoader\(data, batchsize=32\)") for data in (Observations(), fl.mapobs(abs, X))),
-    ({"data": []}, ValueError, "data has no batches"),
+    *(({"data": data}, TypeError, "data is a list of batches") for data in (Observations(), fl.mapobs(abs, X))),
+    ({"data": []}, ValueError, "data has no batches in epoch 1"),
     ({"data": iter([])}, ValueError, "data has no batches in epoch 1"),
     ({"data": zip([X], [Y]), "epochs": 2}, TypeError, r"gone through once, and this is for 2 epochs: .* list\(data\)"),
     ({"epochs": 0}, ValueError, "epochs is at least 1, got 0"),
     ({"epochs": 1.5}, TypeError, "epochs is a whole number, got 1.5"),
     ({"epochs": True}, TypeError, "epochs is a whole number"),
     ({"check_every": 0}, ValueError, "check_every is at least 1"),
-    ({"callbacks": print}, TypeError, r"for one write callbacks=\[f\]"),
-    ({"callbacks": [3]}, TypeError, "a callback is a function of the history, got int"),
-    ({"callbacks": None}, TypeError, "callbacks is a list of functions, got None"),
-    ({"callbacks": [lambda: 3]}, TypeError, r"called with the history, .*yours is <lambda>\(\): too many"),
-    ({"each_step": threading.Event()}, TypeError, r"got Event; .* lambda history: event.is_set"),
-    ({"each_step": threading.Event().is_set}, TypeError, r"called with the history, .*yours is is_set\(\)"),
-    ({"checkpoint": True}, TypeError, "checkpoint is the path of a file, .* got a bool"),
+    ({"callbacks": print}, TypeError, "not iterable\nin train"),
+    ({"callbacks": [3]}, TypeError, "callbacks=….* is a function, got 3"),
+    ({"each_step": threading.Event()}, TypeError, "each_step=….* is a function, got an Event"),
+    ({"checkpoint": True}, TypeError, "checkpoint=True"),
     ({"checkpoint": "no folder/run"}, FileNotFoundError, "there is no such folder: .*no folder"),
     ({"checkpoint": tempfile.gettempdir()}, OSError, "no ordinary file"),
-    ({"resume": True}, TypeError, 'needs the file to go on from: checkpoint="run.safetensors"'),
-    ({"overwrite": True}, TypeError, "overwrite=True needs the file to replace"),
-    ({"checkpoint": "run", "resume": True, "overwrite": True}, TypeError, "take one of them"),
+    ({"resume": True}, TypeError, "resume=True goes on with the file"),
+    ({"overwrite": True}, TypeError, "overwrite=True replaces it"),
+    ({"checkpoint": "run", "resume": True, "overwrite": True}, TypeError, "take one"),
     ({"distributed": "yes"}, TypeError, "distributed"),
-    ({"schedule": 0.1}, TypeError, "schedule is a function of the step's number"),
-    ({"schedule": lambda: 0.1}, TypeError, "schedule is called with the step's number"),
+    ({"schedule": 0.1}, TypeError, "schedule=….* is a function, got 0.1"),
     ({"schedule": lambda step: None}, TypeError, "the learning rate eta is a number, got None"),
-    ({"schedule": fl.cosine(0.1, 9), "opt_state": fl.setup(fl.AdaDelta(), MODEL)}, TypeError, r"AdaDelta\(.*has none"),
+    ({"schedule": fl.cosine(0.1, 9), "opt_state": fl.setup(fl.AdaDelta(), MODEL)}, TypeError, "the rule has none"),
 ]
 
 
@@ -294,16 +281,14 @@ def test_a_bar_shows_epoch_and_loss_and_goes_away(monkeypatch, progress):
     assert "0/6" in text and "\n" not in text and text.split("\r")[-1] == "" and text.split("\r")[-2].strip() == ""
 
 
-@pytest.mark.parametrize("progress, says", [(True, r"5/12 \[.*, loss 0.1235\]"), (None, r"5/12 \[")])
-def test_what_the_bar_says(monkeypatch, progress, says):
+@pytest.mark.parametrize("progress", [True, None])
+def test_what_the_bar_says(monkeypatch, progress):
     a_terminal(monkeypatch)
-    with Bar(progress, None) as shown:
-        shown.skip(3)
-        shown.step("epoch 2/4", 0.12345)
-        shown.expect(12)
+    with Bar(progress, None, 3) as shown:
         shown.step("epoch 2/4", None)
-        shown.expect(99)
-        assert re.match(rf"epoch 2/4:  42%\|.*\| {says}", str(shown._bar))
+        shown.total = 12
+        shown.step("epoch 2/4", 0.12345)
+        assert re.match(r"epoch 2/4:  42%\|.*\| 5/12 \[.*, loss 0.1235\]", str(shown._bar))
     assert shown._bar.mininterval == 0.25 and shown._bar.disable, "drawn four times a second, and closed"
 
 
@@ -435,7 +420,7 @@ def test_a_run_with_rates_of_its_own_goes_on_exactly(tmp_path, capsys):
     assert {n: w.tolist() for n, w in again[0].items()} == {n: w.tolist() for n, w in whole[0].items()}
     assert again[2] == whole[2][2:]
     layered(setting, 1, schedule=schedule, checkpoint=path, overwrite=True)
-    with pytest.raises(ValueError, match=r"of a run with Momentum\(eta=0\.1 \* scheduled, .* and .*opt_state is of"):
+    with pytest.raises(ValueError, match=r"rule: there it.s Momentum\(eta=0\.1 \* scheduled, .* and .*, here"):
         layered(lambda s: None, 4, schedule=schedule, checkpoint=path, resume=True)  # adjust is forgotten
 
 

@@ -65,9 +65,8 @@ def on_a_disk_that_is_full(path, *arguments):
 @posix
 def test_a_full_disk_ends_no_training_and_is_tried_again(path):
     said = on_a_disk_that_is_full(path, 6, 2, 5)
-    assert len(said) == 3 and "run.safetensors was not written" in said[0] and "File too large" in said[0]
-    assert "It's tried again after each epoch" in said[0]
-    assert said[1:] == ["[ Info: run.safetensors could be written again: it has 5 epochs", "6 12 12 False"]
+    assert len(said) == 2 and "run.safetensors was not written" in said[0] and "File too large" in said[0]
+    assert "It's tried again after each epoch" in said[0] and said[1] == "6 12 12 False"
     assert epochs_of(path) == 6
 
 
@@ -76,8 +75,6 @@ def test_a_full_disk_ends_no_training_and_is_tried_again(path):
 def test_a_disk_that_stays_full_leaves_the_last_checkpoint(path, full):
     said = on_a_disk_that_is_full(path, 6, full, 9)
     assert "run.safetensors was not written" in said[0] and "File too large" in said[0] and said[-1] == "6 12 12 False"
-    assert said[1].startswith("┌ Warning: run.safetensors does not have the end of this training")
-    assert said[2:-1] == ['└ The model has it: save("elsewhere.safetensors", model)']
     assert epochs_of(path) == 1 if full else not path.exists()
 
 
@@ -93,8 +90,8 @@ def test_a_folder_that_goes_and_comes_back(tmp_path, capsys):
 
     assert small(path, 5, callbacks=[move]).epochs == 5
     said = capsys.readouterr().err.splitlines()
-    assert len(said) == 2 and "run.safetensors was not written: could not save, there is no such folder" in said[0]
-    assert said[1] == "[ Info: run.safetensors could be written again: it has 4 epochs" and epochs_of(path) == 5
+    assert len(said) == 1 and "run.safetensors was not written: could not save, there is no such folder" in said[0]
+    assert epochs_of(path) == 5
 
 
 def test_what_no_file_can_hold_is_said_before_the_training(path):
@@ -229,7 +226,6 @@ DAMAGE = {
     "more steps than batches": lambda found: found["run"].update(step=99),
     "losses of another form": lambda found: found["run"].update(losses=np.ones((2, 2))),
     "fewer losses than epochs": lambda found: found["run"].update(epoch_losses=np.ones(0)),
-    "integers for losses": lambda found: found["run"].update(losses=np.ones(2, int)),
     "no memories": lambda found: found.pop("callbacks"),
     "memories of another kind": lambda found: found.update(callbacks={"0": 3}),
     "no model": lambda found: found.pop("model"),

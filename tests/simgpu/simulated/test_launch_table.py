@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import rehearsal
 import rehearsed_kernels
-from inside import cuda_devices
+from inside import cupy_devices
 
 import fluxlite as fl
 from benchmarks import launch_table
@@ -60,7 +60,7 @@ def operands_of_cupy():
     if not rehearsal.is_on():
         pytest.skip("no rehearsal: pytest -m cuda begins one on a computer with CuPy and without a card")
     fl.seed(1)
-    return launch_table.on(cuda_devices()[0])
+    return launch_table.on(cupy_devices("CUDA")[0])
 
 
 HERE = ROWS if rehearsal.is_on() else []  # cases that can't run are only noise
