@@ -60,7 +60,7 @@ def boxes(x: Any, path: KeyPath, inside: tuple = ()) -> Iterator[tuple[tuple, Ke
     if isinstance(x, types.FunctionType):
         fix = "and no walk enters functions. Make it an argument, or a field of a class with @functor above it."
         for verb, name, value in variables(x):
-            place = path + (Attribute(name),)
+            place, value = path + (Attribute(name),), getattr(value, "__self__", value)  # of a method, its object
             if not isinstance(value, types.FunctionType):
                 yield (x.__code__, name), place, value, f"{x.__name__} {verb} {name}, {fix}"
             elif value not in (*inside, x) and verb != "reads the global":
@@ -136,4 +136,6 @@ def _insides(x: Any) -> list[tuple[tuple, Any]]:
         return [((i,), value) for i, value in enumerate(x)]
     if isinstance(x, (set, frozenset)):
         return [((), value) for value in x]
+    if isinstance(x, functools.partial):
+        return [((Attribute("args"),), x.args), ((Attribute("keywords"),), x.keywords)]
     return [((Attribute(name),), value) for name, value in attributes(x).items()]

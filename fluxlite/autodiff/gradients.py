@@ -15,7 +15,7 @@ from ..arguments import explained
 from ..arrays import astype, on_card_of, read_only_types
 from ..tensors import refuse_tensor
 from ..tree.contract import functor, is_leaf, this_thread
-from ..tree.flat import ALSO_NUMBERS, Flat, KeyPath, flatten
+from ..tree.flat import ALSO_NUMBERS, ARRAYS, Flat, KeyPath, flatten
 from ..tree.ties import copy_of, is_array, is_trainable_array
 from ..tree.walks import check_open, fmap, on_first_card_of, type_of_parts
 from ..unreached import is_new, say_what_has_no_gradient
@@ -25,7 +25,6 @@ from .tracked import TrackedArray, as_base_class, plain
 from .way_back import pull_back
 
 
-@explained()
 def gradient(f: Callable, *args: Any) -> Any:
     """The gradients of the number ``f(*args)``: a tuple, one for each argument (Flux, Zygote: ``gradient``).
 
@@ -50,7 +49,6 @@ def gradient(f: Callable, *args: Any) -> Any:
     return withgradient(f, *args)[1]
 
 
-@explained()
 def withgradient(f: Callable, *args: Any) -> tuple[Any, Any]:
     """``(value, gradients)``: what `f` returned, as plain values, and the gradients (Flux: ``withgradient``).
 
@@ -60,7 +58,10 @@ def withgradient(f: Callable, *args: Any) -> tuple[Any, Any]:
     ((np.float64(9.0), 'also returned'), (6.0,))
     """
     if not callable(f):
-        raise TypeError(f"what is differentiated is a function: gradient(lambda w: …, w), got: {type(f).__name__}")
+        kind = type(f).__name__
+        raise TypeError(
+            f"gradient(f, …) and withgradient(f, …) take a function, as in gradient(lambda w: …, w), got: {kind}"
+        )
     if not args:
         raise TypeError(
             "gradient(f, *args) differentiates by the arguments of f, and got none: write gradient(lambda w: …, w), "
@@ -110,7 +111,7 @@ class Marked:
     def __init__(self, argument: Any, level: Level):
         self.held: list = []
         if type(argument) is np.ndarray and argument.dtype.kind == "f":  # which needs no walk
-            self.flat, self.stand_in = None, track_array(argument, level)
+            self.flat, self.stand_in = None, track(argument, level, ARRAYS)
             return
         flat = self.flat = flatten(argument)
         try:
@@ -149,7 +150,10 @@ def track(x: Any, level: Level, trains: int) -> Any:
     """A leaf as it stands in what `f` gets: tracked, if it has a gradient."""
     kind = type(x)
     if kind is np.ndarray:
-        return track_array(x, level) if trains and x.dtype.kind == "f" else x
+        if not trains or x.dtype.kind != "f":
+            return x
+        level.freeze(x)
+        return TrackedArray(x, level)
     if kind is int or kind is float or isinstance(x, np.floating):
         return TrackedArray(float(x) if kind is int else x, level) if trains == ALSO_NUMBERS else x
     if kind is TrackedArray:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import enter_card, on_card_of
-from ..tree.ties import HERE, is_array
+from ..tree.ties import is_array
 from .tracked import TrackedArray, plain
 
 _USED: tuple = (None, (), {}, ())  # the call of a result that has been walked through
@@ -37,20 +37,25 @@ def pull_back(
         g = arrived.pop(node)
         if node.call is _USED:
             raise RuntimeError(_CLEARED)
-        with on_card_of(node.value) if enter_card else HERE:
+        if enter_card:
+            with on_card_of(node.value):
+                _hand_over(node, g, totals, waiting)
+        else:
             _hand_over(node, g, totals, waiting)
-        for _, parent in node.call[-1] if uses and arrive is not None else ():
-            uses[parent] -= 1
-            if parent.call is None and not uses[parent]:
-                arrive(parent.value, arrived[parent])
+        if arrive is not None:
+            for _, parent in node.call[-1]:
+                uses[parent] -= 1
+                if parent.call is None and not uses[parent]:
+                    arrive(parent.value, arrived[parent])
         if not keep:
             node.call = _USED
     return arrived
 
 
-def _uses(result: TrackedArray) -> Counter:
+def _uses(result: TrackedArray) -> Counter[TrackedArray]:
     """How many pieces of its gradient come to what was tracked from the start."""
-    met, waiting, uses = {result}, [result], Counter()
+    met, waiting = {result}, [result]
+    uses: Counter[TrackedArray] = Counter()
     for node in waiting:  # which grows
         for _, parent in () if node.call is None else node.call[-1]:
             if parent.call is None:

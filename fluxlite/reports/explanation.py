@@ -24,7 +24,7 @@ def explain(model: Any) -> Any:
     """What is in `model`: each part with its path, what it is, its device, and whether it moves and trains.
 
     It also shows which paths share one array (ties), and what can't move: objects of unregistered classes (shut
-    boxes), fields that a subset leaves out, and globals that a function reads. It copies nothing and waits for nothing.
+    boxes), fields that a subset leaves out, and what a function works with. It copies nothing and waits for nothing.
     Of a kernel written by hand (`fluxlite.cuda.jit`), it shows the text, with what each line cost in the latest launch.
 
     >>> explain({"W": np.zeros((2, 3), np.float32), "f": np.tanh})

@@ -114,7 +114,7 @@ def functor(
     if trainable is not None:
         _TRAINED[x] = trainable
     if inspect.getattr_static(x, "active", ...) is None:
-        x.active = Automatic()
+        x.active = Automatic()  # type: ignore[attr-defined]
     for tell in on_registration:
         tell(x)
     return x
@@ -134,7 +134,7 @@ def register(cls: type, rule: Any = None) -> Any:
     return _register(cls, rule)
 
 
-children.register = functor.register = register  # type: ignore[attr-defined, method-assign]
+children.register = functor.register = register  # type: ignore
 
 
 def registered_under_name(cls: type) -> type | None:
@@ -288,10 +288,11 @@ _IMMUTABLE = (
 
 
 def kind_of(cls: type) -> Kind:
-    if cls not in KINDS:
+    kind = KINDS.get(cls)
+    if kind is None:
         is_frozen = getattr(getattr(cls, "__dataclass_params__", None), "frozen", False)
         take, is_plain = _taking(cls, is_frozen)
-        KINDS[cls] = Kind(
+        kind = KINDS[cls] = Kind(
             take,
             is_box=issubclass(cls, (list, tuple, dict)),
             is_mapping=issubclass(cls, Mapping),
@@ -300,7 +301,7 @@ def kind_of(cls: type) -> Kind:
             is_plain=is_plain,
             is_array=is_array_type(cls),
         )
-    return KINDS[cls]
+    return kind
 
 
 def _taking(cls: type, is_frozen: bool) -> tuple[Callable | None, bool]:

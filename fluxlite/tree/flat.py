@@ -114,14 +114,13 @@ class Flat:
     `parts`, or it's the `same` as at an earlier number. Without a kind, it's a leaf that was met before.
     """
 
-    __slots__ = ("leaves", "trains", "steps", "root", "moved", "has_ties")
+    __slots__ = ("leaves", "trains", "steps", "root", "moved")
 
     def __init__(self) -> None:
         self.leaves: list = []
         self.trains: list[int] = []
         self.steps: list[tuple] = []
         self.root = 0
-        self.has_ties = False  # of leaves
         self.moved: dict[int, int] = {}  # {a leaf's first place where it trains, if that's a later one: the leaf}
 
     def at(self, number: int) -> Any:
@@ -232,7 +231,8 @@ class _Cycle(Exception):
     """`x` was met inside itself. On its way out, it collects the path."""
 
     def __init__(self, x: Any):
-        self.x, self.path, self.length = x, (), 0
+        self.x, self.length = x, 0
+        self.path: tuple = ()
 
     def passes(self, x: Any, step: Any) -> None:
         self.path = (step, *self.path)
@@ -285,12 +285,14 @@ class _Walk:
         flow: Any = repeat(trains)
         if kind.trained is not None and names is not None:
             flow = [trains if name in kind.trained else NEVER for name in names]
-        leaves, flags, numbers = self.flat.leaves, self.flat.trains, []
+        leaves, flags = self.flat.leaves, self.flat.trains
+        numbers: list[int] = []
+        at = None if self.stop is None else _steps(kind, names, len(parts))
         try:
             for part, trains in zip(parts, flow):
                 cls = part.__class__
-                if self.stop is not None:
-                    self.path.append(_steps(kind, names, len(parts))[len(numbers)])
+                if at is not None:
+                    self.path.append(at[len(numbers)])
                     numbers.append(self.visit(part, trains))
                     self.path.pop()
                     continue
@@ -343,11 +345,9 @@ class _Walk:
     def again(self, x: Any, kind: Kind | None, same: int, trains: int) -> int:
         flat = self.flat
         flat.steps.append((x, kind, None, (), None, same, trains))
-        if kind is None:
-            flat.has_ties = True
-            if trains and not flat.trains[same]:
-                flat.trains[same] = trains
-                flat.moved[-len(flat.steps)] = same
+        if kind is None and trains and not flat.trains[same]:
+            flat.trains[same] = trains
+            flat.moved[-len(flat.steps)] = same
         return -len(flat.steps)
 
 

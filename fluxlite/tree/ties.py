@@ -7,9 +7,12 @@ must see that they are one parameter: it is moved once, its gradients are added 
 import functools
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
+from operator import itemgetter
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+from numpy.lib.array_utils import byte_bounds
 
 
 @functools.singledispatch
@@ -99,39 +102,26 @@ def overlaps(places: Iterable[tuple[Any, Any]]) -> Iterator[tuple[Any, Any]]:
     >>> list(overlaps([("all", W), ("top", W[:2]), ("even", W[:, ::2]), ("odd", W[:, 1::2])]))
     [('all', 'top'), ('all', 'even'), ('top', 'even'), ('all', 'odd'), ('top', 'odd')]
     """
-    bounds = [(*_bounds(x), place, x) for place, x in places if x.size]
+    lying = [(place, _outline(x)) for place, x in places if x.size]
+    bounds = [(*byte_bounds(x), place, x) for place, x in lying]
     reach: list[tuple] = []  # those that end after the place that the sweep over memory has come to
-    for low, high, place, x in sorted(bounds, key=lambda entry: entry[0]):
+    for low, high, place, x in sorted(bounds, key=itemgetter(0)):
         reach = [entry for entry in reach if entry[1] > low]
         yield from ((other_place, place) for _, _, other_place, other in reach if _share(x, other))
         reach.append((low, high, place, x))
 
 
-def _bounds(x: Any) -> tuple[int, int]:
-    """The addresses of the first byte of `x` and of the first byte after it."""
-    ways = [stride * (length - 1) for stride, length in zip(x.strides, x.shape, strict=True)]
-    start = address(x) or 0
-    return start + sum(min(way, 0) for way in ways), start + sum(max(way, 0) for way in ways) + x.itemsize
+def _outline(x: Any) -> np.ndarray:
+    """Where an array of any device lies, as NumPy sees it: no value is read."""
+    lies = {"data": (address(x), True), "shape": x.shape, "strides": x.strides, "typestr": f"|V{x.itemsize}"}
+    return np.asarray(SimpleNamespace(__array_interface__={"version": 3, **lies}))
 
 
-def _share(x: Any, y: Any) -> bool:
+def _share(x: np.ndarray, y: np.ndarray) -> bool:
     try:
-        return np.shares_memory(_Outline(x), _Outline(y), max_work=10_000)  # type: ignore[arg-type]
+        return np.shares_memory(x, y, max_work=10_000)
     except np.exceptions.TooHardError:  # the exact answer would take too long: memory ranges that overlap
         return True
-
-
-class _Outline:
-    """Tells NumPy where an array of any device lies. That is all it asks for: no value is read."""
-
-    def __init__(self, x: Any) -> None:
-        self.__array_interface__ = {
-            "version": 3,
-            "data": (address(x), True),
-            "shape": x.shape,
-            "strides": x.strides,
-            "typestr": f"|V{x.itemsize}",
-        }
 
 
 # -- cards ---------------------------------------------------------------------------------------------------------

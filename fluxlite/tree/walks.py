@@ -135,17 +135,16 @@ def check_open(path: KeyPath, x: Any) -> None:
 # -- what is in it -------------------------------------------------------------------------------------------------
 
 
-def nodes(
-    x: Any, exclude: Callable[[Any], bool] = lambda node: False, every_place: bool = False
-) -> Iterator[tuple[KeyPath, Any]]:
+def nodes(x: Any, exclude: Callable[[Any], bool] | None = None, every_place: bool = False) -> list:
     """(path, node) of `x` and everything in it, parents first; what is shared, once, or at `every_place`.
 
     A node for which `exclude` is true is left out with all that it contains.
     """
-    flat = flatten(x, lambda path, node: exclude(node) or is_leaf(node), not every_place)
+    stop = None if exclude is None else lambda path, node: exclude(node) or is_leaf(node)
+    flat = flatten(x, stop, not every_place)
     paths = flat.paths()
-    found = ((number, flat.at(number)) for number in flat.order() if number >= 0 or flat.steps[-1 - number][5] is None)
-    return iter([(paths[number], node) for number, node in found if number < 0 or not exclude(node)])
+    found = [(number, flat.at(number)) for number in flat.order() if number >= 0 or flat.steps[-1 - number][5] is None]
+    return [(paths[i], node) for i, node in found if i < 0 or exclude is None or not exclude(node)]
 
 
 @explained()

@@ -69,6 +69,9 @@ HIDDEN = {
     "a method of one": (lambda: Scale().__call__, "layers[1].w", SCALE),
     "a list in a closure": (lambda: captured([Scale()]), "layers[1].scale[0].w", "<lambda> captured scale"),
     "a layer in a closure": (lambda: captured(dense()), "layers[1].scale.weight", "<lambda> captured scale"),
+    "a method in a closure": (lambda: captured(dense().__call__), "layers[1].scale.weight", "<lambda> captured scale"),
+    "a partial in a closure": (
+        lambda: captured(functools.partial(np.add, np.ones(2))), "layers[1].scale.args[0]", "<lambda> captured scale"),
     "a partial": (lambda: functools.partial(np.add, Scale()), "layers[1].args[0].w", SCALE),
     "a default": (lambda: with_default(dense()), "layers[1].layer.weight", "<lambda> has the default layer"),
     "a keyword's default": (lambda: with_keyword_default(np.ones(2)), "layers[1].w", "scaled has the default w"),

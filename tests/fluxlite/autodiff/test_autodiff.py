@@ -191,7 +191,7 @@ def test_a_loss_that_is_not_one_number_is_refused(value, message):
 
 def test_a_number_in_place_of_the_function_is_refused_in_words():
     w = np.ones(2)
-    with pytest.raises(TypeError, match="what is differentiated is a function.*got: float64"):
+    with pytest.raises(TypeError, match="take a function.*got: float64"):
         gradient(np.sum(w**2), w)
 
 
