@@ -52,7 +52,6 @@ if TYPE_CHECKING:
     from .devices.pretending import pretend
     from .devices.scalars import allowscalar
     from .devices.simulated import calibrate
-    from .layers.casts import f16, f32, f64
     from .layers.initializers import (
         glorot_normal, glorot_uniform, identity_init, kaiming_normal, kaiming_uniform, lecun_normal, nfan, ones32,
         orthogonal, rand32, randn32, sparse_init, truncated_normal, zeros32,
@@ -70,13 +69,14 @@ if TYPE_CHECKING:
     )  # fmt: skip
     from .layers.convolution import Conv, ConvTranspose, CrossCor, DepthwiseConv
     from .layers.spatial import SamePad
-    from .layers.pooling import AdaptiveMaxPool, AdaptiveMeanPool, GlobalMaxPool, GlobalMeanPool, MaxPool, MeanPool
-    from .layers.upsampling import Upsample
+    from .layers.pooling import (
+        AdaptiveMaxPool, AdaptiveMeanPool, GlobalMaxPool, GlobalMeanPool, MaxPool, MeanPool, Upsample,
+    )  # fmt: skip
     from .layers.attention import MultiHeadAttention, make_causal_mask
     from .layers.combine import Maxout, PairwiseFusion, Parallel, Scale, SkipConnection, flatten
     from .layers.dropout import Dropout
     from .layers.embedding import Embedding
-    from .layers.modes import testmode, trainmode
+    from .layers.modes import f16, f32, f64, testmode, trainmode
     from .layers.normalization import BatchNorm, GroupNorm, InstanceNorm, LayerNorm
     from .layers.recurrent import GRU, LSTM, RNN, GRUCell, LSTMCell, Recurrence, RNNCell, initialstates
     from .receipts import Seconds, clock, estimate, outputsize, receipt
@@ -100,7 +100,6 @@ else:
             "autodiff.derivatives": "rule",
             "layers.initializers": "glorot_uniform glorot_normal kaiming_uniform kaiming_normal truncated_normal "
             "lecun_normal orthogonal sparse_init identity_init zeros32 ones32 rand32 randn32 nfan",
-            "layers.casts": "f16 f32 f64",
             "metrics": "accuracy confusion_matrix normalise",
             "losses": "mae mse msle huber_loss poisson_loss hinge_loss squared_hinge_loss siamese_contrastive_loss "
             "crossentropy logitcrossentropy binarycrossentropy logitbinarycrossentropy kldivergence focal_loss "
@@ -111,13 +110,12 @@ else:
             "schedules": "step_decay exponential_decay cosine warm_up one_cycle",
             "layers.convolution": "Conv ConvTranspose CrossCor DepthwiseConv",
             "layers.spatial": "SamePad",
-            "layers.pooling": "MaxPool MeanPool AdaptiveMaxPool AdaptiveMeanPool GlobalMaxPool GlobalMeanPool",
-            "layers.upsampling": "Upsample",
+            "layers.pooling": "MaxPool MeanPool AdaptiveMaxPool AdaptiveMeanPool GlobalMaxPool GlobalMeanPool Upsample",
             "layers.attention": "MultiHeadAttention make_causal_mask",
             "layers.combine": "Maxout PairwiseFusion Parallel Scale SkipConnection flatten",
             "layers.dropout": "Dropout",
             "layers.embedding": "Embedding",
-            "layers.modes": "testmode trainmode",
+            "layers.modes": "testmode trainmode f16 f32 f64",
             "layers.normalization": "BatchNorm GroupNorm InstanceNorm LayerNorm",
             "layers.recurrent": "RNN LSTM GRU Recurrence RNNCell LSTMCell GRUCell initialstates",
             "data": "DataLoader CuIterator mapobs splitobs shuffleobs kfolds batch unbatch numobs getobs",

@@ -21,9 +21,7 @@ from .layer import Layer, called, layer_call
 
 @explained("an array of shape (…, T, features)")
 def make_causal_mask(x: Any) -> Any:
-    """For `x` of shape ``(…, T, features)``, the mask with which no step sees later ones (NNlib: ``make_causal_mask``).
-
-    Booleans of shape ``(T, T)``, on the device of `x`: True where step ``[i, j]``, `i` looking at `j`, is allowed.
+    """The mask with which no step of `x` ``(…, T, features)`` sees later ones (NNlib: ``make_causal_mask``).
 
     >>> make_causal_mask(np.zeros((3, 8)))
     array([[ True, False, False],
@@ -49,12 +47,6 @@ class MultiHeadAttention(Layer):
     `inputs` may be three numbers, for `q`, `k` and `v`, and `inside` two, for `q` with `k`, and for `v`. They're
     divided among the `nheads`. ``bias=True`` gives the four Dense layers within a bias. In training, `dropout_prob` of
     the weights become 0.
-
-    >>> layer = MultiHeadAttention(8, nheads=2)
-    >>> x = np.ones((5, 3, 8), np.float32)
-    >>> y, weights = layer(x, mask=make_causal_mask(x))
-    >>> y.shape, weights[0, 0].round(2).tolist()[:2]
-    ((5, 3, 8), [[1.0, 0.0, 0.0], [0.5, 0.5, 0.0]])
     """
 
     q_proj: Any

@@ -46,10 +46,7 @@ class Chain(Container):
     ``chain[0]`` is the first layer, ``chain[1:]`` a chain of the others; ``len`` and iteration work as on a list.
     Layers can have names: ``Chain(encoder=Dense(9, 3), decoder=Dense(3, 9))`` has ``chain["encoder"]``.
 
-    >>> chain = Chain(fl.Dense(4, 3, np.tanh), fl.Dense(3, 2))
-    >>> chain(np.ones((5, 4), np.float32)).shape, len(chain)
-    ((5, 2), 2)
-    >>> chain
+    >>> Chain(fl.Dense(4, 3, np.tanh), fl.Dense(3, 2))
     Chain(
       Dense(4 => 3, tanh),      # 15 parameters
       Dense(3 => 2),            # 8 parameters

@@ -28,9 +28,6 @@ class SkipConnection(Container):
     """A layer, and a way past it: ``connection(layer(x), x)`` (Flux: ``SkipConnection``).
 
     With ``np.add`` it's a residual block; ``lambda y, x: np.concatenate([y, x], axis=-1)`` keeps both.
-
-    >>> SkipConnection(fl.Dense.of(np.eye(2)), np.add)(np.array([1.0, 2.0]))
-    array([2., 4.])
     """
 
     layers: Any
@@ -56,9 +53,6 @@ class Parallel(Container):
     All get the same `x`. Given several inputs, or a tuple of them, each layer gets its own:
     ``connection(layers[0](x), layers[1](y))``. Layers can have names, as in `Chain`. The connection takes all results
     at once. One of two arguments, such as ``np.add``, also works for more layers.
-
-    >>> Parallel(np.multiply, np.negative, np.square)(np.array([1.0, 2.0]))
-    array([-1., -8.])
     """
 
     connection: Any
@@ -93,15 +87,11 @@ class Parallel(Container):
 
 
 @functor
-@dataclass(eq=False, repr=False, init=False)
 class PairwiseFusion(Parallel):
     """Layers in a row, which meet a new input before each (Flux: ``PairwiseFusion``).
 
     ``PairwiseFusion(connection, first, second)(x, y)`` gives ``(a, b)`` with ``a = first(x)`` and
     ``b = second(connection(a, y))``, and so on. Given one input, all get the same.
-
-    >>> PairwiseFusion(np.add, np.negative, np.square)(1.0, 3.0)
-    (np.float64(-1.0), np.float64(4.0))
     """
 
     @layer_call
@@ -120,9 +110,6 @@ class Maxout(Container):
 
     ``Maxout(layer, other, …)``, or ``Maxout(lambda: Dense(5, 7), 3)`` for three of a kind. Where two are equal, they
     share the gradient.
-
-    >>> Maxout(np.negative, np.square)(np.array([-2.0, -0.5, 1.0]))
-    array([4. , 0.5, 1. ])
     """
 
     layers: Any
@@ -145,9 +132,6 @@ class Scale(Layer):
 
     ``Scale(3)`` is for inputs of shape ``(…, 3)``, ``Scale(3, 4)`` for ``(…, 3, 4)``. `scale` starts with ones, `bias`
     with zeros, both Float32; ``bias=False`` leaves it out. The activation comes last. `Scale.of` takes arrays.
-
-    >>> Scale.of(np.array([1.0, 10.0]), None, np.negative)(np.ones(2))
-    array([ -1., -10.])
     """
 
     scale: Any
@@ -195,11 +179,7 @@ def split_activation(size: tuple) -> tuple[tuple, Callable]:
 
 @explained("an array of shape (N, …)")
 def flatten(x: Any) -> Any:
-    """Each observation as one row: ``(N, H, W, C)`` becomes ``(N, H * W * C)`` (Flux: ``flatten``).
-
-    >>> flatten(np.zeros((5, 2, 2, 3))).shape, flatten(np.zeros(5)).shape
-    ((5, 12), (5, 1))
-    """
+    """Each observation as one row: ``(N, H, W, C)`` becomes ``(N, H * W * C)`` (Flux: ``flatten``)."""
     if is_tensor(x):  # NumPy would take it without a word
         raise no_array("flatten", x)
     with on_card_of(x):

@@ -35,10 +35,7 @@ class Conv(Layer):
     other. `bias`, `init` and `rng` are those of `Dense`; ``init(outputs, inputs / groups, *kernel)`` is how init is
     called. `Conv.of` takes arrays.
 
-    >>> layer = Conv((3, 3), 1, 16, fl.relu)
-    >>> layer
-    Conv((3, 3), 1 => 16, relu)      # 160 parameters
-    >>> layer(np.ones((10, 28, 28, 1), np.float32)).shape
+    >>> Conv((3, 3), 1, 16, fl.relu)(np.ones((10, 28, 28, 1), np.float32)).shape
     (10, 26, 26, 16)
     """
 
@@ -139,9 +136,6 @@ class ConvTranspose(Conv):
     With a stride, pictures grow: a length L becomes ``(L - 1) * stride + (kernel - 1) * dilation + 1`` minus the
     padding, plus `outpad`, one number or one for each axis. `weight` has shape ``(*kernel, outputs / groups, inputs)``.
     All else is as in `Conv`; the kernel is the flipped one of `Conv`, as in Flux, so PyTorch's has to be flipped.
-
-    >>> ConvTranspose((4, 4), 8, 3, stride=2, pad=1)(np.ones((10, 7, 7, 8), np.float32)).shape
-    (10, 14, 14, 3)
     """
 
     outpad: tuple[int, ...]
@@ -188,11 +182,5 @@ class ConvTranspose(Conv):
 def DepthwiseConv(  # noqa: N802
     kernel: tuple[int, ...], inputs: int, outputs: int, activation: Callable = identity, **settings: Any
 ) -> Conv:
-    """A `Conv` with a group for each input feature: it sees no other (Flux: ``DepthwiseConv``).
-
-    `outputs` is a multiple of `inputs`; all other arguments are those of `Conv`.
-
-    >>> DepthwiseConv((3, 3), 4, 8, fl.relu)
-    Conv((3, 3), 4 => 8, relu, groups=4)      # 80 parameters
-    """
+    """A `Conv` with ``groups=inputs``: each feature by itself (Flux: ``DepthwiseConv``)."""
     return Conv(kernel, inputs, outputs, activation, groups=inputs, **settings)

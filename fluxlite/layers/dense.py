@@ -34,10 +34,7 @@ class Dense(Layer):
     `x` has shape ``(N, inputs)`` or ``(inputs,)``. As in Flux, an input of another floating-point type is converted to
     that of the weight, and this is said once. Integers, booleans and complex numbers are refused.
 
-    >>> layer = Dense(10, 5)
-    >>> layer
-    Dense(10 => 5)      # 55 parameters
-    >>> layer(np.ones((3, 10), np.float32)).shape
+    >>> Dense(10, 5)(np.ones((3, 10), np.float32)).shape
     (3, 5)
     """
 
@@ -90,8 +87,7 @@ class Dense(Layer):
 def product(x: Any, matrix: Any) -> Any:
     """``x @ matrix``, for `x` with any number of axes before the features.
 
-    NumPy multiplies a stack of matrices one by one. All their rows at once are quicker, on the way back too. What has
-    no axes may know by itself how it's multiplied.
+    NumPy multiplies a stack of matrices one by one. All their rows at once are quicker, on the way back too.
     """
     if getattr(x, "ndim", 0) < 3:
         return x @ matrix

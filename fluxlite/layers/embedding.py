@@ -37,10 +37,7 @@ class Embedding(Layer):
     Raises `IndexError` for a number that isn't in the vocabulary (on a GPU such a number wraps around, as all indices
     do there).
 
-    >>> layer = Embedding.of(np.array([[0.0, 0.5], [1.0, 1.5], [2.0, 2.5]]))
-    >>> layer
-    Embedding(3 => 2)      # 6 parameters
-    >>> layer(np.array([2, 0]))
+    >>> Embedding.of(np.array([[0.0, 0.5], [1.0, 1.5], [2.0, 2.5]]))(np.array([2, 0]))
     array([[2. , 2.5],
            [0. , 0.5]])
     """

@@ -33,66 +33,58 @@ def nfan(*shape: int) -> tuple[int, int]:
     return shape[1] * window, shape[0] * window
 
 
-def _initializer(name: str, doc: str, draw: Callable, width: Callable, usual_gain: float = 1) -> Callable:
-    """One that draws numbers of the `width` that the gain and the numbers of inputs and outputs ask for."""
-
-    def init(*shape: int, rng: Generator | None = None, gain: float = usual_gain) -> Any:
-        inputs, outputs = nfan(*shape)
-        return draw(_generator(rng), shape, width(gain, max(inputs, 1), max(outputs, 0))).astype(np.float32)
-
-    init.__name__ = init.__qualname__ = name
-    init.__doc__ = f"{doc} (Flux: ``{name}``)."
-    return _sizes(init)
-
-
 def _generator(rng: Generator | None) -> Generator:
     return next_generator(WEIGHTS) if rng is None else rng
 
 
-def _uniform(rng: Generator, shape: tuple[int, ...], limit: float) -> Any:
-    return rng.uniform(-limit, limit, shape)
+def _uniform(shape: tuple[int, ...], rng: Generator | None, limit: float) -> Any:
+    return _generator(rng).uniform(-limit, limit, shape).astype(np.float32)
 
 
-def _normal(rng: Generator, shape: tuple[int, ...], deviation: float) -> Any:
-    return rng.normal(0, deviation, shape)
+def _normal(shape: tuple[int, ...], rng: Generator | None, deviation: float) -> Any:
+    return _generator(rng).normal(0, deviation, shape).astype(np.float32)
 
 
-def _truncated(rng: Generator, shape: tuple[int, ...], deviation: float) -> Any:
-    return truncated_normal(*shape, rng=rng, std=deviation)
+@_sizes
+def glorot_uniform(*shape: int, rng: Generator | None = None, gain: float = 1) -> Any:
+    """Uniform in ``±gain * sqrt(6 / (inputs + outputs))`` (Flux: ``glorot_uniform``)."""
+    return _uniform(shape, rng, gain * math.sqrt(6 / max(sum(nfan(*shape)), 1)))
 
 
-glorot_uniform = _initializer(
-    "glorot_uniform", "Uniform in ``±gain * sqrt(6 / (inputs + outputs))``",
-    _uniform, lambda gain, inputs, outputs: gain * math.sqrt(6 / (inputs + outputs)),
-)  # fmt: skip
-glorot_normal = _initializer(
-    "glorot_normal", "Normal, with deviation ``gain * sqrt(2 / (inputs + outputs))``",
-    _normal, lambda gain, inputs, outputs: gain * math.sqrt(2 / (inputs + outputs)),
-)  # fmt: skip
-kaiming_uniform = _initializer(
-    "kaiming_uniform", "Uniform in ``±gain * sqrt(3 / inputs)``, for layers with `relu`",
-    _uniform, lambda gain, inputs, outputs: gain * math.sqrt(3 / inputs), math.sqrt(2),
-)  # fmt: skip
-kaiming_normal = _initializer(
-    "kaiming_normal", "Normal, with deviation ``gain / sqrt(inputs)``, for layers with `relu`",
-    _normal, lambda gain, inputs, outputs: gain / math.sqrt(inputs), math.sqrt(2),
-)  # fmt: skip
-lecun_normal = _initializer(
-    "lecun_normal", "`truncated_normal` with deviation ``gain / sqrt(inputs)``, for layers with `selu`",
-    _truncated, lambda gain, inputs, outputs: gain / math.sqrt(inputs),
-)  # fmt: skip
+@_sizes
+def glorot_normal(*shape: int, rng: Generator | None = None, gain: float = 1) -> Any:
+    """Normal, with deviation ``gain * sqrt(2 / (inputs + outputs))`` (Flux: ``glorot_normal``)."""
+    return _normal(shape, rng, gain * math.sqrt(2 / max(sum(nfan(*shape)), 1)))
+
+
+@_sizes
+def kaiming_uniform(*shape: int, rng: Generator | None = None, gain: float = math.sqrt(2)) -> Any:
+    """Uniform in ``±gain * sqrt(3 / inputs)``, for layers with `relu` (Flux: ``kaiming_uniform``)."""
+    return _uniform(shape, rng, gain * math.sqrt(3 / max(nfan(*shape)[0], 1)))
+
+
+@_sizes
+def kaiming_normal(*shape: int, rng: Generator | None = None, gain: float = math.sqrt(2)) -> Any:
+    """Normal, with deviation ``gain / sqrt(inputs)``, for layers with `relu` (Flux: ``kaiming_normal``)."""
+    return _normal(shape, rng, gain / math.sqrt(max(nfan(*shape)[0], 1)))
+
+
+@_sizes
+def lecun_normal(*shape: int, rng: Generator | None = None, gain: float = 1) -> Any:
+    """`truncated_normal` with deviation ``gain / sqrt(inputs)``, for layers with `selu` (Flux: ``lecun_normal``)."""
+    return truncated_normal(*shape, rng=rng, std=gain / math.sqrt(max(nfan(*shape)[0], 1)))
+
+
+@_sizes
+def randn32(*shape: int, rng: Generator | None = None) -> Any:
+    """Normal, with deviation 1 (Flux: ``randn32``)."""
+    return _normal(shape, rng, 1)
 
 
 @_sizes
 def rand32(*shape: int, rng: Generator | None = None) -> Any:
     """Uniform from 0 to 1 (Flux: ``rand32``)."""
     return _generator(rng).random(shape).astype(np.float32)
-
-
-@_sizes
-def randn32(*shape: int, rng: Generator | None = None) -> Any:
-    """Normal, with deviation 1 (Flux: ``randn32``)."""
-    return _generator(rng).normal(size=shape).astype(np.float32)
 
 
 @_sizes
@@ -112,10 +104,7 @@ def truncated_normal(
 
 @_sizes
 def orthogonal(*shape: int, rng: Generator | None = None, gain: float = 1) -> Any:
-    """`gain` times a matrix whose rows, or columns if they are fewer, are orthogonal and of length 1 (``orthogonal``).
-
-    More axes than two are taken together, all but the first. For recurrent weights: a state keeps its length.
-    """
+    """`gain` times a matrix with orthogonal rows, or columns if they're fewer, of length 1 (Flux: ``orthogonal``)."""
     rows, columns = shape[0], math.prod(shape[1:])
     q, r = np.linalg.qr(_generator(rng).normal(size=(max(rows, columns), min(rows, columns))))
     q = gain * q * np.sign(np.diag(r))  # otherwise not all rotations would be equally likely

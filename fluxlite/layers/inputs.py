@@ -55,9 +55,6 @@ def no_array(name: str, x: Any) -> InputError:
     return InputError(KeyPath(), f"{name} takes an array, got {got}")
 
 
-# -- what a layer is made of -------------------------------------------------------------------------------------------
-
-
 def check_activation(layer: str, activation: Any) -> Callable:
     if not callable(activation):
         raise TypeError(f"{layer}'s activation is a function such as np.tanh, got {in_words(activation)}")

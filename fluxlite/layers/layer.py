@@ -1,25 +1,7 @@
 """What the library's layers have in common: the frame around each call, and what they're called in texts and errors.
 
-A layer is a dataclass whose fields are its tree. Below them it says how it starts, computes, and is written:
-
-    @functor
-    @dataclass(eq=False, repr=False, init=False)
-    class Scale(Layer):
-        scale: Any
-        activation: Callable
-
-        @explained()
-        def __init__(self, size, activation=identity): …
-
-        @layer_call
-        def __call__(self, x):
-            return self.activation(x * self.scale)
-
-        def _sizes(self):  # Scale(3), in errors too
-            return str(*self.scale.shape)
-
-        def _options(self):  # Scale(3, tanh)
-            return settings(self.activation)
+A layer is a dataclass whose fields are its tree. Below them it says how it starts, computes, and is written; `Scale`
+(combine.py) is a short one.
 """
 
 from collections.abc import Callable

@@ -1,10 +1,15 @@
-"""`trainmode` and `testmode`: decide for layers such as `Dropout` whether they're in training."""
+"""What a whole model is switched to: training or testing, and another floating-point type."""
 
 from typing import Any
 
+import numpy as np
+
 from ..arguments import explained, in_words
+from ..arrays import astype
+from ..autodiff.tracked import plain
 from ..tree.contract import attributes, children, has_mode, is_leaf, put_attribute
-from ..tree.walks import nodes
+from ..tree.ties import is_array
+from ..tree.walks import fmap, nodes
 
 
 @explained()
@@ -35,12 +40,6 @@ def trainmode(model: Any, mode: Any = True) -> "Mode":
     It sets `active` to True in all layers that behave otherwise in training. Inside a gradient they're active by
     themselves. You need it outside, for instance to draw several answers from a model with `Dropout`, or for the
     older style of `param` and `back`. ``trainmode(model, None)``, or "auto", ends it. More is at `testmode`.
-
-    >>> layer = fl.Dropout(0.5)
-    >>> fl.trainmode(layer)
-    trainmode of Dropout(0.5)
-    >>> layer.active, bool((layer(np.ones(100)) == 0).any())
-    (True, True)
     """
     if type(mode) is not bool and mode not in (None, "auto"):
         raise TypeError(f"mode is True, False, or None, with which layers decide by themselves; got {in_words(mode)}")
@@ -78,3 +77,36 @@ class Mode:
 @children.register(Mode)
 def _(x: Mode) -> Any:
     raise TypeError("this is what trainmode or testmode returned, not the model. They switch the model itself: use it")
+
+
+@explained()
+def f16(x: Any) -> Any:
+    """`x` with all its floating-point arrays in half precision (Flux: ``f16``). Integers stay, ties survive.
+
+    Inside a gradient too: then the gradient comes back in the type that `x` had. Python's own numbers stay.
+
+    >>> f16({"w": np.ones(2), "n": np.arange(2)})
+    {'w': array([1., 1.], dtype=float16), 'n': array([0, 1])}
+    """
+    return _cast(x, np.float16)
+
+
+@explained()
+def f32(x: Any) -> Any:
+    """`x` with all its floating-point arrays in Float32, the usual type of a model (Flux: ``f32``)."""
+    return _cast(x, np.float32)
+
+
+@explained()
+def f64(x: Any) -> Any:
+    """`x` with all its floating-point arrays in Float64 (Flux: ``f64``)."""
+    return _cast(x, np.float64)
+
+
+def _cast(x: Any, dtype: Any) -> Any:
+    def cast_leaf(leaf: Any) -> Any:
+        value = plain(leaf)
+        is_float = (is_array(value) or isinstance(value, np.floating)) and leaf.dtype.kind == "f"
+        return astype(leaf, dtype) if is_float else leaf
+
+    return fmap(cast_leaf, x)

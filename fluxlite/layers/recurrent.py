@@ -30,11 +30,6 @@ class Recurrence(Layer):
 
     `cell` may be of your own: ``cell(x, state)``, for `x` of shape ``(N, inputs)``, returns ``(output, state)``, and
     ``cell.initialstates()`` the state that it starts with. All steps of our own cells are computed in one go.
-
-    >>> layer = Recurrence(fl.LSTMCell(2, 3), return_state=True)
-    >>> y, (h, c) = layer(np.ones((5, 7, 2), np.float32))
-    >>> y.shape, h.shape, c.shape
-    ((5, 7, 3), (5, 3), (5, 3))
     """
 
     cell: Any
@@ -101,13 +96,9 @@ class Recurrence(Layer):
 
 @functor
 class RNN(Recurrence):
-    """The plain recurrent network, for whole sequences (Flux: ``RNN``).
+    """A `Recurrence` of an `RNNCell`, which takes the keywords: the plain recurrent network (Flux: ``RNN``).
 
-    It makes an `RNNCell` with its keywords; see there for the formula, and `Recurrence` for how the layer is called.
     With tanh, `relu` or no activation all steps are computed in one go; with another one by one.
-
-    >>> RNN(2, 3, fl.relu)
-    RNN(2 => 3, relu)      # 18 parameters
     """
 
     @explained()
@@ -119,10 +110,7 @@ class RNN(Recurrence):
 
 @functor
 class LSTM(Recurrence):
-    """A network with long short-term memory, for whole sequences (Flux: ``LSTM``; PyTorch's with batch_first=True).
-
-    It makes an `LSTMCell` with its keywords; see there for the formula, and `Recurrence` for how the layer is called. A
-    state is ``(h, c)``.
+    """A `Recurrence` of an `LSTMCell`, which takes the keywords (Flux: ``LSTM``; PyTorch: with batch_first=True).
 
     >>> lstm = LSTM(2, 3, return_state=True)
     >>> x = np.ones((5, 7, 2), np.float32)
@@ -139,10 +127,7 @@ class LSTM(Recurrence):
 
 @functor
 class GRU(Recurrence):
-    """A network of gated recurrent units, for whole sequences (Flux: ``GRU``).
-
-    It makes a `GRUCell` with its keywords; see there for the formula, and `Recurrence` for how the layer is called.
-    """
+    """A `Recurrence` of a `GRUCell`, which takes the keywords: gated recurrent units (Flux: ``GRU``)."""
 
     @explained()
     def __init__(self, inputs: int, outputs: int, *, return_state: bool = False, **keywords: Any):
@@ -153,11 +138,7 @@ class GRU(Recurrence):
 def initialstates(layer: Any) -> Any:
     """The state that a recurrent layer or cell starts with: zeros (Flux: ``initialstates``).
 
-    An array of shape ``(outputs,)``, which fits a batch of any size; for an LSTM two of them, ``(h, c)``. They're where
-    the layer's weights are. For a cell of your own it's what its method ``initialstates()`` returns.
-
-    >>> initialstates(fl.GRU(2, 3))
-    array([0., 0., 0.], dtype=float32)
+    An array of shape ``(outputs,)``, which fits a batch of any size; for an LSTM two of them, ``(h, c)``.
     """
     return layer.initialstates()
 
@@ -243,12 +224,6 @@ class RNNCell(Cell):
 
     ``cell(x, h)`` returns ``(output, state)``, which here are one array, the new `h`. `x` has shape ``(N, inputs)`` or
     ``(inputs,)``, `h` has ``(N, outputs)`` or ``(outputs,)``; without `h` it begins with zeros.
-
-    >>> cell = RNNCell(2, 3)
-    >>> output, state = cell(np.ones((4, 2), np.float32))
-    >>> output, state = cell(np.ones((4, 2), np.float32), state)
-    >>> output.shape, state is output
-    ((4, 3), True)
     """
 
     activation: Callable
@@ -282,11 +257,6 @@ class LSTMCell(Cell):
     they start. PyTorch has the same order, and two biases, whose sum is this one.
 
     ``cell(x, (h, c))`` returns ``(output, state)``: the new `h`, and the new ``(h, c)``.
-
-    >>> cell = LSTMCell(2, 3)
-    >>> output, (h, c) = cell(np.ones((4, 2), np.float32))
-    >>> output.shape, c.shape
-    ((4, 3), (4, 3))
     """
 
     gates = 4

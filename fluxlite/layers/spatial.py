@@ -14,9 +14,6 @@ class SamePad:
     """Padding that keeps the size, or the size divided by the stride, rounded up (Flux: ``SamePad``).
 
     A `ConvTranspose` makes its input larger by the stride. Where the padding is odd, there's one more in front.
-
-    >>> fl.Conv((5, 5), 3, 7, pad=fl.SamePad())
-    Conv((5, 5), 3 => 7, pad=2)      # 532 parameters
     """
 
     def __repr__(self) -> str:
@@ -24,7 +21,7 @@ class SamePad:
 
 
 def window_size(what: str, size: Any) -> tuple[int, ...]:
-    """The size of the windows. Raises `TypeError` for what is no tuple, `ValueError` for sizes below 1."""
+    """The size of the windows, as a tuple."""
     if not isinstance(size, (tuple, list)) or not size:
         raise TypeError(f"{what} is (3, 3) for pictures or (3,) for sequences, got {in_words(size)}")
     return each_axis(what, size, len(size))

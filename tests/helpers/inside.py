@@ -38,7 +38,7 @@ NAMES = {
     "distributed.buckets": "ByMPI ByNCCL transport",
     "errors": "ClosedError DeviceError InputError LayerError ShapeError other_device",
     "layers.activated": "_BY_ELEMENT",
-    "layers.standardizing": "Moments standardized",
+    "layers.normalization": "Moments standardized",
     "layers.steps": "GRUSteps LSTMSteps RNNSteps piece sequence",
     "messages": "in_notebook ipython notice put_aside warn",
     "optimizers": "Leaf",
