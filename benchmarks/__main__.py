@@ -13,8 +13,18 @@ from pathlib import Path
 from .harness import MISSED, Judgement, text_table
 
 # In the order they run.
-NAMES = ("rnn", "small_models", "pictures", "blocks", "recurrent", "loader", "distributed", "importing", "memory",
-         "simulated")
+NAMES = (
+    "rnn",
+    "small_models",
+    "pictures",
+    "blocks",
+    "recurrent",
+    "loader",
+    "distributed",
+    "importing",
+    "memory",
+    "simulated",
+)
 LIBRARIES = ("numpy", "torch", "jax", "mlx", "autograd")
 FEWEST_ROUNDS = 5
 

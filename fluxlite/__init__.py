@@ -67,17 +67,15 @@ if TYPE_CHECKING:
         ClipNorm, Descent, freeze, Lion, Momentum, NAdam, Nesterov, OAdam, OptimiserChain, RAdam, RMSProp, Rprop, setup,
         SignDecay, thaw, update, updated, WeightDecay,
     )  # fmt: skip
-    from .layers.convolution import Conv, ConvTranspose, CrossCor, DepthwiseConv
-    from .layers.spatial import SamePad
+    from .layers.convolution import Conv, ConvTranspose, CrossCor, DepthwiseConv, SamePad
     from .layers.pooling import (
         AdaptiveMaxPool, AdaptiveMeanPool, GlobalMaxPool, GlobalMeanPool, MaxPool, MeanPool, Upsample,
     )  # fmt: skip
     from .layers.attention import MultiHeadAttention, make_causal_mask
     from .layers.combine import Maxout, PairwiseFusion, Parallel, Scale, SkipConnection, flatten
-    from .layers.dropout import Dropout
     from .layers.embedding import Embedding
     from .layers.modes import f16, f32, f64, testmode, trainmode
-    from .layers.normalization import BatchNorm, GroupNorm, InstanceNorm, LayerNorm
+    from .layers.normalization import BatchNorm, Dropout, GroupNorm, InstanceNorm, LayerNorm
     from .layers.recurrent import GRU, LSTM, RNN, GRUCell, LSTMCell, Recurrence, RNNCell, initialstates
     from .receipts import Seconds, clock, estimate, outputsize, receipt
     from .reports.diagnosis import doctor
@@ -108,15 +106,13 @@ else:
             "AdaGrad AdaDelta RMSProp Adam AdamW NAdam RAdam AdaMax OAdam AMSGrad AdaBelief "
             "OptimiserChain WeightDecay SignDecay ClipGrad ClipNorm AccumGrad clip_grad_norm",
             "schedules": "step_decay exponential_decay cosine warm_up one_cycle",
-            "layers.convolution": "Conv ConvTranspose CrossCor DepthwiseConv",
-            "layers.spatial": "SamePad",
+            "layers.convolution": "Conv ConvTranspose CrossCor DepthwiseConv SamePad",
             "layers.pooling": "MaxPool MeanPool AdaptiveMaxPool AdaptiveMeanPool GlobalMaxPool GlobalMeanPool Upsample",
             "layers.attention": "MultiHeadAttention make_causal_mask",
             "layers.combine": "Maxout PairwiseFusion Parallel Scale SkipConnection flatten",
-            "layers.dropout": "Dropout",
             "layers.embedding": "Embedding",
             "layers.modes": "testmode trainmode f16 f32 f64",
-            "layers.normalization": "BatchNorm GroupNorm InstanceNorm LayerNorm",
+            "layers.normalization": "BatchNorm Dropout GroupNorm InstanceNorm LayerNorm",
             "layers.recurrent": "RNN LSTM GRU Recurrence RNNCell LSTMCell GRUCell initialstates",
             "data": "DataLoader CuIterator mapobs splitobs shuffleobs kfolds batch unbatch numobs getobs",
             "data.onehots": "onehot onehotbatch onecold",

@@ -3,9 +3,6 @@
 Each takes an array of any shape, or a number, and gives the same shape and dtype. All stay finite in float32 for
 inputs up to ±10,000, their gradients too. A NaN comes out as NaN and its gradient isn't 0: it mustn't look like a unit
 at rest. A derivative stands above its function where the formula's own would overflow, or be undecided at a corner.
-
->>> relu(np.array([-1.0, 0.0, 2.0]))
-array([0., 0., 2.])
 """
 
 import math
@@ -35,9 +32,6 @@ def differentiated_by(pullback: Callable) -> Callable[[Function], Function]:
 def identity(x: Any) -> Any:
     """`x` itself: the activation of a layer that has none."""
     return x
-
-
-# -- corners: lines that meet at a point; there the slope is the smaller of the two, 0 for relu ---------------------
 
 
 @differentiated_by(lambda g, out, x: unless(x <= 0, g))  # not where x > 0: of a NaN, the gradient isn't 0
@@ -96,9 +90,6 @@ def softshrink(x: Any, threshold: float = 0.5) -> Any:
     return x - np.clip(x, -threshold, threshold)
 
 
-# -- sigmoids ---------------------------------------------------------------------------------------------------------
-
-
 @on_card_of_argument
 def tanh(x: Any) -> Any:
     """The hyperbolic tangent: ``np.tanh``, on every device."""
@@ -131,9 +122,6 @@ def sigmoid_fast(x: Any) -> Any:
 def softsign(x: Any) -> Any:
     """``x / (1 + |x|)`` (NNlib: ``softsign``)."""
     return x / (1 + abs(x))
-
-
-# -- bends: like relu, without the corner -----------------------------------------------------------------------------
 
 
 @differentiated_by(lambda g, out, x: g * sigmoid(x))
@@ -201,9 +189,6 @@ def tanhshrink(x: Any) -> Any:
 def logcosh(x: Any) -> Any:
     """``log(cosh(x))``, without the overflow (NNlib: ``logcosh``)."""
     return abs(x) + np.log1p(np.exp(-2 * abs(x))) - math.log(2)
-
-
-# -- over an axis -----------------------------------------------------------------------------------------------------
 
 
 @differentiated_by(lambda g, out, x, axis=-1: out * (g - np.sum(g * out, axis=axis, keepdims=True)))

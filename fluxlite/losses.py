@@ -76,7 +76,6 @@ def _same_shape(call: str, prediction: Any, target: Any, *args: Any, number: boo
 
 
 def _classes(call: str, prediction: Any, target: Any, axis: int = -1, *args: Any, **kwargs: Any) -> None:
-    """The target is probabilities, or numbers of classes."""
     write = f"{call.partition('(')[0]}(model(x), y)"
     if type(target) is TrackedArray and type(prediction) is not TrackedArray:
         raise TypeError(
@@ -104,7 +103,6 @@ def _classes(call: str, prediction: Any, target: Any, axis: int = -1, *args: Any
 
 
 def _probabilities(call: str, prediction: Any, target: Any, *args: Any, **kwargs: Any) -> None:
-    """As for `_classes`, and the prediction holds probabilities, not scores."""
     _classes(call, prediction, target, *args, **kwargs)
     if _on_the_host(prediction, target):
         low, high = _ends(plain(prediction))
@@ -141,12 +139,7 @@ def mae(prediction: Any, target: Any, agg: Callable = np.mean) -> Any:
 
 @compares(_same_shape)
 def mse(prediction: Any, target: Any, agg: Callable = np.mean) -> Any:
-    """The mean of ``(prediction - target)**2`` (Flux: ``mse``). Raises `ValueError` if the shapes differ, and
-    `TypeError` if the two are on different devices.
-
-    >>> mse(np.array([1.0, 2.0]), np.array([1.0, 4.0]))
-    np.float64(2.0)
-    """
+    """The mean of ``(prediction - target)**2`` (Flux: ``mse``)."""
     return agg((prediction - target) ** 2)
 
 
@@ -192,10 +185,9 @@ def siamese_contrastive_loss(prediction: Any, target: Any, agg: Callable = np.me
 def crossentropy(
     prediction: Any, target: Any, axis: int = -1, agg: Callable = np.mean, eps: float | None = None
 ) -> Any:
-    """The mean of ``-sum(target * log(prediction))`` along `axis` (Flux: ``crossentropy``).
+    """The mean of ``-sum(target * log(prediction))`` along `axis`, for probabilities (Flux: ``crossentropy``).
 
-    `prediction` holds probabilities, as from `softmax`. Given scores, `logitcrossentropy` is more accurate, and takes
-    the same targets.
+    For scores there's `logitcrossentropy`, which is more accurate and takes the same targets.
     """
     eps = _eps(prediction, eps)
     if _are_labels(prediction, target):
@@ -209,11 +201,8 @@ def logitcrossentropy(prediction: Any, target: Any, axis: int = -1, agg: Callabl
 
     `target` holds probabilities, not negative and with the sum 1 along `axis`, as `onehotbatch` gives, or the numbers
     of the classes, whole ones from 0, in the shape that `prediction` has without `axis`. A class that is ruled out by a
-    score of -inf takes numbers: with rows, 0 * -inf is NaN. Raises `ValueError` for a target on the host that is
-    neither. On a GPU the program would have to wait for the values: there a number that is too large wraps around.
-
-    >>> logitcrossentropy(np.array([[1e4, 0.0]], np.float32), np.array([1]))
-    np.float32(10000.0)
+    score of -inf takes numbers: with rows, 0 * -inf is NaN. On a GPU, where looking at the values would mean to wait, a
+    number that is too large wraps around.
     """
     logs = logsoftmax(prediction, axis)
     return agg(-(_at(logs, target, axis) if _are_labels(logs, target) else np.sum(target * logs, axis=axis)))
@@ -259,7 +248,7 @@ def _eps(prediction: Any, eps: float | None) -> float:
 def binarycrossentropy(prediction: Any, target: Any, agg: Callable = np.mean, eps: float | None = None) -> Any:
     """For yes and no: the mean of ``-target * log(prediction) - (1 - target) * log(1 - prediction)`` (Flux: the same).
 
-    Both hold probabilities of *yes*, as from `sigmoid`. Given scores, `logitbinarycrossentropy` is more accurate.
+    Both hold probabilities of *yes*. For scores there's `logitbinarycrossentropy`, which is more accurate.
     """
     eps = _eps(prediction, eps)
     return agg(-target * np.log(prediction + eps) - (1 - target) * np.log(1 - prediction + eps))
@@ -300,9 +289,6 @@ def label_smoothing(target: Any, alpha: float, axis: int | None = -1) -> Any:
     """Targets that leave a share `alpha` to all classes alike: ``(1 - alpha) * target + alpha / classes``.
 
     For yes and no, ``axis=None``: the share goes to the two (Flux: ``label_smoothing``; ``dims=0``).
-
-    >>> label_smoothing(np.array([[1.0, 0.0]]), 0.2)
-    array([[0.9, 0.1]])
     """
     if not 0 < alpha < 1:
         raise ValueError(f"label_smoothing(target, alpha): alpha lies between 0 and 1, got {alpha}")

@@ -17,10 +17,6 @@ def accuracy(prediction: Any, target: Any, axis: int = -1) -> float:
     `prediction` holds scores of shape ``(N, classes)``, and the largest counts, or the predicted classes' numbers, of
     shape ``(N,)``. `target` holds the right classes' numbers, or, for scores, has their shape, as `onehotbatch` gives.
     For one score each, of shape ``(N, 1)``, say what counts as class 1: ``accuracy(scores[:, 0] > 0, y)``.
-
-    >>> scores = np.array([[0.1, 0.9], [0.8, 0.2], [0.4, 0.6]])
-    >>> round(accuracy(scores, np.array([1, 0, 0])), 3)
-    0.667
     """
     with on_card_of(prediction):
         guess, truth, _ = _class_numbers("accuracy", prediction, target, axis)
@@ -34,11 +30,6 @@ def confusion_matrix(prediction: Any, target: Any, axis: int = -1) -> np.ndarray
     """How often each class (the row) was taken for each (the column), on the host. Arguments as for `accuracy`.
 
     Of class numbers, the largest says how many classes there are.
-
-    >>> scores = np.array([[0.1, 0.9], [0.8, 0.2], [0.4, 0.6]])
-    >>> confusion_matrix(scores, np.array([1, 0, 0]))
-    array([[1, 1],
-           [0, 1]])
     """
     with on_card_of(prediction):
         guess, truth, count = _class_numbers("confusion_matrix", prediction, target, axis)

@@ -39,14 +39,7 @@ class Row:
 
 
 def as_text(root: Row, below: list[str]) -> str:
-    """`root` and its rows, one line each, in columns; then the lines `below`.
-
-    >>> print(as_text(Row("", "list", ["CPU"], rows=[Row("[0]", "float32 (3,)", ["CPU"], ["moves"])]), ["1 array"]))
-    list   C CPU
-    └ [0]  C CPU  float32 (3,): moves
-    <BLANKLINE>
-    1 array
-    """
+    """`root` and its rows, one line each, in columns; then the lines `below`."""
     lines = list(_lines(root, "", ""))
     width, width_of_place = (max(len(line[column]) for line in lines) for column in (0, 1))
     texts = [f"{name:<{width}}  {place:<{width_of_place}}  {text}".rstrip() for name, place, text in lines]

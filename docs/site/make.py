@@ -1,7 +1,7 @@
 """The site: its pages are written, then Sphinx makes HTML of them. It takes no network, and runs no lesson.
 
-    make site                          into build/site/html
-    python docs/site/make.py FOLDER    into FOLDER/html
+make site                          into build/site/html
+python docs/site/make.py FOLDER    into FOLDER/html
 """
 
 from __future__ import annotations

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,28 +10,20 @@ from ..activations import softmax
 from ..arguments import check_whole, explained, in_words
 from ..autodiff.tracked import plain
 from ..errors import InputError, ShapeError
-from ..tree.contract import functor
 from ..tree.walks import Attribute, KeyPath
 from .dense import Dense
-from .dropout import Dropout
 from .initializers import glorot_uniform
-from .layer import Layer, called, layer_call
+from .layer import Layer, called, layer_call, layer_class
+from .normalization import Dropout
 
 
 @explained("an array of shape (…, T, features)")
 def make_causal_mask(x: Any) -> Any:
-    """The mask with which no step of `x` ``(…, T, features)`` sees later ones (NNlib: ``make_causal_mask``).
-
-    >>> make_causal_mask(np.zeros((3, 8)))
-    array([[ True, False, False],
-           [ True,  True, False],
-           [ True,  True,  True]])
-    """
+    """The mask with which no step of `x` ``(…, T, features)`` sees later ones (NNlib: ``make_causal_mask``)."""
     return np.tril(np.ones_like(plain(x), shape=(x.shape[-2],) * 2, dtype=bool))
 
 
-@functor
-@dataclass(eq=False, repr=False, init=False)
+@layer_class
 class MultiHeadAttention(Layer):
     """Each step of a sequence asks all others, and takes up what answers it (Flux: ``MultiHeadAttention``).
 
@@ -43,10 +34,9 @@ class MultiHeadAttention(Layer):
     Where `mask`, booleans that broadcast to the shape of the weights, is False, nothing is taken; `make_causal_mask`
     makes one. A row of it that is all False gives NaN. `bias` is added to the scores.
 
-    ``MultiHeadAttention(64)`` has 64 features everywhere. More generally `dims` is ``(inputs, inside, outputs)``, where
-    `inputs` may be three numbers, for `q`, `k` and `v`, and `inside` two, for `q` with `k`, and for `v`. They're
-    divided among the `nheads`. ``bias=True`` gives the four Dense layers within a bias. In training, `dropout_prob` of
-    the weights become 0.
+    `dims` is a number of features, or ``(inputs, inside, outputs)``, where `inputs` may be three numbers, for `q`, `k`
+    and `v`, and `inside` two, for `q` with `k`, and for `v`. They're divided among the `nheads`. ``bias=True`` gives
+    the four Dense layers within a bias. In training, `dropout_prob` of the weights become 0.
     """
 
     q_proj: Any

@@ -2,12 +2,10 @@
 
 from collections.abc import Iterator, Mapping
 from copy import copy
-from dataclasses import dataclass
 from typing import Any
 
 from ..arguments import check_callable, explained
-from ..tree.contract import functor
-from .layer import LAYERS, Layer, called, layer_call
+from .layer import LAYERS, Layer, called, layer_call, layer_class
 from .printing import call_of
 
 
@@ -38,8 +36,7 @@ class Container(Layer):
         return ", ".join(call_of(x) if type(where) is int else f"{where}={call_of(x)}" for where, x in self._items())
 
 
-@functor
-@dataclass(eq=False, repr=False, init=False)
+@layer_class
 class Chain(Container):
     """Layers, or any functions, one after the other (Flux: ``Chain``).
 

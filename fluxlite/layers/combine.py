@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import reduce
 from typing import Any
 
@@ -13,17 +12,14 @@ from ..arguments import explained
 from ..arrays import on_card_of
 from ..errors import ShapeError
 from ..tensors import is_tensor
-from ..tree.contract import functor
 from ..tree.walks import KeyPath
-from .activated import activated
 from .chain import Chain, Container
-from .inputs import check_activation, check_array, matching, no_array, taken
-from .layer import LAYERS, Layer, called, layer_call
+from .inputs import activated, check_activation, check_array, matching, no_array, taken
+from .layer import LAYERS, Layer, called, layer_call, layer_class
 from .printing import call_of, name_of, settings
 
 
-@functor
-@dataclass(eq=False, repr=False, init=False)
+@layer_class
 class SkipConnection(Container):
     """A layer, and a way past it: ``connection(layer(x), x)`` (Flux: ``SkipConnection``).
 
@@ -45,8 +41,7 @@ class SkipConnection(Container):
         return f"{call_of(self.layers)}, {name_of(self.connection)}"
 
 
-@functor
-@dataclass(eq=False, repr=False, init=False)
+@layer_class
 class Parallel(Container):
     """Layers side by side: ``connection(layers[0](x), layers[1](x), …)`` (Flux: ``Parallel``).
 
@@ -86,7 +81,7 @@ class Parallel(Container):
         return f"{name_of(self.connection)}, {super()._sizes()}"
 
 
-@functor
+@layer_class
 class PairwiseFusion(Parallel):
     """Layers in a row, which meet a new input before each (Flux: ``PairwiseFusion``).
 
@@ -103,8 +98,7 @@ class PairwiseFusion(Parallel):
         return tuple(found)
 
 
-@functor
-@dataclass(eq=False, repr=False, init=False)
+@layer_class
 class Maxout(Container):
     """The largest of what several layers give, number by number (Flux: ``Maxout``).
 
@@ -125,8 +119,7 @@ class Maxout(Container):
         return reduce(np.maximum, [called(layer, x, LAYERS, where) for where, layer in self._items()])
 
 
-@functor
-@dataclass(eq=False, repr=False, init=False)
+@layer_class
 class Scale(Layer):
     """A weight and a bias for each feature: ``activation(x * scale + bias)`` (Flux: ``Scale``).
 
@@ -173,7 +166,6 @@ class Scale(Layer):
 
 
 def split_activation(size: tuple) -> tuple[tuple, Callable]:
-    """The sizes, and the activation that may stand behind them."""
     return (size[:-1], size[-1]) if size and callable(size[-1]) else (size, identity)
 
 

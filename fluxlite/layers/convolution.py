@@ -1,42 +1,46 @@
-"""`Conv` and its kin: layers whose weights slide over pictures and sequences."""
+"""`Conv` and its kin, whose weights slide over pictures and sequences; and what `pooling.py` shares with them."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from operator import index
 from typing import Any
 
 import numpy as np
 
 from ..activations import identity
-from ..arguments import explained
+from ..arguments import check_whole, explained, in_words
 from ..autodiff.derivatives.windows import Windows, convolve, convolve_back
-from ..tree.contract import functor
-from .activated import activated
+from ..errors import ShapeError
+from ..tree.walks import KeyPath
 from .initializers import glorot_uniform, start
-from .inputs import check_activation, check_array, matching, taken
-from .layer import Layer, layer_call
+from .inputs import activated, check_activation, check_array, matching, no_array, taken
+from .layer import Layer, layer_call, layer_class
 from .printing import settings
-from .spatial import Pads, SamePad, check_places, check_shape, each_axis, option, pads_of, window_size
+
+Pads = tuple[tuple[int, int], ...]
 
 
-@functor(children=("weight", "bias", "activation"))
-@dataclass(eq=False, repr=False, init=False)
+class SamePad:
+    """Padding that keeps the size, or the size divided by the stride, rounded up (Flux: ``SamePad``).
+
+    A `ConvTranspose` makes its input larger by the stride. Where the padding is odd, there's one more in front.
+    """
+
+    def __repr__(self) -> str:
+        return "SamePad()"
+
+
+@layer_class(children=("weight", "bias", "activation"))
 class Conv(Layer):
     """A convolution: each window's products with the weights, summed, then bias and activation (Flux: ``Conv``).
 
     ``Conv((3, 3), inputs, outputs, activation)`` takes pictures of shape ``(N, H, W, inputs)`` and gives
     ``(N, …, …, outputs)``; ``Conv((3,), …)`` takes sequences, ``(N, T, inputs)``. `weight` has shape
     ``(*kernel, inputs / groups, outputs)``, as in Flux, whose pictures are ``(W, H, inputs, N)``; PyTorch's is
-    ``(outputs, inputs / groups, *kernel)``. As in Flux, the kernel is flipped; `CrossCor` doesn't flip it, as PyTorch
-    and Keras don't. For weights that are learned from scratch there's no difference.
+    ``(outputs, inputs / groups, *kernel)``. As in Flux, the kernel is flipped; `CrossCor` doesn't flip it.
 
     `stride`, `dilation` and `pad` are a number, or one for each axis; a `pad` of twice as many numbers is before and
     after for each axis; ``pad=SamePad()`` keeps the size. `groups` cuts the features into parts that don't see each
-    other. `bias`, `init` and `rng` are those of `Dense`; ``init(outputs, inputs / groups, *kernel)`` is how init is
-    called. `Conv.of` takes arrays.
-
-    >>> Conv((3, 3), 1, 16, fl.relu)(np.ones((10, 28, 28, 1), np.float32)).shape
-    (10, 26, 26, 16)
+    other. `bias`, `init` and `rng` are those of `Dense`. `Conv.of` takes arrays.
     """
 
     weight: Any
@@ -128,8 +132,7 @@ class CrossCor(Conv):
     _flips = False
 
 
-@functor(children=("weight", "bias", "activation"))
-@dataclass(eq=False, repr=False, init=False)
+@layer_class(children=("weight", "bias", "activation"))
 class ConvTranspose(Conv):
     """The way back of a `Conv`: each element is spread over a window (Flux: ``ConvTranspose``).
 
@@ -184,3 +187,70 @@ def DepthwiseConv(  # noqa: N802
 ) -> Conv:
     """A `Conv` with ``groups=inputs``: each feature by itself (Flux: ``DepthwiseConv``)."""
     return Conv(kernel, inputs, outputs, activation, groups=inputs, **settings)
+
+
+def window_size(what: str, size: Any) -> tuple[int, ...]:
+    """The size of the windows, as a tuple."""
+    if not isinstance(size, (tuple, list)) or not size:
+        raise TypeError(f"{what} is (3, 3) for pictures or (3,) for sequences, got {in_words(size)}")
+    return each_axis(what, size, len(size))
+
+
+def each_axis(what: str, value: Any, dims: int, least: int = 1) -> tuple[int, ...]:
+    """`value` for each of `dims` axes: a number counts for all."""
+    values = tuple(value) if isinstance(value, (tuple, list)) else (value,) * dims
+    for number in values:
+        check_whole(what, number, least)
+    if len(values) != dims:
+        raise ValueError(f"{what} is a number, or {dims}, one for each axis of the window, got {value!r}")
+    return tuple(map(int, values))
+
+
+def pads_of(what: str, pad: Any, extent: tuple[int, ...]) -> Pads:
+    """The padding before and after, for each axis of windows of this `extent`; for one number, two, or four."""
+    if isinstance(pad, SamePad) or pad is SamePad:
+        return tuple(((size - 1) - (size - 1) // 2, (size - 1) // 2) for size in extent)
+    dims = len(extent)
+    if isinstance(pad, (tuple, list)) and len(pad) == 2 * dims:
+        flat = each_axis(what, pad, 2 * dims, 0)
+        return tuple(zip(flat[::2], flat[1::2]))
+    return tuple((size, size) for size in each_axis(what, pad, dims, 0))
+
+
+def option(name: str, values: tuple, usual: Any) -> str:
+    """How a layer's text names one of its settings; one number if it's the same for all axes."""
+    if values and type(values[0]) is tuple:
+        symmetric = all(before == after for before, after in values)
+        values = tuple(before for before, _ in values) if symmetric else tuple(size for pair in values for size in pair)
+    same = all(value == values[0] for value in values)
+    return "" if values == usual or same and values[0] == usual else f", {name}={values[0] if same else values}"
+
+
+_KINDS = {1: ("sequences", "sequence", "T"), 2: ("pictures", "picture", "H, W")}
+
+
+def check_shape(layer: Any, x: Any, dims: int | None = None, features: int | None = None) -> None:
+    """Raise `InputError` for what is no array, `ShapeError` for one of other axes or other features."""
+    shape = getattr(x, "shape", None)
+    if shape is None:
+        raise no_array(layer._name(), x)
+    dims = max(len(shape), 3) - 2 if dims is None else dims
+    if len(shape) == dims + 2 and (features is None or shape[-1] == features):
+        return
+    many, one, axes = _KINDS.get(dims, ("arrays", "array", ", ".join(f"size{i}" for i in range(dims))))
+    last = "features" if features is None else features
+    hint = ""
+    if len(shape) == dims + 2 and shape[1] == features:
+        hint = f"; this looks like (N, C, {axes}): np.moveaxis(x, 1, -1) puts the features last"
+    elif len(shape) == dims + 1 and features in (None, shape[-1]):
+        hint = f"; one {one} alone is x[None]"
+    elif len(shape) == dims + 1 and features == 1:
+        hint = "; x[..., None] has an axis for the one feature"
+    raise ShapeError(KeyPath(), f"{layer._name()} takes {many} of shape (N, {axes}, {last}), got shape {shape}{hint}")
+
+
+def check_places(layer: Any, x: Any, places: tuple[int, ...], extent: tuple[int, ...]) -> None:
+    """Raise `ShapeError` if not even one window fits into `x`."""
+    if any(count < 1 for count in places):
+        what = f"no window of {extent} fits into {x.shape[1:-1]}, of an input of shape {x.shape}; pad it"
+        raise ShapeError(KeyPath(), f"{layer._name()}: {what}")

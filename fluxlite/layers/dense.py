@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from operator import index
 from typing import Any
 
@@ -13,26 +12,21 @@ from ..arguments import explained
 from ..arrays import fusing
 from ..errors import LayerError, ShapeError
 from ..messages import notice
-from ..tree.contract import functor
 from ..tree.walks import KeyPath
-from .activated import activated
 from .initializers import glorot_uniform, start
-from .inputs import check_activation, check_array, matching, taken
-from .layer import Layer, layer_call
+from .inputs import activated, check_activation, check_array, matching, taken
+from .layer import Layer, layer_call, layer_class
 from .printing import settings
 
 
-@functor
-@dataclass(eq=False, repr=False, init=False)
+@layer_class
 class Dense(Layer):
     """A fully connected layer: ``activation(x @ weight.T + bias)`` (Flux: ``Dense``).
 
-    ``Dense(inputs, outputs, activation)`` starts with random weights: `weight` has shape ``(outputs, inputs)``,
-    `bias` shape ``(outputs,)`` and starts at zero; ``bias=False`` leaves it out. Both are Float32. `rng` draws the
-    weights; without it `fluxlite.seed` makes them repeatable. `Dense.of` takes the arrays themselves, of any type.
-
-    `x` has shape ``(N, inputs)`` or ``(inputs,)``. As in Flux, an input of another floating-point type is converted to
-    that of the weight, and this is said once. Integers, booleans and complex numbers are refused.
+    `weight` has shape ``(outputs, inputs)``, `bias` shape ``(outputs,)`` and starts at zero; ``bias=False`` leaves it
+    out. Both are Float32. `init` and `rng` draw the weights, which `fluxlite.seed` makes repeatable. `Dense.of` takes
+    the arrays themselves, of any type. `x` has shape ``(N, inputs)`` or ``(inputs,)``. As in Flux, an input of another
+    floating-point type is converted to that of the weight, which is said once; integers are refused.
 
     >>> Dense(10, 5)(np.ones((3, 10), np.float32)).shape
     (3, 5)

@@ -1,7 +1,6 @@
 """`Embedding`: for each number of a vocabulary, a row of features."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,13 +10,12 @@ from ..arrays import astype, device_of, getitem, on_card_of, on_device_of
 from ..autodiff.tracked import plain
 from ..errors import LayerError, apart
 from ..seeds import WEIGHTS, next_generator
-from ..tree.contract import functor
 from ..tree.ties import is_array
 from ..tree.walks import Attribute, KeyPath
 from .dense import product
 from .initializers import start
 from .inputs import check_array
-from .layer import Layer, layer_call
+from .layer import Layer, layer_call, layer_class
 
 
 def normal(*shape: int, rng: np.random.Generator | None = None) -> Any:
@@ -25,17 +23,14 @@ def normal(*shape: int, rng: np.random.Generator | None = None) -> Any:
     return (next_generator(WEIGHTS) if rng is None else rng).standard_normal(shape, dtype=np.float32)
 
 
-@functor
-@dataclass(eq=False, repr=False, init=False)
+@layer_class
 class Embedding(Layer):
     """For each number of a vocabulary, a row of features that are learned: ``weight[x]`` (Flux: ``Embedding``).
 
-    ``Embedding(vocabulary, features)`` starts with normal numbers. `weight` has shape ``(vocabulary, features)``: one
-    row each. `x` holds whole numbers from 0 to ``vocabulary - 1``, in any shape; the result has that shape and the
-    features behind it. One-hot rows, of shape ``(…, vocabulary)``, work too: floating-point numbers are taken for such.
-
-    Raises `IndexError` for a number that isn't in the vocabulary (on a GPU such a number wraps around, as all indices
-    do there).
+    ``Embedding(vocabulary, features)`` starts with normal numbers. `weight` has shape ``(vocabulary, features)``. `x`
+    holds whole numbers from 0 to ``vocabulary - 1``, in any shape; the result has that shape and the features behind
+    it. One-hot rows, of shape ``(…, vocabulary)``, work too: floating-point numbers are read as such. On a GPU, a
+    number that isn't in the vocabulary wraps around, as all indices do there.
 
     >>> Embedding.of(np.array([[0.0, 0.5], [1.0, 1.5], [2.0, 2.5]]))(np.array([2, 0]))
     array([[2. , 2.5],

@@ -22,11 +22,7 @@ _sizes = explained("sizes, such as 5, 10, and perhaps a NumPy generator")
 
 @_sizes
 def nfan(*shape: int) -> tuple[int, int]:
-    """(inputs, outputs) that a weight of this shape connects (Flux: ``nfan``).
-
-    >>> nfan(5, 10), nfan(32, 16, 3, 3), nfan(7)
-    ((10, 5), (144, 288), (1, 7))
-    """
+    """(inputs, outputs) that a weight of this shape connects (Flux: ``nfan``)."""
     if len(shape) < 2:
         return 1, shape[0] if shape else 1
     window = math.prod(shape[2:])

@@ -5,7 +5,8 @@ A layer is a dataclass whose fields are its tree. Below them it says how it star
 """
 
 from collections.abc import Callable
-from functools import wraps
+from dataclasses import dataclass
+from functools import partial, wraps
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from ..arrays import enter_card, on_card_of
 from ..coming_from import OF_A_MODEL, Elsewhere
 from ..errors import LayerError, left_over, other_device
 from ..tensors import is_tensor
-from ..tree.contract import on_registration
+from ..tree.contract import functor, on_registration
 from ..tree.walks import Attribute
 from .inputs import no_array
 from .printing import print_as_tree
@@ -58,6 +59,13 @@ class Layer:
     def _why(self, x: Any, *more: Any, **keywords: Any) -> LayerError | None:
         """After an error of a call with these arguments: what explains it; None if the layer sees nothing wrong."""
         return no_array(self._name(), x) if getattr(x, "shape", None) is None else other_device(self, x)
+
+
+def layer_class(cls: Any = None, **names: tuple[str, ...]) -> Any:
+    """Above a layer: a dataclass whose fields are its tree, unless `children` names them, as in `functor`."""
+    if cls is None:
+        return partial(layer_class, **names)
+    return functor(dataclass(eq=False, repr=False, init=False)(cls), **names)
 
 
 def layer_call(call: Callable) -> Any:

@@ -1,8 +1,7 @@
-"""The layers that bring their input to mean 0 and variance 1: they differ in which numbers they take together."""
+"""Layers that bring their input to mean 0 and variance 1, and differ in which numbers they take together; `Dropout`."""
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from operator import index
 from types import SimpleNamespace
 from typing import Any, ClassVar
@@ -10,20 +9,19 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..activations import identity
-from ..arguments import explained
-from ..arrays import astype, primitive
+from ..arguments import check_number, explained
+from ..arrays import astype, device_of, on_device_of, primitive
 from ..autodiff.rules import rule
 from ..autodiff.tracked import TrackedArray, plain
 from ..errors import InputError, ShapeError
-from ..tree.contract import functor
 from ..tree.walks import KeyPath
 from .combine import split_activation
 from .inputs import check_activation, is_floating, taken
-from .layer import Layer, layer_call
+from .layer import Layer, layer_call, layer_class
 from .printing import settings
 
 
-@dataclass(eq=False, repr=False, init=False)
+@layer_class(trainable=("activation", "scale", "bias"))
 class Normalization(Layer):
     """What the four have in common: scale, bias and activation, and what they say to a wrong input."""
 
@@ -68,8 +66,7 @@ class Normalization(Layer):
         return settings(self.activation, affine=self.scale is not None)
 
 
-@functor(trainable=("activation", "scale", "bias"))
-@dataclass(eq=False, repr=False, init=False)
+@layer_class
 class LayerNorm(Normalization):
     """Each observation by itself, over its last axes: ``(x - mean) / sqrt(var + eps)`` (Flux: ``LayerNorm``).
 
@@ -92,8 +89,7 @@ class LayerNorm(Normalization):
         return standardized(x, (rows, 1, math.prod(self.size)), 1, self.eps, Moments())
 
 
-@functor(trainable=("activation", "scale", "bias"))
-@dataclass(eq=False, repr=False, init=False)
+@layer_class
 class GroupNorm(Normalization):
     """Groups of channels, each observation by itself: ``(x - mean) / sqrt(var + eps)`` (Flux: ``GroupNorm``).
 
@@ -118,15 +114,14 @@ class GroupNorm(Normalization):
         return f"{self.size[0]}, {self.groups}"
 
 
-@functor(trainable=("activation", "scale", "bias"))
-@dataclass(eq=False, repr=False, init=False)
+@layer_class
 class BatchNorm(Normalization):
     """Each channel by itself, over the whole batch: ``(x - mean) / sqrt(var + eps)`` (Flux: ``BatchNorm``).
 
     `x` has shape ``(N, channels)`` or ``(N, …, channels)``; then ``* scale + bias`` and the activation. In training,
     mean and variance are those of the batch. The layer also keeps running ones, `mean` and `var`, which move a
-    `momentum` of the way at each call, and uses them outside of training; `testmode` says when that is. They are saved
-    and moved, but not trained. With ``track_stats=False`` there are none, and it's always the batch's.
+    `momentum` of the way at each call, and uses them outside of training (see `testmode`). They are saved and moved,
+    but not trained. With ``track_stats=False`` there are none, and it's always the batch's.
 
     >>> layer = BatchNorm(2)
     >>> x = np.array([[1, 10], [3, 50]], np.float32)
@@ -152,7 +147,6 @@ class BatchNorm(Normalization):
         self.var = np.ones(channels, np.float32) if track_stats else None
 
     def _normalized(self, x: Any) -> Any:
-        """By its own mean and variance, or outside of training by the running ones, if there are any."""
         if self.mean is not None and not self.active:
             factor = 1 / np.sqrt(self.var + self.eps)
             return (x - self.mean) * factor
@@ -173,14 +167,12 @@ class BatchNorm(Normalization):
         return moved.astype(before.dtype, copy=False)
 
 
-@functor(trainable=("activation", "scale", "bias"))
-@dataclass(eq=False, repr=False, init=False)
+@layer_class
 class InstanceNorm(BatchNorm):
     """Each channel of each observation by itself: ``(x - mean) / sqrt(var + eps)`` (Flux: ``InstanceNorm``).
 
-    `x` has shape ``(N, …, channels)``, with at least one axis between: the pixels of a picture, the steps of a
-    sequence. As in Flux, there's no scale and no bias unless ``affine=True``, and it's always the observation's own
-    mean and variance, unless ``track_stats=True``, which then works as in `BatchNorm`, with the means over the batch.
+    `x` has shape ``(N, …, channels)``, with at least one axis between. As in Flux, there's no scale and no bias unless
+    ``affine=True``, and no running mean and variance, as in `BatchNorm`, unless ``track_stats=True``.
     """
 
     _axes_before = 2
@@ -192,6 +184,52 @@ class InstanceNorm(BatchNorm):
         eps: float = 1e-5, momentum: float = 0.1,
     ) -> None:  # fmt: skip
         super().__init__(channels, activation, affine=affine, track_stats=track_stats, eps=eps, momentum=momentum)
+
+
+@layer_class(trainable=())
+class Dropout(Layer):
+    """In training, each number becomes 0 with probability `p`, else ``x / (1 - p)`` (Flux: ``Dropout``).
+
+    In a test nothing happens. It's training inside `gradient`; more is at `testmode`. With `dims`, an axis or several,
+    the drawn numbers differ along these axes only: ``dims=(0, -1)`` drops whole channels of pictures of shape
+    ``(N, H, W, C)``. They're drawn by the generator of the device where `x` is, or by `rng`, on the CPU, and copied.
+
+    >>> fl.trainmode(Dropout(0.5, rng=np.random.default_rng(0)))(np.ones(6))
+    array([2., 2., 2., 0., 0., 0.])
+    """
+
+    rng: Any  # in the tree, so that its state is saved
+
+    active = None
+
+    @explained()
+    def __init__(self, p: float, *, dims: int | tuple[int, ...] | None = None, rng: Any = None) -> None:
+        check_number("Dropout(p), a probability,", p)
+        if p > 1:
+            raise ValueError(f"Dropout(p) is a probability, at most 1, got {p}")
+        self.p = float(p)
+        self.dims = dims if dims is None or isinstance(dims, int) else tuple(dims)
+        self.rng = rng
+
+    @layer_call
+    def __call__(self, x: Any) -> Any:
+        if not self.active or self.p == 0:
+            return x
+        values = plain(x)
+        shape = values.shape
+        if self.dims is not None:
+            axes = np.lib.array_utils.normalize_axis_tuple(self.dims, len(shape), "dims")
+            shape = tuple(length if i in axes else 1 for i, length in enumerate(shape))
+        generator = device_of(values).rng if self.rng is None else self.rng
+        drawn = on_device_of(values, generator.random(shape, dtype=np.float32))
+        scale = 1 / (1 - self.p) if self.p < 1 else 0.0
+        return x * ((drawn >= self.p).astype(values.dtype) * scale)
+
+    def _sizes(self) -> str:
+        return f"{self.p:g}"
+
+    def _options(self) -> str:
+        return "" if self.dims is None else f", dims={self.dims}"
 
 
 # -- numbers with mean 0 and variance 1 -------------------------------------------------------------------------------

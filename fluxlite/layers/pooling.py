@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,10 +10,9 @@ from ..arguments import explained, in_words
 from ..autodiff.derivatives.windows import Windows, max_along, padded, sum_along
 from ..autodiff.tracked import plain
 from ..errors import ShapeError
-from ..tree.contract import functor
 from ..tree.walks import KeyPath
-from .layer import Layer, layer_call
-from .spatial import Pads, SamePad, check_places, check_shape, each_axis, option, pads_of, window_size
+from .convolution import Pads, SamePad, check_places, check_shape, each_axis, option, pads_of, window_size
+from .layer import Layer, layer_call, layer_class
 
 # Pooling along one axis after the other gives the same as the windows as a whole, with fewer steps. The last axis comes
 # first: so the first of equal maxima is the first one of the window, read row by row.
@@ -36,8 +34,7 @@ def _mean(x: Any, at: Windows) -> Any:
     return _pooled(x, at, sum_along, 0) / math.prod(at.kernel)
 
 
-@functor(children=())
-@dataclass(eq=False, repr=False, init=False)
+@layer_class(children=())
 class MaxPool(Layer):
     """The largest element of each window, for each feature (Flux: ``MaxPool``).
 
@@ -85,13 +82,11 @@ class MeanPool(MaxPool):
     _pool = staticmethod(_mean)
 
 
-@functor(children=())
-@dataclass(eq=False, repr=False, init=False)
+@layer_class(children=())
 class AdaptiveMaxPool(Layer):
     """Pooling to the size `out`, with windows that suit the input (Flux: ``AdaptiveMaxPool``).
 
-    The stride is the input's size divided by `out`, rounded down, and the last window ends where the input does. (In
-    PyTorch windows are of different sizes, if the input isn't a multiple of `out`.)
+    The stride is the input's size divided by `out`, rounded down, and the last window ends where the input does.
     """
 
     out: tuple[int, ...]
@@ -122,8 +117,7 @@ class AdaptiveMeanPool(AdaptiveMaxPool):
     _pool = staticmethod(_mean)
 
 
-@functor(children=())
-@dataclass(eq=False, repr=False, init=False)
+@layer_class(children=())
 class GlobalMaxPool(Layer):
     """The largest element of each picture or sequence, for each feature (Flux: ``GlobalMaxPool``).
 
@@ -149,8 +143,7 @@ class GlobalMeanPool(GlobalMaxPool):
         return np.mean(x, axis=tuple(range(1, x.ndim - 1)), keepdims=True)
 
 
-@functor(children=())
-@dataclass(eq=False, repr=False, init=False)
+@layer_class(children=())
 class Upsample(Layer):
     """Makes pictures larger, ``(N, H, W, features)`` as well as sequences (Flux: ``Upsample``).
 
@@ -158,9 +151,6 @@ class Upsample(Layer):
     the centres of the outermost elements (PyTorch: ``align_corners=True``). Give either `scale`, a number or one for
     each axis, or `size`, the lengths of the result. For ``"nearest"`` the result is a multiple of the input; for
     ``"bilinear"`` a fraction is fine, and lengths are rounded down.
-
-    >>> Upsample("bilinear", size=(5,))(np.array([0.0, 2.0, 4.0]).reshape(1, 3, 1)).ravel()
-    array([0., 1., 2., 3., 4.])
     """
 
     mode: str

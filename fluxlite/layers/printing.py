@@ -160,9 +160,6 @@ def _number(count: int) -> str:
     return f"{count:,}" if count >= 10_000 else str(count)
 
 
-# -- on one line -------------------------------------------------------------------------------------------------------
-
-
 def one_line(x: Any) -> str:
     if is_array(x):
         return f"{x.dtype} {tuple(x.shape)}"

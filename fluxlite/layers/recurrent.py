@@ -1,7 +1,6 @@
 """Recurrent layers, for whole sequences ``(N, T, features)``, and their cells, which compute a single step."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -9,17 +8,15 @@ import numpy as np
 from ..arguments import check_bool, check_callable, check_whole, explained, in_words
 from ..arrays import on_card_of
 from ..errors import InputError, LayerError, ShapeError
-from ..tree.contract import functor
 from ..tree.walks import Attribute, KeyPath
 from .initializers import glorot_uniform, start
 from .inputs import check_activation, check_array, taken
-from .layer import Layer, layer_call
+from .layer import Layer, layer_call, layer_class
 from .printing import call_of, name_of, settings
 from .steps import IN_PLACE, GRUSteps, LSTMSteps, RNNSteps, sequence
 
 
-@functor
-@dataclass(eq=False, repr=False, init=False)
+@layer_class
 class Recurrence(Layer):
     """A cell's steps through whole sequences (Flux: ``Recurrence``).
 
@@ -94,7 +91,7 @@ class Recurrence(Layer):
         return ", return_state=True" * self.return_state
 
 
-@functor
+@layer_class
 class RNN(Recurrence):
     """A `Recurrence` of an `RNNCell`, which takes the keywords: the plain recurrent network (Flux: ``RNN``).
 
@@ -108,24 +105,16 @@ class RNN(Recurrence):
         super().__init__(RNNCell(inputs, outputs, activation, **keywords), return_state=return_state)
 
 
-@functor
+@layer_class
 class LSTM(Recurrence):
-    """A `Recurrence` of an `LSTMCell`, which takes the keywords (Flux: ``LSTM``; PyTorch: with batch_first=True).
-
-    >>> lstm = LSTM(2, 3, return_state=True)
-    >>> x = np.ones((5, 7, 2), np.float32)
-    >>> y, state = lstm(x)
-    >>> more, state = lstm(x, state)
-    >>> more.shape
-    (5, 7, 3)
-    """
+    """A `Recurrence` of an `LSTMCell`, which takes the keywords (Flux: ``LSTM``; PyTorch: with batch_first=True)."""
 
     @explained()
     def __init__(self, inputs: int, outputs: int, *, return_state: bool = False, **keywords: Any):
         super().__init__(LSTMCell(inputs, outputs, **keywords), return_state=return_state)
 
 
-@functor
+@layer_class
 class GRU(Recurrence):
     """A `Recurrence` of a `GRUCell`, which takes the keywords: gated recurrent units (Flux: ``GRU``)."""
 
@@ -143,7 +132,7 @@ def initialstates(layer: Any) -> Any:
     return layer.initialstates()
 
 
-@dataclass(eq=False, repr=False, init=False)
+@layer_class
 class Cell(Layer):
     """What the three cells have in common: arrays of one form, and how they take an input and a state."""
 
@@ -213,17 +202,14 @@ class Cell(Layer):
         return settings(bias=self.bias is not None)
 
 
-@functor
-@dataclass(eq=False, repr=False, init=False)
+@layer_class
 class RNNCell(Cell):
     """One step of the plain recurrent network: ``h = activation(Wi x + Wh h + bias)`` (Flux: ``RNNCell``).
 
-    ``RNNCell(inputs, outputs)`` has weights `Wi` of shape ``(outputs, inputs)`` and `Wh` of shape ``(outputs,
-    outputs)``, from `init_kernel` and `init_recurrent_kernel`, and a `bias` of shape ``(outputs,)``, which starts at
-    zero; ``bias=False`` leaves it out. `rng` draws the weights. `RNNCell.of` takes the arrays themselves.
-
-    ``cell(x, h)`` returns ``(output, state)``, which here are one array, the new `h`. `x` has shape ``(N, inputs)`` or
-    ``(inputs,)``, `h` has ``(N, outputs)`` or ``(outputs,)``; without `h` it begins with zeros.
+    `Wi` has shape ``(outputs, inputs)``, `Wh` ``(outputs, outputs)`` and `bias` ``(outputs,)``; ``bias=False`` leaves
+    it out. `RNNCell.of` takes the arrays themselves. ``cell(x, h)`` returns ``(output, state)``, which here are one
+    array, the new `h`. `x` has shape ``(N, inputs)`` or ``(inputs,)``, and `h`, by default zeros, ``(N, outputs)`` or
+    ``(outputs,)``.
     """
 
     activation: Callable
@@ -247,16 +233,15 @@ class RNNCell(Cell):
         return f", {name_of(self.activation)}{super()._options()}"
 
 
-@functor
+@layer_class
 class LSTMCell(Cell):
     """One step of a network with long short-term memory, a state of two arrays (Flux: ``LSTMCell``).
 
     Of ``Wi x + Wh h + bias``, cut in four, come input ``i``, forget ``f``, cell ``g`` and output ``o``, in this order:
     a sigmoid of each, but the tanh of ``g``. Then ``c = f * c + i * g`` and ``h = o * tanh(c)``. So `Wi` has shape
-    ``(4 * outputs, inputs)``, `Wh` ``(4 * outputs, outputs)``, and `bias` ``(4 * outputs,)``; see `RNNCell` for how
-    they start. PyTorch has the same order, and two biases, whose sum is this one.
-
-    ``cell(x, (h, c))`` returns ``(output, state)``: the new `h`, and the new ``(h, c)``.
+    ``(4 * outputs, inputs)``, `Wh` ``(4 * outputs, outputs)``, and `bias` ``(4 * outputs,)``. PyTorch has the same
+    order, and two biases, whose sum is this one. ``cell(x, (h, c))`` returns ``(output, state)``: the new `h`, and the
+    new ``(h, c)``.
     """
 
     gates = 4
@@ -266,17 +251,15 @@ class LSTMCell(Cell):
         return LSTMSteps(with_cell)
 
 
-@functor
+@layer_class
 class GRUCell(Cell):
     """One step of a network of gated recurrent units (Flux: ``GRUCell``, the first version of the paper).
 
     The weights' rows are cut in three: reset ``r``, update ``z`` and candidate ``n``, in this order. The first two are
     sigmoids of ``Wi x + Wh h + bias``, the third is ``n = tanh(Wi x + r * (Wh h) + bias)``. Then
     ``h = (1 - z) * n + z * h``. So `Wi` has shape ``(3 * outputs, inputs)``, `Wh` ``(3 * outputs, outputs)``, and
-    `bias` ``(3 * outputs,)``; see `RNNCell` for how they start. PyTorch has the same order, but a second bias, beside
-    ``Wh h``: of the candidate, ``r`` multiplies that one too, and here there's none.
-
-    ``cell(x, h)`` returns ``(output, state)``, which here are one array, the new `h`.
+    `bias` ``(3 * outputs,)``. PyTorch has the same order, but a second bias, beside ``Wh h``: of the candidate, ``r``
+    multiplies that one too, and here there's none. ``cell(x, h)`` returns ``(output, state)``, both the new `h`.
     """
 
     gates = 3

@@ -18,7 +18,7 @@ from ..arrays import primitive
 from ..autodiff.gradients import gradient
 from ..autodiff.rules import rule_for_each
 from ..autodiff.tracked import TrackedArray
-from .activated import activated, at_once
+from .inputs import activated, at_once
 
 
 @primitive

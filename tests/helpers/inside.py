@@ -37,7 +37,7 @@ NAMES = {
     "distributed.__main__": "main",
     "distributed.buckets": "ByMPI ByNCCL transport",
     "errors": "ClosedError DeviceError InputError LayerError ShapeError other_device",
-    "layers.activated": "_BY_ELEMENT",
+    "layers.inputs": "_BY_ELEMENT",
     "layers.normalization": "Moments standardized",
     "layers.steps": "GRUSteps LSTMSteps RNNSteps piece sequence",
     "messages": "in_notebook ipython notice put_aside warn",
