@@ -72,8 +72,7 @@ if TYPE_CHECKING:
         AdaptiveMaxPool, AdaptiveMeanPool, GlobalMaxPool, GlobalMeanPool, MaxPool, MeanPool, Upsample,
     )  # fmt: skip
     from .layers.attention import MultiHeadAttention, make_causal_mask
-    from .layers.combine import Maxout, PairwiseFusion, Parallel, Scale, SkipConnection, flatten
-    from .layers.embedding import Embedding
+    from .layers.combine import Embedding, Maxout, PairwiseFusion, Parallel, Scale, SkipConnection, flatten
     from .layers.modes import f16, f32, f64, testmode, trainmode
     from .layers.normalization import BatchNorm, Dropout, GroupNorm, InstanceNorm, LayerNorm
     from .layers.recurrent import GRU, LSTM, RNN, GRUCell, LSTMCell, Recurrence, RNNCell, initialstates
@@ -109,8 +108,7 @@ else:
             "layers.convolution": "Conv ConvTranspose CrossCor DepthwiseConv SamePad",
             "layers.pooling": "MaxPool MeanPool AdaptiveMaxPool AdaptiveMeanPool GlobalMaxPool GlobalMeanPool Upsample",
             "layers.attention": "MultiHeadAttention make_causal_mask",
-            "layers.combine": "Maxout PairwiseFusion Parallel Scale SkipConnection flatten",
-            "layers.embedding": "Embedding",
+            "layers.combine": "Embedding Maxout PairwiseFusion Parallel Scale SkipConnection flatten",
             "layers.modes": "testmode trainmode f16 f32 f64",
             "layers.normalization": "BatchNorm Dropout GroupNorm InstanceNorm LayerNorm",
             "layers.recurrent": "RNN LSTM GRU Recurrence RNNCell LSTMCell GRUCell initialstates",

@@ -56,11 +56,8 @@ def _in_type_of(prediction: Any, target: Any, name: str) -> Any:
     if its.kind == "f":  # integers stay the same numbers: no need to say it. But -y of uint8 would be 255
         if np.result_type(mine, its) == mine:
             return target
-        notice(
-            ("target of a loss", its.name, mine.name),
-            f"{name}: the target is {its.name} and becomes {mine.name}, as the prediction is, at each call. "
-            f"y.astype(np.{mine.name}) does it once.",
-        )
+        what = f"{name}: the target is {its.name} and becomes {mine.name}, as the prediction is, at each call."
+        notice(("target of a loss", its.name, mine.name), f"{what} y.astype(np.{mine.name}) does it once.")
     return astype(target, mine)
 
 
@@ -78,19 +75,19 @@ def _same_shape(call: str, prediction: Any, target: Any, *args: Any, number: boo
 def _classes(call: str, prediction: Any, target: Any, axis: int = -1, *args: Any, **kwargs: Any) -> None:
     write = f"{call.partition('(')[0]}(model(x), y)"
     if type(target) is TrackedArray and type(prediction) is not TrackedArray:
-        raise TypeError(
-            f"{call}: the target is tracked for a gradient, the prediction isn't: the two are swapped. Write {write}"
-        )
-    if not _are_labels(prediction, target):
-        _same_shape(call, prediction, target, number=False)
-    elif np.shape(target) != (wanted := prediction.shape[:axis] + prediction.shape[axis:][1:]):
-        raise ValueError(f"{call}: numbers of classes have the prediction's first axes, {wanted}, got {target.shape}")
-    if not _on_the_host(prediction, target):
-        return
+        what = "the target is tracked for a gradient, the prediction isn't: the two are swapped"
+        raise TypeError(f"{call}: {what}. Write {write}")
+    has_values = _on_the_host(prediction, target)
     if _are_labels(prediction, target):
-        (low, high), count = _ends(target), prediction.shape[axis]
-        if low < 0 or high >= count:
+        wanted, count = prediction.shape[:axis] + prediction.shape[axis:][1:], prediction.shape[axis]
+        if np.shape(target) != wanted:
+            raise ValueError(f"{call}: numbers of classes have the prediction's axes, {wanted}, got {target.shape}")
+        low, high = _ends(target) if has_values else (0, 0)
+        if low < 0 or high >= count > 0:
             raise ValueError(f"{call}: numbers of {count} classes are 0 to {count - 1}, got {low if low < 0 else high}")
+        return
+    _same_shape(call, prediction, target, number=False)
+    if not has_values:
         return
     # Done at each step, so by the ufuncs themselves: np.sum and np.min take twice as long.
     low, (least, most) = np.minimum.reduce(plain(target), None), _ends(np.add.reduce(plain(target), axis))

@@ -52,21 +52,17 @@ def _class_numbers(name: str, prediction: Any, target: Any, axis: int) -> tuple[
         return prediction, target, None
     count, observations = prediction.shape[axis], prediction.shape[:axis] + prediction.shape[axis:][1:]
     if count == 1 or (alike and one_axis and not _are_whole(prediction)):
-        raise ValueError(
-            f"{call}: a prediction of shape {prediction.shape} has one score for each observation. Say from where on "
-            f"it's class 1: {name}(prediction{'' if one_axis else '[:, 0]'} > 0, target), or > 0.5 for probabilities"
-        )
+        write = f"{name}(prediction{'' if one_axis else '[:, 0]'} > 0, target), or > 0.5 for probabilities"
+        raise ValueError(f"{call}: the prediction has one score for each observation; say what is class 1: {write}")
     guess = np.argmax(prediction, axis=axis)
     # What's as whole as a one-hot row may also be the numbers of pixels' classes.
     if alike and not one_axis and (target.dtype.kind == "f" or bool(np.all(np.sum(target, axis=axis) == 1))):
         return guess, np.argmax(target, axis=axis), count
     if target.shape == observations and _are_whole(target):
         return guess, target, count
-    raise ValueError(
-        f"{call}: for scores of shape {prediction.shape}, the target has the same shape, with a 1 for the right class, "
-        f"or is whole numbers of shape {observations}; for class numbers, both have shape (N,), as np.ravel makes it. "
-        f"Got {prediction.dtype.name} and {target.dtype.name} of shape {target.shape}"
-    )
+    wanted = f"for scores of shape {prediction.shape}, the target has the same shape, or is whole numbers of shape "
+    got = f"{observations}; for class numbers, both have shape (N,). Got {target.dtype.name} of shape {target.shape}"
+    raise ValueError(f"{call}: {wanted}{got}")
 
 
 def _are_whole(x: Any) -> bool:

@@ -1,11 +1,12 @@
 """Recurrent layers, for whole sequences ``(N, T, features)``, and their cells, which compute a single step."""
 
 from collections.abc import Callable
+from operator import index
 from typing import Any, ClassVar
 
 import numpy as np
 
-from ..arguments import check_bool, check_callable, check_whole, explained, in_words
+from ..arguments import check_bool, check_callable, explained, in_words
 from ..arrays import on_card_of
 from ..errors import InputError, LayerError, ShapeError
 from ..tree.walks import Attribute, KeyPath
@@ -150,12 +151,9 @@ class Cell(Layer):
         init_recurrent_kernel: Callable = glorot_uniform, rng: np.random.Generator | None = None,
     ):  # fmt: skip
         name = type(self).__name__
-        check_whole(f"{name}(inputs)", inputs)
-        check_whole(f"{name}(outputs)", outputs)
-        check_bool(f"{name}(bias=…)", bias)
-        rows = self.gates * int(outputs)
-        self.Wi = start(init_kernel, rows, int(inputs), rng, layer=name, keyword="init_kernel")
-        self.Wh = start(init_recurrent_kernel, rows, int(outputs), rng, layer=name, keyword="init_recurrent_kernel")
+        rows = self.gates * index(outputs)
+        self.Wi = start(init_kernel, rows, index(inputs), rng, layer=name, keyword="init_kernel")
+        self.Wh = start(init_recurrent_kernel, rows, index(outputs), rng, layer=name, keyword="init_recurrent_kernel")
         self.bias = np.zeros_like(self.Wi, shape=(rows,)) if bias else None
 
     @classmethod

@@ -69,8 +69,8 @@ def test_wrong_inputs(x):
 
 
 def test_wrong_sizes():
-    for sizes in ((-1, 2), (2.0, 2), (2, True), (W, 3)):
-        with pytest.raises((TypeError, ValueError), match=r"Embedding\((vocabulary|features)\) is "):
+    for sizes in ((-1, 2), (2.0, 2), (W, 3)):
+        with pytest.raises((TypeError, ValueError), match=r"in Embedding\(vocabulary="):
             Embedding(*sizes)
     for weight in (W[0], [[1.0]]):
         with pytest.raises(ValueError, match=r"Embedding.of: weight has shape \(vocabulary, features\), got"):

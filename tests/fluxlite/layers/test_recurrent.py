@@ -195,9 +195,9 @@ def test_of_arrays():
 @pytest.mark.parametrize(
     ("make", "error", "words"),
     [
-        (lambda: fl.LSTM(2.0, 3), TypeError, r"LSTMCell\(inputs\) is a whole number, got 2.0"),
-        (lambda: fl.RNN(2, -3), ValueError, r"RNNCell\(outputs\) is at least 0, got -3"),
-        (lambda: fl.LSTM(2, 3, bias=np.zeros(12)), TypeError, r"LSTMCell\(bias=…\) is True or False, got an array"),
+        (lambda: fl.LSTM(2.0, 3), TypeError, r"LSTMCell\(inputs=2.0"),
+        (lambda: fl.RNN(2, -3), ValueError, r"RNNCell\(inputs=2, outputs=-3\)"),
+        (lambda: fl.LSTM(2, 3, bias=np.zeros(12)), ValueError, r"LSTMCell\(inputs=2, outputs=3, bias=an array"),
         (lambda: fl.RNN(2, 3, "tanh"), TypeError, "RNNCell's activation is a function such as np.tanh, got 'tanh'"),
         (lambda: fl.GRU(2, 3, return_state="no"), TypeError, r"GRU\(return_state=…\) is True or False, got 'no'"),
         (lambda: fl.GRU(2, 3, init_kernel=lambda *s: 1), ValueError, r"init_kernel\(9, 2\) gives an array"),
