@@ -48,7 +48,7 @@ class ClosedError(LayerError, RuntimeError):
 
 
 def left_over(layer: Any) -> ClosedError | None:
-    """The error to raise if `layer` holds a tracked array whose gradient call has ended; None if it does not."""
+    """The error if `layer` holds a tracked array whose gradient call has ended."""
     for path, leaf in nodes(layer):
         if type(leaf) is TrackedArray and not leaf.level.is_open:
             return ClosedError(path, CLOSED)

@@ -176,7 +176,7 @@ def split_activation(size: tuple) -> tuple[tuple, Callable]:
 
 
 def normal(*shape: int, rng: np.random.Generator | None = None) -> Any:
-    """Normal numbers with mean 0 and deviation 1, Float32, on the CPU."""
+    """Normal numbers with deviation 1."""
     return (next_generator(WEIGHTS) if rng is None else rng).standard_normal(shape, dtype=np.float32)
 
 

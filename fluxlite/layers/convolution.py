@@ -207,7 +207,7 @@ def each_axis(what: str, value: Any, dims: int, least: int = 1) -> tuple[int, ..
 
 
 def pads_of(what: str, pad: Any, extent: tuple[int, ...]) -> Pads:
-    """The padding before and after, for each axis of windows of this `extent`; for one number, two, or four."""
+    """The padding before and after, for each axis of windows of this `extent`."""
     if isinstance(pad, SamePad) or pad is SamePad:
         return tuple(((size - 1) - (size - 1) // 2, (size - 1) // 2) for size in extent)
     dims = len(extent)

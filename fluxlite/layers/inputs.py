@@ -36,9 +36,8 @@ def taken(name: str, weight: Any, x: Any, features: int | None = None) -> Any:
     mine, its = weight.dtype.name, x.dtype.name
     once = f"x.astype({f'np.{mine}' if hasattr(np, mine) else repr(mine)})"
     if not is_floating(x):
-        fix = (
-            "give it real ones: np.abs(x), np.real(x) or np.imag(x)" if x.dtype.kind == "c" else f"convert them: {once}"
-        )
+        real = "give it real ones: np.abs(x), np.real(x) or np.imag(x)"
+        fix = real if x.dtype.kind == "c" else f"convert them: {once}"
         raise InputError(KeyPath(), f"{name} takes floating-point numbers, got {its}; {fix}")
     key = ("input of a layer", its, mine)
     if not was_said(key):
@@ -53,7 +52,6 @@ def is_floating(x: Any) -> bool:
 
 
 def no_array(name: str, x: Any) -> InputError:
-    """The error for an input of the layer `name` that isn't an array."""
     got = tensor(x) if is_tensor(x) else f"{in_words(x)}; np.asarray(x) makes one"
     return InputError(KeyPath(), f"{name} takes an array, got {got}")
 
@@ -98,10 +96,7 @@ _BY_ELEMENT = frozenset((
 
 
 def activated(activation: Callable, y: Any, *more: Any) -> Any:
-    """``activation(y + bias)``, on a GPU as one launch if it's an activation that we know. A bias may be None.
-
-    Any other function is called as it is: it may look at values, print, or sum.
-    """
+    """``activation(y + bias)``, on a GPU as one launch if we know the activation: others may print, or sum."""
     added = [x for x in more if x is not None]
     if fusing and added and _works_by_element(activation) and _is_on_gpu(y):
         return _fused(activation, True)(y, *added)

@@ -72,10 +72,9 @@ def layer_call(call: Callable) -> Any:
     """Above a layer's ``__call__``: the frame that all layers share.
 
     It enters the card that holds the input, and refuses tensors of other libraries: they would often pass through
-    NumPy's functions, and nothing would be trained. After an error it raises what a learner needs to know: an array is
-    left over from a gradient call that has ended, or what the layer's `_why` returns. If there's nothing of the kind,
-    the error goes on with a note. So a layer looks at its input beforehand only where NumPy would compute something
-    wrong, and then raises a `LayerError`, which passes as it is.
+    NumPy's functions, and nothing would be trained. After an error it raises what the layer's `_why` returns, or gives
+    the error a note. So a layer looks at its input beforehand only where NumPy would compute something wrong, and then
+    raises a `LayerError`, which passes as it is.
     """
 
     @wraps(call)

@@ -1,7 +1,4 @@
-"""How a model prints: as Flux's do, a line for each part with its parameters, and in notebooks a tree that unfolds.
-
-A class of your own that `functor` registers prints in the same way, unless it has a text of its own.
-"""
+"""How a model prints: as Flux's do, a line for each part with its parameters, and in notebooks a tree that unfolds."""
 
 import contextlib
 import functools

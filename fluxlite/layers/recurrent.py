@@ -238,8 +238,7 @@ class LSTMCell(Cell):
     Of ``Wi x + Wh h + bias``, cut in four, come input ``i``, forget ``f``, cell ``g`` and output ``o``, in this order:
     a sigmoid of each, but the tanh of ``g``. Then ``c = f * c + i * g`` and ``h = o * tanh(c)``. So `Wi` has shape
     ``(4 * outputs, inputs)``, `Wh` ``(4 * outputs, outputs)``, and `bias` ``(4 * outputs,)``. PyTorch has the same
-    order, and two biases, whose sum is this one. ``cell(x, (h, c))`` returns ``(output, state)``: the new `h`, and the
-    new ``(h, c)``.
+    order, and two biases, whose sum is this one. ``cell(x, (h, c))`` returns ``(h, (h, c))``, the new ones.
     """
 
     gates = 4

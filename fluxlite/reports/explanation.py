@@ -26,14 +26,6 @@ def explain(model: Any) -> Any:
     It also shows which paths share one array (ties), and what can't move: objects of unregistered classes (shut
     boxes), fields that a subset leaves out, and what a function works with. It copies nothing and waits for nothing.
     Of a kernel written by hand (`fluxlite.cuda.jit`), it shows the text, with what each line cost in the latest launch.
-
-    >>> explain({"W": np.zeros((2, 3), np.float32), "f": np.tanh})
-    dict of 2  C CPU
-    ├ ['W']    C CPU  float32 (2, 3): 24 bytes; moves, trains
-    └ ['f']           function tanh
-    <BLANKLINE>
-    1 array can move: 24 bytes on CPU.
-    6 of 6 numbers in it train (parameters).
     """
     return model.explained() if hasattr(type(model), "explained") else Explanation(model)
 
