@@ -14,16 +14,17 @@ from typing import Any
 
 import numpy as np
 
+from .arguments import Function
 from .arrays import device_of, on_card_of_argument, on_device_of, primitive
 from .autodiff.quicker import unless
 from .autodiff.rules import rule
 from .autodiff.tracked import plain
 
 
-def differentiated_by(pullback: Callable) -> Callable[[Callable], Callable]:
+def differentiated_by(pullback: Callable) -> Callable[[Function], Function]:
     """Make the function below a `primitive`, whose derivative is ``pullback(g, out, x)``."""
 
-    def enter(function: Callable) -> Callable:
+    def enter(function: Function) -> Function:
         entered = primitive(function)
         rule(entered, pullback)
         return entered

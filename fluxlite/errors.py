@@ -56,10 +56,7 @@ def left_over(layer: Any) -> ClosedError | None:
 
 
 def other_device(layer: Any, x: Any) -> DeviceError | None:
-    """The error to raise if an array of `layer` is not where the input `x` is; None if all are on one device.
-
-    Asked only after the array library has refused: as long as all goes well it costs nothing.
-    """
+    """The error to raise if an array of `layer` isn't where the input `x` is; asked only after an error."""
     x = plain(x)
     for path, leaf in nodes(layer) if is_array(x) else ():
         leaf = plain(leaf)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from .activations import logsigmoid, logsoftmax, relu
-from .arguments import explained
+from .arguments import Function, explained, note
 from .arrays import astype, device_of, on_card_of
 from .autodiff.tracked import TrackedArray, plain
 from .errors import mixed_devices
@@ -23,27 +23,27 @@ from .tensors import refuse_tensor
 from .tree.ties import is_array
 
 
-def compares(check: Callable) -> Callable[[Callable], Callable]:
+def compares(check: Callable) -> Callable[[Function], Function]:
     """Above a loss: `check` looks whether its two arrays fit; then they're compared in one place and one type."""
 
-    def decorate(loss: Callable) -> Callable:
+    def decorate(loss: Function) -> Function:
         name, call = loss.__name__, f"{loss.__name__}(prediction, target)"
 
-        @explained()
         @functools.wraps(loss)
         def compared(prediction: Any, target: Any, *args: Any, **kwargs: Any) -> Any:
-            refuse_tensor(call, prediction)
-            refuse_tensor(call, target)
-            check(call, prediction, target, *args, **kwargs)
             try:
+                refuse_tensor(call, prediction)
+                refuse_tensor(call, target)
+                check(call, prediction, target, *args, **kwargs)
                 with on_card_of(prediction):
                     return loss(prediction, _in_type_of(prediction, target, name), *args, **kwargs)
             except Exception as error:
                 if why := mixed_devices(name, prediction=prediction, target=target):
                     raise why from error
+                note(error, loss, (prediction, target, *args), kwargs)
                 raise
 
-        return compared
+        return compared  # type: ignore[return-value]
 
     return decorate
 

@@ -3,7 +3,7 @@
 import copy
 import functools
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,8 +14,9 @@ from ..devices.base import Device, gpu_generators
 from ..optimizers import Leaf
 from ..tensors import refuse_tensor
 from ..tree.contract import children, is_leaf
+from ..tree.flat import Attribute, KeyPath, flatten, steps
 from ..tree.ties import is_array, is_tracked
-from ..tree.walks import Attribute, KeyPath, nodes, steps
+from ..tree.walks import type_of_parts
 from ..unreached import arrays_inside, say_what_is_not_saved, why_shut
 
 PLAIN = (bool, int, float, complex, str, bytes, type(None), np.generic)
@@ -39,24 +40,25 @@ def state(x: Any) -> Any:
 
 def state_at(path: KeyPath, x: Any) -> Any:
     """The `state` of `x`, which stands at `path`. Names of fields are of the type `Attribute`, as in a path."""
-    nodes(x)  # raises if `x` contains itself
-    return _state(path, x)
+    flat = flatten(x, _is_end, ties=False)
+    states = [kept(path + place, leaf) for place, leaf in zip(flat.paths(), flat.leaves)]
+    return flat.beside(states, _as_container)
 
 
-def _state(path: KeyPath, x: Any) -> Any:
-    if is_leaf(x) or isinstance(x, Leaf) or generator_of(x) is not None:
-        return kept(path, x)
-    parts = children(x)[0]
-    states = {step: _state(path + (step,), part) for step, part in steps(x, parts)}
-    if isinstance(parts, Mapping):
-        return states
-    return list(states.values()) if isinstance(parts, list) else tuple(states.values())
+def _is_end(path: KeyPath, x: Any) -> bool:
+    return is_leaf(x) or isinstance(x, Leaf) or generator_of(x) is not None
+
+
+def _as_container(x: Any, kind: Any, names: Any, parts: list, make: Any) -> Any:
+    if names is None:
+        return type_of_parts(x)(parts)
+    return {step: part for (step, _), part in zip(steps(x, children(x)[0]), parts)}
 
 
 def kept(path: KeyPath, x: Any) -> Any:
     """What to keep of a leaf, or of something with a state of its own."""
     if isinstance(x, Leaf):
-        memory = _state(path + (Attribute("memory"),), x.memory)
+        memory = state_at(path + (Attribute("memory"),), x.memory)
         return {"rule": type(x.rule).__name__, "settings": repr(x.rule), "memory": memory}
     if (generator := generator_of(x)) is not None:
         return _owner(generator).state

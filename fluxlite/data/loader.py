@@ -15,6 +15,8 @@ from functools import partial as bound
 from itertools import islice
 from typing import Any
 
+import numpy as np
+
 from ..arguments import check_bool, check_callable, check_whole, explained, in_words
 from ..arrays import device_of
 from ..devices.base import CPU, Device
@@ -257,7 +259,7 @@ class CuIterator(MovedLoader):
     def __init__(self, loader: Iterable[Any], dtype: Any = None) -> None:
         if not hasattr(type(loader), "__iter__") and not is_array(loader):
             raise TypeError("this isn't iterable")
-        super().__init__(loader, require_gpu(), dtype)
+        super().__init__(loader, require_gpu(), None if dtype is None else np.dtype(dtype))
 
     def _moved(self, batch: Any, lane: Any) -> Any:
         result = super()._moved(batch, lane)

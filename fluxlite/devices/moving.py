@@ -9,14 +9,13 @@ from typing import Any
 import numpy as np
 
 from .. import arrays
-from ..autodiff.tracked import TrackedArray, plain
+from ..autodiff.tracked import plain
 from ..errors import DeviceError
 from ..messages import notice, warn
 from ..tensors import is_tensor, refuse_tensor
-from ..tree.contract import is_leaf
 from ..tree.flat import Flat, KeyPath, flatten
 from ..tree.ties import is_array, is_tracked, overlaps
-from ..tree.walks import check_open, nodes
+from ..tree.walks import check_open
 from ..unreached import arrays_inside, boxes, why_shut
 
 # It shows up in signatures, so it says what it stands for.
@@ -134,17 +133,20 @@ def device_of(x: Any) -> Any:
     Traceback (most recent call last):
     fluxlite.errors.DeviceError: [0] is on CPU, [1] is on Simulated:0
     """
-    found: tuple[KeyPath, Any] | None = None
-    for path, node in nodes(x):
-        check_open(path, node)
-        node = plain(node) if type(node) is TrackedArray else node
-        if is_array(node):
-            device = arrays.device_of(node)
-            found = found or (path, device)
-            if device != found[1]:
-                raise DeviceError(found[0], f"is on {found[1]}, {path} is on {device}")
-        elif is_leaf(node):
-            for place, _ in arrays_inside(node, path):
-                where = str(place) or f"a {type(node).__name__}"
-                raise TypeError(f"device_of cannot see all of it: there is an array in {where}: {why_shut(node)}")
-    return None if found is None else found[1]
+    flat, first, device = flatten(x), 0, None
+    for number, leaf in enumerate(flat.leaves):
+        if is_tracked(leaf):
+            check_open(flat.paths()[number], leaf)
+            leaf = plain(leaf)
+        if is_array(leaf):
+            here = arrays.device_of(leaf)
+            if device is None:
+                first, device = number, here
+            elif here != device:
+                paths = flat.paths()
+                raise DeviceError(paths[first], f"is on {device}, {paths[number]} is on {here}")
+            continue
+        for inside, _ in arrays_inside(leaf, KeyPath()):
+            place = str(flat.paths()[number] + inside) or f"a {type(leaf).__name__}"
+            raise TypeError(f"device_of cannot see all of it: there is an array in {place}: {why_shut(leaf)}")
+    return device

@@ -117,7 +117,7 @@ class MultiHeadAttention(Layer):
 
 def _checked(name: str, x: Any, kind: str, wanted: tuple) -> Any:
     """`x`, which is added to the scores. NumPy would also add booleans as a bias, or make the scores larger."""
-    if plain(x).dtype.kind != kind:
+    if x.dtype.kind != kind:
         numbers = "booleans, True where one may look" if kind == "b" else "floating-point numbers"
         raise InputError(KeyPath(), f"MultiHeadAttention({name}=…) takes {numbers}, got {in_words(x)}")
     if np.broadcast_shapes(x.shape, wanted) != wanted:

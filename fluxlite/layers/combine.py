@@ -156,9 +156,10 @@ class Scale(Layer):
 
     @explained()
     def __init__(self, *size: Any, bias: bool = True) -> None:
-        size, self.activation = split_activation(size)
+        size, activation = split_activation(size)
         self.scale = np.ones(size, np.float32)
         self.bias = np.zeros(size, np.float32) if bias else None
+        self.activation = activation
 
     @classmethod
     @explained()

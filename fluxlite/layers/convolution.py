@@ -184,6 +184,7 @@ class ConvTranspose(Conv):
         return super()._options() + option("outpad", self.outpad, 0)
 
 
+@explained()
 def DepthwiseConv(  # noqa: N802
     kernel: tuple[int, ...], inputs: int, outputs: int, activation: Callable = identity, **settings: Any
 ) -> Conv:

@@ -50,9 +50,9 @@ class Dense(Layer):
         self, inputs: int, outputs: int, activation: Callable = identity, *, bias: bool = True,
         init: Callable = glorot_uniform, rng: np.random.Generator | None = None,
     ):  # fmt: skip
-        self.activation = check_activation("Dense", activation)
         self.weight = start(init, index(outputs), index(inputs), rng)
         self.bias = np.zeros_like(self.weight, shape=self.weight.shape[:1]) if bias else None
+        self.activation = check_activation("Dense", activation)
 
     @classmethod
     @explained()

@@ -15,12 +15,8 @@ def testmode(model: Any, mode: Any = True) -> "Mode":
     outside of gradients, and True while `gradient`, `jacobian` or `hessian` runs its function, in the same thread,
     whether the model is an argument or comes from outside. So you need `testmode` only for exceptions: a teacher that
     answers as in a test, or a gradient by the pixels of a picture. It sets `active` to False, everywhere in `model`.
-    ``testmode(model, None)``, or "auto", ends that, and ``testmode(model, False)`` is `trainmode`.
-
-    With ``with testmode(model):`` it's for the block. Both also work inside a gradient.
-
-    A layer of your own takes part if its class is registered with ``@functor``, has ``active = None`` in it, and asks
-    ``if self.active:``.
+    ``testmode(model, None)``, or "auto", ends that, and ``testmode(model, False)`` is `trainmode`. Both work inside a
+    gradient, too. A layer of your own takes part if its class has ``@functor`` above it and ``active = None`` in it.
 
     >>> teacher = fl.Dropout(0.5)
     >>> def loss(w):

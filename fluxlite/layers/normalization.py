@@ -112,6 +112,8 @@ class GroupNorm(Normalization):
     ) -> None:
         self._start((channels,), activation, affine, eps)
         self.groups = index(groups)
+        if channels % groups:  # PyTorch's order is another one
+            raise ValueError(f"GroupNorm(channels, groups): groups divide the {channels} channels, got {groups}")
 
     def _normalized(self, x: Any) -> Any:
         blocks, *rows, channels = x.shape

@@ -39,7 +39,7 @@ def _if_possible(draw: Any, x: Any) -> Any:
 
 def text(root: "Part") -> str:
     """A model with the number of parameters of each part, on one line, or on one for each part."""
-    lines = list(root.lines("", each=len(root.places) > 1))
+    lines = list(root.lines("", each=len(root.places) > 1 and root.has_lines()))
     line, comment = lines.pop()
     everywhere = "" if root.places == ["CPU"] else root.where()
     lines.append((line.removesuffix(","), (root.comment(" in all") if lines else comment) + everywhere))

@@ -25,17 +25,13 @@ class Recurrence(Layer):
 
     ``layer(x)`` takes `x` of shape ``(N, T, inputs)``, or ``(T, inputs)`` for one sequence, and returns the outputs of
     all T steps, ``(N, T, outputs)`` or ``(T, outputs)``. It begins with `initialstates`, or with your own:
-    ``layer(x, state)``. With ``return_state=True`` it returns ``(outputs, state)``, where the state is the last one:
-    the next piece of a long sequence can begin with it. The layer keeps no state between calls, so there's nothing to
-    reset.
+    ``layer(x, state)``. With ``return_state=True`` it returns ``(outputs, state)``, and the next piece of a long
+    sequence can begin with that last state. The layer keeps none between calls, so there's nothing to reset.
 
     `cell` may be of your own: ``cell(x, state)``, for `x` of shape ``(N, inputs)``, returns ``(output, state)``, and
-    ``cell.initialstates()`` the state that it starts with. For an `RNNCell`, `LSTMCell` or `GRUCell` all steps are
-    computed in one go.
+    ``cell.initialstates()`` the state that it starts with. All steps of our own cells are computed in one go.
 
     >>> layer = Recurrence(fl.LSTMCell(2, 3), return_state=True)
-    >>> layer
-    Recurrence(LSTMCell(2 => 3), return_state=True)      # 72 parameters
     >>> y, (h, c) = layer(np.ones((5, 7, 2), np.float32))
     >>> y.shape, h.shape, c.shape
     ((5, 7, 3), (5, 3), (5, 3))
@@ -107,9 +103,8 @@ class Recurrence(Layer):
 class RNN(Recurrence):
     """The plain recurrent network, for whole sequences (Flux: ``RNN``).
 
-    ``RNN(inputs, outputs, activation)`` makes an `RNNCell` with its keywords, `bias`, `init_kernel`,
-    `init_recurrent_kernel` and `rng`; see there for the formula, and `Recurrence` for how the layer is called. With
-    tanh, `relu` or no activation all steps are computed in one go; with another one by one.
+    It makes an `RNNCell` with its keywords; see there for the formula, and `Recurrence` for how the layer is called.
+    With tanh, `relu` or no activation all steps are computed in one go; with another one by one.
 
     >>> RNN(2, 3, fl.relu)
     RNN(2 => 3, relu)      # 18 parameters
@@ -126,8 +121,8 @@ class RNN(Recurrence):
 class LSTM(Recurrence):
     """A network with long short-term memory, for whole sequences (Flux: ``LSTM``; PyTorch's with batch_first=True).
 
-    ``LSTM(inputs, outputs)`` makes an `LSTMCell` with its keywords, `bias`, `init_kernel`, `init_recurrent_kernel` and
-    `rng`; see there for the formula, and `Recurrence` for how the layer is called. A state is ``(h, c)``.
+    It makes an `LSTMCell` with its keywords; see there for the formula, and `Recurrence` for how the layer is called. A
+    state is ``(h, c)``.
 
     >>> lstm = LSTM(2, 3, return_state=True)
     >>> x = np.ones((5, 7, 2), np.float32)
@@ -146,11 +141,7 @@ class LSTM(Recurrence):
 class GRU(Recurrence):
     """A network of gated recurrent units, for whole sequences (Flux: ``GRU``).
 
-    ``GRU(inputs, outputs)`` makes a `GRUCell` with its keywords, `bias`, `init_kernel`, `init_recurrent_kernel` and
-    `rng`; see there for the formula, and `Recurrence` for how the layer is called.
-
-    >>> GRU(2, 3)(np.ones((7, 2), np.float32)).shape
-    (7, 3)
+    It makes a `GRUCell` with its keywords; see there for the formula, and `Recurrence` for how the layer is called.
     """
 
     @explained()
@@ -251,12 +242,9 @@ class RNNCell(Cell):
     zero; ``bias=False`` leaves it out. `rng` draws the weights. `RNNCell.of` takes the arrays themselves.
 
     ``cell(x, h)`` returns ``(output, state)``, which here are one array, the new `h`. `x` has shape ``(N, inputs)`` or
-    ``(inputs,)``, `h` has ``(N, outputs)`` or ``(outputs,)``; without `h` it begins with zeros. `RNN` takes whole
-    sequences.
+    ``(inputs,)``, `h` has ``(N, outputs)`` or ``(outputs,)``; without `h` it begins with zeros.
 
     >>> cell = RNNCell(2, 3)
-    >>> cell
-    RNNCell(2 => 3, tanh)      # 18 parameters
     >>> output, state = cell(np.ones((4, 2), np.float32))
     >>> output, state = cell(np.ones((4, 2), np.float32), state)
     >>> output.shape, state is output
@@ -319,9 +307,6 @@ class GRUCell(Cell):
     ``Wh h``: of the candidate, ``r`` multiplies that one too, and here there's none.
 
     ``cell(x, h)`` returns ``(output, state)``, which here are one array, the new `h`.
-
-    >>> GRUCell(2, 3)(np.ones(2, np.float32))[0].shape
-    (3,)
     """
 
     gates = 3

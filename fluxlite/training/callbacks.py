@@ -46,7 +46,7 @@ class Patience:
     """What `patience`, `early_stopping` and `plateau` make: a predicate, and how often in a row it was true.
 
     `reason` is what a history says of a training that this stopped. `memory` is all that changes from call to call:
-    numbers, which `train` puts into its checkpoint, so that a resumed training stops where the whole one would.
+    `train` puts it into its checkpoint, so that a resumed training stops where the whole one would.
     """
 
     def __init__(self, predicate: Callable, wait: Any, reason: str, **memory: Any) -> None:

@@ -15,7 +15,11 @@ from typing import Any
 
 import numpy as np
 
+from .. import checkpoint
 from ..arrays import device_of
+from ..checkpoint.loading import Loading
+from ..checkpoint.saving import what_is_written
+from ..checkpoint.states import resuming
 from ..devices.base import CPU
 from ..messages import formatted, many, say
 from ..optimizers import Leaf
@@ -36,8 +40,6 @@ class RunFile:
     """
 
     def __init__(self, path: Any, run: Any, team: Any = None) -> None:
-        from ..checkpoint.saving import what_is_written
-
         self.path = Path(os.path.abspath(path))  # from now on, no `chdir` moves it
         self.run, self.team, self.is_writer = run, team, team is None or team.worker == 0
         if self.is_writer:  # what can't be written is said now, and not after an epoch
@@ -78,8 +80,6 @@ class RunFile:
 
     def _write(self, batches: int | None, more: dict[str, Any]) -> str:
         """Returns why it couldn't be written, or ''."""
-        from .. import checkpoint
-
         run, history = self.run, self.run.history
         if (history.epochs, run.done) < self.others:
             return f"it has {progress(*self.others)} of an earlier run, which is more"
@@ -112,12 +112,10 @@ class RunFile:
 
     def check_replaceable(self, overwrite: bool) -> None:
         """Raises `ValueError` if the file that's there is no run's, or has more of one than this run's first epoch."""
-        from ..checkpoint import load
-
         if not self.is_writer or not self.path.exists():
             return
         try:
-            then = load(self.path)["run"]
+            then = checkpoint.load(self.path)["run"]
             self.others = int(then["epoch"]), int(then["step"])
         except (ValueError, TypeError, KeyError, IndexError):
             text = f"checkpoint: {self.path} is there, and is no checkpoint that train wrote; it stays"
@@ -133,11 +131,7 @@ class RunFile:
 
         Raises `ValueError` if it is that of another run, and then changes nothing.
         """
-        from ..checkpoint import load
-        from ..checkpoint.loading import Loading
-        from ..checkpoint.states import resuming
-
-        found = load(self.path) if self.is_writer and self.path.exists() else None
+        found = checkpoint.load(self.path) if self.is_writer and self.path.exists() else None
         found = self.team.group.same(found) if self.team else found
         if found is None:
             return True

@@ -118,8 +118,7 @@ def test_a_crowd_of_interrupts_ends_in_a_history_or_a_keyboard_interrupt():
 
 
 @signals
-def test_one_interrupt_ends_the_inner_training_and_the_outer():
-    """Only the inner one ended. Its caller went on, for as long as it would."""
+def test_one_interrupt_ends_the_inner_training_alone():
     said = said_by("""
         def trained(epochs, each_step):
             model = {"w": np.zeros(1)}
@@ -133,9 +132,9 @@ def test_one_interrupt_ends_the_inner_training_and_the_outer():
         def outer(history):
             if history.steps == 5:
                 inner.append(trained(10, press))
-            return history.steps > 100
+            return history.steps > 10
         history = trained(1000, outer)
         print(inner[0].steps, inner[0].reason, history.steps, history.reason)
         print(signal.getsignal(signal.SIGINT) is signal.default_int_handler)
     """)
-    assert said == ["3 interrupted 5 interrupted", "True"]
+    assert said == ["3 interrupted 11 stopped by outer", "True"]

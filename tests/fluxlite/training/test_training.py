@@ -153,7 +153,7 @@ MODEL, STATE = new_model()
 # What isn't as in a right call.
 REFUSED = [
     ({"loss": 0.5}, TypeError, "'float' object is not callable"),
-    ({"loss": lambda m, x: 0}, TypeError, "takes 2 positional arguments but 3 were given\nin batch 1 of epoch 1"),
+    ({"loss": lambda m, x: 0}, TypeError, "takes 2 positional arguments but 3 were given\n.*in batch 1 of epoch 1"),
     ({"data": [[X, Y]]}, TypeError, "missing 1 required positional argument"),
     ({"loss": lambda m, x, y: m(x) - y}, TypeError, r"one number, of shape \(\), got shape \(4, 1\)"),
     ({"loss": lambda m, x, y: None}, TypeError, "got a NoneType"),
@@ -210,7 +210,7 @@ def test_an_error_in_the_loss_says_in_which_batch_and_changes_nothing_more():
 
     with pytest.raises(RuntimeError, match="mine") as error:
         train(failing, model, BATCHES, opt_state, 3)
-    assert error.value.__notes__[0] == "in batch 2 of epoch 2 of train"
+    assert "in batch 2 of epoch 2 of train" in error.value.__notes__
     model[0].weight += 1  # the arrays can be written again
 
 
