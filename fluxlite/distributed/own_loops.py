@@ -1,19 +1,18 @@
 """What a loop of your own needs: arrays, numbers and models of all workers, a part of the data, and mean gradients."""
 
-import numbers
+from numbers import Number
 from typing import Any
 
 import numpy as np
 
-from ..arguments import check_whole, explained
-from ..arrays import device_of, on_card_of
-from ..checkpoint.states import generator_of
+from ..arguments import explained
+from ..checkpoint.loading import Loading
+from ..checkpoint.states import state
 from ..data.observations import MappedObs, numobs, part, summary
-from ..devices.base import CPU, Device
+from ..devices.selection import cpu
 from ..optimizers import Leaf, OptimiserChain, Rule
-from ..tree.contract import children
 from ..tree.ties import is_array
-from ..tree.walks import KeyPath, nodes, put
+from ..tree.walks import KeyPath, nodes
 from .buckets import Buckets, add_up
 from .world import Group, everyone
 
@@ -23,8 +22,7 @@ def allreduce(x: Any, op: str = "sum") -> Any:
     """The sum, mean, minimum or maximum over all workers' `x` (Flux: ``allreduce!``; PyTorch: ``all_reduce``).
 
     `x` is a number, or an array of the same shape and dtype on every worker. An array is changed in place, and given
-    back. Every worker has to make this call. Raises `TypeError` for a mean of whole numbers in place, and `ValueError`
-    if the workers' arrays differ in shape or dtype.
+    back. Every worker has to make this call.
 
     >>> fl.distributed.allreduce(3.0)
     3.0
@@ -33,7 +31,6 @@ def allreduce(x: Any, op: str = "sum") -> Any:
     if op not in ("sum", "mean", "min", "max"):
         raise ValueError(f"op={op!r} is not among them")
     if not is_array(x):
-        _check_number(x)
         number = np.array(x * 1.0 if op == "mean" else x + 0)
         add_up(group, number, op)
         return number.item()
@@ -54,85 +51,40 @@ def broadcast(x: Any, root: int = 0) -> Any:
     >>> fl.distributed.broadcast(3)
     3
     """
-    if not is_array(x):
-        _check_number(x)
-    return synchronize(x, root)
+    return everyone().same(x, root) if isinstance(x, (Number, np.generic)) else synchronize(x, root)
 
 
 @explained("a model, an optimizer's state or an array, and a worker")
 def synchronize(x: Any, root: int = 0) -> Any:
     """Give all workers what worker `root` has in `x`, a model or an optimizer's state (Flux: ``synchronize!``).
 
-    Arrays are changed in place, so ties stay; numbers, generators and an optimizer's settings are replaced. Returns
-    `x`. ``train(…, distributed=True)`` does this by itself, and PyTorch's ``DistributedDataParallel`` too.
+    Arrays and generators are changed in place, so ties stay, and an optimizer's memory too. Returns `x`. PyTorch's
+    ``DistributedDataParallel`` and ``train(…, distributed=True)`` do this by themselves.
 
-    Raises `ValueError` on every worker if their models differ in structure, naming the place.
+    Raises `ValueError` on every worker if their models or rules differ, naming the place.
 
     >>> model = {"w": np.ones(2)}
     >>> fl.distributed.synchronize(model) is model
     True
     """
-    group = everyone()
-    check_whole("root", root)
-    if root >= group.size:
-        raise ValueError(f"root is a worker, 0 to {group.size - 1}, got {root}")
-    if isinstance(x, (numbers.Number, np.generic)):
-        return group.same(x, root)
-    return take_from(group, x, root)
+    return take_from(everyone(), x, root)
 
 
 def take_from(group: Group, x: Any, root: int = 0) -> Any:
     """`synchronize`, in this group."""
-    if group.size == 1:
-        return x
-    found = list(nodes(x))
-    arrays = {str(path) or "x": node for path, node in found if is_array(node)}
-    group.check_alike({name: _form(array) for name, array in arrays.items()}, root)
-    for array in arrays.values():
-        _send(group, array, root)
-    values = group.same([_small(node) for _, node in found], root)
-    for (path, node), value in zip(found, values):
-        if value is not None:
-            _set_small(x, path, node, value)
+    group.check_alike(
+        {str(path) or "x": _form(node) for path, node in nodes(x) if isinstance(node, Leaf) or is_array(node)}
+    )
+    values = group.same(cpu(state(x)), root)
+    if group.rank != root:
+        loading = Loading(own=True)
+        loading.add(KeyPath(), x, values)
+        loading.finish()
     return x
 
 
-def _small(node: Any) -> Any:
-    """What's sent of a node that's no array: a number, a generator's state, an optimizer's settings."""
-    if isinstance(node, Leaf):
-        return node.rule, node.frozen
-    if isinstance(node, (numbers.Number, np.generic)):
-        return node
-    generator = None if isinstance(node, Device) else generator_of(node)
-    return None if generator is None else getattr(generator, "bit_generator", generator).state
-
-
-def _set_small(x: Any, path: KeyPath, node: Any, value: Any) -> None:
-    if isinstance(node, Leaf):
-        node.rule, node.frozen = value
-    elif generator_of(node) is not None:
-        generator = generator_of(node)
-        getattr(generator, "bit_generator", generator).state = value
-    elif path and value != node:
-        owner = KeyPath(path[:-1]).get(x)
-        put(children(owner)[0] if isinstance(owner, Leaf) else owner, path[-1], value)
-
-
-def _send(group: Group, x: Any, root: int) -> None:
-    here = np.ascontiguousarray(CPU.receive(x))
-    group.send(here.reshape(-1).view(np.uint8), root)  # any dtype, also those that MPI doesn't know
-    if group.rank != root:
-        with on_card_of(x):
-            x[...] = device_of(x).receive(here.reshape(x.shape))
-
-
 def _form(x: Any) -> str:
-    return f"an array of {x.dtype}, shape {x.shape}"
-
-
-def _check_number(x: Any) -> None:
-    if not isinstance(x, (numbers.Number, np.generic)):
-        raise TypeError(f"a {type(x).__name__} is neither; synchronize(model) is for whole models")
+    return f"{x.rule}, frozen={x.frozen}" if isinstance(x, Leaf) else f"an array of {x.dtype}, shape {x.shape}"
 
 
 class DistributedDataContainer(MappedObs):
@@ -188,7 +140,6 @@ class DistributedOptimizer(OptimiserChain):
             return steps
         if self._buckets is None or self._buckets.state is not state:
             self._buckets = Buckets(group, state, model)
-            self._buckets.weight = 1 / group.size
         counts = group.total(*self._buckets.start(steps))
         return list(self._buckets.finish(steps, counts))
 
