@@ -6,7 +6,7 @@ workers begin the sums in the same order, whatever the order of their own gradie
 """
 
 import platform
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import groupby
 from typing import Any
 
@@ -27,7 +27,7 @@ class Buckets:
     """What each worker has of the gradients of a model, added up for all of them."""
 
     def __init__(self, group: Group, state: Any, model: Any) -> None:
-        self.state = state
+        self.group, self.state = group, state
         places = [(path.get(state), x) for path, x in trainables(model)]
         self.buckets = [Bucket(group, part) for part in _divided(places[::-1])]
         slots = [(bucket, i) for bucket in self.buckets for i in range(len(bucket.places))]
@@ -50,31 +50,28 @@ class Buckets:
         for bucket in self.buckets[: self.started]:
             bucket.way.go_on(bucket.sum)
 
-    def start(self, steps: Iterable[Step]) -> list[bool]:
-        """Begin all sums that haven't begun yet. Gives which of the parameters have a gradient."""
-        own = {id(leaf): g for leaf, _, g in steps}
+    def start(self, steps: list[Step], *numbers: float) -> list[float]:
+        """Begin all sums that haven't begun yet. Gives the sums of these few numbers at once."""
+        self.own = {id(step[0]): step for step in steps}
         for key, (bucket, i) in self.by_leaf.items():
             if bucket.has[i] is None:
-                bucket.fill(i, own.get(key), self.weight)
+                bucket.fill(i, self.own[key][2] if key in self.own else None, self.weight)
         self._start_full_ones()
-        return [bucket.has[i] for bucket, i in self.by_leaf.values()]
+        sums = self.group.total(*numbers, *[bucket.has[i] for bucket, i in self.by_leaf.values()])
+        self.counts = dict(zip(self.by_leaf, sums[len(numbers) :]))  # how many workers have a gradient of each
+        return sums[: len(numbers)]
 
-    def finish(self, steps: Iterable[Step], counts: Iterable[float]) -> Iterator[Step]:
-        """This worker's steps with the gradients of all. `counts` says how many workers have each of them.
-
-        A parameter without a gradient here may have one elsewhere; it takes a step if any worker has one.
-        """
-        own = {id(leaf): (leaf, x, g) for leaf, x, g in steps}
-        count_of = dict(zip(self.by_leaf, counts))
+    def finish(self) -> Iterator[Step]:
+        """This worker's steps with the gradients of all; each parameter takes one if any worker has its gradient."""
         self.started = 0
         for bucket in self.buckets:
             sums, bucket.has = bucket.way.finish(bucket.sum), [None] * len(bucket.has)
-            for place, slice_of in zip(bucket.places, bucket.slices):
-                leaf, x, g = own.get(id(place[0])) or (*place, None)
-                if count_of[id(leaf)] and not leaf.frozen:
+            for place, these in zip(bucket.places, bucket.slices):
+                leaf, x, g = self.own.get(id(place[0])) or (*place, None)
+                if self.counts[id(leaf)] and not leaf.frozen:
                     with on_card_of(sums):
                         g = np.empty_like(x) if g is None else g
-                        g[...] = np.reshape(sums[slice_of], x.shape)
+                        g[...] = np.reshape(sums[these], x.shape)
                     yield leaf, x, g
 
 

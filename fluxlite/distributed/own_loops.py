@@ -8,7 +8,7 @@ import numpy as np
 from ..arguments import explained
 from ..checkpoint.loading import Loading
 from ..checkpoint.states import state
-from ..data.observations import MappedObs, numobs, part, summary
+from ..data.observations import MappedObs, numobs, part
 from ..devices.selection import cpu
 from ..optimizers import Leaf, OptimiserChain, Rule
 from ..tree.ties import is_array
@@ -107,10 +107,6 @@ class DistributedDataContainer(MappedObs):
             raise ValueError(f"{count} observations leave none for worker {group.rank} of {group.size}")
         super().__init__(lambda x: x, part(data, slice(start, stop)))
 
-    def __repr__(self) -> str:
-        group = everyone()
-        return f"DistributedDataContainer({summary(self.data)})      # worker {group.rank} of {group.size}"
-
 
 class DistributedOptimizer(OptimiserChain):
     """`rule`, with the gradients of all workers averaged before each step (Flux: ``DistributedOptimizer``).
@@ -140,8 +136,8 @@ class DistributedOptimizer(OptimiserChain):
             return steps
         if self._buckets is None or self._buckets.state is not state:
             self._buckets = Buckets(group, state, model)
-        counts = group.total(*self._buckets.start(steps))
-        return list(self._buckets.finish(steps, counts))
+        self._buckets.start(steps)
+        return list(self._buckets.finish())
 
     def __repr__(self) -> str:
         return f"DistributedOptimizer({self.rules[0]})"

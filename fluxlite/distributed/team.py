@@ -106,12 +106,10 @@ class Team:
 
     def _begin(self, steps: list) -> None:
         """Begin the sums, and send what all have to know of each other in a step."""
-        has = self.buckets.start(steps)
         changed = any(x is not before for x, before in zip(self._buffers(), self.before))
         rows = self.group.only_mine(self.of)
-        pressed, changes, *more = self.group.total(self.interrupts.pressed, changed, *rows, *has)
-        self.steps, self.pressed, self.has_new_buffers = steps, pressed > 0, changes > 0
-        rows, self.counts = more[: self.group.size], more[self.group.size :]
+        pressed, changes, *rows = self.buckets.start(steps, self.interrupts.pressed, changed, *rows)
+        self.pressed, self.has_new_buffers = pressed > 0, changes > 0
         if len(set(rows)) > 1:
             raise WorkersDiffer(f"the workers have batches of {rows} rows, in order: give all the same data")
 
@@ -122,7 +120,7 @@ class Team:
 
     def update(self, opt_state: Any, model: Any, grads: Any) -> None:
         """One step by the gradients of all. What layers assigned in it becomes the workers' mean, weighed by rows."""
-        take(list(self.buckets.finish(self.steps, self.counts)))
+        take(list(self.buckets.finish()))
         if self.has_new_buffers:
             self.before = self._buffers()
             for x in self.before:

@@ -34,6 +34,12 @@ class _World:
     joining: Any = None  # a group that not all have joined yet
 
 
+def everyone() -> "Group":
+    """All workers."""
+    initialize()
+    return _World.group
+
+
 def initialize() -> None:
     """Start MPI, if it isn't running yet (Flux: ``DistributedUtils.initialize``; PyTorch: ``init_process_group``).
 
@@ -69,12 +75,6 @@ def local_rank() -> int:
 def total_workers() -> int:
     """How many workers there are; 1 before `initialize` (Flux: ``total_workers``; PyTorch: ``get_world_size``)."""
     return 1 if _World.group is None else _World.group.size
-
-
-def everyone() -> "Group":
-    """All workers."""
-    initialize()
-    return _World.group
 
 
 def join() -> "Group":
