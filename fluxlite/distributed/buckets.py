@@ -1,8 +1,8 @@
 """Gradients in buckets: a few large sums over all workers in place of many small ones.
 
-The buckets are filled from the last parameter to the first, which is about the order in which the way back finishes
-their gradients. A bucket's sum begins as soon as it's full, and goes on while the other gradients are computed. All
-workers begin the sums in the same order, whatever the order of their own gradients. PyTorch's DDP does the same.
+The buckets are filled from the last parameter to the first, about as the way back finishes their gradients. A bucket's
+sum begins as soon as it's full, and goes on while the other gradients are computed. All workers begin the sums in the
+same order. PyTorch's DDP does the same.
 """
 
 import platform

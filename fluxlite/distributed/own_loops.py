@@ -21,8 +21,7 @@ from .world import Group, everyone
 def allreduce(x: Any, op: str = "sum") -> Any:
     """The sum, mean, minimum or maximum over all workers' `x` (Flux: ``allreduce!``; PyTorch: ``all_reduce``).
 
-    `x` is a number, or an array of the same shape and dtype on every worker. An array is changed in place, and given
-    back. Every worker has to make this call.
+    An array, of the same shape and dtype on every worker, is changed in place. Every worker has to make this call.
 
     >>> fl.distributed.allreduce(3.0)
     3.0
@@ -45,8 +44,7 @@ def allreduce(x: Any, op: str = "sum") -> Any:
 def broadcast(x: Any, root: int = 0) -> Any:
     """What worker `root` has as `x`, for all (Flux: ``bcast!``; PyTorch: ``broadcast``).
 
-    `x` is a number, or an array of the same shape and dtype on every worker, which is changed in place and given back.
-    Every worker has to make this call.
+    An array, of the same shape and dtype on every worker, is changed in place. Every worker has to make this call.
 
     >>> fl.distributed.broadcast(3)
     3
@@ -58,10 +56,9 @@ def broadcast(x: Any, root: int = 0) -> Any:
 def synchronize(x: Any, root: int = 0) -> Any:
     """Give all workers what worker `root` has in `x`, a model or an optimizer's state (Flux: ``synchronize!``).
 
-    Arrays and generators are changed in place, so ties stay, and an optimizer's memory too. Returns `x`. PyTorch's
-    ``DistributedDataParallel`` and ``train(…, distributed=True)`` do this by themselves.
-
-    Raises `ValueError` on every worker if their models or rules differ, naming the place.
+    Arrays, generators and an optimizer's memory are changed in place, so ties stay. PyTorch's
+    ``DistributedDataParallel`` and ``train(…, distributed=True)`` do this by themselves. Raises `ValueError` on every
+    worker if their models or rules differ, naming the place.
 
     >>> model = {"w": np.ones(2)}
     >>> fl.distributed.synchronize(model) is model
@@ -91,8 +88,7 @@ class DistributedDataContainer(MappedObs):
     """The observations of `data` that are this worker's (Flux: ``DistributedDataContainer``).
 
     It's for a loop of your own, inside a `DataLoader`; `train` with ``distributed=True`` takes the whole data. Each
-    of n workers has ``ceil(numobs(data) / n)`` neighbouring observations, the last perhaps fewer. Nothing is copied.
-    Raises `ValueError` if a worker has none.
+    of n workers has ``ceil(numobs(data) / n)`` neighbouring observations, the last perhaps fewer.
 
     >>> fl.getobs(fl.distributed.DistributedDataContainer(np.arange(4)), slice(2))
     array([0, 1])
@@ -102,10 +98,10 @@ class DistributedDataContainer(MappedObs):
     def __init__(self, data: Any) -> None:
         count, group = numobs(data), everyone()
         size = -(-count // group.size)
-        start, stop = group.rank * size, min((group.rank + 1) * size, count)
-        if start >= stop:
+        start = group.rank * size
+        if start >= count:
             raise ValueError(f"{count} observations leave none for worker {group.rank} of {group.size}")
-        super().__init__(lambda x: x, part(data, slice(start, stop)))
+        super().__init__(lambda x: x, part(data, slice(start, min(start + size, count))))
 
 
 class DistributedOptimizer(OptimiserChain):

@@ -52,8 +52,6 @@ def initialize() -> None:
         from mpi4py import MPI
     except (ImportError, RuntimeError) as error:  # no mpi4py, or no MPI below it
         raise ImportError(f"training on several workers takes MPI: {INSTALL} ({error})") from error
-    if not MPI.Is_initialized():
-        MPI.Init_thread()
     started = max(int(os.environ.get(name, 1)) for name in ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "MPI_LOCALNRANKS"))
     if started > 1 == MPI.COMM_WORLD.Get_size():  # each would train alone
         start = "python -m fluxlite.distributed -n 2 train.py"
@@ -81,8 +79,7 @@ def join() -> "Group":
     """All workers, as a new group: what an earlier one left unfinished doesn't disturb it."""
     world = everyone()
     # If an interrupt came while we waited here, we're still in the middle of joining.
-    _World.joining = _World.joining or world.comm.Idup()
-    comm, request = _World.joining
+    comm, request = _World.joining = _World.joining or world.comm.Idup()
     world.wait(request)
     _World.joining = None
     return Group(comm)
