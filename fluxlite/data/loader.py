@@ -15,14 +15,14 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import check_bool, check_callable, check_whole, explained, in_words
+from ..arguments import check_bool, check_callable, check_whole, explained
 from ..arrays import device_of
 from ..devices.base import CPU, Device
 from ..devices.moving import DEFAULT, moved, send
 from ..devices.selection import cpu, cu, gpu, require_gpu
 from ..messages import many, notice, warn
 from ..tree.ties import is_array
-from ..tree.walks import KeyPath, leaves
+from ..tree.walks import KeyPath
 from .observations import MappedObs, Places, batch, generator, numbers_of, numobs, pick, summary
 
 
@@ -235,11 +235,8 @@ class MovedLoader:
 
     def _send(self, batch: Any) -> "_Lane":
         lane = _Lane(self.device)
-        lane.batch = self._moved(batch, lane)
+        lane.batch = moved(lane, batch, self.dtype)
         return lane
-
-    def _moved(self, batch: Any, lane: Any) -> Any:
-        return moved(lane, batch, self.dtype)
 
     def __repr__(self) -> str:
         loader, _, comment = repr(self.loader).partition("      # ")
@@ -266,12 +263,6 @@ class CuIterator(MovedLoader):
         if not hasattr(type(loader), "__iter__") and not is_array(loader):
             raise TypeError("this isn't iterable")
         super().__init__(loader, require_gpu(), None if dtype is None else np.dtype(dtype))
-
-    def _moved(self, batch: Any, lane: Any) -> Any:
-        result = super()._moved(batch, lane)
-        if not any(map(is_array, leaves(result))):
-            raise TypeError(f"CuIterator: a batch is an array, or holds arrays; got {in_words(batch)}")
-        return result
 
     def __repr__(self) -> str:
         return f"CuIterator({super().__repr__()})"
