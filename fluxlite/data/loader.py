@@ -1,30 +1,28 @@
 """`DataLoader`: mini-batches, in a new order each epoch. `observations.py` says what counts as data.
 
-There are four ways to get batches on a GPU, and all give the same batches. ``gpu(x)`` in the loop is one.
-``DataLoader(gpu((X, Y)), …)`` moves everything at once, if it fits; ``DataLoader(mapobs(gpu, (X, Y)), …)`` each batch.
 ``gpu(loader)`` and ``CuIterator(loader)`` copy the next batch while the GPU computes with the current one, from
-"pinned" memory, which the GPU can read on its own. There, computations wait only for the batch that they need; the
+"pinned" memory, which the GPU can read on its own. Computations wait there only for the batch that they need; the
 program waits for neither. A device that can't do this copies as ``device(batch)`` does.
 """
 
 import os
-from collections import deque
+import threading
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import partial as bound
 from itertools import islice
+from queue import Queue
 from typing import Any
 
 import numpy as np
 
-from ..arguments import check_bool, check_callable, check_whole, explained, in_words
+from ..arguments import check_bool, check_callable, check_whole, explained
 from ..arrays import device_of
 from ..devices.base import CPU, Device
 from ..devices.moving import DEFAULT, moved, send
 from ..devices.selection import cpu, cu, gpu, require_gpu
 from ..messages import many, notice, warn
 from ..tree.ties import is_array
-from ..tree.walks import KeyPath, leaves
+from ..tree.walks import KeyPath
 from .observations import MappedObs, Places, batch, generator, numbers_of, numobs, pick, summary
 
 
@@ -41,11 +39,6 @@ class DataLoader:
     out. `collate`: None makes batches as above; False gives lists of observations; True lets `batch` put such a list
     together; a function is called with it. `parallel`: a background thread prepares the next batches, unless that
     takes a GPU, as it does with data on one and with ``mapobs(gpu, …)``.
-
-    To continue in the middle of an epoch, give `rng` the state that it had when the epoch began, and skip the batches
-    that are done: ``for x, y in loader.batches(skip=100)``.
-
-    A batchsize above the number of observations is reduced to it, with a message.
 
     >>> loader = DataLoader((np.arange(12).reshape(6, 2), np.arange(6)), batchsize=4)
     >>> loader
@@ -74,13 +67,10 @@ class DataLoader:
             check_bool(name, switch)
         self._count = numobs(data)
         if batchsize > self._count > 0:
-            of_arrays = isinstance(data, list) and all(map(is_array, data))
-            hint = " Each array of a list is one observation; arrays of many go into a tuple, DataLoader((X, Y), …)."
-            warn(
-                ("batchsize", batchsize, self._count),
-                f"a batchsize of {batchsize:,} is more than the {self._count:,} observations that there are: the "
-                f"DataLoader has one batch, of all of them.{hint * of_arrays}",
+            text = (
+                f"a batchsize of {batchsize:,} is more than the {self._count:,} observations: there's one batch of all"
             )
+            warn(("batchsize", batchsize, self._count), text)
             batchsize = self._count
         self.data, self.batchsize, self.collate = data, int(batchsize), collate
         self.shuffle, self.partial, self.parallel = bool(shuffle), bool(partial), bool(parallel)
@@ -95,10 +85,7 @@ class DataLoader:
 
     @explained()
     def batches(self, skip: int = 0, share: tuple[int, int] = (0, 1)) -> Iterator[Any]:
-        """Begin an epoch, which draws its order, and skip its first `skip` batches without reading them.
-
-        ``share=(1, 4)`` makes only those rows of each batch that are for worker 1 of 4, and no batch if none are.
-        """
+        """Begin an epoch, but for its first `skip` batches; ``share=(1, 4)`` makes the rows for worker 1 of 4 only."""
         check_whole("skip", skip)
         order = Places(self.rng.permutation(self._count)) if self.shuffle else None
         jobs = (bound(self._batch, index) for index in self._indices(order, skip, share))
@@ -139,7 +126,7 @@ def cut(count: int, worker: int, workers: int) -> tuple[int, int]:
     return worker * count // workers, (worker + 1) * count // workers
 
 
-AHEAD = 4  # at most this many batches wait
+AHEAD = 4  # at most this many batches are there: yours, those that wait, and one that's being made
 
 
 def done_ahead(jobs: Iterator[Callable[[], Any]]) -> Iterator[Any]:
@@ -151,18 +138,37 @@ def done_ahead(jobs: Iterator[Callable[[], Any]]) -> Iterator[Any]:
     >>> list(done_ahead(iter([lambda: "a", lambda: "b"])))
     ['a', 'b']
     """
-    pool, under_way, process = ThreadPoolExecutor(1, "fluxlite batches"), deque[Future](), os.getpid()
+    results: Queue = Queue(AHEAD - 2)
+    over, process = threading.Event(), os.getpid()
+
+    def work() -> None:
+        try:
+            for job in jobs:
+                results.put([job()])
+                if over.is_set():
+                    return
+            results.put([])
+        except BaseException as error:
+            results.put(error)
+
+    thread = threading.Thread(target=work, name="fluxlite batches", daemon=True)  # the program's end doesn't wait
+    thread.start()
     try:
         while True:
             if os.getpid() != process:
                 raise RuntimeError("this process was forked in the middle of an epoch, whose thread isn't here")
-            under_way.extend(pool.submit(job) for job in islice(jobs, AHEAD - len(under_way)))
-            if not under_way:
+            done = results.get()
+            if isinstance(done, BaseException):
+                raise done
+            if not done:
                 return
-            yield under_way.popleft().result()
+            yield done.pop()  # nothing here refers to it any more
     finally:
-        pool.shutdown(wait=False, cancel_futures=True)
-        wait([job for job in under_way if not job.cancel()], timeout=1)  # what it reads may be closed after the loop
+        over.set()
+        if os.getpid() == process:
+            while not results.empty():
+                results.get()
+            thread.join(1)  # what it reads may be closed after the loop
 
 
 def _needs_device(data: Any) -> bool:
@@ -177,8 +183,8 @@ def _needs_device(data: Any) -> bool:
 class MovedLoader:
     """`loader`, with each batch moved to `device` when its turn comes: this is ``gpu(loader)``.
 
-    Each batch is ``device(batch, dtype)``, in the loader's order. When you get a batch, the copy of the next one has
-    begun, and nothing here refers to yours: its memory is free as soon as you drop it.
+    When you get a batch, the copy of the next one has begun, and nothing here refers to yours: its memory is free as
+    soon as you drop it.
 
     >>> from fluxlite.data import DataLoader
     >>> with fl.simulate_gpu():
@@ -211,28 +217,26 @@ class MovedLoader:
         return self._one_ahead(islice(self.loader, skip, None))
 
     def _one_ahead(self, batches: Iterator[Any]) -> Iterator[Any]:
-        coming = self._send_next(batches)
+        sent, error = map(self._send, batches), None
+        coming = next(sent, None)
         try:
             while coming is not None:
-                present, coming = coming, None if coming.error else self._send_next(batches)
+                present, coming = coming, None
+                try:
+                    coming = next(sent, None)
+                except Exception as found:  # is raised when its turn comes
+                    error = found
                 yield present.arrived()
+            if error is not None:
+                raise error
         finally:  # after a break, a copy that's still running keeps its memory until it's done
             if coming is not None:
                 coming.wait()
 
-    def _send_next(self, batches: Iterator[Any]) -> "_Lane | None":
-        """The next batch on its way, or an error to raise when its turn comes; None at the end."""
+    def _send(self, batch: Any) -> "_Lane":
         lane = _Lane(self.device)
-        try:
-            lane.batch = self._moved(next(batches), lane)
-        except StopIteration:
-            return None
-        except Exception as error:
-            lane.error = error
+        lane.batch = moved(lane, batch, self.dtype)
         return lane
-
-    def _moved(self, batch: Any, lane: Any) -> Any:
-        return moved(lane, batch, self.dtype)
 
     def __repr__(self) -> str:
         loader, _, comment = repr(self.loader).partition("      # ")
@@ -244,8 +248,7 @@ class CuIterator(MovedLoader):
 
     `loader` is a `DataLoader` or any other iterable of batches: arrays, or tuples, lists and dicts of arrays. Unlike
     with `gpu`, Float64 stays Float64; ``dtype=np.float32`` converts it. The next batch is copied while the GPU computes
-    with this one, whose memory is free as soon as you drop it. (CUDA.jl copies a batch when you ask for it, and frees
-    the one before by force.) Arrays that were on the GPU already aren't copied, and remain yours.
+    with this one, whose memory is free as soon as you drop it.
 
     >>> with fl.simulate_gpu():
     ...     for x, y in CuIterator((np.full(2, i), i) for i in range(2)):
@@ -261,12 +264,6 @@ class CuIterator(MovedLoader):
             raise TypeError("this isn't iterable")
         super().__init__(loader, require_gpu(), None if dtype is None else np.dtype(dtype))
 
-    def _moved(self, batch: Any, lane: Any) -> Any:
-        result = super()._moved(batch, lane)
-        if not any(map(is_array, leaves(result))):
-            raise TypeError(f"CuIterator: a batch is an array, or holds arrays; got {in_words(batch)}")
-        return result
-
     def __repr__(self) -> str:
         return f"CuIterator({super().__repr__()})"
 
@@ -281,7 +278,6 @@ class _Lane:
         self.device, self.usual_dtypes = device, device.usual_dtypes
         self.times: list[Any] = []
         self.batch: Any = None
-        self.error: Exception | None = None
 
     def receive(self, x: Any) -> Any:
         if self.device == CPU or device_of(x) != CPU:
@@ -292,8 +288,6 @@ class _Lane:
 
     def arrived(self) -> Any:
         """The batch, after making the device wait for it. This forgets the batch."""
-        if self.error is not None:
-            raise self.error
         self.wait()
         batch, self.batch = self.batch, None
         return batch
@@ -328,7 +322,6 @@ send.register(DataLoader, send_loader)
 def _(x: MappedObs, device: Any, dtype: Any, path: KeyPath) -> Any:
     notice(
         ("observations", type(x)),
-        f"{path or 'the data'} stays where it is, its observations are made when they are asked for; "
-        "gpu(DataLoader(data, …)) moves its batches, mapobs(gpu, data) whatever is taken from it.",
+        f"{path or 'the data'} stays where it is, its observations are made when they are asked for: mapobs(gpu, data)",
     )
     return x

@@ -2,8 +2,7 @@
 
 An array's observations are along its first axis. A tuple, named tuple or dict holds several arrays whose observations
 belong together: ``(X, Y)``. Anything else with ``len(data)`` and ``data[i]``, such as a list, is a sequence, and each
-element is an observation. Arrays stay on their device. From an array on a GPU, observations are picked there, by an
-index array that was copied there, never one number at a time. The names are MLUtils.jl's.
+element is an observation. From an array on a GPU, observations are picked there. The names are MLUtils.jl's.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -24,8 +23,6 @@ from ..tree.walks import KeyPath, steps
 @explained("data")
 def numobs(data: Any) -> int:
     """How many observations `data` holds (MLUtils: ``numobs``).
-
-    Raises `TypeError` for anything else, and `ValueError` if its parts have different numbers of observations.
 
     >>> numobs((np.zeros((5, 3)), np.zeros(5))), numobs(["a", "b"])
     (5, 2)
@@ -76,9 +73,8 @@ class Places:
 def getobs(data: Any, index: Any) -> Any:
     """Observation number `index` of `data`; for a slice or integers, a batch of several (MLUtils: ``getobs``).
 
-    For an array it's an array: a view if `index` is a number or a slice, which is read-only, except in CuPy. For a
-    tuple or dict it's one, too. For a sequence it's ``data[i]``, or several put together by `batch`. Raises
-    `IndexError` for a number out of range; integers on a GPU aren't checked.
+    Of an array it's a read-only view if `index` is a number or a slice; in CuPy it's writable. Of a sequence it's
+    ``data[i]``, or several put together by `batch`. Integers on a GPU aren't checked.
 
     >>> x, y = np.arange(6).reshape(3, 2), np.array([7, 8, 9])
     >>> getobs((x, y), 1), getobs({"y": y}, [0, 2])
@@ -163,8 +159,7 @@ def batch(observations: Iterable[Any]) -> Any:
     """Put observations into one batch, along a new first axis (MLUtils: ``batch``).
 
     Arrays are stacked on their device. Numbers become an array on the host. Tuples, named tuples and dicts become one
-    of batches. A list counts as rows: ``[[1, 2], [3, 4]]`` becomes an array. Text stays a list. Raises `ValueError` for
-    arrays of different shapes, and `TypeError` for observations of different kinds, or that no array can hold.
+    of batches. A list counts as rows: ``[[1, 2], [3, 4]]`` becomes an array. Text stays a list.
 
     >>> batch([(np.zeros(3), 1), (np.ones(3), 2)])
     (array([[0., 0., 0.],
@@ -246,15 +241,13 @@ def mapobs(function: Callable[[Any], Any], data: Any) -> MappedObs:
 
 
 def generator(rng: Any) -> np.random.Generator:
-    """The generator `rng`, or a new one with the seed `rng`; for None, the next that `fluxlite.seed` gives."""
+    """`rng`, or one with this seed; for None, the next that `fluxlite.seed` gives."""
     return next_generator(ORDERS) if rng is None else np.random.default_rng(rng)
 
 
 @explained("data, and perhaps a generator")
 def shuffleobs(data: Any, rng: Any = None) -> Any:
     """`data` in a random order, drawn once with the generator or seed `rng` (MLUtils: ``shuffleobs``).
-
-    Arrays are copied on their device. A ``DataLoader(data, shuffle=True)`` draws a new order each epoch instead.
 
     >>> shuffleobs((np.arange(4), ["a", "b", "c", "d"]), rng=0)
     (array([2, 0, 1, 3]), ['c', 'a', 'b', 'd'])
@@ -266,8 +259,8 @@ def shuffleobs(data: Any, rng: Any = None) -> Any:
 def splitobs(data: Any, at: Any = 0.8, shuffle: bool = False, rng: Any = None) -> tuple:
     """`data` in two parts: the fraction `at`, and the rest (MLUtils: ``splitobs``).
 
-    ``at=(0.6, 0.2)`` gives three parts; fractions that add up to 1 leave no rest. Arrays in a part are read-only views
-    (in CuPy, writable ones). With ``shuffle=True``, which draws an order first, they're copies.
+    ``at=(0.6, 0.2)`` gives three parts; fractions that add up to 1 leave no rest. Arrays in a part are read-only views,
+    with ``shuffle=True``, which draws an order first, copies.
 
     >>> (x_train, y_train), (x_test, y_test) = splitobs((np.zeros((10, 3)), np.arange(10)), at=0.7)
     >>> x_train.shape, y_test
@@ -289,8 +282,7 @@ def splitobs(data: Any, at: Any = 0.8, shuffle: bool = False, rng: Any = None) -
 def kfolds(data: Any, k: int = 5) -> Iterator[tuple[Any, Any]]:
     """`k` pairs ``(train, validation)``, with each observation in one validation part (MLUtils: ``kfolds``).
 
-    A pair's validation arrays are read-only views, its training arrays copies. If the order has a meaning, call
-    `shuffleobs` first.
+    If the order has a meaning, call `shuffleobs` first.
 
     >>> for train, validation in kfolds(np.arange(5), k=2):
     ...     print(train, validation)

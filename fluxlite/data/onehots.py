@@ -1,7 +1,6 @@
 """Labels as rows of zeros with a single one, and back. A classification loss compares scores with these rows.
 
-Flux has its own matrix type for this, whose observations are columns. Here it's a plain float32 array with observations
-as rows, so you can pass it straight to a loss or a matrix product.
+Flux has its own matrix type for this, whose observations are columns. Here it's a plain float32 array of rows.
 """
 
 import reprlib
@@ -33,8 +32,7 @@ def onehotbatch(data: Any, labels: Any, default: Any = _NONE) -> Any:
     """A float32 array of shape ``(N, K)``: the `onehot` of each of `data`'s N elements (Flux: ``onehotbatch``).
 
     `data` is a list of labels or an array, of shape ``(N,)`` or with more axes. `labels` are numbers, such as
-    ``range(10)``, or text. For an array on a GPU, the result is there too, and without a `default`, the program waits
-    for it once, to check that all labels are known. Otherwise it raises `ValueError`.
+    ``range(10)``, or text. On a GPU, without a `default`, the program waits to check that all labels are known.
 
     >>> onehotbatch([2, 0], range(3))
     array([[0., 0., 1.],
@@ -68,8 +66,7 @@ def _beside(data, constants):
 def onecold(y: Any, labels: Any = None) -> Any:
     """The label with the highest score in each row of `y`, of shape ``(…, K)`` (Flux: ``onecold``).
 
-    Without `labels`, the result is positions, 0 to K-1, as integers on `y`'s device. With K numbers as `labels`, it's
-    those, on the same device. With text, it's an array of text on the host. If scores are equal, the first counts.
+    Without `labels` it's positions, 0 to K-1. They and numbers are on `y`'s device, text is on the host.
 
     >>> scores = np.array([[0.1, 0.7, 0.2], [0.8, 0.1, 0.1]])
     >>> onecold(scores), onecold(scores, ["a", "b", "c"])

@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 
-from ..messages import formatted, say
 from .world import INSTALL, find_mpiexec, threads_each
 
 # A shell around each worker says how it ended. It has to outlive Ctrl-C, which asks the worker to stop when it can.
@@ -20,9 +19,7 @@ echo "worker ${PMI_RANK:-$OMPI_COMM_WORLD_RANK} $how" >&2; exit $s"""
 
 def main(arguments: list[str]) -> int:
     """Run the program on so many workers; gives 0 if all ended well."""
-    parser = argparse.ArgumentParser(
-        prog="python -m fluxlite.distributed", description="Start a program on several workers, by mpiexec."
-    )
+    parser = argparse.ArgumentParser(prog="python -m fluxlite.distributed")
     parser.add_argument("-n", "--workers", type=int, default=2, metavar="N", help="how many workers; 2 if left out")
     parser.add_argument("--hosts", metavar="A,B", help="the machines, if it's more than this one")
     parser.add_argument("-m", dest="module", action="store_true", help="the program is a module, as in python -m")
@@ -44,7 +41,7 @@ def main(arguments: list[str]) -> int:
     status = process.wait()
     if status:
         how = "train(…, checkpoint=path, resume=True) goes on from a checkpoint, on any number of workers."
-        say(formatted("Warning", f"a worker has ended, and this ended the others, too.\n{how}"))
+        print(f"a worker has ended, and this ended the others, too: {how}", file=sys.stderr)
     return status
 
 

@@ -1,11 +1,13 @@
 """Gradients in buckets: a few large sums over all workers in place of many small ones.
 
-The buckets are filled from the last parameter to the first, which is about the order in which the way back finishes
-their gradients. A bucket's sum begins as soon as it's full, and goes on while the other gradients are computed. All
-workers begin the sums in the same order, whatever the order of their own gradients. PyTorch's DDP does the same.
+The buckets are filled from the last parameter to the first, about as the way back finishes their gradients. A bucket's
+sum begins as soon as it's full, and goes on while the other gradients are computed. All workers begin the sums in the
+same order. PyTorch's DDP does the same.
 """
 
-from collections.abc import Iterable, Iterator
+import platform
+from collections.abc import Iterator
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -25,14 +27,13 @@ class Buckets:
     """What each worker has of the gradients of a model, added up for all of them."""
 
     def __init__(self, group: Group, state: Any, model: Any) -> None:
-        self.state = state
+        self.group, self.state = group, state
         places = [(path.get(state), x) for path, x in trainables(model)]
         self.buckets = [Bucket(group, part) for part in _divided(places[::-1])]
         slots = [(bucket, i) for bucket in self.buckets for i in range(len(bucket.places))]
         self.by_leaf = {id(bucket.places[i][0]): (bucket, i) for bucket, i in slots}
         self.by_array = {id(bucket.places[i][1]): (bucket, i) for bucket, i in slots}
-        self.started = 0
-        self.weight = 1.0  # of this worker's gradients in the sum
+        self.started, self.weight = 0, 1 / group.size  # of this worker's gradients in the sum
 
     def arrive(self, x: Any, g: Any) -> None:
         """The way back has finished the gradient `g` of the parameter `x`."""
@@ -49,31 +50,28 @@ class Buckets:
         for bucket in self.buckets[: self.started]:
             bucket.way.go_on(bucket.sum)
 
-    def start(self, steps: Iterable[Step]) -> list[bool]:
-        """Begin all sums that haven't begun yet. Gives which of the parameters have a gradient."""
-        own = {id(leaf): g for leaf, _, g in steps}
+    def start(self, steps: list[Step], *numbers: float) -> list[float]:
+        """Begin all sums that haven't begun yet. Gives the sums of these few numbers at once."""
+        self.own = {id(step[0]): step for step in steps}
         for key, (bucket, i) in self.by_leaf.items():
             if bucket.has[i] is None:
-                bucket.fill(i, own.get(key), self.weight)
+                bucket.fill(i, self.own[key][2] if key in self.own else None, self.weight)
         self._start_full_ones()
-        return [bucket.has[i] for bucket, i in self.by_leaf.values()]
+        sums = self.group.total(*numbers, *[bucket.has[i] for bucket, i in self.by_leaf.values()])
+        self.counts = dict(zip(self.by_leaf, sums[len(numbers) :]))  # how many workers have a gradient of each
+        return sums[: len(numbers)]
 
-    def finish(self, steps: Iterable[Step], counts: Iterable[float]) -> Iterator[Step]:
-        """This worker's steps with the gradients of all. `counts` says how many workers have each of them.
-
-        A parameter without a gradient here may have one elsewhere; it takes a step if any worker has one.
-        """
-        own = {id(leaf): (leaf, x, g) for leaf, x, g in steps}
-        count_of = dict(zip(self.by_leaf, counts))
+    def finish(self) -> Iterator[Step]:
+        """This worker's steps with the gradients of all; each parameter takes one if any worker has its gradient."""
         self.started = 0
         for bucket in self.buckets:
             sums, bucket.has = bucket.way.finish(bucket.sum), [None] * len(bucket.has)
-            for place, slice_of in zip(bucket.places, bucket.slices):
-                leaf, x, g = own.get(id(place[0])) or (*place, None)
-                if count_of[id(leaf)] and not leaf.frozen:
+            for place, these in zip(bucket.places, bucket.slices):
+                leaf, x, g = self.own.get(id(place[0])) or (*place, None)
+                if self.counts[id(leaf)] and not leaf.frozen:
                     with on_card_of(sums):
                         g = np.empty_like(x) if g is None else g
-                        g[...] = np.reshape(sums[slice_of], x.shape)
+                        g[...] = np.reshape(sums[these], x.shape)
                     yield leaf, x, g
 
 
@@ -90,29 +88,21 @@ class Bucket:
 
     def fill(self, i: int, g: Any, weight: float) -> None:
         """Put ``weight * g`` into its place; zeros if there's no gradient."""
+        self.has[i] = g is not None
         with on_card_of(self.numbers):
             if g is None:
                 self.numbers[self.slices[i]] = 0
             else:
                 place = np.reshape(self.numbers[self.slices[i]], g.shape)
                 np.multiply(g.astype(place.dtype, copy=False), weight, out=place)
-        self.has[i] = g is not None
 
 
 def _divided(places: list[tuple[Leaf, Any]]) -> Iterator[list[tuple[Leaf, Any]]]:
     """Parts of about `SIZE` bytes, each of arrays of one type on one device; the first is smaller."""
-    part: list[tuple[Leaf, Any]] = []
-    size, limit = 0, FIRST
-    for leaf, x in places:
-        nbytes = x.size * wide(x).itemsize
-        is_other = part and (wide(x), device_of(x)) != (wide(part[0][1]), device_of(part[0][1]))
-        if part and (is_other or size + nbytes > limit):
-            yield part
-            part, size, limit = [], 0, SIZE
-        part.append((leaf, x))
-        size += nbytes
-    if part:
-        yield part
+    starts = np.cumsum([0, *(x.size * wide(x).itemsize for _, x in places)]).tolist()
+    keys = [((start + SIZE - FIRST) // SIZE, wide(x), device_of(x)) for start, (_, x) in zip(starts, places)]
+    for _, part in groupby(zip(keys, places), key=lambda pair: pair[0]):
+        yield [place for _, place in part]
 
 
 def wide(x: Any) -> np.dtype:
@@ -122,13 +112,13 @@ def wide(x: Any) -> np.dtype:
 
 def add_up(group: Group, x: Any, op: str = "sum") -> None:
     """Give all workers the sum, mean, minimum or maximum of their `x`, in place."""
-    if group.size == 1 or not x.size:
+    if group.size == 1:
         return
     with on_card_of(x):
-        as_it_is = x.flags.c_contiguous and x.dtype == wide(x)
         way = transport(group, device_of(x))
-        begun = way.start(x if as_it_is else np.reshape(x, -1).astype(wide(x)), "sum" if op == "mean" else op)
-        result = way.finish(begun)
+        as_it_is = x.flags.c_contiguous and x.dtype == wide(x)
+        start = x if as_it_is else np.ravel(x).astype(wide(x))
+        result = way.finish(way.start(start, "sum" if op == "mean" else op))
         if op == "mean":
             result /= group.size
         if result is not x:
@@ -138,9 +128,9 @@ def add_up(group: Group, x: Any, op: str = "sum") -> None:
 def transport(group: Group, device: Any) -> "ByMPI":
     """How arrays of `device` get from worker to worker: by NCCL, if each has an NVIDIA card of its own, or by MPI."""
     if device not in group.ways:
-        mine = (group.name().split(" on ")[-1], device.backend, device.index)
+        mine = (platform.node(), device.backend, device.index, device.backend == "CUDA" and _nccl() is not None)
         cards = group.all(mine) if device != CPU and group.size > 1 else []
-        by_nccl = len(set(cards)) == group.size and all(card[1] == "CUDA" for card in cards) and all(group.all(_nccl()))
+        by_nccl = len(set(cards)) == group.size and all(card[1] == "CUDA" and card[3] for card in cards)
         if cards and not by_nccl and group.rank == 0:
             notice("by the host", f"gradients on {device} go to the other workers through the host's memory.")
         group.ways[device] = (ByNCCL if by_nccl else ByMPI)(group, device)
@@ -154,7 +144,7 @@ class ByMPI:
         self.group, self.device = group, device
 
     def start(self, x: Any, op: str = "sum") -> Any:
-        """Begin to add up the contiguous array `x`. The result is for `finish`, which gives the sums."""
+        """Begin to add up the contiguous `x`; what comes out is for `finish`, which gives the sums."""
         here = CPU.receive(x)
         return self.group.start(here, op), here
 
@@ -169,10 +159,8 @@ class ByMPI:
 
 def _nccl() -> Any:
     """NVIDIA's NCCL, if CuPy has it."""
-    try:
-        from cupy.cuda import nccl
-    except ImportError:
-        return None
+    from cupy.cuda import nccl
+
     return nccl if nccl.available else None
 
 

@@ -14,17 +14,17 @@ from typing import Any
 import numpy as np
 
 from ..arrays import device_of, on_card_of
-from ..autodiff.gradients import differentiated, withgradient
+from ..autodiff.gradients import differentiated
 from ..checkpoint.states import generator_of, kept, resuming
 from ..data.loader import DataLoader, MovedLoader, cut
 from ..data.observations import numobs, part
 from ..devices.base import CPU, Device
-from ..optimizers.updating import checked_steps, take, update
+from ..optimizers.updating import checked_steps, take
 from ..tree.ties import is_array
 from ..tree.walks import Attribute, KeyPath, leaves, nodes, trainables
 from .buckets import Buckets, add_up
 from .own_loops import DistributedDataContainer, take_from
-from .world import Group, WorkerFailed, join, keep, of_all
+from .world import KEPT, Group, WorkerFailed, WorkersDiffer, join
 
 
 @contextmanager
@@ -35,7 +35,7 @@ def joined() -> Iterator["Team"]:
     try:
         yield team
     except BaseException as error:
-        keep(team)
+        KEPT.append(team)
         if not isinstance(error, WorkerFailed) and not getattr(error, "is_of_all", False):
             group.tell(error)
         raise
@@ -51,116 +51,98 @@ class Team:
         self.group, self.worker = group, group.rank
         self.rows = self.of = 1  # of this batch: this worker's, and all
         self.weights: list[float] = []  # of the losses that weren't read yet
-        self.counts: list[float] = []  # how many workers have a gradient of each parameter
-        self.has: list[bool] = []  # which gradients there are, as long as the others haven't heard of it
-        self.flag = False  # whether anyone's key was pressed
-        self.has_new_buffers = False
+        self.pressed = False  # anyone's key
 
     def prepare(self, model: Any, opt_state: Any, data: Any, asks: bool, **settings: Any) -> None:
         """Compare with the others, take worker 0's values, and draw random numbers of one's own."""
         if isinstance(getattr(data, "data", None), DistributedDataContainer):
             raise TypeError("train(…, distributed=True) takes the whole data, without DistributedDataContainer")
         self.model, self.asks, self.order = model, asks, getattr(data, "rng", None)
-        self.count = settings["the number of batches"] = length_hint(data, -1)
+        settings["the number of batches"] = length_hint(data, -1)
         self.group.check_alike({name: str(value) for name, value in settings.items()})
         take_from(self.group, model)
         take_from(self.group, opt_state)
         if isinstance(self.order, np.random.Generator):
             self.order.bit_generator.state = self.group.same(self.order.bit_generator.state)
-        self.buckets, self.buffers = Buckets(self.group, opt_state, model), Buffers(self.group, model)
+        self.buckets = Buckets(self.group, opt_state, model)
+        trained = {id(x) for _, x in trainables(model)}
+        floats = [path for path, x in nodes(model) if is_array(x) and x.dtype.kind == "f" and id(x) not in trained]
+        paths = [path for path in floats if path and isinstance(path[-1], Attribute)]
+        self.assigned = [(KeyPath(path[:-1]).get(model), path[-1]) for path in paths]  # such as BatchNorm's means
+        self.before = self._buffers()
         self.part_ways()
 
     # -- one step --------------------------------------------------------------------------------
 
     def batches(self, data: Any, skip: int) -> Iterator[Any]:
         """This worker's rows of each batch; None, and `rows` is 0, where it has none."""
-        for batch, rows, of in self._shares(data, skip):
-            self.rows, self.of = rows, of
-            if self.count < 0:  # nobody knows yet whether the others have another batch, too
-                self._check_rows(self.group.total(*self.group.only_mine(of)))
-            self.weights.append(self.rows / self.of if self.of else 0.0)
-            yield batch
-        if self.count < 0:
-            self._check_rows(self.group.total(*self.group.only_mine(0)))
-
-    def _shares(self, data: Any, skip: int) -> Iterator[tuple[Any, int, int]]:
-        """For each batch: this worker's rows of it, or None; how many they are; how many the batch has."""
-        loader, worker, workers = data, self.worker, self.group.size
+        loader = data
         while isinstance(loader, MovedLoader):
             loader = loader.loader
         if isinstance(loader, DataLoader):  # it makes no other rows
-            own = data.batches(skip, (worker, workers))
+            own = data.batches(skip, (self.worker, self.group.size))
             for of in loader.sizes(skip):
-                start, stop = cut(of, worker, workers)
-                yield next(own) if stop > start else None, stop - start, of
+                yield next(own) if self._has_rows(of) else None
             return
         for batch in data.batches(skip) if hasattr(data, "batches") else islice(data, skip, None):
-            start, stop = cut(numobs(batch), worker, workers)
-            yield part(batch, slice(start, stop)) if stop > start else None, stop - start, numobs(batch)
+            yield part(batch, slice(*self.cut)) if self._has_rows(numobs(batch)) else None
+
+    def _has_rows(self, of: int) -> bool:
+        self.of, self.cut = of, cut(of, self.worker, self.group.size)
+        self.rows = self.cut[1] - self.cut[0]
+        self.weights.append(self.rows / of if of else 0.0)
+        return self.rows > 0
 
     def withgradient(self, loss: Callable, model: Any) -> Any:
         """The loss of this worker's rows, and the gradient, whose sum over all workers has then begun."""
-        if self.group.size == 1:
-            return withgradient(loss, model)
-        self.buckets.weight = self.rows / self.of
+        self.buckets.weight = self.weights[-1]
         value, (grads,) = differentiated(loss, (model,), self.buckets.arrive)
-        self.steps = checked_steps(self.buckets.state, model, grads)
-        self.has = self.buckets.start(self.steps)
+        self._begin(checked_steps(self.buckets.state, model, grads))
         return value, (grads,)
 
     def without_rows(self) -> None:
         """Nothing of this batch is for this worker: it only adds zeros."""
-        self.steps = []
-        self.has = self.buckets.start([])
+        self._begin([])
 
-    def _exchange(self, *losses: float) -> list[float]:
-        """What all have to know of each other in a step, in one message; with it, the sums of losses."""
-        mine = *losses, self.interrupts.pressed, self.buffers.have_changed(), *self.group.only_mine(self.of), *self.has
-        sums = self.group.total(*mine)
-        pressed, changed, *more = sums[len(losses) :]
-        rows, self.counts, self.has = more[: self.group.size], more[self.group.size :], []
-        self.flag, self.has_new_buffers = bool(pressed), bool(changed)
-        self._check_rows(rows)
-        return sums[: len(losses)]
-
-    def _check_rows(self, rows: list[float]) -> None:
+    def _begin(self, steps: list) -> None:
+        """Begin the sums, and send what all have to know of each other in a step."""
+        changed = any(x is not before for x, before in zip(self._buffers(), self.before))
+        rows = self.group.only_mine(self.of)
+        pressed, changes, *rows = self.buckets.start(steps, self.interrupts.pressed, changed, *rows)
+        self.pressed, self.has_new_buffers = pressed > 0, changes > 0
         if len(set(rows)) > 1:
-            raise of_all(ValueError(f"the workers have batches of {rows} rows, in order: give all the same data"))
+            raise WorkersDiffer(f"the workers have batches of {rows} rows, in order: give all the same data")
 
     def losses(self, values: list[float]) -> list[float]:
         """The losses of whole batches."""
         weights, self.weights = self.weights, []
-        own = [value * weight if weight else 0.0 for value, weight in zip(values, weights)]
-        if self.group.size == 1:
-            return values
-        return self._exchange(*own) if self.has else self.group.total(*own)
+        return self.group.total(*[value * weight if weight else 0.0 for value, weight in zip(values, weights)])
 
     def update(self, opt_state: Any, model: Any, grads: Any) -> None:
-        """One step by the gradients of all."""
-        if self.group.size == 1:
-            update(opt_state, model, grads)
-            return
-        if self.has:  # the loss isn't looked at in every step
-            self._exchange()
-        take(list(self.buckets.finish(self.steps, self.counts)))
+        """One step by the gradients of all. What layers assigned in it becomes the workers' mean, weighed by rows."""
+        take(list(self.buckets.finish()))
         if self.has_new_buffers:
-            self.buffers.average(self.rows / self.of)
+            self.before = self._buffers()
+            for x in self.before:
+                with on_card_of(x):
+                    x[...] = x * (self.rows / self.of) if self.rows else 0
+                add_up(self.group, x)
+
+    def _buffers(self) -> list[Any]:
+        return [getattr(owner, name, None) for owner, name in self.assigned]
 
     # -- decisions -------------------------------------------------------------------------------
 
     def agree(self, wish: bool) -> tuple[bool, bool]:
         """Whether anyone's key was pressed, and whether anyone's `each_step` wants to stop."""
-        if self.group.size == 1:
-            return self.interrupts.pressed, wish
         if not self.asks:
-            return self.flag, False
+            return self.pressed, False
         pressed, wishes = self.group.total(self.interrupts.pressed, wish)
         return bool(pressed), bool(wishes)
 
     def decide(self, *choice: Any) -> Any:
         """The first worker's choice that isn't to go on: (whether to stop, …)."""
-        choices = self.group.all(choice)
-        return next((one for one in choices if one[0]), choices[0])
+        return max(self.group.all(choice), key=lambda one: one[0])
 
     def saved(self, text: str) -> None:
         """Worker 0 has written a checkpoint, or has not: "" says that it couldn't."""
@@ -196,33 +178,3 @@ class Team:
                 one.seed(int(seed.generate_state(1, np.uint64)[0]))
             elif self.worker:
                 generator.bit_generator.state = type(generator.bit_generator)(seed).state
-
-
-class Buffers:
-    """A model's arrays that aren't trained, such as BatchNorm's mean. After a step they're the mean of all workers'.
-
-    That's for arrays that a layer assigns, ``self.mean = …``, as it should inside a gradient. A step in which no worker
-    has assigned any sends none. (PyTorch's DDP takes worker 0's.)
-    """
-
-    def __init__(self, group: Group, model: Any) -> None:
-        self.group = group
-        trained = {id(x) for _, x in trainables(model)}
-        found = [(path, x) for path, x in nodes(model) if path and isinstance(path[-1], Attribute) and is_array(x)]
-        kept = [path for path, x in found if x.dtype.kind == "f" and id(x) not in trained]
-        self.places = [(KeyPath(path[:-1]).get(model), path[-1]) for path in kept]
-        self.before = self._now()
-
-    def _now(self) -> list[Any]:
-        return [getattr(owner, name, None) for owner, name in self.places]
-
-    def have_changed(self) -> bool:
-        return any(now is not before for now, before in zip(self._now(), self.before))
-
-    def average(self, weight: float) -> None:
-        """Give all workers the mean, to which this one adds with this weight, its share of the rows."""
-        self.before = self._now()
-        for x in self.before:
-            with on_card_of(x):
-                x[...] = x * weight if weight else 0
-            add_up(self.group, x)

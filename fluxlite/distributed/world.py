@@ -25,8 +25,7 @@ from ..messages import ipython, notice
 INSTALL = f"pip install mpi4py {'impi-rt' if sys.platform == 'win32' else 'mpich'} ipyparallel"
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 _NEWS = 77  # the tag of bad news; nothing else is sent from worker to worker
-_SPINS, _NAPS = 500, 20_000  # so often we ask without a pause, then without sleeping
-_MINUTE = 120_000  # naps
+_SPINS, _NAPS, _MINUTE = 500, 20_000, 140_000  # so often we ask without a pause, without sleeping, and in a minute
 _let_others_run = getattr(os, "sched_yield", lambda: time.sleep(0))
 
 
@@ -35,12 +34,17 @@ class _World:
     joining: Any = None  # a group that not all have joined yet
 
 
+def everyone() -> "Group":
+    """All workers."""
+    initialize()
+    return _World.group
+
+
 def initialize() -> None:
     """Start MPI, if it isn't running yet (Flux: ``DistributedUtils.initialize``; PyTorch: ``init_process_group``).
 
-    Every worker calls it; the other functions here do so by themselves. Without ``mpiexec`` it's a run of one worker.
-    From now on, an uncaught exception in one worker ends all. Raises `ImportError` where mpi4py or MPI is missing, and
-    `RuntimeError` if ``mpiexec`` is that of another MPI.
+    The other functions here call it by themselves. Without ``mpiexec`` it's a run of one worker. From now on, an
+    uncaught exception in one worker ends all. Raises `ImportError` where mpi4py or MPI is missing.
     """
     if _World.group is not None:
         return
@@ -48,14 +52,10 @@ def initialize() -> None:
         from mpi4py import MPI
     except (ImportError, RuntimeError) as error:  # no mpi4py, or no MPI below it
         raise ImportError(f"training on several workers takes MPI: {INSTALL} ({error})") from error
-    if not MPI.Is_initialized():
-        MPI.Init_thread()
     started = max(int(os.environ.get(name, 1)) for name in ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "MPI_LOCALNRANKS"))
-    if started > 1 == MPI.COMM_WORLD.Get_size():
-        raise RuntimeError(
-            f"mpiexec has started {started} workers, but each sees only itself: that mpiexec is of another MPI than "
-            "mpi4py's. This takes the right one: python -m fluxlite.distributed -n 2 train.py"
-        )
+    if started > 1 == MPI.COMM_WORLD.Get_size():  # each would train alone
+        start = "python -m fluxlite.distributed -n 2 train.py"
+        raise RuntimeError(f"this mpiexec is of another MPI than mpi4py's. This takes the right one: {start}")
     comm, request = MPI.COMM_WORLD.Idup()
     Group(MPI.COMM_WORLD).wait(request)
     _World.group = group = Group(comm)
@@ -75,18 +75,11 @@ def total_workers() -> int:
     return 1 if _World.group is None else _World.group.size
 
 
-def everyone() -> "Group":
-    """All workers."""
-    initialize()
-    return _World.group
-
-
 def join() -> "Group":
     """All workers, as a new group: what an earlier one left unfinished doesn't disturb it."""
     world = everyone()
     # If an interrupt came while we waited here, we're still in the middle of joining.
-    _World.joining = _World.joining or world.comm.Idup()
-    comm, request = _World.joining
+    comm, request = _World.joining = _World.joining or world.comm.Idup()
     world.wait(request)
     _World.joining = None
     return Group(comm)
@@ -113,22 +106,17 @@ def _end_all(kind: Any, error: Any, found: Any) -> None:
     group.comm.Abort(1)
 
 
-_kept: list[Any] = []
-
-
-def keep(*things: Any) -> None:
-    """Never free this memory: a sum that will never be complete may still write into it."""
-    _kept.extend(things)
+KEPT: list[Any] = []  # never freed: a sum that will never be complete may still write into it
 
 
 class WorkerFailed(RuntimeError):
     """Another worker ended, so this one can't go on. The message says which, where, and why, and how to go on."""
 
 
-def of_all(error: Exception) -> Exception:
-    """An error that all workers raise at once: one traceback is enough, and nobody needs bad news."""
-    error.is_of_all = True  # type: ignore[attr-defined]
-    return error
+class WorkersDiffer(ValueError):
+    """All workers raise this at once: one traceback is enough, and nobody needs bad news."""
+
+    is_of_all = True
 
 
 class Group:
@@ -155,34 +143,26 @@ class Group:
         """A number for each worker, 0 for the others: their `total` has the numbers of all."""
         return [number if rank == self.rank else 0.0 for rank in range(self.size)]
 
-    def send(self, x: Any, root: int) -> None:
-        """Give all workers the contiguous `x` of `root`, in place."""
-        self.wait(self.comm.Ibcast(x, root))
-
     def same(self, value: Any, root: int = 0) -> Any:
-        """The `value` of worker `root`: any object, small ones as a rule."""
-        content = np.frombuffer(pickle.dumps(value) if self.rank == root else b"", np.uint8).copy()
+        """The `value` of worker `root`, any object."""
+        content = np.frombuffer(pickle.dumps(value) if self.rank == root else b"", np.uint8)
         size = np.array([content.size])
-        self.send(size, root)
-        content = content if self.rank == root else np.empty(size[0], np.uint8)
-        self.send(content, root)
+        self.wait(self.comm.Ibcast(size, root))
+        content = np.resize(content, int(size[0]))
+        self.wait(self.comm.Ibcast(content, root))
         return value if self.rank == root else pickle.loads(content.tobytes())
 
     def all(self, value: Any) -> list[Any]:
         """The values of all workers, in order."""
         return [self.same(value, rank) for rank in range(self.size)]
 
-    def check_alike(self, mine: dict[str, str], root: int = 0) -> None:
-        """Raises `ValueError`, on all workers, unless all have the same text under each name."""
-        if len(set(self.total(*self.only_mine(zlib.crc32(repr(mine).encode()))))) == 1:
-            return
-        found = self.all(mine)
-        for rank, other in enumerate(found):
-            for name in {**found[root], **other}:
-                texts = found[root].get(name, "nothing"), other.get(name, "nothing")
-                if texts[0] != texts[1]:
-                    difference = f"worker {root} has {texts[0]}, worker {rank} has {texts[1]}"
-                    raise of_all(ValueError(f"the workers differ in {name}: {difference}"))
+    def check_alike(self, mine: dict[str, str]) -> None:
+        """Raises `WorkersDiffer` unless all have the same text under each name."""
+        if len(set(self.total(*self.only_mine(zlib.crc32(repr(mine).encode()))))) > 1:
+            first, *others = [set(one.items()) for one in self.all(mine)]
+            rank, other = next((rank, other) for rank, other in enumerate(others, 1) if other != first)
+            has = [dict(sorted(one)[:1]) for one in (first - other, other - first)]
+            raise WorkersDiffer(f"the workers differ: worker 0 has {has[0]}, worker {rank} has {has[1]}")
 
     def wait(self, request: Any) -> None:
         """Wait until this is done. Raises `WorkerFailed` if that won't be."""
@@ -194,14 +174,10 @@ class Group:
                     _let_others_run() if turn < _NAPS else time.sleep(0.0005)
                 if turn % 256 == 255:
                     self._listen()
-                if turn == _NAPS + _MINUTE:
-                    notice(
-                        ("waiting", self.rank),
-                        f"worker {self.rank} has been waiting for the other workers for a minute. All {self.size} have "
-                        "to make the same calls, in the same order.",
-                    )
+                if turn == _MINUTE:
+                    notice("waiting", f"worker {self.rank} waits for a minute: all have to make the same calls")
         except BaseException:
-            keep(request)
+            KEPT.append(request)
             raise
 
     def _listen(self) -> None:
@@ -216,7 +192,9 @@ class Group:
         """Send the others bad news about this worker."""
         content = f"{self.name()} ended the training: {type(error).__name__}: {' '.join(str(error).split())}".encode()
         message = [content, self.mpi.BYTE]
-        keep(content, *[self.comm.Isend(message, rank, _NEWS) for rank in range(self.size) if rank != self.rank])
+        KEPT.extend(
+            [content, *[self.comm.Isend(message, rank, _NEWS) for rank in range(self.size) if rank != self.rank]]
+        )
 
     def name(self) -> str:
         """This worker, as an error names it."""

@@ -130,12 +130,12 @@ def train(
         say_what_is_not_trained(model)
         run = Run(loss, model, data, opt_state, History(int(epochs)), callbacks, each_step, int(check_every), schedule)
         run.workers = workers
-        if distributed:
+        if workers.group is not None:
             settings = {"epochs": epochs, "check_every": check_every, "callbacks": len(callbacks), "resume": resume}
             settings |= {"checkpoint": checkpoint is not None, "each_step": each_step is not None}
             workers.prepare(model, opt_state, data, each_step is not None, **settings)
         if checkpoint is not None:
-            run.file = RunFile(checkpoint, run, workers if distributed else None)
+            run.file = RunFile(checkpoint, run, workers if workers.group is not None else None)
             if not resume:
                 run.file.check_replaceable(overwrite)
             elif not run.file.restore():
@@ -153,8 +153,9 @@ def _workers(distributed: bool) -> Any:
     if not distributed:
         return nullcontext(Alone())
     from ..distributed.team import joined  # only here: most programs don't need it
+    from ..distributed.world import everyone
 
-    return joined()
+    return joined() if everyone().size > 1 else nullcontext(Alone())
 
 
 @contextmanager
@@ -335,7 +336,7 @@ class Alone:
     """One worker, who sees every batch. Of several, each has a `Team` of `distributed/team.py`, with these methods."""
 
     interrupts: Any
-    worker, rows = 0, 1  # its number, and whether it has any of this batch
+    group, worker, rows = None, 0, 1  # the others, its number, and whether it has any of this batch
     withgradient = staticmethod(withgradient)
     update = staticmethod(update)
 

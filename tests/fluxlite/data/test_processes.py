@@ -76,6 +76,13 @@ def test_a_program_that_keeps_an_unfinished_epoch_ends():
     """) == ["[0]"]
 
 
+def test_a_program_ends_though_a_batch_hangs():
+    assert said_by("""
+        hanging = fl.mapobs(lambda i: i if i < 1 else threading.Event().wait(), list(range(5)))
+        print(next(iter(fl.DataLoader(hanging, parallel=True, collate=False))))
+    """) == ["[0]"]
+
+
 @signals
 def test_a_crowd_of_interrupts_ends_in_a_history_or_a_keyboard_interrupt():
     """At any moment, in each other's middle: in the training, the loader, its thread's end, and nested trainings."""

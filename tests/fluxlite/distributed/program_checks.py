@@ -278,26 +278,25 @@ def refused(kind, words, call):
     try:
         call()
     except kind as error:
-        assert all(word in str(error) for word in words), error
+        said = "\n".join([str(error), *getattr(error, "__notes__", ())])
+        assert all(word in said for word in words), said
         return error
     raise AssertionError(f"not refused: {words}")
 
 
 def check_other_data_models_and_settings_are_refused_by_all():
+    if SIZE == 1:
+        return
     rng = np.random.default_rng(0)
     model = fl.Chain(fl.f64(fl.Dense(5, 2)), fl.Dropout(0.5, rng=rng))  # it draws from the loader's generator
     refused(ValueError, ["rng=0"], lambda: train(model, fl.DataLoader(data(), batchsize=5, shuffle=True, rng=rng)))
-    if SIZE == 1:
-        return
     uneven = [tuple(a[: 9 + RANK] for a in data())] * 2
     refused(ValueError, ["batches of", "9.0, 10.0", "rows"], lambda: train(small(), uneven))
     loader = fl.DataLoader(data(20 + RANK), batchsize=5)
     refused(ValueError, ["the number of batches", "worker 0", "worker 1"], lambda: train(small(), loader))
     refused(ValueError, ["epochs"], lambda: train(small(), [data()], epochs=1 + RANK))
     wide = fl.Chain(fl.f64(fl.Dense(5, 3 + RANK)), fl.f64(fl.Dense(3 + RANK, 2)))
-    refused(ValueError, ["layers[0].weight", "(3, 5)", "(4, 5)"], lambda: train(wide, [data()]))
-    stream = (batch for batch in [data()] * (2 + RANK))
-    refused(ValueError, ["rows"], lambda: train(small(), stream, epochs=1))
+    refused(ValueError, ["layers[0].bias", "(3,)", "(4,)"], lambda: train(wide, [data()]))
     mine = fl.DataLoader(distributed.DistributedDataContainer(data()), batchsize=5)
     refused(TypeError, ["DistributedDataContainer", "whole data"], lambda: train(small(), mine))
 
@@ -343,8 +342,6 @@ def check_resumed_on_another_number():
     history, _ = train(model, loader(), epochs=4, checkpoint=own, resume=True)
     expected, _ = train(alone, loader(), epochs=4, together=False)
     assert close(history.losses, expected.losses) and history.steps == expected.steps == 20
-    said = [line for line in fl.notices() if "with 2 workers" in line]
-    assert len(said) == (1 if RANK == 0 else 0), fl.notices()
 
 
 # -- what's there for loops of one's own ------------------------------------------------------------------------------
@@ -370,7 +367,7 @@ def check_allreduce_and_broadcast():
     refused(TypeError, ["int64", "mean"], lambda: distributed.allreduce(np.arange(3), "mean"))
     refused(ValueError, ["product"], lambda: distributed.allreduce(x, "product"))
     refused(TypeError, ["a list"], lambda: distributed.allreduce([1.0]))
-    refused(ValueError, ["root"], lambda: distributed.broadcast(x, SIZE))
+    refused(RuntimeError, ["root"], lambda: distributed.broadcast(x, SIZE))
     shut = np.ones(2)
     shut.flags.writeable = False
     if SIZE > 1:
@@ -382,18 +379,19 @@ def check_synchronize():
     fl.seed(RANK)
     model = fl.Chain(fl.Dense(3, 4), fl.BatchNorm(4), fl.Dropout(0.5, rng=np.random.default_rng(RANK)))
     model[1].mean[...] = RANK
-    tied = {"a": model[0].weight, "b": model[0].weight.T, "count": RANK, "deep": [RANK, (1, 2)]}
-    state = fl.setup(fl.Adam(0.1 * (RANK + 1)), model)
+    tied = {"a": model[0].weight, "b": model[0].weight.T}
+    state = fl.setup(fl.Adam(0.1), model)
     fl.update(state, model, fl.Gradient(layers=(fl.Gradient(weight=np.ones((4, 3), np.float32)), None, None)))
     state.layers[0].weight.memory["steps"] += RANK
     root = SIZE - 1
     assert distributed.synchronize(model, root) is model and distributed.synchronize(tied, root) is tied
     distributed.synchronize(state, root)
     assert same_on_all(*arrays(model), *arrays(state), model[2].rng.bit_generator.state)
-    assert tied["count"] == root and tied["deep"][0] == root and np.shares_memory(tied["a"], tied["b"])
+    assert np.shares_memory(tied["a"], tied["b"])
     assert state.layers[0].weight.memory["steps"] == 1 + root and model[1].mean[0] == root
-    assert state.layers[0].bias.rule.eta == 0.1 * (root + 1)
     if SIZE > 1:
+        other = fl.setup(fl.Adam(0.1 * (RANK + 1)), model)
+        refused(ValueError, ["layers[0]", "eta=0.2"], lambda: distributed.synchronize(other))
         refused(ValueError, ["['w']", "(2,)", "(3,)"], lambda: distributed.synchronize({"w": np.ones(2 + RANK)}))
 
 
@@ -402,7 +400,7 @@ def check_the_container():
     own = distributed.DistributedDataContainer((x, x * 2))
     size = -(-10 // SIZE)
     assert len(own) == fl.numobs(own) == min(size, 10 - RANK * size)
-    assert fl.getobs(own, 0)[0] == RANK * size and "worker" in repr(own)
+    assert fl.getobs(own, 0)[0] == RANK * size
     parts = WORLD.allgather(np.concatenate([batch for batch, _ in fl.DataLoader(own, batchsize=2)]))
     assert np.concatenate(parts).tolist() == list(range(10))
     if SIZE > 1:

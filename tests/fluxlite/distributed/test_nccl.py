@@ -22,14 +22,11 @@ class Pair:
     def __init__(self, other_card):
         self.other_card, self.ways = other_card, {}
 
-    def name(self):
-        return "worker 0 of 2 (process 1 on here)"
-
     def same(self, value, root=0):
         return value
 
     def all(self, value):
-        return [value, (value[0], value[1], self.other_card) if isinstance(value, tuple) else value]
+        return [value, (*value[:2], self.other_card, *value[3:])]
 
 
 class Communicator:
