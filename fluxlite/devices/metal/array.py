@@ -43,8 +43,6 @@ class MetalArray(HostReads, ArrayMethods, NDArrayOperatorsMixin):
         for name in ("shape", "strides", "ndim", "size", "dtype", "itemsize", "nbytes", "flags")
     )
 
-    # -- views -----------------------------------------------------------------------------------
-
     def view(self, layout: np.ndarray) -> Any:
         """A view of this array, whose `layout` is a view of this one's."""
         return MetalArray(None, self.device, layout, self if self.base is None else self.base)
@@ -100,8 +98,6 @@ class MetalArray(HostReads, ArrayMethods, NDArrayOperatorsMixin):
         flat[mx.as_strided(mx.arange(self.size, dtype=mx.int64), *self._places(layout))] = values
         return flat.reshape(ordered.shape).transpose([order.index(axis) for axis in range(self.ndim)])
 
-    # -- NumPy calls these (NEP 13, NEP 18) ------------------------------------------------------
-
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         is_written = any(out is self for out in kwargs.get("out", ()))  # as in x += y: then no other type gets a say
         if not is_written and any(map(_is_foreign, (*inputs, *kwargs.get("out", ())))):
@@ -127,8 +123,6 @@ class MetalArray(HostReads, ArrayMethods, NDArrayOperatorsMixin):
 
     def __ne__(self, other: Any) -> Any:
         return np.ones_like(self, dtype=bool) if _never_equal(other) else super().__ne__(other)
-
-    # -- reading and writing parts ---------------------------------------------------------------
 
     def __getitem__(self, index: Any) -> Any:
         """A view for numbers and slices, a new array for a list or an array."""
@@ -213,8 +207,6 @@ class MetalArray(HostReads, ArrayMethods, NDArrayOperatorsMixin):
 
     def __iter__(self) -> Iterator[Any]:
         return map(self.__getitem__, range(len(self)))
-
-    # -- methods; ArrayMethods and HostReads have the others -----------------------------------------
 
     real = property(np.real)
     imag = property(np.imag)

@@ -37,8 +37,6 @@ class MetalDevice(GPU):
         super().__init__(index, name)
         self._waiting: list[weakref.ref] = []
 
-    # -- moving arrays ---------------------------------------------------------------------------
-
     def copy_in(self, x: np.ndarray, explicit: bool = True) -> MetalArray:
         """A copy of a host array on this device. `explicit` means the program asked for it."""
         self.check(x)
@@ -54,10 +52,9 @@ class MetalDevice(GPU):
         if listeners:
             tell(self, events.DEVICE_TO_HOST, name, nbytes=x.nbytes, explicit=explicit)
             tell(self, events.SYNCHRONIZE, name, explicit=explicit)
-        values = x.values if x.dtype.kind != "V" else x.values.astype(mx.float32)  # NumPy can't read a bfloat16
-        mx.eval(values)  # np.asarray would wait as well, but block Python's other threads meanwhile
+        mx.eval(x.values)  # np.asarray would wait as well, but block Python's other threads meanwhile
         host = np.empty_like(x.layout)
-        host[...] = np.asarray(values)
+        host[...] = np.asarray(x.values)
         return host
 
     download = copy_out
@@ -65,8 +62,6 @@ class MetalDevice(GPU):
     @staticmethod
     def unpickled(x: np.ndarray) -> MetalArray:
         return metal_device().copy_in(x)
-
-    # -- computing --------------------------------------------------------------------------------
 
     ufunc, function = ufuncs.call, functions.call  # what NumPy asks of our arrays
 
@@ -88,8 +83,6 @@ class MetalDevice(GPU):
         in_use = {id(x): x for x in (reference() for reference in waiting) if x is not None}
         return [x._values for x in in_use.values()]
 
-    # -- the device itself -----------------------------------------------------------------------
-
     def synchronize(self) -> None:
         if listeners:
             tell(self, events.SYNCHRONIZE, "synchronize")
@@ -105,27 +98,23 @@ class MetalDevice(GPU):
 
 
 class MetalGenerator(CountedGenerator):
-    """The counterpart of NumPy's `Generator`: draws numbers on the device, Float32 by default."""
+    """What we use of NumPy's `Generator`: draws numbers on the device, Float32 by default."""
 
     def __init__(self, device: MetalDevice, seed: int | None = None) -> None:
         super().__init__(seed)
         self._device = device
 
     def random(self, size: Any = None, dtype: Any = np.float32) -> Any:
-        """Uniform in [0, 1)."""
         return self.uniform(0.0, 1.0, size, dtype)
 
     def standard_normal(self, size: Any = None, dtype: Any = np.float32) -> Any:
-        """Normal with mean 0 and deviation 1."""
         return self._device.new(mx.random.normal(_shape(size), mlx_dtype(dtype), key=self._key()))
 
     def uniform(self, low: float = 0.0, high: float = 1.0, size: Any = None, dtype: Any = np.float32) -> Any:
-        """Uniform in [low, high)."""
         values = mx.random.uniform(low, high, _shape(size), mx.float32, key=self._key())
         return self._device.new(values.astype(mlx_dtype(dtype)))
 
     def integers(self, low: int, high: int | None = None, size: Any = None, dtype: Any = np.int64) -> Any:
-        """Whole numbers in [low, high), or [0, low)."""
         low, high = (0, low) if high is None else (low, high)
         return self._device.new(mx.random.randint(low, high, _shape(size), mlx_dtype(dtype), self._key()))
 
@@ -144,7 +133,6 @@ def metal_device() -> MetalDevice:
 
 
 def metal_devices() -> list[Device]:
-    """The Apple GPU in a list, which is empty if there's no usable one."""
     return [metal_device()] if metal_functional() else []
 
 
@@ -154,9 +142,6 @@ def metal_functional() -> Functional:
     if importlib.util.find_spec("mlx") is None:
         return Functional("MLX is not installed: pip install mlx", installed=False)
     try:
-        has_metal = mx.metal.is_available()
+        return Functional("" if mx.metal.is_available() else "MLX runs here on the CPU: Metal needs an Apple computer")
     except Exception as error:  # a broken installation can raise anything
         return Functional(f"MLX is installed and cannot be imported: {error}")
-    if not has_metal:
-        return Functional("MLX runs here on the CPU: Metal needs an Apple computer")
-    return Functional()
