@@ -133,7 +133,7 @@ else:
         },
         modules="cuda amdgpu metal distributed",  # fl.cuda.devices(), without importing fluxlite.cuda first
         rooms="losses metrics optimizers schedules data checkpoint training receipts reports simulated",
-        computed={"GPU_BACKEND": ("devices.choosing", "current_backend")},
+        computed={"GPU_BACKEND": ("devices.selection", "current_backend")},
         hint=_hint,
     )
 

@@ -17,8 +17,7 @@ from simgpu.profile.seconds import Seconds as Seconds
 from simgpu.profile.seconds import duration as duration
 
 from .arguments import check_bool, check_callable, explained
-from .devices import events
-from .devices.base import CHOICE, CPU
+from .devices.base import CHOICE, CPU, listeners
 from .devices.selection import devices, gpu_device
 
 if TYPE_CHECKING:
@@ -33,11 +32,11 @@ class Receipt(recording.Receipt):
 
     def __enter__(self) -> "Receipt":
         super().__enter__()
-        events.listeners.append(self._record_real)
+        listeners.append(self._record_real)
         return self
 
     def __exit__(self, *exc_info: Any) -> None:
-        events.listeners.remove(self._record_real)
+        listeners.remove(self._record_real)
         super().__exit__(*exc_info)
 
     def _record_real(self, *event: Any) -> None:

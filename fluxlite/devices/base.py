@@ -1,8 +1,12 @@
-"""What a device is: a place for arrays. Call it to move them there: ``device(model)``."""
+"""What a device is: a place for arrays. Call it to move them there: ``device(model)``.
+
+What happens on real devices is reported to `listeners`. A simulated GPU has more to say, and listeners of its own.
+"""
 
 import os
 import threading
 import time
+from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any, NamedTuple
 
@@ -13,6 +17,17 @@ from ..arrays import device_of
 from ..errors import mover
 from ..seeds import Seeding, seed_of_device, seeding
 from .moving import DEFAULT, moved
+
+HOST_TO_DEVICE, DEVICE_TO_HOST, DEVICE_TO_DEVICE = "host to device", "device to host", "device to device"
+SYNCHRONIZE = "synchronize"
+
+listeners: list[Callable[..., None]] = []  # open receipts; most of the time there's none
+
+
+def tell(device: Any, kind: str, name: str, times: int = 1, nbytes: int = 0, explicit: bool = True) -> None:
+    """Report to all listeners: `times` copies of together `nbytes`, or so many waits."""
+    for listener in list(listeners):
+        listener(device, kind, name, times, nbytes, explicit)
 
 
 class Memory(NamedTuple):
@@ -56,7 +71,7 @@ class Device:
 
     @property
     def deviceID(self) -> DeviceID | None:
-        """Which card this is. None for the CPU, and for a GPU that can't be used (Flux: ``device.deviceID``)."""
+        """Which card this is; None for the CPU (Flux: ``device.deviceID``)."""
         return None
 
     @explained()
@@ -70,7 +85,7 @@ class Device:
 
     @explained()
     def receive(self, x: Any) -> Any:
-        """The array `x`, from any device, here: `x` itself if it's here already, otherwise an explicit copy."""
+        """The array `x`, from any device, here: `x` itself if it's here already, otherwise a copy."""
         source = device_of(x)
         if source == self:
             return x
@@ -140,10 +155,7 @@ class Device:
         self._seeded = seeding()
 
     def use(self) -> None:
-        """Make this the current device of its kind, in this thread (CUDA.jl: ``device!(i)``).
-
-        Inside a ``with device:`` block, it lasts until the block ends.
-        """
+        """Make this current in this thread, inside a ``with device:`` until its end (CUDA.jl: ``device!(i)``)."""
         CHOICE.entered(self.backend)[-1:] = [self]
 
     def __enter__(self) -> "Device":
@@ -181,7 +193,6 @@ class Stopwatch:
         """What's asked for from now on doesn't count."""
 
     def seconds(self) -> float:
-        """The time until the device had done all this."""
         self.device.synchronize()
         return self.device.clock() - self.start
 
@@ -221,7 +232,7 @@ def _(x: np.ndarray) -> Any:
 
 
 class GPU(Device):
-    """What all GPUs share: they're made for Float32, and hold only numbers and booleans."""
+    """What all GPUs share: they're made for Float32."""
 
     usual_dtypes = {np.dtype("float64"): np.dtype("float32"), np.dtype("complex128"): np.dtype("complex64")}
     kind_of_id = ""  # what its library calls a card
@@ -239,14 +250,14 @@ class GPU(Device):
 
     @staticmethod
     def check(x: np.ndarray) -> None:
-        """Raises `TypeError` for a host array of a type that GPUs lack: objects, text, dates, long doubles."""
+        """Refuse a host array of a type that GPUs lack: objects, text, dates, long doubles."""
         if x.dtype.char in "OSUTcVMmgG":
             kind = type(x.flat[0]).__name__ if x.size else x.dtype.name
             raise TypeError(f"a GPU holds numbers and booleans; this is an array of {kind} (dtype {x.dtype})")
 
 
 class Choice:
-    """All that decides which GPU is used. There's one, `CHOICE`; `choosing.py` says what counts more than what."""
+    """All that decides which GPU is used. There's one, `CHOICE`; `choose` in `selection.py` says what counts more."""
 
     def __init__(self) -> None:
         # The device of the `estimate` around this code. Other threads don't see it.

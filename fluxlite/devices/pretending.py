@@ -6,8 +6,8 @@ from types import SimpleNamespace
 
 from ..arguments import check_whole
 from .base import CHOICE, Functional
-from .choosing import BACKENDS, Backend
 from .cupy.usable import SITUATIONS, cupy_part
+from .selection import BACKENDS, Backend
 from .simulated import SimulatedDevice, preset, together
 from .simulation import simulate_gpu
 

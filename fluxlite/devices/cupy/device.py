@@ -16,9 +16,7 @@ import numpy as np
 from ... import arrays
 from ...arrays import device_of
 from ...tree.ties import address
-from .. import events
-from ..base import GPU, Device, Memory, Stopwatch
-from ..events import tell
+from ..base import DEVICE_TO_DEVICE, DEVICE_TO_HOST, GPU, HOST_TO_DEVICE, SYNCHRONIZE, Device, Memory, Stopwatch, tell
 from .pinned import PinnedCopies
 from .usable import usable
 
@@ -36,13 +34,13 @@ class CupyDevice(GPU):
 
     def upload(self, x: np.ndarray) -> Any:
         self.check(x)
-        tell(self, events.HOST_TO_DEVICE, "copy", nbytes=x.nbytes)
+        tell(self, HOST_TO_DEVICE, "copy", nbytes=x.nbytes)
         with self._current():
             return _cupy().array(x, order="K")
 
     def copy_in_pinned(self, x: np.ndarray) -> tuple[Any, Any]:
         self.check(x)
-        tell(self, events.HOST_TO_DEVICE, "copy", nbytes=x.nbytes)
+        tell(self, HOST_TO_DEVICE, "copy", nbytes=x.nbytes)
         with self._current():
             return self._copies.copy_in(x)
 
@@ -56,13 +54,13 @@ class CupyDevice(GPU):
         return PinnedCopies(_cupy())
 
     def download(self, x: Any) -> np.ndarray:
-        tell(self, events.DEVICE_TO_HOST, "copy", nbytes=x.nbytes)
-        tell(self, events.SYNCHRONIZE, "copy")
+        tell(self, DEVICE_TO_HOST, "copy", nbytes=x.nbytes)
+        tell(self, SYNCHRONIZE, "copy")
         with self._current(), waiting():
             return _cupy().asnumpy(x, order="A")
 
     def copy_from(self, source: Device, x: Any) -> Any:
-        tell(self, events.DEVICE_TO_DEVICE, f"copy from {source!r}", nbytes=x.nbytes)
+        tell(self, DEVICE_TO_DEVICE, f"copy from {source!r}", nbytes=x.nbytes)
         if not (x.flags.c_contiguous or x.flags.f_contiguous):  # CuPy copies only whole blocks from card to card
             with source:
                 x = x.copy()
@@ -70,7 +68,7 @@ class CupyDevice(GPU):
             return _cupy().array(x, order="K")
 
     def synchronize(self) -> None:
-        tell(self, events.SYNCHRONIZE, "synchronize")
+        tell(self, SYNCHRONIZE, "synchronize")
         with waiting():
             self._current().synchronize()
 

@@ -18,8 +18,7 @@ from ... import arrays
 from ...arrays import device_of
 from ...methods import ArrayMethods
 from ...tree.ties import address
-from .. import events
-from ..events import listeners, tell
+from ..base import DEVICE_TO_DEVICE, HOST_TO_DEVICE, listeners, tell
 from ..simulated import HostReads, one_number
 from .dtypes import as_dtype, mx, numpy_dtype
 
@@ -199,7 +198,7 @@ class MetalArray(HostReads, ArrayMethods, NDArrayOperatorsMixin):
         if isinstance(part, MetalArray):  # how many are True determines the result's shape, so the host has to know
             return self.device.copy_out(part, "getitem with a mask", False) if part.dtype == bool else part.values
         if listeners:
-            tell(self.device, events.HOST_TO_DEVICE, "index", nbytes=part.nbytes, explicit=False)
+            tell(self.device, HOST_TO_DEVICE, "index", nbytes=part.nbytes, explicit=False)
         return part if part.dtype == bool else mx.array(part.astype(np.int64))
 
     def __len__(self) -> int:
@@ -235,7 +234,7 @@ class MetalArray(HostReads, ArrayMethods, NDArrayOperatorsMixin):
 
     def copy(self, order: Any = "C") -> Any:
         if listeners:
-            tell(self.device, events.DEVICE_TO_DEVICE, "copy", nbytes=self.nbytes)
+            tell(self.device, DEVICE_TO_DEVICE, "copy", nbytes=self.nbytes)
         return self.device.new(self.values, np.empty_like(self.layout, order=order))
 
     __copy__ = copy

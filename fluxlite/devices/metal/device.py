@@ -11,9 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import events
-from ..base import GPU, Device, Functional, Memory
-from ..events import listeners, tell
+from ..base import DEVICE_TO_HOST, GPU, HOST_TO_DEVICE, SYNCHRONIZE, Device, Functional, Memory, listeners, tell
 from ..simulated import CountedGenerator
 from . import functions, ufuncs
 from .array import MetalArray
@@ -42,7 +40,7 @@ class MetalDevice(GPU):
         self.check(x)
         dtype = mlx_dtype(x.dtype)
         if listeners:
-            tell(self, events.HOST_TO_DEVICE, "copy", nbytes=x.nbytes, explicit=explicit)
+            tell(self, HOST_TO_DEVICE, "copy", nbytes=x.nbytes, explicit=explicit)
         return self.new(mx.array(np.array(x, order="C"), dtype), np.empty_like(x, numpy_dtype(dtype)))
 
     upload = copy_in
@@ -50,8 +48,8 @@ class MetalDevice(GPU):
     def copy_out(self, x: MetalArray, name: str = "copy", explicit: bool = True) -> np.ndarray:
         """A copy of `x` on the host, in its memory order. Waits for everything that computes `x`."""
         if listeners:
-            tell(self, events.DEVICE_TO_HOST, name, nbytes=x.nbytes, explicit=explicit)
-            tell(self, events.SYNCHRONIZE, name, explicit=explicit)
+            tell(self, DEVICE_TO_HOST, name, nbytes=x.nbytes, explicit=explicit)
+            tell(self, SYNCHRONIZE, name, explicit=explicit)
         mx.eval(x.values)  # np.asarray would wait as well, but block Python's other threads meanwhile
         host = np.empty_like(x.layout)
         host[...] = np.asarray(x.values)
@@ -85,7 +83,7 @@ class MetalDevice(GPU):
 
     def synchronize(self) -> None:
         if listeners:
-            tell(self, events.SYNCHRONIZE, "synchronize")
+            tell(self, SYNCHRONIZE, "synchronize")
         mx.eval(self._planned())
         mx.synchronize()
 
