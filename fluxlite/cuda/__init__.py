@@ -23,12 +23,7 @@ from ..receipts import receipt
 
 
 def functional(part: str | None = None) -> Functional:
-    """Whether an NVIDIA GPU, or a `part` such as ``"cuBLAS"``, can be used, and why not (CUDA.jl: ``functional()``).
-
-    >>> with fl.pretend(CUDA="no driver"):
-    ...     functional()
-    False: CuPy is installed, but there is no NVIDIA driver that it can use
-    """
+    """Whether an NVIDIA GPU, or a `part` such as ``"cuBLAS"``, can be used, and why not (CUDA.jl: ``functional()``)."""
     return selection.functional("CUDA", part)
 
 
@@ -38,10 +33,7 @@ def devices() -> DeviceList:
 
 
 def device(x: Any = None) -> Device:
-    """The current device, or the device of `x`, an array or a model (CUDA.jl: ``device()``, ``device(x)``).
-
-    Raises `RuntimeError`, with the reason, if there's none.
-    """
+    """The current device, or that of `x`, an array or a model (CUDA.jl: ``device()``). `RuntimeError` without a GPU."""
     return selection.cuda_device() if x is None else device_of(x)
 
 
@@ -77,18 +69,6 @@ def time(function: Callable[[], Any]) -> Any:
 
     It waits for the device before and after, so the time includes all of this work and nothing else: what the kernels
     take on the card, and the host's time for each launch, about 15 µs. Short kernels are hidden behind that.
-
-    >>> with fl.simulate_gpu():
-    ...     x = cu(np.ones((1024, 1024), np.float32))
-    ...     y = time(lambda: x + x)  # the first sum on a device also loads its kernel
-    [ Info: Simulated:0, a simulated NVIDIA T4, stands in for a GPU.
-    launches          1: add 1
-    host to device    none
-    device to host    none
-    synchronizations  1
-    first uses        1
-    peak memory       8,388,608 bytes
-    ... simulated (NVIDIA T4); ... of this machine's time to simulate it
     """
     check_callable("time(function): the function", function)
     synchronize()
@@ -101,8 +81,7 @@ def time(function: Callable[[], Any]) -> Any:
 def time_range(message: str) -> Any:
     """A name for a part of a program, for NVIDIA's profiler (CUDA.jl: ``NVTX.@range``; `cupyx.profiler.time_range`).
 
-    ``with time_range("forward"):`` around lines, or ``@time_range("forward")`` above a function. ``nsys profile python
-    program.py`` shows the parts by name. Without an NVIDIA or AMD GPU it does nothing.
+    It goes in a ``with`` or above a function; ``nsys profile python program.py`` shows it. Without a GPU, it's nothing.
     """
     if not (selection.functional("CUDA") or selection.functional("AMDGPU")):
         return _nothing()

@@ -72,7 +72,6 @@ class Device:
     @property
     def deviceID(self) -> DeviceID | None:
         """Which card this is; None for the CPU (Flux: ``device.deviceID``)."""
-        return None
 
     @explained()
     def __call__(self, x: Any, dtype: Any = DEFAULT) -> Any:

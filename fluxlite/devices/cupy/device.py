@@ -1,7 +1,4 @@
-"""NVIDIA and AMD GPUs, through CuPy. There's a CuPy build for each of the two.
-
-CuPy is imported when it's first needed, never by ``import fluxlite``.
-"""
+"""NVIDIA and AMD GPUs, through CuPy, which is imported when it's first needed, never by ``import fluxlite``."""
 
 import abc
 import contextlib
@@ -30,7 +27,7 @@ class CupyArray(abc.ABC):  # noqa: B024
 
 
 class CupyDevice(GPU):
-    """A GPU whose arrays are `cupy.ndarray`s. CuPy works the same on NVIDIA's and AMD's."""
+    """A GPU whose arrays are `cupy.ndarray`s."""
 
     def upload(self, x: np.ndarray) -> Any:
         self.check(x)
@@ -50,8 +47,7 @@ class CupyDevice(GPU):
 
     @functools.cached_property
     def _copies(self) -> PinnedCopies:
-        """Made inside ``with self._current():``, since a stream belongs to one device."""
-        return PinnedCopies(_cupy())
+        return PinnedCopies(_cupy())  # inside ``with self._current():``, since a stream belongs to one device
 
     def download(self, x: Any) -> np.ndarray:
         tell(self, DEVICE_TO_HOST, "copy", nbytes=x.nbytes)
@@ -76,7 +72,6 @@ class CupyDevice(GPU):
         return CupyStopwatch(self)
 
     def memory(self) -> Memory:
-        """What CuPy's memory pool on this device reports. The peak is unknown."""
         with self._current():
             pool = _cupy().get_default_memory_pool()
             free, capacity = _cupy().cuda.runtime.memGetInfo()
@@ -100,29 +95,23 @@ class CupyDevice(GPU):
         self._current().__exit__(*exc_info)
 
     def _current(self) -> Any:
-        """CuPy's object for this device; ``with`` makes it the current one."""
         return _cupy().cuda.Device(self.index)
 
 
 class CUDADevice(CupyDevice):
     """An NVIDIA GPU (Flux: ``FluxCUDADevice``)."""
 
-    backend = "CUDA"
-    kind_of_id = "CuDevice"
+    backend, kind_of_id = "CUDA", "CuDevice"
 
 
 class AMDGPUDevice(CupyDevice):
     """An AMD GPU (Flux: ``FluxAMDGPUDevice``)."""
 
-    backend = "AMDGPU"
-    kind_of_id = "HIPDevice"
+    backend, kind_of_id = "AMDGPU", "HIPDevice"
 
 
 class CupyStopwatch(Stopwatch):
-    """Two marks in the GPU's own work, and the time between them as the GPU tells it, as in `cupyx.profiler.benchmark`.
-
-    Unlike the host's clock, it doesn't count how long the program takes to notice that the GPU is done.
-    """
+    """Two marks in the GPU's own work: the time between them leaves out how long the program takes to notice it."""
 
     def __init__(self, device: Any) -> None:
         self.device: Any = device
@@ -178,7 +167,7 @@ def _cupy() -> ModuleType:
 
 
 def cupy_devices(backend: str) -> list[Device]:
-    """All usable GPUs of this maker, in order. The list may be empty."""
+    """All usable GPUs of this maker, in order."""
     if not usable(backend):
         return []
     from .fused import launch

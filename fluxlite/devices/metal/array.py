@@ -43,7 +43,6 @@ class MetalArray(HostReads, ArrayMethods, NDArrayOperatorsMixin):
     )
 
     def view(self, layout: np.ndarray) -> Any:
-        """A view of this array, whose `layout` is a view of this one's."""
         return MetalArray(None, self.device, layout, self if self.base is None else self.base)
 
     @property
@@ -66,7 +65,6 @@ class MetalArray(HostReads, ArrayMethods, NDArrayOperatorsMixin):
         return mx.as_strided(mx.contiguous(flat), *self._places(layout))
 
     def _places(self, layout: np.ndarray) -> tuple:
-        """The shape of a part, and its strides and its start in elements of the whole."""
         start: Any = address(layout) - address(self)  # type: ignore[operator]
         return layout.shape, [stride // self.itemsize for stride in layout.strides], start // self.itemsize
 

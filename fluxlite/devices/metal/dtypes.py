@@ -13,7 +13,7 @@ import numpy as np
 
 
 class _MLX:
-    """`mlx.core`, imported at its first use, so that code that mentions it can be loaded without MLX."""
+    """`mlx.core`, imported at its first use."""
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):  # Python's inspection tools ask for these, and they aren't MLX's
