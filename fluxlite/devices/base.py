@@ -50,10 +50,13 @@ class DeviceID(NamedTuple):
         return f"{self.kind}({self.number}): {self.name}"
 
 
+_one_at_a_time = threading.Lock()
+
+
 class Device:
     """A place where arrays live and are computed (Flux: ``AbstractDevice``). ``device(x)`` moves `x` there.
 
-    Each kind of device writes three methods: `upload`, `download` and `new_generator`. Everything else follows.
+    Each kind of device writes `upload`, `download` and `new_generator`. Everything else follows.
     """
 
     backend = ""
@@ -77,8 +80,8 @@ class Device:
     def __call__(self, x: Any, dtype: Any = DEFAULT) -> Any:
         """`x`, an array, a container or a registered model, with its arrays on this device. `x` itself doesn't change.
 
-        On the way to a GPU, Float64 becomes Float32 and complex128 becomes complex64. ``dtype=None`` keeps them;
-        ``dtype=np.float16`` gives all floating-point arrays that type. An array that needs no change stays the same.
+        On the way to a GPU, Float64 becomes Float32, also in complex numbers. ``dtype=None`` keeps it;
+        ``dtype=np.float16`` gives all floating-point arrays that type.
         """
         return moved(self, x, dtype)
 
@@ -113,7 +116,7 @@ class Device:
         return self.upload(x), None
 
     def wait_for(self, time: Any) -> None:
-        """Later computations on this device wait for a `copy_in_pinned`. The program itself doesn't wait."""
+        """Later computations on this device wait for a `copy_in_pinned`; the program doesn't."""
 
     def synchronize(self) -> None:
         """Wait until this device has finished all its work (CUDA.jl: ``synchronize``)."""
@@ -177,9 +180,6 @@ class Device:
 
     def __repr__(self) -> str:
         return f"{self.backend}:{self.index}"
-
-
-_one_at_a_time = threading.Lock()
 
 
 class Stopwatch:
@@ -256,7 +256,7 @@ class GPU(Device):
 
 
 class Choice:
-    """All that decides which GPU is used. There's one, `CHOICE`; `choose` in `selection.py` says what counts more."""
+    """All that decides which GPU is used, once: `CHOICE`. `choose` in `selection.py` says what counts more."""
 
     def __init__(self) -> None:
         # The device of the `estimate` around this code. Other threads don't see it.
@@ -285,10 +285,7 @@ def current(found: list[Device]) -> Device | None:
     if not found:
         return None
     last = CHOICE.entered(found[0].backend)[-1:]
-    for device in found:
-        if last and device is last[0]:  # it may also be one of an earlier simulation
-            return device
-    return found[0]
+    return next((device for device in found if last and device is last[0]), found[0])  # not of an earlier simulation
 
 
 class DeviceList(list):

@@ -59,11 +59,8 @@ def _visible(count: int) -> int:
         return count
     seen: list[str] = []
     for name in map(str.strip, wanted.split(",")):
-        is_there = (
-            name.isdecimal()
-            and int(name) < count
-            or re.fullmatch(r"(GPU|MIG|MIG-GPU)-[0-9a-f][0-9a-f-]*(/\d+/\d+)?", name)
-        )
+        is_id = re.fullmatch(r"(GPU|MIG|MIG-GPU)-[0-9a-f][0-9a-f-]*(/\d+/\d+)?", name)
+        is_there = is_id or name.isdecimal() and int(name) < count
         if not is_there or name in seen or len(seen) == count or seen and seen[-1].startswith("MIG-"):
             break
         seen.append(name)

@@ -122,7 +122,6 @@ class MetalArray(HostReads, ArrayMethods, NDArrayOperatorsMixin):
         return np.ones_like(self, dtype=bool) if _never_equal(other) else super().__ne__(other)
 
     def __getitem__(self, index: Any) -> Any:
-        """A view for numbers and slices, a new array for a list or an array."""
         if _is_basic(index):
             index = index if type(index) is tuple else (index,)
             return self.view(self.layout[index if Ellipsis in index else (*index, ...)])  # NumPy's ... gives an array
@@ -225,7 +224,6 @@ class MetalArray(HostReads, ArrayMethods, NDArrayOperatorsMixin):
         self[...] = np.sort(self, axis)
 
     def astype(self, dtype: Any, order: str = "K", casting: Any = None, subok: Any = None, copy: bool = True) -> Any:
-        """Convert to a dtype: a new array, or with ``copy=False`` this one if it has that dtype already."""
         if not copy and np.dtype(dtype) == self.dtype:
             return self
         return self.device.new(as_dtype(self.values, dtype), np.empty_like(self.layout, dtype))
@@ -255,7 +253,7 @@ def _never_equal(x: Any) -> bool:
 
 
 def _is_basic(index: Any) -> bool:
-    """Whether `index` has only numbers and slices, so that reading gives a view."""
+    """Whether reading gives a view."""
     if type(index) is tuple:  # one inside of another is a list of positions
         return all(type(part) is not tuple and _is_basic(part) for part in index)
     return _is_slice(index) or isinstance(index, (int, np.integer)) and not isinstance(index, bool)

@@ -17,17 +17,13 @@ from . import functions, ufuncs
 from .array import MetalArray
 from .dtypes import mlx_dtype, mx, numpy_dtype
 
-# MLX is lazy: an array is a plan until we need its values. In a loop that reads nothing, such as `x -= rate * g`, plans
-# would build on plans without end. So after this many new arrays, we start those still in use. We don't start each one
-# right away: that costs time, and an array that's dropped before then never needs computing.
+# MLX is lazy: an array is a plan until we need its values. In a loop that reads nothing, plans would build on plans
+# without end. So after this many new arrays, we start those still in use: the others never need computing.
 _STARTED_TOGETHER = 256
 
 
 class MetalDevice(GPU):
-    """An Apple GPU (Flux: ``FluxMetalDevice``). Its arrays are `MetalArray`s, each wrapped around an `mlx.core.array`.
-
-    There's one, number 0. It has no Float64. Where MLX runs on the CPU, ``device(x, dtype=None)`` keeps Float64.
-    """
+    """An Apple GPU (Flux: ``FluxMetalDevice``). There's one, number 0. It has no Float64, but MLX on the CPU has."""
 
     backend = "Metal"
 
@@ -126,7 +122,6 @@ def _shape(size: Any) -> tuple[int, ...]:
 
 @functools.cache
 def metal_device() -> MetalDevice:
-    """The Apple GPU. It's always the same object."""
     return MetalDevice(0, str(mx.device_info().get("device_name", "")))
 
 
@@ -136,7 +131,6 @@ def metal_devices() -> list[Device]:
 
 @functools.cache
 def metal_functional() -> Functional:
-    """Whether MLX and an Apple GPU are here. Checked once: neither comes or goes while a program runs."""
     if importlib.util.find_spec("mlx") is None:
         return Functional("MLX is not installed: pip install mlx", installed=False)
     try:

@@ -59,7 +59,7 @@ UFUNCS: dict[str, Callable] = {
 
 
 def call(device: Any, ufunc: np.ufunc, method: str, inputs: tuple, kwargs: dict) -> Any:
-    """The result of a ufunc, or of one of its methods. Raises `TypeError` for operands on the host."""
+    """The result of a ufunc, or of one of its methods."""
     name = ufunc.__name__
     if (ufunc, method) in METHODS:  # a function by itself
         return METHODS[ufunc, method](*inputs, **({"axis": 0} | kwargs))
