@@ -42,6 +42,8 @@ def mlx_dtype(dtype: Any) -> Any:
 @functools.cache
 def _mlx_dtype(dtype: np.dtype) -> Any:
     found = getattr(mx, "bool_" if dtype.kind == "b" else dtype.name, None)  # the libraries share all other names
+    if dtype.name == "bfloat16":
+        raise TypeError("NumPy can't compute with bfloat16, so it doesn't go to Metal: take np.float16")
     if not isinstance(found, mx.Dtype):
         raise TypeError(f"MLX has no dtype {dtype}: the widest are float64, on the CPU alone, and complex64")
     return found

@@ -107,6 +107,12 @@ def test_what_would_be_float64_of_others_is_float32():
         device(np.ones(2, complex), dtype=None)
 
 
+def test_bfloat16_is_refused():
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    with pytest.raises(TypeError, match="bfloat16.*np.float16"):
+        device(np.ones(2, ml_dtypes.bfloat16))
+
+
 def test_sums_of_integers_do_not_overflow():
     x = device(np.full(300, 100, np.int8))
     assert int(x.sum()) == 30_000 and x.sum().dtype == np.int64 and (x > 0).sum().dtype == np.int64
