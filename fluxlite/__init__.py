@@ -95,7 +95,7 @@ else:
 
     def __getattr__(name: str) -> Any:
         if name == "GPU_BACKEND":
-            return importlib.import_module(".devices.choosing", __name__).current_backend()
+            return importlib.import_module(".devices.selection", __name__).current_backend()
         if name in _modules():
             module = importlib.import_module(f".{_modules()[name]}", __name__)
             globals()[name] = getattr(module, name, module)

@@ -38,7 +38,7 @@ def first_time(key: Hashable) -> bool:
 
 
 def was_said(key: Hashable) -> bool:
-    """Whether the message with this `key` has appeared. If so, you needn't compose it again."""
+    """Whether the message with this `key` has appeared."""
     return key in _said
 
 
@@ -90,7 +90,7 @@ def put_aside() -> Iterator[io.StringIO]:
 
 
 def ipython() -> Any:
-    """The IPython shell that runs this, in a notebook or a terminal, otherwise None. Imports nothing."""
+    """The IPython shell that runs this, or None. Imports nothing."""
     module = sys.modules.get("IPython")
     return None if module is None else module.get_ipython()
 
@@ -110,10 +110,6 @@ def at_words(text: str, indent: str = "") -> str:
 
 
 def many(count: int, one: str, several: str = "") -> str:
-    """A number of things in words: the plural ends in -s, or -ies after a consonant, unless it's given.
-
-    >>> many(1, "copy"), many(2_000, "copy"), many(2, "array")
-    ('1 copy', '2,000 copies', '2 arrays')
-    """
+    """A number of things in words, such as ``2,000 copies``; an irregular plural is given as `several`."""
     regular = f"{one[:-1]}ies" if one.endswith("y") and one[-2] not in "aeou" else f"{one}s"
     return f"{count:,} {one if count == 1 else several or regular}"

@@ -17,8 +17,7 @@ from simgpu.profile.seconds import Seconds as Seconds
 from simgpu.profile.seconds import duration as duration
 
 from .arguments import check_bool, check_callable, explained
-from .devices import events
-from .devices.base import CHOICE, CPU
+from .devices.base import CHOICE, CPU, listeners
 from .devices.selection import devices, gpu_device
 
 if TYPE_CHECKING:
@@ -33,11 +32,11 @@ class Receipt(recording.Receipt):
 
     def __enter__(self) -> "Receipt":
         super().__enter__()
-        events.listeners.append(self._record_real)
+        listeners.append(self._record_real)
         return self
 
     def __exit__(self, *exc_info: Any) -> None:
-        events.listeners.remove(self._record_real)
+        listeners.remove(self._record_real)
         super().__exit__(*exc_info)
 
     def _record_real(self, *event: Any) -> None:
@@ -67,19 +66,7 @@ def clock() -> float:
     """The time in seconds, to be read twice: virtual while a simulated GPU is in use, otherwise real.
 
     Launching a kernel takes the virtual host 15 µs, a product 20; the program's own work costs nothing. Read it as on a
-    real GPU: before and after, each time after a wait (CUDA.jl: ``CUDA.@elapsed``).
-
-    >>> with fl.simulate_gpu() as device:
-    ...     x = fl.gpu(np.ones((2048, 2048), np.float32))
-    ...     y = x @ x  # the first product loads the kernel
-    ...     device.synchronize()
-    ...     start = clock()
-    ...     y = x @ x
-    ...     ordered = clock() - start
-    ...     device.synchronize()
-    ...     print(f"{ordered * 1e6:.0f} µs to order it, {(clock() - start) * 1e3:.2f} ms until it is there")
-    [ Info: Simulated:0, a simulated NVIDIA T4, stands in for a GPU.
-    20 µs to order it, 2.89 ms until it is there
+    real GPU: before and after, each time after ``device.synchronize()`` (CUDA.jl: ``CUDA.@elapsed``).
     """
     return (gpu_device() or CPU).clock()
 
@@ -96,18 +83,12 @@ def estimate(
 ) -> "Estimate":
     """How long ``fn(*args)`` would take on the card `like`: see its ``.seconds``, ``.receipt`` and ``.result``.
 
-    `like` is a name or a preset. The arguments, arrays and models, are copied to a separate simulated GPU, as by `gpu`,
-    which is the one in use inside `fn`; what `fn` reads from outside isn't copied. The time ends when all work that
-    `fn` asked for is done. It leaves out copying the arguments, starting the GPU, and loading each operation's kernel
-    at its first use; the latter counts with ``first_use=True``.
-
-    With ``shapes_only=True``, only shapes and dtypes are computed. All values are 0, in `fn` and in the result, so what
-    depends on them, such as the length of ``x[x > 0]``, is as with zeros. The seconds are those of the whole.
+    `like` is a name or a preset. The arguments, arrays and models, are copied to a separate simulated GPU, which is the
+    one in use inside `fn`; what `fn` reads from outside isn't copied. The time leaves out copying the arguments,
+    starting the GPU, and loading each operation's kernel at its first use; this counts with ``first_use=True``.
+    With ``shapes_only=True``, only shapes and dtypes are computed, and all values are 0.
 
     >>> x = np.ones((2048, 2048), np.float32)
-    >>> e = estimate(np.matmul, x, x)
-    >>> e.seconds, e.receipt.launches
-    (2.89 ms simulated (NVIDIA T4), 1)
     >>> estimate(np.matmul, x, x, like="H200", shapes_only=True).seconds
     362 µs simulated (H200)
     """
@@ -124,15 +105,11 @@ def estimate(
 def outputsize(model: Callable, *sizes: tuple[int, ...], padbatch: bool = False, dtype: Any = np.float32) -> Any:
     """The shape of ``model(x)`` for an `x` of this shape, without computing it (Flux: ``outputsize``).
 
-    For a model of several inputs, give several shapes; several results have a tuple of shapes. ``padbatch=True`` puts
-    an axis for the observations in front of each shape, of length 1. `dtype` is that of the inputs.
+    Several inputs have several shapes, several results a tuple of them. ``padbatch=True`` puts an axis of length 1 for
+    the observations in front of each. The model runs on a simulated GPU that knows only shapes; values are zeros.
 
-    The model runs on a simulated GPU that knows only shapes; what needs values sees zeros. Raises what the model raises
-    for such an input.
-
-    >>> model = fl.Chain(fl.Conv((5, 5), 1, 6, fl.relu), fl.MaxPool((2, 2)), fl.Conv((5, 5), 6, 16))
-    >>> outputsize(model, (64, 28, 28, 1)), outputsize(model, (28, 28, 1), padbatch=True)
-    ((64, 8, 8, 16), (1, 8, 8, 16))
+    >>> outputsize(fl.Chain(fl.Conv((5, 5), 1, 6, fl.relu), fl.MaxPool((2, 2))), (28, 28, 1), padbatch=True)
+    (1, 12, 12, 6)
     """
     check_callable("outputsize(model)", model)
     check_bool("outputsize(padbatch=…)", padbatch)

@@ -7,12 +7,11 @@ CUDA.jl's ``device!(i)``, write ``set_device(i)`` or ``with using(i):``. For ``@
 """
 
 import importlib
-import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ..arguments import check_callable, check_whole, explained
+from ..arguments import check_callable, explained
 from ..data.loader import CuIterator as CuIterator
 from ..devices import selection
 from ..devices.base import Device, DeviceList, Functional
@@ -23,12 +22,7 @@ from ..receipts import receipt
 
 
 def functional(part: str | None = None) -> Functional:
-    """Whether an NVIDIA GPU, or a `part` such as ``"cuBLAS"``, can be used, and why not (CUDA.jl: ``functional()``).
-
-    >>> with fl.pretend(CUDA="no driver"):
-    ...     functional()
-    False: CuPy is installed, but there is no NVIDIA driver that it can use
-    """
+    """Whether an NVIDIA GPU, or a `part` such as ``"cuBLAS"``, can be used, and why not (CUDA.jl: ``functional()``)."""
     return selection.functional("CUDA", part)
 
 
@@ -38,10 +32,7 @@ def devices() -> DeviceList:
 
 
 def device(x: Any = None) -> Device:
-    """The current device, or the device of `x`, an array or a model (CUDA.jl: ``device()``, ``device(x)``).
-
-    Raises `RuntimeError`, with the reason, if there's none.
-    """
+    """The current device, or that of `x`, an array or a model (CUDA.jl: ``device()``). `RuntimeError` without a GPU."""
     return selection.cuda_device() if x is None else device_of(x)
 
 
@@ -56,9 +47,7 @@ def set_device(index: int) -> Device:
 @explained()
 def using(index: int) -> Device:
     """Make it the current device inside ``with using(1):``, and then the earlier one (CUDA.jl: ``device!(f, i)``)."""
-    check_whole("the index of a device", index, -math.inf)  # get_device says which there are
-    current = selection.cuda_device()  # raises the right error if there's none
-    return selection.get_device(current.backend, index)
+    return selection.get_device(selection.cuda_device().backend, index)
 
 
 def synchronize() -> None:
@@ -79,18 +68,6 @@ def time(function: Callable[[], Any]) -> Any:
 
     It waits for the device before and after, so the time includes all of this work and nothing else: what the kernels
     take on the card, and the host's time for each launch, about 15 µs. Short kernels are hidden behind that.
-
-    >>> with fl.simulate_gpu():
-    ...     x = cu(np.ones((1024, 1024), np.float32))
-    ...     y = time(lambda: x + x)  # the first sum on a device also loads its kernel
-    [ Info: Simulated:0, a simulated NVIDIA T4, stands in for a GPU.
-    launches          1: add 1
-    host to device    none
-    device to host    none
-    synchronizations  1
-    first uses        1
-    peak memory       8,388,608 bytes
-    ... simulated (NVIDIA T4); ... of this machine's time to simulate it
     """
     check_callable("time(function): the function", function)
     synchronize()
@@ -103,8 +80,7 @@ def time(function: Callable[[], Any]) -> Any:
 def time_range(message: str) -> Any:
     """A name for a part of a program, for NVIDIA's profiler (CUDA.jl: ``NVTX.@range``; `cupyx.profiler.time_range`).
 
-    ``with time_range("forward"):`` around lines, or ``@time_range("forward")`` above a function. ``nsys profile python
-    program.py`` shows the parts by name. Without an NVIDIA or AMD GPU it does nothing.
+    It goes in a ``with`` or above a function; ``nsys profile python program.py`` shows it. Without a GPU, it's nothing.
     """
     if not (selection.functional("CUDA") or selection.functional("AMDGPU")):
         return _nothing()

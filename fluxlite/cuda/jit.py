@@ -26,17 +26,9 @@ miss. ``help(jit.grid)`` and so on says more about each name.
 ...     print(out)
 [ Info: Simulated:0, a simulated NVIDIA T4, stands in for a GPU.
 [0. 2. 4.]
->>> print(doubled.figures)
-kernel doubled[1, 32]
-  threads         32 in 1 block, 1 warp
-  sectors         2 of 32 bytes, 38% of them used
-  busiest thread  1 read, 1 write
-  divergent       1 of 1 branches of a warp
-  occupancy       50% of a multiprocessor's threads: 16 blocks
-  time            3 µs simulated (NVIDIA T4), the least that any kernel takes
 
-``help(kernel.figures)`` says what these are. A number written in a kernel is a C number: ``0.5`` is a float32, ``1`` an
-int32. `grid` and ``threadIdx.x`` are unsigned, so ``i - 1`` of thread 0 is 4,294,967,295: begin with
+``help(kernel.figures)`` says what a launch tells. A number written in a kernel is a C number: ``0.5`` is a float32,
+``1`` an int32. `grid` and ``threadIdx.x`` are unsigned, so ``i - 1`` of thread 0 is 4,294,967,295: begin with
 ``int(jit.grid(1))``. Of functions there are NumPy's of numbers (``np.tanh``), ``min``, ``max``, ``len``, and your own
 under ``@rawkernel(device=True)``. A kernel has no derivative: put it in a function under ``@fl.primitive``, and
 `fl.rule` gives that one.

@@ -1,7 +1,6 @@
 """Where arrays live (the CPU, an NVIDIA, AMD or Apple GPU, a simulated GPU) and how they get there.
 
-Read `base.py` (what a device is), `moving.py` (what ``gpu(model)`` does), `selection.py` (which GPU that is) and
-`choosing.py` (why that one).
+Read `base.py` (what a device is), `moving.py` (what ``gpu(model)`` does) and `selection.py` (which GPU, and why).
 """
 # ruff: noqa: I001
 

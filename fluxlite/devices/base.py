@@ -1,8 +1,12 @@
-"""What a device is: a place for arrays. Call it to move them there: ``device(model)``."""
+"""What a device is: a place for arrays. Call it to move them there: ``device(model)``.
+
+What happens on real devices is reported to `listeners`. A simulated GPU has more to say, and listeners of its own.
+"""
 
 import os
 import threading
 import time
+from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any, NamedTuple
 
@@ -13,6 +17,17 @@ from ..arrays import device_of
 from ..errors import mover
 from ..seeds import Seeding, seed_of_device, seeding
 from .moving import DEFAULT, moved
+
+HOST_TO_DEVICE, DEVICE_TO_HOST, DEVICE_TO_DEVICE = "host to device", "device to host", "device to device"
+SYNCHRONIZE = "synchronize"
+
+listeners: list[Callable[..., None]] = []  # open receipts; most of the time there's none
+
+
+def tell(device: Any, kind: str, name: str, times: int = 1, nbytes: int = 0, explicit: bool = True) -> None:
+    """Report to all listeners: `times` copies of together `nbytes`, or so many waits."""
+    for listener in list(listeners):
+        listener(device, kind, name, times, nbytes, explicit)
 
 
 class Memory(NamedTuple):
@@ -35,10 +50,13 @@ class DeviceID(NamedTuple):
         return f"{self.kind}({self.number}): {self.name}"
 
 
+_one_at_a_time = threading.Lock()
+
+
 class Device:
     """A place where arrays live and are computed (Flux: ``AbstractDevice``). ``device(x)`` moves `x` there.
 
-    Each kind of device writes three methods: `upload`, `download` and `new_generator`. Everything else follows.
+    Each kind of device writes `upload`, `download` and `new_generator`. Everything else follows.
     """
 
     backend = ""
@@ -56,21 +74,20 @@ class Device:
 
     @property
     def deviceID(self) -> DeviceID | None:
-        """Which card this is. None for the CPU, and for a GPU that can't be used (Flux: ``device.deviceID``)."""
-        return None
+        """Which card this is; None for the CPU (Flux: ``device.deviceID``)."""
 
     @explained()
     def __call__(self, x: Any, dtype: Any = DEFAULT) -> Any:
         """`x`, an array, a container or a registered model, with its arrays on this device. `x` itself doesn't change.
 
-        On the way to a GPU, Float64 becomes Float32 and complex128 becomes complex64. ``dtype=None`` keeps them;
-        ``dtype=np.float16`` gives all floating-point arrays that type. An array that needs no change stays the same.
+        On the way to a GPU, Float64 becomes Float32, also in complex numbers. ``dtype=None`` keeps it;
+        ``dtype=np.float16`` gives all floating-point arrays that type.
         """
         return moved(self, x, dtype)
 
     @explained()
     def receive(self, x: Any) -> Any:
-        """The array `x`, from any device, here: `x` itself if it's here already, otherwise an explicit copy."""
+        """The array `x`, from any device, here: `x` itself if it's here already, otherwise a copy."""
         source = device_of(x)
         if source == self:
             return x
@@ -99,7 +116,7 @@ class Device:
         return self.upload(x), None
 
     def wait_for(self, time: Any) -> None:
-        """Later computations on this device wait for a `copy_in_pinned`. The program itself doesn't wait."""
+        """Later computations on this device wait for a `copy_in_pinned`; the program doesn't."""
 
     def synchronize(self) -> None:
         """Wait until this device has finished all its work (CUDA.jl: ``synchronize``)."""
@@ -140,10 +157,7 @@ class Device:
         self._seeded = seeding()
 
     def use(self) -> None:
-        """Make this the current device of its kind, in this thread (CUDA.jl: ``device!(i)``).
-
-        Inside a ``with device:`` block, it lasts until the block ends.
-        """
+        """Make this current in this thread, inside a ``with device:`` until its end (CUDA.jl: ``device!(i)``)."""
         CHOICE.entered(self.backend)[-1:] = [self]
 
     def __enter__(self) -> "Device":
@@ -168,9 +182,6 @@ class Device:
         return f"{self.backend}:{self.index}"
 
 
-_one_at_a_time = threading.Lock()
-
-
 class Stopwatch:
     """How long a device takes for what it's asked to do between the start and `stop`. Only `seconds` waits for it."""
 
@@ -181,7 +192,6 @@ class Stopwatch:
         """What's asked for from now on doesn't count."""
 
     def seconds(self) -> float:
-        """The time until the device had done all this."""
         self.device.synchronize()
         return self.device.clock() - self.start
 
@@ -221,7 +231,7 @@ def _(x: np.ndarray) -> Any:
 
 
 class GPU(Device):
-    """What all GPUs share: they're made for Float32, and hold only numbers and booleans."""
+    """What all GPUs share: they're made for Float32."""
 
     usual_dtypes = {np.dtype("float64"): np.dtype("float32"), np.dtype("complex128"): np.dtype("complex64")}
     kind_of_id = ""  # what its library calls a card
@@ -239,14 +249,14 @@ class GPU(Device):
 
     @staticmethod
     def check(x: np.ndarray) -> None:
-        """Raises `TypeError` for a host array of a type that GPUs lack: objects, text, dates, long doubles."""
+        """Refuse a host array of a type that GPUs lack: objects, text, dates, long doubles."""
         if x.dtype.char in "OSUTcVMmgG":
             kind = type(x.flat[0]).__name__ if x.size else x.dtype.name
             raise TypeError(f"a GPU holds numbers and booleans; this is an array of {kind} (dtype {x.dtype})")
 
 
 class Choice:
-    """All that decides which GPU is used. There's one, `CHOICE`; `choosing.py` says what counts more than what."""
+    """All that decides which GPU is used, once: `CHOICE`. `choose` in `selection.py` says what counts more."""
 
     def __init__(self) -> None:
         # The device of the `estimate` around this code. Other threads don't see it.
@@ -275,10 +285,7 @@ def current(found: list[Device]) -> Device | None:
     if not found:
         return None
     last = CHOICE.entered(found[0].backend)[-1:]
-    for device in found:
-        if last and device is last[0]:  # it may also be one of an earlier simulation
-            return device
-    return found[0]
+    return next((device for device in found if last and device is last[0]), found[0])  # not of an earlier simulation
 
 
 class DeviceList(list):

@@ -68,10 +68,10 @@ def _dtype_for(device: Any, dtype: np.dtype, wanted: Any) -> np.dtype:
 
 @functools.singledispatch
 def send(x: Any, device: Any, dtype: Any, path: KeyPath) -> Any:
-    """Move a leaf that isn't an array to `device`: one method per type. `path` is where it is in the tree.
+    """Move a leaf that isn't an array, at `path`: one method per type. Most leaves work on any device.
 
-    Most leaves work on any device. An object that holds arrays and can't be walked stays, and we say so once for its
-    class; likewise what a function reads.
+    An object that holds arrays and can't be walked stays, and we say so once for its class; likewise what a function
+    reads.
     """
     if is_tensor(x):
         refuse_tensor(f"a move to {device}{f', at {path},' if path else ''}", x)
@@ -125,13 +125,6 @@ def device_of(x: Any) -> Any:
 
     None if it has no arrays. Raises `DeviceError` if they're on different devices, and `TypeError` for arrays inside an
     object that can't be walked.
-
-    >>> device_of({"x": np.zeros(3), "n": 3})
-    CPU
-    >>> with fl.simulate_gpu():
-    ...     device_of([np.zeros(3), fl.gpu(np.zeros(3, np.float32))])
-    Traceback (most recent call last):
-    fluxlite.errors.DeviceError: [0] is on CPU, [1] is on Simulated:0
     """
     flat, first, device = flatten(x), 0, None
     for number, leaf in enumerate(flat.leaves):

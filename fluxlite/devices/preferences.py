@@ -17,9 +17,7 @@ SIMULATION = "simulate_gpu()"
 
 
 class Wish(NamedTuple):
-    """The backend that the user prefers, exactly as written, and where that was said."""
-
-    backend: str
+    backend: str  # exactly as written
     source: str
 
 
@@ -36,10 +34,7 @@ def wish() -> Wish | None:
 
 
 def preference_file() -> str:
-    """Where the preference is stored: in the folder FLUXLITE_PROJECT, or in the current project.
-
-    The project is the nearest folder upwards with a ``pyproject.toml``. If there's none, it's the working directory.
-    """
+    """In the folder FLUXLITE_PROJECT, or the nearest one above with a ``pyproject.toml``, or the working directory."""
     return _file(os.environ.get(FOLDER_VARIABLE), os.getcwd())
 
 

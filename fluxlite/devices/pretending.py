@@ -6,8 +6,8 @@ from types import SimpleNamespace
 
 from ..arguments import check_whole
 from .base import CHOICE, Functional
-from .choosing import BACKENDS, Backend
 from .cupy.usable import SITUATIONS, cupy_part
+from .selection import BACKENDS, Backend
 from .simulated import SimulatedDevice, preset, together
 from .simulation import simulate_gpu
 
@@ -34,8 +34,8 @@ def pretend(
     """Inside ``with pretend(…):``, choose devices as if backends, preference and environment were these.
 
     A backend is ``"functional"``, a number of GPUs, ``"not installed"``, ``"no driver"``, ``"hidden"``, or any other
-    reason why it can't be used. `preference` stands for the preference file, `environment` for the variable
-    FLUXLITE_GPU_BACKEND. Arrays do move to a pretended GPU, since it's simulated inside.
+    reason. `preference` stands for the preference file, `environment` for FLUXLITE_GPU_BACKEND. Arrays do move to a
+    pretended GPU, since it's simulated inside.
 
     >>> with pretend(CUDA=2):
     ...     fl.gpu_name(), fl.get_device("CUDA", 1)

@@ -17,9 +17,7 @@ _READS = {"float": "float(x)", "int": "int(x)", "complex": "complex(x)", "bool":
 
 
 class _State:
-    """The latest setting; None until `allowscalar` is called."""
-
-    allowed: bool | None = None
+    allowed: bool | None = None  # None until `allowscalar` is called
 
 
 def allowscalar(allow: bool = True) -> "AllowScalar":
@@ -28,12 +26,6 @@ def allowscalar(allow: bool = True) -> "AllowScalar":
     If it's forbidden, ``float(x)``, ``int(x)``, ``bool(x)``, ``if x`` and ``x.item()`` of a device array raise
     `RuntimeError` with the line to change; `cpu` stays allowed. Until you call this, a notebook points out the first
     such read. On CUDA, CuPy does the check, for this thread only, and points out nothing (CUDA.jl: ``allowscalar``).
-
-    >>> with fl.simulate_gpu(), allowscalar(False):
-    ...     x = fl.gpu(np.ones(3, np.float32))
-    ...     float(x.sum())
-    Traceback (most recent call last):
-    RuntimeError: float(x) reads one number from Simulated:0 and waits for it, ...
     """
     check_bool("allowscalar(allow)", allow)
     before = AllowScalar(_State.allowed)

@@ -1,18 +1,20 @@
-"""Moving to a GPU: ``gpu(x)`` uses the one that's there, ``get_device("CUDA", 1)`` finds one by name."""
+"""Moving to a GPU: ``gpu(x)`` uses the one that's there, ``get_device("CUDA", 1)`` finds one by name.
+
+First comes what `simulate_gpu`, the environment or the preference file say, then what's there: `choose`.
+"""
 
 import math
 import sys
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
-from ..arguments import check_whole, explained
+from ..arguments import check_whole, explained, in_words
 from ..messages import formatted, notice, say, warn, was_said
 from ..tensors import refuse_tensor
 from . import preferences, simulation
-from .base import CHOICE, CPU, DEFAULT, Device, DeviceList, current
-from .choosing import backends, choose, find_backend
-from .choosing import functional as functional
-from .choosing import gpu_backend as gpu_backend
-from .choosing import supported_devices as supported_devices
+from .base import CHOICE, CPU, DEFAULT, Device, DeviceList, Functional, current
+from .cupy.device import cupy_devices
+from .cupy.usable import PARTS, cupy_part, usable
 from .moving import moved
 from .simulation import simulate_gpu as simulate_gpu
 
@@ -90,14 +92,6 @@ def get_device(backend: str | None = None, idx: int = 0, *, verbose: bool = Fals
     Without `backend`, it's what `simulate_gpu` or else `gpu_backend` asked for, if it can be used, otherwise the first
     usable one of CUDA, AMDGPU, Metal and the CPU; ``verbose=True`` says why. Raises `ValueError` for an unknown
     backend, `RuntimeError` for one that can't be used here, and `IndexError` for a device that doesn't exist.
-
-    >>> with fl.pretend(CUDA="functional", preference="AMDGPU"):
-    ...     get_device(verbose=True)
-    [ Info: Using backend set in preferences: AMDGPU.
-    ┌ Warning: Trying to use backend: AMDGPU, but CuPy is not installed: pip install cupy-rocm-7-0, if this computer ...
-    └ Install what is missing to have the wish in preferences respected. Choosing automatically.
-    [ Info: Using backend: CUDA.
-    CUDA:0 (pretended)
     """
     if backend is not None:
         check_whole("get_device(backend, idx): idx", idx, -math.inf)
@@ -149,3 +143,138 @@ def why_no_gpu() -> str:
 
 def _simulated_instead() -> str:
     return "" if simulation.is_meant() else " simulate_gpu() puts a simulated one in its place."
+
+
+# -- which backend, and why --------------------------------------------------------------------------------------------
+
+
+class Backend(NamedTuple):
+    """One kind of device. `by_itself`: whether it may be chosen without being named."""
+
+    functional: Callable[[], Functional]
+    devices: Callable[[], list[Device]]
+    parts: tuple[str, ...] = ()
+    part: Callable[[str], Functional] = cupy_part
+    by_itself: bool = True
+
+
+def _metal() -> Any:
+    from .metal import device  # not needed before we ask
+
+    return device
+
+
+# In the order in which we try them. A kind counts if its library is installed and finds a GPU.
+BACKENDS = {
+    "CUDA": Backend(lambda: usable("CUDA"), lambda: cupy_devices("CUDA"), tuple(PARTS["CUDA"])),
+    "AMDGPU": Backend(lambda: usable("AMDGPU"), lambda: cupy_devices("AMDGPU"), tuple(PARTS["AMDGPU"])),
+    "Metal": Backend(lambda: _metal().metal_functional(), lambda: _metal().metal_devices()),
+    "CPU": Backend(Functional, lambda: [CPU]),
+    "Simulated": Backend(simulation.functional, simulation.devices, by_itself=False),
+}
+
+
+def backends() -> dict[str, Backend]:
+    """`BACKENDS`, or what `pretend` says instead."""
+    return CHOICE.pretended.backends if CHOICE.pretended else BACKENDS
+
+
+def supported_devices() -> tuple[str, ...]:
+    """The kinds of devices that can be chosen automatically, present or not, in order (Flux: ``supported_devices``)."""
+    return tuple(name for name, backend in backends().items() if backend.by_itself)
+
+
+def find_backend(name: object) -> Backend:
+    """The backend of this name. Raises `ValueError`, which lists the backends."""
+    if isinstance(name, str) and name in backends():
+        return backends()[name]
+    got = name if isinstance(name, str) else in_words(name)
+    wanted, _, index = str(got).partition(":")
+    meant = [backend for backend in BACKENDS if backend.lower() == wanted.lower()]
+    hint = f' Did you mean "{meant[0]}"{f", {index}" if index else ""}?' if meant else ""
+    raise ValueError(f"Unsupported backend: {got}. Supported backends are {', '.join(BACKENDS)}.{hint}")
+
+
+@explained()
+def functional(backend: str = "CUDA", part: str | None = None) -> Functional:
+    """Whether devices of this kind can be used here, and if not, why (CUDA.jl: ``CUDA.functional()``).
+
+    `part` asks about one of their libraries instead (AMDGPU.jl: ``functional(:MIOpen)``).
+    """
+    asked = find_backend(backend)
+    answer = asked.functional()
+    if part is None:
+        return answer
+    names = {name.lower(): name for name in asked.parts}
+    name = names.get(str(part).removeprefix(":").lower())
+    if name is None:
+        known = f"its parts are {', '.join(asked.parts)}" if asked.parts else "it is asked as a whole"
+        raise ValueError(f"{backend} has no part called {in_words(part)}; {known}")
+    return asked.part(name) if answer else answer
+
+
+class Chosen(NamedTuple):
+    backend: str
+    why: str
+    lines: tuple[tuple[str, str], ...]  # what to say about that: "Info" or "Warning", and a text
+
+
+def choose() -> Chosen:
+    """The backend to use: `simulate_gpu` comes first, then a preference, then the first backend that works."""
+    wish = preferences.wish()
+    if wish is None:
+        return _first_that_works()
+    backend, source = wish
+    if backend not in backends():
+        allowed = f"which is not allowed: {', '.join(backends())} are. Choosing automatically."
+        return _first_that_works(("Warning", f"The backend in {source} is set to {backend}, {allowed}"))
+    answer = backends()[backend].functional()
+    if source == preferences.SIMULATION:  # even if all of them are hidden: then it's the CPU, and no real GPU
+        backend, why = ("Simulated", f"{source} was called") if answer else ("CPU", answer.reason)
+        return Chosen(backend, why, (("Info", f"Using backend: {backend}."),))
+    wanted = ("Info", f"Using backend set in {source}: {backend}.")
+    if answer:
+        return Chosen(backend, f"set in {source}", (wanted,))
+    if answer.installed:
+        text = f"Backend: {backend}, set in {source}, is not functional: {answer.reason}.\nChoosing automatically."
+    else:
+        text = (
+            f"Trying to use backend: {backend}, but {answer.reason}.\n"
+            f"Install what is missing to have the wish in {source} respected. Choosing automatically."
+        )
+    return _first_that_works(wanted, ("Warning", text))
+
+
+def _first_that_works(*lines: tuple[str, str]) -> Chosen:
+    backend = next(name for name in supported_devices() if backends()[name].functional())
+    why = "it is the first that is functional" if backend != "CPU" else "no GPU is functional"
+    return Chosen(backend, why, (*lines, ("Info", f"Using backend: {backend}.")))
+
+
+@explained()
+def gpu_backend(name: str | None) -> None:
+    """Prefer a backend, now and in later sessions. None deletes the preference (Flux: ``gpu_backend!``).
+
+    It's in ``LocalPreferences.toml`` of the project's folder, or of FLUXLITE_PROJECT. Raises `ValueError` if you have
+    to edit that file yourself.
+    """
+    if name is not None:
+        find_backend(name)
+    if name == preferences.stored_backend():
+        already = f"GPU backend is already set to: {name}. No need to do anything else."
+        return say(formatted("Info", already if name else "There is no GPU backend preference to delete."))
+    preferences.store_backend(name)
+    text = "GPU backend preference deleted.\ngpu and get_device choose automatically from now on."
+    if name is not None:
+        wish = preferences.wish()
+        when = "gpu and get_device use it from now on"
+        if wish is not None and wish.source != "preferences":
+            when = f"{wish.source} counts more, and says {wish.backend}"
+        text = f"New GPU backend set: {name}.\n{when}; it is kept in {preferences.FILE}."
+    say(formatted("Info", text))
+
+
+def current_backend() -> str:
+    """The value of `fluxlite.GPU_BACKEND`: the preferred backend, or if there's none, the one that was chosen."""
+    wish = preferences.wish()
+    return choose().backend if wish is None else wish.backend

@@ -1,7 +1,4 @@
-"""The simulated GPU as one of fluxlite's devices: what `cupy/` is for CuPy's.
-
-It follows CuPy, so the other GPUs take from here what they have in common with it.
-"""
+"""The simulated GPU as one of fluxlite's devices. It follows CuPy; the other GPUs take what's common from here."""
 
 import math
 import operator
@@ -102,10 +99,7 @@ arrays.on_record.append(_recorded)
 
 
 def _fused(fused: Any, args: tuple) -> Any:
-    """Call a fused function with arrays of a simulated GPU. Raises `TypeError` for host arrays.
-
-    It takes no memory for what lies between. An argument that it writes to changes when nothing has been refused.
-    """
+    """Call a fused function with arrays of a simulated GPU. What it writes to changes when nothing has been refused."""
     device: Any = None
     for x in args:
         if isinstance(x, Stored):
@@ -140,7 +134,6 @@ def _plain(x: Any) -> Any:
 
 
 def _owned(trace: Any, x: Any) -> np.ndarray:
-    """The values of a result, in memory of their own, row by row."""
     if x.values.base is None and x.given is None and x.values.flags.c_contiguous:
         return x.values
     return trace.compute(np.ndarray.copy, x.values)

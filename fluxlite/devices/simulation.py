@@ -10,8 +10,6 @@ from ..messages import notice
 from .base import CHOICE, Device, Functional, current
 from .preferences import wish
 
-MOST = 1024  # simulated GPUs at once: no computer has more, and each takes memory and time
-
 
 @explained()
 def simulate_gpu(
@@ -24,20 +22,14 @@ def simulate_gpu(
     """Use `count` simulated GPUs from now on, even if there's a real one. ``simulate_gpu(False)`` ends it.
 
     `like` names the card to imitate, or is a preset such as `calibrate` gives. `memory`, in bytes, replaces that
-    card's. Its time is `fluxlite.clock()`, which moves only when the program asks the GPU for work, so it's the same
-    in each run. Another call with the same arguments, as when you rerun a cell, keeps the same devices. ``with
-    simulate_gpu():`` restores the earlier state at the end. With ``visible=True``, the environment variable
-    CUDA_VISIBLE_DEVICES hides simulated GPUs as it does real ones; its value at the time of the call counts.
-
-    >>> with simulate_gpu(like="RTX 2080 Ti", memory=2**20) as device:
-    ...     device.memory().capacity
-    [ Info: Simulated:0, a simulated RTX 2080 Ti, stands in for a GPU.
-    1048576
+    card's. Its time is `fluxlite.clock()`, the same in each run. Another call with the same arguments, as when you
+    rerun a cell, keeps the same devices. ``with simulate_gpu():`` restores the earlier state at the end. With
+    ``visible=True``, CUDA_VISIBLE_DEVICES hides simulated GPUs as it does real ones.
     """
     count = int(count) if isinstance(count, bool) else count
     check_whole("simulate_gpu(count): the number of GPUs", count)
-    if count > MOST:
-        raise ValueError(f"simulate_gpu(count) takes at most {MOST:,} GPUs, got {count}")
+    if count > 1024:  # each takes memory and time
+        raise ValueError(f"simulate_gpu(count) takes at most 1,024 GPUs, got {count}")
     if memory is not None:
         check_whole("simulate_gpu(memory=…), in bytes,", memory, 1)
     earlier, shown = Simulation(CHOICE.simulated), _visible(count) if visible else int(count)
@@ -56,22 +48,19 @@ def _make(count: int, like: Any, memory: int | None) -> list[Device]:
     return old if [device.settings for device in new] == [device.settings for device in old] else together(new)
 
 
-# CUDA takes the beginning of one, too. An older id of a part is MIG-GPU-<uuid>/1/0.
-_UUID = r"(GPU|MIG|MIG-GPU)-[0-9a-f][0-9a-f-]*(/\d+/\d+)?"
-
-
 def _visible(count: int) -> int:
     """How many of `count` GPUs CUDA_VISIBLE_DEVICES shows. As in CUDA, the list ends at the first that isn't there.
 
-    A number below `count` is there, and so is each ``GPU-<uuid>``, until there are `count`. Of ``MIG-<uuid>``s, the
-    parts of a shared card, CUDA gives a process one, however many the list names.
+    A number below `count` is there, and so is each ``GPU-<uuid>``. Of ``MIG-<uuid>``s, the parts of a shared card, CUDA
+    gives a process one, however many the list names. An older id of a part is ``MIG-GPU-<uuid>/1/0``.
     """
     wanted = os.environ.get("CUDA_VISIBLE_DEVICES")
     if wanted is None:
         return count
     seen: list[str] = []
     for name in map(str.strip, wanted.split(",")):
-        is_there = name.isdecimal() and int(name) < count or re.fullmatch(_UUID, name)
+        is_id = re.fullmatch(r"(GPU|MIG|MIG-GPU)-[0-9a-f][0-9a-f-]*(/\d+/\d+)?", name)
+        is_there = is_id or name.isdecimal() and int(name) < count
         if not is_there or name in seen or len(seen) == count or seen and seen[-1].startswith("MIG-"):
             break
         seen.append(name)
@@ -79,16 +68,16 @@ def _visible(count: int) -> int:
 
 
 def _say(devices: list[Device], count: int) -> None:
-    lines = []
+    text = ""
     if len(devices) == 1:
-        lines.append(f"{devices[0]!r}, a {devices[0].name}, stands in for a GPU.")
+        text = f"{devices[0]!r}, a {devices[0].name}, stands in for a GPU."
     elif devices:
-        lines.append(f"{devices[0]!r} to {devices[-1]!r}, {devices[0].name}, stand in for GPUs.")
+        text = f"{devices[0]!r} to {devices[-1]!r}, {devices[0].name}, stand in for GPUs."
     if len(devices) < count:
         wanted = os.environ.get("CUDA_VISIBLE_DEVICES", "")
-        lines.append(f"CUDA_VISIBLE_DEVICES={wanted} leaves {len(devices)} of {count} simulated GPUs visible.")
-    if lines:
-        notice(" ".join(lines), " ".join(lines))
+        text += f" CUDA_VISIBLE_DEVICES={wanted} leaves {len(devices)} of {count} simulated GPUs visible."
+    if text:
+        notice(text, text.strip())
 
 
 class Simulation:

@@ -4,6 +4,7 @@ What lies between isn't kept for the way back. It's computed again there, which 
 """
 
 from contextlib import closing
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -41,7 +42,8 @@ class Call:
     def back(self, position: int, g: Any, operands: tuple) -> Any:
         """The gradient of one operand. One launch gives those of all."""
         if self.arrived is not g:
-            self.found, self.arrived = _way_back(self.fused, self.tracked)(g, *self.given(operands)), g
+            way_back = self.fused.another(self.tracked, partial(_way_back, self.fused, self.tracked), "_back")
+            self.found, self.arrived = way_back(g, *self.given(operands)), g
         return self.found[self.tracked.index(position)]
 
     def part(self, number: int) -> "Call":
@@ -65,15 +67,11 @@ def _piece(position: int, g: Any, out: Any, call: Call, *operands: Any) -> Any:
 rule_for_each(_run, _piece)
 
 
-def _way_back(fused: Any, tracked: tuple[int, ...]) -> Any:
-    """The function that gives the gradients of these arguments, given that of the result."""
-
-    def back(g: Any, *operands: Any) -> tuple:
-        with closing(new_level()) as level:
-            followed = [TrackedArray(x, level) if i in tracked else x for i, x in enumerate(operands)]
-            result = fused.function(*followed)
-            is_ours = type(result) is TrackedArray and result.level is level
-            found = pull_back(result, g) if is_ours else {}
-            return tuple([found[followed[i]] if followed[i] in found else np.zeros_like(g) for i in tracked])
-
-    return fused.another(tracked, back, "_back")
+def _way_back(fused: Any, tracked: tuple[int, ...], g: Any, *operands: Any) -> tuple:
+    """The gradients of the tracked arguments, given that of the result."""
+    with closing(new_level()) as level:
+        followed = [TrackedArray(x, level) if i in tracked else x for i, x in enumerate(operands)]
+        result = fused.function(*followed)
+        is_ours = type(result) is TrackedArray and result.level is level
+        found = pull_back(result, g) if is_ours else {}
+        return tuple([found[followed[i]] if followed[i] in found else np.zeros_like(g) for i in tracked])

@@ -10,9 +10,8 @@ import numpy as np
 
 from ..devices import preferences
 from ..devices.base import CHOICE, current
-from ..devices.choosing import backends, choose, functional
 from ..devices.cupy.usable import INSTALL, OPTIONAL_PARTS
-from ..devices.selection import why_no_gpu
+from ..devices.selection import backends, choose, functional, why_no_gpu
 
 # The library for each kind of GPU: its module, its name, and how to install it.
 _CUDA = 'an NVIDIA GPU with its driver (nvidia.com/drivers), and pip install "cupy-cuda12x[ctk]" or "cupy-cuda13x[ctk]"'

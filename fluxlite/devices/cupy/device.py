@@ -1,7 +1,4 @@
-"""NVIDIA and AMD GPUs, through CuPy. There's a CuPy build for each of the two.
-
-CuPy is imported when it's first needed, never by ``import fluxlite``.
-"""
+"""NVIDIA and AMD GPUs, through CuPy, which is imported when it's first needed, never by ``import fluxlite``."""
 
 import abc
 import contextlib
@@ -16,9 +13,7 @@ import numpy as np
 from ... import arrays
 from ...arrays import device_of
 from ...tree.ties import address
-from .. import events
-from ..base import GPU, Device, Memory, Stopwatch
-from ..events import tell
+from ..base import DEVICE_TO_DEVICE, DEVICE_TO_HOST, GPU, HOST_TO_DEVICE, SYNCHRONIZE, Device, Memory, Stopwatch, tell
 from .pinned import PinnedCopies
 from .usable import usable
 
@@ -32,17 +27,17 @@ class CupyArray(abc.ABC):  # noqa: B024
 
 
 class CupyDevice(GPU):
-    """A GPU whose arrays are `cupy.ndarray`s. CuPy works the same on NVIDIA's and AMD's."""
+    """A GPU whose arrays are `cupy.ndarray`s."""
 
     def upload(self, x: np.ndarray) -> Any:
         self.check(x)
-        tell(self, events.HOST_TO_DEVICE, "copy", nbytes=x.nbytes)
+        tell(self, HOST_TO_DEVICE, "copy", nbytes=x.nbytes)
         with self._current():
             return _cupy().array(x, order="K")
 
     def copy_in_pinned(self, x: np.ndarray) -> tuple[Any, Any]:
         self.check(x)
-        tell(self, events.HOST_TO_DEVICE, "copy", nbytes=x.nbytes)
+        tell(self, HOST_TO_DEVICE, "copy", nbytes=x.nbytes)
         with self._current():
             return self._copies.copy_in(x)
 
@@ -52,17 +47,16 @@ class CupyDevice(GPU):
 
     @functools.cached_property
     def _copies(self) -> PinnedCopies:
-        """Made inside ``with self._current():``, since a stream belongs to one device."""
-        return PinnedCopies(_cupy())
+        return PinnedCopies(_cupy())  # inside ``with self._current():``, since a stream belongs to one device
 
     def download(self, x: Any) -> np.ndarray:
-        tell(self, events.DEVICE_TO_HOST, "copy", nbytes=x.nbytes)
-        tell(self, events.SYNCHRONIZE, "copy")
+        tell(self, DEVICE_TO_HOST, "copy", nbytes=x.nbytes)
+        tell(self, SYNCHRONIZE, "copy")
         with self._current(), waiting():
             return _cupy().asnumpy(x, order="A")
 
     def copy_from(self, source: Device, x: Any) -> Any:
-        tell(self, events.DEVICE_TO_DEVICE, f"copy from {source!r}", nbytes=x.nbytes)
+        tell(self, DEVICE_TO_DEVICE, f"copy from {source!r}", nbytes=x.nbytes)
         if not (x.flags.c_contiguous or x.flags.f_contiguous):  # CuPy copies only whole blocks from card to card
             with source:
                 x = x.copy()
@@ -70,7 +64,7 @@ class CupyDevice(GPU):
             return _cupy().array(x, order="K")
 
     def synchronize(self) -> None:
-        tell(self, events.SYNCHRONIZE, "synchronize")
+        tell(self, SYNCHRONIZE, "synchronize")
         with waiting():
             self._current().synchronize()
 
@@ -78,7 +72,6 @@ class CupyDevice(GPU):
         return CupyStopwatch(self)
 
     def memory(self) -> Memory:
-        """What CuPy's memory pool on this device reports. The peak is unknown."""
         with self._current():
             pool = _cupy().get_default_memory_pool()
             free, capacity = _cupy().cuda.runtime.memGetInfo()
@@ -102,29 +95,23 @@ class CupyDevice(GPU):
         self._current().__exit__(*exc_info)
 
     def _current(self) -> Any:
-        """CuPy's object for this device; ``with`` makes it the current one."""
         return _cupy().cuda.Device(self.index)
 
 
 class CUDADevice(CupyDevice):
     """An NVIDIA GPU (Flux: ``FluxCUDADevice``)."""
 
-    backend = "CUDA"
-    kind_of_id = "CuDevice"
+    backend, kind_of_id = "CUDA", "CuDevice"
 
 
 class AMDGPUDevice(CupyDevice):
     """An AMD GPU (Flux: ``FluxAMDGPUDevice``)."""
 
-    backend = "AMDGPU"
-    kind_of_id = "HIPDevice"
+    backend, kind_of_id = "AMDGPU", "HIPDevice"
 
 
 class CupyStopwatch(Stopwatch):
-    """Two marks in the GPU's own work, and the time between them as the GPU tells it, as in `cupyx.profiler.benchmark`.
-
-    Unlike the host's clock, it doesn't count how long the program takes to notice that the GPU is done.
-    """
+    """Two marks in the GPU's own work: the time between them leaves out how long the program takes to notice it."""
 
     def __init__(self, device: Any) -> None:
         self.device: Any = device
@@ -180,7 +167,7 @@ def _cupy() -> ModuleType:
 
 
 def cupy_devices(backend: str) -> list[Device]:
-    """All usable GPUs of this maker, in order. The list may be empty."""
+    """All usable GPUs of this maker, in order."""
     if not usable(backend):
         return []
     from .fused import launch

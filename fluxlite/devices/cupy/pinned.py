@@ -25,8 +25,8 @@ class PinnedCopies:
     def copy_in(self, x: np.ndarray) -> tuple[Any, Any]:
         """Copy `x` to the GPU; returns the copy and the event that marks when it's there. Wait for it before computing.
 
-        You may drop the copy unused, even while it's being made. CuPy's pool keeps a share for each stream, and the
-        copy's memory is of this stream's share: only a later copy can get it, which comes after this one.
+        You may drop the copy even while it's being made: its memory is of this stream's share in CuPy's pool, so only a
+        later copy can get it.
         """
         order: Any = "C" if x.flags.c_contiguous or not x.flags.f_contiguous else "F"
         dtype = x.dtype.newbyteorder("=")  # a GPU has one byte order

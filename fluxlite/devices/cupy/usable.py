@@ -68,7 +68,7 @@ def _trouble(cupy: Any) -> str:
 
 
 def nvidia_driver() -> bool:
-    """Whether the NVIDIA driver's library can be loaded. CuPy checks the same way."""
+    """Whether the NVIDIA driver's library can be loaded."""
     try:
         ctypes.CDLL("nvcuda.dll" if os.name == "nt" else "libcuda.so.1")
     except OSError:
@@ -80,9 +80,7 @@ def _first_line(error: Exception) -> str:
     return (str(error) or type(error).__name__).splitlines()[0]
 
 
-# -- its libraries: ``functional("AMDGPU", "MIOpen")`` -----------------------------------------------------------------
-
-# The maker's name for each, and CuPy's, which is the same for NVIDIA and AMD. The last one no CuPy has, but the guide.
+# Its libraries: the maker's name for each, and CuPy's, which is the same for both. The last one no CuPy has.
 PARTS = {
     "CUDA": {
         "cuBLAS": "cublas", "cuRAND": "curand", "cuFFT": "cufft", "cuSOLVER": "cusolver", "cuSPARSE": "cusparse",

@@ -18,8 +18,7 @@ from ... import arrays
 from ...arrays import device_of
 from ...methods import ArrayMethods
 from ...tree.ties import address
-from .. import events
-from ..events import listeners, tell
+from ..base import DEVICE_TO_DEVICE, HOST_TO_DEVICE, listeners, tell
 from ..simulated import HostReads, one_number
 from .dtypes import as_dtype, mx, numpy_dtype
 
@@ -43,10 +42,7 @@ class MetalArray(HostReads, ArrayMethods, NDArrayOperatorsMixin):
         for name in ("shape", "strides", "ndim", "size", "dtype", "itemsize", "nbytes", "flags")
     )
 
-    # -- views -----------------------------------------------------------------------------------
-
     def view(self, layout: np.ndarray) -> Any:
-        """A view of this array, whose `layout` is a view of this one's."""
         return MetalArray(None, self.device, layout, self if self.base is None else self.base)
 
     @property
@@ -69,7 +65,6 @@ class MetalArray(HostReads, ArrayMethods, NDArrayOperatorsMixin):
         return mx.as_strided(mx.contiguous(flat), *self._places(layout))
 
     def _places(self, layout: np.ndarray) -> tuple:
-        """The shape of a part, and its strides and its start in elements of the whole."""
         start: Any = address(layout) - address(self)  # type: ignore[operator]
         return layout.shape, [stride // self.itemsize for stride in layout.strides], start // self.itemsize
 
@@ -100,8 +95,6 @@ class MetalArray(HostReads, ArrayMethods, NDArrayOperatorsMixin):
         flat[mx.as_strided(mx.arange(self.size, dtype=mx.int64), *self._places(layout))] = values
         return flat.reshape(ordered.shape).transpose([order.index(axis) for axis in range(self.ndim)])
 
-    # -- NumPy calls these (NEP 13, NEP 18) ------------------------------------------------------
-
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         is_written = any(out is self for out in kwargs.get("out", ()))  # as in x += y: then no other type gets a say
         if not is_written and any(map(_is_foreign, (*inputs, *kwargs.get("out", ())))):
@@ -128,10 +121,7 @@ class MetalArray(HostReads, ArrayMethods, NDArrayOperatorsMixin):
     def __ne__(self, other: Any) -> Any:
         return np.ones_like(self, dtype=bool) if _never_equal(other) else super().__ne__(other)
 
-    # -- reading and writing parts ---------------------------------------------------------------
-
     def __getitem__(self, index: Any) -> Any:
-        """A view for numbers and slices, a new array for a list or an array."""
         if _is_basic(index):
             index = index if type(index) is tuple else (index,)
             return self.view(self.layout[index if Ellipsis in index else (*index, ...)])  # NumPy's ... gives an array
@@ -205,7 +195,7 @@ class MetalArray(HostReads, ArrayMethods, NDArrayOperatorsMixin):
         if isinstance(part, MetalArray):  # how many are True determines the result's shape, so the host has to know
             return self.device.copy_out(part, "getitem with a mask", False) if part.dtype == bool else part.values
         if listeners:
-            tell(self.device, events.HOST_TO_DEVICE, "index", nbytes=part.nbytes, explicit=False)
+            tell(self.device, HOST_TO_DEVICE, "index", nbytes=part.nbytes, explicit=False)
         return part if part.dtype == bool else mx.array(part.astype(np.int64))
 
     def __len__(self) -> int:
@@ -213,8 +203,6 @@ class MetalArray(HostReads, ArrayMethods, NDArrayOperatorsMixin):
 
     def __iter__(self) -> Iterator[Any]:
         return map(self.__getitem__, range(len(self)))
-
-    # -- methods; ArrayMethods and HostReads have the others -----------------------------------------
 
     real = property(np.real)
     imag = property(np.imag)
@@ -236,14 +224,13 @@ class MetalArray(HostReads, ArrayMethods, NDArrayOperatorsMixin):
         self[...] = np.sort(self, axis)
 
     def astype(self, dtype: Any, order: str = "K", casting: Any = None, subok: Any = None, copy: bool = True) -> Any:
-        """Convert to a dtype: a new array, or with ``copy=False`` this one if it has that dtype already."""
         if not copy and np.dtype(dtype) == self.dtype:
             return self
         return self.device.new(as_dtype(self.values, dtype), np.empty_like(self.layout, dtype))
 
     def copy(self, order: Any = "C") -> Any:
         if listeners:
-            tell(self.device, events.DEVICE_TO_DEVICE, "copy", nbytes=self.nbytes)
+            tell(self.device, DEVICE_TO_DEVICE, "copy", nbytes=self.nbytes)
         return self.device.new(self.values, np.empty_like(self.layout, order=order))
 
     __copy__ = copy
@@ -266,7 +253,7 @@ def _never_equal(x: Any) -> bool:
 
 
 def _is_basic(index: Any) -> bool:
-    """Whether `index` has only numbers and slices, so that reading gives a view."""
+    """Whether reading gives a view."""
     if type(index) is tuple:  # one inside of another is a list of positions
         return all(type(part) is not tuple and _is_basic(part) for part in index)
     return _is_slice(index) or isinstance(index, (int, np.integer)) and not isinstance(index, bool)

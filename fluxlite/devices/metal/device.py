@@ -11,25 +11,19 @@ from typing import Any
 
 import numpy as np
 
-from .. import events
-from ..base import GPU, Device, Functional, Memory
-from ..events import listeners, tell
+from ..base import DEVICE_TO_HOST, GPU, HOST_TO_DEVICE, SYNCHRONIZE, Device, Functional, Memory, listeners, tell
 from ..simulated import CountedGenerator
 from . import functions, ufuncs
 from .array import MetalArray
 from .dtypes import mlx_dtype, mx, numpy_dtype
 
-# MLX is lazy: an array is a plan until we need its values. In a loop that reads nothing, such as `x -= rate * g`, plans
-# would build on plans without end. So after this many new arrays, we start those still in use. We don't start each one
-# right away: that costs time, and an array that's dropped before then never needs computing.
+# MLX is lazy: an array is a plan until we need its values. In a loop that reads nothing, plans would build on plans
+# without end. So after this many new arrays, we start those still in use: the others never need computing.
 _STARTED_TOGETHER = 256
 
 
 class MetalDevice(GPU):
-    """An Apple GPU (Flux: ``FluxMetalDevice``). Its arrays are `MetalArray`s, each wrapped around an `mlx.core.array`.
-
-    There's one, number 0. It has no Float64. Where MLX runs on the CPU, ``device(x, dtype=None)`` keeps Float64.
-    """
+    """An Apple GPU (Flux: ``FluxMetalDevice``). There's one, number 0. It has no Float64, but MLX on the CPU has."""
 
     backend = "Metal"
 
@@ -37,14 +31,12 @@ class MetalDevice(GPU):
         super().__init__(index, name)
         self._waiting: list[weakref.ref] = []
 
-    # -- moving arrays ---------------------------------------------------------------------------
-
     def copy_in(self, x: np.ndarray, explicit: bool = True) -> MetalArray:
         """A copy of a host array on this device. `explicit` means the program asked for it."""
         self.check(x)
         dtype = mlx_dtype(x.dtype)
         if listeners:
-            tell(self, events.HOST_TO_DEVICE, "copy", nbytes=x.nbytes, explicit=explicit)
+            tell(self, HOST_TO_DEVICE, "copy", nbytes=x.nbytes, explicit=explicit)
         return self.new(mx.array(np.array(x, order="C"), dtype), np.empty_like(x, numpy_dtype(dtype)))
 
     upload = copy_in
@@ -52,12 +44,11 @@ class MetalDevice(GPU):
     def copy_out(self, x: MetalArray, name: str = "copy", explicit: bool = True) -> np.ndarray:
         """A copy of `x` on the host, in its memory order. Waits for everything that computes `x`."""
         if listeners:
-            tell(self, events.DEVICE_TO_HOST, name, nbytes=x.nbytes, explicit=explicit)
-            tell(self, events.SYNCHRONIZE, name, explicit=explicit)
-        values = x.values if x.dtype.kind != "V" else x.values.astype(mx.float32)  # NumPy can't read a bfloat16
-        mx.eval(values)  # np.asarray would wait as well, but block Python's other threads meanwhile
+            tell(self, DEVICE_TO_HOST, name, nbytes=x.nbytes, explicit=explicit)
+            tell(self, SYNCHRONIZE, name, explicit=explicit)
+        mx.eval(x.values)  # np.asarray would wait as well, but block Python's other threads meanwhile
         host = np.empty_like(x.layout)
-        host[...] = np.asarray(values)
+        host[...] = np.asarray(x.values)
         return host
 
     download = copy_out
@@ -65,8 +56,6 @@ class MetalDevice(GPU):
     @staticmethod
     def unpickled(x: np.ndarray) -> MetalArray:
         return metal_device().copy_in(x)
-
-    # -- computing --------------------------------------------------------------------------------
 
     ufunc, function = ufuncs.call, functions.call  # what NumPy asks of our arrays
 
@@ -88,11 +77,9 @@ class MetalDevice(GPU):
         in_use = {id(x): x for x in (reference() for reference in waiting) if x is not None}
         return [x._values for x in in_use.values()]
 
-    # -- the device itself -----------------------------------------------------------------------
-
     def synchronize(self) -> None:
         if listeners:
-            tell(self, events.SYNCHRONIZE, "synchronize")
+            tell(self, SYNCHRONIZE, "synchronize")
         mx.eval(self._planned())
         mx.synchronize()
 
@@ -105,27 +92,23 @@ class MetalDevice(GPU):
 
 
 class MetalGenerator(CountedGenerator):
-    """The counterpart of NumPy's `Generator`: draws numbers on the device, Float32 by default."""
+    """What we use of NumPy's `Generator`: draws numbers on the device, Float32 by default."""
 
     def __init__(self, device: MetalDevice, seed: int | None = None) -> None:
         super().__init__(seed)
         self._device = device
 
     def random(self, size: Any = None, dtype: Any = np.float32) -> Any:
-        """Uniform in [0, 1)."""
         return self.uniform(0.0, 1.0, size, dtype)
 
     def standard_normal(self, size: Any = None, dtype: Any = np.float32) -> Any:
-        """Normal with mean 0 and deviation 1."""
         return self._device.new(mx.random.normal(_shape(size), mlx_dtype(dtype), key=self._key()))
 
     def uniform(self, low: float = 0.0, high: float = 1.0, size: Any = None, dtype: Any = np.float32) -> Any:
-        """Uniform in [low, high)."""
         values = mx.random.uniform(low, high, _shape(size), mx.float32, key=self._key())
         return self._device.new(values.astype(mlx_dtype(dtype)))
 
     def integers(self, low: int, high: int | None = None, size: Any = None, dtype: Any = np.int64) -> Any:
-        """Whole numbers in [low, high), or [0, low)."""
         low, high = (0, low) if high is None else (low, high)
         return self._device.new(mx.random.randint(low, high, _shape(size), mlx_dtype(dtype), self._key()))
 
@@ -139,24 +122,18 @@ def _shape(size: Any) -> tuple[int, ...]:
 
 @functools.cache
 def metal_device() -> MetalDevice:
-    """The Apple GPU. It's always the same object."""
     return MetalDevice(0, str(mx.device_info().get("device_name", "")))
 
 
 def metal_devices() -> list[Device]:
-    """The Apple GPU in a list, which is empty if there's no usable one."""
     return [metal_device()] if metal_functional() else []
 
 
 @functools.cache
 def metal_functional() -> Functional:
-    """Whether MLX and an Apple GPU are here. Checked once: neither comes or goes while a program runs."""
     if importlib.util.find_spec("mlx") is None:
         return Functional("MLX is not installed: pip install mlx", installed=False)
     try:
-        has_metal = mx.metal.is_available()
+        return Functional("" if mx.metal.is_available() else "MLX runs here on the CPU: Metal needs an Apple computer")
     except Exception as error:  # a broken installation can raise anything
         return Functional(f"MLX is installed and cannot be imported: {error}")
-    if not has_metal:
-        return Functional("MLX runs here on the CPU: Metal needs an Apple computer")
-    return Functional()

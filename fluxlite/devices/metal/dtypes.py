@@ -7,14 +7,13 @@ we give Float32, since an Apple GPU has nothing wider. Float64 exists only where
 
 import functools
 import importlib
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 
 class _MLX:
-    """`mlx.core`, imported at its first use, so that code that mentions it can be loaded without MLX."""
+    """`mlx.core`, imported at its first use."""
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):  # Python's inspection tools ask for these, and they aren't MLX's
@@ -43,6 +42,8 @@ def mlx_dtype(dtype: Any) -> Any:
 @functools.cache
 def _mlx_dtype(dtype: np.dtype) -> Any:
     found = getattr(mx, "bool_" if dtype.kind == "b" else dtype.name, None)  # the libraries share all other names
+    if dtype.name == "bfloat16":
+        raise TypeError("NumPy can't compute with bfloat16, so it doesn't go to Metal: take np.float16")
     if not isinstance(found, mx.Dtype):
         raise TypeError(f"MLX has no dtype {dtype}: the widest are float64, on the CPU alone, and complex64")
     return found
@@ -50,9 +51,8 @@ def _mlx_dtype(dtype: np.dtype) -> Any:
 
 @functools.cache
 def numpy_dtype(dtype: Any) -> np.dtype:
-    """NumPy's dtype for an MLX one; of bfloat16 only with the package that adds it."""
-    name = str(dtype).removeprefix("mlx.core.")
-    return np.dtype(importlib.import_module("ml_dtypes").bfloat16 if name == "bfloat16" else name)
+    """NumPy's dtype for an MLX one. It has no bfloat16."""
+    return np.dtype(str(dtype).removeprefix("mlx.core."))
 
 
 def as_dtype(x: Any, dtype: Any) -> Any:
@@ -69,9 +69,6 @@ def as_dtype(x: Any, dtype: Any) -> Any:
     return mx.array(x).astype(mlx_dtype(dtype)) if dtype.kind in "iub" else mx.array(x, mlx_dtype(dtype))
 
 
-# -- which type a result has ------------------------------------------------------------------------------------
-
-
 def kind(x: Any) -> Any:
     """What determines a result's dtype: an array's dtype, or a Python number's class, since numbers adapt."""
     if isinstance(x, mx.array):
@@ -81,31 +78,14 @@ def kind(x: Any) -> Any:
 
 @functools.cache
 def loop(ufunc: np.ufunc, kinds: tuple) -> list[np.dtype]:
-    """The dtypes that a ufunc computes with for operands of these kinds: the operands', then the results'.
-
-    >>> loop(np.divide, (np.dtype("int32"), int))
-    [dtype('float32'), dtype('float32'), dtype('float32')]
-    """
-    return _as_numpy(lambda kinds: ufunc.resolve_dtypes((*kinds, *[None] * ufunc.nout)), kinds)
+    """The dtypes that a ufunc computes with for operands of these kinds: the operands', then the results'."""
+    return [narrowed(dtype, *kinds) for dtype in ufunc.resolve_dtypes((*kinds, *[None] * ufunc.nout))]
 
 
 @functools.cache
 def result_type(*kinds: Any) -> np.dtype:
-    """The dtype that can hold all of these kinds, as ``np.where`` and ``np.concatenate`` need.
-
-    >>> result_type(np.dtype("float32"), float), result_type(np.dtype("int64"), np.dtype("float32"))
-    (dtype('float32'), dtype('float32'))
-    """
-    return _as_numpy(lambda kinds: [np.result_type(*(k(0) if isinstance(k, type) else k for k in kinds))], kinds)[0]
-
-
-def _as_numpy(ask: Callable, kinds: tuple) -> list[np.dtype]:
-    """The dtypes that NumPy answers; bfloat16, which it doesn't know, follows the rules of float16."""
-    is_brain = [isinstance(k, np.dtype) and k.name == "bfloat16" for k in kinds]
-    answers = ask(tuple(np.dtype("f2") if brain else k for k, brain in zip(kinds, is_brain)))
-    if any(is_brain):
-        answers = [numpy_dtype("bfloat16") if dtype == np.float16 else dtype for dtype in answers]
-    return [narrowed(dtype, *kinds) for dtype in answers]
+    """The dtype that can hold all of these kinds, as ``np.where`` and ``np.concatenate`` need."""
+    return narrowed(np.result_type(*(k(0) if isinstance(k, type) else k for k in kinds)), *kinds)
 
 
 def narrowed(dtype: np.dtype, *kinds: Any) -> np.dtype:

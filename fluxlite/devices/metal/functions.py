@@ -4,7 +4,6 @@ Ufuncs are in `ufuncs.py`. A function in no table here is composed of other NumP
 (`rules.COMPOSED`). Otherwise it raises `TypeError`.
 """
 
-import math
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -36,9 +35,9 @@ def _computed(name: str, device: Any, function: Callable, args: tuple, kwargs: d
     if name in FROM_HOST:
         return _from_host(device, function, args, kwargs)
     if name in OF_LAYOUTS:
-        return function(*map(_layout, args), **kwargs)
+        return function(*[getattr(x, "layout", x) for x in args], **kwargs)
     if name in VIEWS:
-        layout = function(*map(_layout, args), **kwargs)
+        layout = function(*[getattr(x, "layout", x) for x in args], **kwargs)
         return args[0].view(layout) if isinstance(layout, np.ndarray) else args[0]  # a number, flipped
     if name in PRINTED:
         return function(device.copy_out(args[0], name, False), *args[1:], **kwargs)
@@ -51,10 +50,6 @@ def _computed(name: str, device: Any, function: Callable, args: tuple, kwargs: d
     return _on_values(device, ON_VALUES[name], function, args, kwargs)
 
 
-def _layout(x: Any) -> Any:
-    return x.layout if isinstance(x, MetalArray) else x
-
-
 def _from_host(device: Any, function: Callable, args: tuple, kwargs: dict) -> Any:
     """``np.asarray(values, like=x)``. Numbers without a dtype become Float32, not NumPy's Float64."""
     if args and isinstance(args[0], MetalArray):
@@ -64,8 +59,6 @@ def _from_host(device: Any, function: Callable, args: tuple, kwargs: dict) -> An
 
 
 def _on_values(device: Any, ours: Callable, function: Callable, args: tuple, kwargs: dict) -> Any:
-    """Unwrap the MLX arrays, compute, and wrap the results."""
-
     def unwrapped(x: Any) -> Any:
         if isinstance(x, MetalArray):
             return x.values
@@ -124,6 +117,10 @@ def _full_like(a: Any, fill_value: Any, *args: Any, **kwargs: Any) -> Any:
     layout = np.empty_like(a.layout, *args, **kwargs)
     fill = as_dtype(fill_value.values if isinstance(fill_value, MetalArray) else fill_value, layout.dtype)
     return a.device.new(mx.full(layout.shape, fill), layout)
+
+
+def _filled_with(number: int) -> Callable:
+    return lambda a, *args, **kwargs: _full_like(a, number, *args, **kwargs)
 
 
 def _clip(a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: Any = None) -> Any:
@@ -210,30 +207,6 @@ def _concatenate(arrays: Any, axis: int | None = 0, *, dtype: Any = None) -> Any
     return mx.concatenate([x.reshape(-1) for x in arrays] if axis is None else arrays, axis=axis or 0)
 
 
-def _linalg(name: str) -> Callable:
-    """MLX has these on the CPU only. An Apple GPU shares its memory with the CPU."""
-
-    def of_matrices(*matrices: Any) -> Any:
-        return getattr(mx.linalg, name)(*(as_dtype(x, mean_dtype(kind(x))) for x in matrices), stream=mx.cpu)
-
-    return of_matrices
-
-
-def _nan_to_num(x: Any, copy: bool = True, nan: float = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
-    dtype = kind(x)
-    if dtype.kind != "f":
-        return x
-    most = float(np.finfo(dtype).max)
-    x = mx.where(mx.isnan(x), as_dtype(nan, dtype), x)
-    x = mx.where(x == np.inf, as_dtype(most if posinf is None else posinf, dtype), x)
-    return mx.where(x == -np.inf, as_dtype(-most if neginf is None else neginf, dtype), x)
-
-
-def _sinc(x: Any) -> Any:
-    z = math.pi * x
-    return mx.where(x == 0, 1, mx.sin(z) / mx.where(x == 0, 1, z))
-
-
 # -- the tables -------------------------------------------------------------------------------------------------------
 
 # These make an array from host values, on the device of ``like=x``.
@@ -246,7 +219,7 @@ VIEWS = names(
 )
 PRINTED = names("array_repr array_str array2string")
 # Their derivatives are made of others, their values are not: they raise.
-NEEDING_THEMSELVES = names("bincount histogram linalg.eigh linalg.svd linalg.svdvals unique")
+NEEDING_THEMSELVES = names("bincount histogram linalg.eigh linalg.slogdet linalg.svd linalg.svdvals unique")
 
 ON_ARRAYS: dict[str, Callable] = {
     "reshape": _reshape,
@@ -254,10 +227,8 @@ ON_ARRAYS: dict[str, Callable] = {
     "copy": lambda a, order="K": a.copy(order),
     "ascontiguousarray": lambda a: a if a.flags.c_contiguous else a.copy(),
     "copyto": lambda dst, src: dst.__setitem__(..., src),
-    "zeros_like": lambda a, *args, **kwargs: _full_like(a, 0, *args, **kwargs),
-    "empty_like": lambda a, *args, **kwargs: _full_like(a, 0, *args, **kwargs),
-    "ones_like": lambda a, *args, **kwargs: _full_like(a, 1, *args, **kwargs),
     "full_like": _full_like,
+    **{f"{name}_like": _filled_with(number) for name, number in (("zeros", 0), ("empty", 0), ("ones", 1))},
     "clip": _clip,
     "take_along_axis": _take_along_axis,
     "pad": _pad,
@@ -282,7 +253,4 @@ ON_VALUES: dict[str, Callable] = {
     "concatenate": _concatenate,
     "stack": lambda arrays, axis=0: mx.stack(_together(*arrays), axis=axis),
     "einsum": lambda subscripts, *operands, optimize=False: mx.einsum(subscripts, *_together(*operands)),
-    "sinc": _sinc,
-    "nan_to_num": _nan_to_num,
-    **{f"linalg.{name}": _linalg(name) for name in ("inv", "det", "slogdet", "cholesky", "solve")},
 }

@@ -25,19 +25,8 @@ SAME_UFUNCS = names("""
     arcsinh arccosh arctanh degrees radians rad2deg=degrees deg2rad=radians floor ceil rint=round trunc
     maximum minimum equal not_equal less less_equal greater greater_equal isnan isinf isfinite
     logical_and logical_or logical_xor logical_not bitwise_and bitwise_or bitwise_xor invert=bitwise_invert
-    left_shift right_shift conjugate
+    left_shift right_shift conjugate matmul
 """)
-
-
-def _matmul(x: Any, y: Any) -> Any:
-    if kind(x).kind not in "biu":
-        return mx.matmul(x, y)
-    # MLX multiplies matrices of floating-point numbers only.
-    if x.ndim == 1 or y.ndim == 1:
-        made = _matmul(x[None] if x.ndim == 1 else x, y[:, None] if y.ndim == 1 else y)
-        made = made[..., 0] if y.ndim == 1 else made
-        return made[..., 0, :] if x.ndim == 1 < y.ndim else made[0] if x.ndim == 1 else made
-    return mx.sum(x[..., :, :, None] * y[..., None, :, :], axis=-2)
 
 
 def _hypot(x: Any, y: Any) -> Any:
@@ -57,33 +46,20 @@ def _logaddexp(x: Any, y: Any) -> Any:
     return mx.maximum(x, y) + mx.log1p(_exp(-apart))
 
 
-def _chosen(better: Callable) -> Callable:
-    """The better of two values, never NaN if there's a choice."""
-    return lambda x, y: mx.where(mx.isnan(x), y, mx.where(mx.isnan(y), x, better(x, y)))
-
-
 UFUNCS: dict[str, Callable] = {
-    "matmul": _matmul,
     "vecdot": lambda x, y: mx.sum(x * y, axis=-1),
     "divmod": lambda x, y: (mx.floor_divide(x, y), mx.remainder(x, y)),
     "sign": lambda x: mx.where(mx.isnan(x), x, mx.sign(x)),  # MLX gives 0 for NaN
     "exp": _exp,
+    "hypot": _hypot,
     "logaddexp": _logaddexp,
     "exp2": lambda x: mx.power(2, x),
     "cbrt": lambda x: mx.sign(x) * mx.power(mx.abs(x), 1 / 3),
-    "hypot": _hypot,
-    "logaddexp2": lambda x, y: _logaddexp(x * math.log(2), y * math.log(2)) / math.log(2),
-    "fmod": lambda x, y: mx.sign(x) * mx.remainder(mx.abs(x), mx.abs(y)),
-    "fmax": _chosen(lambda x, y: mx.maximum(x, y)),
-    "fmin": _chosen(lambda x, y: mx.minimum(x, y)),
-    "signbit": lambda x: (x < 0) | (mx.isinf(1 / x) & (1 / x < 0)),  # true for -0.0 too
-    "copysign": lambda x, y: mx.where(UFUNCS["signbit"](y), -mx.abs(x), mx.abs(x)),
-    "heaviside": lambda x, y: mx.where(mx.isnan(x), x, mx.where(x == 0, y, (x > 0).astype(x.dtype))),
 }
 
 
 def call(device: Any, ufunc: np.ufunc, method: str, inputs: tuple, kwargs: dict) -> Any:
-    """The result of a ufunc, or of one of its methods. Raises `TypeError` for operands on the host."""
+    """The result of a ufunc, or of one of its methods."""
     name = ufunc.__name__
     if (ufunc, method) in METHODS:  # a function by itself
         return METHODS[ufunc, method](*inputs, **({"axis": 0} | kwargs))

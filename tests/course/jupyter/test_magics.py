@@ -75,7 +75,7 @@ def test_it_waits_before_and_after(shell, monkeypatch):
 
 
 def test_errors_come_through_with_their_line_and_leave_nothing_on(shell, capsys):
-    from fluxlite.devices.events import listeners
+    from fluxlite.devices.base import listeners
 
     result = shell.run_cell("%%device_time\nx = 1\nx / 0")
     assert isinstance(result.error_in_exec, ZeroDivisionError)

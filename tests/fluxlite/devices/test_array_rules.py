@@ -102,10 +102,11 @@ def test_operators_are_numpys(device):
     x = device(h)
     for result, right in [
         (x + x, h + h), (x - 1, h - 1), (1 - x, 1 - h), (x * x, h * h), (x / 2, h / 2), (1 / x, 1 / h),
-        (x // 2, h // 2), (x % 2, h % 2), (7 % x, 7 % h), (x**2, h**2), (2 ** (x * x), 2 ** (h * h)), (x @ x, h @ h),
+        (x // 2, h // 2), (x % 2, h % 2), (7 % x, 7 % h), (x**2, h**2), (2 ** (x * x), 2 ** (h * h)),
         (-x, -h), (+x, +h), (abs(x), abs(h)), (~x, ~h), (x & 1, h & 1), (x | 1, h | 1), (x ^ 1, h ^ 1),
         (1 & x, 1 & h), (x << 1, h << 1), (x >> 1, h >> 1), (x < 2, h < 2), (x <= 2, h <= 2), (x > 2, h > 2),
         (x >= 2, h >= 2), (x == 2, h == 2), (x != 2, h != 2), (divmod(x, 2)[1], divmod(h, 2)[1]),
+        *([] if device.backend == "Metal" else [(x @ x, h @ h)]),  # MLX multiplies no matrices of integers
     ]:  # fmt: skip
         assert type(result) is type(x)
         np.testing.assert_array_equal(cpu(result), right.astype(result.dtype))  # on Metal, Float32 instead of Float64
@@ -330,7 +331,8 @@ def test_functions_and_methods_are_numpys(device):
         lambda a: a[None].squeeze(0), lambda a: a.astype(np.int32), lambda a: a.copy(), lambda a: a.dot(a.T),
         lambda a: a.clip(0, 1), lambda a: a.round(), lambda a: a.take(np.array([0, 1])), lambda a: a.repeat(2),
         lambda a: (a > 0).all(), lambda a: (a > 0).any(axis=0), lambda a: np.nonzero(a > 0)[1], lambda a: a.trace(),
-        lambda a: a.diagonal(), lambda a: a.real, lambda a: a.conj(), lambda a: np.linalg.inv(a @ a.T),
+        lambda a: a.diagonal(), lambda a: a.real, lambda a: a.conj(),
+        *([] if device.backend == "Metal" else [lambda a: np.linalg.inv(a @ a.T)]),
     ]:  # fmt: skip
         result = f(x)
         assert type(result) is type(x) or device is CPU

@@ -338,11 +338,11 @@ def test_a_real_gpu_is_timed_by_the_real_clock_and_shows_no_lanes(device):
 
 def test_events_without_times_are_shown_as_such(simulated):
     """What a real GPU tells, made by hand: no real one is needed to test the words."""
-    from fluxlite.devices import events
+    from fluxlite.devices import base
 
     r = receipt()
     r.__enter__()
-    events.tell(simulated, events.HOST_TO_DEVICE, "copy", nbytes=8)
+    base.tell(simulated, base.HOST_TO_DEVICE, "copy", nbytes=8)
     r.__exit__(None, None, None)
     (moment,) = r.timeline()
     assert moment.start is None and moment.bytes == 8 and moment.asked >= 0
