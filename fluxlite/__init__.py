@@ -10,9 +10,10 @@ loaded when it is first used.
 """
 
 # ruff: noqa: I001  (a table of contents, in reading order)
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+import ast
+import functools
+import importlib
+from typing import TYPE_CHECKING, Any
 
 # A model is a tree, and everything done to it is a walk
 from .tree.contract import children, functor, is_leaf, trainable
@@ -42,7 +43,7 @@ from .devices.moving import device_of
 from .messages import notices, reset_notices
 from .seeds import seed
 
-# What is loaded at first use stands twice: here for type checkers and editors, which then know it, and below.
+# What is loaded when it is first used: `__getattr__` below looks here. Type checkers and editors do so, too.
 if TYPE_CHECKING:
     from . import amdgpu, cuda, distributed, metal
     from .autodiff.derivatives import rule
@@ -87,55 +88,31 @@ if TYPE_CHECKING:
 
     GPU_BACKEND: str  # what it is may change at any time
 else:
-    from .lazy import loaded_when_used
 
-    def _hint(name: str) -> str:
-        from .coming_from import hint
+    @functools.cache
+    def _modules() -> dict[str, str]:
+        """{name: the module it comes from} of the imports in this file: type checkers take them from there, too."""
+        nodes = ast.walk(ast.parse(__spec__.loader.get_source(__name__)))
+        imports = [node for node in nodes if isinstance(node, ast.ImportFrom) and node.level]
+        return {alias.name: node.module or alias.name for node in imports for alias in node.names}
 
-        return hint(name)
+    def __getattr__(name: str) -> Any:
+        if name == "GPU_BACKEND":
+            return importlib.import_module(".devices.choosing", __name__).current_backend()
+        if name in _modules():
+            module = importlib.import_module(f".{_modules()[name]}", __name__)
+            globals()[name] = getattr(module, name, module)
+            return globals()[name]
+        if name in _ROOMS:
+            return importlib.import_module(f".{name}", __name__)
+        hint = importlib.import_module(".coming_from", __name__).hint(name)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}")
 
-    __getattr__, __dir__ = loaded_when_used(
-        __name__,
-        {
-            "autodiff.derivatives": "rule",
-            "layers.initializers": "glorot_uniform glorot_normal kaiming_uniform kaiming_normal truncated_normal "
-            "lecun_normal orthogonal sparse_init identity_init zeros32 ones32 rand32 randn32 nfan",
-            "layers.casts": "f16 f32 f64",
-            "metrics": "accuracy confusion_matrix normalise",
-            "losses": "mae mse msle huber_loss poisson_loss hinge_loss squared_hinge_loss siamese_contrastive_loss "
-            "crossentropy logitcrossentropy binarycrossentropy logitbinarycrossentropy kldivergence focal_loss "
-            "binary_focal_loss dice_coeff_loss tversky_loss label_smoothing",
-            "optimizers": "setup update updated adjust freeze thaw Descent Momentum Nesterov Lion Rprop "
-            "AdaGrad AdaDelta RMSProp Adam AdamW NAdam RAdam AdaMax OAdam AMSGrad AdaBelief "
-            "OptimiserChain WeightDecay SignDecay ClipGrad ClipNorm AccumGrad clip_grad_norm",
-            "schedules": "step_decay exponential_decay cosine warm_up one_cycle",
-            "layers.convolution": "Conv ConvTranspose CrossCor DepthwiseConv",
-            "layers.spatial": "SamePad",
-            "layers.pooling": "MaxPool MeanPool AdaptiveMaxPool AdaptiveMeanPool GlobalMaxPool GlobalMeanPool",
-            "layers.upsampling": "Upsample",
-            "layers.attention": "MultiHeadAttention make_causal_mask",
-            "layers.combine": "Maxout PairwiseFusion Parallel Scale SkipConnection flatten",
-            "layers.dropout": "Dropout",
-            "layers.embedding": "Embedding",
-            "layers.modes": "testmode trainmode",
-            "layers.normalization": "BatchNorm GroupNorm InstanceNorm LayerNorm",
-            "layers.recurrent": "RNN LSTM GRU Recurrence RNNCell LSTMCell GRUCell initialstates",
-            "data": "DataLoader CuIterator mapobs splitobs shuffleobs kfolds batch unbatch numobs getobs",
-            "data.onehots": "onehot onehotbatch onecold",
-            "training": "train throttle patience early_stopping plateau",
-            "checkpoint": "save load state loadmodel",
-            "receipts": "receipt estimate clock Seconds outputsize",
-            "devices.simulated": "calibrate",
-            "devices.pretending": "pretend",
-            "reports.explanation": "explain",
-            "reports.diagnosis": "doctor",
-            "devices.scalars": "allowscalar",
-        },
-        modules="cuda amdgpu metal distributed",  # fl.cuda.devices(), without importing fluxlite.cuda first
-        rooms="losses metrics optimizers schedules data checkpoint training receipts reports simulated",
-        computed={"GPU_BACKEND": ("devices.choosing", "current_backend")},
-        hint=_hint,
-    )
+    def __dir__() -> list[str]:
+        return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})
+
+    # Found without an import of their own, and not public names: fl.losses, fl.optimizers.
+    _ROOMS = {"losses", "optimizers", "schedules", "data", "checkpoint", "training", "receipts", "reports", "simulated"}
 
 __version__ = "0.2.0"
 

@@ -38,13 +38,11 @@ class Level:
             elif not _is_writable_memory(base):
                 return
         with _lock:
-            if key not in _holders:
-                if not array.flags.writeable:  # for reasons of the program's own
-                    return
-                _holders[key] = 0
-                set_writeable(array, False)
-            _holders[key] += 1
-            self.frozen[key] = array
+            if key not in _holders and not array.flags.writeable:  # for reasons of the program's own
+                return
+            self.frozen[key] = array  # first, so that it's released even if an interrupt comes now
+            _holders[key] = _holders.get(key, 0) + 1
+            set_writeable(array, False)
 
     def close(self) -> None:
         """Make what was frozen writable again, unless another level, perhaps of another thread, still holds it."""
@@ -52,7 +50,7 @@ class Level:
         with _lock:
             released = []
             for key, array in self.frozen.items():  # an array comes before its views, as it has to
-                _holders[key] -= 1
+                _holders[key] = _holders.get(key, 1) - 1
                 if not _holders[key]:
                     del _holders[key]
                     released.append(array)
@@ -66,7 +64,7 @@ class Level:
         self.frozen = {}
 
 
-_lock = threading.Lock()
+_lock = threading.RLock()  # an interrupt may come before it's released: this thread can go on all the same
 _holders: dict[int, int] = {}  # by id: how many levels have frozen this array
 _waiting_views: list[Any] = []
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ..arguments import check_callable, check_whole
+from ..arguments import check_callable, check_whole, explained
 from ..data.loader import CuIterator as CuIterator
 from ..devices import selection
 from ..devices.base import Device, DeviceList, Functional
@@ -45,6 +45,7 @@ def device(x: Any = None) -> Device:
     return selection.cuda_device() if x is None else device_of(x)
 
 
+@explained()
 def set_device(index: int) -> Device:
     """Make this the current device in this thread, so `gpu` moves to it (CUDA.jl: ``device!(i)``)."""
     chosen = using(index)
@@ -52,6 +53,7 @@ def set_device(index: int) -> Device:
     return chosen
 
 
+@explained()
 def using(index: int) -> Device:
     """Make it the current device inside ``with using(1):``, and then the earlier one (CUDA.jl: ``device!(f, i)``)."""
     check_whole("the index of a device", index, -math.inf)  # get_device says which there are

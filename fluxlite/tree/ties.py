@@ -119,7 +119,7 @@ def _outline(x: Any) -> np.ndarray:
 
 def _share(x: np.ndarray, y: np.ndarray) -> bool:
     try:
-        return np.shares_memory(x, y, max_work=10_000)
+        return np.shares_memory(x, y, max_work=10_000)  # type: ignore[arg-type]
     except np.exceptions.TooHardError:  # the exact answer would take too long: memory ranges that overlap
         return True
 

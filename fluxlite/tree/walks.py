@@ -3,7 +3,7 @@
 The names are Flux's and Functors.jl's: `fmap`, `fmapstructure`, `fcollect`, ``fmap_with_path``, ``KeyPath``.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -132,6 +132,12 @@ def check_open(path: KeyPath, x: Any) -> None:
         x.check_open(str(path))
 
 
+def _check_open(flat: Flat, places: Iterable[int]) -> None:
+    for place in places:
+        if is_tracked(flat.at(place)) and not flat.at(place).level.is_open:
+            check_open(flat.paths()[place], flat.at(place))
+
+
 # -- what is in it -------------------------------------------------------------------------------------------------
 
 
@@ -166,9 +172,7 @@ def leaves(x: Any) -> list:
     [1, 2, 3]
     """
     flat = flatten(x)
-    for number, leaf in enumerate(flat.leaves):
-        if is_tracked(leaf) and not leaf.level.is_open:
-            check_open(flat.paths()[number], leaf)
+    _check_open(flat, range(len(flat.leaves)))
     return [leaf for leaf in flat.leaves if not isinstance(leaf, tuple) or leaf]
 
 
@@ -204,9 +208,7 @@ def trainables(x: Any) -> Iterator[tuple[KeyPath, Any]]:
 def _parameters(flat: Flat) -> list[tuple[int, int]]:
     """(place, leaf) of what `trainables` lists."""
     found = [(place, leaf) for place, leaf in flat.trained() if _is_parameter(flat.leaves[leaf])]
-    for place, leaf in found:
-        if is_tracked(flat.leaves[leaf]) and not flat.leaves[leaf].level.is_open:
-            check_open(flat.paths()[place], flat.leaves[leaf])
+    _check_open(flat, [place for place, _ in found])
     return found
 
 

@@ -62,7 +62,7 @@ def measured(history):
 ATTEMPTS = {
     "fl.nn.Linear(2, 3)": "Layers are in fl itself",
     "fl.gradient(np.sum)(X)": r"write gradient\(lambda w: …, w\)",
-    'fl.save(MODEL, "model.pt")': r"save\(path, model\) takes the path of a file, and one model",
+    'fl.save(MODEL, "model.pt")': r"in save\(path=a Chain",
     "getattr(fl, 'train!')": r"Here it is fl\.train$",
     # keywords
     "fl.Descent(momentum=0.9)": r"Here it is rho, in fl\.Momentum",
@@ -80,9 +80,9 @@ ATTEMPTS = {
     "fl.Dense(3)": r"A layer is given both sizes, as in Dense\(inputs, outputs\)",
     "fl.Chain([fl.Dense(2, 3)])": r"write Chain\(\*layers\)",
     'fl.get_device("cuda")': r'Did you mean "CUDA"\?',
-    "fl.train(loss, MODEL, [(X, Y)], STATE, callbacks=[measured])": "measured gave a dict.*append it to a list",
+    "fl.train(loss, MODEL, [(X, Y)], STATE, callbacks=[measured])": "measured gave a dict",
     "fl.train(loss, MODEL, [(X, Y)], STATE, each_step=measured)": "measured gave a dict",
-    "fl.train(MODEL, loss, [(X, Y)], STATE)": "in place of the loss",
+    "fl.train(MODEL, loss, [(X, Y)], STATE)": r"nothing to train in this function.*\n.*loss=a Chain",
 }
 
 

@@ -55,7 +55,8 @@ def judge(name: str, bad: dict[str, Any], error: BaseException) -> Verdict:
     text = f"{type(error).__name__}: {message[:300]}"
     if _is_theirs(message, bad, error):
         return Verdict("theirs", text)
-    names = "|".join(re.findall(r"[^\W_]\w*", name))  # "Momentum updated", "Conv, strided.__call__"
+    own = getattr(getattr(fluxlite, name, None), "__name__", "")  # of σ, sigmoid
+    names = "|".join(re.findall(r"[^\W_]\w*", f"{name} {own}"))  # "Momentum update", "Conv, strided.__call__"
     named = isinstance(error, LayerError) or re.search(rf"(?<!\w)({names})\b|\w\[[^\]]+\]", message)
     return Verdict("clear" if named and not isinstance(error, SystemError) else "unclear", text)
 

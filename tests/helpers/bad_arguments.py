@@ -185,7 +185,7 @@ def _methods() -> Iterator[tuple[str, Any]]:
         yield f"{name}.of", getattr(fl, name).of
     for rule in ("Momentum", "Adam", "ClipNorm", "AccumGrad"):
         made = getattr(fl, rule)(2) if rule == "AccumGrad" else getattr(fl, rule)()
-        yield f"{rule} updated", _updated(made)
+        yield f"{rule} update", _updated(made)
 
 
 def _called(make: Callable) -> Callable:
