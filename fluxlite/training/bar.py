@@ -16,11 +16,7 @@ class Bar:
     """``with Bar(shown, total, done) as bar:`` a progress bar, or nothing at all.
 
     Shown is True, False, or None: on a terminal or in a notebook, and only after a second. So a short lesson has none,
-    and a notebook that is stored has no dead one in it. The environment's ``TQDM_DISABLE`` means False. tqdm is
-    imported when a bar is shown.
-
-    >>> with Bar(False, 10) as bar:
-    ...     bar.step("epoch 1/10", 0.5)
+    and a notebook that is stored has no dead one in it. The environment's ``TQDM_DISABLE`` means False.
     """
 
     def __init__(self, shown: bool | None, total: int | None, done: int = 0) -> None:

@@ -1,7 +1,6 @@
 """What looks at a training from time to time, and may stop it: Flux's four, each a function made from a function.
 
-`train` calls its callbacks with the history after each epoch; the same functions serve in a loop of one's own,
-``if stop(...): break``.
+`train` calls its callbacks with the history; the same functions serve in a loop of one's own, ``if stop(...): break``.
 """
 
 import math
@@ -19,8 +18,7 @@ from ..tree.ties import is_array
 def throttle(f: Callable, seconds: float, *, clock: Callable[[], float] = time.monotonic) -> Callable:
     """A function that calls `f`, but not again before `seconds` have passed since `f` was done (Flux: ``throttle``).
 
-    In between, it gives what `f` gave last, as in Flux. The seconds are real ones, read from `clock`: you are not
-    simulated. Flux's ``trailing=true``, a late call by a task of its own, is not there.
+    In between, it gives what `f` gave last. The seconds are real ones, read from `clock`: you are not simulated.
 
     >>> hour = iter([9.0, 9.5, 11.0, 11.0])
     >>> say = throttle(print, 1.0, clock=lambda: next(hour))
@@ -43,10 +41,10 @@ def throttle(f: Callable, seconds: float, *, clock: Callable[[], float] = time.m
 
 
 class Patience:
-    """What `patience`, `early_stopping` and `plateau` make: a predicate, and how often in a row it was true.
+    """What the other three make: a predicate of the `memory`, and how often in a row it was true.
 
-    `reason` is what a history says of a training that this stopped. `memory` is all that changes from call to call:
-    `train` puts it into its checkpoint, so that a resumed training stops where the whole one would.
+    `reason` is what a history says of a training that this stopped. `memory` is part of `train`'s checkpoint, so that a
+    resumed training stops where the whole one would.
     """
 
     def __init__(self, predicate: Callable, wait: Any, reason: str, **memory: Any) -> None:
@@ -65,9 +63,7 @@ class Patience:
 
 @explained()
 def patience(predicate: Callable, wait: int) -> Patience:
-    """A function that is true once `predicate` was true `wait` times in a row (Flux: ``patience``).
-
-    It hands its arguments on to `predicate`.
+    """A function that is true once ``predicate(…)`` was true `wait` times in a row (Flux: ``patience``).
 
     >>> hot = patience(lambda degrees: degrees > 80, 2)
     >>> [hot(degrees) for degrees in (85, 70, 85, 90, 95)]
@@ -83,10 +79,9 @@ def early_stopping(
 ) -> Patience:
     """A function that is true once ``f(...)`` missed its best `delay` times in a row (Flux: ``early_stopping``).
 
-    A score counts against it unless ``distance(best, score) > min_dist``, so the same score again does, and so does one
-    that is no number. Where larger is better, write ``distance=lambda best, score: score - best``.
-    ``early_stopping(delay)`` takes the mean loss of the last epoch. The first score is compared with `init_score`;
-    without it, the first is the best so far. Flux's code doesn't count a tie, though its documentation does.
+    A score misses unless ``distance(best, score) > min_dist``, so the same score again does; Flux's code doesn't count
+    a tie. Where larger is better, write ``distance=lambda best, score: score - best``. The best begins with
+    `init_score`, or the first score. ``early_stopping(delay)`` takes the mean loss of the last epoch.
 
     >>> stop = early_stopping(lambda loss: loss, 2)
     >>> [stop(loss) for loss in (2.0, 1.0, 1.5, 0.9, 1.2, 1.1)]
@@ -95,7 +90,7 @@ def early_stopping(
     f, delay = _score(f, delay)
 
     def is_worse(memory: dict, *args: Any, **kwargs: Any) -> bool:
-        score, best = _number(f(*args, **kwargs)), memory["best"]
+        score, best = f(*args, **kwargs), memory["best"]
         if best is None and score != score:
             return True
         gained = math.inf if best is None else distance(best, score)
@@ -108,10 +103,9 @@ def early_stopping(
 
 @explained()
 def plateau(f: Any, width: int | None = None, *, min_dist: float = 1e-6) -> Patience:
-    """A function that is true once ``f(...)`` stayed as it was `width` times in a row (Flux: ``plateau``).
+    """A function that is true once ``f(...)`` stayed within `min_dist` of the last `width` times (Flux: ``plateau``).
 
-    It stayed if it differs from the last by at most `min_dist`, as Flux's documentation says; its code has less than.
-    ``plateau(width)`` takes the mean loss of the last epoch. The first score has nothing to be compared with.
+    ``plateau(width)`` takes the mean loss of the last epoch.
 
     >>> stop = plateau(lambda loss: loss, 2, min_dist=0.01)
     >>> [stop(loss) for loss in (0.5, 0.4, 0.399, 0.398)]
@@ -120,7 +114,7 @@ def plateau(f: Any, width: int | None = None, *, min_dist: float = 1e-6) -> Pati
     f, width = _score(f, width)
 
     def is_level(memory: dict, *args: Any, **kwargs: Any) -> bool:
-        last, memory["last"] = memory["last"], _number(f(*args, **kwargs))
+        last, memory["last"] = memory["last"], f(*args, **kwargs)
         return last is not None and bool(abs(last - memory["last"]) <= min_dist)
 
     return Patience(is_level, width, "plateau", last=None)
@@ -131,9 +125,9 @@ def _score(f: Any, wait: Any) -> tuple[Callable, Any]:
     if wait is None and not callable(f):
         return lambda history: history.epoch_losses[-1], f
     check_callable("f", f)
-    return f, wait
 
+    def number(*args: Any, **kwargs: Any) -> Any:
+        score = f(*args, **kwargs)  # read from its device: a run may go on where there is no such device
+        return CPU.receive(score)[()] if is_array(score) and not score.shape else score
 
-def _number(score: Any) -> Any:
-    """One number of a device is read: it is remembered, and a run may go on where there is no such device."""
-    return CPU.receive(score)[()] if is_array(score) and not score.shape else score
+    return number, wait

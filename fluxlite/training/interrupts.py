@@ -8,13 +8,8 @@ from typing import Any
 class Interrupts:
     """``with Interrupts() as interrupts:`` the first interrupt only sets ``interrupts.pressed``; the second raises.
 
-    Python can do this in its main thread alone; in another, and where something that is not Python's handles the
-    signal or it is ignored (``nohup``), everything stays as it is. What handled it before handles it again in the end.
-
-    >>> with Interrupts() as interrupts:
-    ...     signal.raise_signal(signal.SIGINT)
-    ...     print("the step is finished,", interrupts.pressed)
-    the step is finished, True
+    In another thread than the main one, and where something that is not Python's handles the signal or it is ignored
+    (``nohup``), everything stays as it is.
     """
 
     def __init__(self) -> None:

@@ -4,7 +4,7 @@ import functools
 import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import closing, contextmanager, nullcontext, suppress
+from contextlib import closing, nullcontext, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,7 +14,7 @@ from ..arguments import check_bool, check_callable, check_whole, explained, in_w
 from ..arrays import device_of, on_card_of
 from ..autodiff.gradients import withgradient
 from ..devices.base import CPU
-from ..errors import LayerError, other_device
+from ..errors import other_device
 from ..messages import many
 from ..optimizers import Leaf, update
 from ..optimizers.states import follow, shares
@@ -33,10 +33,10 @@ from .resuming import RunFile, length
 class History:
     """What `train` gives: the loss of every step, and why it ended.
 
-    `losses` has the loss of each step, `epoch_losses` the mean of these for each complete epoch (every batch counts
-    the same, a last one that is smaller too). `stopped` says whether it ended before all epochs were done, `reason`
-    why: ``"interrupted"``, ``"early stopping"``, …; `steps` counts the updates. `seconds` is the time from the start
-    until the last loss was read, on `fluxlite.clock`: measured, or simulated. A resumed run has the whole of all.
+    `epoch_losses` has the mean loss of each complete epoch, in which every batch counts the same. `stopped` says
+    whether it ended before all epochs were done, `reason` why: ``"interrupted"``, ``"early stopping"``, …; `steps`
+    counts the updates. `seconds` is the time until the last loss was read, on `fluxlite.clock`. A resumed run has the
+    whole of all.
     """
 
     wanted: int  # epochs
@@ -81,55 +81,54 @@ def train(
 ) -> History:
     """Train `model` in place, `epochs` times through `data`, and give the `History` (Flux: ``train!``).
 
-    For each batch: the gradient of ``loss(model, *batch)`` if the batch is a tuple, of ``loss(model, batch)`` if it is
-    anything else; then ``update(opt_state, model, gradient)``. `loss` may give ``(loss, extra, …)``. `data` is a
-    `DataLoader`, a list of batches, or whatever else can be gone through `epochs` times.
+    Each batch is a step: the gradient of ``loss(model, *batch)`` if the batch is a tuple, else of ``loss(model,
+    batch)``; then ``update(opt_state, model, gradient)``. `loss` may give ``(loss, extra, …)``. The interrupt key, ■ in
+    a notebook, lets the step be finished, and gives the history; pressed again, it raises `KeyboardInterrupt`.
 
-    ``callbacks``: functions of the history, called after each epoch; if one gives something true, training stops
-    there. ``each_step`` is the same after each step: ``lambda history: button.is_set()``. The interrupt key, ■ in a
-    notebook, lets the step be finished, and then gives the history; pressed again, it raises `KeyboardInterrupt`.
+    - `data`: a `DataLoader`, a list of batches, or whatever else can be gone through `epochs` times
+    - `callbacks`: functions of the history, called after each epoch; one that gives something true stops the training
+    - `each_step`: the same after each step, such as ``lambda history: button.is_set()``
+    - `progress`: a bar, always or never; None shows one after a second, if there's a screen
+    - `check_every`: 20 looks at the losses every 20 steps only; on a GPU each look waits for it
+    - `schedule`: a function of the step's number, from 0 over all epochs, such as ``cosine(0.01, 1000)``; gives the
+      learning rate. Parameters to which `adjust` gave a tenth of the largest rate get a tenth of it
+    - `checkpoint`: a file, written after each epoch and when stopped; if that fails, it's tried again an epoch later
+    - `resume`: go on from the checkpoint as if the run had never stopped, to `epochs` in all. Random numbers are part
+      of it if they are ``data.rng``'s, the CPU's or the model's device's. If `mapobs` or `collate` draws some, a run
+      goes on exactly from an epoch's end only: batches are made before their step
+    - `overwrite`: replace a checkpoint that has more than one epoch. A file that's no checkpoint always stays
+    - `distributed`: train on all workers of `fluxlite.distributed`, each with the same data and settings. Model and
+      state are worker 0's, who also writes the checkpoint; any number of workers can go on from it. Each takes its rows
+      of every batch. Loss and gradients are the whole batch's, if the loss is a mean over rows, as fluxlite's are.
+      `BatchNorm` normalizes each worker's rows by themselves; its running means are averaged
 
-    ``progress``: a bar, always or never; None shows one after a second, if there's a screen. ``check_every=20`` looks
-    at the losses every 20 steps only: on a GPU each look waits for it. ``schedule=cosine(0.01, 1000)``, or any function
-    of the step's number, counted from 0 over all epochs, sets the learning rate before each step. Parameters to which
-    `adjust` gave a tenth of the largest rate get a tenth of the schedule's.
-
-    ``checkpoint="run.safetensors"`` saves after each epoch and when stopped. With ``resume=True`` the run goes on from
-    there, in another process too, as if it had never stopped, to `epochs` in all. Generators of random numbers are part
-    of it if they are the data's (``data.rng``), the CPU's or the model's device's; one that a loss holds by itself is
-    not. If `mapobs` or `collate` draws random numbers, a run goes on exactly from an epoch's end only: batches are made
-    before their step. What can't be written is tried again after the next epoch. A file that's no checkpoint is never
-    replaced, and one with more of a run than this one's first epoch only with ``overwrite=True``.
-
-    ``distributed=True`` trains on all workers of `fluxlite.distributed`, each with the same data and settings. Model
-    and state are worker 0's. Each takes its rows of every batch: loss and gradients are the whole batch's, if the loss
-    is a mean over rows, as fluxlite's are. `BatchNorm` normalizes each worker's rows by themselves; its running
-    means are averaged. Worker 0 writes the checkpoint, and any number of workers can go on from it.
-
-    Raises `FloatingPointError` at a loss that is infinite or no number, naming batch and epoch counted from 1; with
-    ``check_every=1`` before the model is changed by it (Flux: ``DomainError``). `fluxlite.distributed.WorkerFailed` if
-    another worker failed. Every error that ends the training has the `History` so far: ``error.history``.
+    Raises `FloatingPointError` at a loss that is infinite or no number, with ``check_every=1`` before the model is
+    changed by it (Flux: ``DomainError``). Every error that ends the training has the ``error.history`` so far.
 
     >>> model = {"w": np.zeros(1)}
     >>> batches = [(np.array([1.0]), np.array([2.0])), (np.array([2.0]), np.array([4.0]))]
     >>> loss = lambda m, x, y: np.sum((m["w"] * x - y) ** 2)
     >>> train(loss, model, batches, fl.setup(fl.Descent(0.1), model), epochs=3)
     History(3 epochs, 6 steps, loss 7.12 -> 0.00467, ... measured)
-    >>> model["w"].round(2)
-    array([1.99])
     """
     callbacks = tuple(callbacks)
     check_bool("train(distributed=…)", distributed)
     with _workers(distributed) as workers:
-        check_switches(resume, overwrite, checkpoint, progress is None or progress)
-        check_functions(callbacks, each_step, schedule)
+        for name, switch in {"resume": resume, "overwrite": overwrite, "progress": progress or False}.items():
+            check_bool(f"train({name}=…)", switch)
+        if (resume or overwrite) and checkpoint is None or resume and overwrite:
+            raise TypeError('resume=True goes on with the file of checkpoint="…", overwrite=True replaces it: take one')
+        functions = [("each_step", each_step), ("schedule", schedule), *(("callbacks", one) for one in callbacks)]
+        for name, function in functions:
+            if function is not None or name == "callbacks":
+                check_callable(f"train({name}=…)", function)
         check_state(model, opt_state, schedule)
         check_whole("epochs", epochs, 1)
         check_whole("check_every", check_every, 1)
         check_data(data, int(epochs))
         say_what_is_not_trained(model)
-        run = Run(loss, model, data, opt_state, History(int(epochs)), callbacks, each_step, int(check_every), schedule)
-        run.workers = workers
+        history = History(int(epochs))
+        run = Run(loss, model, data, opt_state, history, callbacks, each_step, int(check_every), schedule, workers)
         if workers.group is not None:
             settings = {"epochs": epochs, "check_every": check_every, "callbacks": len(callbacks), "resume": resume}
             settings |= {"checkpoint": checkpoint is not None, "each_step": each_step is not None}
@@ -139,13 +138,18 @@ def train(
             if not resume:
                 run.file.check_replaceable(overwrite)
             elif not run.file.restore():
-                return run.history
-        batches = length(data)
-        total = None if batches is None else batches * run.history.wanted
-        shown = progress if workers.worker == 0 else False
-        with _kept(run), Interrupts() as workers.interrupts, Bar(shown, total, run.history.steps) as run.bar:
-            run.go()
-        return run.history
+                return history
+        shown, total = progress if workers.worker == 0 else False, length(data) * history.wanted or None
+        try:
+            with Interrupts() as workers.interrupts, Bar(shown, total, history.steps) as run.bar:
+                run.go()
+        except BaseException as error:
+            if not history.stopped:
+                history.stopped, history.reason = True, f"stopped by {type(error).__name__}"
+            with suppress(AttributeError, TypeError):  # an error that takes no attributes
+                error.history = history  # type: ignore[attr-defined]
+            raise
+        return history
 
 
 def _workers(distributed: bool) -> Any:
@@ -158,17 +162,28 @@ def _workers(distributed: bool) -> Any:
     return joined() if everyone().size > 1 else nullcontext(Alone())
 
 
-@contextmanager
-def _kept(run: "Run") -> Iterator[None]:
-    """An error that ends the training has the history."""
-    try:
-        yield
-    except BaseException as error:
-        if not run.history.stopped:
-            run.history.stopped, run.history.reason = True, f"stopped by {type(error).__name__}"
-        with suppress(AttributeError, TypeError):  # an error that takes no attributes
-            error.history = run.history  # type: ignore[attr-defined]
-        raise
+def check_state(model: Any, opt_state: Any, schedule: Any) -> None:
+    paths = [path for path, _ in trainables(model)]
+    if not paths:
+        raise ValueError(f"there is nothing to train in this {type(model).__name__}; see explain(model)")
+    for path in paths:
+        if not path.has(opt_state) or not isinstance(path.get(opt_state), Leaf):
+            raise ValueError(f"opt_state has nothing for {path or 'the model'}: opt_state = setup(rule, model)")
+    if schedule is not None and not shares(opt_state):
+        raise TypeError("train(schedule=…) sets a learning rate, and the rule has none")
+
+
+def check_data(data: Any, epochs: int) -> None:
+    """Raises `TypeError` for what would train something else, or end after an epoch."""
+    if type(data) is tuple and len(data) > 1 and all(is_array(x) for x in data):
+        raise TypeError(
+            f"data is a list of batches, got a tuple of {len(data)} arrays: for one batch write [(x, y)], for several "
+            "DataLoader((x, y), batchsize=32); batches that are single arrays go into a list"
+        )
+    if isinstance(data, (str, bytes, Mapping)) or is_array(data) or not isinstance(data, Iterable):
+        raise TypeError(f"data is a list of batches or a DataLoader, got {in_words(data)}: for one batch write [data]")
+    if isinstance(data, Iterator) and epochs > 1:
+        raise TypeError(f"data can be gone through once, and this is for {epochs} epochs: give list(data)")
 
 
 @dataclass(eq=False)
@@ -180,16 +195,16 @@ class Run:
     data: Any
     opt_state: Any
     history: History
-    callbacks: tuple[Callable, ...] = ()
-    each_step: Callable | None = None
-    check_every: int = 1
-    schedule: Callable[[int], float] | None = None  # sets the learning rate
+    callbacks: tuple[Callable, ...]
+    each_step: Callable | None
+    check_every: int
+    schedule: Callable[[int], float] | None
+    workers: Any  # `Alone`, or a `Team`
     done: int = 0  # batches of this epoch
     finished: bool = False  # stopped by a callback that says when it is enough: there is nothing to go on with
     wish: str = ""  # why each_step wants to stop
     pending: list[Any] = field(default_factory=list)  # losses that were not looked at yet
     file: RunFile | None = None
-    workers: Any = None  # `Alone`, or a `Team`
     bar: Any = None
 
     def go(self) -> None:
@@ -202,28 +217,42 @@ class Run:
     def epoch(self) -> None:
         """One epoch, or what an earlier run left of it; its end, unless it has to stop before."""
         skipped = self.done
-        with self.batches() as batches:
+        make = functools.partial(self.workers.batches, self.data, skipped)
+        made: Any = make() if self.file is None else self.file.begin(make)
+        # An iterator of one's own stays open; one that was made here ends its threads.
+        with closing(made) if hasattr(made, "close") and made is not self.data else nullcontext(made) as batches:
             for batch in batches:
                 if self.has_to_stop():
                     self.look()
                     self.save()
                     return
-                value, grads = self.gradient(batch)
-                self.note(value)
-                self.update(grads)
-                self.ask_each_step()
+                self.step(batch)
         if self.done == skipped and (skipped == 0 or skipped != length(self.data)):
             number = self.history.epochs + 1
             raise ValueError(f"data has no batches in epoch {number}: give a DataLoader, or a list of batches")
         self.end_epoch()
 
-    def batches(self) -> Any:
-        make = functools.partial(self.workers.batches, self.data, self.done)
-        batches = make() if self.file is None else self.file.begin(make)
-        # An iterator of one's own stays open; one that was made here ends its threads.
-        return closing(batches) if hasattr(batches, "close") and batches is not self.data else nullcontext(batches)
-
-    # -- a step ----------------------------------------------------------------------------------
+    def step(self, batch: Any) -> None:
+        history = self.history
+        value, grads = self.gradient(batch)
+        self.pending.append(value)
+        if len(self.pending) == self.check_every:
+            self.look()
+        if self.schedule is not None:
+            follow(self.opt_state, self.schedule(history.steps))
+        self.workers.update(self.opt_state, self.model, grads)
+        self.done += 1
+        history.steps += 1
+        self.bar.step(f"epoch {history.epochs + 1}/{history.wanted}", history.losses[-1] if history.losses else None)
+        try:
+            if self.each_step is not None:
+                self.wish = _wish(self.each_step, history, "each_step")
+        except BaseException:
+            if isinstance(self.workers, Alone):
+                self.look()
+            if not self.pending:
+                self.save(is_last=True)
+            raise
 
     def gradient(self, batch: Any) -> tuple[Any, Any]:
         """The loss of a batch, and the gradient."""
@@ -233,7 +262,9 @@ class Run:
         try:
             value, (grads,) = self.workers.withgradient(lambda model: self.loss(model, *arguments), self.model)
         except Exception as error:
-            why = _other_device(error, self.model, arguments) or error
+            places = leaves(arguments) if type(error) in (TypeError, ValueError) else ()
+            found = (other_device(self.model, x) for x in places if is_array(x))
+            why = next((place for place in found if place is not None), error)  # better: where in the model
             why.add_note(f"in batch {self.done + 1} of epoch {self.history.epochs + 1} of train")
             if why is error:
                 raise
@@ -241,11 +272,6 @@ class Run:
         if self.history.steps == 0 and (nothing := without_gradient(self.model, grads)):
             raise ValueError(nothing)
         return value[0] if isinstance(value, tuple) else value, grads
-
-    def note(self, value: Any) -> None:
-        self.pending.append(value)
-        if len(self.pending) == self.check_every:
-            self.look()
 
     def look(self) -> None:
         """Read the losses that are waiting, at once; the first that is not finite ends the training."""
@@ -261,40 +287,15 @@ class Run:
     def not_finite(self, value: float) -> "NotFinite":
         history = self.history
         used = history.steps - len(history.losses)  # updates that were made with this loss, and since
-        batch = len(history.losses) + self.done - history.steps + 1
+        batch = self.done - used + 1
         history.stopped, history.reason = True, f"the loss is {value} in batch {batch} of epoch {history.epochs + 1}"
         found = "No update was made with it: the model is as it was before this batch."
         if used:
-            found = (
-                f"Found after {many(used, 'update')} by it and the batches since, which the model has now; "
-                "check_every=1 finds it before."
-            )
+            found = f"Found after {many(used, 'update')} by it and the batches since; check_every=1 finds it before."
         return NotFinite(
             f"{history.reason}. {found} What helps most often: a smaller learning rate, as in setup(Adam(1e-4), model);"
             " a loss of scores, such as logitcrossentropy, instead of log(softmax(x)); no nan in the data."
         )
-
-    def update(self, grads: Any) -> None:
-        if self.schedule is not None:
-            follow(self.opt_state, self.schedule(self.history.steps))
-        self.workers.update(self.opt_state, self.model, grads)
-        self.done += 1
-        self.history.steps += 1
-        losses = self.history.losses
-        self.bar.step(f"epoch {self.history.epochs + 1}/{self.history.wanted}", losses[-1] if losses else None)
-
-    def ask_each_step(self) -> None:
-        try:
-            if self.each_step is not None:
-                self.wish = _wish(self.each_step, self.history, "each_step")
-        except BaseException:
-            if isinstance(self.workers, Alone):
-                self.look()
-            if not self.pending:
-                self.save(is_last=True)
-            raise
-
-    # -- an epoch's end --------------------------------------------------------------------------
 
     def end_epoch(self) -> None:
         self.look()
@@ -380,55 +381,3 @@ def _numbers(losses: list[Any]) -> list[float]:
         with on_card_of(losses[0]):
             losses = list(CPU.receive(np.stack(losses)))
     return [float(CPU.receive(x) if is_array(x) else x) for x in losses]
-
-
-def _other_device(error: Exception, model: Any, arguments: Any) -> Exception | None:
-    """The error with the path in the model, if its arrays are not where those of the batch are."""
-    if isinstance(error, LayerError) or not isinstance(error, (TypeError, ValueError)):
-        return None
-    found = (other_device(model, x) for x in leaves(arguments) if is_array(x))
-    return next((why for why in found if why is not None), None)
-
-
-# -- what would train something else, or end after an epoch --------------------------------------------------------
-
-
-def check_switches(resume: Any, overwrite: Any, checkpoint: Any, progress: Any) -> None:
-    for name, value in {"resume": resume, "overwrite": overwrite, "progress": progress}.items():
-        check_bool(f"train({name}=…)", value)
-    if (resume or overwrite) and checkpoint is None or resume and overwrite:
-        raise TypeError('resume=True goes on with the file of checkpoint="…", overwrite=True replaces it: take one')
-
-
-def check_functions(callbacks: tuple, each_step: Any, schedule: Any) -> None:
-    for name, function in [
-        *(("callbacks", one) for one in callbacks),
-        ("each_step", each_step),
-        ("schedule", schedule),
-    ]:
-        if function is not None:
-            check_callable(f"train({name}=…)", function)
-
-
-def check_state(model: Any, opt_state: Any, schedule: Any) -> None:
-    paths = [path for path, _ in trainables(model)]
-    if not paths:
-        raise ValueError(f"there is nothing to train in this {type(model).__name__}; explain(model) shows what's in it")
-    for path in paths:
-        if not path.has(opt_state) or not isinstance(path.get(opt_state), Leaf):
-            text = f"opt_state has nothing for {path or 'the model'}, it is not that of this model"
-            raise ValueError(f"{text}: opt_state = setup(rule, model)")
-    if schedule is not None and not shares(opt_state):
-        raise TypeError("train(schedule=…) sets a learning rate, and the rule has none")
-
-
-def check_data(data: Any, epochs: int) -> None:
-    if type(data) is tuple and len(data) > 1 and all(is_array(x) for x in data):
-        raise TypeError(
-            f"data is a list of batches, got a tuple of {len(data)} arrays: for one batch write [(x, y)], for several "
-            "DataLoader((x, y), batchsize=32); batches that are single arrays go into a list"
-        )
-    if isinstance(data, (str, bytes, Mapping)) or is_array(data) or not isinstance(data, Iterable):
-        raise TypeError(f"data is a list of batches or a DataLoader, got {in_words(data)}: for one batch write [data]")
-    if isinstance(data, Iterator) and epochs > 1:
-        raise TypeError(f"data can be gone through once, and this is for {epochs} epochs: give list(data)")

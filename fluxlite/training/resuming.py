@@ -1,8 +1,7 @@
 """A training in a file, so that it goes on as if it had never stopped: in mid-epoch too, and in another process.
 
-What decides the rest of a run: the model, the optimizer's state, where in which epoch it is, the order of that epoch's
-batches, and every generator of random numbers. The order is not written down: it is drawn again, from the state that
-the loader's generator had when the epoch began.
+The file has the model, the optimizer's state, where in which epoch the run is, and all generators of random numbers.
+The order of an epoch's batches is drawn again, from the state that the loader's generator had when the epoch began.
 """
 
 import copy
@@ -52,8 +51,6 @@ class RunFile:
         self.others = (0, 0)  # epochs and batches of the run that's in the file, which this one isn't to undercut
         self.trouble = ""  # why the last attempt to write failed
 
-    # -- writing ---------------------------------------------------------------------------------
-
     def begin(self, make: Callable[[], Iterator]) -> Iterator:
         """The batches of an epoch, whose order is drawn now."""
         self.at_start = copy.deepcopy(self.order)
@@ -66,29 +63,28 @@ class RunFile:
         If that fails, says so: the training goes on, unless an error ends it: then this `is_last`, and of several
         workers perhaps only this one comes here.
         """
-        done = self.run.history.epochs, self.run.done
-        more = {"workers": self.team.group.all(self.team.states())[1:]} if self.team and not is_last else {}
+        team, done = None if is_last else self.team, (self.run.history.epochs, self.run.done)
+        more = {"workers": team.group.all(team.states())[1:]} if team else {}
         if batches is not None:
             self.at_start = self.order
         if self.is_writer:
-            before, self.trouble = self.trouble, self._write(batches, more)
+            before, self.trouble = self.trouble, f"it has {progress(*self.others)} of an earlier run, which is more"
+            if done >= self.others:
+                self.trouble = self._write(batches or length(self.run.data), more)
             if self.trouble not in ("", before):  # a disk stays full for many epochs
                 text = f"{self.path.name} was not written: {self.trouble}. It's tried again after each epoch"
                 say(formatted("Warning", text))
-        if self.team and not is_last:
-            self.team.saved("" if self.trouble else f"{self.path}, after {progress(*done)}")
+        if team:
+            team.saved("" if self.trouble else f"{self.path}, after {progress(*done)}")
 
-    def _write(self, batches: int | None, more: dict[str, Any]) -> str:
+    def _write(self, batches: int, more: dict[str, Any]) -> str:
         """Returns why it couldn't be written, or ''."""
         run, history = self.run, self.run.history
-        if (history.epochs, run.done) < self.others:
-            return f"it has {progress(*self.others)} of an earlier run, which is more"
         values = dict(
-            epoch=history.epochs, step=run.done, optimizer=_rules(run), reason=history.reason,
-            batches=(length(run.data) or 0) if batches is None else batches,  # 0: not known
+            epoch=history.epochs, step=run.done, batches=batches, optimizer=_rules(run),
             losses=np.array(history.losses, np.float64), epoch_losses=np.array(history.epoch_losses, np.float64),
-            finished=int(run.finished), seconds=float(history.seconds), kind=history.seconds.kind,
-            card=history.seconds.card,
+            finished=int(run.finished), reason=history.reason, seconds=float(history.seconds),
+            kind=history.seconds.kind, card=history.seconds.card,
         )  # fmt: skip
         generators = {**({} if self.order is None else {_AT_START: self.at_start, _NOW: self.order}), **self._devices()}
         memories = {str(i): memory for i, memory in enumerate(self._memories())}
@@ -108,23 +104,22 @@ class RunFile:
     def _memories(self) -> list[dict[str, Any]]:
         return [callback.memory for callback in self.run.callbacks if isinstance(callback, Patience)]
 
-    # -- reading ---------------------------------------------------------------------------------
-
     def check_replaceable(self, overwrite: bool) -> None:
         """Raises `ValueError` if the file that's there is no run's, or has more of one than this run's first epoch."""
         if not self.is_writer or not self.path.exists():
             return
         try:
             then = checkpoint.load(self.path)["run"]
-            self.others = int(then["epoch"]), int(then["step"])
+            others = int(then["epoch"]), int(then["step"])
         except (ValueError, TypeError, KeyError, IndexError):
             text = f"checkpoint: {self.path} is there, and is no checkpoint that train wrote; it stays"
             raise ValueError(text) from None
         if overwrite:
-            self.others = (0, 0)
-        if self.others > (1, 0):
-            what = f"{self.path} has {progress(*self.others)} of an earlier run"
+            return
+        if others > (1, 0):
+            what = f"{self.path} has {progress(*others)} of an earlier run"
             raise ValueError(f"checkpoint: {what}. resume=True goes on with it, overwrite=True replaces it")
+        self.others = others
 
     def restore(self) -> bool:
         """Take over what is in the file, if there is one; False if nothing is left to do.
@@ -152,14 +147,21 @@ class RunFile:
         run.done, run.finished = then["step"], bool(then["finished"])
         history.losses[:], history.epoch_losses[:] = then["losses"], then["epoch_losses"]
         history.steps, history.seconds = len(history.losses), then["seconds"]
-        if run.finished:
-            history.stopped, history.reason = True, then["reason"]
+        history.stopped, history.reason = run.finished, then["reason"] if run.finished else ""
         others = found.get("workers", [])  # the generators of all workers but the first
         if self.team and len(others) + 1 != self.team.group.size:
             self.team.part_ways()
         elif self.team and self.team.group.rank:
             self.team.go_on_with(others[self.team.group.rank - 1])
-        return self._say_where()
+        is_over = run.finished or history.epochs >= history.wanted
+        batch = f"batch {run.done} of " if run.done else ""
+        text = f"resuming {self.path.name} after {batch}epoch {history.epochs + bool(run.done)}"
+        if is_over:
+            why = f"{history.epochs}{f' ({history.reason})' if run.finished else ''}"
+            text = f"{self.path.name} is of a run that is finished, after epoch {why}: nothing is left to do"
+        if self.is_writer:
+            say(formatted("Info", text))
+        return not is_over
 
     def _checked(self, found: dict[str, Any]) -> dict[str, Any]:
         """What the file says of its run. Raises `ValueError` if `train` didn't write it, or for another run."""
@@ -167,36 +169,22 @@ class RunFile:
             then = dict(found["run"])
             then |= {name: [float(x) for x in then[name]] for name in ("losses", "epoch_losses")}
             then["seconds"] = Seconds(then["seconds"], then["kind"], then["card"])
-            right = len(then["epoch_losses"]) == then["epoch"]
-            right &= 0 <= then["step"] <= (then["batches"] or then["step"])
-            right &= {"model", "opt_state"} <= found.keys() and {"finished", "reason", "optimizer"} <= then.keys()
-            right &= all(isinstance(memory, dict) for memory in found["callbacks"].values())
+            theirs, rule, right = then["batches"], then["optimizer"], len(then["epoch_losses"]) == then["epoch"]
+            right &= 0 <= then["step"] <= (theirs or then["step"]) and {"finished", "reason"} <= then.keys()
+            right &= {"model", "opt_state"} <= found.keys() and {*map(type, found["callbacks"].values())} <= {dict}
         except (KeyError, TypeError, ValueError, AttributeError):
             right = False
         if not right:
             raise ValueError(f"{self.path} was not written by train: load(path, model=model) reads it")
-        ours, theirs = length(self.run.data), then["batches"]
+        ours = length(self.run.data)
         for what, here, there in (
             ("data with a generator, data.rng", self.order is not None, _NOW in found),
             ("batches an epoch", ours or theirs, theirs or ours),
-            ("rule", _rules(self.run), then["optimizer"]),
+            ("rule", _rules(self.run), rule),
         ):
             if here != there:
                 raise ValueError(f"{self.path} is of another run, {what}: there it's {there}, here {here}")
         return then
-
-    def _say_where(self) -> bool:
-        run, history, name = self.run, self.run.history, self.path.name
-        is_over = run.finished or history.epochs >= history.wanted
-        if is_over:
-            why = f" ({history.reason})" if run.finished else ""
-            text = f"{name} is of a run that is finished, after epoch {history.epochs}{why}: nothing is left to do"
-        else:
-            batch = f"batch {run.done} of " if run.done else ""
-            text = f"resuming {name} after {batch}epoch {history.epochs + bool(run.done)}"
-        if self.is_writer:
-            say(formatted("Info", text))
-        return not is_over
 
 
 def _then(batches: Iterator, go_on: Callable[[], None]) -> Iterator:
@@ -207,12 +195,12 @@ def _then(batches: Iterator, go_on: Callable[[], None]) -> Iterator:
     yield from batches
 
 
-def length(data: Any) -> int | None:
-    """The number of batches, None where nobody knows before they were counted."""
+def length(data: Any) -> int:
+    """The number of batches, 0 where nobody knows before they were counted."""
     try:
         return len(data)
     except TypeError:
-        return None
+        return 0
 
 
 def progress(epochs: int, batches: int) -> str:

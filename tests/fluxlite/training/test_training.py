@@ -162,7 +162,7 @@ REFUSED = [
     ({"model": object()}, ValueError, "nothing to train in this"),
     ({"opt_state": fl.Adam()}, ValueError, "opt_state has nothing for .*: opt_state = setup"),
     ({"opt_state": MODEL}, ValueError, "opt_state has nothing for"),
-    ({"opt_state": None}, ValueError, r"nothing for layers\[0\]\.weight, it is not that of this model"),
+    ({"opt_state": None}, ValueError, r"nothing for layers\[0\]\.weight: opt_state = setup"),
     ({"opt_state": fl.setup(fl.Adam(), fl.Chain(fl.Dense(2, 1)))}, ValueError, r"nothing for layers\[1\]\.weight"),
     *(({"data": data}, TypeError, r"for one batch write \[data\]") for data in (X, {"x": X}, "text", 3, loss)),
     ({"data": (X, Y)}, TypeError, r"got a tuple of 2 arrays: for one batch write \[\(x, y\)\]"),

@@ -52,6 +52,9 @@ def pressed_at_line(number, times=1):
         nonlocal lines
         if "fluxlite" not in frame.f_code.co_filename:
             return None
+        # A trace may raise just before a `with lock:` gives the lock back, where a signal can't.
+        if times > 1 and frame.f_code.co_filename.endswith("levels.py"):
+            return None
         if event == "line":
             lines += 1
             if number <= lines < number + times:
