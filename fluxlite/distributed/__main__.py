@@ -12,9 +12,10 @@ import sys
 from .world import INSTALL, find_mpiexec, threads_each
 
 # A shell around each worker says how it ended. It has to outlive Ctrl-C, which asks the worker to stop when it can.
+# mpiexec doesn't always notice that one has gone: its helper on this machine, the shell's parent, ends the others.
 _WORKER = """trap : INT TERM; "$@" && exit; s=$?
 [ $s -gt 128 ] && how="was killed by signal $((s - 128))" || how="ended with exit status $s"
-echo "worker ${PMI_RANK:-$OMPI_COMM_WORLD_RANK} $how" >&2; exit $s"""
+echo "worker ${PMI_RANK:-$OMPI_COMM_WORLD_RANK} $how" >&2; sleep 2; kill $PPID; exit $s"""
 
 
 def main(arguments: list[str]) -> int:
