@@ -59,7 +59,7 @@ def standardize(standardize):
         try:
             result = standardize(x, mean, spread)
         except TypeError as error:
-            if str(error).startswith("dtype=") and "got an array" in str(error):
+            if any("dtype=an array" in note for note in getattr(error, "__notes__", ())):
                 raise NotRight("cu takes one thing: cu(a) and cu(b), or cu((a, b))", "cu(a, b)", "a tuple") from None
             if re.search(r"another, of shape .* is on CPU", str(error)) is None:
                 raise
