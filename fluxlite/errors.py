@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from .arguments import check_number as check_number
 from .arrays import device_of
 from .autodiff.levels import CLOSED
 from .autodiff.tracked import TrackedArray, plain

@@ -3,12 +3,11 @@
 import dataclasses
 from typing import Any
 
-from ..arguments import explained
+from ..arguments import check_number, explained
 from ..arrays import on_card_of
 from ..autodiff.gradients import Record
 from ..autodiff.levels import PARAMETERS, is_stretched
 from ..autodiff.tracked import TrackedArray
-from ..errors import check_number
 from ..messages import warn
 from ..tree.contract import functor
 from ..tree.flat import KeyPath, flatten

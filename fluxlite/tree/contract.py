@@ -176,7 +176,7 @@ def _fields_of_object(x: Any, names: tuple[str, ...] | None) -> Children:
 
 
 def _dataclass_fields(cls: type) -> tuple[str, ...]:
-    """Without the ClassVars and InitVars, which an object does not hold, and without a mode, which is no part."""
+    """Without the ClassVars and InitVars, which an object does not hold, and without a mode, which isn't a part."""
     names = [field.name for field in dataclasses.fields(cls)] if dataclasses.is_dataclass(cls) else []
     return tuple([name for name in names if name != "active" or not has_mode(cls)])
 
@@ -275,7 +275,7 @@ class Kind:
     is_mapping: bool  # its parts are named by keys, not by attributes
     trained: tuple[str, ...] | None  # the names of what an optimizer may change; None: all
     is_mutable: bool  # two places may share one
-    is_plain: bool  # its objects are no more than their ``__dict__``
+    is_plain: bool  # its objects are just their ``__dict__``
     is_array: bool
 
 

@@ -7,7 +7,7 @@
 {'a': [10, 20], 'b': (30.0, 'other')}
 
 Every place of the tree has a number: the leaves 0, 1, 2, …, the branches -1, -2, …, each after its parts. So a recipe
-is a list of steps, of which each needs only the results of those before it, and one list, indexed by both, holds what
+is a list of steps. Each needs only the results of those before it, and one list, indexed by both, holds what
 stands at each place. A place that holds what was met before is a step too: the same as that number.
 """
 

@@ -121,7 +121,7 @@ def median(a, axis=None, *, keepdims=False):
     return quantile(a, 0.5, axis, keepdims=keepdims)
 
 
-# -- what is no number does not count
+# -- without NaN
 @composed(np.nansum)
 def nansum(a, axis=None, dtype=None, *, keepdims=False):
     return np.sum(np.where(np.isnan(a), 0, of_type(a, dtype)), axis=axis, keepdims=keepdims)
