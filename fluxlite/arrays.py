@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from .arguments import check_callable, in_words, note
+from .messages import check_callable, in_words, note
 from .tree.ties import enter_card, is_array, on_card_of
 
 Function = TypeVar("Function", bound=Callable[..., Any])

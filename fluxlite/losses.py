@@ -14,13 +14,12 @@ from typing import Any
 import numpy as np
 
 from .activations import logsigmoid, logsoftmax, relu
-from .arguments import Function, explained, note
 from .arrays import astype, device_of, on_card_of
 from .autodiff.tracked import TrackedArray, plain
-from .errors import mixed_devices
-from .messages import notice
+from .messages import DeviceError, Function, explained, mover, note, notice
 from .tensors import refuse_tensor
 from .tree.ties import is_array
+from .tree.walks import KeyPath
 
 
 def compares(check: Callable) -> Callable[[Function], Function]:
@@ -38,7 +37,7 @@ def compares(check: Callable) -> Callable[[Function], Function]:
                 with on_card_of(prediction):
                     return loss(prediction, _in_type_of(prediction, target, name), *args, **kwargs)
             except Exception as error:
-                if why := mixed_devices(name, prediction=prediction, target=target):
+                if why := _two_devices(name, prediction, target):
                     raise why from error
                 note(error, loss, (prediction, target, *args), kwargs)
                 raise
@@ -46,6 +45,14 @@ def compares(check: Callable) -> Callable[[Function], Function]:
         return compared  # type: ignore[return-value]
 
     return decorate
+
+
+def _two_devices(name: str, prediction: Any, target: Any) -> DeviceError | None:
+    x, y = plain(prediction), plain(target)
+    if not (is_array(x) and is_array(y)) or device_of(x) == device_of(y):
+        return None
+    where = f"prediction is on {device_of(x)}, target is on {device_of(y)}"
+    return DeviceError(KeyPath(), f"{name}: {where}; move one of them: target = {mover(device_of(x))}(target)")
 
 
 def _in_type_of(prediction: Any, target: Any, name: str) -> Any:

@@ -8,8 +8,7 @@ import sys
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from ..arguments import check_whole, explained, in_words
-from ..messages import formatted, notice, say, warn, was_said
+from ..messages import check_whole, explained, formatted, in_words, notice, say, warn, was_said
 from ..tensors import refuse_tensor
 from . import preferences, simulation
 from .base import CHOICE, CPU, DEFAULT, Device, DeviceList, Functional, current

@@ -9,11 +9,9 @@ from typing import Any
 import numpy as np
 
 from .. import activations as known
-from ..arguments import in_words
 from ..arrays import astype, device_of, fusing
 from ..autodiff.tracked import plain
-from ..errors import InputError
-from ..messages import notice, was_said
+from ..messages import InputError, in_words, notice, was_said
 from ..tensors import is_tensor, refuse_tensor, tensor
 from ..tree.ties import is_array, is_tracked
 from ..tree.walks import KeyPath

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import check_bool, check_number, in_words
 from ..arrays import fusing
 from ..coming_from import KEYWORDS, hint
+from ..messages import check_bool, check_number, in_words
 
 
 class Rule:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import check, check_callable, explained
+from ..messages import check, check_callable, explained
 from .contract import children, is_leaf, kind_of
 from .flat import Attribute, Flat, KeyPath, flatten, put, steps  # noqa: F401  (some are for others)
 from .ties import HERE, enter_card, is_tracked, is_trainable_array, lies_alike, on_card_of, same_view
