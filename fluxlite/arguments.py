@@ -1,4 +1,3 @@
 """Now in `messages`."""
 
 from .messages import *  # noqa: F403
-from .messages import Function, in_words  # noqa: F401

@@ -16,7 +16,7 @@ import numpy as np
 from .activations import logsigmoid, logsoftmax, relu
 from .arrays import astype, device_of, on_card_of
 from .autodiff.tracked import TrackedArray, plain
-from .messages import DeviceError, Function, explained, mover, note, notice
+from .messages import DeviceError, Function, explained, in_words, mover, note, notice
 from .tensors import refuse_tensor
 from .tree.ties import is_array
 from .tree.walks import KeyPath
@@ -76,7 +76,8 @@ def _same_shape(call: str, prediction: Any, target: Any, *args: Any, number: boo
     hint = ""
     if len(got) == 2 and wanted == got[:1]:
         hint = "; give the target an axis, y[:, None]" if got[1] == 1 else "; for classes, write one-hot rows"
-    raise ValueError(f"{call} takes two of the same shape, got {got} and {wanted}{hint}")
+    one, other = (getattr(x, "shape", in_words(x)) for x in (prediction, target))
+    raise ValueError(f"{call} takes two of the same shape, got {one} and {other}{hint}")
 
 
 def _classes(call: str, prediction: Any, target: Any, axis: int = -1, *args: Any, **kwargs: Any) -> None:

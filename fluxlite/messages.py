@@ -17,20 +17,20 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from .coming_from import KEYWORDS, LEFT_OUT, hint
+from .coming_from import KEYWORDS, sentence
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 # -- notices -----------------------------------------------------------------------------------------------------------
 
-_said: dict[Hashable, str] = {}  # the line, or an empty one if `first_time` was asked
+said: dict[Hashable, str] = {}  # what has appeared, by its key; an empty line is a key that's only remembered
 
 
 def notice(key: Hashable, text: str, level: str = "Info") -> None:
     """Print ``[ Info: text`` the first time that `key` is used (Julia: ``@info … maxlog=1``)."""
-    if key not in _said:
-        _said[key] = formatted(level, text)
-        say(at_words(_said[key], indent="  "))
+    if key not in said:
+        said[key] = _formatted(text, level)
+        print(at_words(said[key], indent="  "), file=stream())
 
 
 def warn(key: Hashable, text: str) -> None:
@@ -38,67 +38,50 @@ def warn(key: Hashable, text: str) -> None:
     notice(key, text, "Warning")
 
 
-def warn_again(key: Hashable, text: str) -> None:
-    """`warn`, also if it was said before: for what matters each time."""
-    _said.pop(key, None)
-    warn(key, text)
+def say(text: str, level: str = "Info") -> None:
+    """The same each time, and `notices` doesn't list it."""
+    print(_formatted(text, level), file=stream())
 
 
-def first_time(key: Hashable) -> bool:
-    """Whether `key` is asked about for the first time: for what is looked for once."""
-    return key not in _said and _said.setdefault(key, "") == ""
+def _formatted(text: str, level: str) -> str:
+    """`text` as Julia's logger prints it: ``[ Info: …``, or several lines after ``┌``, ``│`` and ``└``."""
+    first, *more = text.split("\n")
+    if not more:
+        return f"┌ Warning: {first}" if level == "Warning" else f"[ {level}: {first}"
+    return "\n".join([f"┌ {level}: {first}", *(f"│ {line}" for line in more[:-1]), f"└ {more[-1]}"])
 
 
-def was_said(key: Hashable) -> bool:
-    """Whether the message with this `key` has appeared."""
-    return key in _said
+def stream() -> Any:
+    """Where messages go: in a program its output stays its own; in a notebook standard error would be red."""
+    return sys.stdout if in_notebook() else sys.stderr
 
 
 def notices() -> list[str]:
     """All messages so far, in order."""
-    return [line for line in _said.values() if line]
+    return [line for line in said.values() if line]
 
 
 def reset_notices() -> None:
     """Forget all messages, so that they can appear again."""
-    _said.clear()
+    said.clear()
 
 
 @contextlib.contextmanager
 def forgotten_afterwards() -> Iterator[None]:
     """Messages inside the block don't count afterwards, and earlier messages aren't repeated."""
-    before = dict(_said)
+    before = dict(said)
     try:
         yield
     finally:
-        _said.clear()
-        _said.update(before)
-
-
-def formatted(level: str, text: str) -> str:
-    """`text` as Julia's logger prints it: ``[ Info: …``, or several lines after ``┌``, ``│`` and ``└``."""
-    first, *middle = text.split("\n")
-    if not middle:
-        return f"┌ Warning: {first}" if level == "Warning" else f"[ {level}: {first}"
-    last = middle.pop()
-    return "\n".join([f"┌ {level}: {first}", *(f"│ {line}" for line in middle), f"└ {last}"])
-
-
-def say(line: str) -> None:
-    """Print `line`, `formatted`, each time."""
-    print(line, file=stream())
-
-
-def stream() -> Any:
-    """Where messages go."""
-    return sys.stdout if in_notebook() else sys.stderr
+        said.clear()
+        said.update(before)
 
 
 @contextlib.contextmanager
 def put_aside() -> Iterator[io.StringIO]:
     """Messages, and whatever else the block prints, aren't shown. They're in here."""
-    with contextlib.redirect_stdout(io.StringIO()) as said, contextlib.redirect_stderr(said):
-        yield said
+    with contextlib.redirect_stdout(io.StringIO()) as printed, contextlib.redirect_stderr(printed):
+        yield printed
 
 
 def ipython() -> Any:
@@ -162,22 +145,22 @@ def note(error: Exception, function: Callable, args: tuple, kwargs: Mapping[str,
     """Adds to the `error` of a call of `function` what was called, and with what; once for each name."""
     if isinstance(error, LayerError):  # it names its place
         return
-    name = _name(function, args)
-    parameters = inspect.signature(function).parameters
+    name, parameters = _name(function, args), inspect.signature(function).parameters
     try:
         given = inspect.signature(function).bind(*args, **kwargs).arguments
     except TypeError:  # Python says what differs; we say how it's written
-        known = [f"{key}=: {hint(key, KEYWORDS)[2:]}" for key in kwargs if key in KEYWORDS and key not in parameters]
-        last = str(error).rpartition("missing 1 required positional argument: ")[2].strip("'")
-        hints = known or [hint(last, LEFT_OUT)[2:]] * (last in LEFT_OUT)
+        hints = [f"{key}=: {sentence(KEYWORDS[key])}" for key in kwargs if key in KEYWORDS and key not in parameters]
         error.add_note("; ".join([f"write {name}({', '.join(_written(parameters.values()))})", *hints]))
         return
     if any(f"{name}(" in line for line in (str(error), *getattr(error, "__notes__", ()))):
         return
     given = {key: value for key, value in given.items() if key not in ("self", "cls")}
-    several = [key for key in given if parameters[key].kind is inspect.Parameter.VAR_POSITIONAL]
-    words = {key: ", ".join(map(in_words, given[key])) for key in several}
-    got = ", ".join(words[key] if key in words else f"{key}={in_words(value)}" for key, value in given.items())
+    star = inspect.Parameter.VAR_POSITIONAL
+    words = (
+        ", ".join(map(in_words, value)) if parameters[key].kind is star else f"{key}={in_words(value)}"
+        for key, value in given.items()
+    )
+    got = ", ".join(words)
     error.add_note(f"{name}({', '.join(given)}) takes {takes}, got {got}" if takes else f"in {name}({got})")
 
 
@@ -248,13 +231,6 @@ def check_bool(place: str, x: Any) -> None:
     """Raises `TypeError` if `x` isn't True or False, nor 0 or 1."""
     if getattr(x, "shape", None) or not (isinstance(x, int) or type(x).__name__ in ("bool", "bool_")):
         raise TypeError(f"{place} is True or False, got {in_words(x)}")
-
-
-def check(*, cache: Any = True, **functions: Any) -> None:
-    """What walks are given: functions, and whether to keep ties."""
-    for name, function in functions.items():
-        check_callable(f"{name}=…", function)
-    check_bool("cache=…", cache)
 
 
 # -- errors that name the place in a model -----------------------------------------------------------------------------

@@ -32,7 +32,7 @@ class Layer:
 
     _in_lines = "never"  # whether it prints with a line for each part: "never", "if long" or "always"
 
-    vars().update((name, Elsewhere()) for name in OF_A_MODEL)
+    vars().update((name, Elsewhere(name)) for name in OF_A_MODEL)
 
     def __dir__(self) -> list[str]:
         """What an editor completes: our names."""
