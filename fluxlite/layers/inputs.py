@@ -1,4 +1,4 @@
-"""What a layer takes, numbers of its own type, and what it is made of; and an activation in one launch on a GPU."""
+"""An activation in one launch on a GPU, together with the sum before it."""
 
 import functools
 import operator
@@ -9,81 +9,8 @@ from typing import Any
 import numpy as np
 
 from .. import activations as known
-from ..arguments import in_words
-from ..arrays import astype, device_of, fusing
-from ..autodiff.tracked import plain
-from ..errors import InputError
-from ..messages import notice, was_said
-from ..tensors import is_tensor, refuse_tensor, tensor
-from ..tree.ties import is_array, is_tracked
-from ..tree.walks import KeyPath
-
-
-def taken(name: str, weight: Any, x: Any, features: int | None = None) -> Any:
-    """The input `x` of the layer `name` in the type of its `weight` (Flux: ``_match_eltype``).
-
-    A list of numbers has no type of its own and takes the layer's. What the layer refuses anyway, another width than
-    `features` (the weight's last axis) or another device, is left for it to refuse.
-    """
-    if type(x) in (list, tuple) and type(plain(weight)) is np.ndarray:
-        numbers = np.asarray(x)
-        return numbers.astype(weight.dtype) if numbers.dtype.kind in "biuf" and is_floating(weight) else numbers
-    if not is_array(plain(x)) or x.dtype.name == weight.dtype.name or not is_floating(weight):
-        return x
-    width = weight.shape[-1:] if features is None else (features,)
-    if x.shape[-1:] != width or device_of(plain(x)) != device_of(plain(weight)):
-        return x
-    mine, its = weight.dtype.name, x.dtype.name
-    once = f"x.astype({f'np.{mine}' if hasattr(np, mine) else repr(mine)})"
-    if not is_floating(x):
-        real = "give it real ones: np.abs(x), np.real(x) or np.imag(x)"
-        fix = real if x.dtype.kind == "c" else f"convert them: {once}"
-        raise InputError(KeyPath(), f"{name} takes floating-point numbers, got {its}; {fix}")
-    key = ("input of a layer", its, mine)
-    if not was_said(key):
-        more = "Numbers such as np.sqrt(64) are float64 too, and make arrays float64; math.sqrt(64) doesn't."
-        text = f"{name} computes in {mine} and converts its {its} input, at each call. {once} does it once."
-        notice(key, f"{text}\n{more}" if x.dtype == np.float64 else text)
-    return astype(x, weight.dtype)
-
-
-def is_floating(x: Any) -> bool:
-    return x.dtype.kind == "f" or x.dtype.name == "bfloat16"  # which NumPy doesn't know by itself
-
-
-def no_array(name: str, x: Any) -> InputError:
-    got = tensor(x) if is_tensor(x) else f"{in_words(x)}; np.asarray(x) makes one"
-    return InputError(KeyPath(), f"{name} takes an array, got {got}")
-
-
-def check_activation(layer: str, activation: Any) -> Callable:
-    if not callable(activation):
-        raise TypeError(f"{layer}'s activation is a function such as np.tanh, got {in_words(activation)}")
-    return activation
-
-
-def check_array(what: str, x: Any, *shape: Any) -> Any:
-    """Raises `ValueError` unless `x` has this `shape`, in which a name stands for any length."""
-    refuse_tensor(what, x)
-    got = getattr(x, "shape", ())
-    fits = len(got) == len(shape) and all(type(size) is str or size == n for size, n in zip(shape, got))
-    if not fits:
-        wanted = f"{shape[0]}," if len(shape) == 1 else ", ".join(map(str, shape))
-        raise ValueError(f"{what} has shape ({wanted}), got {in_words(x)}")
-    return x
-
-
-def matching(layer: str, weight: Any, bias: Any, *shape: int) -> Any:
-    """`bias`, of this `shape`, in the type of `weight`: two types in one layer would make all results the wider one."""
-    if bias is None:
-        return None
-    check_array(f"{layer}.of: bias", bias, *shape)
-    its, mine = bias.dtype.name, weight.dtype.name
-    if its == mine or not (is_floating(weight) and is_floating(bias)):
-        return bias
-    notice(("bias", its, mine), f"{layer}.of: the weight is {mine}, so the {its} bias becomes {mine}, too.")
-    return astype(bias, weight.dtype)
-
+from ..arrays import fusing
+from ..tree.ties import is_tracked
 
 # Those whose elements are each computed from their own. `rrelu` draws numbers, and `softmax` sums. `identity` isn't
 # here: an addition is one launch anyway, and none on the way back.

@@ -39,7 +39,7 @@ NAMES = {
     "errors": "ClosedError DeviceError InputError LayerError ShapeError other_device",
     "layers.inputs": "_BY_ELEMENT",
     "layers.normalization": "Moments standardized",
-    "layers.steps": "GRUSteps LSTMSteps RNNSteps piece sequence",
+    "layers.steps": "piece sequence",
     "messages": "in_notebook ipython notice put_aside warn",
     "optimizers": "Leaf",
     "outline": "Row as_html as_text",

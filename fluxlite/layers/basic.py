@@ -1,25 +1,27 @@
-"""`Dense`: the fully connected layer."""
+"""`Dense` and `Chain`, and what `Chain` has in common with other layers of layers."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from copy import copy
 from operator import index
 from typing import Any
 
 import numpy as np
 
 from ..activations import identity
-from ..arguments import explained
+from ..arguments import check_callable, explained
 from ..arrays import fusing
 from ..errors import LayerError, ShapeError
 from ..messages import notice
 from ..tree.walks import KeyPath
-from .initializers import glorot_uniform, start
-from .inputs import activated, check_activation, check_array, matching, taken
-from .layer import Layer, layer_call, layer_class
-from .printing import settings
+from .inputs import activated
+from .layer import (
+    LAYERS, Layer, called, check_activation, check_array, glorot_uniform, layer_call, layer_class, matching, start, taken,
+)  # fmt: skip
+from .printing import call_of, settings
 
 
-@layer_class
+@layer_class()
 class Dense(Layer):
     """A fully connected layer: ``activation(x @ weight.T + bias)`` (Flux: ``Dense``).
 
@@ -57,8 +59,8 @@ class Dense(Layer):
 
     @layer_call
     def __call__(self, x: Any) -> Any:
-        x = x if getattr(x, "dtype", None) is self.weight.dtype else taken(self._name(), self.weight, x)
-        y = product(x, self.weight.T)
+        x = taken(self, self.weight, x)
+        y = x @ self.weight.T if getattr(x, "ndim", 0) < 3 else multiply_rows(x, self.weight.T)
         if fusing:  # there may be a GPU: one launch for both
             return activated(self.activation, y, self.bias)
         return self.activation(y if self.bias is None else y + self.bias)
@@ -78,13 +80,8 @@ class Dense(Layer):
         return settings(self.activation, bias=self.bias is not None)
 
 
-def product(x: Any, matrix: Any) -> Any:
-    """``x @ matrix``, for `x` with any number of axes before the features.
-
-    NumPy multiplies a stack of matrices one by one. All their rows at once are quicker, on the way back too.
-    """
-    if getattr(x, "ndim", 0) < 3:
-        return x @ matrix
+def multiply_rows(x: Any, matrix: Any) -> Any:
+    """``x @ matrix``, for `x` with any number of axes before the features: quicker with all their rows at once."""
     shape = tuple(x.shape)
     if len(shape) == 4 and shape[1] in (1, 3) and shape[2] == shape[3] > 3:  # square pictures of one channel or three
         what = f"a layer multiplies the last axis of its input, of shape {shape}. If these are pictures (N, C, H, W), "
@@ -92,3 +89,75 @@ def product(x: Any, matrix: Any) -> Any:
         notice(("channels first", shape[1:]), f"{what}that is each row of a picture: {fix}")
     rows = np.reshape(x, (math.prod(shape[:-1]), shape[-1]))
     return np.reshape(rows @ matrix, (*shape[:-1], matrix.shape[-1]))
+
+
+class Container(Layer):
+    """A layer made of `layers`: a tuple, or a dict if they have names."""
+
+    layers: Any
+
+    _in_lines = "if long"
+
+    def _set_layers(self, layers: tuple, named: Mapping[str, Any]) -> None:
+        if layers and named:
+            raise TypeError(f"the layers of {self._name()} all have names, or none has")
+        self.layers = dict(named) if named else tuple(layers)
+        for where, layer in self._items():
+            check_callable(f"{self._name()}'s layers[{where!r}]", layer)
+
+    def _items(self) -> Any:
+        return self.layers.items() if isinstance(self.layers, Mapping) else enumerate(self.layers)
+
+    def _why(self, *inputs: Any) -> None:
+        """The layers inside have said it."""
+
+    def _name(self) -> str:
+        return type(self).__name__
+
+    def _sizes(self) -> str:
+        return ", ".join(call_of(x) if type(where) is int else f"{where}={call_of(x)}" for where, x in self._items())
+
+
+@layer_class()
+class Chain(Container):
+    """Layers, or any functions, one after the other (Flux: ``Chain``).
+
+    ``chain[0]`` is the first layer, ``chain[1:]`` a chain of the others; ``len`` and iteration work as on a list.
+    Layers can have names: ``Chain(encoder=Dense(9, 3), decoder=Dense(3, 9))`` has ``chain["encoder"]``.
+
+    >>> Chain(fl.Dense(4, 3, np.tanh), fl.Dense(3, 2))
+    Chain(
+      Dense(4 => 3, tanh),      # 15 parameters
+      Dense(3 => 2),            # 8 parameters
+    )                           # 23 parameters in all
+    """
+
+    layers: Any
+
+    _in_lines = "always"
+
+    @explained("layers, or functions; write Chain(*layers) for a list of them")
+    def __init__(self, *layers: Any, **named: Any):
+        self._set_layers(layers, named)
+
+    @layer_call
+    def __call__(self, x: Any) -> Any:
+        for where, layer in self._items():
+            x = called(layer, x, LAYERS, where)
+        return x
+
+    @explained("the place of a layer, or a slice")
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(self.layers, Mapping) and isinstance(index, (int, slice)):
+            index = list(self.layers)[index]
+        if not isinstance(index, (slice, list)):
+            return self.layers[index]
+        part = copy(self)
+        part.layers = {name: self.layers[name] for name in index} if type(index) is list else self.layers[index]
+        return part
+
+    def __len__(self) -> int:
+        return len(self.layers)
+
+    def __iter__(self) -> Iterator:
+        return iter(self.layers.values() if isinstance(self.layers, Mapping) else self.layers)
