@@ -12,26 +12,30 @@ from typing import Any
 import numpy as np
 
 from .arguments import Function
-from .arrays import device_of, on_card_of_argument, on_device_of, primitive
+from .arrays import by_element, device_of, on_card_of_argument, on_device_of, primitive
 from .autodiff.quicker import unless
 from .autodiff.rules import rule
 from .autodiff.tracked import plain
 
 
-def differentiated_by(pullback: Callable) -> Callable[[Function], Function]:
+def elementwise(function: Function) -> Function:
+    """Above a function that computes each element from its own."""
+    entered = on_card_of_argument(function)
+    by_element.add(entered)
+    return entered
+
+
+def differentiated_by(pullback: Callable, is_elementwise: bool = True) -> Callable[[Function], Function]:
     """Make the function below a `primitive`, whose derivative is ``pullback(g, out, x)``."""
 
     def enter(function: Function) -> Function:
         entered = primitive(function)
         rule(entered, pullback)
+        if is_elementwise:
+            by_element.add(entered)
         return entered
 
     return enter
-
-
-def identity(x: Any) -> Any:
-    """`x` itself: the activation of a layer that has none."""
-    return x
 
 
 @differentiated_by(lambda g, out, x: unless(x <= 0, g))  # not where x > 0: of a NaN, the gradient isn't 0
@@ -78,7 +82,7 @@ def hardsigmoid(x: Any) -> Any:
     return np.clip((x + 3) / 6, 0, 1)
 
 
-@on_card_of_argument
+@elementwise
 def hardswish(x: Any) -> Any:
     """``x * hardsigmoid(x)`` (NNlib: ``hardswish``)."""
     return x * hardsigmoid(x)
@@ -90,13 +94,13 @@ def softshrink(x: Any, threshold: float = 0.5) -> Any:
     return x - np.clip(x, -threshold, threshold)
 
 
-@on_card_of_argument
+@elementwise
 def tanh(x: Any) -> Any:
     """The hyperbolic tangent: ``np.tanh``, on every device."""
     return np.tanh(x)
 
 
-@on_card_of_argument
+@elementwise
 def tanh_fast(x: Any) -> Any:
     """`tanh`; NNlib's ``tanh_fast`` trades accuracy for speed, which NumPy's and CuPy's tanh don't need."""
     return np.tanh(x)
@@ -112,13 +116,13 @@ def sigmoid(x: Any) -> Any:
 σ = sigmoid
 
 
-@on_card_of_argument
+@elementwise
 def sigmoid_fast(x: Any) -> Any:
     """`sigmoid` by one `tanh`: quicker, and exactly 0 below about -20 in float32 (NNlib: ``sigmoid_fast``)."""
     return (np.tanh(x / 2) + 1) / 2
 
 
-@on_card_of_argument
+@elementwise
 def softsign(x: Any) -> Any:
     """``x / (1 + |x|)`` (NNlib: ``softsign``)."""
     return x / (1 + abs(x))
@@ -148,38 +152,38 @@ def celu(x: Any, alpha: float = 1) -> Any:
     return np.where(x >= 0, x, alpha * np.expm1(np.minimum(x, 0) / alpha))
 
 
-@on_card_of_argument
+@elementwise
 def selu(x: Any) -> Any:
     """`elu` with constants that keep activations near mean 0 and variance 1 (NNlib: ``selu``)."""
     return 1.0507009873554805 * elu(x, 1.6732632423543772)
 
 
-@on_card_of_argument
+@elementwise
 def swish(x: Any) -> Any:
     """``x * sigmoid(x)`` (NNlib: ``swish``; PyTorch: silu)."""
     return x * sigmoid(x)
 
 
-@on_card_of_argument
+@elementwise
 def mish(x: Any) -> Any:
     """``x * tanh(softplus(x))`` (NNlib: ``mish``)."""
     return x * np.tanh(softplus(x))
 
 
-@on_card_of_argument
+@elementwise
 def gelu(x: Any) -> Any:
     """``x`` times the normal distribution's cumulative function, by its tanh approximation (NNlib: ``gelu``)."""
     near = np.clip(x, -10, 10)  # beyond it tanh is ±1, and in float16 the third power would overflow
     return x / 2 * (1 + np.tanh(math.sqrt(2 / math.pi) * (near + 0.044715 * near * near * near)))
 
 
-@on_card_of_argument
+@elementwise
 def lisht(x: Any) -> Any:
     """``x * tanh(x)`` (NNlib: ``lisht``)."""
     return x * np.tanh(x)
 
 
-@on_card_of_argument
+@elementwise
 def tanhshrink(x: Any) -> Any:
     """``x - tanh(x)`` (NNlib: ``tanhshrink``)."""
     return x - np.tanh(x)
@@ -191,14 +195,14 @@ def logcosh(x: Any) -> Any:
     return abs(x) + np.log1p(np.exp(-2 * abs(x))) - math.log(2)
 
 
-@differentiated_by(lambda g, out, x, axis=-1: out * (g - np.sum(g * out, axis=axis, keepdims=True)))
+@differentiated_by(lambda g, out, x, axis=-1: out * (g - np.sum(g * out, axis=axis, keepdims=True)), False)
 def softmax(x: Any, axis: int = -1) -> Any:
     """Positive numbers that sum to 1 along `axis`: ``exp(x) / sum(exp(x))`` (NNlib: ``softmax``, along dims=1)."""
     powers = np.exp(x - np.max(x, axis=axis, keepdims=True))
     return powers / np.sum(powers, axis=axis, keepdims=True)
 
 
-@differentiated_by(lambda g, out, x, axis=-1: g - np.exp(out) * np.sum(g, axis=axis, keepdims=True))
+@differentiated_by(lambda g, out, x, axis=-1: g - np.exp(out) * np.sum(g, axis=axis, keepdims=True), False)
 def logsoftmax(x: Any, axis: int = -1) -> Any:
     """``log(softmax(x))``, accurate where that's very negative (NNlib: ``logsoftmax``)."""
     shifted = x - np.max(x, axis=axis, keepdims=True)

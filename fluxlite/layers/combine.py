@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from ..activations import identity
 from ..arguments import explained
 from ..arrays import astype, device_of, getitem, on_card_of, on_device_of
 from ..autodiff.tracked import plain
@@ -20,7 +19,7 @@ from ..tree.walks import Attribute, KeyPath
 from .chain import Chain, Container
 from .dense import product
 from .initializers import start
-from .inputs import activated, check_activation, check_array, matching, no_array, taken
+from .inputs import activated, check_activation, check_array, identity, matching, no_array, taken
 from .layer import LAYERS, Layer, called, layer_call, layer_class
 from .printing import call_of, name_of, settings
 

@@ -6,13 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from ..activations import identity
 from ..arguments import check_whole, explained, in_words
 from ..autodiff.derivatives.windows import Windows, convolve, convolve_back
 from ..errors import ShapeError
 from ..tree.walks import KeyPath
 from .initializers import glorot_uniform, start
-from .inputs import activated, check_activation, check_array, matching, no_array, taken
+from .inputs import activated, check_activation, check_array, identity, matching, no_array, taken
 from .layer import Layer, layer_call, layer_class
 from .printing import settings
 

@@ -7,14 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from ..activations import identity
 from ..arguments import explained
 from ..arrays import fusing
 from ..errors import LayerError, ShapeError
 from ..messages import notice
 from ..tree.walks import KeyPath
 from .initializers import glorot_uniform, start
-from .inputs import activated, check_activation, check_array, matching, taken
+from .inputs import activated, check_activation, check_array, identity, matching, taken
 from .layer import Layer, layer_call, layer_class
 from .printing import settings
 

@@ -8,14 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from .. import activations as known
 from ..arguments import in_words
-from ..arrays import astype, device_of, fusing
+from ..arrays import astype, by_element, device_of, fusing
 from ..autodiff.tracked import plain
 from ..errors import InputError
 from ..messages import notice, was_said
 from ..tensors import is_tensor, refuse_tensor, tensor
-from ..tree.ties import is_array, is_tracked
+from ..tree.ties import is_array
 from ..tree.walks import KeyPath
 
 
@@ -85,49 +84,36 @@ def matching(layer: str, weight: Any, bias: Any, *shape: int) -> Any:
     return astype(bias, weight.dtype)
 
 
-# Those whose elements are each computed from their own. `rrelu` draws numbers, and `softmax` sums. `identity` isn't
-# here: an addition is one launch anyway, and none on the way back.
-_BY_ELEMENT = frozenset((
-    known.relu, known.leakyrelu, known.relu6, known.trelu, known.hardtanh, known.hardsigmoid, known.hardswish,
-    known.softshrink, known.tanh, known.tanh_fast, known.sigmoid, known.sigmoid_fast, known.softsign, known.softplus,
-    known.logsigmoid, known.elu, known.celu, known.selu, known.swish, known.mish, known.gelu, known.lisht,
-    known.tanhshrink, known.logcosh,
-))  # fmt: skip
+def identity(x: Any) -> Any:
+    """`x` itself: the activation of a layer that has none."""
+    return x
 
 
 def activated(activation: Callable, y: Any, *more: Any) -> Any:
     """``activation(y + bias)``, on a GPU as one launch if we know the activation: others may print, or sum."""
     added = [x for x in more if x is not None]
-    if fusing and added and _works_by_element(activation) and _is_on_gpu(y):
-        return _fused(activation, True)(y, *added)
+    if fusing and added and _works_by_element(activation):
+        return at_once(_of_a_sum(activation), y, *added)
     return activation(functools.reduce(operator.add, added, y))
 
 
 def at_once(function: Callable, *args: Any) -> Any:
-    """``function(*args)``, on a GPU as one launch. The first argument says where it is."""
-    return _fused(function, False)(*args) if fusing and _is_on_gpu(args[0]) else function(*args)
-
-
-def _is_on_gpu(x: Any) -> bool:
-    while is_tracked(x):
-        x = x.value
-    return type(x) in fusing
+    """``function(*args)``, as one launch where all are arrays of a GPU. While a gradient is taken, they aren't."""
+    if fusing and all([type(x) in fusing for x in args]):
+        return fusing[type(args[0])](function, args)
+    return function(*args)
 
 
 def _works_by_element(activation: Any) -> bool:
     if type(activation) is np.ufunc:
         return activation.nin == activation.nout == 1
-    return type(activation) is FunctionType and activation in _BY_ELEMENT
+    return type(activation) is FunctionType and activation in by_element
 
 
 @functools.cache
-def _fused(function: Callable, of_sum: bool) -> Callable:
-    from ..fused.function import fuse
-
-    if not of_sum:
-        return fuse(function, kernel_name=function.__name__.strip("_"))
-
+def _of_a_sum(function: Callable) -> Callable:
     def of_a_sum(y: Any, *added: Any) -> Any:
         return function(functools.reduce(operator.add, added, y))
 
-    return fuse(of_a_sum, kernel_name=f"bias_{function.__name__}")
+    of_a_sum.__name__ = f"bias_{function.__name__}"
+    return of_a_sum

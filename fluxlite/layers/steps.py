@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from ..activations import identity, relu, sigmoid, tanh, tanh_fast
+from ..activations import relu, sigmoid, tanh, tanh_fast
 from ..arrays import primitive
 from ..autodiff.gradients import gradient
 from ..autodiff.rules import rule_for_each
 from ..autodiff.tracked import TrackedArray
-from .inputs import activated, at_once
+from .inputs import activated, at_once, identity
 
 
 @primitive

@@ -8,9 +8,8 @@ import importlib
 from typing import Any
 
 NAMES = {
-    "activations": "identity",
     "arguments": "in_words",
-    "arrays": "add_at device_of",
+    "arrays": "add_at by_element device_of",
     "autodiff.derivatives.elementwise": "fit",
     "autodiff.derivatives.rarer.linear_algebra": "euclidean logabsdet sign_of_determinant",
     "autodiff.derivatives.shaping": "pad_with",
@@ -37,7 +36,7 @@ NAMES = {
     "distributed.__main__": "main",
     "distributed.buckets": "ByMPI ByNCCL transport",
     "errors": "ClosedError DeviceError InputError LayerError ShapeError other_device",
-    "layers.inputs": "_BY_ELEMENT",
+    "layers.inputs": "identity",
     "layers.normalization": "Moments standardized",
     "layers.steps": "GRUSteps LSTMSteps RNNSteps piece sequence",
     "messages": "in_notebook ipython notice put_aside warn",
