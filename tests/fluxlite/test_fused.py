@@ -323,7 +323,7 @@ def test_two_devices_and_bad_arguments_are_refused():
         fuse(np.tanh, np.exp)
 
 
-# -- the library's own use: on the CPU, and while a gradient is taken, nothing changes --------------------------------
+# -- the library's own use: on the CPU, and while a gradient is taken, nothing changes ---------------------------
 
 FUSIBLE = [
     fl.Adam(), fl.AdamW(decay=0.1), fl.AdamW(decay=0.1, couple=False), fl.NAdam(), fl.RAdam(), fl.AdaMax(), fl.OAdam(),
