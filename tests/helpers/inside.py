@@ -11,9 +11,9 @@ NAMES = {
     "arguments": "in_words",
     "arrays": "add_at by_element device_of",
     "autodiff.derivatives.elementwise": "fit",
-    "autodiff.derivatives.rarer.linear_algebra": "euclidean logabsdet sign_of_determinant",
+    "autodiff.derivatives.rarer.linear_algebra": "eigenvectors euclidean logabsdet sign_of_determinant singular_values "
+    "singular_vectors",
     "autodiff.derivatives.shaping": "pad_with",
-    "autodiff.derivatives.rarer.spectra": "eigenvectors singular_values singular_vectors",
     "autodiff.derivatives.windows": "Windows convolve convolve_back convolve_kernel",
     "autodiff.gradients": "Level Marked gradient_of gradients_of is_number new_level numbers",
     "autodiff.quicker": "ones_times unless",
