@@ -8,16 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from ..activations import identity
 from ..arguments import check_callable, explained
-from ..arrays import fusing
 from ..errors import LayerError, ShapeError
 from ..messages import notice
 from ..tree.walks import KeyPath
-from .inputs import activated
-from .layer import (
-    LAYERS, Layer, called, check_activation, check_array, glorot_uniform, layer_call, layer_class, matching, start, taken,
-)  # fmt: skip
+from .layer import LAYERS, Layer, activated, called, check_activation, check_array, glorot_uniform, identity, layer_call
+
+from .layer import layer_class, matching, start, taken  # isort: skip
 from .printing import call_of, settings
 
 
@@ -61,9 +58,7 @@ class Dense(Layer):
     def __call__(self, x: Any) -> Any:
         x = taken(self, self.weight, x)
         y = x @ self.weight.T if getattr(x, "ndim", 0) < 3 else multiply_rows(x, self.weight.T)
-        if fusing:  # there may be a GPU: one launch for both
-            return activated(self.activation, y, self.bias)
-        return self.activation(y if self.bias is None else y + self.bias)
+        return activated(self.activation, y, self.bias)
 
     def _why(self, x: Any) -> LayerError | None:
         inputs, shape = self.weight.shape[1], getattr(x, "shape", None)

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from ..activations import identity
 from ..arguments import explained
 from ..arrays import astype, device_of, getitem, on_card_of, on_device_of
 from ..autodiff.tracked import plain
@@ -17,10 +16,9 @@ from ..tensors import refuse_tensor
 from ..tree.ties import is_array
 from ..tree.walks import Attribute, KeyPath
 from .basic import Chain, Container, multiply_rows
-from .inputs import activated
-from .layer import (
-    LAYERS, Layer, called, check_activation, check_array, generator, layer_call, layer_class, matching, start, taken,
-)  # fmt: skip
+from .layer import LAYERS, Layer, activated, called, check_activation, check_array, generator, identity, layer_call
+
+from .layer import layer_class, matching, start, taken  # isort: skip
 from .printing import call_of, name_of, settings
 
 
@@ -76,7 +74,8 @@ class Parallel(Container):
         if len(inputs) == 1:
             inputs = inputs[0] if isinstance(inputs[0], tuple) else inputs * count
         if len(inputs) != count:
-            raise ShapeError(KeyPath(), f"{self._name()} of {count} layers takes one input, or {count}, got {len(inputs)}")
+            takes = f"takes one input, or {count}, got {len(inputs)}"
+            raise ShapeError(KeyPath(), f"{self._name()} of {count} layers {takes}")
         return zip(self._items(), inputs)
 
     def _sizes(self) -> str:

@@ -6,15 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from ..activations import identity
 from ..arguments import check_whole, explained, in_words
 from ..autodiff.derivatives.windows import Windows, convolve, convolve_back
 from ..errors import ShapeError
 from ..tree.walks import KeyPath
-from .inputs import activated
-from .layer import (
-    Layer, check_activation, check_array, glorot_uniform, layer_call, layer_class, matching, no_array, start, taken,
-)  # fmt: skip
+from .layer import Layer, activated, check_activation, check_array, glorot_uniform, identity, layer_call, layer_class
+
+from .layer import matching, no_array, start, taken  # isort: skip
 from .printing import settings
 
 Pads = tuple[tuple[int, int], ...]

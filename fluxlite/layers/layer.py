@@ -7,28 +7,27 @@ A layer is a dataclass whose fields are its tree. Below them it says how it star
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import wraps
+from functools import cache, wraps
+from types import FunctionType
 from typing import Any, TypeVar
 
 import numpy as np
 
 from ..arguments import Function, explained, in_words
-from ..arrays import astype
+from ..arrays import astype, by_element, fusing
 from ..autodiff.tracked import plain
 from ..coming_from import OF_A_MODEL, Elsewhere
 from ..errors import InputError, LayerError, left_over, other_device
 from ..messages import notice, was_said
 from ..seeds import WEIGHTS, next_generator
 from ..tensors import is_tensor, refuse_tensor, tensor
-from ..tree.contract import functor, on_registration
+from ..tree.contract import functor
 from ..tree.ties import enter_card, is_array, on_card_of
 from ..tree.walks import Attribute, KeyPath
-from .printing import print_as_tree
 
 Class = TypeVar("Class", bound=type)
 
 LAYERS = Attribute("layers")
-on_registration.append(print_as_tree)
 
 
 class Layer:
@@ -152,12 +151,6 @@ def no_array(layer: Layer, x: Any) -> InputError:
     return InputError(KeyPath(), f"{layer._name()} takes an array, got {got}")
 
 
-def check_activation(layer: str, activation: Any) -> Callable:
-    if not callable(activation):
-        raise TypeError(f"{layer}'s activation is a function such as np.tanh, got {in_words(activation)}")
-    return activation
-
-
 def check_array(what: str, x: Any, *shape: Any) -> Any:
     """Raises `ValueError` unless `x` has this `shape`, in which a name stands for any length."""
     refuse_tensor(what, x)
@@ -174,6 +167,44 @@ def matching(layer: str, weight: Any, bias: Any, *shape: int) -> Any:
         return None
     check_array(f"{layer}.of: bias", bias, *shape)
     return astype(bias, weight.dtype) if is_floating(weight) and is_floating(bias) else bias
+
+
+# -- activations -------------------------------------------------------------------------------------------------------
+
+
+def identity(x: Any) -> Any:
+    """`x` itself: the activation of a layer that has none."""
+    return x
+
+
+def check_activation(layer: str, activation: Any) -> Callable:
+    if not callable(activation):
+        raise TypeError(f"{layer}'s activation is a function such as np.tanh, got {in_words(activation)}")
+    return activation
+
+
+def activated(activation: Callable, y: Any, bias: Any) -> Any:
+    """``activation(y + bias)``, on a GPU as one launch if we know the activation: others may print, or sum."""
+    if bias is None:
+        return activation(y)
+    if fusing and type(y) in fusing and type(bias) in fusing and _works_by_element(activation):
+        return fusing[type(y)](_of_a_sum(activation), (y, bias))
+    return activation(y + bias)
+
+
+def _works_by_element(activation: Any) -> bool:
+    if type(activation) is np.ufunc:
+        return activation.nin == activation.nout == 1
+    return type(activation) is FunctionType and activation in by_element
+
+
+@cache
+def _of_a_sum(function: Callable) -> Callable:
+    def of_a_sum(y: Any, bias: Any) -> Any:
+        return function(y + bias)
+
+    of_a_sum.__name__ = f"bias_{function.__name__}"
+    return of_a_sum
 
 
 # -- how weights start -------------------------------------------------------------------------------------------------

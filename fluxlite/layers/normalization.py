@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..activations import identity
 from ..arguments import check_number, explained
 from ..arrays import astype, device_of, on_device_of, primitive
 from ..autodiff.rules import rule
@@ -16,7 +15,7 @@ from ..autodiff.tracked import TrackedArray, plain
 from ..errors import InputError, ShapeError
 from ..tree.walks import KeyPath
 from .combine import split_activation
-from .layer import Layer, check_activation, is_floating, layer_call, layer_class, taken
+from .layer import Layer, check_activation, identity, is_floating, layer_call, layer_class, taken
 from .printing import settings
 
 

@@ -55,15 +55,17 @@ def composed(cell, last_cell, x, Wi, Wh, bias, *states):
 
 def prepared(add, cell, x, Wi, Wh, bias):
     """For each gate what its tanh is multiplied with, and what's added; the input's products, and `Wh`, halved."""
-    halves = np.full_like(plain(Wi), 0.5, shape=(cell.gates, 1, 1))
-    halves[2:3] = 1  # in an LSTM and a GRU, this one stays a tanh
-    Wi, Wh, bias = (w if cell.gates == 1 or w is None else halved(w, halves) for w in (Wi, Wh, bias))
+    scales = None
+    if cell.gates > 1:
+        halves = np.full_like(plain(Wi), 0.5, shape=(cell.gates, 1, 1))
+        halves[2] = 1  # in an LSTM and a GRU, this one stays a tanh
+        Wi, Wh, bias = (
+            w if w is None else np.reshape(np.reshape(w, (cell.gates, -1, w[:1].size)) * halves, w.shape)
+            for w in (Wi, Wh, bias)
+        )
+        scales = halves, 1 - halves
     products = Wi @ np.transpose(x, (1, 2, 0))
-    return (halves, 1 - halves), products if bias is None else add(products, bias[:, None]), Wh
-
-
-def halved(weight, halves):
-    return np.reshape(np.reshape(weight, (len(halves), -1, weight[:1].size)) * halves, weight.shape)
+    return scales, products if bias is None else add(products, bias[:, None]), Wh
 
 
 def result(last_cell, h, c=None, *_):
@@ -79,7 +81,7 @@ def way_back(g, made, cell, last_cell, *operands):
     Slopes are computed for as many steps as a processor's cache can hold: they're still there when the loop needs them.
     """
     if made is None or type(g) is TrackedArray:  # another gradient looks on, and one inside it sees the single steps
-        operands = [x if x is None else +x for x in operands]  # so that no two of them are one parameter
+        operands = tuple([x if x is None else +x for x in operands])  # so that no two of them are one parameter
         return list(gradient(lambda *operands: np.sum(g * composed(cell, last_cell, *operands)), *operands))
     (x, _, Wh, *_), hs = operands, made[0]
     _, size, count = hs.shape

@@ -8,13 +8,12 @@ import importlib
 from typing import Any
 
 NAMES = {
-    "activations": "identity",
     "arguments": "in_words",
-    "arrays": "add_at device_of",
+    "arrays": "add_at by_element device_of",
     "autodiff.derivatives.elementwise": "fit",
-    "autodiff.derivatives.rarer.linear_algebra": "euclidean logabsdet sign_of_determinant",
+    "autodiff.derivatives.rarer.linear_algebra": "eigenvectors euclidean logabsdet sign_of_determinant singular_values "
+    "singular_vectors",
     "autodiff.derivatives.shaping": "pad_with",
-    "autodiff.derivatives.rarer.spectra": "eigenvectors singular_values singular_vectors",
     "autodiff.derivatives.windows": "Windows convolve convolve_back convolve_kernel",
     "autodiff.gradients": "Level Marked gradient_of gradients_of is_number new_level numbers",
     "autodiff.quicker": "ones_times unless",
@@ -37,7 +36,7 @@ NAMES = {
     "distributed.__main__": "main",
     "distributed.buckets": "ByMPI ByNCCL transport",
     "errors": "ClosedError DeviceError InputError LayerError ShapeError other_device",
-    "layers.inputs": "_BY_ELEMENT",
+    "layers.layer": "identity",
     "layers.normalization": "Moments standardized",
     "layers.steps": "piece sequence",
     "messages": "in_notebook ipython notice put_aside warn",
