@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 
 from ..arguments import explained
-from ..checkpoint.loading import Loading
-from ..checkpoint.states import state
+from ..checkpoint import Loading, state
 from ..data.observations import MappedObs, numobs, part
 from ..devices.selection import cpu
 from ..optimizers import Leaf, OptimiserChain, Rule

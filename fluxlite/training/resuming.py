@@ -16,10 +16,9 @@ import numpy as np
 
 from .. import checkpoint
 from ..arrays import device_of
-from ..checkpoint.loading import Loading
-from ..checkpoint.saving import what_is_written
-from ..checkpoint.states import resuming
+from ..checkpoint import Loading, resuming, states_of
 from ..devices.base import CPU
+from ..files import described_parts
 from ..messages import formatted, many, say
 from ..optimizers import Leaf
 from ..optimizers.states import shares
@@ -42,8 +41,8 @@ class RunFile:
         self.path = Path(os.path.abspath(path))  # from now on, no `chdir` moves it
         self.run, self.team, self.is_writer = run, team, team is None or team.worker == 0
         if self.is_writer:  # what can't be written is said now, and not after an epoch
-            check_place(os.path.realpath(path))
-        what_is_written({"model": run.model, "opt_state": run.opt_state})
+            check_place(path)
+        described_parts(states_of({"model": run.model, "opt_state": run.opt_state}))
         rng = getattr(run.data, "rng", None)
         self.order: np.random.Generator | None = rng if isinstance(rng, np.random.Generator) else None
         self.at_start = self.order  # the same, as it was when the epoch began
