@@ -36,10 +36,8 @@ def save(path: str | os.PathLike, /, *model: Any, **values: Any) -> None:
     """Write models, optimizer states, generators, arrays, numbers and text to a safetensors file, by name.
 
     ``save(path, model)`` means ``save(path, model=model)``. The file holds the `state` of each value, tied arrays once.
-    It replaces the old file when it's complete (Flux's guide: BSON's ``@save``).
-
-    Raises `TypeError`, naming the place, for what a file can't hold, `ValueError` for millions of numbers or texts that
-    aren't in arrays, and `OSError` if it can't be written. A read-only file stays.
+    It replaces the old file when it's complete (Flux's guide: BSON's ``@save``). Raises `TypeError` for what a file
+    can't hold, with its place, and `OSError` if it can't be written. A read-only file stays.
 
     >>> import os, tempfile
     >>> path = os.path.join(tempfile.mkdtemp(), "model.safetensors")
@@ -56,10 +54,8 @@ def load(path: str | os.PathLike, /, *model: Any, cast: bool = False, **targets:
 
     A generator, or one in a device or loader, continues where the saved one was. Names without a target get what
     `state` makes, of host arrays. ``load(path, model)`` means ``load(path, model=model)``. Other safetensors files give
-    their arrays by name.
-
-    Raises `FileFormatError`, a `ValueError`, for a file that's damaged or not one of ours, `ValueError` for what
-    doesn't fit, with its place, and `OSError` for a file that can't be read. Then nothing has changed.
+    their arrays by name. Raises `FileFormatError`, a `ValueError`, for a file that's damaged or not one of ours, and
+    `ValueError` for what doesn't fit, with its place. Then nothing has changed.
 
     >>> import os, tempfile
     >>> path = os.path.join(tempfile.mkdtemp(), "W.safetensors")
@@ -91,10 +87,8 @@ def loadmodel(model: Any, source: Any, filter: Callable[[Any], bool] | None = No
 
     Both must have the same structure, but a missing bias counts as zeros. The arrays stay the same objects on the same
     device. Numbers and functions aren't copied, but for those of an optimizer's memory. ``filter(part)`` says which
-    parts count, in both: in a state they're dicts, not layers. ``cast=True`` converts arrays of another dtype.
-
-    Raises `ValueError` for another structure, shape or dtype, a tie that the source lacks, or a read-only array, and
-    `TypeError` for arrays that can't be reached, each with its place. Then nothing has changed.
+    parts count, in both: in a state they're dicts, not layers. ``cast=True`` converts arrays of another dtype. Raises
+    `ValueError` for another structure, shape, dtype or tie, with its place; then nothing has changed.
 
     >>> W = np.zeros(2)
     >>> loadmodel({"W": W}, {"W": np.ones(2)})["W"] is W, W

@@ -1,7 +1,4 @@
-"""What looks at a training from time to time, and may stop it: Flux's four, each a function made from a function.
-
-`train` calls its callbacks with the history; the same functions serve in a loop of one's own, ``if stop(...): break``.
-"""
+"""What looks at a training from time to time, and may stop it: Flux's four, each a function made from a function."""
 
 import math
 import operator
@@ -19,12 +16,6 @@ def throttle(f: Callable, seconds: float, *, clock: Callable[[], float] = time.m
     """A function that calls `f`, but not again before `seconds` have passed since `f` was done (Flux: ``throttle``).
 
     In between, it gives what `f` gave last. The seconds are real ones, read from `clock`: you are not simulated.
-
-    >>> hour = iter([9.0, 9.5, 11.0, 11.0])
-    >>> say = throttle(print, 1.0, clock=lambda: next(hour))
-    >>> say("nine"); say("half past nine"); say("eleven")
-    nine
-    eleven
     """
     check_callable("f", f)
     done = result = None
@@ -119,7 +110,6 @@ def plateau(f: Any, width: int | None = None, *, min_dist: float = 1e-6) -> Pati
 
 
 def _score(f: Any, wait: Any) -> tuple[Callable, Any]:
-    """A function and how often; a number alone is how often, for the mean loss of the last epoch."""
     if wait is None and not callable(f):
         return lambda history: history.epoch_losses[-1], f
     check_callable("f", f)

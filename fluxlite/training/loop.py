@@ -33,8 +33,7 @@ class History:
     """What `train` gives: the loss of every step, the mean of each complete epoch's, and why it ended.
 
     `stopped` says whether that was before all epochs were done, `reason` why: ``"interrupted"``, ``"early stopping"``,
-    …; `steps` counts the updates. `seconds` is the time until the last loss was read, on `fluxlite.clock`. A resumed
-    run has the whole of all.
+    …. `seconds` is the time until the last loss was read, on `fluxlite.clock`. A resumed run has the whole of all.
     """
 
     wanted: int  # epochs
@@ -84,22 +83,18 @@ def train(
     batch)``; then ``update(opt_state, model, gradient)``. `loss` may give ``(loss, extra, …)``. The interrupt key, ■ in
     a notebook, lets the step be finished, and gives the history; pressed again, it raises `KeyboardInterrupt`.
 
-    - `data`: a `DataLoader`, a list of batches, or whatever else can be gone through `epochs` times
     - `callbacks`: functions of the history, called after each epoch; one that gives something true stops the training
-    - `each_step`: the same after each step, such as ``lambda history: button.is_set()``
+    - `each_step`: the same after each step
     - `progress`: a bar, always or never; None shows one after a second, if there's a screen
     - `check_every`: 20 looks at the losses every 20 steps only; on a GPU each look waits for it
-    - `schedule`: a function of the step's number, from 0 over all epochs, such as ``cosine(0.01, 1000)``; gives the
-      learning rate. Parameters to which `adjust` gave a tenth of the largest rate get a tenth of it
-    - `checkpoint`: a file, written after each epoch and when stopped; if that fails, it's tried again an epoch later
+    - `schedule`: a function of the step's number, such as ``cosine(0.01, 1000)``, gives the learning rate. Parameters
+      to which `adjust` gave a tenth of the largest rate get a tenth of it
+    - `checkpoint`: a file, written after each epoch and when stopped
     - `resume`: go on from the checkpoint as if the run had never stopped, to `epochs` in all. Random numbers are part
-      of it if they are ``data.rng``'s, the CPU's or the model's device's; those that `mapobs` or `collate` draws, from
-      an epoch's end only
-    - `overwrite`: replace a checkpoint that has more than one epoch. A file that's no checkpoint always stays
-    - `distributed`: train on all workers of `fluxlite.distributed`, each with the same data and settings, and with its
-      rows of every batch. Model and state are worker 0's, who also writes the checkpoint; any number of workers can go
-      on from it. The loss has to be a mean over rows, as fluxlite's are. `BatchNorm` normalizes each worker's rows by
-      themselves; its running means are averaged
+      of it if the order, the CPU or the model's device draws them; those of `mapobs` and `collate`, between epochs only
+    - `overwrite`: replace a file that's there
+    - `distributed`: train on all workers of `fluxlite.distributed`, each with its rows of every batch. All give the
+      same data and settings; model and state are worker 0's. The loss has to be a mean over rows, as fluxlite's are
 
     Raises `FloatingPointError` at a loss that is infinite or no number, with ``check_every=1`` before the model is
     changed by it (Flux: ``DomainError``). Every error that ends the training has the ``error.history`` so far.
@@ -135,9 +130,9 @@ def train(
             workers.prepare(model, opt_state, data, each_step is not None, **settings)
         if checkpoint is not None:
             run.file = RunFile(checkpoint, run, workers if workers.group is not None else None)
-            if not resume:
-                run.file.check_replaceable(overwrite)
-            elif not run.file.restore():
+            if run.file.is_writer and run.file.path.exists() and not (resume or overwrite):
+                raise ValueError(f"{run.file.path} is there: resume=True goes on with it, overwrite=True replaces it")
+            if resume and not run.file.restore():
                 return history
         shown, total = progress if workers.worker == 0 else False, length(data) * history.wanted or None
         try:

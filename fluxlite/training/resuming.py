@@ -1,7 +1,6 @@
 """A training in a file, so that it goes on as if it had never stopped: in mid-epoch too, and in another process.
 
-The file has the model, the optimizer's state, where in which epoch the run is, and generators of random numbers. The
-order of an epoch's batches is drawn again, from the state that the loader's generator had when the epoch began.
+The order of an epoch's batches is drawn again, from the state that the loader's generator had when the epoch began.
 """
 
 import copy
@@ -30,10 +29,7 @@ _ORDER = "generator of data, at the epoch's start"
 
 
 class RunFile:
-    """The file of a run: `save` writes it, `restore` brings a run to where the file is.
-
-    With a `team` of several workers, worker 0 reads and writes it, and all go on with what's in it.
-    """
+    """The file of a run. With a `team` of several workers, worker 0 reads and writes it, and all go on from it."""
 
     def __init__(self, path: Any, run: Any, team: Any = None) -> None:
         self.path = Path(os.path.abspath(path))  # from now on, no `chdir` moves it
@@ -56,7 +52,7 @@ class RunFile:
     def save(self, is_last: bool = False) -> None:
         """Write all that the rest of the run depends on. If that fails, it's said, and the training goes on.
 
-        If an error ends it, this `is_last`, and of several workers perhaps only this one comes here.
+        If an error ends the training, this `is_last`, and of several workers perhaps only this one comes here.
         """
         run, history, team = self.run, self.run.history, None if is_last else self.team
         more = {"workers": team.group.all(team.states())[1:]} if team else {}
@@ -89,24 +85,8 @@ class RunFile:
         remembering = [callback for callback in self.run.callbacks if isinstance(callback, Patience)]
         return {str(i): callback.memory for i, callback in enumerate(remembering)}
 
-    def check_replaceable(self, overwrite: bool) -> None:
-        """Raises `ValueError` if the file that's there is no run's, or has more of one than this run's first epoch."""
-        if not self.is_writer or not self.path.exists():
-            return
-        try:
-            epochs = int(checkpoint.load(self.path)["run"]["epoch"])
-        except (ValueError, TypeError, KeyError, IndexError):
-            text = f"checkpoint: {self.path} is there, and is no checkpoint that train wrote; it stays"
-            raise ValueError(text) from None
-        if epochs > 1 and not overwrite:
-            what = f"{self.path} has {epochs} epochs of an earlier run"
-            raise ValueError(f"checkpoint: {what}. resume=True goes on with it, overwrite=True replaces it")
-
     def restore(self) -> bool:
-        """Take over what is in the file, if there is one; False if nothing is left to do.
-
-        Raises `ValueError` if it is that of another run, and then changes nothing.
-        """
+        """Take over what is in the file, if there is one; False if nothing is left to do."""
         found = checkpoint.load(self.path) if self.is_writer and self.path.exists() else None
         found = self.team.group.same(found) if self.team else found
         if found is None:
