@@ -14,12 +14,11 @@ from typing import Any
 import numpy as np
 
 from . import files
-from .arguments import check_bool, explained, in_words
 from .arrays import device_of, on_card_of
 from .data.loader import DataLoader, MovedLoader
 from .devices.base import CPU, Device, gpu_generators
 from .files import PLAIN, FileFormatError
-from .messages import notice
+from .messages import check_bool, explained, in_words, notice
 from .optimizers import Leaf
 from .tensors import refuse_tensor
 from .tree.contract import children, is_leaf

@@ -16,7 +16,7 @@ from ..arrays import device_of
 from ..checkpoint import Loading, states_of
 from ..devices.base import CPU
 from ..files import described_parts
-from ..messages import formatted, many, say
+from ..messages import many, say
 from ..optimizers import Leaf
 from ..optimizers.states import shares
 from ..receipts import Seconds
@@ -70,7 +70,7 @@ class RunFile:
                 self.trouble = getattr(error, "strerror", None) or str(error)
             if self.trouble not in ("", before):  # a disk stays full for many epochs
                 text = f"{self.path.name} was not written: {self.trouble}. It's tried again after each epoch"
-                say(formatted("Warning", text))
+                say(text, "Warning")
         if team:
             team.saved("" if self.trouble else f"{self.path}, after {many(history.epochs, 'epoch')}")
 
@@ -117,7 +117,7 @@ class RunFile:
             why = f"{history.epochs}{f' ({history.reason})' if run.finished else ''}"
             text = f"{self.path.name} is of a run that is finished, after epoch {why}: nothing is left to do"
         if self.is_writer:
-            say(formatted("Info", text))
+            say(text)
         return not is_over
 
     def _checked(self, found: dict[str, Any]) -> dict[str, Any]:
