@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..devices import preferences
+from ..devices import selection
 from ..devices.base import CHOICE, current
 from ..devices.cupy.usable import INSTALL, OPTIONAL_PARTS
 from ..devices.selection import backends, choose, functional, why_no_gpu
@@ -20,7 +20,7 @@ _LIBRARIES = {
     "AMDGPU": ("cupy", "CuPy", "an AMD GPU with ROCm 7 (rocm.docs.amd.com), and pip install cupy-rocm-7-0"),
     "Metal": ("mlx.core", "MLX", "a Mac with Apple's own processor, and pip install mlx"),
 }
-_VARIABLES = (preferences.VARIABLE, preferences.FOLDER_VARIABLE, "CUDA_VISIBLE_DEVICES")
+_VARIABLES = (selection.VARIABLE, selection.FOLDER_VARIABLE, "CUDA_VISIBLE_DEVICES")
 _OTHERS = ("HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES")  # mentioned only if they're set
 
 
@@ -49,14 +49,15 @@ def _rows() -> Iterator[tuple[str, str]]:
     choice = choose()
     device: Any = None if choice.backend == "CPU" else current(backends()[choice.backend].devices())
     yield "gpu uses", f"{'the CPU' if device is None else f'{device!r}, {device.name}'}: {choice.why}"
-    yield from (("warning", text) for level, text in choice.lines if level == "Warning")
+    if choice.warning:
+        yield "warning", choice.warning
     if device is None:
         yield "because", why_no_gpu()
     for name in backends():
         yield name, "\n".join(_state_of(name))
     for name in (*_VARIABLES, *(name for name in _OTHERS if name in os.environ)):
         yield name, os.environ.get(name, "not set")
-    yield preferences.FILE, _preference()
+    yield selection.FILE, _preference()
 
 
 def _state_of(name: str) -> Iterator[str]:
@@ -79,10 +80,10 @@ def _state_of(name: str) -> Iterator[str]:
 
 
 def _preference() -> str:
-    stored = preferences.stored_backend()
+    stored = selection.stored_backend()
     if CHOICE.pretended:
         return f"pretended: {stored}"
-    path = preferences.preference_file()
+    path = selection.preference_file()
     if not os.path.exists(path):
         return f"none; gpu_backend(name) would write {path}"
     return f"{path}\n[fluxlite] {f'gpu_backend = {stored}' if stored else 'has no gpu_backend'}"
