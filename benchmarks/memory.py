@@ -1,19 +1,23 @@
-"""Does memory grow over 1,000 calls? Nothing that a call makes may outlive it. And how much do save and load take?"""
+"""What memory takes: growth over 1,000 calls, the peak of a training step beside PyTorch's, files, and receipts.
+
+Nothing that a call makes may outlive it, so there's no growth.
+"""
 
 from __future__ import annotations
 
 import gc
+import os
 import subprocess
 import sys
 import tempfile
 import tracemalloc
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
-from .harness import Judgement, judge, text_table
+from .harness import ROOT, Judgement, judge, text_table, thread_settings
 from .sine_wave import problem
 
 CALLS, WARM_UP = 1_000, 100
@@ -154,6 +158,75 @@ def report_of_files() -> list[Judgement]:
     ]
 
 
+# -- a step's peak -------------------------------------------------------------------------------------------------
+
+PEAKS = {"LeNet": 512, "LSTM": 256, "transformer block": 256}  # a step, and its batch
+LAUNCHES = 20_000
+_PEAK = "import sys; from benchmarks import memory; print(memory.peak(sys.argv[1], sys.argv[2] == 'torch'))"
+_RECEIPT = "from benchmarks import memory; print(memory.of_receipt())"
+
+
+def step_of(name: str, batch: int, torch: bool) -> Callable[[], object]:
+    """One step as in the other benchmarks, of a batch of this size."""
+    from . import blocks, pictures, recurrent
+
+    if name == "LeNet":
+        pictures.BATCH, pictures.STEPS = batch, 1
+        return pictures.lenet_torch() if torch else pictures.lenet()
+    if name == "LSTM":
+        recurrent.COUNT = batch
+        return recurrent.lstm_torch() if torch else recurrent.lstm_fluxlite()
+    shape = replace(blocks.SMALL, sequences=batch, steps=1)
+    return blocks.block_torch(shape) if torch else blocks.block(shape)
+
+
+def peak(name: str, torch: bool) -> int:
+    """How many bytes this process had at most during a step, beyond those before; it's to be a fresh one."""
+    step_of(name, 2, torch)()  # imports what it needs
+    step = step_of(name, PEAKS[name], torch)
+    before = resident_bytes() or 0
+    Path("/proc/self/clear_refs").write_text("5")  # now the most that it ever had is what it has
+    step()
+    return (largest_resident() or 0) - before
+
+
+def of_receipt() -> float:
+    """The bytes that a receipt keeps for each launch."""
+    import fluxlite as fl
+
+    fl.simulate_gpu()
+    x = fl.gpu(np.ones(4, np.float32))
+    with fl.receipt():
+        x + x
+    before = resident_bytes() or 0
+    with fl.receipt() as kept:
+        for _ in range(LAUNCHES):
+            x + x
+    assert kept
+    return ((resident_bytes() or 0) - before) / LAUNCHES
+
+
+def _in_a_process(code: str, *arguments: str) -> float:
+    command = [sys.executable, "-c", code, *arguments]
+    environment = os.environ | thread_settings()
+    done = subprocess.run(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True, check=True)
+    return float(done.stdout.splitlines()[-1])
+
+
+def report_of_peaks() -> list[Judgement]:
+    if largest_resident() is None:
+        return []
+    lines, judgements = [["a step's peak", "MB", "PyTorch's"]], []
+    for name in PEAKS:
+        ours, theirs = (_in_a_process(_PEAK, name, library) / 1e6 for library in ("fluxlite", "torch"))
+        lines.append([f"{name}, batch {PEAKS[name]}", f"{ours:.1f}", f"{theirs:.1f}"])
+        judgements.append(judge(f"{name}, a step's peak: at most 1.3x PyTorch's", ours / theirs, 1.3))
+    lines.append(["a receipt of a million launches", f"{_in_a_process(_RECEIPT):.0f}"])
+    print("Peaks: measured, what a step takes beside what's there before")
+    print(text_table(lines), end="\n\n")
+    return judgements
+
+
 def report(rounds: int) -> list[Judgement]:
     """These are counts, not times, so one round is enough, whatever `rounds` says."""
     measured = {name: growth(function) for name, function in cases().items()}
@@ -169,4 +242,4 @@ def report(rounds: int) -> list[Judgement]:
             judgements.append(judge(f"{name}: at most {limit:,} {what} more", figure, limit, "{:+,}"))
     print(f"Memory: measured, {CALLS:,} calls after {WARM_UP} to warm up")
     print(text_table(lines), end="\n\n")
-    return judgements + report_of_files()
+    return judgements + report_of_files() + report_of_peaks()
