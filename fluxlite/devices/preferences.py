@@ -1,7 +1,7 @@
 """Keeping a preference in the project's ``LocalPreferences.toml``. What's read from it is in `selection.py`."""
 
-import os
 import tomllib
+from pathlib import Path
 
 from ..arguments import explained
 from ..messages import formatted, say
@@ -37,17 +37,15 @@ def _store(name: str | None) -> None:
     if CHOICE.pretended:
         CHOICE.pretended.stored = name
         return
-    path, table, text = preference_file(), '[fluxlite]\ngpu_backend = "{}"\n', ""
-    if os.path.exists(path):
-        with open(path, encoding="utf-8", newline="") as file:
-            text = file.read().removesuffix(table.format(stored_backend()))
+    path, table = Path(preference_file()), '[fluxlite]\ngpu_backend = "{}"\n'
+    text = path.read_bytes().decode().removesuffix(table.format(stored_backend())) if path.exists() else ""
     if "fluxlite" in tomllib.loads(text):
         what = f'write gpu_backend = "{name}"' if name else "delete gpu_backend"
         raise ValueError(f"{path} has a table [fluxlite] of yours: {what} there yourself")
     if name is not None:
         text += ("\n" if text and not text.endswith("\n\n") else "") + table.format(name)
-    os.makedirs(os.path.dirname(path), exist_ok=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
     if text:
-        write_whole(path, text.encode("utf-8"))
+        write_whole(path, text.encode())
     else:
-        os.remove(path)
+        path.unlink()

@@ -194,18 +194,17 @@ def _simulated() -> list[Device]:
     return list(found or ())
 
 
-def _simulation() -> Functional:
-    hidden, off = "CUDA_VISIBLE_DEVICES hides the simulated GPUs too", "the simulated GPU is off: simulate_gpu()"
-    return Functional("" if _simulated() else off if CHOICE.simulated is None else hidden)
+_OFF, _HIDDEN = "the simulated GPU is off: simulate_gpu()", "CUDA_VISIBLE_DEVICES hides the simulated GPUs too"
 
-
-# In the order in which we try them. A kind counts if its library is installed and finds a GPU.
+# In the order in which we try them, but for the last. A kind counts if its library is installed and finds a GPU.
 BACKENDS = {
     "CUDA": Backend(lambda: usable("CUDA"), lambda: cupy_devices("CUDA"), tuple(PARTS["CUDA"])),
     "AMDGPU": Backend(lambda: usable("AMDGPU"), lambda: cupy_devices("AMDGPU"), tuple(PARTS["AMDGPU"])),
     "Metal": Backend(lambda: _metal().metal_functional(), lambda: _metal().metal_devices()),
     "CPU": Backend(Functional, lambda: [CPU]),
-    "Simulated": Backend(_simulation, _simulated),  # only if it's asked for
+    "Simulated": Backend(
+        lambda: Functional("" if _simulated() else _OFF if CHOICE.simulated is None else _HIDDEN), _simulated
+    ),
 }
 
 
@@ -238,25 +237,19 @@ def choose() -> Chosen:
     """The backend to use: `simulate_gpu` comes first, then a preference, then the first backend that works."""
     wanted, source = wish()
     if CHOICE.simulation() is not None:  # even if all of them are hidden: then it's the CPU, and no real GPU
-        return Chosen("Simulated", f"{source} was called") if _simulated() else Chosen("CPU", _simulation().reason)
-    if not wanted:
-        return _first_that_works()
-    if wanted not in backends():
+        return Chosen("Simulated", f"{source} was called") if _simulated() else Chosen("CPU", _HIDDEN)
+    asked, warning = "", ""
+    if wanted in backends():
+        answer, asked = backends()[wanted].functional(), f"Using backend set in {source}: {wanted}."
+        if answer:
+            return Chosen(wanted, f"set in {source}", asked)
+        warning = f"Backend: {wanted}, set in {source}, is not functional: {answer.reason}.\nChoosing automatically."
+        if not answer.installed:
+            missing = f"Install what is missing to have the wish in {source} respected. Choosing automatically."
+            warning = f"Trying to use backend: {wanted}, but {answer.reason}.\n{missing}"
+    elif wanted:
         allowed = f"which is not allowed: {', '.join(backends())} are. Choosing automatically."
-        return _first_that_works(warning=f"The backend in {source} is set to {wanted}, {allowed}")
-    answer, asked = backends()[wanted].functional(), f"Using backend set in {source}: {wanted}."
-    if answer:
-        return Chosen(wanted, f"set in {source}", asked)
-    text = f"Backend: {wanted}, set in {source}, is not functional: {answer.reason}.\nChoosing automatically."
-    if not answer.installed:
-        text = (
-            f"Trying to use backend: {wanted}, but {answer.reason}.\n"
-            f"Install what is missing to have the wish in {source} respected. Choosing automatically."
-        )
-    return _first_that_works(asked, text)
-
-
-def _first_that_works(asked: str = "", warning: str = "") -> Chosen:
+        warning = f"The backend in {source} is set to {wanted}, {allowed}"
     backend = next(name for name in supported_devices() if backends()[name].functional())
     why = "it is the first that is functional" if backend != "CPU" else "no GPU is functional"
     return Chosen(backend, why, asked, warning)
