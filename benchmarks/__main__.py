@@ -26,7 +26,7 @@ NAMES = (
     "memory",
     "simulated",
 )
-LIBRARIES = ("numpy", "torch", "jax", "mlx", "autograd")
+LIBRARIES = ("numpy", "torch", "jax")
 FEWEST_ROUNDS = 5
 
 
