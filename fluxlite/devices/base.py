@@ -11,6 +11,7 @@ import numpy as np
 from ..arguments import check_whole, explained
 from ..arrays import device_of
 from ..errors import mover
+from ..messages import many
 from ..seeds import Seeding, seed_of_device, seeding
 from .moving import DEFAULT, moved
 
@@ -46,9 +47,6 @@ class DeviceID(NamedTuple):
         return f"{self.kind}({self.number}): {self.name}"
 
 
-_one_at_a_time = threading.Lock()
-
-
 class Device:
     """A place where arrays live and are computed (Flux: ``AbstractDevice``). ``device(x)`` moves `x` there.
 
@@ -59,6 +57,7 @@ class Device:
     deviceID: DeviceID | None = None  # which card this is (Flux: ``device.deviceID``)
     kind_of_time, card = "measured", ""  # what kind of time its `clock` shows, and on which card, if it isn't real
     usual_dtypes: dict[np.dtype, np.dtype] = {}  # types that change on the way here, unless the caller asks for one
+    _one_at_a_time = threading.Lock()
 
     def __init__(self, index: int = 0, name: str = "") -> None:
         check_whole("Device(index)", index)
@@ -134,7 +133,7 @@ class Device:
     @property
     def rng(self) -> Any:
         """This device's random number generator (CUDA.jl: ``CUDA.default_rng()``)."""
-        with _one_at_a_time:  # two threads would draw the same numbers
+        with self._one_at_a_time:  # two threads would draw the same numbers
             if self._seeded is not seeding():
                 self.seed(seed_of_device(seeding(), self.index))
         return self._rng
@@ -264,13 +263,13 @@ def current(found: list[Device]) -> Device | None:
 class DeviceList(list):
     """Devices of one kind, printed as a numbered list. If it's empty, `reason` says why."""
 
-    reason = ""
+    def __init__(self, devices: list[Device], reason: str) -> None:
+        super().__init__(devices)
+        self.reason = reason
 
     def __repr__(self) -> str:
-        if not self:
-            return f"0 devices: {self.reason}"
         lines = [f"{device.index}. {device.name}" for device in self]
-        return "\n".join(["1 device:" if len(self) == 1 else f"{len(self)} devices:", *lines])
+        return "\n".join([f"{many(len(self), 'device')}:", *lines] if lines else [f"0 devices: {self.reason}"])
 
 
 class Functional(NamedTuple):

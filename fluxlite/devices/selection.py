@@ -1,7 +1,4 @@
-"""Moving to a GPU: ``gpu(x)`` uses the one that's there, ``get_device("CUDA", 1)`` finds one by name.
-
-First comes what `simulate_gpu`, the environment or the preference file say, then what's there: `choose`.
-"""
+"""Which GPU: what `simulate_gpu`, the environment or the preference file say, then what's there (`choose`)."""
 
 import functools
 import os
@@ -24,8 +21,7 @@ VARIABLE, FOLDER_VARIABLE, FILE = "FLUXLITE_GPU_BACKEND", "FLUXLITE_PROJECT", "L
 def gpu(x: Any, dtype: Any = DEFAULT) -> Any:
     """`x` with its arrays on the GPU. Without one, it returns `x` and says why, once (Flux: ``gpu``).
 
-    Takes arrays, containers and registered models. Float64 becomes Float32; ``dtype=None`` keeps it. `x` itself
-    stays where it is, so write ``model = gpu(model)``. Raises `TypeError` for what can't move.
+    Float64 becomes Float32; ``dtype=None`` keeps it. `x` itself stays where it is: write ``model = gpu(model)``.
 
     >>> with fl.simulate_gpu():
     ...     gpu({"W": np.ones((1, 2), np.float32), "name": "first"})
@@ -35,9 +31,9 @@ def gpu(x: Any, dtype: Any = DEFAULT) -> Any:
     device = gpu_device()
     if device is not None:
         return moved(device, x, dtype)
+    refuse_tensor("gpu", x)
     if not was_said("no GPU"):
         notice("no GPU", f"arrays stay on the CPU. {why_no_gpu()} doctor() says more.")
-    refuse_tensor("gpu", x)
     return x
 
 
@@ -90,9 +86,8 @@ def devices() -> list[Device]:
 def get_device(backend: str | None = None, idx: int = 0, *, verbose: bool = False) -> Device:
     """The device to use, or the one with this backend and number, counted from 0 (Flux: ``get_device``).
 
-    Without `backend`, it's what `simulate_gpu` or else `gpu_backend` asked for, if it can be used, otherwise the first
-    usable one of CUDA, AMDGPU, Metal and the CPU; ``verbose=True`` says why. Raises `ValueError` for an unknown
-    backend, `RuntimeError` for one that can't be used here, and `IndexError` for a device that doesn't exist.
+    Without `backend`, it's what `simulate_gpu` or `gpu_backend` asked for, if it can be used, else the first usable one
+    of CUDA, AMDGPU, Metal and the CPU; ``verbose=True`` says why. A backend that can't be used is a `RuntimeError`.
     """
     if backend is None:
         choice = choose()
@@ -102,8 +97,9 @@ def get_device(backend: str | None = None, idx: int = 0, *, verbose: bool = Fals
                 say(formatted(level, text))
         return current(backends()[choice.backend].devices()) or CPU
     found = devices_of(backend)
-    if backend == "CPU" or not found:
-        return _current(found, f"Unavailable backend: {backend}")
+    first = _current(found, f"Unavailable backend: {backend}")
+    if first is CPU:
+        return CPU
     if idx not in range(len(found)):
         there = f"are {len(found)}, numbers 0 to {len(found) - 1}" if len(found) > 1 else "is 1, number 0"
         raise IndexError(f"there is no {backend} device {in_words(idx)}: there {there}")
@@ -131,9 +127,7 @@ def functional(backend: str = "CUDA", part: str | None = None) -> Functional:
 def devices_of(backend: str) -> DeviceList:
     """All devices of this kind; if there are none, it says why."""
     asked = find_backend(backend)
-    found = DeviceList(asked.devices())
-    found.reason = asked.functional().reason
-    return found
+    return DeviceList(asked.devices(), asked.functional().reason)
 
 
 def cuda_devices() -> DeviceList:

@@ -119,9 +119,8 @@ def simulate_gpu(
     if memory is not None:
         check_whole("simulate_gpu(memory=…), in bytes,", memory, 1)
     earlier = Simulation(CHOICE.simulated)
-    found = _made(_visible(count) if visible else int(count), like, memory)
+    found = _made(int(count), _visible(count) if visible else int(count), like, memory)
     CHOICE.simulated = found if count else None
-    _say(found, int(count))
     return earlier
 
 
@@ -144,16 +143,25 @@ class Simulation:
 @functools.cache
 def standing_in() -> list[Device]:
     """The GPU that a preference for "Simulated" asks for."""
-    found = _made(1, "NVIDIA T4", None)
-    _say(found, 1)
-    return found
+    return _made(1, 1, "NVIDIA T4", None)
 
 
-def _made(count: int, like: Any, memory: int | None) -> list[Device]:
-    """So many new devices, or those that are there already if they're the same."""
-    new: list[Any] = [SimulatedDevice(index, preset(like), memory and int(memory)) for index in range(count)]
+def _made(count: int, shown: int, like: Any, memory: int | None) -> list[Device]:
+    """New devices, or those that are there already if they're the same; and it says so."""
+    new: list[Any] = [SimulatedDevice(index, preset(like), memory and int(memory)) for index in range(shown)]
     old: list[Any] = CHOICE.simulated or []
-    return old if [device.settings for device in new] == [device.settings for device in old] else together(new)
+    found = old if [device.settings for device in new] == [device.settings for device in old] else together(new)
+    text = ""
+    if shown == 1:
+        text = f"{found[0]!r}, a {found[0].name}, stands in for a GPU."
+    elif shown:
+        text = f"{found[0]!r} to {found[-1]!r}, {found[0].name}, stand in for GPUs."
+    if shown < count:
+        wanted = os.environ.get("CUDA_VISIBLE_DEVICES", "")
+        text += f" CUDA_VISIBLE_DEVICES={wanted} leaves {shown} of {count} simulated GPUs visible."
+    if text:
+        notice(text, text.strip())
+    return found
 
 
 def _visible(count: int) -> int:
@@ -165,19 +173,6 @@ def _visible(count: int) -> int:
             break
         seen.add(name)
     return count if wanted is None else min(len(seen), count)
-
-
-def _say(found: list[Device], count: int) -> None:
-    text = ""
-    if len(found) == 1:
-        text = f"{found[0]!r}, a {found[0].name}, stands in for a GPU."
-    elif found:
-        text = f"{found[0]!r} to {found[-1]!r}, {found[0].name}, stand in for GPUs."
-    if len(found) < count:
-        wanted = os.environ.get("CUDA_VISIBLE_DEVICES", "")
-        text += f" CUDA_VISIBLE_DEVICES={wanted} leaves {len(found)} of {count} simulated GPUs visible."
-    if text:
-        notice(text, text.strip())
 
 
 # -- what fluxlite asks of an array ------------------------------------------------------------------------------------

@@ -38,15 +38,21 @@ class Row:
 
     name: str
     what: str
-    places: list[str] = field(default_factory=list)
+    place: str = ""  # of an array
     remarks: list[str] = field(default_factory=list)
     shut: bool = False  # a box that can't be entered
     rows: "list[Row]" = field(default_factory=list)
 
-    def add(self, row: "Row") -> None:
-        """Put `row` into this one. Its devices become this row's devices too."""
-        self.rows.append(row)
-        self.places += [place for place in row.places if place not in self.places]
+    def all(self) -> "Iterator[Row]":
+        """This row and all in it."""
+        yield self
+        for row in self.rows:
+            yield from row.all()
+
+    @property
+    def places(self) -> list[str]:
+        """The devices of all arrays in it."""
+        return list(dict.fromkeys(row.place for row in self.all() if row.place))
 
     @property
     def letter(self) -> str:
@@ -93,7 +99,8 @@ class Explanation:
 
     def _row(self, path: KeyPath, x: Any, frozen: str) -> Row:
         """The row for `x` at `path`. `frozen` says why nothing in it trains, if that's so."""
-        if is_array(plain(x)):
+        x = plain(x)
+        if is_array(x):
             return self._array(path, x, frozen)
         row = Row(str(path), described(x))
         if is_mutable(x):
@@ -102,7 +109,7 @@ class Explanation:
                 row.remarks.append(f"the same object as {place or 'the whole model'}")
                 return row
         for inner in self._rows(row, path, x, frozen):
-            row.add(inner)
+            row.rows.append(inner)
         return row
 
     def _rows(self, row: Row, path: KeyPath, x: Any, frozen: str) -> Iterator[Row]:
@@ -126,15 +133,13 @@ class Explanation:
                 left_out.remarks = left_out.remarks or [why]
                 yield left_out
 
-    def _array(self, path: KeyPath, x: Any, frozen: str) -> Row:
-        array = plain(x)
-        key, tracked = parameter_key(array), ["tracked for a gradient"] * (x is not array)
+    def _array(self, path: KeyPath, array: Any, frozen: str) -> Row:
+        key, trains, moves = parameter_key(array), "trains", "moves"
         place, first = self._first.setdefault(key, (path, array))
         if place is not path:
             tie = f"tied to {place}{'' if lies_alike(array, first) else ', transposed'}: one array"
-            return Row(str(path), described(array), [str(device_of(array))], [tie, *tracked])
+            return Row(str(path), described(array), str(device_of(array)), [tie])
         self._moving.append(array)
-        trains, moves = "trains", "moves"
         if key not in self._training:
             why = frozen if is_trainable_array(array) else f"it holds {array.dtype}"
             trains = f"does not train: {why}".rstrip(": ")
@@ -142,7 +147,7 @@ class Explanation:
             GPU.check(array)
         except TypeError as error:
             moves = f"cannot move: {error}"
-        return _array_row(path, array, *tracked, f"{moves}, {trains}")
+        return _array_row(path, array, f"{moves}, {trains}")
 
     def _shut(self, row: Row, kind: str, why: str, x: Any, path: KeyPath) -> Row:
         """`row` as a box with the arrays in `x`, which is at `path` and no move reaches; as it is if there are none."""
@@ -150,9 +155,9 @@ class Explanation:
             self._out_of_reach[str(place)] = array
             inner = _array_row(place, array, "stays")
             if is_array(x):
-                row.places, row.remarks = inner.places, inner.remarks
+                row.place, row.remarks = inner.place, inner.remarks
             else:
-                row.add(inner)
+                row.rows.append(inner)
             row.shut = True
         if row.shut:
             row.what = f"{row.what}, {kind}"
@@ -160,8 +165,8 @@ class Explanation:
         return row
 
 
-def _array_row(path: KeyPath, array: Any, *remarks: str) -> Row:
-    return Row(str(path), described(array), [str(device_of(array))], [f"{array.nbytes:,} bytes", *remarks])
+def _array_row(path: KeyPath, array: Any, remark: str) -> Row:
+    return Row(str(path), described(array), str(device_of(array)), [f"{array.nbytes:,} bytes", remark])
 
 
 def _arrays(arrays: list, do: str) -> str:
@@ -228,25 +233,17 @@ _BOX = ' style="border:2px dashed #c77700;border-radius:.3em;padding:.1em .5em;m
 def as_html(root: Row, below: list[str]) -> str:
     """`root` and its rows as lists in ``<details>``, which unfold; then the lines `below`."""
     sentences = "<br>".join(map(escape, below))
-    tree = _element(root, levels_open=1000 if _count(root) <= 60 else 2)
+    tree = _element(root, levels_open=1000 if len(list(root.all())) <= 60 else 2)
     return f'<div style="line-height:1.6;max-width:80em">{tree}<p style="margin:.5em 0 0">{sentences}</p></div>'
 
 
 def _element(row: Row, levels_open: int) -> str:
     if not row.rows:
         return f"<div{_BOX if row.shut else _BESIDE_A_TRIANGLE}>{_line(row)}</div>"
-    is_open = " open" if levels_open > 0 or _holds_a_box(row) else ""
+    is_open = " open" if levels_open > 0 or any(inner.shut for inner in row.all()) else ""
     items = "".join(f'<li style="margin:0">{_element(inner, levels_open - 1)}</li>' for inner in row.drawn())
     summary = f'<summary style="cursor:pointer">{_line(row)}</summary>'
     return f'<details{is_open}{_BOX * row.shut}>{summary}<ul style="{_LIST}">{items}</ul></details>'
-
-
-def _count(row: Row) -> int:
-    return 1 + sum(map(_count, row.rows))
-
-
-def _holds_a_box(row: Row) -> bool:
-    return row.shut or any(map(_holds_a_box, row.rows))
 
 
 def _line(row: Row) -> str:
