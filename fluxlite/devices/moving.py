@@ -10,8 +10,7 @@ import numpy as np
 
 from .. import arrays
 from ..autodiff.tracked import plain
-from ..errors import DeviceError
-from ..messages import notice, warn
+from ..messages import DeviceError, notice, warn
 from ..tensors import is_tensor, refuse_tensor
 from ..tree.flat import Flat, KeyPath, flatten
 from ..tree.ties import is_array, is_tracked, overlaps
@@ -27,6 +26,7 @@ def moved(device: Any, x: Any, dtype: Any = DEFAULT) -> Any:
     """`x` with all its arrays on `device`. This is `Device.__call__`."""
     wanted = dtype if dtype is None or dtype is DEFAULT else np.dtype(dtype)
     flat = flatten(x)
+    paths = functools.cache(flat.paths)
     made: list[Any] = []
     for number, leaf in enumerate(flat.leaves):
         try:
@@ -35,9 +35,9 @@ def moved(device: Any, x: Any, dtype: Any = DEFAULT) -> Any:
             elif isinstance(leaf, _WITHOUT_A_PLACE):
                 made.append(leaf)
             else:
-                made.append(send(leaf, device, wanted, flat.paths()[number]))
+                made.append(send(leaf, device, wanted, paths()[number]))
         except RuntimeError:
-            check_open(flat.paths()[number], leaf)
+            check_open(paths()[number], leaf)
             raise
     _warn_of_overlaps(flat, made)
     return flat.results(made)[flat.root]
@@ -108,8 +108,9 @@ def device_of(x: Any) -> Any:
     flat = flatten(x)
     found: dict[Any, int] = {}  # each device, and the first leaf there
     for number, leaf in enumerate(flat.leaves):
-        if is_array(leaf) or is_tracked(leaf):
+        if is_tracked(leaf):
             check_open(flat.paths()[number], leaf)
+        if is_array(plain(leaf)):
             found.setdefault(arrays.device_of(plain(leaf)), number)
             continue
         for inside, _ in arrays_inside(leaf, KeyPath()):

@@ -3,8 +3,7 @@
 import tomllib
 from pathlib import Path
 
-from ..arguments import explained
-from ..messages import formatted, say
+from ..messages import explained, say
 from ..writing import write_whole
 from .base import CHOICE
 from .selection import FILE, find_backend, preference_file, stored_backend, wish
@@ -21,7 +20,7 @@ def gpu_backend(name: str | None) -> None:
         find_backend(name)
     if name == stored_backend():
         already = f"GPU backend is already set to: {name}. No need to do anything else."
-        return say(formatted("Info", already if name else "There is no GPU backend preference to delete."))
+        return say(already if name else "There is no GPU backend preference to delete.")
     _store(name)
     text = "GPU backend preference deleted.\ngpu and get_device choose automatically from now on."
     if name is not None:
@@ -29,7 +28,7 @@ def gpu_backend(name: str | None) -> None:
         used = source in ("", "preferences")
         when = "gpu and get_device use it from now on" if used else f"{source} counts more, and says {backend}"
         text = f"New GPU backend set: {name}.\n{when}; it is kept in {FILE}."
-    say(formatted("Info", text))
+    say(text)
 
 
 def _store(name: str | None) -> None:

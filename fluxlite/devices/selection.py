@@ -6,8 +6,7 @@ import sys
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from ..arguments import explained, in_words
-from ..messages import formatted, notice, say, warn, was_said
+from ..messages import explained, in_words, notice, said, say, warn
 from ..tensors import refuse_tensor
 from .base import CHOICE, CPU, DEFAULT, Device, DeviceList, Functional, current
 from .cupy.device import cupy_devices
@@ -32,7 +31,7 @@ def gpu(x: Any, dtype: Any = DEFAULT) -> Any:
     if device is not None:
         return moved(device, x, dtype)
     refuse_tensor("gpu", x)
-    if not was_said("no GPU"):
+    if "no GPU" not in said:
         notice("no GPU", f"arrays stay on the CPU. {why_no_gpu()} doctor() says more.")
     return x
 
@@ -94,7 +93,7 @@ def get_device(backend: str | None = None, idx: int = 0, *, verbose: bool = Fals
         using = "" if choice.asked and not choice.warning else f"Using backend: {choice.backend}."
         for level, text in (("Info", choice.asked), ("Warning", choice.warning), ("Info", using)):
             if text and (verbose or level == "Warning"):
-                say(formatted(level, text))
+                say(text, level)
         return current(backends()[choice.backend].devices()) or CPU
     found = devices_of(backend)
     first = _current(found, f"Unavailable backend: {backend}")

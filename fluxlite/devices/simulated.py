@@ -32,10 +32,9 @@ from simgpu.shapes import untouched as untouched
 from simgpu.words import WRITE
 
 from .. import arrays
-from ..arguments import check_whole, explained
 from ..arrays import device_of
 from ..fused.function import NUMBERS, Trace
-from ..messages import in_notebook, notice
+from ..messages import check_whole, explained, in_notebook, notice
 from ..tree.ties import address
 from .base import CHOICE, GPU, Device, Memory, current, gpu_generators
 
