@@ -10,10 +10,10 @@ from ..arguments import check_bool, in_words
 from ..arrays import device_of, on_card_of
 from ..devices.base import CPU
 from ..messages import many
-from ..optimizers import Leaf
 from ..tree.contract import children, is_leaf
 from ..tree.ties import is_array, lies_alike, parameter_key, same_view
 from ..tree.walks import Attribute, KeyPath, nodes, steps
+from ..updating import Leaf
 from .states import generator_of, kept, resuming, state
 
 

@@ -11,13 +11,13 @@ import numpy as np
 from ..arguments import explained
 from ..data.loader import DataLoader, MovedLoader
 from ..devices.base import Device, gpu_generators
-from ..optimizers import Leaf
 from ..tensors import refuse_tensor
 from ..tree.contract import children, is_leaf
 from ..tree.flat import Attribute, KeyPath, flatten, steps
 from ..tree.ties import is_array, is_tracked
 from ..tree.walks import type_of_parts
 from ..unreached import arrays_inside, say_what_is_not_saved, why_shut
+from ..updating import Leaf
 
 PLAIN = (bool, int, float, complex, str, bytes, type(None), np.generic)
 

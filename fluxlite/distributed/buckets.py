@@ -15,8 +15,8 @@ import numpy as np
 from ..arrays import device_of, on_card_of
 from ..devices.base import CPU
 from ..messages import notice
-from ..optimizers import Leaf
 from ..tree.walks import trainables
+from ..updating import Leaf
 from .world import Group
 
 FIRST, SIZE = 2**20, 25 * 2**20  # bytes; the first is small, so that its sum begins early

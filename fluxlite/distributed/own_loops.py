@@ -10,9 +10,10 @@ from ..checkpoint.loading import Loading
 from ..checkpoint.states import state
 from ..data.observations import MappedObs, numobs, part
 from ..devices.selection import cpu
-from ..optimizers import Leaf, OptimiserChain, Rule
+from ..optimizers import OptimiserChain
 from ..tree.ties import is_array
 from ..tree.walks import KeyPath, nodes
+from ..updating import Leaf, Rule
 from .buckets import Buckets, add_up
 from .world import Group, everyone
 

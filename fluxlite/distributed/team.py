@@ -19,9 +19,9 @@ from ..checkpoint.states import generator_of, kept, resuming
 from ..data.loader import DataLoader, MovedLoader, cut
 from ..data.observations import numobs, part
 from ..devices.base import CPU, Device
-from ..optimizers.updating import checked_steps, take
 from ..tree.ties import is_array
 from ..tree.walks import Attribute, KeyPath, leaves, nodes, trainables
+from ..updating import checked_steps, take_steps
 from .buckets import Buckets, add_up
 from .own_loops import DistributedDataContainer, take_from
 from .world import KEPT, Group, WorkerFailed, WorkersDiffer, join
@@ -120,7 +120,7 @@ class Team:
 
     def update(self, opt_state: Any, model: Any, grads: Any) -> None:
         """One step by the gradients of all. What layers assigned in it becomes the workers' mean, weighed by rows."""
-        take(list(self.buckets.finish()))
+        take_steps(list(self.buckets.finish()))
         if self.has_new_buffers:
             self.before = self._buffers()
             for x in self.before:

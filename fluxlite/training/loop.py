@@ -16,13 +16,11 @@ from ..autodiff.gradients import withgradient
 from ..devices.base import CPU
 from ..errors import other_device
 from ..messages import many
-from ..optimizers import Leaf, update
-from ..optimizers.states import follow, shares
-from ..optimizers.updating import without_gradient
 from ..receipts import Seconds, clock, clocked
 from ..tree.ties import is_array
 from ..tree.walks import leaves, trainables
 from ..unreached import say_what_is_not_trained
+from ..updating import Leaf, follow, shares, update, without_gradient
 from .bar import Bar
 from .callbacks import Patience
 from .interrupts import Interrupts

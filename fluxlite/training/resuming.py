@@ -21,11 +21,10 @@ from ..checkpoint.saving import what_is_written
 from ..checkpoint.states import resuming
 from ..devices.base import CPU
 from ..messages import formatted, many, say
-from ..optimizers import Leaf
-from ..optimizers.states import shares
 from ..receipts import Seconds
 from ..tree.ties import is_array
 from ..tree.walks import Attribute, KeyPath, leaves, nodes
+from ..updating import Leaf, shares
 from ..writing import check_place
 from .callbacks import Patience
 

@@ -41,7 +41,6 @@ NAMES = {
     "layers.normalization": "Moments standardized",
     "layers.steps": "GRUSteps LSTMSteps RNNSteps piece sequence",
     "messages": "in_notebook ipython notice put_aside warn",
-    "optimizers": "Leaf",
     "outline": "Row as_html as_text",
     "receipts": "clocked duration",
     "simgpu.clocks": "HostClock Lanes",
@@ -60,6 +59,7 @@ NAMES = {
     "tree.contract": "registered_under_name",
     "tree.ties": "address is_array is_trainable_array lies_alike overlaps parameter_key same_view",
     "tree.walks": "Attribute nodes",
+    "updating": "Leaf",
     "writing": "whole_file write_whole",
 }  # fmt: skip
 # Modules, and names that two modules have.
