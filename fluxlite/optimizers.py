@@ -148,7 +148,8 @@ class Fusible(Formula):
     def _launch(self, memory: dict[str, Any], x: Any, g: Any, is_taken: bool) -> Any:
         held = {name: value for name, value in vars(self.for_type_of(x)).items() if name in _BELOW}
         own = [number for name, value in held.items() for number in (value if name == "beta" else [value])]
-        launch = _in_one_launch(type(self), tuple(held), is_taken)
+        kind: Any = type(self)
+        launch = _in_one_launch(kind, tuple(held), is_taken)
         return launch(x, g, *own, *memory.values(), *self.numbers(memory))
 
     def for_type_of(self, x: Any) -> Any:

@@ -1,9 +1,4 @@
-"""Gradients in buckets: a few large sums over all workers in place of many small ones.
-
-The buckets are filled from the last parameter to the first, about as the way back finishes their gradients. A bucket's
-sum begins as soon as it's full, and goes on while the other gradients are computed. All workers begin the sums in the
-same order. PyTorch's DDP does the same.
-"""
+"""Gradients in buckets: a few large sums over all workers in place of many small ones."""
 
 import platform
 from collections.abc import Iterator
@@ -16,11 +11,10 @@ from ..arrays import device_of, on_card_of
 from ..devices.base import CPU
 from ..messages import notice
 from ..tree.walks import trainables
-from ..updating import Leaf
+from ..updating import Step
 from .world import Group
 
-FIRST, SIZE = 2**20, 25 * 2**20  # bytes; the first is small, so that its sum begins early
-Step = tuple[Leaf, Any, Any]  # an optimizer's state of a parameter, the parameter, its gradient
+SIZE = 25 * 2**20  # bytes
 
 
 class Buckets:
@@ -29,80 +23,49 @@ class Buckets:
     def __init__(self, group: Group, state: Any, model: Any) -> None:
         self.group, self.state = group, state
         places = [(path.get(state), x) for path, x in trainables(model)]
-        self.buckets = [Bucket(group, part) for part in _divided(places[::-1])]
-        slots = [(bucket, i) for bucket in self.buckets for i in range(len(bucket.places))]
-        self.by_leaf = {id(bucket.places[i][0]): (bucket, i) for bucket, i in slots}
-        self.by_array = {id(bucket.places[i][1]): (bucket, i) for bucket, i in slots}
-        self.started, self.weight = 0, 1 / group.size  # of this worker's gradients in the sum
+        starts = np.cumsum([0, *(x.size * wide(x).itemsize for _, x in places)]).tolist()
+        keys = [(start // SIZE, wide(x), device_of(x)) for start, (_, x) in zip(starts, places)]
+        parts = [list(part) for _, part in groupby(zip(keys, places), key=lambda pair: pair[0])]
+        self.buckets = [Bucket(group, [place for _, place in part]) for part in parts]
 
-    def arrive(self, x: Any, g: Any) -> None:
-        """The way back has finished the gradient `g` of the parameter `x`."""
-        bucket, i = self.by_array.get(id(x), (None, 0))
-        if bucket is not None and bucket.has[i] is None:
-            bucket.fill(i, g, self.weight)
-            self._start_full_ones()
-
-    def _start_full_ones(self) -> None:
-        while self.started < len(self.buckets) and None not in self.buckets[self.started].has:
-            bucket = self.buckets[self.started]
-            bucket.sum = bucket.way.start(bucket.numbers)
-            self.started += 1
-        for bucket in self.buckets[: self.started]:
-            bucket.way.go_on(bucket.sum)
-
-    def start(self, steps: list[Step], *numbers: float) -> list[float]:
-        """Begin all sums that haven't begun yet. Gives the sums of these few numbers at once."""
-        self.own = {id(step[0]): step for step in steps}
-        for key, (bucket, i) in self.by_leaf.items():
-            if bucket.has[i] is None:
-                bucket.fill(i, self.own[key][2] if key in self.own else None, self.weight)
-        self._start_full_ones()
-        sums = self.group.total(*numbers, *[bucket.has[i] for bucket, i in self.by_leaf.values()])
-        self.counts = dict(zip(self.by_leaf, sums[len(numbers) :]))  # how many workers have a gradient of each
+    def start(self, steps: list[Step], weight: float, *numbers: float) -> list[float]:
+        """Begin to add up ``weight * gradient`` of all workers. Gives the sums of these few numbers at once."""
+        own = {id(leaf): g for leaf, _, g in steps}
+        for bucket in self.buckets:
+            bucket.start(own, weight)
+        leaves = [id(leaf) for bucket in self.buckets for leaf, _ in bucket.places]
+        sums = self.group.total(*numbers, *[leaf in own for leaf in leaves])
+        self.counts = dict(zip(leaves, sums[len(numbers) :]))  # how many workers have a gradient of each
         return sums[: len(numbers)]
 
-    def finish(self) -> Iterator[Step]:
-        """This worker's steps with the gradients of all; each parameter takes one if any worker has its gradient."""
-        self.started = 0
-        for bucket in self.buckets:
-            sums, bucket.has = bucket.way.finish(bucket.sum), [None] * len(bucket.has)
-            for place, these in zip(bucket.places, bucket.slices):
-                leaf, x, g = self.own.get(id(place[0])) or (*place, None)
-                if self.counts[id(leaf)] and not leaf.frozen:
-                    with on_card_of(sums):
-                        g = np.empty_like(x) if g is None else g
-                        g[...] = np.reshape(sums[these], x.shape)
-                    yield leaf, x, g
+    def finish(self) -> list[Step]:
+        """The steps with the gradients of all; a parameter takes one if any worker has its gradient."""
+        found = [step for bucket in self.buckets for step in bucket.finish()]
+        return [step for step in found if self.counts[id(step[0])] and not step[0].frozen]
 
 
 class Bucket:
-    """Numbers of several parameters in one array, and their sum over all workers."""
+    """Gradients of several parameters, of one type on one device, in one array."""
 
-    def __init__(self, group: Group, places: list[tuple[Leaf, Any]]) -> None:
+    def __init__(self, group: Group, places: list[tuple[Any, Any]]) -> None:
         like, sizes = places[0][1], [x.size for _, x in places]
         self.places, self.way, self.sum = places, transport(group, device_of(like)), None
         self.slices = [slice(end - size, end) for end, size in zip(np.cumsum(sizes).tolist(), sizes)]
-        self.has: list[Any] = [None] * len(places)  # whether there's a gradient, when that's known
         with on_card_of(like):
             self.numbers = np.empty_like(like, shape=(sum(sizes),), dtype=wide(like))
 
-    def fill(self, i: int, g: Any, weight: float) -> None:
-        """Put ``weight * g`` into its place; zeros if there's no gradient."""
-        self.has[i] = g is not None
+    def start(self, grads: dict[int, Any], weight: float) -> None:
         with on_card_of(self.numbers):
-            if g is None:
-                self.numbers[self.slices[i]] = 0
-            else:
-                place = np.reshape(self.numbers[self.slices[i]], g.shape)
-                np.multiply(g.astype(place.dtype, copy=False), weight, out=place)
+            for (leaf, _), part in zip(self.places, self.slices):
+                g = grads.get(id(leaf))
+                self.numbers[part] = 0 if g is None else np.ravel(g).astype(self.numbers.dtype, copy=False) * weight
+        self.sum = self.way.start(self.numbers)
 
-
-def _divided(places: list[tuple[Leaf, Any]]) -> Iterator[list[tuple[Leaf, Any]]]:
-    """Parts of about `SIZE` bytes, each of arrays of one type on one device; the first is smaller."""
-    starts = np.cumsum([0, *(x.size * wide(x).itemsize for _, x in places)]).tolist()
-    keys = [((start + SIZE - FIRST) // SIZE, wide(x), device_of(x)) for start, (_, x) in zip(starts, places)]
-    for _, part in groupby(zip(keys, places), key=lambda pair: pair[0]):
-        yield [place for _, place in part]
+    def finish(self) -> Iterator[Step]:
+        sums = self.way.finish(self.sum)
+        for (leaf, x), part in zip(self.places, self.slices):
+            with on_card_of(x):
+                yield leaf, x, np.reshape(sums[part], x.shape).astype(x.dtype, copy=False)
 
 
 def wide(x: Any) -> np.dtype:
@@ -128,13 +91,19 @@ def add_up(group: Group, x: Any, op: str = "sum") -> None:
 def transport(group: Group, device: Any) -> "ByMPI":
     """How arrays of `device` get from worker to worker: by NCCL, if each has an NVIDIA card of its own, or by MPI."""
     if device not in group.ways:
-        mine = (platform.node(), device.backend, device.index, device.backend == "CUDA" and _nccl() is not None)
+        mine = (platform.node(), device.backend, device.index, device.backend == "CUDA" and _nccl().available)
         cards = group.all(mine) if device != CPU and group.size > 1 else []
         by_nccl = len(set(cards)) == group.size and all(card[1] == "CUDA" and card[3] for card in cards)
         if cards and not by_nccl and group.rank == 0:
             notice("by the host", f"gradients on {device} go to the other workers through the host's memory.")
         group.ways[device] = (ByNCCL if by_nccl else ByMPI)(group, device)
     return group.ways[device]
+
+
+def _nccl() -> Any:
+    from cupy.cuda import nccl
+
+    return nccl
 
 
 class ByMPI:
@@ -148,20 +117,9 @@ class ByMPI:
         here = CPU.receive(x)
         return self.group.start(here, op), here
 
-    def go_on(self, begun: Any) -> None:
-        begun[0].Test()  # MPI only works when it's called
-
     def finish(self, begun: Any) -> Any:
-        request, here = begun
-        self.group.wait(request)
-        return self.device.receive(here)
-
-
-def _nccl() -> Any:
-    """NVIDIA's NCCL, if CuPy has it."""
-    from cupy.cuda import nccl
-
-    return nccl if nccl.available else None
+        self.group.wait(begun[0])
+        return self.device.receive(begun[1])
 
 
 class ByNCCL(ByMPI):
@@ -169,26 +127,20 @@ class ByNCCL(ByMPI):
 
     def __init__(self, group: Group, device: Any) -> None:
         super().__init__(group, device)
-        import cupy
-
-        self.cupy, self.nccl = cupy, _nccl()
+        self.nccl = _nccl()
         first = group.same(self.nccl.get_unique_id() if group.rank == 0 else None)
         with device:
             self.communicator = self.nccl.NcclCommunicator(group.size, first, group.rank)
-            self.stream = cupy.cuda.Stream(non_blocking=True)
 
     def start(self, x: Any, op: str = "sum") -> Any:
+        import cupy
+
         kinds = {"float32": self.nccl.NCCL_FLOAT32, "float64": self.nccl.NCCL_FLOAT64}
-        with self.device:
-            self.stream.wait_event(self.cupy.cuda.get_current_stream().record())  # what computes `x` comes first
-            address, how = x.data.ptr, getattr(self.nccl, f"NCCL_{op.upper()}")
-            self.communicator.allReduce(address, address, x.size, kinds[x.dtype.name], how, self.stream.ptr)
+        with self.device:  # on its stream, so after what computes `x`, and before what needs the sum
+            address, stream = x.data.ptr, cupy.cuda.get_current_stream().ptr
+            how = getattr(self.nccl, f"NCCL_{op.upper()}")
+            self.communicator.allReduce(address, address, x.size, kinds[x.dtype.name], how, stream)
         return x
 
-    def go_on(self, begun: Any) -> None:
-        pass
-
     def finish(self, begun: Any) -> Any:
-        with self.device:
-            self.cupy.cuda.get_current_stream().wait_event(self.stream.record())
         return begun

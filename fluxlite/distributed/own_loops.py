@@ -13,7 +13,7 @@ from ..devices.selection import cpu
 from ..optimizers import OptimiserChain
 from ..tree.ties import is_array
 from ..tree.walks import KeyPath, nodes
-from ..updating import Leaf, Rule
+from ..updating import Leaf, Rule, Step
 from .buckets import Buckets, add_up
 from .world import Group, everyone
 
@@ -27,25 +27,20 @@ def allreduce(x: Any, op: str = "sum") -> Any:
     >>> fl.distributed.allreduce(3.0)
     3.0
     """
-    group = everyone()
     if op not in ("sum", "mean", "min", "max"):
         raise ValueError(f"op={op!r} is not among them")
     if not is_array(x):
-        number = np.array(x * 1.0 if op == "mean" else x + 0)
-        add_up(group, number, op)
-        return number.item()
+        return allreduce(np.array(x * 1.0 if op == "mean" else x + 0), op).item()
     if op == "mean" and x.dtype.kind not in "fc":
         raise TypeError(f"the mean isn't whole, and x is an array of {x.dtype}: x.astype(float)")
-    group.check_alike({"x": _form(x)})
-    add_up(group, x, op)
+    everyone().check_alike({"x": _form(x)})
+    add_up(everyone(), x, op)
     return x
 
 
 @explained("an array or a number, and a worker")
 def broadcast(x: Any, root: int = 0) -> Any:
-    """What worker `root` has as `x`, for all (Flux: ``bcast!``; PyTorch: ``broadcast``).
-
-    An array, of the same shape and dtype on every worker, is changed in place. Every worker has to make this call.
+    """What worker `root` has as `x`, for all; an array is changed in place (Flux: ``bcast!``; PyTorch: ``broadcast``).
 
     >>> fl.distributed.broadcast(3)
     3
@@ -57,9 +52,8 @@ def broadcast(x: Any, root: int = 0) -> Any:
 def synchronize(x: Any, root: int = 0) -> Any:
     """Give all workers what worker `root` has in `x`, a model or an optimizer's state (Flux: ``synchronize!``).
 
-    Arrays, generators and an optimizer's memory are changed in place, so ties stay. PyTorch's
-    ``DistributedDataParallel`` and ``train(…, distributed=True)`` do this by themselves. Raises `ValueError` on every
-    worker if their models or rules differ, naming the place.
+    Arrays, generators and an optimizer's memory are changed in place, so ties stay. ``train(…, distributed=True)`` does
+    this by itself. Raises `ValueError` on every worker if their models or rules differ, naming the place.
 
     >>> model = {"w": np.ones(2)}
     >>> fl.distributed.synchronize(model) is model
@@ -70,9 +64,8 @@ def synchronize(x: Any, root: int = 0) -> Any:
 
 def take_from(group: Group, x: Any, root: int = 0) -> Any:
     """`synchronize`, in this group."""
-    group.check_alike(
-        {str(path) or "x": _form(node) for path, node in nodes(x) if isinstance(node, Leaf) or is_array(node)}
-    )
+    found = [(str(path) or "x", node) for path, node in nodes(x) if isinstance(node, Leaf) or is_array(node)]
+    group.check_alike({place: _form(node) for place, node in found})
     values = group.same(cpu(state(x)), root)
     if group.rank != root:
         loading = Loading(own=True)
@@ -88,8 +81,8 @@ def _form(x: Any) -> str:
 class DistributedDataContainer(MappedObs):
     """The observations of `data` that are this worker's (Flux: ``DistributedDataContainer``).
 
-    It's for a loop of your own, inside a `DataLoader`; `train` with ``distributed=True`` takes the whole data. Each
-    of n workers has ``ceil(numobs(data) / n)`` neighbouring observations, the last perhaps fewer.
+    It's for a loop of your own, inside a `DataLoader`. Each of n workers has ``ceil(numobs(data) / n)`` neighbouring
+    observations, the last perhaps fewer.
 
     >>> fl.getobs(fl.distributed.DistributedDataContainer(np.arange(4)), slice(2))
     array([0, 1])
@@ -121,20 +114,20 @@ class DistributedOptimizer(OptimiserChain):
     @explained("a rule such as Adam()")
     def __init__(self, rule: Rule) -> None:
         super().__init__(rule)
-        self._buckets: Buckets | None = None
+        vars(self)["_buckets"] = None
 
     def apply(self, memory: dict[str, Any], x: Any, g: Any) -> None:
         self.rules[0].apply(memory["0"], x, g)
 
-    def gathered(self, state: Any, model: Any, steps: list) -> list:
+    def gathered(self, state: Any, model: Any, steps: list[Step]) -> list[Step]:
         """The same steps with the means of all workers' gradients."""
-        group = everyone()
+        group, held = everyone(), vars(self)
         if group.size == 1:
             return steps
-        if self._buckets is None or self._buckets.state is not state:
-            self._buckets = Buckets(group, state, model)
-        self._buckets.start(steps)
-        return list(self._buckets.finish())
+        if held["_buckets"] is None or held["_buckets"].state is not state:
+            held["_buckets"] = Buckets(group, state, model)
+        held["_buckets"].start(steps, 1 / group.size)
+        return held["_buckets"].finish()
 
     def __repr__(self) -> str:
         return f"DistributedOptimizer({self.rules[0]})"

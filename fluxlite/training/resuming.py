@@ -62,21 +62,18 @@ class RunFile:
         If that fails, says so: the training goes on, unless an error ends it: then this `is_last`, and of several
         workers perhaps only this one comes here.
         """
-        team, done = None if is_last else self.team, (self.run.history.epochs, self.run.done)
-        more = {"workers": team.group.all(team.states())[1:]} if team else {}
+        done = self.run.history.epochs, self.run.done
         if batches is not None:
             self.at_start = self.order
         if self.is_writer:
             before, self.trouble = self.trouble, f"it has {progress(*self.others)} of an earlier run, which is more"
             if done >= self.others:
-                self.trouble = self._write(batches or length(self.run.data), more)
+                self.trouble = self._write(batches or length(self.run.data))
             if self.trouble not in ("", before):  # a disk stays full for many epochs
                 text = f"{self.path.name} was not written: {self.trouble}. It's tried again after each epoch"
                 say(formatted("Warning", text))
-        if team:
-            team.saved("" if self.trouble else f"{self.path}, after {progress(*done)}")
 
-    def _write(self, batches: int, more: dict[str, Any]) -> str:
+    def _write(self, batches: int) -> str:
         """Returns why it couldn't be written, or ''."""
         run, history = self.run, self.run.history
         values = dict(
@@ -89,7 +86,7 @@ class RunFile:
         memories = {str(i): memory for i, memory in enumerate(self._memories())}
         state = {"model": run.model, "opt_state": run.opt_state, "callbacks": memories}
         try:
-            checkpoint.save(self.path, **state, run=values, **generators, **more)
+            checkpoint.save(self.path, **state, run=values, **generators)
         except Exception as error:  # a full disk, a folder that's gone, no memory
             return getattr(error, "strerror", None) or str(error)
         self.others = (0, 0)
@@ -147,11 +144,6 @@ class RunFile:
         history.losses[:], history.epoch_losses[:] = then["losses"], then["epoch_losses"]
         history.steps, history.seconds = len(history.losses), then["seconds"]
         history.stopped, history.reason = run.finished, then["reason"] if run.finished else ""
-        others = found.get("workers", [])  # the generators of all workers but the first
-        if self.team and len(others) + 1 != self.team.group.size:
-            self.team.part_ways()
-        elif self.team and self.team.group.rank:
-            self.team.go_on_with(others[self.team.group.rank - 1])
         is_over = run.finished or history.epochs >= history.wanted
         batch = f"batch {run.done} of " if run.done else ""
         text = f"resuming {self.path.name} after {batch}epoch {history.epochs + bool(run.done)}"
