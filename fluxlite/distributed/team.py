@@ -16,8 +16,7 @@ from ..autodiff.gradients import withgradient
 from ..data.loader import cut
 from ..data.observations import numobs, part
 from ..updating import Step, checked_steps, take_steps
-from .buckets import Buckets
-from .own_loops import DistributedDataContainer, take_from
+from .sums import Buckets, DistributedDataContainer, take_from
 from .world import KEPT, Group, WorkerFailed, WorkersDiffer, everyone
 
 

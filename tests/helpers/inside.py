@@ -35,7 +35,7 @@ NAMES = {
     "devices.simulated": "EstimatedDevice",
     "devices.preferences": "preference_file stored_backend",
     "distributed.__main__": "main",
-    "distributed.buckets": "ByMPI ByNCCL transport",
+    "distributed.sums": "ByMPI ByNCCL transport",
     "errors": "ClosedError DeviceError InputError LayerError ShapeError other_device",
     "layers.inputs": "_BY_ELEMENT",
     "layers.normalization": "Moments standardized",

@@ -16,7 +16,7 @@ from mpi4py import MPI
 
 import fluxlite as fl
 import fluxlite.distributed as distributed
-from fluxlite.distributed import buckets as buckets_module
+from fluxlite.distributed import sums as sums_module
 
 distributed.initialize()
 RANK, SIZE = distributed.local_rank(), distributed.total_workers()
@@ -122,11 +122,11 @@ def check_many_buckets_of_two_types_and_two_memory_orders():
         model[0].weight = np.asfortranarray(model[0].weight)
         return fl.Chain(fl.f64(fl.Dense(5, 5)), *model.layers)
 
-    size, buckets_module.SIZE = buckets_module.SIZE, 100
+    size, sums_module.SIZE = sums_module.SIZE, 100
     try:
         compare_with_one(lambda: fl.DataLoader(data(), batchsize=5), make=make)
     finally:
-        buckets_module.SIZE = size
+        sums_module.SIZE = size
     mixed = [np.ones(3), np.ones((2, 2), np.float32), np.ones(4, np.float16)]
     everything = distributed.DistributedOptimizer(fl.Descent(1.0))
     state = fl.setup(everything, mixed)
