@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from .arguments import check_bool, check_number, check_whole, explained, in_words
 from .arrays import astype, device_of, fusing, move, on_card_of
-from .coming_from import KEYWORDS, hint
+from .coming_from import KEYWORDS, sentence
+from .messages import check_bool, check_number, check_whole, explained, in_words
 from .tree.walks import fmap, leaves
 from .updating import Rule
 
@@ -30,7 +30,7 @@ class Formula(Rule):
 
     def __new__(cls, *args: Any, **fields: Any) -> Any:
         for name in fields.keys() & KEYWORDS.keys() - getattr(cls, "__dataclass_fields__", {}).keys():
-            raise TypeError(f"{cls.__name__} has no {name!r}{hint(name, KEYWORDS)}")
+            raise TypeError(f"{cls.__name__} has no {name!r}. {sentence(KEYWORDS[name])}")
         return super().__new__(cls)
 
     def __post_init__(self) -> None:
@@ -149,8 +149,8 @@ class Fusible(Formula):
         held = {name: value for name, value in vars(self.for_type_of(x)).items() if name in _BELOW}
         own = [number for name, value in held.items() for number in (value if name == "beta" else [value])]
         kind: Any = type(self)
-        launch = _in_one_launch(kind, tuple(held), is_taken)
-        return launch(x, g, *own, *memory.values(), *self.numbers(memory))
+        step = _step(kind, tuple(held), is_taken)
+        return fusing[type(x)](step, (x, g, *own, *memory.values(), *self.numbers(memory)))
 
     def for_type_of(self, x: Any) -> Any:
         """The rule for parameters of this type: half precision takes an epsilon of 1e-8 for 0."""
@@ -159,12 +159,11 @@ class Fusible(Formula):
 
 
 @functools.cache
-def _in_one_launch(kind: type, names: tuple[str, ...], is_taken: bool) -> Any:
+def _step(kind: type, names: tuple[str, ...], is_taken: bool) -> Any:
     """The formula of a rule of this `kind`; if it `is_taken`, the parameter is changed in the same launch.
 
     The rule's own numbers are arguments too: as constants in a kernel, each new rate would make a new one.
     """
-    from .fused.function import fuse
 
     def change(x: Any, g: Any, *given: Any) -> Any:
         rule: Any = object.__new__(kind)
@@ -175,7 +174,8 @@ def _in_one_launch(kind: type, names: tuple[str, ...], is_taken: bool) -> Any:
     def step(x: Any, *given: Any) -> None:
         x -= change(x, *given)
 
-    return fuse(step if is_taken else change, kernel_name=kind.__name__.lower())
+    change.__name__ = step.__name__ = kind.__name__.lower()  # which the launch has, too
+    return step if is_taken else change
 
 
 def keep(mean, share, new):

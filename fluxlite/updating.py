@@ -9,12 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from .arguments import check_number, explained
 from .arrays import device_of, on_card_of
 from .autodiff.gradients import Gradient, Record
 from .autodiff.levels import is_stretched
 from .autodiff.tracked import TrackedArray
-from .messages import warn
+from .messages import check_number, explained, in_words, warn
 from .tree.contract import KINDS, functor, is_leaf, kind_of
 from .tree.flat import Attribute, KeyPath, flatten
 from .tree.ties import copy_of, is_array, is_trainable_array, parameter_key, same_view
@@ -216,7 +215,7 @@ def _check_order(state: Any, model: Any, grads: Any) -> None:
         (grads, "gradient", (Rule, State, Leaf)),
     ):
         if isinstance(x, wrong):
-            raise TypeError(f"got a {type(x).__name__} in place of the {place}. {_USAGE}")
+            raise TypeError(f"got {in_words(x)} in place of the {place}. {_USAGE}")
     if isinstance(grads, tuple) and not isinstance(model, tuple):
         raise TypeError(f"gradient gives a tuple, one for each argument: take grads[0]. {_USAGE}")
     if type(grads) is type(model) and kind_of(type(model)).is_plain:

@@ -7,14 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import explained
 from ..arrays import device_of, on_card_of
-from ..checkpoint.loading import Loading
-from ..checkpoint.states import state
+from ..checkpoint import Loading, state
 from ..data.observations import MappedObs, numobs, part
 from ..devices.base import CPU
 from ..devices.selection import cpu
-from ..messages import notice
+from ..messages import explained, notice
 from ..optimizers import OptimiserChain
 from ..tree.ties import is_array
 from ..tree.walks import KeyPath, nodes, trainables

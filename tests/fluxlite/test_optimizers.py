@@ -216,7 +216,7 @@ class Layer2:
 @pytest.mark.parametrize(
     ("order", "message"),
     [
-        (lambda s, m, g: (Adam(), m, g), "got a Adam in place of the state"),
+        (lambda s, m, g: (Adam(), m, g), "got an Adam in place of the state"),
         (lambda s, m, g: (s, g, m), "got a Gradient in place of the model"),
         (lambda s, m, g: (s, m, m), "got a Chain in place of the gradient"),
         (lambda s, m, g: (g, m, s), "got a Gradient in place of the state"),
