@@ -153,7 +153,8 @@ class Buckets:
             first = places[0][1]
             with on_card_of(first):
                 parts = [np.ravel(own[id(leaf)] if id(leaf) in own else np.zeros_like(x)) for leaf, x in places]
-                content = np.concatenate(parts).astype(wide(first), copy=False) * weight
+                content = np.concatenate(parts).astype(wide(first), copy=False)
+                content *= weight
                 way = transport(self.group, device_of(first))
                 self.sums.append((way, way.start(content)))
         sums = self.group.total(*numbers, *[leaf in own for leaf in self.leaves])
