@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from ..autodiff.gradients import withgradient
-from ..data.loader import cut
 from ..data.observations import numobs, part
 from ..updating import Step, checked_steps, take_steps
 from .sums import Buckets, DistributedDataContainer, take_from
@@ -62,7 +61,7 @@ class Team:
         """This worker's rows of each batch; None, and `rows` is 0, where it has none."""
         for batch in data.batches(skip) if hasattr(data, "batches") else islice(data, skip, None):
             self.of = numobs(batch)
-            first, last = cut(self.of, self.worker, self.group.size)
+            first, last = [worker * self.of // self.group.size for worker in (self.worker, self.worker + 1)]
             self.rows = last - first
             self.weights.append(self.rows / max(self.of, 1))
             yield part(batch, slice(first, last)) if self.rows else None

@@ -163,7 +163,11 @@ REFUSED = [
     ({"opt_state": fl.Adam()}, TypeError, "got an Adam in place of the state"),
     ({"opt_state": MODEL}, ValueError, "the state has nothing for"),
     ({"opt_state": None}, ValueError, r"nothing for layers\[0\]\.weight: it.s another model"),
-    ({"opt_state": fl.setup(fl.Adam(), fl.Chain(fl.Dense(2, 1)))}, ValueError, r"layers\[0\]\.weight has shape .* its state"),
+    (
+        {"opt_state": fl.setup(fl.Adam(), fl.Chain(fl.Dense(2, 1)))},
+        ValueError,
+        r"weight has shape .* its state",
+    ),
     *(({"data": data}, TypeError, r"for one batch write \[data\]") for data in (X, {"x": X}, "text", 3, loss)),
     ({"data": (X, Y)}, TypeError, r"got a tuple of 2 arrays: for one batch write \[\(x, y\)\]"),
     *(({"data": data}, TypeError, "data is a list of batches") for data in (Observations(), fl.mapobs(abs, X))),
