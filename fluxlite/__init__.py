@@ -65,10 +65,10 @@ if TYPE_CHECKING:
         siamese_contrastive_loss, squared_hinge_loss, tversky_loss,
     )  # fmt: skip
     from .optimizers import (
-        AccumGrad, AdaBelief, AdaDelta, AdaGrad, Adam, AdaMax, AdamW, adjust, AMSGrad, clip_grad_norm, ClipGrad,
-        ClipNorm, Descent, freeze, Lion, Momentum, NAdam, Nesterov, OAdam, OptimiserChain, RAdam, RMSProp, Rprop, setup,
-        SignDecay, thaw, update, updated, WeightDecay,
+        AccumGrad, AdaBelief, AdaDelta, AdaGrad, Adam, AdaMax, AdamW, AMSGrad, clip_grad_norm, ClipGrad, ClipNorm,
+        Descent, Lion, Momentum, NAdam, Nesterov, OAdam, OptimiserChain, RAdam, RMSProp, Rprop, SignDecay, WeightDecay,
     )  # fmt: skip
+    from .updating import adjust, freeze, setup, thaw, update, updated
     from .layers.convolution import Conv, ConvTranspose, CrossCor, DepthwiseConv, SamePad
     from .layers.pooling import (
         AdaptiveMaxPool, AdaptiveMeanPool, GlobalMaxPool, GlobalMeanPool, MaxPool, MeanPool, Upsample,
