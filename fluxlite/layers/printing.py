@@ -6,11 +6,11 @@ import reprlib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ..activations import identity
 from ..arrays import device_of
 from ..autodiff.tracked import plain
-from ..tree.contract import children, trainable
+from ..tree.contract import children, on_registration, trainable
 from ..tree.ties import is_array, parameter_key
+from .layer import identity
 
 WIDTH = 80  # what's longer has a line for each part
 MOST = 40  # lines for the parts of one thing
@@ -22,6 +22,9 @@ def print_as_tree(cls: type) -> None:
     code = getattr(inspect.unwrap(own), "__code__", None)
     if own is object.__repr__ or code is not None and code.co_filename == "<string>":  # @dataclass shows all values
         cls.__repr__ = lambda x: text(x) or own(x)  # type: ignore[method-assign, assignment, misc]
+
+
+on_registration.append(print_as_tree)
 
 
 def text(x: Any) -> str | None:
