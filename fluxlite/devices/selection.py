@@ -159,9 +159,9 @@ class Backend(NamedTuple):
 
 
 def _metal() -> Any:
-    from .metal import device  # not needed before we ask
+    from . import metal  # not needed before we ask
 
-    return device
+    return metal
 
 
 # In the order in which we try them. A kind counts if its library is installed and finds a GPU.

@@ -9,24 +9,17 @@ import numpy as np
 
 from simgpu import device as simulated
 from simgpu import lines, place, presets
-from simgpu.array import HostReads as HostReads
-from simgpu.array import SimulatedArray
-from simgpu.device import CountedGenerator as CountedGenerator
+from simgpu.array import HostReads, SimulatedArray
+from simgpu.device import CountedGenerator
 from simgpu.dispatch import quiet
 from simgpu.indexing import scatter_add
 from simgpu.launches import TEN_EACH
-from simgpu.lines import users_line as users_line
-from simgpu.memory import OutOfMemoryError as OutOfMemoryError
-from simgpu.memory import Stored
-from simgpu.presets import preset as preset
-from simgpu.profile.estimates import Estimated
-from simgpu.profile.estimates import estimated as estimated
-from simgpu.rules import COMPARISONS as COMPARISONS
-from simgpu.rules import SCALARS as SCALARS
-from simgpu.rules import one_device
-from simgpu.rules import one_number as one_number
-from simgpu.rules import refusal as refusal
-from simgpu.shapes import untouched as untouched
+from simgpu.lines import users_line
+from simgpu.memory import OutOfMemoryError, Stored
+from simgpu.presets import preset
+from simgpu.profile.estimates import Estimated, estimated
+from simgpu.rules import COMPARISONS, SCALARS, one_device, one_number, refusal
+from simgpu.shapes import untouched
 from simgpu.words import WRITE
 
 from .. import arrays
@@ -35,6 +28,11 @@ from ..arrays import device_of
 from ..fused.function import NUMBERS, Trace
 from ..tree.ties import address
 from .base import CHOICE, GPU, Memory, current, gpu_generators
+
+__all__ = [  # with what the other devices take from simgpu
+    "COMPARISONS", "SCALARS", "CountedGenerator", "HostReads", "OutOfMemoryError", "SimulatedArray", "estimated",
+    "one_number", "preset", "refusal", "untouched", "users_line",
+]  # fmt: skip
 
 # It learns fluxlite's names, and which device is in use.
 WRITE.update({"to the host": "cpu", "to the GPU": "fl.gpu", "for a GPU": "fl.simulate_gpu()"})
