@@ -7,14 +7,12 @@ differentiated: it has a rule in the table of derivatives, like NumPy's own.
 
 import functools
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
-from .arguments import check_callable, in_words, note
+from .messages import Function, check_callable, in_words, note
 from .tree.ties import enter_card, is_array, on_card_of
-
-Function = TypeVar("Function", bound=Callable[..., Any])
 
 # The array types that can be made read-only (``x.flags.writeable = False``) while a gradient still needs their values.
 read_only_types: set[type] = {np.ndarray}
@@ -30,8 +28,10 @@ def device_of(x: Any) -> Any:
     raise TypeError(f"device_of(x) takes an array, got {in_words(x)}")
 
 
-# The array types of GPUs, which launch a fused function (`fused/`) as one kernel: how, given it and its arguments.
-fusing: dict[type, Callable[[Any, Any], Any]] = {}
+# The array types of GPUs that make one launch of a function's elementwise calls: how, given it and its arguments.
+fusing: dict[type, Callable[[Callable, tuple], Any]] = {}
+# Activations that compute each element from its own. Layers leave it to `fusing` to add the bias in the same launch.
+by_element: set[Callable] = set()
 
 # Called with the result of each call that's recorded for a gradient: a simulated GPU counts the host's time for it.
 on_record: list[Callable[[Any], None]] = []

@@ -9,13 +9,13 @@ from collections.abc import Callable
 from contextlib import contextmanager
 from typing import Any
 
-from ..arguments import check_callable, explained
 from ..data.loader import CuIterator as CuIterator
 from ..devices import selection
 from ..devices.base import Device, DeviceList, Functional
 from ..devices.moving import device_of
 from ..devices.scalars import allowscalar as allowscalar
 from ..devices.selection import cu as cu
+from ..messages import check_callable, explained
 from ..receipts import receipt
 
 
@@ -93,5 +93,5 @@ def __getattr__(name: str) -> Any:
     if name == "jit":
         return importlib.import_module(".jit", __name__)
     if name == "fuse":
-        return importlib.import_module("..fused.function", __name__).fuse
+        return importlib.import_module("..fused", __name__).fuse
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
