@@ -1,4 +1,4 @@
-"""The AMDGPU.jl names that the guide refers to, for AMD GPUs. They're about hardware, even during a simulation."""
+"""The names of AMDGPU.jl, for AMD GPUs. They're about hardware, even during a simulation."""
 
 from typing import Any
 

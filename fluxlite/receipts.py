@@ -104,7 +104,7 @@ def outputsize(model: Callable, *sizes: tuple[int, ...], padbatch: bool = False,
     """The shape of ``model(x)`` for an `x` of this shape, without computing it (Flux: ``outputsize``).
 
     Several inputs have several shapes, several results a tuple of them. ``padbatch=True`` puts an axis of length 1 for
-    the observations in front of each. The model runs on a simulated GPU that knows only shapes; values are zeros.
+    the observations in front of each. The values are zeros.
 
     >>> outputsize(fl.Chain(fl.Conv((5, 5), 1, 6, fl.relu), fl.MaxPool((2, 2))), (28, 28, 1), padbatch=True)
     (1, 12, 12, 6)

@@ -134,9 +134,8 @@ _MOST = 8  # pieces of pinned memory in use: a program far ahead of the GPU wait
 class PinnedCopies:
     """Copies to one GPU that run while it computes: from pinned memory, on a stream of their own.
 
-    The driver never moves the pages of "pinned" memory, so the GPU can read it on its own, and the program needn't
-    wait. Events keep this safe: they're marks in a stream that another stream, or the program, can wait for. The GPU
-    must be the current one when you make and use this.
+    The driver never moves the pages of "pinned" memory, so the GPU reads it on its own. Events keep this safe: they're
+    marks in a stream that another one, or the program, can wait for. The GPU must be the current one.
     """
 
     def __init__(self, cupy: Any) -> None:
@@ -146,10 +145,9 @@ class PinnedCopies:
         self._under_way: deque[tuple[Any, Any]] = deque()  # (event, pinned memory), the oldest copy first
 
     def copy_in(self, x: np.ndarray) -> tuple[Any, Any]:
-        """Copy `x` to the GPU; returns the copy and the event that marks when it's there. Wait for it before computing.
+        """Copy `x` to the GPU; returns the copy and the event to wait for before computing with it.
 
-        You may drop the copy even while it's being made: its memory is of this stream's share in CuPy's pool, so only a
-        later copy can get it.
+        You may drop the copy while it's being made: its memory is this stream's in CuPy's pool, for later copies only.
         """
         order: Any = "C" if x.flags.c_contiguous or not x.flags.f_contiguous else "F"
         dtype = x.dtype.newbyteorder("=")  # a GPU has one byte order

@@ -61,7 +61,6 @@ def usable(backend: str) -> Functional:
 
 
 def nvidia_driver() -> bool:
-    """Whether the NVIDIA driver's library can be loaded."""
     try:
         return bool(ctypes.CDLL("nvcuda.dll" if os.name == "nt" else "libcuda.so.1"))
     except OSError:

@@ -1,9 +1,8 @@
 """`MetalArray`: one thin class that makes MLX look like NumPy; and which of their types correspond.
 
 MLX lacks NumPy's protocols, views, and arrays that change in place. How an array lies in memory is NumPy's business
-here: each has a `layout`, an array of NumPy's with its shape and strides, in memory that's never read or written, so
-that no page of it is ever used. A view's layout is a view of its base's. A write in place replaces the MLX array inside
-the base; the views read it again.
+here: each has a `layout`, an array of NumPy's with its shape and strides, whose values mean nothing. A view's layout is
+a view of its base's. A write in place replaces the MLX array inside the base; the views read it again.
 """
 
 import copy
@@ -98,11 +97,14 @@ class MetalArray(HostReads, ArrayMethods, NDArrayOperatorsMixin):
         if _is_basic(index):
             part = self[index]
             if not _is_same(part, value):  # x[0] += 1 ends with this assignment, which has nothing left to do
-                part.replace(as_dtype(_to_write(value, self.device), self.dtype))
+                part.replace(self._to_write(value))
             return
         if isinstance(value, (list, tuple, np.ndarray)):
             value = self.device.copy_in(np.asarray(value, self.dtype), explicit=False)
-        self._scatter(index, as_dtype(_to_write(value, self.device), self.dtype))
+        self._scatter(index, self._to_write(value))
+
+    def _to_write(self, value: Any) -> Any:
+        return as_dtype(value.values if isinstance(value, MetalArray) else one_number(value, self.device), self.dtype)
 
     def _scatter(self, index: Any, values: Any, add: bool = False) -> None:
         """``x[index] = values`` with an index array, or ``+=``, where repeated positions add up."""
@@ -144,16 +146,14 @@ class MetalArray(HostReads, ArrayMethods, NDArrayOperatorsMixin):
         if not isinstance(part, tuple) and _is_basic(part):
             return int(part) if isinstance(part, np.integer) else part
         if not isinstance(part, MetalArray):
-            part = np.asarray(part)
-            part = part.astype(int) if part.size == 0 and part.dtype != bool else part
+            part = np.asarray(part) if np.size(part) else np.asarray(part, int)
             tell(self.device, HOST_TO_DEVICE, "index", nbytes=part.nbytes, explicit=False)
-        if part.dtype.kind not in "biu" or part.dtype == bool and part.ndim == 0:
-            raise IndexError(f"an index is of integers or booleans, got dtype {part.dtype} of shape {part.shape}")
-        if part.dtype != bool:
+        if part.dtype.kind in "iu":
             return as_dtype(getattr(part, "values", part), np.int64)
-        if isinstance(part, MetalArray):  # how many are True determines the result's shape, so the host has to know
-            return self.device.copy_out(part, "getitem with a mask", False)
-        return part
+        if part.dtype != bool or part.ndim == 0:
+            raise IndexError(f"an index is of integers or booleans, got dtype {part.dtype} of shape {part.shape}")
+        # How many are True determines the result's shape, so the host has to know.
+        return part if isinstance(part, np.ndarray) else self.device.copy_out(part, "getitem with a mask", False)
 
     def __len__(self) -> int:
         return len(self.layout)
@@ -167,10 +167,7 @@ class MetalArray(HostReads, ArrayMethods, NDArrayOperatorsMixin):
     def fill(self, value: Any) -> None:
         self[...] = value
 
-    def sort(self, axis: int = -1) -> None:
-        self[...] = np.sort(self, axis)
-
-    def astype(self, dtype: Any, order: str = "K", casting: Any = None, subok: Any = None, copy: bool = True) -> Any:
+    def astype(self, dtype: Any, *, copy: bool = True) -> Any:
         if not copy and np.dtype(dtype) == self.dtype:
             return self
         return self.device.new(as_dtype(self.values, dtype), np.empty_like(self.layout, dtype))
@@ -178,14 +175,6 @@ class MetalArray(HostReads, ArrayMethods, NDArrayOperatorsMixin):
     def copy(self, order: Any = "C") -> Any:
         tell(self.device, DEVICE_TO_DEVICE, "copy", nbytes=self.nbytes)
         return self.device.new(self.values, np.empty_like(self.layout, order=order))
-
-    __copy__ = copy
-
-    def __deepcopy__(self, memo: dict) -> Any:
-        return self.copy()
-
-    def flatten(self, order: Any = "C") -> Any:
-        return self.copy().ravel(order)
 
 
 def _by_stride(x: MetalArray) -> list[int]:
@@ -217,10 +206,6 @@ def _is_slice(part: Any) -> bool:
 def _axes_of(part: Any) -> int:
     """How many of the array's axes one part of an index uses."""
     return 0 if part is None or part is Ellipsis else part.ndim if isinstance(part, np.ndarray) else 1
-
-
-def _to_write(value: Any, device: Any) -> Any:
-    return value.values if isinstance(value, MetalArray) else one_number(value, device)
 
 
 # -- which types correspond --------------------------------------------------------------------------------------------

@@ -1,7 +1,4 @@
-"""An Apple GPU. MLX also runs on the CPU, so you can try all of this on any computer, and the tests do.
-
-Read `array.py` for the array, and `functions.py` for which MLX function stands for which NumPy function.
-"""
+"""An Apple GPU. MLX also runs on the CPU, so you can try all of this on any computer, and the tests do."""
 
 import functools
 import weakref
@@ -97,7 +94,7 @@ class MetalGenerator(CountedGenerator):
         self._device = device
 
     def random(self, size: Any = None, dtype: Any = np.float32) -> MetalArray:
-        return self.uniform(0.0, 1.0, size, dtype)
+        return self.uniform(0, 1, size, dtype)
 
     def standard_normal(self, size: Any = None, dtype: Any = np.float32) -> MetalArray:
         return self._drawn(mx.random.normal, size, dtype)

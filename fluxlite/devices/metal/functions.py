@@ -1,9 +1,8 @@
-"""NumPy's ufuncs and functions in terms of MLX's, on our arrays.
+"""NumPy's ufuncs and functions in terms of MLX's, on our arrays; or composed of these, as derivatives are.
 
-A function in no table here is composed of other NumPy functions if the derivatives know how (`rules.COMPOSED`).
-Otherwise it raises `TypeError`. NumPy's types hold, with one exception. Where NumPy makes Float64 out of other types,
-as in ``x / 2`` for integers, we give Float32, since an Apple GPU has nothing wider. Float64 exists only where MLX runs
-on the CPU, for ``device(x, dtype=None)`` and what's computed from it.
+NumPy's types hold, with one exception. Where NumPy makes Float64 out of other types, as in ``x / 2`` for integers, we
+give Float32, since an Apple GPU has nothing wider. Float64 exists only where MLX runs on the CPU, for
+``device(x, dtype=None)`` and what's computed from it.
 """
 
 import functools
@@ -48,10 +47,9 @@ UFUNCS: dict[str, Callable] = _named("""
 def call_ufunc(device: Any, ufunc: np.ufunc, method: str, inputs: tuple, kwargs: dict) -> Any:
     """The result of ``ufunc(*inputs, **kwargs)``."""
     name = ufunc.__name__
-    if method != "__call__" or name not in UFUNCS:
-        raise lacking(name if method == "__call__" else f"{name}.{method}")
-    if refused := kwargs.keys() - {"out"}:
-        raise lacking(f"{name}(…, {min(refused)}=…)")
+    refused = "".join(f"(…, {keyword}=…)" for keyword in kwargs if keyword != "out")
+    if method != "__call__" or name not in UFUNCS or refused:
+        raise lacking(name + (refused if method == "__call__" else f".{method}"))
     for x in inputs:
         is_number = isinstance(x, SCALARS) or isinstance(x, np.ndarray) and x.ndim == 0 and ufunc in COMPARISONS
         if not is_number and not isinstance(x, MetalArray):
@@ -61,21 +59,16 @@ def call_ufunc(device: Any, ufunc: np.ufunc, method: str, inputs: tuple, kwargs:
     dtypes = _loop(ufunc, tuple(kinds))
     values = [as_dtype(getattr(x, "values", x), dtype) for x, dtype in zip(inputs, dtypes)]
     made = UFUNCS[name](*values)
-    several = made if isinstance(made, (tuple, list)) else (made,)
-    results = [device.new(as_dtype(x, dtype)) for x, dtype in zip(several, dtypes[ufunc.nin :])]
-    results = [_written(ufunc, out, x) for out, x in zip(kwargs.get("out") or [None] * ufunc.nout, results)]
-    return results[0] if ufunc.nout == 1 else tuple(results)
-
-
-def _written(ufunc: np.ufunc, out: Any, result: MetalArray) -> Any:
-    """Write `result` to `out` wherever NumPy would: no number may lose its fraction."""
+    if ufunc.nout > 1:  # divmod
+        return tuple([device.new(as_dtype(x, dtype)) for x, dtype in zip(made, dtypes[ufunc.nin :])])
+    (out,) = kwargs.get("out", (None,))
     if out is None:
-        return result
+        return device.new(as_dtype(made, dtypes[-1]))
     if not isinstance(out, MetalArray):
-        raise refusal(ufunc, out, result.device)
-    if not np.can_cast(result.dtype, out.dtype, "same_kind"):
-        raise TypeError(f"{ufunc.__name__}: cannot write {result.dtype} into an array of {out.dtype}")
-    return out.replace(as_dtype(result.values, out.dtype))
+        raise refusal(ufunc, out, device)
+    if not np.can_cast(dtypes[-1], out.dtype, "same_kind"):  # no number may lose its fraction
+        raise TypeError(f"{name}: cannot write {dtypes[-1]} into an array of {out.dtype}")
+    return out.replace(as_dtype(made, out.dtype))
 
 
 @functools.cache
@@ -108,17 +101,13 @@ def call_function(device: Any, function: Callable, args: tuple, kwargs: dict) ->
             return args[0] if is_number else args[0].view(found) if isinstance(found, np.ndarray) else found
         if name in ON_ARRAYS:
             return ON_ARRAYS[name](*args, **kwargs)
-        if name not in ON_VALUES:
+        if name in ON_VALUES:
+            return _on_values(device, function, ON_VALUES[name], args, kwargs)
+        if function not in COMPOSED:
             load_rarer()
-            if function not in COMPOSED or name in _OF_THEMSELVES:
-                raise lacking(name)
-            return COMPOSED[function](*args, **kwargs)
-        if any(isinstance(x, MetalArray) and x.size == 0 for x in args):  # MLX would read memory outside of it
-            args = tuple([np.zeros(x.shape, x.dtype) if isinstance(x, MetalArray) else x for x in args])
-            result = np.asarray(function(*args, **kwargs))
-            dtype = _narrowed(result.dtype, *(getattr(x, "dtype", x) for x in args))
-            return device.copy_in(result.astype(dtype), explicit=False)
-        return _on_values(device, function, ON_VALUES[name], args, kwargs)
+        if function not in COMPOSED or name in _OF_THEMSELVES:
+            raise lacking(name)
+        return COMPOSED[function](*args, **kwargs)
     except Exception as error:
         error.add_note(f"This was np.{name}, for arrays on {device}.")
         raise
@@ -133,6 +122,11 @@ def _from_host(device: Any, function: Callable, args: tuple, kwargs: dict) -> An
 
 
 def _on_values(device: Any, function: Callable, ours: Callable, args: tuple, kwargs: dict) -> Any:
+    if any(isinstance(x, MetalArray) and x.size == 0 for x in args):  # MLX would read memory outside of it
+        hosts = [np.zeros(x.shape, x.dtype) if isinstance(x, MetalArray) else x for x in args]
+        result: Any = np.asarray(function(*hosts, **kwargs))
+        return device.copy_in(result.astype(_narrowed(result.dtype, *(getattr(x, "dtype", x) for x in hosts))), False)
+
     def unwrapped(x: Any) -> Any:
         if isinstance(x, np.ndarray):
             raise refusal(function, x, device)
@@ -173,12 +167,12 @@ def _take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Any:
     return mx.take_along_axis(arr, indices.astype(mx.int64) % length, axis=axis)
 
 
-def _pad(array: Any, pad_width: Any, mode: Any = "constant", constant_values: Any = 0) -> Any:
-    return mx.pad(array, np.broadcast_to(pad_width, (array.ndim, 2)).tolist(), mode, constant_values)
+def _pad(array: Any, pad_width: Any, *how: Any, **constant: Any) -> Any:
+    return mx.pad(array, np.broadcast_to(pad_width, (array.ndim, 2)).tolist(), *how, **constant)
 
 
 # These make an array from host values, on the device of ``like=x``.
-FROM_HOST = {"array", "asarray", "asanyarray", "arange", "zeros", "ones", "full", "empty", "eye", "identity"}
+FROM_HOST = {"array", "asarray", "arange", "zeros", "ones", "full", "empty", "eye", "identity"}
 # NumPy knows these from the layout; and views have a layout that NumPy makes.
 OF_LAYOUTS = {
     "shape", "ndim", "size", "iscomplexobj", "result_type", "can_cast", "shares_memory", "transpose", "swapaxes",
