@@ -8,12 +8,7 @@ from .devices.moving import device_of
 
 
 def functional(part: str | None = None) -> Functional:
-    """Whether an AMD GPU can be used, or with `part`, whether that library can (AMDGPU.jl: ``functional(:MIOpen)``).
-
-    >>> with fl.pretend(AMDGPU="functional"):
-    ...     functional(":MIOpen")
-    False: CuPy works without MIOpen, and fluxlite's layers do too
-    """
+    """Whether an AMD GPU, or a `part` such as ``"rocBLAS"``, can be used (AMDGPU.jl: ``functional(:MIOpen)``)."""
     return selection.functional("AMDGPU", part)
 
 

@@ -106,7 +106,7 @@ def _in_one_launch(function: Any, args: tuple) -> Any:
             raise refusal(function, x, device)
     trace: Any = Trace(function, np.broadcast_shapes(*(x.shape for x in operands.values())))
     trace.compute = device.instead or quiet.run
-    given = {id(x): trace.argument(_plain(x), np.shape(x) == trace.shape) for x in args}
+    given = {id(x): trace.argument(getattr(x, "_values", x), np.shape(x) == trace.shape) for x in args}
     device = device.begin()
     result, found = trace.outputs(*[given[id(x)] for x in args])
     written = [x for key, x in operands.items() if given[key].is_written]
@@ -114,7 +114,10 @@ def _in_one_launch(function: Any, args: tuple) -> Any:
         if any(x is not y and np.may_share_memory(x._values, y._values) for y in operands.values()):
             name = function.__name__
             raise ValueError(f"fuse, {name}: two arguments share memory, and it writes to one. Copy it: x.copy()")
-    made = {id(x): device.new(_owned(trace, x.values)) for x in found}
+    made = {}
+    for x in found:
+        is_own = x.values.base is None and x.values.flags.c_contiguous
+        made[id(x)] = device.new(x.values if is_own else trace.compute(np.ndarray.copy, x.values))
     for x in written:
         if device.instead is None:
             x._values[...] = given[id(x)].values
@@ -124,15 +127,6 @@ def _in_one_launch(function: Any, args: tuple) -> Any:
     device.launch(function.__name__, nbytes, operations, next(iter([*made.values(), *operands.values()])).dtype.char)
     results = tuple([made[id(x)] for x in found])
     return results if isinstance(result, tuple) else results[0] if results else None
-
-
-def _plain(x: Any) -> Any:
-    return x._values if isinstance(x, Stored) else x
-
-
-def _owned(trace: Any, values: np.ndarray) -> np.ndarray:
-    is_own = values.base is None and values.flags.c_contiguous
-    return values if is_own else trace.compute(np.ndarray.copy, values)
 
 
 arrays.fusing[SimulatedArray] = _in_one_launch

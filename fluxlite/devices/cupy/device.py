@@ -18,7 +18,7 @@ from .usable import usable
 
 
 class CupyArray(abc.ABC):  # noqa: B024
-    """Stands for `cupy.ndarray`. It recognizes the class by name, so we don't need to import CuPy to refer to it."""
+    """Stands for `cupy.ndarray`, which it knows by name, so that CuPy needn't be imported."""
 
     @classmethod
     def __subclasshook__(cls, kind: type) -> bool:
@@ -45,8 +45,8 @@ class CupyDevice(GPU):
             _cupy().cuda.get_current_stream().wait_event(time)
 
     @functools.cached_property
-    def _copies(self) -> "PinnedCopies":  # asked inside ``with self._current():``, since a stream belongs to one device
-        return PinnedCopies(_cupy())
+    def _copies(self) -> "PinnedCopies":
+        return PinnedCopies(_cupy())  # inside ``with self._current():``, since a stream belongs to one device
 
     def download(self, x: Any) -> np.ndarray:
         tell(self, DEVICE_TO_HOST, "copy", nbytes=x.nbytes)

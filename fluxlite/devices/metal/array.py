@@ -146,7 +146,8 @@ class MetalArray(HostReads, ArrayMethods, NDArrayOperatorsMixin):
         if not isinstance(part, tuple) and _is_basic(part):
             return int(part) if isinstance(part, np.integer) else part
         if not isinstance(part, MetalArray):
-            part = np.asarray(part) if np.size(part) else np.asarray(part, int)
+            part = np.asarray(part)
+            part = part.astype(int) if part.size == 0 and part.dtype != bool else part
             tell(self.device, HOST_TO_DEVICE, "index", nbytes=part.nbytes, explicit=False)
         if part.dtype.kind in "iu":
             return as_dtype(getattr(part, "values", part), np.int64)
