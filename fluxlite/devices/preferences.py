@@ -76,8 +76,6 @@ def store_backend(name: str | None) -> None:
     """
     import tomllib
 
-    from ..writing import write_whole
-
     if CHOICE.pretended:
         CHOICE.pretended.stored = name
         return
@@ -90,6 +88,7 @@ def store_backend(name: str | None) -> None:
         text += ("\n" if text and not text.endswith("\n\n") else "") + table.format(name)
     os.makedirs(os.path.dirname(path), exist_ok=True)
     if text:
-        write_whole(path, text.encode("utf-8"))
+        with open(path, "w", encoding="utf-8", newline="") as file:
+            file.write(text)
     else:
         os.remove(path)
