@@ -78,8 +78,8 @@ def read(path: str) -> tuple[dict[str, Any], bool]:
         description = json.loads(texts[0])
         if int(description["format"]) > FORMAT:
             raise ValueError("it's of a newer format, update fluxlite")
-        reader = _Reader(arrays)
-        return {name: reader.made_of(x) for name, x in description["values"].items()}, True
+        stored, made = dict(arrays), {}
+        return {name: _made_of(x, stored, made) for name, x in description["values"].items()}, True
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError) as error:
         raise _unfit(path, f"has a checksum, but not the contents that fluxlite.save writes: {error!r}") from error
 
@@ -168,38 +168,36 @@ def _as_stored(x: np.ndarray) -> np.ndarray:
     return pairs.astype(pairs.dtype.newbyteorder("<"), order="C", copy=False)
 
 
-class _Reader:
-    def __init__(self, arrays: dict[str, np.ndarray]) -> None:
-        self.stored = dict(arrays)
-        self.made: dict[str, np.ndarray] = {}  # arrays tied to these follow later
+def _made_of(x: Any, stored: dict[str, np.ndarray], made: dict[str, np.ndarray]) -> Any:
+    """What was saved. Arrays move from `stored` to `made`, since those tied to them follow later."""
+    if isinstance(x, list):
+        return [_made_of(part, stored, made) for part in x]
+    if not isinstance(x, dict):
+        return x
+    (kind, value), *_ = x.items()
+    match kind:
+        case "array":
+            return made.setdefault(value, _as_it_was(stored.pop(value), _DTYPES[x["dtype"]]))
+        case "tied":
+            here = types.SimpleNamespace(shape=tuple(x["shape"]), strides=tuple(x["strides"]))
+            first = types.SimpleNamespace(shape=made[value].shape, strides=tuple(x["first"]))
+            return same_view(here, first, made[value])
+        case "dict":
+            return {_made_of(key, stored, made): _made_of(part, stored, made) for key, part in value}
+        case "tuple":
+            return tuple(_made_of(value, stored, made))
+        case "number":
+            return _made_of(value, stored, made)[()]
+        case "complex":
+            return complex(*value)
+        case "bytes":
+            return bytes.fromhex(value)
+    raise ValueError(f"save writes no {x}")
 
-    def made_of(self, x: Any) -> Any:
-        if isinstance(x, list):
-            return [self.made_of(part) for part in x]
-        if not isinstance(x, dict):
-            return x
-        match next(iter(x), ""):
-            case "array":
-                return self.made.setdefault(x["array"], self.array(self.stored.pop(x["array"]), _DTYPES[x["dtype"]]))
-            case "tied":
-                first = self.made[x["tied"]]
-                here = types.SimpleNamespace(shape=tuple(x["shape"]), strides=tuple(x["strides"]))
-                return same_view(here, types.SimpleNamespace(shape=first.shape, strides=tuple(x["first"])), first)
-            case "dict":
-                return {self.made_of(key): self.made_of(value) for key, value in x["dict"]}
-            case "tuple":
-                return tuple(self.made_of(x["tuple"]))
-            case "number":
-                return self.made_of(x["number"])[()]
-            case "complex":
-                return complex(*x["complex"])
-            case "bytes":
-                return bytes.fromhex(x["bytes"])
-        raise ValueError(f"save writes no {x}")
 
-    def array(self, values: np.ndarray, dtype: np.dtype) -> np.ndarray:
-        little = dtype.newbyteorder("<")
-        if values.dtype != (np.dtype(f"<f{dtype.itemsize // 2}") if dtype.kind == "c" else little):
-            raise ValueError(f"this is no array of {dtype}")
-        values = values.view(little)[..., 0] if dtype.kind == "c" else values
-        return values if dtype == little else values.byteswap(inplace=True).view(dtype)
+def _as_it_was(x: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    little = dtype.newbyteorder("<")
+    if x.dtype != (np.dtype(f"<f{dtype.itemsize // 2}") if dtype.kind == "c" else little):
+        raise ValueError(f"this is no array of {dtype}")
+    x = x.view(little)[..., 0] if dtype.kind == "c" else x
+    return x if dtype == little else x.byteswap(inplace=True).view(dtype)

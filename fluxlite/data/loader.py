@@ -111,6 +111,11 @@ class DataLoader:
         return f"DataLoader({', '.join(said)})      # {batches} of {self._count:,} observations"
 
 
+def batches_of(data: Any, skip: int, share: tuple[int, int] = (0, 1)) -> Iterator[Any]:
+    """An epoch of `data` without its first batches: a loader can leave them out without making them."""
+    return data.batches(skip, share) if hasattr(data, "batches") else islice(data, skip, None)
+
+
 def cut(count: int, worker: int, workers: int) -> tuple[int, int]:
     """Which of `count` rows are one worker's: from the first number up to the second."""
     return worker * count // workers, (worker + 1) * count // workers
@@ -186,9 +191,7 @@ class MovedLoader:
 
     def batches(self, skip: int = 0, share: tuple[int, int] = (0, 1)) -> Iterator[Any]:
         """Begin an epoch, and skip its first `skip` batches without copying them. `share` is for a `DataLoader`."""
-        if hasattr(self.loader, "batches"):
-            return self._one_ahead(self.loader.batches(skip, share))
-        return self._one_ahead(islice(self.loader, skip, None))
+        return self._one_ahead(batches_of(self.loader, skip, share))
 
     def _one_ahead(self, batches: Iterator[Any]) -> Iterator[Any]:
         sent, error = (_Copy(one, self.device, self.dtype) for one in batches), None

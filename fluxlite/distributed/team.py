@@ -7,7 +7,6 @@ those of the whole batch, whatever the number of workers, also for a last batch 
 import hashlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from itertools import islice
 from operator import length_hint
 from typing import Any
 
@@ -16,7 +15,7 @@ import numpy as np
 from ..arrays import device_of, on_card_of
 from ..autodiff.gradients import differentiated
 from ..checkpoint import generator_of, kept, resuming
-from ..data.loader import DataLoader, MovedLoader, cut
+from ..data.loader import DataLoader, MovedLoader, batches_of, cut
 from ..data.observations import numobs, part
 from ..devices.base import CPU, Device
 from ..optimizers.updating import checked_steps, take
@@ -84,7 +83,7 @@ class Team:
             for of in loader.sizes(skip):
                 yield next(own) if self._has_rows(of) else None
             return
-        for batch in data.batches(skip) if hasattr(data, "batches") else islice(data, skip, None):
+        for batch in batches_of(data, skip):
             yield part(batch, slice(*self.cut)) if self._has_rows(numobs(batch)) else None
 
     def _has_rows(self, of: int) -> bool:

@@ -1,6 +1,6 @@
 """`train`: the loop over epochs and batches, and what it remembers of it. Going on with a run is in `resuming.py`."""
 
-import itertools
+import copy
 import math
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing, nullcontext, suppress
@@ -11,6 +11,7 @@ import numpy as np
 
 from ..arrays import device_of, on_card_of
 from ..autodiff.gradients import withgradient
+from ..data.loader import batches_of
 from ..devices.base import CPU
 from ..layers.layer import misplaced
 from ..messages import check_bool, check_callable, check_whole, explained, in_words, many
@@ -107,8 +108,6 @@ def train(
     callbacks = tuple(callbacks)
     check_bool("train(distributed=…)", distributed)
     with _workers(distributed) as workers:
-        for name, switch in {"resume": resume, "overwrite": overwrite, "progress": progress or False}.items():
-            check_bool(f"train({name}=…)", switch)
         if (resume or overwrite) and checkpoint is None or resume and overwrite:
             raise TypeError('resume=True goes on with the file of checkpoint="…", overwrite=True replaces it: take one')
         for function in (*callbacks, *(one for one in (each_step, schedule) if one is not None)):
@@ -157,14 +156,14 @@ def _workers(distributed: bool) -> Any:
 
 
 def check_data(data: Any) -> None:
-    """Raises `TypeError` for what would train something else."""
-    if type(data) is tuple and len(data) > 1 and all(is_array(x) for x in data):
+    """Raises `TypeError` for arrays, whose rows would be taken for batches."""
+    is_tuple = type(data) is tuple and len(data) > 1 and all(map(is_array, data))
+    if is_tuple or is_array(data) or isinstance(data, Mapping):
         raise TypeError(
-            f"data is a list of batches, got a tuple of {len(data)} arrays: for one batch write [(x, y)], for several "
-            "DataLoader((x, y), batchsize=32); batches that are single arrays go into a list"
+            f"data is a list of batches, got {f'a tuple of {len(data)} arrays' if is_tuple else in_words(data)}: for "
+            "one batch write [(x, y)], for several DataLoader((x, y), batchsize=32); batches that are single arrays go "
+            "into a list"
         )
-    if isinstance(data, (str, bytes, Mapping)) or is_array(data) or not isinstance(data, Iterable):
-        raise TypeError(f"data is a list of batches or a DataLoader, got {in_words(data)}: for one batch write [data]")
 
 
 @dataclass(eq=False)
@@ -208,10 +207,9 @@ class Run:
         """One epoch, or what an earlier run left of it; its end, unless it has to stop before."""
         skipped = self.done
         if self.file is not None:
-            self.file.begin_epoch()
+            self.file.at_start = copy.deepcopy(self.file.order)
         made: Any = self.workers.batches(self.data, skipped)
-        # An iterator of one's own stays open; one that was made here ends its threads.
-        with closing(made) if hasattr(made, "close") and made is not self.data else nullcontext(made) as batches:
+        with closing(made) if hasattr(made, "close") else nullcontext(made) as batches:  # a loader ends its threads
             for batch in batches:
                 if self.has_to_stop():
                     self.look()
@@ -265,18 +263,17 @@ class Run:
             self.history.seconds = self.before + seconds
         for value in values:
             if not math.isfinite(value):
-                self.whole = False
-                raise self.not_finite(value)
+                self.fail(value)
             self.history.losses.append(value)
 
-    def not_finite(self, value: float) -> "NotFinite":
-        history = self.history
+    def fail(self, value: float) -> None:
+        history, self.whole = self.history, False
         used = history.steps - len(history.losses)  # updates that were made with this loss, and since
         history.stop(f"the loss is {value} in batch {self.done - used + 1} of epoch {history.epochs + 1}")
         found = "No update was made with it: the model is as it was before this batch."
         if used:
             found = f"Found after {many(used, 'update')} by it and the batches since; check_every=1 finds it before."
-        return NotFinite(
+        raise NotFinite(
             f"{history.reason}. {found} What helps most often: a smaller learning rate, as in setup(Adam(1e-4), model);"
             " a loss of scores, such as logitcrossentropy, instead of log(softmax(x)); no nan in the data."
         )
@@ -287,7 +284,7 @@ class Run:
         self.bar.total = self.bar.total or self.done * history.wanted
         history.epoch_losses.append(float(np.mean(history.losses[-self.done :])))
         if self.file is not None:
-            self.file.end_epoch(self.done)
+            self.file.at_start, self.file.batches = self.file.order, self.done
         self.done = 0
         for callback in self.callbacks:  # all of them, so that each sees every epoch
             wish = _wish(callback, history, "a callback")
@@ -313,13 +310,7 @@ class Alone:
 
     interrupts: Any
     group, worker, rows = None, 0, 1  # the others, its number, and whether it has any of this batch
-    withgradient = staticmethod(withgradient)
-    update = staticmethod(update)
-
-    def batches(self, data: Any, skip: int) -> Any:
-        if hasattr(data, "batches"):  # a loader leaves the first ones out without making them
-            return data.batches(skip=skip)
-        return itertools.islice(data, skip, None) if skip else iter(data)
+    batches, withgradient, update = staticmethod(batches_of), staticmethod(withgradient), staticmethod(update)
 
     def losses(self, values: list[float]) -> list[float]:
         return values

@@ -3,7 +3,6 @@
 The order of an epoch's batches is drawn again, from the state that the loader's generator had when the epoch began.
 """
 
-import copy
 import os
 import re
 from pathlib import Path
@@ -16,7 +15,7 @@ from ..arrays import device_of
 from ..checkpoint import Loading, states_of
 from ..devices.base import CPU
 from ..files import described_parts
-from ..messages import many, say
+from ..messages import many, say, warn
 from ..optimizers import Leaf
 from ..optimizers.states import shares
 from ..receipts import Seconds
@@ -39,15 +38,8 @@ class RunFile:
         described_parts(states_of({"model": run.model, "opt_state": run.opt_state}))
         rng = getattr(run.data, "rng", None)
         self.order = rng if isinstance(rng, np.random.Generator) else None
-        self.at_start = self.order  # the same, as it was when the epoch began
+        self.at_start = self.order  # the same, as it was when the epoch began: `Run` notes it
         self.batches = length(run.data)  # of an epoch
-        self.trouble = ""  # why the last attempt to write failed
-
-    def begin_epoch(self) -> None:
-        self.at_start = copy.deepcopy(self.order)
-
-    def end_epoch(self, batches: int) -> None:
-        self.at_start, self.batches = self.order, batches
 
     def save(self, is_last: bool = False) -> None:
         """Write all that the rest of the run depends on. If that fails, it's said, and the training goes on.
@@ -62,17 +54,16 @@ class RunFile:
             finished=int(run.finished), reason=history.reason, seconds=float(history.seconds),
             kind=history.seconds.kind, card=history.seconds.card,
         )  # fmt: skip
-        if self.is_writer:
-            before, self.trouble = self.trouble, ""
-            try:
+        trouble = ""
+        try:
+            if self.is_writer:
                 checkpoint.save(self.path, **self._parts(), callbacks=self._memories(), run=values, **more)
-            except Exception as error:  # a full disk, a folder that's gone, no memory
-                self.trouble = getattr(error, "strerror", None) or str(error)
-            if self.trouble not in ("", before):  # a disk stays full for many epochs
-                text = f"{self.path.name} was not written: {self.trouble}. It's tried again after each epoch"
-                say(text, "Warning")
+        except Exception as error:  # a full disk, a folder that's gone, no memory
+            trouble = getattr(error, "strerror", None) or str(error)
+            text = f"{self.path.name} was not written: {trouble}. It's tried again after each epoch"
+            warn(("checkpoint", self.path, trouble), text)
         if team:
-            team.saved("" if self.trouble else f"{self.path}, after {many(history.epochs, 'epoch')}")
+            team.saved("" if trouble else f"{self.path}, after {many(history.epochs, 'epoch')}")
 
     def _parts(self) -> dict[str, Any]:
         """What's in the file and may go into what's there: model, state, and generators, also devices that have one."""
@@ -111,17 +102,17 @@ class RunFile:
         elif self.team and self.team.group.rank:
             self.team.go_on_with(others[self.team.group.rank - 1])
         is_over = run.finished or history.epochs >= history.wanted
-        batch = f"batch {run.done} of " if run.done else ""
-        text = f"resuming {self.path.name} after {batch}epoch {history.epochs + bool(run.done)}"
+        after = f"{f'batch {run.done} of ' if run.done else ''}epoch {history.epochs + bool(run.done)}"
+        text = f"resuming {self.path.name} after {after}"
         if is_over:
-            why = f"{history.epochs}{f' ({history.reason})' if run.finished else ''}"
-            text = f"{self.path.name} is of a run that is finished, after epoch {why}: nothing is left to do"
+            why = f" ({history.reason})" if run.finished else ""
+            text = f"{self.path.name} is of a run that is finished, after {after}{why}: nothing is left to do"
         if self.is_writer:
             say(text)
         return not is_over
 
     def _checked(self, found: dict[str, Any]) -> dict[str, Any]:
-        """What the file says of its run. Raises `ValueError` if `train` didn't write it, or for another run."""
+        """What the file says of its run. Raises `ValueError` if it's of another one, or not `train`'s."""
         then = found.get("run")
         if not isinstance(then, dict) or "epoch" not in then or not {"model", "opt_state"} <= found.keys():
             raise ValueError(f"{self.path} was not written by train: load(path, model=model) reads it")
