@@ -78,7 +78,7 @@ def read(path: str) -> tuple[dict[str, Any], bool]:
         description = json.loads(texts[0])
         if int(description["format"]) > FORMAT:
             raise ValueError("it's of a newer format, update fluxlite")
-        stored, made = dict(arrays), {}
+        stored, made = dict(arrays), dict[str, np.ndarray]()
         return {name: _made_of(x, stored, made) for name, x in description["values"].items()}, True
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError) as error:
         raise _unfit(path, f"has a checksum, but not the contents that fluxlite.save writes: {error!r}") from error
@@ -120,42 +120,38 @@ def _bytes(x: np.ndarray) -> memoryview:
 
 def described_parts(values: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """The arrays in `values`, and the rest as JSON can hold it. Raises `TypeError` for what can't be, by its place."""
-    writer = _Writer()
-    return writer.arrays, {name: writer.described(KeyPath([Attribute(name)]), x) for name, x in values.items()}
+    arrays: dict[str, Any] = {}  # as they are, on their devices
+    firsts: dict[tuple, tuple[str, Any]] = {}  # also keeps temporary arrays alive, so no address is reused
 
-
-class _Writer:
-    def __init__(self) -> None:
-        self.arrays: dict[str, Any] = {}  # as they are, on their devices
-        self.first: dict[tuple, tuple[str, Any]] = {}  # also keeps temporary arrays alive, so no address is reused
-
-    def described(self, path: KeyPath, x: Any) -> Any:
+    def described(path: KeyPath, x: Any) -> Any:
         match x:
             case dict():
                 if not all(map(_is_key, x)):
                     raise TypeError(f"{path} has keys that a file cannot hold: {[*x]}; take text or numbers")
-                return {"dict": [[self.described(path, k), self.described(path + (k,), v)] for k, v in x.items()]}
+                return {"dict": [[described(path, key), described(path + (key,), part)] for key, part in x.items()]}
             case list() | tuple():
-                parts = [self.described(path + (i,), part) for i, part in enumerate(x)]
+                parts = [described(path + (i,), part) for i, part in enumerate(x)]
                 return parts if isinstance(x, list) else {"tuple": parts}
             case np.generic():
-                return {"number": self.array(path, np.asarray(x))}
+                return {"number": array(path, np.asarray(x))}
             case complex():
                 return {"complex": [x.real, x.imag]}
             case bytes():
                 return {"bytes": x.hex()}
-        return self.array(path, x) if is_array(x) else x  # JSON has the others
+        return array(path, x) if is_array(x) else x  # JSON has the others
 
-    def array(self, path: KeyPath, x: Any) -> dict[str, Any]:
+    def array(path: KeyPath, x: Any) -> dict[str, Any]:
         if x.dtype.str not in _DTYPES or isinstance(x, np.ma.MaskedArray):
             raise TypeError(f"{path} is a {type(x).__name__} of {x.dtype}, which a safetensors file cannot hold")
-        name, first = self.first.get(parameter_key(x), (str(path), None))
+        name, first = firsts.get(parameter_key(x), (str(path), None))
         if first is not None:
             return {"tied": name, "shape": x.shape, "strides": x.strides, "first": first.strides}
-        while name in self.arrays or name == "__metadata__":
+        while name in arrays or name == "__metadata__":
             name += "'"
-        self.first[parameter_key(x)], self.arrays[name] = (name, x), x
+        firsts[parameter_key(x)], arrays[name] = (name, x), x
         return {"array": name, "dtype": x.dtype.str}
+
+    return arrays, {name: described(KeyPath([Attribute(name)]), x) for name, x in values.items()}
 
 
 def _is_key(x: Any) -> bool:

@@ -84,7 +84,7 @@ def why_shut(x: Any) -> str:
 
 
 def _variables(function: types.FunctionType) -> Iterator[tuple[str, str, Any]]:
-    """(how it comes to it, name, value) of each variable that `function` works with, besides its arguments."""
+    """(how it comes to it, name, value) of each variable that `function` works with."""
     code, values = function.__code__, function.__defaults__ or ()
     for name, cell in zip(code.co_freevars, function.__closure__ or ()):
         if cell != types.CellType():  # it has a value already
@@ -121,6 +121,6 @@ def _insides(x: Any) -> list[tuple[tuple, Any]]:
     """(steps of the path to it, part) of each part of any object."""
     if isinstance(x, (set, frozenset)):
         return [((), value) for value in x]
-    parts = dict(enumerate(x)) if isinstance(x, deque) else dict(steps(x, children(x)[0]))
-    held = parts or {Attribute(name): value for name, value in attributes(x).items()}
+    parts = enumerate(x) if isinstance(x, deque) else steps(x, children(x)[0])
+    held = dict(parts) or {Attribute(name): value for name, value in attributes(x).items()}
     return [((step,), part) for step, part in held.items()]

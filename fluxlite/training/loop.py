@@ -147,12 +147,13 @@ def train(
 
 def _workers(distributed: bool) -> Any:
     """Who makes the steps: this program alone, or with others."""
-    if not distributed:
-        return nullcontext(Alone())
-    from ..distributed.team import joined  # only here: most programs don't need it
-    from ..distributed.world import everyone
+    if distributed:
+        from ..distributed.team import joined  # only here: most programs don't need it
+        from ..distributed.world import everyone
 
-    return joined() if everyone().size > 1 else nullcontext(Alone())
+        if everyone().size > 1:
+            return joined()
+    return nullcontext(Alone())
 
 
 def check_data(data: Any) -> None:
@@ -189,9 +190,7 @@ class Run:
     bar: Any = None
 
     def go(self) -> None:
-        self.start, self.before = clock(), clocked(0.0)
-        with suppress(TypeError):  # the times of two clocks have no sum
-            self.before += self.history.seconds
+        self.start, self.before = clock(), self.history.seconds
         try:
             while self.history.epochs < self.history.wanted and not self.history.stopped and not self.has_to_stop():
                 self.epoch()
@@ -259,7 +258,7 @@ class Run:
         """Read the losses that are waiting, at once; the first that is not finite ends the training."""
         pending, self.pending = self.pending, []
         values, seconds = self.workers.losses(_numbers(pending)), clocked(clock() - self.start)
-        with suppress(TypeError):  # the simulated GPU came or went meanwhile
+        with suppress(TypeError):  # the simulated GPU came or went meanwhile: the times of two clocks have no sum
             self.history.seconds = self.before + seconds
         for value in values:
             if not math.isfinite(value):
