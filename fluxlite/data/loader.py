@@ -4,6 +4,7 @@
 "pinned" memory, which the GPU can read on its own. Computations wait there only for the batch that they need.
 """
 
+import copy
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial as bound
@@ -194,7 +195,7 @@ class MovedLoader:
         return self._one_ahead(batches_of(self.loader, skip, share))
 
     def _one_ahead(self, batches: Iterator[Any]) -> Iterator[Any]:
-        sent, error = (_Copy(one, self.device, self.dtype) for one in batches), None
+        sent, error = map(self._send, batches), None
         coming = next(sent, None)
         try:
             while coming is not None:
@@ -203,12 +204,33 @@ class MovedLoader:
                     coming = next(sent, None)
                 except Exception as found:  # is raised when its turn comes
                     error = found
-                yield present.arrived()
+                yield self._arrived(present)
             if error is not None:
                 raise error
         finally:  # after a break, a copy that's still running keeps its memory until it's done
             if coming is not None:
-                coming.arrived()
+                self._arrived(coming)
+
+    def _send(self, batch: Any) -> list:
+        """When each array will be there, in the device's own terms, and the batch, which is on its way."""
+        times: list[Any] = []
+
+        def receive(x: Any) -> Any:
+            if self.device == CPU or device_of(x) != CPU:
+                return self.device.receive(x)
+            result, time = self.device.copy_in_pinned(x)
+            times.append(time)
+            return result
+
+        one = copy.copy(self.device)  # it stands for the device in this move
+        one.receive = receive  # type: ignore[method-assign]
+        return [times, moved(one, batch, self.dtype)]
+
+    def _arrived(self, sent: list) -> Any:
+        """The batch, after making the device wait for it. Nothing here refers to it any more."""
+        for time in sent[0]:
+            self.device.wait_for(time)
+        return sent.pop()
 
     def __repr__(self) -> str:
         loader, _, comment = repr(self.loader).partition("      # ")
@@ -237,37 +259,6 @@ class CuIterator(MovedLoader):
 
     def __repr__(self) -> str:
         return f"CuIterator({super().__repr__()})"
-
-
-class _Copy:
-    """A batch on its way to a device, which computes meanwhile. To `moved`, it stands for the device."""
-
-    def __init__(self, batch: Any, device: Device, dtype: Any) -> None:
-        self.device, self.usual_dtypes = device, device.usual_dtypes
-        self.times: list[Any] = []  # when each array will be there, in the device's own terms
-        self.batch = moved(self, batch, dtype)
-
-    def receive(self, x: Any) -> Any:
-        if self.device == CPU or device_of(x) != CPU:
-            return self.device.receive(x)
-        result, time = self.device.copy_in_pinned(x)
-        self.times.append(time)
-        return result
-
-    def arrived(self) -> Any:
-        """The batch, after making the device wait for it. This forgets the batch."""
-        for time in self.times:
-            self.device.wait_for(time)
-        batch, self.batch = self.batch, None
-        return batch
-
-    def __eq__(self, other: object) -> bool:
-        return self.device == other
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __repr__(self) -> str:
-        return repr(self.device)
 
 
 def send_loader(x: Any, device: Any, dtype: Any, path: KeyPath) -> Any:
