@@ -148,6 +148,8 @@ def done_ahead(jobs: Iterator[Callable[[], Any]]) -> Iterator[Any]:
     thread.start()
     try:
         while True:
+            if not thread.is_alive() and results.empty():
+                raise RuntimeError("this process was forked in the middle of an epoch, whose thread isn't here")
             done = results.get()
             if isinstance(done, BaseException):
                 raise done
