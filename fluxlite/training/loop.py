@@ -5,6 +5,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing, nullcontext, suppress
 from dataclasses import dataclass, field
+from operator import length_hint
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ from ..unreached import say_what_is_not_trained
 from .bar import Bar
 from .callbacks import Patience
 from .interrupts import Interrupts
-from .resuming import RunFile, length
+from .resuming import RunFile
 
 
 @dataclass(repr=False, eq=False)
@@ -132,7 +133,7 @@ def train(
                 raise ValueError(f"{run.file.path} is there: resume=True goes on with it, overwrite=True replaces it")
             if resume and not run.file.restore():
                 return history
-        shown, total = progress if workers.worker == 0 else False, length(data) * history.wanted or None
+        shown, total = progress if workers.worker == 0 else False, length_hint(data) * history.wanted or None
         try:
             with Interrupts() as workers.interrupts, Bar(shown, total, history.steps) as run.bar:
                 run.go()
@@ -216,7 +217,7 @@ class Run:
                         self.file.save()
                     return
                 self.step(batch)
-        if self.done == skipped and (skipped == 0 or skipped != length(self.data)):
+        if self.done == skipped and (skipped == 0 or skipped != length_hint(self.data)):
             number = self.history.epochs + 1
             raise ValueError(f"data has no batches in epoch {number}: give a DataLoader, or a list of batches")
         self.end_epoch()

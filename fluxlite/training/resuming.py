@@ -5,6 +5,7 @@ The order of an epoch's batches is drawn again, from the state that the loader's
 
 import os
 import re
+from operator import length_hint
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +40,7 @@ class RunFile:
         rng = getattr(run.data, "rng", None)
         self.order = rng if isinstance(rng, np.random.Generator) else None
         self.at_start = self.order  # the same, as it was when the epoch began: `Run` notes it
-        self.batches = length(run.data)  # of an epoch
+        self.batches = length_hint(run.data)  # of an epoch; 0 where nobody knows before they were counted
 
     def save(self, is_last: bool = False) -> None:
         """Write all that the rest of the run depends on. If that fails, it's said, and the training goes on.
@@ -83,7 +84,6 @@ class RunFile:
         if found is None:
             return True
         run, history, then = self.run, self.run.history, self._checked(found)
-        seconds = Seconds(then["seconds"], then["kind"], then["card"])
         loading = Loading(own=True)
         for name, target in self._parts().items():
             if name in found:  # yesterday's GPU may be gone, and its generator with it
@@ -92,9 +92,9 @@ class RunFile:
         for i, memory in self._memories().items():
             before = found["callbacks"].get(i, {})
             memory.update(before if before.keys() == memory.keys() else {})  # of another callback: nothing
-        run.done, run.finished, history.seconds = then["step"], bool(then["finished"]), seconds
+        run.done, run.finished = then["step"], bool(then["finished"])
         history.losses[:], history.epoch_losses[:] = then["losses"].tolist(), then["epoch_losses"].tolist()
-        history.steps = len(history.losses)
+        history.steps, history.seconds = len(history.losses), Seconds(then["seconds"], then["kind"], then["card"])
         history.stopped, history.reason = run.finished, then["reason"] if run.finished else ""
         others = found.get("workers", [])  # the generators of all workers but the first
         if self.team and len(others) + 1 != self.team.group.size:
@@ -102,13 +102,11 @@ class RunFile:
         elif self.team and self.team.group.rank:
             self.team.go_on_with(others[self.team.group.rank - 1])
         is_over = run.finished or history.epochs >= history.wanted
-        after = f"{f'batch {run.done} of ' if run.done else ''}epoch {history.epochs + bool(run.done)}"
-        text = f"resuming {self.path.name} after {after}"
-        if is_over:
-            why = f" ({history.reason})" if run.finished else ""
-            text = f"{self.path.name} is of a run that is finished, after {after}{why}: nothing is left to do"
+        after = f"after {f'batch {run.done} of ' if run.done else ''}epoch {history.epochs + bool(run.done)}"
+        why = f" ({history.reason})" if run.finished else ""
+        over = f"{self.path.name} is of a run that is finished, {after}{why}: nothing is left to do"
         if self.is_writer:
-            say(text)
+            say(over if is_over else f"resuming {self.path.name} {after}")
         return not is_over
 
     def _checked(self, found: dict[str, Any]) -> dict[str, Any]:
@@ -125,14 +123,6 @@ class RunFile:
             if here != there:
                 raise ValueError(f"{self.path} is of another run, {what}: there it's {there}, here {here}")
         return then
-
-
-def length(data: Any) -> int:
-    """The number of batches, 0 where nobody knows before they were counted."""
-    try:
-        return len(data)
-    except TypeError:
-        return 0
 
 
 def _rules(run: Any) -> str:
