@@ -106,8 +106,8 @@ class DataLoader:
     def __repr__(self) -> str:
         said = [summary(self.data), f"batchsize={self.batchsize}"]
         said += [f"{name}=True" for name in ("shuffle", "parallel") if getattr(self, name)]
-        said += ["partial=False"] * (not self.partial)
-        said += [f"collate={getattr(self.collate, '__name__', self.collate)}"] * (self.collate is not None)
+        said += [] if self.partial else ["partial=False"]
+        said += [] if self.collate is None else [f"collate={getattr(self.collate, '__name__', self.collate)}"]
         batches = many(len(self), "batch", "batches")
         return f"DataLoader({', '.join(said)})      # {batches} of {self._count:,} observations"
 
