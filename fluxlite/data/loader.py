@@ -98,10 +98,8 @@ class DataLoader:
     def _batch(self, index: slice | Places) -> Any:
         if self.collate is None:
             return pick(self.data, index)
-        observations = [pick(self.data, i) for i in numbers_of(index, self._count)]
-        if self.collate is False:
-            return observations
-        return batch(observations) if self.collate is True else self.collate(observations)
+        together = (list, batch)[self.collate] if isinstance(self.collate, bool) else self.collate
+        return together([pick(self.data, i) for i in numbers_of(index, self._count)])
 
     def __repr__(self) -> str:
         said = [summary(self.data), f"batchsize={self.batchsize}"]
