@@ -3,8 +3,6 @@
 As long as all goes well, nothing is looked at but what would give a wrong result without an error.
 """
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import inspect
@@ -39,7 +37,7 @@ def warn(key: Hashable, text: str) -> None:
 
 
 def say(text: str, level: str = "Info") -> None:
-    """The same each time, and `notices` doesn't list it."""
+    """Print it each time; `notices` doesn't list it."""
     print(_formatted(text, level), file=stream())
 
 
@@ -133,7 +131,7 @@ def explained(takes: str = "") -> Callable[[Function], Function]:
 
 
 def note(error: Exception, function: Callable, args: tuple, kwargs: Mapping[str, Any], takes: str = "") -> None:
-    """Adds to the `error` of a call of `function` what was called, and with what; once for each name."""
+    """Add to the `error` of a call of `function` what was called, and with what; once for each name."""
     if isinstance(error, LayerError):  # it names its place
         return
     name, signature = _name(function, args), inspect.signature(function)
@@ -177,7 +175,7 @@ def in_words(x: Any) -> str:
         return f"an array of {x.dtype}, shape {x.shape}"
     if isinstance(x, type):
         return f"the class {x.__name__}"
-    parts = x if kind == "tuple" and len(x) < 5 else (x,)
+    parts = x if type(x) is tuple and len(x) < 5 else (x,)
     if not all(isinstance(part, (type(None), int, float, complex, str, bytes)) for part in parts):
         return f"{'an' if kind[:1].lower() in 'aeio' else 'a'} {kind}"
     return repr(x) if len(repr(x)) <= 40 else f"{repr(x)[:36]} …"
@@ -200,8 +198,7 @@ def check_whole(place: str, x: Any, least: float = 0) -> None:
 
 def check_number(name: str, value: Any, below: float = math.inf) -> None:
     """Raises `TypeError` if `value` isn't a number, and `ValueError` if it's negative or not below `below`."""
-    is_one = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
-    if not is_one:
+    if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
         raise TypeError(f"{name} is a number, got {in_words(value)}")
     if not 0 <= value < below:
         limit = "finite" if below == math.inf else f"less than {below}"
@@ -220,16 +217,16 @@ def check_bool(place: str, x: Any) -> None:
 class LayerError(Exception):
     """Something went wrong at `path` in a model; each layer around it puts its own step in front."""
 
-    between = ": "
+    _between = ": "
 
     def __init__(self, path: tuple, what: str):
         super().__init__(path, what)
         self.path, self.what = path, what
 
     def __str__(self) -> str:
-        return f"{self.path}{self.between}{self.what}" if self.path else self.what
+        return f"{self.path}{self._between}{self.what}" if self.path else self.what
 
-    def within(self, *steps: Any) -> LayerError:
+    def within(self, *steps: Any) -> "LayerError":
         """The same error, seen from one level further out."""
         return type(self)(type(self.path)(steps) + self.path, self.what)
 
@@ -237,7 +234,7 @@ class LayerError(Exception):
 class DeviceError(LayerError, TypeError):
     """Two arrays are on different devices."""
 
-    between = " "
+    _between = " "
 
 
 class ShapeError(LayerError, ValueError):
@@ -251,7 +248,7 @@ class InputError(LayerError, TypeError):
 class ClosedError(LayerError, RuntimeError):
     """An array of a layer is left over from a gradient call that has ended."""
 
-    between = " "
+    _between = " "
 
 
 def apart(path: tuple, where: Any, here: Any) -> DeviceError:
