@@ -22,8 +22,7 @@ from .autodiff.gradients import Gradient, gradient, stop_gradient, withgradient
 from .autodiff.jacobians import hessian, jacobian
 from .autodiff.older_styles import back, param, params
 from .autodiff.tracked import TrackedArray
-from .layers.dense import Dense
-from .layers.chain import Chain
+from .layers.basic import Chain, Dense
 from .activations import celu, elu, gelu, hardsigmoid, hardswish, hardtanh, leakyrelu, lisht, logcosh, logsigmoid
 from .activations import logsoftmax, mish, relu, relu6, rrelu, selu, sigmoid, sigmoid_fast, softmax, softplus
 from .activations import softshrink, softsign, swish, tanh, tanh_fast, tanhshrink, trelu, σ
@@ -44,9 +43,9 @@ if TYPE_CHECKING:
     from .devices.pretending import pretend
     from .devices.scalars import allowscalar
     from .devices.simulated import calibrate
-    from .layers.initializers import glorot_normal, glorot_uniform, identity_init, kaiming_normal, kaiming_uniform
-    from .layers.initializers import lecun_normal, nfan, ones32, orthogonal, rand32, randn32, sparse_init
-    from .layers.initializers import truncated_normal, zeros32
+    from .layers.layer import glorot_uniform, nfan
+    from .layers.initializers import glorot_normal, identity_init, kaiming_normal, kaiming_uniform, lecun_normal
+    from .layers.initializers import ones32, orthogonal, rand32, randn32, sparse_init, truncated_normal, zeros32
     from .metrics import accuracy, confusion_matrix, normalise
     from .losses import binary_focal_loss, binarycrossentropy, crossentropy, dice_coeff_loss, focal_loss, hinge_loss
     from .losses import huber_loss, kldivergence, label_smoothing, logitbinarycrossentropy, logitcrossentropy, mae, mse

@@ -9,7 +9,8 @@ from typing import Any
 NAMES = {
     "Linear": "fl.Dense(inputs, outputs)", "Sequential": "fl.Chain(…)", "ModuleList": "a list",
     "Identity": "a function, lambda x: x", "detach": "fl.stop_gradient(x)", "tree_map": "fl.fmap(f, model)",
-    "tree_leaves": "fl.leaves(model)", "jacrev": "fl.jacobian(f, x)", "value_and_grad pullback": "fl.withgradient(f, x)",
+    "tree_leaves": "fl.leaves(model)", "jacrev": "fl.jacobian(f, x)",
+    "value_and_grad pullback": "fl.withgradient(f, x)", "randn": "fl.randn32(…), or device.rng on a GPU",
     "is_available": 'fl.functional("CUDA")', "synchronize": "fl.cuda.synchronize()", "log_softmax": "fl.logsoftmax",
     "ConvTranspose2d": "fl.ConvTranspose", "AdaptiveAvgPool2d": "fl.AdaptiveMeanPool", "RMSprop": "fl.RMSProp",
     "Adagrad": "fl.AdaGrad", "Adadelta": "fl.AdaDelta", "Adamax": "fl.AdaMax", "silu SiLU": "fl.swish, a function",
@@ -23,7 +24,6 @@ NAMES = {
     "tensor Tensor from_numpy": "np.array(…), since fluxlite computes with NumPy's arrays",
     "zeros ones": "np.zeros(…) or np.ones(…); np.zeros_like(x, shape=…) makes them where x is",
     "cat stack where pad gather topk matmul": "np.concatenate, np.stack, np.where, np.pad, np.sort, x @ y",
-    "randn": "fl.randn32(…), or device.rng on a GPU",
     "no_grad inference_mode": "nothing: only what runs inside fl.gradient is differentiated",
     "enable_grad grad autograd": "fl.gradient(f, x), which gives the gradients, not a function",
     "backward": "fl.gradient(f, model); after fl.param, fl.back(loss)",

@@ -100,5 +100,5 @@ def __getattr__(name: str) -> Any:
     if name == "jit":
         return importlib.import_module(".jit", __name__)
     if name == "fuse":
-        return importlib.import_module("..fused.function", __name__).fuse
+        return importlib.import_module("..fused", __name__).fuse
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

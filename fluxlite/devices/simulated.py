@@ -1,5 +1,6 @@
 """The simulated GPU as one of fluxlite's devices. It follows CuPy; the other GPUs take what's common from here."""
 
+import functools
 import math
 import operator
 import sys
@@ -31,7 +32,7 @@ from simgpu.words import WRITE
 
 from .. import arrays
 from ..arrays import device_of
-from ..fused.function import NUMBERS, Trace
+from ..fused import NUMBERS, Trace
 from ..messages import explained
 from ..tree.ties import address
 from .base import CHOICE, GPU, Memory, current, gpu_generators
@@ -95,48 +96,45 @@ def _recorded(result: Any) -> None:
 
 arrays.on_record.append(_recorded)
 
-# -- a fused function: one launch, with the bytes of what goes in and what comes out -----------------------------------
+# -- a function in one launch, with the bytes of what goes in and what comes out -----------------------------------
 
 
-def _fused(fused: Any, args: tuple) -> Any:
-    """Call a fused function with arrays of a simulated GPU. What it writes to changes when nothing has been refused."""
-    device: Any = None
-    for x in args:
-        if isinstance(x, Stored):
-            device = one_device(device, x)
+def _in_one_launch(function: Any, args: tuple) -> Any:
+    """Call a function with arrays of a simulated GPU. What it writes to changes when nothing has been refused."""
+    operands: dict[int, Any] = {id(x): x for x in args if isinstance(x, Stored)}
+    device = functools.reduce(one_device, operands.values(), None)
     for x in args:
         if not isinstance(x, (Stored, *NUMBERS, np.generic, type(None))):
-            raise refusal(fused, x, device)
-    trace: Any = Trace(fused, np.broadcast_shapes(*(np.shape(_plain(x)) for x in args)))
+            raise refusal(function, x, device)
+    trace: Any = Trace(function, np.broadcast_shapes(*(x.shape for x in operands.values())))
     trace.compute = device.instead or quiet.run
-    given = {id(x): trace.argument(x, _plain(x)) for x in args if x is not None}
+    given = {id(x): trace.argument(_plain(x), np.shape(x) == trace.shape) for x in args}
     device = device.begin()
-    result = fused.function(*[None if x is None else given[id(x)] for x in args])
-    found, places = trace.outputs(result)
-    operands = {id(x): x for x in args if isinstance(x, Stored)}
+    result, found = trace.outputs(*[given[id(x)] for x in args])
     written = [x for key, x in operands.items() if given[key].is_written]
     for x in written:
         if any(x is not y and np.may_share_memory(x._values, y._values) for y in operands.values()):
-            raise ValueError(f"fuse, {fused.name}: two arguments share memory, and it writes to one. Copy it: x.copy()")
-    made = [device.new(_owned(trace, x)) for x in found]
+            name = function.__name__
+            raise ValueError(f"fuse, {name}: two arguments share memory, and it writes to one. Copy it: x.copy()")
+    made = {id(x): device.new(_owned(trace, x.values)) for x in found}
     for x in written:
         if device.instead is None:
             x._values[...] = given[id(x)].values
-    nbytes = sum(x._values.nbytes for x in (*operands.values(), *made, *written))
+    nbytes = sum(x._values.nbytes for x in (*operands.values(), *made.values(), *written))
     # As many as the calls would have one by one.
     operations = math.prod(trace.shape) * sum(10 if name in TEN_EACH else 1 for name in trace.calls)
-    device.launch(fused.name, nbytes, operations, (made or list(operands.values()))[0].dtype.char)
-    return tuple([made[i] for i in places]) if isinstance(result, tuple) else made[0] if made else None
+    device.launch(function.__name__, nbytes, operations, next(iter([*made.values(), *operands.values()])).dtype.char)
+    results = tuple([made[id(x)] for x in found])
+    return results if isinstance(result, tuple) else results[0] if results else None
 
 
 def _plain(x: Any) -> Any:
     return x._values if isinstance(x, Stored) else x
 
 
-def _owned(trace: Any, x: Any) -> np.ndarray:
-    if x.values.base is None and x.given is None and x.values.flags.c_contiguous:
-        return x.values
-    return trace.compute(np.ndarray.copy, x.values)
+def _owned(trace: Any, values: np.ndarray) -> np.ndarray:
+    is_own = values.base is None and values.flags.c_contiguous
+    return values if is_own else trace.compute(np.ndarray.copy, values)
 
 
-arrays.fusing[SimulatedArray] = _fused
+arrays.fusing[SimulatedArray] = _in_one_launch

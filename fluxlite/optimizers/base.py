@@ -113,8 +113,8 @@ class Fusible(Formula):
             return rule.formula(x, g, *given)
         names = tuple(name for name in vars(rule) if name in _BELOW)
         own = [y for name in names for y in (rule.beta if name == "beta" else [vars(rule)[name]])]
-        launch: Any = _in_one_launch
-        return launch(type(rule), names, is_taken)(x, g, *own, *given)
+        step: Any = _step
+        return fusing[type(x)](step(type(rule), names, is_taken), (x, g, *own, *given))
 
     def for_type_of(self, x: Any) -> Any:
         """The rule for parameters of this type: half precision takes an epsilon of 1e-8 for 0."""
@@ -126,12 +126,11 @@ class Fusible(Formula):
 
 
 @functools.cache
-def _in_one_launch(kind: type, names: tuple[str, ...], is_taken: bool) -> Any:
+def _step(kind: type, names: tuple[str, ...], is_taken: bool) -> Any:
     """The formula of a rule of this `kind`; if it `is_taken`, the parameter is changed in the same launch.
 
     The rule's own numbers are arguments too: as constants in a kernel, each new rate would make a new one.
     """
-    from ..fused.function import fuse
 
     def change(x: Any, g: Any, *given: Any) -> Any:
         rule: Any = object.__new__(kind)
@@ -142,4 +141,5 @@ def _in_one_launch(kind: type, names: tuple[str, ...], is_taken: bool) -> Any:
     def step(x: Any, *given: Any) -> None:
         x -= change(x, *given)
 
-    return fuse(step if is_taken else change, kernel_name=kind.__name__.lower())
+    change.__name__ = step.__name__ = kind.__name__.lower()  # which the launch has, too
+    return step if is_taken else change

@@ -8,12 +8,11 @@ import importlib
 from typing import Any
 
 NAMES = {
-    "activations": "identity",
-    "arrays": "add_at device_of",
+    "arrays": "add_at by_element device_of",
     "autodiff.derivatives.elementwise": "fit",
-    "autodiff.derivatives.rarer.linear_algebra": "euclidean logabsdet sign_of_determinant",
+    "autodiff.derivatives.rarer.linear_algebra": "eigenvectors euclidean logabsdet sign_of_determinant singular_values "
+    "singular_vectors",
     "autodiff.derivatives.shaping": "pad_with",
-    "autodiff.derivatives.rarer.spectra": "eigenvectors singular_values singular_vectors",
     "autodiff.derivatives.windows": "Windows convolve convolve_back convolve_kernel",
     "autodiff.gradients": "Level Marked gradient_of gradients_of is_number new_level numbers",
     "autodiff.quicker": "ones_times unless",
@@ -35,10 +34,9 @@ NAMES = {
     "devices.preferences": "preference_file stored_backend",
     "distributed.__main__": "main",
     "distributed.buckets": "ByMPI ByNCCL transport",
-    "layers.inputs": "_BY_ELEMENT",
-    "layers.layer": "misplaced",
+    "layers.layer": "identity misplaced",
     "layers.normalization": "Moments standardized",
-    "layers.steps": "GRUSteps LSTMSteps RNNSteps piece sequence",
+    "layers.steps": "piece sequence",
     "messages": "ClosedError DeviceError InputError LayerError ShapeError in_notebook in_words ipython notice "
     "put_aside warn",
     "optimizers": "Leaf",

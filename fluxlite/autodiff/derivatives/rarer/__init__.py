@@ -1,5 +1,5 @@
 """The derivatives that a network seldom needs. They're loaded when one is asked for: see `find` in `rules.py`."""
 
-from . import keywords, linear_algebra, pieces, sequences, spectra, statistics
+from . import keywords, linear_algebra, pieces, sequences, statistics
 
-__all__ = ["keywords", "linear_algebra", "pieces", "sequences", "spectra", "statistics"]
+__all__ = ["keywords", "linear_algebra", "pieces", "sequences", "statistics"]
