@@ -65,17 +65,6 @@ def reset_notices() -> None:
 
 
 @contextlib.contextmanager
-def forgotten_afterwards() -> Iterator[None]:
-    """Messages inside the block don't count afterwards, and earlier messages aren't repeated."""
-    before = dict(said)
-    try:
-        yield
-    finally:
-        said.clear()
-        said.update(before)
-
-
-@contextlib.contextmanager
 def put_aside() -> Iterator[io.StringIO]:
     """Messages, and whatever else the block prints, aren't shown. They're in here."""
     with contextlib.redirect_stdout(io.StringIO()) as printed, contextlib.redirect_stderr(printed):
