@@ -27,8 +27,8 @@ from .activations import celu, elu, gelu, hardsigmoid, hardswish, hardtanh, leak
 from .activations import logsoftmax, mish, relu, relu6, rrelu, selu, sigmoid, sigmoid_fast, softmax, softplus
 from .activations import softshrink, softsign, swish, tanh, tanh_fast, tanhshrink, trelu, σ
 from .devices.base import Device
-from .devices.selection import cpu, cu, functional, gpu, gpu_device, gpu_name, require_gpu, simulate_gpu
-from .devices.selection import get_device, gpu_backend, supported_devices
+from .devices.selection import cpu, cu, functional, get_device, gpu, gpu_device, gpu_name, require_gpu
+from .devices.selection import supported_devices
 from .devices.moving import device_of
 from .messages import notices, reset_notices
 from .seeds import seed
@@ -40,9 +40,10 @@ if TYPE_CHECKING:
     from .checkpoint import load, loadmodel, save, state
     from .data import CuIterator, DataLoader, batch, getobs, kfolds, mapobs, numobs, shuffleobs, splitobs, unbatch
     from .data.onehots import onecold, onehot, onehotbatch
+    from .devices.preferences import gpu_backend
     from .devices.pretending import pretend
     from .devices.scalars import allowscalar
-    from .devices.simulated import calibrate
+    from .devices.simulated import calibrate, simulate_gpu
     from .layers.layer import glorot_uniform, nfan
     from .layers.initializers import glorot_normal, identity_init, kaiming_normal, kaiming_uniform, lecun_normal
     from .layers.initializers import ones32, orthogonal, rand32, randn32, sparse_init, truncated_normal, zeros32
