@@ -27,8 +27,7 @@ from .activations import celu, elu, gelu, hardsigmoid, hardswish, hardtanh, leak
 from .activations import logsoftmax, mish, relu, relu6, rrelu, selu, sigmoid, sigmoid_fast, softmax, softplus
 from .activations import softshrink, softsign, swish, tanh, tanh_fast, tanhshrink, trelu, σ
 from .devices.base import Device
-from .devices.selection import cpu, cu, functional, get_device, gpu, gpu_device, gpu_name, require_gpu
-from .devices.selection import supported_devices
+from .devices.selection import cpu, gpu, gpu_device, gpu_name, require_gpu, supported_devices
 from .devices.moving import device_of
 from .messages import notices, reset_notices
 from .seeds import seed
@@ -40,7 +39,7 @@ if TYPE_CHECKING:
     from .checkpoint import load, loadmodel, save, state
     from .data import CuIterator, DataLoader, batch, getobs, kfolds, mapobs, numobs, shuffleobs, splitobs, unbatch
     from .data.onehots import onecold, onehot, onehotbatch
-    from .devices.preferences import gpu_backend
+    from .devices.named import cu, functional, get_device, gpu_backend
     from .devices.pretending import pretend
     from .devices.scalars import allowscalar
     from .devices.simulated import calibrate, simulate_gpu
@@ -51,9 +50,10 @@ if TYPE_CHECKING:
     from .losses import binary_focal_loss, binarycrossentropy, crossentropy, dice_coeff_loss, focal_loss, hinge_loss
     from .losses import huber_loss, kldivergence, label_smoothing, logitbinarycrossentropy, logitcrossentropy, mae, mse
     from .losses import msle, poisson_loss, siamese_contrastive_loss, squared_hinge_loss, tversky_loss
-    from .optimizers import AccumGrad, AdaBelief, AdaDelta, AdaGrad, Adam, AdaMax, AdamW, adjust, AMSGrad
-    from .optimizers import clip_grad_norm, ClipGrad, ClipNorm, Descent, freeze, Lion, Momentum, NAdam, Nesterov, OAdam
-    from .optimizers import OptimiserChain, RAdam, RMSProp, Rprop, setup, SignDecay, thaw, update, updated, WeightDecay
+    from .optimizers import AccumGrad, AdaBelief, AdaDelta, AdaGrad, Adam, AdaMax, AdamW, AMSGrad, clip_grad_norm
+    from .optimizers import ClipGrad, ClipNorm, Descent, Lion, Momentum, NAdam, Nesterov, OAdam, OptimiserChain, RAdam
+    from .optimizers import RMSProp, Rprop, SignDecay, WeightDecay
+    from .updating import adjust, freeze, setup, thaw, update, updated
     from .layers.convolution import Conv, ConvTranspose, CrossCor, DepthwiseConv, SamePad
     from .layers.pooling import AdaptiveMaxPool, AdaptiveMeanPool, GlobalMaxPool, GlobalMeanPool, MaxPool, MeanPool
     from .layers.pooling import Upsample
@@ -82,7 +82,7 @@ else:
 
     def __getattr__(name: str) -> Any:
         if name == "GPU_BACKEND":
-            return importlib.import_module(".devices.selection", __name__).current_backend()
+            return importlib.import_module(".devices.named", __name__).current_backend()
         if name in _modules():
             module = importlib.import_module(f".{_modules()[name]}", __name__)
             globals()[name] = getattr(module, name, module)
