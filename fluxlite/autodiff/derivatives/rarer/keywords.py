@@ -1,11 +1,11 @@
-"""The rarer keywords of reductions, ``where=``, ``initial=`` and ``dtype=``: said by calls without them."""
+"""The rarer keywords of reductions, ``where=``, ``initial=`` and ``dtype=``: said by calls without them; `nansum` …"""
 
 import math
 
 import numpy as np
 
 from ....arrays import astype, of_type
-from ...rules import rephrased
+from ...rules import composed, rephrased
 from ...tracked import plain
 from .linear_algebra import euclidean
 
@@ -22,8 +22,8 @@ def how_many(where, a, axis, ddof=0):
     return np.maximum(counts - ddof, 0)
 
 
-def without_axes(x, axis, keepdims):
-    return x if keepdims else np.squeeze(x, tuple(range(x.ndim)) if axis is None else axis)
+def finished(x, axis, keepdims, dtype):
+    return astype(x if keepdims else np.squeeze(x, tuple(range(x.ndim)) if axis is None else axis), dtype)
 
 
 @rephrased(np.sum)
@@ -39,7 +39,7 @@ def mean(a, axis=None, dtype=None, *, keepdims=False, where=True):
         return np.mean(a, axis=axis, keepdims=keepdims)
     counts = how_many(where, a, axis)
     total = np.sum(chosen(where, astype(a, counts.dtype), 0), axis=axis, keepdims=True)
-    return astype(without_axes(total / counts, axis, keepdims), a.dtype)
+    return finished(total / counts, axis, keepdims, a.dtype)
 
 
 def deviations(a, axis, dtype, ddof, where):
@@ -53,15 +53,13 @@ def deviations(a, axis, dtype, ddof, where):
 @rephrased(np.var)
 def variance(a, axis=None, dtype=None, *, ddof=0, keepdims=False, where=True):
     centred, counts = deviations(a, axis, dtype, ddof, where)
-    result = np.sum(centred * centred, axis=axis, keepdims=True) / counts
-    return astype(without_axes(result, axis, keepdims), dtype or a.dtype)
+    return finished(np.sum(centred * centred, axis, keepdims=True) / counts, axis, keepdims, dtype or a.dtype)
 
 
 @rephrased(np.std)
 def deviation(a, axis=None, dtype=None, *, ddof=0, keepdims=False, where=True):
     centred, counts = deviations(a, axis, dtype, ddof, where)
-    result = euclidean(centred, axis, True) / np.sqrt(counts)
-    return astype(without_axes(result, axis, keepdims), dtype or a.dtype)
+    return finished(euclidean(centred, axis, True) / np.sqrt(counts), axis, keepdims, dtype or a.dtype)
 
 
 def extremum(reduce, of_two, worst):
@@ -73,22 +71,56 @@ def extremum(reduce, of_two, worst):
     return result
 
 
+def joined(join):
+    return lambda arrays, axis=0, *, dtype=None: join([of_type(x, dtype) for x in arrays], axis)
+
+
 for function in (np.max, np.amax):
     rephrased(function)(extremum(np.max, np.maximum, -math.inf))
 for function in (np.min, np.amin):
     rephrased(function)(extremum(np.min, np.minimum, math.inf))
+rephrased(np.cumsum)(lambda a, axis=None, dtype=None: np.cumsum(of_type(a, dtype), axis=axis))
+for join in (np.concatenate, np.stack):
+    rephrased(join)(joined(join))
 
 
-@rephrased(np.cumsum)
-def running_total(a, axis=None, dtype=None):
-    return np.cumsum(of_type(a, dtype), axis=axis)
+# -- without NaN
+def filled(reduce, neutral):
+    def result(a, axis=None, dtype=None, *, keepdims=False):
+        return reduce(np.where(np.isnan(a), neutral, of_type(a, dtype)), axis=axis, keepdims=keepdims)
+
+    return result
 
 
-@rephrased(np.concatenate)
-def concatenated(arrays, axis=0, *, dtype=None):
-    return np.concatenate([of_type(x, dtype) for x in arrays], axis)
+def running(reduce, neutral):
+    return lambda a, axis=None, dtype=None: reduce(np.where(np.isnan(a), neutral, of_type(a, dtype)), axis=axis)
 
 
-@rephrased(np.stack)
-def stacked(arrays, axis=0, *, dtype=None):
-    return np.stack([of_type(x, dtype) for x in arrays], axis)
+def spread(deviation):
+    def result(a, axis=None, dtype=None, *, ddof=0, keepdims=False):
+        return deviation(a, axis, dtype, ddof=ddof, keepdims=keepdims, where=~np.isnan(a))
+
+    return result
+
+
+def nan_extremum(reduce, worst):
+    def result(a, axis=None, *, keepdims=False):
+        found = reduce(np.where(np.isnan(a), worst, a), axis=axis, keepdims=keepdims)
+        return np.where(np.all(np.isnan(a), axis=axis, keepdims=keepdims), math.nan, found)
+
+    return result
+
+
+composed(np.nansum)(filled(np.sum, 0))
+composed(np.nanprod)(filled(np.prod, 1))
+composed(np.nancumsum)(running(np.cumsum, 0))
+composed(np.nancumprod)(running(np.cumprod, 1))
+composed(np.nanvar)(spread(variance))
+composed(np.nanstd)(spread(deviation))
+composed(np.nanmax)(nan_extremum(np.max, -math.inf))
+composed(np.nanmin)(nan_extremum(np.min, math.inf))
+
+
+@composed(np.nanmean)
+def nanmean(a, axis=None, dtype=None, *, keepdims=False):
+    return mean(a, axis, dtype, keepdims=keepdims, where=~np.isnan(a))

@@ -202,11 +202,15 @@ def matrix_norm(x, ord, axes, keepdims):
 @composed(np.linalg.vector_norm)
 def vector_norm(x, /, *, axis=None, keepdims=False, ord=2):
     """Over several axes as over one: they are joined first."""
+    result = norm(in_rows(x, axis), ord, -1)
+    return np.expand_dims(result, axes_of(x, axis)) if keepdims else result
+
+
+def in_rows(x, axis):
+    """`x` with these axes joined to one, the last."""
     axes = axes_of(x, axis)
     others = tuple(i for i in range(np.ndim(x)) if i not in axes)
-    rows = np.reshape(np.transpose(x, others + axes), (*(x.shape[i] for i in others), count(x, axis)))
-    result = norm(rows, ord, -1)
-    return np.reshape(result, kept(np.empty(result.shape), x, axes, False).shape) if keepdims else result
+    return np.reshape(np.transpose(x, others + axes), (*(x.shape[i] for i in others), count(x, axis)))
 
 
 # -- powers, chains, products of vectors

@@ -1,9 +1,6 @@
 """Rows of numbers: running products, differences, polynomials, curves through points."""
 
-from typing import Any
-
 import numpy as np
-from numpy.lib.array_utils import normalize_axis_index
 
 from ....arrays import of_type, on_device_of
 from ...rules import composed, rule
@@ -17,7 +14,7 @@ from ..shaping import along
 @composed(np.cumprod)
 def cumprod(a, axis=None, dtype=None):
     """Each times the one before it, then times the product of two before those, of four, …: right at zeros."""
-    a, axis = (np.ravel(a), 0) if axis is None else (a, normalize_axis_index(axis, np.ndim(a)))
+    a, axis = (np.ravel(a), 0) if axis is None else (a, axis)
     a, before = np.moveaxis(of_type(a, dtype), axis, 0), 1
     while before < len(a):
         a, before = np.concatenate([a[:before], a[before:] * a[:-before]]), 2 * before
@@ -27,13 +24,10 @@ def cumprod(a, axis=None, dtype=None):
 @composed(np.linspace)
 def linspace(start, stop, num=50, endpoint=True, *, axis=0):
     """Between two numbers, or between the elements of two arrays, along a new axis."""
-    if num < 0:
-        raise ValueError(f"np.linspace takes a number of samples that is not negative, got {num}")
     like = start if hasattr(start, "dtype") else stop
-    steps = on_device_of(plain(like), np.arange(num, dtype=like.dtype)) / max(num - bool(endpoint), 1)
+    steps = on_device_of(plain(like), np.linspace(0, 1, num, endpoint, dtype=like.dtype))
     difference = stop - start
-    steps = np.reshape(steps, (num,) + (1,) * np.ndim(difference))
-    return np.moveaxis(start + steps * difference, 0, axis)
+    return np.moveaxis(start + np.reshape(steps, (num,) + (1,) * np.ndim(difference)) * difference, 0, axis)
 
 
 # -- sums and differences
@@ -41,12 +35,11 @@ def cumulative(running, start):
     def result(x, /, *, axis=None, dtype=None, include_initial=False):
         if axis is None and np.ndim(x) != 1:
             raise ValueError("of several axes, axis= says which")
-        axis = 0 if axis is None else normalize_axis_index(axis, np.ndim(x))
-        found = running(of_type(x, dtype), axis=axis)
+        found = running(of_type(x, dtype), axis=0 if axis is None else axis)
         if not include_initial:
             return found
-        shape = tuple(1 if i == axis else n for i, n in enumerate(np.shape(x)))
-        return np.concatenate([np.full_like(plain(found), start, shape=shape), found], axis)
+        first = np.full_like(plain(found)[along(axis or 0, np.ndim(x), slice(1))], start)
+        return np.concatenate([first, found], axis or 0)
 
     return result
 
@@ -64,19 +57,15 @@ def ediff1d(ary, to_end=None, to_begin=None):
 
 @composed(np.trapezoid)
 def trapezoid(y, x=None, dx=1.0, axis=-1):
-    left, right = y[along(axis, np.ndim(y), slice(-1))], y[along(axis, np.ndim(y), slice(1, None))]
-    widths: Any = dx if x is None else np.diff(x, axis=-1 if np.ndim(x) == 1 else axis)
-    if x is not None and np.ndim(x) == 1:
-        widths = np.reshape(widths, (-1,) + (1,) * (np.ndim(y) - normalize_axis_index(axis, np.ndim(y)) - 1))
-    return np.sum(widths * (left + right) / 2, axis=axis)
+    y = np.moveaxis(y, axis, -1)
+    widths = dx if x is None else np.diff(x if np.ndim(x) == 1 else np.moveaxis(x, axis, -1))
+    return np.sum(widths * (y[..., :-1] + y[..., 1:]) / 2, axis=-1)
 
 
 @composed(np.gradient)
 def gradient(f, *varargs, axis=None, edge_order=1):
     """Half the difference of the neighbours; at the edges that of the first two, or a parabola through three."""
     axes = axes_of(f, axis)
-    if len(varargs) not in (0, 1, len(axes)):
-        raise TypeError("np.gradient takes one spacing, or one for each axis")
     if edge_order not in (1, 2) or any(f.shape[i] < edge_order + 1 for i in axes):
         raise ValueError("np.gradient takes edge_order 1 or 2, and an axis that is longer than that")
     if any(np.ndim(spacing) > 0 for spacing in varargs):
@@ -121,28 +110,25 @@ def polyval(p, x):
 
 @composed(np.vander)
 def vander(x, N=None, increasing=False):  # noqa: N803  (NumPy's name)
-    if np.ndim(x) != 1 or N is not None and N < 0:
-        raise ValueError(f"np.vander takes a vector, and N from 0, got shape {np.shape(x)} and N={N}")
-    powers = range(np.size(x) if N is None else N)
+    if np.ndim(x) != 1:
+        raise ValueError(f"np.vander takes a vector, got shape {np.shape(x)}")
+    powers = np.arange(np.size(x))[:N] if N is None else np.arange(N)
     x = of_type(x, np.promote_types(x.dtype, int))
-    columns = [x**i for i in (powers if increasing else reversed(powers))]
+    columns = [x**i for i in (powers if increasing else powers[::-1]).tolist()]
     return np.stack(columns, axis=1) if columns else x[:, None][:, :0]
 
 
 # -- convolve
-def filled(g, a, v, mode):
-    """The gradient of mode "full". The other modes are its middle."""
-    whole = np.size(a) + np.size(v) - 1
-    before = {"full": 0, "same": (min(np.size(a), np.size(v)) - 1) // 2, "valid": min(np.size(a), np.size(v)) - 1}[mode]
-    return np.pad(g, (before, whole - before - g.shape[0]))
+def of_convolve(other, own):
+    """The gradient of one of the two, by the `other`: "full" backwards is "valid". Other modes are its middle."""
+
+    def pullback(g, out, a, v, mode="full"):
+        whole, shorter = np.size(a) + np.size(v) - 1, min(np.size(a), np.size(v))
+        before = {"full": 0, "same": (shorter - 1) // 2, "valid": shorter - 1}[mode]
+        g = np.pad(g, (before, whole - before - g.shape[0]))
+        return np.reshape(np.convolve(g, np.flip(np.ravel((a, v)[other])), "valid"), shape_of((a, v)[own]))
+
+    return pullback
 
 
-def left_of_convolve(g, out, a, v, mode="full"):
-    return np.reshape(np.convolve(filled(g, a, v, mode), np.flip(np.ravel(v)), "valid"), shape_of(a))
-
-
-def right_of_convolve(g, out, a, v, mode="full"):
-    return np.reshape(np.convolve(filled(g, a, v, mode), np.flip(np.ravel(a)), "valid"), shape_of(v))
-
-
-rule(np.convolve, left_of_convolve, right_of_convolve)
+rule(np.convolve, of_convolve(1, 0), of_convolve(0, 1))

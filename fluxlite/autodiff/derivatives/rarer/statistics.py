@@ -8,18 +8,22 @@ from numpy.lib.array_utils import normalize_axis_tuple
 from ....arrays import astype, of_type, scatter_add
 from ...rules import composed
 from ...tracked import TrackedArray, plain
-from . import keywords
+from ..reductions import axes_of
+from .linear_algebra import in_rows
 
 
-# -- averages
+def check_weights(weights, shape):
+    if weights is not None and np.shape(weights) != shape:
+        raise ValueError(f"weights of shape {np.shape(weights)} for numbers of shape {shape}")
+
+
 @composed(np.average)
 def average(a, axis=None, weights=None, *, keepdims=False):
     if weights is None:
         return np.mean(a, axis=axis, keepdims=keepdims)
     if np.shape(weights) != np.shape(a):  # one weight for each place along the axis
         axes = normalize_axis_tuple(axis, np.ndim(a))
-        if np.shape(weights) != tuple(a.shape[i] for i in axes):
-            raise TypeError(f"weights of shape {np.shape(weights)} for an array of shape {np.shape(a)}, axis={axis}")
+        check_weights(weights, tuple(a.shape[i] for i in axes))
         weights = np.transpose(weights, tuple(axes.index(i) for i in sorted(axes)))
         weights = np.reshape(weights, tuple(n if i in axes else 1 for i, n in enumerate(a.shape)))
         weights = np.broadcast_to(weights, a.shape)
@@ -33,8 +37,7 @@ def bincount(x, /, weights=None, minlength=0):
     counts = np.bincount(plain(x), minlength=minlength)
     if weights is None:
         return counts
-    if np.shape(weights) != np.shape(x):
-        raise ValueError(f"weights of shape {np.shape(weights)} for numbers of shape {np.shape(x)}")
+    check_weights(weights, np.shape(x))
     index = x if hasattr(x, "dtype") else np.asarray(x, dtype=int)
     return scatter_add(np.zeros_like(counts, dtype=np.float64), plain(index), of_type(weights, np.float64))
 
@@ -42,12 +45,15 @@ def bincount(x, /, weights=None, minlength=0):
 @composed(np.histogram)
 def histogram(a, bins=10, range=None, density=None, weights=None):
     """How many there are is a step, flat between its jumps; the edges, and sums of weights, are not."""
-    if weights is not None and np.shape(weights) != np.shape(a):
-        raise ValueError(f"weights of shape {np.shape(weights)} for numbers of shape {np.shape(a)}")
+    check_weights(weights, np.shape(a))
     a, weights = np.ravel(a), weights if weights is None else np.ravel(weights)
     counts, edges = np.histogram(plain(a), plain(bins), range, weights=plain(weights))
     if weights is not None:
-        counts = sum_of_bins(counts, edges, plain(a), weights)
+        place = np.searchsorted(edges, plain(a), side="right") - 1
+        place = np.where(plain(a) == edges[-1], len(edges) - 2, place)  # the last bin has both of its edges
+        inside = (place >= 0) & (place < len(edges) - 1)
+        total = np.zeros_like(counts, dtype=np.float64)
+        counts = astype(scatter_add(total, place[inside], astype(weights, np.float64)[inside]), weights.dtype)
     if np.ndim(bins) > 0:
         edges = bins
     elif range is None and a.size:
@@ -60,25 +66,12 @@ def histogram(a, bins=10, range=None, density=None, weights=None):
     return counts, edges
 
 
-def sum_of_bins(counts, edges, a, weights):
-    place = np.searchsorted(edges, a, side="right") - 1
-    place = np.where(a == edges[-1], len(edges) - 2, place)  # the last bin has both of its edges
-    inside = (place >= 0) & (place < len(edges) - 1)
-    total = scatter_add(np.zeros_like(counts, dtype=np.float64), place[inside], astype(weights, np.float64)[inside])
-    return astype(total, weights.dtype)
-
-
 # -- in order
 def between(place, method):
     """Of sorted numbers the two next to a place, and how far it is from the first to the second."""
     low, high = math.floor(place), math.ceil(place)
-    part = {
-        "linear": place - low,
-        "lower": 0,
-        "higher": 1,
-        "midpoint": 0.5 * (high - low),
-        "nearest": round(place) - low,
-    }
+    middle, nearest = 0.5 * (high - low), round(place) - low
+    part = {"linear": place - low, "lower": 0, "higher": 1, "midpoint": middle, "nearest": nearest}
     if method not in part:
         raise TypeError(f"np.quantile has a derivative rule for method={', '.join(part)}, not for {method!r}")
     return low, high, float(part[method])
@@ -88,14 +81,9 @@ def between(place, method):
 def quantile(a, q, axis=None, *, method="linear", keepdims=False):
     if isinstance(q, TrackedArray):
         raise TypeError("np.quantile has no derivative with respect to q: use its .data")
-    axes = tuple(range(np.ndim(a))) if axis is None else normalize_axis_tuple(axis, np.ndim(a))
-    others = tuple(i for i in range(np.ndim(a)) if i not in axes)
-    rows = np.reshape(
-        np.transpose(a, others + axes), (*(a.shape[i] for i in others), math.prod(a.shape[i] for i in axes))
-    )
     if not np.all((np.asarray(q) >= 0) & (np.asarray(q) <= 1)):
         raise ValueError(f"np.quantile takes q between 0 and 1, got {q}")
-    rows = np.sort(rows, axis=-1)
+    rows = np.sort(in_rows(a, axis), axis=-1)
     if type(q) not in (int, float) and method in ("linear", "midpoint"):
         rows = astype(rows, np.result_type(a.dtype, np.asarray(q)))
     found = []
@@ -104,69 +92,16 @@ def quantile(a, q, axis=None, *, method="linear", keepdims=False):
         found.append(rows[..., low] + (rows[..., high] - rows[..., low]) * part)
     result = np.reshape(np.stack(found), np.shape(q) + (found[0].shape if found else ()))
     result = np.where(np.isnan(plain(rows)[..., -1]), rows[..., -1], result)  # NaN comes last, and makes all NaN
-    if keepdims:
-        return np.reshape(result, np.shape(q) + tuple(1 if i in axes else n for i, n in enumerate(a.shape)))
-    return result
+    return np.expand_dims(result, tuple(i + np.ndim(q) for i in axes_of(a, axis))) if keepdims else result
 
 
 @composed(np.percentile)
 def percentile(a, q, axis=None, *, method="linear", keepdims=False):
-    return quantile(
-        a, q / 100 if isinstance(q, (int, float)) else np.asarray(q) / 100, axis, method=method, keepdims=keepdims
-    )
+    share = q / 100 if isinstance(q, (int, float)) else np.asarray(q) / 100
+    return quantile(a, share, axis, method=method, keepdims=keepdims)
 
 
-@composed(np.median)
-def median(a, axis=None, *, keepdims=False):
-    return quantile(a, 0.5, axis, keepdims=keepdims)
-
-
-# -- without NaN
-@composed(np.nansum)
-def nansum(a, axis=None, dtype=None, *, keepdims=False):
-    return np.sum(np.where(np.isnan(a), 0, of_type(a, dtype)), axis=axis, keepdims=keepdims)
-
-
-@composed(np.nanprod)
-def nanprod(a, axis=None, dtype=None, *, keepdims=False):
-    return np.prod(np.where(np.isnan(a), 1, of_type(a, dtype)), axis=axis, keepdims=keepdims)
-
-
-@composed(np.nancumsum)
-def nancumsum(a, axis=None, dtype=None):
-    return np.cumsum(np.where(np.isnan(a), 0, of_type(a, dtype)), axis=axis)
-
-
-@composed(np.nancumprod)
-def nancumprod(a, axis=None, dtype=None):
-    return np.cumprod(np.where(np.isnan(a), 1, of_type(a, dtype)), axis=axis)
-
-
-@composed(np.nanmean)
-def nanmean(a, axis=None, dtype=None, *, keepdims=False):
-    return keywords.mean(a, axis, dtype, keepdims=keepdims, where=~np.isnan(a))
-
-
-@composed(np.nanvar)
-def nanvar(a, axis=None, dtype=None, *, ddof=0, keepdims=False):
-    return keywords.variance(a, axis, dtype, ddof=ddof, keepdims=keepdims, where=~np.isnan(a))
-
-
-@composed(np.nanstd)
-def nanstd(a, axis=None, dtype=None, *, ddof=0, keepdims=False):
-    return keywords.deviation(a, axis, dtype, ddof=ddof, keepdims=keepdims, where=~np.isnan(a))
-
-
-def nan_extremum(reduce, worst):
-    def result(a, axis=None, *, keepdims=False):
-        found = reduce(np.where(np.isnan(a), worst, a), axis=axis, keepdims=keepdims)
-        return np.where(np.all(np.isnan(a), axis=axis, keepdims=keepdims), math.nan, found)
-
-    return result
-
-
-composed(np.nanmax)(nan_extremum(np.max, -math.inf))
-composed(np.nanmin)(nan_extremum(np.min, math.inf))
+composed(np.median)(lambda a, axis=None, *, keepdims=False: quantile(a, 0.5, axis, keepdims=keepdims))
 
 
 # -- together
