@@ -1,4 +1,7 @@
-"""Averages, and what is counted: of samples rather than of a network's layers."""
+"""Averages, and what is counted, of samples rather than of a network's layers; and of some of an array's elements.
+
+``where=``, ``initial=`` and ``dtype=`` of the usual reductions are said by calls without them.
+"""
 
 import math
 
@@ -6,12 +9,124 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
 from ....arrays import astype, of_type, scatter_add
-from ...rules import composed
+from ...rules import composed, rephrased
 from ...tracked import TrackedArray, plain
 from ..reductions import axes_of
-from .linear_algebra import in_rows
+from .linear_algebra import euclidean, in_rows
 
 
+def chosen(where, a, otherwise):
+    """`a` where it is chosen, and elsewhere what does not count."""
+    return a if where is True else np.where(np.broadcast_to(where, np.shape(a)), a, otherwise)
+
+
+def how_many(where, a, axis, ddof=0):
+    """How many numbers each result is made of; in Float32 or wider, in which large counts are exact."""
+    each = np.broadcast_to(where, np.shape(a)) if where is not True else np.ones_like(plain(a), dtype=bool)
+    counts = np.sum(each, axis=axis, keepdims=True, dtype=np.promote_types(a.dtype, np.float32))
+    return np.maximum(counts - ddof, 0)
+
+
+def finished(x, axis, keepdims, dtype):
+    return astype(x if keepdims else np.squeeze(x, axis), dtype)
+
+
+@rephrased(np.sum)
+def total(a, axis=None, dtype=None, *, keepdims=False, initial=0, where=True):
+    result = np.sum(chosen(where, of_type(a, dtype), 0), axis=axis, keepdims=keepdims)
+    return of_type(result + initial, result.dtype)
+
+
+@rephrased(np.mean)
+def mean(a, axis=None, dtype=None, *, keepdims=False, where=True):
+    a, axis = of_type(a, dtype), axes_of(a, axis)
+    counts = how_many(where, a, axis)
+    total = np.sum(chosen(where, astype(a, counts.dtype), 0), axis=axis, keepdims=True)
+    return finished(total / counts, axis, keepdims, a.dtype)
+
+
+def spread(size):
+    """For the variance and its root, given the `size` of the deviations and their count."""
+
+    def result(a, axis=None, dtype=None, *, ddof=0, keepdims=False, where=True):
+        a, axis = of_type(a, dtype), axes_of(a, axis)
+        counts = how_many(where, a, axis, ddof)
+        wide = astype(a, counts.dtype)
+        deviations = chosen(where, wide - mean(wide, axis, keepdims=True, where=where), 0)
+        return finished(size(deviations, axis, counts), axis, keepdims, a.dtype)
+
+    return result
+
+
+variance = spread(lambda x, axis, counts: np.sum(x * x, axis=axis, keepdims=True) / counts)
+deviation = spread(lambda x, axis, counts: euclidean(x, axis, True) / np.sqrt(counts))
+
+
+def extremum(reduce, of_two, worst):
+    def result(a, axis=None, *, keepdims=False, initial=None, where=True):
+        if initial is None:
+            raise ValueError("where= needs initial=, the result where nothing is chosen")
+        return of_type(of_two(reduce(chosen(where, a, worst), axis=axis, keepdims=keepdims), initial), a.dtype)
+
+    return result
+
+
+def joined(join):
+    return lambda arrays, axis=0, *, dtype=None: join([of_type(x, dtype) for x in arrays], axis)
+
+
+rephrased(np.var)(variance)
+rephrased(np.std)(deviation)
+for function in (np.max, np.amax):
+    rephrased(function)(extremum(np.max, np.maximum, -math.inf))
+for function in (np.min, np.amin):
+    rephrased(function)(extremum(np.min, np.minimum, math.inf))
+for join in (np.concatenate, np.stack):
+    rephrased(join)(joined(join))
+rephrased(np.cumsum)(lambda a, axis=None, dtype=None: np.cumsum(of_type(a, dtype), axis=axis))
+
+
+# -- without NaN
+def filled(reduce, neutral):
+    def result(a, axis=None, dtype=None, *, keepdims=False):
+        return reduce(np.where(np.isnan(a), neutral, of_type(a, dtype)), axis=axis, keepdims=keepdims)
+
+    return result
+
+
+def running(reduce, neutral):
+    return lambda a, axis=None, dtype=None: reduce(np.where(np.isnan(a), neutral, of_type(a, dtype)), axis=axis)
+
+
+def spread_of_numbers(measure):
+    def result(a, axis=None, dtype=None, *, ddof=0, keepdims=False):
+        return measure(a, axis, dtype, ddof=ddof, keepdims=keepdims, where=~np.isnan(a))
+
+    return result
+
+
+def nan_extremum(reduce, worst):
+    def result(a, axis=None, *, keepdims=False):
+        found = reduce(np.where(np.isnan(a), worst, a), axis=axis, keepdims=keepdims)
+        return np.where(np.all(np.isnan(a), axis=axis, keepdims=keepdims), math.nan, found)
+
+    return result
+
+
+composed(np.nansum)(filled(np.sum, 0))
+composed(np.nanprod)(filled(np.prod, 1))
+composed(np.nancumsum)(running(np.cumsum, 0))
+composed(np.nancumprod)(running(np.cumprod, 1))
+composed(np.nanvar)(spread_of_numbers(variance))
+composed(np.nanstd)(spread_of_numbers(deviation))
+composed(np.nanmax)(nan_extremum(np.max, -math.inf))
+composed(np.nanmin)(nan_extremum(np.min, math.inf))
+composed(np.nanmean)(
+    lambda a, axis=None, dtype=None, *, keepdims=False: mean(a, axis, dtype, keepdims=keepdims, where=~np.isnan(a))
+)
+
+
+# -- averages, and what is counted
 def check_weights(weights, shape):
     if weights is not None and np.shape(weights) != shape:
         raise ValueError(f"weights of shape {np.shape(weights)} for numbers of shape {shape}")
@@ -31,7 +146,6 @@ def average(a, axis=None, weights=None, *, keepdims=False):
     return np.sum(a * weights, axis=axis, keepdims=keepdims) / total
 
 
-# -- counted
 @composed(np.bincount)
 def bincount(x, /, weights=None, minlength=0):
     counts = np.bincount(plain(x), minlength=minlength)
@@ -67,16 +181,6 @@ def histogram(a, bins=10, range=None, density=None, weights=None):
 
 
 # -- in order
-def between(place, method):
-    """Of sorted numbers the two next to a place, and how far it is from the first to the second."""
-    low, high = math.floor(place), math.ceil(place)
-    middle, nearest = 0.5 * (high - low), round(place) - low
-    part = {"linear": place - low, "lower": 0, "higher": 1, "midpoint": middle, "nearest": nearest}
-    if method not in part:
-        raise TypeError(f"np.quantile has a derivative rule for method={', '.join(part)}, not for {method!r}")
-    return low, high, float(part[method])
-
-
 @composed(np.quantile)
 def quantile(a, q, axis=None, *, method="linear", keepdims=False):
     if isinstance(q, TrackedArray):
@@ -95,6 +199,16 @@ def quantile(a, q, axis=None, *, method="linear", keepdims=False):
     return np.expand_dims(result, tuple(i + np.ndim(q) for i in axes_of(a, axis))) if keepdims else result
 
 
+def between(place, method):
+    """Of sorted numbers the two next to a place, and how far it is from the first to the second."""
+    low, high = math.floor(place), math.ceil(place)
+    middle, nearest = 0.5 * (high - low), round(place) - low
+    part = {"linear": place - low, "lower": 0, "higher": 1, "midpoint": middle, "nearest": nearest}
+    if method not in part:
+        raise TypeError(f"np.quantile has a derivative rule for method={', '.join(part)}, not for {method!r}")
+    return low, high, float(part[method])
+
+
 @composed(np.percentile)
 def percentile(a, q, axis=None, *, method="linear", keepdims=False):
     share = q / 100 if isinstance(q, (int, float)) else np.asarray(q) / 100
@@ -108,30 +222,20 @@ composed(np.median)(lambda a, axis=None, *, keepdims=False: quantile(a, 0.5, axi
 @composed(np.cov)
 def cov(m, y=None, rowvar=True, bias=False, ddof=None):
     """Of each variable with each: a row of `m` is a variable, a column an observation. NumPy takes Float64 for it."""
-    rows = variables(m, rowvar)
-    if y is not None:
-        rows = np.concatenate([rows, variables(y, rowvar)])
+    if np.ndim(m) > 2 or np.ndim(y) > 2:
+        raise ValueError("np.cov takes a vector or a matrix")
+    tables = [np.atleast_2d(x) for x in (m, y) if x is not None]
+    rows = np.concatenate([x if rowvar or x.shape[0] == 1 else x.T for x in tables])
     rows = of_type(rows, np.promote_types(rows.dtype, np.float64))
     if rows.shape[0] == 0:
         return rows @ rows.T  # no variables, so no means
     centred = rows - np.mean(rows, axis=1, keepdims=True)
-    if ddof is not None and ddof != int(ddof):
-        raise ValueError("ddof must be integer")
     free = rows.shape[1] - (ddof if ddof is not None else 0 if bias else 1)
     return np.squeeze(centred @ centred.T / free if free > 0 else centred @ centred.T * math.inf)
-
-
-def variables(x, rowvar):
-    if np.ndim(x) > 2:
-        raise ValueError("np.cov takes a vector or a matrix")
-    x = np.atleast_2d(x)
-    return x if rowvar or x.shape[0] == 1 else x.T
 
 
 @composed(np.corrcoef)
 def corrcoef(x, y=None, rowvar=True):
     c = cov(x, y, rowvar)
-    if np.ndim(c) == 0:
-        return c / c
-    size = np.sqrt(np.diagonal(c))
-    return c / size[:, None] / size
+    size = np.sqrt(np.diagonal(c)) if np.ndim(c) else None
+    return c / c if size is None else c / size[:, None] / size
