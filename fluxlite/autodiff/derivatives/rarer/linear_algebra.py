@@ -5,6 +5,7 @@ derivative: it is infinite, or no number. The values themselves have one.
 """
 
 import functools
+import math
 
 import numpy as np
 
@@ -172,31 +173,28 @@ def norm(x, ord=None, axis=None, keepdims=False):
         raise ValueError("the norm of a vector has one axis, that of a matrix two")
     if ord is None or ord == {1: 2, 2: "fro"}.get(len(axes)):
         return euclidean(x, axis, keepdims)
-    return vectors_norm(x, ord, axis, keepdims) if len(axes) == 1 else matrix_norm(x, ord, axes, keepdims)
+    found = vector_norms(x, ord, axis) if len(axes) == 1 else matrix_norms(x, ord, axes)
+    return found if keepdims else np.squeeze(found, axes)
 
 
-def vectors_norm(x, ord, axis, keepdims):
+def vector_norms(x, ord, axis):
     if ord == 0:
         raise TypeError("np.linalg.norm of a vector has no derivative rule for ord=0, which counts")
-    sizes = np.abs(x)
     if ord in (np.inf, -np.inf):
-        return (np.max if ord > 0 else np.min)(sizes, axis=axis, keepdims=keepdims)
-    total = np.sum(sizes if ord == 1 else sizes**ord, axis=axis, keepdims=keepdims)
+        return (np.max if ord > 0 else np.min)(np.abs(x), axis=axis, keepdims=True)
+    total = np.sum(np.abs(x) if ord == 1 else np.abs(x) ** ord, axis=axis, keepdims=True)
     # At 0 the root has no slope. Both are needed: np.where picks from a root that was computed everywhere.
     return total if ord == 1 else np.where(total == 0, 0, np.where(total == 0, 1, total) ** (1 / ord))
 
 
-def matrix_norm(x, ord, axes, keepdims):
+def matrix_norms(x, ord, axes):
     if ord in (1, -1, np.inf, -np.inf):  # the largest, or smallest, sum of a column or row
         down, across = axes if abs(ord) == 1 else axes[::-1]
-        sums = np.sum(np.abs(x), axis=down, keepdims=True)
-        found = (np.max if ord > 0 else np.min)(sums, axis=across, keepdims=True)
-    elif ord in ("nuc", 2, -2):
-        values = singular_values(np.moveaxis(x, axes, (-2, -1)))
-        found = kept({"nuc": np.sum, 2: np.max, -2: np.min}[ord](values, axis=-1), x, axes, False)
-    else:
+        return vector_norms(vector_norms(x, 1, down), math.copysign(np.inf, ord), across)
+    if ord not in ("nuc", 2, -2):
         raise ValueError(f"np.linalg.norm of a matrix takes no ord={ord!r}")
-    return found if keepdims else np.squeeze(found, axes)
+    values = singular_values(np.moveaxis(x, axes, (-2, -1)))
+    return kept({"nuc": np.sum, 2: np.max, -2: np.min}[ord](values, axis=-1), x, axes, False)
 
 
 @composed(np.linalg.vector_norm)
@@ -221,9 +219,9 @@ def matrix_power(a, n):
         raise ValueError(f"np.linalg.matrix_power takes square matrices, got shape {np.shape(a)}")
     if n == 0:
         return a * 0 + np.diag(np.ones_like(plain(a), shape=a.shape[-1:]))
-    a = np.linalg.inv(a) if n < 0 else a
-    half = a if abs(n) == 1 else matrix_power(a, abs(n) // 2)
-    return half if abs(n) == 1 else half @ half @ a if n % 2 else half @ half
+    a, n = (np.linalg.inv(a), -n) if n < 0 else (a, n)
+    half = a if n < 4 else matrix_power(a, n // 2)
+    return functools.reduce(np.matmul, [a] * n if n < 4 else [half, half, a][: 2 + n % 2])
 
 
 @composed(np.linalg.multi_dot)
