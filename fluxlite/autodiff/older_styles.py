@@ -4,8 +4,6 @@ Tracker's, of 2018: mark the parameters with `param`, compute, call `back`, read
 ``gradient(f, params(model))`` for a function that reaches the model by itself.
 """
 
-import functools
-import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -20,16 +18,13 @@ from .levels import PARAMETERS
 from .state import detached, held_by
 from .tracked import TrackedArray
 
-# -- param and back ------------------------------------------------------------------------------------------------
-
 
 @explained()
 def param(x: Any) -> TrackedArray:
     """The array `x`, tracked until it is dropped (Flux, Tracker: ``param``).
 
-    ``.data`` is the array and can be assigned; ``.grad`` is None until the first `back`, which each one adds to.
-    The array is not copied, and not read-only as it is inside `gradient`: between the loss and `back`, don't change in
-    place what the loss was computed with, or the gradient will be wrong.
+    ``.data`` is the array itself and can be assigned; ``.grad`` is None until the first `back`, which each one adds to.
+    Between the loss and `back`, don't change in place what the loss was computed with: the gradient would be wrong.
 
     >>> w = param(np.array([1.0, 2.0]))
     >>> back((w**2).sum())
@@ -65,9 +60,6 @@ def back(loss: TrackedArray) -> None:
                 parameter.grad += g
 
 
-# -- params(model) -------------------------------------------------------------------------------------------------
-
-
 @explained()
 def params(*models: Any) -> "Params":
     """The parameters of `models`, for ``gradient(lambda: loss(x, y), params(model))`` (Flux: ``params``).
@@ -82,8 +74,7 @@ def params(*models: Any) -> "Params":
     array([6.])
     """
     if any(map(is_array, models)):
-        what = "params takes models: Python cannot put a tracked array where your variable is"
-        raise TypeError(f"{what}. Write w = param(w) and back(loss), or gradient(f, w)")
+        raise TypeError("params takes models; of an array, write w = param(w) and back(loss), or gradient(f, w)")
     return Params(models)
 
 
@@ -134,12 +125,12 @@ class ImplicitGradients:
         self.params, self.found = of, found
 
     def __getitem__(self, array: Any) -> Any:
-        if not any(array is known for known in self.params):
+        if id(array) not in self.found:
             raise KeyError("this array is not one of the params that the gradient was taken for")
-        return self.found.get(id(array))
+        return self.found[id(array)]
 
     def __iter__(self) -> Iterator:
-        return (self[array] for array in self.params)
+        return map(self.__getitem__, self.params)
 
     def __repr__(self) -> str:
         return f"gradients of {self.params}"
@@ -171,8 +162,6 @@ def _check_plain(path: KeyPath, node: Any) -> None:
 
 def _check_assignable(path: KeyPath, owner: Any, step: Any, leaf: Any) -> None:
     try:
-        if isinstance(owner, (tuple, functools.partial, types.MethodType)):
-            raise TypeError(f"in a {type(owner).__name__}")
         if isinstance(step, Attribute) and getattr(owner, step) is not leaf:
             raise TypeError("computed, not stored")
         put(owner, step, leaf)
@@ -189,9 +178,9 @@ def _detach(objects: list) -> None:
     for x in objects:
         now = held_by(x)
         for step, value in list(enumerate(now) if isinstance(x, list) else now.items()):
-            if any(type(node) is TrackedArray and node.level is not PARAMETERS for _, node in nodes(value)):
-                new = detached(value, known)
-                if isinstance(x, (list, dict)):
-                    x[step] = new
-                else:
-                    put_attribute(x, step, new, step in getattr(x, "__dict__", ()))
+            if all(type(node) is not TrackedArray or node.level is PARAMETERS for _, node in nodes(value)):
+                continue
+            if isinstance(x, (list, dict)):
+                x[step] = detached(value, known)
+            else:
+                put_attribute(x, step, detached(value, known), step in getattr(x, "__dict__", ()))
