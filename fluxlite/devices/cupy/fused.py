@@ -1,7 +1,7 @@
 """A function as one launch on an NVIDIA or AMD GPU: `cupy.fuse` sees the same calls as we do, and makes a kernel.
 
 CuPy calls the function once for each combination of types, with its own stand-ins. Ours go around them, so that NumPy's
-names and types hold, and what's refused is refused in the same words as on a simulated GPU.
+names and types hold, and the same is refused in the same words as on a simulated GPU.
 """
 
 import functools
