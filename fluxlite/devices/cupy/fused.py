@@ -25,8 +25,7 @@ def launch(function: Callable, args: tuple) -> Any:
             from ..simulated import refusal
 
             raise refusal(function, x, device_of(arrays[0]))
-    shapes = {x.shape for x in arrays}
-    shape = np.broadcast_shapes(*shapes) if len(shapes) > 1 else shapes.pop()
+    shape = np.broadcast_shapes(*{x.shape for x in arrays})
     kinds = [(x.dtype, x.shape == shape) if isinstance(x, cupy.ndarray) else (type(x), True) for x in args]
     return _kernel(function, len(shape), *kinds)(*args)
 
@@ -39,9 +38,9 @@ def _kernel(function: Callable, ndim: int, *kinds: Any) -> Callable:
     is_tuple = False
     one = (1,) * ndim
     # NumPy computes the same with one element each, which says what type each result has.
-    values = [
-        np.ones(one, kind) if isinstance(kind, np.dtype) else None if kind is NoneType else kind(1) for kind, _ in kinds
-    ]
+    ones = {
+        kind: np.ones(one, kind) if isinstance(kind, np.dtype) else kind(1) for kind, _ in kinds if kind != NoneType
+    }
 
     def traced(*reals: Any) -> Any:
         """What `cupy.fuse` calls with its stand-ins, and NumPy's arrays in a rehearsal."""
@@ -50,7 +49,7 @@ def _kernel(function: Callable, ndim: int, *kinds: Any) -> Callable:
             if hasattr(real, "is_weak"):
                 real.is_weak = False  # `emit` says which type a number has
         trace = CupyTrace(function, one)
-        stand_ins = [trace.argument(x, can_write, real) for x, (_, can_write), real in zip(values, kinds, reals)]
+        stand_ins = [trace.argument(ones.get(kind), whole, real) for (kind, whole), real in zip(kinds, reals)]
         with np.errstate(all="ignore"):
             result, found = trace.outputs(*stand_ins)
         is_tuple = isinstance(result, tuple)

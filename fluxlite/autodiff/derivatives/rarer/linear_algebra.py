@@ -6,6 +6,7 @@ derivative: it is infinite, or no number. The values themselves have one.
 
 import functools
 import math
+from typing import Any
 
 import numpy as np
 
@@ -17,8 +18,10 @@ from ..products import transposed
 from ..reductions import axes_of, count, direction, kept
 from ..shaping import all_arrays
 
-# NumPy's own results with names.
-Eigh, Slogdet, Svd = (type(f(np.eye(1))) for f in (np.linalg.eigh, np.linalg.slogdet, np.linalg.svd))
+one = np.eye(1)
+Eigh: Any = type(np.linalg.eigh(one))  # NumPy's own results with names
+Slogdet: Any = type(np.linalg.slogdet(one))
+Svd: Any = type(np.linalg.svd(one))
 
 rule(np.linalg.inv, lambda g, out, a: -transposed(out) @ g @ transposed(out))
 
@@ -193,8 +196,8 @@ def matrix_norms(x, ord, axes):
         return vector_norms(vector_norms(x, 1, down), math.copysign(np.inf, ord), across)
     if ord not in ("nuc", 2, -2):
         raise ValueError(f"np.linalg.norm of a matrix takes no ord={ord!r}")
-    values = singular_values(np.moveaxis(x, axes, (-2, -1)))
-    return kept({"nuc": np.sum, 2: np.max, -2: np.min}[ord](values, axis=-1), x, axes, False)
+    reduce: Any = {"nuc": np.sum, 2: np.max, -2: np.min}[ord]
+    return kept(reduce(singular_values(np.moveaxis(x, axes, (-2, -1))), axis=-1), x, axes, False)
 
 
 @composed(np.linalg.vector_norm)
