@@ -27,8 +27,7 @@ from .autodiff.older_styles import back, param, params
 from .autodiff.tracked import TrackedArray
 
 # Layers
-from .layers.dense import Dense
-from .layers.chain import Chain
+from .layers.basic import Chain, Dense
 from .activations import (
     celu, elu, gelu, hardsigmoid, hardswish, hardtanh, leakyrelu, lisht, logcosh, logsigmoid, logsoftmax, mish, relu,
     relu6, rrelu, selu, sigmoid, sigmoid_fast, softmax, softplus, softshrink, softsign, swish, tanh, tanh_fast,
@@ -54,9 +53,10 @@ if TYPE_CHECKING:
     from .devices.scalars import allowscalar
     from .devices.simulated import calibrate
     from .layers.initializers import (
-        glorot_normal, glorot_uniform, identity_init, kaiming_normal, kaiming_uniform, lecun_normal, nfan, ones32,
-        orthogonal, rand32, randn32, sparse_init, truncated_normal, zeros32,
+        glorot_normal, identity_init, kaiming_normal, kaiming_uniform, lecun_normal, ones32, orthogonal, rand32,
+        randn32, sparse_init, truncated_normal, zeros32,
     )  # fmt: skip
+    from .layers.layer import glorot_uniform, nfan
     from .metrics import accuracy, confusion_matrix, normalise
     from .losses import (
         binary_focal_loss, binarycrossentropy, crossentropy, dice_coeff_loss, focal_loss, hinge_loss, huber_loss,
@@ -102,7 +102,9 @@ else:
             return globals()[name]
         if name in _ROOMS:
             return importlib.import_module(f".{name}", __name__)
-        hint = importlib.import_module(".coming_from", __name__).hint(name)
+        from .coming_from import NAMES, sentence
+
+        hint = f". {sentence(NAMES[name])}" if name in NAMES else ""
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}")
 
     def __dir__() -> list[str]:

@@ -7,13 +7,11 @@ from typing import Any
 import numpy as np
 
 from ..activations import softmax
-from ..arguments import check_whole, explained, in_words
 from ..autodiff.tracked import plain
-from ..errors import InputError, ShapeError
+from ..messages import InputError, ShapeError, check_whole, explained, in_words
 from ..tree.walks import Attribute, KeyPath
-from .dense import Dense
-from .initializers import glorot_uniform
-from .layer import Layer, called, layer_call, layer_class
+from .basic import Dense
+from .layer import Layer, called, glorot_uniform, layer_call, layer_class
 from .normalization import Dropout
 
 
@@ -23,7 +21,7 @@ def make_causal_mask(x: Any) -> Any:
     return np.tril(np.ones_like(plain(x), shape=(x.shape[-2],) * 2, dtype=bool))
 
 
-@layer_class
+@layer_class()
 class MultiHeadAttention(Layer):
     """Each step of a sequence asks all others, and takes up what answers it (Flux: ``MultiHeadAttention``).
 

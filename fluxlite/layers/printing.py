@@ -10,9 +10,9 @@ from typing import Any
 from ..arrays import device_of
 from ..autodiff.tracked import plain
 from ..outline import Row, as_html
-from ..tree.contract import children, trainable
+from ..tree.contract import children, on_registration, trainable
 from ..tree.ties import is_array, parameter_key
-from .inputs import identity
+from .layer import identity
 
 WIDTH = 80  # what's longer has a line for each part
 MOST = 40  # lines for the parts of one thing
@@ -26,6 +26,9 @@ def print_as_tree(cls: type) -> None:
         cls.__repr__ = lambda x: _if_possible(text, x) or own(x)  # type: ignore[method-assign, assignment, misc]
         if not hasattr(cls, "_repr_html_"):
             cls._repr_html_ = lambda x: _if_possible(html, x)  # type: ignore[attr-defined]
+
+
+on_registration.append(print_as_tree)
 
 
 def _if_possible(draw: Any, x: Any) -> Any:

@@ -338,9 +338,8 @@ FUSIBLE = [
         (lambda: fl.Dense(3, 4, np.tanh), numbers(2, 5, 3), ["matmul"]),
         (lambda: fl.Conv((3, 3), 1, 4, fl.gelu), numbers(2, 8, 8, 1), None),
         (lambda: fl.ConvTranspose((3, 3), 1, 4, fl.swish), numbers(2, 8, 8, 1), None),
-        (lambda: fl.RNNCell(3, 4), numbers(2, 3), ["matmul"] * 2),
     ],
-    ids=["relu", "tanh", "Conv", "ConvTranspose", "RNNCell"],
+    ids=["relu", "tanh", "Conv", "ConvTranspose"],
 )
 def test_bias_and_activation_are_one_launch(simulated, layer, x, before):
     fl.seed(0)
@@ -351,11 +350,10 @@ def test_bias_and_activation_are_one_launch(simulated, layer, x, before):
     assert names.count(name) == 1 and names[-1] == name
     if before is not None:
         assert names == [*before, name]
-    pick = (lambda y: y[0]) if isinstance(host, fl.RNNCell) else lambda y: y
-    np.testing.assert_allclose(fl.cpu(pick(result)), pick(host(x)), rtol=1e-4, atol=1e-5)
-    found = fl.gradient(lambda m: np.sum(pick(m(x_there)) ** 2), there)[0]
-    right = fl.gradient(lambda m: np.sum(pick(m(x)) ** 2), host)[0]
-    for place in ("Wi", "Wh", "bias") if isinstance(host, fl.RNNCell) else ("weight", "bias"):
+    np.testing.assert_allclose(fl.cpu(result), host(x), rtol=1e-4, atol=1e-5)
+    found = fl.gradient(lambda m: np.sum(m(x_there) ** 2), there)[0]
+    right = fl.gradient(lambda m: np.sum(m(x) ** 2), host)[0]
+    for place in ("weight", "bias"):
         np.testing.assert_allclose(fl.cpu(getattr(found, place)), getattr(right, place), rtol=1e-3, atol=1e-4)
 
 
@@ -364,16 +362,6 @@ def test_a_layer_forward_and_back(simulated):
     _, names = launched(lambda: fl.gradient(lambda m: np.sum(m(x)), layer))
     there, back = ["add", "matmul", "maximum", "sum"], ["less_equal", "matmul", "ones_like", "sum", "where"]
     assert sorted(names) == sorted(there + back)
-
-
-@pytest.mark.parametrize(("cell", "count"), [(fl.LSTMCell, 5), (fl.GRUCell, 4)])
-def test_what_the_gates_do_is_one_launch(simulated, cell, count):
-    host = cell(3, 4)
-    there, x = simulated(host), numbers(2, 3)
-    state = there.initialstates()
-    (result, _), names = launched(there, simulated(x), state)
-    assert len(names) == count and names.count(f"{cell.__name__.lower()[:-4]}_cell") == 1
-    np.testing.assert_allclose(fl.cpu(result), host(x)[0], rtol=1e-5, atol=1e-6)
 
 
 def test_a_function_of_ones_own_is_called_with_the_arrays(simulated):

@@ -8,7 +8,6 @@ import importlib
 from typing import Any
 
 NAMES = {
-    "arguments": "in_words",
     "arrays": "add_at by_element device_of",
     "autodiff.derivatives.elementwise": "fit",
     "autodiff.derivatives.rarer.linear_algebra": "eigenvectors euclidean logabsdet sign_of_determinant singular_values "
@@ -35,11 +34,11 @@ NAMES = {
     "devices.preferences": "preference_file stored_backend",
     "distributed.__main__": "main",
     "distributed.buckets": "ByMPI ByNCCL transport",
-    "errors": "ClosedError DeviceError InputError LayerError ShapeError other_device",
-    "layers.inputs": "identity",
+    "layers.layer": "identity misplaced",
     "layers.normalization": "Moments standardized",
-    "layers.steps": "GRUSteps LSTMSteps RNNSteps piece sequence",
-    "messages": "in_notebook ipython notice put_aside warn",
+    "layers.steps": "piece sequence",
+    "messages": "ClosedError DeviceError InputError LayerError ShapeError in_notebook in_words ipython notice "
+    "put_aside warn",
     "optimizers": "Leaf",
     "outline": "Row as_html as_text",
     "receipts": "clocked duration",

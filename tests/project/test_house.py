@@ -33,7 +33,7 @@ ASKED_FOR = {"simgpu.jit.compiled": {"cupy", "cupyx"}, "simgpu.jit.kernel": {"cu
 # What you read to understand fmap, gradient, Dense, Chain, gpu and update: these files, and all that they import, even
 # inside functions. Left out are rarer derivatives, the devices themselves, printing, messages and reports.
 CORE = [
-    "tree.walks", "autodiff.gradients", "layers.dense", "layers.chain", "devices.selection", "optimizers.states",
+    "tree.walks", "autodiff.gradients", "layers.basic", "devices.selection", "optimizers.states",
     "optimizers.updating",
 ]  # fmt: skip
 NOT_CORE = (

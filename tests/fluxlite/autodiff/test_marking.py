@@ -271,7 +271,7 @@ def test_a_missing_field_is_named():
     layer = Undeclared(np.ones(2), None)
     functor(Undeclared, ("a", "c"))
     try:
-        with pytest.raises(AttributeError, match="this Undeclared has no field 'c'"):
+        with pytest.raises(AttributeError, match="has no attribute 'c'"):
             fl.gradient(lambda m: np.sum(m.a), layer)
     finally:
         functor(Undeclared)
