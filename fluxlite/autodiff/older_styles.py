@@ -78,34 +78,28 @@ def params(*models: Any) -> "Params":
     return Params(models)
 
 
-class Params:
+class Params(list):
     """The parameters of some models, for ``gradient(f, params(model))``; made by `params`."""
 
     def __init__(self, models: tuple):
         for path, node in nodes(models):
             _check_plain(path, node)
         self.models = models
-        self.arrays = [array for _, array in trainables(models)]
-
-    def __iter__(self) -> Iterator:
-        return iter(self.arrays)
-
-    def __len__(self) -> int:
-        return len(self.arrays)
+        super().__init__(array for _, array in trainables(models))
 
     def __repr__(self) -> str:
-        return f"Params of shapes {', '.join(str(array.shape) for array in self.arrays)}"
+        return f"Params of shapes {', '.join(str(array.shape) for array in self)}"
 
     def withgradient(self, f: Callable) -> "tuple[Any, ImplicitGradients]":
         """Run `f`, which takes no arguments, with tracked arrays in the models' fields; then put the arrays back."""
-        places = _places(self.models, self.arrays)
+        places = _places(self.models, self)
         objects = [x for _, x in nodes(self.models) if not is_leaf(x) and is_mutable(x)]
         level = new_level()
         try:
-            tracked = {parameter_key(array): (array, track_array(array, level)) for array in self.arrays}
+            tracked = {parameter_key(array): (array, track_array(array, level)) for array in self}
             for owner, step, array in places:
                 put(owner, step, same_view(array, *tracked[parameter_key(array)]))
-            with on_first_card_of(self.arrays):
+            with on_first_card_of(self):
                 value = called(f)
                 plain_value = untracked(value, level)
                 totals, given = gradients_of(value, level), set[int]()
@@ -136,7 +130,6 @@ class ImplicitGradients:
         return f"gradients of {self.params}"
 
 
-children.register(Params)(lambda x: (x.arrays, lambda arrays: arrays))
 children.register(ImplicitGradients)(lambda x: (list(x), lambda grads: grads))
 
 
