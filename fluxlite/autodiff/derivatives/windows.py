@@ -141,10 +141,9 @@ def _rows(y, at):
 
 
 # -- pooling: along one axis after the other
-@primitive
-def max_along(x, axis, size, stride):
-    """The largest of each window of `size` elements along `axis`."""
-    return _combined(np.maximum, x, axis, size, stride)
+# The largest, and the sum, of each window of `size` elements along `axis`.
+max_along = primitive(lambda x, axis, size, stride: _combined(np.maximum, x, axis, size, stride))
+sum_along = primitive(lambda x, axis, size, stride: _combined(np.add, x, axis, size, stride))
 
 
 @primitive
@@ -171,12 +170,6 @@ def taken_from_first(z, x, largest, axis, size, stride):
 rule(max_along, lambda g, out, x, *window: spread_to_first(g, plain(x), plain(out), *window))
 rule(spread_to_first, lambda g, out, y, x, largest, *window: taken_from_first(g, x, largest, *window))
 rule(taken_from_first, lambda g, out, z, x, largest, *window: spread_to_first(g, x, largest, *window))
-
-
-@primitive
-def sum_along(x, axis, size, stride):
-    """The sum of each window of `size` elements along `axis`."""
-    return _combined(np.add, x, axis, size, stride)
 
 
 @primitive

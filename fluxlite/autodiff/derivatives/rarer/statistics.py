@@ -182,37 +182,26 @@ def histogram(a, bins=10, range=None, density=None, weights=None):
 
 # -- in order
 @composed(np.quantile)
-def quantile(a, q, axis=None, *, method="linear", keepdims=False):
+def quantile(a, q, axis=None, *, keepdims=False):
     if isinstance(q, TrackedArray):
         raise TypeError("np.quantile has no derivative with respect to q: use its .data")
     if not np.all((np.asarray(q) >= 0) & (np.asarray(q) <= 1)):
         raise ValueError(f"np.quantile takes q between 0 and 1, got {q}")
     rows = np.sort(in_rows(a, axis), axis=-1)
-    if type(q) not in (int, float) and method in ("linear", "midpoint"):
+    if type(q) not in (int, float):
         rows = astype(rows, np.result_type(a.dtype, np.asarray(q)))
     found = []
-    for place in np.ravel(q) * (rows.shape[-1] - 1):
-        low, high, part = between(place, method)
-        found.append(rows[..., low] + (rows[..., high] - rows[..., low]) * part)
+    for place in (np.ravel(q) * (rows.shape[-1] - 1)).tolist():  # between two
+        low, high = rows[..., math.floor(place)], rows[..., math.ceil(place)]
+        found.append(low + (high - low) * (place - math.floor(place)))
     result = np.reshape(np.stack(found), np.shape(q) + (found[0].shape if found else ()))
     result = np.where(np.isnan(plain(rows)[..., -1]), rows[..., -1], result)  # NaN comes last, and makes all NaN
     return np.expand_dims(result, tuple(i + np.ndim(q) for i in axes_of(a, axis))) if keepdims else result
 
 
-def between(place, method):
-    """Of sorted numbers the two next to a place, and how far it is from the first to the second."""
-    low, high = math.floor(place), math.ceil(place)
-    middle, nearest = 0.5 * (high - low), round(place) - low
-    part = {"linear": place - low, "lower": 0, "higher": 1, "midpoint": middle, "nearest": nearest}
-    if method not in part:
-        raise TypeError(f"np.quantile has a derivative rule for method={', '.join(part)}, not for {method!r}")
-    return low, high, float(part[method])
-
-
 @composed(np.percentile)
-def percentile(a, q, axis=None, *, method="linear", keepdims=False):
-    share = q / 100 if isinstance(q, (int, float)) else np.asarray(q) / 100
-    return quantile(a, share, axis, method=method, keepdims=keepdims)
+def percentile(a, q, axis=None, *, keepdims=False):
+    return quantile(a, q / 100 if isinstance(q, (int, float)) else np.asarray(q) / 100, axis, keepdims=keepdims)
 
 
 composed(np.median)(lambda a, axis=None, *, keepdims=False: quantile(a, 0.5, axis, keepdims=keepdims))
