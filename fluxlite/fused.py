@@ -33,7 +33,7 @@ def fuse(*function: Any, kernel_name: str | None = None) -> Any:
     ... def squared_difference(x, y):
     ...     return (x - y) ** 2
     """
-    if kernel_name is not None and (not isinstance(kernel_name, str) or not kernel_name.isidentifier()):
+    if kernel_name is not None and not kernel_name.isidentifier():
         raise ValueError(f"fuse(kernel_name=…) is a name such as 'squared_difference', got {kernel_name!r}")
     if not function:
         return functools.partial(fuse, kernel_name=kernel_name)

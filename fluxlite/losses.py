@@ -15,7 +15,7 @@ import numpy as np
 from .activations import logsigmoid, logsoftmax, relu
 from .arrays import astype, device_of, on_card_of
 from .autodiff.tracked import TrackedArray, plain
-from .messages import DeviceError, Function, explained, in_words, mover, note, notice
+from .messages import DeviceError, Function, explained, in_words, mover, notice
 from .tensors import refuse_tensor
 from .tree.ties import is_array
 from .tree.walks import KeyPath
@@ -29,31 +29,25 @@ def compares(check: Callable) -> Callable[[Function], Function]:
     def decorate(formula: Function) -> Function:
         name, call = formula.__name__, f"{formula.__name__}(prediction, target)"
 
+        @explained()
         @functools.wraps(formula)
         def loss(prediction: Any, target: Any, *args: Any, **kwargs: Any) -> Any:
-            try:
-                refuse_tensor(call, prediction)
-                refuse_tensor(call, target)
-                check(call, prediction, target, *args, **kwargs)
-                with on_card_of(prediction):
-                    return formula(prediction, _in_type_of(prediction, target, name), *args, **kwargs)
-            except Exception as error:
-                if why := _two_devices(name, prediction, target):
-                    raise why from error
-                note(error, formula, (prediction, target, *args), kwargs)
-                raise
+            refuse_tensor(call, prediction)
+            refuse_tensor(call, target)
+            _one_device(name, plain(prediction), plain(target))
+            check(call, prediction, target, *args, **kwargs)
+            with on_card_of(prediction):
+                return formula(prediction, _in_type_of(prediction, target, name), *args, **kwargs)
 
         return loss  # type: ignore[return-value]
 
     return decorate
 
 
-def _two_devices(name: str, prediction: Any, target: Any) -> DeviceError | None:
-    x, y = plain(prediction), plain(target)
-    if not (is_array(x) and is_array(y)) or device_of(x) == device_of(y):
-        return None
-    where = f"prediction is on {device_of(x)}, target is on {device_of(y)}"
-    return DeviceError(KeyPath(), f"{name}: {where}; move one of them: target = {mover(device_of(x))}(target)")
+def _one_device(name: str, x: Any, y: Any) -> None:
+    if is_array(x) and is_array(y) and device_of(x) != device_of(y):
+        where = f"prediction is on {device_of(x)}, target is on {device_of(y)}"
+        raise DeviceError(KeyPath(), f"{name}: {where}; move one of them: target = {mover(device_of(x))}(target)")
 
 
 def _in_type_of(prediction: Any, target: Any, name: str) -> Any:
@@ -248,8 +242,6 @@ def _of_classes(function: Callable, x: Any, target: Any, axis: int) -> Any:
         return np.sum(target * function(x), axis=axis)
     if not is_array(target):
         return function(x[target])
-    if device_of(target) != device_of(plain(x)):
-        raise TypeError  # `compares` explains it; a GPU's library might copy the labels, each time
     return function(np.squeeze(np.take_along_axis(x, np.expand_dims(target, axis), axis), axis))
 
 

@@ -79,12 +79,6 @@ class CupyTrace(Trace):
             kinds = np.dtype(bool), *(np.result_type(*values[1:]),) * 2
         else:
             kinds = [np.result_type(*values)] * len(values)
-        operands = [_of_type(x, kind) for x, kind in zip(inputs, kinds)]
-        same = getattr(cupy, function.__name__)
-        return same(*operands) if out is None else same(*operands, out.real)
-
-
-def _of_type(x: Any, dtype: np.dtype) -> Any:
-    if not isinstance(x, Traced):
-        return dtype.type(x)
-    return x.real if x.real.dtype == dtype else x.real.astype(dtype)
+        reals = [x.real if isinstance(x, Traced) else kind.type(x) for x, kind in zip(inputs, kinds)]
+        operands = [x if x.dtype == kind else x.astype(kind) for x, kind in zip(reals, kinds)]
+        return getattr(cupy, function.__name__)(*operands, *([] if out is None else [out.real]))
