@@ -5,8 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ..checkpoint.loading import Loading
-from ..checkpoint.states import state
+from ..checkpoint import Loading, state
 from ..data.observations import MappedObs, numobs, part
 from ..devices.selection import cpu
 from ..messages import explained
