@@ -14,9 +14,9 @@ from .tensors import refuse_tensor
 def accuracy(prediction: Any, target: Any, axis: int = -1) -> float:
     """The share of observations for which the right class was predicted: a look at the device, enough once an epoch.
 
-    `prediction` holds scores of shape ``(N, classes)``, and the largest counts, or the predicted classes' numbers, of
-    shape ``(N,)``. `target` holds the right classes' numbers, or, for scores, has their shape, as `onehotbatch` gives.
-    For one score each, of shape ``(N, 1)``, say what counts as class 1: ``accuracy(scores[:, 0] > 0, y)``.
+    `prediction` holds scores of shape ``(N, classes)``, and the largest counts, or classes' numbers, of shape ``(N,)``.
+    `target` holds the right numbers, or, for scores, has their shape, as `onehotbatch` gives. For one score each, of
+    shape ``(N, 1)``, say what counts as class 1: ``accuracy(scores[:, 0] > 0, y)``.
     """
     with on_card_of(prediction):
         guess, truth, _ = _class_numbers("accuracy", prediction, target, axis)

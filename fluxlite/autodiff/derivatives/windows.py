@@ -1,9 +1,8 @@
 """Windows that slide over pictures and sequences: convolution and pooling, with their derivatives.
 
-A picture is ``(N, H, W, features)``, a sequence ``(N, T, features)``; any number of axes may lie between the first and
-the last. The window of a result is cut out without a copy, by strides; then one matrix product computes all results
-at once. In memory we put the observations last, ``(features, H, W, N)``: neighbours are then computed alike, in long
-runs. `np.swapaxes` shows that memory in the order above, and NumPy's functions keep it.
+A picture is ``(N, H, W, features)``, a sequence ``(N, T, features)``. The window of a result is cut out without a copy,
+by strides; then one matrix product computes all results at once. In memory the observations are last, ``(features, H,
+W, N)``: neighbours are then computed alike, in long runs. `np.swapaxes` shows that memory in the order above.
 """
 
 import functools
@@ -104,8 +103,8 @@ def _columns(x, at):
     n, *space, inputs = x.shape
     dims, places = len(space), at.places(tuple(space))
     windows = sliding(_laid_out(x, at), at.extent(), tuple(range(1, dims + 1)))
-    every = (slice(None), *(slice(None, None, s) for s in at.stride), slice(None))
-    windows = windows[(*every, *(slice(None, None, d) for d in at.dilation))]
+    steps = [slice(None, None, step) for step in (1, *at.stride, 1, *at.dilation)]
+    windows = windows[tuple(steps)]
     windows = np.reshape(windows, (at.groups, inputs // at.groups, *windows.shape[1:]))
     kernel_first = (0, *range(dims + 3, 2 * dims + 3), *range(1, dims + 3))
     rows = math.prod(at.kernel) * inputs // at.groups
