@@ -1,4 +1,4 @@
-"""What is needed less often: every rule of pieces, sequences, spectra and statistics in fluxlite/derivatives/."""
+"""What is needed less often: every rule of fluxlite/autodiff/derivatives/rarer/."""
 
 import numpy as np
 from gradcheck import Call
