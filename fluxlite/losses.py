@@ -45,7 +45,9 @@ def compares(check: Callable) -> Callable[[Function], Function]:
 
 
 def _one_device(name: str, x: Any, y: Any) -> None:
-    if is_array(x) and is_array(y) and device_of(x) != device_of(y):
+    if type(x) is type(y) is np.ndarray or not (is_array(x) and is_array(y)):
+        return
+    if device_of(x) != device_of(y):
         where = f"prediction is on {device_of(x)}, target is on {device_of(y)}"
         raise DeviceError(KeyPath(), f"{name}: {where}; move one of them: target = {mover(device_of(x))}(target)")
 
