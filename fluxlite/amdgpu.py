@@ -1,27 +1,23 @@
-"""The AMDGPU.jl names that the guide refers to, for AMD GPUs. They're about hardware, even during a simulation."""
+"""The names of AMDGPU.jl, for AMD GPUs. They're about hardware, even during a simulation."""
 
 from typing import Any
 
-from .devices import selection
-from .devices.base import Device, DeviceList, Functional, current
+from .devices import named
+from .devices.base import Device, Functional, current
 from .devices.moving import device_of
+from .devices.named import DeviceList
 
 
 def functional(part: str | None = None) -> Functional:
-    """Whether an AMD GPU can be used, or with `part`, whether that library can (AMDGPU.jl: ``functional(:MIOpen)``).
-
-    >>> with fl.pretend(AMDGPU="functional"):
-    ...     functional(), functional(":rocBLAS"), functional(":MIOpen")
-    (True, True, False: CuPy works without MIOpen, and fluxlite's layers do too)
-    """
-    return selection.functional("AMDGPU", part)
+    """Whether an AMD GPU, or a `part` such as ``"rocBLAS"``, can be used (AMDGPU.jl: ``functional(:MIOpen)``)."""
+    return named.functional("AMDGPU", part)
 
 
 def devices() -> DeviceList:
     """All AMD GPUs, in order (AMDGPU.jl: ``AMDGPU.devices()``)."""
-    return selection.devices_of("AMDGPU")
+    return named.devices_of("AMDGPU")
 
 
 def device(x: Any = None) -> Device:
     """The current device, or the device of `x` (AMDGPU.jl: ``device()``). Raises `RuntimeError` if there's none."""
-    return current(devices()) or selection.get_device("AMDGPU") if x is None else device_of(x)
+    return current(devices()) or named.get_device("AMDGPU") if x is None else device_of(x)

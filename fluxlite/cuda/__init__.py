@@ -1,58 +1,56 @@
 """The CUDA.jl names that the guide refers to, for NVIDIA GPUs: ``fluxlite.cuda.devices()``.
 
-Kernels by hand: ``help(fluxlite.cuda.jit)``.
-
-While `simulate_gpu` is on, all of this uses the simulated GPUs, except `functional`, which is about hardware. For
-CUDA.jl's ``device!(i)``, write ``set_device(i)`` or ``with using(i):``. For ``@sync``, write `sync`.
+While `simulate_gpu` is on, all of this uses the simulated GPUs, except `functional`, which is about hardware. Kernels
+by hand: ``help(fluxlite.cuda.jit)``.
 """
 
 import importlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import contextmanager
 from typing import Any
 
 from ..data.loader import CuIterator as CuIterator
-from ..devices import selection
-from ..devices.base import Device, DeviceList, Functional
+from ..devices import named
+from ..devices.base import Device, Functional
 from ..devices.moving import device_of
+from ..devices.named import DeviceList
+from ..devices.named import cu as cu
 from ..devices.scalars import allowscalar as allowscalar
-from ..devices.selection import cu as cu
 from ..messages import check_callable, explained
 from ..receipts import receipt
 
 
 def functional(part: str | None = None) -> Functional:
     """Whether an NVIDIA GPU, or a `part` such as ``"cuBLAS"``, can be used, and why not (CUDA.jl: ``functional()``)."""
-    return selection.functional("CUDA", part)
+    return named.functional("CUDA", part)
 
 
 def devices() -> DeviceList:
     """All NVIDIA GPUs, in order, printed as a numbered list (CUDA.jl: ``CUDA.devices()``)."""
-    return selection.cuda_devices()
+    return named.cuda_devices()
 
 
 def device(x: Any = None) -> Device:
     """The current device, or that of `x`, an array or a model (CUDA.jl: ``device()``). `RuntimeError` without a GPU."""
-    return selection.cuda_device() if x is None else device_of(x)
+    return named.cuda_device() if x is None else device_of(x)
 
 
 @explained()
 def set_device(index: int) -> Device:
     """Make this the current device in this thread, so `gpu` moves to it (CUDA.jl: ``device!(i)``)."""
-    chosen = using(index)
-    chosen.use()
-    return chosen
+    using(index).use()
+    return using(index)
 
 
 @explained()
 def using(index: int) -> Device:
     """Make it the current device inside ``with using(1):``, and then the earlier one (CUDA.jl: ``device!(f, i)``)."""
-    return selection.get_device(selection.cuda_device().backend, index)
+    return named.get_device(named.cuda_device().backend, index)
 
 
 def synchronize() -> None:
     """Wait until the current device has finished all its work (CUDA.jl: ``synchronize()``)."""
-    selection.cuda_device().synchronize()
+    named.cuda_device().synchronize()
 
 
 def sync(function: Callable[[], Any]) -> Any:
@@ -66,8 +64,8 @@ def sync(function: Callable[[], Any]) -> Any:
 def time(function: Callable[[], Any]) -> Any:
     """Run `function`, print its time and what it asked of the GPU; returns its result (CUDA.jl: ``CUDA.@time``).
 
-    It waits for the device before and after, so the time includes all of this work and nothing else: what the kernels
-    take on the card, and the host's time for each launch, about 15 µs. Short kernels are hidden behind that.
+    It waits for the device before and after. The time is the kernels' and the host's for each launch, about 15 µs,
+    which hides short kernels.
     """
     check_callable("time(function): the function", function)
     synchronize()
@@ -82,17 +80,13 @@ def time_range(message: str) -> Any:
 
     It goes in a ``with`` or above a function; ``nsys profile python program.py`` shows it. Without a GPU, it's nothing.
     """
-    if not (selection.functional("CUDA") or selection.functional("AMDGPU")):
-        return _nothing()
-    from cupy.cuda import nvtx
-    from cupyx.profiler import time_range as marked
+    if named.functional("CUDA") or named.functional("AMDGPU"):
+        from cupy.cuda import nvtx
+        from cupyx import profiler
 
-    return marked(message) if nvtx.available else _nothing()
-
-
-@contextmanager
-def _nothing() -> Iterator[None]:
-    yield
+        if nvtx.available:
+            return profiler.time_range(message)
+    return contextmanager(lambda: iter([None]))()
 
 
 def __getattr__(name: str) -> Any:

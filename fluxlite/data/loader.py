@@ -16,7 +16,8 @@ import numpy as np
 from ..arrays import device_of
 from ..devices.base import CPU, Device
 from ..devices.moving import DEFAULT, moved, send
-from ..devices.selection import cpu, cu, gpu, require_gpu
+from ..devices.named import cu
+from ..devices.selection import cpu, gpu, require_gpu
 from ..messages import check_callable, check_whole, explained, many, notice, warn
 from ..tree.ties import is_array
 from ..tree.walks import KeyPath

@@ -36,7 +36,7 @@ CORE = [
     "tree.walks", "autodiff.gradients", "layers.basic", "devices.selection", "updating",
 ]  # fmt: skip
 NOT_CORE = (
-    "autodiff.derivatives.rarer", "devices.cupy", "devices.metal", "devices.simulated", "layers.printing", "outline",
+    "autodiff.derivatives.rarer", "devices.cupy", "devices.metal", "devices.simulated", "layers.printing",
     "messages", "coming_from", "reports", "receipts", "metal",
 )  # fmt: skip
 FILES_OF_CORE, LINES_OF_CORE = 51, 7_575
