@@ -1,7 +1,6 @@
 """`Conv` and its kin, whose weights slide over pictures and sequences; and what `pooling.py` shares with them."""
 
 from collections.abc import Callable
-from operator import index
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from ..errors import ShapeError
 from ..tree.walks import KeyPath
 from .layer import Layer, activated, check_activation, check_array, glorot_uniform, identity, layer_call, layer_class
 
-from .layer import matching, no_array, start, taken  # isort: skip
+from .layer import matching, start, taken  # isort: skip
 from .printing import settings
 
 Pads = tuple[tuple[int, int], ...]
@@ -34,8 +33,8 @@ class Conv(Layer):
 
     ``Conv((3, 3), inputs, outputs, activation)`` takes pictures of shape ``(N, H, W, inputs)`` and gives
     ``(N, …, …, outputs)``; ``Conv((3,), …)`` takes sequences, ``(N, T, inputs)``. `weight` has shape
-    ``(*kernel, inputs / groups, outputs)``, as in Flux, whose pictures are ``(W, H, inputs, N)``; PyTorch's is
-    ``(outputs, inputs / groups, *kernel)``. As in Flux, the kernel is flipped; `CrossCor` doesn't flip it.
+    ``(*kernel, inputs / groups, outputs)``, as in Flux; PyTorch's is ``(outputs, inputs / groups, *kernel)``. As in
+    Flux, the kernel is flipped; `CrossCor` doesn't flip it.
 
     `stride`, `dilation` and `pad` are a number, or one for each axis; a `pad` of twice as many numbers is before and
     after for each axis; ``pad=SamePad()`` keeps the size. `groups` cuts the features into parts that don't see each
@@ -62,10 +61,12 @@ class Conv(Layer):
     ):  # fmt: skip
         name = type(self).__name__
         kernel = window_size(f"{name}(kernel)", kernel)
+        for what, number in ("inputs", inputs), ("outputs", outputs), ("groups", groups):
+            check_whole(f"{name}({what}=…)", number)
         if inputs % groups or outputs % groups:
             raise ValueError(f"{name}: inputs and outputs are multiples of groups={groups}, got {inputs} and {outputs}")
         before, after = (outputs, inputs) if self._back else (inputs, outputs)
-        drawn = start(init, index(after), index(before // groups), rng, window=kernel, layer=name)
+        drawn = start(init, after, before // groups, rng, window=kernel, layer=name)
         self.weight = np.copy(np.moveaxis(drawn, (1, 0), (-2, -1)), order="C")
         self.bias = np.zeros_like(self.weight, shape=(outputs,)) if bias else None
         self._set(activation, stride, pad, dilation, groups)
@@ -92,19 +93,17 @@ class Conv(Layer):
     @layer_call
     def __call__(self, x: Any) -> Any:
         inputs, _ = self._features()
-        check_shape(self, x, len(self.stride), inputs)
-        x = taken(self, self.weight, x)
         dims = len(self.stride)
+        check_shape(self, x, dims, inputs)
         at = Windows(self.weight.shape[:dims], self.stride, self.pad, self.dilation, self.groups)
         kernel = np.flip(self.weight, tuple(range(dims))) if self._flips else self.weight
-        return activated(self.activation, self._windows_of(x, kernel, at), self.bias)
+        return activated(self.activation, self._windows_of(taken(self, self.weight, x), kernel, at), self.bias)
 
     def _windows_of(self, x: Any, kernel: Any, at: Windows) -> Any:
-        check_places(self, x, at.places(x.shape[1:-1]), at.extent())
         return convolve(x, kernel, at)
 
     def _padded_extent(self) -> tuple[int, ...]:
-        """The extent of the windows that SamePad makes up for."""
+        """What `SamePad` makes up for."""
         return tuple((k - 1) * d + 1 for k, d in zip(self.weight.shape, self.dilation))
 
     def _features(self) -> tuple[int, int]:
@@ -135,8 +134,7 @@ class ConvTranspose(Conv):
     """The way back of a `Conv`: each element is spread over a window (Flux: ``ConvTranspose``).
 
     With a stride, pictures grow: a length L becomes ``(L - 1) * stride + (kernel - 1) * dilation + 1`` minus the
-    padding, plus `outpad`, one number or one for each axis. `weight` has shape ``(*kernel, outputs / groups, inputs)``.
-    All else is as in `Conv`; the kernel is the flipped one of `Conv`, as in Flux, so PyTorch's has to be flipped.
+    padding, plus `outpad`. `weight` has shape ``(*kernel, outputs / groups, inputs)``. PyTorch's has to be flipped.
     """
 
     outpad: tuple[int, ...]
@@ -149,7 +147,7 @@ class ConvTranspose(Conv):
         outpad: int | tuple[int, ...] = 0, **settings: Any,
     ):  # fmt: skip
         super().__init__(kernel, inputs, outputs, activation, **settings)
-        self._set_outpad(outpad)
+        self.outpad = self._checked(outpad)
 
     @classmethod
     @explained()
@@ -157,18 +155,18 @@ class ConvTranspose(Conv):
            **settings: Any) -> Any:  # fmt: skip
         """A layer made of these arrays: `weight` of shape ``(*kernel, outputs / groups, inputs)``, `bias` or None."""
         layer = super().of(weight, bias, activation, **settings)
-        layer._set_outpad(outpad)
+        layer.outpad = layer._checked(outpad)
         return layer
 
-    def _set_outpad(self, outpad: Any) -> None:
-        self.outpad = each_axis("ConvTranspose's outpad", outpad, len(self.stride), 0)
-        if any(more >= stride for more, stride in zip(self.outpad, self.stride) if more):
+    def _checked(self, outpad: Any) -> tuple[int, ...]:
+        each = each_axis("ConvTranspose's outpad", outpad, len(self.stride), 0)
+        if any(more >= stride for more, stride in zip(each, self.stride) if more):
             raise ValueError(f"ConvTranspose's outpad is less than the stride, {self.stride}, got {outpad}")
+        return each
 
     def _windows_of(self, x: Any, kernel: Any, at: Windows) -> Any:
         lengths = zip(x.shape[1:-1], at.stride, at.extent(), at.pad, self.outpad)
         space = tuple((n - 1) * stride + extent - sum(pad) + more for n, stride, extent, pad, more in lengths)
-        check_places(self, x, space, at.extent())
         return convolve_back(x, kernel, at, space)
 
     def _padded_extent(self) -> tuple[int, ...]:
@@ -188,7 +186,6 @@ def DepthwiseConv(  # noqa: N802
 
 
 def window_size(what: str, size: Any) -> tuple[int, ...]:
-    """The size of the windows, as a tuple."""
     if not isinstance(size, (tuple, list)) or not size:
         raise TypeError(f"{what} is (3, 3) for pictures or (3,) for sequences, got {in_words(size)}")
     return each_axis(what, size, len(size))
@@ -224,31 +221,17 @@ def option(name: str, values: tuple, usual: Any) -> str:
     return "" if values == usual or same and values[0] == usual else f", {name}={values[0] if same else values}"
 
 
-_KINDS = {1: ("sequences", "sequence", "T"), 2: ("pictures", "picture", "H, W")}
-
-
-def check_shape(layer: Any, x: Any, dims: int | None = None, features: int | None = None) -> None:
-    """Raise `InputError` for what is no array, `ShapeError` for one of other axes or other features."""
-    shape = getattr(x, "shape", None)
-    if shape is None:
-        raise no_array(layer, x)
+def check_shape(layer: Layer, x: Any, dims: int | None = None, features: int | None = None) -> None:
+    """Raise `ShapeError` for an array of other axes or other features."""
+    shape = x.shape
     dims = max(len(shape), 3) - 2 if dims is None else dims
-    if len(shape) == dims + 2 and (features is None or shape[-1] == features):
+    if len(shape) == dims + 2 and features in (None, shape[-1]):
         return
-    many, one, axes = _KINDS.get(dims, ("arrays", "array", ", ".join(f"size{i}" for i in range(dims))))
-    last = "features" if features is None else features
+    many, axes = {1: ("sequences", "T"), 2: ("pictures", "H, W")}.get(dims, ("arrays", "…"))
     hint = ""
     if len(shape) == dims + 2 and shape[1] == features:
         hint = f"; this looks like (N, C, {axes}): np.moveaxis(x, 1, -1) puts the features last"
-    elif len(shape) == dims + 1 and features in (None, shape[-1]):
-        hint = f"; one {one} alone is x[None]"
     elif len(shape) == dims + 1 and features == 1:
         hint = "; x[..., None] has an axis for the one feature"
-    raise ShapeError(KeyPath(), f"{layer._name()} takes {many} of shape (N, {axes}, {last}), got shape {shape}{hint}")
-
-
-def check_places(layer: Any, x: Any, places: tuple[int, ...], extent: tuple[int, ...]) -> None:
-    """Raise `ShapeError` if not even one window fits into `x`."""
-    if any(count < 1 for count in places):
-        what = f"no window of {extent} fits into {x.shape[1:-1]}, of an input of shape {x.shape}; pad it"
-        raise ShapeError(KeyPath(), f"{layer._name()}: {what}")
+    takes = f"takes {many} of shape (N, {axes}, {features or 'features'})"
+    raise ShapeError(KeyPath(), f"{layer._name()} {takes}, got shape {shape}{hint}")

@@ -41,20 +41,16 @@ class Normalization(Layer):
     def __call__(self, x: Any) -> Any:
         reference = self.mean if self.scale is None else self.scale
         x = x if reference is None else taken(self, reference, x)
-        self._check(x)
-        y = self._normalized(x)
-        return self.activation(y if self.scale is None else y * self.scale + self.bias)
-
-    def _check(self, x: Any) -> None:
-        """NumPy would broadcast some of the inputs that don't fit."""
-        shape, n = x.shape, len(self.size)
         if not is_floating(x):
             raise InputError(KeyPath(), f"{self._name()} takes floating-point numbers, got {x.dtype.name}")
-        if shape[len(shape) - n :] != self.size or len(shape) < n + self._axes_before:
+        shape, n = x.shape, len(self.size)
+        if shape[len(shape) - n :] != self.size or len(shape) < n + self._axes_before:  # NumPy would broadcast some
             wanted = f"({'N, ' * (self._axes_before > 0)}…, {', '.join(map(str, self.size))})"
             is_first = n == 1 and len(shape) > 2 and shape[1:2] == self.size
             hint = "; the channels come last: np.moveaxis(x, 1, -1)" if is_first else ""
             raise ShapeError(KeyPath(), f"{self._name()} takes an input of shape {wanted}, got {shape}{hint}")
+        y = self._normalized(x)
+        return self.activation(y if self.scale is None else y * self.scale + self.bias)
 
     def _sizes(self) -> str:
         return ", ".join(map(str, self.size))
@@ -67,9 +63,8 @@ class Normalization(Layer):
 class LayerNorm(Normalization):
     """Each observation by itself, over its last axes: ``(x - mean) / sqrt(var + eps)`` (Flux: ``LayerNorm``).
 
-    ``LayerNorm(64)`` takes the last axis, ``LayerNorm(28, 28)`` the last two, of these sizes. Then comes
-    ``* scale + bias``, unless ``affine=False``, and the activation, which is the last argument. `x` has shape
-    ``(…, *size)``.
+    ``LayerNorm(64)`` takes the last axis, ``LayerNorm(28, 28)`` the last two: `x` has shape ``(…, *size)``. Then comes
+    ``* scale + bias``, unless ``affine=False``, and the activation, which is the last argument.
     """
 
     _axes_before = 0
@@ -77,7 +72,7 @@ class LayerNorm(Normalization):
     @explained()
     def __init__(self, *size: Any, affine: bool = True, eps: float = 1e-5) -> None:
         size, activation = split_activation(size)
-        if not size:
+        if not size:  # each number would be 0
             raise TypeError("LayerNorm(*size) takes the size of the last axis, or of the last ones: LayerNorm(64)")
         self._start(size, activation, affine, eps)
 
@@ -116,9 +111,8 @@ class BatchNorm(Normalization):
     """Each channel by itself, over the whole batch: ``(x - mean) / sqrt(var + eps)`` (Flux: ``BatchNorm``).
 
     `x` has shape ``(N, channels)`` or ``(N, …, channels)``; then ``* scale + bias`` and the activation. In training,
-    mean and variance are those of the batch. The layer also keeps running ones, `mean` and `var`, which move a
-    `momentum` of the way at each call, and uses them outside of training (see `testmode`). They are saved and moved,
-    but not trained. With ``track_stats=False`` there are none, and it's always the batch's.
+    mean and variance are the batch's. The layer keeps running ones, `mean` and `var`, which move a `momentum` of the
+    way at each call, and uses them outside of training (see `testmode`); not with ``track_stats=False``.
 
     >>> layer = BatchNorm(2)
     >>> x = np.array([[1, 10], [3, 50]], np.float32)
@@ -234,9 +228,7 @@ class Dropout(Layer):
 # channels of each group. All four layers differ only in what they take for a block and for a group. A mean is a product
 # with a row of 1/n: that's many times quicker than np.mean over the first or the last axis.
 
-# What `standardized` finds on its way, as plain arrays, of each block and channel, or one for all channels: the `mean`,
-# the `variance`, and the `factor`, 1 / sqrt(variance + eps).
-Moments = SimpleNamespace
+Moments = SimpleNamespace  # what `standardized` finds on its way: `mean`, `variance`, and 1 / sqrt(variance + eps)
 
 
 @primitive
@@ -270,25 +262,14 @@ def average(x: Any, groups: int) -> Any:
 
 
 def slope(g: Any, out: Any, x: Any, shape: tuple, groups: int, eps: float, moments: Moments) -> Any:
-    if TrackedArray in (type(g), type(out)):
-        return composed_slope(g, out, x, shape, groups, eps)
-    wide = moments.factor.dtype
-    g, out = (np.reshape(array.astype(wide, copy=False), shape) for array in (g, out))
-    result = out * average(g * out, groups)
-    result += average(g, groups)
-    np.subtract(g, result, out=result)
-    result *= moments.factor
-    return np.reshape(result, x.shape).astype(x.dtype, copy=False)
-
-
-def composed_slope(g: Any, out: Any, x: Any, shape: tuple, groups: int, eps: float) -> Any:
-    """The same of functions that have rules, for the next derivative."""
-    wide = np.promote_types(x.dtype, np.float32)
-    g, out, whole = (np.reshape(astype(array, wide), shape) for array in (g, out, x))
-    centred = whole - average(whole, groups)
-    factor = 1 / np.sqrt(average(centred * centred, groups) + eps)
+    wide, factor = np.promote_types(x.dtype, np.float32), moments.factor
+    g, out = (np.reshape(astype(array, wide), shape) for array in (g, out))
+    if TrackedArray in (type(g), type(out)):  # for the next derivative, as a function of x
+        centred = np.reshape(astype(x, wide), shape)
+        centred = centred - average(centred, groups)
+        factor = 1 / np.sqrt(average(centred * centred, groups) + eps)
     result = (g - average(g, groups) - out * average(g * out, groups)) * factor
-    return np.reshape(astype(result, x.dtype), x.shape)
+    return astype(np.reshape(result, x.shape), x.dtype)
 
 
 rule(standardized, slope)

@@ -1,7 +1,6 @@
 """Smaller pictures and sequences, by pooling their windows, and larger ones: `Upsample`."""
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,27 +10,8 @@ from ..autodiff.derivatives.windows import Windows, max_along, padded, sum_along
 from ..autodiff.tracked import plain
 from ..errors import ShapeError
 from ..tree.walks import KeyPath
-from .convolution import Pads, SamePad, check_places, check_shape, each_axis, option, pads_of, window_size
+from .convolution import Pads, SamePad, check_shape, each_axis, option, pads_of, window_size
 from .layer import Layer, layer_call, layer_class
-
-# Pooling along one axis after the other gives the same as the windows as a whole, with fewer steps. The last axis comes
-# first: so the first of equal maxima is the first one of the window, read row by row.
-
-
-def _pooled(x: Any, at: Windows, along: Callable, padding: float) -> Any:
-    if any(map(any, at.pad)):
-        x = padded(x, at.pad, padding)
-    for axis in reversed(range(len(at.kernel))):
-        x = along(x, axis + 1, at.kernel[axis], at.stride[axis])
-    return x
-
-
-def _largest(x: Any, at: Windows) -> Any:
-    return _pooled(x, at, max_along, np.iinfo(x.dtype).min if x.dtype.kind in "iu" else -np.inf)
-
-
-def _mean(x: Any, at: Windows) -> Any:
-    return _pooled(x, at, sum_along, 0) / math.prod(at.kernel)
 
 
 @layer_class(children=())
@@ -51,7 +31,7 @@ class MaxPool(Layer):
     stride: tuple[int, ...]
     pad: Pads
 
-    _pool: Callable = staticmethod(_largest)
+    _is_mean = False
 
     @explained()
     def __init__(self, kernel: tuple[int, ...], *, stride: Any = None, pad: int | tuple[int, ...] | SamePad = 0):
@@ -65,9 +45,7 @@ class MaxPool(Layer):
     @layer_call
     def __call__(self, x: Any) -> Any:
         check_shape(self, x, len(self.kernel))
-        at = Windows(self.kernel, self.stride, self.pad, (1,) * len(self.kernel))
-        check_places(self, x, at.places(x.shape[1:-1]), at.kernel)
-        return self._pool(x, at)
+        return pool(self, x, Windows(self.kernel, self.stride, self.pad, (1,) * len(self.kernel)))
 
     def _sizes(self) -> str:
         return str(self.kernel)
@@ -79,7 +57,7 @@ class MaxPool(Layer):
 class MeanPool(MaxPool):
     """The mean of each window, for each feature (Flux: ``MeanPool``); padding counts, as zeros."""
 
-    _pool = staticmethod(_mean)
+    _is_mean = True
 
 
 @layer_class(children=())
@@ -91,7 +69,7 @@ class AdaptiveMaxPool(Layer):
 
     out: tuple[int, ...]
 
-    _pool: Callable = staticmethod(_largest)
+    _is_mean = False
 
     @explained()
     def __init__(self, out: tuple[int, ...]):
@@ -105,7 +83,7 @@ class AdaptiveMaxPool(Layer):
             raise ShapeError(KeyPath(), f"{self._name()} can't make {self.out} of {space}, which is smaller")
         stride = tuple(length // out for length, out in zip(space, self.out))
         kernel = tuple(length - (out - 1) * step for length, out, step in zip(space, self.out, stride))
-        return self._pool(x, Windows(kernel, stride, ((0, 0),) * len(space), (1,) * len(space)))
+        return pool(self, x, Windows(kernel, stride, ((0, 0),) * len(space), (1,) * len(space)))
 
     def _sizes(self) -> str:
         return str(self.out)
@@ -114,7 +92,23 @@ class AdaptiveMaxPool(Layer):
 class AdaptiveMeanPool(AdaptiveMaxPool):
     """`AdaptiveMaxPool` with the mean of each window (Flux: ``AdaptiveMeanPool``)."""
 
-    _pool = staticmethod(_mean)
+    _is_mean = True
+
+
+def pool(layer: Any, x: Any, at: Windows) -> Any:
+    """Along one axis after the other: that's the same as the windows as a whole, with fewer steps.
+
+    The last axis comes first: so the first of equal maxima is the first one of the window, read row by row.
+    """
+    if min(at.places(x.shape[1:-1])) < 1:  # no error, but nothing would come out
+        what = f"no window of {at.kernel} fits into {x.shape[1:-1]}, of an input of shape {x.shape}; pad it"
+        raise ShapeError(KeyPath(), f"{layer._name()}: {what}")
+    if any(map(any, at.pad)):
+        lowest = np.iinfo(x.dtype).min if x.dtype.kind in "iu" else -np.inf
+        x = padded(x, at.pad, 0 if layer._is_mean else lowest)
+    for axis in reversed(range(len(at.kernel))):
+        x = (sum_along if layer._is_mean else max_along)(x, axis + 1, at.kernel[axis], at.stride[axis])
+    return x / math.prod(at.kernel) if layer._is_mean else x
 
 
 @layer_class(children=())
@@ -127,19 +121,18 @@ class GlobalMaxPool(Layer):
     @layer_call
     def __call__(self, x: Any) -> Any:
         check_shape(self, x)
-        check_places(self, x, (math.prod(x.shape[1:-1]),), (1,) * (x.ndim - 2))
-        return self._of_places(x)
-
-    def _of_places(self, x: Any) -> Any:
         flat = np.reshape(x, (x.shape[0], math.prod(x.shape[1:-1]), x.shape[-1]))
         largest = np.take_along_axis(flat, np.argmax(flat, axis=1)[:, None], axis=1)
         return np.reshape(largest, (x.shape[0], *(1,) * (x.ndim - 2), x.shape[-1]))
 
 
-class GlobalMeanPool(GlobalMaxPool):
+@layer_class(children=())
+class GlobalMeanPool(Layer):
     """The mean of each picture or sequence, for each feature (Flux: ``GlobalMeanPool``)."""
 
-    def _of_places(self, x: Any) -> Any:
+    @layer_call
+    def __call__(self, x: Any) -> Any:
+        check_shape(self, x)
         return np.mean(x, axis=tuple(range(1, x.ndim - 1)), keepdims=True)
 
 
@@ -149,8 +142,7 @@ class Upsample(Layer):
 
     `mode` is ``"nearest"``, which repeats each element, or ``"bilinear"``, which interpolates along each axis between
     the centres of the outermost elements (PyTorch: ``align_corners=True``). Give either `scale`, a number or one for
-    each axis, or `size`, the lengths of the result. For ``"nearest"`` the result is a multiple of the input; for
-    ``"bilinear"`` a fraction is fine, and lengths are rounded down.
+    each axis, or `size`, the lengths of the result: a multiple of the input's for ``"nearest"``, else rounded down.
     """
 
     mode: str
@@ -168,22 +160,18 @@ class Upsample(Layer):
 
     @layer_call
     def __call__(self, x: Any) -> Any:
-        given = self.size if self.scale is None else self.scale
+        given = self.size or self.scale
         check_shape(self, x, len(given) if isinstance(given, tuple) else None)
-        y = np.swapaxes(x, 0, -1)  # in memory, the observations come last; see windows.py
-        for axis, length in enumerate(self._size_for(x.shape[1:-1]), 1):
-            near = self.mode == "nearest"
-            y = np.repeat(y, length // y.shape[axis], axis) if near else _interpolated(y, axis, length)
-        return np.swapaxes(y, 0, -1)
-
-    def _size_for(self, space: tuple[int, ...]) -> tuple[int, ...]:
+        space = x.shape[1:-1]
         scale = self.scale if isinstance(self.scale, tuple) else (self.scale,) * len(space)
         size = self.size or tuple(math.floor(length * factor) for length, factor in zip(space, scale))
-        if not all(space) or not all(size):
-            raise ShapeError(KeyPath(), f"{self._name()} cannot make {size} of {space}")
-        if self.mode == "nearest" and any(new % length for new, length in zip(size, space)):
+        is_near = self.mode == "nearest"
+        if not all(space) or not all(size) or is_near and any(new % length for new, length in zip(size, space)):
             raise ShapeError(KeyPath(), f"{self._name()} makes multiples of its input's lengths {space}, not {size}")
-        return size
+        y = np.swapaxes(x, 0, -1)  # in memory, the observations come last; see windows.py
+        for axis, length in enumerate(size, 1):
+            y = np.repeat(y, length // y.shape[axis], axis) if is_near else _interpolated(y, axis, length)
+        return np.swapaxes(y, 0, -1)
 
     def _sizes(self) -> str:
         return f'"{self.mode}", ' + (f"scale={self.scale}" if self.size is None else f"size={self.size}")
@@ -192,9 +180,8 @@ class Upsample(Layer):
 def _interpolated(x: Any, axis: int, length: int) -> Any:
     """A product with a matrix that has, in each row, the shares of two neighbours."""
     before = x.shape[axis]
-    step = (before - 1) / max(length - 1, 1)
     like, kind = plain(x), np.float64 if x.dtype == np.float64 else np.float32
     old, new = np.arange(before, dtype=kind, like=like), np.arange(length, dtype=kind, like=like)
-    shares = np.maximum(1 - abs(new[:, None] * step - old), 0).astype(x.dtype)
+    shares = np.maximum(1 - abs(new[:, None] * ((before - 1) / max(length - 1, 1)) - old), 0).astype(x.dtype)
     rows = np.reshape(x, (math.prod(x.shape[:axis]), before, math.prod(x.shape[axis + 1 :])))
     return np.reshape(shares @ rows, (*x.shape[:axis], length, *x.shape[axis + 1 :]))
