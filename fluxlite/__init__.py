@@ -72,8 +72,8 @@ if TYPE_CHECKING:
     from .layers.pooling import (
         AdaptiveMaxPool, AdaptiveMeanPool, GlobalMaxPool, GlobalMeanPool, MaxPool, MeanPool, Upsample,
     )  # fmt: skip
-    from .layers.attention import MultiHeadAttention, make_causal_mask
     from .layers.combine import Embedding, Maxout, PairwiseFusion, Parallel, Scale, SkipConnection, flatten
+    from .layers.combine import MultiHeadAttention, make_causal_mask
     from .layers.modes import f16, f32, f64, testmode, trainmode
     from .layers.normalization import BatchNorm, Dropout, GroupNorm, InstanceNorm, LayerNorm
     from .layers.recurrent import GRU, LSTM, RNN, GRUCell, LSTMCell, Recurrence, RNNCell, initialstates

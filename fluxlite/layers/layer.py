@@ -26,7 +26,7 @@ from ..tree.ties import enter_card, is_array, on_card_of
 from ..tree.walks import Attribute, KeyPath
 
 Class = TypeVar("Class", bound=type)
-
+Generator = np.random.Generator | None
 LAYERS = Attribute("layers")
 
 
@@ -37,8 +37,7 @@ class Layer:
 
     vars().update((name, Elsewhere()) for name in OF_A_MODEL)
 
-    def __dir__(self) -> list[str]:
-        """What an editor completes: our names."""
+    def __dir__(self) -> list[str]:  # what an editor completes
         return [name for name in object.__dir__(self) if name not in OF_A_MODEL]
 
     def _sizes(self) -> str:
@@ -50,7 +49,6 @@ class Layer:
         return ""
 
     def _name(self) -> str:
-        """What errors call it."""
         return f"{type(self).__name__}({self._sizes()})"
 
     def _call(self) -> str:
@@ -62,7 +60,7 @@ class Layer:
         return f"{type(self).__name__}({inside})"
 
     def _why(self, x: Any, *more: Any, **keywords: Any) -> LayerError | None:
-        """After an error of a call with these arguments: what explains it; None if the layer sees nothing wrong."""
+        """After an error of a call with these arguments: what explains it, if the layer sees anything wrong."""
         return no_array(self, x) if getattr(x, "shape", None) is None else other_device(self, x)
 
 
@@ -118,32 +116,25 @@ def called(layer: Any, x: Any, *place: Any) -> Any:
 
 
 def taken(layer: Layer, weight: Any, x: Any) -> Any:
-    """The input `x` of `layer`, in the type of its `weight` (Flux: ``_match_eltype``).
-
-    A list of numbers has no type of its own and takes the layer's.
-    """
+    """The input `x` of `layer` in the type of its `weight` (Flux: ``_match_eltype``); a list of numbers has none."""
     if getattr(x, "dtype", None) is weight.dtype:
         return x
+    is_float = weight.dtype.kind == "f"
     if type(x) in (list, tuple) and type(plain(weight)) is np.ndarray:
         numbers = np.asarray(x)
-        return numbers.astype(weight.dtype) if numbers.dtype.kind in "biuf" and is_floating(weight) else numbers
-    if not is_array(plain(x)) or x.dtype.name == weight.dtype.name or not is_floating(weight):
+        return numbers.astype(weight.dtype) if numbers.dtype.kind in "biuf" and is_float else numbers
+    if not is_array(plain(x)) or x.dtype.name == weight.dtype.name or not is_float:
         return x
     mine, its = weight.dtype.name, x.dtype.name
     once = f"x.astype(np.{mine})"
-    if not is_floating(x):
+    if x.dtype.kind != "f":
         fix = "" if x.dtype.kind == "c" else f"; convert them: {once}"
         raise InputError(KeyPath(), f"{layer._name()} takes floating-point numbers, got {its}{fix}")
-    key = ("input of a layer", its, mine)
-    if not was_said(key):
+    if not was_said(("input of a layer", its, mine)):
         text = f"{layer._name()} computes in {mine} and converts its {its} input, at each call. {once} does it once."
         more = "\nNumbers such as np.sqrt(64) are float64 too, and make arrays float64; math.sqrt(64) doesn't."
-        notice(key, text + more * (its == "float64"))
+        notice(("input of a layer", its, mine), text + more * (its == "float64"))
     return astype(x, weight.dtype)
-
-
-def is_floating(x: Any) -> bool:
-    return x.dtype.kind == "f" or x.dtype.name == "bfloat16"  # which NumPy doesn't know by itself
 
 
 def no_array(layer: Layer, x: Any) -> InputError:
@@ -152,7 +143,7 @@ def no_array(layer: Layer, x: Any) -> InputError:
 
 
 def check_array(what: str, x: Any, *shape: Any) -> Any:
-    """Raises `ValueError` unless `x` has this `shape`, in which a name stands for any length."""
+    """`x`, if it has this `shape`, in which a name stands for any length; else raises `ValueError`."""
     refuse_tensor(what, x)
     got = getattr(x, "shape", ())
     if len(got) != len(shape) or any(size != n for size, n in zip(shape, got) if type(size) is not str):
@@ -163,10 +154,9 @@ def check_array(what: str, x: Any, *shape: Any) -> Any:
 
 def matching(layer: str, weight: Any, bias: Any, *shape: int) -> Any:
     """`bias`, of this `shape`, in the type of `weight`: two types in one layer would make all results the wider one."""
-    if bias is None:
-        return None
-    check_array(f"{layer}.of: bias", bias, *shape)
-    return astype(bias, weight.dtype) if is_floating(weight) and is_floating(bias) else bias
+    if bias is None or check_array(f"{layer}.of: bias", bias, *shape).dtype.kind + weight.dtype.kind != "ff":
+        return bias
+    return astype(bias, weight.dtype)
 
 
 # -- activations -------------------------------------------------------------------------------------------------------
@@ -183,19 +173,19 @@ def check_activation(layer: str, activation: Any) -> Callable:
     return activation
 
 
+def split_activation(size: tuple) -> tuple[tuple, Callable]:
+    return (size[:-1], size[-1]) if size and callable(size[-1]) else (size, identity)
+
+
 def activated(activation: Callable, y: Any, bias: Any) -> Any:
     """``activation(y + bias)``, on a GPU as one launch if we know the activation: others may print, or sum."""
     if bias is None:
         return activation(y)
-    if fusing and type(y) in fusing and type(bias) in fusing and _works_by_element(activation):
-        return fusing[type(y)](_of_a_sum(activation), (y, bias))
+    if fusing and type(y) in fusing and type(bias) in fusing:
+        is_ufunc = type(activation) is np.ufunc and activation.nin == activation.nout == 1
+        if is_ufunc or type(activation) is FunctionType and activation in by_element:
+            return fusing[type(y)](_of_a_sum(activation), (y, bias))
     return activation(y + bias)
-
-
-def _works_by_element(activation: Any) -> bool:
-    if type(activation) is np.ufunc:
-        return activation.nin == activation.nout == 1
-    return type(activation) is FunctionType and activation in by_element
 
 
 @cache
@@ -209,7 +199,6 @@ def _of_a_sum(function: Callable) -> Callable:
 
 # -- how weights start -------------------------------------------------------------------------------------------------
 
-Generator = np.random.Generator | None
 initializer = explained("sizes, such as 5, 10, and perhaps a NumPy generator")
 
 
@@ -221,11 +210,7 @@ def start(init: Callable, outputs: int, inputs: int, rng: Generator = None, *, w
     if not is_array(weight) or weight.dtype.kind != "f" or weight.shape != shape:
         wanted = f"{keyword}{shape} gives an array of floating-point numbers of that shape"
         raise ValueError(f"{layer}({keyword}=…): {wanted}, got {in_words(weight)}")
-    if weight.dtype != np.float64:
-        return weight
-    what = f"{layer}({keyword}=…): what {keyword} gives is float64 and becomes float32, as parameters usually are."
-    notice("init", f"{what} {layer}.of(…) keeps the type of its arrays.")
-    return astype(weight, np.float32)
+    return astype(weight, np.float32) if weight.dtype == np.float64 else weight
 
 
 @initializer

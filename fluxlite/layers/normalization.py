@@ -14,8 +14,7 @@ from ..autodiff.rules import rule
 from ..autodiff.tracked import TrackedArray, plain
 from ..errors import InputError, ShapeError
 from ..tree.walks import KeyPath
-from .combine import split_activation
-from .layer import Layer, check_activation, identity, is_floating, layer_call, layer_class, taken
+from .layer import Layer, check_activation, identity, layer_call, layer_class, split_activation, taken
 from .printing import settings
 
 
@@ -41,7 +40,7 @@ class Normalization(Layer):
     def __call__(self, x: Any) -> Any:
         reference = self.mean if self.scale is None else self.scale
         x = x if reference is None else taken(self, reference, x)
-        if not is_floating(x):
+        if x.dtype.kind != "f":
             raise InputError(KeyPath(), f"{self._name()} takes floating-point numbers, got {x.dtype.name}")
         shape, n = x.shape, len(self.size)
         if shape[len(shape) - n :] != self.size or len(shape) < n + self._axes_before:  # NumPy would broadcast some

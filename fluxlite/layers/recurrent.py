@@ -26,7 +26,7 @@ class Recurrence(Layer):
     sequence can begin with that last state. The layer keeps none between calls, so there's nothing to reset.
 
     `cell` may be of your own: ``cell(x, state)``, for `x` of shape ``(N, inputs)``, returns ``(output, state)``, and
-    ``cell.initialstates()`` the state that it starts with. All steps of our own cells are computed in one go.
+    ``cell.initialstates()`` the state that it starts with.
     """
 
     cell: Any
@@ -48,20 +48,16 @@ class Recurrence(Layer):
             raise ShapeError(KeyPath(), f"{self._name()} {takes}, got shape {x.shape}")
         if is_ours:
             y, state = self.cell.run(self, x, state, self.return_state)
-        else:
-            y, state = self._one_by_one(x, state)
-        return (y, state) if self.return_state else y
-
-    def _one_by_one(self, x: Any, state: Any) -> tuple[Any, Any]:
-        outputs = []
-        state = initialstates(self.cell) if state is None else state
+            return (y, state) if self.return_state else y
+        outputs, state = [], initialstates(self.cell) if state is None else state
         for t in range(x.shape[-2]):
             try:
                 y, state = self.cell(x[..., t, :], state)
             except LayerError as error:
                 raise error.within(Attribute("cell")) from error.__cause__
             outputs.append(y)
-        return np.stack(outputs, axis=-2), state
+        y = np.stack(outputs, axis=-2)
+        return (y, state) if self.return_state else y
 
     def initialstates(self) -> Any:
         return initialstates(self.cell)
@@ -153,7 +149,6 @@ class Cell(Layer):
 
     @layer_call
     def __call__(self, x: Any, state: Any = None) -> tuple[Any, Any]:
-        """The output and the state after one step. Without a `state` it begins with `initialstates`."""
         _, state = self.run(self, taken(self, self.Wi, x)[..., None, :], state, True)
         return state[0] if type(state) is tuple else state, state
 
@@ -220,7 +215,7 @@ class RNNCell(Cell):
         return cell
 
     def step(self, scales, total, Wh, h, out=None):
-        """What a step makes, also in the arrays `out`; the `total` is of the input and the bias."""
+        """What a step makes, if given in the arrays `out`; the `total` is of the input and the bias."""
         total = total + Wh @ h
         if out is None:  # to any activation, the features are the last axis
             return (self.activation(total.T).T,)

@@ -21,10 +21,9 @@ from ..autodiff.tracked import TrackedArray, plain
 
 @primitive
 def sequence(cell: Any, last_cell: bool, x: Any, Wi: Any, Wh: Any, bias: Any, *states: Any) -> Any:
-    """The outputs of all steps, of shape ``(N, T, outputs)``, for `x` of shape ``(N, T, inputs)``.
+    """The outputs of all steps, ``(N, T, outputs)``, for `x` ``(N, T, inputs)`` and `states` ``(N, outputs)``, or None.
 
-    `bias` may be None, and so may `states`, each of shape ``(N, outputs)``, for zeros. With `last_cell`, the last c of
-    an LSTM stands behind the outputs, as if there were one more step.
+    With `last_cell`, the last c of an LSTM stands behind the outputs, as if there were one more step.
     """
     return forward(cell, last_cell, x, Wi, Wh, bias, *states)[0]
 
