@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import explained
 from ..arrays import astype, on_card_of, read_only_types
+from ..messages import explained
 from ..tensors import refuse_tensor
 from ..tree.contract import functor, is_leaf, this_thread
 from ..tree.flat import ALSO_NUMBERS, ARRAYS, Flat, KeyPath, flatten

@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from ..arguments import check_callable, explained, in_words
+from ..messages import check_callable, explained, in_words
 
 Pullback = Callable[..., Any]
 

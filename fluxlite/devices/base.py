@@ -12,10 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arguments import check_whole, explained
 from ..arrays import device_of
-from ..errors import mover
-from ..seeds import Seeding, seed_of_device, seeding
+from ..messages import check_whole, explained, mover
+from ..seeds import Seeding, seeding
 from .moving import DEFAULT, moved
 
 HOST_TO_DEVICE, DEVICE_TO_HOST, DEVICE_TO_DEVICE = "host to device", "device to host", "device to device"
@@ -146,7 +145,7 @@ class Device:
         """This device's random number generator (CUDA.jl: ``CUDA.default_rng()``)."""
         with _one_at_a_time:  # two threads would draw the same numbers
             if self._seeded is not seeding():
-                self.seed(seed_of_device(seeding(), self.index))
+                self.seed(seeding().for_device(self.index))
         return self._rng
 
     def seed(self, seed: int | None) -> None:

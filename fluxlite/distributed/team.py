@@ -15,7 +15,7 @@ import numpy as np
 
 from ..arrays import device_of, on_card_of
 from ..autodiff.gradients import differentiated
-from ..checkpoint.states import generator_of, kept, resuming
+from ..checkpoint import generator_of, kept, resuming
 from ..data.loader import DataLoader, MovedLoader, cut
 from ..data.observations import numobs, part
 from ..devices.base import CPU, Device

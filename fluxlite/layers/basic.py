@@ -8,9 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import check_callable, explained
-from ..errors import LayerError, ShapeError
-from ..messages import notice
+from ..messages import LayerError, ShapeError, check_callable, explained, notice
 from ..tree.walks import KeyPath
 from .layer import LAYERS, Layer, activated, called, check_activation, check_array, glorot_uniform, identity, layer_call
 

@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 
 from ..activations import softmax
-from ..arguments import check_whole, explained, in_words
 from ..arrays import astype, device_of, getitem, on_card_of, on_device_of
 from ..autodiff.tracked import plain
-from ..errors import InputError, LayerError, ShapeError, apart
+from ..messages import InputError, LayerError, ShapeError, apart, check_whole, explained, in_words
 from ..tensors import refuse_tensor
 from ..tree.ties import is_array
 from ..tree.walks import Attribute, KeyPath

@@ -5,9 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import check_whole, explained, in_words
 from ..autodiff.derivatives.windows import Windows, convolve, convolve_back
-from ..errors import ShapeError
+from ..messages import ShapeError, check_whole, explained, in_words
 from ..tree.walks import KeyPath
 from .layer import Layer, activated, check_activation, check_array, glorot_uniform, identity, layer_call, layer_class
 

@@ -13,17 +13,16 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ..arguments import Function, explained, in_words
-from ..arrays import astype, by_element, fusing
-from ..autodiff.tracked import plain
+from ..arrays import astype, by_element, device_of, fusing
+from ..autodiff.levels import CLOSED
+from ..autodiff.tracked import TrackedArray, plain
 from ..coming_from import OF_A_MODEL, Elsewhere
-from ..errors import InputError, LayerError, left_over, other_device
-from ..messages import notice, was_said
+from ..messages import ClosedError, Function, InputError, LayerError, apart, explained, in_words, notice, said
 from ..seeds import WEIGHTS, next_generator
 from ..tensors import is_tensor, refuse_tensor, tensor
 from ..tree.contract import functor
 from ..tree.ties import enter_card, is_array, on_card_of
-from ..tree.walks import Attribute, KeyPath
+from ..tree.walks import Attribute, KeyPath, nodes
 
 Class = TypeVar("Class", bound=type)
 Generator = np.random.Generator | None
@@ -35,7 +34,7 @@ class Layer:
 
     _in_lines = "never"  # whether it prints with a line for each part: "never", "if long" or "always"
 
-    vars().update((name, Elsewhere()) for name in OF_A_MODEL)
+    vars().update((name, Elsewhere(name)) for name in OF_A_MODEL)
 
     def __dir__(self) -> list[str]:  # what an editor completes
         return [name for name in object.__dir__(self) if name not in OF_A_MODEL]
@@ -61,7 +60,7 @@ class Layer:
 
     def _why(self, x: Any, *more: Any, **keywords: Any) -> LayerError | None:
         """After an error of a call with these arguments: what explains it, if the layer sees anything wrong."""
-        return no_array(self, x) if getattr(x, "shape", None) is None else other_device(self, x)
+        return no_array(self, x) if getattr(x, "shape", None) is None else misplaced(self, x)
 
 
 def layer_class(**names: tuple[str, ...]) -> Callable[[Class], Class]:
@@ -90,7 +89,7 @@ def layer_call(call: Function) -> Function:
         except (LayerError, RecursionError):
             raise
         except Exception as error:
-            why = left_over(layer) or layer._why(x, *more, **keywords)
+            why = misplaced(layer) or layer._why(x, *more, **keywords)
             if why is not None:
                 raise why from error
             if "in_layer" not in vars(error):  # which one inside has set
@@ -99,6 +98,18 @@ def layer_call(call: Function) -> Function:
             raise
 
     return framed  # type: ignore[return-value]
+
+
+def misplaced(layer: Any, x: Any = None) -> LayerError | None:
+    """After an error: is an array of `layer` left over from a gradient call, or not where the input `x` is."""
+    here = plain(x)
+    for path, leaf in nodes(layer):
+        if type(leaf) is TrackedArray and not leaf.level.is_open:
+            return ClosedError(path, CLOSED)
+        leaf = plain(leaf)
+        if is_array(leaf) and is_array(here) and device_of(leaf) != device_of(here):
+            return apart(path, device_of(leaf), device_of(here))
+    return None
 
 
 def called(layer: Any, x: Any, *place: Any) -> Any:
@@ -130,7 +141,7 @@ def taken(layer: Layer, weight: Any, x: Any) -> Any:
     if x.dtype.kind != "f":
         fix = "" if x.dtype.kind == "c" else f"; convert them: {once}"
         raise InputError(KeyPath(), f"{layer._name()} takes floating-point numbers, got {its}{fix}")
-    if not was_said(("input of a layer", its, mine)):
+    if ("input of a layer", its, mine) not in said:
         text = f"{layer._name()} computes in {mine} and converts its {its} input, at each call. {once} does it once."
         more = "\nNumbers such as np.sqrt(64) are float64 too, and make arrays float64; math.sqrt(64) doesn't."
         notice(("input of a layer", its, mine), text + more * (its == "float64"))

@@ -8,11 +8,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..arguments import check_number, explained
 from ..arrays import astype, device_of, on_device_of, primitive
 from ..autodiff.rules import rule
 from ..autodiff.tracked import TrackedArray, plain
-from ..errors import InputError, ShapeError
+from ..messages import InputError, ShapeError, check_number, explained
 from ..tree.walks import KeyPath
 from .layer import Layer, check_activation, identity, layer_call, layer_class, split_activation, taken
 from .printing import settings

@@ -7,9 +7,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..activations import relu, tanh, tanh_fast
-from ..arguments import check_bool, check_callable, explained, in_words
 from ..arrays import on_card_of
-from ..errors import InputError, LayerError, ShapeError
+from ..messages import InputError, LayerError, ShapeError, check_bool, check_callable, explained, in_words
 from ..tree.walks import Attribute, KeyPath
 from .layer import Layer, check_activation, check_array, glorot_uniform, identity, layer_call, layer_class, start, taken
 from .printing import call_of, name_of, settings

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import in_words
+from ..messages import in_words
 from .ties import is_array, is_array_type
 
 Rebuild = Callable[[Any], Any]

@@ -8,7 +8,6 @@ import importlib
 from typing import Any
 
 NAMES = {
-    "arguments": "in_words",
     "arrays": "add_at by_element device_of",
     "autodiff.derivatives.elementwise": "fit",
     "autodiff.derivatives.rarer.linear_algebra": "eigenvectors euclidean logabsdet sign_of_determinant singular_values "
@@ -20,7 +19,7 @@ NAMES = {
     "autodiff.rules": "COMPOSED PLAIN RULES composed rule rule_for_each",
     "autodiff.tracked": "name_of plain",
     "autodiff.way_back": "pull_back",
-    "checkpoint.files": "FileFormatError",
+    "files": "FileFormatError",
     "data.loader": "AHEAD MovedLoader done_ahead",
     "devices.base": "CHOICE DeviceID Functional",
     "devices.selection": "BACKENDS Backend choose",
@@ -35,11 +34,11 @@ NAMES = {
     "devices.preferences": "preference_file stored_backend",
     "distributed.__main__": "main",
     "distributed.buckets": "ByMPI ByNCCL transport",
-    "errors": "ClosedError DeviceError InputError LayerError ShapeError other_device",
-    "layers.layer": "identity",
+    "layers.layer": "identity misplaced",
     "layers.normalization": "Moments standardized",
     "layers.steps": "piece sequence",
-    "messages": "in_notebook ipython notice put_aside warn",
+    "messages": "ClosedError DeviceError InputError LayerError ShapeError in_notebook in_words ipython notice "
+    "put_aside warn",
     "optimizers": "Leaf",
     "outline": "Row as_html as_text",
     "receipts": "clocked duration",
@@ -70,7 +69,7 @@ OTHERS = {
     "derivatives": "autodiff.derivatives.rarer",
     "device": "devices.cupy.device",
     "explanation_described": "reports.explanation:described",
-    "files": "checkpoint.files",
+    "files": "files",
     "lanes": "simgpu.jit.lanes",
     "launch": "simgpu.jit.launch",
     "flat": "tree.flat",

@@ -186,7 +186,7 @@ class Deep:
 def test_arrays_are_found_below(simulated, x, place):
     gpu(x)
     assert notices()[0].startswith(f"[ Info: {place} was not moved")
-    assert ("in a set, whose elements have no places. Use a list" in notices()[0]) == (type(x) is list)
+    assert ("in a set, which no walk enters. Use a list" in notices()[0]) == (type(x) is list)
 
 
 def test_objects_without_arrays_or_with_arrays_there_are_not_mentioned(simulated):
