@@ -68,9 +68,9 @@ if TYPE_CHECKING:
         ClipNorm, Descent, freeze, Lion, Momentum, NAdam, Nesterov, OAdam, OptimiserChain, RAdam, RMSProp, Rprop, setup,
         SignDecay, thaw, update, updated, WeightDecay,
     )  # fmt: skip
-    from .layers.convolution import Conv, ConvTranspose, CrossCor, DepthwiseConv, SamePad
-    from .layers.pooling import (
-        AdaptiveMaxPool, AdaptiveMeanPool, GlobalMaxPool, GlobalMeanPool, MaxPool, MeanPool, Upsample,
+    from .layers.convolution import (
+        AdaptiveMaxPool, AdaptiveMeanPool, Conv, ConvTranspose, CrossCor, DepthwiseConv, GlobalMaxPool, GlobalMeanPool,
+        MaxPool, MeanPool, SamePad, Upsample,
     )  # fmt: skip
     from .layers.combine import Embedding, Maxout, PairwiseFusion, Parallel, Scale, SkipConnection, flatten
     from .layers.combine import MultiHeadAttention, make_causal_mask

@@ -1,26 +1,26 @@
-"""`Conv` and its kin, whose weights slide over pictures and sequences; and what `pooling.py` shares with them."""
+"""Windows that slide over pictures and sequences: convolution and pooling; and `Upsample`, which makes them larger."""
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from ..autodiff.derivatives.windows import Windows, convolve, convolve_back
+from ..autodiff.derivatives.windows import Windows, convolve, convolve_back, max_along, padded, sum_along
+from ..autodiff.tracked import plain
 from ..messages import ShapeError, check_whole, explained, in_words
 from ..tree.walks import KeyPath
-from .layer import Layer, activated, check_activation, check_array, glorot_uniform, identity, layer_call, layer_class
+from .layer import Generator, Layer, activated, check_activation, check_array, glorot_uniform, identity, layer_call
 
-from .layer import matching, start, taken  # isort: skip
+from .layer import layer_class, matching, start, taken  # isort: skip
 from .printing import settings
 
 Pads = tuple[tuple[int, int], ...]
+Each = int | tuple[int, ...]  # a number, or one for each axis
 
 
 class SamePad:
-    """Padding that keeps the size, or the size divided by the stride, rounded up (Flux: ``SamePad``).
-
-    A `ConvTranspose` makes its input larger by the stride. Where the padding is odd, there's one more in front.
-    """
+    """Padding that keeps the size, or the size divided by the stride (Flux: ``SamePad``)."""
 
     def __repr__(self) -> str:
         return "SamePad()"
@@ -30,14 +30,12 @@ class SamePad:
 class Conv(Layer):
     """A convolution: each window's products with the weights, summed, then bias and activation (Flux: ``Conv``).
 
-    ``Conv((3, 3), inputs, outputs, activation)`` takes pictures of shape ``(N, H, W, inputs)`` and gives
-    ``(N, …, …, outputs)``; ``Conv((3,), …)`` takes sequences, ``(N, T, inputs)``. `weight` has shape
-    ``(*kernel, inputs / groups, outputs)``, as in Flux; PyTorch's is ``(outputs, inputs / groups, *kernel)``. As in
-    Flux, the kernel is flipped; `CrossCor` doesn't flip it.
+    ``Conv((3, 3), inputs, outputs)`` takes pictures ``(N, H, W, inputs)``, gives ``(N, …, …, outputs)``; ``Conv((3,),
+    …)`` takes sequences ``(N, T, inputs)``. `weight` has shape ``(*kernel, inputs / groups, outputs)``, PyTorch's
+    ``(outputs, inputs / groups, *kernel)``. As in Flux, the kernel is flipped; `CrossCor` doesn't flip it.
 
     `stride`, `dilation` and `pad` are a number, or one for each axis; a `pad` of twice as many numbers is before and
-    after for each axis; ``pad=SamePad()`` keeps the size. `groups` cuts the features into parts that don't see each
-    other. `bias`, `init` and `rng` are those of `Dense`. `Conv.of` takes arrays.
+    after each axis; ``pad=SamePad()`` keeps the size. `groups` cuts the features into parts that don't see each other.
     """
 
     weight: Any
@@ -54,9 +52,8 @@ class Conv(Layer):
     @explained()
     def __init__(
         self, kernel: tuple[int, ...], inputs: int, outputs: int, activation: Callable = identity, *,
-        stride: int | tuple[int, ...] = 1, pad: int | tuple[int, ...] | SamePad = 0,
-        dilation: int | tuple[int, ...] = 1, groups: int = 1, bias: bool = True, init: Callable = glorot_uniform,
-        rng: np.random.Generator | None = None,
+        stride: Each = 1, pad: Each | SamePad = 0, dilation: Each = 1, groups: int = 1, bias: bool = True,
+        init: Callable = glorot_uniform, rng: Generator = None,
     ):  # fmt: skip
         name = type(self).__name__
         kernel = window_size(f"{name}(kernel)", kernel)
@@ -120,10 +117,7 @@ class Conv(Layer):
 
 
 class CrossCor(Conv):
-    """`Conv` without flipping the kernel: what PyTorch and Keras call convolution (Flux: ``CrossCor``).
-
-    A PyTorch layer's weights fit after ``np.transpose(weight, (2, 3, 1, 0))``.
-    """
+    """`Conv` without flipping the kernel: what PyTorch and Keras call convolution (Flux: ``CrossCor``)."""
 
     _flips = False
 
@@ -132,8 +126,8 @@ class CrossCor(Conv):
 class ConvTranspose(Conv):
     """The way back of a `Conv`: each element is spread over a window (Flux: ``ConvTranspose``).
 
-    With a stride, pictures grow: a length L becomes ``(L - 1) * stride + (kernel - 1) * dilation + 1`` minus the
-    padding, plus `outpad`. `weight` has shape ``(*kernel, outputs / groups, inputs)``. PyTorch's has to be flipped.
+    A length L becomes ``(L - 1) * stride + (kernel - 1) * dilation + 1`` minus the padding, plus `outpad`. `weight` has
+    shape ``(*kernel, outputs / groups, inputs)``. PyTorch's has to be flipped.
     """
 
     outpad: tuple[int, ...]
@@ -143,7 +137,7 @@ class ConvTranspose(Conv):
     @explained()
     def __init__(
         self, kernel: tuple[int, ...], inputs: int, outputs: int, activation: Callable = identity, *,
-        outpad: int | tuple[int, ...] = 0, **settings: Any,
+        outpad: Each = 0, **settings: Any,
     ):  # fmt: skip
         super().__init__(kernel, inputs, outputs, activation, **settings)
         self.outpad = self._checked(outpad)
@@ -184,6 +178,170 @@ def DepthwiseConv(  # noqa: N802
     return Conv(kernel, inputs, outputs, activation, groups=inputs, **settings)
 
 
+@layer_class(children=())
+class MaxPool(Layer):
+    """The largest element of each window, for each feature (Flux: ``MaxPool``).
+
+    ``MaxPool((2, 2))`` takes pictures, ``(N, H, W, features)``; ``MaxPool((2,))`` sequences. `stride` is usually the
+    window's size; `pad` is as in `Conv`, and never the largest. Of equal elements, the first gets the gradient.
+
+    >>> MaxPool((2, 2))(np.arange(16.0).reshape(1, 4, 4, 1))[0, :, :, 0]
+    array([[ 5.,  7.],
+           [13., 15.]])
+    """
+
+    kernel: tuple[int, ...]
+    stride: tuple[int, ...]
+    pad: Pads
+
+    _is_mean = False
+
+    @explained()
+    def __init__(self, kernel: tuple[int, ...], *, stride: Any = None, pad: Each | SamePad = 0):
+        name = type(self).__name__
+        self.kernel = window_size(f"{name}(kernel)", kernel)
+        self.stride = self.kernel if stride is None else each_axis(f"{name}'s stride", stride, len(self.kernel))
+        self.pad = pads_of(f"{name}'s pad", pad, self.kernel)
+        if any(size >= width for sizes, width in zip(self.pad, self.kernel) for size in sizes):
+            raise ValueError(f"{name}'s pad is smaller than its window {self.kernel}, got {pad}")
+
+    @layer_call
+    def __call__(self, x: Any) -> Any:
+        check_shape(self, x, len(self.kernel))
+        return pool(self, x, Windows(self.kernel, self.stride, self.pad, (1,) * len(self.kernel)))
+
+    def _sizes(self) -> str:
+        return str(self.kernel)
+
+    def _options(self) -> str:
+        return option("pad", self.pad, 0) + option("stride", self.stride, self.kernel)
+
+
+class MeanPool(MaxPool):
+    """The mean of each window, for each feature (Flux: ``MeanPool``); padding counts, as zeros."""
+
+    _is_mean = True
+
+
+@layer_class(children=())
+class AdaptiveMaxPool(Layer):
+    """Pooling to the size `out`, with windows of one size that suit the input (Flux: ``AdaptiveMaxPool``)."""
+
+    out: tuple[int, ...]
+
+    _is_mean = False
+
+    @explained()
+    def __init__(self, out: tuple[int, ...]):
+        self.out = window_size(f"{type(self).__name__}(out)", out)
+
+    @layer_call
+    def __call__(self, x: Any) -> Any:
+        check_shape(self, x, len(self.out))
+        space = x.shape[1:-1]
+        if any(length < out for length, out in zip(space, self.out)):
+            raise ShapeError(KeyPath(), f"{self._name()} can't make {self.out} of {space}")
+        stride = tuple(length // out for length, out in zip(space, self.out))
+        kernel = tuple(length - (out - 1) * step for length, out, step in zip(space, self.out, stride))
+        return pool(self, x, Windows(kernel, stride, ((0, 0),) * len(space), (1,) * len(space)))
+
+    def _sizes(self) -> str:
+        return str(self.out)
+
+
+class AdaptiveMeanPool(AdaptiveMaxPool):
+    """`AdaptiveMaxPool` with the mean of each window (Flux: ``AdaptiveMeanPool``)."""
+
+    _is_mean = True
+
+
+def pool(layer: Any, x: Any, at: Windows) -> Any:
+    """One axis after the other, which takes fewer steps; the last one first, so that the first maximum stays it."""
+    if min(at.places(x.shape[1:-1])) < 1:  # no error, but nothing would come out
+        raise ShapeError(KeyPath(), f"{layer._name()}: no window of {at.kernel} fits into {x.shape[1:-1]}")
+    if any(map(any, at.pad)):
+        lowest = np.iinfo(x.dtype).min if x.dtype.kind in "iu" else -np.inf
+        x = padded(x, at.pad, 0 if layer._is_mean else lowest)
+    for axis in reversed(range(len(at.kernel))):
+        x = (sum_along if layer._is_mean else max_along)(x, axis + 1, at.kernel[axis], at.stride[axis])
+    return x / math.prod(at.kernel) if layer._is_mean else x
+
+
+@layer_class(children=())
+class GlobalMaxPool(Layer):
+    """The largest element of each picture, for each feature: ``(N, 1, 1, features)`` (Flux: ``GlobalMaxPool``)."""
+
+    @layer_call
+    def __call__(self, x: Any) -> Any:
+        check_shape(self, x)
+        flat = np.reshape(x, (x.shape[0], math.prod(x.shape[1:-1]), x.shape[-1]))
+        largest = np.take_along_axis(flat, np.argmax(flat, axis=1)[:, None], axis=1)
+        return np.reshape(largest, (x.shape[0], *(1,) * (x.ndim - 2), x.shape[-1]))
+
+
+@layer_class(children=())
+class GlobalMeanPool(Layer):
+    """The mean of each picture, for each feature (Flux: ``GlobalMeanPool``)."""
+
+    @layer_call
+    def __call__(self, x: Any) -> Any:
+        check_shape(self, x)
+        return np.mean(x, axis=tuple(range(1, x.ndim - 1)), keepdims=True)
+
+
+@layer_class(children=())
+class Upsample(Layer):
+    """Makes pictures larger, ``(N, H, W, features)`` as well as sequences (Flux: ``Upsample``).
+
+    `mode` is ``"nearest"``, which repeats each element, or ``"bilinear"``, which interpolates (PyTorch:
+    ``align_corners=True``). Give either `scale`, a number or one for each axis, or `size`, the lengths of the result.
+    """
+
+    mode: str
+    scale: Any
+    size: tuple[int, ...] | None
+
+    @explained()
+    def __init__(self, mode: str = "nearest", *, scale: Any = None, size: Any = None):
+        if not isinstance(mode, str) or mode not in ("nearest", "bilinear"):
+            raise ValueError(f'Upsample\'s mode is "nearest" or "bilinear", got {in_words(mode)}')
+        if (scale is None) == (size is None):
+            raise ValueError("Upsample takes either scale=, such as 2, or size=, such as (28, 28)")
+        self.mode, self.scale = mode, tuple(scale) if isinstance(scale, list) else scale
+        self.size = None if size is None else each_axis("Upsample's size", size, len(size))
+
+    @layer_call
+    def __call__(self, x: Any) -> Any:
+        given = self.size or self.scale
+        check_shape(self, x, len(given) if isinstance(given, tuple) else None)
+        space = x.shape[1:-1]
+        scale = self.scale if isinstance(self.scale, tuple) else (self.scale,) * len(space)
+        size = self.size or tuple(math.floor(length * factor) for length, factor in zip(space, scale))
+        is_near = self.mode == "nearest"
+        if not all(space) or not all(size) or is_near and any(new % length for new, length in zip(size, space)):
+            raise ShapeError(KeyPath(), f"{self._name()} makes multiples of its input's lengths {space}, not {size}")
+        y = np.swapaxes(x, 0, -1)  # in memory, the observations come last; see windows.py
+        for axis, length in enumerate(size, 1):
+            y = np.repeat(y, length // y.shape[axis], axis) if is_near else _interpolated(y, axis, length)
+        return np.swapaxes(y, 0, -1)
+
+    def _sizes(self) -> str:
+        return f'"{self.mode}", ' + (f"scale={self.scale}" if self.size is None else f"size={self.size}")
+
+
+def _interpolated(x: Any, axis: int, length: int) -> Any:
+    """A product with a matrix that has, in each row, the shares of two neighbours."""
+    before = x.shape[axis]
+    like, kind = plain(x), np.float64 if x.dtype == np.float64 else np.float32
+    old, new = np.arange(before, dtype=kind, like=like), np.arange(length, dtype=kind, like=like)
+    shares = np.maximum(1 - abs(new[:, None] * ((before - 1) / max(length - 1, 1)) - old), 0).astype(x.dtype)
+    rows = np.reshape(x, (math.prod(x.shape[:axis]), before, math.prod(x.shape[axis + 1 :])))
+    return np.reshape(shares @ rows, (*x.shape[:axis], length, *x.shape[axis + 1 :]))
+
+
+# -- what they're made with, and how they're written ------------------------------------------------------------------
+
+
 def window_size(what: str, size: Any) -> tuple[int, ...]:
     if not isinstance(size, (tuple, list)) or not size:
         raise TypeError(f"{what} is (3, 3) for pictures or (3,) for sequences, got {in_words(size)}")
@@ -191,7 +349,6 @@ def window_size(what: str, size: Any) -> tuple[int, ...]:
 
 
 def each_axis(what: str, value: Any, dims: int, least: int = 1) -> tuple[int, ...]:
-    """`value` for each of `dims` axes: a number counts for all."""
     values = tuple(value) if isinstance(value, (tuple, list)) else (value,) * dims
     for number in values:
         check_whole(what, number, least)
@@ -201,7 +358,6 @@ def each_axis(what: str, value: Any, dims: int, least: int = 1) -> tuple[int, ..
 
 
 def pads_of(what: str, pad: Any, extent: tuple[int, ...]) -> Pads:
-    """The padding before and after, for each axis of windows of this `extent`."""
     if isinstance(pad, SamePad) or pad is SamePad:
         return tuple(((size - 1) - (size - 1) // 2, (size - 1) // 2) for size in extent)
     dims = len(extent)
@@ -221,7 +377,6 @@ def option(name: str, values: tuple, usual: Any) -> str:
 
 
 def check_shape(layer: Layer, x: Any, dims: int | None = None, features: int | None = None) -> None:
-    """Raise `ShapeError` for an array of other axes or other features."""
     shape = x.shape
     dims = max(len(shape), 3) - 2 if dims is None else dims
     if len(shape) == dims + 2 and features in (None, shape[-1]):

@@ -33,10 +33,9 @@ def testmode(model: Any, mode: Any = True) -> "Mode":
 
 @explained()
 def trainmode(model: Any, mode: Any = True) -> "Mode":
-    """Switch `model`'s layers to training, for good, or for a ``with`` block (Flux: ``trainmode!``).
+    """Switch `model`'s layers to training, for good, or for a ``with`` block (Flux: ``trainmode!``). See `testmode`.
 
-    It sets `active` to True, to draw several answers from a model with `Dropout`, or for the older style of `param` and
-    `back`. ``trainmode(model, None)``, or "auto", ends it. See `testmode`.
+    It's there to draw several answers from a model with `Dropout`, or for the older style of `param` and `back`.
     """
     if type(mode) is not bool and mode not in (None, "auto"):
         raise TypeError(f"mode is True, False, or None, with which layers decide by themselves; got {in_words(mode)}")

@@ -62,7 +62,7 @@ class LayerNorm(Normalization):
     """Each observation by itself, over its last axes: ``(x - mean) / sqrt(var + eps)`` (Flux: ``LayerNorm``).
 
     ``LayerNorm(64)`` takes the last axis, ``LayerNorm(28, 28)`` the last two: `x` has shape ``(…, *size)``. Then comes
-    ``* scale + bias``, unless ``affine=False``, and the activation, which is the last argument.
+    ``* scale + bias``, unless ``affine=False``, and the activation, the last argument.
     """
 
     _axes_before = 0
@@ -83,8 +83,7 @@ class LayerNorm(Normalization):
 class GroupNorm(Normalization):
     """Groups of channels, each observation by itself: ``(x - mean) / sqrt(var + eps)`` (Flux: ``GroupNorm``).
 
-    ``GroupNorm(channels, groups)`` takes the neighbouring ``channels / groups`` channels together. `x` has shape
-    ``(N, …, channels)``. Then comes ``* scale + bias``, unless ``affine=False``, and the activation.
+    It takes ``channels / groups`` neighbouring channels of `x`, ``(N, …, channels)``, together.
     """
 
     @explained()
@@ -137,31 +136,28 @@ class BatchNorm(Normalization):
 
     def _normalized(self, x: Any) -> Any:
         if self.mean is not None and not self.active:
-            factor = 1 / np.sqrt(self.var + self.eps)
-            return (x - self.mean) * factor
+            return (x - self.mean) * (1 / np.sqrt(self.var + self.eps))
         blocks, channels, moments = len(x) if self._one_by_one else 1, self.size[0], Moments()
         rows = math.prod(x.shape[:-1]) // max(blocks, 1)
         if self.active and rows == 1:
-            what = f"{self._name()} has one number for each channel, in x of shape {x.shape}, and so no variance"
-            raise ShapeError(KeyPath(), f"{what}: train with more observations at once, or use fl.testmode(layer)")
+            what = f"has one number for each channel, in x of shape {x.shape}: train with more observations at once"
+            raise ShapeError(KeyPath(), f"{self._name()} {what}")
         result = standardized(x, (blocks, rows, channels), channels, self.eps, moments)
-        if self.active and self.mean is not None and rows and blocks:  # assigned: `gradient` keeps it as state
-            self.mean = self._moved(self.mean, moments.mean, 1)
-            self.var = self._moved(self.var, moments.variance, rows / (rows - 1))
+        if self.active and self.mean is not None and rows and blocks:
+            found = {"mean": moments.mean, "var": moments.variance * (rows / (rows - 1))}
+            for name, new in found.items():
+                new = new[0, 0] if blocks == 1 else np.mean(new[:, 0], axis=0)
+                before = plain(getattr(self, name))
+                new = (1 - self.momentum) * before + self.momentum * new
+                setattr(self, name, new.astype(before.dtype, copy=False))  # `gradient` keeps it as state
         return result
-
-    def _moved(self, before: Any, found: Any, factor: float) -> Any:
-        found = found[0, 0] if len(found) == 1 else np.mean(found[:, 0], axis=0)
-        moved = (1 - self.momentum) * plain(before) + self.momentum * factor * found
-        return moved.astype(before.dtype, copy=False)
 
 
 @layer_class()
 class InstanceNorm(BatchNorm):
     """Each channel of each observation by itself: ``(x - mean) / sqrt(var + eps)`` (Flux: ``InstanceNorm``).
 
-    `x` has shape ``(N, …, channels)``, with at least one axis between. As in Flux, there's no scale and no bias unless
-    ``affine=True``, and no running mean and variance, as in `BatchNorm`, unless ``track_stats=True``.
+    `x` has shape ``(N, …, channels)``, with at least one axis between. Otherwise it's a `BatchNorm`.
     """
 
     _axes_before = 2
@@ -179,9 +175,8 @@ class InstanceNorm(BatchNorm):
 class Dropout(Layer):
     """In training, each number becomes 0 with probability `p`, else ``x / (1 - p)`` (Flux: ``Dropout``).
 
-    In a test nothing happens. It's training inside `gradient`; more is at `testmode`. With `dims`, an axis or several,
-    the drawn numbers differ along these axes only: ``dims=(0, -1)`` drops whole channels of pictures of shape
-    ``(N, H, W, C)``. They're drawn by the generator of the device where `x` is, or by `rng`, on the CPU, and copied.
+    It's training inside `gradient`; more is at `testmode`. The drawn numbers differ only along `dims`, an axis or
+    several: ``dims=(0, -1)`` drops whole channels of pictures. The device of `x` draws them, or `rng`, on the CPU.
 
     >>> fl.trainmode(Dropout(0.5, rng=np.random.default_rng(0)))(np.ones(6))
     array([2., 2., 2., 0., 0., 0.])
@@ -223,19 +218,16 @@ class Dropout(Layer):
 
 # -- numbers with mean 0 and variance 1 -------------------------------------------------------------------------------
 # An array is taken as (blocks, rows, channels). Each block by itself is standardized, over its rows, and over the
-# channels of each group. All four layers differ only in what they take for a block and for a group. A mean is a product
-# with a row of 1/n: that's many times quicker than np.mean over the first or the last axis.
+# channels of each group: in what these are, the four layers differ. A mean is a product with a row of 1/n, which is
+# many times quicker than np.mean over the first or the last axis.
 
 Moments = SimpleNamespace  # what `standardized` finds on its way: `mean`, `variance`, and 1 / sqrt(variance + eps)
 
 
 @primitive
 def standardized(x: Any, shape: tuple[int, int, int], groups: int, eps: float, moments: Moments) -> Any:
-    """`x` with mean 0 and variance 1 in each block and group of channels; `shape` is ``(blocks, rows, channels)``.
-
-    What was found is noted in `moments`. Half precision is computed in Float32.
-    """
-    wide = np.reshape(x.astype(np.promote_types(x.dtype, np.float32), copy=False), shape)
+    """`x` with mean 0 and variance 1 in each block and group; what was found is noted in `moments`."""
+    wide = np.reshape(x.astype(np.promote_types(x.dtype, np.float32), copy=False), shape)  # not in half precision
     moments.mean = average(wide, groups)
     result = wide - moments.mean
     moments.variance = average(result * result, groups)
@@ -253,10 +245,7 @@ def average(x: Any, groups: int) -> Any:
         return x
     size = channels // groups
     x = np.reshape(x, (blocks * groups, size)) @ np.full_like(plain(x), 1 / max(size, 1), shape=(size, 1))
-    if groups == 1:
-        return np.reshape(x, (blocks, 1, 1))
-    spread = np.broadcast_to(np.reshape(x, (blocks, groups, 1)), (blocks, groups, size))
-    return np.reshape(spread, (blocks, 1, channels))
+    return np.reshape(x, (blocks, 1, 1)) if groups == 1 else np.reshape(np.repeat(x, size, 1), (blocks, 1, channels))
 
 
 def slope(g: Any, out: Any, x: Any, shape: tuple, groups: int, eps: float, moments: Moments) -> Any:
