@@ -12,11 +12,10 @@ from ..messages import LayerError, ShapeError, check_callable, explained, notice
 from ..tree.walks import KeyPath
 from .layer import LAYERS, Layer, activated, called, check_activation, check_array, glorot_uniform, identity, layer_call
 
-from .layer import layer_class, matching, start, taken  # isort: skip
+from .layer import matching, start, taken  # isort: skip
 from .printing import call_of, settings
 
 
-@layer_class()
 class Dense(Layer):
     """A fully connected layer: ``activation(x @ weight.T + bias)`` (Flux: ``Dense``).
 
@@ -87,8 +86,6 @@ def multiply_rows(x: Any, matrix: Any) -> Any:
 class Container(Layer):
     """A layer made of `layers`: a tuple, or a dict if they have names."""
 
-    layers: Any
-
     _in_lines = "if long"
 
     def _set_layers(self, layers: tuple, named: Mapping[str, Any]) -> None:
@@ -111,7 +108,6 @@ class Container(Layer):
         return ", ".join(call_of(x) if type(where) is int else f"{where}={call_of(x)}" for where, x in self._items())
 
 
-@layer_class()
 class Chain(Container):
     """Layers, or any functions, one after the other (Flux: ``Chain``).
 

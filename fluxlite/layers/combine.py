@@ -18,12 +18,11 @@ from ..tree.walks import Attribute, KeyPath
 from .basic import Chain, Container, Dense, multiply_rows
 from .layer import LAYERS, Generator, Layer, activated, called, check_activation, check_array, generator, glorot_uniform
 
-from .layer import identity, layer_call, layer_class, matching, split_activation, start, taken  # isort: skip
+from .layer import identity, layer_call, matching, split_activation, start, taken  # isort: skip
 from .normalization import Dropout
 from .printing import call_of, name_of, settings
 
 
-@layer_class()
 class SkipConnection(Container):
     """A layer, and a way past it: ``connection(layer(x), x)`` (Flux: ``SkipConnection``).
 
@@ -45,7 +44,6 @@ class SkipConnection(Container):
         return f"{call_of(self.layers)}, {name_of(self.connection)}"
 
 
-@layer_class()
 class Parallel(Container):
     """Layers side by side: ``connection(layers[0](x), layers[1](x), …)`` (Flux: ``Parallel``).
 
@@ -83,7 +81,6 @@ class Parallel(Container):
         return f"{name_of(self.connection)}, {super()._sizes()}"
 
 
-@layer_class()
 class PairwiseFusion(Parallel):
     """Layers in a row, which meet a new input before each (Flux: ``PairwiseFusion``).
 
@@ -100,7 +97,6 @@ class PairwiseFusion(Parallel):
         return tuple(found)
 
 
-@layer_class()
 class Maxout(Container):
     """The largest of what several layers give, number by number (Flux: ``Maxout``).
 
@@ -127,7 +123,6 @@ def make_causal_mask(x: Any) -> Any:
     return np.tril(np.ones_like(plain(x), shape=(x.shape[-2],) * 2, dtype=bool))
 
 
-@layer_class()
 class MultiHeadAttention(Layer):
     """Each step of a sequence asks all others, and takes up what answers it (Flux: ``MultiHeadAttention``).
 
@@ -206,7 +201,6 @@ def _checked(name: str, x: Any, kind: str, wanted: tuple) -> Any:
     return x
 
 
-@layer_class()
 class Scale(Layer):
     """A weight and a bias for each feature: ``activation(x * scale + bias)`` (Flux: ``Scale``).
 
@@ -255,7 +249,6 @@ def normal(*shape: int, rng: np.random.Generator | None = None) -> Any:
     return generator(rng).standard_normal(shape, dtype=np.float32)
 
 
-@layer_class()
 class Embedding(Layer):
     """For each number of a vocabulary, a row of features that are learned: ``weight[x]`` (Flux: ``Embedding``).
 

@@ -12,7 +12,7 @@ from ..messages import ShapeError, check_whole, explained, in_words
 from ..tree.walks import KeyPath
 from .layer import Generator, Layer, activated, check_activation, check_array, glorot_uniform, identity, layer_call
 
-from .layer import layer_class, matching, start, taken  # isort: skip
+from .layer import matching, start, taken  # isort: skip
 from .printing import settings
 
 Pads = tuple[tuple[int, int], ...]
@@ -26,7 +26,6 @@ class SamePad:
         return "SamePad()"
 
 
-@layer_class(children=("weight", "bias", "activation"))
 class Conv(Layer):
     """A convolution: each window's products with the weights, summed, then bias and activation (Flux: ``Conv``).
 
@@ -41,10 +40,6 @@ class Conv(Layer):
     weight: Any
     bias: Any
     activation: Callable
-    stride: tuple[int, ...]
-    pad: Pads
-    dilation: tuple[int, ...]
-    groups: int
 
     _flips = True
     _back = False  # from the outputs to the inputs: the weight's last two axes change places
@@ -122,15 +117,12 @@ class CrossCor(Conv):
     _flips = False
 
 
-@layer_class(children=("weight", "bias", "activation"))
 class ConvTranspose(Conv):
     """The way back of a `Conv`: each element is spread over a window (Flux: ``ConvTranspose``).
 
     A length L becomes ``(L - 1) * stride + (kernel - 1) * dilation + 1`` minus the padding, plus `outpad`. `weight` has
     shape ``(*kernel, outputs / groups, inputs)``. PyTorch's has to be flipped.
     """
-
-    outpad: tuple[int, ...]
 
     _back = True
 
@@ -178,7 +170,6 @@ def DepthwiseConv(  # noqa: N802
     return Conv(kernel, inputs, outputs, activation, groups=inputs, **settings)
 
 
-@layer_class(children=())
 class MaxPool(Layer):
     """The largest element of each window, for each feature (Flux: ``MaxPool``).
 
@@ -189,10 +180,6 @@ class MaxPool(Layer):
     array([[ 5.,  7.],
            [13., 15.]])
     """
-
-    kernel: tuple[int, ...]
-    stride: tuple[int, ...]
-    pad: Pads
 
     _is_mean = False
 
@@ -223,11 +210,8 @@ class MeanPool(MaxPool):
     _is_mean = True
 
 
-@layer_class(children=())
 class AdaptiveMaxPool(Layer):
     """Pooling to the size `out`, with windows of one size that suit the input (Flux: ``AdaptiveMaxPool``)."""
-
-    out: tuple[int, ...]
 
     _is_mean = False
 
@@ -267,7 +251,6 @@ def pool(layer: Any, x: Any, at: Windows) -> Any:
     return x / math.prod(at.kernel) if layer._is_mean else x
 
 
-@layer_class(children=())
 class GlobalMaxPool(Layer):
     """The largest element of each picture, for each feature: ``(N, 1, 1, features)`` (Flux: ``GlobalMaxPool``)."""
 
@@ -279,7 +262,6 @@ class GlobalMaxPool(Layer):
         return np.reshape(largest, (x.shape[0], *(1,) * (x.ndim - 2), x.shape[-1]))
 
 
-@layer_class(children=())
 class GlobalMeanPool(Layer):
     """The mean of each picture, for each feature (Flux: ``GlobalMeanPool``)."""
 
@@ -289,17 +271,12 @@ class GlobalMeanPool(Layer):
         return np.mean(x, axis=tuple(range(1, x.ndim - 1)), keepdims=True)
 
 
-@layer_class(children=())
 class Upsample(Layer):
     """Makes pictures larger, ``(N, H, W, features)`` as well as sequences (Flux: ``Upsample``).
 
     `mode` is ``"nearest"``, which repeats each element, or ``"bilinear"``, which interpolates (PyTorch:
     ``align_corners=True``). Give either `scale`, a number or one for each axis, or `size`, the lengths of the result.
     """
-
-    mode: str
-    scale: Any
-    size: tuple[int, ...] | None
 
     @explained()
     def __init__(self, mode: str = "nearest", *, scale: Any = None, size: Any = None):

@@ -1,6 +1,6 @@
 """What the library's layers have in common: the frame around each call, what they take, and how their weights start.
 
-A layer is a dataclass whose fields are its tree. Below them it says how it starts, computes, and is written; `Scale`
+The fields at the top of a layer are its tree. Below them it says how it starts, computes, and is written; `Scale`
 (combine.py) is a short one.
 """
 
@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, wraps
 from types import FunctionType
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -24,7 +24,6 @@ from ..tree.contract import functor
 from ..tree.ties import enter_card, is_array, on_card_of
 from ..tree.walks import Attribute, KeyPath, nodes
 
-Class = TypeVar("Class", bound=type)
 Generator = np.random.Generator | None
 LAYERS = Attribute("layers")
 
@@ -35,6 +34,12 @@ class Layer:
     _in_lines = "never"  # whether it prints with a line for each part: "never", "if long" or "always"
 
     vars().update((name, Elsewhere(name)) for name in OF_A_MODEL)
+
+    def __init_subclass__(cls, **names: tuple[str, ...]) -> None:
+        """Ours are dataclasses whose fields are their tree; `names` are those of `functor`. Yours needn't be one."""
+        super().__init_subclass__()
+        if cls.__module__.startswith(f"{__package__}."):
+            functor(dataclass(eq=False, repr=False, init=False)(cls), **names)
 
     def __dir__(self) -> list[str]:  # what an editor completes
         return [name for name in object.__dir__(self) if name not in OF_A_MODEL]
@@ -61,11 +66,6 @@ class Layer:
     def _why(self, x: Any, *more: Any, **keywords: Any) -> LayerError | None:
         """After an error of a call with these arguments: what explains it, if the layer sees anything wrong."""
         return no_array(self, x) if getattr(x, "shape", None) is None else misplaced(self, x)
-
-
-def layer_class(**names: tuple[str, ...]) -> Callable[[Class], Class]:
-    """Above a layer: a dataclass whose fields are its tree, unless `children` names them, as in `functor`."""
-    return lambda cls: functor(dataclass(eq=False, repr=False, init=False)(cls), **names)
 
 
 def layer_call(call: Function) -> Function:

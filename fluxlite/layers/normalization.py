@@ -13,12 +13,11 @@ from ..autodiff.rules import rule
 from ..autodiff.tracked import TrackedArray, plain
 from ..messages import InputError, ShapeError, check_number, explained
 from ..tree.walks import KeyPath
-from .layer import Layer, check_activation, identity, layer_call, layer_class, split_activation, taken
+from .layer import Layer, check_activation, identity, layer_call, split_activation, taken
 from .printing import settings
 
 
-@layer_class(trainable=("activation", "scale", "bias"))
-class Normalization(Layer):
+class Normalization(Layer, trainable=("activation", "scale", "bias")):
     """What the four have in common: scale, bias and activation, and what they say to a wrong input."""
 
     activation: Any
@@ -57,7 +56,6 @@ class Normalization(Layer):
         return settings(self.activation, affine=self.scale is not None)
 
 
-@layer_class()
 class LayerNorm(Normalization):
     """Each observation by itself, over its last axes: ``(x - mean) / sqrt(var + eps)`` (Flux: ``LayerNorm``).
 
@@ -79,7 +77,6 @@ class LayerNorm(Normalization):
         return standardized(x, (rows, 1, math.prod(self.size)), 1, self.eps, Moments())
 
 
-@layer_class()
 class GroupNorm(Normalization):
     """Groups of channels, each observation by itself: ``(x - mean) / sqrt(var + eps)`` (Flux: ``GroupNorm``).
 
@@ -103,7 +100,6 @@ class GroupNorm(Normalization):
         return f"{self.size[0]}, {self.groups}"
 
 
-@layer_class()
 class BatchNorm(Normalization):
     """Each channel by itself, over the whole batch: ``(x - mean) / sqrt(var + eps)`` (Flux: ``BatchNorm``).
 
@@ -153,7 +149,6 @@ class BatchNorm(Normalization):
         return result
 
 
-@layer_class()
 class InstanceNorm(BatchNorm):
     """Each channel of each observation by itself: ``(x - mean) / sqrt(var + eps)`` (Flux: ``InstanceNorm``).
 
@@ -171,8 +166,7 @@ class InstanceNorm(BatchNorm):
         super().__init__(channels, activation, affine=affine, track_stats=track_stats, eps=eps, momentum=momentum)
 
 
-@layer_class(trainable=())
-class Dropout(Layer):
+class Dropout(Layer, trainable=()):
     """In training, each number becomes 0 with probability `p`, else ``x / (1 - p)`` (Flux: ``Dropout``).
 
     It's training inside `gradient`; more is at `testmode`. The drawn numbers differ only along `dims`, an axis or

@@ -10,12 +10,11 @@ from ..activations import relu, tanh, tanh_fast
 from ..arrays import on_card_of
 from ..messages import InputError, LayerError, ShapeError, check_bool, check_callable, explained, in_words
 from ..tree.walks import Attribute, KeyPath
-from .layer import Layer, check_activation, check_array, glorot_uniform, identity, layer_call, layer_class, start, taken
+from .layer import Layer, check_activation, check_array, glorot_uniform, identity, layer_call, start, taken
 from .printing import call_of, name_of, settings
 from .steps import composed, sequence
 
 
-@layer_class()
 class Recurrence(Layer):
     """A cell's steps through whole sequences (Flux: ``Recurrence``).
 
@@ -69,7 +68,6 @@ class Recurrence(Layer):
         return ", return_state=True" * self.return_state
 
 
-@layer_class()
 class RNN(Recurrence):
     """A `Recurrence` of an `RNNCell`, which takes the keywords: the plain recurrent network (Flux: ``RNN``).
 
@@ -83,7 +81,6 @@ class RNN(Recurrence):
         super().__init__(RNNCell(inputs, outputs, activation, **keywords), return_state=return_state)
 
 
-@layer_class()
 class LSTM(Recurrence):
     """A `Recurrence` of an `LSTMCell`, which takes the keywords (Flux: ``LSTM``; PyTorch: with batch_first=True)."""
 
@@ -92,7 +89,6 @@ class LSTM(Recurrence):
         super().__init__(LSTMCell(inputs, outputs, **keywords), return_state=return_state)
 
 
-@layer_class()
 class GRU(Recurrence):
     """A `Recurrence` of a `GRUCell`, which takes the keywords: gated recurrent units (Flux: ``GRU``)."""
 
@@ -110,7 +106,6 @@ def initialstates(layer: Any) -> Any:
     return layer.initialstates()
 
 
-@layer_class()
 class Cell(Layer):
     """What the three cells have in common: arrays of one form, and how they take an input and a state."""
 
@@ -189,7 +184,6 @@ class Cell(Layer):
         return settings(bias=self.bias is not None)
 
 
-@layer_class()
 class RNNCell(Cell):
     """One step of the plain recurrent network: ``h = activation(Wi x + Wh h + bias)`` (Flux: ``RNNCell``).
 
@@ -241,7 +235,6 @@ IN_PLACE: dict[Callable, tuple] = {
 }
 
 
-@layer_class()
 class LSTMCell(Cell):
     """One step of a network with long short-term memory, a state of two arrays (Flux: ``LSTMCell``).
 
@@ -281,7 +274,6 @@ class LSTMCell(Cell):
         np.matmul(Wh.T, flat, out=dh)
 
 
-@layer_class()
 class GRUCell(Cell):
     """One step of a network of gated recurrent units (Flux: ``GRUCell``, the first version of the paper).
 
