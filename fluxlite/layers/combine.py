@@ -18,7 +18,7 @@ from ..tree.walks import Attribute, KeyPath
 from .basic import Chain, Container, Dense, multiply_rows
 from .layer import LAYERS, Generator, Layer, activated, called, check_activation, check_array, generator, glorot_uniform
 
-from .layer import identity, layer_call, matching, split_activation, start, taken  # isort: skip
+from .layer import identity, matching, split_activation, start, taken  # isort: skip
 from .normalization import Dropout
 from .printing import call_of, name_of, settings
 
@@ -32,11 +32,9 @@ class SkipConnection(Container):
     layers: Any
     connection: Any
 
-    @explained()
     def __init__(self, layers: Any, connection: Callable) -> None:
         self.layers, self.connection = layers, connection
 
-    @layer_call
     def __call__(self, x: Any) -> Any:
         return self.connection(called(self.layers, x, LAYERS), x)
 
@@ -54,12 +52,10 @@ class Parallel(Container):
     connection: Any
     layers: Any
 
-    @explained()
     def __init__(self, connection: Callable, /, *layers: Any, **named: Any) -> None:
         self.connection = connection
         self._set_layers(layers, named)
 
-    @layer_call
     def __call__(self, *inputs: Any) -> Any:
         found = [called(layer, x, LAYERS, where) for (where, layer), x in self._with_inputs(inputs)]
         if len(found) > 2 and isinstance(self.connection, np.ufunc):
@@ -84,11 +80,9 @@ class Parallel(Container):
 class PairwiseFusion(Parallel):
     """Layers in a row, which meet a new input before each (Flux: ``PairwiseFusion``).
 
-    ``PairwiseFusion(connection, first, second)(x, y)`` gives ``(a, b)`` with ``a = first(x)`` and
-    ``b = second(connection(a, y))``, and so on. Given one input, all get the same.
+    Of ``(x, y)``, two layers make ``(a, b)``, with ``a = first(x)`` and ``b = second(connection(a, y))``, and so on.
     """
 
-    @layer_call
     def __call__(self, *inputs: Any) -> tuple:
         found: list = []
         for (where, layer), x in self._with_inputs(inputs):
@@ -100,19 +94,16 @@ class PairwiseFusion(Parallel):
 class Maxout(Container):
     """The largest of what several layers give, number by number (Flux: ``Maxout``).
 
-    ``Maxout(layer, other, …)``, or ``Maxout(lambda: Dense(5, 7), 3)`` for three of a kind. Where two are equal, they
-    share the gradient.
+    ``Maxout(layer, other, …)``, or ``Maxout(lambda: Dense(5, 7), 3)`` for three of a kind. Equal ones share a gradient.
     """
 
     layers: Any
 
-    @explained()
     def __init__(self, *layers: Any) -> None:
         if len(layers) == 2 and isinstance(layers[1], (int, np.integer)):
             layers = tuple(layers[0]() for _ in range(layers[1]))
         self._set_layers(layers, {})
 
-    @layer_call
     def __call__(self, x: Any) -> Any:
         return reduce(np.maximum, [called(layer, x, LAYERS, where) for where, layer in self._items()])
 
@@ -126,16 +117,13 @@ def make_causal_mask(x: Any) -> Any:
 class MultiHeadAttention(Layer):
     """Each step of a sequence asks all others, and takes up what answers it (Flux: ``MultiHeadAttention``).
 
-    ``layer(q, k, v)`` returns ``(y, weights)``. `q` has shape ``(N, T, features)``, `k` and `v` ``(N, S, features)``,
-    `y` the shape of `q`, and `weights` ``(N, nheads, T, S)``: how much each step took of each other one. ``layer(x)``
-    is ``layer(x, x, x)``, and ``layer(q, kv)`` is ``layer(q, kv, kv)``. Without the axis N it works, too.
-
-    Where `mask`, booleans that broadcast to the shape of the weights, is False, nothing is taken; `make_causal_mask`
-    makes one. A row of it that is all False gives NaN. `bias` is added to the scores.
+    ``layer(q, k, v)`` returns ``(y, weights)``. `q` and `y` have shape ``(N, T, features)``, `k` and `v` ``(N, S,
+    features)``, and `weights` ``(N, nheads, T, S)``: how much each step took of each other one. ``layer(x)`` is
+    ``layer(x, x, x)``, ``layer(q, kv)`` is ``layer(q, kv, kv)``. Where `mask`, booleans that broadcast to the shape of
+    the weights, is False, nothing is taken, as `make_causal_mask` says it. `bias` is added to the scores.
 
     `dims` is a number of features, or ``(inputs, inside, outputs)``, where `inputs` may be three numbers, for `q`, `k`
-    and `v`, and `inside` two, for `q` with `k`, and for `v`. They're divided among the `nheads`. ``bias=True`` gives
-    the four Dense layers within a bias. In training, `dropout_prob` of the weights become 0.
+    and `v`, and `inside` two, for `q` with `k`, and for `v`. In training, `dropout_prob` of the weights become 0.
     """
 
     q_proj: Any
@@ -161,7 +149,6 @@ class MultiHeadAttention(Layer):
         self.attn_drop = Dropout(dropout_prob)
         self.nheads = int(nheads)
 
-    @layer_call
     def __call__(self, q: Any, k: Any = None, v: Any = None, bias: Any = None, *, mask: Any = None) -> tuple[Any, Any]:
         k = q if k is None else k
         given = {"q_proj": q, "k_proj": k, "v_proj": k if v is None else v}
@@ -204,15 +191,13 @@ def _checked(name: str, x: Any, kind: str, wanted: tuple) -> Any:
 class Scale(Layer):
     """A weight and a bias for each feature: ``activation(x * scale + bias)`` (Flux: ``Scale``).
 
-    ``Scale(3)`` is for inputs of shape ``(…, 3)``, ``Scale(3, 4)`` for ``(…, 3, 4)``. `scale` starts with ones, `bias`
-    with zeros, both Float32; ``bias=False`` leaves it out. The activation comes last. `Scale.of` takes arrays.
+    ``Scale(3)`` takes inputs of shape ``(…, 3)``, ``Scale(3, 4)`` of ``(…, 3, 4)``. The activation comes last.
     """
 
     scale: Any
     bias: Any
     activation: Any
 
-    @explained()
     def __init__(self, *size: Any, bias: bool = True) -> None:
         size, activation = split_activation(size)
         self.scale = np.ones(size, np.float32)
@@ -220,7 +205,6 @@ class Scale(Layer):
         self.activation = activation
 
     @classmethod
-    @explained()
     def of(cls, scale: Any, bias: Any = None, activation: Callable = identity) -> "Scale":
         """A layer made of these arrays, of one shape; `bias` may be None."""
         layer = object.__new__(cls)
@@ -229,7 +213,6 @@ class Scale(Layer):
         layer.activation = check_activation("Scale", activation)
         return layer
 
-    @layer_call
     def __call__(self, x: Any) -> Any:
         x, size = taken(self, self.scale, x), self.scale.shape
         if x.shape[len(x.shape) - len(size) :] != size:  # NumPy would broadcast some of them
@@ -244,7 +227,7 @@ class Scale(Layer):
         return settings(self.activation, bias=self.bias is not None)
 
 
-def normal(*shape: int, rng: np.random.Generator | None = None) -> Any:
+def normal(*shape: int, rng: Generator = None) -> Any:
     """Normal numbers with deviation 1."""
     return generator(rng).standard_normal(shape, dtype=np.float32)
 
@@ -263,21 +246,16 @@ class Embedding(Layer):
 
     weight: Any
 
-    @explained()
-    def __init__(
-        self, vocabulary: int, features: int, *, init: Callable = normal, rng: np.random.Generator | None = None
-    ):
+    def __init__(self, vocabulary: int, features: int, *, init: Callable = normal, rng: Generator = None):
         self.weight = start(init, index(vocabulary), index(features), rng, layer="Embedding")
 
     @classmethod
-    @explained()
     def of(cls, weight: Any) -> "Embedding":
         """A layer made of this array, of shape ``(vocabulary, features)``."""
         layer = object.__new__(cls)
         layer.weight = check_array("Embedding.of: weight", weight, "vocabulary", "features")
         return layer
 
-    @layer_call
     def __call__(self, x: Any) -> Any:
         with on_card_of(self.weight):  # where a list goes, too
             numbers, weight = plain(x), plain(self.weight)

@@ -10,7 +10,7 @@ from ..autodiff.derivatives.windows import Windows, convolve, convolve_back, max
 from ..autodiff.tracked import plain
 from ..messages import ShapeError, check_whole, explained, in_words
 from ..tree.walks import KeyPath
-from .layer import Generator, Layer, activated, check_activation, check_array, glorot_uniform, identity, layer_call
+from .layer import Generator, Layer, activated, check_activation, check_array, glorot_uniform, identity
 
 from .layer import matching, start, taken  # isort: skip
 from .printing import settings
@@ -26,7 +26,7 @@ class SamePad:
         return "SamePad()"
 
 
-class Conv(Layer):
+class Conv(Layer, children=("weight", "bias", "activation")):
     """A convolution: each window's products with the weights, summed, then bias and activation (Flux: ``Conv``).
 
     ``Conv((3, 3), inputs, outputs)`` takes pictures ``(N, H, W, inputs)``, gives ``(N, …, …, outputs)``; ``Conv((3,),
@@ -40,11 +40,14 @@ class Conv(Layer):
     weight: Any
     bias: Any
     activation: Callable
+    stride: tuple[int, ...]
+    pad: Pads
+    dilation: tuple[int, ...]
+    groups: int
 
     _flips = True
     _back = False  # from the outputs to the inputs: the weight's last two axes change places
 
-    @explained()
     def __init__(
         self, kernel: tuple[int, ...], inputs: int, outputs: int, activation: Callable = identity, *,
         stride: Each = 1, pad: Each | SamePad = 0, dilation: Each = 1, groups: int = 1, bias: bool = True,
@@ -63,7 +66,6 @@ class Conv(Layer):
         self._set(activation, stride, pad, dilation, groups)
 
     @classmethod
-    @explained()
     def of(cls, weight: Any, bias: Any = None, activation: Callable = identity, *, stride: Any = 1, pad: Any = 0,
            dilation: Any = 1, groups: int = 1) -> Any:  # fmt: skip
         """A layer made of these arrays: `weight` of shape ``(*kernel, inputs / groups, outputs)``, `bias` or None."""
@@ -81,7 +83,6 @@ class Conv(Layer):
         self.dilation = each_axis(f"{name}'s dilation", dilation, dims)
         self.pad = pads_of(f"{name}'s pad", pad, self._padded_extent())
 
-    @layer_call
     def __call__(self, x: Any) -> Any:
         inputs, _ = self._features()
         dims = len(self.stride)
@@ -124,9 +125,10 @@ class ConvTranspose(Conv):
     shape ``(*kernel, outputs / groups, inputs)``. PyTorch's has to be flipped.
     """
 
+    outpad: tuple[int, ...]
+
     _back = True
 
-    @explained()
     def __init__(
         self, kernel: tuple[int, ...], inputs: int, outputs: int, activation: Callable = identity, *,
         outpad: Each = 0, **settings: Any,
@@ -135,7 +137,6 @@ class ConvTranspose(Conv):
         self.outpad = self._checked(outpad)
 
     @classmethod
-    @explained()
     def of(cls, weight: Any, bias: Any = None, activation: Callable = identity, *, outpad: Any = 0,
            **settings: Any) -> Any:  # fmt: skip
         """A layer made of these arrays: `weight` of shape ``(*kernel, outputs / groups, inputs)``, `bias` or None."""
@@ -170,7 +171,7 @@ def DepthwiseConv(  # noqa: N802
     return Conv(kernel, inputs, outputs, activation, groups=inputs, **settings)
 
 
-class MaxPool(Layer):
+class MaxPool(Layer, children=()):
     """The largest element of each window, for each feature (Flux: ``MaxPool``).
 
     ``MaxPool((2, 2))`` takes pictures, ``(N, H, W, features)``; ``MaxPool((2,))`` sequences. `stride` is usually the
@@ -181,9 +182,12 @@ class MaxPool(Layer):
            [13., 15.]])
     """
 
+    kernel: tuple[int, ...]
+    stride: tuple[int, ...]
+    pad: Pads
+
     _is_mean = False
 
-    @explained()
     def __init__(self, kernel: tuple[int, ...], *, stride: Any = None, pad: Each | SamePad = 0):
         name = type(self).__name__
         self.kernel = window_size(f"{name}(kernel)", kernel)
@@ -192,7 +196,6 @@ class MaxPool(Layer):
         if any(size >= width for sizes, width in zip(self.pad, self.kernel) for size in sizes):
             raise ValueError(f"{name}'s pad is smaller than its window {self.kernel}, got {pad}")
 
-    @layer_call
     def __call__(self, x: Any) -> Any:
         check_shape(self, x, len(self.kernel))
         return pool(self, x, Windows(self.kernel, self.stride, self.pad, (1,) * len(self.kernel)))
@@ -210,16 +213,16 @@ class MeanPool(MaxPool):
     _is_mean = True
 
 
-class AdaptiveMaxPool(Layer):
+class AdaptiveMaxPool(Layer, children=()):
     """Pooling to the size `out`, with windows of one size that suit the input (Flux: ``AdaptiveMaxPool``)."""
+
+    out: tuple[int, ...]
 
     _is_mean = False
 
-    @explained()
     def __init__(self, out: tuple[int, ...]):
         self.out = window_size(f"{type(self).__name__}(out)", out)
 
-    @layer_call
     def __call__(self, x: Any) -> Any:
         check_shape(self, x, len(self.out))
         space = x.shape[1:-1]
@@ -254,7 +257,6 @@ def pool(layer: Any, x: Any, at: Windows) -> Any:
 class GlobalMaxPool(Layer):
     """The largest element of each picture, for each feature: ``(N, 1, 1, features)`` (Flux: ``GlobalMaxPool``)."""
 
-    @layer_call
     def __call__(self, x: Any) -> Any:
         check_shape(self, x)
         flat = np.reshape(x, (x.shape[0], math.prod(x.shape[1:-1]), x.shape[-1]))
@@ -265,20 +267,22 @@ class GlobalMaxPool(Layer):
 class GlobalMeanPool(Layer):
     """The mean of each picture, for each feature (Flux: ``GlobalMeanPool``)."""
 
-    @layer_call
     def __call__(self, x: Any) -> Any:
         check_shape(self, x)
         return np.mean(x, axis=tuple(range(1, x.ndim - 1)), keepdims=True)
 
 
-class Upsample(Layer):
+class Upsample(Layer, children=()):
     """Makes pictures larger, ``(N, H, W, features)`` as well as sequences (Flux: ``Upsample``).
 
     `mode` is ``"nearest"``, which repeats each element, or ``"bilinear"``, which interpolates (PyTorch:
     ``align_corners=True``). Give either `scale`, a number or one for each axis, or `size`, the lengths of the result.
     """
 
-    @explained()
+    mode: str
+    scale: Any
+    size: tuple[int, ...] | None
+
     def __init__(self, mode: str = "nearest", *, scale: Any = None, size: Any = None):
         if not isinstance(mode, str) or mode not in ("nearest", "bilinear"):
             raise ValueError(f'Upsample\'s mode is "nearest" or "bilinear", got {in_words(mode)}')
@@ -287,7 +291,6 @@ class Upsample(Layer):
         self.mode, self.scale = mode, tuple(scale) if isinstance(scale, list) else scale
         self.size = None if size is None else each_axis("Upsample's size", size, len(size))
 
-    @layer_call
     def __call__(self, x: Any) -> Any:
         given = self.size or self.scale
         check_shape(self, x, len(given) if isinstance(given, tuple) else None)

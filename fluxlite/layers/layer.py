@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, wraps
 from types import FunctionType
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -31,15 +31,24 @@ LAYERS = Attribute("layers")
 class Layer:
     """A layer of the library. Yours need no such class: any class with ``@functor`` above it will do."""
 
+    _tree: ClassVar[dict[str, tuple[str, ...]]] = {}  # what `functor` is told
     _in_lines = "never"  # whether it prints with a line for each part: "never", "if long" or "always"
 
     vars().update((name, Elsewhere(name)) for name in OF_A_MODEL)
 
     def __init_subclass__(cls, **names: tuple[str, ...]) -> None:
-        """Ours are dataclasses whose fields are their tree; `names` are those of `functor`. Yours needn't be one."""
+        """Ours are dataclasses, whose fields are their tree, with a frame around their calls. Yours needn't be one.
+
+        The `names` are those of `functor`: ``class Dropout(Layer, trainable=())``.
+        """
         super().__init_subclass__()
         if cls.__module__.startswith(f"{__package__}."):
-            functor(dataclass(eq=False, repr=False, init=False)(cls), **names)
+            for name, frame in ("__init__", explained()), ("of", explained()), ("__call__", layer_call):
+                own = vars(cls).get(name)
+                if own is not None:
+                    setattr(cls, name, classmethod(frame(own.__func__)) if name == "of" else frame(own))
+            cls._tree = {**cls._tree, **names}
+            functor(dataclass(eq=False, repr=False, init=False)(cls), **cls._tree)
 
     def __dir__(self) -> list[str]:  # what an editor completes
         return [name for name in object.__dir__(self) if name not in OF_A_MODEL]
@@ -65,11 +74,18 @@ class Layer:
 
     def _why(self, x: Any, *more: Any, **keywords: Any) -> LayerError | None:
         """After an error of a call with these arguments: what explains it, if the layer sees anything wrong."""
-        return no_array(self, x) if getattr(x, "shape", None) is None else misplaced(self, x)
+        here = plain(x)
+        for path, leaf in nodes(self):
+            if type(leaf) is TrackedArray and not leaf.level.is_open:
+                return ClosedError(path, CLOSED)
+            leaf = plain(leaf)
+            if is_array(leaf) and is_array(here) and device_of(leaf) != device_of(here):
+                return apart(path, device_of(leaf), device_of(here))
+        return no_array(self, x) if getattr(x, "shape", None) is None else None
 
 
 def layer_call(call: Function) -> Function:
-    """Above a layer's ``__call__``: the frame that all layers share.
+    """The frame around ``__call__`` that all layers share.
 
     It enters the card that holds the input, and refuses tensors of other libraries: they would often pass through
     NumPy's functions, and nothing would be trained. After an error it raises what the layer's `_why` returns, or gives
@@ -89,7 +105,7 @@ def layer_call(call: Function) -> Function:
         except (LayerError, RecursionError):
             raise
         except Exception as error:
-            why = misplaced(layer) or layer._why(x, *more, **keywords)
+            why = layer._why(x, *more, **keywords)
             if why is not None:
                 raise why from error
             if "in_layer" not in vars(error):  # which one inside has set
@@ -98,18 +114,6 @@ def layer_call(call: Function) -> Function:
             raise
 
     return framed  # type: ignore[return-value]
-
-
-def misplaced(layer: Any, x: Any = None) -> LayerError | None:
-    """After an error: is an array of `layer` left over from a gradient call, or not where the input `x` is."""
-    here = plain(x)
-    for path, leaf in nodes(layer):
-        if type(leaf) is TrackedArray and not leaf.level.is_open:
-            return ClosedError(path, CLOSED)
-        leaf = plain(leaf)
-        if is_array(leaf) and is_array(here) and device_of(leaf) != device_of(here):
-            return apart(path, device_of(leaf), device_of(here))
-    return None
 
 
 def called(layer: Any, x: Any, *place: Any) -> Any:

@@ -16,10 +16,10 @@ from ..tree.walks import fmap, nodes
 def testmode(model: Any, mode: Any = True) -> "Mode":
     """Switch `model`'s layers to testing, for good, or for a ``with`` block (Flux: ``testmode!``).
 
-    Layers such as `Dropout` and `BatchNorm` have an attribute `active`: None outside of gradients, True while
-    `gradient`, `jacobian` or `hessian` runs its function. So you need `testmode` only for exceptions, such as a teacher
-    that answers as in a test. It sets `active` to False, everywhere in `model`. ``testmode(model, None)``, or "auto",
-    ends that. A layer of your own takes part if its class has ``@functor`` above it and ``active = None`` in it.
+    Layers such as `Dropout` and `BatchNorm` have an attribute `active`: True while `gradient` and its kin run, else
+    None. So you need `testmode`, which sets it to False, only for exceptions, such as a teacher that answers as in a
+    test. ``testmode(model, None)``, or "auto", ends that. A layer of your own takes part if its class has ``@functor``
+    above it and ``active = None`` in it.
 
     >>> teacher = fl.Dropout(0.5)
     >>> def loss(w):

@@ -11,9 +11,9 @@ import numpy as np
 from ..arrays import astype, device_of, on_device_of, primitive
 from ..autodiff.rules import rule
 from ..autodiff.tracked import TrackedArray, plain
-from ..messages import InputError, ShapeError, check_number, explained
+from ..messages import InputError, ShapeError, check_number
 from ..tree.walks import KeyPath
-from .layer import Layer, check_activation, identity, layer_call, split_activation, taken
+from .layer import Layer, check_activation, identity, split_activation, taken
 from .printing import settings
 
 
@@ -34,7 +34,6 @@ class Normalization(Layer, trainable=("activation", "scale", "bias")):
         self.scale = np.ones(self.size, np.float32) if affine else None
         self.bias = np.zeros(self.size, np.float32) if affine else None
 
-    @layer_call
     def __call__(self, x: Any) -> Any:
         reference = self.mean if self.scale is None else self.scale
         x = x if reference is None else taken(self, reference, x)
@@ -65,7 +64,6 @@ class LayerNorm(Normalization):
 
     _axes_before = 0
 
-    @explained()
     def __init__(self, *size: Any, affine: bool = True, eps: float = 1e-5) -> None:
         size, activation = split_activation(size)
         if not size:  # each number would be 0
@@ -83,7 +81,6 @@ class GroupNorm(Normalization):
     It takes ``channels / groups`` neighbouring channels of `x`, ``(N, …, channels)``, together.
     """
 
-    @explained()
     def __init__(
         self, channels: int, groups: int, activation: Callable = identity, *, affine: bool = True, eps: float = 1e-5
     ) -> None:
@@ -120,7 +117,6 @@ class BatchNorm(Normalization):
     active = None
     _one_by_one = False  # whether each observation has a mean of its own
 
-    @explained()
     def __init__(
         self, channels: int, activation: Callable = identity, *, affine: bool = True, track_stats: bool = True,
         eps: float = 1e-5, momentum: float = 0.1,
@@ -158,7 +154,6 @@ class InstanceNorm(BatchNorm):
     _axes_before = 2
     _one_by_one = True
 
-    @explained()
     def __init__(
         self, channels: int, activation: Callable = identity, *, affine: bool = False, track_stats: bool = False,
         eps: float = 1e-5, momentum: float = 0.1,
@@ -180,7 +175,6 @@ class Dropout(Layer, trainable=()):
 
     active = None
 
-    @explained()
     def __init__(self, p: float, *, dims: int | tuple[int, ...] | None = None, rng: Any = None) -> None:
         check_number("Dropout(p), a probability,", p)
         if p > 1:
@@ -189,7 +183,6 @@ class Dropout(Layer, trainable=()):
         self.dims = dims if dims is None or isinstance(dims, int) else tuple(dims)
         self.rng = rng
 
-    @layer_call
     def __call__(self, x: Any) -> Any:
         if not self.active or self.p == 0:
             return x
