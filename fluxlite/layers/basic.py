@@ -49,7 +49,7 @@ class Dense(Layer):
         return layer
 
     def __call__(self, x: Any) -> Any:
-        x = taken(self, self.weight, x)
+        x = x if getattr(x, "dtype", None) is self.weight.dtype else taken(self, self.weight, x)
         y = x @ self.weight.T if getattr(x, "ndim", 0) < 3 else multiply_rows(x, self.weight.T)
         return activated(self.activation, y, self.bias)
 

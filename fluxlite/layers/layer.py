@@ -74,14 +74,7 @@ class Layer:
 
     def _why(self, x: Any, *more: Any, **keywords: Any) -> LayerError | None:
         """After an error of a call with these arguments: what explains it, if the layer sees anything wrong."""
-        here = plain(x)
-        for path, leaf in nodes(self):
-            if type(leaf) is TrackedArray and not leaf.level.is_open:
-                return ClosedError(path, CLOSED)
-            leaf = plain(leaf)
-            if is_array(leaf) and is_array(here) and device_of(leaf) != device_of(here):
-                return apart(path, device_of(leaf), device_of(here))
-        return no_array(self, x) if getattr(x, "shape", None) is None else None
+        return misplaced(self, x) or (no_array(self, x) if getattr(x, "shape", None) is None else None)
 
 
 def layer_call(call: Function) -> Function:
@@ -125,6 +118,18 @@ def called(layer: Any, x: Any, *place: Any) -> Any:
         return layer(x)
     except LayerError as error:
         raise error.within(*place) from error.__cause__
+
+
+def misplaced(layer: Any, x: Any = None) -> LayerError | None:
+    """After an error: is an array of `layer` left over from a gradient call, or not where the input `x` is."""
+    here = plain(x)
+    for path, leaf in nodes(layer):
+        if type(leaf) is TrackedArray and not leaf.level.is_open:
+            return ClosedError(path, CLOSED)
+        leaf = plain(leaf)
+        if is_array(leaf) and is_array(here) and device_of(leaf) != device_of(here):
+            return apart(path, device_of(leaf), device_of(here))
+    return None
 
 
 # -- what a layer takes ------------------------------------------------------------------------------------------------
