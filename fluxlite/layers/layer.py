@@ -102,7 +102,7 @@ def layer_call(call: Function) -> Function:
             if why is not None:
                 raise why from error
             if "in_layer" not in vars(error):  # which one inside has set
-                vars(error)["in_layer"] = layer
+                vars(error)["in_layer"] = True
                 error.add_note(f"in {layer._name()}, called with {', '.join(map(in_words, (x, *more)))}")
             raise
 
