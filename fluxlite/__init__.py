@@ -36,8 +36,8 @@ from .activations import (
 
 # Devices: which arrays are whose. The libraries of a GPU are not imported before one is used.
 from .devices.base import Device
-from .devices.selection import cpu, cu, functional, gpu, gpu_device, gpu_name, require_gpu, simulate_gpu
-from .devices.selection import get_device, gpu_backend, supported_devices
+from .devices.selection import cpu, cu, functional, get_device, gpu, gpu_device, gpu_name, require_gpu
+from .devices.selection import supported_devices
 from .devices.moving import device_of
 from .messages import notices, reset_notices
 from .seeds import seed
@@ -49,9 +49,10 @@ if TYPE_CHECKING:
     from .checkpoint import load, loadmodel, save, state
     from .data import CuIterator, DataLoader, batch, getobs, kfolds, mapobs, numobs, shuffleobs, splitobs, unbatch
     from .data.onehots import onecold, onehot, onehotbatch
+    from .devices.preferences import gpu_backend
     from .devices.pretending import pretend
     from .devices.scalars import allowscalar
-    from .devices.simulated import calibrate
+    from .devices.simulated import calibrate, simulate_gpu
     from .layers.initializers import (
         glorot_normal, identity_init, kaiming_normal, kaiming_uniform, lecun_normal, ones32, orthogonal, rand32,
         randn32, sparse_init, truncated_normal, zeros32,

@@ -1,95 +1,50 @@
-"""What the user asked for: by `simulate_gpu`, in the environment, or in the project's ``LocalPreferences.toml``.
+"""Keeping a preference in the project's ``LocalPreferences.toml``. What's read from it is in `selection.py`."""
 
-The file's table is ``[fluxlite]``, its line ``gpu_backend = "AMDGPU"``.
-"""
+import tomllib
+from pathlib import Path
 
-import functools
-import os
-from typing import NamedTuple
-
-from ..messages import warn
+from ..messages import explained, say
+from ..writing import write_whole
 from .base import CHOICE
-
-FILE = "LocalPreferences.toml"
-VARIABLE = "FLUXLITE_GPU_BACKEND"
-FOLDER_VARIABLE = "FLUXLITE_PROJECT"
-SIMULATION = "simulate_gpu()"
+from .selection import FILE, find_backend, preference_file, stored_backend, wish
 
 
-class Wish(NamedTuple):
-    backend: str  # exactly as written
-    source: str
+@explained()
+def gpu_backend(name: str | None) -> None:
+    """Prefer a backend, now and in later sessions. None deletes the preference (Flux: ``gpu_backend!``).
 
-
-def wish() -> Wish | None:
-    """What counts most of what was asked for. We look at the environment and the file each time."""
-    if CHOICE.simulation() is not None:
-        return Wish("Simulated", SIMULATION)
-    pretended = CHOICE.pretended
-    environment = pretended.environment if pretended else os.environ.get(VARIABLE)
-    if environment:
-        return Wish(environment, VARIABLE)
-    stored = stored_backend()
-    return None if stored is None else Wish(stored, "preferences")
-
-
-def preference_file() -> str:
-    """In the folder FLUXLITE_PROJECT, or the nearest one above with a ``pyproject.toml``, or the working directory."""
-    return _file(os.environ.get(FOLDER_VARIABLE), os.getcwd())
-
-
-@functools.cache  # every move to a GPU asks
-def _file(named: str | None, working: str) -> str:
-    from pathlib import Path
-
-    folder = Path(working)
-    projects = (above for above in (folder, *folder.parents) if (above / "pyproject.toml").is_file())
-    return str((folder / named if named else next(projects, folder)) / FILE)
-
-
-def stored_backend() -> str | None:
-    """The backend named in the file; None if there's no file or no entry."""
-    if CHOICE.pretended:
-        return CHOICE.pretended.stored
-    import tomllib
-
-    try:
-        value = tomllib.loads(_text(preference_file())).get("fluxlite", {}).get("gpu_backend")
-        return None if value is None else str(value)
-    except (OSError, ValueError, AttributeError, RecursionError) as error:
-        warn(("preferences", str(error)), f"{FILE} cannot be read, so there is no preference: {error}")
-        return None
-
-
-def _text(path: str) -> str:
-    """What's in the file, with its line endings. Empty if there's no file."""
-    if not os.path.exists(path):
-        return ""
-    with open(path, encoding="utf-8", newline="") as file:
-        return file.read()
-
-
-def store_backend(name: str | None) -> None:
-    """Write `name` into the file, in a table at its end; None deletes that. The rest of the file stays as it is.
-
-    Raises `ValueError`, and changes nothing, if the file isn't valid TOML or has a table [fluxlite] that you wrote.
+    It's in ``LocalPreferences.toml`` of the project's folder, or of FLUXLITE_PROJECT. Raises `ValueError` if you have
+    to edit that file yourself.
     """
-    import tomllib
+    if name is not None:
+        find_backend(name)
+    if name == stored_backend():
+        already = f"GPU backend is already set to: {name}. No need to do anything else."
+        return say(already if name else "There is no GPU backend preference to delete.")
+    _store(name)
+    text = "GPU backend preference deleted.\ngpu and get_device choose automatically from now on."
+    if name is not None:
+        backend, source = wish() or (name, "")
+        used = source in ("", "preferences")
+        when = "gpu and get_device use it from now on" if used else f"{source} counts more, and says {backend}"
+        text = f"New GPU backend set: {name}.\n{when}; it is kept in {FILE}."
+    say(text)
 
-    from ..writing import write_whole
 
+def _store(name: str | None) -> None:
+    """Write `name` in a table at the file's end; None deletes that. The rest of the file stays as it is."""
     if CHOICE.pretended:
         CHOICE.pretended.stored = name
         return
-    path, table = preference_file(), '[fluxlite]\ngpu_backend = "{}"\n'
-    text = _text(path).removesuffix(table.format(stored_backend()))
+    path, table = Path(preference_file()), '[fluxlite]\ngpu_backend = "{}"\n'
+    text = path.read_bytes().decode().removesuffix(table.format(stored_backend())) if path.exists() else ""
     if "fluxlite" in tomllib.loads(text):
         what = f'write gpu_backend = "{name}"' if name else "delete gpu_backend"
         raise ValueError(f"{path} has a table [fluxlite] of yours: {what} there yourself")
     if name is not None:
         text += ("\n" if text and not text.endswith("\n\n") else "") + table.format(name)
-    os.makedirs(os.path.dirname(path), exist_ok=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
     if text:
-        write_whole(path, text.encode("utf-8"))
+        write_whole(path, text.encode())
     else:
-        os.remove(path)
+        path.unlink()

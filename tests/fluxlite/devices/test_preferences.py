@@ -6,7 +6,6 @@ import pytest
 from inside import preference_file, stored_backend
 
 import fluxlite as fl
-from fluxlite.devices import preferences
 
 
 @pytest.fixture
@@ -150,7 +149,7 @@ def test_the_file_is_replaced_as_a_whole_or_not_at_all(project, monkeypatch):
     def fail(*_):
         raise OSError("disk full")
 
-    monkeypatch.setattr(preferences.os, "replace", fail)
+    monkeypatch.setattr(os, "replace", fail)
     with pytest.raises(OSError, match="disk full"):
         fl.gpu_backend("CPU")
     assert path.read_text() == '[fluxlite]\ngpu_backend = "CUDA"\n' and list(project.iterdir()) == [path]
