@@ -54,7 +54,8 @@ class Dense(Layer):
         return activated(self.activation, y, self.bias)
 
     def _why(self, x: Any) -> LayerError | None:
-        why, inputs, shape = super()._why(x), self.weight.shape[1], getattr(x, "shape", ())
+        why, inputs = super()._why(x), self.weight.shape[1]
+        shape: Any = getattr(x, "shape", ())
         if why is None and shape[-1:] != (inputs,):
             takes = f"takes an input of shape ({inputs},) or (N, {inputs})"
             hint = "; the observations are its rows: x.T?" if len(shape) == 2 and shape[0] == inputs else ""

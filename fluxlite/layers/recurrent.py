@@ -133,7 +133,7 @@ class Cell(Layer):
     def run(self, layer: Layer, x: Any, state: Any, wants_state: bool) -> tuple[Any, Any]:
         """What `layer` computes: the outputs of all steps of `x`, and, if it `wants_state`, the last state."""
         batch, length, count = x.shape[:-2], x.shape[-2], len(self.states)
-        states = [None] * count if state is None else self._taken_states(layer, state, batch)
+        states = [None] * count if state is None else self.taken_states(layer, state, batch)
         is_known = any(getattr(self, "activation", np.tanh) is activation for activation in IN_PLACE)
         compute = sequence if is_known else composed
         x = x if batch else x[None]
@@ -144,7 +144,7 @@ class Cell(Layer):
         last = tuple([y[..., length - 1 + i, :] for i in range(count)])
         return y[..., :length, :], last if count > 1 else last[0]
 
-    def _taken_states(self, layer: Layer, state: Any, batch: tuple[int, ...]) -> list:
+    def taken_states(self, layer: Layer, state: Any, batch: tuple[int, ...]) -> list:
         """The arrays in `state`, one row for each observation of the axes `batch`, in the type of the weights."""
         states, size = state if len(self.states) > 1 else (state,), self.Wh.shape[1]
         if type(states) not in (tuple, list) or len(states) != len(self.states):  # an array would be cut in two

@@ -185,9 +185,7 @@ def test_an_input_of_another_shape(shape, message):
             call()
     with pytest.raises(ShapeError, match=r"got shape \(9, 28, 28\); x\[\.\.\., None\] has an axis for the one feature"):
         Conv((3, 3), 1, 2)(np.ones((9, 28, 28), np.float32))
-    with pytest.raises(
-        ValueError, match=r"window shape cannot be larger(.|\n)*in Conv\(\(3, 3\), 3 => 2\)"
-    ):
+    with pytest.raises(ValueError, match=r"window shape cannot be larger(.|\n)*in Conv\(\(3, 3\), 3 => 2\)"):
         model(np.ones((2, 2, 8, 3), np.float32))
 
 
