@@ -36,8 +36,7 @@ from .activations import (
 
 # Devices: which arrays are whose. The libraries of a GPU are not imported before one is used.
 from .devices.base import Device
-from .devices.selection import cpu, cu, functional, get_device, gpu, gpu_device, gpu_name, require_gpu
-from .devices.selection import supported_devices
+from .devices.selection import cpu, gpu, gpu_device, gpu_name, require_gpu, supported_devices
 from .devices.moving import device_of
 from .messages import notices, reset_notices
 from .seeds import seed
@@ -49,7 +48,7 @@ if TYPE_CHECKING:
     from .checkpoint import load, loadmodel, save, state
     from .data import CuIterator, DataLoader, batch, getobs, kfolds, mapobs, numobs, shuffleobs, splitobs, unbatch
     from .data.onehots import onecold, onehot, onehotbatch
-    from .devices.preferences import gpu_backend
+    from .devices.named import cu, functional, get_device, gpu_backend
     from .devices.pretending import pretend
     from .devices.scalars import allowscalar
     from .devices.simulated import calibrate, simulate_gpu
@@ -65,10 +64,10 @@ if TYPE_CHECKING:
         siamese_contrastive_loss, squared_hinge_loss, tversky_loss,
     )  # fmt: skip
     from .optimizers import (
-        AccumGrad, AdaBelief, AdaDelta, AdaGrad, Adam, AdaMax, AdamW, adjust, AMSGrad, clip_grad_norm, ClipGrad,
-        ClipNorm, Descent, freeze, Lion, Momentum, NAdam, Nesterov, OAdam, OptimiserChain, RAdam, RMSProp, Rprop, setup,
-        SignDecay, thaw, update, updated, WeightDecay,
+        AccumGrad, AdaBelief, AdaDelta, AdaGrad, Adam, AdaMax, AdamW, AMSGrad, clip_grad_norm, ClipGrad, ClipNorm,
+        Descent, Lion, Momentum, NAdam, Nesterov, OAdam, OptimiserChain, RAdam, RMSProp, Rprop, SignDecay, WeightDecay,
     )  # fmt: skip
+    from .updating import adjust, freeze, setup, thaw, update, updated
     from .layers.convolution import (
         AdaptiveMaxPool, AdaptiveMeanPool, Conv, ConvTranspose, CrossCor, DepthwiseConv, GlobalMaxPool, GlobalMeanPool,
         MaxPool, MeanPool, SamePad, Upsample,
@@ -96,7 +95,7 @@ else:
 
     def __getattr__(name: str) -> Any:
         if name == "GPU_BACKEND":
-            return importlib.import_module(".devices.selection", __name__).current_backend()
+            return importlib.import_module(".devices.named", __name__).current_backend()
         if name in _modules():
             module = importlib.import_module(f".{_modules()[name]}", __name__)
             globals()[name] = getattr(module, name, module)

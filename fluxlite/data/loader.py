@@ -16,7 +16,8 @@ import numpy as np
 from ..arrays import device_of
 from ..devices.base import CPU, Device
 from ..devices.moving import DEFAULT, moved, send
-from ..devices.selection import cpu, cu, gpu, require_gpu
+from ..devices.named import cu
+from ..devices.selection import cpu, gpu, require_gpu
 from ..messages import check_callable, check_whole, explained, many, notice, warn
 from ..tree.ties import is_array
 from ..tree.walks import KeyPath
@@ -74,25 +75,17 @@ class DataLoader:
         return self.batches()
 
     @explained()
-    def batches(self, skip: int = 0, share: tuple[int, int] = (0, 1)) -> Iterator[Any]:
-        """Begin an epoch, but for its first `skip` batches; ``share=(1, 4)`` makes the rows for worker 1 of 4 only."""
+    def batches(self, skip: int = 0) -> Iterator[Any]:
+        """Begin an epoch, but for its first `skip` batches."""
         check_whole("skip", skip)
         order = Places(self.rng.permutation(self._count)) if self.shuffle else None
-        jobs = (bound(self._batch, index) for index in self._indices(order, skip, share))
+        jobs = (bound(self._batch, index) for index in self._indices(order, skip))
         return done_ahead(jobs) if self.parallel and not _needs_device(self.data) else (job() for job in jobs)
 
-    def sizes(self, skip: int = 0) -> Iterator[int]:
-        """The number of observations in each batch of an epoch."""
+    def _indices(self, order: Places | None, skip: int) -> Iterator[slice | Places]:
         for number in range(skip, len(self)):
-            yield min(self.batchsize, self._count - number * self.batchsize)
-
-    def _indices(self, order: Places | None, skip: int, share: tuple[int, int]) -> Iterator[slice | Places]:
-        for number, rows in enumerate(self.sizes(skip), skip):
-            start = number * self.batchsize
-            first, last = cut(rows, *share)
-            if first < last:
-                these = slice(start + first, start + last)
-                yield these if order is None else order.part(these)
+            these = slice(number * self.batchsize, min((number + 1) * self.batchsize, self._count))
+            yield these if order is None else order.part(these)
 
     def _batch(self, index: slice | Places) -> Any:
         if self.collate is None:
@@ -109,11 +102,6 @@ class DataLoader:
         said += [f"collate={getattr(self.collate, '__name__', self.collate)}"] * (self.collate is not None)
         batches = many(len(self), "batch", "batches")
         return f"DataLoader({', '.join(said)})      # {batches} of {self._count:,} observations"
-
-
-def cut(count: int, worker: int, workers: int) -> tuple[int, int]:
-    """Which of `count` rows are one worker's: from the first number up to the second."""
-    return worker * count // workers, (worker + 1) * count // workers
 
 
 AHEAD = 4  # at most this many batches are there: yours, those that wait, and one that's being made
@@ -184,10 +172,10 @@ class MovedLoader:
     def __iter__(self) -> Iterator[Any]:
         return self.batches()
 
-    def batches(self, skip: int = 0, share: tuple[int, int] = (0, 1)) -> Iterator[Any]:
-        """Begin an epoch, and skip its first `skip` batches without copying them. `share` is for a `DataLoader`."""
+    def batches(self, skip: int = 0) -> Iterator[Any]:
+        """Begin an epoch, and skip its first `skip` batches without copying them."""
         if hasattr(self.loader, "batches"):
-            return self._one_ahead(self.loader.batches(skip, share))
+            return self._one_ahead(self.loader.batches(skip))
         return self._one_ahead(islice(self.loader, skip, None))
 
     def _one_ahead(self, batches: Iterator[Any]) -> Iterator[Any]:

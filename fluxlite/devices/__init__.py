@@ -1,6 +1,6 @@
 """Where arrays live (the CPU, an NVIDIA, AMD or Apple GPU, a simulated GPU) and how they get there.
 
-Read `base.py` (what a device is), `moving.py` (what ``gpu(model)`` does) and `selection.py` (which GPU, and why).
+Read `base.py` (what a device is), `moving.py` (what ``gpu(model)`` does), `selection.py` (which GPU) and `named.py`.
 """
 
 from .base import CPU as CPU
@@ -8,6 +8,5 @@ from .base import Device as Device
 from .moving import device_of as device_of
 from .selection import cpu as cpu
 from .selection import devices as devices
-from .selection import functional as functional
 from .selection import gpu as gpu
 from .selection import gpu_device as gpu_device

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import device_of
-from ..messages import check_whole, explained, many, mover
+from ..messages import check_whole, explained, mover
 from ..seeds import Seeding, seeding
 from .moving import DEFAULT, moved
 
@@ -256,18 +256,6 @@ def current(found: list[Device]) -> Device | None:
         return None
     last = CHOICE.entered(found[0].backend)[-1:]
     return next((device for device in found if last and device is last[0]), found[0])  # not of an earlier simulation
-
-
-class DeviceList(list):
-    """Devices of one kind, printed as a numbered list. If it's empty, `reason` says why."""
-
-    def __init__(self, devices: list[Device], reason: str) -> None:
-        super().__init__(devices)
-        self.reason = reason
-
-    def __repr__(self) -> str:
-        lines = [f"{device.index}. {device.name}" for device in self]
-        return "\n".join([f"{many(len(self), 'device')}:", *lines] if lines else [f"0 devices: {self.reason}"])
 
 
 class Functional(NamedTuple):

@@ -1,4 +1,4 @@
-"""Which GPU: what `simulate_gpu`, the environment or the preference file say, then what's there (`choose`)."""
+"""Which GPU is used: what `simulate_gpu`, the environment or the preference file say, then what's there (`choose`)."""
 
 import functools
 import os
@@ -6,9 +6,9 @@ import sys
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from ..messages import explained, in_words, notice, said, say, warn
+from ..messages import explained, notice, said, warn
 from ..tensors import refuse_tensor
-from .base import CHOICE, CPU, DEFAULT, Device, DeviceList, Functional, current
+from .base import CHOICE, CPU, DEFAULT, Device, Functional, current
 from .cupy.device import cupy_devices
 from .cupy.usable import PARTS, cupy_part, usable
 from .moving import moved
@@ -40,12 +40,6 @@ def gpu(x: Any, dtype: Any = DEFAULT) -> Any:
 def cpu(x: Any, dtype: Any = DEFAULT) -> Any:
     """`x` with its arrays on the CPU; an array that's there already is the same object, no copy (Flux: ``cpu``)."""
     return moved(CPU, x, dtype)
-
-
-@explained()
-def cu(x: Any, dtype: Any = DEFAULT) -> Any:
-    """`x` with its arrays on the NVIDIA GPU, or the simulated one (CUDA.jl: ``cu``). Without either, `RuntimeError`."""
-    return moved(cuda_device(), x, dtype)
 
 
 def require_gpu() -> Device:
@@ -81,69 +75,9 @@ def devices() -> list[Device]:
     return [] if backend == "CPU" else backends()[backend].devices()
 
 
-@explained()
-def get_device(backend: str | None = None, idx: int = 0, *, verbose: bool = False) -> Device:
-    """The device to use, or the one with this backend and number, counted from 0 (Flux: ``get_device``).
-
-    Without `backend`, it's what `simulate_gpu` or `gpu_backend` asked for, if it can be used, else the first usable one
-    of CUDA, AMDGPU, Metal and the CPU; ``verbose=True`` says why. A backend that can't be used is a `RuntimeError`.
-    """
-    if backend is None:
-        choice = choose()
-        using = "" if choice.asked and not choice.warning else f"Using backend: {choice.backend}."
-        for level, text in (("Info", choice.asked), ("Warning", choice.warning), ("Info", using)):
-            if text and (verbose or level == "Warning"):
-                say(text, level)
-        return current(backends()[choice.backend].devices()) or CPU
-    found = devices_of(backend)
-    first = _current(found, f"Unavailable backend: {backend}")
-    if first is CPU:
-        return CPU
-    if idx not in range(len(found)):
-        there = f"are {len(found)}, numbers 0 to {len(found) - 1}" if len(found) > 1 else "is 1, number 0"
-        raise IndexError(f"there is no {backend} device {in_words(idx)}: there {there}")
-    return found[idx]
-
-
 def supported_devices() -> tuple[str, ...]:
     """The kinds of devices that can be chosen automatically, present or not, in order (Flux: ``supported_devices``)."""
     return tuple(name for name in backends() if name != "Simulated")
-
-
-@explained()
-def functional(backend: str = "CUDA", part: str | None = None) -> Functional:
-    """Whether devices of this kind can be used here, and if not, why (CUDA.jl: ``CUDA.functional()``).
-
-    `part` asks about one of their libraries instead (AMDGPU.jl: ``functional(:MIOpen)``).
-    """
-    asked = find_backend(backend)
-    names = {name.lower(): name for name in asked.parts}
-    name = None if part is None else names[part.removeprefix(":").lower()]
-    answer = asked.functional()
-    return asked.part(name) if answer and name else answer
-
-
-def devices_of(backend: str) -> DeviceList:
-    """All devices of this kind; if there are none, it says why."""
-    asked = find_backend(backend)
-    return DeviceList(asked.devices(), asked.functional().reason)
-
-
-def cuda_devices() -> DeviceList:
-    """The devices for `cu` and `fluxlite.cuda`: the simulated GPUs if they're asked for, otherwise the NVIDIA GPUs."""
-    return devices_of("Simulated" if wish()[0] == "Simulated" else "CUDA")
-
-
-def cuda_device() -> Device:
-    """The current one of `cuda_devices`. Raises `RuntimeError`, with the reason, if there's none."""
-    return _current(cuda_devices(), "there is no NVIDIA GPU to use")
-
-
-def _current(found: DeviceList, otherwise: str) -> Device:
-    device = current(found)
-    if device is None:
-        raise RuntimeError(f"{otherwise}. {found.reason}.{_simulated_instead()}")
-    return device
 
 
 def why_no_gpu() -> str:
@@ -152,11 +86,11 @@ def why_no_gpu() -> str:
     if wanted == "CPU":
         return f"The backend set in {source} is CPU; gpu_backend(None) deletes a preference."
     names = ("Simulated",) if wanted == "Simulated" else ("Metal",) if sys.platform == "darwin" else ("CUDA", "AMDGPU")
-    answers = [functional(name) for name in names]
-    return f"{next((a for a in answers if a.installed), answers[0]).reason}.{_simulated_instead()}"
+    answers = [backends()[name].functional() for name in names]
+    return f"{next((a for a in answers if a.installed), answers[0]).reason}.{simulated_instead()}"
 
 
-def _simulated_instead() -> str:
+def simulated_instead() -> str:
     return "" if wish()[0] == "Simulated" else " simulate_gpu() puts a simulated one in its place."
 
 
@@ -204,17 +138,6 @@ BACKENDS = {
 def backends() -> dict[str, Backend]:
     """`BACKENDS`, or what `pretend` says instead."""
     return CHOICE.pretended.backends if CHOICE.pretended else BACKENDS
-
-
-def find_backend(name: Any) -> Backend:
-    """The backend of this name. Raises `ValueError`, which lists the backends."""
-    got = name if isinstance(name, str) else in_words(name)
-    if got in backends():
-        return backends()[got]
-    wanted, _, index = got.partition(":")
-    meant = next((backend for backend in BACKENDS if backend.lower() == wanted.lower()), "")
-    hint = f' Did you mean "{meant}"{f", {index}" if index else ""}?' if meant else ""
-    raise ValueError(f"Unsupported backend: {got}. Supported backends are {', '.join(BACKENDS)}.{hint}")
 
 
 class Chosen(NamedTuple):
@@ -288,8 +211,3 @@ def _project(working: str) -> str:
 
     folders = (Path(working), *Path(working).parents)
     return str(next((folder for folder in folders if (folder / "pyproject.toml").is_file()), working))
-
-
-def current_backend() -> str:
-    """The value of `fluxlite.GPU_BACKEND`: the preferred backend, or if there's none, the one that was chosen."""
-    return wish()[0] or choose().backend

@@ -10,7 +10,8 @@ import numpy as np
 from ..devices import selection
 from ..devices.base import CHOICE, current
 from ..devices.cupy.usable import INSTALL, OPTIONAL_PARTS
-from ..devices.selection import backends, choose, functional, why_no_gpu
+from ..devices.named import functional
+from ..devices.selection import backends, choose, why_no_gpu
 
 # What each kind of GPU takes: its library's module and name, and how to get it.
 _CUDA = 'an NVIDIA GPU with its driver (nvidia.com/drivers), and pip install "cupy-cuda12x[ctk]" or "cupy-cuda13x[ctk]"'

@@ -99,9 +99,10 @@ class Explanation:
 
     def _row(self, path: KeyPath, x: Any, frozen: str) -> Row:
         """The row for `x` at `path`. `frozen` says why nothing in it trains, if that's so."""
-        x = plain(x)
-        if is_array(x):
-            return self._array(path, x, frozen)
+        if is_array(plain(x)):
+            row = self._array(path, plain(x), frozen)
+            row.remarks += ["tracked for a gradient"] * (x is not plain(x))
+            return row
         row = Row(str(path), described(x))
         if is_mutable(x):
             place, _ = self._first.setdefault(parameter_key(x), (path, x))

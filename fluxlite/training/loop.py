@@ -14,13 +14,11 @@ from ..autodiff.gradients import withgradient
 from ..devices.base import CPU
 from ..layers.layer import misplaced
 from ..messages import check_bool, check_callable, check_whole, explained, in_words, many
-from ..optimizers import update
-from ..optimizers.states import follow, shares
-from ..optimizers.updating import without_gradient
 from ..receipts import Seconds, clock, clocked
 from ..tree.ties import is_array
 from ..tree.walks import leaves, trainables
 from ..unreached import say_what_is_not_trained
+from ..updating import follow, shares, update, without_gradient
 from .bar import Bar
 from .callbacks import Patience
 from .interrupts import Interrupts
@@ -201,7 +199,7 @@ class Run:
                 if isinstance(self.workers, Alone):
                     self.look()
                 if not self.pending:
-                    self.file.save(is_last=True)
+                    self.file.save()
             raise
 
     def epoch(self) -> None:

@@ -16,12 +16,11 @@ from ..arrays import device_of
 from ..checkpoint import Loading, states_of
 from ..devices.base import CPU
 from ..files import described_parts
-from ..messages import many, say
-from ..optimizers import Leaf
-from ..optimizers.states import shares
+from ..messages import say
 from ..receipts import Seconds
 from ..tree.ties import is_array
 from ..tree.walks import Attribute, KeyPath, leaves, nodes
+from ..updating import Leaf, shares
 from ..writing import check_place
 from .callbacks import Patience
 
@@ -49,13 +48,9 @@ class RunFile:
     def end_epoch(self, batches: int) -> None:
         self.at_start, self.batches = self.order, batches
 
-    def save(self, is_last: bool = False) -> None:
-        """Write all that the rest of the run depends on. If that fails, it's said, and the training goes on.
-
-        If an error ends the training, this `is_last`, and of several workers perhaps only this one comes here.
-        """
-        run, history, team = self.run, self.run.history, None if is_last else self.team
-        more = {"workers": team.group.all(team.states())[1:]} if team else {}
+    def save(self) -> None:
+        """Write all that the rest of the run depends on. If that fails, it's said, and the training goes on."""
+        run, history = self.run, self.run.history
         values = dict(
             epoch=history.epochs, step=run.done, batches=self.batches, optimizer=_rules(run),
             losses=np.array(history.losses, np.float64), epoch_losses=np.array(history.epoch_losses, np.float64),
@@ -65,14 +60,12 @@ class RunFile:
         if self.is_writer:
             before, self.trouble = self.trouble, ""
             try:
-                checkpoint.save(self.path, **self._parts(), callbacks=self._memories(), run=values, **more)
+                checkpoint.save(self.path, **self._parts(), callbacks=self._memories(), run=values)
             except Exception as error:  # a full disk, a folder that's gone, no memory
                 self.trouble = getattr(error, "strerror", None) or str(error)
             if self.trouble not in ("", before):  # a disk stays full for many epochs
                 text = f"{self.path.name} was not written: {self.trouble}. It's tried again after each epoch"
                 say(text, "Warning")
-        if team:
-            team.saved("" if self.trouble else f"{self.path}, after {many(history.epochs, 'epoch')}")
 
     def _parts(self) -> dict[str, Any]:
         """What's in the file and may go into what's there: model, state, and generators, also devices that have one."""
@@ -105,11 +98,6 @@ class RunFile:
         history.losses[:], history.epoch_losses[:] = then["losses"].tolist(), then["epoch_losses"].tolist()
         history.steps = len(history.losses)
         history.stopped, history.reason = run.finished, then["reason"] if run.finished else ""
-        others = found.get("workers", [])  # the generators of all workers but the first
-        if self.team and len(others) + 1 != self.team.group.size:
-            self.team.part_ways()
-        elif self.team and self.team.group.rank:
-            self.team.go_on_with(others[self.team.group.rank - 1])
         is_over = run.finished or history.epochs >= history.wanted
         batch = f"batch {run.done} of " if run.done else ""
         text = f"resuming {self.path.name} after {batch}epoch {history.epochs + bool(run.done)}"

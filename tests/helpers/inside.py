@@ -32,13 +32,12 @@ NAMES = {
     "devices.metal.ufuncs": "SAME_UFUNCS UFUNCS",
     "devices.simulated": "EstimatedDevice",
     "distributed.__main__": "main",
-    "distributed.buckets": "ByMPI ByNCCL transport",
+    "distributed.sums": "ByMPI ByNCCL transport",
     "layers.layer": "identity misplaced",
     "layers.normalization": "Moments standardized",
     "layers.steps": "piece sequence",
     "messages": "ClosedError DeviceError InputError LayerError ShapeError in_notebook in_words ipython notice "
     "put_aside warn",
-    "optimizers": "Leaf",
     "receipts": "clocked duration",
     "reports.explanation": "Row as_html as_text",
     "simgpu.clocks": "HostClock Lanes",
@@ -57,6 +56,7 @@ NAMES = {
     "tree.contract": "registered_under_name",
     "tree.ties": "address is_array is_trainable_array lies_alike overlaps parameter_key same_view",
     "tree.walks": "Attribute nodes",
+    "updating": "Leaf",
     "writing": "whole_file write_whole",
 }  # fmt: skip
 # Modules, and names that two modules have.

@@ -446,8 +446,6 @@ def test_wrappers_resume_too(device, told):
     whole = on_host(moved)
     moved.rng.bit_generator.state = state
     assert_equal(on_host(moved.batches(skip=2)), whole[2:])
-    plain, share = fl.DataLoader(xy(), batchsize=4), (1, 2)  # one of two workers'
-    assert_equal(on_host(device(plain).batches(0, share)), on_host(plain.batches(0, share)))
     for some in (device(loader).batches(skip=5), MovedLoader(iter(loader), device).batches(skip=5)):
         told.clear()
         assert len(list(some)) == 2 and len(copies(told)) == 4, "what is skipped is not copied"

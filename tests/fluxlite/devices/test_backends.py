@@ -11,7 +11,7 @@ from inside import BACKENDS, DeviceID, arrays, usable
 from inside import device as cuda
 
 import fluxlite as fl
-from fluxlite.devices import functional
+from fluxlite import functional
 
 
 class Trouble(Exception):

@@ -24,7 +24,7 @@ def test_gpu_backend_is_written_into_the_projects_file_and_deleted_by_None(proje
     )
     fl.gpu_backend(None)
     assert not list(project.iterdir()) and stored_backend() is None
-    capsys.readouterr()
+    assert "└ gpu and get_device choose automatically from now on.\n" in capsys.readouterr().err
     fl.gpu_backend(None)
     assert capsys.readouterr().err == "[ Info: There is no GPU backend preference to delete.\n"
     with pytest.raises(ValueError, match="Unsupported backend: Vulkan.*CUDA, AMDGPU, Metal, CPU, Simulated"):

@@ -155,7 +155,7 @@ def test_globals_that_a_function_reads():
 def test_tracked_arrays():
     seen = []
     gradient(lambda model: (seen.append(explain(model)), model.weight.sum())[1], Dense(3, 1))
-    assert "float32 (1, 3): 12 bytes; moves, trains" in repr(seen[0])
+    assert "float32 (1, 3): 12 bytes; moves, trains; tracked for a gradient" in repr(seen[0])
 
 
 @pytest.mark.parametrize(
