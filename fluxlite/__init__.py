@@ -54,11 +54,10 @@ if TYPE_CHECKING:
     from .optimizers import ClipGrad, ClipNorm, Descent, Lion, Momentum, NAdam, Nesterov, OAdam, OptimiserChain, RAdam
     from .optimizers import RMSProp, Rprop, SignDecay, WeightDecay
     from .updating import adjust, freeze, setup, thaw, update, updated
-    from .layers.convolution import Conv, ConvTranspose, CrossCor, DepthwiseConv, SamePad
-    from .layers.pooling import AdaptiveMaxPool, AdaptiveMeanPool, GlobalMaxPool, GlobalMeanPool, MaxPool, MeanPool
-    from .layers.pooling import Upsample
-    from .layers.attention import MultiHeadAttention, make_causal_mask
+    from .layers.convolution import AdaptiveMaxPool, AdaptiveMeanPool, Conv, ConvTranspose, CrossCor, DepthwiseConv
+    from .layers.convolution import GlobalMaxPool, GlobalMeanPool, MaxPool, MeanPool, SamePad, Upsample
     from .layers.combine import Embedding, Maxout, PairwiseFusion, Parallel, Scale, SkipConnection, flatten
+    from .layers.combine import MultiHeadAttention, make_causal_mask
     from .layers.modes import f16, f32, f64, testmode, trainmode
     from .layers.normalization import BatchNorm, Dropout, GroupNorm, InstanceNorm, LayerNorm
     from .layers.recurrent import GRU, LSTM, RNN, GRUCell, LSTMCell, Recurrence, RNNCell, initialstates
