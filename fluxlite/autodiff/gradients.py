@@ -172,8 +172,8 @@ def track_array(array: Any, level: Level) -> TrackedArray:
 
 def _name_the_place(flat: Flat) -> None:
     """Raise what names the place that cannot be tracked."""
-    for path, x in zip(flat.paths(), flat.leaves):
-        check_open(path, x)
+    for number, (path, x) in enumerate(zip(flat.paths(), flat.leaves)):
+        check_open(flat, [number])
         refuse_tensor(f"gradient{f', at {path},' if path else ''}", x)
         if is_trainable_array(x):
             as_base_class(x, str(path))
