@@ -10,10 +10,9 @@ import numpy as np
 
 from ..messages import LayerError, ShapeError, check_callable, explained, notice
 from ..tree.walks import KeyPath
-from .layer import (
-    LAYERS, Layer, activated, called, check_activation, check_array, glorot_uniform, identity, matching, misplaced,
-    start, taken,
-)  # fmt: skip
+from .layer import LAYERS, Layer, activated, called, check_activation, check_array, glorot_uniform, identity
+
+from .layer import matching, misplaced, start, taken  # isort: skip
 from .printing import call_of, settings
 
 
