@@ -111,7 +111,7 @@ def overlaps(places: Iterable[tuple[Any, np.ndarray]]) -> Iterator[tuple[Any, An
 
 def _share(x: np.ndarray, y: np.ndarray) -> bool:
     try:
-        return np.shares_memory(x, y, max_work=10_000)
+        return np.shares_memory(x, y, max_work=10_000)  # type: ignore[arg-type]
     except np.exceptions.TooHardError:  # the exact answer would take too long: memory ranges that overlap
         return True
 
