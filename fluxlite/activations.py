@@ -13,8 +13,7 @@ import numpy as np
 
 from .arguments import Function
 from .arrays import device_of, on_card_of_argument, on_device_of, primitive
-from .autodiff.quicker import unless
-from .autodiff.rules import rule
+from .autodiff.rules import rule, unless
 from .autodiff.tracked import plain
 
 

@@ -3,8 +3,7 @@
 from typing import Any
 
 from .arrays import device_of
-from .autodiff.levels import CLOSED
-from .autodiff.tracked import TrackedArray, plain
+from .autodiff.tracked import CLOSED, TrackedArray, plain
 from .tree.ties import is_array
 from .tree.walks import KeyPath, nodes
 

@@ -8,7 +8,7 @@ import numpy as np
 from ..arguments import explained
 from ..tree.contract import is_leaf
 from ..tree.walks import on_first_card_of
-from .gradients import Marked, as_plain_gradient, called, gradient, new_level
+from .gradients import Marked, called, gradient, gradient_of, new_level
 from .tracked import TrackedArray, plain
 from .way_back import pull_back
 
@@ -50,7 +50,7 @@ def _rows(found: list[dict], shape: tuple, x: Any) -> Any:
     zero = np.zeros_like(plain(x))
     if not found:
         return np.zeros_like(zero, shape=shape + zero.shape)
-    rows = [as_plain_gradient(gradients[x], zero, set()) if x in gradients else zero for gradients in found]
+    rows = [gradient_of(zero, gradients[x], set()) if x in gradients else zero for gradients in found]
     return np.reshape(np.stack(rows), shape + zero.shape)
 
 

@@ -15,10 +15,8 @@ from ..arguments import explained
 from ..tree.contract import children, is_leaf, put_attribute
 from ..tree.ties import is_array, is_trainable_array, on_card_of, parameter_key, same_view
 from ..tree.walks import Attribute, KeyPath, is_mutable, nodes, on_first_card_of, put, trainables
-from .gradients import as_plain_gradient, called, gradient_of, gradients_of, new_level, track_array, untracked
-from .levels import PARAMETERS
-from .state import detached, held_by
-from .tracked import TrackedArray
+from .gradients import called, detached, gradient_of, gradients_of, held_by, new_level, track, untracked
+from .tracked import PARAMETERS, TrackedArray
 
 # -- param and back ------------------------------------------------------------------------------------------------
 
@@ -68,7 +66,7 @@ def back(loss: TrackedArray) -> None:
     given: set[int] = set()
     for parameter, g in gradients_of(loss, PARAMETERS).items():
         if parameter.grad is None:
-            parameter.grad = as_plain_gradient(g, parameter.value, given)
+            parameter.grad = gradient_of(parameter.value, g, given)
         else:
             with on_card_of(g):
                 parameter.grad += g
@@ -101,7 +99,7 @@ class Params:
         objects = [x for _, x in nodes(self.models) if not is_leaf(x) and is_mutable(x)]
         level = new_level()
         try:
-            tracked = {parameter_key(array): (array, track_array(array, level)) for array in self.arrays}
+            tracked = {parameter_key(array): (array, track(array, level)) for array in self.arrays}
             for owner, step, array in places:
                 first, stand_in = tracked[parameter_key(array)]
                 put(owner, step, same_view(array, first, stand_in))

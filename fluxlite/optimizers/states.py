@@ -6,8 +6,7 @@ from typing import Any
 from ..arguments import check_number, explained
 from ..arrays import on_card_of
 from ..autodiff.gradients import Record
-from ..autodiff.levels import PARAMETERS, is_stretched
-from ..autodiff.tracked import TrackedArray
+from ..autodiff.tracked import PARAMETERS, TrackedArray, is_stretched
 from ..messages import warn
 from ..tree.contract import functor
 from ..tree.flat import KeyPath, flatten

@@ -1,5 +1,7 @@
-"""The derivatives that a network seldom needs. They're loaded when one is asked for: see `find` in `rules.py`."""
+"""The derivatives that a network seldom needs. They're loaded when one is asked for: see `load_rarer` in `rules.py`."""
 
-from . import keywords, linear_algebra, pieces, sequences, spectra, statistics
+from . import elementwise, keywords, linear_algebra, pieces, products, sequences, shaping, spectra, statistics
 
-__all__ = ["keywords", "linear_algebra", "pieces", "sequences", "spectra", "statistics"]
+__all__ = [
+    "elementwise", "keywords", "linear_algebra", "pieces", "products", "sequences", "shaping", "spectra", "statistics",
+]  # fmt: skip

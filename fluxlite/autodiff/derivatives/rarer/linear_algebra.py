@@ -8,8 +8,7 @@ from ....arrays import on_device_of, primitive, scatter_add
 from ...rules import composed, rule
 from ...tracked import plain
 from ..elementwise import fit
-from ..products import transposed
-from ..reductions import axes_of, count, direction, kept
+from ..sums import axes_of, count, direction, kept, transposed
 from .spectra import singular_values
 
 

@@ -9,7 +9,7 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 from ....arrays import of_type, scatter_add
 from ...rules import composed
 from ...tracked import TrackedArray, plain
-from ..elementwise import checked
+from .shaping import checked
 
 
 @composed(np.rollaxis)

@@ -9,9 +9,9 @@ from ....arrays import of_type, on_device_of
 from ...rules import composed, rule
 from ...tracked import plain
 from ..elementwise import shape_of
-from ..products import typed
-from ..reductions import axes_of
 from ..shaping import along
+from ..sums import axes_of
+from .products import typed
 
 
 @composed(np.cumprod)

@@ -12,8 +12,8 @@ import numpy as np
 from ....arrays import primitive
 from ...rules import composed, rule
 from ...tracked import plain
-from ..products import transposed
-from ..shaping import all_arrays
+from ..sums import transposed
+from .shaping import all_arrays
 
 
 # -- symmetric matrices
