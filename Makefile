@@ -32,7 +32,7 @@ endef
 help:
 	@echo "make lab     install what is needed into .venv, open JupyterLab at the first notebook"
 	@echo "make test    check style and types, run all tests and all notebooks"
-	@echo "make bench   compare the speed with PyTorch, JAX, MLX and autograd"
+	@echo "make bench   compare the speed with PyTorch and JAX"
 	@echo "make site    make the site: the lessons to read, the reference, and more; then open build/site/html/index.html"
 	@echo "make clean   remove .venv and everything else that was made here (not your own notebooks)"
 	@echo

@@ -7,6 +7,7 @@ import importlib
 import os
 import platform
 import sys
+import time
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -19,13 +20,13 @@ NAMES = (
     "pictures",
     "blocks",
     "recurrent",
-    "loader",
+    "parts",
     "distributed",
     "importing",
     "memory",
     "simulated",
 )
-LIBRARIES = ("numpy", "torch", "jax", "mlx", "autograd")
+LIBRARIES = ("numpy", "torch", "jax")
 FEWEST_ROUNDS = 5
 
 
@@ -68,8 +69,10 @@ def main(arguments: list[str] | None = None) -> int:
     print(header())
     judgements: list[Judgement] = []
     for name in options.names or NAMES:
+        start = time.perf_counter()
         judgements += importlib.import_module(f"benchmarks.{name}").report(options.rounds)
-        sys.stdout.flush()  # show the figures so far, in case a later benchmark takes long or fails
+        # Show the figures so far, in case a later benchmark takes long or fails.
+        print(f"{name} took {time.perf_counter() - start:.0f} s\n", flush=True)
     print(summary(judgements))
     return int(options.strict and any(one.outcome in MISSED for one in judgements))
 

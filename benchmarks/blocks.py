@@ -206,9 +206,9 @@ BENCHMARK = Benchmark(
     contenders=(*CONTENDERS, Contender(MAKEMORE_TORCH, makemore_torch), Contender(MAKEMORE, makemore)),
     reference=torch_name(SMALL),
     bars=(
-        Bar(SMALL.name, 1.3, torch_name(SMALL)),
-        Bar(LARGE.name, 1.3, torch_name(LARGE)),
-        Bar(MAKEMORE, 2.0, MAKEMORE_TORCH),
+        Bar(SMALL.name, 1.0, torch_name(SMALL)),
+        Bar(LARGE.name, 1.0, torch_name(LARGE)),
+        Bar(MAKEMORE, 1.2, MAKEMORE_TORCH),
     ),
     check=check,
     steps=STEPS,
@@ -216,4 +216,4 @@ BENCHMARK = Benchmark(
 
 
 def report(rounds: int) -> list[Judgement]:
-    return report_race(__name__, max(rounds, FEWEST_ROUNDS), threads=(1,))
+    return report_race(__name__, max(rounds, FEWEST_ROUNDS))

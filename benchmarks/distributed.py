@@ -18,18 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from .harness import (
-    ROOT,
-    Bar,
-    Benchmark,
-    Contender,
-    Judgement,
-    Measured,
-    judge_bar,
-    race,
-    race_table,
-    thread_settings,
-)  # fmt: skip
+from .harness import ROOT, Bar, Benchmark, Contender, Judgement, Measured, judged, race, thread_settings
 from .pictures import MLP, ROWS, draw, start, weights
 
 WORKERS, NUMBERS, STEPS = 2, 25_000_000 // 4, 40
@@ -167,7 +156,7 @@ BENCHMARK = Benchmark(
     ),
     reference=DDP,
     bars=(
-        Bar("25 MB, fluxlite's allreduce", 1.3, MPI4PY),
+        Bar("25 MB, fluxlite's allreduce", 1.15, MPI4PY),
         Bar("MLP, DistributedOptimizer", 1.15),
         Bar("MLP, train(…, distributed=True)", 1.15),
     ),
@@ -191,7 +180,7 @@ def measure(rounds: int) -> list[Measured]:
         return [Measured(one.name, trouble="mpiexec not installed") for one in BENCHMARK.contenders]
     code = f"from benchmarks.distributed import one_worker; one_worker({rounds})"
     with tempfile.TemporaryDirectory() as folder:
-        environment = os.environ | thread_settings(1) | {"MEETING": str(Path(folder, "meeting"))}
+        environment = os.environ | thread_settings() | {"MEETING": str(Path(folder, "meeting"))}
         done = subprocess.run(
             [mpiexec, "-n", str(WORKERS), sys.executable, "-c", code],
             cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True, check=True,
@@ -201,9 +190,4 @@ def measure(rounds: int) -> list[Measured]:
 
 def report(rounds: int) -> list[Judgement]:
     rounds = max(rounds, FEWEST_ROUNDS)
-    found = measure(rounds)
-    judgements = [judge_bar(BENCHMARK, bar, found, f"{bar.contender}, {WORKERS} workers") for bar in BENCHMARK.bars]
-    print(f"{BENCHMARK.title}: measured, 1 thread each, {rounds} alternating rounds")
-    judged = {bar.contender: one for bar, one in zip(BENCHMARK.bars, judgements)}
-    print(race_table(BENCHMARK, found, judged), end="\n\n")
-    return judgements
+    return judged(BENCHMARK, measure(rounds), rounds)

@@ -1,4 +1,4 @@
-"""Race contenders in alternating rounds, one process per number of threads, and judge ratios of medians."""
+"""Race contenders in alternating rounds, in one process with one thread, and judge ratios of medians."""
 
 from __future__ import annotations
 
@@ -37,7 +37,6 @@ class Bar:
     at_most: float  # times the median of the reference
     reference: str = ""  # if it isn't the benchmark's
     per: str = ""  # what a step is, such as "leaf": then the bar is so many µs for each
-    threads: int = 0  # if it's for one number of threads only
 
 
 @dataclass(frozen=True)
@@ -128,12 +127,11 @@ def _timed(row: Measured, run: Run | None, check: Callable[[object], str], clock
         row.seconds.clear()
 
 
-def thread_settings(threads: int) -> dict[str, str]:
+def thread_settings(threads: int = 1) -> dict[str, str]:
     """The environment that limits each library to this many threads. It only works before the first import."""
-    count = str(threads)
-    names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
+    names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS", "NPROC")
     eigen = f"--xla_cpu_multi_thread_eigen={str(threads > 1).lower()}"
-    return {name: count for name in names} | {"NPROC": count, "XLA_FLAGS": eigen, "JAX_PLATFORMS": "cpu"}
+    return dict.fromkeys(names, str(threads)) | {"XLA_FLAGS": eigen, "JAX_PLATFORMS": "cpu"}
 
 
 def worker(module: str, rounds: int) -> None:
@@ -142,13 +140,13 @@ def worker(module: str, rounds: int) -> None:
     print(json.dumps([asdict(row) for row in rows]))
 
 
-def measure(module: str, threads: int, rounds: int) -> list[Measured]:
-    """All contenders in one fresh process with this many threads."""
+def measure(module: str, rounds: int) -> list[Measured]:
+    """All contenders in one fresh process."""
     code = f"from benchmarks.harness import worker; worker({module!r}, {rounds})"
-    environment = os.environ | thread_settings(threads)
     done = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True, check=True
-    )
+        [sys.executable, "-c", code], cwd=ROOT, env=os.environ | thread_settings(), stdout=subprocess.PIPE, text=True,
+        check=True,
+    )  # fmt: skip
     return [Measured(**row) for row in json.loads(done.stdout.splitlines()[-1])]
 
 
@@ -158,26 +156,24 @@ def ratios(rows: Sequence[Measured], reference: str) -> dict[str, float]:
     return {name: value / medians[reference] for name, value in medians.items() if reference in medians}
 
 
-def report(module: str, rounds: int, threads: Sequence[int] = (1, 2)) -> list[Judgement]:
-    """Measure one benchmark at each number of threads, print its tables, and return how its bars were met."""
+def report(module: str, rounds: int) -> list[Judgement]:
+    """Measure one benchmark, print its table, and return how its bars were met."""
     benchmark: Benchmark = importlib.import_module(module).BENCHMARK
-    judgements: list[Judgement] = []
-    for count in threads:
-        rows = measure(module, count, rounds)
-        plural = "thread" if count == 1 else "threads"
-        judged: dict[str, Judgement] = {}  # the table shows a contender's first bar
-        for bar in benchmark.bars:
-            if bar.threads not in (0, count):
-                continue
-            judgement = judge_bar(benchmark, bar, rows, f"{bar.contender}, {count} {plural}")
-            judged.setdefault(bar.contender, judgement)
-            judgements.append(judgement)
-        print(f"{benchmark.title}: measured, {count} {plural}, {rounds} alternating rounds")
-        print(race_table(benchmark, rows, judged), end="\n\n")
+    return judged(benchmark, measure(module, rounds), rounds)
+
+
+def judged(benchmark: Benchmark, rows: Sequence[Measured], rounds: int) -> list[Judgement]:
+    judgements = [judge_bar(benchmark, bar, rows) for bar in benchmark.bars]
+    first: dict[str, Judgement] = {}  # the table shows a contender's first bar
+    for bar, judgement in zip(benchmark.bars, judgements):
+        first.setdefault(bar.contender, judgement)
+    print(f"{benchmark.title}: measured, 1 thread, {rounds} alternating rounds")
+    print(race_table(benchmark, rows, first), end="\n\n")
     return judgements
 
 
-def judge_bar(benchmark: Benchmark, bar: Bar, rows: Sequence[Measured], what: str) -> Judgement:
+def judge_bar(benchmark: Benchmark, bar: Bar, rows: Sequence[Measured]) -> Judgement:
+    what = bar.contender
     if bar.per:
         found = next((row for row in rows if row.name == bar.contender and row.seconds), None)
         figure = found and step_of(benchmark, found)

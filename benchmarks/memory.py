@@ -1,19 +1,23 @@
-"""Does memory grow over 1,000 calls? Nothing that a call makes may outlive it. And how much do save and load take?"""
+"""What memory takes: growth over 1,000 calls, the peak of a training step beside PyTorch's, files, and receipts.
+
+Nothing that a call makes may outlive it, so there's no growth.
+"""
 
 from __future__ import annotations
 
 import gc
+import os
 import subprocess
 import sys
 import tempfile
 import tracemalloc
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
-from .harness import Judgement, judge, text_table
+from .harness import ROOT, Judgement, judge, text_table, thread_settings
 from .sine_wave import problem
 
 CALLS, WARM_UP = 1_000, 100
@@ -27,16 +31,7 @@ MORE_OBJECTS = CALLS // 10
 class Growth:
     traced: int  # bytes that Python and NumPy have allocated and not freed, according to tracemalloc
     objects: int  # objects that the garbage collector tracks
-    resident: int | None  # the process's bytes, for information only: an allocator may keep freed pages
     cycles: int  # unreachable objects that only the collector freed; on a GPU they'd hold memory until then
-
-
-def resident_bytes() -> int | None:
-    """VmRSS of this process, or None without /proc."""
-    status = Path("/proc/self/status")
-    if not status.exists():
-        return None
-    return int(status.read_text().split("VmRSS:")[1].split()[0]) * 1024
 
 
 def _collect() -> int:
@@ -65,14 +60,13 @@ def growth(function: Callable[[], object], calls: int = CALLS, warm_up: int = WA
         was_on = gc.isenabled()
         gc.disable()
         try:
-            resident, objects = resident_bytes(), len(gc.get_objects())
+            objects = len(gc.get_objects())
             traced = tracemalloc.get_traced_memory()[0]
             for _ in range(calls):
                 function()
-            more_resident = None if resident is None else (resident_bytes() or 0) - resident
             cycles = _collect()
             more_traced = tracemalloc.get_traced_memory()[0] - traced
-            return Growth(more_traced, len(gc.get_objects()) - objects, more_resident, cycles)
+            return Growth(more_traced, len(gc.get_objects()) - objects, cycles)
         finally:
             if was_on:
                 gc.enable()
@@ -112,27 +106,27 @@ _SAVER = """
 import sys
 import numpy as np
 import fluxlite as fl
-from benchmarks.memory import largest_resident, resident_bytes
+from benchmarks.memory import resident_bytes
 path, what, size, arrays = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
 fl.save(path + ".first", x=np.ones(3))  # imports what it needs
 fl.load(path + ".first")
 model = {f"w{i}": np.full(size // arrays // 4, what == "save", np.float32) for i in range(arrays)}
 before = resident_bytes()
 (fl.save if what == "save" else fl.load)(path, model)
-print(largest_resident() - before)
+print(resident_bytes(most=True) - before)
 assert all(x.all() for x in model.values())
 """
 
 
-def largest_resident() -> int | None:
-    """VmHWM of this process, the most that it ever had, or None without /proc."""
-    status = Path("/proc/self/status")
-    return int(status.read_text().split("VmHWM:")[1].split()[0]) * 1024 if status.exists() else None
+def resident_bytes(most: bool = False) -> int | None:
+    """The memory of this process, now or at most so far; None without /proc."""
+    status, name = Path("/proc/self/status"), "VmHWM:" if most else "VmRSS:"
+    return int(status.read_text().split(name)[1].split()[0]) * 1024 if status.exists() else None
 
 
 def of_files(size: int = GIGABYTE) -> dict[str, float] | None:
     """How many bytes saving a model of this size takes, and loading into one, each divided by the size."""
-    if largest_resident() is None:
+    if resident_bytes(most=True) is None:
         return None
     found = {}
     with tempfile.TemporaryDirectory() as folder:
@@ -154,19 +148,84 @@ def report_of_files() -> list[Judgement]:
     ]
 
 
+# -- a step's peak -------------------------------------------------------------------------------------------------
+
+PEAKS = {"LeNet": 512, "LSTM": 256, "transformer block": 256}  # a step, and its batch
+LAUNCHES = 20_000
+_PEAK = "import sys; from benchmarks import memory; print(memory.peak(sys.argv[1], sys.argv[2] == 'torch'))"
+_RECEIPT = "from benchmarks import memory; print(memory.of_receipt())"
+
+
+def step_of(name: str, batch: int, torch: bool) -> Callable[[], object]:
+    """One step as in the other benchmarks, of a batch of this size."""
+    from . import blocks, pictures, recurrent
+
+    if name == "LeNet":
+        pictures.BATCH, pictures.STEPS = batch, 1
+        return pictures.lenet_torch() if torch else pictures.lenet()
+    if name == "LSTM":
+        recurrent.COUNT = batch
+        return recurrent.lstm_torch() if torch else recurrent.lstm_fluxlite()
+    shape = replace(blocks.SMALL, sequences=batch, steps=1)
+    return blocks.block_torch(shape) if torch else blocks.block(shape)
+
+
+def peak(name: str, torch: bool) -> int:
+    """How many bytes this process had at most during a step, beyond those before; it's to be a fresh one."""
+    step_of(name, 2, torch)()  # imports what it needs
+    step = step_of(name, PEAKS[name], torch)
+    before = resident_bytes() or 0
+    Path("/proc/self/clear_refs").write_text("5")  # now the most that it ever had is what it has
+    step()
+    return (resident_bytes(most=True) or 0) - before
+
+
+def of_receipt() -> float:
+    """The bytes that a receipt keeps for each launch."""
+    import fluxlite as fl
+
+    fl.simulate_gpu()
+    x = fl.gpu(np.ones(4, np.float32))
+    with fl.receipt():
+        x + x
+    before = resident_bytes() or 0
+    with fl.receipt() as kept:
+        for _ in range(LAUNCHES):
+            x + x
+    assert kept
+    return ((resident_bytes() or 0) - before) / LAUNCHES
+
+
+def _in_a_process(code: str, *arguments: str) -> float:
+    command = [sys.executable, "-c", code, *arguments]
+    environment = os.environ | thread_settings()
+    done = subprocess.run(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True, check=True)
+    return float(done.stdout.splitlines()[-1])
+
+
+def report_of_peaks() -> list[Judgement]:
+    if resident_bytes(most=True) is None:
+        return []
+    lines, judgements = [["a step's peak", "MB", "PyTorch's"]], []
+    for name in PEAKS:
+        ours, theirs = (_in_a_process(_PEAK, name, library) / 1e6 for library in ("fluxlite", "torch"))
+        lines.append([f"{name}, batch {PEAKS[name]}", f"{ours:.1f}", f"{theirs:.1f}"])
+        judgements.append(judge(f"{name}, a step's peak: at most 1.3x PyTorch's", ours / theirs, 1.3))
+    lines.append(["a receipt of a million launches", f"{_in_a_process(_RECEIPT):.0f}"])
+    print("Peaks: measured, what a step takes beside what's there before")
+    print(text_table(lines), end="\n\n")
+    return judgements
+
+
 def report(rounds: int) -> list[Judgement]:
     """These are counts, not times, so one round is enough, whatever `rounds` says."""
     measured = {name: growth(function) for name, function in cases().items()}
-    lines = [["growth over 1,000 calls", "bytes", "objects", "left to the collector", "resident KB (info)"]]
+    lines = [["growth over 1,000 calls", "bytes", "objects", "left to the collector"]]
     judgements = []
     for name, grown in measured.items():
-        resident = "unknown" if grown.resident is None else f"{grown.resident / 1e3:.0f}"
-        lines.append([name, f"{grown.traced}", f"{grown.objects}", f"{grown.cycles}", resident])
-        for figure, limit, what in (
-            (grown.traced, MORE_BYTES, "bytes"),
-            (grown.objects, MORE_OBJECTS, "objects"),
-        ):
+        lines.append([name, f"{grown.traced}", f"{grown.objects}", f"{grown.cycles}"])
+        for figure, limit, what in ((grown.traced, MORE_BYTES, "bytes"), (grown.objects, MORE_OBJECTS, "objects")):
             judgements.append(judge(f"{name}: at most {limit:,} {what} more", figure, limit, "{:+,}"))
     print(f"Memory: measured, {CALLS:,} calls after {WARM_UP} to warm up")
     print(text_table(lines), end="\n\n")
-    return judgements + report_of_files()
+    return judgements + report_of_files() + report_of_peaks()

@@ -2,11 +2,6 @@
 
 PyTorch computes a whole sequence in its own C++. Beside it, the same LSTM written by hand in NumPy, as fast as we could
 make it, says what NumPy allows, and what fluxlite's own way around it costs.
-
-Predicted before it was first run: the LSTM's gradient 1.3 times PyTorch's time on one thread and 0.9 times on two; 1.1
-times that of NumPy by hand; the step of characters 1.4 times PyTorch's. Seen in three runs on
-an AMD EPYC with other programs on both its cores: 1.0 to 1.24 on one thread, 1.05 to 1.15, and 1.06 to 1.21. On two
-threads it says little there: medians of one and the same row were 100 to 600 ms, and the first ratio 0.46 to 1.26.
 """
 
 from __future__ import annotations
@@ -247,10 +242,9 @@ BENCHMARK = Benchmark(
     ),
     reference=EAGER,
     bars=(
-        Bar(LSTM, 1.8, threads=1),
-        Bar(LSTM, 1.2, threads=2),
+        Bar(LSTM, 1.3),
         Bar(LSTM, 1.15, BY_HAND),
-        Bar(TEXT, 2.0, TEXT_EAGER),
+        Bar(TEXT, 1.0, TEXT_EAGER),
     ),
     check=check,
     steps=1,

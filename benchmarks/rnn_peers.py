@@ -1,8 +1,6 @@
-"""The sine-wave RNN as users of PyTorch, HIPS autograd, MLX and JAX would write it."""
+"""The sine-wave RNN as users of PyTorch and JAX would write it."""
 
 from __future__ import annotations
-
-import numpy as np
 
 from .sine_wave import EPOCHS, HIDDEN, LENGTH, RATE, Train, problem
 
@@ -28,62 +26,6 @@ def torch_eager() -> Train:
                     w2.grad.zero_()
                 total += loss.item()
                 h = h.detach()
-        return total
-
-    return train
-
-
-def hips_autograd() -> Train:
-    import autograd
-    import autograd.numpy as anp
-    from autograd.tracer import getval
-
-    def train() -> float:
-        x, y, w1, w2 = problem()
-        kept = {}  # autograd's value_and_grad returns only the loss
-
-        def step(w1, w2, xh, target):
-            kept["h"] = h = anp.tanh(xh @ w1)
-            return anp.sum((h @ w2 - target) ** 2) / 2
-
-        value_and_gradients = autograd.value_and_grad(step, argnum=(0, 1))
-        for _ in range(EPOCHS):
-            total, h = 0.0, np.zeros((1, HIDDEN), np.float32)
-            for j in range(LENGTH):
-                xh = np.concatenate([x[j : j + 1], h], axis=1)
-                loss, (g1, g2) = value_and_gradients(w1, w2, xh, y[j : j + 1])
-                w1 -= RATE * g1
-                w2 -= RATE * g2
-                total += float(loss)
-                h = getval(kept["h"])
-        return total
-
-    return train
-
-
-def mlx_eager(compiled: bool = False) -> Train:
-    import mlx.core as mx
-
-    def step(w1, w2, h, inputs, target):
-        h = mx.tanh(mx.concatenate([inputs, h], axis=1) @ w1)
-        return mx.sum((h @ w2 - target) ** 2) / 2, h
-
-    value_and_gradients = mx.value_and_grad(step, argnums=(0, 1))
-
-    def update(w1, w2, h, inputs, target):
-        (loss, h), (g1, g2) = value_and_gradients(w1, w2, h, inputs, target)
-        return w1 - RATE * g1, w2 - RATE * g2, h, loss
-
-    update = mx.compile(update) if compiled else update
-
-    def train() -> float:
-        x, y, w1, w2 = (mx.array(array) for array in problem())
-        for _ in range(EPOCHS):
-            total, h = 0.0, mx.zeros((1, HIDDEN))
-            for j in range(LENGTH):
-                w1, w2, h, loss = update(w1, w2, h, x[j : j + 1], y[j : j + 1])
-                mx.eval(w1, w2, h, loss)
-                total += loss.item()
         return total
 
     return train

@@ -262,4 +262,4 @@ BENCHMARK = Benchmark(
 
 
 def report(rounds: int) -> list[Judgement]:
-    return report_race(__name__, max(rounds, FEWEST_ROUNDS), threads=(1,))
+    return report_race(__name__, max(rounds, FEWEST_ROUNDS))

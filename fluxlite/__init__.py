@@ -102,7 +102,9 @@ else:
             return globals()[name]
         if name in _ROOMS:
             return importlib.import_module(f".{name}", __name__)
-        hint = importlib.import_module(".coming_from", __name__).hint(name)
+        from .coming_from import NAMES, sentence
+
+        hint = f". {sentence(NAMES[name])}" if name in NAMES else ""
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}")
 
     def __dir__() -> list[str]:

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from .arguments import Function
 from .arrays import device_of, on_card_of_argument, on_device_of, primitive
 from .autodiff.rules import rule, unless
 from .autodiff.tracked import plain
+from .messages import Function
 
 
 def differentiated_by(pullback: Callable) -> Callable[[Function], Function]:

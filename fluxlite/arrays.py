@@ -7,14 +7,12 @@ differentiated: it has a rule in the table of derivatives, like NumPy's own.
 
 import functools
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
-from .arguments import check_callable, in_words, note
+from .messages import Function, check_callable, in_words, note
 from .tree.ties import enter_card, is_array, on_card_of
-
-Function = TypeVar("Function", bound=Callable[..., Any])
 
 # The array types that can be made read-only (``x.flags.writeable = False``) while a gradient still needs their values.
 read_only_types: set[type] = {np.ndarray}

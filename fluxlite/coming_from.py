@@ -1,126 +1,80 @@
 """Names that you may know from PyTorch, Keras, JAX or Flux.jl, and what they are called here.
 
-Only looked at when a name isn't found: the error then says what to write.
+Only looked at when a name isn't found: the error then says what to write. A row may have several names.
 """
 
 from typing import Any
 
-# What ``fl.<name>`` may be looked for, and what to write. Here and below, a row may have several names.
+# What ``fl.<name>`` may be looked for.
 NAMES = {
-    "Linear": "fl.Dense(inputs, outputs)",
-    "nn": "Layers are in fl itself: fl.Dense, fl.Chain",
+    "Linear": "fl.Dense(inputs, outputs)", "Sequential": "fl.Chain(…)", "ModuleList": "a list", "matmul": "x @ y",
+    "where": "np.where(condition, x, y)", "Identity": "a function, lambda x: x", "detach": "fl.stop_gradient(x)",
+    "tree_map": "fl.fmap(f, model)", "tree_leaves": "fl.leaves(model)", "jacrev": "fl.jacobian(f, x)",
+    "is_available": 'fl.functional("CUDA")', "synchronize": "fl.cuda.synchronize()", "log_softmax": "fl.logsoftmax",
+    "ConvTranspose2d": "fl.ConvTranspose", "AdaptiveAvgPool2d": "fl.AdaptiveMeanPool", "RMSprop": "fl.RMSProp",
+    "Adagrad": "fl.AdaGrad", "Adadelta": "fl.AdaDelta", "Adamax": "fl.AdaMax", "silu SiLU": "fl.swish, a function",
+    "Flatten": "fl.flatten, a function", "leaky_relu LeakyReLU": "fl.leakyrelu, a function", "update!": "fl.update",
+    "state_dict": "fl.state(model)", "load_state_dict": "fl.loadmodel(model, state)", "train!": "fl.train",
+    "KLDivLoss": "fl.kldivergence(prediction, target)", "SmoothL1Loss HuberLoss": "fl.huber_loss(prediction, target)",
+    "nn": "Layers are in fl itself: fl.Dense, fl.Chain", "optim": "The rules are in fl itself: fl.Adam, fl.Descent",
     "Module": "any class of yours with @fl.functor above it",
-    "Sequential": "fl.Chain(…)",
-    "ModuleList": "a list",
     "Parameter": "an array; every floating-point array in a model trains",
     "parameters": "fl.trainables(model); fl.params(model) is Flux's older style",
-    "tensor": "np.array(…), since fluxlite computes with NumPy's arrays",
-    "Tensor": "np.ndarray, since fluxlite computes with NumPy's arrays",
-    "from_numpy": "nothing: fluxlite computes with NumPy's arrays",
+    "tensor Tensor from_numpy": "np.array(…), since fluxlite computes with NumPy's arrays",
     "zeros ones": "np.zeros(…) or np.ones(…); np.zeros_like(x, shape=…) makes them where x is",
     "randn": "fl.randn32(…), or device.rng on a GPU",
-    "cat": "np.concatenate([x, y], axis=…)",
-    "stack": "np.stack([x, y])",
-    "matmul": "x @ y",
-    "pad": "np.pad(x, …)",
-    "where": "np.where(condition, x, y)",
-    "gather": "np.take_along_axis(x, index, axis)",
-    "topk": "np.sort(x)[..., -k:]; the places are in np.argsort(x)",
-    "no_grad": "nothing: only what runs inside fl.gradient is differentiated",
-    "inference_mode": "nothing: only what runs inside fl.gradient is differentiated; see fl.testmode for Dropout",
-    "enable_grad": "fl.gradient(f, model), which differentiates f",
-    "grad autograd": "fl.gradient(f, x), which gives the gradients, not a function",
-    "value_and_grad": "fl.withgradient(f, x)",
+    "cat stack": "np.concatenate([x, y], axis=…) or np.stack([x, y])",
+    "pad pad_sequence": "np.pad(x, …), which makes each as long as the longest",
+    "gather topk": "np.take_along_axis(x, index, axis), with the places from np.argsort(x)",
+    "no_grad inference_mode": "nothing: only what runs inside fl.gradient is differentiated",
+    "enable_grad grad autograd": "fl.gradient(f, x), which gives the gradients, not a function",
+    "value_and_grad pullback": "fl.withgradient(f, x)",
     "backward": "fl.gradient(f, model); after fl.param, fl.back(loss)",
-    "detach": "fl.stop_gradient(x)",
+    "vjp": "the gradient of a sum: fl.gradient(lambda x: np.sum(g * f(x)), x)",
     "jit compile": "nothing: what you write runs line by line; fl.cuda.jit is for kernels by hand",
-    "autocast": "fl.f16(model): a model computes in the type of its parameters",
-    "GradScaler": "Multiply the loss by a number, and divide the gradients by it",
+    "autocast GradScaler": "fl.f16(model): a model computes in the type of its parameters",
     "vmap": "Write f for a batch, whose first axis is the observation",
-    "DistributedDataParallel": "fl.train(…, distributed=True), or fl.distributed.DistributedOptimizer(rule)",
-    "DataParallel": "fl.train(…, distributed=True)",
-    "pmap": "Move to each device by itself, as lesson 11 does",
-    "tree_map": "fl.fmap(f, model)",
-    "tree_leaves": "fl.leaves(model)",
-    "manual_seed set_seed": "fl.seed(number)",
-    "PRNGKey": "fl.seed(number), or rng=np.random.default_rng(number)",
+    "DistributedDataParallel DataParallel pmap": "fl.train(…, distributed=True), or fl.distributed for your own loop",
+    "manual_seed set_seed PRNGKey": "fl.seed(number), or rng=np.random.default_rng(number)",
     "device": 'fl.gpu_device() or fl.get_device("CPU"); fl.device_of(x) says where x is',
     "device_put to": "fl.gpu(x), fl.cpu(x)",
-    "is_available": 'fl.functional("CUDA")',
-    "synchronize": "fl.cuda.synchronize()",
-    "optim": "The rules are in fl itself: fl.Adam, fl.Descent",
-    "SGD sgd": "fl.Descent(eta), with momentum fl.Momentum(eta, rho)",
-    "adam ADAM": "fl.Adam(eta)",
-    "adamw": "fl.AdamW(eta, decay=…)",
     "Optimizer": "a rule such as fl.Adam(), given to state = fl.setup(rule, model)",
-    "RMSprop": "fl.RMSProp",
-    "Adagrad": "fl.AdaGrad",
-    "Adadelta": "fl.AdaDelta",
-    "Adamax": "fl.AdaMax",
+    "SGD sgd": "fl.Descent(eta), with momentum fl.Momentum(eta, rho)",
+    "adam ADAM adamw": "fl.Adam(eta), or fl.AdamW(eta, decay=…)",
     "clip_grad_norm_ clip_by_global_norm": "fl.clip_grad_norm(grads, max_norm), which gives new ones, and the norm",
     "clip_grad_value_": "fl.OptimiserChain(fl.ClipGrad(delta), rule)",
     "requires_grad_": "fl.freeze(state.layers[0]), which leaves out that part of a model",
     "apply_updates": "fl.update(state, model, grads)",
     "chain": "fl.OptimiserChain(…) for rules, fl.Chain(…) for layers",
-    "lr_scheduler": "fl.train(…, schedule=fl.cosine(0.01, 1000)), or fl.adjust(state, eta)",
-    "StepLR": "fl.step_decay(eta, every), which counts steps, not epochs",
-    "ExponentialLR": "fl.exponential_decay(eta, factor), which counts steps, not epochs",
-    "CosineAnnealingLR": "fl.cosine(eta, steps), which counts steps, not epochs",
-    "OneCycleLR": "fl.one_cycle(eta, steps)",
-    "LambdaLR": "any function of the step: fl.train(…, schedule=lambda step: …)",
+    "lr_scheduler LambdaLR": "any function of the step: fl.train(…, schedule=fl.cosine(0.01, 1000)); or fl.adjust",
+    "StepLR ExponentialLR": "fl.step_decay or fl.exponential_decay, which count steps, not epochs",
+    "CosineAnnealingLR OneCycleLR": "fl.cosine(eta, steps) or fl.one_cycle(eta, steps), which count steps, not epochs",
     "ReduceLROnPlateau": "fl.plateau together with fl.adjust",
-    "MSELoss mse_loss": "fl.mse(prediction, target), a function",
-    "L1Loss l1_loss": "fl.mae(prediction, target), a function",
-    "SmoothL1Loss HuberLoss": "fl.huber_loss(prediction, target)",
+    "MSELoss mse_loss L1Loss l1_loss": "fl.mse(prediction, target) or fl.mae, functions",
     "CrossEntropyLoss cross_entropy": "fl.logitcrossentropy(scores, target), a function",
     "nll_loss NLLLoss": "fl.logitcrossentropy(scores, target), without log_softmax before it",
     "BCELoss binary_cross_entropy": "fl.binarycrossentropy(prediction, target)",
     "BCEWithLogitsLoss binary_cross_entropy_with_logits": "fl.logitbinarycrossentropy(scores, target)",
-    "KLDivLoss": "fl.kldivergence(prediction, target)",
     "categorical_crossentropy sparse_categorical_crossentropy": "fl.crossentropy(prediction, target)",
-    "ReLU": "fl.relu, a function: fl.Dense(9, 3, fl.relu)",
-    "Softplus": "fl.softplus, a function",
-    "Identity": "a function, lambda x: x",
-    "Tanh": "np.tanh, a function",
-    "Sigmoid": "fl.sigmoid, a function",
-    "GELU": "fl.gelu, a function, the tanh form of it",
-    "Softmax": "fl.softmax, a function",
-    "leaky_relu LeakyReLU": "fl.leakyrelu, a function",
-    "log_softmax": "fl.logsoftmax",
-    "silu SiLU": "fl.swish, a function",
+    "ReLU GELU Sigmoid Softmax Softplus Tanh": "a function, in small letters: fl.Dense(9, 3, fl.relu) or np.tanh",
     "Conv1d": "fl.Conv((3,), inputs, outputs); sequences are (N, T, features)",
     "Conv2d Conv2D": "fl.Conv((3, 3), inputs, outputs); pictures are (N, H, W, C)",
-    "ConvTranspose2d": "fl.ConvTranspose",
-    "MaxPool2d MaxPooling2D": "fl.MaxPool((2, 2))",
+    "MaxPool2d MaxPooling2D AvgPool2d": "fl.MaxPool((2, 2)) or fl.MeanPool((2, 2))",
     "Dropout2d": "fl.Dropout(p, dims=(0, -1)), for pictures (N, H, W, C)",
     "interpolate": "fl.Upsample(mode, scale=…), a layer",
-    "AvgPool2d": "fl.MeanPool((2, 2))",
-    "AdaptiveAvgPool2d": "fl.AdaptiveMeanPool",
-    "Flatten": "fl.flatten, a function",
-    "BatchNorm1d BatchNormalization": "fl.BatchNorm(features)",
-    "BatchNorm2d": "fl.BatchNorm(channels)",
+    "BatchNorm1d BatchNorm2d BatchNormalization": "fl.BatchNorm(features)",
     "MultiheadAttention": "fl.MultiHeadAttention(features), in whose mask True means look; bias=True adds biases",
     "TransformerEncoderLayer": "one of your own, of fl.MultiHeadAttention, fl.LayerNorm and fl.Dense",
     "TensorDataset": "a tuple of arrays, as in fl.DataLoader((x, y), batchsize=32)",
     "Dataset": "anything with __len__ and __getitem__",
-    "random_split": "fl.splitobs(data, at=0.8, shuffle=True)",
+    "Subset random_split": "fl.getobs(data, index) or fl.splitobs(data, at=0.8, shuffle=True)",
     "one_hot to_categorical": "fl.onehotbatch(labels, classes)",
-    "Subset": "fl.getobs(data, index)",
-    "pad_sequence": "np.pad, which makes each as long as the longest",
-    "state_dict": "fl.state(model)",
-    "load_state_dict": "fl.loadmodel(model, state)",
     "summary": "fl.explain(model), or print(model)",
     "fit": "fl.train(loss, model, data, state, epochs)",
     "model": "a model of your own, such as fl.Chain(fl.Dense(…), …)",
-    "evaluate": "Call the model: fl.accuracy(model(x), y)",
-    "predict": "Call the model: model(x)",
+    "evaluate predict": "Call the model: model(x), as in fl.accuracy(model(x), y)",
     "eval": "nothing: a model is in its test mode outside of fl.gradient; fl.testmode(model) for good",
-    "vjp": "the gradient of a sum: fl.gradient(lambda x: np.sum(g * f(x)), x)",
-    "jacrev": "fl.jacobian(f, x)",
-    "update!": "fl.update",
-    "train!": "fl.train",
-    "pullback": "fl.withgradient",
-}
+}  # fmt: skip
 
 # What may be asked of a layer.
 OF_A_MODEL = {
@@ -129,74 +83,35 @@ OF_A_MODEL = {
     "cpu": "Write model = fl.cpu(model), which gives a copy on the CPU",
     "train": "nothing: a layer is in its training mode inside fl.gradient; fl.trainmode(model) for good",
     "eval": "nothing: a layer is in its test mode outside of fl.gradient; fl.testmode(model) for good",
-    "zero_grad": "nothing: fl.gradient gives new gradients each time",
-    "forward predict": "Call the model: model(x)",
-    "state_dict": "fl.state(model)",
-    "load_state_dict": "fl.loadmodel(model, state)",
-}
+    "zero_grad": "nothing: fl.gradient gives new gradients each time", "forward predict": "Call the model: model(x)",
+    "state_dict": "fl.state(model)", "load_state_dict": "fl.loadmodel(model, state)",
+}  # fmt: skip
 
 # Keywords of others.
 KEYWORDS = {
-    "lr learning_rate": "eta",
-    "momentum": "rho, in fl.Momentum(eta, rho)",
-    "nesterov": "fl.Nesterov(eta, rho)",
-    "betas": "beta",
-    "eps": "epsilon",
-    "alpha": "rho",
+    "lr learning_rate": "eta", "betas": "beta", "eps": "epsilon", "alpha": "rho", "dim dims": "axis", "padding": "pad",
+    "batch_size": "batchsize", "num_workers": "parallel=True", "drop_last": "partial=False", "collate_fn": "collate",
+    "use_bias": "bias", "strides": "stride", "scale_factor": "scale", "num_heads": "nheads", "num_epochs": "epochs",
+    "momentum": "rho, in fl.Momentum(eta, rho)", "nesterov": "fl.Nesterov(eta, rho)", "pin_memory": "fl.gpu(loader)",
+    "device": "Move it: fl.gpu(…)", "dtype": "fl.f64(…), or Dense.of(weight, bias)",
     "weight_decay": "decay, in fl.AdamW, or fl.OptimiserChain(fl.WeightDecay(decay), rule)",
     "params": "nothing: the model goes to fl.setup(rule, model)",
-    "batch_size": "batchsize",
-    "num_workers": "parallel=True",
-    "drop_last": "partial=False",
-    "pin_memory": "fl.gpu(loader)",
-    "collate_fn": "collate",
-    "in_features input_size": "the first argument, as in Dense(inputs, outputs) and LSTM(inputs, outputs)",
-    "out_features units hidden_size": "the second argument, as in Dense(inputs, outputs) and LSTM(inputs, outputs)",
-    "device": "Move it: fl.gpu(…)",
-    "dtype": "fl.f64(…), or Dense.of(weight, bias)",
-    "use_bias": "bias",
-    "num_epochs": "epochs",
-    "optimizer": "opt_state, which fl.setup(rule, model) gives",
-    "dim dims": "axis",
-    "reduction": "agg, with np.mean or np.sum",
+    "in_features input_size num_embeddings": "the first argument, as in Dense(inputs, outputs), LSTM(inputs, outputs)",
+    "out_features units hidden_size embedding_dim": "the second argument, as in Dense(inputs, outputs)",
     "in_channels": "the second argument, as in Conv((3, 3), inputs, outputs)",
     "out_channels filters": "the third argument, as in Conv((3, 3), inputs, outputs)",
     "kernel_size pool_size": "the first argument, as in Conv((3, 3), inputs, outputs) and MaxPool((2, 2))",
-    "padding": "pad",
-    "strides": "stride",
-    "num_features normalized_shape": "the first argument, as in BatchNorm(features) and LayerNorm(features)",
-    "batch_first": "nothing: a batch of sequences is always (N, T, features)",
-    "num_embeddings": "the first argument, as in Embedding(vocabulary, features)",
-    "embedding_dim": "the second argument, as in Embedding(vocabulary, features)",
-    "embed_dim": "the first argument, as in MultiHeadAttention(features)",
-    "num_heads": "nheads",
+    "num_features normalized_shape embed_dim": "the first argument, as in BatchNorm(features) and LayerNorm(features)",
     "dropout": "dropout_prob, in MultiHeadAttention; else a layer fl.Dropout(p)",
-    "scale_factor": "scale",
+    "batch_first": "nothing: a batch of sequences is always (N, T, features)",
+    "reduction": "agg, with np.mean or np.sum", "optimizer": "opt_state, which fl.setup(rule, model) gives",
     "callback metrics validation_data": "callbacks, a list of functions of the history",
     "argnums": "nothing: there is a gradient for each argument after f",
-}
-
-# What is left out by those who know layers that find out their input's size.
-_BOTH = "A layer is given both sizes, as in {}: it doesn't find out the first from the data"
-LEFT_OUT = {
-    "outputs": _BOTH.format("Dense(inputs, outputs)"),
-    "features": _BOTH.format("Embedding(vocabulary, features)"),
-}
+}  # fmt: skip
 
 NAMES, OF_A_MODEL, KEYWORDS = (
     {name: here for names, here in table.items() for name in names.split()} for table in (NAMES, OF_A_MODEL, KEYWORDS)
 )
-
-
-def hint(name: str, table: dict[str, str] = NAMES) -> str:
-    """What to write for a name of other libraries, to stand after an error's own words; '' if it is none of them.
-
-    >>> hint("Linear")
-    '. Here it is fl.Dense(inputs, outputs)'
-    >>> hint("no_grad")
-    '. Not needed here: only what runs inside fl.gradient is differentiated'
-    """
-    return f". {sentence(table[name])}" if name in table else ""
 
 
 def sentence(here: str) -> str:
@@ -207,16 +122,13 @@ def sentence(here: str) -> str:
 
 
 class Elsewhere:
-    """A name of another library in a class of ours: asking an object for it says what it's called here.
+    """A name of another library in a class of ours. A ``__getattr__`` for all would slow down every attribute."""
 
-    With a ``__getattr__`` that does the same for all names, Python would take longer for every attribute.
-    """
-
-    def __set_name__(self, owner: type, name: str) -> None:
+    def __init__(self, name: str) -> None:
         self.name = name
 
     def __get__(self, x: Any, owner: type) -> Any:
         if x is None:
             return self
-        said = f"{type(x).__name__!r} object has no attribute {self.name!r}{hint(self.name, OF_A_MODEL)}"
+        said = f"{type(x).__name__!r} object has no attribute {self.name!r}. {sentence(OF_A_MODEL[self.name])}"
         raise AttributeError(said, name=self.name, obj=x)

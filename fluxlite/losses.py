@@ -14,13 +14,12 @@ from typing import Any
 import numpy as np
 
 from .activations import logsigmoid, logsoftmax, relu
-from .arguments import Function, explained, note
 from .arrays import astype, device_of, on_card_of
 from .autodiff.tracked import TrackedArray, plain
-from .errors import mixed_devices
-from .messages import notice
+from .messages import DeviceError, Function, explained, in_words, mover, note, notice
 from .tensors import refuse_tensor
 from .tree.ties import is_array
+from .tree.walks import KeyPath
 
 
 def compares(check: Callable) -> Callable[[Function], Function]:
@@ -38,7 +37,7 @@ def compares(check: Callable) -> Callable[[Function], Function]:
                 with on_card_of(prediction):
                     return loss(prediction, _in_type_of(prediction, target, name), *args, **kwargs)
             except Exception as error:
-                if why := mixed_devices(name, prediction=prediction, target=target):
+                if why := _two_devices(name, prediction, target):
                     raise why from error
                 note(error, loss, (prediction, target, *args), kwargs)
                 raise
@@ -46,6 +45,14 @@ def compares(check: Callable) -> Callable[[Function], Function]:
         return compared  # type: ignore[return-value]
 
     return decorate
+
+
+def _two_devices(name: str, prediction: Any, target: Any) -> DeviceError | None:
+    x, y = plain(prediction), plain(target)
+    if not (is_array(x) and is_array(y)) or device_of(x) == device_of(y):
+        return None
+    where = f"prediction is on {device_of(x)}, target is on {device_of(y)}"
+    return DeviceError(KeyPath(), f"{name}: {where}; move one of them: target = {mover(device_of(x))}(target)")
 
 
 def _in_type_of(prediction: Any, target: Any, name: str) -> Any:
@@ -69,7 +76,8 @@ def _same_shape(call: str, prediction: Any, target: Any, *args: Any, number: boo
     hint = ""
     if len(got) == 2 and wanted == got[:1]:
         hint = "; give the target an axis, y[:, None]" if got[1] == 1 else "; for classes, write one-hot rows"
-    raise ValueError(f"{call} takes two of the same shape, got {got} and {wanted}{hint}")
+    one, other = (getattr(x, "shape", in_words(x)) for x in (prediction, target))
+    raise ValueError(f"{call} takes two of the same shape, got {one} and {other}{hint}")
 
 
 def _classes(call: str, prediction: Any, target: Any, axis: int = -1, *args: Any, **kwargs: Any) -> None:

@@ -1,24 +1,36 @@
-"""Messages: plain lines, such as ``[ Info: Float64 arrays become …``, which you can list and forget. Most appear once.
+"""What a person reads when something is worth a word, or wrong: notices, notes on errors, checks, errors with a place.
 
-They're on standard error, so that a program's output is only its own; in a notebook on standard output, since there
-standard error is red, and looks like a mistake.
+As long as all goes well, nothing is looked at but what would give a wrong result without an error.
 """
 
+from __future__ import annotations
+
 import contextlib
+import functools
+import inspect
 import io
+import math
 import sys
 import textwrap
-from collections.abc import Hashable, Iterator
-from typing import Any
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from typing import Any, TypeVar
 
-_said: dict[Hashable, str] = {}  # the line, or an empty one if `first_time` was asked
+import numpy as np
+
+from .coming_from import KEYWORDS, sentence
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+# -- notices -----------------------------------------------------------------------------------------------------------
+
+said: dict[Hashable, str] = {}  # what has appeared, by its key; an empty line is a key that's only remembered
 
 
 def notice(key: Hashable, text: str, level: str = "Info") -> None:
     """Print ``[ Info: text`` the first time that `key` is used (Julia: ``@info … maxlog=1``)."""
-    if key not in _said:
-        _said[key] = formatted(level, text)
-        say(at_words(_said[key], indent="  "))
+    if key not in said:
+        said[key] = _formatted(text, level)
+        print(at_words(said[key], indent="  "), file=stream())
 
 
 def warn(key: Hashable, text: str) -> None:
@@ -26,67 +38,50 @@ def warn(key: Hashable, text: str) -> None:
     notice(key, text, "Warning")
 
 
-def warn_again(key: Hashable, text: str) -> None:
-    """`warn`, also if it was said before: for what matters each time."""
-    _said.pop(key, None)
-    warn(key, text)
+def say(text: str, level: str = "Info") -> None:
+    """The same each time, and `notices` doesn't list it."""
+    print(_formatted(text, level), file=stream())
 
 
-def first_time(key: Hashable) -> bool:
-    """Whether `key` is asked about for the first time: for what is looked for once."""
-    return key not in _said and _said.setdefault(key, "") == ""
+def _formatted(text: str, level: str) -> str:
+    """`text` as Julia's logger prints it: ``[ Info: …``, or several lines after ``┌``, ``│`` and ``└``."""
+    first, *more = text.split("\n")
+    if not more:
+        return f"┌ Warning: {first}" if level == "Warning" else f"[ {level}: {first}"
+    return "\n".join([f"┌ {level}: {first}", *(f"│ {line}" for line in more[:-1]), f"└ {more[-1]}"])
 
 
-def was_said(key: Hashable) -> bool:
-    """Whether the message with this `key` has appeared."""
-    return key in _said
+def stream() -> Any:
+    """Where messages go: in a program its output stays its own; in a notebook standard error would be red."""
+    return sys.stdout if in_notebook() else sys.stderr
 
 
 def notices() -> list[str]:
     """All messages so far, in order."""
-    return [line for line in _said.values() if line]
+    return [line for line in said.values() if line]
 
 
 def reset_notices() -> None:
     """Forget all messages, so that they can appear again."""
-    _said.clear()
+    said.clear()
 
 
 @contextlib.contextmanager
 def forgotten_afterwards() -> Iterator[None]:
     """Messages inside the block don't count afterwards, and earlier messages aren't repeated."""
-    before = dict(_said)
+    before = dict(said)
     try:
         yield
     finally:
-        _said.clear()
-        _said.update(before)
-
-
-def formatted(level: str, text: str) -> str:
-    """`text` as Julia's logger prints it: ``[ Info: …``, or several lines after ``┌``, ``│`` and ``└``."""
-    first, *middle = text.split("\n")
-    if not middle:
-        return f"┌ Warning: {first}" if level == "Warning" else f"[ {level}: {first}"
-    last = middle.pop()
-    return "\n".join([f"┌ {level}: {first}", *(f"│ {line}" for line in middle), f"└ {last}"])
-
-
-def say(line: str) -> None:
-    """Print `line`, `formatted`, each time."""
-    print(line, file=stream())
-
-
-def stream() -> Any:
-    """Where messages go."""
-    return sys.stdout if in_notebook() else sys.stderr
+        said.clear()
+        said.update(before)
 
 
 @contextlib.contextmanager
 def put_aside() -> Iterator[io.StringIO]:
     """Messages, and whatever else the block prints, aren't shown. They're in here."""
-    with contextlib.redirect_stdout(io.StringIO()) as said, contextlib.redirect_stderr(said):
-        yield said
+    with contextlib.redirect_stdout(io.StringIO()) as printed, contextlib.redirect_stderr(printed):
+        yield printed
 
 
 def ipython() -> Any:
@@ -113,3 +108,179 @@ def many(count: int, one: str, several: str = "") -> str:
     """A number of things in words, such as ``2,000 copies``; an irregular plural is given as `several`."""
     regular = f"{one[:-1]}ies" if one.endswith("y") and one[-2] not in "aeou" else f"{one}s"
     return f"{count:,} {one if count == 1 else several or regular}"
+
+
+# -- what a function was given -----------------------------------------------------------------------------------------
+
+
+def explained(takes: str = "") -> Callable[[Function], Function]:
+    """Above a public function: an error that leaves it gets a note that names it, and what it was given.
+
+    `takes` says what would be right, where the names of the parameters don't say it.
+
+    >>> @explained("a number")
+    ... def half(x):
+    ...     return x / 2
+    >>> half(None)
+    Traceback (most recent call last):
+    TypeError: unsupported operand type(s) for /: 'NoneType' and 'int'
+    half(x) takes a number, got x=None
+    """
+
+    def decorate(function: Function) -> Function:
+        @functools.wraps(function)
+        def noted(*args: Any, **kwargs: Any) -> Any:
+            try:
+                return function(*args, **kwargs)
+            except Exception as error:
+                note(error, function, args, kwargs, takes)
+                raise
+
+        return noted  # type: ignore[return-value]
+
+    return decorate
+
+
+def note(error: Exception, function: Callable, args: tuple, kwargs: Mapping[str, Any], takes: str = "") -> None:
+    """Adds to the `error` of a call of `function` what was called, and with what; once for each name."""
+    if isinstance(error, LayerError):  # it names its place
+        return
+    name, parameters = _name(function, args), inspect.signature(function).parameters
+    try:
+        given = inspect.signature(function).bind(*args, **kwargs).arguments
+    except TypeError:  # Python says what differs; we say how it's written
+        hints = [f"{key}=: {sentence(KEYWORDS[key])}" for key in kwargs if key in KEYWORDS and key not in parameters]
+        error.add_note("; ".join([f"write {name}({', '.join(_written(parameters.values()))})", *hints]))
+        return
+    if any(f"{name}(" in line for line in (str(error), *getattr(error, "__notes__", ()))):
+        return
+    given = {key: value for key, value in given.items() if key not in ("self", "cls")}
+    star = inspect.Parameter.VAR_POSITIONAL
+    words = (
+        ", ".join(map(in_words, value)) if parameters[key].kind is star else f"{key}={in_words(value)}"
+        for key, value in given.items()
+    )
+    got = ", ".join(words)
+    error.add_note(f"{name}({', '.join(given)}) takes {takes}, got {got}" if takes else f"in {name}({got})")
+
+
+def _name(function: Callable, args: tuple) -> str:
+    """The function's name. For what makes a layer, that's the class's own, even if the method is inherited."""
+    name = function.__qualname__.rpartition(">.")[2]
+    owner, _, last = name.rpartition(".")
+    if owner and args and last in ("__init__", "of", "__getitem__"):
+        owner = (args[0] if isinstance(args[0], type) else type(args[0])).__name__
+        return owner if last == "__init__" else f"{owner}.{last}"
+    return name
+
+
+def _written(parameters: Any) -> list[str]:
+    """The parameters as one writes them in a call."""
+    wanted = [p for p in parameters if p.kind is not p.VAR_KEYWORD and p.name not in ("self", "cls")]
+    by_name = [p.kind is p.KEYWORD_ONLY or p.default is not p.empty for p in wanted]
+    return [str(p).split(":")[0].split("=")[0] + "=…" * named for p, named in zip(wanted, by_name)]
+
+
+def in_words(x: Any) -> str:
+    """`x` in a few words: a number, a shape or a short text as it is, an array's shape and type, otherwise its type.
+
+    >>> in_words(-1), in_words((2, 3)), in_words([1, 2])
+    ('-1', '(2, 3)', 'a list')
+    """
+    if hasattr(x, "shape") and hasattr(x, "dtype"):
+        return f"an array of {x.dtype}, shape {x.shape}"
+    if _is_plain(x) or type(x) is tuple and len(x) < 5 and all(map(_is_plain, x)):
+        text = repr(x)
+        return text if len(text) <= 40 else f"{text[:36]} …"
+    if isinstance(x, type):
+        return f"the class {x.__name__}"
+    kind = type(x).__name__
+    return f"{'an' if kind[:1].lower() in 'aeio' else 'a'} {kind}"
+
+
+def _is_plain(x: Any) -> bool:
+    return x is None or isinstance(x, (bool, float, complex, str, bytes)) or isinstance(x, int) and abs(x) < 10**20
+
+
+def check_callable(place: str, x: Any) -> None:
+    """Raises `TypeError` if `x`, the argument named in `place`, isn't a function."""
+    if not callable(x):
+        raise TypeError(f"{place} is a function, got {in_words(x)}")
+
+
+def check_whole(place: str, x: Any, least: float = 0) -> None:
+    """Raises `TypeError` if `x` isn't a whole number, `ValueError` if it's below `least`."""
+    is_one = not hasattr(x, "shape") or x.shape == () and x.dtype.kind in "iu"
+    if isinstance(x, bool) or not hasattr(type(x), "__index__") or not is_one:
+        raise TypeError(f"{place} is a whole number, got {in_words(x)}")
+    if x < least:
+        raise ValueError(f"{place} is at least {least}, got {in_words(x)}")
+
+
+def check_number(name: str, value: Any, below: float = math.inf) -> None:
+    """Raises `TypeError` if `value` isn't a number, and `ValueError` if it's negative or not below `below`."""
+    is_one = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+    if not is_one:
+        raise TypeError(f"{name} is a number, got {in_words(value)}")
+    if not 0 <= value < below:
+        limit = "finite" if below == math.inf else f"less than {below}"
+        raise ValueError(f"{name} is at least 0 and {limit}, got {value}")
+
+
+def check_bool(place: str, x: Any) -> None:
+    """Raises `TypeError` if `x` isn't True or False, nor 0 or 1."""
+    if getattr(x, "shape", None) or not (isinstance(x, int) or type(x).__name__ in ("bool", "bool_")):
+        raise TypeError(f"{place} is True or False, got {in_words(x)}")
+
+
+# -- errors that name the place in a model -----------------------------------------------------------------------------
+
+
+class LayerError(Exception):
+    """Something went wrong at `path` in a model; each layer around it puts its own step in front."""
+
+    between = ": "
+
+    def __init__(self, path: tuple, what: str):
+        super().__init__(path, what)
+        self.path, self.what = path, what
+
+    def __str__(self) -> str:
+        return f"{self.path}{self.between}{self.what}" if self.path else self.what
+
+    def within(self, *steps: Any) -> LayerError:
+        """The same error, seen from one level further out."""
+        return type(self)(type(self.path)(steps) + self.path, self.what)
+
+
+class DeviceError(LayerError, TypeError):
+    """Two arrays are on different devices."""
+
+    between = " "
+
+
+class ShapeError(LayerError, ValueError):
+    """An input does not fit a layer."""
+
+
+class InputError(LayerError, TypeError):
+    """An input is not an array of floating-point numbers."""
+
+
+class ClosedError(LayerError, RuntimeError):
+    """An array of a layer is left over from a gradient call that has ended."""
+
+    between = " "
+
+
+def apart(path: tuple, where: Any, here: Any) -> DeviceError:
+    """The error for the layer's array at `path`, which is on the device `where`, while the input is `here`."""
+    to_a_gpu = f"model = {mover(here)}(model)" if where.backend == "CPU" else f"x = {mover(where)}(x)"
+    return DeviceError(path, f"is on {where}, the input is on {here}; move one of them: {to_a_gpu}")
+
+
+def mover(device: Any) -> str:
+    """What a program writes to move an array to `device`: ``gpu`` for a first card, others by their number."""
+    if device.backend == "CPU":
+        return "cpu"
+    return "gpu" if device.index == 0 else f"get_device({device.backend!r}, {device.index})"

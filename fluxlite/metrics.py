@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from .arguments import explained
 from .arrays import device_of, on_card_of
 from .autodiff.tracked import plain
+from .messages import explained
 from .tensors import refuse_tensor
 
 

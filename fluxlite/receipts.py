@@ -16,9 +16,9 @@ from simgpu.profile import recording
 from simgpu.profile.seconds import Seconds as Seconds
 from simgpu.profile.seconds import duration as duration
 
-from .arguments import check_bool, check_callable, explained
 from .devices.base import CHOICE, CPU, listeners
 from .devices.selection import devices, gpu_device
+from .messages import check_bool, check_callable, explained
 
 if TYPE_CHECKING:
     from simgpu.profile.estimates import Estimate

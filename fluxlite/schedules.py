@@ -7,7 +7,7 @@ and write your own: ``lambda step: 0.1 / (1 + step)``. ParameterSchedulers.jl ha
 import math
 from collections.abc import Callable
 
-from .arguments import check_callable, check_number, check_whole, explained
+from .messages import check_callable, check_number, check_whole, explained
 
 Schedule = Callable[[int], float]
 

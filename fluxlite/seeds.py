@@ -9,7 +9,7 @@ import itertools
 
 import numpy as np
 
-from .arguments import check_whole
+from .messages import check_whole
 
 WEIGHTS, ORDERS, _DEVICES = 1, 2, 3
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .messages import first_time, warn, warn_again
+from .messages import said, warn
 from .tree.contract import attributes, registered_under_name
 from .tree.flat import Attribute, KeyPath, flatten
 from .tree.ties import is_array, is_tracked
@@ -22,7 +22,8 @@ _ENOUGH = 1000  # objects looked into; an object of some library may hold the wo
 def say_what_is_not_trained(model: Any) -> None:
     """Warn, each time, of the arrays of `model` that no walk reaches: an optimizer leaves them as they are."""
     for key, place, why in _untrained(model):
-        warn_again(key, f"{place} is not trained: {why}")
+        said.pop(key, None)
+        warn(key, f"{place} is not trained: {why}")
 
 
 def say_what_has_no_gradient(argument: Any) -> None:
@@ -40,7 +41,8 @@ def say_what_is_not_saved(function: Any, path: KeyPath) -> None:
 
 def is_new(leaf: Any) -> bool:
     """Whether an object of this class, or this function, is met for the first time: only then it is looked into."""
-    return first_time(("met", leaf.__code__ if type(leaf) is types.FunctionType else type(leaf)))
+    key = ("met", leaf.__code__ if type(leaf) is types.FunctionType else type(leaf))
+    return key not in said and said.setdefault(key, "") == ""
 
 
 def _untrained(model: Any) -> Iterator[tuple[Hashable, Any, str]]:

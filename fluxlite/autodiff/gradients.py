@@ -12,9 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import explained
 from ..arrays import astype, on_card_of, read_only_types
-from ..messages import warn
+from ..messages import explained, warn
 from ..tensors import refuse_tensor
 from ..tree.contract import KINDS, Automatic, attributes, functor, is_leaf, put_attribute, this_thread, trainable
 from ..tree.flat import ALSO_NUMBERS, Attribute, Flat, KeyPath, flatten
@@ -179,7 +178,8 @@ def track(x: Any, level: Level, trains: int = ALSO_NUMBERS) -> Any:
         x.check_open()
     elif not is_trainable_array(x):
         refuse_tensor("gradient", x)
-    if not trains or getattr(x, "dtype", x) is x or x.dtype.kind != "f":
+        return x
+    if not trains or type(plain(x)) is not float and x.dtype.kind != "f":
         return x
     if can_be_frozen(x):
         level.freeze(x)
@@ -223,7 +223,7 @@ def gradients_of(value: Any, level: Level, arrive: Callable | None = None) -> di
     """For each thing tracked on `level`, the gradient of the loss that `f` returned."""
     loss = value[0] if isinstance(value, tuple) and value else value
     shape = getattr(loss, "shape", None)
-    if shape != () and type(loss) not in (int, float) or type(loss) is np.bool_:
+    if shape != () and type(plain(loss)) not in (int, float) or type(loss) is np.bool_:
         got = f"shape {shape}" if shape else f"a {type(loss).__name__}"
         raise TypeError(f"the loss must be one number, of shape (), got {got}. Take its sum or mean")
     if type(loss) is not TrackedArray or loss.level is not level:
@@ -305,7 +305,8 @@ def _combine(x: Any, kind: Any, names: Any, parts: list, make: Any) -> Any:
 def gradient_of(like: Any, g: Any, given: set[int]) -> Any:
     """`g` as the gradient of `like`: of its shape, dtype and memory order, writable, sharing memory with nothing."""
     if type(g) is TrackedArray:
-        return g if is_number(like) or g.dtype == like.dtype else astype(_real(g), like.dtype)
+        dtype = getattr(like, "dtype", None)
+        return g if is_number(like) or dtype is None or g.dtype == dtype else astype(_real(g), dtype)
     if g is None:
         return None
     if type(like) is not np.ndarray:

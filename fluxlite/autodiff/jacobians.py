@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import explained
+from ..messages import explained
 from ..tree.contract import is_leaf
 from ..tree.walks import on_first_card_of
 from .gradients import Marked, called, gradient, gradient_of, new_level

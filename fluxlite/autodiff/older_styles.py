@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import explained
+from ..messages import explained
 from ..tree.contract import children, is_leaf, put_attribute
 from ..tree.ties import is_array, is_trainable_array, on_card_of, parameter_key, same_view
 from ..tree.walks import Attribute, KeyPath, is_mutable, nodes, on_first_card_of, put, trainables

@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from ..arguments import explained
+from ..messages import explained
 
 Pullback = Callable[..., Any]
 

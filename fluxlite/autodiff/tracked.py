@@ -15,8 +15,8 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from ..arguments import in_words
 from ..arrays import astype, getitem, of_type, on_card_of, on_record, read_only_types
+from ..messages import in_words
 from ..tensors import refuse_tensor
 from ..tree.ties import is_trainable_array, parameter_key
 from .rules import COMPOSED, METHODS, PLAIN, RULES, arranged, bind, load_rarer, name_of, no_pullback, parameters
@@ -43,7 +43,9 @@ class Level:
         key, base = id(array), array.base
         if key in self.frozen:
             return
-        if can_be_frozen(base):  # what is written into W changes W.T as well
+        if (
+            type(base) is np.ndarray or base is not None and can_be_frozen(base)
+        ):  # what is written into W changes W.T as well
             self.freeze(base)
             if 0 in array.strides and is_stretched(array):  # NumPy warns if the flag of such a view is only read
                 return
@@ -54,7 +56,10 @@ class Level:
                 return
             self.frozen[key] = array  # first, so that it's released even if an interrupt comes now
             _holders[key] = _holders.get(key, 0) + 1
-            array.flags.writeable = False
+            if type(array) is np.ndarray:
+                array.setflags(write=False)  # the same as below, in a third of the time
+            else:
+                array.flags.writeable = False
 
     def close(self) -> None:
         """Make what was frozen writable again, unless another level, perhaps of another thread, still holds it."""
@@ -70,7 +75,10 @@ class Level:
             _waiting_views.clear()
             for array in released:
                 try:
-                    array.flags.writeable = True
+                    if type(array) is np.ndarray:
+                        array.setflags(write=True)
+                    else:
+                        array.flags.writeable = True
                 except ValueError:  # it views what another level has frozen, and waits for that
                     _waiting_views.append(array)
         self.frozen = {}
@@ -215,14 +223,9 @@ class TrackedArray(ArrayMethods):
         self.value = value
         self.number = next(numbers)  # a call recorded before this line has a lower one, and `back` notices
 
-    shape, ndim, size, dtype, strides = (
+    shape, ndim, size, dtype, strides = (  # which a Python number doesn't have, tracked or not
         property(attrgetter(f"value.{name}")) for name in ("shape", "ndim", "size", "dtype", "strides")
     )
-
-    def __getattr__(self, name: str) -> Any:
-        if name in ("shape", "ndim", "size", "dtype"):  # inside is a Python number
-            return getattr(np.float64(), name)
-        raise AttributeError(f"'TrackedArray' object has no attribute {name!r}")
 
     def __repr__(self) -> str:
         return f"tracked({self.value!r})"
@@ -374,8 +377,11 @@ def record(function: Any, args: Any, level: Level = PARAMETERS, kwargs: dict[str
         is_watched = any(type(x) is TrackedArray for x in arguments)
         result, kept = (function(*arguments), None) if is_watched else rule.forward(*arguments)
         arguments = [kept, *arguments]
-    if level is not PARAMETERS and type(result) in read_only_types:
-        result.flags.writeable = False
+    if level is not PARAMETERS:
+        if type(result) is np.ndarray:
+            result.setflags(write=False)
+        elif type(result) in read_only_types:
+            result.flags.writeable = False
     for tell in on_record:
         tell(result)
     return TrackedArray(result, level, (rule, arguments, kwargs, parents))

@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import check_bool, in_words
 from ..arrays import device_of, on_card_of
 from ..devices.base import CPU
-from ..messages import many
+from ..messages import check_bool, in_words, many
 from ..optimizers import Leaf
 from ..tree.contract import children, is_leaf
 from ..tree.ties import is_array, lies_alike, parameter_key, same_view

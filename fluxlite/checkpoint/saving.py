@@ -15,9 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import explained, in_words
 from ..devices.base import CPU
-from ..messages import notice
+from ..messages import explained, in_words, notice
 from ..tree.contract import is_leaf
 from ..tree.ties import is_array, parameter_key, same_view
 from ..tree.walks import Attribute, KeyPath

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import explained
 from ..data.loader import DataLoader, MovedLoader
 from ..devices.base import Device, gpu_generators
+from ..messages import explained
 from ..optimizers import Leaf
 from ..tensors import refuse_tensor
 from ..tree.contract import children, is_leaf

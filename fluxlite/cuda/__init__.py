@@ -11,13 +11,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ..arguments import check_callable, explained
 from ..data.loader import CuIterator as CuIterator
 from ..devices import selection
 from ..devices.base import Device, DeviceList, Functional
 from ..devices.moving import device_of
 from ..devices.scalars import allowscalar as allowscalar
 from ..devices.selection import cu as cu
+from ..messages import check_callable, explained
 from ..receipts import receipt
 
 

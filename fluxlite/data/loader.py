@@ -15,12 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import check_bool, check_callable, check_whole, explained
 from ..arrays import device_of
 from ..devices.base import CPU, Device
 from ..devices.moving import DEFAULT, moved, send
 from ..devices.selection import cpu, cu, gpu, require_gpu
-from ..messages import many, notice, warn
+from ..messages import check_bool, check_callable, check_whole, explained, many, notice, warn
 from ..tree.ties import is_array
 from ..tree.walks import KeyPath
 from .observations import MappedObs, Places, batch, generator, numbers_of, numobs, pick, summary

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import explained
 from ..arrays import device_of, on_card_of
+from ..messages import explained
 from ..tree.ties import is_array
 
 _NONE = object()

@@ -12,9 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arguments import check_whole, explained
 from ..arrays import device_of
-from ..errors import mover
+from ..messages import check_whole, explained, mover
 from ..seeds import Seeding, seed_of_device, seeding
 from .moving import DEFAULT, moved
 

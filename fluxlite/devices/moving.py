@@ -10,8 +10,7 @@ import numpy as np
 
 from .. import arrays
 from ..autodiff.tracked import plain
-from ..errors import DeviceError
-from ..messages import notice, warn
+from ..messages import DeviceError, notice, warn
 from ..tensors import is_tensor, refuse_tensor
 from ..tree.flat import Flat, KeyPath, flatten
 from ..tree.ties import is_array, is_tracked, overlaps

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import SimpleNamespace
 
-from ..arguments import check_whole
+from ..messages import check_whole
 from .base import CHOICE, Functional
 from .cupy.usable import SITUATIONS, cupy_part
 from .selection import BACKENDS, Backend

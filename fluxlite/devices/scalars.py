@@ -6,8 +6,7 @@ Once per epoch, that's nothing. Once per element, it's the slowest way to use a 
 
 from typing import Any
 
-from ..arguments import check_bool
-from ..messages import in_notebook, notice
+from ..messages import check_bool, in_notebook, notice
 from .base import GPU
 from .cupy.device import forbid_waits
 from .cupy.usable import usable

@@ -8,8 +8,7 @@ import sys
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from ..arguments import check_whole, explained, in_words
-from ..messages import formatted, notice, say, warn, was_said
+from ..messages import check_whole, explained, in_words, notice, said, say, warn
 from ..tensors import refuse_tensor
 from . import preferences, simulation
 from .base import CHOICE, CPU, DEFAULT, Device, DeviceList, Functional, current
@@ -34,7 +33,7 @@ def gpu(x: Any, dtype: Any = DEFAULT) -> Any:
     device = gpu_device()
     if device is not None:
         return moved(device, x, dtype)
-    if not was_said("no GPU"):
+    if "no GPU" not in said:
         notice("no GPU", f"arrays stay on the CPU. {why_no_gpu()} doctor() says more.")
     refuse_tensor("gpu", x)
     return x
@@ -107,7 +106,7 @@ def get_device(backend: str | None = None, idx: int = 0, *, verbose: bool = Fals
     choice = choose()
     for level, text in choice.lines:
         if verbose or level == "Warning":
-            say(formatted(level, text))
+            say(text, level)
     return current(backends()[choice.backend].devices()) or CPU
 
 
@@ -262,7 +261,7 @@ def gpu_backend(name: str | None) -> None:
         find_backend(name)
     if name == preferences.stored_backend():
         already = f"GPU backend is already set to: {name}. No need to do anything else."
-        return say(formatted("Info", already if name else "There is no GPU backend preference to delete."))
+        return say(already if name else "There is no GPU backend preference to delete.")
     preferences.store_backend(name)
     text = "GPU backend preference deleted.\ngpu and get_device choose automatically from now on."
     if name is not None:
@@ -271,7 +270,7 @@ def gpu_backend(name: str | None) -> None:
         if wish is not None and wish.source != "preferences":
             when = f"{wish.source} counts more, and says {wish.backend}"
         text = f"New GPU backend set: {name}.\n{when}; it is kept in {preferences.FILE}."
-    say(formatted("Info", text))
+    say(text)
 
 
 def current_backend() -> str:

@@ -30,9 +30,9 @@ from simgpu.shapes import untouched as untouched
 from simgpu.words import WRITE
 
 from .. import arrays
-from ..arguments import explained
 from ..arrays import device_of
 from ..fused.function import NUMBERS, Trace
+from ..messages import explained
 from ..tree.ties import address
 from .base import CHOICE, GPU, Memory, current, gpu_generators
 

@@ -5,8 +5,7 @@ import os
 import re
 from typing import Any
 
-from ..arguments import check_whole, explained
-from ..messages import notice
+from ..messages import check_whole, explained, notice
 from .base import CHOICE, Device, Functional, current
 from .preferences import wish
 

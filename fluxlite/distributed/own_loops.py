@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import explained
 from ..checkpoint.loading import Loading
 from ..checkpoint.states import state
 from ..data.observations import MappedObs, numobs, part
 from ..devices.selection import cpu
+from ..messages import explained
 from ..optimizers import Leaf, OptimiserChain, Rule
 from ..tree.ties import is_array
 from ..tree.walks import KeyPath, nodes

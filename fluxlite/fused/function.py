@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
-from ..arguments import check_callable, in_words
 from ..arrays import fusing, on_card_of
+from ..messages import check_callable, in_words
 from ..tree.ties import is_tracked
 
 NUMBERS = (bool, int, float, complex)

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 
 from ..activations import softmax
-from ..arguments import check_whole, explained, in_words
 from ..autodiff.tracked import plain
-from ..errors import InputError, ShapeError
+from ..messages import InputError, ShapeError, check_whole, explained, in_words
 from ..tree.walks import Attribute, KeyPath
 from .dense import Dense
 from .initializers import glorot_uniform

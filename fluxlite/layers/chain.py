@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from copy import copy
 from typing import Any
 
-from ..arguments import check_callable, explained
+from ..messages import check_callable, explained
 from .layer import LAYERS, Layer, called, layer_call, layer_class
 from .printing import call_of
 

@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 
 from ..activations import identity
-from ..arguments import explained
 from ..arrays import astype, device_of, getitem, on_card_of, on_device_of
 from ..autodiff.tracked import plain
-from ..errors import LayerError, ShapeError, apart
+from ..messages import LayerError, ShapeError, apart, explained
 from ..seeds import WEIGHTS, next_generator
 from ..tensors import is_tensor
 from ..tree.ties import is_array

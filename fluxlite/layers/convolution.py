@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 
 from ..activations import identity
-from ..arguments import check_whole, explained, in_words
 from ..autodiff.derivatives.windows import Windows, convolve, convolve_back
-from ..errors import ShapeError
+from ..messages import ShapeError, check_whole, explained, in_words
 from ..tree.walks import KeyPath
 from .initializers import glorot_uniform, start
 from .inputs import activated, check_activation, check_array, matching, no_array, taken

@@ -8,10 +8,8 @@ from typing import Any
 import numpy as np
 
 from ..activations import identity
-from ..arguments import explained
 from ..arrays import fusing
-from ..errors import LayerError, ShapeError
-from ..messages import notice
+from ..messages import LayerError, ShapeError, explained, notice
 from ..tree.walks import KeyPath
 from .initializers import glorot_uniform, start
 from .inputs import activated, check_activation, check_array, matching, taken

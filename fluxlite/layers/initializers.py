@@ -10,9 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import explained, in_words
 from ..arrays import astype
-from ..messages import notice
+from ..messages import explained, in_words, notice
 from ..seeds import WEIGHTS, next_generator
 from ..tree.ties import is_array
 

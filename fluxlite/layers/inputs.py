@@ -9,11 +9,9 @@ from typing import Any
 import numpy as np
 
 from .. import activations as known
-from ..arguments import in_words
 from ..arrays import astype, device_of, fusing
 from ..autodiff.tracked import plain
-from ..errors import InputError
-from ..messages import notice, was_said
+from ..messages import InputError, in_words, notice, said
 from ..tensors import is_tensor, refuse_tensor, tensor
 from ..tree.ties import is_array, is_tracked
 from ..tree.walks import KeyPath
@@ -40,7 +38,7 @@ def taken(name: str, weight: Any, x: Any, features: int | None = None) -> Any:
         fix = real if x.dtype.kind == "c" else f"convert them: {once}"
         raise InputError(KeyPath(), f"{name} takes floating-point numbers, got {its}; {fix}")
     key = ("input of a layer", its, mine)
-    if not was_said(key):
+    if key not in said:
         more = "Numbers such as np.sqrt(64) are float64 too, and make arrays float64; math.sqrt(64) doesn't."
         text = f"{name} computes in {mine} and converts its {its} input, at each call. {once} does it once."
         notice(key, f"{text}\n{more}" if x.dtype == np.float64 else text)

@@ -11,13 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import in_words
-from ..arrays import enter_card, on_card_of
+from ..arrays import device_of, enter_card, on_card_of
+from ..autodiff.tracked import CLOSED, TrackedArray, plain
 from ..coming_from import OF_A_MODEL, Elsewhere
-from ..errors import LayerError, left_over, other_device
+from ..messages import ClosedError, LayerError, apart, in_words
 from ..tensors import is_tensor
 from ..tree.contract import functor, on_registration
-from ..tree.walks import Attribute
+from ..tree.ties import is_array
+from ..tree.walks import Attribute, nodes
 from .inputs import no_array
 from .printing import print_as_tree
 
@@ -30,7 +31,7 @@ class Layer:
 
     _in_lines = "never"  # whether it prints with a line for each part: "never", "if long" or "always"
 
-    vars().update((name, Elsewhere()) for name in OF_A_MODEL)
+    vars().update((name, Elsewhere(name)) for name in OF_A_MODEL)
 
     def __dir__(self) -> list[str]:
         """What an editor completes: our names."""
@@ -58,7 +59,7 @@ class Layer:
 
     def _why(self, x: Any, *more: Any, **keywords: Any) -> LayerError | None:
         """After an error of a call with these arguments: what explains it; None if the layer sees nothing wrong."""
-        return no_array(self._name(), x) if getattr(x, "shape", None) is None else other_device(self, x)
+        return no_array(self._name(), x) if getattr(x, "shape", None) is None else misplaced(self, x)
 
 
 def layer_class(cls: Any = None, **names: tuple[str, ...]) -> Any:
@@ -89,7 +90,7 @@ def layer_call(call: Callable) -> Any:
         except (LayerError, RecursionError):
             raise
         except Exception as error:
-            why = left_over(layer) or layer._why(x, *more, **keywords)
+            why = misplaced(layer) or layer._why(x, *more, **keywords)
             if why is not None:
                 raise why from error
             if not any(", called with " in note for note in getattr(error, "__notes__", ())):  # of a layer inside
@@ -108,3 +109,15 @@ def called(layer: Any, x: Any, *place: Any) -> Any:
         return layer(x)
     except LayerError as error:
         raise error.within(*place) from error.__cause__
+
+
+def misplaced(layer: Any, x: Any = None) -> LayerError | None:
+    """After an error: is an array of `layer` left over from a gradient call, or not where the input `x` is."""
+    here = plain(x)
+    for path, leaf in nodes(layer):
+        if type(leaf) is TrackedArray and not leaf.level.is_open:
+            return ClosedError(path, CLOSED)
+        leaf = plain(leaf)
+        if is_array(leaf) and is_array(here) and device_of(leaf) != device_of(here):
+            return apart(path, device_of(leaf), device_of(here))
+    return None

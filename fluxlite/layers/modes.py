@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import explained, in_words
 from ..arrays import astype
 from ..autodiff.tracked import plain
+from ..messages import explained, in_words
 from ..tree.contract import attributes, children, has_mode, is_leaf, put_attribute
 from ..tree.ties import is_array
 from ..tree.walks import fmap, nodes

@@ -9,11 +9,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..activations import identity
-from ..arguments import check_number, explained
 from ..arrays import astype, device_of, on_device_of, primitive
 from ..autodiff.rules import rule
 from ..autodiff.tracked import TrackedArray, plain
-from ..errors import InputError, ShapeError
+from ..messages import InputError, ShapeError, check_number, explained
 from ..tree.walks import KeyPath
 from .combine import split_activation
 from .inputs import check_activation, is_floating, taken

@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import explained, in_words
 from ..autodiff.derivatives.windows import Windows, max_along, padded, sum_along
 from ..autodiff.tracked import plain
-from ..errors import ShapeError
+from ..messages import ShapeError, explained, in_words
 from ..tree.walks import KeyPath
 from .convolution import Pads, SamePad, check_places, check_shape, each_axis, option, pads_of, window_size
 from .layer import Layer, layer_call, layer_class

@@ -6,9 +6,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..arguments import check_bool, check_callable, explained, in_words
 from ..arrays import on_card_of
-from ..errors import InputError, LayerError, ShapeError
+from ..messages import InputError, LayerError, ShapeError, check_bool, check_callable, explained, in_words
 from ..tree.walks import Attribute, KeyPath
 from .initializers import glorot_uniform, start
 from .inputs import check_activation, check_array, taken

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import check_bool, check_number, in_words
 from ..arrays import fusing
-from ..coming_from import KEYWORDS, hint
+from ..coming_from import KEYWORDS, sentence
+from ..messages import check_bool, check_number, in_words
 
 
 class Rule:
@@ -34,7 +34,7 @@ class Rule:
     def __new__(cls, *args: Any, **fields: Any) -> Any:
         for name in fields:
             if name in KEYWORDS and name not in getattr(cls, "__dataclass_fields__", ()):
-                raise TypeError(f"{cls.__name__} has no {name!r}{hint(name, KEYWORDS)}")
+                raise TypeError(f"{cls.__name__} has no {name!r}. {sentence(KEYWORDS[name])}")
         return super().__new__(cls)
 
     def init(self, x: Any) -> dict[str, Any]:

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import check_number, check_whole, in_words
 from ..arrays import astype, device_of, move, on_card_of
+from ..messages import check_number, check_whole, in_words
 from ..tree.ties import is_trainable_array
 from ..tree.walks import fmap, leaves
 from .base import Formula, Rule

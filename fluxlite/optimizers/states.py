@@ -3,11 +3,10 @@
 import dataclasses
 from typing import Any
 
-from ..arguments import check_number, explained
 from ..arrays import on_card_of
 from ..autodiff.gradients import Record
 from ..autodiff.tracked import PARAMETERS, TrackedArray, is_stretched
-from ..messages import warn
+from ..messages import check_number, explained, warn
 from ..tree.contract import functor
 from ..tree.flat import KeyPath, flatten
 from ..tree.ties import is_array, is_trainable_array

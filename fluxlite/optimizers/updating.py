@@ -6,11 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import explained
 from ..arrays import device_of, enter_card, on_card_of
 from ..autodiff.gradients import Gradient
 from ..autodiff.tracked import TrackedArray
-from ..messages import warn
+from ..messages import explained, warn
 from ..tree.contract import children, is_leaf, kind_of
 from ..tree.flat import Flat, KeyPath, flatten
 from ..tree.ties import copy_of, is_array, is_trainable_array, same_view

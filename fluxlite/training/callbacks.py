@@ -9,8 +9,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from ..arguments import check_callable, check_whole, explained
 from ..devices.base import CPU
+from ..messages import check_callable, check_whole, explained
 from ..tree.ties import is_array
 
 

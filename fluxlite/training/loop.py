@@ -10,12 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import check_bool, check_callable, check_whole, explained, in_words
 from ..arrays import device_of, on_card_of
 from ..autodiff.gradients import withgradient
 from ..devices.base import CPU
-from ..errors import other_device
-from ..messages import many
+from ..layers.layer import misplaced
+from ..messages import check_bool, check_callable, check_whole, explained, in_words, many
 from ..optimizers import Leaf, update
 from ..optimizers.states import follow, shares
 from ..optimizers.updating import without_gradient
@@ -263,7 +262,7 @@ class Run:
             value, (grads,) = self.workers.withgradient(lambda model: self.loss(model, *arguments), self.model)
         except Exception as error:
             places = leaves(arguments) if type(error) in (TypeError, ValueError) else ()
-            found = (other_device(self.model, x) for x in places if is_array(x))
+            found = (misplaced(self.model, x) for x in places if is_array(x))
             why = next((place for place in found if place is not None), error)  # better: where in the model
             why.add_note(f"in batch {self.done + 1} of epoch {self.history.epochs + 1} of train")
             if why is error:

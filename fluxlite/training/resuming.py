@@ -20,7 +20,7 @@ from ..checkpoint.loading import Loading
 from ..checkpoint.saving import what_is_written
 from ..checkpoint.states import resuming
 from ..devices.base import CPU
-from ..messages import formatted, many, say
+from ..messages import many, say
 from ..optimizers import Leaf
 from ..optimizers.states import shares
 from ..receipts import Seconds
@@ -73,7 +73,7 @@ class RunFile:
                 self.trouble = self._write(batches or length(self.run.data), more)
             if self.trouble not in ("", before):  # a disk stays full for many epochs
                 text = f"{self.path.name} was not written: {self.trouble}. It's tried again after each epoch"
-                say(formatted("Warning", text))
+                say(text, "Warning")
         if team:
             team.saved("" if self.trouble else f"{self.path}, after {progress(*done)}")
 
@@ -160,7 +160,7 @@ class RunFile:
             why = f"{history.epochs}{f' ({history.reason})' if run.finished else ''}"
             text = f"{self.path.name} is of a run that is finished, after epoch {why}: nothing is left to do"
         if self.is_writer:
-            say(formatted("Info", text))
+            say(text)
         return not is_over
 
     def _checked(self, found: dict[str, Any]) -> dict[str, Any]:

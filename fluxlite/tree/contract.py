@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import in_words
+from ..messages import in_words
 from .ties import is_array, is_array_type
 
 Rebuild = Callable[[Any], Any]
@@ -74,26 +74,20 @@ def functor(
 ) -> Any:
     """Register a class, or take an instance apart (Flux: ``@functor T`` and ``functor(x)``).
 
-    As a decorator, ``@functor``, all fields of the class are its children; ``@functor(children=("actor",))``
-    or ``functor(ActorCritic, ("actor",))`` names those that are, and the others are carried over unchanged.
-    ``trainable=`` names the fields that an optimizer may change: what *moves* and what *trains* are two questions.
-    Objects of the class then print with a line for each part and its parameters, unless the class has a ``__repr__``
-    of its own (Flux: ``@layer``). Given an instance, returns ``(children, rebuild)``.
+    Above a class, ``@functor`` makes all fields children, ``@functor(children=("actor",))`` those named; the others are
+    carried over unchanged. ``trainable=`` names what an optimizer may change: what *moves* and what *trains* are two
+    questions. Its objects then print as a tree, unless the class has a ``__repr__`` (Flux: ``@layer``).
+    Given an instance, returns ``(children, rebuild)``. Raises `TypeError` for what isn't a tuple of names and for a
+    class that is more than its fields, `AttributeError` for a name that cannot be a child, and `ValueError` for what
+    would train but not move.
 
-    Raises `TypeError` for what isn't a tuple of names and for a class that is more than its fields,
-    `AttributeError` for a name that the class cannot hold, `ValueError` for what would train but not move.
-
-    >>> from dataclasses import dataclass
     >>> @functor
-    ... @dataclass
     ... class ActorCritic:
-    ...     actor: object
-    ...     critic: object
+    ...     def __init__(self, actor, critic):
+    ...         self.actor, self.critic = actor, critic
     >>> parts, rebuild = functor(ActorCritic(1, 2))
-    >>> parts
-    {'actor': 1, 'critic': 2}
-    >>> rebuild({"actor": "A", "critic": "C"})
-    ActorCritic(actor='A', critic='C')
+    >>> parts, rebuild({"actor": "A", "critic": "C"}).critic
+    ({'actor': 1, 'critic': 2}, 'C')
     """
     if x is _NOT_GIVEN:
         return lambda cls: functor(cls, children, trainable)
@@ -103,9 +97,8 @@ def functor(
         return _children(x)
     if not inspect.isabstract(x):
         object.__new__(x)  # raises TypeError for a class whose objects are more than their fields, as lists are
-    for names, what in (children, "children"), (trainable, "trainable"):
-        if names is not None:
-            _check_names(x, names, what)
+    _check_names(x, "children", children)
+    _check_names(x, "trainable", trainable)
     if children is not None and not set(trainable or ()) <= set(children):
         raise ValueError(f"what is trainable in {x.__name__}, {trainable}, isn't all among its children, {children}")
     register(x, functools.partial(_fields_of_object, names=children))
@@ -142,23 +135,18 @@ def registered_under_name(cls: type) -> type | None:
     return _REGISTERED.get((cls.__module__, cls.__qualname__))
 
 
-def _check_names(cls: type, names: Any, what: str) -> None:
-    if not isinstance(names, tuple) or not all(isinstance(name, str) for name in names):
+def _check_names(cls: type, what: str, names: Any) -> None:
+    if not isinstance(names, tuple | None) or not all(isinstance(name, str) for name in names or ()):
         raise TypeError(
             f'functor({cls.__name__}, {what}=…) takes a tuple of field names such as ("actor",), got {in_words(names)}'
         )
-    for name in names:
+    fields = _dataclass_fields(cls) if "__dataclass_fields__" in vars(cls) else None
+    for name in names or ():
         held = getattr(cls, name, None)
         if isinstance(held, property) and held.fset is None:
             raise AttributeError(f"{cls.__name__}.{name} is a read-only property; name the field it is computed from")
-        if (
-            "__dataclass_fields__" in vars(cls)
-            and name not in _dataclass_fields(cls)
-            and not isinstance(held, property)
-        ):
-            raise AttributeError(
-                f"{cls.__name__} has no field {name!r}; its fields are {', '.join(_dataclass_fields(cls))}"
-            )
+        if fields is not None and name not in fields and not isinstance(held, property):
+            raise AttributeError(f"{cls.__name__} has no field {name!r}; its fields are {', '.join(fields)}")
 
 
 # -- the rules -----------------------------------------------------------------------------------------------------
@@ -169,9 +157,6 @@ def _fields_of_object(x: Any, names: tuple[str, ...] | None) -> Children:
         names = _dataclass_fields(type(x))
         if "__dataclass_fields__" not in vars(type(x)):  # a plain class, or a subclass that added attributes of its own
             names = tuple(dict.fromkeys([*names, *attributes(x)]))
-    for name in names:
-        if not hasattr(x, name):
-            raise AttributeError(f"this {type(x).__name__} has no field {name!r}, which functor was told is a child")
     return {name: getattr(x, name) for name in names}, lambda values: _copied(x, object.__new__(type(x)), values)
 
 

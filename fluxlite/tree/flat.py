@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import explained
+from ..messages import explained
 from .contract import KINDS, Kind, children, kind_of
 from .ties import owner_of, parameter_key, same_view
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import check, check_callable, explained
+from ..messages import check_callable, explained
 from .contract import children, is_leaf, kind_of
 from .flat import Attribute, Flat, KeyPath, flatten, put, steps  # noqa: F401  (some are for others)
 from .ties import HERE, enter_card, is_tracked, is_trainable_array, lies_alike, on_card_of, same_view
@@ -32,7 +32,6 @@ def fmap_with_path(
     >>> fmap_with_path(lambda path, leaf: str(path), {"layers": [1, 2]})
     {'layers': ["['layers'][0]", "['layers'][1]"]}
     """
-    check(function=function, exclude=exclude, cache=cache)
     flat = flatten(x, None if exclude is _AT_LEAVES else lambda path, node: exclude(KeyPath(path), node), cache)
     paths = flat.paths()
     return _mapped(flat, lambda number, *leaves: function(paths[number], *leaves), others, prune)
@@ -60,7 +59,6 @@ def fmap(
     >>> fmap(lambda leaf: leaf * 2, {"a": 1, "b": (2, [3.0])})
     {'a': 2, 'b': (4, [6.0])}
     """
-    check(function=function, exclude=exclude, cache=cache)
     flat = flatten(x, _stop(exclude), cache)
     return _mapped(flat, lambda number, *leaves: function(*leaves), others, prune)
 
@@ -74,7 +72,6 @@ def fmapstructure(
     >>> fmapstructure(type, (1, ["a"]))
     (<class 'int'>, [<class 'str'>])
     """
-    check(function=function, exclude=exclude, cache=cache)
     flat = flatten(x, _stop(exclude), cache)
     flat.steps = [(*step[:4], _as_parts, *step[5:]) for step in flat.steps]
     return _mapped(flat, lambda number, leaf: function(leaf), (), prune)

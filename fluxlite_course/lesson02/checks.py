@@ -21,7 +21,7 @@ def predict(predict):
     with fl.receipt() as r:
         try:
             y = predict(model, x)
-        except fl.errors.DeviceError as error:
+        except fl.messages.DeviceError as error:
             came = ": x came along, the model did not" if r.host_to_device.count == 1 else ""
             words = f"model and data are in two places{came}"
             raise NotRight(words, f"the error says: {error}", "both on the GPU") from None

@@ -184,7 +184,7 @@ def test_the_command_runs_nothing_from_the_folder_of_hand_ins(learner, tmp_path)
         (tmp_path / f"{name}.py").write_text("raise SystemExit('planted')")
     script = tmp_path.parent / "fluxlite-script" / "fluxlite"
     script.parent.mkdir(exist_ok=True)
-    script.write_text("import sys\nfrom fluxlite.__main__ import command\nsys.exit(command())")
+    script.write_text("import sys\nfrom fluxlite.__main__ import main\nsys.exit(main())")
     environment = {**os.environ, "PYTHONPATH": str(Path(fluxlite.__file__).parents[1])}
     for way in ([str(script)], ["-P", "-m", "fluxlite"]):
         answer = subprocess.run(

@@ -4,7 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
-from inside import Attribute, DeviceError, InputError, LayerError, ShapeError, other_device
+from inside import Attribute, DeviceError, InputError, LayerError, ShapeError, misplaced
 
 import fluxlite as fl
 from fluxlite import KeyPath
@@ -33,16 +33,16 @@ def test_the_cause_is_kept_without_the_chains_in_between():
     assert "matmul" in str(error.value.__cause__) and error.value.__cause__.__cause__ is None
 
 
-def test_other_device_finds_the_first_array_that_is_elsewhere():
+def test_misplaced_finds_the_first_array_that_is_elsewhere():
     with fl.simulate_gpu(2):
         one, two = fl.gpu(np.ones(2, np.float32)), np.ones(2, np.float32)
-        assert other_device({"a": one, "b": (one,)}, one) is None
-        assert str(other_device({"a": one, "b": (two,)}, one)).startswith("['b'][0] is on CPU, the input is on Simul")
-        assert str(other_device([one], two)).startswith("[0] is on Simulated:0, the input is on CPU")
+        assert misplaced({"a": one, "b": (one,)}, one) is None
+        assert str(misplaced({"a": one, "b": (two,)}, one)).startswith("['b'][0] is on CPU, the input is on Simul")
+        assert str(misplaced([one], two)).startswith("[0] is on Simulated:0, the input is on CPU")
         seen = []
-        fl.gradient(lambda x: (seen.append(other_device([one], x)), x.sum())[1], two)
+        fl.gradient(lambda x: (seen.append(misplaced([one], x)), x.sum())[1], two)
         assert "the input is on CPU" in str(seen[0])
-    assert other_device([two], 3.0) is None and other_device([two], None) is None and other_device([], two) is None
+    assert misplaced([two], 3.0) is None and misplaced([two], None) is None and misplaced([], two) is None
 
 
 @fl.functor
@@ -54,7 +54,7 @@ class Scale:
         try:
             return x * self.factor
         except TypeError as error:
-            raise other_device(self, x) or error from error
+            raise misplaced(self, x) or error from error
 
 
 def test_a_users_own_layer_is_named_too(simulated):

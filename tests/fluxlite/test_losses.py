@@ -222,9 +222,9 @@ REFUSED = [
     (fl.logitcrossentropy, SCORES[0], 3, "numbers of 3 classes"),
     (fl.logitcrossentropy, SCORES, np.array([0, 2]), r"axes, \(4,\), got \(2,\)"),
     (fl.crossentropy, PROBABLE, LABELS[:, None], r"two of the same shape, .* \(4, 1\)"),
-    (fl.logitcrossentropy, SCORES, 0.5, r"got \(4, 3\) and \(\)"),
+    (fl.logitcrossentropy, SCORES, 0.5, r"got \(4, 3\) and 0.5"),
     (fl.logitcrossentropy, SCORES, LABELS == 1, r"for classes, write one-hot rows"),
-    (fl.logitcrossentropy, SCORES, [0, 2, 1, 2], r"got \(4, 3\) and \(\)"),
+    (fl.logitcrossentropy, SCORES, [0, 2, 1, 2], r"got \(4, 3\) and a list"),
     # What swapped arguments look like outside a gradient.
     (fl.logitcrossentropy, ROW, SCORE, r"target holds prob.* got -1\. .* first: logitcrossentropy\(model\(x\), y\)"),
     (fl.logitcrossentropy, ROW, abs(SCORE), r"sum 1 along axis -1; got a sum of 3\. The prediction comes first"),

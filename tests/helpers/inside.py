@@ -9,7 +9,6 @@ from typing import Any
 
 NAMES = {
     "activations": "identity",
-    "arguments": "in_words",
     "arrays": "add_at device_of",
     "autodiff.derivatives.elementwise": "fit",
     "autodiff.derivatives.rarer.linear_algebra": "euclidean logabsdet sign_of_determinant",
@@ -35,11 +34,12 @@ NAMES = {
     "devices.preferences": "preference_file stored_backend",
     "distributed.__main__": "main",
     "distributed.buckets": "ByMPI ByNCCL transport",
-    "errors": "ClosedError DeviceError InputError LayerError ShapeError other_device",
     "layers.inputs": "_BY_ELEMENT",
+    "layers.layer": "misplaced",
     "layers.normalization": "Moments standardized",
     "layers.steps": "GRUSteps LSTMSteps RNNSteps piece sequence",
-    "messages": "in_notebook ipython notice put_aside warn",
+    "messages": "ClosedError DeviceError InputError LayerError ShapeError in_notebook in_words ipython notice "
+    "put_aside warn",
     "optimizers": "Leaf",
     "outline": "Row as_html as_text",
     "receipts": "clocked duration",

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import fluxlite as fl
-from fluxlite.errors import DeviceError
+from fluxlite.messages import DeviceError
 from fluxlite_course.lesson12.pictures import cards
 from fluxlite_course.lesson16 import decision
 

@@ -84,7 +84,7 @@ ROW = np.arange(3.0).reshape(1, 3)
 HANKEL = as_strided(np.arange(3.0), (2, 2), (8, 8))
 CUBE = as_strided(np.arange(20.0), (2, 2, 3), (8, 8, 40))
 SQUARE, COLUMNS, ONE, NUMBER = np.arange(4.0).reshape(2, 2), np.asfortranarray(W), np.ones(1), np.array(1.0)
-LONGER = np.arange(9.0)
+LONGER, BYTES = np.arange(9.0), bytearray(24)
 TIED = {
     "another view of all of it": [W, W, W[:]],
     "transposed": [W, W.T],
@@ -99,6 +99,7 @@ TIED = {
     "a part of something": [C[:, 1:, ::2], C[:, 1:, ::2].T],
     "backwards": [W[::-1], W[::-1].T],
     "no axes": [NUMBER, NUMBER.reshape(1)],
+    "memory that isn't NumPy's": [np.frombuffer(BYTES), np.frombuffer(BYTES)[:]],
 }
 NOT_TIED = {
     "equal": [np.ones(2), np.ones(2)],
@@ -184,6 +185,11 @@ def test_numbers_made_of_an_array_are_made_of_each_view_of_it():
         assert fmap(lambda leaf: leaf.shape, [w, w.T]) == [w.shape, w.T.shape]
 
 
+def test_arrays_of_numpys_and_of_other_memory_side_by_side():
+    found = leaves([W[:], np.frombuffer(BYTES)[:], W, np.frombuffer(BYTES)[:], W.T])
+    assert [x.size for x in found] == [6, 3]
+
+
 def test_another_view_that_is_indexed_alike_gets_the_same_result():
     calls = []
     result = fmap(lambda leaf: calls.append(leaf) or "state", [W, W[:], ROW, as_strided(ROW, (1, 3), (99, 8))])
@@ -243,10 +249,18 @@ def sharing(arrays):
         ([A[:12].reshape(3, 4)[:, ::3], A[11:]], {(0, 1)}),
         ([A[:12].reshape(3, 4)[:, :3], A[11:], A[3:12:4]], {(1, 2)}),
         ([A[:0], A], set()),
+        ([as_strided(A[:7], (2, 2, 2), (8, 16, 24)), A[6:]], {(0, 1)}),
     ],
 )
 def test_arrays_overlap_if_they_have_an_element_in_common(arrays, pairs):
     assert sharing(arrays) == pairs
+
+
+def test_arrays_that_take_too_long_to_compare_overlap_if_their_ranges_do():
+    memory = np.zeros(192_163_377, np.int8)  # one of the hardest: NumPy has it in its own tests
+    first = as_strided(memory, (1049, 1049, 1049), (36674, 61119, 85569))
+    second = as_strided(memory[64_023_025:], (1049, 1049, 1), (12223, 12224, 1))
+    assert sharing([first, second]) == {(0, 1)}
 
 
 pieces = st.builds(slice, st.integers(0, 23), st.integers(0, 24), st.sampled_from([1, 2, 3, -1, -2]))
