@@ -15,7 +15,7 @@ import numpy as np
 from ..arrays import astype, on_card_of, read_only_types
 from ..messages import explained, warn
 from ..tensors import refuse_tensor
-from ..tree.contract import KINDS, Automatic, attributes, functor, is_leaf, put_attribute, this_thread, trainable
+from ..tree.contract import Automatic, attributes, functor, is_leaf, kind_of, put_attribute, this_thread, trainable
 from ..tree.flat import ALSO_NUMBERS, Attribute, Flat, KeyPath, flatten
 from ..tree.ties import HERE, copy_of, enter_card, is_array, is_trainable_array
 from ..tree.walks import check_open, fmap, nodes, on_first_card_of, type_of_parts
@@ -30,7 +30,7 @@ def gradient(f: Callable, *args: Any) -> Any:
     An argument is an array, a Python number, a model, or a tuple, list or dict of such. Its gradient has its
     structure: an array's is a new array of the same shape, dtype and memory order; a model's a `Gradient` with
     the same attribute names; None stands where nothing flows, for integer and boolean arrays, for functions, and for
-    numbers inside a model. A parameter that a model holds at several places gets its whole gradient at the first.
+    numbers inside a model. A parameter at several places of a model has its whole gradient at the first.
 
     `f` may return ``(loss, extra, …)``; see `withgradient`. While it runs, the NumPy and simulated arrays that it
     computes with are read-only, so that changing one, which would make the gradient wrong, raises at that line.
@@ -58,10 +58,8 @@ def withgradient(f: Callable, *args: Any) -> tuple[Any, Any]:
         what = "gradient(f, …) and withgradient(f, …) take a function, as in gradient(lambda w: …, w)"
         raise TypeError(f"{what}, got: {type(f).__name__}")
     if not args:
-        raise TypeError(
-            "gradient(f, *args) differentiates by the arguments of f, and got none: write gradient(lambda w: …, w), "
-            "or, for a function that reaches the model by itself, gradient(f, params(model))"
-        )
+        what = "gradient(f, *args) differentiates by the arguments of f, and got none: write gradient(lambda w: …, w)"
+        raise TypeError(f"{what}, or, for a function that reaches the model by itself, gradient(f, params(model))")
     if len(args) == 1 and hasattr(type(args[0]), "withgradient"):  # the implicit style: params(model)
         return args[0].withgradient(f)
     return differentiated(f, args)
@@ -103,7 +101,7 @@ def stop_gradient(x: Any) -> Any:
 class Marked:
     """An argument on its way into `f`: its `stand_in`, with tracked arrays for the parameters, and what they are."""
 
-    __slots__ = ("stand_in", "flat", "tracked", "held")
+    __slots__ = ("stand_in", "flat", "tracked", "held")  # held: (number, copy, its __dict__, what it held) of objects
 
     def __init__(self, argument: Any, level: Level):
         self.flat: Any = None
@@ -143,17 +141,14 @@ class Marked:
             if same is not None or type(copy) is not type(x):
                 continue
             if kind.is_plain:
-                self.held.append((number, copy, copy.__dict__.copy()))
+                self.held.append((number, copy, copy.__dict__, copy.__dict__.copy()))
                 if copy.__dict__.get("active", copy) is None:  # a mode that the class doesn't declare
                     type(x).active = Automatic()
             elif not (kind.is_box and trains == ALSO_NUMBERS or isinstance(x, _UNCHANGING)):  # of data: no state
-                self.held.append((number, copy, held_by(copy).copy()))
+                self.held.append((number, copy, None, held_by(copy).copy()))
 
     def gradient(self, totals: dict[TrackedArray, Any], given: set[int]) -> Any:
-        """What the way back brought, in the structure of the argument.
-
-        `given` holds whose memory was given away before: no two gradients share any.
-        """
+        """What the way back brought, in the structure of the argument; `given` is whose memory was given away."""
         if self.flat is None:
             return gradient_of(self.stand_in.value, totals.get(self.stand_in), given)
         found: list = []
@@ -223,14 +218,12 @@ def gradients_of(value: Any, level: Level, arrive: Callable | None = None) -> di
     """For each thing tracked on `level`, the gradient of the loss that `f` returned."""
     loss = value[0] if isinstance(value, tuple) and value else value
     shape = getattr(loss, "shape", None)
-    if shape != () and type(plain(loss)) not in (int, float) or type(loss) is np.bool_:
+    if shape or shape is None and type(loss) not in (int, float, TrackedArray) or type(loss) is np.bool_:
         got = f"shape {shape}" if shape else f"a {type(loss).__name__}"
         raise TypeError(f"the loss must be one number, of shape (), got {got}. Take its sum or mean")
     if type(loss) is not TrackedArray or loss.level is not level:
         return {}  # it does not depend on the arguments
-    one = loss.value
-    while type(one) is TrackedArray:
-        one = one.value
+    one = plain(loss.value) if type(loss.value) is TrackedArray else loss.value
     if isinstance(one, (np.generic, float)):
         return pull_back(loss, type(one)(1), arrive=arrive)
     with on_card_of(one):
@@ -343,10 +336,10 @@ _ABSENT = object()
 
 
 def held_by(x: Any) -> Any:
-    """What may change in `x`: a list or a dict itself, an object's attributes."""
+    """What may change in `x`."""
     if isinstance(x, (list, dict)):
         return x
-    return x.__dict__ if type(x) in KINDS and KINDS[type(x)].is_plain else attributes(x)
+    return x.__dict__ if kind_of(type(x)).is_plain else attributes(x)
 
 
 def keep_state(marked: list[Marked]) -> None:
@@ -356,14 +349,15 @@ def keep_state(marked: list[Marked]) -> None:
     """
     changed = []
     for one in marked:
-        for number, copy, before in one.held:
-            now = held_by(copy)
+        for number, copy, fields, before in one.held:
+            now = held_by(copy) if fields is None else fields
             values = (now, before) if type(before) is list else (now.values(), before.values())
-            if len(now) != len(before) or not all(map(is_, *values)) or type(before) is dict and [*now] != [*before]:
+            keys_too = len(now) == len(before) and (type(before) is list or [*now] == [*before])
+            if not (keys_too and all(map(is_, *values))):
                 changed.append((one.flat, number, now, before))
     if not changed:
         return
-    known = {id(copy): one.flat.at(number) for one in marked for number, copy, _ in one.held}
+    known = {id(copy): one.flat.at(number) for one in marked for number, copy, *_ in one.held}
     writes = []
     for flat, number, now, before in changed:
         x = flat.at(number)

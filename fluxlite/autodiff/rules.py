@@ -23,9 +23,9 @@ Pullback = Callable[..., Any]
 class Rule:
     """How the gradient flows back through one function.
 
-    ``pullbacks[i]`` belongs to the operand at position `i`; None where an operand has no derivative. It is
-    called with the gradient of the result, the result, and the function's own arguments, and returns the
-    gradient of that operand: a new array of the operand's shape, or the gradient it was given.
+    ``pullbacks[i]`` belongs to the operand at position `i`; None where it has no derivative. It gets the gradient of
+    the result, the result, and the function's own arguments, and returns the gradient of that operand: a new array of
+    the operand's shape, or the gradient it was given.
     """
 
     pullbacks: Any
@@ -174,12 +174,9 @@ def parameters(function: Any, skip: int = 0) -> tuple[tuple[str, ...], int]:
 
 def bind(function: Any, rule: Rule, args: Any, kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any], Callable | None]:
     """Arguments by position as far as they can be operands; keywords; what to call if the rule does not know one."""
-    args, kwargs = arranged(function, args, kwargs, rule.names, rule.most_positional)
+    args, kwargs = arranged(function, args, kwargs, rule.names, rule.most_positional, REPHRASED)
     if not kwargs.keys() <= set(rule.names):
-        load_rarer()
-        if function in REPHRASED:
-            return args, kwargs, REPHRASED[function]
-        _refuse_keyword(function, kwargs, rule.names)
+        return args, kwargs, REPHRASED[function]
     args = list(args)
     while len(args) < rule.operand_count and rule.names[len(args)] in kwargs:
         args.append(kwargs.pop(rule.names[len(args)]))
@@ -189,8 +186,11 @@ def bind(function: Any, rule: Rule, args: Any, kwargs: dict[str, Any]) -> tuple[
     return args, kwargs, None
 
 
-def arranged(function: Any, args: Any, kwargs: dict, names: Any, most: int, strict: bool = False) -> tuple[Any, dict]:
-    """The first `most` arguments by position, the others by name; without those that only repeat a default."""
+def arranged(function: Any, args: Any, kwargs: dict, names: Any, most: int, more: Any = ()) -> tuple[Any, dict]:
+    """The first `most` arguments by position, the others by name; without those that only repeat a default.
+
+    Raises `TypeError` for a keyword that's not in `names`, unless the function is in `more`.
+    """
     if len(args) <= most and kwargs.keys() <= set(names):
         return args, kwargs
     defaults = _defaults(function)
@@ -200,8 +200,14 @@ def arranged(function: Any, args: Any, kwargs: dict, names: Any, most: int, stri
         args, kwargs = args[:most], dict(zip(tuple(defaults)[most:], args[most:])) | kwargs
     silent = {key: x for key, x in kwargs.items() if x is defaults.get(key, ...) or x is _SILENT.get(key, ...)}
     kwargs = {key: x for key, x in kwargs.items() if key in names or key not in silent}
-    if strict:
-        _refuse_keyword(function, kwargs, names)
+    unknown = [key for key in kwargs if key not in names]
+    if unknown:
+        load_rarer()
+    if unknown and function not in more:
+        raise TypeError(
+            f"the derivative rule of {name_of(function)} does not know the keyword {unknown[0]!r}; it knows "
+            f"{', '.join(names)}. Leave it out, or compute outside the gradient with x.data"
+        )
     return args, kwargs
 
 
@@ -216,14 +222,6 @@ def _defaults(function: Any) -> dict[str, Any]:
         return {name: parameter.default for name, parameter in inspect.signature(function).parameters.items()}
     except ValueError:  # written in C, and says nothing of itself
         return {}
-
-
-def _refuse_keyword(function: Any, kwargs: dict[str, Any], known: tuple[str, ...]) -> None:
-    for name in kwargs.keys() - set(known):
-        raise TypeError(
-            f"the derivative rule of {name_of(function)} does not know the keyword {name!r}; it knows "
-            f"{', '.join(known)}. Leave it out, or compute outside the gradient with x.data"
-        )
 
 
 def name_of(function: Any) -> str:

@@ -43,9 +43,7 @@ class Level:
         key, base = id(array), array.base
         if key in self.frozen:
             return
-        if (
-            type(base) is np.ndarray or base is not None and can_be_frozen(base)
-        ):  # what is written into W changes W.T as well
+        if base is not None and can_be_frozen(base):  # what is written into W changes W.T as well
             self.freeze(base)
             if 0 in array.strides and is_stretched(array):  # NumPy warns if the flag of such a view is only read
                 return
@@ -148,7 +146,13 @@ for _name in _METHODS.split():
     setattr(ArrayMethods, _name, _calling(getattr(np, _name)))
 
 
+# What makes an array from nothing that could be differentiated, where the array in ``like=`` is.
+_MADE_LIKE = {
+    np.zeros, np.ones, np.empty, np.full, np.eye, np.identity, np.tri, np.arange,
+    np.array, np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray,
+}  # fmt: skip
 _NO_KEYWORDS: dict[str, Any] = {}
+_NUMBER = np.float64()
 
 
 class TrackedArray(ArrayMethods):
@@ -164,10 +168,11 @@ class TrackedArray(ArrayMethods):
     array([2., 4.])
     """
 
-    __slots__ = ("value", "level", "number", "call", "grad")
+    __slots__ = ("value", "lies", "level", "number", "call", "grad")
 
     def __init__(self, value: Any, level: Level, call: Any = None):
         self.value, self.level = value, level
+        self.lies = _NUMBER if type(value) is float else value  # has a shape, and a dtype
         self.number = next(numbers)
         self.call = call  # (rule, arguments, keywords, parents); None for what was tracked from the start
         self.grad = None
@@ -176,7 +181,7 @@ class TrackedArray(ArrayMethods):
         if "out" in kwargs:
             raise _refusal("writing a tracked result into an existing array (out=, +=)", "write x = x + y instead")
         if method == "outer":
-            x, y = [z if hasattr(z, "shape") else np.asarray(z) for z in inputs]  # to outer, 2.0 is an array
+            x, y = [z if hasattr(z, "__array_function__") else np.asarray(z) for z in inputs]
             return record(ufunc, (np.reshape(x, np.shape(x) + (1,) * np.ndim(y)), y), self.level, kwargs)
         if method == "__call__":
             if "dtype" in kwargs and np.dtype(kwargs["dtype"]).kind == "f":
@@ -187,8 +192,12 @@ class TrackedArray(ArrayMethods):
         raise TypeError(f"np.{ufunc.__name__}.{method} has no derivative rule; see fluxlite.rule")
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        if function in _MADE_LIKE:
-            return _made_like(plain(self), function, args, kwargs)
+        if function in _MADE_LIKE:  # np.eye(3, like=x): a plain array where x is
+            like, kwargs = plain(self), {key: value for key, value in kwargs.items() if value is not None}
+            if isinstance(like, (np.ndarray, np.generic)):
+                return function(*args, **kwargs)
+            with on_card_of(like):  # not like=: NumPy would add a device=, which CuPy hasn't
+                return like.__array_function__(function, (type(like),), args, kwargs)
         return record(function, args, self.level, kwargs)
 
     def __primitive__(self, function: Any, args: Any, kwargs: Any) -> Any:
@@ -220,11 +229,11 @@ class TrackedArray(ArrayMethods):
         if not is_trainable_array(value) or value.shape != self.shape:
             got = "a tracked one: compute it from w.data" if type(value) is TrackedArray else in_words(value)
             raise TypeError(f"this param's data is a plain array of floats, of shape {self.shape}; got {got}")
-        self.value = value
+        self.value = self.lies = value
         self.number = next(numbers)  # a call recorded before this line has a lower one, and `back` notices
 
-    shape, ndim, size, dtype, strides = (  # which a Python number doesn't have, tracked or not
-        property(attrgetter(f"value.{name}")) for name in ("shape", "ndim", "size", "dtype", "strides")
+    shape, ndim, size, dtype, strides = (
+        property(attrgetter(f"lies.{name}")) for name in ("shape", "ndim", "size", "dtype", "strides")
     )
 
     def __repr__(self) -> str:
@@ -242,8 +251,6 @@ class TrackedArray(ArrayMethods):
     def __contains__(self, item: Any) -> bool:
         return compute(lambda x, y: y in x, self, item)
 
-    # operators and methods; the others are in ArrayMethods, and below
-
     __neg__, __abs__, flatten = _calling(np.negative), _calling(np.absolute), _calling(np.ravel)
     __pos__ = copy = _calling(np.positive)
 
@@ -260,9 +267,6 @@ class TrackedArray(ArrayMethods):
 
     def __getitem__(self, index: Any) -> Any:
         return record(getitem, (self, index), self.level)
-
-    def sum(self, axis: Any = None, keepdims: bool = False) -> Any:
-        return record(np.sum, (self, axis), self.level, {"keepdims": True} if keepdims else _NO_KEYWORDS)
 
     def astype(self, dtype: Any, copy: bool = True) -> Any:
         if np.dtype(dtype).kind == "c":
@@ -419,7 +423,7 @@ def _without_rule(function: Any, args: Any, level: Level, kwargs: dict[str, Any]
 
 
 def _composition(function: Any, same: Any, args: Any, kwargs: dict[str, Any]) -> Any:
-    args, kwargs = arranged(function, args, kwargs, *parameters(same), strict=True)
+    args, kwargs = arranged(function, args, kwargs, *parameters(same))
     try:
         return same(*args, **kwargs)
     except Exception as error:
@@ -464,19 +468,3 @@ def as_base_class(x: Any) -> Any:
         what = f"a {kind.__name__} computes in a way of its own, and cannot be differentiated"
         raise TypeError(f"{what}: take a plain array, np.asarray(x)")
     return x.view(np.ndarray)
-
-
-# What makes an array from nothing that could be differentiated, where the array in ``like=`` is.
-_MADE_LIKE = {
-    np.zeros, np.ones, np.empty, np.full, np.eye, np.identity, np.tri, np.arange,
-    np.array, np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray,
-}  # fmt: skip
-
-
-def _made_like(like: Any, function: Any, args: Any, kwargs: dict[str, Any]) -> Any:
-    """``np.eye(3, like=x)``: a plain array where the plain `like` is."""
-    kwargs = {name: value for name, value in kwargs.items() if value is not None}  # NumPy adds a device=, CuPy has none
-    if isinstance(like, (np.ndarray, np.generic, float)):
-        return function(*args, **kwargs)
-    with on_card_of(like):
-        return like.__array_function__(function, (type(like),), args, kwargs)

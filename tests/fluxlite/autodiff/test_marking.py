@@ -208,7 +208,7 @@ def shape_of(tree, seen):
     if type(tree) is TrackedArray:
         return (
             "tracked",
-            getattr(tree, "dtype", float),
+            tree.dtype,
             fl.leaves(tree.data)[0] if np.ndim(tree.data) == 0 else tree.data.tolist(),
         )
     if is_leaf(tree):

@@ -60,7 +60,7 @@ composed(np.column_stack)(
 def all_arrays(*operands):
     """Lists and Python numbers as arrays, on the device of an operand that is one."""
     like = next((x for x in map(plain, operands) if hasattr(x, "dtype")), None)
-    return [x if hasattr(x, "dtype") else on_device_of(like, np.asarray(x)) for x in operands]
+    return [x if hasattr(x, "__array_function__") else on_device_of(like, np.asarray(x)) for x in operands]
 
 
 @composed(np.append)
