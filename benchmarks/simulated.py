@@ -51,8 +51,8 @@ def _on_the_host(x: Any) -> Any:
 
 
 def _moves() -> dict[str, Move]:
+    from fluxlite import simulate_gpu
     from fluxlite.devices.selection import require_gpu
-    from fluxlite.devices.simulation import simulate_gpu
     from fluxlite.messages import notice
 
     notice("precision", "")  # no message here

@@ -27,8 +27,7 @@ from .autodiff.older_styles import back, param, params
 from .autodiff.tracked import TrackedArray
 
 # Layers
-from .layers.dense import Dense
-from .layers.chain import Chain
+from .layers.basic import Chain, Dense
 from .activations import (
     celu, elu, gelu, hardsigmoid, hardswish, hardtanh, leakyrelu, lisht, logcosh, logsigmoid, logsoftmax, mish, relu,
     relu6, rrelu, selu, sigmoid, sigmoid_fast, softmax, softplus, softshrink, softsign, swish, tanh, tanh_fast,
@@ -37,8 +36,7 @@ from .activations import (
 
 # Devices: which arrays are whose. The libraries of a GPU are not imported before one is used.
 from .devices.base import Device
-from .devices.selection import cpu, cu, functional, gpu, gpu_device, gpu_name, require_gpu, simulate_gpu
-from .devices.selection import get_device, gpu_backend, supported_devices
+from .devices.selection import cpu, gpu, gpu_device, gpu_name, require_gpu, supported_devices
 from .devices.moving import device_of
 from .messages import notices, reset_notices
 from .seeds import seed
@@ -50,13 +48,15 @@ if TYPE_CHECKING:
     from .checkpoint import load, loadmodel, save, state
     from .data import CuIterator, DataLoader, batch, getobs, kfolds, mapobs, numobs, shuffleobs, splitobs, unbatch
     from .data.onehots import onecold, onehot, onehotbatch
+    from .devices.named import cu, functional, get_device, gpu_backend
     from .devices.pretending import pretend
     from .devices.scalars import allowscalar
-    from .devices.simulated import calibrate
+    from .devices.simulated import calibrate, simulate_gpu
     from .layers.initializers import (
-        glorot_normal, glorot_uniform, identity_init, kaiming_normal, kaiming_uniform, lecun_normal, nfan, ones32,
-        orthogonal, rand32, randn32, sparse_init, truncated_normal, zeros32,
+        glorot_normal, identity_init, kaiming_normal, kaiming_uniform, lecun_normal, ones32, orthogonal, rand32,
+        randn32, sparse_init, truncated_normal, zeros32,
     )  # fmt: skip
+    from .layers.layer import glorot_uniform, nfan
     from .metrics import accuracy, confusion_matrix, normalise
     from .losses import (
         binary_focal_loss, binarycrossentropy, crossentropy, dice_coeff_loss, focal_loss, hinge_loss, huber_loss,
@@ -64,10 +64,10 @@ if TYPE_CHECKING:
         siamese_contrastive_loss, squared_hinge_loss, tversky_loss,
     )  # fmt: skip
     from .optimizers import (
-        AccumGrad, AdaBelief, AdaDelta, AdaGrad, Adam, AdaMax, AdamW, adjust, AMSGrad, clip_grad_norm, ClipGrad,
-        ClipNorm, Descent, freeze, Lion, Momentum, NAdam, Nesterov, OAdam, OptimiserChain, RAdam, RMSProp, Rprop, setup,
-        SignDecay, thaw, update, updated, WeightDecay,
+        AccumGrad, AdaBelief, AdaDelta, AdaGrad, Adam, AdaMax, AdamW, AMSGrad, clip_grad_norm, ClipGrad, ClipNorm,
+        Descent, Lion, Momentum, NAdam, Nesterov, OAdam, OptimiserChain, RAdam, RMSProp, Rprop, SignDecay, WeightDecay,
     )  # fmt: skip
+    from .updating import adjust, freeze, setup, thaw, update, updated
     from .layers.convolution import Conv, ConvTranspose, CrossCor, DepthwiseConv, SamePad
     from .layers.pooling import (
         AdaptiveMaxPool, AdaptiveMeanPool, GlobalMaxPool, GlobalMeanPool, MaxPool, MeanPool, Upsample,
@@ -95,7 +95,7 @@ else:
 
     def __getattr__(name: str) -> Any:
         if name == "GPU_BACKEND":
-            return importlib.import_module(".devices.selection", __name__).current_backend()
+            return importlib.import_module(".devices.named", __name__).current_backend()
         if name in _modules():
             module = importlib.import_module(f".{_modules()[name]}", __name__)
             globals()[name] = getattr(module, name, module)

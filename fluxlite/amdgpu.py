@@ -2,9 +2,10 @@
 
 from typing import Any
 
-from .devices import selection
-from .devices.base import Device, DeviceList, Functional, current
+from .devices import named
+from .devices.base import Device, Functional, current
 from .devices.moving import device_of
+from .devices.named import DeviceList
 
 
 def functional(part: str | None = None) -> Functional:
@@ -14,14 +15,14 @@ def functional(part: str | None = None) -> Functional:
     ...     functional(), functional(":rocBLAS"), functional(":MIOpen")
     (True, True, False: CuPy works without MIOpen, and fluxlite's layers do too)
     """
-    return selection.functional("AMDGPU", part)
+    return named.functional("AMDGPU", part)
 
 
 def devices() -> DeviceList:
     """All AMD GPUs, in order (AMDGPU.jl: ``AMDGPU.devices()``)."""
-    return selection.devices_of("AMDGPU")
+    return named.devices_of("AMDGPU")
 
 
 def device(x: Any = None) -> Device:
     """The current device, or the device of `x` (AMDGPU.jl: ``device()``). Raises `RuntimeError` if there's none."""
-    return current(devices()) or selection.get_device("AMDGPU") if x is None else device_of(x)
+    return current(devices()) or named.get_device("AMDGPU") if x is None else device_of(x)

@@ -28,8 +28,10 @@ def device_of(x: Any) -> Any:
     raise TypeError(f"device_of(x) takes an array, got {in_words(x)}")
 
 
-# The array types of GPUs, which launch a fused function (`fused/`) as one kernel: how, given it and its arguments.
-fusing: dict[type, Callable[[Any, Any], Any]] = {}
+# The array types of GPUs that make one launch of a function's elementwise calls: how, given it and its arguments.
+fusing: dict[type, Callable[[Callable, tuple], Any]] = {}
+# Activations that compute each element from its own. Layers leave it to `fusing` to add the bias in the same launch.
+by_element: set[Callable] = set()
 
 # Called with the result of each call that's recorded for a gradient: a simulated GPU counts the host's time for it.
 on_record: list[Callable[[Any], None]] = []

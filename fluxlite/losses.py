@@ -23,26 +23,26 @@ from .tree.walks import KeyPath
 
 
 def compares(check: Callable) -> Callable[[Function], Function]:
-    """Above a loss: `check` looks whether its two arrays fit; then they're compared in one place and one type."""
+    """Above a loss: its two arrays fit, by `check`; then they're compared in one place and of one type."""
 
-    def decorate(loss: Function) -> Function:
-        name, call = loss.__name__, f"{loss.__name__}(prediction, target)"
+    def decorate(formula: Function) -> Function:
+        name, call = formula.__name__, f"{formula.__name__}(prediction, target)"
 
-        @functools.wraps(loss)
-        def compared(prediction: Any, target: Any, *args: Any, **kwargs: Any) -> Any:
+        @functools.wraps(formula)
+        def loss(prediction: Any, target: Any, *args: Any, **kwargs: Any) -> Any:
             try:
                 refuse_tensor(call, prediction)
                 refuse_tensor(call, target)
                 check(call, prediction, target, *args, **kwargs)
                 with on_card_of(prediction):
-                    return loss(prediction, _in_type_of(prediction, target, name), *args, **kwargs)
+                    return formula(prediction, _in_type_of(prediction, target, name), *args, **kwargs)
             except Exception as error:
                 if why := _two_devices(name, prediction, target):
                     raise why from error
-                note(error, loss, (prediction, target, *args), kwargs)
+                note(error, formula, (prediction, target, *args), kwargs)
                 raise
 
-        return compared  # type: ignore[return-value]
+        return loss  # type: ignore[return-value]
 
     return decorate
 
@@ -60,7 +60,7 @@ def _in_type_of(prediction: Any, target: Any, name: str) -> Any:
     mine, its = getattr(prediction, "dtype", None), getattr(target, "dtype", None)
     if mine is its or mine is None or its is None or mine.kind != "f" or _are_labels(prediction, target):
         return target
-    if its.kind == "f":  # integers stay the same numbers: no need to say it. But -y of uint8 would be 255
+    if its.kind == "f":  # integers stay the same numbers: no need to say it
         if np.result_type(mine, its) == mine:
             return target
         what = f"{name}: the target is {its.name} and becomes {mine.name}, as the prediction is, at each call."
@@ -69,8 +69,7 @@ def _in_type_of(prediction: Any, target: Any, name: str) -> Any:
 
 
 def _same_shape(call: str, prediction: Any, target: Any, *args: Any, number: bool = True, **kwargs: Any) -> None:
-    got: Any = getattr(prediction, "shape", ())
-    wanted = getattr(target, "shape", ())
+    got, wanted = getattr(prediction, "shape", ()), getattr(target, "shape", ())
     if got == wanted or (number and type(target) in (int, float, bool)):
         return
     hint = ""
@@ -101,21 +100,16 @@ def _classes(call: str, prediction: Any, target: Any, axis: int = -1, *args: Any
     low, (least, most) = np.minimum.reduce(plain(target), None), _ends(np.add.reduce(plain(target), axis))
     if low < -0.001 or least < 0.98 or most > 1.02:  # thirds may be written 0.33
         wrong = f"{low:.3g}" if low < -0.001 else f"a sum of {least if least < 0.98 else most:.3g}"
-        raise ValueError(
-            f"{call}: the target holds probabilities, which aren't negative and have the sum 1 along axis {axis}; "
-            f"got {wrong}. The prediction comes first: {write}"
-        )
+        what = "the target holds probabilities, which aren't negative and have the sum 1 along axis"
+        raise ValueError(f"{call}: {what} {axis}; got {wrong}. The prediction comes first: {write}")
 
 
 def _probabilities(call: str, prediction: Any, target: Any, *args: Any, **kwargs: Any) -> None:
     _classes(call, prediction, target, *args, **kwargs)
-    if _on_the_host(prediction, target):
-        low, high = _ends(plain(prediction))
-        if low < 0 or high > 1.02:
-            raise ValueError(
-                f"{call}: the prediction holds probabilities, from 0 to 1, as softmax gives; got "
-                f"{low if low < 0 else high:.3g}. For scores there is logitcrossentropy"
-            )
+    low, high = _ends(plain(prediction)) if _on_the_host(prediction, target) else (0, 0)
+    if low < 0 or high > 1.02:
+        what = f"as softmax gives; got {low if low < 0 else high:.3g}. For scores there is logitcrossentropy"
+        raise ValueError(f"{call}: the prediction holds probabilities, from 0 to 1, {what}")
 
 
 def _are_labels(prediction: Any, target: Any) -> bool:
@@ -136,23 +130,67 @@ def _ends(x: Any) -> tuple[Any, Any]:
     return np.minimum.reduce(x, None), np.maximum.reduce(x, None)
 
 
-@compares(_same_shape)
-def mae(prediction: Any, target: Any, agg: Callable = np.mean) -> Any:
-    """The mean of ``|prediction - target|`` (Flux: ``mae``)."""
-    return agg(np.abs(prediction - target))
+# -- of all elements: a row of the table each; `agg` of those is the loss ---------------------------------------------
 
 
-@compares(_same_shape)
-def mse(prediction: Any, target: Any, agg: Callable = np.mean) -> Any:
-    """The mean of ``(prediction - target)**2`` (Flux: ``mse``)."""
-    return agg((prediction - target) ** 2)
+def _log(x: Any, eps: float | None) -> Any:
+    """The logarithm of ``x + eps``, which is never 0."""
+    return np.log(x + _eps(x, eps))
 
 
-@compares(_same_shape)
-def msle(prediction: Any, target: Any, agg: Callable = np.mean, eps: float | None = None) -> Any:
-    """The mean of ``(log(prediction + eps) - log(target + eps))**2``, for what differs by factors (Flux: ``msle``)."""
-    eps = _eps(prediction, eps)
-    return agg(np.log((prediction + eps) / (target + eps)) ** 2)
+def _eps(x: Any, eps: float | None) -> float:
+    return float(np.finfo(x.dtype).eps if eps is None else eps)
+
+
+def _focal(p: Any, gamma: float, eps: float | None) -> Any:
+    return -((1 - p) ** gamma) * _log(p, eps)
+
+
+def _loss(name: str, what: str, formula: Callable) -> Callable[..., Any]:
+    formula.__name__ = formula.__qualname__ = name
+    formula.__doc__ = f"{what} (Flux: ``{name}``)."
+    return compares(_same_shape)(formula)
+
+
+# fmt: off
+mae = _loss("mae", "The mean of ``|prediction - target|``",
+    lambda prediction, target, agg=np.mean: agg(np.abs(prediction - target)))
+mse = _loss("mse", "The mean of ``(prediction - target)**2``",
+    lambda prediction, target, agg=np.mean: agg((prediction - target) ** 2))
+msle = _loss("msle", "The mean of ``(log(prediction + eps) - log(target + eps))**2``, for what differs by factors",
+    lambda prediction, target, agg=np.mean, eps=None: agg(
+        np.log((prediction + _eps(prediction, eps)) / (target + _eps(prediction, eps))) ** 2))
+poisson_loss = _loss("poisson_loss", "The mean of ``prediction - target * log(prediction)``, for counts",
+    lambda prediction, target, agg=np.mean: agg(prediction - target * np.log(np.where(target == 0, 1, prediction))))
+hinge_loss = _loss("hinge_loss", "The mean of ``max(0, 1 - prediction * target)``, for targets of -1 and 1",
+    lambda prediction, target, agg=np.mean: agg(relu(1 - prediction * target)))
+squared_hinge_loss = _loss("squared_hinge_loss", "The mean of ``max(0, 1 - prediction * target)**2``, for -1 and 1",
+    lambda prediction, target, agg=np.mean: agg(relu(1 - prediction * target) ** 2))
+siamese_contrastive_loss = _loss(
+    "siamese_contrastive_loss", "For distances of pairs: near for target 0, at least `margin` apart for 1",
+    lambda prediction, target, agg=np.mean, margin=1: agg(
+        (1 - target) * prediction**2 + target * relu(margin - prediction) ** 2))
+binarycrossentropy = _loss(
+    "binarycrossentropy", "For yes and no: the mean of ``-target * log(prediction) - (1 - target) * log(1 - prediction)"
+    "``; both are probabilities of *yes*. For scores there's `logitbinarycrossentropy`, which is more accurate",
+    lambda prediction, target, agg=np.mean, eps=None: agg(
+        -target * _log(prediction, eps) - (1 - target) * _log(1 - prediction, eps)))
+logitbinarycrossentropy = _loss(
+    "logitbinarycrossentropy", "`binarycrossentropy` of the sigmoid of scores, in one accurate step",
+    lambda prediction, target, agg=np.mean: agg((1 - target) * prediction - logsigmoid(prediction)))
+binary_focal_loss = _loss(
+    "binary_focal_loss", "`binarycrossentropy` that counts what is right already less, by ``(1 - p)**gamma``",
+    lambda prediction, target, agg=np.mean, gamma=2, eps=None: agg(
+        _focal(target * prediction + (1 - target) * (1 - prediction), gamma, eps)))
+dice_coeff_loss = _loss(
+    "dice_coeff_loss", "1 less how much two regions of a picture overlap, for segmentation",
+    lambda prediction, target, smooth=1:
+        1 - (2 * np.sum(prediction * target) + smooth) / (np.sum(prediction**2 + target**2) + smooth))
+tversky_loss = _loss(
+    "tversky_loss", "`dice_coeff_loss` in which a false yes weighs `beta` and a false no ``1 - beta``",
+    lambda prediction, target, beta=0.7: 1 - (np.sum(prediction * target) + 1) / (
+        np.sum(prediction * target + beta * (1 - target) * prediction + (1 - beta) * target * (1 - prediction)) + 1))
+# fmt: on
 
 
 @compares(_same_shape)
@@ -162,28 +200,7 @@ def huber_loss(prediction: Any, target: Any, agg: Callable = np.mean, delta: flo
     return agg(np.where(error < delta, error**2 / 2, delta * (error - delta / 2)))
 
 
-@compares(_same_shape)
-def poisson_loss(prediction: Any, target: Any, agg: Callable = np.mean) -> Any:
-    """The mean of ``prediction - target * log(prediction)``, for counts (Flux: ``poisson_loss``)."""
-    return agg(prediction - target * np.log(np.where(target == 0, 1, prediction)))
-
-
-@compares(_same_shape)
-def hinge_loss(prediction: Any, target: Any, agg: Callable = np.mean) -> Any:
-    """The mean of ``max(0, 1 - prediction * target)``, for targets of -1 and 1 (Flux: ``hinge_loss``)."""
-    return agg(relu(1 - prediction * target))
-
-
-@compares(_same_shape)
-def squared_hinge_loss(prediction: Any, target: Any, agg: Callable = np.mean) -> Any:
-    """The mean of ``max(0, 1 - prediction * target)**2``, for -1 and 1 (Flux: ``squared_hinge_loss``)."""
-    return agg(relu(1 - prediction * target) ** 2)
-
-
-@compares(_same_shape)
-def siamese_contrastive_loss(prediction: Any, target: Any, agg: Callable = np.mean, margin: float = 1) -> Any:
-    """For distances of pairs: near for target 0, at least `margin` apart for 1 (Flux: the same name)."""
-    return agg((1 - target) * prediction**2 + target * relu(margin - prediction) ** 2)
+# -- of classes --------------------------------------------------------------------------------------------------------
 
 
 @compares(_probabilities)
@@ -194,10 +211,7 @@ def crossentropy(
 
     For scores there's `logitcrossentropy`, which is more accurate and takes the same targets.
     """
-    eps = _eps(prediction, eps)
-    if _are_labels(prediction, target):
-        return agg(-np.log(_at(prediction, target, axis) + eps))
-    return agg(-np.sum(target * np.log(prediction + eps), axis=axis))
+    return agg(-_of_classes(lambda p: _log(p, eps), prediction, target, axis))
 
 
 @compares(_classes)
@@ -209,8 +223,7 @@ def logitcrossentropy(prediction: Any, target: Any, axis: int = -1, agg: Callabl
     score of -inf takes numbers: with rows, 0 * -inf is NaN. On a GPU, where looking at the values would mean to wait, a
     number that is too large wraps around.
     """
-    logs = logsoftmax(prediction, axis)
-    return agg(-(_at(logs, target, axis) if _are_labels(logs, target) else np.sum(target * logs, axis=axis)))
+    return agg(-_of_classes(lambda logs: logs, logsoftmax(prediction, axis), target, axis))
 
 
 @compares(_probabilities)
@@ -218,10 +231,10 @@ def kldivergence(
     prediction: Any, target: Any, axis: int = -1, agg: Callable = np.mean, eps: float | None = None
 ) -> Any:
     """`crossentropy` less what the target's own entropy makes of it: 0 where both agree (Flux: ``kldivergence``)."""
+    loss = crossentropy(prediction, target, axis, agg, eps)
     if _are_labels(prediction, target):  # all on one class: no entropy
-        return crossentropy(prediction, target, axis, agg, eps)
-    entropy = agg(np.sum(target * np.log(np.where(target == 0, 1, target)), axis=axis))
-    return entropy + crossentropy(prediction, target, axis, agg, eps)
+        return loss
+    return agg(np.sum(target * np.log(np.where(target == 0, 1, target)), axis=axis)) + loss
 
 
 @compares(_probabilities)
@@ -229,64 +242,18 @@ def focal_loss(
     prediction: Any, target: Any, axis: int = -1, agg: Callable = np.mean, gamma: float = 2, eps: float | None = None
 ) -> Any:
     """`crossentropy` that counts what is right already less, by ``(1 - p)**gamma`` (Flux: ``focal_loss``)."""
-    eps = _eps(prediction, eps)
-    if _are_labels(prediction, target):
-        right = _at(prediction, target, axis)
-        return agg(-((1 - right) ** gamma) * np.log(right + eps))
-    return agg(np.sum(-target * (1 - prediction) ** gamma * np.log(prediction + eps), axis=axis))
+    return agg(_of_classes(lambda p: _focal(p, gamma, eps), prediction, target, axis))
 
 
-def _at(x: Any, labels: Any, axis: int) -> Any:
-    """The elements of `x` at the classes whose numbers are `labels`."""
-    if not is_array(labels):
-        return x[labels]
-    if device_of(labels) != device_of(plain(x)):
+def _of_classes(function: Callable, x: Any, target: Any, axis: int) -> Any:
+    """``function(x)`` at the class that `target` gives the number of, or the mean, by its probabilities, of all."""
+    if not _are_labels(x, target):
+        return np.sum(target * function(x), axis=axis)
+    if not is_array(target):
+        return function(x[target])
+    if device_of(target) != device_of(plain(x)):
         raise TypeError  # `compares` explains it; a GPU's library might copy the labels, each time
-    return np.squeeze(np.take_along_axis(x, np.expand_dims(labels, axis), axis), axis)
-
-
-def _eps(prediction: Any, eps: float | None) -> float:
-    return float(np.finfo(prediction.dtype).eps if eps is None else eps)
-
-
-@compares(_same_shape)
-def binarycrossentropy(prediction: Any, target: Any, agg: Callable = np.mean, eps: float | None = None) -> Any:
-    """For yes and no: the mean of ``-target * log(prediction) - (1 - target) * log(1 - prediction)`` (Flux: the same).
-
-    Both hold probabilities of *yes*. For scores there's `logitbinarycrossentropy`, which is more accurate.
-    """
-    eps = _eps(prediction, eps)
-    return agg(-target * np.log(prediction + eps) - (1 - target) * np.log(1 - prediction + eps))
-
-
-@compares(_same_shape)
-def logitbinarycrossentropy(prediction: Any, target: Any, agg: Callable = np.mean) -> Any:
-    """`binarycrossentropy` of the sigmoid of scores, in one accurate step (Flux: ``logitbinarycrossentropy``)."""
-    return agg((1 - target) * prediction - logsigmoid(prediction))
-
-
-@compares(_same_shape)
-def binary_focal_loss(
-    prediction: Any, target: Any, agg: Callable = np.mean, gamma: float = 2, eps: float | None = None
-) -> Any:
-    """`binarycrossentropy` that counts what is right already less, by ``(1 - p)**gamma`` (Flux: the same name)."""
-    right = target * prediction + (1 - target) * (1 - prediction)
-    return agg(-((1 - right) ** gamma) * np.log(right + _eps(prediction, eps)))
-
-
-@compares(_same_shape)
-def dice_coeff_loss(prediction: Any, target: Any, smooth: float = 1) -> Any:
-    """1 less how much two regions of a picture overlap (Flux: ``dice_coeff_loss``): for segmentation."""
-    total = np.sum(prediction**2 + target**2)
-    return 1 - (2 * np.sum(prediction * target) + smooth) / (total + smooth)
-
-
-@compares(_same_shape)
-def tversky_loss(prediction: Any, target: Any, beta: float = 0.7) -> Any:
-    """`dice_coeff_loss` in which a false yes weighs `beta` and a false no ``1 - beta`` (Flux: ``tversky_loss``)."""
-    both = np.sum(prediction * target)
-    false_yes, false_no = np.sum((1 - target) * prediction), np.sum(target * (1 - prediction))
-    return 1 - (both + 1) / (both + beta * false_yes + (1 - beta) * false_no + 1)
+    return function(np.squeeze(np.take_along_axis(x, np.expand_dims(target, axis), axis), axis))
 
 
 @explained()

@@ -2,21 +2,22 @@
 
 from typing import Any
 
-from .devices import selection
-from .devices.base import Device, DeviceList, Functional
+from .devices import named
+from .devices.base import Device, Functional
 from .devices.moving import device_of
+from .devices.named import DeviceList
 
 
 def functional(part: str | None = None) -> Functional:
     """Whether an Apple GPU can be used (Metal.jl: ``Metal.functional()``). It has no parts to ask about."""
-    return selection.functional("Metal", part)
+    return named.functional("Metal", part)
 
 
 def devices() -> DeviceList:
     """The Apple GPU in a list, if it can be used (Metal.jl: ``Metal.devices()``)."""
-    return selection.devices_of("Metal")
+    return named.devices_of("Metal")
 
 
 def device(x: Any = None) -> Device:
     """The device, or the device of `x` (Metal.jl: ``device()``). Raises `RuntimeError` if there's none."""
-    return selection.get_device("Metal") if x is None else device_of(x)
+    return named.get_device("Metal") if x is None else device_of(x)

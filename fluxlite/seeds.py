@@ -1,8 +1,7 @@
 """`seed`: one number decides all the random numbers that fluxlite draws by itself.
 
-There is no generator that all share. Each use has a number of its own, and so has each time that it is used: the third
-layer's weights are made from (seed, weights, 3). So an epoch more or a loader more doesn't change the weights of the
-next model, and threads don't take numbers out of each other's hands.
+Each use has a number of its own, and so has each time that it is used: the third layer's weights are made from (seed,
+weights, 3). So a loader more doesn't change the weights of the next model, and threads don't disturb each other.
 """
 
 import itertools
@@ -21,6 +20,13 @@ class Seeding:
         self.number = number
         self.times = {WEIGHTS: itertools.count(), ORDERS: itertools.count()}
 
+    def sequence(self, *key: int) -> np.random.SeedSequence:
+        return np.random.SeedSequence(self.number, spawn_key=key)
+
+    def for_device(self, index: int) -> int:
+        """Two cards draw different numbers."""
+        return int(self.sequence(_DEVICES, index).generate_state(1, np.uint64)[0])
+
 
 _now = Seeding(None)
 
@@ -28,12 +34,8 @@ _now = Seeding(None)
 def seed(number: int | None) -> None:
     """Make what comes next repeatable: weights, the orders of loaders, every device's generator (Flux: ``seed!``).
 
-    `number` is a whole number, 0 or more; with None nobody can foresee what comes, as at the start of a program. It
-    counts for models, loaders, `shuffleobs` and `splitobs` that are made from now on without ``rng=``, which decides
-    where it is given. The generators of the CPU and of all GPUs, ``device.rng``, start again, also of those that are
-    first used later; ``device.seed(k)`` afterwards decides for one. Of two threads that make layers at the same time,
-    nobody knows which comes first: give them ``rng=``. NumPy's `np.random.seed` has no effect here, nor has `seed` on
-    ``np.random.rand``.
+    It counts for what is made from now on without ``rng=``, and starts ``device.rng`` of the CPU and of all GPUs again.
+    With None, nobody can foresee what comes. NumPy's own generator, `np.random.rand`, is another one.
 
     >>> fl.seed(1)
     >>> first = fl.Dense(3, 2).weight
@@ -55,12 +57,4 @@ def seeding() -> Seeding:
 def next_generator(use: int) -> np.random.Generator:
     """A new generator for WEIGHTS or ORDERS."""
     now = _now
-    key = None if now.number is None else np.random.SeedSequence(now.number, spawn_key=(use, next(now.times[use])))
-    return np.random.default_rng(key)
-
-
-def seed_of_device(now: Seeding, index: int) -> int | None:
-    """Two cards draw different numbers."""
-    if now.number is None:
-        return None
-    return int(np.random.SeedSequence(now.number, spawn_key=(_DEVICES, index)).generate_state(1, np.uint64)[0])
+    return np.random.default_rng(now.sequence(use, next(now.times[use])))

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from .messages import said, warn
-from .tree.contract import attributes, registered_under_name
-from .tree.flat import Attribute, KeyPath, flatten
+from .tree.contract import attributes, children, registered_under_name
+from .tree.flat import Attribute, KeyPath, flatten, steps
 from .tree.ties import is_array, is_tracked
 
 _OPAQUE = (str, bytes, int, float, complex, np.generic, type, types.ModuleType, types.BuiltinFunctionType,
@@ -56,17 +56,15 @@ def _untrained(model: Any) -> Iterator[tuple[Hashable, Any, str]]:
                 yield ("not trained", *key), found or type(value).__name__, why
 
 
-def boxes(x: Any, path: KeyPath, inside: tuple = ()) -> Iterator[tuple[tuple, KeyPath, Any, str]]:
+def boxes(x: Any, path: KeyPath) -> Iterator[tuple[tuple, KeyPath, Any, str]]:
     """(key, path, value, why) of what no walk enters: the leaf `x` itself, or what a function works with."""
     x = x.__self__ if isinstance(x, types.MethodType) else x
     if isinstance(x, types.FunctionType):
         fix = "and no walk enters functions. Make it an argument, or a field of a class with @functor above it."
-        for verb, name, value in variables(x):
+        for verb, name, value in _variables(x):
             place, value = path + (Attribute(name),), getattr(value, "__self__", value)  # of a method, its object
             if not isinstance(value, types.FunctionType):
                 yield (x.__code__, name), place, value, f"{x.__name__} {verb} {name}, {fix}"
-            elif value not in (*inside, x) and verb != "reads the global":
-                yield from boxes(value, place, (*inside, x))
     elif not is_array(x) and not is_tracked(x):
         yield (type(x).__module__, type(x).__qualname__), path, x, why_shut(x)
 
@@ -74,9 +72,8 @@ def boxes(x: Any, path: KeyPath, inside: tuple = ()) -> Iterator[tuple[tuple, Ke
 def why_shut(x: Any) -> str:
     """Why no walk can enter `x`, and what to do about it."""
     name = type(x).__name__
-    for kinds, what, instead in _INSTEAD:
-        if isinstance(x, kinds):
-            return f"it is in a {name}, {what}. Use {instead}."
+    if isinstance(x, (set, frozenset, deque, Mapping, types.SimpleNamespace)):
+        return f"it is in a {name}, which no walk enters. Use a list, a dict, or a class with @functor above it."
     if registered_under_name(type(x)) not in (None, type(x)):
         return (
             f"class {name} was defined anew after @functor had registered a class of that name. If "
@@ -86,22 +83,12 @@ def why_shut(x: Any) -> str:
     return f"{name} is not registered. Write @functor above class {name}, and make the object again."
 
 
-_INSTEAD: list[tuple[Any, str, str]] = [
-    ((set, frozenset), "whose elements have no places", "a list or a tuple"),
-    (deque, "which no walk enters", "a list or a tuple"),
-    (types.SimpleNamespace, "which no walk enters", "a dict, or a class with @functor above it"),
-    (Mapping, "which no walk enters", "a dict"),
-]
-
-
-def variables(function: types.FunctionType) -> Iterator[tuple[str, str, Any]]:
+def _variables(function: types.FunctionType) -> Iterator[tuple[str, str, Any]]:
     """(how it comes to it, name, value) of each variable that `function` works with, besides its arguments."""
     code, values = function.__code__, function.__defaults__ or ()
     for name, cell in zip(code.co_freevars, function.__closure__ or ()):
-        try:
+        if cell != types.CellType():  # it has a value already
             yield "captured", name, cell.cell_contents
-        except ValueError:  # it has no value yet
-            continue
     names = code.co_varnames[code.co_argcount - len(values) : code.co_argcount]
     for name, value in [*zip(names, values), *(function.__kwdefaults__ or {}).items()]:
         yield "has the default", name, value
@@ -132,12 +119,8 @@ def arrays_inside(x: Any, path: KeyPath) -> Iterator[tuple[KeyPath, Any]]:
 
 def _insides(x: Any) -> list[tuple[tuple, Any]]:
     """(steps of the path to it, part) of each part of any object."""
-    if isinstance(x, Mapping):
-        return [((key,), value) for key, value in x.items()]
-    if isinstance(x, (list, tuple, deque)):
-        return [((i,), value) for i, value in enumerate(x)]
     if isinstance(x, (set, frozenset)):
         return [((), value) for value in x]
-    if isinstance(x, functools.partial):
-        return [((Attribute("args"),), x.args), ((Attribute("keywords"),), x.keywords)]
-    return [((Attribute(name),), value) for name, value in attributes(x).items()]
+    parts = dict(enumerate(x)) if isinstance(x, deque) else dict(steps(x, children(x)[0]))
+    held = parts or {Attribute(name): value for name, value in attributes(x).items()}
+    return [((step,), part) for step, part in held.items()]

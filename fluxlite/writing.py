@@ -19,11 +19,10 @@ def write_whole(path: Any, data: Any) -> None:
 def whole_file(path: Any) -> Iterator[str]:
     """``with whole_file(path) as temporary:`` the file `temporary` takes the name `path` if the block ends well.
 
-    Even if the program is killed or the power fails, you have the old file or the new one. After an error, nothing is
-    left behind. An existing file keeps its mode, and a link keeps leading to it. Raises what `check_place` raises.
+    Even if the program is killed or the power fails, you have the old file or the new one. An existing file keeps its
+    mode, and a link keeps leading to it.
     """
-    path = os.path.realpath(path)
-    check_place(path)
+    path = check_place(path)
     folder, name = os.path.split(path)
     temporary = os.path.join(folder, f".{name}.{secrets.token_hex(8)}.tmp")
     open(temporary, "xb").close()  # a new file has the mode that the umask says
@@ -41,13 +40,13 @@ def whole_file(path: Any) -> Iterator[str]:
             os.remove(temporary)
 
 
-def check_place(path: str) -> None:
-    """Raises `OSError` for a full path where no file can be written, and where the one that's there has to stay."""
+def check_place(path: Any) -> str:
+    """Where `path` leads, through links. Raises `OSError` if no file can be written there, or the one there stays."""
+    path = os.path.realpath(path)
     if not os.path.isdir(os.path.dirname(path)):
         raise FileNotFoundError(errno.ENOENT, "could not save, there is no such folder", os.path.dirname(path))
-    if not os.path.exists(path):
-        return
-    if not os.path.isfile(path):
+    if os.path.exists(path) and not os.path.isfile(path):
         raise OSError(errno.EINVAL, "this is no ordinary file, and stays", path)
-    if not os.stat(path).st_mode & 0o222:  # an administrator could write it all the same
+    if os.path.exists(path) and not os.stat(path).st_mode & 0o222:  # an administrator could write it all the same
         raise PermissionError(errno.EACCES, "this file is read-only, and stays", path)
+    return path

@@ -62,11 +62,6 @@ def withgradient(f: Callable, *args: Any) -> tuple[Any, Any]:
         raise TypeError(f"{what}, or, for a function that reaches the model by itself, gradient(f, params(model))")
     if len(args) == 1 and hasattr(type(args[0]), "withgradient"):  # the implicit style: params(model)
         return args[0].withgradient(f)
-    return differentiated(f, args)
-
-
-def differentiated(f: Callable, args: tuple, arrive: Callable | None = None) -> tuple[Any, Any]:
-    """`withgradient`, which calls ``arrive(x, g)`` as soon as the gradient `g` of a parameter `x` is complete."""
     _fill_table()
     level, marked = Level(next(numbers)), list[Marked]()
     try:
@@ -75,7 +70,7 @@ def differentiated(f: Callable, args: tuple, arrive: Callable | None = None) -> 
         with on_first_card_of(args) if enter_card else HERE:  # for what `f` itself computes with NumPy
             value = called(f, *map(attrgetter("stand_in"), marked))
             plain_value = untracked(value, level)
-            totals = gradients_of(value, level, arrive)
+            totals = gradients_of(value, level)
             given: set[int] = set()
             gradients = tuple(map(methodcaller("gradient", totals, given), marked))
     finally:
@@ -214,7 +209,7 @@ def _fill_table() -> None:
 # -- and back: what comes out --------------------------------------------------------------------------------------
 
 
-def gradients_of(value: Any, level: Level, arrive: Callable | None = None) -> dict[TrackedArray, Any]:
+def gradients_of(value: Any, level: Level) -> dict[TrackedArray, Any]:
     """For each thing tracked on `level`, the gradient of the loss that `f` returned."""
     loss = value[0] if isinstance(value, tuple) and value else value
     shape = getattr(loss, "shape", None)
@@ -225,9 +220,9 @@ def gradients_of(value: Any, level: Level, arrive: Callable | None = None) -> di
         return {}  # it does not depend on the arguments
     one = plain(loss.value) if type(loss.value) is TrackedArray else loss.value
     if isinstance(one, (np.generic, float)):
-        return pull_back(loss, type(one)(1), arrive=arrive)
+        return pull_back(loss, type(one)(1))
     with on_card_of(one):
-        return pull_back(loss, np.ones_like(one), arrive=arrive)
+        return pull_back(loss, np.ones_like(one))
 
 
 def untracked(value: Any, level: Level) -> Any:

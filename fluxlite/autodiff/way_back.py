@@ -1,7 +1,5 @@
 """The way back: from a result through the calls that `tracked.py` remembered, down to where tracking began."""
 
-from collections import Counter
-from collections.abc import Callable
 from heapq import heappop, heappush
 from typing import Any
 
@@ -13,16 +11,12 @@ from .tracked import TrackedArray, plain
 _USED: tuple = (None, (), {}, ())  # the call of a result that has been walked through
 
 
-def pull_back(
-    result: TrackedArray, g: Any, keep: bool = False, arrive: Callable | None = None
-) -> dict[TrackedArray, Any]:
+def pull_back(result: TrackedArray, g: Any, keep: bool = False) -> dict[TrackedArray, Any]:
     """The gradients of everything that was tracked from the start, given the gradient `g` of `result`.
 
     Visits the calls from the highest number down: when one is reached, all that used its result have been, so its
-    total is complete. Each call is cleared once it is done with, unless `keep`. ``arrive(x, g)`` is called with what
-    was tracked from the start and its gradient, once that's complete.
+    total is complete. Each call is cleared once it is done with, unless `keep`.
     """
-    uses = Counter() if arrive is None else _uses(result)
     arrived = {result: g}
     own: set[TrackedArray] = set()  # those whose sum was made here, so that more can be added in place
     waiting = [] if result.call is None else [(-result.number, result)]
@@ -52,26 +46,9 @@ def pull_back(
                     arrived[parent] = piece
                 else:
                     _add(piece, parent, arrived, own)
-        if arrive is not None:
-            for _, parent in parents:
-                uses[parent] -= 1
-                if parent.call is None and not uses[parent]:
-                    arrive(parent.value, arrived[parent])
         if not keep:
             node.call = _USED
     return arrived
-
-
-def _uses(result: TrackedArray) -> Counter[TrackedArray]:
-    """How many pieces of its gradient come to each tracked array."""
-    waiting = [result]
-    uses: Counter[TrackedArray] = Counter()
-    for node in waiting:  # which grows
-        for _, parent in () if node.call is None else node.call[-1]:
-            uses[parent] += 1
-            if uses[parent] == 1:
-                waiting.append(parent)
-    return uses
 
 
 def _add(piece: Any, parent: TrackedArray, arrived: dict, own: set) -> None:

@@ -12,28 +12,29 @@ from contextlib import contextmanager
 from typing import Any
 
 from ..data.loader import CuIterator as CuIterator
-from ..devices import selection
-from ..devices.base import Device, DeviceList, Functional
+from ..devices import named
+from ..devices.base import Device, Functional
 from ..devices.moving import device_of
+from ..devices.named import DeviceList
+from ..devices.named import cu as cu
 from ..devices.scalars import allowscalar as allowscalar
-from ..devices.selection import cu as cu
 from ..messages import check_callable, explained
 from ..receipts import receipt
 
 
 def functional(part: str | None = None) -> Functional:
     """Whether an NVIDIA GPU, or a `part` such as ``"cuBLAS"``, can be used, and why not (CUDA.jl: ``functional()``)."""
-    return selection.functional("CUDA", part)
+    return named.functional("CUDA", part)
 
 
 def devices() -> DeviceList:
     """All NVIDIA GPUs, in order, printed as a numbered list (CUDA.jl: ``CUDA.devices()``)."""
-    return selection.cuda_devices()
+    return named.cuda_devices()
 
 
 def device(x: Any = None) -> Device:
     """The current device, or that of `x`, an array or a model (CUDA.jl: ``device()``). `RuntimeError` without a GPU."""
-    return selection.cuda_device() if x is None else device_of(x)
+    return named.cuda_device() if x is None else device_of(x)
 
 
 @explained()
@@ -47,12 +48,12 @@ def set_device(index: int) -> Device:
 @explained()
 def using(index: int) -> Device:
     """Make it the current device inside ``with using(1):``, and then the earlier one (CUDA.jl: ``device!(f, i)``)."""
-    return selection.get_device(selection.cuda_device().backend, index)
+    return named.get_device(named.cuda_device().backend, index)
 
 
 def synchronize() -> None:
     """Wait until the current device has finished all its work (CUDA.jl: ``synchronize()``)."""
-    selection.cuda_device().synchronize()
+    named.cuda_device().synchronize()
 
 
 def sync(function: Callable[[], Any]) -> Any:
@@ -82,7 +83,7 @@ def time_range(message: str) -> Any:
 
     It goes in a ``with`` or above a function; ``nsys profile python program.py`` shows it. Without a GPU, it's nothing.
     """
-    if not (selection.functional("CUDA") or selection.functional("AMDGPU")):
+    if not (named.functional("CUDA") or named.functional("AMDGPU")):
         return _nothing()
     from cupy.cuda import nvtx
     from cupyx.profiler import time_range as marked
@@ -100,5 +101,5 @@ def __getattr__(name: str) -> Any:
     if name == "jit":
         return importlib.import_module(".jit", __name__)
     if name == "fuse":
-        return importlib.import_module("..fused.function", __name__).fuse
+        return importlib.import_module("..fused", __name__).fuse
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,11 +1,9 @@
 """`DataLoader`: mini-batches, in a new order each epoch. `observations.py` says what counts as data.
 
 ``gpu(loader)`` and ``CuIterator(loader)`` copy the next batch while the GPU computes with the current one, from
-"pinned" memory, which the GPU can read on its own. Computations wait there only for the batch that they need; the
-program waits for neither. A device that can't do this copies as ``device(batch)`` does.
+"pinned" memory, which the GPU can read on its own. Computations wait there only for the batch that they need.
 """
 
-import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial as bound
@@ -18,8 +16,9 @@ import numpy as np
 from ..arrays import device_of
 from ..devices.base import CPU, Device
 from ..devices.moving import DEFAULT, moved, send
-from ..devices.selection import cpu, cu, gpu, require_gpu
-from ..messages import check_bool, check_callable, check_whole, explained, many, notice, warn
+from ..devices.named import cu
+from ..devices.selection import cpu, gpu, require_gpu
+from ..messages import check_callable, check_whole, explained, many, notice, warn
 from ..tree.ties import is_array
 from ..tree.walks import KeyPath
 from .observations import MappedObs, Places, batch, generator, numbers_of, numobs, pick, summary
@@ -29,15 +28,13 @@ class DataLoader:
     """Iterates over `data` in batches of `batchsize` observations (MLUtils, Flux: ``DataLoader``).
 
     `data` is an array, whose first axis is the observation; a tuple, named tuple or dict of arrays, whose batches have
-    the same form; or a sequence of observations, a list or anything with ``len(data)`` and ``data[i]``, which `batch`
-    puts together. Batches are on the arrays' device. With `shuffle`, they're copies. Otherwise they're views of the
-    data, and read-only, except in CuPy: to change a batch, make a new one, as in ``x = x + noise``.
+    the same form; or a sequence of observations, which `batch` puts together. Batches are on the arrays' device: copies
+    with `shuffle`, otherwise read-only views, except in CuPy: write ``x = x + noise``.
 
-    `shuffle`: a new order each epoch, drawn when it begins from `rng`: a generator, a seed, or None for its own one,
-    which only `fluxlite.seed` makes repeatable. `partial`: whether the last batch may be smaller; otherwise it's left
-    out. `collate`: None makes batches as above; False gives lists of observations; True lets `batch` put such a list
-    together; a function is called with it. `parallel`: a background thread prepares the next batches, unless that
-    takes a GPU, as it does with data on one and with ``mapobs(gpu, …)``.
+    `shuffle`: a new order each epoch, drawn when it begins from `rng`: a generator, a seed, or None for its own one.
+    `partial`: whether the last batch may be smaller; otherwise it's left out. `collate`: None makes batches as above;
+    False gives lists of observations; True lets `batch` put such a list together; a function is called with it.
+    `parallel`: a background thread prepares the next batches, unless that takes a GPU.
 
     >>> loader = DataLoader((np.arange(12).reshape(6, 2), np.arange(6)), batchsize=4)
     >>> loader
@@ -62,16 +59,11 @@ class DataLoader:
         check_whole("batchsize", batchsize, least=1)
         if collate is not None and not isinstance(collate, bool):
             check_callable("collate, if it's not None, True or False,", collate)
-        for name, switch in (("shuffle", shuffle), ("partial", partial), ("parallel", parallel)):
-            check_bool(name, switch)
-        self._count = numobs(data)
-        if batchsize > self._count > 0:
-            text = (
-                f"a batchsize of {batchsize:,} is more than the {self._count:,} observations: there's one batch of all"
-            )
-            warn(("batchsize", batchsize, self._count), text)
-            batchsize = self._count
-        self.data, self.batchsize, self.collate = data, int(batchsize), collate
+        self._count = count = numobs(data)
+        if batchsize > count > 0:
+            what = f"a batchsize of {batchsize:,} is more than the {count:,} observations"
+            warn(("batchsize", batchsize, count), f"{what}: there's one batch of all")
+        self.data, self.batchsize, self.collate = data, int(min(batchsize, count or batchsize)), collate
         self.shuffle, self.partial, self.parallel = bool(shuffle), bool(partial), bool(parallel)
         self.rng = generator(rng)
 
@@ -83,25 +75,17 @@ class DataLoader:
         return self.batches()
 
     @explained()
-    def batches(self, skip: int = 0, share: tuple[int, int] = (0, 1)) -> Iterator[Any]:
-        """Begin an epoch, but for its first `skip` batches; ``share=(1, 4)`` makes the rows for worker 1 of 4 only."""
+    def batches(self, skip: int = 0) -> Iterator[Any]:
+        """Begin an epoch, but for its first `skip` batches."""
         check_whole("skip", skip)
         order = Places(self.rng.permutation(self._count)) if self.shuffle else None
-        jobs = (bound(self._batch, index) for index in self._indices(order, skip, share))
+        jobs = (bound(self._batch, index) for index in self._indices(order, skip))
         return done_ahead(jobs) if self.parallel and not _needs_device(self.data) else (job() for job in jobs)
 
-    def sizes(self, skip: int = 0) -> Iterator[int]:
-        """The number of observations in each batch of an epoch."""
+    def _indices(self, order: Places | None, skip: int) -> Iterator[slice | Places]:
         for number in range(skip, len(self)):
-            yield min(self.batchsize, self._count - number * self.batchsize)
-
-    def _indices(self, order: Places | None, skip: int, share: tuple[int, int]) -> Iterator[slice | Places]:
-        for number, rows in enumerate(self.sizes(skip), skip):
-            start = number * self.batchsize
-            first, last = cut(rows, *share)
-            if first < last:
-                these = slice(start + first, start + last)
-                yield these if order is None else order.part(these)
+            these = slice(number * self.batchsize, min((number + 1) * self.batchsize, self._count))
+            yield these if order is None else order.part(these)
 
     def _batch(self, index: slice | Places) -> Any:
         if self.collate is None:
@@ -120,25 +104,17 @@ class DataLoader:
         return f"DataLoader({', '.join(said)})      # {batches} of {self._count:,} observations"
 
 
-def cut(count: int, worker: int, workers: int) -> tuple[int, int]:
-    """Which of `count` rows are one worker's: from the first number up to the second."""
-    return worker * count // workers, (worker + 1) * count // workers
-
-
 AHEAD = 4  # at most this many batches are there: yours, those that wait, and one that's being made
 
 
 def done_ahead(jobs: Iterator[Callable[[], Any]]) -> Iterator[Any]:
-    """The results of `jobs`, in order. While you use one, a thread works on the next.
-
-    An exception in a job is raised when its turn comes. A process that forks has the thread only in its parent, so in
-    the child this raises `RuntimeError`.
+    """The results of `jobs`, in order: while you use one, a thread works on the next. Errors come in their turn.
 
     >>> list(done_ahead(iter([lambda: "a", lambda: "b"])))
     ['a', 'b']
     """
     results: Queue = Queue(AHEAD - 2)
-    over, process = threading.Event(), os.getpid()
+    over = threading.Event()
 
     def work() -> None:
         try:
@@ -154,8 +130,6 @@ def done_ahead(jobs: Iterator[Callable[[], Any]]) -> Iterator[Any]:
     thread.start()
     try:
         while True:
-            if os.getpid() != process:
-                raise RuntimeError("this process was forked in the middle of an epoch, whose thread isn't here")
             done = results.get()
             if isinstance(done, BaseException):
                 raise done
@@ -164,10 +138,9 @@ def done_ahead(jobs: Iterator[Callable[[], Any]]) -> Iterator[Any]:
             yield done.pop()  # nothing here refers to it any more
     finally:
         over.set()
-        if os.getpid() == process:
-            while not results.empty():
-                results.get()
-            thread.join(1)  # what it reads may be closed after the loop
+        while not results.empty():
+            results.get()
+        thread.join(1)  # what it reads may be closed after the loop
 
 
 def _needs_device(data: Any) -> bool:
@@ -182,17 +155,7 @@ def _needs_device(data: Any) -> bool:
 class MovedLoader:
     """`loader`, with each batch moved to `device` when its turn comes: this is ``gpu(loader)``.
 
-    When you get a batch, the copy of the next one has begun, and nothing here refers to yours: its memory is free as
-    soon as you drop it.
-
-    >>> from fluxlite.data import DataLoader
-    >>> with fl.simulate_gpu():
-    ...     loader = fl.gpu(DataLoader(np.ones((4, 2), np.float32), batchsize=2))
-    ...     print(loader)
-    ...     [fl.device_of(x) for x in loader]
-    [ Info: Simulated:0, a simulated NVIDIA T4, stands in for a GPU.
-    DataLoader(float32[4, 2], batchsize=2) => Simulated:0, batch by batch      # 2 batches of 4 observations
-    [Simulated:0, Simulated:0]
+    When you get a batch, the copy of the next one has begun. The memory of yours is free as soon as you drop it.
     """
 
     def __init__(self, loader: Any, device: Device, dtype: Any = DEFAULT) -> None:
@@ -209,14 +172,14 @@ class MovedLoader:
     def __iter__(self) -> Iterator[Any]:
         return self.batches()
 
-    def batches(self, skip: int = 0, share: tuple[int, int] = (0, 1)) -> Iterator[Any]:
-        """Begin an epoch, and skip its first `skip` batches without copying them. `share` is for a `DataLoader`."""
+    def batches(self, skip: int = 0) -> Iterator[Any]:
+        """Begin an epoch, and skip its first `skip` batches without copying them."""
         if hasattr(self.loader, "batches"):
-            return self._one_ahead(self.loader.batches(skip, share))
+            return self._one_ahead(self.loader.batches(skip))
         return self._one_ahead(islice(self.loader, skip, None))
 
     def _one_ahead(self, batches: Iterator[Any]) -> Iterator[Any]:
-        sent, error = map(self._send, batches), None
+        sent, error = (_Copy(one, self.device, self.dtype) for one in batches), None
         coming = next(sent, None)
         try:
             while coming is not None:
@@ -230,12 +193,7 @@ class MovedLoader:
                 raise error
         finally:  # after a break, a copy that's still running keeps its memory until it's done
             if coming is not None:
-                coming.wait()
-
-    def _send(self, batch: Any) -> "_Lane":
-        lane = _Lane(self.device)
-        lane.batch = moved(lane, batch, self.dtype)
-        return lane
+                coming.arrived()
 
     def __repr__(self) -> str:
         loader, _, comment = repr(self.loader).partition("      # ")
@@ -246,8 +204,7 @@ class CuIterator(MovedLoader):
     """Copies every batch of `loader` to the GPU in use (CUDA.jl: ``CuIterator``).
 
     `loader` is a `DataLoader` or any other iterable of batches: arrays, or tuples, lists and dicts of arrays. Unlike
-    with `gpu`, Float64 stays Float64; ``dtype=np.float32`` converts it. The next batch is copied while the GPU computes
-    with this one, whose memory is free as soon as you drop it.
+    with `gpu`, Float64 stays Float64; ``dtype=np.float32`` converts it.
 
     >>> with fl.simulate_gpu():
     ...     for x, y in CuIterator((np.full(2, i), i) for i in range(2)):
@@ -267,16 +224,13 @@ class CuIterator(MovedLoader):
         return f"CuIterator({super().__repr__()})"
 
 
-class _Lane:
-    """Stands for a device during one move, copies host arrays to it while it computes, and keeps the batch until then.
+class _Copy:
+    """A batch on its way to a device, which computes meanwhile. To `moved`, it stands for the device."""
 
-    `times` is when each copy will be there, in the device's own terms.
-    """
-
-    def __init__(self, device: Device) -> None:
+    def __init__(self, batch: Any, device: Device, dtype: Any) -> None:
         self.device, self.usual_dtypes = device, device.usual_dtypes
-        self.times: list[Any] = []
-        self.batch: Any = None
+        self.times: list[Any] = []  # when each array will be there, in the device's own terms
+        self.batch = moved(self, batch, dtype)
 
     def receive(self, x: Any) -> Any:
         if self.device == CPU or device_of(x) != CPU:
@@ -287,13 +241,10 @@ class _Lane:
 
     def arrived(self) -> Any:
         """The batch, after making the device wait for it. This forgets the batch."""
-        self.wait()
-        batch, self.batch = self.batch, None
-        return batch
-
-    def wait(self) -> None:
         for time in self.times:
             self.device.wait_for(time)
+        batch, self.batch = self.batch, None
+        return batch
 
     def __eq__(self, other: object) -> bool:
         return self.device == other
@@ -306,8 +257,6 @@ class _Lane:
 
 def send_loader(x: Any, device: Any, dtype: Any, path: KeyPath) -> Any:
     """Implements ``device(loader)``: each batch moves only when its turn comes."""
-    if path:
-        raise TypeError(f"a {type(x).__name__}, at {path}, is moved by itself: gpu(train), or map(gpu, loaders)")
     if isinstance(x, MovedLoader) and x.device == device and x.dtype is dtype:
         return x
     return MovedLoader(x, device, dtype)
@@ -319,8 +268,6 @@ send.register(DataLoader, send_loader)
 
 @send.register
 def _(x: MappedObs, device: Any, dtype: Any, path: KeyPath) -> Any:
-    notice(
-        ("observations", type(x)),
-        f"{path or 'the data'} stays where it is, its observations are made when they are asked for: mapobs(gpu, data)",
-    )
+    what = f"{path or 'the data'} stays where it is, its observations are made when they are asked for"
+    notice(("observations", type(x)), f"{what}: mapobs(gpu, data)")
     return x

@@ -1,8 +1,8 @@
-"""Data is many observations: count them, pick one or several, take a part, make a batch.
+"""Data is many observations: count them, pick one or several, take a part, make a batch. The names are MLUtils.jl's.
 
 An array's observations are along its first axis. A tuple, named tuple or dict holds several arrays whose observations
 belong together: ``(X, Y)``. Anything else with ``len(data)`` and ``data[i]``, such as a list, is a sequence, and each
-element is an observation. From an array on a GPU, observations are picked there. The names are MLUtils.jl's.
+element is an observation. From an array on a GPU, observations are picked there.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -16,8 +16,8 @@ from ..messages import check_callable, check_whole, explained, in_words
 from ..seeds import ORDERS, next_generator
 from ..tensors import refuse_tensor
 from ..tree.contract import children
+from ..tree.flat import flatten
 from ..tree.ties import is_array
-from ..tree.walks import KeyPath, steps
 
 
 @explained("data")
@@ -27,29 +27,43 @@ def numobs(data: Any) -> int:
     >>> numobs((np.zeros((5, 3)), np.zeros(5))), numobs(["a", "b"])
     (5, 2)
     """
-    counts = list(_counts(data, KeyPath()))
+    flat = flatten(data, lambda path, x: not isinstance(x, (tuple, dict)), ties=False)
+    counts = [len(x) for x in flat.leaves]
     if not counts:
         raise ValueError(f"there is no data in an empty {type(data).__name__}")
-    first, wanted = counts[0]
-    for path, count in counts:
-        if count != wanted:
+    for path, count in zip(flat.paths(), counts):
+        if count != counts[0]:
             raise ValueError(
-                f"the parts of the data have different numbers of observations: {first} has {wanted:,}, {path} has "
-                f"{count:,}. The first axis is the observation. Does one of them have another axis first (x.T)?"
+                f"the parts of the data have different numbers of observations: {flat.paths()[0]} has {counts[0]:,}, "
+                f"{path} has {count:,}. The first axis is the observation. Does one of them have another axis first "
+                "(x.T)?"
             )
-    return wanted
+    return counts[0]
 
 
-def _counts(x: Any, path: KeyPath) -> Iterator[tuple[KeyPath, int]]:
-    """Where the arrays and sequences in `x` are, and how many observations each has."""
-    if isinstance(x, (tuple, dict)):
-        for step, part in steps(x, children(x)[0]):
-            yield from _counts(part, path + (step,))
-    elif isinstance(x, (str, bytes)) or not hasattr(type(x), "__getitem__"):
-        place = f" at {path}" if path else ""
-        raise TypeError(f"{in_words(x)}{place} isn't data: that's arrays, or something with len(data) and data[i]")
-    else:
-        yield path, len(x)
+@explained("data, and which of its observations")
+def getobs(data: Any, index: Any) -> Any:
+    """Observation number `index` of `data`; for a slice or integers, a batch of several (MLUtils: ``getobs``).
+
+    Of an array it's a read-only view if `index` is a number or a slice; in CuPy it's writable. Integers on a GPU aren't
+    checked.
+
+    >>> x, y = np.arange(6).reshape(3, 2), np.array([7, 8, 9])
+    >>> getobs((x, y), 1), getobs({"y": y}, [0, 2])
+    ((array([2, 3]), np.int64(8)), {'y': array([7, 9])})
+    """
+    count = numobs(data)
+    if isinstance(index, (int, np.integer)):
+        index = range(count)[index]
+    elif is_array(index) and device_of(index) != CPU and index.ndim == 1 and index.dtype.kind in "iu":
+        index = Places(index)
+    elif not isinstance(index, slice):
+        index = CPU.receive(index) if is_array(index) else list(index) if isinstance(index, tuple) else index
+        numbers = np.arange(count)[index]
+        if numbers.ndim > 1:
+            raise IndexError(f"an index has one axis, and this one would give a shape of {numbers.shape}")
+        index = Places(numbers) if numbers.ndim else int(numbers)
+    return pick(data, index)
 
 
 class Places:
@@ -57,10 +71,9 @@ class Places:
 
     def __init__(self, numbers: Any, these: slice = slice(None), copies: dict | None = None) -> None:
         self.numbers, self.these = numbers, these
-        self.copies = {} if copies is None else copies  # of all numbers, by device
+        self.copies = {} if copies is None else copies  # of all numbers, by device; all parts share them
 
     def on(self, device: Any) -> Any:
-        """The numbers as an array on this device. It's a view, so that all parts take one copy."""
         if device not in self.copies:
             self.copies[device] = device.receive(self.numbers)
         return self.copies[device][self.these]
@@ -69,58 +82,27 @@ class Places:
         return Places(self.numbers, these, self.copies)
 
 
-@explained("data, and which of its observations")
-def getobs(data: Any, index: Any) -> Any:
-    """Observation number `index` of `data`; for a slice or integers, a batch of several (MLUtils: ``getobs``).
-
-    Of an array it's a read-only view if `index` is a number or a slice; in CuPy it's writable. Of a sequence it's
-    ``data[i]``, or several put together by `batch`. Integers on a GPU aren't checked.
-
-    >>> x, y = np.arange(6).reshape(3, 2), np.array([7, 8, 9])
-    >>> getobs((x, y), 1), getobs({"y": y}, [0, 2])
-    ((array([2, 3]), np.int64(8)), {'y': array([7, 9])})
-    """
-    return pick(data, _checked(index, numobs(data)))
-
-
-def _checked(index: Any, count: int) -> int | slice | Places:
-    if isinstance(index, slice):
-        return index
-    if is_array(index) and type(index) is not np.ndarray:
-        if index.dtype.kind in "iu" and index.ndim == 1:
-            return Places(index)
-        index = CPU.receive(index)  # the number of True values determines the result's shape
-    numbers = np.asarray(index, None if np.size(index) else np.intp)
-    if numbers.dtype == bool and numbers.shape == (count,):
-        numbers = np.flatnonzero(numbers)
-    if numbers.dtype.kind not in "iu" or numbers.ndim > 1:
-        raise TypeError(f"index is a whole number, a slice, a list of numbers or {count} times True or False")
-    if numbers.size and not -count <= numbers.min() <= numbers.max() < count:
-        raise IndexError(f"there are {count:,} observations, counted from 0")
-    numbers = numbers % max(count, 1)
-    return Places(numbers) if numbers.ndim else int(numbers)
+def numbers_of(index: slice | Places, count: int) -> Any:
+    """The observations' numbers, as Python numbers."""
+    return range(count)[index] if isinstance(index, slice) else index.on(CPU).tolist()
 
 
 def pick(data: Any, index: int | slice | Places) -> Any:
     """`getobs` without its checks."""
-    if is_array(data):
-        with on_card_of(data):
-            return _rows(data, index)
     if isinstance(data, (tuple, dict)):
         return _map(lambda one: pick(one, index), data)
     if isinstance(data, MappedObs):
         return data.function(pick(data.data, index))
-    return data[index] if isinstance(index, int) else batch([data[i] for i in numbers_of(index, len(data))])
-
-
-def _rows(x, index):
-    if isinstance(index, Places):  # a single gather, where `x` is; np.take is faster than x[…]
-        return np.take(x, index.on(device_of(x)), axis=0)
-    view = x[index]
-    can_be = isinstance(view, np.ndarray) or type(view) in read_only_types
-    if can_be and x.dtype.kind != "O":  # an object in an array is no view of it
-        view.flags.writeable = False
-    return view
+    if not is_array(data):
+        return data[index] if isinstance(index, int) else batch([data[i] for i in numbers_of(index, len(data))])
+    with on_card_of(data):
+        if isinstance(index, Places):  # a single gather, where the data is; np.take is faster than x[…]
+            return np.take(data, index.on(device_of(data)), axis=0)
+        view = data[index]
+        can_be = isinstance(view, np.ndarray) or type(view) in read_only_types
+        if can_be and data.dtype.kind != "O":  # an object in an array is no view of it
+            view.flags.writeable = False
+        return view
 
 
 def part(data: Any, index: slice | Places) -> Any:
@@ -134,21 +116,18 @@ def part(data: Any, index: slice | Places) -> Any:
     if is_array(data):
         return pick(data, index)
 
-    def chosen(numbers):
+    def chosen(numbers: Any) -> Any:
         return pick(data, Places(numbers) if numbers.ndim else int(numbers))
 
     return MappedObs(chosen, np.array(numbers_of(index, len(data)), np.intp))
-
-
-def numbers_of(index: slice | Places, count: int) -> Any:
-    """The observations' numbers, as Python numbers."""
-    return range(count)[index] if isinstance(index, slice) else index.on(CPU).tolist()
 
 
 def _map(function: Callable, data: Any, *others: Any) -> Any:
     """A tuple or dict like `data`, of ``function(part, …)`` for its parts, and those of the others with them."""
     parts, rebuild = children(data)
     several = [parts, *(children(other)[0] for other in others)]
+    if len(set(map(len, several))) > 1:
+        raise ValueError(f"observations of one batch have the same parts, and {in_words(data)} isn't like the others")
     if isinstance(parts, dict):
         return rebuild({name: function(*[one[name] for one in several]) for name in parts})
     return rebuild([function(*row) for row in zip(*several)])
@@ -159,44 +138,29 @@ def batch(observations: Iterable[Any]) -> Any:
     """Put observations into one batch, along a new first axis (MLUtils: ``batch``).
 
     Arrays are stacked on their device. Numbers become an array on the host. Tuples, named tuples and dicts become one
-    of batches. A list counts as rows: ``[[1, 2], [3, 4]]`` becomes an array. Text stays a list.
+    of batches. A list counts as rows: ``[[1, 2], [3, 4]]`` becomes an array. Text and other objects stay a list.
 
     >>> batch([(np.zeros(3), 1), (np.ones(3), 2)])
     (array([[0., 0., 0.],
            [1., 1., 1.]]), array([1, 2]))
     """
-    together = list(observations)
-    if not together:
-        raise ValueError("a batch of no observations has no shape")
-    return _together(together)
-
-
-def _together(several: list) -> Any:
+    several = list(observations)
     first = several[0]
-    if len({_kind(one) for one in several}) > 1:  # NumPy would make an array of text, or of objects
-        shown = ", ".join(map(in_words, several[:3]))
-        raise TypeError(f"a batch is of observations of one kind, with the same parts; got {shown}, …")
     if isinstance(first, (tuple, dict)):
-        return _map(lambda *row: _together(list(row)), *several)
+        return _map(lambda *row: batch(row), *several)
     if isinstance(first, list):
-        rows = [_together(row) if row else np.zeros(0) for row in several]
-        return rows if isinstance(rows[0], list) else _together(rows)
+        rows = [batch(row) if row else np.zeros(0) for row in several]
+        return rows if isinstance(rows[0], list) else batch(rows)
     if is_array(first):
         with on_card_of(first):
             return np.stack(several)
-    if _kind(first) == "number":
-        return np.array(several)
-    if not isinstance(first, (str, bytes)):
-        refuse_tensor("a batch", first)
-        raise TypeError(f"a batch can't be made of {in_words(first)}: say how, with DataLoader(…, collate=function)")
+    if isinstance(first, (bool, int, float, complex, np.generic)):
+        numbers = np.array(several)
+        if numbers.dtype.kind in "OSU":
+            raise TypeError(f"a batch is of observations of one kind; got {', '.join(map(in_words, several[:3]))}, …")
+        return numbers
+    refuse_tensor("a batch", first)
     return several
-
-
-def _kind(x: Any) -> Any:
-    """Equal for observations that can share a batch."""
-    if isinstance(x, (tuple, dict)):
-        return type(x), frozenset(x) if isinstance(x, dict) else len(x)
-    return "array" if is_array(x) else "number" if isinstance(x, (bool, int, float, complex, np.generic)) else type(x)
 
 
 @explained("data, such as a batch")
@@ -269,11 +233,11 @@ def splitobs(data: Any, at: Any = 0.8, shuffle: bool = False, rng: Any = None) -
     fractions = at if isinstance(at, tuple) else (at,)
     if not all(0 < fraction < 1 for fraction in fractions) or sum(fractions) > 1 + 1e-9:
         raise ValueError("these fractions make no parts")
+    if sum(fractions) < 1 - 1e-9:
+        fractions = (*fractions, 1 - sum(fractions))
     count = numobs(data)
     order = Places(generator(rng).permutation(count)) if shuffle else None
     ends = [round(count * end) for end in np.cumsum(fractions)]
-    if sum(fractions) < 1 - 1e-9:
-        ends.append(count)
     cuts = map(slice, [0, *ends], ends)
     return tuple(part(data, these if order is None else order.part(these)) for these in cuts)
 
@@ -282,8 +246,6 @@ def splitobs(data: Any, at: Any = 0.8, shuffle: bool = False, rng: Any = None) -
 def kfolds(data: Any, k: int = 5) -> Iterator[tuple[Any, Any]]:
     """`k` pairs ``(train, validation)``, with each observation in one validation part (MLUtils: ``kfolds``).
 
-    If the order has a meaning, call `shuffleobs` first.
-
     >>> for train, validation in kfolds(np.arange(5), k=2):
     ...     print(train, validation)
     [3 4] [0 1 2]
@@ -291,8 +253,6 @@ def kfolds(data: Any, k: int = 5) -> Iterator[tuple[Any, Any]]:
     """
     everything = np.arange(numobs(data))
     check_whole("k", k, least=2)
-    if k > len(everything):
-        raise ValueError(f"k is at most the number of observations, {len(everything):,}, got {k}")
     held_out = [slice(fold[0], fold[-1] + 1) for fold in np.array_split(everything, k)]
     return ((part(data, Places(np.delete(everything, fold))), part(data, fold)) for fold in held_out)
 

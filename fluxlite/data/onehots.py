@@ -1,7 +1,4 @@
-"""Labels as rows of zeros with a single one, and back. A classification loss compares scores with these rows.
-
-Flux has its own matrix type for this, whose observations are columns. Here it's a plain float32 array of rows.
-"""
+"""Labels as rows of zeros with a single one, and back. A classification loss compares scores with these rows."""
 
 import reprlib
 from typing import Any
@@ -31,8 +28,8 @@ def onehot(label: Any, labels: Any, default: Any = _NONE) -> Any:
 def onehotbatch(data: Any, labels: Any, default: Any = _NONE) -> Any:
     """A float32 array of shape ``(N, K)``: the `onehot` of each of `data`'s N elements (Flux: ``onehotbatch``).
 
-    `data` is a list of labels or an array, of shape ``(N,)`` or with more axes. `labels` are numbers, such as
-    ``range(10)``, or text. On a GPU, without a `default`, the program waits to check that all labels are known.
+    `data` is a list of labels or an array, also with more axes. `labels` are numbers, such as ``range(10)``, or text.
+    On a GPU, without a `default`, the program waits to check that all labels are known.
 
     >>> onehotbatch([2, 0], range(3))
     array([[0., 0., 1.],
@@ -41,25 +38,23 @@ def onehotbatch(data: Any, labels: Any, default: Any = _NONE) -> Any:
     known = _known(labels)
     if not is_array(data):
         data = np.array(data, dtype=object if known.dtype == object else None)
-    if default is not _NONE and default not in known.tolist():
-        raise ValueError(f"default={default!r} is not among the labels {reprlib.repr(known.tolist())}")
+    device = device_of(data)
+    # A device may have no float64.
+    there = device.receive(known.astype(data.dtype) if known.dtype.kind == data.dtype.kind == "f" else known)
     with on_card_of(data):
-        hits = data[..., None] == _beside(data, known)
+        hits = data[..., None] == there
         found = np.any(hits, axis=-1)
         if default is not _NONE:
-            hits = np.logical_or(hits, np.logical_and(~found[..., None], _beside(data, known == default)))
+            _check_known(default in known.tolist(), default, known)
+            hits = np.logical_or(hits, np.logical_and(~found[..., None], device.receive(known == default)))
         elif not bool(np.all(found)):
-            device = device_of(data)
-            label = device.download(data)[~device.download(found)].tolist()[0]
-            raise ValueError(f"{label!r} is not among the labels {reprlib.repr(known.tolist())}")
+            _check_known(False, device.download(data)[~device.download(found)].tolist()[0], known)
         return hits.astype(np.float32)
 
 
-def _beside(data, constants):
-    """`constants` on `data`'s device, in a dtype that the device has."""
-    if constants.dtype == np.float64 and data.dtype.kind == "f":
-        constants = constants.astype(data.dtype)
-    return device_of(data).receive(constants)
+def _check_known(is_known: bool, label: Any, known: np.ndarray) -> None:
+    if not is_known:
+        raise ValueError(f"{label!r} is not among the labels {reprlib.repr(known.tolist())}")
 
 
 @explained("an array of scores, and perhaps labels")
@@ -74,19 +69,16 @@ def onecold(y: Any, labels: Any = None) -> Any:
     """
     y = y if is_array(y) else np.asarray(y)
     with on_card_of(y):
-        places = np.argmax(y, axis=-1)
+        places, device = np.argmax(y, axis=-1), device_of(y)
         if labels is None:
             return places
         known = _known(labels)
         if len(known) != y.shape[-1]:
             raise ValueError(f"onecold(y, labels): y has scores of {y.shape[-1]} labels, got {len(known)} labels")
-        if not is_array(places):
-            return known[places]
-        device = device_of(places)
         return known[device.download(places)] if known.dtype.kind in "OSU" else np.take(device.receive(known), places)
 
 
-def _known(labels):
+def _known(labels: Any) -> np.ndarray:
     """The labels as an array on the host. With one twice, a row would have two ones."""
     known = np.asarray(labels)
     if known.dtype.kind in "SU" and known.ndim == 1 and not all(isinstance(label, (str, bytes)) for label in labels):

@@ -1,18 +1,12 @@
 """Where arrays live (the CPU, an NVIDIA, AMD or Apple GPU, a simulated GPU) and how they get there.
 
-Read `base.py` (what a device is), `moving.py` (what ``gpu(model)`` does) and `selection.py` (which GPU, and why).
+Read `base.py` (what a device is), `moving.py` (what ``gpu(model)`` does), `selection.py` (which GPU) and `named.py`.
 """
-# ruff: noqa: I001
 
-from .base import CPU, Device, Memory
-from .moving import DEFAULT, device_of
-from .scalars import allowscalar
-from .selection import (
-    cpu, cu, devices, functional, get_device, gpu, gpu_backend, gpu_device, gpu_name, require_gpu, simulate_gpu,
-    supported_devices,
-)  # fmt: skip
-
-__all__ = [
-    "CPU", "DEFAULT", "Device", "Memory", "allowscalar", "cpu", "cu", "device_of", "devices", "functional",
-    "get_device", "gpu", "gpu_backend", "gpu_device", "gpu_name", "require_gpu", "simulate_gpu", "supported_devices",
-]  # fmt: skip
+from .base import CPU as CPU
+from .base import Device as Device
+from .moving import device_of as device_of
+from .selection import cpu as cpu
+from .selection import devices as devices
+from .selection import gpu as gpu
+from .selection import gpu_device as gpu_device

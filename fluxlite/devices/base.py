@@ -1,9 +1,5 @@
-"""What a device is: a place for arrays. Call it to move them there: ``device(model)``.
+"""What a device is: a place for arrays. Call it to move them there: ``device(model)``."""
 
-What happens on real devices is reported to `listeners`. A simulated GPU has more to say, and listeners of its own.
-"""
-
-import os
 import threading
 import time
 from collections.abc import Callable
@@ -14,13 +10,13 @@ import numpy as np
 
 from ..arrays import device_of
 from ..messages import check_whole, explained, mover
-from ..seeds import Seeding, seed_of_device, seeding
+from ..seeds import Seeding, seeding
 from .moving import DEFAULT, moved
 
 HOST_TO_DEVICE, DEVICE_TO_HOST, DEVICE_TO_DEVICE = "host to device", "device to host", "device to device"
 SYNCHRONIZE = "synchronize"
 
-listeners: list[Callable[..., None]] = []  # open receipts; most of the time there's none
+listeners: list[Callable[..., None]] = []  # open receipts hear of what real devices do; a simulated GPU has its own
 
 
 def tell(device: Any, kind: str, name: str, times: int = 1, nbytes: int = 0, explicit: bool = True) -> None:
@@ -49,9 +45,6 @@ class DeviceID(NamedTuple):
         return f"{self.kind}({self.number}): {self.name}"
 
 
-_one_at_a_time = threading.Lock()
-
-
 class Device:
     """A place where arrays live and are computed (Flux: ``AbstractDevice``). ``device(x)`` moves `x` there.
 
@@ -59,21 +52,16 @@ class Device:
     """
 
     backend = ""
-    # What kind of time its `clock` shows, and on which card, if it isn't a real one.
-    kind_of_time, card = "measured", ""
-    # Types that change when arrays move here, unless the caller asks for a type.
-    usual_dtypes: dict[np.dtype, np.dtype] = {}
+    deviceID: DeviceID | None = None  # which card this is (Flux: ``device.deviceID``)
+    kind_of_time, card = "measured", ""  # what kind of time its `clock` shows, and on which card, if it isn't real
+    usual_dtypes: dict[np.dtype, np.dtype] = {}  # types that change on the way here, unless the caller asks for one
+    _one_at_a_time = threading.Lock()
 
     def __init__(self, index: int = 0, name: str = "") -> None:
         check_whole("Device(index)", index)
-        self.index = index
-        self.name = name
+        self.index, self.name = index, name
         self._rng: Any = None
         self._seeded: Seeding | None = None  # the latest `fluxlite.seed` that its generator knows of
-
-    @property
-    def deviceID(self) -> DeviceID | None:
-        """Which card this is; None for the CPU (Flux: ``device.deviceID``)."""
 
     @explained()
     def __call__(self, x: Any, dtype: Any = DEFAULT) -> Any:
@@ -143,17 +131,16 @@ class Device:
     @property
     def rng(self) -> Any:
         """This device's random number generator (CUDA.jl: ``CUDA.default_rng()``)."""
-        with _one_at_a_time:  # two threads would draw the same numbers
+        with self._one_at_a_time:  # two threads would draw the same numbers
             if self._seeded is not seeding():
-                self.seed(seed_of_device(seeding(), self.index))
+                self.seed(seeding().for_device(self.index))
         return self._rng
 
     def seed(self, seed: int | None) -> None:
         """Restart this device's generator with `seed` (CUDA.jl: ``CUDA.seed!``). `fluxlite.seed` is for all devices."""
         if seed is not None:
             check_whole("the seed of a device", seed)
-        self._rng = self.new_generator(seed)
-        self._seeded = seeding()
+        self._rng, self._seeded = self.new_generator(seed), seeding()
 
     def use(self) -> None:
         """Make this current in this thread, inside a ``with device:`` until its end (CUDA.jl: ``device!(i)``)."""
@@ -203,30 +190,17 @@ class CPUDevice(Device):
     def upload(self, x: np.ndarray) -> np.ndarray:
         return x
 
-    def download(self, x: np.ndarray) -> np.ndarray:
-        return x
+    download = upload
 
     def new_generator(self, seed: int | None) -> np.random.Generator:
         return np.random.default_rng(seed)
-
-    def memory(self) -> Memory:
-        try:
-            page = os.sysconf("SC_PAGE_SIZE")
-            capacity, free = page * os.sysconf("SC_PHYS_PAGES"), page * os.sysconf("SC_AVPHYS_PAGES")
-        except (AttributeError, OSError, ValueError):  # Windows and macOS have no sysconf for this
-            return Memory()
-        return Memory(capacity - free, free, None, capacity)
 
     def __repr__(self) -> str:
         return "CPU"
 
 
 CPU = CPUDevice(name="CPU")
-
-
-@device_of.register(np.ndarray)
-def _(x: np.ndarray) -> Any:
-    return CPU
+device_of.register(np.ndarray, lambda x: CPU)
 
 
 class GPU(Device):
@@ -240,11 +214,8 @@ class GPU(Device):
         return self.index
 
     @property
-    def deviceID(self) -> DeviceID | None:
+    def deviceID(self) -> DeviceID | None:  # type: ignore[override]
         return DeviceID(self.kind_of_id or type(self).__name__, self.index, self.name) if self.name else None
-
-    def _reads(self, name: str) -> None:
-        """Called before `name` reads an array's values on the host, by the way. `scalars.py` puts a check here."""
 
     @staticmethod
     def check(x: np.ndarray) -> None:
@@ -255,15 +226,15 @@ class GPU(Device):
 
 
 class Choice:
-    """All that decides which GPU is used, once: `CHOICE`. `choose` in `selection.py` says what counts more."""
+    """All that a program said about GPUs, in `CHOICE`. `choose` in `selection.py` says what counts more."""
 
-    def __init__(self) -> None:
-        # The device of the `estimate` around this code. Other threads don't see it.
-        self.estimated: ContextVar[Device | None] = ContextVar("estimated", default=None)
-        self.simulated: list[Device] | None = None  # those of `simulate_gpu`; None while it's off
-        self.pretended: Any = None  # what `pretend` says instead of this computer, the environment and the file
-        self.require_gpu: Any = None  # the function of this name: `selection.py` puts it here when it's loaded
-        self._of_this_thread = threading.local()
+    # The device of the `estimate` around this code. Other threads don't see it.
+    estimated: ContextVar[Device | None] = ContextVar("estimated", default=None)
+    simulated: list[Device] | None = None  # those of `simulate_gpu`; None while it's off
+    pretended: Any = None  # what `pretend` says instead of this computer, the environment and the file
+    scalar_reads: bool | None = None  # what `allowscalar` was called with
+    require_gpu: Any = None  # the function of this name: `selection.py` puts it here when it's loaded
+    _of_this_thread = threading.local()
 
     def simulation(self) -> list[Device] | None:
         """The simulated GPUs that are used instead of all others; None if there's no simulation."""
@@ -285,20 +256,6 @@ def current(found: list[Device]) -> Device | None:
         return None
     last = CHOICE.entered(found[0].backend)[-1:]
     return next((device for device in found if last and device is last[0]), found[0])  # not of an earlier simulation
-
-
-class DeviceList(list):
-    """Devices of one kind, printed as a numbered list. If it's empty, `reason` says why."""
-
-    def __init__(self, devices: list[Device], reason: str = "") -> None:
-        super().__init__(devices)
-        self.reason = reason
-
-    def __repr__(self) -> str:
-        if not self:
-            return f"0 devices: {self.reason}"
-        lines = [f"{device.index}. {device.name}" for device in self]
-        return "\n".join(["1 device:" if len(self) == 1 else f"{len(self)} devices:", *lines])
 
 
 class Functional(NamedTuple):

@@ -1,4 +1,4 @@
-"""What ``gpu(model)`` does: it walks the tree and moves each leaf to its device. Where everything is: `device_of`."""
+"""What ``gpu(model)`` does: each leaf of the tree moves to its device. Where everything is: `device_of`."""
 
 import functools
 import io
@@ -17,60 +17,53 @@ from ..tree.ties import is_array, is_tracked, overlaps
 from ..tree.walks import check_open
 from ..unreached import arrays_inside, boxes, why_shut
 
-# It shows up in signatures, so it says what it stands for.
-DEFAULT = "Float32 for Float64"
+DEFAULT = "Float32 for Float64"  # it shows up in signatures
+_WITHOUT_A_PLACE = (str, bytes, int, float, complex, type(None), range, slice, type, types.ModuleType,
+                    types.BuiltinFunctionType, io.IOBase, np.generic, np.ufunc, np.dtype)  # fmt: skip
 
 
 def moved(device: Any, x: Any, dtype: Any = DEFAULT) -> Any:
     """`x` with all its arrays on `device`. This is `Device.__call__`."""
     wanted = dtype if dtype is None or dtype is DEFAULT else np.dtype(dtype)
-    if is_array(x) or is_tracked(x):
-        return _moved_array(device, x, wanted)
     flat = flatten(x)
+    paths = functools.cache(flat.paths)
     made: list[Any] = []
     for number, leaf in enumerate(flat.leaves):
         try:
             if is_array(leaf) or is_tracked(leaf):
                 made.append(_moved_array(device, leaf, wanted))
-            elif send.dispatch(type(leaf)) is _stay:
+            elif isinstance(leaf, _WITHOUT_A_PLACE):
                 made.append(leaf)
             else:
-                made.append(send(leaf, device, wanted, flat.paths()[number]))
+                made.append(send(leaf, device, wanted, paths()[number]))
         except RuntimeError:
-            check_open(flat.paths()[number], leaf)
+            check_open(paths()[number], leaf)
             raise
     _warn_of_overlaps(flat, made)
     return flat.results(made)[flat.root]
 
 
 def _moved_array(device: Any, x: Any, wanted: Any) -> Any:
-    dtype = _dtype_for(device, x.dtype, wanted)
-    if is_tracked(x) or dtype != x.dtype:
-        return arrays.move(x, device, None if dtype == x.dtype else dtype)
-    return device.receive(x)
-
-
-def _dtype_for(device: Any, dtype: np.dtype, wanted: Any) -> np.dtype:
-    if wanted is None:
-        return dtype
-    if wanted is not DEFAULT:
-        return wanted if dtype.kind == "f" else dtype
-    usual = device.usual_dtypes.get(dtype, dtype)
-    if usual != dtype:
+    dtype = device.usual_dtypes.get(x.dtype, x.dtype) if wanted is DEFAULT else x.dtype
+    if wanted is not DEFAULT and wanted is not None and dtype.kind == "f":
+        dtype = wanted
+    elif dtype != x.dtype:
         notice(
             "precision",
             "Float64 arrays become Float32 on their way to a GPU, which computes with those much faster; "
             "gpu(x, dtype=None) keeps them as they are.",
         )
-    return usual
+    if is_tracked(x) or dtype != x.dtype:
+        return arrays.move(x, device, None if dtype == x.dtype else dtype)
+    return device.receive(x)
 
 
 @functools.singledispatch
 def send(x: Any, device: Any, dtype: Any, path: KeyPath) -> Any:
-    """Move a leaf that isn't an array, at `path`: one method per type. Most leaves work on any device.
+    """Move a leaf that isn't an array, at `path`: one method per type.
 
-    An object that holds arrays and can't be walked stays, and we say so once for its class; likewise what a function
-    reads.
+    Most leaves work on any device. If an object that can't be walked holds arrays, or a function works with them, they
+    stay, and we say so once.
     """
     if is_tensor(x):
         refuse_tensor(f"a move to {device}{f', at {path},' if path else ''}", x)
@@ -81,22 +74,9 @@ def send(x: Any, device: Any, dtype: Any, path: KeyPath) -> Any:
     return x
 
 
-def _stay(x: Any, device: Any, dtype: Any, path: KeyPath) -> Any:
-    return x
-
-
-for _kind in (str, bytes, int, float, complex, type(None), range, slice, type, types.ModuleType,
-              types.BuiltinFunctionType, io.IOBase, np.generic, np.ufunc, np.dtype):  # fmt: skip
-    send.register(_kind, _stay)
-
-
 @send.register(Iterator)
-def _send_iterator(x: Any, device: Any, dtype: Any, path: KeyPath) -> Any:
-    place = f" at {path}" if path else ""
-    raise TypeError(
-        f"a {type(x).__name__}{place} cannot be moved to {device}: its values do not exist yet. What can be moved: "
-        "arrays, registered models, and tuples, lists and dicts of them. Move each value: map(gpu, values)."
-    )
+def _(x: Any, device: Any, dtype: Any, path: KeyPath) -> Any:
+    raise TypeError(f"a {type(x).__name__}{f' at {path}' if path else ''} cannot be moved: write map(gpu, values)")
 
 
 def _warn_of_overlaps(flat: Flat, made: list) -> None:
@@ -125,20 +105,19 @@ def device_of(x: Any) -> Any:
     None if it has no arrays. Raises `DeviceError` if they're on different devices, and `TypeError` for arrays inside an
     object that can't be walked.
     """
-    flat, first, device = flatten(x), 0, None
+    flat = flatten(x)
+    found: dict[Any, int] = {}  # each device, and the first leaf there
     for number, leaf in enumerate(flat.leaves):
         if is_tracked(leaf):
             check_open(flat.paths()[number], leaf)
-            leaf = plain(leaf)
-        if is_array(leaf):
-            here = arrays.device_of(leaf)
-            if device is None:
-                first, device = number, here
-            elif here != device:
-                paths = flat.paths()
-                raise DeviceError(paths[first], f"is on {device}, {paths[number]} is on {here}")
+        if is_array(plain(leaf)):
+            found.setdefault(arrays.device_of(plain(leaf)), number)
             continue
         for inside, _ in arrays_inside(leaf, KeyPath()):
             place = str(flat.paths()[number] + inside) or f"a {type(leaf).__name__}"
             raise TypeError(f"device_of cannot see all of it: there is an array in {place}: {why_shut(leaf)}")
-    return device
+    if len(found) > 1:
+        first, second = list(found)[:2]
+        paths = flat.paths()
+        raise DeviceError(paths[found[first]], f"is on {first}, {paths[found[second]]} is on {second}")
+    return next(iter(found), None)

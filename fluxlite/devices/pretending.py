@@ -8,8 +8,7 @@ from ..messages import check_whole
 from .base import CHOICE, Functional
 from .cupy.usable import SITUATIONS, cupy_part
 from .selection import BACKENDS, Backend
-from .simulated import SimulatedDevice, preset, together
-from .simulation import simulate_gpu
+from .simulated import SimulatedDevice, preset, simulate_gpu, together
 
 _KINDS_OF_ID = {"CUDA": "CuDevice", "AMDGPU": "HIPDevice", "Metal": "MTLDevice"}
 

@@ -1,31 +1,28 @@
-"""Moving to a GPU: ``gpu(x)`` uses the one that's there, ``get_device("CUDA", 1)`` finds one by name.
+"""Which GPU is used: what `simulate_gpu`, the environment or the preference file say, then what's there (`choose`)."""
 
-First comes what `simulate_gpu`, the environment or the preference file say, then what's there: `choose`.
-"""
-
-import math
+import functools
+import os
 import sys
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from ..messages import check_whole, explained, in_words, notice, said, say, warn
+from ..messages import explained, notice, said, warn
 from ..tensors import refuse_tensor
-from . import preferences, simulation
-from .base import CHOICE, CPU, DEFAULT, Device, DeviceList, Functional, current
+from .base import CHOICE, CPU, DEFAULT, Device, Functional, current
 from .cupy.device import cupy_devices
 from .cupy.usable import PARTS, cupy_part, usable
 from .moving import moved
-from .simulation import simulate_gpu as simulate_gpu
+
+VARIABLE, FOLDER_VARIABLE, FILE = "FLUXLITE_GPU_BACKEND", "FLUXLITE_PROJECT", "LocalPreferences.toml"
 
 
 @explained()
 def gpu(x: Any, dtype: Any = DEFAULT) -> Any:
     """`x` with its arrays on the GPU. Without one, it returns `x` and says why, once (Flux: ``gpu``).
 
-    Takes arrays, containers and registered models. Float64 becomes Float32; ``dtype=None`` keeps it. `x` itself
-    stays where it is, so write ``model = gpu(model)``. Raises `TypeError` for what can't move.
+    Float64 becomes Float32; ``dtype=None`` keeps it. `x` itself stays where it is: write ``model = gpu(model)``.
 
-    >>> with simulate_gpu():
+    >>> with fl.simulate_gpu():
     ...     gpu({"W": np.ones((1, 2), np.float32), "name": "first"})
     [ Info: Simulated:0, a simulated NVIDIA T4, stands in for a GPU.
     {'W': array([[1., 1.]], dtype=float32)  # Simulated:0, 'name': 'first'}
@@ -33,9 +30,9 @@ def gpu(x: Any, dtype: Any = DEFAULT) -> Any:
     device = gpu_device()
     if device is not None:
         return moved(device, x, dtype)
+    refuse_tensor("gpu", x)
     if "no GPU" not in said:
         notice("no GPU", f"arrays stay on the CPU. {why_no_gpu()} doctor() says more.")
-    refuse_tensor("gpu", x)
     return x
 
 
@@ -43,12 +40,6 @@ def gpu(x: Any, dtype: Any = DEFAULT) -> Any:
 def cpu(x: Any, dtype: Any = DEFAULT) -> Any:
     """`x` with its arrays on the CPU; an array that's there already is the same object, no copy (Flux: ``cpu``)."""
     return moved(CPU, x, dtype)
-
-
-@explained()
-def cu(x: Any, dtype: Any = DEFAULT) -> Any:
-    """`x` with its arrays on the NVIDIA GPU, or the simulated one (CUDA.jl: ``cu``). Without either, `RuntimeError`."""
-    return moved(cuda_device(), x, dtype)
 
 
 def require_gpu() -> Device:
@@ -70,9 +61,8 @@ def gpu_device() -> Device | None:
 def gpu_name() -> str:
     """The backend that `gpu` uses: ``"CUDA"``, ``"AMDGPU"``, ``"Metal"``, ``"Simulated"``, or else ``"CPU"``."""
     choice = choose()
-    for level, text in choice.lines:
-        if level == "Warning":  # once: `gpu` is called all the time
-            warn(("choice", text), text)
+    if choice.warning:
+        warn(("choice", choice.warning), choice.warning)  # once: `gpu` is called all the time
     return choice.backend
 
 
@@ -85,76 +75,35 @@ def devices() -> list[Device]:
     return [] if backend == "CPU" else backends()[backend].devices()
 
 
-def get_device(backend: str | None = None, idx: int = 0, *, verbose: bool = False) -> Device:
-    """The device to use, or the one with this backend and number, counted from 0 (Flux: ``get_device``).
-
-    Without `backend`, it's what `simulate_gpu` or else `gpu_backend` asked for, if it can be used, otherwise the first
-    usable one of CUDA, AMDGPU, Metal and the CPU; ``verbose=True`` says why. Raises `ValueError` for an unknown
-    backend, `RuntimeError` for one that can't be used here, and `IndexError` for a device that doesn't exist.
-    """
-    if backend is not None:
-        check_whole("get_device(backend, idx): idx", idx, -math.inf)
-        found = devices_of(backend)
-        if not found:
-            raise RuntimeError(f"Unavailable backend: {backend}. {found.reason}.{_simulated_instead()}")
-        if backend == "CPU":
-            return CPU
-        if not 0 <= idx < len(found):
-            there = f"are {len(found)}, numbers 0 to {len(found) - 1}" if len(found) > 1 else "is 1, number 0"
-            raise IndexError(f"there is no {backend} device {idx}: there {there}")
-        return found[idx]
-    choice = choose()
-    for level, text in choice.lines:
-        if verbose or level == "Warning":
-            say(text, level)
-    return current(backends()[choice.backend].devices()) or CPU
-
-
-def devices_of(backend: str) -> DeviceList:
-    """All devices of this kind; if there are none, it says why."""
-    found = find_backend(backend)
-    return DeviceList(found.devices(), found.functional().reason)
-
-
-def cuda_devices() -> DeviceList:
-    """The devices for `cu` and `fluxlite.cuda`: the simulated GPUs if they're asked for, otherwise the NVIDIA GPUs."""
-    return devices_of("Simulated" if simulation.is_meant() else "CUDA")
-
-
-def cuda_device() -> Device:
-    """The current one of `cuda_devices`. Raises `RuntimeError`, with the reason, if there's none."""
-    found = cuda_devices()
-    if not found:
-        raise RuntimeError(f"there is no NVIDIA GPU to use. {found.reason}.{_simulated_instead()}")
-    return current(found) or CPU
+def supported_devices() -> tuple[str, ...]:
+    """The kinds of devices that can be chosen automatically, present or not, in order (Flux: ``supported_devices``)."""
+    return tuple(name for name in backends() if name != "Simulated")
 
 
 def why_no_gpu() -> str:
     """Why `gpu` moves nothing, and what to do about it."""
-    wish = preferences.wish()
-    if wish is not None and wish.backend == "CPU":
-        return f"The backend set in {wish.source} is CPU; gpu_backend(None) deletes a preference."
-    names = ("Simulated",) if simulation.is_meant() else ("Metal",) if sys.platform == "darwin" else ("CUDA", "AMDGPU")
-    answers = [functional(name) for name in names]
-    installed = [answer for answer in answers if answer.installed]
-    return f"{(installed or answers)[0].reason}.{_simulated_instead()}"
+    wanted, source = wish()
+    if wanted == "CPU":
+        return f"The backend set in {source} is CPU; gpu_backend(None) deletes a preference."
+    names = ("Simulated",) if wanted == "Simulated" else ("Metal",) if sys.platform == "darwin" else ("CUDA", "AMDGPU")
+    answers = [backends()[name].functional() for name in names]
+    return f"{next((a for a in answers if a.installed), answers[0]).reason}.{simulated_instead()}"
 
 
-def _simulated_instead() -> str:
-    return "" if simulation.is_meant() else " simulate_gpu() puts a simulated one in its place."
+def simulated_instead() -> str:
+    return "" if wish()[0] == "Simulated" else " simulate_gpu() puts a simulated one in its place."
 
 
 # -- which backend, and why --------------------------------------------------------------------------------------------
 
 
 class Backend(NamedTuple):
-    """One kind of device. `by_itself`: whether it may be chosen without being named."""
+    """One kind of device: whether it can be used, which there are, its libraries, and whether one of them is there."""
 
     functional: Callable[[], Functional]
     devices: Callable[[], list[Device]]
     parts: tuple[str, ...] = ()
     part: Callable[[str], Functional] = cupy_part
-    by_itself: bool = True
 
 
 def _metal() -> Any:
@@ -163,13 +112,26 @@ def _metal() -> Any:
     return device
 
 
-# In the order in which we try them. A kind counts if its library is installed and finds a GPU.
+def _simulated() -> list[Device]:
+    found = CHOICE.simulation()
+    if found is None and wish()[0] == "Simulated":
+        from .simulated import standing_in
+
+        found = standing_in()
+    return list(found or ())
+
+
+_OFF, _HIDDEN = "the simulated GPU is off: simulate_gpu()", "CUDA_VISIBLE_DEVICES hides the simulated GPUs too"
+
+# In the order in which we try them, but for the last. A kind counts if its library is installed and finds a GPU.
 BACKENDS = {
     "CUDA": Backend(lambda: usable("CUDA"), lambda: cupy_devices("CUDA"), tuple(PARTS["CUDA"])),
     "AMDGPU": Backend(lambda: usable("AMDGPU"), lambda: cupy_devices("AMDGPU"), tuple(PARTS["AMDGPU"])),
     "Metal": Backend(lambda: _metal().metal_functional(), lambda: _metal().metal_devices()),
     "CPU": Backend(Functional, lambda: [CPU]),
-    "Simulated": Backend(simulation.functional, simulation.devices, by_itself=False),
+    "Simulated": Backend(
+        lambda: Functional("" if _simulated() else _OFF if CHOICE.simulated is None else _HIDDEN), _simulated
+    ),
 }
 
 
@@ -178,102 +140,74 @@ def backends() -> dict[str, Backend]:
     return CHOICE.pretended.backends if CHOICE.pretended else BACKENDS
 
 
-def supported_devices() -> tuple[str, ...]:
-    """The kinds of devices that can be chosen automatically, present or not, in order (Flux: ``supported_devices``)."""
-    return tuple(name for name, backend in backends().items() if backend.by_itself)
-
-
-def find_backend(name: object) -> Backend:
-    """The backend of this name. Raises `ValueError`, which lists the backends."""
-    if isinstance(name, str) and name in backends():
-        return backends()[name]
-    got = name if isinstance(name, str) else in_words(name)
-    wanted, _, index = str(got).partition(":")
-    meant = [backend for backend in BACKENDS if backend.lower() == wanted.lower()]
-    hint = f' Did you mean "{meant[0]}"{f", {index}" if index else ""}?' if meant else ""
-    raise ValueError(f"Unsupported backend: {got}. Supported backends are {', '.join(BACKENDS)}.{hint}")
-
-
-@explained()
-def functional(backend: str = "CUDA", part: str | None = None) -> Functional:
-    """Whether devices of this kind can be used here, and if not, why (CUDA.jl: ``CUDA.functional()``).
-
-    `part` asks about one of their libraries instead (AMDGPU.jl: ``functional(:MIOpen)``).
-    """
-    asked = find_backend(backend)
-    answer = asked.functional()
-    if part is None:
-        return answer
-    names = {name.lower(): name for name in asked.parts}
-    name = names.get(str(part).removeprefix(":").lower())
-    if name is None:
-        known = f"its parts are {', '.join(asked.parts)}" if asked.parts else "it is asked as a whole"
-        raise ValueError(f"{backend} has no part called {in_words(part)}; {known}")
-    return asked.part(name) if answer else answer
-
-
 class Chosen(NamedTuple):
+    """A backend and why it's used; what was asked for, and what's wrong with that."""
+
     backend: str
     why: str
-    lines: tuple[tuple[str, str], ...]  # what to say about that: "Info" or "Warning", and a text
+    asked: str = ""
+    warning: str = ""
 
 
 def choose() -> Chosen:
     """The backend to use: `simulate_gpu` comes first, then a preference, then the first backend that works."""
-    wish = preferences.wish()
-    if wish is None:
-        return _first_that_works()
-    backend, source = wish
-    if backend not in backends():
+    wanted, source = wish()
+    if CHOICE.simulation() is not None:  # even if all of them are hidden: then it's the CPU, and no real GPU
+        return Chosen("Simulated", f"{source} was called") if _simulated() else Chosen("CPU", _HIDDEN)
+    asked, warning = "", ""
+    if wanted in backends():
+        answer, asked = backends()[wanted].functional(), f"Using backend set in {source}: {wanted}."
+        if answer:
+            return Chosen(wanted, f"set in {source}", asked)
+        warning = f"Backend: {wanted}, set in {source}, is not functional: {answer.reason}.\nChoosing automatically."
+        if not answer.installed:
+            missing = f"Install what is missing to have the wish in {source} respected. Choosing automatically."
+            warning = f"Trying to use backend: {wanted}, but {answer.reason}.\n{missing}"
+    elif wanted:
         allowed = f"which is not allowed: {', '.join(backends())} are. Choosing automatically."
-        return _first_that_works(("Warning", f"The backend in {source} is set to {backend}, {allowed}"))
-    answer = backends()[backend].functional()
-    if source == preferences.SIMULATION:  # even if all of them are hidden: then it's the CPU, and no real GPU
-        backend, why = ("Simulated", f"{source} was called") if answer else ("CPU", answer.reason)
-        return Chosen(backend, why, (("Info", f"Using backend: {backend}."),))
-    wanted = ("Info", f"Using backend set in {source}: {backend}.")
-    if answer:
-        return Chosen(backend, f"set in {source}", (wanted,))
-    if answer.installed:
-        text = f"Backend: {backend}, set in {source}, is not functional: {answer.reason}.\nChoosing automatically."
-    else:
-        text = (
-            f"Trying to use backend: {backend}, but {answer.reason}.\n"
-            f"Install what is missing to have the wish in {source} respected. Choosing automatically."
-        )
-    return _first_that_works(wanted, ("Warning", text))
-
-
-def _first_that_works(*lines: tuple[str, str]) -> Chosen:
+        warning = f"The backend in {source} is set to {wanted}, {allowed}"
     backend = next(name for name in supported_devices() if backends()[name].functional())
     why = "it is the first that is functional" if backend != "CPU" else "no GPU is functional"
-    return Chosen(backend, why, (*lines, ("Info", f"Using backend: {backend}.")))
+    return Chosen(backend, why, asked, warning)
 
 
-@explained()
-def gpu_backend(name: str | None) -> None:
-    """Prefer a backend, now and in later sessions. None deletes the preference (Flux: ``gpu_backend!``).
-
-    It's in ``LocalPreferences.toml`` of the project's folder, or of FLUXLITE_PROJECT. Raises `ValueError` if you have
-    to edit that file yourself.
-    """
-    if name is not None:
-        find_backend(name)
-    if name == preferences.stored_backend():
-        already = f"GPU backend is already set to: {name}. No need to do anything else."
-        return say(already if name else "There is no GPU backend preference to delete.")
-    preferences.store_backend(name)
-    text = "GPU backend preference deleted.\ngpu and get_device choose automatically from now on."
-    if name is not None:
-        wish = preferences.wish()
-        when = "gpu and get_device use it from now on"
-        if wish is not None and wish.source != "preferences":
-            when = f"{wish.source} counts more, and says {wish.backend}"
-        text = f"New GPU backend set: {name}.\n{when}; it is kept in {preferences.FILE}."
-    say(text)
+# -- what was asked for ------------------------------------------------------------------------------------------------
 
 
-def current_backend() -> str:
-    """The value of `fluxlite.GPU_BACKEND`: the preferred backend, or if there's none, the one that was chosen."""
-    wish = preferences.wish()
-    return choose().backend if wish is None else wish.backend
+def wish() -> tuple[str, str]:
+    """The backend that was asked for, as it's written, and where. We look at the environment and the file each time."""
+    if CHOICE.simulation() is not None:
+        return "Simulated", "simulate_gpu()"
+    environment = CHOICE.pretended.environment if CHOICE.pretended else os.environ.get(VARIABLE)
+    return (environment, VARIABLE) if environment else (stored_backend() or "", "preferences")
+
+
+def stored_backend() -> str | None:
+    """The backend in the preference file, ``gpu_backend = …`` in its table ``[fluxlite]``; None if it isn't there."""
+    if CHOICE.pretended:
+        return CHOICE.pretended.stored
+    import tomllib
+
+    try:
+        with open(preference_file(), "rb") as file:
+            value = tomllib.load(file).get("fluxlite", {}).get("gpu_backend")
+        return None if value is None else str(value)
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, AttributeError) as error:
+        warn(("preferences", str(error)), f"{FILE} cannot be read, so there is no preference: {error}")
+        return None
+
+
+def preference_file() -> str:
+    """In the folder FLUXLITE_PROJECT, or the nearest one above with a ``pyproject.toml``, or the working directory."""
+    working = os.getcwd()
+    return os.path.join(working, os.environ.get(FOLDER_VARIABLE) or _project(working), FILE)
+
+
+@functools.cache  # every move to a GPU asks
+def _project(working: str) -> str:
+    from pathlib import Path
+
+    folders = (Path(working), *Path(working).parents)
+    return str(next((folder for folder in folders if (folder / "pyproject.toml").is_file()), working))

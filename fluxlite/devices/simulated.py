@@ -1,7 +1,9 @@
 """The simulated GPU as one of fluxlite's devices. It follows CuPy; the other GPUs take what's common from here."""
 
+import functools
 import math
 import operator
+import os
 import sys
 from typing import Any
 
@@ -31,16 +33,20 @@ from simgpu.words import WRITE
 
 from .. import arrays
 from ..arrays import device_of
-from ..fused.function import NUMBERS, Trace
-from ..messages import explained
+from ..fused import NUMBERS, Trace
+from ..messages import check_whole, explained, in_notebook, notice
 from ..tree.ties import address
-from .base import CHOICE, GPU, Memory, current, gpu_generators
+from .base import CHOICE, GPU, Device, Memory, current, gpu_generators
 
 # It learns fluxlite's names, and which device is in use.
 WRITE.update({"to the host": "cpu", "to the GPU": "fl.gpu", "for a GPU": "fl.simulate_gpu()"})
 place.in_use.append(lambda: CHOICE.require_gpu())
 lines.leave_out(sys.modules["fluxlite"])
 gpu_generators.append(CountedGenerator)
+
+
+_CONDITION = "a condition, such as if x:,"
+_READS = {"float": "float(x)", "int": "int(x)", "complex": "complex(x)", "bool": _CONDITION, "item": "x.item()"}
 
 
 class SimulatedDevice(simulated.Card, GPU):
@@ -54,6 +60,24 @@ class SimulatedDevice(simulated.Card, GPU):
 
     def current_card(self) -> Any:
         return current(self.cards)  # type: ignore[arg-type]
+
+    def _reads(self, name: str) -> None:
+        """Called before `name` reads an array's values on the host: it raises if `allowscalar` forbids that."""
+        allowed = CHOICE.scalar_reads
+        if name not in _READS or allowed or allowed is None and not in_notebook():
+            return
+        what = f"{_READS[name]} reads one number from {self} and waits for"
+        if allowed is False:
+            raise RuntimeError(
+                f"{what} it, which allowscalar(False) forbids: {users_line()}\n"
+                "Keep the number on the device and read it once, after the loop; "
+                "or allow it here: with allowscalar(True):"
+            )
+        notice(
+            "scalar read",
+            f"{what} everything before it ({users_line()}). Said once; allowscalar(False) makes an error of it, "
+            "allowscalar(True) ends this.",
+        )
 
     def _habit(self) -> str:
         return (
@@ -75,6 +99,81 @@ def together(cards: list[Any]) -> list[Any]:
 
 calibrate = explained("a dict with measurements")(presets.calibrate)
 
+# -- switching it on ---------------------------------------------------------------------------------------------------
+
+
+@explained()
+def simulate_gpu(
+    count: int | bool = 1, like: Any = "NVIDIA T4", memory: int | None = None, *, visible: bool = False
+) -> "Simulation":
+    """Use `count` simulated GPUs from now on, even if there's a real one. ``simulate_gpu(False)`` ends it.
+
+    `like` names the card to imitate, or is a preset such as `calibrate` gives. `memory`, in bytes, replaces that
+    card's. Its time is `fluxlite.clock()`, the same in each run. Another call with the same arguments, as when you
+    rerun a cell, keeps the same devices. ``with simulate_gpu():`` restores the earlier state at the end. With
+    ``visible=True``, CUDA_VISIBLE_DEVICES hides simulated GPUs as it does real ones.
+    """
+    count = int(count) if isinstance(count, bool) else count
+    check_whole("simulate_gpu(count): the number of GPUs", count)
+    if memory is not None:
+        check_whole("simulate_gpu(memory=…), in bytes,", memory, 1)
+    earlier = Simulation(CHOICE.simulated)
+    found = _made(int(count), _visible(count) if visible else int(count), like, memory)
+    CHOICE.simulated = found if count else None
+    return earlier
+
+
+class Simulation:
+    """What `simulate_gpu` returns; at the end of its ``with`` block, the `earlier` simulation comes back."""
+
+    def __init__(self, earlier: list[Device] | None) -> None:
+        self._earlier = earlier
+
+    def __enter__(self) -> Device | None:
+        return current(CHOICE.simulation() or [])
+
+    def __exit__(self, *exc_info: Any) -> None:
+        CHOICE.simulated = self._earlier
+
+    def __repr__(self) -> str:
+        return f"Simulation({', '.join(map(repr, CHOICE.simulated or ())) or 'off'})"
+
+
+@functools.cache
+def standing_in() -> list[Device]:
+    """The GPU that a preference for "Simulated" asks for."""
+    return _made(1, 1, "NVIDIA T4", None)
+
+
+def _made(count: int, shown: int, like: Any, memory: int | None) -> list[Device]:
+    """New devices, or those that are there already if they're the same; and it says so."""
+    new: list[Any] = [SimulatedDevice(index, preset(like), memory and int(memory)) for index in range(shown)]
+    old: list[Any] = CHOICE.simulated or []
+    found = old if [device.settings for device in new] == [device.settings for device in old] else together(new)
+    text = ""
+    if shown == 1:
+        text = f"{found[0]!r}, a {found[0].name}, stands in for a GPU."
+    elif shown:
+        text = f"{found[0]!r} to {found[-1]!r}, {found[0].name}, stand in for GPUs."
+    if shown < count:
+        wanted = os.environ.get("CUDA_VISIBLE_DEVICES", "")
+        text += f" CUDA_VISIBLE_DEVICES={wanted} leaves {shown} of {count} simulated GPUs visible."
+    if text:
+        notice(text, text.strip())
+    return found
+
+
+def _visible(count: int) -> int:
+    """How many of `count` GPUs CUDA_VISIBLE_DEVICES shows. As in CUDA, the list ends at the first that isn't there."""
+    wanted, seen = os.environ.get("CUDA_VISIBLE_DEVICES"), set[str]()
+    for name in [] if wanted is None else map(str.strip, wanted.split(",")):
+        is_there = name.startswith(("GPU-", "MIG-")) or name.isdecimal() and int(name) < count
+        if not is_there or name in seen or seen and name.startswith("MIG-"):  # of a shared card, one part
+            break
+        seen.add(name)
+    return count if wanted is None else min(len(seen), count)
+
+
 # -- what fluxlite asks of an array ------------------------------------------------------------------------------------
 
 arrays.read_only_types.add(SimulatedArray)
@@ -95,48 +194,45 @@ def _recorded(result: Any) -> None:
 
 arrays.on_record.append(_recorded)
 
-# -- a fused function: one launch, with the bytes of what goes in and what comes out -----------------------------------
+# -- a function in one launch, with the bytes of what goes in and what comes out -----------------------------------
 
 
-def _fused(fused: Any, args: tuple) -> Any:
-    """Call a fused function with arrays of a simulated GPU. What it writes to changes when nothing has been refused."""
-    device: Any = None
-    for x in args:
-        if isinstance(x, Stored):
-            device = one_device(device, x)
+def _in_one_launch(function: Any, args: tuple) -> Any:
+    """Call a function with arrays of a simulated GPU. What it writes to changes when nothing has been refused."""
+    operands: dict[int, Any] = {id(x): x for x in args if isinstance(x, Stored)}
+    device = functools.reduce(one_device, operands.values(), None)
     for x in args:
         if not isinstance(x, (Stored, *NUMBERS, np.generic, type(None))):
-            raise refusal(fused, x, device)
-    trace: Any = Trace(fused, np.broadcast_shapes(*(np.shape(_plain(x)) for x in args)))
+            raise refusal(function, x, device)
+    trace: Any = Trace(function, np.broadcast_shapes(*(x.shape for x in operands.values())))
     trace.compute = device.instead or quiet.run
-    given = {id(x): trace.argument(x, _plain(x)) for x in args if x is not None}
+    given = {id(x): trace.argument(_plain(x), np.shape(x) == trace.shape) for x in args}
     device = device.begin()
-    result = fused.function(*[None if x is None else given[id(x)] for x in args])
-    found, places = trace.outputs(result)
-    operands = {id(x): x for x in args if isinstance(x, Stored)}
+    result, found = trace.outputs(*[given[id(x)] for x in args])
     written = [x for key, x in operands.items() if given[key].is_written]
     for x in written:
         if any(x is not y and np.may_share_memory(x._values, y._values) for y in operands.values()):
-            raise ValueError(f"fuse, {fused.name}: two arguments share memory, and it writes to one. Copy it: x.copy()")
-    made = [device.new(_owned(trace, x)) for x in found]
+            name = function.__name__
+            raise ValueError(f"fuse, {name}: two arguments share memory, and it writes to one. Copy it: x.copy()")
+    made = {id(x): device.new(_owned(trace, x.values)) for x in found}
     for x in written:
         if device.instead is None:
             x._values[...] = given[id(x)].values
-    nbytes = sum(x._values.nbytes for x in (*operands.values(), *made, *written))
+    nbytes = sum(x._values.nbytes for x in (*operands.values(), *made.values(), *written))
     # As many as the calls would have one by one.
     operations = math.prod(trace.shape) * sum(10 if name in TEN_EACH else 1 for name in trace.calls)
-    device.launch(fused.name, nbytes, operations, (made or list(operands.values()))[0].dtype.char)
-    return tuple([made[i] for i in places]) if isinstance(result, tuple) else made[0] if made else None
+    device.launch(function.__name__, nbytes, operations, next(iter([*made.values(), *operands.values()])).dtype.char)
+    results = tuple([made[id(x)] for x in found])
+    return results if isinstance(result, tuple) else results[0] if results else None
 
 
 def _plain(x: Any) -> Any:
     return x._values if isinstance(x, Stored) else x
 
 
-def _owned(trace: Any, x: Any) -> np.ndarray:
-    if x.values.base is None and x.given is None and x.values.flags.c_contiguous:
-        return x.values
-    return trace.compute(np.ndarray.copy, x.values)
+def _owned(trace: Any, values: np.ndarray) -> np.ndarray:
+    is_own = values.base is None and values.flags.c_contiguous
+    return values if is_own else trace.compute(np.ndarray.copy, values)
 
 
-arrays.fusing[SimulatedArray] = _fused
+arrays.fusing[SimulatedArray] = _in_one_launch

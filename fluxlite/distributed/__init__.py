@@ -5,7 +5,7 @@ Start such a program with ``python -m fluxlite.distributed -n 2 train.py``, or i
 Flux: ``DistributedUtils``; PyTorch: ``torch.distributed`` and ``DistributedDataParallel``.
 """
 
-from .own_loops import DistributedDataContainer, DistributedOptimizer, allreduce, broadcast, synchronize
+from .sums import DistributedDataContainer, DistributedOptimizer, allreduce, broadcast, synchronize
 from .world import WorkerFailed, initialize, local_rank, total_workers
 
 __all__ = [

@@ -1,6 +1,6 @@
 """``python -m fluxlite.distributed -n 2 train.py``: start a program on several workers (PyTorch: ``torchrun``).
 
-It calls the ``mpiexec`` of this Python's environment. If a worker ends too early, it says which, and how to go on.
+It calls the ``mpiexec`` of this Python's environment. If a worker ends too early, it says which.
 """
 
 import argparse
@@ -22,8 +22,6 @@ def main(arguments: list[str]) -> int:
     """Run the program on so many workers; gives 0 if all ended well."""
     parser = argparse.ArgumentParser(prog="python -m fluxlite.distributed")
     parser.add_argument("-n", "--workers", type=int, default=2, metavar="N", help="how many workers; 2 if left out")
-    parser.add_argument("--hosts", metavar="A,B", help="the machines, if it's more than this one")
-    parser.add_argument("-m", dest="module", action="store_true", help="the program is a module, as in python -m")
     parser.add_argument("program", metavar="train.py", help="the program")
     parser.add_argument("more", nargs=argparse.REMAINDER, help="its arguments")
     asked = parser.parse_args(arguments)
@@ -31,19 +29,14 @@ def main(arguments: list[str]) -> int:
     if mpiexec is None:
         print(f"there is no mpiexec here: {INSTALL} brings one", file=sys.stderr)
         return 2
-    command = [mpiexec, "-n", str(asked.workers), *(["-hosts", asked.hosts] if asked.hosts else [])]
-    command += ["sh", "-c", _WORKER, "worker"] if os.name == "posix" else []
-    command += [sys.executable, *(["-m"] if asked.module else []), asked.program, *asked.more]
+    shell = ["sh", "-c", _WORKER, "worker"] if os.name == "posix" else []
+    command = [mpiexec, "-n", str(asked.workers), *shell, sys.executable, asked.program, *asked.more]
     environment = {"MPIR_CVAR_SUPPRESS_ABORT_MESSAGE": "1", **os.environ, **threads_each(asked.workers)}
     # In a session of its own, so that Ctrl-C reaches each worker once: from here, through mpiexec.
     process = subprocess.Popen(command, env=environment, start_new_session=os.name == "posix")
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda number, frame: process.send_signal(number))
-    status = process.wait()
-    if status:
-        how = "train(…, checkpoint=path, resume=True) goes on from a checkpoint, on any number of workers."
-        print(f"a worker has ended, and this ended the others, too: {how}", file=sys.stderr)
-    return status
+    return process.wait()
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Starting MPI: who this worker is, how many there are, and how each waits for the others.
 
-Nobody waits inside MPI, where no signal is heard. Everything is started, and then asked about again and again: is it
-done? In between, Python hears Ctrl-C, and we look whether another worker has sent bad news.
+Nobody waits inside MPI, where no signal is heard: we ask again and again whether it's done. In between, Python hears
+Ctrl-C, and we look whether another worker has sent bad news.
 """
 
 import itertools
@@ -27,17 +27,8 @@ _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 _NEWS = 77  # the tag of bad news; nothing else is sent from worker to worker
 _SPINS, _NAPS, _MINUTE = 500, 20_000, 140_000  # so often we ask without a pause, without sleeping, and in a minute
 _let_others_run = getattr(os, "sched_yield", lambda: time.sleep(0))
-
-
-class _World:
-    group: Any = None
-    joining: Any = None  # a group that not all have joined yet
-
-
-def everyone() -> "Group":
-    """All workers."""
-    initialize()
-    return _World.group
+_world: list["Group"] = []  # all workers, once MPI is running
+KEPT: list[Any] = []  # never freed: a sum that will never be complete may still write into it
 
 
 def initialize() -> None:
@@ -46,7 +37,7 @@ def initialize() -> None:
     The other functions here call it by themselves. Without ``mpiexec`` it's a run of one worker. From now on, an
     uncaught exception in one worker ends all. Raises `ImportError` where mpi4py or MPI is missing.
     """
-    if _World.group is not None:
+    if _world:
         return
     try:
         from mpi4py import MPI
@@ -56,33 +47,27 @@ def initialize() -> None:
     if started > 1 == MPI.COMM_WORLD.Get_size():  # each would train alone
         start = "python -m fluxlite.distributed -n 2 train.py"
         raise RuntimeError(f"this mpiexec is of another MPI than mpi4py's. This takes the right one: {start}")
-    comm, request = MPI.COMM_WORLD.Idup()
-    Group(MPI.COMM_WORLD).wait(request)
-    _World.group = group = Group(comm)
-    if group.size > 1:
-        _take_a_card(group)
+    _world.append(Group(MPI.COMM_WORLD).copy())
+    if _world[0].size > 1:
+        _take_a_card(_world[0])
         if ipython() is None and not hasattr(sys, "ps1"):
             sys.excepthook = _end_all
 
 
 def local_rank() -> int:
     """This worker's number among all, from 0; 0 before `initialize` (Flux: ``local_rank``; PyTorch: ``get_rank``)."""
-    return 0 if _World.group is None else _World.group.rank
+    return _world[0].rank if _world else 0
 
 
 def total_workers() -> int:
     """How many workers there are; 1 before `initialize` (Flux: ``total_workers``; PyTorch: ``get_world_size``)."""
-    return 1 if _World.group is None else _World.group.size
+    return _world[0].size if _world else 1
 
 
-def join() -> "Group":
-    """All workers, as a new group: what an earlier one left unfinished doesn't disturb it."""
-    world = everyone()
-    # If an interrupt came while we waited here, we're still in the middle of joining.
-    comm, request = _World.joining = _World.joining or world.comm.Idup()
-    world.wait(request)
-    _World.joining = None
-    return Group(comm)
+def everyone() -> "Group":
+    """All workers."""
+    initialize()
+    return _world[0]
 
 
 def _take_a_card(group: "Group") -> None:
@@ -96,21 +81,18 @@ def _take_a_card(group: "Group") -> None:
 def _end_all(kind: Any, error: Any, found: Any) -> None:
     """In place of Python's own: the traceback once, under its worker's name, and then all workers end."""
     group = everyone()
-    # Each text is written at once, or mpiexec would mix those of several workers.
+    text = f"{group.name} ended:\n{''.join(traceback.format_exception(kind, error, found))}"
     if isinstance(error, WorkerFailed):
-        sys.stderr.write(f"worker {group.rank} ends, too: {error}\n")
-    elif not group.rank or not getattr(error, "is_of_all", False):
-        sys.stderr.write(f"{group.name()} ended:\n{''.join(traceback.format_exception(kind, error, found))}")
-    sys.stderr.flush()
+        text = f"worker {group.rank} ends, too: {error}\n"
+    if not group.rank or not getattr(error, "is_of_all", False):
+        sys.stderr.write(text)  # at once, or mpiexec would mix those of several workers
+        sys.stderr.flush()
     time.sleep(1)  # so that the others can say that they end, too
     group.comm.Abort(1)
 
 
-KEPT: list[Any] = []  # never freed: a sum that will never be complete may still write into it
-
-
 class WorkerFailed(RuntimeError):
-    """Another worker ended, so this one can't go on. The message says which, where, and why, and how to go on."""
+    """Another worker ended, so this one can't go on. The message says which, where, and why."""
 
 
 class WorkersDiffer(ValueError):
@@ -126,8 +108,14 @@ class Group:
         from mpi4py import MPI
 
         self.mpi, self.comm, self.rank, self.size = MPI, comm, comm.Get_rank(), comm.Get_size()
-        self.checkpoint = ""  # what an error says about how to go on
+        self.name = f"worker {self.rank} of {self.size} (process {os.getpid()} on {platform.node()})"
         self.ways: dict[Any, Any] = {}  # how arrays travel, by device
+
+    def copy(self) -> "Group":
+        """The same workers as a new group: what an earlier one left unfinished doesn't disturb it."""
+        comm, request = self.comm.Idup()
+        self.wait(request)
+        return Group(comm)
 
     def start(self, x: Any, op: str = "sum") -> Any:
         """Begin to add up all workers' `x`, in place: a request, for `wait`. `x` is contiguous."""
@@ -138,10 +126,6 @@ class Group:
         sums = np.array(numbers, np.float64)
         self.wait(self.start(sums))
         return sums.tolist()
-
-    def only_mine(self, number: float) -> list[float]:
-        """A number for each worker, 0 for the others: their `total` has the numbers of all."""
-        return [number if rank == self.rank else 0.0 for rank in range(self.size)]
 
     def same(self, value: Any, root: int = 0) -> Any:
         """The `value` of worker `root`, any object."""
@@ -158,7 +142,8 @@ class Group:
 
     def check_alike(self, mine: dict[str, str]) -> None:
         """Raises `WorkersDiffer` unless all have the same text under each name."""
-        if len(set(self.total(*self.only_mine(zlib.crc32(repr(mine).encode()))))) > 1:
+        short = zlib.crc32(repr(mine).encode())
+        if len(set(self.total(*[short if rank == self.rank else 0 for rank in range(self.size)]))) > 1:
             first, *others = [set(one.items()) for one in self.all(mine)]
             rank, other = next((rank, other) for rank, other in enumerate(others, 1) if other != first)
             has = [dict(sorted(one)[:1]) for one in (first - other, other - first)]
@@ -186,19 +171,13 @@ class Group:
         if self.comm.Iprobe(self.mpi.ANY_SOURCE, _NEWS, status):
             content = bytearray(status.Get_count(self.mpi.BYTE))
             self.comm.Recv([content, self.mpi.BYTE], status.Get_source(), _NEWS)
-            raise WorkerFailed(content.decode() + self.checkpoint)
+            raise WorkerFailed(content.decode())
 
     def tell(self, error: BaseException) -> None:
         """Send the others bad news about this worker."""
-        content = f"{self.name()} ended the training: {type(error).__name__}: {' '.join(str(error).split())}".encode()
-        message = [content, self.mpi.BYTE]
-        KEPT.extend(
-            [content, *[self.comm.Isend(message, rank, _NEWS) for rank in range(self.size) if rank != self.rank]]
-        )
-
-    def name(self) -> str:
-        """This worker, as an error names it."""
-        return f"worker {self.rank} of {self.size} (process {os.getpid()} on {platform.node()})"
+        news = f"{self.name} ended the training: {type(error).__name__}: {' '.join(str(error).split())}".encode()
+        others = [rank for rank in range(self.size) if rank != self.rank]
+        KEPT.extend([news, *[self.comm.Isend([news, self.mpi.BYTE], rank, _NEWS) for rank in others]])
 
 
 # For the launcher, and for lesson 17.

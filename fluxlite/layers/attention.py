@@ -10,9 +10,8 @@ from ..activations import softmax
 from ..autodiff.tracked import plain
 from ..messages import InputError, ShapeError, check_whole, explained, in_words
 from ..tree.walks import Attribute, KeyPath
-from .dense import Dense
-from .initializers import glorot_uniform
-from .layer import Layer, called, layer_call, layer_class
+from .basic import Dense
+from .layer import Layer, called, glorot_uniform, layer_call, layer_class
 from .normalization import Dropout
 
 
@@ -22,7 +21,7 @@ def make_causal_mask(x: Any) -> Any:
     return np.tril(np.ones_like(plain(x), shape=(x.shape[-2],) * 2, dtype=bool))
 
 
-@layer_class
+@layer_class()
 class MultiHeadAttention(Layer):
     """Each step of a sequence asks all others, and takes up what answers it (Flux: ``MultiHeadAttention``).
 

@@ -8,23 +8,20 @@ from typing import Any
 
 import numpy as np
 
-from ..activations import identity
 from ..arrays import astype, device_of, getitem, on_card_of, on_device_of
 from ..autodiff.tracked import plain
 from ..messages import LayerError, ShapeError, apart, explained
-from ..seeds import WEIGHTS, next_generator
-from ..tensors import is_tensor
+from ..tensors import refuse_tensor
 from ..tree.ties import is_array
 from ..tree.walks import Attribute, KeyPath
-from .chain import Chain, Container
-from .dense import product
-from .initializers import start
-from .inputs import activated, check_activation, check_array, matching, no_array, taken
-from .layer import LAYERS, Layer, called, layer_call, layer_class
+from .basic import Chain, Container, multiply_rows
+from .layer import LAYERS, Layer, activated, called, check_activation, check_array, generator, identity, layer_call
+
+from .layer import layer_class, matching, start, taken  # isort: skip
 from .printing import call_of, name_of, settings
 
 
-@layer_class
+@layer_class()
 class SkipConnection(Container):
     """A layer, and a way past it: ``connection(layer(x), x)`` (Flux: ``SkipConnection``).
 
@@ -46,13 +43,12 @@ class SkipConnection(Container):
         return f"{call_of(self.layers)}, {name_of(self.connection)}"
 
 
-@layer_class
+@layer_class()
 class Parallel(Container):
     """Layers side by side: ``connection(layers[0](x), layers[1](x), …)`` (Flux: ``Parallel``).
 
-    All get the same `x`. Given several inputs, or a tuple of them, each layer gets its own:
-    ``connection(layers[0](x), layers[1](y))``. Layers can have names, as in `Chain`. The connection takes all results
-    at once. One of two arguments, such as ``np.add``, also works for more layers.
+    All get the same `x`. Given several inputs, or a tuple of them, each layer gets its own. Layers can have names, as
+    in `Chain`. The connection takes all results at once. ``np.add`` and its kin work for more than two layers, too.
     """
 
     connection: Any
@@ -73,20 +69,19 @@ class Parallel(Container):
     __getitem__ = Chain.__getitem__
 
     def _with_inputs(self, inputs: tuple) -> Any:
-        """Each layer with its input. A tuple stands for several, one array for as many as are needed."""
         count = len(self.layers)
         if len(inputs) == 1:
             inputs = inputs[0] if isinstance(inputs[0], tuple) else inputs * count
         if len(inputs) != count:
-            what = f"{self._name()} of {count} layers takes one input, or {count}, got {len(inputs)}"
-            raise ShapeError(KeyPath(), what)
+            takes = f"takes one input, or {count}, got {len(inputs)}"
+            raise ShapeError(KeyPath(), f"{self._name()} of {count} layers {takes}")
         return zip(self._items(), inputs)
 
     def _sizes(self) -> str:
         return f"{name_of(self.connection)}, {super()._sizes()}"
 
 
-@layer_class
+@layer_class()
 class PairwiseFusion(Parallel):
     """Layers in a row, which meet a new input before each (Flux: ``PairwiseFusion``).
 
@@ -103,7 +98,7 @@ class PairwiseFusion(Parallel):
         return tuple(found)
 
 
-@layer_class
+@layer_class()
 class Maxout(Container):
     """The largest of what several layers give, number by number (Flux: ``Maxout``).
 
@@ -124,7 +119,7 @@ class Maxout(Container):
         return reduce(np.maximum, [called(layer, x, LAYERS, where) for where, layer in self._items()])
 
 
-@layer_class
+@layer_class()
 class Scale(Layer):
     """A weight and a bias for each feature: ``activation(x * scale + bias)`` (Flux: ``Scale``).
 
@@ -155,12 +150,10 @@ class Scale(Layer):
 
     @layer_call
     def __call__(self, x: Any) -> Any:
-        if getattr(x, "dtype", None) is not self.scale.dtype:
-            x = taken(self._name(), self.scale, x)
-        size, shape = self.scale.shape, getattr(x, "shape", None)
-        if shape is not None and shape[len(shape) - len(size) :] != size:  # NumPy would broadcast some of them
-            wanted = f"(…, {', '.join(map(str, size))})"
-            raise ShapeError(KeyPath(), f"{self._name()} takes an input of shape {wanted}, got {shape}")
+        x, size = taken(self, self.scale, x), self.scale.shape
+        if x.shape[len(x.shape) - len(size) :] != size:  # NumPy would broadcast some of them
+            wanted = ", ".join(map(str, ("…", *size)))
+            raise ShapeError(KeyPath(), f"{self._name()} takes an input of shape ({wanted}), got {x.shape}")
         return activated(self.activation, x * self.scale, self.bias)
 
     def _sizes(self) -> str:
@@ -176,17 +169,16 @@ def split_activation(size: tuple) -> tuple[tuple, Callable]:
 
 def normal(*shape: int, rng: np.random.Generator | None = None) -> Any:
     """Normal numbers with deviation 1."""
-    return (next_generator(WEIGHTS) if rng is None else rng).standard_normal(shape, dtype=np.float32)
+    return generator(rng).standard_normal(shape, dtype=np.float32)
 
 
-@layer_class
+@layer_class()
 class Embedding(Layer):
     """For each number of a vocabulary, a row of features that are learned: ``weight[x]`` (Flux: ``Embedding``).
 
-    ``Embedding(vocabulary, features)`` starts with normal numbers. `weight` has shape ``(vocabulary, features)``. `x`
-    holds whole numbers from 0 to ``vocabulary - 1``, in any shape; the result has that shape and the features behind
-    it. One-hot rows, of shape ``(…, vocabulary)``, work too: floating-point numbers are read as such. On a GPU, a
-    number that isn't in the vocabulary wraps around, as all indices do there.
+    `weight` has shape ``(vocabulary, features)`` and starts with normal numbers. `x` holds whole numbers from 0 to
+    ``vocabulary - 1``, in any shape; the result has that shape and the features behind it. Floating-point numbers and
+    booleans are one-hot rows, ``(…, vocabulary)``. On a GPU, a number that isn't in the vocabulary wraps around.
 
     >>> Embedding.of(np.array([[0.0, 0.5], [1.0, 1.5], [2.0, 2.5]]))(np.array([2, 0]))
     array([[2. , 2.5],
@@ -219,17 +211,14 @@ class Embedding(Layer):
             elif is_array(numbers) and device_of(numbers) != device_of(weight):  # CuPy would copy a host's index
                 raise apart(KeyPath((Attribute("weight"),)), device_of(weight), device_of(numbers))
             if type(numbers) is not int and numbers.dtype.kind in "fb":  # one-hot rows
-                return product(astype(x, self.weight.dtype), self.weight)
-            self._check_known(numbers)
+                return multiply_rows(astype(x, self.weight.dtype), self.weight)
+            # NumPy takes a negative number for one from the end. What's on a GPU isn't looked at: that would wait.
+            if isinstance(numbers, (np.ndarray, np.integer, int)) and np.size(numbers):
+                low, high, most = np.min(numbers), np.max(numbers), self.weight.shape[0] - 1
+                if low < 0 or high > most:
+                    got = f"knows the numbers 0 to {most}, got {low if low < 0 else high}"
+                    raise UnknownError(KeyPath(), f"{self._name()} {got}")
             return getitem(self.weight, numbers)
-
-    def _check_known(self, numbers: Any) -> None:
-        """NumPy takes a negative number for one from the end. What is on a GPU isn't looked at: that would wait."""
-        if isinstance(numbers, (np.ndarray, np.integer, int)) and np.size(numbers):
-            low, high, count = np.min(numbers), np.max(numbers), self.weight.shape[0]
-            if low < 0 or high >= count:
-                knows = f"knows the numbers 0 to {count - 1}, got {low if low < 0 else high}"
-                raise UnknownError(KeyPath(), f"{self._name()} {knows}")
 
     def _sizes(self) -> str:
         return "{} => {}".format(*self.weight.shape)
@@ -242,7 +231,6 @@ class UnknownError(LayerError, IndexError):
 @explained("an array of shape (N, …)")
 def flatten(x: Any) -> Any:
     """Each observation as one row: ``(N, H, W, C)`` becomes ``(N, H * W * C)`` (Flux: ``flatten``)."""
-    if is_tensor(x):  # NumPy would take it without a word
-        raise no_array("flatten", x)
+    refuse_tensor("flatten", x)  # NumPy would take it without a word
     with on_card_of(x):
         return np.reshape(x, (x.shape[0], math.prod(x.shape[1:])))

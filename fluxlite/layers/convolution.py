@@ -6,13 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from ..activations import identity
 from ..autodiff.derivatives.windows import Windows, convolve, convolve_back
 from ..messages import ShapeError, check_whole, explained, in_words
 from ..tree.walks import KeyPath
-from .initializers import glorot_uniform, start
-from .inputs import activated, check_activation, check_array, matching, no_array, taken
-from .layer import Layer, layer_call, layer_class
+from .layer import Layer, activated, check_activation, check_array, glorot_uniform, identity, layer_call, layer_class
+
+from .layer import matching, no_array, start, taken  # isort: skip
 from .printing import settings
 
 Pads = tuple[tuple[int, int], ...]
@@ -93,8 +92,7 @@ class Conv(Layer):
     def __call__(self, x: Any) -> Any:
         inputs, _ = self._features()
         check_shape(self, x, len(self.stride), inputs)
-        if x.dtype is not self.weight.dtype:
-            x = taken(self._name(), self.weight, x, features=inputs)
+        x = taken(self, self.weight, x)
         dims = len(self.stride)
         at = Windows(self.weight.shape[:dims], self.stride, self.pad, self.dilation, self.groups)
         kernel = np.flip(self.weight, tuple(range(dims))) if self._flips else self.weight
@@ -232,7 +230,7 @@ def check_shape(layer: Any, x: Any, dims: int | None = None, features: int | Non
     """Raise `InputError` for what is no array, `ShapeError` for one of other axes or other features."""
     shape = getattr(x, "shape", None)
     if shape is None:
-        raise no_array(layer._name(), x)
+        raise no_array(layer, x)
     dims = max(len(shape), 3) - 2 if dims is None else dims
     if len(shape) == dims + 2 and (features is None or shape[-1] == features):
         return

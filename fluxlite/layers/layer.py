@@ -1,29 +1,31 @@
-"""What the library's layers have in common: the frame around each call, and what they're called in texts and errors.
+"""What the library's layers have in common: the frame around each call, what they take, and how their weights start.
 
 A layer is a dataclass whose fields are its tree. Below them it says how it starts, computes, and is written; `Scale`
 (combine.py) is a short one.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial, wraps
-from typing import Any
+from functools import cache, wraps
+from types import FunctionType
+from typing import Any, TypeVar
 
 import numpy as np
 
-from ..arrays import device_of, enter_card, on_card_of
+from ..arrays import astype, by_element, device_of, fusing
 from ..autodiff.tracked import CLOSED, TrackedArray, plain
 from ..coming_from import OF_A_MODEL, Elsewhere
-from ..messages import ClosedError, LayerError, apart, in_words
-from ..tensors import is_tensor
-from ..tree.contract import functor, on_registration
-from ..tree.ties import is_array
-from ..tree.walks import Attribute, nodes
-from .inputs import no_array
-from .printing import print_as_tree
+from ..messages import ClosedError, Function, InputError, LayerError, apart, explained, in_words, notice, said
+from ..seeds import WEIGHTS, next_generator
+from ..tensors import is_tensor, refuse_tensor, tensor
+from ..tree.contract import functor
+from ..tree.ties import enter_card, is_array, on_card_of
+from ..tree.walks import Attribute, KeyPath, nodes
+
+Class = TypeVar("Class", bound=type)
 
 LAYERS = Attribute("layers")
-on_registration.append(print_as_tree)
 
 
 class Layer:
@@ -59,17 +61,15 @@ class Layer:
 
     def _why(self, x: Any, *more: Any, **keywords: Any) -> LayerError | None:
         """After an error of a call with these arguments: what explains it; None if the layer sees nothing wrong."""
-        return no_array(self._name(), x) if getattr(x, "shape", None) is None else misplaced(self, x)
+        return no_array(self, x) if getattr(x, "shape", None) is None else misplaced(self, x)
 
 
-def layer_class(cls: Any = None, **names: tuple[str, ...]) -> Any:
+def layer_class(**names: tuple[str, ...]) -> Callable[[Class], Class]:
     """Above a layer: a dataclass whose fields are its tree, unless `children` names them, as in `functor`."""
-    if cls is None:
-        return partial(layer_class, **names)
-    return functor(dataclass(eq=False, repr=False, init=False)(cls), **names)
+    return lambda cls: functor(dataclass(eq=False, repr=False, init=False)(cls), **names)
 
 
-def layer_call(call: Callable) -> Any:
+def layer_call(call: Function) -> Function:
     """Above a layer's ``__call__``: the frame that all layers share.
 
     It enters the card that holds the input, and refuses tensors of other libraries: they would often pass through
@@ -81,7 +81,7 @@ def layer_call(call: Callable) -> Any:
     @wraps(call)
     def framed(layer: Any, x: Any, *more: Any, **keywords: Any) -> Any:
         if type(x) is not np.ndarray and is_tensor(x):
-            raise no_array(layer._name(), x)
+            raise no_array(layer, x)
         try:
             if enter_card:  # with one card at most, an empty `with` would take 5 % of a small step
                 with on_card_of(x[0] if type(x) is tuple and x else x):
@@ -93,11 +93,24 @@ def layer_call(call: Callable) -> Any:
             why = misplaced(layer) or layer._why(x, *more, **keywords)
             if why is not None:
                 raise why from error
-            if not any(", called with " in note for note in getattr(error, "__notes__", ())):  # of a layer inside
+            if "in_layer" not in vars(error):  # which one inside has set
+                vars(error)["in_layer"] = layer
                 error.add_note(f"in {layer._name()}, called with {', '.join(map(in_words, (x, *more)))}")
             raise
 
-    return framed
+    return framed  # type: ignore[return-value]
+
+
+def misplaced(layer: Any, x: Any = None) -> LayerError | None:
+    """After an error: is an array of `layer` left over from a gradient call, or not where the input `x` is."""
+    here = plain(x)
+    for path, leaf in nodes(layer):
+        if type(leaf) is TrackedArray and not leaf.level.is_open:
+            return ClosedError(path, CLOSED)
+        leaf = plain(leaf)
+        if is_array(leaf) and is_array(here) and device_of(leaf) != device_of(here):
+            return apart(path, device_of(leaf), device_of(here))
+    return None
 
 
 def called(layer: Any, x: Any, *place: Any) -> Any:
@@ -111,13 +124,138 @@ def called(layer: Any, x: Any, *place: Any) -> Any:
         raise error.within(*place) from error.__cause__
 
 
-def misplaced(layer: Any, x: Any = None) -> LayerError | None:
-    """After an error: is an array of `layer` left over from a gradient call, or not where the input `x` is."""
-    here = plain(x)
-    for path, leaf in nodes(layer):
-        if type(leaf) is TrackedArray and not leaf.level.is_open:
-            return ClosedError(path, CLOSED)
-        leaf = plain(leaf)
-        if is_array(leaf) and is_array(here) and device_of(leaf) != device_of(here):
-            return apart(path, device_of(leaf), device_of(here))
-    return None
+# -- what a layer takes ------------------------------------------------------------------------------------------------
+
+
+def taken(layer: Layer, weight: Any, x: Any) -> Any:
+    """The input `x` of `layer`, in the type of its `weight` (Flux: ``_match_eltype``).
+
+    A list of numbers has no type of its own and takes the layer's.
+    """
+    if getattr(x, "dtype", None) is weight.dtype:
+        return x
+    if type(x) in (list, tuple) and type(plain(weight)) is np.ndarray:
+        numbers = np.asarray(x)
+        return numbers.astype(weight.dtype) if numbers.dtype.kind in "biuf" and is_floating(weight) else numbers
+    if not is_array(plain(x)) or x.dtype.name == weight.dtype.name or not is_floating(weight):
+        return x
+    mine, its = weight.dtype.name, x.dtype.name
+    once = f"x.astype(np.{mine})"
+    if not is_floating(x):
+        fix = "" if x.dtype.kind == "c" else f"; convert them: {once}"
+        raise InputError(KeyPath(), f"{layer._name()} takes floating-point numbers, got {its}{fix}")
+    key = ("input of a layer", its, mine)
+    if key not in said:
+        text = f"{layer._name()} computes in {mine} and converts its {its} input, at each call. {once} does it once."
+        more = "\nNumbers such as np.sqrt(64) are float64 too, and make arrays float64; math.sqrt(64) doesn't."
+        notice(key, text + more * (its == "float64"))
+    return astype(x, weight.dtype)
+
+
+def is_floating(x: Any) -> bool:
+    return x.dtype.kind == "f" or x.dtype.name == "bfloat16"  # which NumPy doesn't know by itself
+
+
+def no_array(layer: Layer, x: Any) -> InputError:
+    got = tensor(x) if is_tensor(x) else f"{in_words(x)}; np.asarray(x) makes one"
+    return InputError(KeyPath(), f"{layer._name()} takes an array, got {got}")
+
+
+def check_array(what: str, x: Any, *shape: Any) -> Any:
+    """Raises `ValueError` unless `x` has this `shape`, in which a name stands for any length."""
+    refuse_tensor(what, x)
+    got = getattr(x, "shape", ())
+    if len(got) != len(shape) or any(size != n for size, n in zip(shape, got) if type(size) is not str):
+        wanted = str(shape).replace("'", "")
+        raise ValueError(f"{what} has shape {wanted}, got {in_words(x)}")
+    return x
+
+
+def matching(layer: str, weight: Any, bias: Any, *shape: int) -> Any:
+    """`bias`, of this `shape`, in the type of `weight`: two types in one layer would make all results the wider one."""
+    if bias is None:
+        return None
+    check_array(f"{layer}.of: bias", bias, *shape)
+    return astype(bias, weight.dtype) if is_floating(weight) and is_floating(bias) else bias
+
+
+# -- activations -------------------------------------------------------------------------------------------------------
+
+
+def identity(x: Any) -> Any:
+    """`x` itself: the activation of a layer that has none."""
+    return x
+
+
+def check_activation(layer: str, activation: Any) -> Callable:
+    if not callable(activation):
+        raise TypeError(f"{layer}'s activation is a function such as np.tanh, got {in_words(activation)}")
+    return activation
+
+
+def activated(activation: Callable, y: Any, bias: Any) -> Any:
+    """``activation(y + bias)``, on a GPU as one launch if we know the activation: others may print, or sum."""
+    if bias is None:
+        return activation(y)
+    if fusing and type(y) in fusing and type(bias) in fusing and _works_by_element(activation):
+        return fusing[type(y)](_of_a_sum(activation), (y, bias))
+    return activation(y + bias)
+
+
+def _works_by_element(activation: Any) -> bool:
+    if type(activation) is np.ufunc:
+        return activation.nin == activation.nout == 1
+    return type(activation) is FunctionType and activation in by_element
+
+
+@cache
+def _of_a_sum(function: Callable) -> Callable:
+    def of_a_sum(y: Any, bias: Any) -> Any:
+        return function(y + bias)
+
+    of_a_sum.__name__ = f"bias_{function.__name__}"
+    return of_a_sum
+
+
+# -- how weights start -------------------------------------------------------------------------------------------------
+
+Generator = np.random.Generator | None
+initializer = explained("sizes, such as 5, 10, and perhaps a NumPy generator")
+
+
+def start(init: Callable, outputs: int, inputs: int, rng: Generator = None, *, window: tuple[int, ...] = (),
+          layer: str = "Dense", keyword: str = "init") -> Any:  # fmt: skip
+    """A layer's first weights, of shape ``(outputs, inputs, *window)``: what `init` gives, Float32 if it is Float64."""
+    shape = (outputs, inputs, *window)
+    weight = init(*shape, **({} if rng is None else {"rng": rng}))
+    if not is_array(weight) or weight.dtype.kind != "f" or weight.shape != shape:
+        wanted = f"{keyword}{shape} gives an array of floating-point numbers of that shape"
+        raise ValueError(f"{layer}({keyword}=…): {wanted}, got {in_words(weight)}")
+    if weight.dtype != np.float64:
+        return weight
+    what = f"{layer}({keyword}=…): what {keyword} gives is float64 and becomes float32, as parameters usually are."
+    notice("init", f"{what} {layer}.of(…) keeps the type of its arrays.")
+    return astype(weight, np.float32)
+
+
+@initializer
+def glorot_uniform(*shape: int, rng: Generator = None, gain: float = 1) -> Any:
+    """Uniform in ``±gain * sqrt(6 / (inputs + outputs))`` (Flux: ``glorot_uniform``)."""
+    return uniform(shape, rng, gain * math.sqrt(6 / max(sum(nfan(*shape)), 1)))
+
+
+@initializer
+def nfan(*shape: int) -> tuple[int, int]:
+    """(inputs, outputs) that a weight of this shape connects (Flux: ``nfan``)."""
+    if len(shape) < 2:
+        return 1, shape[0] if shape else 1
+    window = math.prod(shape[2:])
+    return shape[1] * window, shape[0] * window
+
+
+def uniform(shape: tuple[int, ...], rng: Generator, limit: float) -> Any:
+    return generator(rng).uniform(-limit, limit, shape).astype(np.float32)
+
+
+def generator(rng: Generator) -> np.random.Generator:
+    return next_generator(WEIGHTS) if rng is None else rng

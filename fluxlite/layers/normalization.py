@@ -8,15 +8,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..activations import identity
 from ..arrays import astype, device_of, on_device_of, primitive
 from ..autodiff.rules import rule
 from ..autodiff.tracked import TrackedArray, plain
 from ..messages import InputError, ShapeError, check_number, explained
 from ..tree.walks import KeyPath
 from .combine import split_activation
-from .inputs import check_activation, is_floating, taken
-from .layer import Layer, layer_call, layer_class
+from .layer import Layer, check_activation, identity, is_floating, layer_call, layer_class, taken
 from .printing import settings
 
 
@@ -41,8 +39,7 @@ class Normalization(Layer):
     @layer_call
     def __call__(self, x: Any) -> Any:
         reference = self.mean if self.scale is None else self.scale
-        if reference is not None and getattr(x, "dtype", None) is not reference.dtype:
-            x = taken(self._name(), reference, x)
+        x = x if reference is None else taken(self, reference, x)
         self._check(x)
         y = self._normalized(x)
         return self.activation(y if self.scale is None else y * self.scale + self.bias)
@@ -65,7 +62,7 @@ class Normalization(Layer):
         return settings(self.activation, affine=self.scale is not None)
 
 
-@layer_class
+@layer_class()
 class LayerNorm(Normalization):
     """Each observation by itself, over its last axes: ``(x - mean) / sqrt(var + eps)`` (Flux: ``LayerNorm``).
 
@@ -88,7 +85,7 @@ class LayerNorm(Normalization):
         return standardized(x, (rows, 1, math.prod(self.size)), 1, self.eps, Moments())
 
 
-@layer_class
+@layer_class()
 class GroupNorm(Normalization):
     """Groups of channels, each observation by itself: ``(x - mean) / sqrt(var + eps)`` (Flux: ``GroupNorm``).
 
@@ -113,7 +110,7 @@ class GroupNorm(Normalization):
         return f"{self.size[0]}, {self.groups}"
 
 
-@layer_class
+@layer_class()
 class BatchNorm(Normalization):
     """Each channel by itself, over the whole batch: ``(x - mean) / sqrt(var + eps)`` (Flux: ``BatchNorm``).
 
@@ -166,7 +163,7 @@ class BatchNorm(Normalization):
         return moved.astype(before.dtype, copy=False)
 
 
-@layer_class
+@layer_class()
 class InstanceNorm(BatchNorm):
     """Each channel of each observation by itself: ``(x - mean) / sqrt(var + eps)`` (Flux: ``InstanceNorm``).
 

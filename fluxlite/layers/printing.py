@@ -1,18 +1,16 @@
-"""How a model prints: as Flux's do, a line for each part with its parameters, and in notebooks a tree that unfolds."""
+"""How a model prints: as Flux's do, a line for each part with its parameters. As a tree that unfolds: `explain`."""
 
-import contextlib
 import functools
 import inspect
 import reprlib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ..activations import identity
 from ..arrays import device_of
 from ..autodiff.tracked import plain
-from ..outline import Row, as_html
-from ..tree.contract import children, trainable
+from ..tree.contract import children, on_registration, trainable
 from ..tree.ties import is_array, parameter_key
+from .layer import identity
 
 WIDTH = 80  # what's longer has a line for each part
 MOST = 40  # lines for the parts of one thing
@@ -23,19 +21,20 @@ def print_as_tree(cls: type) -> None:
     own: Any = cls.__repr__
     code = getattr(inspect.unwrap(own), "__code__", None)
     if own is object.__repr__ or code is not None and code.co_filename == "<string>":  # @dataclass shows all values
-        cls.__repr__ = lambda x: _if_possible(text, x) or own(x)  # type: ignore[method-assign, assignment, misc]
-        if not hasattr(cls, "_repr_html_"):
-            cls._repr_html_ = lambda x: _if_possible(html, x)  # type: ignore[attr-defined]
+        cls.__repr__ = lambda x: text(x) or own(x)  # type: ignore[method-assign, assignment, misc]
 
 
-def _if_possible(draw: Any, x: Any) -> Any:
-    with contextlib.suppress(ValueError, RuntimeError, AttributeError):  # a cycle, or an object that isn't finished
-        root = describe(x)
-        return draw(root) if root.is_object and root.holds() else None
+on_registration.append(print_as_tree)
 
 
-def text(root: "Part") -> str:
+def text(x: Any) -> str | None:
     """A model with the number of parameters of each part, on one line, or on one for each part."""
+    try:
+        root = Part(x)
+    except (ValueError, RuntimeError, AttributeError):  # a cycle, or an object that isn't finished
+        return None
+    if not root.is_object or not root.holds():
+        return None
     lines = list(root.lines("", each=len(root.places) > 1 and root.has_lines()))
     line, comment = lines.pop()
     everywhere = "" if root.places == ["CPU"] else root.where()
@@ -44,67 +43,49 @@ def text(root: "Part") -> str:
     return "\n".join(f"{line:<{width}}{comment}".rstrip() for line, comment in lines)
 
 
-def html(root: "Part") -> str | None:
-    """A model as a tree that unfolds, to its arrays; None if its text is one line, which is enough."""
-    if not root.has_lines():
-        return None
-    row = root.row(each=len(root.places) > 1)
-    row.places = root.places
-    return as_html(row, [])
-
-
-def describe(x: Any, before: str = "", name: str = "", trains: bool = True) -> "Part":
-    """`x` and all its parts. It copies nothing, and waits for no device."""
-    whole = Part(plain(x), before, name)  # a model may be kept after its gradient
-    x = whole.x
-    if is_array(x):
-        whole.arrays[parameter_key(x)] = x
-        whole.trained.update(whole.arrays if trains and x.dtype.kind == "f" else ())
-        whole.places = [str(device_of(x))]
-        return whole
-    parts = children(x)[0]
-    if not isinstance(parts, Mapping):
-        for number, part in enumerate(parts):
-            whole.hold(describe(part, "", f"[{number}]", trains))
-    elif isinstance(x, dict):
-        for key, part in parts.items():
-            whole.hold(describe(part, f"{key!r}: ", f"[{key!r}]", trains))
-    else:
-        whole.is_object = hasattr(x, "__dict__") and not isinstance(x, functools.partial) and not inspect.isroutine(x)
-        trained: Any = trainable(x)
-        for key, part in parts.items():
-            whole.hold(describe(part, f"{key}=" * (not whole.is_layer), key, trains and key in trained))
-    return whole
-
-
 class Part:
-    """A part of a model: what stands before it in a text, its name in a tree, its own parts, and all arrays in it."""
+    """A part of a model: what stands before it, its own parts, and all arrays in it. It copies no values."""
 
-    def __init__(self, x: Any, before: str = "", name: str = "") -> None:
-        self.x, self.before, self.name = x, before, name
+    def __init__(self, x: Any, before: str = "", trains: Any = True) -> None:
+        self.x = x = plain(x)  # a model may be kept after its gradient
+        self.before = before
         self.is_layer, self.is_object = hasattr(type(x), "_in_lines"), False
         self.parts: list[Part] = []
         self.arrays: dict[tuple, Any] = {}  # by the keys that tied ones share
         self.trained: set[tuple] = set()  # the keys of those that an optimizer may change
         self.places: list[str] = []  # the devices on which they are
-
-    def hold(self, part: "Part") -> None:
-        self.arrays.update(part.arrays)
-        self.trained |= part.trained
-        self.places += [place for place in part.places if place not in self.places]
-        if self.is_layer and isinstance(part.x, (tuple, dict)):  # the layers of a Chain stand for themselves
-            for layer in part.parts:
-                if isinstance(part.x, dict):
-                    layer.before, layer.name = layer.name[2:-2] + "=", layer.name[2:-2]
-            self.parts += part.parts
+        if is_array(x):
+            self.arrays, self.places = {parameter_key(x): x}, [str(device_of(x))]
+            self.trained = set(self.arrays if trains and x.dtype.kind == "f" else ())
+            return
+        parts = children(x)[0]
+        if not isinstance(parts, Mapping):
+            self.hold([Part(part, "", trains) for part in parts])
+        elif isinstance(x, dict):
+            self.hold([Part(part, f"{key!r}: ", trains) for key, part in parts.items()])
         else:
-            self.parts.append(part)
+            self.is_object = hasattr(x, "__dict__") and not (isinstance(x, functools.partial) or inspect.isroutine(x))
+            named: Any = trainable(x)
+            equals = "" if self.is_layer else "{}="
+            self.hold([Part(part, equals.format(key), trains and key in named) for key, part in parts.items()])
 
-    def has_lines(self, width: int = WIDTH) -> bool:
+    def hold(self, parts: "list[Part]") -> None:
+        for part in parts:
+            self.arrays.update(part.arrays)
+            self.trained |= part.trained
+            self.places += [place for place in part.places if place not in self.places]
+            if self.is_layer and isinstance(part.x, (tuple, dict)):  # the layers of a Chain stand for themselves
+                for name, layer in zip(part.x, part.parts):
+                    layer.before = f"{name}=" if isinstance(part.x, dict) else ""
+                self.parts += part.parts
+            else:
+                self.parts.append(part)
+
+    def has_lines(self) -> bool:
         """Whether it has a line for each part, and not one as a whole."""
         if self.is_layer:
             when = type(self.x)._in_lines
-            return bool(self.parts) and (when == "always" or when == "if long" and len(self.x._call()) > width)
+            return bool(self.parts) and (when == "always" or when == "if long" and len(self.x._call()) > WIDTH)
         return self.is_object or isinstance(self.x, (list, tuple, dict)) and self.holds()
 
     def holds(self) -> bool:
@@ -123,22 +104,9 @@ class Part:
             yield from part.lines(indent + "  ", each)
         if len(self.parts) > MOST:
             others = Part(None)
-            for part in self.parts[MOST:]:
-                others.hold(part)
+            others.hold(self.parts[MOST:])
             yield f"{indent}  … {len(others.parts):,} more", others.comment() + others.where() * each
         yield f"{indent}{closing},", ""
-
-    def row(self, each: bool) -> Row:
-        """It as a row of a tree, which unfolds, down to the arrays."""
-        kind, unfolds = type(self.x), self.has_lines(width=0)
-        what = kind.__name__ if unfolds else one_line(self.x)
-        row = Row(self.name, f"{what} of {len(self.x)}" if unfolds and kind in (list, tuple, dict) else what)
-        row.places = self.places if each else []
-        row.remarks = [self.comment().removeprefix("# ")] if self.arrays else []
-        row.folded = not unfolds
-        inside = self.parts if unfolds else [part for part in self.parts if self.is_layer and part.holds()]
-        row.rows = [part.row(each) for part in inside]
-        return row
 
     def comment(self, how: str = "") -> str:
         """How many parameters there are, and how many other numbers, such as the running means of `BatchNorm`."""

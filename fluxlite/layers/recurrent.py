@@ -6,17 +6,16 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ..activations import relu, tanh, tanh_fast
 from ..arrays import on_card_of
 from ..messages import InputError, LayerError, ShapeError, check_bool, check_callable, explained, in_words
 from ..tree.walks import Attribute, KeyPath
-from .initializers import glorot_uniform, start
-from .inputs import check_activation, check_array, taken
-from .layer import Layer, layer_call, layer_class
+from .layer import Layer, check_activation, check_array, glorot_uniform, identity, layer_call, layer_class, start, taken
 from .printing import call_of, name_of, settings
-from .steps import IN_PLACE, GRUSteps, LSTMSteps, RNNSteps, sequence
+from .steps import composed, sequence
 
 
-@layer_class
+@layer_class()
 class Recurrence(Layer):
     """A cell's steps through whole sequences (Flux: ``Recurrence``).
 
@@ -40,41 +39,24 @@ class Recurrence(Layer):
 
     @layer_call
     def __call__(self, x: Any, state: Any = None) -> Any:
-        is_known = type(self.cell) in CELLS
-        if is_known:
-            x = taken(self._name(), self.cell.Wi, x)
-        inputs = self.cell.Wi.shape[1] if is_known else "features"
+        is_ours = type(self.cell) in (RNNCell, LSTMCell, GRUCell)  # a class derived from one may compute otherwise
+        x = taken(self, self.cell.Wi, x) if is_ours else x
+        inputs = self.cell.Wi.shape[1] if is_ours else "features"
         if len(x.shape) not in (2, 3) or x.shape[-2] == 0 or inputs not in ("features", x.shape[-1]):
             takes = f"takes sequences of shape (N, T, {inputs}) or (T, {inputs})"
             raise ShapeError(KeyPath(), f"{self._name()} {takes}, got shape {x.shape}")
-        activation = getattr(self.cell, "activation", np.tanh)
-        if is_known and any(activation is known for known in IN_PLACE):
-            y, state = self._at_once(x, state)
+        if is_ours:
+            y, state = self.cell.run(self, x, state, self.return_state)
         else:
             y, state = self._one_by_one(x, state)
         return (y, state) if self.return_state else y
 
-    def _at_once(self, x: Any, state: Any) -> tuple[Any, Any]:
-        cell = self.cell
-        states: list[Any] = [None] * len(cell.states)
-        batch, length = x.shape[:-2], x.shape[-2]
-        if state is not None:
-            everyone = (*(batch or (1,)), cell.Wh.shape[1])
-            states = [np.broadcast_to(h, everyone) for h in cell.taken_states(self._name(), state, batch)]
-        steps = cell.steps(with_cell=self.return_state)
-        y = sequence(steps, x if batch else x[None], cell.Wi, cell.Wh, cell.bias, *states)
-        y = y if batch else y[0]
-        if not self.return_state:
-            return y, None
-        last = tuple([y[..., length - 1 + i, :] for i in range(len(states))])
-        return y[..., :length, :], last if len(last) > 1 else last[0]
-
     def _one_by_one(self, x: Any, state: Any) -> tuple[Any, Any]:
-        cell, outputs = self.cell, []
-        state = initialstates(cell) if state is None else state
+        outputs = []
+        state = initialstates(self.cell) if state is None else state
         for t in range(x.shape[-2]):
             try:
-                y, state = cell(x[..., t, :], state)
+                y, state = self.cell(x[..., t, :], state)
             except LayerError as error:
                 raise error.within(Attribute("cell")) from error.__cause__
             outputs.append(y)
@@ -91,7 +73,7 @@ class Recurrence(Layer):
         return ", return_state=True" * self.return_state
 
 
-@layer_class
+@layer_class()
 class RNN(Recurrence):
     """A `Recurrence` of an `RNNCell`, which takes the keywords: the plain recurrent network (Flux: ``RNN``).
 
@@ -105,7 +87,7 @@ class RNN(Recurrence):
         super().__init__(RNNCell(inputs, outputs, activation, **keywords), return_state=return_state)
 
 
-@layer_class
+@layer_class()
 class LSTM(Recurrence):
     """A `Recurrence` of an `LSTMCell`, which takes the keywords (Flux: ``LSTM``; PyTorch: with batch_first=True)."""
 
@@ -114,7 +96,7 @@ class LSTM(Recurrence):
         super().__init__(LSTMCell(inputs, outputs, **keywords), return_state=return_state)
 
 
-@layer_class
+@layer_class()
 class GRU(Recurrence):
     """A `Recurrence` of a `GRUCell`, which takes the keywords: gated recurrent units (Flux: ``GRU``)."""
 
@@ -132,13 +114,14 @@ def initialstates(layer: Any) -> Any:
     return layer.initialstates()
 
 
-@layer_class
+@layer_class()
 class Cell(Layer):
     """What the three cells have in common: arrays of one form, and how they take an input and a state."""
 
-    gates: ClassVar[int] = 1  # the weights have so many times `outputs` rows
     states: ClassVar[tuple[str, ...]] = ("h",)
-    steps: ClassVar[Callable]  # gives what computes the steps; `with_cell` asks for an LSTM's last c, too
+    gates: ClassVar[int] = 1  # the weights have so many times `outputs` rows
+    blocks: ClassVar[int] = 1  # and the slopes so many
+    makes: ClassVar[tuple] = ((1,),)  # of what shapes, times `outputs`, is all that a step makes, the new states first
 
     Wi: Any
     Wh: Any
@@ -149,8 +132,7 @@ class Cell(Layer):
         self, inputs: int, outputs: int, *, bias: bool = True, init_kernel: Callable = glorot_uniform,
         init_recurrent_kernel: Callable = glorot_uniform, rng: np.random.Generator | None = None,
     ):  # fmt: skip
-        name = type(self).__name__
-        rows = self.gates * index(outputs)
+        name, rows = type(self).__name__, self.gates * index(outputs)
         self.Wi = start(init_kernel, rows, index(inputs), rng, layer=name, keyword="init_kernel")
         self.Wh = start(init_recurrent_kernel, rows, index(outputs), rng, layer=name, keyword="init_recurrent_kernel")
         self.bias = np.zeros_like(self.Wi, shape=(rows,)) if bias else None
@@ -171,26 +153,39 @@ class Cell(Layer):
     @layer_call
     def __call__(self, x: Any, state: Any = None) -> tuple[Any, Any]:
         """The output and the state after one step. Without a `state` it begins with `initialstates`."""
-        x = taken(self._name(), self.Wi, x)
-        states = self.taken_states(self._name(), self.initialstates() if state is None else state, x.shape[:-1])
-        new = self.steps().step(x, self.Wi, self.Wh, self.bias, *states)
-        return new[0], new if len(new) > 1 else new[0]
+        _, state = self.run(self, taken(self, self.Wi, x)[..., None, :], state, True)
+        return state[0] if type(state) is tuple else state, state
+
+    def run(self, layer: Layer, x: Any, state: Any, wants_state: bool) -> tuple[Any, Any]:
+        """What `layer` computes: the outputs of all steps of `x`, and, if it `wants_state`, the last state."""
+        batch, length, count = x.shape[:-2], x.shape[-2], len(self.states)
+        states = [None] * count if state is None else self.taken_states(layer, state, batch)
+        is_known = any(getattr(self, "activation", np.tanh) is activation for activation in IN_PLACE)
+        compute = sequence if is_known else composed
+        x = x if batch else x[None]
+        y = compute(self, wants_state and count > 1, x, self.Wi, self.Wh, self.bias, *states)
+        y = y if batch else y[0]
+        if not wants_state:
+            return y, None
+        last = tuple([y[..., length - 1 + i, :] for i in range(count)])
+        return y[..., :length, :], last if count > 1 else last[0]
+
+    def taken_states(self, layer: Layer, state: Any, batch: tuple[int, ...]) -> list:
+        """The arrays in `state`, one row for each observation of the axes `batch`, in the type of the weights."""
+        states, size = state if len(self.states) > 1 else (state,), self.Wh.shape[1]
+        if type(states) not in (tuple, list) or len(states) != len(self.states):  # an array would be cut in two
+            what = f"takes a state ({', '.join(self.states)}), got {in_words(state)}"
+            raise InputError(KeyPath(), f"{layer._name()} {what}")
+        for which, h in zip(self.states, states):
+            if h.shape not in ((size,), (*batch, size)):
+                shapes = f"{(size,)} or {(*batch, size)}" if batch else f"{(size,)}"
+                raise ShapeError(KeyPath(), f"{layer._name()} takes a state {which} of shape {shapes}, got {h.shape}")
+        return [np.broadcast_to(taken(layer, self.Wh, h), (*(batch or (1,)), size)) for h in states]
 
     def initialstates(self) -> Any:
         with on_card_of(self.Wh):
             states = tuple([np.zeros_like(self.Wh, shape=self.Wh.shape[1:]) for _ in self.states])
         return states if len(states) > 1 else states[0]
-
-    def taken_states(self, name: str, state: Any, batch: tuple[int, ...]) -> list:
-        """The arrays in `state`, for observations of the axes `batch`, in the type of the weights."""
-        states, size = state if len(self.states) > 1 else (state,), self.Wh.shape[1]
-        if type(states) not in (tuple, list) or len(states) != len(self.states):  # an array would be cut in two
-            raise InputError(KeyPath(), f"{name} takes a state ({', '.join(self.states)}), got {in_words(state)}")
-        for which, h in zip(self.states, states):
-            if h.shape not in ((size,), (*batch, size)):
-                or_all = f" or {(*batch, size)}" if batch else ""
-                raise ShapeError(KeyPath(), f"{name} takes a state {which} of shape {(size,)}{or_all}, got {h.shape}")
-        return [taken(name, self.Wh, h) for h in states]
 
     def _sizes(self) -> str:
         return f"{self.Wi.shape[1]} => {self.Wh.shape[1]}"
@@ -199,7 +194,7 @@ class Cell(Layer):
         return settings(bias=self.bias is not None)
 
 
-@layer_class
+@layer_class()
 class RNNCell(Cell):
     """One step of the plain recurrent network: ``h = activation(Wi x + Wh h + bias)`` (Flux: ``RNNCell``).
 
@@ -223,14 +218,35 @@ class RNNCell(Cell):
         cell.activation = check_activation(cls.__name__, activation)
         return cell
 
-    def steps(self, with_cell: bool = False) -> Any:
-        return RNNSteps(self.activation)
+    def step(self, scales, total, Wh, h, out=None):
+        """What a step makes, also in the arrays `out`; the `total` is of the input and the bias."""
+        total = total + Wh @ h
+        if out is None:  # to any activation, the features are the last axis
+            return (self.activation(total.T).T,)
+        return (IN_PLACE[self.activation][0](total, out=out[0]),)
+
+    def slopes(self, before, h):
+        """How the states change with the sums behind the gates, for some steps, and what else `back` takes of each."""
+        return (IN_PLACE[self.activation][1](h),)
+
+    def back(self, Wh, flat, slopes, dh):
+        """One step back: the slopes times the gradients of the states, which change to those before the step."""
+        slopes *= dh
+        np.matmul(Wh.T, flat, out=dh)
 
     def _options(self) -> str:
         return f", {name_of(self.activation)}{super()._options()}"
 
 
-@layer_class
+# Activations whose slopes follow from their values. With others, a gradient records each step.
+IN_PLACE: dict[Callable, tuple] = {
+    **dict.fromkeys((np.tanh, tanh, tanh_fast), (np.tanh, lambda h: 1 - h * h)),
+    relu: (lambda x, out: np.maximum(x, 0, out=out), lambda h: np.where(h <= 0, 0, np.ones_like(h))),
+    identity: (np.positive, np.ones_like),
+}
+
+
+@layer_class()
 class LSTMCell(Cell):
     """One step of a network with long short-term memory, a state of two arrays (Flux: ``LSTMCell``).
 
@@ -240,14 +256,37 @@ class LSTMCell(Cell):
     order, and two biases, whose sum is this one. ``cell(x, (h, c))`` returns ``(h, (h, c))``, the new ones.
     """
 
-    gates = 4
     states = ("h", "c")
+    gates = blocks = 4
+    makes = (1,), (1,), (4, 1), (1,)
 
-    def steps(self, with_cell: bool = False) -> Any:
-        return LSTMSteps(with_cell)
+    def step(self, scales, total, Wh, h, c, out=(None,) * 4):
+        gates = np.reshape(np.tanh(total + Wh @ h), (4, *c.shape)) * scales[0]
+        gates = np.add(gates, scales[1], out=out[2])
+        i, f, g, o = gates
+        c = np.add(f * c, i * g, out=out[1])
+        tanh = np.tanh(c, out=out[3])
+        return np.multiply(o, tanh, out=out[0]), c, gates, tanh
+
+    def slopes(self, h, c, new_h, new_c, gates, tanh):
+        """Of `c` with the sums behind three gates, of `h` with that behind the fourth; of `h` with `c`; and f."""
+        i, f, g, o = (gates[:, block] for block in range(4))
+        slopes = (1 - gates) * gates
+        np.subtract(1, g * g, out=slopes[:, 2])
+        slopes *= np.stack([g, c, i, tanh], axis=1)
+        return slopes, (1 - tanh * tanh) * o, f
+
+    def back(self, Wh, flat, slopes, through, f, dh, dc):
+        through *= dh
+        dc += through
+        of_c, of_h = slopes[:3], slopes[3]
+        of_c *= dc
+        of_h *= dh
+        dc *= f
+        np.matmul(Wh.T, flat, out=dh)
 
 
-@layer_class
+@layer_class()
 class GRUCell(Cell):
     """One step of a network of gated recurrent units (Flux: ``GRUCell``, the first version of the paper).
 
@@ -258,10 +297,25 @@ class GRUCell(Cell):
     multiplies that one too, and here there's none. ``cell(x, h)`` returns ``(output, state)``, both the new `h`.
     """
 
-    gates = 3
+    gates, blocks = 3, 4  # the candidate's products with the state have slopes of their own
+    makes = (1,), (2, 1), (1,), (3,)
 
-    def steps(self, with_cell: bool = False) -> Any:
-        return GRUSteps()
+    def step(self, scales, total, Wh, h, out=(None,) * 4):
+        total = np.reshape(total, (3, *h.shape))
+        products = np.matmul(Wh, h, out=out[3])
+        r_and_z, product = np.tanh(total[:2] + np.reshape(products, total.shape)[:2]), products[2 * len(h) :]
+        r, z = gates = np.multiply(r_and_z + 1, 0.5, out=out[1])
+        n = np.tanh(total[2] + r * product, out=out[2])
+        return np.add((h - n) * z, n, out=out[0]), gates, n, products
 
+    def slopes(self, h, new_h, gates, n, products):
+        """Of `h` with the sums behind r and z, with the candidate's product with the state, and with its sum; and z."""
+        r, z, product = gates[:, 0], gates[:, 1], products[:, 2 * h.shape[1] :]
+        of_n = (1 - z) * (1 - n * n)
+        of_state = of_n * r
+        return np.stack([of_state * (1 - r) * product, (h - n) * z * (1 - z), of_state, of_n], axis=1), z
 
-CELLS = (RNNCell, LSTMCell, GRUCell)  # a class derived from one of them may compute otherwise
+    def back(self, Wh, flat, slopes, z, dh):
+        slopes *= dh
+        dh *= z
+        dh += Wh.T @ flat[: Wh.shape[0]]

@@ -4,31 +4,28 @@ import os
 import platform
 import sys
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
-from ..devices import preferences
+from ..devices import selection
 from ..devices.base import CHOICE, current
 from ..devices.cupy.usable import INSTALL, OPTIONAL_PARTS
-from ..devices.selection import backends, choose, functional, why_no_gpu
+from ..devices.named import functional
+from ..devices.selection import backends, choose, why_no_gpu
 
-# The library for each kind of GPU: its module, its name, and how to install it.
+# What each kind of GPU takes: its library's module and name, and how to get it.
 _CUDA = 'an NVIDIA GPU with its driver (nvidia.com/drivers), and pip install "cupy-cuda12x[ctk]" or "cupy-cuda13x[ctk]"'
 _LIBRARIES = {
     "CUDA": ("cupy", "CuPy", _CUDA),
     "AMDGPU": ("cupy", "CuPy", "an AMD GPU with ROCm 7 (rocm.docs.amd.com), and pip install cupy-rocm-7-0"),
     "Metal": ("mlx.core", "MLX", "a Mac with Apple's own processor, and pip install mlx"),
 }
-_VARIABLES = (preferences.VARIABLE, preferences.FOLDER_VARIABLE, "CUDA_VISIBLE_DEVICES")
-_OTHERS = ("HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES")  # mentioned only if they're set
 
 
 class Report(str):
     """Text that prints as it is when it's the value of a notebook cell or after ``>>>``."""
 
-    def __repr__(self) -> str:
-        return str(self)
+    __repr__ = str.__str__
 
 
 def doctor() -> Report:
@@ -47,27 +44,28 @@ def _rows() -> Iterator[tuple[str, str]]:
     system = f"Python {platform.python_version()}, {platform.system()} {platform.machine()}"
     yield "fluxlite", f"{__version__}, NumPy {np.__version__}, {system}"
     choice = choose()
-    device: Any = None if choice.backend == "CPU" else current(backends()[choice.backend].devices())
+    device = None if choice.backend == "CPU" else current(backends()[choice.backend].devices())
     yield "gpu uses", f"{'the CPU' if device is None else f'{device!r}, {device.name}'}: {choice.why}"
-    yield from (("warning", text) for level, text in choice.lines if level == "Warning")
+    if choice.warning:
+        yield "warning", choice.warning
     if device is None:
         yield "because", why_no_gpu()
     for name in backends():
         yield name, "\n".join(_state_of(name))
-    for name in (*_VARIABLES, *(name for name in _OTHERS if name in os.environ)):
+    for name in (selection.VARIABLE, selection.FOLDER_VARIABLE, "CUDA_VISIBLE_DEVICES"):
         yield name, os.environ.get(name, "not set")
-    yield preferences.FILE, _preference()
+    for name in ("HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"):
+        if name in os.environ:
+            yield name, os.environ[name]
+    yield selection.FILE, _preference()
 
 
 def _state_of(name: str) -> Iterator[str]:
     """Whether the library is installed, its version, and whether it works; if not, why, and how to get it."""
     answer, (module, library, how) = functional(name), _LIBRARIES.get(name, ("", "", ""))
     version = getattr(sys.modules.get(module), "__version__", "")  # it was imported when `functional` tried
-    version = f" ({library} {version})" if version and answer.installed and not CHOICE.pretended else ""
-    if answer:
-        yield f"functional{version}"
-    else:
-        yield f"not functional: {answer.reason}" + version * (version.strip(" ()") not in answer.reason)
+    told = f" ({library} {version})" * bool(version and answer.installed and not CHOICE.pretended)
+    yield f"functional{told}" if answer else f"not functional: {answer.reason}{told * (version not in answer.reason)}"
     if name != "CPU":
         yield from (f"{device!r}  {device.name}" for device in backends()[name].devices())
     if answer and name in INSTALL and not CHOICE.pretended:  # it computes here, but not with all its libraries
@@ -79,10 +77,9 @@ def _state_of(name: str) -> Iterator[str]:
 
 
 def _preference() -> str:
-    stored = preferences.stored_backend()
+    path, stored = selection.preference_file(), selection.stored_backend()
     if CHOICE.pretended:
         return f"pretended: {stored}"
-    path = preferences.preference_file()
     if not os.path.exists(path):
         return f"none; gpu_backend(name) would write {path}"
     return f"{path}\n[fluxlite] {f'gpu_backend = {stored}' if stored else 'has no gpu_backend'}"

@@ -1,11 +1,12 @@
 """`explain(model)`: what a model is made of, as every walk sees it, and what no walk reaches."""
 
-import enum
 import functools
 import reprlib
 import types
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -13,11 +14,12 @@ import numpy as np
 from ..arrays import device_of
 from ..autodiff.tracked import plain
 from ..devices.base import GPU
-from ..outline import Row, as_html, as_text
 from ..tree.contract import attributes, children, is_leaf, trainable
 from ..tree.ties import is_array, is_trainable_array, lies_alike, parameter_key
 from ..tree.walks import Attribute, KeyPath, fmap, is_mutable, steps, trainables
 from ..unreached import arrays_inside, boxes
+
+MOST = 100  # rows in one row that are drawn
 
 
 def explain(model: Any) -> Any:
@@ -28,6 +30,39 @@ def explain(model: Any) -> Any:
     Of a kernel written by hand (`fluxlite.cuda.jit`), it shows the text, with what each line cost in the latest launch.
     """
     return model.explained() if hasattr(type(model), "explained") else Explanation(model)
+
+
+@dataclass(eq=False)
+class Row:
+    """One line of an explanation: the path to a thing, what it is, its arrays' devices, and further remarks."""
+
+    name: str
+    what: str
+    place: str = ""  # of an array
+    remarks: list[str] = field(default_factory=list)
+    shut: bool = False  # a box that can't be entered
+    rows: "list[Row]" = field(default_factory=list)
+
+    def all(self) -> "Iterator[Row]":
+        """This row and all in it."""
+        yield self
+        for row in self.rows:
+            yield from row.all()
+
+    @property
+    def places(self) -> list[str]:
+        """The devices of all arrays in it."""
+        return list(dict.fromkeys(row.place for row in self.all() if row.place))
+
+    @property
+    def letter(self) -> str:
+        """C for the CPU, G for a GPU, C+G for both. You see it at a glance, next to the devices' names."""
+        return "+".join(sorted({"C" if place == "CPU" else "G" for place in self.places}))
+
+    def drawn(self) -> "list[Row]":
+        """The rows in it that are drawn, and one that stands for the others."""
+        left_out = len(self.rows) - MOST
+        return [*self.rows[:MOST], Row("…", f"{left_out:,} more")] if left_out > 0 else self.rows
 
 
 class Explanation:
@@ -41,27 +76,19 @@ class Explanation:
         self._moving: list = []  # the arrays that move, a tied one once
         self._out_of_reach: dict[str, Any] = {}
         self._first: dict[tuple, tuple[KeyPath, Any]] = {}  # what was met, and where
-        try:
-            self._training = {parameter_key(array) for _, array in trainables(fmap(plain, model))}
-            self._has_a_cycle = False
-        except ValueError:
-            self._training, self._has_a_cycle = set(), True
+        self._training = {parameter_key(array) for _, array in trainables(fmap(plain, model))}
         self.root = self._row(KeyPath(), model, "")
-        self.arrays, self.bytes = len(self._moving), _bytes(self._moving)
+        self.arrays, self.bytes, self.shut = len(self._moving), _bytes(self._moving), list(self._out_of_reach)
         self.parameters = sum(array.size for array in self._moving if parameter_key(array) in self._training)
-        self.shut = list(self._out_of_reach)
 
     def sentences(self) -> list[str]:
         """The totals."""
-        lines = [f"{_arrays(self._moving)} can move{_amounts(self._moving)}."]
+        lines = [f"{_arrays(self._moving, 'can move')}."]
         if self.arrays:
             numbers, them = sum(array.size for array in self._moving), "it" if self.arrays == 1 else "them"
             lines.append(f"{self.parameters:,} of {numbers:,} numbers in {them} train (parameters).")
         if self.shut:
-            stay = list(self._out_of_reach.values())
-            lines.append(f"{_arrays(stay)} out of reach, no move goes there{_amounts(stay)}.")
-        if self._has_a_cycle:
-            lines.append("It contains itself, so a walk through it has no end: it can neither move nor train.")
+            lines.append(f"{_arrays([*self._out_of_reach.values()], 'out of reach, no move goes there')}.")
         return lines
 
     def __repr__(self) -> str:
@@ -73,16 +100,17 @@ class Explanation:
     def _row(self, path: KeyPath, x: Any, frozen: str) -> Row:
         """The row for `x` at `path`. `frozen` says why nothing in it trains, if that's so."""
         if is_array(plain(x)):
-            return self._array(path, x, frozen)
-        row = Row(str(path), described(x))
-        key = parameter_key(x) if is_mutable(x) else None
-        if key in self._first:
-            row.remarks.append(f"the same object as {self._first[key][0] or 'the whole model'}")
+            row = self._array(path, plain(x), frozen)
+            row.remarks += ["tracked for a gradient"] * (x is not plain(x))
             return row
-        if key is not None:
-            self._first[key] = path, x
+        row = Row(str(path), described(x))
+        if is_mutable(x):
+            place, _ = self._first.setdefault(parameter_key(x), (path, x))
+            if place is not path:
+                row.remarks.append(f"the same object as {place or 'the whole model'}")
+                return row
         for inner in self._rows(row, path, x, frozen):
-            row.add(inner)
+            row.rows.append(inner)
         return row
 
     def _rows(self, row: Row, path: KeyPath, x: Any, frozen: str) -> Iterator[Row]:
@@ -106,20 +134,21 @@ class Explanation:
                 left_out.remarks = left_out.remarks or [why]
                 yield left_out
 
-    def _array(self, path: KeyPath, x: Any, frozen: str) -> Row:
-        array = plain(x)
-        key, tracked = parameter_key(array), ["tracked for a gradient"] * (x is not array)
-        if key in self._first:
-            place, first = self._first[key]
+    def _array(self, path: KeyPath, array: Any, frozen: str) -> Row:
+        key, trains, moves = parameter_key(array), "trains", "moves"
+        place, first = self._first.setdefault(key, (path, array))
+        if place is not path:
             tie = f"tied to {place}{'' if lies_alike(array, first) else ', transposed'}: one array"
-            return Row(str(path), described(array), [str(device_of(array))], [tie, *tracked])
-        self._first[key] = path, array
+            return Row(str(path), described(array), str(device_of(array)), [tie])
         self._moving.append(array)
-        trains = "trains"
         if key not in self._training:
             why = frozen if is_trainable_array(array) else f"it holds {array.dtype}"
             trains = f"does not train: {why}".rstrip(": ")
-        return _array_row(path, array, *tracked, f"{_moves(array)}, {trains}")
+        try:
+            GPU.check(array)
+        except TypeError as error:
+            moves = f"cannot move: {error}"
+        return _array_row(path, array, f"{moves}, {trains}")
 
     def _shut(self, row: Row, kind: str, why: str, x: Any, path: KeyPath) -> Row:
         """`row` as a box with the arrays in `x`, which is at `path` and no move reaches; as it is if there are none."""
@@ -127,9 +156,9 @@ class Explanation:
             self._out_of_reach[str(place)] = array
             inner = _array_row(place, array, "stays")
             if is_array(x):
-                row.places, row.remarks = inner.places, inner.remarks
+                row.place, row.remarks = inner.place, inner.remarks
             else:
-                row.add(inner)
+                row.rows.append(inner)
             row.shut = True
         if row.shut:
             row.what = f"{row.what}, {kind}"
@@ -137,26 +166,13 @@ class Explanation:
         return row
 
 
-def _array_row(path: KeyPath, array: Any, *remarks: str) -> Row:
-    return Row(str(path), described(array), [str(device_of(array))], [f"{array.nbytes:,} bytes", *remarks])
+def _array_row(path: KeyPath, array: Any, remark: str) -> Row:
+    return Row(str(path), described(array), str(device_of(array)), [f"{array.nbytes:,} bytes", remark])
 
 
-def _moves(array: Any) -> str:
-    try:
-        if isinstance(array, np.ndarray):
-            GPU.check(array)
-    except TypeError as error:
-        return f"cannot move: {error}"
-    return "moves"
-
-
-def _arrays(arrays: list) -> str:
-    return "1 array" if len(arrays) == 1 else f"{len(arrays):,} arrays"
-
-
-def _amounts(arrays: list) -> str:
-    texts = [f"{size:,} bytes on {device}" for device, size in _bytes(arrays).items()]
-    return f": {', '.join(texts)}" if texts else ""
+def _arrays(arrays: list, do: str) -> str:
+    amounts = ", ".join(f"{size:,} bytes on {device}" for device, size in _bytes(arrays).items())
+    return f"{len(arrays):,} array{'s' * (len(arrays) != 1)} {do}{': ' * bool(amounts)}{amounts}"
 
 
 def _bytes(arrays: list) -> dict[str, int]:
@@ -171,21 +187,68 @@ def described(x: Any) -> str:
     """`x` in a few words, without any array's values."""
     if is_array(x):
         return f"{x.dtype} {tuple(x.shape)}"
-    for kinds, words in _WORDS:
-        if isinstance(x, kinds):
-            return words(x)
-    return f"{type(x).__name__} object" if is_leaf(x) else type(x).__name__
+    found = next((words for kinds, words in _WORDS if isinstance(x, kinds)), None)
+    return found(x) if found else f"{type(x).__name__} object" if is_leaf(x) else type(x).__name__
 
 
-_FUNCTIONS = (types.FunctionType, types.BuiltinFunctionType, np.ufunc)
 _WORDS: list[tuple[Any, Callable[[Any], str]]] = [
     ((int, float, complex, np.generic), lambda x: f"number {x!r}"),
     ((str, bytes), lambda x: f"text {reprlib.repr(x)}"),
-    ((type(None), range, slice, np.dtype, enum.Enum), repr),
-    (_FUNCTIONS, lambda x: f"function {x.__name__}"),
+    (type(None), repr),
+    ((types.FunctionType, types.BuiltinFunctionType, np.ufunc), lambda x: f"function {x.__name__}"),
     (types.MethodType, lambda x: f"method {x.__name__} of a {type(x.__self__).__name__}"),
-    (type, lambda x: f"class {x.__name__}"),
     (tuple, lambda x: type(x).__name__ + ("" if hasattr(x, "_fields") else f" of {len(x)}")),
     ((list, dict, set, frozenset), lambda x: f"{type(x).__name__} of {len(x)}"),
-    (Iterator, lambda x: f"{type(x).__name__}: its values do not exist yet, so it cannot move"),
 ]
+
+# -- as text with branches, or as HTML that unfolds: neither needs colours or JavaScript -------------------------------
+
+
+def as_text(root: Row, below: list[str]) -> str:
+    """`root` and its rows, one line each, in columns; then the lines `below`."""
+    lines = list(_lines(root, "", ""))
+    width, width_of_place = (max(len(line[column]) for line in lines) for column in (0, 1))
+    texts = [f"{name:<{width}}  {place:<{width_of_place}}  {text}".rstrip() for name, place, text in lines]
+    return "\n".join([*texts, "", *below])
+
+
+def _lines(row: Row, branch: str, indent: str) -> Iterator[tuple[str, str, str]]:
+    remarks = "; ".join(row.remarks)
+    text = ": ".join(filter(None, [row.what, remarks])) if row.name else remarks
+    yield f"{branch}{row.name or row.what}", f"{row.letter} {', '.join(row.places)}".strip(), text
+    rows = row.drawn()
+    for inner in rows[:-1]:
+        yield from _lines(inner, f"{indent}├ ", f"{indent}│ ")
+    for inner in rows[-1:]:
+        yield from _lines(inner, f"{indent}└ ", f"{indent}  ")
+
+
+# The page's own text colours can be read on light and dark. Without any styles, as on GitHub, nested lists remain.
+COLOURS = {"C": "#1f5fa8", "G": "#2a6f3c", "C+G": "#6b4a9e"}  # white text is readable on each of these
+_LIST = "list-style:none;margin:0 0 0 .45em;padding-left:1em;border-left:1px solid #8888"
+_BESIDE_A_TRIANGLE = ' style="padding-left:1.15em"'  # what doesn't unfold starts where the others' names do
+_BADGE = "color:#fff;border-radius:.25em;padding:0 .35em;font-size:.85em;background:"
+_BOX = ' style="border:2px dashed #c77700;border-radius:.3em;padding:.1em .5em;margin:.2em 0;width:fit-content"'
+
+
+def as_html(root: Row, below: list[str]) -> str:
+    """`root` and its rows as lists in ``<details>``, which unfold; then the lines `below`."""
+    sentences = "<br>".join(map(escape, below))
+    tree = _element(root, levels_open=1000 if len(list(root.all())) <= 60 else 2)
+    return f'<div style="line-height:1.6;max-width:80em">{tree}<p style="margin:.5em 0 0">{sentences}</p></div>'
+
+
+def _element(row: Row, levels_open: int) -> str:
+    if not row.rows:
+        return f"<div{_BOX if row.shut else _BESIDE_A_TRIANGLE}>{_line(row)}</div>"
+    is_open = " open" if levels_open > 0 or any(inner.shut for inner in row.all()) else ""
+    items = "".join(f'<li style="margin:0">{_element(inner, levels_open - 1)}</li>' for inner in row.drawn())
+    summary = f'<summary style="cursor:pointer">{_line(row)}</summary>'
+    return f'<details{is_open}{_BOX * row.shut}>{summary}<ul style="{_LIST}">{items}</ul></details>'
+
+
+def _line(row: Row) -> str:
+    name = f"<code>{escape(row.name)}</code>" if row.name else ""
+    badge = f'<b style="{_BADGE}{COLOURS[row.letter]}">{row.letter}</b> {", ".join(row.places)}' if row.letter else ""
+    what, remarks = escape(row.what), f": {escape('; '.join(row.remarks))}" if row.remarks else ""
+    return " &nbsp;".join(filter(None, [name, badge, (f"<b>{what}</b>" if row.shut or not name else what) + remarks]))

@@ -15,8 +15,8 @@ DELAY = 1.0  # seconds
 class Bar:
     """``with Bar(shown, total, done) as bar:`` a progress bar, or nothing at all.
 
-    Shown is True, False, or None: on a terminal or in a notebook, and only after a second. So a short lesson has none,
-    and a notebook that is stored has no dead one in it. The environment's ``TQDM_DISABLE`` means False.
+    Shown is True, False, or None: on a terminal or in a notebook, and only after a second. So a notebook that is stored
+    has no dead one in it. The environment's ``TQDM_DISABLE`` means False.
     """
 
     def __init__(self, shown: bool | None, total: int | None, done: int = 0) -> None:
@@ -49,8 +49,7 @@ class Bar:
 
 def _tqdm(total: int | None, done: int) -> Any:
     with warnings.catch_warnings():
-        # What it warns of, no ipywidgets or a new kind of bar, is no concern of the training.
-        warnings.simplefilter("ignore")
+        warnings.simplefilter("ignore")  # no ipywidgets, or a new kind of bar, is no concern of the training
         from tqdm.auto import tqdm
 
         return tqdm(total=total, initial=done, unit=" steps", leave=False, mininterval=0.25, dynamic_ncols=True)

@@ -1,7 +1,4 @@
-"""What looks at a training from time to time, and may stop it: Flux's four, each a function made from a function.
-
-`train` calls its callbacks with the history; the same functions serve in a loop of one's own, ``if stop(...): break``.
-"""
+"""What looks at a training from time to time, and may stop it: Flux's four, each a function made from a function."""
 
 import math
 import operator
@@ -19,12 +16,6 @@ def throttle(f: Callable, seconds: float, *, clock: Callable[[], float] = time.m
     """A function that calls `f`, but not again before `seconds` have passed since `f` was done (Flux: ``throttle``).
 
     In between, it gives what `f` gave last. The seconds are real ones, read from `clock`: you are not simulated.
-
-    >>> hour = iter([9.0, 9.5, 11.0, 11.0])
-    >>> say = throttle(print, 1.0, clock=lambda: next(hour))
-    >>> say("nine"); say("half past nine"); say("eleven")
-    nine
-    eleven
     """
     check_callable("f", f)
     done = result = None
@@ -43,8 +34,7 @@ def throttle(f: Callable, seconds: float, *, clock: Callable[[], float] = time.m
 class Patience:
     """What the other three make: a predicate of the `memory`, and how often in a row it was true.
 
-    `reason` is what a history says of a training that this stopped. `memory` is part of `train`'s checkpoint, so that a
-    resumed training stops where the whole one would.
+    `reason` is what a history says of a training that this stopped. `memory` is part of `train`'s checkpoint.
     """
 
     def __init__(self, predicate: Callable, wait: Any, reason: str, **memory: Any) -> None:
@@ -53,9 +43,8 @@ class Patience:
         self.memory = {"count": 0, **memory}
 
     def __call__(self, *args: Any, **kwargs: Any) -> bool:
-        count = self.memory["count"] + 1 if self.predicate(self.memory, *args, **kwargs) else 0
-        self.memory["count"] = count
-        return count >= self.wait
+        self.memory["count"] = self.memory["count"] + 1 if self.predicate(self.memory, *args, **kwargs) else 0
+        return self.memory["count"] >= self.wait
 
     def __repr__(self) -> str:
         return f"<{self.reason}: {self.memory['count']} of {self.wait}>"
@@ -79,9 +68,9 @@ def early_stopping(
 ) -> Patience:
     """A function that is true once ``f(...)`` missed its best `delay` times in a row (Flux: ``early_stopping``).
 
-    A score misses unless ``distance(best, score) > min_dist``, so the same score again does; Flux's code doesn't count
-    a tie. Where larger is better, write ``distance=lambda best, score: score - best``. The best begins with
-    `init_score`, or the first score. ``early_stopping(delay)`` takes the mean loss of the last epoch.
+    A score misses unless ``distance(best, score) > min_dist``, so the same score again does. Where larger is better,
+    write ``distance=lambda best, score: score - best``. The best begins with `init_score`, or the first score.
+    ``early_stopping(delay)`` takes the mean loss of the last epoch.
 
     >>> stop = early_stopping(lambda loss: loss, 2)
     >>> [stop(loss) for loss in (2.0, 1.0, 1.5, 0.9, 1.2, 1.1)]
@@ -121,7 +110,6 @@ def plateau(f: Any, width: int | None = None, *, min_dist: float = 1e-6) -> Pati
 
 
 def _score(f: Any, wait: Any) -> tuple[Callable, Any]:
-    """A function and how often; a number alone is how often, for the mean loss of the last epoch."""
     if wait is None and not callable(f):
         return lambda history: history.epoch_losses[-1], f
     check_callable("f", f)

@@ -8,8 +8,7 @@ from typing import Any
 class Interrupts:
     """``with Interrupts() as interrupts:`` the first interrupt only sets ``interrupts.pressed``; the second raises.
 
-    In another thread than the main one, and where something that is not Python's handles the signal or it is ignored
-    (``nohup``), everything stays as it is.
+    Where the signal is ignored, or not Python's to handle, and in other threads, everything stays as it is.
     """
 
     def __init__(self) -> None:
@@ -17,8 +16,7 @@ class Interrupts:
         self._before: Any = None
 
     def __enter__(self) -> "Interrupts":
-        before = signal.getsignal(signal.SIGINT)
-        # None is a handler that is not Python's: it could not be put back.
+        before = signal.getsignal(signal.SIGINT)  # None, if the handler isn't Python's: it couldn't be put back
         if threading.current_thread() is threading.main_thread() and before not in (None, signal.SIG_IGN):
             self._before = before  # first: a signal may come between any two lines
             signal.signal(signal.SIGINT, self._press)

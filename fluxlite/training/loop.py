@@ -1,9 +1,8 @@
 """`train`: the loop over epochs and batches, and what it remembers of it. Going on with a run is in `resuming.py`."""
 
-import functools
 import itertools
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing, nullcontext, suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,13 +14,11 @@ from ..autodiff.gradients import withgradient
 from ..devices.base import CPU
 from ..layers.layer import misplaced
 from ..messages import check_bool, check_callable, check_whole, explained, in_words, many
-from ..optimizers import Leaf, update
-from ..optimizers.states import follow, shares
-from ..optimizers.updating import without_gradient
 from ..receipts import Seconds, clock, clocked
 from ..tree.ties import is_array
 from ..tree.walks import leaves, trainables
 from ..unreached import say_what_is_not_trained
+from ..updating import follow, shares, update, without_gradient
 from .bar import Bar
 from .callbacks import Patience
 from .interrupts import Interrupts
@@ -30,12 +27,10 @@ from .resuming import RunFile, length
 
 @dataclass(repr=False, eq=False)
 class History:
-    """What `train` gives: the loss of every step, and why it ended.
+    """What `train` gives: the loss of every step, the mean of each complete epoch's, and why it ended.
 
-    `epoch_losses` has the mean loss of each complete epoch, in which every batch counts the same. `stopped` says
-    whether it ended before all epochs were done, `reason` why: ``"interrupted"``, ``"early stopping"``, …; `steps`
-    counts the updates. `seconds` is the time until the last loss was read, on `fluxlite.clock`. A resumed run has the
-    whole of all.
+    `stopped` says whether that was before all epochs were done, `reason` why: ``"interrupted"``, ``"early stopping"``,
+    …. `seconds` is the time until the last loss was read, on `fluxlite.clock`. A resumed run has the whole of all.
     """
 
     wanted: int  # epochs
@@ -51,13 +46,14 @@ class History:
         """How many epochs are complete."""
         return len(self.epoch_losses)
 
+    def stop(self, reason: str) -> None:
+        self.stopped, self.reason = True, reason
+
     def __repr__(self) -> str:
         epochs = f"{self.epochs} of {many(self.wanted, 'epoch')}" if self.stopped else many(self.epochs, "epoch")
-        parts = [epochs, many(self.steps, "step")]
         ends = self.epoch_losses if self.epochs > 1 else self.losses
-        parts += [f"loss {ends[0]:.3g} -> {ends[-1]:.3g}"] if ends else []
-        parts += [self.reason] if self.stopped else []
-        return f"History({', '.join(parts)}, {self.seconds})"
+        parts = [epochs, many(self.steps, "step"), f"loss {ends[0]:.3g} -> {ends[-1]:.3g}" if ends else "", self.reason]
+        return f"History({', '.join(filter(None, [*parts, str(self.seconds)]))})"
 
 
 @explained()
@@ -84,22 +80,18 @@ def train(
     batch)``; then ``update(opt_state, model, gradient)``. `loss` may give ``(loss, extra, …)``. The interrupt key, ■ in
     a notebook, lets the step be finished, and gives the history; pressed again, it raises `KeyboardInterrupt`.
 
-    - `data`: a `DataLoader`, a list of batches, or whatever else can be gone through `epochs` times
     - `callbacks`: functions of the history, called after each epoch; one that gives something true stops the training
-    - `each_step`: the same after each step, such as ``lambda history: button.is_set()``
+    - `each_step`: the same after each step
     - `progress`: a bar, always or never; None shows one after a second, if there's a screen
     - `check_every`: 20 looks at the losses every 20 steps only; on a GPU each look waits for it
-    - `schedule`: a function of the step's number, from 0 over all epochs, such as ``cosine(0.01, 1000)``; gives the
-      learning rate. Parameters to which `adjust` gave a tenth of the largest rate get a tenth of it
-    - `checkpoint`: a file, written after each epoch and when stopped; if that fails, it's tried again an epoch later
+    - `schedule`: a function of the step's number, such as ``cosine(0.01, 1000)``, gives the learning rate. Parameters
+      to which `adjust` gave a tenth of the largest rate get a tenth of it
+    - `checkpoint`: a file, written after each epoch and when stopped
     - `resume`: go on from the checkpoint as if the run had never stopped, to `epochs` in all. Random numbers are part
-      of it if they are ``data.rng``'s, the CPU's or the model's device's. If `mapobs` or `collate` draws some, a run
-      goes on exactly from an epoch's end only: batches are made before their step
-    - `overwrite`: replace a checkpoint that has more than one epoch. A file that's no checkpoint always stays
-    - `distributed`: train on all workers of `fluxlite.distributed`, each with the same data and settings. Model and
-      state are worker 0's, who also writes the checkpoint; any number of workers can go on from it. Each takes its rows
-      of every batch. Loss and gradients are the whole batch's, if the loss is a mean over rows, as fluxlite's are.
-      `BatchNorm` normalizes each worker's rows by themselves; its running means are averaged
+      of it if the order, the CPU or the model's device draws them; those of `mapobs` and `collate`, between epochs only
+    - `overwrite`: replace a file that's there
+    - `distributed`: train on all workers of `fluxlite.distributed`, each with its rows of every batch. All give the
+      same data and settings; model and state are worker 0's. The loss has to be a mean over rows, as fluxlite's are
 
     Raises `FloatingPointError` at a loss that is infinite or no number, with ``check_every=1`` before the model is
     changed by it (Flux: ``DomainError``). Every error that ends the training has the ``error.history`` so far.
@@ -117,14 +109,15 @@ def train(
             check_bool(f"train({name}=…)", switch)
         if (resume or overwrite) and checkpoint is None or resume and overwrite:
             raise TypeError('resume=True goes on with the file of checkpoint="…", overwrite=True replaces it: take one')
-        functions = [("each_step", each_step), ("schedule", schedule), *(("callbacks", one) for one in callbacks)]
-        for name, function in functions:
-            if function is not None or name == "callbacks":
-                check_callable(f"train({name}=…)", function)
-        check_state(model, opt_state, schedule)
+        for function in (*callbacks, *(one for one in (each_step, schedule) if one is not None)):
+            check_callable("each of train's callbacks, each_step=… or schedule=…", function)
         check_whole("epochs", epochs, 1)
         check_whole("check_every", check_every, 1)
-        check_data(data, int(epochs))
+        check_data(data)
+        if not list(trainables(model)):
+            raise ValueError(f"there is nothing to train in this {type(model).__name__}; see explain(model)")
+        if schedule is not None and not shares(opt_state):
+            raise TypeError("train(schedule=…) sets a learning rate, and the rule has none")
         say_what_is_not_trained(model)
         history = History(int(epochs))
         run = Run(loss, model, data, opt_state, history, callbacks, each_step, int(check_every), schedule, workers)
@@ -134,9 +127,9 @@ def train(
             workers.prepare(model, opt_state, data, each_step is not None, **settings)
         if checkpoint is not None:
             run.file = RunFile(checkpoint, run, workers if workers.group is not None else None)
-            if not resume:
-                run.file.check_replaceable(overwrite)
-            elif not run.file.restore():
+            if run.file.is_writer and run.file.path.exists() and not (resume or overwrite):
+                raise ValueError(f"{run.file.path} is there: resume=True goes on with it, overwrite=True replaces it")
+            if resume and not run.file.restore():
                 return history
         shown, total = progress if workers.worker == 0 else False, length(data) * history.wanted or None
         try:
@@ -144,7 +137,7 @@ def train(
                 run.go()
         except BaseException as error:
             if not history.stopped:
-                history.stopped, history.reason = True, f"stopped by {type(error).__name__}"
+                history.stop(f"stopped by {type(error).__name__}")
             with suppress(AttributeError, TypeError):  # an error that takes no attributes
                 error.history = history  # type: ignore[attr-defined]
             raise
@@ -161,19 +154,8 @@ def _workers(distributed: bool) -> Any:
     return joined() if everyone().size > 1 else nullcontext(Alone())
 
 
-def check_state(model: Any, opt_state: Any, schedule: Any) -> None:
-    paths = [path for path, _ in trainables(model)]
-    if not paths:
-        raise ValueError(f"there is nothing to train in this {type(model).__name__}; see explain(model)")
-    for path in paths:
-        if not path.has(opt_state) or not isinstance(path.get(opt_state), Leaf):
-            raise ValueError(f"opt_state has nothing for {path or 'the model'}: opt_state = setup(rule, model)")
-    if schedule is not None and not shares(opt_state):
-        raise TypeError("train(schedule=…) sets a learning rate, and the rule has none")
-
-
-def check_data(data: Any, epochs: int) -> None:
-    """Raises `TypeError` for what would train something else, or end after an epoch."""
+def check_data(data: Any) -> None:
+    """Raises `TypeError` for what would train something else."""
     if type(data) is tuple and len(data) > 1 and all(is_array(x) for x in data):
         raise TypeError(
             f"data is a list of batches, got a tuple of {len(data)} arrays: for one batch write [(x, y)], for several "
@@ -181,8 +163,6 @@ def check_data(data: Any, epochs: int) -> None:
         )
     if isinstance(data, (str, bytes, Mapping)) or is_array(data) or not isinstance(data, Iterable):
         raise TypeError(f"data is a list of batches or a DataLoader, got {in_words(data)}: for one batch write [data]")
-    if isinstance(data, Iterator) and epochs > 1:
-        raise TypeError(f"data can be gone through once, and this is for {epochs} epochs: give list(data)")
 
 
 @dataclass(eq=False)
@@ -200,6 +180,7 @@ class Run:
     schedule: Callable[[int], float] | None
     workers: Any  # `Alone`, or a `Team`
     done: int = 0  # batches of this epoch
+    whole: bool = True  # no step is half done
     finished: bool = False  # stopped by a callback that says when it is enough: there is nothing to go on with
     wish: str = ""  # why each_step wants to stop
     pending: list[Any] = field(default_factory=list)  # losses that were not looked at yet
@@ -210,20 +191,30 @@ class Run:
         self.start, self.before = clock(), clocked(0.0)
         with suppress(TypeError):  # the times of two clocks have no sum
             self.before += self.history.seconds
-        while self.history.epochs < self.history.wanted and not self.history.stopped and not self.has_to_stop():
-            self.epoch()
+        try:
+            while self.history.epochs < self.history.wanted and not self.history.stopped and not self.has_to_stop():
+                self.epoch()
+        except BaseException:
+            if self.file is not None and self.whole:
+                if isinstance(self.workers, Alone):
+                    self.look()
+                if not self.pending:
+                    self.file.save()
+            raise
 
     def epoch(self) -> None:
         """One epoch, or what an earlier run left of it; its end, unless it has to stop before."""
         skipped = self.done
-        make = functools.partial(self.workers.batches, self.data, skipped)
-        made: Any = make() if self.file is None else self.file.begin(make)
+        if self.file is not None:
+            self.file.begin_epoch()
+        made: Any = self.workers.batches(self.data, skipped)
         # An iterator of one's own stays open; one that was made here ends its threads.
         with closing(made) if hasattr(made, "close") and made is not self.data else nullcontext(made) as batches:
             for batch in batches:
                 if self.has_to_stop():
                     self.look()
-                    self.save()
+                    if self.file is not None:
+                        self.file.save()
                     return
                 self.step(batch)
         if self.done == skipped and (skipped == 0 or skipped != length(self.data)):
@@ -232,7 +223,7 @@ class Run:
         self.end_epoch()
 
     def step(self, batch: Any) -> None:
-        history = self.history
+        history, self.whole = self.history, False
         value, grads = self.gradient(batch)
         self.pending.append(value)
         if len(self.pending) == self.check_every:
@@ -242,16 +233,10 @@ class Run:
         self.workers.update(self.opt_state, self.model, grads)
         self.done += 1
         history.steps += 1
+        self.whole = True
         self.bar.step(f"epoch {history.epochs + 1}/{history.wanted}", history.losses[-1] if history.losses else None)
-        try:
-            if self.each_step is not None:
-                self.wish = _wish(self.each_step, history, "each_step")
-        except BaseException:
-            if isinstance(self.workers, Alone):
-                self.look()
-            if not self.pending:
-                self.save(is_last=True)
-            raise
+        if self.each_step is not None:
+            self.wish = _wish(self.each_step, history, "each_step")
 
     def gradient(self, batch: Any) -> tuple[Any, Any]:
         """The loss of a batch, and the gradient."""
@@ -265,9 +250,7 @@ class Run:
             found = (misplaced(self.model, x) for x in places if is_array(x))
             why = next((place for place in found if place is not None), error)  # better: where in the model
             why.add_note(f"in batch {self.done + 1} of epoch {self.history.epochs + 1} of train")
-            if why is error:
-                raise
-            raise why from error
+            raise why from (None if why is error else error)
         if self.history.steps == 0 and (nothing := without_gradient(self.model, grads)):
             raise ValueError(nothing)
         return value[0] if isinstance(value, tuple) else value, grads
@@ -280,14 +263,14 @@ class Run:
             self.history.seconds = self.before + seconds
         for value in values:
             if not math.isfinite(value):
+                self.whole = False
                 raise self.not_finite(value)
             self.history.losses.append(value)
 
     def not_finite(self, value: float) -> "NotFinite":
         history = self.history
         used = history.steps - len(history.losses)  # updates that were made with this loss, and since
-        batch = self.done - used + 1
-        history.stopped, history.reason = True, f"the loss is {value} in batch {batch} of epoch {history.epochs + 1}"
+        history.stop(f"the loss is {value} in batch {self.done - used + 1} of epoch {history.epochs + 1}")
         found = "No update was made with it: the model is as it was before this batch."
         if used:
             found = f"Found after {many(used, 'update')} by it and the batches since; check_every=1 finds it before."
@@ -301,35 +284,26 @@ class Run:
         history = self.history
         self.bar.total = self.bar.total or self.done * history.wanted
         history.epoch_losses.append(float(np.mean(history.losses[-self.done :])))
-        batches, self.done = self.done, 0
-        try:
-            self.ask_callbacks()
-        except BaseException:
-            self.save(batches, is_last=True)
-            raise
-        self.save(batches)  # after the callbacks: they too may draw random numbers, and remember something
-
-    def ask_callbacks(self) -> None:
-        history = self.history
+        if self.file is not None:
+            self.file.end_epoch(self.done)
+        self.done = 0
         for callback in self.callbacks:  # all of them, so that each sees every epoch
             wish = _wish(callback, history, "a callback")
             if wish and history.epochs < history.wanted and not history.stopped:
-                history.stopped, history.reason, self.finished = True, wish, isinstance(callback, Patience)
+                history.stop(wish)
+                self.finished = isinstance(callback, Patience)
         if self.callbacks:
             choice = self.workers.decide(history.stopped, history.reason, self.finished)
             history.stopped, history.reason, self.finished = choice
+        if self.file is not None:
+            self.file.save()  # after the callbacks: they too may draw random numbers, and remember something
 
     def has_to_stop(self) -> bool:
         """Asked before each step, so that one that has begun is always finished."""
         pressed, wish = self.workers.agree(bool(self.wish))
-        reason = "interrupted" if pressed else self.wish or "stopped by each_step" if wish else ""
-        if reason:
-            self.history.stopped, self.history.reason = True, reason
-        return bool(reason)
-
-    def save(self, batches: int | None = None, is_last: bool = False) -> None:
-        if self.file is not None:
-            self.file.save(batches, is_last)
+        if pressed or wish:
+            self.history.stop("interrupted" if pressed else self.wish or "stopped by each_step")
+        return bool(pressed or wish)
 
 
 class Alone:
@@ -341,8 +315,7 @@ class Alone:
     update = staticmethod(update)
 
     def batches(self, data: Any, skip: int) -> Any:
-        """An epoch of `data` without its first batches: a loader can leave them out without making them."""
-        if hasattr(data, "batches"):
+        if hasattr(data, "batches"):  # a loader leaves the first ones out without making them
             return data.batches(skip=skip)
         return itertools.islice(data, skip, None) if skip else iter(data)
 
@@ -350,11 +323,9 @@ class Alone:
         return values
 
     def agree(self, wish: bool) -> tuple[bool, bool]:
-        """Whether to stop because the interrupt key was pressed, or because `each_step` wants to."""
         return self.interrupts.pressed, wish
 
     def decide(self, *choice: Any) -> Any:
-        """Whether to stop after this epoch, and why."""
         return choice
 
 

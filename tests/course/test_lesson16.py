@@ -176,7 +176,7 @@ test_a_wrong_answer_is_not_right_and_told_why = not_right(
 
 
 def test_the_check_of_the_pieces_prints_nothing_of_its_own(monkeypatch):
-    monkeypatch.setattr("fluxlite.devices.scalars.in_notebook", lambda: True)
+    monkeypatch.setattr("fluxlite.devices.simulated.in_notebook", lambda: True)
     verdict = judge("16.1", in_pieces(wiped=True))
     assert "printed" not in dict(verdict.rows)
 

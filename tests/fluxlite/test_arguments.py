@@ -27,7 +27,6 @@ NOTED = [
     (lambda: fl.relu(None), TypeError, r"in relu\(x=None\)"),
     # what stays our own: it would give a wrong result, or none, without an error
     (lambda: fl.simulate_gpu(memory="1GB"), TypeError, "memory=….* is a whole number, got '1GB'"),
-    (lambda: fl.get_device("CPU", {}), TypeError, r"get_device.*idx.* is a whole number, got a dict"),
     (lambda: fl.allowscalar("no"), TypeError, r"allowscalar.* is True or False, got 'no'"),
     # arguments that aren't there, are too many, or have another name
     (lambda: fl.Conv(), TypeError, r"write Conv\(kernel, inputs, outputs, activation=…"),
@@ -61,15 +60,6 @@ def test_what_the_card_cannot_hold_is_out_of_memory_wherever_it_comes_from(size)
 def test_a_card_named_like_a_tag_is_drawn():
     card = fl.calibrate({"card": "<b>", "measurements": [{"what": "launch", "repeats": [1e-5]}]})
     assert "simulated (&lt;b&gt;)" in fl.estimate(lambda x: x + 1, x, like=card).receipt.plot().svg
-
-
-def test_preferences_nested_too_deep_are_no_preference(tmp_path, monkeypatch, capsys):
-    monkeypatch.setenv("FLUXLITE_PROJECT", str(tmp_path))
-    (tmp_path / "LocalPreferences.toml").write_text("a=" + "[" * 5000 + "]" * 5000)
-    assert fl.gpu_name() == "CPU" or fl.functional(fl.gpu_name())
-    assert "so there is no preference" in capsys.readouterr().err
-    with pytest.raises(RecursionError):
-        fl.gpu_backend("CPU")
 
 
 def test_each_name_is_noted_once():

@@ -276,7 +276,7 @@ def test_adjust_keeps_what_was_remembered_in_a_part_or_all_and_in_a_chain():
         fl.adjust(state, -1.0)
     for change in (fl.freeze, fl.thaw, lambda x: fl.adjust(x, 0.1)):
         for wrong in (model, [np.ones(2)], fl.Adam(), None):
-            with pytest.raises(TypeError, match=r"takes the state that setup\(rule, model\) gives"):
+            with pytest.raises(TypeError, match=r"the state that setup\(rule, model\) gives"):
                 change(wrong)
 
 

@@ -30,7 +30,7 @@ ArrayImpl.__module__ = "jaxlib._jax"
 @pytest.mark.parametrize("name", LAYERS)
 def test_a_tensor_of_JAX_is_refused_by_every_layer(name):
     layer = LAYERS[name][0]()
-    words = r"takes an array, got a jaxlib\.ArrayImpl; np\.asarray\(x\) makes an array"
+    words = r"takes (an array|arrays), got a jaxlib\.ArrayImpl; np\.asarray\(x\) makes an array"
     with pytest.raises(TypeError, match=words):
         layer(ArrayImpl())
 
@@ -43,7 +43,7 @@ def test_a_tensor_of_PyTorch_is_refused_by_every_layer(name):
     layer(np.from_dlpack(x))
     for call in (layer, lambda x: fl.gradient(lambda layer: layer(x), layer)):
         with pytest.raises(
-            TypeError, match=r"takes an array, got a torch\.Tensor; np\.from_dlpack\(x\.detach\(\)\.cpu\(\)\) makes"
+            TypeError, match=r"takes (an array|arrays), got a torch\.Tensor; np\.from_dlpack\(x\.detach"
         ):
             call(x)
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from inside import MetalDevice, cupy_devices
 
-from fluxlite import functional, reset_notices
-from fluxlite.devices import CPU, gpu_device, simulate_gpu
+from fluxlite import functional, reset_notices, simulate_gpu
+from fluxlite.devices import CPU, gpu_device
 
 # A GPU has its own memory: it never mixes with host arrays, and nothing comes back unless you ask.
 GPUS = ("Simulated", "CUDA", "Metal")

@@ -33,11 +33,10 @@ ASKED_FOR = {"simgpu.jit.compiled": {"cupy", "cupyx"}, "simgpu.jit.kernel": {"cu
 # What you read to understand fmap, gradient, Dense, Chain, gpu and update: these files, and all that they import, even
 # inside functions. Left out are rarer derivatives, the devices themselves, printing, messages and reports.
 CORE = [
-    "tree.walks", "autodiff.gradients", "layers.dense", "layers.chain", "devices.selection", "optimizers.states",
-    "optimizers.updating",
+    "tree.walks", "autodiff.gradients", "layers.basic", "devices.selection", "updating",
 ]  # fmt: skip
 NOT_CORE = (
-    "autodiff.derivatives.rarer", "devices.cupy", "devices.metal", "devices.simulated", "layers.printing", "outline",
+    "autodiff.derivatives.rarer", "devices.cupy", "devices.metal", "devices.simulated", "layers.printing",
     "messages", "coming_from", "reports", "receipts", "metal",
 )  # fmt: skip
 FILES_OF_CORE, LINES_OF_CORE = 51, 7_575

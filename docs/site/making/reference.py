@@ -170,7 +170,7 @@ def about(module: str, name: str) -> str:
 
 _COLOUR = "One of the lessons' four colours, by Okabe and Ito. They differ in brightness, too."
 _VALUES: dict[str, Any] = dict.fromkeys(["BLUE", "ORANGE", "GREEN", "GREY"], _COLOUR)
-_VALUES["GPU_BACKEND"] = importlib.import_module("fluxlite.devices.selection").current_backend
+_VALUES["GPU_BACKEND"] = importlib.import_module("fluxlite.devices.named").current_backend
 
 
 def returned() -> list[type]:

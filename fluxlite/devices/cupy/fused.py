@@ -1,68 +1,67 @@
-"""A fused function on an NVIDIA or AMD GPU: `cupy.fuse` sees the same calls as we do, and makes one kernel of them.
+"""A function as one launch on an NVIDIA or AMD GPU: `cupy.fuse` sees the same calls as we do, and makes a kernel.
 
 CuPy calls the function once for each combination of types, with its own stand-ins. Ours go around them, so that NumPy's
-names and types hold, derivative rules do, and what's refused is refused in the same words as on a simulated GPU.
+names and types hold, and what's refused is refused in the same words as on a simulated GPU.
 """
 
+import functools
 from collections.abc import Callable
-from types import SimpleNamespace
+from types import NoneType
 from typing import Any
 
 import numpy as np
 
 from ...arrays import device_of
-from ...fused.function import NUMBERS, Trace, Traced
+from ...fused import NUMBERS, Trace, Traced
 
 
-def launch(fused: Any, args: tuple) -> Any:
-    """Call a fused function with arrays of CuPy's. Raises `TypeError` for host arrays."""
-    key = tuple([(type(x), x.dtype.char, x.shape) if hasattr(x, "shape") else type(x) for x in args])
-    if key not in fused.made:
-        fused.made[key] = _kernel(fused, args)
-    return fused.made[key](args)
-
-
-def _kernel(fused: Any, args: tuple) -> Callable:
-    """What `cupy.fuse` makes of it for such arguments. One for some types and numbers of axes serves all sizes."""
+def launch(function: Callable, args: tuple) -> Any:
+    """Call a function with arrays of CuPy's. Raises `TypeError` for host arrays."""
     import cupy
 
     arrays = [x for x in args if isinstance(x, cupy.ndarray)]
     for x in args:
-        if not isinstance(x, (cupy.ndarray, *NUMBERS, np.generic, type(None))):
+        if not isinstance(x, (cupy.ndarray, *NUMBERS, np.generic, NoneType)):
             from ..simulated import refusal
 
-            raise refusal(fused, x, device_of(arrays[0]))
-    shape = np.broadcast_shapes(*(x.shape for x in arrays))
-    one = (1,) * len(shape)
-    key = one, *[(x.dtype.char, x.ndim, x.shape == shape) if hasattr(x, "shape") else type(x) for x in args]
-    if key in fused.made:
-        return fused.made[key]
+            raise refusal(function, x, device_of(arrays[0]))
+    shapes = {x.shape for x in arrays}
+    shape = np.broadcast_shapes(*shapes) if len(shapes) > 1 else shapes.pop()
+    kinds = [(x.dtype, x.shape == shape) if isinstance(x, cupy.ndarray) else (type(x), True) for x in args]
+    return _kernel(function, len(shape), *kinds)(*args)
+
+
+@functools.lru_cache(10_000)
+def _kernel(function: Callable, ndim: int, *kinds: Any) -> Callable:
+    """What `cupy.fuse` makes of it for such arguments. It serves all sizes."""
+    import cupy
+
+    is_tuple = False
+    one = (1,) * ndim
     # NumPy computes the same with one element each, which says what type each result has.
-    values = [np.ones(one, x.dtype) if isinstance(x, cupy.ndarray) else x for x in args]
-    givens = [SimpleNamespace(shape=one if getattr(x, "shape", ()) == shape else None) for x in args]
-    is_tuple, places = False, [0]
+    values = [
+        np.ones(one, kind) if isinstance(kind, np.dtype) else None if kind is NoneType else kind(1) for kind, _ in kinds
+    ]
 
     def traced(*reals: Any) -> Any:
         """What `cupy.fuse` calls with its stand-ins, and NumPy's arrays in a rehearsal."""
-        nonlocal is_tuple, places
-        trace = CupyTrace(fused, one)
+        nonlocal is_tuple
         for real in reals:
             if hasattr(real, "is_weak"):
                 real.is_weak = False  # `emit` says which type a number has
-        stand_ins = [None if x is None else trace.argument(y, x, real) for x, y, real in zip(values, givens, reals)]
+        trace = CupyTrace(function, one)
+        stand_ins = [trace.argument(x, can_write, real) for x, (_, can_write), real in zip(values, kinds, reals)]
         with np.errstate(all="ignore"):
-            result = fused.function(*stand_ins)
-        found, places = trace.outputs(result)
+            result, found = trace.outputs(*stand_ins)
         is_tuple = isinstance(result, tuple)
         return tuple([x.real for x in found]) if found else None
 
-    def call(args: tuple) -> Any:
+    def call(*args: Any) -> Any:
         made = run(*args)
-        several = made if isinstance(made, tuple) else (made,)
-        return tuple([several[i] for i in places]) if is_tuple else several[0]
+        made = made if isinstance(made, tuple) else (made,)
+        return made if is_tuple else made[0]
 
-    run = cupy.fuse(kernel_name=f"fused_{fused.name}")(traced)  # `round` alone is C's
-    fused.made[key] = call
+    run = cupy.fuse(kernel_name=f"fused_{function.__name__}")(traced)  # `round` alone is C's
     return call
 
 

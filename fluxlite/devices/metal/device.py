@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..base import DEVICE_TO_HOST, GPU, HOST_TO_DEVICE, SYNCHRONIZE, Device, Functional, Memory, listeners, tell
-from ..simulated import CountedGenerator
+from ..simulated import CountedGenerator, SimulatedDevice
 from . import functions, ufuncs
 from .array import MetalArray
 from .dtypes import mlx_dtype, mx, numpy_dtype
@@ -58,6 +58,7 @@ class MetalDevice(GPU):
         return metal_device().copy_in(x)
 
     ufunc, function = ufuncs.call, functions.call  # what NumPy asks of our arrays
+    _reads = SimulatedDevice._reads  # whether a single number may be read
 
     def new(self, values: Any, layout: Any = None) -> MetalArray:
         """Wrap values that were computed here."""

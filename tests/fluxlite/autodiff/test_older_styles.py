@@ -352,7 +352,7 @@ def test_update_takes_params_and_their_gradients():
         grads = gradient(lambda: (model["W"] * 2).sum() + model["b"][0].sum(), ps)
         fl.update(state, ps, grads)
     assert model["W"].tolist() == [[-3, -3]] * 2 and model["b"][0].tolist() == [-1, -1] and model["unused"][0] == 1
-    with pytest.raises(TypeError, match="its gradient a ImplicitGradients"):
+    with pytest.raises(ValueError, match="its gradient, a ImplicitGradients"):
         fl.update(fl.setup(fl.Descent(1.0), model), model, grads)
 
 

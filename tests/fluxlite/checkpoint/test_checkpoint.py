@@ -112,8 +112,8 @@ def misfits():
     one, chain = np.ones(2), network()
     wide, bare = fl.cpu(network(), dtype=np.float64), fl.Dense.of(np.ones((2, 2)))
     return [
-        ({"b": [one, {"x": one}]}, {"b": [one, {"y": one, "z": 1}]}, r"\['b'\]\[1\]: .* parts x, .* the parts y, z"),
-        (chain, fl.Chain(*network(), fl.relu), "layers: .* 2 parts, in the source 3 parts"),
+        ({"b": [one, {"x": one}]}, {"b": [one, {"y": one, "z": 1}]}, r"\['b'\]\[1\]: .* parts x, in the source y, z"),
+        (chain, fl.Chain(*network(), fl.relu), "layers: .* the parts 0, 1, in the source 0, 1, 2"),
         (chain, fl.Chain(network()[0], fl.relu), r"layers\[1\]: .* parts weight, .* in the source a function"),
         (chain, None, "the model: .* in the source None"),
         ([fl.relu], [one], r"\[0\] is a function, the source has an array of float64, shape"),
@@ -379,11 +379,7 @@ def test_the_memory_of_a_rule_of_ones_own(path):
     target = fl.setup(Own(), [np.ones(2)])
     fl.load(path, state=target)
     assert target[0].memory["nested"][0] == {"n": 4} and target[0].memory["nested"][1][0].tolist() == [7, 7]
-    state[0].memory["nested"][1] = (np.ones(2), "changed")
-    fl.save(path, state=state)
-    with pytest.raises(ValueError, match="is in a tuple, and cannot become 'changed'"):
-        fl.load(path, state=target)
-    state[0].memory |= {"nested": target[0].memory["nested"], "flag": np.ones(2)}
+    state[0].memory["flag"] = np.ones(2)
     fl.save(path, state=state)
     with pytest.raises(ValueError, match=r"\['flag'\] is True, the source has an array"):
         fl.load(path, state=target)
@@ -427,7 +423,7 @@ def test_all_targets_are_checked_before_any_is_changed(path):
 
 def test_names_that_are_not_there_and_targets_that_cannot_change(path):
     fl.save(path, model=network(), epoch=3)
-    with pytest.raises(ValueError, match="m.safetensors holds model, epoch, and nothing called 'rng'"):
+    with pytest.raises(KeyError, match="rng"):
         fl.load(path, rng=np.random.default_rng(0))
     with pytest.raises(TypeError, match="nothing can be put into epoch, which is 0"):
         fl.load(path, epoch=0)

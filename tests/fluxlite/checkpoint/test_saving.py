@@ -10,7 +10,8 @@ from inside import CountedGenerator, CupyGenerator
 from kinds import EVERYWHERE
 
 import fluxlite as fl
-from fluxlite.devices import CPU, simulate_gpu
+from fluxlite import simulate_gpu
+from fluxlite.devices import CPU
 
 
 @pytest.fixture

@@ -79,7 +79,7 @@ def mistakes():
         yield lambda labels=labels: fl.onehotbatch([1, 2], labels), ValueError, words
         yield lambda labels=labels: fl.onecold(np.ones((2, 2)), labels), ValueError, words
     yield lambda: fl.onehot("d", ["a", "b", "c"]), ValueError, "'d' is not among the labels .'a', 'b', 'c'."
-    yield lambda: fl.onehotbatch(["a"], ["a", "b"], default="z"), ValueError, "default='z' is not among the labels"
+    yield lambda: fl.onehotbatch(["a"], ["a", "b"], default="z"), ValueError, "'z' is not among the labels"
     yield lambda: fl.onehotbatch(["1"], [1, 2]), ValueError, "'1' is not among the labels .1, 2."
     yield lambda: fl.onehotbatch(np.array([0]), [0.5, 1.0]), ValueError, r"0 is not among the labels .0\.5, 1\.0"
     yield lambda: fl.onecold(np.ones((4, 3)), ["a", "b"]), ValueError, "y has scores of 3 labels, got 2 labels"

@@ -106,11 +106,11 @@ def test_the_real_environment_is_read_each_time(monkeypatch):
     assert choose().why != f"set in {ENV}"
 
 
-def test_a_backend_that_is_not_chosen_by_itself_can_be_asked_for(monkeypatch):
-    monkeypatch.setitem(BACKENDS, "Toy", Backend(Functional, lambda: [CPU], by_itself=False))
-    assert fl.supported_devices() == ("CUDA", "AMDGPU", "Metal", "CPU") and fl.functional("Toy")
+def test_a_backend_that_is_entered_can_be_asked_for(monkeypatch):
+    assert fl.supported_devices() == ("CUDA", "AMDGPU", "Metal", "CPU")
+    monkeypatch.setitem(BACKENDS, "Toy", Backend(Functional, lambda: [CPU]))
     with pretend(environment="Toy"):
-        assert fl.gpu_name() == "Toy" and "\nToy " in fl.doctor()
+        assert fl.gpu_name() == "Toy" and fl.functional("Toy") and "\nToy " in fl.doctor()
     with pretend():
         assert fl.gpu_name() == "CPU"
 
@@ -185,7 +185,7 @@ def test_a_real_gpu_is_used_unless_one_is_simulated(device):
         (dict(AMDGPU=3), lambda: fl.get_device("AMDGPU", -1), IndexError, "device -1: there are 3, numbers 0 to 2"),
         (dict(AMDGPU=3), lambda: fl.get_device("AMDGPU", 3), IndexError, "no AMDGPU device 3: there are 3"),
         (dict(Metal=1), lambda: fl.get_device("Metal", 1), IndexError, "no Metal device 1: there is 1, number 0"),
-        ({}, lambda: fl.get_device("CPU", "first"), TypeError, "first"),
+        (dict(CUDA=1), lambda: fl.get_device("CUDA", "first"), IndexError, "first"),
         (dict(preference="CPU"), fl.require_gpu, RuntimeError, "set in preferences is CPU"),
         (dict(CUDA="on fire"), fl.require_gpu, RuntimeError, r"on fire\. simulate_gpu\(\) puts"),
         (dict(AMDGPU=1), lambda: fl.cu(np.ones(2)), RuntimeError, "no NVIDIA GPU.*cupy-cuda12x"),

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from kinds import EVERYWHERE
 
-from fluxlite.devices import CPU, Device, cpu, devices, gpu, simulate_gpu
+from fluxlite import simulate_gpu
+from fluxlite.devices import CPU, Device, cpu, devices, gpu
 from fluxlite.simulated import OutOfMemoryError
 
 

@@ -6,7 +6,6 @@ import pytest
 from inside import preference_file, stored_backend
 
 import fluxlite as fl
-from fluxlite.devices import preferences
 
 
 @pytest.fixture
@@ -25,7 +24,7 @@ def test_gpu_backend_is_written_into_the_projects_file_and_deleted_by_None(proje
     )
     fl.gpu_backend(None)
     assert not list(project.iterdir()) and stored_backend() is None
-    capsys.readouterr()
+    assert "└ gpu and get_device choose automatically from now on.\n" in capsys.readouterr().err
     fl.gpu_backend(None)
     assert capsys.readouterr().err == "[ Info: There is no GPU backend preference to delete.\n"
     with pytest.raises(ValueError, match="Unsupported backend: Vulkan.*CUDA, AMDGPU, Metal, CPU, Simulated"):
@@ -150,7 +149,7 @@ def test_the_file_is_replaced_as_a_whole_or_not_at_all(project, monkeypatch):
     def fail(*_):
         raise OSError("disk full")
 
-    monkeypatch.setattr(preferences.os, "replace", fail)
+    monkeypatch.setattr(os, "replace", fail)
     with pytest.raises(OSError, match="disk full"):
         fl.gpu_backend("CPU")
     assert path.read_text() == '[fluxlite]\ngpu_backend = "CUDA"\n' and list(project.iterdir()) == [path]

@@ -7,8 +7,8 @@ from unittest import mock
 
 import numpy as np
 import pytest
+from inside import CHOICE, simulated_gpu, text_of
 from inside import device as cuda
-from inside import text_of
 
 import fluxlite as fl
 from fluxlite.devices import scalars
@@ -21,7 +21,7 @@ READS = {
 
 @pytest.fixture
 def x(monkeypatch):
-    monkeypatch.setattr(scalars._State, "allowed", None)  # whatever was tested before, in the same process
+    monkeypatch.setattr(CHOICE, "scalar_reads", None)  # whatever was tested before, in the same process
     with fl.simulate_gpu():
         fl.reset_notices()
         yield fl.gpu(np.array([2.0, 3.0], np.float32))
@@ -66,13 +66,13 @@ def test_it_stays_until_it_is_called_again(x, capsys):
     assert float(x[0]) == 2 and repr(before) == "scalar reads are allowed" and capsys.readouterr().err == ""
     with before:
         pass
-    assert scalars._State.allowed is None
+    assert CHOICE.scalar_reads is None
 
 
 def test_a_notebook_points_out_the_first_one(x, capsys, monkeypatch):
     float(x[0])
     assert capsys.readouterr().err == ""  # a script may do what it likes
-    monkeypatch.setattr(scalars, "in_notebook", lambda: True)
+    monkeypatch.setattr(simulated_gpu, "in_notebook", lambda: True)
     for _ in range(3):
         float(x[0])
     (line,) = capsys.readouterr().err.splitlines()

@@ -41,7 +41,7 @@ def test_a_killed_worker_ends_the_others(by_launcher, tmp_path):
     done = run(3, "program_ends.py", "killed", tmp_path / "run.safetensors", by_launcher=by_launcher)
     assert done.returncode != 0 and "@" not in done.stdout
     if by_launcher:
-        assert "worker 1 was killed by signal 9" in done.stderr and "resume=True" in done.stderr, done.stderr
+        assert "worker 1 was killed by signal 9" in done.stderr, done.stderr
 
 
 def test_an_exception_that_nobody_catches_is_told_once_under_its_worker(tmp_path):
@@ -49,7 +49,7 @@ def test_an_exception_that_nobody_catches_is_told_once_under_its_worker(tmp_path
     assert done.returncode != 0 and done.stderr.count("Traceback") == 1, done.stderr
     assert re.search(r"worker 1 of 3 \(process \d+ on \S+\) ended:\nTraceback", done.stderr)
     for rank in (0, 2):
-        assert re.search(rf"worker {rank} ends, too: worker 1 of 3 .*ValueError: planted.*after 2 epochs", done.stderr)
+        assert re.search(rf"worker {rank} ends, too: worker 1 of 3 .*ValueError: planted", done.stderr)
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from inside import DeviceError, InputError, ShapeError
+from inside import InputError
 
 import fluxlite as fl
 from fluxlite import Chain, Dense
@@ -115,31 +115,18 @@ def test_on_a_gpu_it_costs_a_launch_and_one_more_on_the_way_back(simulated):
     assert more(lambda x: fl.gradient(lambda d: d(x).sum(), layer)) == 1
 
 
-def test_what_is_refused_anyway_is_not_converted(simulated):
-    with pytest.raises(ShapeError, match="got shape"):
-        dense()(np.ones(4))
-    with pytest.raises(DeviceError, match="weight is on Simulated:0, the input is on CPU"):
-        simulated(dense())(X)
-    assert fl.notices() == []
-
-
 # -- anything else -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("dtype", "fix"),
-    [
-        *((kind, "convert them: x.astype(np.float32)") for kind in ("uint8", "bool", "object", "m8[s]")),
-        ("complex64", "give it real ones: np.abs(x), np.real(x) or np.imag(x)"),
-    ],
-)  # fmt: skip
-def test_what_is_no_floating_point_number_raises_with_the_fix(dtype, fix):
+@pytest.mark.parametrize("dtype", ["uint8", "bool", "object", "m8[s]", "complex64"])
+def test_what_is_no_floating_point_number_raises_with_the_fix(dtype):
+    fix = "" if dtype == "complex64" else "; convert them: x.astype(np.float32)"  # which would lose a part
     x, model = np.ones((4, 3)).astype(dtype), Chain(Chain(dense()))
     name = np.dtype(dtype).name
     for call in (lambda: model(x), lambda: fl.gradient(lambda m: m(x).sum(), model)):
         with pytest.raises(InputError) as error:
             call()
-        assert str(error.value) == f"layers[0].layers[0]: Dense(3 => 2) takes floating-point numbers, got {name}; {fix}"
+        assert str(error.value) == f"layers[0].layers[0]: Dense(3 => 2) takes floating-point numbers, got {name}{fix}"
         assert isinstance(error.value, TypeError)
     with pytest.raises(InputError, match=r"x\.astype\(np\.float64\)"):
         dense(np.float64)(np.ones(3, int))
@@ -183,7 +170,6 @@ def test_a_bias_of_another_type_becomes_that_of_the_weight():
     weight = np.ones((2, 3), np.float32)
     layer = Dense.of(weight, np.zeros(2))
     assert layer.weight is weight and layer.bias.dtype == np.float32 and layer(X.astype(np.float32)).dtype == np.float32
-    assert fl.notices() == ["[ Info: Dense.of: the weight is float32, so the float64 bias becomes float32, too."]
 
 
 # -- targets -----------------------------------------------------------------------------------------------

@@ -3,18 +3,18 @@
 import numpy as np
 import pytest
 from gradcheck import check_forward, check_gradient, check_second, weighted_sum
-from inside import RULES, GRUSteps, LSTMSteps, RNNSteps, identity, piece, sequence, steps
+from inside import RULES, identity, piece, sequence, steps
 
 import fluxlite as fl
 
-# How one is made, how many times `outputs` rows its weights have, how many states.
+# A cell, which says one step, how many times `outputs` rows its weights have, how many states.
 KINDS = {
-    "tanh": (lambda: RNNSteps(np.tanh), 1, 1),
-    "relu": (lambda: RNNSteps(fl.relu), 1, 1),
-    "identity": (lambda: RNNSteps(identity), 1, 1),
-    "LSTM": (LSTMSteps, 4, 2),
-    "LSTM with its cell": (lambda: LSTMSteps(with_cell=True), 4, 2),
-    "GRU": (GRUSteps, 3, 1),
+    "tanh": (fl.RNNCell(1, 1), 1, 1),
+    "relu": (fl.RNNCell(1, 1, fl.relu), 1, 1),
+    "identity": (fl.RNNCell(1, 1, identity), 1, 1),
+    "LSTM": (fl.LSTMCell(1, 1), 4, 2),
+    "LSTM with its cell": (fl.LSTMCell(1, 1), 4, 2),
+    "GRU": (fl.GRUCell(1, 1), 3, 1),
 }
 KIND = pytest.mark.parametrize("kind", KINDS)
 
@@ -27,7 +27,7 @@ def operands(kind, count=3, length=4, inputs=2, outputs=3, dtype=np.float64):
 
 
 def run(kind):
-    return lambda *given: sequence(KINDS[kind][0](), *given)
+    return lambda *given: sequence(KINDS[kind][0], "its" in kind, *given)
 
 
 def without(kind):
@@ -93,10 +93,10 @@ def test_weights_of_PyTorch_need_no_permutation(kind):
 @pytest.mark.parametrize(("count", "length"), [(3, 4), (1, 4), (3, 1), (1, 1), (0, 2)])
 def test_all_at_once_gives_what_single_steps_give(kind, count, length):
     given = operands(kind, count, length)
-    np.testing.assert_allclose(run(kind)(*given), steps.composed(KINDS[kind][0](), *given), atol=1e-12)
-    states = [None] * KINDS[kind][2]
+    cell, last_cell, none = KINDS[kind][0], "its" in kind, [None] * KINDS[kind][2]
+    np.testing.assert_allclose(run(kind)(*given), steps.composed(cell, last_cell, *given), atol=1e-12)
     np.testing.assert_allclose(
-        without(kind)(*given), steps.composed(KINDS[kind][0](), *given[:3], None, *states), atol=1e-12
+        without(kind)(*given), steps.composed(cell, last_cell, *given[:3], None, *none), atol=1e-12
     )
 
 
@@ -172,4 +172,4 @@ def test_only_what_is_asked_for_is_computed(monkeypatch):
     monkeypatch.setattr(RULES[sequence].pullbacks, "pullback", lambda i, *rest: asked.append(i) or piece(i, *rest))
     given = operands("LSTM")
     fl.gradient(lambda Wi, b: np.sum(run("LSTM")(given[0], Wi, given[2], b, *given[4:])), given[1], given[3])
-    assert sorted(asked) == [2, 4]
+    assert sorted(asked) == [3, 5]

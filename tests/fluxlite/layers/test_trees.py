@@ -1,8 +1,7 @@
-"""How models print: a line for each part, and in notebooks a tree that unfolds."""
+"""How models print: a line for each part."""
 
 import sys
 from dataclasses import dataclass
-from html.parser import HTMLParser
 
 import numpy as np
 import pytest
@@ -58,7 +57,7 @@ def test_where_parts_are_is_said_of_each_only_if_they_are_apart():
         there.scale = net.scale
         assert lines(there)[9].endswith("# 10,000 parameters, on CPU") and "on Simulated:0" in lines(there)[2]
         with fl.receipt() as r:
-            repr(there), there._repr_html_()
+            repr(there)
     assert r.launches == 0 and r.synchronizations == 0
 
 
@@ -76,15 +75,13 @@ def test_what_does_not_train_is_said():
         "  numbers=int64 (7,),       # 7 not trained",
         ")                           # 2 parameters in all, plus 12 not trained",
     ]
-    assert "mean</code> &nbsp;float64 (3,): 3 not trained" in Frozen()._repr_html_()
 
 
 def test_ties_count_once_and_a_model_prints_inside_a_gradient_and_after_it_as_before():
     layer, net, seen = fl.Dense(3, 3), Net(), []
     assert lines(fl.Chain(layer, layer))[-1].endswith("# 12 parameters in all")
     fl.gradient(lambda m: (seen.extend([repr(m), m]), m.scale.sum())[1], net)
-    assert seen[0] == repr(seen[1]) == repr(net) and "Dense(3 =&gt; 2, tanh)" in seen[1]._repr_html_()
-    assert fl.Dense(2, 3)._repr_html_() is None, "one line: no tree"
+    assert seen[0] == repr(seen[1]) == repr(net)
 
 
 def test_a_dataclass_shows_shapes_in_place_of_values():
@@ -120,10 +117,8 @@ def test_a_text_of_ones_own_stays():
         def __repr__(self):
             return "my own"
 
-        _repr_html_ = __repr__
-
     inherits = fl.functor(type("Inherits", (Own,), {}))
-    assert repr(Own()) == repr(inherits()) == Own()._repr_html_() == "my own"
+    assert repr(Own()) == repr(inherits()) == "my own"
     kept = fl.Chain(np.tanh)
     kept.layers = (Own(),)
     assert "w=float64 (2,)," in repr(kept)
@@ -132,7 +127,7 @@ def test_a_text_of_ones_own_stays():
 def test_what_cannot_be_drawn_prints_as_objects_do():
     net = Net()
     net.heads = [net]
-    assert repr(net).startswith("<") and "Net object at" in repr(net) and net._repr_html_() is None
+    assert repr(net).startswith("<") and "Net object at" in repr(net)
     unfinished = object.__new__(Net)
     assert "Net object at" in repr(unfinished)
 
@@ -151,7 +146,6 @@ def test_much_is_left_out():
     net.heads = [np.ones(2) for _ in range(1000)]
     assert ["…", "960", "more", "#", "1920", "parameters"] in [line.split() for line in lines(net)]
     assert len(lines(net)) < 60
-    assert net._repr_html_().count("<li") < 120 and "900 more" in net._repr_html_()
 
 
 def test_a_function_between_layers_prints_its_name_only():
@@ -170,50 +164,6 @@ class Callable:
         return x
 
     go = __call__
-
-
-# -- in notebooks ---------------------------------------------------------------------------------------------------
-
-
-class Page(HTMLParser):
-    """Checks that tags are balanced, and collects what's there."""
-
-    def __init__(self, page):
-        super().__init__()
-        self.open, self.tags, self.words = [], [], []
-        self.handle_data = self.words.append
-        self.feed(page)
-        assert not self.open
-
-    def handle_starttag(self, tag, attrs):
-        self.tags.append((tag, dict(attrs)))
-        self.open.append(tag)
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
-
-
-def test_the_tree_unfolds_to_the_arrays():
-    page = Page(fl.Chain(fl.Dense(3, 2), fl.BatchNorm(2))._repr_html_())
-    details = [attributes for tag, attributes in page.tags if tag == "details"]
-    assert ["open" in attributes for attributes in details] == [True, False, False]
-    said = " ".join(page.words)
-    for words in ("Chain", "Dense(3 => 2)", "weight", "(2, 3)", "12 parameters, plus 4 not trained", "2 not trained"):
-        assert words in said
-    assert [tag for tag, _ in page.tags].count("summary") == len(details)  # the keyboard reaches each
-
-
-def test_the_tree_has_no_script_and_nothing_of_the_model_is_taken_for_tags():
-    class Evil:
-        def __init__(self):
-            self.w = {"<script>alert(1)</script>": np.ones(2), "b": "<img src=x onerror=y>"}
-
-    Evil.__name__ = "<b onclick=z>"
-    page = fl.functor(Evil)()._repr_html_()
-    tags = Page(page).tags
-    assert {tag for tag, _ in tags} <= {"div", "details", "summary", "ul", "li", "code", "b", "p", "br"}
-    assert {name for _, attributes in tags for name in attributes} <= {"style", "open"}
-    assert "&lt;script&gt;" in page and "&lt;img" in page and "&lt;b onclick" in page
 
 
 @pytest.mark.parametrize("name", LAYERS)

@@ -7,7 +7,6 @@ import sys
 import numpy as np
 import pytest
 import trainings
-from safetensors.numpy import save_file
 from trainings import BATCHES, EPOCHS, make
 
 import fluxlite as fl
@@ -98,46 +97,20 @@ def test_what_no_file_can_hold_is_said_before_the_training(path):
     model = {"w": np.zeros(1), "when": np.array(["2020-01-01"], "M8[D]")}
     loss = lambda m, x: np.sum(m["w"])  # noqa: E731
     calls = []
-    with pytest.raises(TypeError, match=r"model\['when'\] is an array of datetime64\[D\], which a safetensors file"):
+    with pytest.raises(TypeError, match=r"model\['when'\] is a ndarray of datetime64\[D\], which a safetensors file"):
         fl.train(loss, model, [1.0], fl.setup(fl.Descent(0.1), model), checkpoint=path, callbacks=[calls.append])
     assert not calls and not path.exists()
 
 
-@pytest.mark.parametrize("what, overwrite", [("text", True), ("nothing", False), ("model", True), ("foreign", False)])
-def test_a_file_that_is_no_checkpoint_is_never_replaced(tmp_path, what, overwrite):
-    path = tmp_path / "notes.txt"
-    if what == "foreign":
-        save_file({"run": np.ones(2)}, path, {"format": "pt"})
-    elif what == "model":
-        fl.save(path, model={"w": np.ones(2)}, run={"w": np.ones(2)})
-    else:
-        path.write_text("my notes\n" * 100 if what == "text" else "")
-    before = path.read_bytes()
-    with pytest.raises(ValueError, match="notes.txt is there, and is no checkpoint that train wrote; it stays"):
-        small(path, overwrite=overwrite)
-    assert path.read_bytes() == before and os.listdir(tmp_path) == ["notes.txt"]
-
-
-def test_a_longer_run_is_only_replaced_if_told_so(path):
-    small(path, 1)
-    small(path, 5)  # it had no more than one epoch
-    before = path.read_bytes()
-    for epochs in (5, 50):
-        with pytest.raises(ValueError, match="has 5 epochs of an earlier run. resume=True goes on .*, overwrite=True"):
-            small(path, epochs)
-    assert path.read_bytes() == before
+def test_a_file_that_is_there_is_only_replaced_if_told_so(path):
+    path.write_text("my notes")
+    with pytest.raises(ValueError, match="run.safetensors is there: resume=True goes on with it, overwrite=True"):
+        small(path, 5)
+    assert path.read_text() == "my notes"
+    small(path, 5, overwrite=True)
     assert small(path, 7, resume=True).epochs == 7 and epochs_of(path) == 7
     small(path, 2, overwrite=True)
     assert epochs_of(path) == 2
-
-
-def test_one_that_was_stopped_before_it_got_as_far_replaces_nothing(path, capsys):
-    small(path, 1)
-    before = path.read_bytes()
-    history = small(path, 2, each_step=lambda history: True)
-    assert history.steps == 1 and path.read_bytes() == before
-    said = capsys.readouterr().err
-    assert "run.safetensors was not written: it has 1 epoch of an earlier run, which is more" in said
 
 
 @posix
@@ -221,13 +194,6 @@ DAMAGE = {
     "no run": lambda found: found.pop("run"),
     "a run of another kind": lambda found: found.update(run=3),
     "no epoch": lambda found: found["run"].pop("epoch"),
-    "a text for a number": lambda found: found["run"].update(step="3"),
-    "a negative step": lambda found: found["run"].update(step=-1),
-    "more steps than batches": lambda found: found["run"].update(step=99),
-    "losses of another form": lambda found: found["run"].update(losses=np.ones((2, 2))),
-    "fewer losses than epochs": lambda found: found["run"].update(epoch_losses=np.ones(0)),
-    "no memories": lambda found: found.pop("callbacks"),
-    "memories of another kind": lambda found: found.update(callbacks={"0": 3}),
     "no model": lambda found: found.pop("model"),
 }
 

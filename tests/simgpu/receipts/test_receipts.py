@@ -12,8 +12,8 @@ from inside import listeners
 from inside import recording as receipts
 
 import fluxlite as fl
-from fluxlite import receipt
-from fluxlite.devices import cpu, gpu, simulate_gpu
+from fluxlite import receipt, simulate_gpu
+from fluxlite.devices import cpu, gpu
 
 
 def f32(*shape):

@@ -5,7 +5,8 @@ import re
 import numpy as np
 import pytest
 
-from fluxlite.devices import cpu, devices, gpu, simulate_gpu
+from fluxlite import simulate_gpu
+from fluxlite.devices import cpu, devices, gpu
 
 X = np.arange(24.0, dtype=np.float32).reshape(2, 3, 4)
 

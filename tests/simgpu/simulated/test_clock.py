@@ -8,8 +8,8 @@ import pytest
 from inside import HostClock, Lanes, Preset, preset, tiles
 
 import fluxlite as fl
-from fluxlite import clock, receipt
-from fluxlite.devices import cpu, devices, gpu, simulate_gpu
+from fluxlite import clock, receipt, simulate_gpu
+from fluxlite.devices import cpu, devices, gpu
 
 MICRO, MILLI = 1e-6, 1e-3
 LAPTOP = 90e-3  # seconds that a laptop's CPU takes for the product of two 2048 x 2048 matrices in float32

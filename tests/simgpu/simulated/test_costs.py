@@ -5,8 +5,8 @@ import re
 import numpy as np
 import pytest
 
-from fluxlite import receipt
-from fluxlite.devices import cpu, devices, gpu, simulate_gpu
+from fluxlite import receipt, simulate_gpu
+from fluxlite.devices import cpu, devices, gpu
 from simgpu import launches as costs
 
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from inside import SimulatedGenerator, preset
 
-from fluxlite import receipt
-from fluxlite.devices import cpu, devices, simulate_gpu
+from fluxlite import receipt, simulate_gpu
+from fluxlite.devices import cpu, devices
 
 MANY = (100, 200)
 

@@ -1,6 +1,10 @@
-"""``np.linalg``, for small teaching examples: also over batches of matrices."""
+"""``np.linalg``, for small teaching examples: also over batches of matrices. Diagonals, chains and products of vectors.
 
-from typing import Any, NamedTuple
+Where two eigenvalues or singular values are equal, their vectors can be turned into each other and have no
+derivative: it is infinite, or no number. The values themselves have one.
+"""
+
+import functools
 
 import numpy as np
 
@@ -9,32 +13,33 @@ from ...rules import composed, rule
 from ...tracked import plain
 from ..elementwise import fit
 from ..sums import axes_of, count, direction, kept, transposed
-from .spectra import singular_values
+from .shaping import all_arrays
+
+# NumPy's own results with names.
+Eigh, Slogdet, Svd = (type(f(np.eye(1))) for f in (np.linalg.eigh, np.linalg.slogdet, np.linalg.svd))
+
+rule(np.linalg.inv, lambda g, out, a: -transposed(out) @ g @ transposed(out))
 
 
-def inverse_pullback(g, out, a):
-    return -transposed(out) @ g @ transposed(out)
+def of_columns(back):
+    """A pullback of ``np.linalg.solve``, of which a right side that's one vector, perhaps for a batch, is a matrix."""
+
+    def pullback(g, out, a, b):
+        is_vector = np.ndim(b) == 1
+        g, out = (g[..., None], out[..., None]) if is_vector else (g, out)
+        return back(np.linalg.solve(transposed(a), g), out, a, b, is_vector)
+
+    return pullback
 
 
-rule(np.linalg.inv, inverse_pullback)
+rule(
+    np.linalg.solve,
+    of_columns(lambda back, out, a, b, is_vector: fit(-back @ transposed(out), a)),
+    of_columns(lambda back, out, a, b, is_vector: fit(back[..., 0] if is_vector else back, b)),
+)
 
 
-def right_side(g, out, a, b):
-    if np.ndim(b) == 1:  # one vector, perhaps for a batch of matrices
-        return fit(np.linalg.solve(transposed(a), g[..., None])[..., 0], b)
-    return fit(np.linalg.solve(transposed(a), g), b)
-
-
-def matrix_of_solve(g, out, a, b):
-    if np.ndim(b) == 1:
-        back = np.linalg.solve(transposed(a), g[..., None])
-        return fit(-back * out[..., None, :], a)
-    return fit(-np.linalg.solve(transposed(a), g) @ transposed(out), a)
-
-
-rule(np.linalg.solve, matrix_of_solve, right_side)
-
-
+# -- determinants
 def scale(g):
     """One number for each matrix."""
     return np.reshape(g, (*g.shape, 1, 1))
@@ -53,45 +58,99 @@ def cofactors(a, out):
     return np.linalg.det(a[..., left[:, None, :, None], left[None, :, None, :]]) * sign
 
 
+logabsdet = primitive(lambda a: np.linalg.slogdet(a)[1])
+sign_of_determinant = primitive(lambda a: np.linalg.slogdet(a)[0])
+
 rule(np.linalg.det, lambda g, out, a: scale(g) * cofactors(a, out))
-
-
-@primitive
-def logabsdet(a):
-    return np.linalg.slogdet(a)[1]
-
-
 rule(logabsdet, lambda g, out, a: scale(g) * transposed(np.linalg.inv(a)))
-
-
-@primitive
-def sign_of_determinant(a):
-    return np.linalg.slogdet(a)[0]
-
-
 rule(sign_of_determinant, lambda g, out, a: np.zeros_like(a))
-
-
-class Slogdet(NamedTuple):
-    """Under the names that NumPy's result has."""
-
-    sign: Any
-    logabsdet: Any
-
-
 composed(np.linalg.slogdet)(lambda a: Slogdet(sign_of_determinant(a), logabsdet(a)))
 
 
+# -- decompositions
 def cholesky_pullback(g, out, a):
     """Murray (2016), "Differentiation of the Cholesky decomposition"; symmetric, as `a` is."""
     middle = np.tril(transposed(out) @ g)
     middle = middle - np.triu(middle) / 2  # the diagonal counts half
     inverse = np.linalg.inv(out)
-    s = transposed(inverse) @ middle @ inverse
-    return (s + transposed(s)) / 2
+    return both_halves(transposed(inverse) @ middle @ inverse)
 
+
+def both_halves(g):
+    """NumPy reads one half of the matrix, which stands for both."""
+    return (g + transposed(g)) / 2
+
+
+def eigenvalues_pullback(g, out, a, UPLO="L"):  # noqa: N803  (NumPy's name)
+    v = np.linalg.eigh(a, UPLO)[1]
+    return both_halves((v * g[..., None, :]) @ transposed(v))
+
+
+def eigenvectors_pullback(g, out, a, UPLO):  # noqa: N803
+    """Giles (2008), "Collected matrix derivative results for forward and reverse mode"."""
+    w = np.linalg.eigvalsh(a, UPLO)
+    inner = transposed(out) @ g * apart(w[..., None, :] - w[..., :, None])
+    return both_halves(out @ inner @ transposed(out))
+
+
+def apart(differences):
+    """One divided by the differences between all, and 0 on the diagonal."""
+    one = np.diag(np.ones_like(plain(differences), shape=differences.shape[-1:]))
+    return (1 - one) / (differences + one)
+
+
+def singular_values_pullback(g, out, a):
+    u, _, vh = np.linalg.svd(a, full_matrices=False)
+    return (u * g[..., None, :]) @ vh
+
+
+@primitive
+def singular_vectors(a):
+    """Those of both sides, one below the other: they have to come from one decomposition."""
+    u, _, vh = np.linalg.svd(a, full_matrices=False)
+    return np.concatenate([u, transposed(vh)], axis=-2)
+
+
+def singular_vectors_pullback(g, out, a):
+    """Townsend (2016), "Differentiating the singular value decomposition"."""
+    rows, s = a.shape[-2], singular_values(a)[..., None, :]
+    u, v, gu, gv = out[..., :rows, :], out[..., rows:, :], g[..., :rows, :], g[..., rows:, :]
+    of_u, of_v = transposed(u) @ gu, transposed(v) @ gv
+    f = apart((s - transposed(s)) * (s + transposed(s)))
+    turned = (of_u - transposed(of_u)) * f * s + transposed(s) * (of_v - transposed(of_v)) * f
+    outside_u, outside_v = (gu - u @ of_u) / s, (gv - v @ of_v) / s
+    return (u @ turned + outside_u) @ transposed(v) + u @ transposed(outside_v)
+
+
+def pinv_pullback(g, out, a, rcond=None):
+    """Golub and Pereyra (1973), "The differentiation of pseudo-inverses"; while the rank stays what it is."""
+    other, back = transposed(out), transposed(g)
+    missed, free = back - a @ out @ back, back - back @ out @ a
+    return missed @ out @ other + other @ out @ free - other @ g @ other
+
+
+eigenvectors = primitive(lambda a, UPLO: np.linalg.eigh(a, UPLO)[1])
+singular_values = primitive(lambda a: np.linalg.svd(a, compute_uv=False))
 
 rule(np.linalg.cholesky, cholesky_pullback)
+rule(np.linalg.eigvalsh, eigenvalues_pullback)
+rule(eigenvectors, eigenvectors_pullback)
+rule(singular_values, singular_values_pullback)
+rule(singular_vectors, singular_vectors_pullback)
+rule(np.linalg.pinv, pinv_pullback)
+composed(np.linalg.eigh)(lambda a, UPLO="L": Eigh(np.linalg.eigvalsh(a, UPLO), eigenvectors(a, UPLO)))
+composed(np.linalg.svdvals)(lambda x, /: singular_values(x))
+
+
+@composed(np.linalg.svd)
+def svd(a, full_matrices=True, compute_uv=True):
+    if not compute_uv:
+        return singular_values(a)
+    rows, columns = a.shape[-2:]
+    if full_matrices and rows != columns:
+        raise TypeError("np.linalg.svd has a derivative rule for full_matrices=False: the other vectors have none")
+    both = singular_vectors(a)
+    return Svd(both[..., :rows, :], singular_values(a), transposed(both[..., rows:, :]))
 
 
 # -- norms
@@ -101,48 +160,42 @@ def euclidean(x, axis, keepdims):
     return np.sqrt(np.sum(x * x, axis=axis, keepdims=keepdims))
 
 
-def euclidean_pullback(g, out, x, axis, keepdims):
-    return kept(g, x, axis, keepdims) * direction(x, axis)  # 0 at the tip of the cone, as in PyTorch
+# 0 at the tip of the cone, as in PyTorch.
+rule(euclidean, lambda g, out, x, axis, keepdims: kept(g, x, axis, keepdims) * direction(x, axis))
 
 
-rule(euclidean, euclidean_pullback)
+@composed(np.linalg.norm)
+def norm(x, ord=None, axis=None, keepdims=False):
+    axes = axes_of(x, axis)
+    if len(axes) not in (1, 2) and not (ord is axis is None):
+        raise ValueError("the norm of a vector has one axis, that of a matrix two")
+    if ord is None or ord == {1: 2, 2: "fro"}.get(len(axes)):
+        return euclidean(x, axis, keepdims)
+    return vectors_norm(x, ord, axis, keepdims) if len(axes) == 1 else matrix_norm(x, ord, axes, keepdims)
+
+
+def vectors_norm(x, ord, axis, keepdims):
+    if ord == 0:
+        raise TypeError("np.linalg.norm of a vector has no derivative rule for ord=0, which counts")
+    sizes = np.abs(x)
+    if ord in (np.inf, -np.inf):
+        return (np.max if ord > 0 else np.min)(sizes, axis=axis, keepdims=keepdims)
+    total = np.sum(sizes if ord == 1 else sizes**ord, axis=axis, keepdims=keepdims)
+    # At 0 the root has no slope. Both are needed: np.where picks from a root that was computed everywhere.
+    return total if ord == 1 else np.where(total == 0, 0, np.where(total == 0, 1, total) ** (1 / ord))
 
 
 def matrix_norm(x, ord, axes, keepdims):
     if ord in (1, -1, np.inf, -np.inf):  # the largest, or smallest, sum of a column or row
         down, across = axes if abs(ord) == 1 else axes[::-1]
         sums = np.sum(np.abs(x), axis=down, keepdims=True)
-        largest = np.max(sums, axis=across, keepdims=True) if ord > 0 else np.min(sums, axis=across, keepdims=True)
-        return largest if keepdims else np.squeeze(largest, axes)
-    if ord not in ("nuc", 2, -2):
+        found = (np.max if ord > 0 else np.min)(sums, axis=across, keepdims=True)
+    elif ord in ("nuc", 2, -2):
+        values = singular_values(np.moveaxis(x, axes, (-2, -1)))
+        found = kept({"nuc": np.sum, 2: np.max, -2: np.min}[ord](values, axis=-1), x, axes, False)
+    else:
         raise ValueError(f"np.linalg.norm of a matrix takes no ord={ord!r}")
-    values = singular_values(np.moveaxis(x, axes, (-2, -1)))
-    reduce: Any = {"nuc": np.sum, 2: np.max, -2: np.min}[ord]
-    result = reduce(values, axis=-1)
-    return np.reshape(result, tuple(1 if i in axes else n for i, n in enumerate(x.shape))) if keepdims else result
-
-
-@composed(np.linalg.norm)
-def norm(x, ord=None, axis=None, keepdims=False):
-    is_vector = len(axes_of(x, axis)) == 1
-    if len(axes_of(x, axis)) not in (1, 2) and not (ord is axis is None):
-        raise ValueError("the norm of a vector has one axis, that of a matrix two")
-    if ord is None or ord == "fro" and not is_vector or ord == 2 and is_vector:
-        return euclidean(x, axis, keepdims)
-    if not is_vector:
-        return matrix_norm(x, ord, axes_of(x, axis), keepdims)
-    if ord == 0:
-        raise TypeError("np.linalg.norm of a vector has no derivative rule for ord=0, which counts")
-    sizes = np.abs(x)
-    if ord == np.inf:
-        return np.max(sizes, axis=axis, keepdims=keepdims)
-    if ord == -np.inf:
-        return np.min(sizes, axis=axis, keepdims=keepdims)
-    if ord == 1:
-        return np.sum(sizes, axis=axis, keepdims=keepdims)
-    total = np.sum(sizes**ord, axis=axis, keepdims=keepdims)
-    # At 0 the root has no slope. Both are needed: np.where picks from a root that was computed everywhere.
-    return np.where(total == 0, 0, np.where(total == 0, 1, total) ** (1 / ord))
+    return found if keepdims else np.squeeze(found, axes)
 
 
 @composed(np.linalg.vector_norm)
@@ -152,7 +205,45 @@ def vector_norm(x, /, *, axis=None, keepdims=False, ord=2):
     others = tuple(i for i in range(np.ndim(x)) if i not in axes)
     rows = np.reshape(np.transpose(x, others + axes), (*(x.shape[i] for i in others), count(x, axis)))
     result = norm(rows, ord, -1)
-    return np.reshape(result, tuple(1 if i in axes else n for i, n in enumerate(x.shape))) if keepdims else result
+    return np.reshape(result, kept(np.empty(result.shape), x, axes, False).shape) if keepdims else result
+
+
+# -- powers, chains, products of vectors
+@composed(np.linalg.matrix_power)
+def matrix_power(a, n):
+    """By squaring: each digit of `n` in base two is one product, or none."""
+    if np.ndim(a) < 2 or a.shape[-1] != a.shape[-2]:
+        raise ValueError(f"np.linalg.matrix_power takes square matrices, got shape {np.shape(a)}")
+    if n == 0:
+        return a * 0 + np.diag(np.ones_like(plain(a), shape=a.shape[-1:]))
+    a = np.linalg.inv(a) if n < 0 else a
+    half = a if abs(n) == 1 else matrix_power(a, abs(n) // 2)
+    return half if abs(n) == 1 else half @ half @ a if n % 2 else half @ half
+
+
+@composed(np.linalg.multi_dot)
+def multi_dot(arrays):
+    if len(arrays) < 2 or any(np.ndim(x) not in (1, 2) for x in arrays) or any(np.ndim(x) == 1 for x in arrays[1:-1]):
+        raise np.linalg.LinAlgError("np.linalg.multi_dot takes two matrices or more; the ends may be vectors")
+    return functools.reduce(np.matmul, arrays)
+
+
+def vecdot(x1, x2, /, *, axis=-1):
+    x1, x2 = (x if axis == -1 else np.moveaxis(x, axis, -1) for x in all_arrays(x1, x2))
+    return np.matmul(x1[..., None, :], x2[..., :, None])[..., 0, 0]
+
+
+composed(np.vecdot)(vecdot)
+composed(np.linalg.vecdot)(vecdot)
+
+
+@composed(np.cross)
+def cross(a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
+    axisa, axisb, axisc = (axisa, axisb, axisc) if axis is None else (axis, axis, axis)
+    a, b = np.moveaxis(a, axisa, -1), np.moveaxis(b, axisb, -1)
+    if a.shape[-1] != 3 or b.shape[-1] != 3:
+        raise TypeError("np.cross has a derivative rule for vectors of three numbers")
+    return np.stack([a[..., i] * b[..., j] - a[..., j] * b[..., i] for i, j in ((1, 2), (2, 0), (0, 1))], axis=axisc)
 
 
 # -- diagonals
@@ -167,9 +258,7 @@ def diagonal(a, offset=0, axis1=0, axis2=1):
     return flat[..., start : start + length * (columns + 1) : columns + 1][..., :length]
 
 
-@composed(np.trace)
-def trace(a, offset=0, axis1=0, axis2=1):
-    return np.sum(diagonal(a, offset, axis1, axis2), axis=-1)
+composed(np.trace)(lambda a, offset=0, axis1=0, axis2=1: np.sum(diagonal(a, offset, axis1, axis2), axis=-1))
 
 
 @composed(np.diag)

@@ -1,0 +1,294 @@
+"""Models in files: `save`, `load`, and `loadmodel`, which puts one model's values into another.
+
+A file holds numbers and text, no code, so it's safe to read one from anyone. Pickle would run code, and would break the
+tie between ``W`` and ``W.T``. What a file looks like inside is in `files.py`.
+"""
+
+import copy
+import functools
+import os
+import types
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from . import files
+from .arrays import device_of, on_card_of
+from .data.loader import DataLoader, MovedLoader
+from .devices.base import CPU, Device, gpu_generators
+from .files import PLAIN, FileFormatError
+from .messages import check_bool, explained, in_words, notice
+from .tensors import refuse_tensor
+from .tree.contract import children, is_leaf
+from .tree.flat import Attribute, KeyPath, flatten, steps
+from .tree.ties import is_array, is_tracked, lies_alike, parameter_key, same_view
+from .tree.walks import nodes, type_of_parts
+from .unreached import arrays_inside, say_what_is_not_saved, why_shut
+from .updating import Leaf
+
+__all__ = ["FileFormatError", "load", "loadmodel", "save", "state"]
+
+
+@explained()
+def save(path: str | os.PathLike, /, *model: Any, **values: Any) -> None:
+    """Write models, optimizer states, generators, arrays, numbers and text to a safetensors file, by name.
+
+    ``save(path, model)`` means ``save(path, model=model)``. The file holds the `state` of each value, tied arrays once.
+    It replaces the old file when it's complete (Flux's guide: BSON's ``@save``). Raises `TypeError` for what a file
+    can't hold, with its place, and `OSError` if it can't be written. A read-only file stays.
+
+    >>> import os, tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "model.safetensors")
+    >>> save(path, model=fl.Dense(3, 2), epoch=3)
+    >>> load(path)["epoch"]
+    3
+    """
+    files.write(os.fspath(path), states_of(_named(model, values)))
+
+
+@explained()
+def load(path: str | os.PathLike, /, *model: Any, cast: bool = False, **targets: Any) -> dict[str, Any]:
+    """What `save` wrote, by name. With ``model=model`` and so on, it goes into these objects, as with `loadmodel`.
+
+    A generator, or one in a device or loader, continues where the saved one was. Names without a target get what
+    `state` makes, of host arrays. ``load(path, model)`` means ``load(path, model=model)``. Other safetensors files give
+    their arrays by name. Raises `FileFormatError`, a `ValueError`, for a file that's damaged or not one of ours, and
+    `ValueError` for what doesn't fit, with its place. Then nothing has changed.
+
+    >>> import os, tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "W.safetensors")
+    >>> save(path, W=np.ones(2))
+    >>> W = np.zeros(2)
+    >>> load(path, W=W)["W"] is W, W
+    (True, array([1., 1.]))
+    """
+    path, targets = os.fspath(path), _named(model, targets, required=False)
+    contents, is_ours = files.read(path)
+    if not is_ours and targets:
+        raise FileFormatError(f"{path} was not written by fluxlite.save: load(path) without more gives its arrays")
+    if not is_ours:
+        notice(("foreign", path), f"{path} was not written by fluxlite.save: here are its arrays, by name.")
+    loading = Loading(cast=cast, own=True)
+    for name, target in targets.items():
+        place = KeyPath([Attribute(name)])
+        if is_leaf(target) and not is_array(target) and generator_of(target) is None:
+            kept(place, target)
+            raise TypeError(f"nothing can be put into {name}, which is {in_words(target)}; load(path) has its value")
+        loading.add(place, target, contents[name])
+    loading.finish()
+    return contents | targets
+
+
+@explained()
+def loadmodel(model: Any, source: Any, filter: Callable[[Any], bool] | None = None, *, cast: bool = False) -> Any:
+    """Copy the values of `source`, a model or a `state`, into the arrays of `model`; returns it (Flux: ``loadmodel!``).
+
+    Both must have the same structure, but a missing bias counts as zeros. The arrays stay the same objects on the same
+    device. Numbers and functions aren't copied, but for those of an optimizer's memory. ``filter(part)`` says which
+    parts count, in both: in a state they're dicts, not layers. ``cast=True`` converts arrays of another dtype. Raises
+    `ValueError` for another structure, shape, dtype or tie, with its place; then nothing has changed.
+
+    >>> W = np.zeros(2)
+    >>> loadmodel({"W": W}, {"W": np.ones(2)})["W"] is W, W
+    (True, array([1., 1.]))
+    """
+    loading = Loading(filter, cast)
+    loading.add(KeyPath(), model, source)
+    loading.finish()
+    return model
+
+
+@explained()
+def state(x: Any) -> Any:
+    """Everything in `x`, as dicts, lists and tuples. Its arrays are the same objects (Flux: ``state``).
+
+    Registered objects become dicts of all their fields. Numbers, text and None stay; a function becomes ``()``. A
+    generator, or a device or a loader that has one, becomes its state. An optimizer's `Leaf` becomes a dict with its
+    rule and its memory. Raises `TypeError` for arrays in an unregistered object, and for tracked arrays.
+
+    >>> state(fl.Dense.of(np.ones((1, 2)), None, np.tanh))
+    {'weight': array([[1., 1.]]), 'bias': None, 'activation': ()}
+    """
+    return _state_at(KeyPath(), x)
+
+
+def states_of(values: dict[str, Any]) -> dict[str, Any]:
+    """The `state` of each of what `save` was given."""
+    found = {name: _state_at(KeyPath([Attribute(name)]), x) for name, x in values.items()}
+    for name, x in found.items():
+        if type(x) is tuple and not x and not isinstance(values[name], tuple):
+            raise TypeError(f"there is nothing to save of {name}, which is of type {type(values[name]).__name__}")
+    return found
+
+
+def _named(unnamed: tuple, named: dict[str, Any], required: bool = True) -> dict[str, Any]:
+    if len(unnamed) > 1 or unnamed and "model" in named or required and not (unnamed or named):
+        raise TypeError("one object can go without a name, and is called model; name them: model=model, rng=rng")
+    return {"model": unnamed[0], **named} if unnamed else named
+
+
+def _state_at(path: KeyPath, x: Any) -> Any:
+    """The `state` of `x`, which stands at `path`. Names of fields are of the type `Attribute`, as in a path."""
+    flat = flatten(x, lambda _, part: is_leaf(part) or isinstance(part, Leaf) or generator_of(part) is not None, False)
+    states = [kept(path + place, leaf) for place, leaf in zip(flat.paths(), flat.leaves)]
+    return flat.beside(states, _as_container)
+
+
+def _as_container(x: Any, kind: Any, names: Any, parts: list, make: Any) -> Any:
+    if names is None:
+        return type_of_parts(x)(parts)
+    return {step: part for (step, _), part in zip(steps(x, children(x)[0]), parts)}
+
+
+def kept(path: KeyPath, x: Any) -> Any:
+    """What to keep of a leaf, or of something with a state of its own."""
+    if isinstance(x, Leaf):
+        memory = _state_at(path + (Attribute("memory"),), x.memory)
+        return {"rule": type(x.rule).__name__, "settings": repr(x.rule), "memory": memory}
+    if (generator := generator_of(x)) is not None:
+        return _owner(generator).state
+    if is_tracked(x):
+        x.check_open(str(path))
+        raise TypeError(f"{path or 'this array'} is tracked for a gradient; its value is in {path or 'x'}.data")
+    if is_array(x) or isinstance(x, PLAIN):
+        return x
+    refuse_tensor(f"a state{f', at {path},' if path else ''}", x)
+    if isinstance(x, types.FunctionType):
+        say_what_is_not_saved(x, path)
+    for place, _ in arrays_inside(x, path):
+        raise TypeError(f"there is an array in {place or f'this {type(x).__name__}'}: {why_shut(x)}")
+    return ()
+
+
+# -- random number generators --------------------------------------------------------------------------------------
+
+
+def generator_of(x: Any) -> Any:
+    """The random number generator that is `x`'s state, or None."""
+    if isinstance(x, (Device, DataLoader, MovedLoader)):
+        x = x.rng
+    return x if isinstance(x, (np.random.Generator, *gpu_generators)) else None
+
+
+def _owner(generator: Any) -> Any:
+    """What has the attribute `state`. A GPU's generator has it itself: its seed, and how often it was asked."""
+    return getattr(generator, "bit_generator", generator)
+
+
+def resuming(path: KeyPath, x: Any, state: Any) -> Callable[[], None]:
+    """A function that makes `x`'s generator continue from `state`. Raises `ValueError` now if that can't work."""
+    owner = _owner(generator_of(x))
+    try:
+        if isinstance(owner, np.random.BitGenerator) and not _is_like(state, owner.state):
+            raise ValueError("this isn't one of its states")
+        copy.copy(owner).state = state
+    except (ValueError, TypeError, KeyError, OverflowError) as error:
+        kind = type(owner).__name__
+        raise ValueError(f"{path or 'this'} is a generator of kind {kind}, the source has another: {error}") from error
+    return functools.partial(setattr, owner, "state", state)
+
+
+# The largest number under these names in the states of NumPy's generators: places in a buffer. NumPy believes them, and
+# would read memory that isn't the generator's.
+_LARGEST = {"pos": 624, "buffer_pos": 4, "has_uint32": 1, "uinteger": 2**32 - 1}
+
+
+def _is_like(state: Any, example: Any, name: str = "") -> bool:
+    """Whether `state` has the form of `example`, and numbers that can be."""
+    if type(state) is not type(example):
+        return False
+    if isinstance(example, dict):
+        return state.keys() == example.keys() and all(_is_like(state[key], example[key], key) for key in example)
+    if isinstance(example, np.ndarray):
+        return (state.shape, state.dtype) == (example.shape, example.dtype)
+    return 0 <= state <= _LARGEST.get(name, 2**128 - 1) if isinstance(example, int) else state == example
+
+
+# -- copying values into arrays ------------------------------------------------------------------------------------
+
+
+class Loading:
+    """What to copy where. Nothing changes before `finish`, which has nothing left to check."""
+
+    def __init__(self, filter: Callable[[Any], bool] | None = None, cast: bool = False, own: bool = False) -> None:
+        check_bool("cast=…", cast)
+        self.filter, self.cast = filter, cast
+        self.own = own  # nobody else has the source's arrays: they're ours to keep, and share no memory with the target
+        # By parameter: its first path, the array, the source's values, and the same values on the array's device.
+        self.copies: dict[tuple, tuple[KeyPath, Any, Any, Any]] = {}
+        self.actions: list[Callable[[], None]] = []
+
+    def finish(self) -> None:
+        for _, x, _, values in self.copies.values():
+            with on_card_of(x):
+                x[...] = values
+        for action in self.actions:
+            action()
+
+    def add(self, path: KeyPath, x: Any, source: Any) -> None:
+        """Values for `x` at `path` from `source`, which is an object like `x`, or the `state` of one."""
+        if is_array(x):
+            self._add_array(path, x, source)
+        elif isinstance(x, Leaf):
+            self._add_memory(path, x, state(source))
+        elif generator_of(x) is not None:
+            self.actions.append(resuming(path, x, source if isinstance(source, dict) else state(source)))
+        elif not is_leaf(x):
+            ours, theirs = self._parts(x), self._parts(source)
+            if ours.keys() != theirs.keys():
+                here, there = [", ".join(map(str, parts)) for parts in (ours, theirs)]
+                what = f"here it has the parts {here}, in the source {there or in_words(source)}"
+                raise ValueError(f"{path or 'the model'}: the structures do not match; {what}")
+            for key, (step, part) in ours.items():
+                self.add(path + (step,), part, theirs[key][1])
+        else:  # numbers, functions and rates stay as they are, but no array may get lost
+            kept(path, x)
+            is_zeros = is_array(source) and (x is None or x is False) and not CPU.receive(source).any()
+            if not is_zeros and (is_array(source) or not is_leaf(source) and len(children(source)[0])):
+                raise ValueError(f"{path or 'this leaf'} is {in_words(x)}, the source has {in_words(source)}")
+
+    def _parts(self, x: Any) -> dict[Any, tuple[Any, Any]]:
+        """(step, part) by name, in a sequence by number; those that the filter leaves out aren't counted."""
+        parts = children(x)[0]
+        found = [(step, part) for step, part in steps(x, parts) if self.filter is None or self.filter(part)]
+        return {step if isinstance(parts, Mapping) else i: (step, part) for i, (step, part) in enumerate(found)}
+
+    def _add_array(self, path: KeyPath, x: Any, source: Any) -> None:
+        if source is None or source is False:  # a missing bias counts as zeros
+            source = np.zeros(x.shape, x.dtype)
+        name, key = path or "this array", parameter_key(x)
+        if not is_array(source):
+            raise ValueError(f"{name} is an array of shape {x.shape}, the source has {in_words(source)}")
+        if source.shape != x.shape:
+            raise ValueError(f"{name}: the source has shape {source.shape}, expected {x.shape}")
+        if source.dtype != x.dtype and not (self.cast and np.can_cast(source.dtype, x.dtype, "same_kind")):
+            raise ValueError(f"{name}: the source has dtype {source.dtype}, expected {x.dtype}; cast=True?")
+        if not getattr(getattr(x, "flags", None), "writeable", True):
+            raise ValueError(f"{name} is read-only, as an array is while a gradient call uses it")
+        with on_card_of(source):
+            values = source.astype(x.dtype, copy=not self.own)  # a copy, since the source may be these very arrays
+        first_path, first, expected, _ = self.copies.get(key, (path, x, values, None))
+        if key not in self.copies:
+            self.copies[key] = path, x, values, device_of(x).receive(values)
+        elif not _equal(same_view(first, x, values), expected):
+            raise ValueError(f"{first_path} and {path} are one tied parameter, the source has two different ones")
+
+    def _add_memory(self, path: KeyPath, leaf: Leaf, source: Any) -> None:
+        """An optimizer's numbers are copied too, such as the number of steps."""
+        if not isinstance(source, dict) or not {"rule", "memory"} <= set(source):
+            raise ValueError(f"{path} is an optimizer's memory, the source has {in_words(source)}")
+        if source["rule"] != type(leaf.rule).__name__:
+            raise ValueError(f"{path} is the memory of {type(leaf.rule).__name__}, in the source of {source['rule']}")
+        path += (Attribute("memory"),)
+        self.add(path, leaf.memory, source["memory"])
+        for place, value in nodes(source["memory"]):
+            if not is_array(value) and is_leaf(value) and place.get(leaf.memory) != value:
+                self.actions.append(functools.partial(place.set, leaf.memory, value))
+
+
+def _equal(x: Any, y: Any) -> bool:
+    """Equal, even if there are NaNs."""
+    if parameter_key(x) == parameter_key(y) and lies_alike(x, y):  # one array
+        return True
+    return CPU.receive(x).tobytes() == CPU.receive(y).tobytes()

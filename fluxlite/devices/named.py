@@ -1,0 +1,148 @@
+"""Devices by name: ``get_device("CUDA", 1)``, ``cu(x)``, ``functional("Metal")``; and the name that's preferred."""
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from ..messages import explained, in_words, many, say
+from ..writing import write_whole
+from . import selection
+from .base import CHOICE, CPU, DEFAULT, Device, Functional, current
+from .moving import moved
+
+
+class DeviceList(list):
+    """Devices of one kind, printed as a numbered list. If it's empty, `reason` says why."""
+
+    def __init__(self, devices: list[Device], reason: str) -> None:
+        super().__init__(devices)
+        self.reason = reason
+
+    def current(self, otherwise: str) -> Device:
+        """The one in use. Raises `RuntimeError`, with the reason, if there's none."""
+        device = current(self)
+        if device is None:
+            raise RuntimeError(f"{otherwise}. {self.reason}.{selection.simulated_instead()}")
+        return device
+
+    def __repr__(self) -> str:
+        lines = [f"{device.index}. {device.name}" for device in self]
+        return "\n".join([f"{many(len(self), 'device')}:", *lines] if lines else [f"0 devices: {self.reason}"])
+
+
+@explained()
+def get_device(backend: str | None = None, idx: int = 0, *, verbose: bool = False) -> Device:
+    """The device to use, or the one with this backend and number, counted from 0 (Flux: ``get_device``).
+
+    Without `backend`, it's what `simulate_gpu` or `gpu_backend` asked for, if it can be used, else the first usable one
+    of CUDA, AMDGPU, Metal and the CPU; ``verbose=True`` says why. A backend that can't be used is a `RuntimeError`.
+    """
+    if backend is None:
+        choice = selection.choose()
+        using = "" if choice.asked and not choice.warning else f"Using backend: {choice.backend}."
+        for level, text in (("Info", choice.asked), ("Warning", choice.warning), ("Info", using)):
+            if text and (verbose or level == "Warning"):
+                say(text, level)
+        return current(selection.backends()[choice.backend].devices()) or CPU
+    found = devices_of(backend)
+    if found.current(f"Unavailable backend: {backend}") is CPU:
+        return CPU
+    if idx not in range(len(found)):
+        there = f"are {len(found)}, numbers 0 to {len(found) - 1}" if len(found) > 1 else "is 1, number 0"
+        raise IndexError(f"there is no {backend} device {in_words(idx)}: there {there}")
+    return found[idx]
+
+
+@explained()
+def functional(backend: str = "CUDA", part: str | None = None) -> Functional:
+    """Whether devices of this kind can be used here, and if not, why (CUDA.jl: ``CUDA.functional()``).
+
+    `part` asks about one of their libraries instead (AMDGPU.jl: ``functional(:MIOpen)``).
+    """
+    asked = find_backend(backend)
+    names = {name.lower(): name for name in asked.parts}
+    name = None if part is None else names[part.removeprefix(":").lower()]
+    answer = asked.functional()
+    return asked.part(name) if answer and name else answer
+
+
+def find_backend(name: Any) -> selection.Backend:
+    """The backend of this name. Raises `ValueError`, which lists the backends."""
+    got = name if isinstance(name, str) else in_words(name)
+    if got in selection.backends():
+        return selection.backends()[got]
+    wanted, _, index = got.partition(":")
+    meant = next((backend for backend in selection.BACKENDS if backend.lower() == wanted.lower()), "")
+    hint = f' Did you mean "{meant}"{f", {index}" if index else ""}?' if meant else ""
+    raise ValueError(f"Unsupported backend: {got}. Supported backends are {', '.join(selection.BACKENDS)}.{hint}")
+
+
+@explained()
+def cu(x: Any, dtype: Any = DEFAULT) -> Any:
+    """`x` with its arrays on the NVIDIA GPU, or the simulated one (CUDA.jl: ``cu``). Without either, `RuntimeError`."""
+    return moved(cuda_device(), x, dtype)
+
+
+def cuda_device() -> Device:
+    """The current one of `cuda_devices`. Raises `RuntimeError`, with the reason, if there's none."""
+    return cuda_devices().current("there is no NVIDIA GPU to use")
+
+
+def cuda_devices() -> DeviceList:
+    """The devices for `cu` and `fluxlite.cuda`: the simulated GPUs if they're asked for, otherwise the NVIDIA GPUs."""
+    return devices_of("Simulated" if selection.wish()[0] == "Simulated" else "CUDA")
+
+
+def devices_of(backend: str) -> DeviceList:
+    """All devices of this kind; if there are none, it says why."""
+    asked = find_backend(backend)
+    return DeviceList(asked.devices(), asked.functional().reason)
+
+
+def current_backend() -> str:
+    """The value of `fluxlite.GPU_BACKEND`: the preferred backend, or if there's none, the one that was chosen."""
+    return selection.wish()[0] or selection.choose().backend
+
+
+# -- a preference that is kept -----------------------------------------------------------------------------------------
+
+
+@explained()
+def gpu_backend(name: str | None) -> None:
+    """Prefer a backend, now and in later sessions. None deletes the preference (Flux: ``gpu_backend!``).
+
+    It's in ``LocalPreferences.toml`` of the project's folder, or of FLUXLITE_PROJECT. Raises `ValueError` if you have
+    to edit that file yourself.
+    """
+    if name is not None:
+        find_backend(name)
+    if name == selection.stored_backend():
+        already = f"GPU backend is already set to: {name}. No need to do anything else."
+        return say(already if name else "There is no GPU backend preference to delete.")
+    _store(name)
+    text = "GPU backend preference deleted.\ngpu and get_device choose automatically from now on."
+    if name is not None:
+        backend, source = selection.wish()
+        is_used, more = source == "preferences", f"{source} counts more, and says {backend}"
+        when = "gpu and get_device use it from now on" if is_used else more
+        text = f"New GPU backend set: {name}.\n{when}; it is kept in {selection.FILE}."
+    say(text)
+
+
+def _store(name: str | None) -> None:
+    """Write `name` in a table at the file's end; None deletes that. The rest of the file stays as it is."""
+    if CHOICE.pretended:
+        CHOICE.pretended.stored = name
+        return
+    path, table = Path(selection.preference_file()), '[fluxlite]\ngpu_backend = "{}"\n'
+    text = path.read_bytes().decode().removesuffix(table.format(selection.stored_backend())) if path.exists() else ""
+    if "fluxlite" in tomllib.loads(text):
+        what = f'write gpu_backend = "{name}"' if name else "delete gpu_backend"
+        raise ValueError(f"{path} has a table [fluxlite] of yours: {what} there yourself")
+    if name is not None:
+        text += ("\n" if text and not text.endswith("\n\n") else "") + table.format(name)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if text:
+        write_whole(path, text.encode())
+    else:
+        path.unlink()

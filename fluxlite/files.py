@@ -1,0 +1,205 @@
+"""Safetensors files: arrays by name, and a text that describes all else. A checksum of the whole reveals damage."""
+
+import json
+import os
+import re
+import types
+import zlib
+from typing import Any, BinaryIO
+
+import numpy as np
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save_file
+
+from .devices.base import CPU
+from .tree.flat import Attribute, KeyPath
+from .tree.ties import is_array, parameter_key, same_view
+from .writing import whole_file
+
+FORMAT = 1
+# The metadata has one entry of ours: the checksum of the whole file, a space, and a description in JSON.
+_NAME, _NO_CHECKSUM = "fluxlite", "00000000"
+_LONGEST = 100_000_000  # bytes of a header; safetensors reads no longer one
+PLAIN = (bool, int, float, complex, str, bytes, type(None), np.generic)
+# What `write` says of an array's type. NumPy would take much more, such as "(10000,10000)f8".
+_DTYPES = {np.dtype(order + code).str: np.dtype(order + code) for order in "<>" for code in "?bBhHiIqQefdFD"}
+
+
+class FileFormatError(ValueError):
+    """A file is incomplete, damaged, of another kind, or too new."""
+
+
+def write(path: Any, values: dict[str, Any]) -> None:
+    """Make a file of `values`, plain containers by name. If that fails, the file is still the old one."""
+    arrays, described = described_parts(values)
+    stored = {name: _as_stored(CPU.receive(x)) for name, x in arrays.items()}
+    each = {name: f"{zlib.crc32(_bytes(x)):08x}" for name, x in stored.items()}
+    text = json.dumps({"format": FORMAT, "values": described, "crc32": each})
+    with whole_file(path) as temporary:
+        try:
+            save_file(stored, temporary, {_NAME: f"{_NO_CHECKSUM} {text}"})
+        except SafetensorError as error:
+            raise OSError(f"{error}: could not save {os.fspath(path)}") from error
+        with open(temporary, "rb+") as file:
+            if int.from_bytes(file.read(8), "little") > _LONGEST:
+                raise ValueError("too many numbers and texts for a file of arrays: save numbers as np.array(numbers)")
+            place, _, checksum = _checksum(file)
+            file.seek(place)
+            file.write(checksum.encode())
+
+
+def read(path: str) -> tuple[dict[str, Any], bool]:
+    """What's in a file, by name, and whether `write` wrote it; if not, these are its arrays.
+
+    Leaves nothing open or mapped. Raises `FileFormatError` for a file that's damaged or of another kind.
+    """
+    if os.path.exists(path) and not os.path.isfile(path):  # a pipe would wait for ever
+        raise _unfit(path, "is no ordinary file")
+    with open(path, "rb") as file:
+        try:
+            with safe_open(path, framework="numpy", backend="pread") as opened:
+                metadata = opened.metadata() or {}
+                arrays = {name: opened.get_tensor(name) for name in opened.offset_keys()}
+        except (SafetensorError, TypeError, ValueError, AttributeError) as error:  # NumPy has no BF16, for example
+            raise _unfit(path, _what_is_wrong(file, error)) from error
+        for name, x in arrays.items():
+            if x.dtype == bool and x.view(np.uint8).max(initial=0) > 1:  # NumPy would read elsewhere in memory
+                raise _unfit(path, f"is damaged: {name} has truth values other than 0 and 1")
+        # Damage may hit the entry's name or its beginning, but a single flip can't hit both.
+        texts = [text[8:] for name, text in metadata.items() if name == _NAME or text[8:].startswith(' {"format": ')]
+        if not texts:
+            return arrays, False
+        _, found, checksum = _checksum(file)
+    if found != checksum:
+        names = [name for name, x in arrays.items() if f"{zlib.crc32(_bytes(x)):08x}" not in texts[0]]
+        what = f"the values of {names[0]} are not those that were saved" if names else "its header isn't the one saved"
+        raise _unfit(path, f"is damaged: {what}")
+    try:
+        description = json.loads(texts[0])
+        if int(description["format"]) > FORMAT:
+            raise ValueError("it's of a newer format, update fluxlite")
+        reader = _Reader(arrays)
+        return {name: reader.made_of(x) for name, x in description["values"].items()}, True
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError) as error:
+        raise _unfit(path, f"has a checksum, but not the contents that fluxlite.save writes: {error!r}") from error
+
+
+def _unfit(path: str, why: str) -> FileFormatError:
+    return FileFormatError(f"{path} {why}; nothing was loaded")
+
+
+def _what_is_wrong(file: BinaryIO, error: Exception) -> str:
+    size, length = os.fstat(file.fileno()).st_size, 8 + int.from_bytes(file.read(8), "little")
+    ends = re.findall(rb'"data_offsets":\[\d+,(\d{1,18})\]', file.read(length) if length <= size else b"")
+    end = length + max(map(int, ends), default=0)
+    if length <= size < end:
+        return f"is cut off: {size:,} of {end:,} bytes are there"
+    return f"is damaged, or no safetensors file that NumPy can read ({error})"
+
+
+def _checksum(file: BinaryIO) -> tuple[int, str, str]:
+    """Where a file has its checksum, what's there, and what it should be: of all bytes, with zeros in that place."""
+    file.seek(0)
+    header = file.read(8)
+    header += file.read(int.from_bytes(header, "little"))
+    # Inside a JSON string a quote is written \", so this can't appear anywhere earlier.
+    place = header.find(f'"{_NAME}":"'.encode()) + len(_NAME) + 4
+    after = place + len(_NO_CHECKSUM)
+    total = zlib.crc32(header[:place] + _NO_CHECKSUM.encode() + header[after:])
+    while chunk := file.read(1 << 18):
+        total = zlib.crc32(chunk, total)
+    return place, header[place:after].decode("latin1"), f"{total:08x}"
+
+
+def _bytes(x: np.ndarray) -> memoryview:
+    return x.reshape(-1).view(np.uint8).data
+
+
+# -- what isn't an array becomes JSON ------------------------------------------------------------------------------
+
+
+def described_parts(values: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The arrays in `values`, and the rest as JSON can hold it. Raises `TypeError` for what can't be, by its place."""
+    writer = _Writer()
+    return writer.arrays, {name: writer.described(KeyPath([Attribute(name)]), x) for name, x in values.items()}
+
+
+class _Writer:
+    def __init__(self) -> None:
+        self.arrays: dict[str, Any] = {}  # as they are, on their devices
+        self.first: dict[tuple, tuple[str, Any]] = {}  # also keeps temporary arrays alive, so no address is reused
+
+    def described(self, path: KeyPath, x: Any) -> Any:
+        match x:
+            case dict():
+                if not all(map(_is_key, x)):
+                    raise TypeError(f"{path} has keys that a file cannot hold: {[*x]}; take text or numbers")
+                return {"dict": [[self.described(path, k), self.described(path + (k,), v)] for k, v in x.items()]}
+            case list() | tuple():
+                parts = [self.described(path + (i,), part) for i, part in enumerate(x)]
+                return parts if isinstance(x, list) else {"tuple": parts}
+            case np.generic():
+                return {"number": self.array(path, np.asarray(x))}
+            case complex():
+                return {"complex": [x.real, x.imag]}
+            case bytes():
+                return {"bytes": x.hex()}
+        return self.array(path, x) if is_array(x) else x  # JSON has the others
+
+    def array(self, path: KeyPath, x: Any) -> dict[str, Any]:
+        if x.dtype.str not in _DTYPES or isinstance(x, np.ma.MaskedArray):
+            raise TypeError(f"{path} is a {type(x).__name__} of {x.dtype}, which a safetensors file cannot hold")
+        name, first = self.first.get(parameter_key(x), (str(path), None))
+        if first is not None:
+            return {"tied": name, "shape": x.shape, "strides": x.strides, "first": first.strides}
+        while name in self.arrays or name == "__metadata__":
+            name += "'"
+        self.first[parameter_key(x)], self.arrays[name] = (name, x), x
+        return {"array": name, "dtype": x.dtype.str}
+
+
+def _is_key(x: Any) -> bool:
+    return all(map(_is_key, x)) if type(x) is tuple else isinstance(x, PLAIN)
+
+
+def _as_stored(x: np.ndarray) -> np.ndarray:
+    """`x` as it lies in a file. safetensors ignores strides, and has no complex numbers: they're stored as pairs."""
+    pairs = np.stack([x.real, x.imag], axis=-1) if x.dtype.kind == "c" else x
+    return pairs.astype(pairs.dtype.newbyteorder("<"), order="C", copy=False)
+
+
+class _Reader:
+    def __init__(self, arrays: dict[str, np.ndarray]) -> None:
+        self.stored = dict(arrays)
+        self.made: dict[str, np.ndarray] = {}  # arrays tied to these follow later
+
+    def made_of(self, x: Any) -> Any:
+        if isinstance(x, list):
+            return [self.made_of(part) for part in x]
+        if not isinstance(x, dict):
+            return x
+        match next(iter(x), ""):
+            case "array":
+                return self.made.setdefault(x["array"], self.array(self.stored.pop(x["array"]), _DTYPES[x["dtype"]]))
+            case "tied":
+                first = self.made[x["tied"]]
+                here = types.SimpleNamespace(shape=tuple(x["shape"]), strides=tuple(x["strides"]))
+                return same_view(here, types.SimpleNamespace(shape=first.shape, strides=tuple(x["first"])), first)
+            case "dict":
+                return {self.made_of(key): self.made_of(value) for key, value in x["dict"]}
+            case "tuple":
+                return tuple(self.made_of(x["tuple"]))
+            case "number":
+                return self.made_of(x["number"])[()]
+            case "complex":
+                return complex(*x["complex"])
+            case "bytes":
+                return bytes.fromhex(x["bytes"])
+        raise ValueError(f"save writes no {x}")
+
+    def array(self, values: np.ndarray, dtype: np.dtype) -> np.ndarray:
+        little = dtype.newbyteorder("<")
+        if values.dtype != (np.dtype(f"<f{dtype.itemsize // 2}") if dtype.kind == "c" else little):
+            raise ValueError(f"this is no array of {dtype}")
+        values = values.view(little)[..., 0] if dtype.kind == "c" else values
+        return values if dtype == little else values.byteswap(inplace=True).view(dtype)

@@ -1,0 +1,176 @@
+"""Several elementwise calls as one launch: `fuse`, which is `cupy.fuse` with NumPy's names.
+
+The function is called with stand-ins for its arrays (`Traced`), so that we see what it does (`Trace`). Each device says
+how it launches what was found: ``devices/simulated.py``, ``devices/cupy/fused.py``.
+"""
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.lib.mixins import NDArrayOperatorsMixin
+
+from .arrays import fusing, on_card_of
+from .messages import check_callable, in_words
+from .tree.ties import is_tracked
+
+NUMBERS = (bool, int, float, complex)
+# What works on each element by itself, and isn't a ufunc of NumPy's; CuPy's functions of these names are.
+FUNCTIONS = frozenset((np.where, np.clip, np.copy, np.sinc, np.i0))
+
+
+def fuse(*function: Any, kernel_name: str | None = None) -> Any:
+    """Make one launch of a function's elementwise calls, on a GPU: ``@fuse`` above it (`cupy.fuse`).
+
+    Without it, each ``+`` and each ``np.tanh`` is a launch of its own. In CUDA.jl a broadcast with dots, ``tanh.(x .+
+    b)``, does the same.
+
+    The function takes arrays of one device, and numbers. It gives an array, several in a tuple, or nothing: ``x += y``
+    changes an argument in place. A result has the shape that all arguments have together, broadcast. What isn't
+    computed element by element raises `TypeError`. In a receipt it has the function's name, or `kernel_name`. On the
+    CPU, and while a gradient is taken, it's an ordinary function.
+
+    >>> @fl.cuda.fuse
+    ... def squared_difference(x, y):
+    ...     return (x - y) ** 2
+    """
+    if kernel_name is not None and (not isinstance(kernel_name, str) or not kernel_name.isidentifier()):
+        raise ValueError(f"fuse(kernel_name=…) is a name such as 'squared_difference', got {kernel_name!r}")
+    if not function:
+        return functools.partial(fuse, kernel_name=kernel_name)
+    if len(function) > 1:
+        raise TypeError("fuse takes one function: write @fuse above it, or @fuse(kernel_name='…')")
+    check_callable("fuse(function): the function", function[0])
+
+    def named(*args: Any) -> Any:
+        return function[0](*args)
+
+    name = str(kernel_name or getattr(function[0], "__name__", ""))
+    named.__name__ = name if name.isidentifier() else "fused"  # a lambda has no name of its own
+
+    @functools.wraps(function[0])
+    def fused(*args: Any) -> Any:
+        x = next((x for x in args if type(x) in fusing), None)
+        if x is None or any(map(is_tracked, args)):
+            return function[0](*args)
+        with on_card_of(x):
+            return fusing[type(x)](named, args)
+
+    return fused
+
+
+class Trace:
+    """One run of a function with stand-ins: which calls it made. A device says how they're computed."""
+
+    def __init__(self, function: Callable, shape: tuple[int, ...]) -> None:
+        self.function, self.shape = function, shape
+        self.calls: list[str] = []
+
+    def compute(self, function: Callable, *values: Any, **keywords: Any) -> Any:
+        """NumPy's result for these values."""
+        return function(*values, **keywords)
+
+    def emit(self, function: Any, inputs: Any, out: Any) -> Any:
+        """Note the call where the device's own library notes it too. Gives what stands for its result there."""
+
+    def argument(self, values: Any, can_write: bool, real: Any = None) -> Any:
+        """The stand-in of an argument. As on a GPU, all arrays are as large as what they make together."""
+        if values is None:
+            return None
+        values = values if isinstance(values, NUMBERS) else np.broadcast_to(values, self.shape)
+        return Traced(self, values, real, can_write)
+
+    def outputs(self, *stand_ins: Any) -> tuple[Any, tuple["Traced", ...]]:
+        """What the function gives for these, and its arrays."""
+        result = self.function(*stand_ins)
+        found = () if result is None else result if isinstance(result, tuple) else (result,)
+        for x in found:
+            if not isinstance(x, Traced) or isinstance(x.values, NUMBERS):
+                raise self.refusal(f"{'a number' if isinstance(x, (Traced, *NUMBERS)) else in_words(x)} as its result")
+        return result, found
+
+    def call(self, function: Any, inputs: Any, out: Any = None) -> Any:
+        """The result of ``function(*inputs)``, one stand-in or several; or `out`, which has the result then."""
+        values = [self._value(function, x) for x in inputs]
+        if out is not None and not out.can_write:
+            raise self.refusal("writing to an argument that's too small")
+        real = self.emit(function, inputs, out)
+        self.calls.append(function.__name__)
+        result = self.compute(function, *values)
+        if out is not None:
+            whole = np.broadcast_to(result, self.shape)
+            out.values = self.compute(np.ndarray.astype, whole, out.dtype, casting="same_kind")
+            out.is_written = True
+            return out
+        if isinstance(result, tuple):
+            return tuple([Traced(self, np.asarray(x), y) for x, y in zip(result, real or result)])
+        is_number = all(isinstance(x, NUMBERS) for x in values)  # of Python's, which leave an array's type as it is
+        return Traced(self, result.item() if is_number else np.asarray(result), real)
+
+    def _value(self, function: Any, x: Any) -> Any:
+        if isinstance(x, Traced) and x.trace is self:
+            return x.values
+        if isinstance(x, (*NUMBERS, np.generic)):
+            return x
+        raise self.refusal(f"np.{function.__name__} with {in_words(x)} from outside")
+
+    def refusal(self, what: str) -> TypeError:
+        return TypeError(
+            f"fuse, {self.function.__name__}: {what} can't be part of one launch, in which each element is computed "
+            "from those in its place. Write ufuncs such as np.tanh, np.where(condition, x, y) and np.clip(x, low, high)"
+            " of numbers and arguments, and return an array, several in a tuple, or nothing."
+        )
+
+
+def _refused(self: Any, *args: Any) -> Any:
+    raise self.trace.refusal("a decision by a value (if x, float(x), max(x, y)), x[i], a loop over x, or np.asarray(x)")
+
+
+class Traced(NDArrayOperatorsMixin):
+    """Stands in for an array or a number in a fused function, and for what's computed from them."""
+
+    def __init__(self, trace: Trace, values: Any, real: Any = None, can_write: bool = True) -> None:
+        self.trace, self.values, self.real, self.can_write = trace, values, real, can_write
+        self.is_written = False
+
+    dtype = property(lambda self: np.asarray(self.values).dtype)
+    __bool__ = __float__ = __int__ = __index__ = __complex__ = __getitem__ = __iter__ = __len__ = __array__ = _refused
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, out: Any = (), **keywords: Any) -> Any:
+        is_ours = len(out) < 2 and all(isinstance(x, Traced) for x in out)
+        if method != "__call__" or ufunc.signature is not None or keywords or not is_ours:
+            what = f"np.{ufunc.__name__}{'' if method == '__call__' else '.' + method}"
+            raise self.trace.refusal(what + "".join(f" with {key}=" for key in keywords))
+        if out and isinstance(out[0].values, NUMBERS):  # a += 1 on a number makes a new one
+            out = ()
+        return self.trace.call(ufunc, inputs, *out)
+
+    def __array_function__(self, function: Any, types: Any, args: tuple, kwargs: dict) -> Any:
+        if function is np.clip and len(args) == 3 and (args[1] is None or args[2] is None):
+            return np.maximum(*args[:2]) if args[2] is None else np.minimum(args[0], args[2])
+        if function in FUNCTIONS and not kwargs and (function is not np.where or len(args) == 3):
+            return self.trace.call(function, args)
+        raise self.trace.refusal(f"np.{function.__name__}({', '.join(['…', *(f'{key}=' for key in kwargs)])})")
+
+    def __pow__(self, other: Any) -> Any:
+        # NumPy's own ** does this too: squaring is far cheaper than a power.
+        return np.square(self) if type(other) is int and other == 2 else np.power(self, other)
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        if index is not Ellipsis and index != slice(None):
+            raise self.trace.refusal("writing into a part of an array")
+        self.trace.call(np.positive, (value,), self)
+
+    def astype(self, dtype: Any, copy: bool = True) -> Any:
+        self.trace.calls.append("astype")
+        values = self.trace.compute(np.ndarray.astype, np.asarray(self.values), dtype)
+        return Traced(self.trace, values, None if self.real is None else self.real.astype(dtype))
+
+    def copy(self) -> Any:
+        return np.copy(self)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or not hasattr(np.ndarray, name):
+            raise AttributeError(f"what stands for an array in a fused function has no attribute {name!r}")
+        raise self.trace.refusal(f"x.{name}")

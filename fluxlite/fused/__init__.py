@@ -1,1 +1,0 @@
-"""Several elementwise calls as one launch."""

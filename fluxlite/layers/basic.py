@@ -1,0 +1,156 @@
+"""`Dense` and `Chain`, and what `Chain` has in common with other layers of layers."""
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from copy import copy
+from operator import index
+from typing import Any
+
+import numpy as np
+
+from ..messages import LayerError, ShapeError, check_callable, explained, notice
+from ..tree.walks import KeyPath
+from .layer import LAYERS, Layer, activated, called, check_activation, check_array, glorot_uniform, identity, layer_call
+
+from .layer import layer_class, matching, start, taken  # isort: skip
+from .printing import call_of, settings
+
+
+@layer_class()
+class Dense(Layer):
+    """A fully connected layer: ``activation(x @ weight.T + bias)`` (Flux: ``Dense``).
+
+    `weight` has shape ``(outputs, inputs)``, `bias` shape ``(outputs,)`` and starts at zero; ``bias=False`` leaves it
+    out. Both are Float32. `init` and `rng` draw the weights, which `fluxlite.seed` makes repeatable. `Dense.of` takes
+    the arrays themselves, of any type. `x` has shape ``(N, inputs)`` or ``(inputs,)``. As in Flux, an input of another
+    floating-point type is converted to that of the weight, which is said once; integers are refused.
+
+    >>> Dense(10, 5)(np.ones((3, 10), np.float32)).shape
+    (3, 5)
+    """
+
+    weight: Any
+    bias: Any
+    activation: Callable
+
+    @explained()
+    def __init__(
+        self, inputs: int, outputs: int, activation: Callable = identity, *, bias: bool = True,
+        init: Callable = glorot_uniform, rng: np.random.Generator | None = None,
+    ):  # fmt: skip
+        self.weight = start(init, index(outputs), index(inputs), rng)
+        self.bias = np.zeros_like(self.weight, shape=self.weight.shape[:1]) if bias else None
+        self.activation = check_activation("Dense", activation)
+
+    @classmethod
+    @explained()
+    def of(cls, weight: Any, bias: Any = None, activation: Callable = identity) -> "Dense":
+        """A layer made of these arrays: `weight` of shape ``(outputs, inputs)``, `bias` ``(outputs,)`` or None."""
+        layer = object.__new__(cls)
+        layer.weight = check_array("Dense.of: weight", weight, "outputs", "inputs")
+        layer.bias = matching("Dense", weight, bias, len(weight))
+        layer.activation = check_activation("Dense", activation)
+        return layer
+
+    @layer_call
+    def __call__(self, x: Any) -> Any:
+        x = taken(self, self.weight, x)
+        y = x @ self.weight.T if getattr(x, "ndim", 0) < 3 else multiply_rows(x, self.weight.T)
+        return activated(self.activation, y, self.bias)
+
+    def _why(self, x: Any) -> LayerError | None:
+        inputs, shape = self.weight.shape[1], getattr(x, "shape", None)
+        if shape is not None and shape[-1:] != (inputs,):
+            takes = f"takes an input of shape ({inputs},) or (N, {inputs})"
+            hint = "; the observations are its rows: x.T?" if len(shape) == 2 and shape[0] == inputs else ""
+            return ShapeError(KeyPath(), f"{self._name()} {takes}, got shape {shape}{hint}")
+        return super()._why(x)
+
+    def _sizes(self) -> str:
+        return "{1} => {0}".format(*self.weight.shape)
+
+    def _options(self) -> str:
+        return settings(self.activation, bias=self.bias is not None)
+
+
+def multiply_rows(x: Any, matrix: Any) -> Any:
+    """``x @ matrix``, for `x` with any number of axes before the features: quicker with all their rows at once."""
+    shape = tuple(x.shape)
+    if len(shape) == 4 and shape[1] in (1, 3) and shape[2] == shape[3] > 3:  # square pictures of one channel or three
+        what = f"a layer multiplies the last axis of its input, of shape {shape}. If these are pictures (N, C, H, W), "
+        fix = "fl.flatten(x) makes one row of each picture, np.moveaxis(x, 1, -1) puts the channels last."
+        notice(("channels first", shape[1:]), f"{what}that is each row of a picture: {fix}")
+    rows = np.reshape(x, (math.prod(shape[:-1]), shape[-1]))
+    return np.reshape(rows @ matrix, (*shape[:-1], matrix.shape[-1]))
+
+
+class Container(Layer):
+    """A layer made of `layers`: a tuple, or a dict if they have names."""
+
+    layers: Any
+
+    _in_lines = "if long"
+
+    def _set_layers(self, layers: tuple, named: Mapping[str, Any]) -> None:
+        if layers and named:
+            raise TypeError(f"the layers of {self._name()} all have names, or none has")
+        self.layers = dict(named) if named else tuple(layers)
+        for where, layer in self._items():
+            check_callable(f"{self._name()}'s layers[{where!r}]", layer)
+
+    def _items(self) -> Any:
+        return self.layers.items() if isinstance(self.layers, Mapping) else enumerate(self.layers)
+
+    def _why(self, *inputs: Any) -> None:
+        """The layers inside have said it."""
+
+    def _name(self) -> str:
+        return type(self).__name__
+
+    def _sizes(self) -> str:
+        return ", ".join(call_of(x) if type(where) is int else f"{where}={call_of(x)}" for where, x in self._items())
+
+
+@layer_class()
+class Chain(Container):
+    """Layers, or any functions, one after the other (Flux: ``Chain``).
+
+    ``chain[0]`` is the first layer, ``chain[1:]`` a chain of the others; ``len`` and iteration work as on a list.
+    Layers can have names: ``Chain(encoder=Dense(9, 3), decoder=Dense(3, 9))`` has ``chain["encoder"]``.
+
+    >>> Chain(fl.Dense(4, 3, np.tanh), fl.Dense(3, 2))
+    Chain(
+      Dense(4 => 3, tanh),      # 15 parameters
+      Dense(3 => 2),            # 8 parameters
+    )                           # 23 parameters in all
+    """
+
+    layers: Any
+
+    _in_lines = "always"
+
+    @explained("layers, or functions; write Chain(*layers) for a list of them")
+    def __init__(self, *layers: Any, **named: Any):
+        self._set_layers(layers, named)
+
+    @layer_call
+    def __call__(self, x: Any) -> Any:
+        for where, layer in self._items():
+            x = called(layer, x, LAYERS, where)
+        return x
+
+    @explained("the place of a layer, or a slice")
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(self.layers, Mapping) and isinstance(index, (int, slice)):
+            index = list(self.layers)[index]
+        if not isinstance(index, (slice, list)):
+            return self.layers[index]
+        part = copy(self)
+        part.layers = {name: self.layers[name] for name in index} if type(index) is list else self.layers[index]
+        return part
+
+    def __len__(self) -> int:
+        return len(self.layers)
+
+    def __iter__(self) -> Iterator:
+        return iter(self.layers.values() if isinstance(self.layers, Mapping) else self.layers)

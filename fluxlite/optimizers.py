@@ -1,0 +1,513 @@
+"""The optimizers' formulas: by how much a parameter changes. The rules are those of Optimisers.jl, under its names.
+
+First those with one rate for all numbers, then Adam and its kin, with a rate for each, then what happens to a gradient
+before another rule makes a step of it. How a step is taken, ``updating.py`` says.
+"""
+
+import functools
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from .arrays import astype, device_of, fusing, move, on_card_of
+from .coming_from import KEYWORDS, sentence
+from .messages import check_bool, check_number, check_whole, explained, in_words
+from .tree.walks import fmap, leaves
+from .updating import Rule
+
+# A number has one name in all rules. It's at least 0, and below this.
+_BELOW = dict.fromkeys(("eta", "epsilon", "decay", "delta", "omega", "ell", "gamma"), math.inf) | {"rho": 1, "beta": 1}
+_PAIRS = ("beta", "ell", "gamma")
+
+
+class Formula(Rule):
+    """A rule of the library: its numbers are checked, and what it `remembers` begins at 0."""
+
+    remembers = ""
+
+    def __new__(cls, *args: Any, **fields: Any) -> Any:
+        for name in fields.keys() & KEYWORDS.keys() - getattr(cls, "__dataclass_fields__", {}).keys():
+            raise TypeError(f"{cls.__name__} has no {name!r}. {sentence(KEYWORDS[name])}")
+        return super().__new__(cls)
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            place = f"{type(self).__name__}: {'the learning rate eta' if name == 'eta' else name}"
+            if name in _PAIRS and (not isinstance(value, (tuple, list)) or len(value) != 2):
+                raise TypeError(f"{place} is two numbers such as (0.9, 0.999), got {in_words(value)}")
+            for number in value if name in _PAIRS else [value] if name in _BELOW else []:
+                check_number(place, number, _BELOW[name])
+            if name in ("centred", "couple"):
+                check_bool(place, value)
+
+    def init(self, x: Any) -> dict[str, Any]:
+        return {name: 0 if name in ("steps", "count") else np.zeros_like(x) for name in self.remembers.split()}
+
+
+# -- one rate for all numbers ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Descent(Formula):
+    """``x -= eta * g`` (Flux: ``Descent``)."""
+
+    eta: float = 0.1
+
+    def change(self, memory: dict[str, Any], x: Any, g: Any) -> Any:
+        return self.eta * g
+
+
+@dataclass(frozen=True)
+class Momentum(Formula):
+    """``v = rho * v + eta * g; x -= v`` (Flux: ``Momentum``)."""
+
+    eta: float = 0.01
+    rho: float = 0.9
+    remembers = "velocity"
+
+    def change(self, memory: dict[str, Any], x: Any, g: Any) -> Any:
+        velocity = memory["velocity"]
+        velocity *= self.rho
+        velocity += self.eta * g
+        return velocity
+
+
+@dataclass(frozen=True)
+class Nesterov(Momentum):
+    """`Momentum` that looks a step ahead: ``v = rho * v + eta * g; x -= rho * v + eta * g`` (Flux: ``Nesterov``)."""
+
+    eta: float = 0.001
+
+    def change(self, memory: dict[str, Any], x: Any, g: Any) -> Any:
+        return self.rho * super().change(memory, x, g) + self.eta * g
+
+
+@dataclass(frozen=True)
+class Lion(Formula):
+    """Steps of one size: the sign of a running mean, as in the paper (Chen and others, 2023; Flux: ``Lion``)."""
+
+    eta: float = 0.001
+    beta: tuple[float, float] = (0.9, 0.99)  # Optimisers.jl 0.4 swaps their roles, which leaves little memory
+    remembers = "mean"
+
+    def change(self, memory: dict[str, Any], x: Any, g: Any) -> Any:
+        (now, later), mean = self.beta, memory["mean"]
+        step = self.eta * np.sign(now * mean + (1 - now) * g)
+        keep(mean, later, g)
+        return step
+
+
+@dataclass(frozen=True)
+class Rprop(Formula):
+    """A rate for each number, which grows while its slope keeps its sign (Riedmiller, Braun, 1993; Flux: ``Rprop``)."""
+
+    eta: float = 0.001
+    ell: tuple[float, float] = (0.5, 1.2)  # by what a rate shrinks and grows
+    gamma: tuple[float, float] = (1e-6, 50.0)  # between these it stays
+
+    def init(self, x: Any) -> dict[str, Any]:
+        return {"slope": np.zeros_like(x), "rate": np.full_like(x, self.eta)}
+
+    def change(self, memory: dict[str, Any], x: Any, g: Any) -> Any:
+        slope, rate = memory["slope"], memory["rate"]
+        turned = slope * g
+        shrunk = np.maximum(rate * self.ell[0], self.gamma[0])
+        grown = np.minimum(rate * self.ell[1], self.gamma[1])
+        rate[...] = np.where(turned > 0, grown, np.where(turned < 0, shrunk, rate))
+        slope[...] = np.where(turned < 0, 0, g)
+        return rate * np.sign(slope)
+
+
+# -- a rate for each number: Adam and its kin --------------------------------------------------------------------------
+
+
+class Fusible(Formula):
+    """A rule that works on each element by itself: on a GPU, a parameter's step is one launch."""
+
+    # ``formula(x, g, *remembered, *numbers)``: what to subtract from `x`. It changes what's remembered in place.
+    formula: Callable[..., Any]
+
+    def numbers(self, memory: dict[str, Any]) -> tuple:
+        """What the host computes once for a step, such as ``1 - beta**steps``. It counts the step in `memory`."""
+        return ()
+
+    def change(self, memory: dict[str, Any], x: Any, g: Any) -> Any:
+        if type(x) in fusing:
+            return self._launch(memory, x, g, False)
+        return self.for_type_of(x).formula(x, g, *memory.values(), *self.numbers(memory))
+
+    def apply(self, memory: dict[str, Any], x: Any, g: Any) -> None:
+        if type(x) in fusing and type(self).change is Fusible.change:  # one's own may do anything
+            self._launch(memory, x, g, True)
+        else:
+            super().apply(memory, x, g)
+
+    def _launch(self, memory: dict[str, Any], x: Any, g: Any, is_taken: bool) -> Any:
+        held = {name: value for name, value in vars(self.for_type_of(x)).items() if name in _BELOW}
+        own = [number for name, value in held.items() for number in (value if name == "beta" else [value])]
+        kind: Any = type(self)
+        step = _step(kind, tuple(held), is_taken)
+        return fusing[type(x)](step, (x, g, *own, *memory.values(), *self.numbers(memory)))
+
+    def for_type_of(self, x: Any) -> Any:
+        """The rule for parameters of this type: half precision takes an epsilon of 1e-8 for 0."""
+        rule: Any = self
+        return self if x.dtype.itemsize > 2 else replace(rule, epsilon=max(rule.epsilon, 6e-5))
+
+
+@functools.cache
+def _step(kind: type, names: tuple[str, ...], is_taken: bool) -> Any:
+    """The formula of a rule of this `kind`; if it `is_taken`, the parameter is changed in the same launch.
+
+    The rule's own numbers are arguments too: as constants in a kernel, each new rate would make a new one.
+    """
+
+    def change(x: Any, g: Any, *given: Any) -> Any:
+        rule: Any = object.__new__(kind)
+        rest = iter(given)
+        vars(rule).update({name: (next(rest), next(rest)) if name == "beta" else next(rest) for name in names})
+        return rule.formula(x, g, *rest)
+
+    def step(x: Any, *given: Any) -> None:
+        x -= change(x, *given)
+
+    change.__name__ = step.__name__ = kind.__name__.lower()  # which the launch has, too
+    return step if is_taken else change
+
+
+def keep(mean, share, new):
+    """A running mean: it keeps `share` of itself, and the rest comes from `new`."""
+    mean *= share
+    mean += (1 - share) * new
+
+
+@dataclass(frozen=True)
+class AdaGrad(Fusible):
+    """``eta * g / sqrt(sum of all g**2 so far)`` (Duchi and others, 2011; Flux: ``AdaGrad``)."""
+
+    eta: float = 0.1
+    epsilon: float = 1e-8
+
+    def init(self, x: Any) -> dict[str, Any]:
+        return {"square": np.full_like(x, self.for_type_of(x).epsilon)}
+
+    def formula(self, x, g, square):
+        square += g * g
+        return self.eta * g / (np.sqrt(square) + self.epsilon)
+
+
+@dataclass(frozen=True)
+class AdaDelta(Fusible):
+    """Steps as large as those before them were, so without a rate (Zeiler, 2012; Flux: ``AdaDelta``)."""
+
+    rho: float = 0.9
+    epsilon: float = 1e-8
+    remembers = "square step"
+
+    def formula(self, x, g, square, step):
+        keep(square, self.rho, g * g)
+        change = g * np.sqrt(step + self.epsilon) / np.sqrt(square + self.epsilon)
+        keep(step, self.rho, change * change)
+        return change
+
+
+@dataclass(frozen=True)
+class RMSProp(Fusible):
+    """``eta * g / sqrt(running mean of g**2)``; if `centred`, of their variance (Hinton, 2012; Flux: ``RMSProp``)."""
+
+    eta: float = 0.001
+    rho: float = 0.9
+    epsilon: float = 1e-8
+    centred: bool = field(default=False, kw_only=True)
+
+    def init(self, x: Any) -> dict[str, Any]:
+        return {name: np.zeros_like(x) for name in ("square", "mean")[: 1 + self.centred]}
+
+    def formula(self, x, g, square, mean=None):
+        keep(square, self.rho, g * g)
+        if mean is not None:
+            keep(mean, self.rho, g)
+            square = square - mean**2
+        return self.eta * g / (np.sqrt(square) + self.epsilon)
+
+
+@dataclass(frozen=True)
+class Adam(Fusible):
+    """Steps scaled by running means of the gradient and of its square (Flux: ``Adam``; Kingma and Ba, 2015).
+
+    >>> w = np.ones(2)
+    >>> fl.update(fl.setup(Adam(0.1), w), w, np.array([1.0, -10.0]))[1]
+    array([0.9, 1.1])
+    """
+
+    eta: float = 0.001
+    beta: tuple[float, float] = (0.9, 0.999)
+    epsilon: float = 1e-8
+    remembers = "mean square steps"
+
+    def numbers(self, memory: dict[str, Any]) -> tuple:
+        memory["steps"] = steps = memory["steps"] + 1  # at first the means are too small: they start at 0
+        of_mean, of_square = self.beta
+        return self.eta / (1 - of_mean**steps), 1 - of_square**steps
+
+    def formula(self, x, g, mean, square, steps, rate, start):
+        keep(mean, self.beta[0], g)
+        keep(square, self.beta[1], g * g)
+        scale = np.sqrt(square / start)
+        scale += self.epsilon
+        return rate * mean / scale
+
+
+@dataclass(frozen=True)
+class AdamW(Adam):
+    """`Adam` that also shrinks the parameters, by a share of their size (Loshchilov and Hutter, 2019; Flux: ``AdamW``).
+
+    The share is ``eta * decay`` if `couple`, as in PyTorch, or `decay` (Flux: ``lambda``) alone, as in the paper.
+    """
+
+    epsilon: float = field(default=1e-8, kw_only=True)  # in PyTorch it's where `decay` is here
+    decay: float = 0.0
+    couple: bool = field(default=True, kw_only=True)
+
+    def numbers(self, memory: dict[str, Any]) -> tuple:
+        return self.eta * self.decay if self.couple else self.decay, *super().numbers(memory)
+
+    def formula(self, x, g, mean, square, steps, share, *numbers):
+        return super().formula(x, g, mean, square, steps, *numbers) + share * x
+
+
+@dataclass(frozen=True)
+class NAdam(Adam):
+    """`Adam` with the look ahead of `Nesterov` (Dozat, 2016; Flux: ``NAdam``)."""
+
+    def numbers(self, memory: dict[str, Any]) -> tuple:
+        _, start = super().numbers(memory)
+        (of_mean, of_square), steps = self.beta, memory["steps"]
+        return of_mean / (1 - of_mean ** (steps + 1)), (1 - of_mean) / (1 - of_mean**steps), of_square / start
+
+    def formula(self, x, g, mean, square, steps, kept, ahead, scale):
+        keep(mean, self.beta[0], g)
+        keep(square, self.beta[1], g * g)
+        return self.eta * (mean * kept + ahead * g) / (np.sqrt(square * scale) + self.epsilon)
+
+
+@dataclass(frozen=True)
+class RAdam(Adam):
+    """`Adam` that makes plain steps until its scale can be trusted (Liu and others, 2020; Flux: ``RAdam``)."""
+
+    def numbers(self, memory: dict[str, Any]) -> tuple:
+        rate, start = super().numbers(memory)
+        most = 2 / (1 - self.beta[1]) - 1
+        known, trust = most - 2 * memory["steps"] * (1 - start) / start, None
+        if known > 4:  # as in the paper; PyTorch's is 5, which is a plain step more
+            trust = math.sqrt((known - 4) * (known - 2) * most / ((most - 4) * (most - 2) * known))
+        return rate, start, trust
+
+    def formula(self, x, g, mean, square, steps, rate, start, trust):
+        keep(mean, self.beta[0], g)
+        keep(square, self.beta[1], g * g)
+        step = rate * mean
+        return step if trust is None else trust * step / (np.sqrt(square / start) + self.epsilon)
+
+
+@dataclass(frozen=True)
+class AdaMax(Adam):
+    """`Adam` with the largest gradient in place of the mean of squares (Kingma and Ba, 2015; Flux: ``AdaMax``)."""
+
+    remembers = "mean largest steps"
+
+    def formula(self, x, g, mean, largest, steps, rate, start):
+        keep(mean, self.beta[0], g)
+        largest *= self.beta[1]
+        largest[...] = np.maximum(largest, np.abs(g))
+        return rate * mean / (largest + self.epsilon)
+
+
+@dataclass(frozen=True)
+class OAdam(Adam):
+    """`Adam` that takes each step twice and the one before it back, for GANs (Daskalakis, 2018; Flux: ``OAdam``)."""
+
+    beta: tuple[float, float] = (0.5, 0.9)
+    remembers = "mean square steps before"
+
+    def formula(self, x, g, mean, square, steps, before, *numbers):
+        step = super().formula(x, g, mean, square, steps, *numbers)
+        change = 2 * step - before
+        before[...] = step
+        return change
+
+
+@dataclass(frozen=True)
+class AMSGrad(Adam):
+    """`Adam` whose scale never shrinks; uncorrected, as in Flux (Reddi and others, 2018; Flux: ``AMSGrad``)."""
+
+    def init(self, x: Any) -> dict[str, Any]:
+        return {name: np.full_like(x, self.for_type_of(x).epsilon) for name in ("mean", "square", "largest")}
+
+    def numbers(self, memory: dict[str, Any]) -> tuple:
+        return ()
+
+    def formula(self, x, g, mean, square, largest):
+        keep(mean, self.beta[0], g)
+        keep(square, self.beta[1], g * g)
+        largest[...] = np.maximum(largest, square)
+        return self.eta * mean / (np.sqrt(largest) + self.epsilon)
+
+
+@dataclass(frozen=True)
+class AdaBelief(Adam):
+    """`Adam` scaled by how far the gradient is from its mean (Zhuang and others, 2020; Flux: ``AdaBelief``)."""
+
+    epsilon: float = 1e-16
+
+    def formula(self, x, g, mean, square, steps, rate, start):
+        keep(mean, self.beta[0], g)
+        keep(square, self.beta[1], (g - mean) ** 2)
+        square += self.epsilon
+        return rate * mean / (np.sqrt(square / start) + self.epsilon)
+
+
+# -- before another rule -----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class OptimiserChain(Rule):
+    """Rules one after the other: what one gives is the gradient for the next (Flux: ``OptimiserChain``).
+
+    >>> rule = OptimiserChain(ClipGrad(1.0), WeightDecay(0.1), fl.Descent(0.5))
+    >>> x = np.ones(2)
+    >>> rule.apply(rule.init(x), x, np.array([0.5, 100.0]))
+    >>> x
+    array([0.7 , 0.45])
+    """
+
+    rules: tuple[Rule, ...]
+
+    def __init__(self, *rules: Rule):
+        if not rules or not all(isinstance(rule, Rule) for rule in rules):
+            raise TypeError(f"OptimiserChain(*rules) takes rules such as Adam(), at least one; got {in_words(rules)}")
+        vars(self)["rules"] = rules
+
+    def init(self, x: Any) -> dict[str, Any]:
+        return {f"{i}": rule.init(x) for i, rule in enumerate(self.rules)}
+
+    def change(self, memory: dict[str, Any], x: Any, g: Any) -> Any:
+        for i, rule in enumerate(self.rules):
+            g = None if g is None else rule.change(memory[f"{i}"], x, g)
+        return g
+
+    def __repr__(self) -> str:
+        return f"OptimiserChain({', '.join(map(repr, self.rules))})"
+
+
+@dataclass(frozen=True)
+class WeightDecay(Formula):
+    """``g + decay * x``, the slope of ``decay / 2 * x**2``; with `Adam` it isn't `AdamW` (Flux: ``WeightDecay``)."""
+
+    decay: float = 5e-4
+
+    def change(self, memory: dict[str, Any], x: Any, g: Any) -> Any:
+        return g + self.decay * x
+
+
+@dataclass(frozen=True)
+class SignDecay(Formula):
+    """``g + decay * sign(x)``, the slope of an L1 penalty ``decay * |x|`` (Flux: ``SignDecay``)."""
+
+    decay: float = 1e-3
+
+    def change(self, memory: dict[str, Any], x: Any, g: Any) -> Any:
+        return g + self.decay * np.sign(x)
+
+
+@dataclass(frozen=True)
+class ClipGrad(Formula):
+    """Each number of the gradient cut off at ``±delta`` (Flux: ``ClipGrad``)."""
+
+    delta: float = 10.0
+
+    def change(self, memory: dict[str, Any], x: Any, g: Any) -> Any:
+        return np.clip(g, -self.delta, self.delta)
+
+
+@dataclass(frozen=True)
+class ClipNorm(Formula):
+    """A gradient whose norm is above `omega` made shorter, in its direction (Flux: ``ClipNorm``).
+
+    It's each parameter's own norm (`clip_grad_norm` takes all); `p` is 2, 1 or infinity. Raises `FloatingPointError` if
+    it's not finite; on a GPU, where the program would have to wait for that, the parameter becomes NaN.
+    """
+
+    omega: float = 10.0
+    p: float = 2
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if np.shape(self.p) or self.p not in (1, 2, math.inf):
+            raise ValueError(f"ClipNorm: p is 1, 2 or math.inf, got {in_words(self.p)}")
+
+    def change(self, memory: dict[str, Any], x: Any, g: Any) -> Any:
+        if self.p == 2:
+            norm = np.sqrt(np.sum(g * g))
+        else:
+            norm = (np.sum if self.p == 1 or not g.size else np.max)(np.abs(g))
+        if isinstance(norm, (float, np.floating)) and not np.isfinite(norm):
+            raise FloatingPointError(f"the gradient of a parameter of shape {x.shape} has the {self.p}-norm {norm}")
+        return g * np.minimum(self.omega / np.maximum(norm, 1e-30), 1)
+
+
+@dataclass(frozen=True)
+class AccumGrad(Formula):
+    """The mean of `n` gradients, then a step; in between none (Flux: ``AccumGrad``): a large batch in small parts."""
+
+    n: int
+    remembers = "mean count"
+
+    def __post_init__(self) -> None:
+        check_whole("AccumGrad(n), the number of gradients,", self.n, least=1)
+
+    def change(self, memory: dict[str, Any], x: Any, g: Any) -> Any:
+        mean = memory["mean"]
+        if memory["count"] == self.n:
+            mean[...] = memory["count"] = 0
+        mean += g / self.n
+        memory["count"] += 1
+        return mean if memory["count"] == self.n else None
+
+
+@explained("what gradient(f, model)[0] gives, and a number")
+def clip_grad_norm(grads: Any, max_norm: float) -> tuple[Any, Any]:
+    """Gradients of a whole model made shorter if their norm, of all numbers together, is above `max_norm`.
+
+    Returns new ones, and the norm that they had, which stays on a GPU (PyTorch: ``clip_grad_norm_``). If it isn't
+    finite, neither is what comes out: then leave out the step.
+
+    >>> grads = {"w": np.array([3.0, 0.0]), "b": np.array([4.0])}
+    >>> grads, norm = clip_grad_norm(grads, 1.0)
+    >>> norm, grads["w"].round(3), grads["b"].round(3)
+    (np.float64(5.0), array([0.6, 0. ]), array([0.8]))
+    """
+    check_number("clip_grad_norm(grads, max_norm): max_norm", max_norm)
+    arrays = [g for g in leaves(grads) if g is not None]
+    if not arrays:
+        return grads, 0.0
+    squares = []
+    for g in arrays:
+        with on_card_of(g):
+            wide = np.ravel(g if g.dtype.itemsize > 2 else astype(g, np.float32))  # the square of a half is too large
+            squares.append(move(np.sum(wide * wide, keepdims=True), device_of(arrays[0])))
+    with on_card_of(arrays[0]):
+        norm = np.sqrt(sum(squares))
+        scale = np.minimum(max_norm / (norm + 1e-6), 1)
+        size = norm[0]
+
+    def shorter(g: Any) -> Any:
+        if g is None:
+            return None
+        with on_card_of(g):
+            return g * astype(move(scale, device_of(g)), g.dtype)[0]
+
+    return fmap(shorter, grads), size

@@ -1,0 +1,411 @@
+"""`setup` makes what an optimizer remembers, a tree beside the model; then `update` takes a step for each parameter.
+
+By how much a parameter changes, a `Rule` says; those of the library are in ``optimizers.py``.
+"""
+
+import copy
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from .arrays import device_of, on_card_of
+from .autodiff.gradients import Gradient, Record
+from .autodiff.tracked import TrackedArray, is_stretched
+from .messages import check_number, explained, in_words, warn
+from .tree.contract import KINDS, functor, is_leaf, kind_of
+from .tree.flat import Attribute, KeyPath, flatten
+from .tree.ties import copy_of, is_array, is_trainable_array, parameter_key, same_view
+from .tree.walks import fmap, leaves, nodes, trainables, type_of_parts
+from .unreached import say_what_is_not_trained
+
+
+class Rule:
+    """An optimizer's formula. One of your own has `change`, and `init` if it remembers something.
+
+    >>> class Slower(Rule):
+    ...     def init(self, x):
+    ...         return {"steps": 0}
+    ...
+    ...     def change(self, memory, x, g):
+    ...         memory["steps"] += 1
+    ...         return 0.5 / memory["steps"] * g
+    >>> w = np.ones(2)
+    >>> fl.update(fl.setup(Slower(), w), w, np.ones(2))[1]
+    array([0.5, 0.5])
+    """
+
+    rules: tuple["Rule", ...] = ()  # those of an `OptimiserChain`
+    # Of a rule for several workers: ``gathered(state, model, steps)`` gives the steps with the gradients of all.
+    gathered: Any = None
+
+    def init(self, x: Any) -> dict[str, Any]:
+        """What is remembered about the parameter `x` before the first step: arrays made from `x`, and numbers."""
+        return {}
+
+    def change(self, memory: dict[str, Any], x: Any, g: Any) -> Any:
+        """What to subtract from the parameter `x`, whose gradient is `g`; None for no step (Optimisers.jl: ``apply!``).
+
+        It changes `memory` in place, and neither `x` nor `g`.
+        """
+        raise NotImplementedError(f"{type(self).__name__} says by how much a parameter changes: change(memory, x, g)")
+
+    def apply(self, memory: dict[str, Any], x: Any, g: Any) -> None:
+        """Take one step: change `x`, and `memory`, in place."""
+        change = self.change(memory, x, g)
+        if change is not None:
+            x -= change
+
+
+# -- the state ---------------------------------------------------------------------------------------------------------
+
+
+@functor(children=("memory",))
+class Leaf:
+    """Beside each parameter: the rule, and what it remembers (Optimisers.jl: ``Leaf``)."""
+
+    own_rate: float | None = None  # the one that `setup` or `adjust` gave it, once a schedule has set others
+
+    def __init__(self, rule: Rule, memory: dict[str, Any]):
+        self.rule, self.memory, self.frozen = rule, memory, False
+
+    def __repr__(self) -> str:
+        return f"Leaf({self.rule}, {_brief(self.memory)}{', frozen=True' if self.frozen else ''})"
+
+
+def _brief(memory: Any) -> str:
+    """What a rule remembers, without the arrays' values."""
+    if isinstance(memory, dict):
+        return "{" + ", ".join(f"{name!r}: {_brief(value)}" for name, value in memory.items()) + "}"
+    return f"{memory.dtype} {tuple(memory.shape)}" if is_array(memory) else repr(memory)
+
+
+@functor
+class State(Record):
+    """The optimizer's memory for a registered object: the same attribute names, a `Leaf` for each parameter."""
+
+
+@explained()
+def setup(rule: Rule, model: Any) -> Any:
+    """The state for training `model` by `rule`: a tree like the model, a `Leaf` for each parameter (Flux: ``setup``).
+
+    A parameter is an array: a number in a model, even ``np.float32(0.25)``, is a constant. A tied parameter has one
+    leaf. What an optimizer needs to remember is made where the parameter is, so move the model first. Raises
+    `TypeError` for arguments in the wrong order, `ValueError` for a parameter that cannot be changed in place.
+
+    >>> model = {"w": np.ones(2), "name": "w"}
+    >>> setup(fl.Descent(0.1), model)
+    {'w': Leaf(Descent(eta=0.1), {}), 'name': None}
+    """
+    if not isinstance(rule, Rule):
+        raise TypeError(f"setup(rule, model) takes an optimizer such as Adam() first, got {type(rule).__name__}")
+    flat = flatten(model)
+    paths = flat.paths()
+    found: list[Leaf | None] = [None] * len(flat.leaves)
+    for place, leaf in flat.trained():
+        x = flat.at(place)
+        if type(x) is TrackedArray or is_trainable_array(x):
+            _check_writable(str(paths[place]) or "the model", x)
+            with on_card_of(x):
+                found[leaf] = Leaf(rule, rule.init(x))
+    say_what_is_not_trained(model)
+    if not any(found):
+        warn("no parameters", f"setup found nothing to train in this {type(model).__name__}")
+    return flat.beside(found, _combine, tied=True)
+
+
+def _combine(x: Any, kind: Any, names: Any, parts: list, make: Any) -> Any:
+    """The state of `x`, of those of its parts."""
+    if names is None:
+        return type_of_parts(x)(parts)
+    held = {name: part for name, part in zip(names, parts) if kind.trained is None or name in kind.trained}
+    return held if isinstance(x, dict) else State(**held)
+
+
+def _check_writable(name: str, x: Any) -> None:
+    """Raises `ValueError` unless the parameter `x` can be changed in place."""
+    if type(x) is TrackedArray:
+        x.check_open(name)
+    elif getattr(getattr(x, "flags", None), "writeable", True) and not is_stretched(x):
+        return
+    instead = "outside of one, give the model a copy of it: x.copy()"
+    raise ValueError(f"{name} cannot be changed in place, as nothing can inside a gradient call; {instead}")
+
+
+# -- a step ------------------------------------------------------------------------------------------------------------
+
+Step = tuple[Leaf, Any, Any]  # the state of a parameter, the parameter, its gradient
+
+
+@explained()
+def update(state: Any, model: Any, grads: Any) -> tuple[Any, Any]:
+    """Change the parameters of `model`, and `state`, in place for one step; returns both (Flux: ``update!``).
+
+    `grads` is what ``gradient(f, model)[0]`` gives; None in it means no step there, and if there's nothing else, it's
+    said once. The gradients at all places of a tied parameter are added up, and it takes one step. Everything is
+    checked before anything is changed.
+
+    Raises `TypeError` for arguments in the wrong order and a gradient that is no array or elsewhere, `ValueError` for
+    one of another shape, and where `state` is not that of `model`.
+
+    >>> model = {"w": np.ones(2)}
+    >>> state = fl.setup(fl.Descent(0.5), model)
+    >>> state, model = update(state, model, {"w": np.array([1.0, 2.0])})
+    >>> model
+    {'w': array([0.5, 0. ])}
+    """
+    steps = checked_steps(state, model, grads)
+    if not steps and (why := without_gradient(model, grads)):
+        warn(("no gradient", type(model)), f"update changes nothing: {why}")
+    first = steps[0][0] if steps else next((node for _, node in nodes(state) if isinstance(node, Leaf)), None)
+    if first is not None and first.rule.gathered is not None:
+        steps = first.rule.gathered(state, model, steps)
+    take_steps(steps)
+    return state, model
+
+
+@explained()
+def updated(state: Any, model: Any, grads: Any) -> tuple[Any, Any]:
+    """Like `update`, but leaves `state` and `model` as they are and returns new ones (Flux: ``update``).
+
+    >>> model = {"w": np.ones(1)}
+    >>> _, after = updated(fl.setup(fl.Descent(0.5), model), model, {"w": np.ones(1)})
+    >>> model, after
+    ({'w': array([1.])}, {'w': array([0.5])})
+    """
+    state, model = [fmap(lambda leaf: copy_of(leaf) if is_array(leaf) else leaf, tree) for tree in (state, model)]
+    return update(state, model, grads)
+
+
+def take_steps(steps: list[Step]) -> None:
+    """Change each parameter, and what's remembered of it, by its gradient."""
+    for leaf, x, g in steps:
+        with on_card_of(x):
+            leaf.rule.apply(leaf.memory, x, g)
+
+
+def without_gradient(model: Any, grads: Any) -> str:
+    """What to say if there's nothing but None in the gradient of a model that could be trained; otherwise ''."""
+    if any(is_array(leaf) for leaf in leaves(grads)) or next(trainables(model), None) is None:
+        return ""
+    return (
+        f"the loss does not depend on the parameters of this {type(model).__name__}. Does it compute with its "
+        "first argument, as in lambda m, x, y: mse(m(x), y), and not with a model from outside?"
+    )
+
+
+def checked_steps(state: Any, model: Any, grads: Any) -> list[Step]:
+    """The steps to take, all checked. Raises as `update` does, naming the place."""
+    _check_order(state, model, grads)
+    found: list[Step] = []
+    _collect(state, model, grads, (), found)
+    if len({id(leaf) for leaf, _, _ in found}) < len(found) or any([x.base is not None for _, x, _ in found]):
+        found = _tied(model, found)
+    return [step for step in found if not step[0].frozen]
+
+
+_USAGE = "Write update(state, model, grads), with state = setup(rule, model) and grads = gradient(f, model)[0]"
+
+
+def _check_order(state: Any, model: Any, grads: Any) -> None:
+    for x, place, wrong in (
+        (state, "state", (Rule, Gradient)),
+        (model, "model", (Gradient, State, Leaf, TrackedArray)),
+        (grads, "gradient", (Rule, State, Leaf)),
+    ):
+        if isinstance(x, wrong):
+            raise TypeError(f"got {in_words(x)} in place of the {place}. {_USAGE}")
+    if isinstance(grads, tuple) and not isinstance(model, tuple):
+        raise TypeError(f"gradient gives a tuple, one for each argument: take grads[0]. {_USAGE}")
+    if type(grads) is type(model) and kind_of(type(model)).is_plain:
+        raise TypeError(f"got a {type(grads).__name__} in place of the gradient. {_USAGE}")
+
+
+def _collect(state: Any, x: Any, g: Any, way: tuple, found: list[Step]) -> None:
+    """Adds the steps at `x` and below. The `way` there is: the way to its owner, the owner, the name in it."""
+    own, given = (None, None) if type(x) is np.ndarray else (_parts(x), _parts(g))
+    if g is None:
+        return
+    if own is None:
+        if _fits(state, x, g, way):
+            found.append((state, x, g))
+        return
+    if given is None:
+        raise TypeError(f"{_place(way)} is a {type(x).__name__}, its gradient a {type(g).__name__}. {_USAGE}")
+    states = _parts(state) or {}
+    for name, part in given.items():
+        if name not in own:
+            kinds = f"a {type(x).__name__}, has no {name!r}; its gradient, a {type(g).__name__}, has one"
+            raise ValueError(f"{_place(way)}, {kinds}")
+        if part is not None:
+            _collect(states.get(name), own[name], part, (way, x, name), found)
+
+
+def _parts(x: Any) -> dict[Any, Any] | None:
+    """The parts of `x` by name or number; None of a leaf."""
+    kind = KINDS.get(x.__class__) or kind_of(x.__class__)
+    if kind.is_plain or kind.take is None:
+        return x.__dict__ if kind.is_plain else None
+    names, parts, _ = kind.take(x)
+    return dict(enumerate(parts) if names is None else zip(names, parts))
+
+
+def _fits(leaf: Any, x: Any, g: Any, way: tuple) -> bool:
+    """Whether `x`, which has a gradient, is a parameter. Raises if its gradient or its state don't fit."""
+    if type(x) is type(g) is np.ndarray and type(leaf) is Leaf and x.shape == g.shape and x.base is None:  # as usual
+        remembered = [type(y) is int or type(y) is np.ndarray and y.shape == x.shape for y in leaf.memory.values()]
+        if all(remembered) and x.dtype.kind == g.dtype.kind == "f" and x.flags.writeable:
+            return True
+    name = _place(way)
+    if isinstance(x, (float, int, np.floating)) and not isinstance(x, bool) and is_leaf(g):
+        instead = f"make it an array, np.array({float(x)!r})"
+        raise TypeError(f"{name} is the number {x!r}, which update cannot change in place: {instead}")
+    if not is_trainable_array(x) and type(x) is not TrackedArray:
+        return False
+    _check_writable(name, x)
+    if type(leaf) is not Leaf:
+        raise ValueError(f"the state has nothing for {name}: it's another model's. Write state = setup(rule, model)")
+    if not is_array(g) or g.dtype.kind not in "fiu":
+        got = f"an array of {g.dtype}" if is_array(g) else f"a {type(g).__name__}"
+        raise TypeError(f"the gradient of {name} is {got}, not an array of real numbers. {_USAGE}")
+    if g.shape != x.shape:
+        raise ValueError(f"{name} has shape {x.shape}, its gradient shape {g.shape}")
+    if device_of(g) != device_of(x):
+        raise TypeError(f"{name} is on {device_of(x)}, its gradient on {device_of(g)}: move one of them")
+    for y in filter(is_array, leaf.memory.values()):
+        if y.size != x.size:
+            raise ValueError(f"{name} has shape {x.shape}, its state {y.shape}: call state = setup(rule, model) again")
+        if device_of(y) != device_of(x):
+            there = f"its state on {device_of(y)}: move the model first, then setup"
+            raise TypeError(f"{name} is on {device_of(x)}, {there}")
+    return True
+
+
+def _place(way: tuple) -> str:
+    steps: list[Any] = []
+    while way:
+        way, owner, name = way
+        steps.insert(0, Attribute(name) if isinstance(name, str) and not isinstance(owner, dict) else name)
+    return str(KeyPath(steps)) or "the model"
+
+
+def _tied(model: Any, found: list[Step]) -> list[Step]:
+    """One step for each parameter, at its first place, with the gradients at all places."""
+    firsts = {parameter_key(x): x for _, x in trainables(model)}
+    steps: dict[Any, Step] = {}
+    for leaf, x, g in found:
+        key = parameter_key(x)
+        first = firsts.get(key, x)
+        with on_card_of(x):
+            g = same_view(first, x, g)
+            steps[key] = (leaf, first, steps[key][2] + g if key in steps else g)
+    return list(steps.values())
+
+
+# -- in the middle of a training ---------------------------------------------------------------------------------------
+
+
+@explained()
+def adjust(state: Any, eta: float | None = None, **fields: Any) -> Any:
+    """Change the learning rate, or other numbers of the rules, in `state` or a part of it (Flux: ``adjust!``).
+
+    What the rules remember stays. Returns `state`. Raises `TypeError` for what isn't a state or holds no rule with
+    such a number. PyTorch's parameter groups are a loop: here, biases don't decay.
+
+    >>> model = fl.Chain(fl.Dense(2, 3), fl.Dense(3, 1))
+    >>> state = fl.setup(fl.AdamW(decay=0.1), model)
+    >>> for path, w in fl.trainables(model):
+    ...     if w.ndim < 2:
+    ...         _ = adjust(state[path], decay=0.0)
+    >>> state.layers[0].weight.rule.decay, state.layers[0].bias.rule.decay
+    (0.1, 0.0)
+    """
+    fields |= {} if eta is None else {"eta": eta}
+    if not fields:
+        raise TypeError("adjust(state, eta) takes the new learning rate, or others by name: adjust(state, rho=0.8)")
+    found = _leaves(state)
+    known = {name for leaf in found for rule in _rules(leaf.rule) for name in vars(rule)}
+    for name in fields:
+        if name not in known:
+            raise TypeError(f"no rule in this state has {name!r}; there are {', '.join(sorted(known)) or 'none'}")
+    _change(found, fields)
+    for leaf in found:
+        leaf.own_rate = None if "eta" in fields else leaf.own_rate
+    return state
+
+
+def follow(state: Any, eta: float) -> None:
+    """Set the rates by a schedule: `eta` for the largest of them, and the others keep their ratio to it."""
+    check_number("the learning rate eta", eta)
+    groups: dict[float, list[Leaf]] = {}
+    for leaf, share in shares(state):
+        groups.setdefault(share, []).append(leaf)
+    for share, found in groups.items():
+        _change(found, {"eta": eta * share})
+
+
+def shares(state: Any) -> list[tuple[Leaf, float]]:
+    """(leaf, its own rate as a share of the largest that isn't frozen), of all leaves that have a rate."""
+    rates: list[tuple[Leaf, float]] = []
+    for leaf in _leaves(state):
+        found = [vars(rule)["eta"] for rule in _rules(leaf.rule) if "eta" in vars(rule)]
+        if found:
+            leaf.own_rate = max(found) if leaf.own_rate is None else leaf.own_rate
+            rates.append((leaf, leaf.own_rate))
+    largest = max((rate for leaf, rate in rates if not leaf.frozen), default=0.0)
+    return [(leaf, rate / largest if largest else 1.0) for leaf, rate in rates]
+
+
+@explained()
+def freeze(state: Any) -> Any:
+    """Let `update` leave out the parameters of this state, or part of one, until `thaw` (Flux: ``freeze!``).
+
+    A part is ``state.layers[0]``, or ``state[path]`` with a path of `trainables`. `load` brings back what the rules
+    remember, not this, nor their numbers: freeze again before you go on. Returns `state`.
+
+    >>> model = {"w": np.ones(1), "b": np.ones(1)}
+    >>> state = fl.setup(fl.Descent(0.5), model)
+    >>> _ = freeze(state["w"])
+    >>> fl.update(state, model, {"w": np.ones(1), "b": np.ones(1)})[1]
+    {'w': array([1.]), 'b': array([0.5])}
+    """
+    for leaf in _leaves(state):
+        leaf.frozen = True
+    return state
+
+
+@explained()
+def thaw(state: Any) -> Any:
+    """End what `freeze` began, for this state or part of one (Flux: ``thaw!``)."""
+    for leaf in _leaves(state):
+        leaf.frozen = False
+    return state
+
+
+def _leaves(state: Any) -> list[Leaf]:
+    found = [node for _, node in nodes(state) if isinstance(node, Leaf)]
+    if not found:
+        raise TypeError("what's adjusted is the state that setup(rule, model) gives, or a part such as state.layers[0]")
+    return found
+
+
+def _change(leaves: list[Leaf], fields: dict[str, Any]) -> None:
+    adjusted = {id(leaf.rule): (leaf.rule, _adjusted(leaf.rule, fields)) for leaf in leaves}
+    for leaf in leaves:
+        leaf.rule = adjusted[id(leaf.rule)][1]
+
+
+def _rules(rule: Rule) -> tuple[Rule, ...]:
+    return tuple(one for part in rule.rules for one in _rules(part)) if rule.rules else (rule,)
+
+
+def _adjusted(rule: Rule, fields: dict[str, Any]) -> Rule:
+    """A rule like this one, with other numbers."""
+    if rule.rules:
+        return type(rule)(*[_adjusted(part, fields) for part in rule.rules])
+    own = {name: value for name, value in fields.items() if name in vars(rule)}
+    if dataclasses.is_dataclass(rule):
+        return dataclasses.replace(rule, **own)  # type: ignore[return-value]
+    changed = copy.copy(rule)
+    vars(changed).update(own)
+    return changed
