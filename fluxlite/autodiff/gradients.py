@@ -80,9 +80,9 @@ def withgradient(f: Callable, *args: Any) -> tuple[Any, Any]:
 
 
 def stop_gradient(x: Any) -> Any:
-    """`x`, an array or a model, as a constant: no gradient flows through it (JAX: ``stop_gradient``).
+    """`x`, an array or a model, as a constant: no gradient flows through it, nor one of an outer call.
 
-    Zygote: ``ignore_derivatives``. Also ends what outer gradients would track.
+    JAX: ``stop_gradient``, Zygote: ``ignore_derivatives``.
 
     >>> gradient(lambda x: x * stop_gradient(x), 3.0)
     (3.0,)
@@ -272,8 +272,6 @@ class Record:
 class Gradient(Record):
     """The gradient of a registered object: the same attribute names, None where nothing flowed.
 
-    For a `Chain`, ``grads[0]`` is the gradient of its first layer.
-
     >>> Gradient(weight=np.ones(2), bias=None)
     Gradient(weight=array([1., 1.]), bias=None)
     """
@@ -338,10 +336,7 @@ def held_by(x: Any) -> Any:
 
 
 def keep_state(marked: list[Marked]) -> None:
-    """Write what `f` assigned to the copies it got to the objects themselves.
-
-    Raises `TypeError`, before anything is written, where a parameter was replaced.
-    """
+    """Write what `f` assigned to its copies to the objects themselves; nothing, if that would replace a parameter."""
     changed = []
     for one in marked:
         for number, copy, fields, before in one.held:
@@ -373,10 +368,7 @@ def keep_state(marked: list[Marked]) -> None:
 
 
 def detached(value: Any, known: dict[int, Any]) -> Any:
-    """`value` without tracking, and with the objects that the user knows in the place of their copies.
-
-    `known` gives what to write for an object of this id; what is shared stays shared.
-    """
+    """`value` without tracking, and with the objects that the user knows, by id, in the place of their copies."""
     if id(value) in known:
         return known[id(value)]
     if type(value) is TrackedArray:

@@ -187,10 +187,7 @@ def bind(function: Any, rule: Rule, args: Any, kwargs: dict[str, Any]) -> tuple[
 
 
 def arranged(function: Any, args: Any, kwargs: dict, names: Any, most: int, more: Any = ()) -> tuple[Any, dict]:
-    """The first `most` arguments by position, the others by name; without those that only repeat a default.
-
-    Raises `TypeError` for a keyword that's not in `names`, unless the function is in `more`.
-    """
+    """The first `most` by position, the others by name, without those that only repeat a default."""
     if len(args) <= most and kwargs.keys() <= set(names):
         return args, kwargs
     defaults = _defaults(function)
@@ -234,7 +231,5 @@ def name_of(function: Any) -> str:
 
 def no_pullback(function: Any, rule: Rule, position: int) -> NoReturn:
     name = rule.names[position] if position < len(rule.names) else f"number {position}"
-    raise TypeError(
-        f"{name_of(function)} has no derivative with respect to its argument {name}, which is tracked here: "
-        f"use its .data, or compute it outside the gradient"
-    )
+    what = f"{name_of(function)} has no derivative with respect to its argument {name}, which is tracked here"
+    raise TypeError(f"{what}: use its .data, or compute it outside the gradient")

@@ -27,8 +27,7 @@ numbers = itertools.count(1)
 class Level:
     """One call of `gradient`. What it tracks belongs to it, and what it computes with is read-only until it closes.
 
-    A call inside another one has a higher number. No depth is counted up and down, so exceptions, generators and
-    threads cannot leave one wrong.
+    A call inside another one has a higher number. No depth is counted, which exceptions or threads could leave wrong.
     """
 
     __slots__ = ("number", "is_open", "frozen")
