@@ -345,7 +345,7 @@ fluxlite
     83 m2     lstm(sequence)
     90 m1     gru(sequence)
     2         dense(x)
-    7         fl.gradient(lambda m: np.sum(m(x)), dense)
+    9         fl.gradient(lambda m: np.sum(m(x)), dense)
     1         adam.rule.apply(adam.memory, x, y)
     7  m1     rnn_cell(x)
     22 m2     lstm_cell(x)

@@ -19,7 +19,7 @@ from ..tree.contract import Automatic, attributes, functor, is_leaf, kind_of, pu
 from ..tree.flat import ALSO_NUMBERS, Attribute, Flat, KeyPath, flatten
 from ..tree.ties import HERE, copy_of, enter_card, is_array, is_trainable_array
 from ..tree.walks import check_open, fmap, nodes, on_first_card_of, type_of_parts
-from ..unreached import is_new, say_what_has_no_gradient
+from ..unreached import is_new, say_what_is_not_trained
 from .tracked import Level, TrackedArray, as_base_class, can_be_frozen, numbers, plain
 from .way_back import pull_back
 
@@ -126,7 +126,7 @@ class Marked:
             error.add_note(f"{place or 'an argument'} of gradient")
             raise
         if hides:  # perhaps arrays, that the walk doesn't reach
-            say_what_has_no_gradient(argument)
+            say_what_is_not_trained(argument, "gets no gradient", again=False)
         made = flat.results(self.tracked)
         self.stand_in = made[flat.root]
         number = 0

@@ -10,20 +10,18 @@ import numpy as np
 
 from ..messages import LayerError, ShapeError, check_callable, explained, notice
 from ..tree.walks import KeyPath
-from .layer import LAYERS, Layer, activated, called, check_activation, check_array, glorot_uniform, identity, layer_call
+from .layer import LAYERS, Layer, activated, called, check_activation, check_array, glorot_uniform, identity
 
-from .layer import layer_class, matching, start, taken  # isort: skip
+from .layer import matching, start, taken  # isort: skip
 from .printing import call_of, settings
 
 
-@layer_class()
 class Dense(Layer):
     """A fully connected layer: ``activation(x @ weight.T + bias)`` (Flux: ``Dense``).
 
-    `weight` has shape ``(outputs, inputs)``, `bias` shape ``(outputs,)`` and starts at zero; ``bias=False`` leaves it
-    out. Both are Float32. `init` and `rng` draw the weights, which `fluxlite.seed` makes repeatable. `Dense.of` takes
-    the arrays themselves, of any type. `x` has shape ``(N, inputs)`` or ``(inputs,)``. As in Flux, an input of another
-    floating-point type is converted to that of the weight, which is said once; integers are refused.
+    `weight` has shape ``(outputs, inputs)``, `bias` ``(outputs,)``, both Float32; `init` and `rng` draw the weights.
+    `Dense.of` takes arrays, of any type. `x` has shape ``(N, inputs)`` or ``(inputs,)``. As in Flux, an input of
+    another floating-point type is converted to that of the weight, which is said once; integers are refused.
 
     >>> Dense(10, 5)(np.ones((3, 10), np.float32)).shape
     (3, 5)
@@ -33,7 +31,6 @@ class Dense(Layer):
     bias: Any
     activation: Callable
 
-    @explained()
     def __init__(
         self, inputs: int, outputs: int, activation: Callable = identity, *, bias: bool = True,
         init: Callable = glorot_uniform, rng: np.random.Generator | None = None,
@@ -43,7 +40,6 @@ class Dense(Layer):
         self.activation = check_activation("Dense", activation)
 
     @classmethod
-    @explained()
     def of(cls, weight: Any, bias: Any = None, activation: Callable = identity) -> "Dense":
         """A layer made of these arrays: `weight` of shape ``(outputs, inputs)``, `bias` ``(outputs,)`` or None."""
         layer = object.__new__(cls)
@@ -52,19 +48,19 @@ class Dense(Layer):
         layer.activation = check_activation("Dense", activation)
         return layer
 
-    @layer_call
     def __call__(self, x: Any) -> Any:
-        x = taken(self, self.weight, x)
+        x = x if getattr(x, "dtype", None) is self.weight.dtype else taken(self, self.weight, x)
         y = x @ self.weight.T if getattr(x, "ndim", 0) < 3 else multiply_rows(x, self.weight.T)
         return activated(self.activation, y, self.bias)
 
     def _why(self, x: Any) -> LayerError | None:
-        inputs, shape = self.weight.shape[1], getattr(x, "shape", None)
-        if shape is not None and shape[-1:] != (inputs,):
+        why, inputs = super()._why(x), self.weight.shape[1]
+        shape: Any = getattr(x, "shape", ())
+        if why is None and shape[-1:] != (inputs,):
             takes = f"takes an input of shape ({inputs},) or (N, {inputs})"
             hint = "; the observations are its rows: x.T?" if len(shape) == 2 and shape[0] == inputs else ""
             return ShapeError(KeyPath(), f"{self._name()} {takes}, got shape {shape}{hint}")
-        return super()._why(x)
+        return why
 
     def _sizes(self) -> str:
         return "{1} => {0}".format(*self.weight.shape)
@@ -86,8 +82,6 @@ def multiply_rows(x: Any, matrix: Any) -> Any:
 
 class Container(Layer):
     """A layer made of `layers`: a tuple, or a dict if they have names."""
-
-    layers: Any
 
     _in_lines = "if long"
 
@@ -111,7 +105,6 @@ class Container(Layer):
         return ", ".join(call_of(x) if type(where) is int else f"{where}={call_of(x)}" for where, x in self._items())
 
 
-@layer_class()
 class Chain(Container):
     """Layers, or any functions, one after the other (Flux: ``Chain``).
 
@@ -133,7 +126,6 @@ class Chain(Container):
     def __init__(self, *layers: Any, **named: Any):
         self._set_layers(layers, named)
 
-    @layer_call
     def __call__(self, x: Any) -> Any:
         for where, layer in self._items():
             x = called(layer, x, LAYERS, where)

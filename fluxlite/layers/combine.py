@@ -8,20 +8,21 @@ from typing import Any
 
 import numpy as np
 
+from ..activations import softmax
 from ..arrays import astype, device_of, getitem, on_card_of, on_device_of
 from ..autodiff.tracked import plain
-from ..messages import LayerError, ShapeError, apart, explained
+from ..messages import InputError, LayerError, ShapeError, apart, check_whole, explained, in_words
 from ..tensors import refuse_tensor
 from ..tree.ties import is_array
 from ..tree.walks import Attribute, KeyPath
-from .basic import Chain, Container, multiply_rows
-from .layer import LAYERS, Layer, activated, called, check_activation, check_array, generator, identity, layer_call
+from .basic import Chain, Container, Dense, multiply_rows
+from .layer import LAYERS, Generator, Layer, activated, called, check_activation, check_array, generator, glorot_uniform
 
-from .layer import layer_class, matching, start, taken  # isort: skip
+from .layer import identity, matching, split_activation, start, taken  # isort: skip
+from .normalization import Dropout
 from .printing import call_of, name_of, settings
 
 
-@layer_class()
 class SkipConnection(Container):
     """A layer, and a way past it: ``connection(layer(x), x)`` (Flux: ``SkipConnection``).
 
@@ -31,11 +32,9 @@ class SkipConnection(Container):
     layers: Any
     connection: Any
 
-    @explained()
     def __init__(self, layers: Any, connection: Callable) -> None:
         self.layers, self.connection = layers, connection
 
-    @layer_call
     def __call__(self, x: Any) -> Any:
         return self.connection(called(self.layers, x, LAYERS), x)
 
@@ -43,7 +42,6 @@ class SkipConnection(Container):
         return f"{call_of(self.layers)}, {name_of(self.connection)}"
 
 
-@layer_class()
 class Parallel(Container):
     """Layers side by side: ``connection(layers[0](x), layers[1](x), …)`` (Flux: ``Parallel``).
 
@@ -54,12 +52,10 @@ class Parallel(Container):
     connection: Any
     layers: Any
 
-    @explained()
     def __init__(self, connection: Callable, /, *layers: Any, **named: Any) -> None:
         self.connection = connection
         self._set_layers(layers, named)
 
-    @layer_call
     def __call__(self, *inputs: Any) -> Any:
         found = [called(layer, x, LAYERS, where) for (where, layer), x in self._with_inputs(inputs)]
         if len(found) > 2 and isinstance(self.connection, np.ufunc):
@@ -81,15 +77,12 @@ class Parallel(Container):
         return f"{name_of(self.connection)}, {super()._sizes()}"
 
 
-@layer_class()
 class PairwiseFusion(Parallel):
     """Layers in a row, which meet a new input before each (Flux: ``PairwiseFusion``).
 
-    ``PairwiseFusion(connection, first, second)(x, y)`` gives ``(a, b)`` with ``a = first(x)`` and
-    ``b = second(connection(a, y))``, and so on. Given one input, all get the same.
+    Of ``(x, y)``, two layers make ``(a, b)``, with ``a = first(x)`` and ``b = second(connection(a, y))``, and so on.
     """
 
-    @layer_call
     def __call__(self, *inputs: Any) -> tuple:
         found: list = []
         for (where, layer), x in self._with_inputs(inputs):
@@ -98,40 +91,113 @@ class PairwiseFusion(Parallel):
         return tuple(found)
 
 
-@layer_class()
 class Maxout(Container):
     """The largest of what several layers give, number by number (Flux: ``Maxout``).
 
-    ``Maxout(layer, other, …)``, or ``Maxout(lambda: Dense(5, 7), 3)`` for three of a kind. Where two are equal, they
-    share the gradient.
+    ``Maxout(layer, other, …)``, or ``Maxout(lambda: Dense(5, 7), 3)`` for three of a kind. Equal ones share a gradient.
     """
 
     layers: Any
 
-    @explained()
     def __init__(self, *layers: Any) -> None:
         if len(layers) == 2 and isinstance(layers[1], (int, np.integer)):
             layers = tuple(layers[0]() for _ in range(layers[1]))
         self._set_layers(layers, {})
 
-    @layer_call
     def __call__(self, x: Any) -> Any:
         return reduce(np.maximum, [called(layer, x, LAYERS, where) for where, layer in self._items()])
 
 
-@layer_class()
+@explained("an array of shape (…, T, features)")
+def make_causal_mask(x: Any) -> Any:
+    """The mask with which no step of `x` ``(…, T, features)`` sees later ones (NNlib: ``make_causal_mask``)."""
+    return np.tril(np.ones_like(plain(x), shape=(x.shape[-2],) * 2, dtype=bool))
+
+
+class MultiHeadAttention(Layer):
+    """Each step of a sequence asks all others, and takes up what answers it (Flux: ``MultiHeadAttention``).
+
+    ``layer(q, k, v)`` returns ``(y, weights)``. `q` and `y` have shape ``(N, T, features)``, `k` and `v` ``(N, S,
+    features)``, and `weights` ``(N, nheads, T, S)``: how much each step took of each other one. ``layer(x)`` is
+    ``layer(x, x, x)``, ``layer(q, kv)`` is ``layer(q, kv, kv)``. Where `mask`, booleans that broadcast to the shape of
+    the weights, is False, nothing is taken, as `make_causal_mask` says it. `bias` is added to the scores.
+
+    `dims` is a number of features, or ``(inputs, inside, outputs)``, where `inputs` may be three numbers, for `q`, `k`
+    and `v`, and `inside` two, for `q` with `k`, and for `v`. In training, `dropout_prob` of the weights become 0.
+    """
+
+    q_proj: Any
+    k_proj: Any
+    v_proj: Any
+    attn_drop: Any
+    out_proj: Any
+
+    @explained("dims, a number of features or (inputs, inside, outputs)")
+    def __init__(
+        self, dims: Any, *, nheads: int = 8, bias: bool = False, init: Callable = glorot_uniform,
+        dropout_prob: float = 0.0, rng: Generator = None,
+    ):  # fmt: skip
+        check_whole("MultiHeadAttention(nheads=…)", nheads, 1)
+        inputs, inside, outputs = dims if isinstance(dims, tuple) else (dims,) * 3
+        q, k, v = inputs if isinstance(inputs, tuple) else (inputs,) * 3
+        asked, answered = inside if isinstance(inside, tuple) else (inside,) * 2
+        if asked % nheads or answered % nheads:
+            raise ValueError(f"MultiHeadAttention: {inside} features cannot be divided among {nheads} heads")
+        sizes = (q, asked), (k, asked), (v, answered), (answered, outputs)
+        projections = [Dense(*pair, bias=bias, init=init, rng=rng) for pair in sizes]
+        self.q_proj, self.k_proj, self.v_proj, self.out_proj = projections
+        self.attn_drop = Dropout(dropout_prob)
+        self.nheads = int(nheads)
+
+    def __call__(self, q: Any, k: Any = None, v: Any = None, bias: Any = None, *, mask: Any = None) -> tuple[Any, Any]:
+        k = q if k is None else k
+        given = {"q_proj": q, "k_proj": k, "v_proj": k if v is None else v}
+        projected = [called(getattr(self, name), x, Attribute(name)) for name, x in given.items()]
+        parts = [np.reshape(x, (*x.shape[:-1], self.nheads, x.shape[-1] // self.nheads)) for x in projected]
+        queries, keys, values = [np.swapaxes(x, -2, -3) for x in parts]  # (N, nheads, T, size)
+        scores = (queries * (1 / math.sqrt(queries.shape[-1]))) @ np.swapaxes(keys, -1, -2)
+        if bias is not None:
+            scores = scores + _checked("bias", bias, "f", scores.shape)
+        if mask is not None:
+            # Added like a bias, -inf has the same effect as a choice, and needs no time on the way back.
+            closed = np.where(_checked("mask", mask, "b", scores.shape), 0.0, -math.inf)
+            scores = scores + closed.astype(scores.dtype)
+        weights = softmax(scores)
+        answers = np.swapaxes(self.attn_drop(weights) @ values, -2, -3)
+        joined = np.reshape(answers, (*answers.shape[:-2], answers.shape[-2] * answers.shape[-1]))
+        return called(self.out_proj, joined, Attribute("out_proj")), weights
+
+    def _sizes(self) -> str:
+        inputs = tuple([layer.weight.shape[1] for layer in (self.q_proj, self.k_proj, self.v_proj)])
+        inside = self.q_proj.weight.shape[0], self.v_proj.weight.shape[0]
+        sizes = [each[0] if len(set(each)) == 1 else each for each in (inputs, inside)]
+        dims = *sizes, self.out_proj.weight.shape[0]
+        return str(dims[0] if len(set(dims)) == 1 else dims)
+
+    def _options(self) -> str:
+        return f", nheads={self.nheads}"
+
+
+def _checked(name: str, x: Any, kind: str, wanted: tuple) -> Any:
+    """`x`, which is added to the scores. NumPy would also add booleans as a bias, or make the scores larger."""
+    if x.dtype.kind != kind:
+        numbers = "booleans, True where one may look" if kind == "b" else "floating-point numbers"
+        raise InputError(KeyPath(), f"MultiHeadAttention({name}=…) takes {numbers}, got {in_words(x)}")
+    if np.broadcast_shapes(x.shape, wanted) != wanted:
+        raise ShapeError(KeyPath(), f"MultiHeadAttention({name}=…) broadcasts to {wanted}, got {x.shape}")
+    return x
+
+
 class Scale(Layer):
     """A weight and a bias for each feature: ``activation(x * scale + bias)`` (Flux: ``Scale``).
 
-    ``Scale(3)`` is for inputs of shape ``(…, 3)``, ``Scale(3, 4)`` for ``(…, 3, 4)``. `scale` starts with ones, `bias`
-    with zeros, both Float32; ``bias=False`` leaves it out. The activation comes last. `Scale.of` takes arrays.
+    ``Scale(3)`` takes inputs of shape ``(…, 3)``, ``Scale(3, 4)`` of ``(…, 3, 4)``. The activation comes last.
     """
 
     scale: Any
     bias: Any
     activation: Any
 
-    @explained()
     def __init__(self, *size: Any, bias: bool = True) -> None:
         size, activation = split_activation(size)
         self.scale = np.ones(size, np.float32)
@@ -139,7 +205,6 @@ class Scale(Layer):
         self.activation = activation
 
     @classmethod
-    @explained()
     def of(cls, scale: Any, bias: Any = None, activation: Callable = identity) -> "Scale":
         """A layer made of these arrays, of one shape; `bias` may be None."""
         layer = object.__new__(cls)
@@ -148,7 +213,6 @@ class Scale(Layer):
         layer.activation = check_activation("Scale", activation)
         return layer
 
-    @layer_call
     def __call__(self, x: Any) -> Any:
         x, size = taken(self, self.scale, x), self.scale.shape
         if x.shape[len(x.shape) - len(size) :] != size:  # NumPy would broadcast some of them
@@ -163,16 +227,11 @@ class Scale(Layer):
         return settings(self.activation, bias=self.bias is not None)
 
 
-def split_activation(size: tuple) -> tuple[tuple, Callable]:
-    return (size[:-1], size[-1]) if size and callable(size[-1]) else (size, identity)
-
-
-def normal(*shape: int, rng: np.random.Generator | None = None) -> Any:
+def normal(*shape: int, rng: Generator = None) -> Any:
     """Normal numbers with deviation 1."""
     return generator(rng).standard_normal(shape, dtype=np.float32)
 
 
-@layer_class()
 class Embedding(Layer):
     """For each number of a vocabulary, a row of features that are learned: ``weight[x]`` (Flux: ``Embedding``).
 
@@ -187,21 +246,16 @@ class Embedding(Layer):
 
     weight: Any
 
-    @explained()
-    def __init__(
-        self, vocabulary: int, features: int, *, init: Callable = normal, rng: np.random.Generator | None = None
-    ):
+    def __init__(self, vocabulary: int, features: int, *, init: Callable = normal, rng: Generator = None):
         self.weight = start(init, index(vocabulary), index(features), rng, layer="Embedding")
 
     @classmethod
-    @explained()
     def of(cls, weight: Any) -> "Embedding":
         """A layer made of this array, of shape ``(vocabulary, features)``."""
         layer = object.__new__(cls)
         layer.weight = check_array("Embedding.of: weight", weight, "vocabulary", "features")
         return layer
 
-    @layer_call
     def __call__(self, x: Any) -> Any:
         with on_card_of(self.weight):  # where a list goes, too
             numbers, weight = plain(x), plain(self.weight)

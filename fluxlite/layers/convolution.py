@@ -1,44 +1,40 @@
-"""`Conv` and its kin, whose weights slide over pictures and sequences; and what `pooling.py` shares with them."""
+"""Windows that slide over pictures and sequences: convolution and pooling; and `Upsample`, which makes them larger."""
 
+import math
 from collections.abc import Callable
-from operator import index
 from typing import Any
 
 import numpy as np
 
-from ..autodiff.derivatives.windows import Windows, convolve, convolve_back
+from ..autodiff.derivatives.windows import Windows, convolve, convolve_back, max_along, padded, sum_along
+from ..autodiff.tracked import plain
 from ..messages import ShapeError, check_whole, explained, in_words
 from ..tree.walks import KeyPath
-from .layer import Layer, activated, check_activation, check_array, glorot_uniform, identity, layer_call, layer_class
+from .layer import Generator, Layer, activated, check_activation, check_array, glorot_uniform, identity
 
-from .layer import matching, no_array, start, taken  # isort: skip
+from .layer import matching, start, taken  # isort: skip
 from .printing import settings
 
 Pads = tuple[tuple[int, int], ...]
+Each = int | tuple[int, ...]  # a number, or one for each axis
 
 
 class SamePad:
-    """Padding that keeps the size, or the size divided by the stride, rounded up (Flux: ``SamePad``).
-
-    A `ConvTranspose` makes its input larger by the stride. Where the padding is odd, there's one more in front.
-    """
+    """Padding that keeps the size, or the size divided by the stride (Flux: ``SamePad``)."""
 
     def __repr__(self) -> str:
         return "SamePad()"
 
 
-@layer_class(children=("weight", "bias", "activation"))
-class Conv(Layer):
+class Conv(Layer, children=("weight", "bias", "activation")):
     """A convolution: each window's products with the weights, summed, then bias and activation (Flux: ``Conv``).
 
-    ``Conv((3, 3), inputs, outputs, activation)`` takes pictures of shape ``(N, H, W, inputs)`` and gives
-    ``(N, …, …, outputs)``; ``Conv((3,), …)`` takes sequences, ``(N, T, inputs)``. `weight` has shape
-    ``(*kernel, inputs / groups, outputs)``, as in Flux, whose pictures are ``(W, H, inputs, N)``; PyTorch's is
+    ``Conv((3, 3), inputs, outputs)`` takes pictures ``(N, H, W, inputs)``, gives ``(N, …, …, outputs)``; ``Conv((3,),
+    …)`` takes sequences ``(N, T, inputs)``. `weight` has shape ``(*kernel, inputs / groups, outputs)``, PyTorch's
     ``(outputs, inputs / groups, *kernel)``. As in Flux, the kernel is flipped; `CrossCor` doesn't flip it.
 
     `stride`, `dilation` and `pad` are a number, or one for each axis; a `pad` of twice as many numbers is before and
-    after for each axis; ``pad=SamePad()`` keeps the size. `groups` cuts the features into parts that don't see each
-    other. `bias`, `init` and `rng` are those of `Dense`. `Conv.of` takes arrays.
+    after each axis; ``pad=SamePad()`` keeps the size. `groups` cuts the features into parts that don't see each other.
     """
 
     weight: Any
@@ -52,25 +48,24 @@ class Conv(Layer):
     _flips = True
     _back = False  # from the outputs to the inputs: the weight's last two axes change places
 
-    @explained()
     def __init__(
         self, kernel: tuple[int, ...], inputs: int, outputs: int, activation: Callable = identity, *,
-        stride: int | tuple[int, ...] = 1, pad: int | tuple[int, ...] | SamePad = 0,
-        dilation: int | tuple[int, ...] = 1, groups: int = 1, bias: bool = True, init: Callable = glorot_uniform,
-        rng: np.random.Generator | None = None,
+        stride: Each = 1, pad: Each | SamePad = 0, dilation: Each = 1, groups: int = 1, bias: bool = True,
+        init: Callable = glorot_uniform, rng: Generator = None,
     ):  # fmt: skip
         name = type(self).__name__
         kernel = window_size(f"{name}(kernel)", kernel)
+        for what, number in ("inputs", inputs), ("outputs", outputs), ("groups", groups):
+            check_whole(f"{name}({what}=…)", number)
         if inputs % groups or outputs % groups:
             raise ValueError(f"{name}: inputs and outputs are multiples of groups={groups}, got {inputs} and {outputs}")
         before, after = (outputs, inputs) if self._back else (inputs, outputs)
-        drawn = start(init, index(after), index(before // groups), rng, window=kernel, layer=name)
+        drawn = start(init, after, before // groups, rng, window=kernel, layer=name)
         self.weight = np.copy(np.moveaxis(drawn, (1, 0), (-2, -1)), order="C")
         self.bias = np.zeros_like(self.weight, shape=(outputs,)) if bias else None
         self._set(activation, stride, pad, dilation, groups)
 
     @classmethod
-    @explained()
     def of(cls, weight: Any, bias: Any = None, activation: Callable = identity, *, stride: Any = 1, pad: Any = 0,
            dilation: Any = 1, groups: int = 1) -> Any:  # fmt: skip
         """A layer made of these arrays: `weight` of shape ``(*kernel, inputs / groups, outputs)``, `bias` or None."""
@@ -88,22 +83,19 @@ class Conv(Layer):
         self.dilation = each_axis(f"{name}'s dilation", dilation, dims)
         self.pad = pads_of(f"{name}'s pad", pad, self._padded_extent())
 
-    @layer_call
     def __call__(self, x: Any) -> Any:
         inputs, _ = self._features()
-        check_shape(self, x, len(self.stride), inputs)
-        x = taken(self, self.weight, x)
         dims = len(self.stride)
+        check_shape(self, x, dims, inputs)
         at = Windows(self.weight.shape[:dims], self.stride, self.pad, self.dilation, self.groups)
         kernel = np.flip(self.weight, tuple(range(dims))) if self._flips else self.weight
-        return activated(self.activation, self._windows_of(x, kernel, at), self.bias)
+        return activated(self.activation, self._windows_of(taken(self, self.weight, x), kernel, at), self.bias)
 
     def _windows_of(self, x: Any, kernel: Any, at: Windows) -> Any:
-        check_places(self, x, at.places(x.shape[1:-1]), at.extent())
         return convolve(x, kernel, at)
 
     def _padded_extent(self) -> tuple[int, ...]:
-        """The extent of the windows that SamePad makes up for."""
+        """What `SamePad` makes up for."""
         return tuple((k - 1) * d + 1 for k, d in zip(self.weight.shape, self.dilation))
 
     def _features(self) -> tuple[int, int]:
@@ -121,53 +113,46 @@ class Conv(Layer):
 
 
 class CrossCor(Conv):
-    """`Conv` without flipping the kernel: what PyTorch and Keras call convolution (Flux: ``CrossCor``).
-
-    A PyTorch layer's weights fit after ``np.transpose(weight, (2, 3, 1, 0))``.
-    """
+    """`Conv` without flipping the kernel: what PyTorch and Keras call convolution (Flux: ``CrossCor``)."""
 
     _flips = False
 
 
-@layer_class(children=("weight", "bias", "activation"))
 class ConvTranspose(Conv):
     """The way back of a `Conv`: each element is spread over a window (Flux: ``ConvTranspose``).
 
-    With a stride, pictures grow: a length L becomes ``(L - 1) * stride + (kernel - 1) * dilation + 1`` minus the
-    padding, plus `outpad`, one number or one for each axis. `weight` has shape ``(*kernel, outputs / groups, inputs)``.
-    All else is as in `Conv`; the kernel is the flipped one of `Conv`, as in Flux, so PyTorch's has to be flipped.
+    A length L becomes ``(L - 1) * stride + (kernel - 1) * dilation + 1`` minus the padding, plus `outpad`. `weight` has
+    shape ``(*kernel, outputs / groups, inputs)``. PyTorch's has to be flipped.
     """
 
     outpad: tuple[int, ...]
 
     _back = True
 
-    @explained()
     def __init__(
         self, kernel: tuple[int, ...], inputs: int, outputs: int, activation: Callable = identity, *,
-        outpad: int | tuple[int, ...] = 0, **settings: Any,
+        outpad: Each = 0, **settings: Any,
     ):  # fmt: skip
         super().__init__(kernel, inputs, outputs, activation, **settings)
-        self._set_outpad(outpad)
+        self.outpad = self._checked(outpad)
 
     @classmethod
-    @explained()
     def of(cls, weight: Any, bias: Any = None, activation: Callable = identity, *, outpad: Any = 0,
            **settings: Any) -> Any:  # fmt: skip
         """A layer made of these arrays: `weight` of shape ``(*kernel, outputs / groups, inputs)``, `bias` or None."""
         layer = super().of(weight, bias, activation, **settings)
-        layer._set_outpad(outpad)
+        layer.outpad = layer._checked(outpad)
         return layer
 
-    def _set_outpad(self, outpad: Any) -> None:
-        self.outpad = each_axis("ConvTranspose's outpad", outpad, len(self.stride), 0)
-        if any(more >= stride for more, stride in zip(self.outpad, self.stride) if more):
+    def _checked(self, outpad: Any) -> tuple[int, ...]:
+        each = each_axis("ConvTranspose's outpad", outpad, len(self.stride), 0)
+        if any(more >= stride for more, stride in zip(each, self.stride) if more):
             raise ValueError(f"ConvTranspose's outpad is less than the stride, {self.stride}, got {outpad}")
+        return each
 
     def _windows_of(self, x: Any, kernel: Any, at: Windows) -> Any:
         lengths = zip(x.shape[1:-1], at.stride, at.extent(), at.pad, self.outpad)
         space = tuple((n - 1) * stride + extent - sum(pad) + more for n, stride, extent, pad, more in lengths)
-        check_places(self, x, space, at.extent())
         return convolve_back(x, kernel, at, space)
 
     def _padded_extent(self) -> tuple[int, ...]:
@@ -186,15 +171,164 @@ def DepthwiseConv(  # noqa: N802
     return Conv(kernel, inputs, outputs, activation, groups=inputs, **settings)
 
 
+class MaxPool(Layer, children=()):
+    """The largest element of each window, for each feature (Flux: ``MaxPool``).
+
+    ``MaxPool((2, 2))`` takes pictures, ``(N, H, W, features)``; ``MaxPool((2,))`` sequences. `stride` is usually the
+    window's size; `pad` is as in `Conv`, and never the largest. Of equal elements, the first gets the gradient.
+
+    >>> MaxPool((2, 2))(np.arange(16.0).reshape(1, 4, 4, 1))[0, :, :, 0]
+    array([[ 5.,  7.],
+           [13., 15.]])
+    """
+
+    kernel: tuple[int, ...]
+    stride: tuple[int, ...]
+    pad: Pads
+
+    _is_mean = False
+
+    def __init__(self, kernel: tuple[int, ...], *, stride: Any = None, pad: Each | SamePad = 0):
+        name = type(self).__name__
+        self.kernel = window_size(f"{name}(kernel)", kernel)
+        self.stride = self.kernel if stride is None else each_axis(f"{name}'s stride", stride, len(self.kernel))
+        self.pad = pads_of(f"{name}'s pad", pad, self.kernel)
+        if any(size >= width for sizes, width in zip(self.pad, self.kernel) for size in sizes):
+            raise ValueError(f"{name}'s pad is smaller than its window {self.kernel}, got {pad}")
+
+    def __call__(self, x: Any) -> Any:
+        check_shape(self, x, len(self.kernel))
+        return pool(self, x, Windows(self.kernel, self.stride, self.pad, (1,) * len(self.kernel)))
+
+    def _sizes(self) -> str:
+        return str(self.kernel)
+
+    def _options(self) -> str:
+        return option("pad", self.pad, 0) + option("stride", self.stride, self.kernel)
+
+
+class MeanPool(MaxPool):
+    """The mean of each window, for each feature (Flux: ``MeanPool``); padding counts, as zeros."""
+
+    _is_mean = True
+
+
+class AdaptiveMaxPool(Layer, children=()):
+    """Pooling to the size `out`, with windows of one size that suit the input (Flux: ``AdaptiveMaxPool``)."""
+
+    out: tuple[int, ...]
+
+    _is_mean = False
+
+    def __init__(self, out: tuple[int, ...]):
+        self.out = window_size(f"{type(self).__name__}(out)", out)
+
+    def __call__(self, x: Any) -> Any:
+        check_shape(self, x, len(self.out))
+        space = x.shape[1:-1]
+        if any(length < out for length, out in zip(space, self.out)):
+            raise ShapeError(KeyPath(), f"{self._name()} can't make {self.out} of {space}")
+        stride = tuple(length // out for length, out in zip(space, self.out))
+        kernel = tuple(length - (out - 1) * step for length, out, step in zip(space, self.out, stride))
+        return pool(self, x, Windows(kernel, stride, ((0, 0),) * len(space), (1,) * len(space)))
+
+    def _sizes(self) -> str:
+        return str(self.out)
+
+
+class AdaptiveMeanPool(AdaptiveMaxPool):
+    """`AdaptiveMaxPool` with the mean of each window (Flux: ``AdaptiveMeanPool``)."""
+
+    _is_mean = True
+
+
+def pool(layer: Any, x: Any, at: Windows) -> Any:
+    """One axis after the other, which takes fewer steps; the last one first, so that the first maximum stays it."""
+    if min(at.places(x.shape[1:-1])) < 1:  # no error, but nothing would come out
+        raise ShapeError(KeyPath(), f"{layer._name()}: no window of {at.kernel} fits into {x.shape[1:-1]}")
+    if any(map(any, at.pad)):
+        lowest = np.iinfo(x.dtype).min if x.dtype.kind in "iu" else -np.inf
+        x = padded(x, at.pad, 0 if layer._is_mean else lowest)
+    for axis in reversed(range(len(at.kernel))):
+        x = (sum_along if layer._is_mean else max_along)(x, axis + 1, at.kernel[axis], at.stride[axis])
+    return x / math.prod(at.kernel) if layer._is_mean else x
+
+
+class GlobalMaxPool(Layer):
+    """The largest element of each picture, for each feature: ``(N, 1, 1, features)`` (Flux: ``GlobalMaxPool``)."""
+
+    def __call__(self, x: Any) -> Any:
+        check_shape(self, x)
+        flat = np.reshape(x, (x.shape[0], math.prod(x.shape[1:-1]), x.shape[-1]))
+        largest = np.take_along_axis(flat, np.argmax(flat, axis=1)[:, None], axis=1)
+        return np.reshape(largest, (x.shape[0], *(1,) * (x.ndim - 2), x.shape[-1]))
+
+
+class GlobalMeanPool(Layer):
+    """The mean of each picture, for each feature (Flux: ``GlobalMeanPool``)."""
+
+    def __call__(self, x: Any) -> Any:
+        check_shape(self, x)
+        return np.mean(x, axis=tuple(range(1, x.ndim - 1)), keepdims=True)
+
+
+class Upsample(Layer, children=()):
+    """Makes pictures larger, ``(N, H, W, features)`` as well as sequences (Flux: ``Upsample``).
+
+    `mode` is ``"nearest"``, which repeats each element, or ``"bilinear"``, which interpolates (PyTorch:
+    ``align_corners=True``). Give either `scale`, a number or one for each axis, or `size`, the lengths of the result.
+    """
+
+    mode: str
+    scale: Any
+    size: tuple[int, ...] | None
+
+    def __init__(self, mode: str = "nearest", *, scale: Any = None, size: Any = None):
+        if not isinstance(mode, str) or mode not in ("nearest", "bilinear"):
+            raise ValueError(f'Upsample\'s mode is "nearest" or "bilinear", got {in_words(mode)}')
+        if (scale is None) == (size is None):
+            raise ValueError("Upsample takes either scale=, such as 2, or size=, such as (28, 28)")
+        self.mode, self.scale = mode, tuple(scale) if isinstance(scale, list) else scale
+        self.size = None if size is None else each_axis("Upsample's size", size, len(size))
+
+    def __call__(self, x: Any) -> Any:
+        given = self.size or self.scale
+        check_shape(self, x, len(given) if isinstance(given, tuple) else None)
+        space = x.shape[1:-1]
+        scale = self.scale if isinstance(self.scale, tuple) else (self.scale,) * len(space)
+        size = self.size or tuple(math.floor(length * factor) for length, factor in zip(space, scale))
+        is_near = self.mode == "nearest"
+        if not all(space) or not all(size) or is_near and any(new % length for new, length in zip(size, space)):
+            raise ShapeError(KeyPath(), f"{self._name()} makes multiples of its input's lengths {space}, not {size}")
+        y = np.swapaxes(x, 0, -1)  # in memory, the observations come last; see windows.py
+        for axis, length in enumerate(size, 1):
+            y = np.repeat(y, length // y.shape[axis], axis) if is_near else _interpolated(y, axis, length)
+        return np.swapaxes(y, 0, -1)
+
+    def _sizes(self) -> str:
+        return f'"{self.mode}", ' + (f"scale={self.scale}" if self.size is None else f"size={self.size}")
+
+
+def _interpolated(x: Any, axis: int, length: int) -> Any:
+    """A product with a matrix that has, in each row, the shares of two neighbours."""
+    before = x.shape[axis]
+    like, kind = plain(x), np.float64 if x.dtype == np.float64 else np.float32
+    old, new = np.arange(before, dtype=kind, like=like), np.arange(length, dtype=kind, like=like)
+    shares = np.maximum(1 - abs(new[:, None] * ((before - 1) / max(length - 1, 1)) - old), 0).astype(x.dtype)
+    rows = np.reshape(x, (math.prod(x.shape[:axis]), before, math.prod(x.shape[axis + 1 :])))
+    return np.reshape(shares @ rows, (*x.shape[:axis], length, *x.shape[axis + 1 :]))
+
+
+# -- what they're made with, and how they're written ------------------------------------------------------------------
+
+
 def window_size(what: str, size: Any) -> tuple[int, ...]:
-    """The size of the windows, as a tuple."""
     if not isinstance(size, (tuple, list)) or not size:
         raise TypeError(f"{what} is (3, 3) for pictures or (3,) for sequences, got {in_words(size)}")
     return each_axis(what, size, len(size))
 
 
 def each_axis(what: str, value: Any, dims: int, least: int = 1) -> tuple[int, ...]:
-    """`value` for each of `dims` axes: a number counts for all."""
     values = tuple(value) if isinstance(value, (tuple, list)) else (value,) * dims
     for number in values:
         check_whole(what, number, least)
@@ -204,7 +338,6 @@ def each_axis(what: str, value: Any, dims: int, least: int = 1) -> tuple[int, ..
 
 
 def pads_of(what: str, pad: Any, extent: tuple[int, ...]) -> Pads:
-    """The padding before and after, for each axis of windows of this `extent`."""
     if isinstance(pad, SamePad) or pad is SamePad:
         return tuple(((size - 1) - (size - 1) // 2, (size - 1) // 2) for size in extent)
     dims = len(extent)
@@ -223,31 +356,16 @@ def option(name: str, values: tuple, usual: Any) -> str:
     return "" if values == usual or same and values[0] == usual else f", {name}={values[0] if same else values}"
 
 
-_KINDS = {1: ("sequences", "sequence", "T"), 2: ("pictures", "picture", "H, W")}
-
-
-def check_shape(layer: Any, x: Any, dims: int | None = None, features: int | None = None) -> None:
-    """Raise `InputError` for what is no array, `ShapeError` for one of other axes or other features."""
-    shape = getattr(x, "shape", None)
-    if shape is None:
-        raise no_array(layer, x)
+def check_shape(layer: Layer, x: Any, dims: int | None = None, features: int | None = None) -> None:
+    shape = x.shape
     dims = max(len(shape), 3) - 2 if dims is None else dims
-    if len(shape) == dims + 2 and (features is None or shape[-1] == features):
+    if len(shape) == dims + 2 and features in (None, shape[-1]):
         return
-    many, one, axes = _KINDS.get(dims, ("arrays", "array", ", ".join(f"size{i}" for i in range(dims))))
-    last = "features" if features is None else features
+    many, axes = {1: ("sequences", "T"), 2: ("pictures", "H, W")}.get(dims, ("arrays", "…"))
     hint = ""
     if len(shape) == dims + 2 and shape[1] == features:
         hint = f"; this looks like (N, C, {axes}): np.moveaxis(x, 1, -1) puts the features last"
-    elif len(shape) == dims + 1 and features in (None, shape[-1]):
-        hint = f"; one {one} alone is x[None]"
     elif len(shape) == dims + 1 and features == 1:
         hint = "; x[..., None] has an axis for the one feature"
-    raise ShapeError(KeyPath(), f"{layer._name()} takes {many} of shape (N, {axes}, {last}), got shape {shape}{hint}")
-
-
-def check_places(layer: Any, x: Any, places: tuple[int, ...], extent: tuple[int, ...]) -> None:
-    """Raise `ShapeError` if not even one window fits into `x`."""
-    if any(count < 1 for count in places):
-        what = f"no window of {extent} fits into {x.shape[1:-1]}, of an input of shape {x.shape}; pad it"
-        raise ShapeError(KeyPath(), f"{layer._name()}: {what}")
+    takes = f"takes {many} of shape (N, {axes}, {features or 'features'})"
+    raise ShapeError(KeyPath(), f"{layer._name()} {takes}, got shape {shape}{hint}")

@@ -1,6 +1,6 @@
 """What the library's layers have in common: the frame around each call, what they take, and how their weights start.
 
-A layer is a dataclass whose fields are its tree. Below them it says how it starts, computes, and is written; `Scale`
+The fields at the top of a layer are its tree. Below them it says how it starts, computes, and is written; `Scale`
 (combine.py) is a short one.
 """
 
@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, wraps
 from types import FunctionType
-from typing import Any, TypeVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -23,20 +23,33 @@ from ..tree.contract import functor
 from ..tree.ties import enter_card, is_array, on_card_of
 from ..tree.walks import Attribute, KeyPath, nodes
 
-Class = TypeVar("Class", bound=type)
-
+Generator = np.random.Generator | None
 LAYERS = Attribute("layers")
 
 
 class Layer:
     """A layer of the library. Yours need no such class: any class with ``@functor`` above it will do."""
 
+    _tree: ClassVar[dict[str, tuple[str, ...]]] = {}  # what `functor` is told
     _in_lines = "never"  # whether it prints with a line for each part: "never", "if long" or "always"
 
     vars().update((name, Elsewhere(name)) for name in OF_A_MODEL)
 
-    def __dir__(self) -> list[str]:
-        """What an editor completes: our names."""
+    def __init_subclass__(cls, **names: tuple[str, ...]) -> None:
+        """Ours are dataclasses, whose fields are their tree, with a frame around their calls. Yours needn't be one.
+
+        The `names` are those of `functor`: ``class Dropout(Layer, trainable=())``.
+        """
+        super().__init_subclass__()
+        if cls.__module__.startswith(f"{__package__}."):
+            for name, frame in ("__init__", explained()), ("of", explained()), ("__call__", layer_call):
+                own = vars(cls).get(name)
+                if own is not None:
+                    setattr(cls, name, classmethod(frame(own.__func__)) if name == "of" else frame(own))
+            cls._tree = {**cls._tree, **names}
+            functor(dataclass(eq=False, repr=False, init=False)(cls), **cls._tree)
+
+    def __dir__(self) -> list[str]:  # what an editor completes
         return [name for name in object.__dir__(self) if name not in OF_A_MODEL]
 
     def _sizes(self) -> str:
@@ -48,7 +61,6 @@ class Layer:
         return ""
 
     def _name(self) -> str:
-        """What errors call it."""
         return f"{type(self).__name__}({self._sizes()})"
 
     def _call(self) -> str:
@@ -60,17 +72,12 @@ class Layer:
         return f"{type(self).__name__}({inside})"
 
     def _why(self, x: Any, *more: Any, **keywords: Any) -> LayerError | None:
-        """After an error of a call with these arguments: what explains it; None if the layer sees nothing wrong."""
-        return no_array(self, x) if getattr(x, "shape", None) is None else misplaced(self, x)
-
-
-def layer_class(**names: tuple[str, ...]) -> Callable[[Class], Class]:
-    """Above a layer: a dataclass whose fields are its tree, unless `children` names them, as in `functor`."""
-    return lambda cls: functor(dataclass(eq=False, repr=False, init=False)(cls), **names)
+        """After an error of a call with these arguments: what explains it, if the layer sees anything wrong."""
+        return misplaced(self, x) or (no_array(self, x) if getattr(x, "shape", None) is None else None)
 
 
 def layer_call(call: Function) -> Function:
-    """Above a layer's ``__call__``: the frame that all layers share.
+    """The frame around ``__call__`` that all layers share.
 
     It enters the card that holds the input, and refuses tensors of other libraries: they would often pass through
     NumPy's functions, and nothing would be trained. After an error it raises what the layer's `_why` returns, or gives
@@ -90,15 +97,26 @@ def layer_call(call: Function) -> Function:
         except (LayerError, RecursionError):
             raise
         except Exception as error:
-            why = misplaced(layer) or layer._why(x, *more, **keywords)
+            why = layer._why(x, *more, **keywords)
             if why is not None:
                 raise why from error
             if "in_layer" not in vars(error):  # which one inside has set
-                vars(error)["in_layer"] = layer
+                vars(error)["in_layer"] = True
                 error.add_note(f"in {layer._name()}, called with {', '.join(map(in_words, (x, *more)))}")
             raise
 
     return framed  # type: ignore[return-value]
+
+
+def called(layer: Any, x: Any, *place: Any) -> Any:
+    """``layer(x)``, of any layer or function, on the card that holds `x`. An error names its `place` in front."""
+    try:
+        if enter_card:
+            with on_card_of(x):
+                return layer(x)
+        return layer(x)
+    except LayerError as error:
+        raise error.within(*place) from error.__cause__
 
 
 def misplaced(layer: Any, x: Any = None) -> LayerError | None:
@@ -113,47 +131,29 @@ def misplaced(layer: Any, x: Any = None) -> LayerError | None:
     return None
 
 
-def called(layer: Any, x: Any, *place: Any) -> Any:
-    """``layer(x)``, of any layer or function, on the card that holds `x`. An error names its `place` in front."""
-    try:
-        if enter_card:
-            with on_card_of(x):
-                return layer(x)
-        return layer(x)
-    except LayerError as error:
-        raise error.within(*place) from error.__cause__
-
-
 # -- what a layer takes ------------------------------------------------------------------------------------------------
 
 
 def taken(layer: Layer, weight: Any, x: Any) -> Any:
-    """The input `x` of `layer`, in the type of its `weight` (Flux: ``_match_eltype``).
-
-    A list of numbers has no type of its own and takes the layer's.
-    """
+    """The input `x` of `layer` in the type of its `weight` (Flux: ``_match_eltype``); a list of numbers has none."""
     if getattr(x, "dtype", None) is weight.dtype:
         return x
+    is_float = weight.dtype.kind == "f"
     if type(x) in (list, tuple) and type(plain(weight)) is np.ndarray:
         numbers = np.asarray(x)
-        return numbers.astype(weight.dtype) if numbers.dtype.kind in "biuf" and is_floating(weight) else numbers
-    if not is_array(plain(x)) or x.dtype.name == weight.dtype.name or not is_floating(weight):
+        return numbers.astype(weight.dtype) if numbers.dtype.kind in "biuf" and is_float else numbers
+    if not is_array(plain(x)) or x.dtype.name == weight.dtype.name or not is_float:
         return x
     mine, its = weight.dtype.name, x.dtype.name
     once = f"x.astype(np.{mine})"
-    if not is_floating(x):
+    if x.dtype.kind != "f":
         fix = "" if x.dtype.kind == "c" else f"; convert them: {once}"
         raise InputError(KeyPath(), f"{layer._name()} takes floating-point numbers, got {its}{fix}")
-    key = ("input of a layer", its, mine)
-    if key not in said:
+    if ("input of a layer", its, mine) not in said:
         text = f"{layer._name()} computes in {mine} and converts its {its} input, at each call. {once} does it once."
         more = "\nNumbers such as np.sqrt(64) are float64 too, and make arrays float64; math.sqrt(64) doesn't."
-        notice(key, text + more * (its == "float64"))
+        notice(("input of a layer", its, mine), text + more * (its == "float64"))
     return astype(x, weight.dtype)
-
-
-def is_floating(x: Any) -> bool:
-    return x.dtype.kind == "f" or x.dtype.name == "bfloat16"  # which NumPy doesn't know by itself
 
 
 def no_array(layer: Layer, x: Any) -> InputError:
@@ -162,7 +162,7 @@ def no_array(layer: Layer, x: Any) -> InputError:
 
 
 def check_array(what: str, x: Any, *shape: Any) -> Any:
-    """Raises `ValueError` unless `x` has this `shape`, in which a name stands for any length."""
+    """`x`, if it has this `shape`, in which a name stands for any length; else raises `ValueError`."""
     refuse_tensor(what, x)
     got = getattr(x, "shape", ())
     if len(got) != len(shape) or any(size != n for size, n in zip(shape, got) if type(size) is not str):
@@ -173,10 +173,9 @@ def check_array(what: str, x: Any, *shape: Any) -> Any:
 
 def matching(layer: str, weight: Any, bias: Any, *shape: int) -> Any:
     """`bias`, of this `shape`, in the type of `weight`: two types in one layer would make all results the wider one."""
-    if bias is None:
-        return None
-    check_array(f"{layer}.of: bias", bias, *shape)
-    return astype(bias, weight.dtype) if is_floating(weight) and is_floating(bias) else bias
+    if bias is None or check_array(f"{layer}.of: bias", bias, *shape).dtype.kind + weight.dtype.kind != "ff":
+        return bias
+    return astype(bias, weight.dtype)
 
 
 # -- activations -------------------------------------------------------------------------------------------------------
@@ -193,19 +192,19 @@ def check_activation(layer: str, activation: Any) -> Callable:
     return activation
 
 
+def split_activation(size: tuple) -> tuple[tuple, Callable]:
+    return (size[:-1], size[-1]) if size and callable(size[-1]) else (size, identity)
+
+
 def activated(activation: Callable, y: Any, bias: Any) -> Any:
     """``activation(y + bias)``, on a GPU as one launch if we know the activation: others may print, or sum."""
     if bias is None:
         return activation(y)
-    if fusing and type(y) in fusing and type(bias) in fusing and _works_by_element(activation):
-        return fusing[type(y)](_of_a_sum(activation), (y, bias))
+    if fusing and type(y) in fusing and type(bias) in fusing:
+        is_ufunc = type(activation) is np.ufunc and activation.nin == activation.nout == 1
+        if is_ufunc or type(activation) is FunctionType and activation in by_element:
+            return fusing[type(y)](_of_a_sum(activation), (y, bias))
     return activation(y + bias)
-
-
-def _works_by_element(activation: Any) -> bool:
-    if type(activation) is np.ufunc:
-        return activation.nin == activation.nout == 1
-    return type(activation) is FunctionType and activation in by_element
 
 
 @cache
@@ -219,7 +218,6 @@ def _of_a_sum(function: Callable) -> Callable:
 
 # -- how weights start -------------------------------------------------------------------------------------------------
 
-Generator = np.random.Generator | None
 initializer = explained("sizes, such as 5, 10, and perhaps a NumPy generator")
 
 
@@ -231,11 +229,7 @@ def start(init: Callable, outputs: int, inputs: int, rng: Generator = None, *, w
     if not is_array(weight) or weight.dtype.kind != "f" or weight.shape != shape:
         wanted = f"{keyword}{shape} gives an array of floating-point numbers of that shape"
         raise ValueError(f"{layer}({keyword}=…): {wanted}, got {in_words(weight)}")
-    if weight.dtype != np.float64:
-        return weight
-    what = f"{layer}({keyword}=…): what {keyword} gives is float64 and becomes float32, as parameters usually are."
-    notice("init", f"{what} {layer}.of(…) keeps the type of its arrays.")
-    return astype(weight, np.float32)
+    return astype(weight, np.float32) if weight.dtype == np.float64 else weight
 
 
 @initializer

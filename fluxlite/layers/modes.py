@@ -16,11 +16,10 @@ from ..tree.walks import fmap, nodes
 def testmode(model: Any, mode: Any = True) -> "Mode":
     """Switch `model`'s layers to testing, for good, or for a ``with`` block (Flux: ``testmode!``).
 
-    Layers such as `Dropout` and `BatchNorm` have an attribute `active`, which is None outside of gradients, and True
-    while `gradient`, `jacobian` or `hessian` runs its function, in the same thread. So you need `testmode` only for
-    exceptions, such as a teacher that answers as in a test. It sets `active` to False, everywhere in `model`.
-    ``testmode(model, None)``, or "auto", ends that. A layer of your own takes part if its class has ``@functor`` above
-    it and ``active = None`` in it.
+    Layers such as `Dropout` and `BatchNorm` have an attribute `active`: True while `gradient` and its kin run, else
+    None. So you need `testmode`, which sets it to False, only for exceptions, such as a teacher that answers as in a
+    test. ``testmode(model, None)``, or "auto", ends that. A layer of your own takes part if its class has ``@functor``
+    above it and ``active = None`` in it.
 
     >>> teacher = fl.Dropout(0.5)
     >>> def loss(w):
@@ -34,10 +33,9 @@ def testmode(model: Any, mode: Any = True) -> "Mode":
 
 @explained()
 def trainmode(model: Any, mode: Any = True) -> "Mode":
-    """Switch `model`'s layers to training, for good, or for a ``with`` block (Flux: ``trainmode!``).
+    """Switch `model`'s layers to training, for good, or for a ``with`` block (Flux: ``trainmode!``). See `testmode`.
 
-    It sets `active` to True, as it is by itself inside a gradient: to draw several answers from a model with `Dropout`,
-    or for the older style of `param` and `back`. ``trainmode(model, None)``, or "auto", ends it. See `testmode`.
+    It's there to draw several answers from a model with `Dropout`, or for the older style of `param` and `back`.
     """
     if type(mode) is not bool and mode not in (None, "auto"):
         raise TypeError(f"mode is True, False, or None, with which layers decide by themselves; got {in_words(mode)}")
@@ -64,7 +62,6 @@ class Mode:
             put_attribute(layer, "active", None if before is ... else before)
 
     def __call__(self, *inputs: Any) -> Any:
-        """``testmode(model)(x)`` is ``model(x)`` in this mode."""
         return self.model(*inputs)
 
     def __repr__(self) -> str:

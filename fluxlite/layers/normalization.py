@@ -11,15 +11,13 @@ import numpy as np
 from ..arrays import astype, device_of, on_device_of, primitive
 from ..autodiff.rules import rule
 from ..autodiff.tracked import TrackedArray, plain
-from ..messages import InputError, ShapeError, check_number, explained
+from ..messages import InputError, ShapeError, check_number
 from ..tree.walks import KeyPath
-from .combine import split_activation
-from .layer import Layer, check_activation, identity, is_floating, layer_call, layer_class, taken
+from .layer import Layer, check_activation, identity, split_activation, taken
 from .printing import settings
 
 
-@layer_class(trainable=("activation", "scale", "bias"))
-class Normalization(Layer):
+class Normalization(Layer, trainable=("activation", "scale", "bias")):
     """What the four have in common: scale, bias and activation, and what they say to a wrong input."""
 
     activation: Any
@@ -36,24 +34,19 @@ class Normalization(Layer):
         self.scale = np.ones(self.size, np.float32) if affine else None
         self.bias = np.zeros(self.size, np.float32) if affine else None
 
-    @layer_call
     def __call__(self, x: Any) -> Any:
         reference = self.mean if self.scale is None else self.scale
         x = x if reference is None else taken(self, reference, x)
-        self._check(x)
-        y = self._normalized(x)
-        return self.activation(y if self.scale is None else y * self.scale + self.bias)
-
-    def _check(self, x: Any) -> None:
-        """NumPy would broadcast some of the inputs that don't fit."""
-        shape, n = x.shape, len(self.size)
-        if not is_floating(x):
+        if x.dtype.kind != "f":
             raise InputError(KeyPath(), f"{self._name()} takes floating-point numbers, got {x.dtype.name}")
-        if shape[len(shape) - n :] != self.size or len(shape) < n + self._axes_before:
+        shape, n = x.shape, len(self.size)
+        if shape[len(shape) - n :] != self.size or len(shape) < n + self._axes_before:  # NumPy would broadcast some
             wanted = f"({'N, ' * (self._axes_before > 0)}…, {', '.join(map(str, self.size))})"
             is_first = n == 1 and len(shape) > 2 and shape[1:2] == self.size
             hint = "; the channels come last: np.moveaxis(x, 1, -1)" if is_first else ""
             raise ShapeError(KeyPath(), f"{self._name()} takes an input of shape {wanted}, got {shape}{hint}")
+        y = self._normalized(x)
+        return self.activation(y if self.scale is None else y * self.scale + self.bias)
 
     def _sizes(self) -> str:
         return ", ".join(map(str, self.size))
@@ -62,21 +55,18 @@ class Normalization(Layer):
         return settings(self.activation, affine=self.scale is not None)
 
 
-@layer_class()
 class LayerNorm(Normalization):
     """Each observation by itself, over its last axes: ``(x - mean) / sqrt(var + eps)`` (Flux: ``LayerNorm``).
 
-    ``LayerNorm(64)`` takes the last axis, ``LayerNorm(28, 28)`` the last two, of these sizes. Then comes
-    ``* scale + bias``, unless ``affine=False``, and the activation, which is the last argument. `x` has shape
-    ``(…, *size)``.
+    ``LayerNorm(64)`` takes the last axis, ``LayerNorm(28, 28)`` the last two: `x` has shape ``(…, *size)``. Then comes
+    ``* scale + bias``, unless ``affine=False``, and the activation, the last argument.
     """
 
     _axes_before = 0
 
-    @explained()
     def __init__(self, *size: Any, affine: bool = True, eps: float = 1e-5) -> None:
         size, activation = split_activation(size)
-        if not size:
+        if not size:  # each number would be 0
             raise TypeError("LayerNorm(*size) takes the size of the last axis, or of the last ones: LayerNorm(64)")
         self._start(size, activation, affine, eps)
 
@@ -85,15 +75,12 @@ class LayerNorm(Normalization):
         return standardized(x, (rows, 1, math.prod(self.size)), 1, self.eps, Moments())
 
 
-@layer_class()
 class GroupNorm(Normalization):
     """Groups of channels, each observation by itself: ``(x - mean) / sqrt(var + eps)`` (Flux: ``GroupNorm``).
 
-    ``GroupNorm(channels, groups)`` takes the neighbouring ``channels / groups`` channels together. `x` has shape
-    ``(N, …, channels)``. Then comes ``* scale + bias``, unless ``affine=False``, and the activation.
+    It takes ``channels / groups`` neighbouring channels of `x`, ``(N, …, channels)``, together.
     """
 
-    @explained()
     def __init__(
         self, channels: int, groups: int, activation: Callable = identity, *, affine: bool = True, eps: float = 1e-5
     ) -> None:
@@ -110,14 +97,12 @@ class GroupNorm(Normalization):
         return f"{self.size[0]}, {self.groups}"
 
 
-@layer_class()
 class BatchNorm(Normalization):
     """Each channel by itself, over the whole batch: ``(x - mean) / sqrt(var + eps)`` (Flux: ``BatchNorm``).
 
     `x` has shape ``(N, channels)`` or ``(N, …, channels)``; then ``* scale + bias`` and the activation. In training,
-    mean and variance are those of the batch. The layer also keeps running ones, `mean` and `var`, which move a
-    `momentum` of the way at each call, and uses them outside of training (see `testmode`). They are saved and moved,
-    but not trained. With ``track_stats=False`` there are none, and it's always the batch's.
+    mean and variance are the batch's. The layer keeps running ones, `mean` and `var`, which move a `momentum` of the
+    way at each call, and uses them outside of training (see `testmode`); not with ``track_stats=False``.
 
     >>> layer = BatchNorm(2)
     >>> x = np.array([[1, 10], [3, 50]], np.float32)
@@ -132,7 +117,6 @@ class BatchNorm(Normalization):
     active = None
     _one_by_one = False  # whether each observation has a mean of its own
 
-    @explained()
     def __init__(
         self, channels: int, activation: Callable = identity, *, affine: bool = True, track_stats: bool = True,
         eps: float = 1e-5, momentum: float = 0.1,
@@ -144,37 +128,32 @@ class BatchNorm(Normalization):
 
     def _normalized(self, x: Any) -> Any:
         if self.mean is not None and not self.active:
-            factor = 1 / np.sqrt(self.var + self.eps)
-            return (x - self.mean) * factor
+            return (x - self.mean) * (1 / np.sqrt(self.var + self.eps))
         blocks, channels, moments = len(x) if self._one_by_one else 1, self.size[0], Moments()
         rows = math.prod(x.shape[:-1]) // max(blocks, 1)
         if self.active and rows == 1:
-            what = f"{self._name()} has one number for each channel, in x of shape {x.shape}, and so no variance"
-            raise ShapeError(KeyPath(), f"{what}: train with more observations at once, or use fl.testmode(layer)")
+            what = f"has one number for each channel, in x of shape {x.shape}: train with more observations at once"
+            raise ShapeError(KeyPath(), f"{self._name()} {what}")
         result = standardized(x, (blocks, rows, channels), channels, self.eps, moments)
-        if self.active and self.mean is not None and rows and blocks:  # assigned: `gradient` keeps it as state
-            self.mean = self._moved(self.mean, moments.mean, 1)
-            self.var = self._moved(self.var, moments.variance, rows / (rows - 1))
+        if self.active and self.mean is not None and rows and blocks:
+            found = {"mean": moments.mean, "var": moments.variance * (rows / (rows - 1))}
+            for name, new in found.items():
+                new = new[0, 0] if blocks == 1 else np.mean(new[:, 0], axis=0)
+                before = plain(getattr(self, name))
+                new = (1 - self.momentum) * before + self.momentum * new
+                setattr(self, name, new.astype(before.dtype, copy=False))  # `gradient` keeps it as state
         return result
 
-    def _moved(self, before: Any, found: Any, factor: float) -> Any:
-        found = found[0, 0] if len(found) == 1 else np.mean(found[:, 0], axis=0)
-        moved = (1 - self.momentum) * plain(before) + self.momentum * factor * found
-        return moved.astype(before.dtype, copy=False)
 
-
-@layer_class()
 class InstanceNorm(BatchNorm):
     """Each channel of each observation by itself: ``(x - mean) / sqrt(var + eps)`` (Flux: ``InstanceNorm``).
 
-    `x` has shape ``(N, …, channels)``, with at least one axis between. As in Flux, there's no scale and no bias unless
-    ``affine=True``, and no running mean and variance, as in `BatchNorm`, unless ``track_stats=True``.
+    `x` has shape ``(N, …, channels)``, with at least one axis between. Otherwise it's a `BatchNorm`.
     """
 
     _axes_before = 2
     _one_by_one = True
 
-    @explained()
     def __init__(
         self, channels: int, activation: Callable = identity, *, affine: bool = False, track_stats: bool = False,
         eps: float = 1e-5, momentum: float = 0.1,
@@ -182,13 +161,11 @@ class InstanceNorm(BatchNorm):
         super().__init__(channels, activation, affine=affine, track_stats=track_stats, eps=eps, momentum=momentum)
 
 
-@layer_class(trainable=())
-class Dropout(Layer):
+class Dropout(Layer, trainable=()):
     """In training, each number becomes 0 with probability `p`, else ``x / (1 - p)`` (Flux: ``Dropout``).
 
-    In a test nothing happens. It's training inside `gradient`; more is at `testmode`. With `dims`, an axis or several,
-    the drawn numbers differ along these axes only: ``dims=(0, -1)`` drops whole channels of pictures of shape
-    ``(N, H, W, C)``. They're drawn by the generator of the device where `x` is, or by `rng`, on the CPU, and copied.
+    It's training inside `gradient`; more is at `testmode`. The drawn numbers differ only along `dims`, an axis or
+    several: ``dims=(0, -1)`` drops whole channels of pictures. The device of `x` draws them, or `rng`, on the CPU.
 
     >>> fl.trainmode(Dropout(0.5, rng=np.random.default_rng(0)))(np.ones(6))
     array([2., 2., 2., 0., 0., 0.])
@@ -198,7 +175,6 @@ class Dropout(Layer):
 
     active = None
 
-    @explained()
     def __init__(self, p: float, *, dims: int | tuple[int, ...] | None = None, rng: Any = None) -> None:
         check_number("Dropout(p), a probability,", p)
         if p > 1:
@@ -207,7 +183,6 @@ class Dropout(Layer):
         self.dims = dims if dims is None or isinstance(dims, int) else tuple(dims)
         self.rng = rng
 
-    @layer_call
     def __call__(self, x: Any) -> Any:
         if not self.active or self.p == 0:
             return x
@@ -230,21 +205,16 @@ class Dropout(Layer):
 
 # -- numbers with mean 0 and variance 1 -------------------------------------------------------------------------------
 # An array is taken as (blocks, rows, channels). Each block by itself is standardized, over its rows, and over the
-# channels of each group. All four layers differ only in what they take for a block and for a group. A mean is a product
-# with a row of 1/n: that's many times quicker than np.mean over the first or the last axis.
+# channels of each group: in what these are, the four layers differ. A mean is a product with a row of 1/n, which is
+# many times quicker than np.mean over the first or the last axis.
 
-# What `standardized` finds on its way, as plain arrays, of each block and channel, or one for all channels: the `mean`,
-# the `variance`, and the `factor`, 1 / sqrt(variance + eps).
-Moments = SimpleNamespace
+Moments = SimpleNamespace  # what `standardized` finds on its way: `mean`, `variance`, and 1 / sqrt(variance + eps)
 
 
 @primitive
 def standardized(x: Any, shape: tuple[int, int, int], groups: int, eps: float, moments: Moments) -> Any:
-    """`x` with mean 0 and variance 1 in each block and group of channels; `shape` is ``(blocks, rows, channels)``.
-
-    What was found is noted in `moments`. Half precision is computed in Float32.
-    """
-    wide = np.reshape(x.astype(np.promote_types(x.dtype, np.float32), copy=False), shape)
+    """`x` with mean 0 and variance 1 in each block and group; what was found is noted in `moments`."""
+    wide = np.reshape(x.astype(np.promote_types(x.dtype, np.float32), copy=False), shape)  # not in half precision
     moments.mean = average(wide, groups)
     result = wide - moments.mean
     moments.variance = average(result * result, groups)
@@ -262,32 +232,18 @@ def average(x: Any, groups: int) -> Any:
         return x
     size = channels // groups
     x = np.reshape(x, (blocks * groups, size)) @ np.full_like(plain(x), 1 / max(size, 1), shape=(size, 1))
-    if groups == 1:
-        return np.reshape(x, (blocks, 1, 1))
-    spread = np.broadcast_to(np.reshape(x, (blocks, groups, 1)), (blocks, groups, size))
-    return np.reshape(spread, (blocks, 1, channels))
+    return np.reshape(x, (blocks, 1, 1)) if groups == 1 else np.reshape(np.repeat(x, size, 1), (blocks, 1, channels))
 
 
 def slope(g: Any, out: Any, x: Any, shape: tuple, groups: int, eps: float, moments: Moments) -> Any:
-    if TrackedArray in (type(g), type(out)):
-        return composed_slope(g, out, x, shape, groups, eps)
-    wide = moments.factor.dtype
-    g, out = (np.reshape(array.astype(wide, copy=False), shape) for array in (g, out))
-    result = out * average(g * out, groups)
-    result += average(g, groups)
-    np.subtract(g, result, out=result)
-    result *= moments.factor
-    return np.reshape(result, x.shape).astype(x.dtype, copy=False)
-
-
-def composed_slope(g: Any, out: Any, x: Any, shape: tuple, groups: int, eps: float) -> Any:
-    """The same of functions that have rules, for the next derivative."""
-    wide = np.promote_types(x.dtype, np.float32)
-    g, out, whole = (np.reshape(astype(array, wide), shape) for array in (g, out, x))
-    centred = whole - average(whole, groups)
-    factor = 1 / np.sqrt(average(centred * centred, groups) + eps)
+    wide, factor = np.promote_types(x.dtype, np.float32), moments.factor
+    g, out = (np.reshape(astype(array, wide), shape) for array in (g, out))
+    if TrackedArray in (type(g), type(out)):  # for the next derivative, as a function of x
+        centred = np.reshape(astype(x, wide), shape)
+        centred = centred - average(centred, groups)
+        factor = 1 / np.sqrt(average(centred * centred, groups) + eps)
     result = (g - average(g, groups) - out * average(g * out, groups)) * factor
-    return np.reshape(astype(result, x.dtype), x.shape)
+    return astype(np.reshape(result, x.shape), x.dtype)
 
 
 rule(standardized, slope)

@@ -10,34 +10,29 @@ from ..activations import relu, tanh, tanh_fast
 from ..arrays import on_card_of
 from ..messages import InputError, LayerError, ShapeError, check_bool, check_callable, explained, in_words
 from ..tree.walks import Attribute, KeyPath
-from .layer import Layer, check_activation, check_array, glorot_uniform, identity, layer_call, layer_class, start, taken
+from .layer import Generator, Layer, check_activation, check_array, glorot_uniform, identity, start, taken
 from .printing import call_of, name_of, settings
 from .steps import composed, sequence
 
 
-@layer_class()
 class Recurrence(Layer):
     """A cell's steps through whole sequences (Flux: ``Recurrence``).
 
     ``layer(x)`` takes `x` of shape ``(N, T, inputs)``, or ``(T, inputs)`` for one sequence, and returns the outputs of
-    all T steps, ``(N, T, outputs)`` or ``(T, outputs)``. It begins with `initialstates`, or with your own:
-    ``layer(x, state)``. With ``return_state=True`` it returns ``(outputs, state)``, and the next piece of a long
-    sequence can begin with that last state. The layer keeps none between calls, so there's nothing to reset.
-
-    `cell` may be of your own: ``cell(x, state)``, for `x` of shape ``(N, inputs)``, returns ``(output, state)``, and
-    ``cell.initialstates()`` the state that it starts with. All steps of our own cells are computed in one go.
+    all T steps. It begins with `initialstates`, or with your own: ``layer(x, state)``. With ``return_state=True`` it
+    returns ``(outputs, state)``, and the next piece of a long sequence can begin with that last state: the layer keeps
+    none between calls. `cell` may be of your own: ``cell(x, state)``, for `x` of shape ``(N, inputs)``, returns
+    ``(output, state)``, and ``cell.initialstates()`` the state that it starts with.
     """
 
     cell: Any
     return_state: bool
 
-    @explained()
     def __init__(self, cell: Any, *, return_state: bool = False):
         check_callable(f"{type(self).__name__}(cell)", cell)
         check_bool(f"{type(self).__name__}(return_state=…)", return_state)
         self.cell, self.return_state = cell, return_state
 
-    @layer_call
     def __call__(self, x: Any, state: Any = None) -> Any:
         is_ours = type(self.cell) in (RNNCell, LSTMCell, GRUCell)  # a class derived from one may compute otherwise
         x = taken(self, self.cell.Wi, x) if is_ours else x
@@ -47,20 +42,16 @@ class Recurrence(Layer):
             raise ShapeError(KeyPath(), f"{self._name()} {takes}, got shape {x.shape}")
         if is_ours:
             y, state = self.cell.run(self, x, state, self.return_state)
-        else:
-            y, state = self._one_by_one(x, state)
-        return (y, state) if self.return_state else y
-
-    def _one_by_one(self, x: Any, state: Any) -> tuple[Any, Any]:
-        outputs = []
-        state = initialstates(self.cell) if state is None else state
+            return (y, state) if self.return_state else y
+        outputs, state = [], initialstates(self.cell) if state is None else state
         for t in range(x.shape[-2]):
             try:
                 y, state = self.cell(x[..., t, :], state)
             except LayerError as error:
                 raise error.within(Attribute("cell")) from error.__cause__
             outputs.append(y)
-        return np.stack(outputs, axis=-2), state
+        y = np.stack(outputs, axis=-2)
+        return (y, state) if self.return_state else y
 
     def initialstates(self) -> Any:
         return initialstates(self.cell)
@@ -73,48 +64,35 @@ class Recurrence(Layer):
         return ", return_state=True" * self.return_state
 
 
-@layer_class()
 class RNN(Recurrence):
-    """A `Recurrence` of an `RNNCell`, which takes the keywords: the plain recurrent network (Flux: ``RNN``).
+    """A `Recurrence` of an `RNNCell`, which takes the keywords: the plain recurrent network (Flux: ``RNN``)."""
 
-    With tanh, `relu` or no activation all steps are computed in one go; with another one by one.
-    """
-
-    @explained()
     def __init__(
         self, inputs: int, outputs: int, activation: Callable = np.tanh, *, return_state: bool = False, **keywords: Any
     ):
         super().__init__(RNNCell(inputs, outputs, activation, **keywords), return_state=return_state)
 
 
-@layer_class()
 class LSTM(Recurrence):
     """A `Recurrence` of an `LSTMCell`, which takes the keywords (Flux: ``LSTM``; PyTorch: with batch_first=True)."""
 
-    @explained()
     def __init__(self, inputs: int, outputs: int, *, return_state: bool = False, **keywords: Any):
         super().__init__(LSTMCell(inputs, outputs, **keywords), return_state=return_state)
 
 
-@layer_class()
 class GRU(Recurrence):
     """A `Recurrence` of a `GRUCell`, which takes the keywords: gated recurrent units (Flux: ``GRU``)."""
 
-    @explained()
     def __init__(self, inputs: int, outputs: int, *, return_state: bool = False, **keywords: Any):
         super().__init__(GRUCell(inputs, outputs, **keywords), return_state=return_state)
 
 
 @explained("a recurrent layer or cell, with a method initialstates()")
 def initialstates(layer: Any) -> Any:
-    """The state that a recurrent layer or cell starts with: zeros (Flux: ``initialstates``).
-
-    An array of shape ``(outputs,)``, which fits a batch of any size; for an LSTM two of them, ``(h, c)``.
-    """
+    """The state that a recurrent layer or cell starts with: zeros ``(outputs,)``, or two (Flux: ``initialstates``)."""
     return layer.initialstates()
 
 
-@layer_class()
 class Cell(Layer):
     """What the three cells have in common: arrays of one form, and how they take an input and a state."""
 
@@ -127,10 +105,9 @@ class Cell(Layer):
     Wh: Any
     bias: Any
 
-    @explained()
     def __init__(
         self, inputs: int, outputs: int, *, bias: bool = True, init_kernel: Callable = glorot_uniform,
-        init_recurrent_kernel: Callable = glorot_uniform, rng: np.random.Generator | None = None,
+        init_recurrent_kernel: Callable = glorot_uniform, rng: Generator = None,
     ):  # fmt: skip
         name, rows = type(self).__name__, self.gates * index(outputs)
         self.Wi = start(init_kernel, rows, index(inputs), rng, layer=name, keyword="init_kernel")
@@ -138,7 +115,6 @@ class Cell(Layer):
         self.bias = np.zeros_like(self.Wi, shape=(rows,)) if bias else None
 
     @classmethod
-    @explained()
     def of(cls, Wi: Any, Wh: Any, bias: Any = None) -> Any:  # noqa: N803
         """A cell made of these arrays, of shapes ``(rows, inputs)``, ``(rows, outputs)`` and ``(rows,)``, or None."""
         cell, name = object.__new__(cls), cls.__name__
@@ -150,9 +126,7 @@ class Cell(Layer):
             raise TypeError(f"{name}.of: the arrays have one type; astype converts")
         return cell
 
-    @layer_call
     def __call__(self, x: Any, state: Any = None) -> tuple[Any, Any]:
-        """The output and the state after one step. Without a `state` it begins with `initialstates`."""
         _, state = self.run(self, taken(self, self.Wi, x)[..., None, :], state, True)
         return state[0] if type(state) is tuple else state, state
 
@@ -194,32 +168,28 @@ class Cell(Layer):
         return settings(bias=self.bias is not None)
 
 
-@layer_class()
 class RNNCell(Cell):
     """One step of the plain recurrent network: ``h = activation(Wi x + Wh h + bias)`` (Flux: ``RNNCell``).
 
-    `Wi` has shape ``(outputs, inputs)``, `Wh` ``(outputs, outputs)`` and `bias` ``(outputs,)``; ``bias=False`` leaves
-    it out. `RNNCell.of` takes the arrays themselves. ``cell(x, h)`` returns ``(output, state)``, which here are one
-    array, the new `h`. `x` has shape ``(N, inputs)`` or ``(inputs,)``, and `h`, by default zeros, ``(N, outputs)`` or
+    `Wi` has shape ``(outputs, inputs)``, `Wh` ``(outputs, outputs)`` and `bias` ``(outputs,)``. ``cell(x, h)`` returns
+    ``(output, state)``, both the new `h`. `x` has shape ``(N, inputs)`` or ``(inputs,)``, `h` ``(N, outputs)`` or
     ``(outputs,)``.
     """
 
     activation: Callable
 
-    @explained()
     def __init__(self, inputs: int, outputs: int, activation: Callable = np.tanh, **keywords: Any):
         super().__init__(inputs, outputs, **keywords)
         self.activation = check_activation(type(self).__name__, activation)
 
     @classmethod
-    @explained()
     def of(cls, Wi: Any, Wh: Any, bias: Any = None, activation: Callable = np.tanh) -> Any:  # noqa: N803
         cell = super().of(Wi, Wh, bias)
         cell.activation = check_activation(cls.__name__, activation)
         return cell
 
     def step(self, scales, total, Wh, h, out=None):
-        """What a step makes, also in the arrays `out`; the `total` is of the input and the bias."""
+        """What a step makes, if given in the arrays `out`; the `total` is of the input and the bias."""
         total = total + Wh @ h
         if out is None:  # to any activation, the features are the last axis
             return (self.activation(total.T).T,)
@@ -246,13 +216,11 @@ IN_PLACE: dict[Callable, tuple] = {
 }
 
 
-@layer_class()
 class LSTMCell(Cell):
     """One step of a network with long short-term memory, a state of two arrays (Flux: ``LSTMCell``).
 
     Of ``Wi x + Wh h + bias``, cut in four, come input ``i``, forget ``f``, cell ``g`` and output ``o``, in this order:
-    a sigmoid of each, but the tanh of ``g``. Then ``c = f * c + i * g`` and ``h = o * tanh(c)``. So `Wi` has shape
-    ``(4 * outputs, inputs)``, `Wh` ``(4 * outputs, outputs)``, and `bias` ``(4 * outputs,)``. PyTorch has the same
+    a sigmoid of each, but the tanh of ``g``. Then ``c = f * c + i * g`` and ``h = o * tanh(c)``. PyTorch has the same
     order, and two biases, whose sum is this one. ``cell(x, (h, c))`` returns ``(h, (h, c))``, the new ones.
     """
 
@@ -286,15 +254,12 @@ class LSTMCell(Cell):
         np.matmul(Wh.T, flat, out=dh)
 
 
-@layer_class()
 class GRUCell(Cell):
     """One step of a network of gated recurrent units (Flux: ``GRUCell``, the first version of the paper).
 
     The weights' rows are cut in three: reset ``r``, update ``z`` and candidate ``n``, in this order. The first two are
     sigmoids of ``Wi x + Wh h + bias``, the third is ``n = tanh(Wi x + r * (Wh h) + bias)``. Then
-    ``h = (1 - z) * n + z * h``. So `Wi` has shape ``(3 * outputs, inputs)``, `Wh` ``(3 * outputs, outputs)``, and
-    `bias` ``(3 * outputs,)``. PyTorch has the same order, but a second bias, beside ``Wh h``: of the candidate, ``r``
-    multiplies that one too, and here there's none. ``cell(x, h)`` returns ``(output, state)``, both the new `h`.
+    ``h = (1 - z) * n + z * h``. PyTorch has the same order, but a second bias, beside ``Wh h``, which ``r`` multiplies.
     """
 
     gates, blocks = 3, 4  # the candidate's products with the state have slopes of their own

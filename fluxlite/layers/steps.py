@@ -5,7 +5,7 @@ Where the way back is itself differentiated, the same `step` is recorded, call b
 ``(features, N)``: each gate is one block of memory, and a product with a small batch is quicker. The input's product is
 computed once for all steps, and slopes for many of them; the loops do what is left.
 
-A sigmoid is ``(tanh(x / 2) + 1) / 2``: what's inside is halved in the weights, and one `tanh` does all gates of a step.
+A sigmoid is ``(tanh(x / 2) + 1) / 2``: with halved weights, one `tanh` does all gates of a step.
 """
 
 import operator
@@ -21,10 +21,9 @@ from ..autodiff.tracked import TrackedArray, plain
 
 @primitive
 def sequence(cell: Any, last_cell: bool, x: Any, Wi: Any, Wh: Any, bias: Any, *states: Any) -> Any:
-    """The outputs of all steps, of shape ``(N, T, outputs)``, for `x` of shape ``(N, T, inputs)``.
+    """The outputs of all steps, ``(N, T, outputs)``, for `x` ``(N, T, inputs)`` and `states` ``(N, outputs)``, or None.
 
-    `bias` may be None, and so may `states`, each of shape ``(N, outputs)``, for zeros. With `last_cell`, the last c of
-    an LSTM stands behind the outputs, as if there were one more step.
+    With `last_cell`, the last c of an LSTM stands behind the outputs, as if there were one more step.
     """
     return forward(cell, last_cell, x, Wi, Wh, bias, *states)[0]
 
@@ -72,14 +71,11 @@ def result(last_cell, h, c=None, *_):
     return np.transpose(np.concatenate([h, c[-1:]]) if last_cell else h, (2, 0, 1)).copy()
 
 
-CACHED = 2**16  # numbers: a quarter of a megabyte of Float32
+CACHED = 2**16  # so many numbers of slopes are still in a processor's cache when the loop needs them
 
 
 def way_back(g, made, cell, last_cell, *operands):
-    """What all pieces begin with: the gradients of the sums behind all gates, of shape ``(rows, T, N)``, and of states.
-
-    Slopes are computed for as many steps as a processor's cache can hold: they're still there when the loop needs them.
-    """
+    """What all pieces begin with: the gradients of the sums behind all gates, ``(rows, T, N)``, and of the states."""
     if made is None or type(g) is TrackedArray:  # another gradient looks on, and one inside it sees the single steps
         operands = tuple([x if x is None else +x for x in operands])  # so that no two of them are one parameter
         return list(gradient(lambda *operands: np.sum(g * composed(cell, last_cell, *operands)), *operands))

@@ -164,10 +164,10 @@ def test_they_print_as_they_are_written(text):
         (lambda: Upsample(scale=1.5)(np.ones((1, 2, 1))), ShapeError, r"multiples of its input's lengths \(2,\), not"),
         (lambda: Upsample(size=4), TypeError, "has no len"),
         (lambda: MaxPool((2, 2))(np.ones((2, 5, 3))), ShapeError, r"pictures of shape \(N, H, W, features\), got shape "
-                                                                  r"\(2, 5, 3\); one picture alone is x\[None\]"),
+                                                                  r"\(2, 5, 3\)"),
         (lambda: MaxPool((2, 2))(3.0), InputError, r"MaxPool\(\(2, 2\)\) takes an array, got 3.0"),
         (lambda: GlobalMaxPool()(np.ones((2, 5))), ShapeError, r"sequences of shape \(N, T, features\), got"),
-        (lambda: GlobalMaxPool()(np.ones((2, 0, 5))), ShapeError, "no window"),
+        (lambda: GlobalMaxPool()(np.ones((2, 0, 5))), ValueError, "an empty sequence"),
         (lambda: fl.Chain(MaxPool((4, 2)))(np.ones((1, 3, 3, 1))), ShapeError,
          r"^layers\[0\]: MaxPool\(\(4, 2\)\): no window of \(4, 2\) fits into \(3, 3\)"),
         (lambda: AdaptiveMaxPool((4, 4))(np.ones((1, 3, 5, 1))), ShapeError, r"make \(4, 4\) of \(3, 5\)"),
