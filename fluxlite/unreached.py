@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .messages import said, warn
-from .tree.contract import attributes, children, registered_under_name
+from .tree.contract import REGISTERED, attributes, children
 from .tree.flat import Attribute, KeyPath, flatten, steps
 from .tree.ties import is_array, is_tracked
 
@@ -63,7 +63,7 @@ def why_shut(x: Any) -> str:
     name = type(x).__name__
     if isinstance(x, (set, frozenset, deque, Mapping, types.SimpleNamespace)):
         return f"it is in a {name}, which no walk enters. Use a list, a dict, or a class with @functor above it."
-    if registered_under_name(type(x)) not in (None, type(x)):
+    if (type(x).__module__, type(x).__qualname__) in REGISTERED:
         return (
             f"class {name} was defined anew after @functor had registered a class of that name. If "
             "@dataclass(slots=True) stands above @functor, write @functor above it; if a cell was run again, run "

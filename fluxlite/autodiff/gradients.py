@@ -121,9 +121,8 @@ class Marked:
                     hides |= trains and kind not in _NUMBERS and is_new(x)
                 self.tracked.append(tracked)
         except (TypeError, RuntimeError) as error:
-            place = flat.paths()[len(self.tracked)]
-            check_open(place, x)
-            error.add_note(f"{place or 'an argument'} of gradient")
+            check_open(flat, [len(self.tracked)])
+            error.add_note(f"{flat.paths()[len(self.tracked)] or 'an argument'} of gradient")
             raise
         if hides:  # perhaps arrays, that the walk doesn't reach
             say_what_is_not_trained(argument, "gets no gradient", again=False)

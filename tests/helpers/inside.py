@@ -51,7 +51,6 @@ NAMES = {
     "training": "History",
     "training.bar": "Bar",
     "training.interrupts": "Interrupts",
-    "tree.contract": "registered_under_name",
     "tree.ties": "address is_array is_trainable_array lies_alike overlaps parameter_key same_view",
     "tree.walks": "Attribute nodes",
     "updating": "Leaf",
