@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 
 from .arrays import by_element, device_of, on_card_of_argument, on_device_of, primitive
-from .autodiff.quicker import unless
-from .autodiff.rules import rule
+from .autodiff.rules import rule, unless
 from .autodiff.tracked import plain
 
 

@@ -1,4 +1,4 @@
-"""Tensors of PyTorch, JAX and others: they aren't arrays that fluxlite computes with, and errors say how to get one.
+"""Tensors of PyTorch, JAX and others aren't arrays that fluxlite computes with: errors say how to get one.
 
 They would often pass through NumPy's functions without a word, and nothing would be trained.
 """
@@ -6,9 +6,9 @@ They would often pass through NumPy's functions without a word, and nothing woul
 import functools
 from typing import Any
 
-_AS_AN_ARRAY = {  # for each library
-    "torch": "np.from_dlpack({})", "jax": "np.asarray({})", "jaxlib": "np.asarray({})",
-    "tensorflow": "{}.numpy()", "mlx": "np.array({})", "paddle": "{}.numpy()",
+_AS_AN_ARRAY = {
+    "torch": "np.from_dlpack(x.detach().cpu())", "jax": "np.asarray(x)", "jaxlib": "np.asarray(x)",
+    "tensorflow": "x.numpy()", "mlx": "np.array(x)", "paddle": "x.numpy()",
 }  # fmt: skip
 
 
@@ -20,20 +20,13 @@ def library_of(kind: type) -> str:
 
 
 def is_tensor(x: Any) -> bool:
-    """Whether `x` is a tensor of another library."""
     return library_of(x.__class__) != ""
 
 
 def tensor(x: Any) -> str:
     """What `x` is, a tensor of another library, and what to write: to stand after "got"."""
-    library, written, note = library_of(x.__class__), "x", ""
-    if library == "torch":  # from_dlpack needs no copy, but takes no tensor with a gradient, and none of a GPU
-        written += ".detach()" * bool(x.requires_grad) + ".float()" * (str(x.dtype) == "torch.bfloat16")
-        if x.device.type != "cpu":
-            note = f", cupy.from_dlpack({written}) one on the same GPU" if x.device.type == "cuda" else ""
-            written += ".cpu()"
-    name = f"{'torch' if library == 'torch' else type(x).__module__}.{type(x).__name__}"
-    return f"a {name}; {_AS_AN_ARRAY[library].format(written)} makes an array{note}"
+    library = library_of(x.__class__)
+    return f"a {library}.{type(x).__name__}; {_AS_AN_ARRAY[library]} makes an array"
 
 
 def refuse_tensor(what: str, x: Any) -> None:

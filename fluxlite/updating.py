@@ -11,8 +11,7 @@ import numpy as np
 
 from .arrays import device_of, on_card_of
 from .autodiff.gradients import Gradient, Record
-from .autodiff.levels import is_stretched
-from .autodiff.tracked import TrackedArray
+from .autodiff.tracked import TrackedArray, is_stretched
 from .messages import check_number, explained, in_words, warn
 from .tree.contract import KINDS, functor, is_leaf, kind_of
 from .tree.flat import Attribute, KeyPath, flatten

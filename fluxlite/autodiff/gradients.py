@@ -7,21 +7,20 @@ It is the style to use. Flux's two older ones, `param` with `back` and ``gradien
 import functools
 import types
 from collections.abc import Callable
+from operator import attrgetter, is_, methodcaller
 from typing import Any
 
 import numpy as np
 
 from ..arrays import astype, on_card_of, read_only_types
-from ..messages import explained
+from ..messages import explained, warn
 from ..tensors import refuse_tensor
-from ..tree.contract import functor, is_leaf, this_thread
-from ..tree.flat import ALSO_NUMBERS, ARRAYS, Flat, KeyPath, flatten
-from ..tree.ties import copy_of, is_array, is_trainable_array
-from ..tree.walks import check_open, fmap, on_first_card_of, type_of_parts
+from ..tree.contract import Automatic, attributes, functor, is_leaf, kind_of, put_attribute, this_thread, trainable
+from ..tree.flat import ALSO_NUMBERS, Attribute, Flat, KeyPath, flatten
+from ..tree.ties import HERE, copy_of, enter_card, is_array, is_trainable_array
+from ..tree.walks import check_open, fmap, nodes, on_first_card_of, type_of_parts
 from ..unreached import is_new, say_what_is_not_trained
-from .levels import Level, can_be_frozen, numbers, set_writeable
-from .state import held_at_first, keep_state
-from .tracked import TrackedArray, as_base_class, plain
+from .tracked import Level, TrackedArray, as_base_class, can_be_frozen, numbers, plain
 from .way_back import pull_back
 
 
@@ -31,15 +30,13 @@ def gradient(f: Callable, *args: Any) -> Any:
     An argument is an array, a Python number, a model, or a tuple, list or dict of such. Its gradient has its
     structure: an array's is a new array of the same shape, dtype and memory order; a model's a `Gradient` with
     the same attribute names; None stands where nothing flows, for integer and boolean arrays, for functions, and for
-    numbers inside a model. A parameter that a model holds at several places gets its whole gradient at the first.
+    numbers inside a model. A parameter at several places of a model has its whole gradient at the first.
 
     `f` may return ``(loss, extra, …)``; see `withgradient`. While it runs, the NumPy and simulated arrays that it
     computes with are read-only, so that changing one, which would make the gradient wrong, raises at that line.
-    (Not CuPy's; and a view made earlier, or ``np.add.at``, can still write.) Layers such as `Dropout` are in training,
-    in every model that `f` calls. Where you don't want that, there's ``with testmode(model):``.
-
-    Raises `TypeError` if there is nothing to differentiate by, if the loss is not one number, or on a function that has
-    no derivative rule.
+    (Not CuPy's; and a view made earlier, or ``np.add.at``, can still write.) Layers such as `Dropout` are in training;
+    ``with testmode(model):`` ends that. Raises `TypeError` if the loss is not one number, or on a function that has no
+    derivative rule.
 
     >>> gradient(lambda x, y: x**2 * y, 3.0, 2.0)
     (12.0, 9.0)
@@ -58,31 +55,24 @@ def withgradient(f: Callable, *args: Any) -> tuple[Any, Any]:
     ((np.float64(9.0), 'also returned'), (6.0,))
     """
     if not callable(f):
-        kind = type(f).__name__
-        raise TypeError(
-            f"gradient(f, …) and withgradient(f, …) take a function, as in gradient(lambda w: …, w), got: {kind}"
-        )
+        what = "gradient(f, …) and withgradient(f, …) take a function, as in gradient(lambda w: …, w)"
+        raise TypeError(f"{what}, got: {type(f).__name__}")
     if not args:
-        raise TypeError(
-            "gradient(f, *args) differentiates by the arguments of f, and got none: write gradient(lambda w: …, w), "
-            "or, for a function that reaches the model by itself, gradient(f, params(model))"
-        )
+        what = "gradient(f, *args) differentiates by the arguments of f, and got none: write gradient(lambda w: …, w)"
+        raise TypeError(f"{what}, or, for a function that reaches the model by itself, gradient(f, params(model))")
     if len(args) == 1 and hasattr(type(args[0]), "withgradient"):  # the implicit style: params(model)
         return args[0].withgradient(f)
-    return differentiated(f, args)
-
-
-def differentiated(f: Callable, args: tuple, arrive: Callable | None = None) -> tuple[Any, Any]:
-    """`withgradient`, which calls ``arrive(x, g)`` as soon as the gradient `g` of a parameter `x` is complete."""
-    level = new_level()
+    _fill_table()
+    level, marked = Level(next(numbers)), list[Marked]()
     try:
-        marked = [Marked(argument, level) for argument in args]
-        with on_first_card_of(args):  # so what `f` itself computes with NumPy is on the card of its model, too
-            value = called(f, *[one.stand_in for one in marked])
+        for argument in args:
+            marked.append(Marked(argument, level))
+        with on_first_card_of(args) if enter_card else HERE:  # for what `f` itself computes with NumPy
+            value = called(f, *map(attrgetter("stand_in"), marked))
             plain_value = untracked(value, level)
-            totals = gradients_of(value, level, arrive)
+            totals = gradients_of(value, level)
             given: set[int] = set()
-            gradients = tuple([one.gradient(totals, given) for one in marked])
+            gradients = tuple(map(methodcaller("gradient", totals, given), marked))
     finally:
         level.close()
     keep_state(marked)
@@ -90,9 +80,9 @@ def differentiated(f: Callable, args: tuple, arrive: Callable | None = None) -> 
 
 
 def stop_gradient(x: Any) -> Any:
-    """`x`, an array or a model, as a constant: no gradient flows through it (JAX: ``stop_gradient``).
+    """`x`, an array or a model, as a constant: no gradient flows through it, nor one of an outer call.
 
-    Zygote: ``ignore_derivatives``. Also ends what outer gradients would track.
+    JAX: ``stop_gradient``, Zygote: ``ignore_derivatives``.
 
     >>> gradient(lambda x: x * stop_gradient(x), 3.0)
     (3.0,)
@@ -106,54 +96,71 @@ def stop_gradient(x: Any) -> Any:
 class Marked:
     """An argument on its way into `f`: its `stand_in`, with tracked arrays for the parameters, and what they are."""
 
-    __slots__ = ("stand_in", "flat", "tracked", "held")
+    __slots__ = ("stand_in", "flat", "tracked", "held")  # held: (number, copy, its __dict__, what it held) of objects
 
     def __init__(self, argument: Any, level: Level):
+        self.flat: Any = None
+        self.tracked: list = []
         self.held: list = []
         if type(argument) is np.ndarray and argument.dtype.kind == "f":  # which needs no walk
-            self.flat, self.stand_in = None, track(argument, level, ARRAYS)
+            level.freeze(argument)
+            self.stand_in = TrackedArray(argument, level)
             return
         flat = self.flat = flatten(argument)
+        hides: Any = False
         try:
-            self.tracked = [
-                track(x, level, trains) if x.__class__ not in _CONSTANTS else x
-                for x, trains in zip(flat.leaves, flat.trains)
-            ]
-        except (TypeError, RuntimeError):
-            _name_the_place(flat)
+            for x, trains in zip(flat.leaves, flat.trains):
+                tracked, kind = x, x.__class__
+                if kind is np.ndarray and trains and x.dtype.kind == "f":
+                    level.freeze(x)
+                    tracked = TrackedArray(x, level)
+                elif kind is types.FunctionType:
+                    hides |= trains and not str(x.__module__).startswith(_OURS) and is_new(x)
+                elif kind not in _CONSTANTS:
+                    tracked = track(x, level, trains)
+                    hides |= trains and kind not in _NUMBERS and is_new(x)
+                self.tracked.append(tracked)
+        except (TypeError, RuntimeError) as error:
+            check_open(flat, [len(self.tracked)])
+            error.add_note(f"{flat.paths()[len(self.tracked)] or 'an argument'} of gradient")
             raise
+        if hides:  # perhaps arrays, that the walk doesn't reach
+            say_what_is_not_trained(argument, "gets no gradient", again=False)
         made = flat.results(self.tracked)
         self.stand_in = made[flat.root]
-        self.held = held_at_first(flat, made)
-        if any([trains and x.__class__ not in _KNOWN and is_new(x) for x, trains in zip(flat.leaves, flat.trains)]):
-            say_what_is_not_trained(argument, "gets no gradient", again=False)
+        number = 0
+        for x, kind, _, _, _, same, trains in flat.steps:
+            number -= 1
+            copy = made[number]
+            if same is not None or type(copy) is not type(x):
+                continue
+            if kind.is_plain:
+                self.held.append((number, copy, copy.__dict__, copy.__dict__.copy()))
+                if copy.__dict__.get("active", copy) is None:  # a mode that the class doesn't declare
+                    type(x).active = Automatic()
+            elif not (kind.is_box and trains == ALSO_NUMBERS or isinstance(x, _UNCHANGING)):  # of data: no state
+                self.held.append((number, copy, None, held_by(copy).copy()))
 
     def gradient(self, totals: dict[TrackedArray, Any], given: set[int]) -> Any:
-        """What the way back brought, in the structure of the argument.
-
-        `given` holds whose memory was given away before: no two gradients share any.
-        """
+        """What the way back brought, in the structure of the argument; `given` is whose memory was given away."""
         if self.flat is None:
             return gradient_of(self.stand_in.value, totals.get(self.stand_in), given)
-        found = [
-            None if tracked is x else gradient_of(tracked.value, totals.get(tracked), given)
-            for x, tracked in zip(self.flat.leaves, self.tracked)
-        ]
+        found: list = []
+        for x, tracked in zip(self.flat.leaves, self.tracked):
+            g = None if tracked is x else totals.get(tracked)
+            found.append(None if g is None else gradient_of(tracked.value, g, given))
         return self.flat.beside(found, _combine)
 
 
-_KNOWN = {type(None), str, bool, bytes, type, np.ufunc, np.dtype, type(len), np.ndarray, int, float}  # they hide none
-_CONSTANTS = _KNOWN - {np.ndarray, int, float} | {types.FunctionType}
+_CONSTANTS = {type(None), str, bool, bytes, type, np.ufunc, np.dtype, type(len)}
+_NUMBERS = {np.ndarray, int, float}
+_OURS = __package__.partition(".")[0] + "."  # the library's own functions hold no arrays
+_UNCHANGING = (tuple, functools.partial, types.MethodType)
 
 
-def track(x: Any, level: Level, trains: int) -> Any:
+def track(x: Any, level: Level, trains: int = ALSO_NUMBERS) -> Any:
     """A leaf as it stands in what `f` gets: tracked, if it has a gradient."""
     kind = type(x)
-    if kind is np.ndarray:
-        if not trains or x.dtype.kind != "f":
-            return x
-        level.freeze(x)
-        return TrackedArray(x, level)
     if kind is int or kind is float or isinstance(x, np.floating):
         return TrackedArray(float(x) if kind is int else x, level) if trains == ALSO_NUMBERS else x
     if kind is TrackedArray:
@@ -161,22 +168,11 @@ def track(x: Any, level: Level, trains: int) -> Any:
     elif not is_trainable_array(x):
         refuse_tensor("gradient", x)
         return x
-    return track_array(x, level) if trains and x.dtype.kind == "f" else x
-
-
-def track_array(array: Any, level: Level) -> TrackedArray:
-    if can_be_frozen(array):
-        level.freeze(array)
-    return TrackedArray(as_base_class(array), level)
-
-
-def _name_the_place(flat: Flat) -> None:
-    """Raise what names the place that cannot be tracked."""
-    for number, (path, x) in enumerate(zip(flat.paths(), flat.leaves)):
-        check_open(flat, [number])
-        refuse_tensor(f"gradient{f', at {path},' if path else ''}", x)
-        if is_trainable_array(x):
-            as_base_class(x, str(path))
+    if not trains or type(plain(x)) is not float and x.dtype.kind != "f":
+        return x
+    if can_be_frozen(x):
+        level.freeze(x)
+    return TrackedArray(as_base_class(x), level)
 
 
 def called(f: Callable, *args: Any) -> Any:
@@ -212,26 +208,20 @@ def _fill_table() -> None:
 # -- and back: what comes out --------------------------------------------------------------------------------------
 
 
-def gradients_of(value: Any, level: Level, arrive: Callable | None = None) -> dict[TrackedArray, Any]:
+def gradients_of(value: Any, level: Level) -> dict[TrackedArray, Any]:
     """For each thing tracked on `level`, the gradient of the loss that `f` returned."""
     loss = value[0] if isinstance(value, tuple) and value else value
     shape = getattr(loss, "shape", None)
-    if shape != () and type(loss) not in (int, float) or type(loss) is np.bool_:
+    if shape or shape is None and type(loss) not in (int, float, TrackedArray) or type(loss) is np.bool_:
         got = f"shape {shape}" if shape else f"a {type(loss).__name__}"
         raise TypeError(f"the loss must be one number, of shape (), got {got}. Take its sum or mean")
     if type(loss) is not TrackedArray or loss.level is not level:
         return {}  # it does not depend on the arguments
-    return pull_back(loss, _one(loss.value), arrive=arrive)
-
-
-def _one(value: Any) -> Any:
-    """1, of the type of the loss and on its device."""
-    kind = type(value)
-    if kind is np.float32 or kind is np.float64:  # what a NumPy loss is, as a rule
-        return kind(1)
-    value = plain(value)
-    with on_card_of(value):
-        return type(value)(1) if isinstance(value, (np.generic, float)) else np.ones_like(value)
+    one = plain(loss.value) if type(loss.value) is TrackedArray else loss.value
+    if isinstance(one, (np.generic, float)):
+        return pull_back(loss, type(one)(1))
+    with on_card_of(one):
+        return pull_back(loss, np.ones_like(one))
 
 
 def untracked(value: Any, level: Level) -> Any:
@@ -239,25 +229,21 @@ def untracked(value: Any, level: Level) -> Any:
     kind = type(value)
     if kind is tuple or kind is list:
         return kind([untracked(part, level) for part in value])
-    if kind is TrackedArray or is_leaf(value):
-        return _own_value(value, level)
-    return fmap(lambda leaf: _own_value(leaf, level), value)
-
-
-def _own_value(x: Any, level: Level) -> Any:
-    """The value of `x`: itself if it was made by its call, a copy if it is, or views, an argument of it."""
-    if type(x) is not TrackedArray:  # read-only: it was computed with, and may be the `data` of something tracked
-        return copy_of(x) if type(x) in read_only_types and not x.flags.writeable else x
-    value = x.value
-    if x.level is not level:
-        return x  # of an outer gradient
-    if not is_array(value):
-        return value
-    if x.call is None or value.base is not None or any(value is argument for argument in x.call[1]):
-        return copy_of(value)
-    if type(value) in read_only_types:
-        set_writeable(value, True)
-    return value
+    if kind is not TrackedArray:
+        if not is_leaf(value):
+            return fmap(lambda leaf: untracked(leaf, level), value)
+        # Read-only: it was computed with, and may be the `data` of something tracked.
+        return copy_of(value) if kind in read_only_types and not value.flags.writeable else value
+    if value.level is not level:
+        return value  # of an outer gradient
+    inner = value.value
+    if isinstance(inner, (np.generic, float)) or not is_array(inner):
+        return inner
+    if value.call is None or inner.base is not None or any(inner is argument for argument in value.call[1]):
+        return copy_of(inner)  # it is, or views, an argument of its call
+    if type(inner) in read_only_types:
+        inner.flags.writeable = True
+    return inner
 
 
 class Record:
@@ -285,8 +271,6 @@ class Record:
 class Gradient(Record):
     """The gradient of a registered object: the same attribute names, None where nothing flowed.
 
-    For a `Chain`, ``grads[0]`` is the gradient of its first layer.
-
     >>> Gradient(weight=np.ones(2), bias=None)
     Gradient(weight=array([1., 1.]), bias=None)
     """
@@ -304,14 +288,28 @@ def _combine(x: Any, kind: Any, names: Any, parts: list, make: Any) -> Any:
 
 
 def gradient_of(like: Any, g: Any, given: set[int]) -> Any:
-    """`g` as the gradient of `like`, an array or a number."""
+    """`g` as the gradient of `like`: of its shape, dtype and memory order, writable, sharing memory with nothing."""
+    if type(g) is TrackedArray:
+        dtype = getattr(like, "dtype", None)
+        return g if is_number(like) or dtype is None or g.dtype == dtype else astype(_real(g), dtype)
     if g is None:
         return None
-    if type(g) is not TrackedArray:
+    if type(like) is not np.ndarray:
         like = plain(like)  # perhaps tracked by an outer gradient, on which this one does not depend
-    if type(like) is np.ndarray or not is_number(like):
-        return as_plain_gradient(g, like, given)
-    return g if type(g) is TrackedArray else type(like)(_real(g))
+        if is_number(like):
+            return type(like)(_real(g))
+    owner = g if getattr(g, "base", None) is None else g.base
+    is_private = (type(owner) is np.ndarray or is_array(owner)) and id(owner) not in given
+    is_private = is_private and (type(g) not in read_only_types or g.flags.writeable)
+    if owner is not g:  # back through a transposition or a reshape: a view, but of all of an array made on the way
+        is_private = is_private and owner.size == g.size and min(g.strides, default=0) >= 0
+    if not (is_private and g.strides == like.strides and g.dtype == like.dtype):
+        with on_card_of(like):
+            owner = np.empty_like(like)
+            owner[...] = _real(g)
+        g = owner
+    given.add(id(owner))
+    return g
 
 
 def is_number(x: Any) -> bool:
@@ -324,18 +322,84 @@ def _real(g: Any) -> Any:
     return g
 
 
-def as_plain_gradient(g: Any, like: Any, given: set[int]) -> Any:
-    """`g` as an array like `like`: its shape, dtype and memory order, writable, sharing memory with nothing."""
-    if type(g) is TrackedArray:
-        return g if g.dtype == like.dtype else astype(_real(g), like.dtype)
-    owner = g if getattr(g, "base", None) is None else g.base
-    is_private = is_array(owner) and id(owner) not in given and (type(g) not in read_only_types or g.flags.writeable)
-    if owner is not g:  # back through a transposition or a reshape: a view, but of all of an array made on the way
-        is_private = is_private and owner.size == g.size and min(g.strides, default=0) >= 0
-    if not (is_private and g.strides == like.strides and g.dtype == like.dtype):
-        with on_card_of(like):
-            owner = np.empty_like(plain(like))
-            owner[...] = _real(g)
-        g = owner
-    given.add(id(owner))
-    return g
+# -- state: what f assigned to its copy of a model is written to the model itself, as plain values -------------------
+
+_ABSENT = object()
+
+
+def held_by(x: Any) -> Any:
+    """What may change in `x`."""
+    if isinstance(x, (list, dict)):
+        return x
+    return x.__dict__ if kind_of(type(x)).is_plain else attributes(x)
+
+
+def keep_state(marked: list[Marked]) -> None:
+    """Write what `f` assigned to its copies to the objects themselves; nothing, if that would replace a parameter."""
+    changed = []
+    for one in marked:
+        for number, copy, fields, before in one.held:
+            now = held_by(copy) if fields is None else fields
+            values = (now, before) if type(before) is list else (now.values(), before.values())
+            keys_too = len(now) == len(before) and (type(before) is list or [*now] == [*before])
+            if not (keys_too and all(map(is_, *values))):
+                changed.append((one.flat, number, now, before))
+    if not changed:
+        return
+    known = {id(copy): one.flat.at(number) for one in marked for number, copy, *_ in one.held}
+    writes = []
+    for flat, number, now, before in changed:
+        x = flat.at(number)
+        if isinstance(x, (list, dict)):
+            _say_that_it_is_lost(flat, number, x)
+            continue
+        for name in {**now, **before}:
+            value, old = now.get(name, _ABSENT), before.get(name, _ABSENT)
+            if value is not old:
+                if any(step[0] is x and step[-1] for step in flat.steps):
+                    _check_no_parameter(flat, number, name, old, "deleted" if value is _ABSENT else "replaced")
+                writes.append((x, name, value if value is _ABSENT else detached(value, known)))
+    for x, name, value in writes:
+        if value is _ABSENT:
+            object.__delattr__(x, name)
+        else:
+            put_attribute(x, name, value, name in getattr(x, "__dict__", ()))
+
+
+def detached(value: Any, known: dict[int, Any]) -> Any:
+    """`value` without tracking, and with the objects that the user knows, by id, in the place of their copies."""
+    if id(value) in known:
+        return known[id(value)]
+    if type(value) is TrackedArray:
+        inner, computed = value, False
+        while type(inner) is TrackedArray:
+            inner, computed = inner.value, computed or inner.call is not None
+        known[id(value)] = own = copy_of(inner) if computed and is_array(inner) else inner
+        return own
+    if is_leaf(value):
+        return value
+    return fmap(lambda leaf: detached(leaf, known), value, exclude=lambda x: id(x) in known or is_leaf(x))
+
+
+def _check_no_parameter(flat: Flat, number: int, name: str, old: Any, what: str) -> None:
+    """Raise if `old`, which has gone, is a parameter or has some: its gradient would have no place."""
+    parts = trainable(flat.at(number))
+    if isinstance(parts, dict) and name not in parts or all(type(node) is not TrackedArray for _, node in nodes(old)):
+        return
+    place = flat.paths()[number] + (Attribute(name),)
+    raise TypeError(
+        f"{place} {'is a parameter' if type(old) is TrackedArray else 'holds parameters'}, and was {what} inside a "
+        "gradient call. Parameters are changed by update. If it's state and not a parameter, say what trains: "
+        f"@functor(trainable=(…,)) above {type(flat.at(number)).__name__}"
+    )
+
+
+def _say_that_it_is_lost(flat: Flat, number: int, x: Any) -> None:
+    kind, place = type(x).__name__, str(flat.paths()[number])
+    it = f"self.{place.rpartition('.')[2].partition('[')[0] or 'seen'}"
+    warn(
+        ("changed in a copy", place, kind),
+        f"{place}, {'an' if kind[0] in 'AEIOUaeiou' else 'a'} {kind}, was changed inside a gradient call. "
+        "It is a copy: the change is gone.\n"
+        f"What is assigned stays: {it} = {f'{{**{it}, key: x}}' if isinstance(x, dict) else f'[*{it}, x]'}",
+    )

@@ -13,10 +13,8 @@ from ..messages import explained
 from ..tree.contract import children, is_leaf, put_attribute
 from ..tree.ties import is_array, is_trainable_array, on_card_of, parameter_key, same_view
 from ..tree.walks import Attribute, KeyPath, is_mutable, nodes, on_first_card_of, put, trainables
-from .gradients import as_plain_gradient, called, gradient_of, gradients_of, new_level, track_array, untracked
-from .levels import PARAMETERS
-from .state import detached, held_by
-from .tracked import TrackedArray
+from .gradients import called, detached, gradient_of, gradients_of, held_by, new_level, track, untracked
+from .tracked import PARAMETERS, TrackedArray
 
 
 @explained()
@@ -54,7 +52,7 @@ def back(loss: TrackedArray) -> None:
     given: set[int] = set()
     for parameter, g in gradients_of(loss, PARAMETERS).items():
         if parameter.grad is None:
-            parameter.grad = as_plain_gradient(g, parameter.value, given)
+            parameter.grad = gradient_of(parameter.value, g, given)
         else:
             with on_card_of(g):
                 parameter.grad += g
@@ -96,7 +94,7 @@ class Params(list):
         objects = [x for _, x in nodes(self.models) if not is_leaf(x) and is_mutable(x)]
         level = new_level()
         try:
-            tracked = {parameter_key(array): (array, track_array(array, level)) for array in self}
+            tracked = {parameter_key(array): (array, track(array, level)) for array in self}
             for owner, step, array in places:
                 put(owner, step, same_view(array, *tracked[parameter_key(array)]))
             with on_first_card_of(self):

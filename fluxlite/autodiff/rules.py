@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from ..messages import check_callable, explained, in_words
+from ..messages import explained
 
 Pullback = Callable[..., Any]
 
@@ -23,9 +23,9 @@ Pullback = Callable[..., Any]
 class Rule:
     """How the gradient flows back through one function.
 
-    ``pullbacks[i]`` belongs to the operand at position `i`; None where an operand has no derivative. It is
-    called with the gradient of the result, the result, and the function's own arguments, and returns the
-    gradient of that operand: a new array of the operand's shape, or the gradient it was given.
+    ``pullbacks[i]`` belongs to the operand at position `i`; None where it has no derivative. It gets the gradient of
+    the result, the result, and the function's own arguments, and returns the gradient of that operand: a new array of
+    the operand's shape, or the gradient it was given.
     """
 
     pullbacks: Any
@@ -38,29 +38,15 @@ class Rule:
     shared: Callable | None = None
 
 
-class _Each:
-    """The pullbacks of a function with any number of operands: one function, which gets the position."""
-
-    def __init__(self, pullback: Pullback):
-        self.pullback = pullback
-
-    def __getitem__(self, position: int) -> Pullback:
-        return functools.partial(self.pullback, position)
-
-
 RULES: dict[Callable, Rule] = {}
-COMPOSED: dict[Callable, Callable] = {}
-REPHRASED: dict[Callable, Callable] = {}
-PLAIN: set[Callable] = set()
+COMPOSED: dict[Callable, Callable] = {}  # written in terms of other functions: tracked arrays call those instead
+REPHRASED: dict[Callable, Callable] = {}  # the same, for calls with keywords that the function's rule doesn't know
+PLAIN: set[Callable] = set()  # results that don't depend smoothly on the arguments: they're just computed
 # Methods of ufuncs that are functions by themselves.
 METHODS: dict[tuple[np.ufunc, str], Callable] = {
-    (np.add, "reduce"): np.sum,
-    (np.multiply, "reduce"): np.prod,
-    (np.maximum, "reduce"): np.max,
-    (np.minimum, "reduce"): np.min,
-    (np.add, "accumulate"): np.cumsum,
-    (np.multiply, "accumulate"): np.cumprod,
-}
+    (np.add, "reduce"): np.sum, (np.multiply, "reduce"): np.prod, (np.maximum, "reduce"): np.max,
+    (np.minimum, "reduce"): np.min, (np.add, "accumulate"): np.cumsum, (np.multiply, "accumulate"): np.cumprod,
+}  # fmt: skip
 
 
 @explained("a function, and a pullback for each operand")
@@ -68,13 +54,13 @@ def rule(function: Callable, *pullbacks: Pullback | None, add_into: Callable | N
     """Enter the derivative of `function`: for each operand ``pullback(g, out, *arguments)``, or None.
 
     `function` is one of NumPy's, or your own marked `primitive`. `g` is the gradient of the loss with respect to the
-    result `out`, and has its shape; `arguments` are those of the call. What is returned is the gradient of the operand,
-    in the operand's shape. Written in NumPy calls (or primitives), it works on every device, and for second
-    derivatives. `add_into(total, g, out, *arguments)` adds the first operand's gradient into `total` in place, for
-    a function that reads a part of it. Zygote's name for such a rule is ``@adjoint``, ChainRules' is ``rrule``.
+    result `out`, and has its shape; `arguments` are those of the call. What is returned is the operand's gradient, in
+    its shape. Written in NumPy calls (or primitives), it works on every device, and for second derivatives.
+    ``add_into(total, g, out, *arguments)`` adds the first operand's gradient into `total` in place, for a function
+    that reads a part of it. Zygote's name for such a rule is ``@adjoint``, ChainRules' is ``rrule``.
 
-    Raises `TypeError` for a function that is neither NumPy's nor a `primitive`, and for too few arguments. When a
-    rule is used, a gradient of another shape than its operand's raises `ValueError`.
+    Raises `TypeError` for a function that is neither NumPy's nor a `primitive`. When a rule is used, a gradient of
+    another shape than its operand's raises `ValueError`.
 
     >>> @fl.primitive
     ... def cube(x):
@@ -83,33 +69,15 @@ def rule(function: Callable, *pullbacks: Pullback | None, add_into: Callable | N
     >>> fl.gradient(lambda x: np.sum(cube(x)), np.array([1.0, 2.0]))
     (array([ 3., 12.]),)
     """
-    check_callable("rule(function, …): the function", function)
-    if add_into is not None:
-        check_callable("rule(…, add_into=…)", add_into)
+    # NumPy's functions, and what `primitive` has wrapped; nothing else hands its call to a tracked array.
+    if not isinstance(function, (np.ufunc, type(np.sum))) and not hasattr(function, "__wrapped__"):
+        what = f"{name_of(function)} is no function of NumPy's and no primitive"
+        raise TypeError(f"{what}: write @fluxlite.primitive above it")
     given = [pullback for pullback in pullbacks if pullback is not None]
-    if not given:
-        raise TypeError(f"rule({name_of(function)}, …) takes a pullback for each operand, got none")
-    for pullback in given:
-        _check_pullback(function, pullback)
     names, most = parameters(given[0], 2)
     if not given[0].__module__.startswith(__package__.partition(".")[0]):  # ours are tested
         pullbacks = tuple([pullback and _checked(function, i, pullback) for i, pullback in enumerate(pullbacks)])
     RULES[function] = Rule(pullbacks + (None,) * len(names), names, most, len(pullbacks), add_into=add_into)
-
-
-def _check_pullback(function: Any, pullback: Pullback) -> None:
-    name = name_of(function)
-    # NumPy's functions, and what `primitive` has wrapped; nothing else hands its call to a tracked array.
-    if not isinstance(function, (np.ufunc, type(np.sum))) and not hasattr(function, "__wrapped__"):
-        raise TypeError(f"{name} is no function of NumPy's and no primitive: write @fluxlite.primitive above it")
-    code = getattr(pullback, "__code__", None)
-    if code is None:
-        raise TypeError(f"a pullback of {name} is a function or a lambda, got {in_words(pullback)}")
-    if code.co_argcount < 3 and not code.co_flags & inspect.CO_VARARGS:
-        raise TypeError(
-            f"a pullback of {name} takes g, out, and the arguments of {name}, as in lambda g, out, x: …; "
-            f"this one takes {', '.join(parameters(pullback)[0]) or 'nothing'}"
-        )
 
 
 def _checked(function: Any, position: int, pullback: Pullback) -> Pullback:
@@ -119,7 +87,7 @@ def _checked(function: Any, position: int, pullback: Pullback) -> Pullback:
     def checked(g: Any, out: Any, *arguments: Any, **keywords: Any) -> Any:
         piece = pullback(g, out, *arguments, **keywords)
         wanted = getattr(arguments[position], "shape", ())
-        got = () if isinstance(piece, (int, float)) else getattr(piece, "shape", None)
+        got = getattr(piece, "shape", () if isinstance(piece, (int, float)) else None)
         if got == wanted:
             return piece
         what = f"a gradient of shape {got}" if got is not None else f"{type(piece).__name__} as the gradient"
@@ -128,6 +96,16 @@ def _checked(function: Any, position: int, pullback: Pullback) -> Pullback:
         raise ValueError(f"the rule of {name_of(function)} gives {what} for {operand}, of shape {wanted}{hint}")
 
     return checked
+
+
+class _Each:
+    """The pullbacks of a function with any number of operands: one function, which gets the position."""
+
+    def __init__(self, pullback: Pullback):
+        self.pullback = pullback
+
+    def __getitem__(self, position: int) -> Pullback:
+        return functools.partial(self.pullback, position)
 
 
 def rule_for_each(function: Callable, pullback: Pullback, sequence: bool = False, **hooks: Callable) -> None:
@@ -142,37 +120,46 @@ def rule_for_each(function: Callable, pullback: Pullback, sequence: bool = False
     RULES[function] = Rule(_Each(pullback), names, most, 1 if sequence else 0, sequence, **hooks)
 
 
-def composed(function: Callable) -> Callable[[Callable], Callable]:
-    """Write `function` in terms of other functions: tracked arrays call the decorated function instead."""
+def composed(function: Callable, table: dict[Callable, Callable] = COMPOSED) -> Callable[[Callable], Callable]:
+    """Above what says `function` in terms of other functions."""
 
     def enter(same: Callable) -> Callable:
-        COMPOSED[function] = same
+        table[function] = same
         return same
 
     return enter
 
 
-def rephrased(function: Callable) -> Callable[[Callable], Callable]:
-    """Write `function` in terms of other functions, for calls with keywords that its rule does not know."""
+rephrased = functools.partial(composed, table=REPHRASED)
 
-    def enter(same: Callable) -> Callable:
-        REPHRASED[function] = same
-        return same
 
-    return enter
+def no_derivative(*functions: Callable) -> None:
+    PLAIN.update(functions)
 
 
 def load_rarer() -> bool:
     """Fills the table with what a network seldom needs. Whether it wasn't filled before."""
-    rarer = f"{__package__}.derivatives.rarer"
-    is_new = rarer not in sys.modules
+    rarer, before = f"{__package__}.derivatives.rarer", dict(RULES)
+    if rarer in sys.modules:
+        return False
     importlib.import_module(rarer)
-    return is_new
+    RULES.update(before)  # what a program has entered by itself stays
+    return True
 
 
-def no_derivative(*functions: Callable) -> None:
-    """Functions whose results do not depend smoothly on their arguments: they just compute."""
-    PLAIN.update(functions)
+def unless(condition: Any, g: Any, holds: bool = False) -> Any:
+    """``np.where(condition, 0, g)``, or, if `holds`, ``np.where(condition, g, 0)``.
+
+    For plain arrays of one shape it's computed with bits. `np.where` decides for each number by itself, and where the
+    processor can't foresee the decision, as after a `relu`, that takes forty times as long.
+    """
+    is_plain = type(g) is type(condition) is np.ndarray and g.dtype.kind == "f" and g.itemsize <= 8
+    if not is_plain or g.shape != condition.shape or condition.dtype != bool:
+        return np.where(condition, g, 0) if holds else np.where(condition, 0, g)
+    ones = condition.view(np.int8)
+    bits = (np.negative(ones) if holds else ones - 1).astype(f"i{g.itemsize}")  # all bits set, or none
+    bits &= g.view(bits.dtype)
+    return bits.view(g.dtype)
 
 
 # -- a call and its rule ----------------------------------------------------------------------------------
@@ -187,31 +174,20 @@ def parameters(function: Any, skip: int = 0) -> tuple[tuple[str, ...], int]:
 
 def bind(function: Any, rule: Rule, args: Any, kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any], Callable | None]:
     """Arguments by position as far as they can be operands; keywords; what to call if the rule does not know one."""
-    args, kwargs = arranged(function, args, kwargs, rule.names, rule.most_positional)
+    args, kwargs = arranged(function, args, kwargs, rule.names, rule.most_positional, REPHRASED)
     if not kwargs.keys() <= set(rule.names):
-        load_rarer()
-        if function in REPHRASED:
-            return args, kwargs, REPHRASED[function]
+        return args, kwargs, REPHRASED[function]
     args = list(args)
     while len(args) < rule.operand_count and rule.names[len(args)] in kwargs:
         args.append(kwargs.pop(rule.names[len(args)]))
-    check_keywords(function, kwargs, rule.names)
     for name, value in kwargs.items():
         if hasattr(type(value), "__primitive__"):
             raise TypeError(f"{name_of(function)} has no derivative with respect to its keyword {name}: use its .data")
     return args, kwargs, None
 
 
-def bind_composed(function: Any, same: Callable, args: Any, kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-    """The arguments of a call of `function` for `same`, which says how it is made of others."""
-    names, most = parameters(same)
-    args, kwargs = arranged(function, args, kwargs, names, most)
-    check_keywords(function, kwargs, names)
-    return args, kwargs
-
-
-def arranged(function: Any, args: Any, kwargs: dict[str, Any], names: Any, most: int) -> tuple[Any, dict[str, Any]]:
-    """The first `most` arguments by position, the others by name; without those that only repeat a default."""
+def arranged(function: Any, args: Any, kwargs: dict, names: Any, most: int, more: Any = ()) -> tuple[Any, dict]:
+    """The first `most` by position, the others by name, without those that only repeat a default."""
     if len(args) <= most and kwargs.keys() <= set(names):
         return args, kwargs
     defaults = _defaults(function)
@@ -220,7 +196,16 @@ def arranged(function: Any, args: Any, kwargs: dict[str, Any], names: Any, most:
             raise TypeError(f"the derivative rule of {name_of(function)} takes by position only {', '.join(names)}")
         args, kwargs = args[:most], dict(zip(tuple(defaults)[most:], args[most:])) | kwargs
     silent = {key: x for key, x in kwargs.items() if x is defaults.get(key, ...) or x is _SILENT.get(key, ...)}
-    return args, {key: x for key, x in kwargs.items() if key in names or key not in silent}
+    kwargs = {key: x for key, x in kwargs.items() if key in names or key not in silent}
+    unknown = [key for key in kwargs if key not in names]
+    if unknown:
+        load_rarer()
+    if unknown and function not in more:
+        raise TypeError(
+            f"the derivative rule of {name_of(function)} does not know the keyword {unknown[0]!r}; it knows "
+            f"{', '.join(names)}. Leave it out, or compute outside the gradient with x.data"
+        )
+    return args, kwargs
 
 
 # The defaults of keywords that NumPy's signatures do not show.
@@ -236,15 +221,6 @@ def _defaults(function: Any) -> dict[str, Any]:
         return {}
 
 
-def check_keywords(function: Any, kwargs: dict[str, Any], known: tuple[str, ...]) -> None:
-    for name in kwargs:
-        if name not in known:
-            raise TypeError(
-                f"the derivative rule of {name_of(function)} does not know the keyword {name!r}; it knows "
-                f"{', '.join(known)}. Leave it out, or compute outside the gradient with x.data"
-            )
-
-
 def name_of(function: Any) -> str:
     """How a learner writes it: ``np.tanh``, ``np.linalg.inv``."""
     if isinstance(function, np.ufunc):
@@ -255,7 +231,5 @@ def name_of(function: Any) -> str:
 
 def no_pullback(function: Any, rule: Rule, position: int) -> NoReturn:
     name = rule.names[position] if position < len(rule.names) else f"number {position}"
-    raise TypeError(
-        f"{name_of(function)} has no derivative with respect to its argument {name}, which is tracked here: "
-        f"use its .data, or compute it outside the gradient"
-    )
+    what = f"{name_of(function)} has no derivative with respect to its argument {name}, which is tracked here"
+    raise TypeError(f"{what}: use its .data, or compute it outside the gradient")

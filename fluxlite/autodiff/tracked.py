@@ -1,26 +1,157 @@
 """`TrackedArray`: an array that computes like the one it holds, and remembers the call that made it.
 
 It speaks NumPy's dispatch protocols, so ``np.tanh(x)`` and ``x @ w`` reach `record`, whatever library's array is
-inside. `record` does what was asked for with the values inside, and keeps the call: the function's rule, its
-arguments, and a number, counted up over the whole process. There is no tape beside the results themselves: what
-is dropped is freed, and walking back (`way_back.py`) means visiting calls from the highest number down.
+inside. `record` computes with the values inside, and keeps the call: the function's rule, its arguments, and a number,
+counted up over the whole process. There is no tape beside the results themselves: what is dropped is freed, and
+walking back (`way_back.py`) means visiting calls from the highest number down.
 """
 
+import itertools
+import threading
 from collections.abc import Callable, Iterator
 from numbers import Rational
+from operator import attrgetter
 from typing import Any, NoReturn
 
 import numpy as np
 
 from ..arrays import astype, getitem, of_type, on_card_of, on_record, read_only_types
-from ..methods import ArrayMethods
+from ..messages import in_words
 from ..tensors import refuse_tensor
-from ..tree.ties import parameter_key
-from .levels import PARAMETERS, Level, closed, numbers, set_writeable
-from .rules import COMPOSED, METHODS, PLAIN, RULES, bind, bind_composed, load_rarer, name_of, no_pullback
+from ..tree.ties import is_trainable_array, parameter_key
+from .rules import COMPOSED, METHODS, PLAIN, RULES, arranged, bind, load_rarer, name_of, no_pullback, parameters
 
+numbers = itertools.count(1)
+
+
+class Level:
+    """One call of `gradient`. What it tracks belongs to it, and what it computes with is read-only until it closes.
+
+    A call inside another one has a higher number. No depth is counted, which exceptions or threads could leave wrong.
+    """
+
+    __slots__ = ("number", "is_open", "frozen")
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.is_open = True
+        self.frozen: dict[int, Any] = {}  # by id: what is read-only, since the way back needs the values it has now
+
+    def freeze(self, array: Any) -> None:
+        """Make `array` read-only until this level closes; a view together with the array that it views."""
+        key, base = id(array), array.base
+        if key in self.frozen:
+            return
+        if base is not None and can_be_frozen(base):  # what is written into W changes W.T as well
+            self.freeze(base)
+            if 0 in array.strides and is_stretched(array):  # NumPy warns if the flag of such a view is only read
+                return
+        elif base is not None and not _is_writable_memory(base):
+            return
+        with _lock:
+            if key not in _holders and not array.flags.writeable:  # for reasons of the program's own
+                return
+            self.frozen[key] = array  # first, so that it's released even if an interrupt comes now
+            _holders[key] = _holders.get(key, 0) + 1
+            if type(array) is np.ndarray:
+                array.setflags(write=False)  # the same as below, in a third of the time
+            else:
+                array.flags.writeable = False
+
+    def close(self) -> None:
+        """Make what was frozen writable again, unless another level, perhaps of another thread, still holds it."""
+        self.is_open = False
+        with _lock:
+            released = []
+            for key, array in self.frozen.items():  # an array comes before its views, as it has to
+                _holders[key] = _holders.get(key, 1) - 1
+                if not _holders[key]:
+                    del _holders[key]
+                    released.append(array)
+            released += _waiting_views
+            _waiting_views.clear()
+            for array in released:
+                try:
+                    if type(array) is np.ndarray:
+                        array.setflags(write=True)
+                    else:
+                        array.flags.writeable = True
+                except ValueError:  # it views what another level has frozen, and waits for that
+                    _waiting_views.append(array)
+        self.frozen = {}
+
+
+_lock = threading.RLock()  # an interrupt may come before it's released: this thread can go on all the same
+_holders: dict[int, int] = {}  # by id: how many levels have frozen this array
+_waiting_views: list[Any] = []
+PARAMETERS = Level(0)  # of `param`, which has no enclosing call: it never closes and freezes nothing
+
+
+def can_be_frozen(x: Any) -> bool:
+    """Whether `x` is of an array type with ``flags.writeable``; NumPy's subclasses and memmaps are."""
+    return type(x) in read_only_types or isinstance(x, np.ndarray)
+
+
+def is_stretched(array: Any) -> bool:
+    """Whether one number stands at several places, as in what ``np.broadcast_arrays`` gives."""
+    axes = zip(getattr(array, "strides", ()), array.shape) if array.size else ()  # without elements all may be 0
+    return any(stride == 0 and length > 1 for stride, length in axes)
+
+
+def _is_writable_memory(base: Any) -> bool:
+    """NumPy makes a view writable again if it views an array, or memory that Python can write (not PyTorch's)."""
+    try:
+        return not memoryview(base).readonly
+    except TypeError:
+        return False
+
+
+CLOSED = (
+    "was computed inside a gradient call that has ended, and is only kept for its value: return it from the function "
+    "that is differentiated, or use its .data"
+)
+
+# -- the array -----------------------------------------------------------------------------------------------------
+
+
+class ArrayMethods:
+    """``x.mean()`` for ``np.mean(x)``, and so on, for an array type of ours that speaks NumPy's dispatch protocols."""
+
+    __slots__ = ()
+    T = property(lambda self: np.transpose(self))
+
+    def __array__(self, *args: Any, **kwargs: Any) -> np.ndarray:
+        raise TypeError(f"a {type(self).__name__} does not turn into a NumPy array by itself")
+
+    def reshape(self, *shape: Any, order: str = "C") -> Any:
+        return np.reshape(self, shape[0] if len(shape) == 1 else shape, order)  # type: ignore[call-overload]
+
+    def transpose(self, *axes: Any) -> Any:
+        return np.transpose(self, (axes[0] if len(axes) == 1 else axes) or None)  # type: ignore[call-overload]
+
+    def clip(self, min: Any = None, max: Any = None) -> Any:
+        return np.clip(self, min, max)  # type: ignore[call-overload]
+
+
+def _calling(function: Callable) -> Callable:
+    return lambda self, *args, **kwargs: function(self, *args, **kwargs)
+
+
+_METHODS = """
+    all any argmax argmin argsort conj cumsum diagonal dot max mean min nonzero prod ravel repeat round squeeze std sum
+    swapaxes take trace var
+"""
+for _name in _METHODS.split():
+    setattr(ArrayMethods, _name, _calling(getattr(np, _name)))
+
+
+# What makes an array from nothing that could be differentiated, where the array in ``like=`` is.
+_MADE_LIKE = {
+    np.zeros, np.ones, np.empty, np.full, np.eye, np.identity, np.tri, np.arange,
+    np.array, np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray,
+}  # fmt: skip
 _NO_KEYWORDS: dict[str, Any] = {}
-_NUMBERS = {int, float, np.float32, np.float64, type(None)}
+_NUMBER = np.float64()
 
 
 class TrackedArray(ArrayMethods):
@@ -36,10 +167,11 @@ class TrackedArray(ArrayMethods):
     array([2., 4.])
     """
 
-    __slots__ = ("value", "level", "number", "call", "grad")
+    __slots__ = ("value", "lies", "level", "number", "call", "grad")
 
     def __init__(self, value: Any, level: Level, call: Any = None):
         self.value, self.level = value, level
+        self.lies = _NUMBER if type(value) is float else value  # has a shape, and a dtype
         self.number = next(numbers)
         self.call = call  # (rule, arguments, keywords, parents); None for what was tracked from the start
         self.grad = None
@@ -48,28 +180,32 @@ class TrackedArray(ArrayMethods):
         if "out" in kwargs:
             raise _refusal("writing a tracked result into an existing array (out=, +=)", "write x = x + y instead")
         if method == "outer":
-            x, y = [z if hasattr(z, "shape") else np.asarray(z) for z in inputs]  # to outer, 2.0 is an array
-            return record(ufunc, (np.reshape(x, np.shape(x) + (1,) * np.ndim(y)), y), kwargs)
+            x, y = [z if hasattr(z, "__array_function__") else np.asarray(z) for z in inputs]
+            return record(ufunc, (np.reshape(x, np.shape(x) + (1,) * np.ndim(y)), y), self.level, kwargs)
         if method == "__call__":
             if "dtype" in kwargs and np.dtype(kwargs["dtype"]).kind == "f":
                 inputs, kwargs = tuple([of_type(x, kwargs["dtype"]) for x in inputs]), kwargs | {"dtype": None}
-            return record(ufunc, inputs, kwargs)
+            return record(ufunc, inputs, self.level, kwargs)
         if (ufunc, method) in METHODS:
-            return record(METHODS[ufunc, method], inputs, {"axis": 0} | kwargs)
+            return record(METHODS[ufunc, method], inputs, self.level, {"axis": 0} | kwargs)
         raise TypeError(f"np.{ufunc.__name__}.{method} has no derivative rule; see fluxlite.rule")
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        if function in MADE_LIKE:
-            return made_like(plain(self), function, args, kwargs)
-        return record(function, args, kwargs)
+        if function in _MADE_LIKE:  # np.eye(3, like=x): a plain array where x is
+            like, kwargs = plain(self), {key: value for key, value in kwargs.items() if value is not None}
+            if isinstance(like, (np.ndarray, np.generic)):
+                return function(*args, **kwargs)
+            with on_card_of(like):  # not like=: NumPy would add a device=, which CuPy hasn't
+                return like.__array_function__(function, (type(like),), args, kwargs)
+        return record(function, args, self.level, kwargs)
 
     def __primitive__(self, function: Any, args: Any, kwargs: Any) -> Any:
-        return record(function, args, kwargs)
+        return record(function, args, self.level, kwargs)
 
     def check_open(self, place: str = "") -> None:
         """Raises `RuntimeError`, with the place, if the gradient call that this belongs to has ended."""
         if not self.level.is_open:
-            raise closed(place)
+            raise RuntimeError(f"{place or 'this array'} {CLOSED}")
 
     def __parameter_key__(self) -> tuple:
         """Equal for what was tracked once and for all transpositions of it: the places of a tied parameter."""
@@ -88,43 +224,16 @@ class TrackedArray(ArrayMethods):
     def data(self, value: Any) -> None:
         if self.call is not None or self.level is not PARAMETERS:
             raise TypeError("only the data of a param can be assigned; this array is the result of a computation")
-        if value is not self.value:  # as after w.data -= …
-            value = np.asarray(value) if isinstance(value, np.generic) else value  # NumPy makes these of 0-d arrays
-            dtype = getattr(value, "dtype", type(value).__name__)
-            if type(value) is TrackedArray or getattr(dtype, "kind", "") != "f":
-                got = "a tracked one: compute it from w.data" if type(value) is TrackedArray else dtype
-                raise TypeError(f"the data of a param is a plain array of floating-point numbers, got {got}")
-            if value.shape != self.shape:
-                raise ValueError(f"this param has shape {self.shape}, its data cannot become shape {value.shape}")
-        self.value = value
-        # A new number: a call recorded before this line has a lower one, and `back` notices.
-        self.number = next(numbers)
+        value = np.asarray(value) if isinstance(value, np.generic) else value  # NumPy makes these of 0-d arrays
+        if not is_trainable_array(value) or value.shape != self.shape:
+            got = "a tracked one: compute it from w.data" if type(value) is TrackedArray else in_words(value)
+            raise TypeError(f"this param's data is a plain array of floats, of shape {self.shape}; got {got}")
+        self.value = self.lies = value
+        self.number = next(numbers)  # a call recorded before this line has a lower one, and `back` notices
 
-    @property
-    def shape(self) -> tuple[int, ...]:
-        try:
-            return self.value.shape
-        except AttributeError:  # a Python number
-            return ()
-
-    @property
-    def ndim(self) -> int:
-        return len(self.shape)
-
-    @property
-    def size(self) -> int:
-        return np.size(plain(self.value))
-
-    @property
-    def dtype(self) -> np.dtype:
-        try:
-            return self.value.dtype
-        except AttributeError:
-            return np.dtype(type(self.value))
-
-    @property
-    def strides(self) -> tuple[int, ...]:
-        return self.value.strides
+    shape, ndim, size, dtype, strides = (
+        property(attrgetter(f"lies.{name}")) for name in ("shape", "ndim", "size", "dtype", "strides")
+    )
 
     def __repr__(self) -> str:
         return f"tracked({self.value!r})"
@@ -141,42 +250,28 @@ class TrackedArray(ArrayMethods):
     def __contains__(self, item: Any) -> bool:
         return compute(lambda x, y: y in x, self, item)
 
-    # -- operators and methods; the others are in ArrayMethods, and below -----------------------------------------
+    __neg__, __abs__, flatten = _calling(np.negative), _calling(np.absolute), _calling(np.ravel)
+    __pos__ = copy = _calling(np.positive)
 
     def __pow__(self, other: Any) -> Any:
-        # NumPy's own ** does the same: squaring is far cheaper than a power.
-        return record(np.square, (self,)) if type(other) is int and other == 2 else record(np.power, (self, other))
+        if type(other) is int and other == 2:  # NumPy's own ** does the same: squaring is far cheaper than a power
+            return record(np.square, (self,), self.level)
+        return record(np.power, (self, other), self.level)
 
     def __rpow__(self, other: Any) -> Any:
-        return record(np.power, (other, self))
+        return record(np.power, (other, self), self.level)
 
     def __divmod__(self, other: Any) -> Any:
         return self // other, self % other
 
-    def __neg__(self) -> Any:
-        return record(np.negative, (self,))
-
-    def __pos__(self) -> Any:
-        return record(np.positive, (self,))
-
-    copy = __pos__
-
-    def __abs__(self) -> Any:
-        return record(np.absolute, (self,))
-
     def __getitem__(self, index: Any) -> Any:
-        return record(getitem, (self, index))
-
-    def sum(self, axis: Any = None, keepdims: bool = False) -> Any:
-        return record(np.sum, (self, axis), {"keepdims": True} if keepdims else _NO_KEYWORDS)
+        return record(getitem, (self, index), self.level)
 
     def astype(self, dtype: Any, copy: bool = True) -> Any:
         if np.dtype(dtype).kind == "c":
             raise _refusal("making a tracked array complex")
-        return record(astype, (self, dtype)) if np.dtype(dtype).kind == "f" else compute(astype, self, dtype)
-
-    def flatten(self) -> Any:
-        return record(np.ravel, (self,))
+        floating = np.dtype(dtype).kind == "f"
+        return record(astype, (self, dtype), self.level) if floating else compute(astype, self, dtype)
 
     def _change_in_place(self, other: Any) -> NoReturn:
         if self.call is None and self.level is PARAMETERS:
@@ -187,28 +282,17 @@ class TrackedArray(ArrayMethods):
     __imod__ = __ipow__ = __imatmul__ = _change_in_place
 
 
-def _operators(function: np.ufunc) -> tuple[Callable, Callable]:
-    """The methods behind ``x + y``: for a tracked `x`, and, where only `y` is tracked, the reflected one."""
-    return lambda self, other: record(function, (self, other)), lambda self, other: record(function, (other, self))
-
-
 for _name, _function in {
     "add": np.add, "sub": np.subtract, "mul": np.multiply, "truediv": np.true_divide, "matmul": np.matmul,
     "mod": np.remainder, "floordiv": np.floor_divide,
 }.items():  # fmt: skip
-    for _method, _operator in zip((f"__{_name}__", f"__r{_name}__"), _operators(_function)):
-        setattr(TrackedArray, _method, _operator)
-
-
-def _comparison(function: np.ufunc) -> Callable:
-    """A comparison is plain: a branch does not lose a gradient."""
-    return lambda self, other: compute(function, self, other)
-
-
+    setattr(TrackedArray, f"__{_name}__", lambda self, other, f=_function: record(f, (self, other), self.level))
+    setattr(TrackedArray, f"__r{_name}__", lambda self, other, f=_function: record(f, (other, self), self.level))
 for _name, _function in {
     "eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal,
 }.items():  # fmt: skip
-    setattr(TrackedArray, f"__{_name}__", _comparison(_function))
+    setattr(TrackedArray, f"__{_name}__", lambda self, other, f=_function: compute(f, self, other))  # plain: to branch
+setattr(TrackedArray, "T", property(lambda self: record(np.transpose, (self,), self.level)))  # noqa: B010
 
 
 def _refusal(what: str, instead: str = "") -> TypeError:
@@ -240,7 +324,7 @@ for _name, _words in {
     "item": ("x.item()",),
     "tolist": ("x.tolist()",),
     "__dlpack__": ("handing a tracked array to another library (from_dlpack)",),
-    "__dlpack_device__": ("handing a tracked array to another library (from_dlpack)",),
+    "__dlpack_device__": ("from_dlpack(x)",),
     "__reduce_ex__": ("pickling or copying a tracked array",),
     "__deepcopy__": ("copy.deepcopy of a tracked array",),
 }.items():
@@ -249,53 +333,58 @@ for _name, _words in {
 
 # -- recording a call ----------------------------------------------------------------------------------------------
 
+_NUMBERS = {int, float, np.float32, np.float64, type(None)}
 
-def record(function: Any, args: Any, kwargs: dict[str, Any] = _NO_KEYWORDS) -> Any:
+
+def record(function: Any, args: Any, level: Level = PARAMETERS, kwargs: dict[str, Any] = _NO_KEYWORDS) -> Any:
     """Call `function` on the values inside `args` and keep the call: all operations on tracked arrays go through here.
 
     The operands that belong to the innermost `gradient` call become parents of the result, each with its pullback.
-    Those of an outer call stay tracked: to this one they are constants.
+    Those of an outer call stay tracked: to this one they are constants. `level` is that of any of them.
     """
     rule = RULES.get(function)
     if rule is None:
-        return _without_rule(function, args, kwargs)
+        return _without_rule(function, args, level, kwargs)
     if kwargs or len(args) > rule.most_positional:
         args, kwargs, rephrased = bind(function, rule, args, kwargs)
         if rephrased is not None:
             return _composition(function, rephrased, args, kwargs)
-    operands = args[0] if rule.sequence else args
-    level = PARAMETERS
-    for operand in operands:
-        if type(operand) is TrackedArray and operand.level is not level and operand.level.number > level.number:
-            level = operand.level
     if not level.is_open:
-        raise closed()
+        raise RuntimeError(f"this array {CLOSED}")
     arguments: Any = []
     parents = []
-    for operand in operands:
-        if type(operand) is TrackedArray and operand.level is level:
-            pullback = rule.pullbacks[len(arguments)] or no_pullback(function, rule, len(arguments))
-            parents.append((pullback, operand))
-            operand = operand.value
-            if type(operand) is float and not (rule.sequence or isinstance(function, np.ufunc)):
-                operand = np.float64(operand)  # most rules ask for a shape
-        elif type(operand) in read_only_types and operand.dtype.kind != "O":
+    for operand in args[0] if rule.sequence else args:
+        kind = type(operand)
+        if kind is TrackedArray:
+            if operand.level is level:
+                pullback = rule.pullbacks[len(arguments)] or no_pullback(function, rule, len(arguments))
+                parents.append((pullback, operand))
+                operand = operand.value
+                if type(operand) is float and not (rule.sequence or isinstance(function, np.ufunc)):
+                    operand = np.float64(operand)  # most rules ask for a shape
+            elif operand.level.number > level.number:  # of a call inside: the same, as that one sees it
+                return record(function, args, operand.level, kwargs)
+        elif kind is np.ndarray and operand.dtype.kind != "O":
             if level is not PARAMETERS:
                 level.freeze(operand)
-        elif type(operand) not in _NUMBERS:
+        elif kind not in _NUMBERS:
             operand = _kept(operand, level, rule.sequence or isinstance(function, np.ufunc))
         arguments.append(operand)
     if rule.sequence:
         arguments = [arguments, *args[1:]]
-    kwargs = kwargs and {name: _kept(value, level) for name, value in kwargs.items()}
+    if kwargs:
+        kwargs = {name: _kept(value, level) for name, value in kwargs.items()}
     if rule.forward is None:
-        result = function(*arguments, **kwargs) if kwargs else function(*arguments)
+        result = function(*arguments, **kwargs)
     else:
         is_watched = any(type(x) is TrackedArray for x in arguments)
         result, kept = (function(*arguments), None) if is_watched else rule.forward(*arguments)
         arguments = [kept, *arguments]
-    if level is not PARAMETERS and type(result) in read_only_types:
-        set_writeable(result, False)
+    if level is not PARAMETERS:
+        if type(result) is np.ndarray:
+            result.setflags(write=False)
+        elif type(result) in read_only_types:
+            result.flags.writeable = False
     for tell in on_record:
         tell(result)
     return TrackedArray(result, level, (rule, arguments, kwargs, parents))
@@ -306,25 +395,25 @@ def _kept(x: Any, level: Level, as_array: bool = False) -> Any:
     if type(x) is list or type(x) is tuple:
         copy = type(x)([_kept(part, level) for part in x])
         return _kept(np.asarray(copy), level) if as_array else copy  # x * [1, 2]: rules compute with arrays
-    if type(x) is np.ndarray and x.dtype.kind == "O":
+    if isinstance(x, np.ndarray) and x.dtype.kind == "O":
         return x.astype(float)
-    if type(x) in read_only_types or isinstance(x, np.ndarray):
+    if isinstance(x, Rational) and not isinstance(x, (int, np.integer)):
+        return float(x)  # a fraction
+    if can_be_frozen(x):
         if level is not PARAMETERS:
             level.freeze(x)
         return as_base_class(x)
-    if isinstance(x, Rational) and not isinstance(x, (int, np.integer)):
-        return float(x)  # a fraction
     refuse_tensor("a computation with tracked arrays", x)
     return x
 
 
-def _without_rule(function: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+def _without_rule(function: Any, args: Any, level: Level, kwargs: dict[str, Any]) -> Any:
     if function in COMPOSED:
         return _composition(function, COMPOSED[function], args, kwargs)
     if function in PLAIN:
         return compute(function, *args, **kwargs)
     if load_rarer():
-        return record(function, args, kwargs)
+        return record(function, args, level, kwargs)
     name = name_of(function)
     raise TypeError(
         f"{name} has no derivative rule. Add one, fluxlite.rule({name}, lambda g, out, x: …), "
@@ -333,7 +422,7 @@ def _without_rule(function: Any, args: Any, kwargs: dict[str, Any]) -> Any:
 
 
 def _composition(function: Any, same: Any, args: Any, kwargs: dict[str, Any]) -> Any:
-    args, kwargs = bind_composed(function, same, args, kwargs)
+    args, kwargs = arranged(function, args, kwargs, *parameters(same))
     try:
         return same(*args, **kwargs)
     except Exception as error:
@@ -366,7 +455,7 @@ def _opened(x: Any) -> Any:
     return {key: _opened(value) for key, value in x.items()} if type(x) is dict else x
 
 
-def as_base_class(x: Any, place: str = "") -> Any:
+def as_base_class(x: Any) -> Any:
     """An object of a subclass of NumPy's arrays as a plain array of the same memory; another array itself.
 
     Raises `TypeError` for a class that computes in another way: its gradient would be wrong.
@@ -375,25 +464,6 @@ def as_base_class(x: Any, place: str = "") -> Any:
     if kind is np.ndarray or not isinstance(x, np.ndarray):
         return x
     if isinstance(x, (np.matrix, np.ma.MaskedArray)) or kind.__array_ufunc__ is not np.ndarray.__array_ufunc__:
-        name = f"np.{kind.__name__}" if isinstance(x, np.matrix) else f"a {kind.__name__}"
-        raise TypeError(
-            f"{place or 'an operand'} is {name}, which computes in a way of its own and cannot be differentiated: take "
-            "a plain array, np.asarray(x)"
-        )
+        what = f"a {kind.__name__} computes in a way of its own, and cannot be differentiated"
+        raise TypeError(f"{what}: take a plain array, np.asarray(x)")
     return x.view(np.ndarray)
-
-
-# What makes an array from nothing that could be differentiated, where the array in ``like=`` is.
-MADE_LIKE = {
-    np.zeros, np.ones, np.empty, np.full, np.eye, np.identity, np.tri, np.arange,
-    np.array, np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray,
-}  # fmt: skip
-
-
-def made_like(like: Any, function: Any, args: Any, kwargs: dict[str, Any]) -> Any:
-    """``np.eye(3, like=x)``: a plain array where the plain `like` is."""
-    kwargs = {name: value for name, value in kwargs.items() if value is not None}  # NumPy adds a device=, CuPy has none
-    if isinstance(like, (np.ndarray, np.generic, float)):
-        return function(*args, **kwargs)
-    with on_card_of(like):
-        return like.__array_function__(function, (type(like),), args, kwargs)

@@ -14,12 +14,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..arrays import astype, by_element, device_of, fusing
-from ..autodiff.levels import CLOSED
-from ..autodiff.tracked import TrackedArray, plain
+from ..autodiff.tracked import CLOSED, TrackedArray, plain
 from ..coming_from import OF_A_MODEL, Elsewhere
 from ..messages import ClosedError, Function, InputError, LayerError, apart, explained, in_words, notice, said
 from ..seeds import WEIGHTS, next_generator
-from ..tensors import is_tensor, refuse_tensor, tensor
+from ..tensors import is_tensor, library_of, refuse_tensor, tensor
 from ..tree.contract import functor
 from ..tree.ties import enter_card, is_array, on_card_of
 from ..tree.walks import Attribute, KeyPath, nodes
@@ -88,7 +87,7 @@ def layer_call(call: Function) -> Function:
 
     @wraps(call)
     def framed(layer: Any, x: Any, *more: Any, **keywords: Any) -> Any:
-        if type(x) is not np.ndarray and is_tensor(x):
+        if type(x) is not np.ndarray and library_of(x.__class__):
             raise no_array(layer, x)
         try:
             if enter_card:  # with one card at most, an empty `with` would take 5 % of a small step

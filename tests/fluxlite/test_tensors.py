@@ -29,7 +29,7 @@ ArrayImpl.__module__ = "jaxlib._jax"
 @pytest.mark.parametrize("name", LAYERS)
 def test_a_tensor_of_JAX_is_refused_by_every_layer(name):
     layer = LAYERS[name][0]()
-    words = r"takes (an array|arrays), got a jaxlib\._jax\.ArrayImpl; np\.asarray\(x\) makes an array"
+    words = r"takes (an array|arrays), got a jaxlib\.ArrayImpl; np\.asarray\(x\) makes an array"
     with pytest.raises(TypeError, match=words):
         layer(ArrayImpl())
 
@@ -42,7 +42,7 @@ def test_a_tensor_of_PyTorch_is_refused_by_every_layer(name):
     layer(np.from_dlpack(x))
     for call in (layer, lambda x: fl.gradient(lambda layer: layer(x), layer)):
         with pytest.raises(
-            TypeError, match=r"takes (an array|arrays), got a torch\.Tensor; np\.from_dlpack\(x\) makes an array"
+            TypeError, match=r"takes (an array|arrays), got a torch\.Tensor; np\.from_dlpack\(x\.detach"
         ):
             call(x)
 
@@ -81,7 +81,7 @@ USES = {
 def test_tensors_are_refused_wherever_arrays_are_taken(use):
     fl.reset_notices()
     for _ in range(2):  # not only the first time
-        with pytest.raises((TypeError, ValueError), match=r"got a jaxlib\._jax\.ArrayImpl; np\.asarray\(x\) makes"):
+        with pytest.raises((TypeError, ValueError), match=r"got a jaxlib\.ArrayImpl; np\.asarray\(x\) makes"):
             USES[use](ArrayImpl())
 
 
@@ -89,14 +89,14 @@ def test_the_place_of_a_tensor_is_named():
     words = r"a move to Simulated:0, at \['w'\]\[1\], takes arrays, got"
     with fl.simulate_gpu(), pytest.raises(TypeError, match=words):
         fl.gpu({"w": [np.ones(1, np.float32), ArrayImpl()]})
-    with pytest.raises(TypeError, match=r"gradient, at \['w'\], takes arrays"):
+    with pytest.raises(TypeError, match=r"gradient takes arrays, (.*\n)+\['w'\] of gradient"):
         fl.gradient(lambda m: 1.0, {"w": ArrayImpl()})
 
 
 def test_tensors_of_PyTorch_are_refused_wherever_arrays_are_taken():
     torch = pytest.importorskip("torch")
     for use in USES.values():
-        with pytest.raises((TypeError, ValueError), match=r"got a torch\.Tensor; np\.from_dlpack\(x\) makes"):
+        with pytest.raises((TypeError, ValueError), match=r"got a torch\.Tensor; np\.from_dlpack\(x\.detach"):
             use(torch.ones(4, 2))
     with pytest.raises(TypeError, match=r"a batch takes arrays, got a torch\.Tensor"):
         next(iter(fl.DataLoader((torch.ones(4, 2), np.ones(4)), batchsize=2)))
@@ -104,20 +104,9 @@ def test_tensors_of_PyTorch_are_refused_wherever_arrays_are_taken():
 
 def test_what_is_said_makes_an_array():
     torch = pytest.importorskip("torch")
-    with_gradient, half = torch.ones(2, requires_grad=True), torch.ones(2, dtype=torch.bfloat16)
-    for x in (torch.ones(2), with_gradient, half, torch.nn.Parameter(half)):
+    for x in (torch.ones(2), torch.ones(2, requires_grad=True), torch.nn.Parameter(torch.ones(2))):
         said = tensor(x).split("; ")[1].removesuffix(" makes an array")
         np.testing.assert_array_equal(eval(said, {"np": np, "x": x}), [1, 1])
-    assert tensor(torch.ones(2, device="meta")).endswith("; np.from_dlpack(x.cpu()) makes an array")
-
-
-def test_a_tensor_on_a_GPU_stays_there():
-    device = type("device", (), {"type": "cuda"})
-    fields = {"shape": (2,), "dtype": "torch.float32", "requires_grad": True, "device": device, "__module__": "torch"}
-    assert tensor(type("Tensor", (), fields)()) == (
-        "a torch.Tensor; np.from_dlpack(x.detach().cpu()) makes an array, "
-        "cupy.from_dlpack(x.detach()) one on the same GPU"
-    )
 
 
 # -- DLPack --------------------------------------------------------------------------------------------------------

@@ -12,11 +12,10 @@ NAMES = {
     "autodiff.derivatives.elementwise": "fit",
     "autodiff.derivatives.rarer.linear_algebra": "eigenvectors euclidean logabsdet sign_of_determinant singular_values "
     "singular_vectors",
-    "autodiff.derivatives.shaping": "pad_with",
+    "autodiff.derivatives.rarer.shaping": "pad_with",
     "autodiff.derivatives.windows": "Windows convolve convolve_back convolve_kernel",
     "autodiff.gradients": "Level Marked gradient_of gradients_of is_number new_level numbers",
-    "autodiff.quicker": "ones_times unless",
-    "autodiff.rules": "COMPOSED PLAIN RULES composed rule rule_for_each",
+    "autodiff.rules": "COMPOSED PLAIN RULES composed rule rule_for_each unless",
     "autodiff.tracked": "name_of plain",
     "autodiff.way_back": "pull_back",
     "files": "FileFormatError",

@@ -17,7 +17,7 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from ... import arrays
 from ...arrays import device_of
-from ...methods import ArrayMethods
+from ...autodiff.tracked import ArrayMethods
 from ...tree.ties import address
 from ..base import DEVICE_TO_DEVICE, HOST_TO_DEVICE, tell
 from ..simulated import HostReads, one_number

@@ -206,7 +206,11 @@ def loss(stand_in):
 def shape_of(tree, seen):
     """The tree as text and numbers, in which two mentions of one object have one number."""
     if type(tree) is TrackedArray:
-        return ("tracked", tree.dtype, fl.leaves(tree.data)[0] if np.ndim(tree.data) == 0 else tree.data.tolist())
+        return (
+            "tracked",
+            tree.dtype,
+            fl.leaves(tree.data)[0] if np.ndim(tree.data) == 0 else tree.data.tolist(),
+        )
     if is_leaf(tree):
         return (type(tree), tree.tolist() if isinstance(tree, np.ndarray) else repr(tree))
     number = seen.setdefault(id(tree), len(seen)) if not isinstance(tree, (tuple, functools.partial)) else -1

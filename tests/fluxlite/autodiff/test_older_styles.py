@@ -72,11 +72,9 @@ def test_param_takes_floating_point_arrays_only(bad):
 
 def test_data_is_assigned_plain_arrays_of_the_same_shape_only():
     w = param(np.ones(2))
-    for bad in (np.ones(3), np.ones((1, 2)), np.float64(1)):
-        with pytest.raises(ValueError, match=r"has shape \(2,\), its data cannot become shape"):
-            w.data = bad
-    for bad, got in ((w * 2, "a tracked one"), (w, "a tracked one"), ([1.0, 2.0], "list"), (np.array([1, 2]), "int64")):
-        with pytest.raises(TypeError, match=f"plain array of floating-point numbers, got {got}"):
+    others = (np.ones(3), np.ones((1, 2)), np.float64(1), w * 2, w, [1.0, 2.0], np.array([1, 2]))
+    for bad, got in zip(others, ["an array"] * 3 + ["a tracked one"] * 2 + ["a list", "an array of int64"]):
+        with pytest.raises(TypeError, match=rf"a plain array of floats, of shape \(2,\); got {got}"):
             w.data = bad
     assert w.data.tolist() == [1, 1]
     with pytest.raises(TypeError, match="only the data of a param can be assigned"):

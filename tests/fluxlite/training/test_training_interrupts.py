@@ -53,7 +53,7 @@ def pressed_at_line(number, times=1):
         if "fluxlite" not in frame.f_code.co_filename:
             return None
         # A trace may raise just before a `with lock:` gives the lock back, where a signal can't.
-        if times > 1 and frame.f_code.co_filename.endswith("levels.py"):
+        if times > 1 and frame.f_code.co_qualname.startswith("Level."):
             return None
         if event == "line":
             lines += 1

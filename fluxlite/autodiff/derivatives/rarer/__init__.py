@@ -1,5 +1,5 @@
-"""The derivatives that a network seldom needs. They're loaded when one is asked for: see `find` in `rules.py`."""
+"""The derivatives that a network seldom needs. They're loaded when one is asked for: see `load_rarer` in `rules.py`."""
 
-from . import linear_algebra, pieces, statistics
+from . import elementwise, linear_algebra, pieces, products, shaping, statistics
 
-__all__ = ["linear_algebra", "pieces", "statistics"]
+__all__ = ["elementwise", "linear_algebra", "pieces", "products", "shaping", "statistics"]

@@ -14,9 +14,8 @@ from ....arrays import primitive, scatter_add
 from ...rules import composed, rule
 from ...tracked import plain
 from ..elementwise import fit
-from ..products import transposed
-from ..reductions import axes_of, count, direction, kept
-from ..shaping import all_arrays
+from ..sums import axes_of, count, direction, kept, transposed
+from .shaping import all_arrays
 
 one = np.eye(1)
 Eigh: Any = type(np.linalg.eigh(one))  # NumPy's own results with names

@@ -11,10 +11,11 @@ import numpy as np
 from ....arrays import of_type, on_device_of, scatter_add
 from ...rules import composed, rule
 from ...tracked import TrackedArray, plain
-from ..elementwise import checked, shape_of
-from ..products import typed
-from ..reductions import axes_of
+from ..elementwise import shape_of
 from ..shaping import along
+from ..sums import axes_of
+from .products import typed
+from .shaping import checked
 
 
 # -- another order, or more of them

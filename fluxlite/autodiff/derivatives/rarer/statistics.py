@@ -11,7 +11,7 @@ from numpy.lib.array_utils import normalize_axis_tuple
 from ....arrays import astype, of_type, scatter_add
 from ...rules import composed, rephrased
 from ...tracked import TrackedArray, plain
-from ..reductions import axes_of
+from ..sums import axes_of
 from .linear_algebra import euclidean, in_rows
 
 

@@ -1,4 +1,4 @@
-"""Indexing, another dtype, another device: every rule of fluxlite/autodiff/derivatives/primitives.py."""
+"""Indexing, another dtype, another device: the last rules of fluxlite/autodiff/derivatives/shaping.py."""
 
 # ruff: noqa: B023  (functions made in a loop are used in the same turn)
 import numpy as np

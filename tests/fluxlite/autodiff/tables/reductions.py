@@ -1,4 +1,4 @@
-"""Functions that make one number of many: every rule of fluxlite/autodiff/derivatives/reductions.py."""
+"""Functions that make one number of many: rules of fluxlite/autodiff/derivatives/sums.py."""
 
 import numpy as np
 from gradcheck import Call

@@ -1,14 +1,14 @@
-"""Functions that make one number of many: over all elements, over one axis, or over several."""
+"""Functions that sum: reductions over axes, and products of matrices."""
 
 import math
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
-from ...arrays import astype, of_type
-from ..rules import composed, no_derivative, rule
+from ...arrays import astype
+from ..rules import no_derivative, rule
 from ..tracked import plain
-from .elementwise import shape_of
+from .elementwise import fit, shape_of
 
 
 def axes_of(x, axis):
@@ -33,13 +33,13 @@ def kept(result, x, axis, keepdims):
     return np.reshape(result, tuple(1 if i in axes else length for i, length in enumerate(shape_of(x))))
 
 
-def spread(g, x, axis, keepdims):
-    """The gradient of a reduction, the same for every element that went into it."""
+def spread(g, out, a, axis=None, *, keepdims=False):
+    """The gradient of a sum, the same for every element that went into it."""
     if isinstance(g, np.generic):  # one number on the host: quicker than a broadcast view, and than np.full
-        filled = np.empty(shape_of(x), g.dtype)
+        filled = np.empty(getattr(a, "shape", ()), g.dtype)
         filled.fill(g)
         return filled
-    return np.broadcast_to(kept(g, x, axis, keepdims), shape_of(x))
+    return np.broadcast_to(kept(g, a, axis, keepdims), shape_of(a))
 
 
 def count(x, axis):
@@ -51,8 +51,8 @@ def share(g, n):
     return g / n if n <= 65504 else g * (1 / n)
 
 
-rule(np.sum, lambda g, out, a, axis=None, *, keepdims=False: spread(g, a, axis, keepdims))
-rule(np.mean, lambda g, out, a, axis=None, *, keepdims=False: spread(share(g, count(a, axis)), a, axis, keepdims))
+def mean(g, out, a, axis=None, *, keepdims=False):
+    return spread(share(g, count(a, axis)), out, a, axis, keepdims=keepdims)
 
 
 def variance(g, out, a, axis=None, *, ddof=0, keepdims=False):
@@ -77,43 +77,11 @@ def direction(x, axis):
     return x / np.where(length == 0, 1, length)
 
 
-rule(np.var, variance)
-rule(np.std, deviation)
-
-
 def extremum(g, out, a, axis=None, *, keepdims=False):
     """For max and min: to the elements that are the extremum, equally where there are several; NaN if it is NaN."""
     chosen = a == kept(out, a, axis, keepdims)
     parts = np.sum(chosen, axis=axis, keepdims=True, dtype=np.promote_types(g.dtype, np.float32))
     return astype(kept(g, a, axis, keepdims) / np.where(parts == 0, math.nan, parts), g.dtype) * chosen
-
-
-for function in (np.max, np.min, np.amax, np.amin):
-    rule(function, extremum)
-
-
-@composed(np.ptp)
-def ptp(a, axis=None, *, keepdims=False):
-    return np.max(a, axis=axis, keepdims=keepdims) - np.min(a, axis=axis, keepdims=keepdims)
-
-
-@composed(np.prod)
-def product(a, axis=None, dtype=None, *, keepdims=False, initial=None, where=True):
-    """Halves multiplied with halves: unlike ``out / x``, right at zeros, and for second derivatives too."""
-    a = of_type(a, dtype)
-    a = a if where is True else np.where(np.broadcast_to(where, a.shape), a, 1)
-    axes = axes_of(a, axis)
-    others = tuple(i for i in range(a.ndim) if i not in axes)
-    rest = tuple(a.shape[i] for i in others)
-    factors = np.reshape(np.transpose(a, axes + others), (count(a, axis), *rest))
-    if len(factors) == 0:
-        factors = np.ones_like(plain(a), shape=(1, *rest)) + np.sum(factors, axis=0)  # of no numbers: 1
-    while len(factors) > 1:
-        half = len(factors) // 2
-        pairs = factors[:half] * factors[half : 2 * half]
-        factors = np.concatenate([pairs, factors[2 * half :]]) if len(factors) % 2 else pairs
-    result = np.reshape(factors, tuple(1 if i in axes else n for i, n in enumerate(a.shape)) if keepdims else rest)
-    return result if initial is None else of_type(result * initial, result.dtype)
 
 
 def running_total(g, out, a, axis=None):
@@ -122,10 +90,48 @@ def running_total(g, out, a, axis=None):
     return np.flip(np.cumsum(np.flip(g, axis), axis=axis), axis)
 
 
+rule(np.sum, spread)
+rule(np.mean, mean)
+rule(np.var, variance)
+rule(np.std, deviation)
 rule(np.cumsum, running_total)
-
-
+for function in (np.max, np.min, np.amax, np.amin):
+    rule(function, extremum)
 no_derivative(
     np.argmax, np.argmin, np.argsort, np.argpartition, np.nonzero, np.flatnonzero, np.argwhere, np.count_nonzero,
     np.any, np.all, np.searchsorted, np.digitize, np.isin, np.lexsort,
 )  # fmt: skip
+
+
+# -- matmul and its relatives
+def transposed(x):
+    """The matrices in `x`, the last two axes, transposed."""
+    return np.swapaxes(x, -1, -2)
+
+
+def left_of_matmul(g, out, x, y):
+    if x.ndim == y.ndim == 2:
+        # The gradient of an operand is made in that operand's memory order, of ``W.T`` column by column: then nothing
+        # has to be copied later.
+        return (y @ g.T).T if x.strides[0] < x.strides[1] else g @ y.T
+    if y.ndim == 1:
+        return fit(g[..., None] * y, x)
+    if x.ndim == 1:
+        return fit(np.matmul(y, g[..., None])[..., 0], x)
+    return fit(g @ transposed(y), x)
+
+
+def right_of_matmul(g, out, x, y):
+    if x.ndim == y.ndim == 2:
+        return (g.T @ x).T if y.strides[0] < y.strides[1] else x.T @ g
+    if x.ndim == 1:
+        return fit(x[:, None] * g[..., None, :], y) if y.ndim > 1 else g * x
+    if y.ndim == 1:
+        return fit(np.matmul(transposed(x), g[..., None])[..., 0], y)
+    if y.ndim == 2:  # a batch of matrices times one: the batch is only more rows
+        rows = math.prod(x.shape[:-1])
+        return np.reshape(x, (rows, x.shape[-1])).T @ np.reshape(g, (rows, g.shape[-1]))
+    return fit(transposed(x) @ g, y)
+
+
+rule(np.matmul, left_of_matmul, right_of_matmul)
