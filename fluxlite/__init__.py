@@ -15,26 +15,18 @@ import functools
 import importlib
 from typing import TYPE_CHECKING, Any
 
-# A model is a tree, and everything done to it is a walk
 from .tree.contract import children, functor, is_leaf, trainable
-from .tree.walks import KeyPath, destructure, fcollect, fmap, fmap_with_path, fmapstructure, leaves, trainables
-
-# Gradients
+from .tree.walks import KeyPath, fcollect, fmap, fmap_with_path, fmapstructure, leaves, trainables
+from .tree.destructure import destructure
 from .arrays import astype, getitem, move, primitive, scatter_add
 from .autodiff.gradients import Gradient, gradient, stop_gradient, withgradient
 from .autodiff.jacobians import hessian, jacobian
 from .autodiff.older_styles import back, param, params
 from .autodiff.tracked import TrackedArray
-
-# Layers
 from .layers.basic import Chain, Dense
-from .activations import (
-    celu, elu, gelu, hardsigmoid, hardswish, hardtanh, leakyrelu, lisht, logcosh, logsigmoid, logsoftmax, mish, relu,
-    relu6, rrelu, selu, sigmoid, sigmoid_fast, softmax, softplus, softshrink, softsign, swish, tanh, tanh_fast,
-    tanhshrink, trelu, σ,
-)  # fmt: skip
-
-# Devices: which arrays are whose. The libraries of a GPU are not imported before one is used.
+from .activations import celu, elu, gelu, hardsigmoid, hardswish, hardtanh, leakyrelu, lisht, logcosh, logsigmoid
+from .activations import logsoftmax, mish, relu, relu6, rrelu, selu, sigmoid, sigmoid_fast, softmax, softplus
+from .activations import softshrink, softsign, swish, tanh, tanh_fast, tanhshrink, trelu, σ
 from .devices.base import Device
 from .devices.selection import cpu, gpu, gpu_device, gpu_name, require_gpu, supported_devices
 from .devices.moving import device_of
@@ -52,26 +44,19 @@ if TYPE_CHECKING:
     from .devices.pretending import pretend
     from .devices.scalars import allowscalar
     from .devices.simulated import calibrate, simulate_gpu
-    from .layers.initializers import (
-        glorot_normal, identity_init, kaiming_normal, kaiming_uniform, lecun_normal, ones32, orthogonal, rand32,
-        randn32, sparse_init, truncated_normal, zeros32,
-    )  # fmt: skip
     from .layers.layer import glorot_uniform, nfan
+    from .layers.initializers import glorot_normal, identity_init, kaiming_normal, kaiming_uniform, lecun_normal
+    from .layers.initializers import ones32, orthogonal, rand32, randn32, sparse_init, truncated_normal, zeros32
     from .metrics import accuracy, confusion_matrix, normalise
-    from .losses import (
-        binary_focal_loss, binarycrossentropy, crossentropy, dice_coeff_loss, focal_loss, hinge_loss, huber_loss,
-        kldivergence, label_smoothing, logitbinarycrossentropy, logitcrossentropy, mae, mse, msle, poisson_loss,
-        siamese_contrastive_loss, squared_hinge_loss, tversky_loss,
-    )  # fmt: skip
-    from .optimizers import (
-        AccumGrad, AdaBelief, AdaDelta, AdaGrad, Adam, AdaMax, AdamW, AMSGrad, clip_grad_norm, ClipGrad, ClipNorm,
-        Descent, Lion, Momentum, NAdam, Nesterov, OAdam, OptimiserChain, RAdam, RMSProp, Rprop, SignDecay, WeightDecay,
-    )  # fmt: skip
+    from .losses import binary_focal_loss, binarycrossentropy, crossentropy, dice_coeff_loss, focal_loss, hinge_loss
+    from .losses import huber_loss, kldivergence, label_smoothing, logitbinarycrossentropy, logitcrossentropy, mae, mse
+    from .losses import msle, poisson_loss, siamese_contrastive_loss, squared_hinge_loss, tversky_loss
+    from .optimizers import AccumGrad, AdaBelief, AdaDelta, AdaGrad, Adam, AdaMax, AdamW, AMSGrad, clip_grad_norm
+    from .optimizers import ClipGrad, ClipNorm, Descent, Lion, Momentum, NAdam, Nesterov, OAdam, OptimiserChain, RAdam
+    from .optimizers import RMSProp, Rprop, SignDecay, WeightDecay
     from .updating import adjust, freeze, setup, thaw, update, updated
-    from .layers.convolution import (
-        AdaptiveMaxPool, AdaptiveMeanPool, Conv, ConvTranspose, CrossCor, DepthwiseConv, GlobalMaxPool, GlobalMeanPool,
-        MaxPool, MeanPool, SamePad, Upsample,
-    )  # fmt: skip
+    from .layers.convolution import AdaptiveMaxPool, AdaptiveMeanPool, Conv, ConvTranspose, CrossCor, DepthwiseConv
+    from .layers.convolution import GlobalMaxPool, GlobalMeanPool, MaxPool, MeanPool, SamePad, Upsample
     from .layers.combine import Embedding, Maxout, PairwiseFusion, Parallel, Scale, SkipConnection, flatten
     from .layers.combine import MultiHeadAttention, make_causal_mask
     from .layers.modes import f16, f32, f64, testmode, trainmode
@@ -85,13 +70,15 @@ if TYPE_CHECKING:
 
     GPU_BACKEND: str  # what it is may change at any time
 else:
+    _ROOMS = "losses", "optimizers", "schedules", "data", "checkpoint", "training", "receipts", "reports", "simulated"
 
     @functools.cache
     def _modules() -> dict[str, str]:
-        """{name: the module it comes from} of the imports in this file: type checkers take them from there, too."""
+        """{name: the module it comes from} of the imports in this file, and of the rooms."""
         nodes = ast.walk(ast.parse(__spec__.loader.get_source(__name__)))
         imports = [node for node in nodes if isinstance(node, ast.ImportFrom) and node.level]
-        return {alias.name: node.module or alias.name for node in imports for alias in node.names}
+        found = {alias.name: node.module or alias.name for node in imports for alias in node.names}
+        return dict(zip(_ROOMS, _ROOMS)) | found
 
     def __getattr__(name: str) -> Any:
         if name == "GPU_BACKEND":
@@ -100,65 +87,52 @@ else:
             module = importlib.import_module(f".{_modules()[name]}", __name__)
             globals()[name] = getattr(module, name, module)
             return globals()[name]
-        if name in _ROOMS:
-            return importlib.import_module(f".{name}", __name__)
-        from .coming_from import NAMES, sentence
-
-        hint = f". {sentence(NAMES[name])}" if name in NAMES else ""
+        words = importlib.import_module(".coming_from", __name__)
+        hint = f". {words.sentence(words.NAMES[name])}" if name in words.NAMES else ""
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}")
 
     def __dir__() -> list[str]:
         return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})
 
-    # Found without an import of their own, and not public names: fl.losses, fl.optimizers.
-    _ROOMS = {"losses", "optimizers", "schedules", "data", "checkpoint", "training", "receipts", "reports", "simulated"}
 
 __version__ = "0.2.0"
 
 __all__ = [
     # a model is a tree
-    "functor", "children", "trainable", "is_leaf", "KeyPath",
-    "fmap", "fmap_with_path", "fmapstructure", "fcollect", "leaves", "trainables", "destructure",
+    "functor", "children", "trainable", "is_leaf", "KeyPath", "fmap", "fmap_with_path", "fmapstructure", "fcollect",
+    "leaves", "trainables", "destructure",
     # gradients
-    "gradient", "withgradient", "stop_gradient", "Gradient", "jacobian", "hessian",
-    "param", "back", "params", "TrackedArray",
-    "rule", "primitive", "getitem", "scatter_add", "astype", "move",
+    "gradient", "withgradient", "stop_gradient", "Gradient", "jacobian", "hessian", "param", "back", "params",
+    "TrackedArray", "rule", "primitive", "getitem", "scatter_add", "astype", "move",
     # layers and what they are made of
-    "Dense", "Chain", "seed",
-    "glorot_uniform", "glorot_normal", "kaiming_uniform", "kaiming_normal", "truncated_normal", "lecun_normal",
-    "orthogonal", "sparse_init", "identity_init", "zeros32", "ones32", "rand32", "randn32", "nfan",
-    "Conv", "ConvTranspose", "CrossCor", "DepthwiseConv", "SamePad", "Upsample",
-    "MaxPool", "MeanPool", "AdaptiveMaxPool", "AdaptiveMeanPool", "GlobalMaxPool", "GlobalMeanPool",
-    "outputsize",
-    "Scale", "Embedding", "Maxout", "SkipConnection", "Parallel", "PairwiseFusion", "flatten",
-    "Dropout", "LayerNorm", "BatchNorm", "InstanceNorm", "GroupNorm", "trainmode", "testmode",
-    "MultiHeadAttention", "make_causal_mask",
-    "RNN", "LSTM", "GRU", "Recurrence", "RNNCell", "LSTMCell", "GRUCell", "initialstates",
-    "celu", "elu", "gelu", "hardsigmoid", "hardswish", "hardtanh", "leakyrelu", "lisht", "logcosh", "logsigmoid",
-    "mish", "relu", "relu6", "rrelu", "selu", "sigmoid", "sigmoid_fast", "softplus", "softshrink", "softsign", "swish",
-    "tanhshrink", "tanh_fast", "trelu", "σ", "tanh", "softmax", "logsoftmax",
-    "mae", "mse", "msle", "huber_loss", "poisson_loss", "hinge_loss", "squared_hinge_loss", "siamese_contrastive_loss",
-    "crossentropy", "logitcrossentropy", "binarycrossentropy", "logitbinarycrossentropy", "kldivergence", "focal_loss",
-    "binary_focal_loss", "dice_coeff_loss", "tversky_loss", "label_smoothing",
-    "accuracy", "confusion_matrix", "normalise", "f16", "f32", "f64",
+    "Dense", "Chain", "seed", "glorot_uniform", "glorot_normal", "kaiming_uniform", "kaiming_normal",
+    "truncated_normal", "lecun_normal", "orthogonal", "sparse_init", "identity_init", "zeros32", "ones32", "rand32",
+    "randn32", "nfan", "Conv", "ConvTranspose", "CrossCor", "DepthwiseConv", "SamePad", "Upsample", "MaxPool",
+    "MeanPool", "AdaptiveMaxPool", "AdaptiveMeanPool", "GlobalMaxPool", "GlobalMeanPool", "outputsize", "Scale",
+    "Embedding", "Maxout", "SkipConnection", "Parallel", "PairwiseFusion", "flatten", "Dropout", "LayerNorm",
+    "BatchNorm", "InstanceNorm", "GroupNorm", "trainmode", "testmode", "MultiHeadAttention", "make_causal_mask",
+    "RNN", "LSTM", "GRU", "Recurrence", "RNNCell", "LSTMCell", "GRUCell", "initialstates", "celu", "elu", "gelu",
+    "hardsigmoid", "hardswish", "hardtanh", "leakyrelu", "lisht", "logcosh", "logsigmoid", "mish", "relu", "relu6",
+    "rrelu", "selu", "sigmoid", "sigmoid_fast", "softplus", "softshrink", "softsign", "swish", "tanhshrink",
+    "tanh_fast", "trelu", "σ", "tanh", "softmax", "logsoftmax", "mae", "mse", "msle", "huber_loss", "poisson_loss",
+    "hinge_loss", "squared_hinge_loss", "siamese_contrastive_loss", "crossentropy", "logitcrossentropy",
+    "binarycrossentropy", "logitbinarycrossentropy", "kldivergence", "focal_loss", "binary_focal_loss",
+    "dice_coeff_loss", "tversky_loss", "label_smoothing", "accuracy", "confusion_matrix", "normalise", "f16", "f32",
+    "f64",
     # training
-    "setup", "update", "updated", "adjust", "freeze", "thaw",
-    "Descent", "Momentum", "Nesterov", "Lion", "Rprop",
+    "setup", "update", "updated", "adjust", "freeze", "thaw", "Descent", "Momentum", "Nesterov", "Lion", "Rprop",
     "AdaGrad", "AdaDelta", "RMSProp", "Adam", "AdamW", "NAdam", "RAdam", "AdaMax", "OAdam", "AMSGrad", "AdaBelief",
-    "OptimiserChain", "WeightDecay", "SignDecay", "ClipGrad", "ClipNorm", "AccumGrad", "clip_grad_norm",
-    "step_decay", "exponential_decay", "cosine", "warm_up", "one_cycle",
-    "train", "throttle", "patience", "early_stopping", "plateau", "distributed",
-    "save", "load", "state", "loadmodel",
+    "OptimiserChain", "WeightDecay", "SignDecay", "ClipGrad", "ClipNorm", "AccumGrad", "clip_grad_norm", "step_decay",
+    "exponential_decay", "cosine", "warm_up", "one_cycle", "train", "throttle", "patience", "early_stopping",
+    "plateau", "distributed", "save", "load", "state", "loadmodel",
     # data
     "DataLoader", "CuIterator", "numobs", "getobs", "mapobs", "splitobs", "shuffleobs", "kfolds", "batch", "unbatch",
     "onehot", "onehotbatch", "onecold",
     # devices
     "gpu", "cpu", "cu", "Device", "get_device", "gpu_device", "device_of", "supported_devices", "functional",
-    "gpu_backend", "GPU_BACKEND", "gpu_name", "require_gpu", "allowscalar",
-    "cuda", "amdgpu", "metal",
+    "gpu_backend", "GPU_BACKEND", "gpu_name", "require_gpu", "allowscalar", "cuda", "amdgpu", "metal",
     # a GPU that every computer has
     "simulate_gpu", "pretend", "calibrate",
     # what happens
     "receipt", "estimate", "clock", "Seconds", "explain", "doctor", "notices", "reset_notices",
-    # learning
 ]  # fmt: skip

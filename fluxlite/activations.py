@@ -28,6 +28,16 @@ def activation(name: str, what: str, function: Callable, pullback: Callable | No
     return entered
 
 
+def _sigmoid(x: Any) -> Any:
+    small = np.exp(-abs(x))  # exp of a large positive number would overflow
+    return np.where(x >= 0, 1, small) / (1 + small)
+
+
+def _gelu(x: Any) -> Any:
+    near = np.clip(x, -10, 10)  # beyond it tanh is ±1, and in float16 the third power would overflow
+    return x / 2 * (1 + np.tanh(math.sqrt(2 / math.pi) * (near + 0.044715 * near * near * near)))
+
+
 # fmt: off
 # -- of straight lines
 relu = activation(
@@ -55,6 +65,9 @@ softshrink = activation(
     lambda g, out, x, threshold=0.5: np.where(abs(x) <= threshold, 0, g))
 
 # -- of exp, log and tanh
+sigmoid = σ = activation(
+    "sigmoid", "``1 / (1 + exp(-x))``, also accurate where that's tiny; ``σ``", _sigmoid,
+    lambda g, out, x: g * out * (1 - out))
 tanh = activation("tanh", "The hyperbolic tangent: ``np.tanh``, on every device", lambda x: np.tanh(x))
 tanh_fast = activation("tanh_fast", "`tanh`, which needn't be quicker; NNlib's trades accuracy", lambda x: np.tanh(x))
 sigmoid_fast = activation(
@@ -75,6 +88,7 @@ celu = activation(
     "celu", "`x`, and ``alpha * (exp(x / alpha) - 1)`` for negative `x`",
     lambda x, alpha=1: np.where(x >= 0, x, alpha * np.expm1(np.minimum(x, 0) / alpha)),
     lambda g, out, x, alpha=1: np.where(x >= 0, g, g * np.exp(np.minimum(x, 0) / alpha)))
+gelu = activation("gelu", "``x`` times the normal distribution's cumulative function, by its tanh approximation", _gelu)
 selu = activation(
     "selu", "`elu` with constants that keep activations near mean 0 and variance 1",
     lambda x: 1.0507009873554805 * elu(x, 1.6732632423543772))
@@ -86,25 +100,6 @@ logcosh = activation(
     "logcosh", "``log(cosh(x))``, without the overflow",
     lambda x: abs(x) + np.log1p(np.exp(-2 * abs(x))) - math.log(2), lambda g, out, x: g * np.tanh(x))
 # fmt: on
-
-
-def _sigmoid(x: Any) -> Any:
-    small = np.exp(-abs(x))  # exp of a large positive number would overflow
-    return np.where(x >= 0, 1, small) / (1 + small)
-
-
-def _gelu(x: Any) -> Any:
-    near = np.clip(x, -10, 10)  # beyond it tanh is ±1, and in float16 the third power would overflow
-    return x / 2 * (1 + np.tanh(math.sqrt(2 / math.pi) * (near + 0.044715 * near * near * near)))
-
-
-sigmoid = σ = activation(
-    "sigmoid",
-    "``1 / (1 + exp(-x))``, also ``σ``, accurate where that's tiny",
-    _sigmoid,
-    lambda g, out, x: g * out * (1 - out),
-)
-gelu = activation("gelu", "``x`` times the normal distribution's cumulative function, by its tanh approximation", _gelu)
 
 
 @on_card_of_argument

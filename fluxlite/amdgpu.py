@@ -1,4 +1,4 @@
-"""The AMDGPU.jl names that the guide refers to, for AMD GPUs. They're about hardware, even during a simulation."""
+"""The names of AMDGPU.jl, for AMD GPUs. They're about hardware, even during a simulation."""
 
 from typing import Any
 
@@ -9,12 +9,7 @@ from .devices.named import DeviceList
 
 
 def functional(part: str | None = None) -> Functional:
-    """Whether an AMD GPU can be used, or with `part`, whether that library can (AMDGPU.jl: ``functional(:MIOpen)``).
-
-    >>> with fl.pretend(AMDGPU="functional"):
-    ...     functional(), functional(":rocBLAS"), functional(":MIOpen")
-    (True, True, False: CuPy works without MIOpen, and fluxlite's layers do too)
-    """
+    """Whether an AMD GPU, or a `part` such as ``"rocBLAS"``, can be used (AMDGPU.jl: ``functional(:MIOpen)``)."""
     return named.functional("AMDGPU", part)
 
 

@@ -114,7 +114,7 @@ def state(x: Any) -> Any:
 
 
 def states_of(values: dict[str, Any]) -> dict[str, Any]:
-    """The `state` of each of what `save` was given."""
+    """The `state` of each, as a file has it."""
     found = {name: _state_at(KeyPath([Attribute(name)]), x) for name, x in values.items()}
     for name, x in found.items():
         if type(x) is tuple and not x and not isinstance(values[name], tuple):
@@ -132,13 +132,13 @@ def _state_at(path: KeyPath, x: Any) -> Any:
     """The `state` of `x`, which stands at `path`. Names of fields are of the type `Attribute`, as in a path."""
     flat = flatten(x, lambda _, part: is_leaf(part) or isinstance(part, Leaf) or generator_of(part) is not None, False)
     states = [kept(path + place, leaf) for place, leaf in zip(flat.paths(), flat.leaves)]
-    return flat.beside(states, _as_container)
 
+    def plain(x: Any, kind: Any, names: Any, parts: list, make: Any) -> Any:
+        if names is None:
+            return type_of_parts(x)(parts)
+        return {step: part for (step, _), part in zip(steps(x, children(x)[0]), parts)}
 
-def _as_container(x: Any, kind: Any, names: Any, parts: list, make: Any) -> Any:
-    if names is None:
-        return type_of_parts(x)(parts)
-    return {step: part for (step, _), part in zip(steps(x, children(x)[0]), parts)}
+    return flat.beside(states, plain)
 
 
 def kept(path: KeyPath, x: Any) -> Any:
@@ -147,7 +147,7 @@ def kept(path: KeyPath, x: Any) -> Any:
         memory = _state_at(path + (Attribute("memory"),), x.memory)
         return {"rule": type(x.rule).__name__, "settings": repr(x.rule), "memory": memory}
     if (generator := generator_of(x)) is not None:
-        return _owner(generator).state
+        return getattr(generator, "bit_generator", generator).state
     if is_tracked(x):
         x.check_open(str(path))
         raise TypeError(f"{path or 'this array'} is tracked for a gradient; its value is in {path or 'x'}.data")
@@ -171,14 +171,10 @@ def generator_of(x: Any) -> Any:
     return x if isinstance(x, (np.random.Generator, *gpu_generators)) else None
 
 
-def _owner(generator: Any) -> Any:
-    """What has the attribute `state`. A GPU's generator has it itself: its seed, and how often it was asked."""
-    return getattr(generator, "bit_generator", generator)
-
-
 def resuming(path: KeyPath, x: Any, state: Any) -> Callable[[], None]:
     """A function that makes `x`'s generator continue from `state`. Raises `ValueError` now if that can't work."""
-    owner = _owner(generator_of(x))
+    generator = generator_of(x)  # a GPU's is its seed, and how often it was asked
+    owner = getattr(generator, "bit_generator", generator)
     try:
         if isinstance(owner, np.random.BitGenerator) and not _is_like(state, owner.state):
             raise ValueError("this isn't one of its states")
@@ -213,8 +209,7 @@ class Loading:
 
     def __init__(self, filter: Callable[[Any], bool] | None = None, cast: bool = False, own: bool = False) -> None:
         check_bool("cast=…", cast)
-        self.filter, self.cast = filter, cast
-        self.own = own  # nobody else has the source's arrays: they're ours to keep, and share no memory with the target
+        self.filter, self.cast, self.own = filter, cast, own  # own: nobody else has the source's arrays
         # By parameter: its first path, the array, the source's values, and the same values on the array's device.
         self.copies: dict[tuple, tuple[KeyPath, Any, Any, Any]] = {}
         self.actions: list[Callable[[], None]] = []
@@ -288,7 +283,6 @@ class Loading:
 
 
 def _equal(x: Any, y: Any) -> bool:
-    """Equal, even if there are NaNs."""
-    if parameter_key(x) == parameter_key(y) and lies_alike(x, y):  # one array
-        return True
-    return CPU.receive(x).tobytes() == CPU.receive(y).tobytes()
+    """Equal, even if there are NaNs; one array isn't read."""
+    is_one = parameter_key(x) == parameter_key(y) and lies_alike(x, y)
+    return is_one or CPU.receive(x).tobytes() == CPU.receive(y).tobytes()

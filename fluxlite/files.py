@@ -78,8 +78,8 @@ def read(path: str) -> tuple[dict[str, Any], bool]:
         description = json.loads(texts[0])
         if int(description["format"]) > FORMAT:
             raise ValueError("it's of a newer format, update fluxlite")
-        reader = _Reader(arrays)
-        return {name: reader.made_of(x) for name, x in description["values"].items()}, True
+        stored, made = dict(arrays), dict[str, np.ndarray]()
+        return {name: _made_of(x, stored, made) for name, x in description["values"].items()}, True
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError) as error:
         raise _unfit(path, f"has a checksum, but not the contents that fluxlite.save writes: {error!r}") from error
 
@@ -120,42 +120,38 @@ def _bytes(x: np.ndarray) -> memoryview:
 
 def described_parts(values: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """The arrays in `values`, and the rest as JSON can hold it. Raises `TypeError` for what can't be, by its place."""
-    writer = _Writer()
-    return writer.arrays, {name: writer.described(KeyPath([Attribute(name)]), x) for name, x in values.items()}
+    arrays: dict[str, Any] = {}  # as they are, on their devices
+    firsts: dict[tuple, tuple[str, Any]] = {}  # also keeps temporary arrays alive, so no address is reused
 
-
-class _Writer:
-    def __init__(self) -> None:
-        self.arrays: dict[str, Any] = {}  # as they are, on their devices
-        self.first: dict[tuple, tuple[str, Any]] = {}  # also keeps temporary arrays alive, so no address is reused
-
-    def described(self, path: KeyPath, x: Any) -> Any:
+    def described(path: KeyPath, x: Any) -> Any:
         match x:
             case dict():
                 if not all(map(_is_key, x)):
                     raise TypeError(f"{path} has keys that a file cannot hold: {[*x]}; take text or numbers")
-                return {"dict": [[self.described(path, k), self.described(path + (k,), v)] for k, v in x.items()]}
+                return {"dict": [[described(path, key), described(path + (key,), part)] for key, part in x.items()]}
             case list() | tuple():
-                parts = [self.described(path + (i,), part) for i, part in enumerate(x)]
+                parts = [described(path + (i,), part) for i, part in enumerate(x)]
                 return parts if isinstance(x, list) else {"tuple": parts}
             case np.generic():
-                return {"number": self.array(path, np.asarray(x))}
+                return {"number": array(path, np.asarray(x))}
             case complex():
                 return {"complex": [x.real, x.imag]}
             case bytes():
                 return {"bytes": x.hex()}
-        return self.array(path, x) if is_array(x) else x  # JSON has the others
+        return array(path, x) if is_array(x) else x  # JSON has the others
 
-    def array(self, path: KeyPath, x: Any) -> dict[str, Any]:
+    def array(path: KeyPath, x: Any) -> dict[str, Any]:
         if x.dtype.str not in _DTYPES or isinstance(x, np.ma.MaskedArray):
             raise TypeError(f"{path} is a {type(x).__name__} of {x.dtype}, which a safetensors file cannot hold")
-        name, first = self.first.get(parameter_key(x), (str(path), None))
+        name, first = firsts.get(parameter_key(x), (str(path), None))
         if first is not None:
             return {"tied": name, "shape": x.shape, "strides": x.strides, "first": first.strides}
-        while name in self.arrays or name == "__metadata__":
+        while name in arrays or name == "__metadata__":
             name += "'"
-        self.first[parameter_key(x)], self.arrays[name] = (name, x), x
+        firsts[parameter_key(x)], arrays[name] = (name, x), x
         return {"array": name, "dtype": x.dtype.str}
+
+    return arrays, {name: described(KeyPath([Attribute(name)]), x) for name, x in values.items()}
 
 
 def _is_key(x: Any) -> bool:
@@ -168,38 +164,36 @@ def _as_stored(x: np.ndarray) -> np.ndarray:
     return pairs.astype(pairs.dtype.newbyteorder("<"), order="C", copy=False)
 
 
-class _Reader:
-    def __init__(self, arrays: dict[str, np.ndarray]) -> None:
-        self.stored = dict(arrays)
-        self.made: dict[str, np.ndarray] = {}  # arrays tied to these follow later
+def _made_of(x: Any, stored: dict[str, np.ndarray], made: dict[str, np.ndarray]) -> Any:
+    """What was saved. Arrays move from `stored` to `made`, since those tied to them follow later."""
+    if isinstance(x, list):
+        return [_made_of(part, stored, made) for part in x]
+    if not isinstance(x, dict):
+        return x
+    (kind, value), *_ = x.items()
+    match kind:
+        case "array":
+            return made.setdefault(value, _as_it_was(stored.pop(value), _DTYPES[x["dtype"]]))
+        case "tied":
+            here = types.SimpleNamespace(shape=tuple(x["shape"]), strides=tuple(x["strides"]))
+            first = types.SimpleNamespace(shape=made[value].shape, strides=tuple(x["first"]))
+            return same_view(here, first, made[value])
+        case "dict":
+            return {_made_of(key, stored, made): _made_of(part, stored, made) for key, part in value}
+        case "tuple":
+            return tuple(_made_of(value, stored, made))
+        case "number":
+            return _made_of(value, stored, made)[()]
+        case "complex":
+            return complex(*value)
+        case "bytes":
+            return bytes.fromhex(value)
+    raise ValueError(f"save writes no {x}")
 
-    def made_of(self, x: Any) -> Any:
-        if isinstance(x, list):
-            return [self.made_of(part) for part in x]
-        if not isinstance(x, dict):
-            return x
-        match next(iter(x), ""):
-            case "array":
-                return self.made.setdefault(x["array"], self.array(self.stored.pop(x["array"]), _DTYPES[x["dtype"]]))
-            case "tied":
-                first = self.made[x["tied"]]
-                here = types.SimpleNamespace(shape=tuple(x["shape"]), strides=tuple(x["strides"]))
-                return same_view(here, types.SimpleNamespace(shape=first.shape, strides=tuple(x["first"])), first)
-            case "dict":
-                return {self.made_of(key): self.made_of(value) for key, value in x["dict"]}
-            case "tuple":
-                return tuple(self.made_of(x["tuple"]))
-            case "number":
-                return self.made_of(x["number"])[()]
-            case "complex":
-                return complex(*x["complex"])
-            case "bytes":
-                return bytes.fromhex(x["bytes"])
-        raise ValueError(f"save writes no {x}")
 
-    def array(self, values: np.ndarray, dtype: np.dtype) -> np.ndarray:
-        little = dtype.newbyteorder("<")
-        if values.dtype != (np.dtype(f"<f{dtype.itemsize // 2}") if dtype.kind == "c" else little):
-            raise ValueError(f"this is no array of {dtype}")
-        values = values.view(little)[..., 0] if dtype.kind == "c" else values
-        return values if dtype == little else values.byteswap(inplace=True).view(dtype)
+def _as_it_was(x: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    little = dtype.newbyteorder("<")
+    if x.dtype != (np.dtype(f"<f{dtype.itemsize // 2}") if dtype.kind == "c" else little):
+        raise ValueError(f"this is no array of {dtype}")
+    x = x.view(little)[..., 0] if dtype.kind == "c" else x
+    return x if dtype == little else x.byteswap(inplace=True).view(dtype)

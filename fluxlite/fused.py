@@ -23,19 +23,17 @@ FUNCTIONS = frozenset((np.where, np.clip, np.copy, np.sinc, np.i0))
 def fuse(*function: Any, kernel_name: str | None = None) -> Any:
     """Make one launch of a function's elementwise calls, on a GPU: ``@fuse`` above it (`cupy.fuse`).
 
-    Without it, each ``+`` and each ``np.tanh`` is a launch of its own. In CUDA.jl a broadcast with dots, ``tanh.(x .+
-    b)``, does the same.
-
-    The function takes arrays of one device, and numbers. It gives an array, several in a tuple, or nothing: ``x += y``
-    changes an argument in place. A result has the shape that all arguments have together, broadcast. What isn't
-    computed element by element raises `TypeError`. In a receipt it has the function's name, or `kernel_name`. On the
-    CPU, and while a gradient is taken, it's an ordinary function.
+    Without it, each ``+`` and each ``np.tanh`` is a launch of its own (CUDA.jl: a broadcast with dots). The function
+    takes arrays of one device, and numbers. It gives an array, several in a tuple, or nothing: ``x += y`` changes an
+    argument in place. A result has the shape that all arguments have together, broadcast. What isn't computed element
+    by element raises `TypeError`. A receipt has it by its name, or by `kernel_name`. On the CPU, and while a gradient
+    is taken, it's an ordinary function.
 
     >>> @fl.cuda.fuse
     ... def squared_difference(x, y):
     ...     return (x - y) ** 2
     """
-    if kernel_name is not None and (not isinstance(kernel_name, str) or not kernel_name.isidentifier()):
+    if kernel_name is not None and not kernel_name.isidentifier():
         raise ValueError(f"fuse(kernel_name=…) is a name such as 'squared_difference', got {kernel_name!r}")
     if not function:
         return functools.partial(fuse, kernel_name=kernel_name)
@@ -64,8 +62,7 @@ class Trace:
     """One run of a function with stand-ins: which calls it made. A device says how they're computed."""
 
     def __init__(self, function: Callable, shape: tuple[int, ...]) -> None:
-        self.function, self.shape = function, shape
-        self.calls: list[str] = []
+        self.function, self.shape, self.calls = function, shape, list[str]()
 
     def compute(self, function: Callable, *values: Any, **keywords: Any) -> Any:
         """NumPy's result for these values."""
@@ -87,12 +84,15 @@ class Trace:
         found = () if result is None else result if isinstance(result, tuple) else (result,)
         for x in found:
             if not isinstance(x, Traced) or isinstance(x.values, NUMBERS):
-                raise self.refusal(f"{'a number' if isinstance(x, (Traced, *NUMBERS)) else in_words(x)} as its result")
+                raise self.refusal(f"{in_words(getattr(x, 'values', x))} as its result")
         return result, found
 
     def call(self, function: Any, inputs: Any, out: Any = None) -> Any:
         """The result of ``function(*inputs)``, one stand-in or several; or `out`, which has the result then."""
-        values = [self._value(function, x) for x in inputs]
+        for x in inputs:
+            if getattr(x, "trace", None) is not self and not isinstance(x, (*NUMBERS, np.generic)):
+                raise self.refusal(f"np.{function.__name__} with {in_words(x)} from outside")
+        values = [getattr(x, "values", x) for x in inputs]
         if out is not None and not out.can_write:
             raise self.refusal("writing to an argument that's too small")
         real = self.emit(function, inputs, out)
@@ -107,13 +107,6 @@ class Trace:
             return tuple([Traced(self, np.asarray(x), y) for x, y in zip(result, real or result)])
         is_number = all(isinstance(x, NUMBERS) for x in values)  # of Python's, which leave an array's type as it is
         return Traced(self, result.item() if is_number else np.asarray(result), real)
-
-    def _value(self, function: Any, x: Any) -> Any:
-        if isinstance(x, Traced) and x.trace is self:
-            return x.values
-        if isinstance(x, (*NUMBERS, np.generic)):
-            return x
-        raise self.refusal(f"np.{function.__name__} with {in_words(x)} from outside")
 
     def refusal(self, what: str) -> TypeError:
         return TypeError(
@@ -134,6 +127,7 @@ class Traced(NDArrayOperatorsMixin):
         self.trace, self.values, self.real, self.can_write = trace, values, real, can_write
         self.is_written = False
 
+    copy = np.copy
     dtype = property(lambda self: np.asarray(self.values).dtype)
     __bool__ = __float__ = __int__ = __index__ = __complex__ = __getitem__ = __iter__ = __len__ = __array__ = _refused
 
@@ -166,9 +160,6 @@ class Traced(NDArrayOperatorsMixin):
         self.trace.calls.append("astype")
         values = self.trace.compute(np.ndarray.astype, np.asarray(self.values), dtype)
         return Traced(self.trace, values, None if self.real is None else self.real.astype(dtype))
-
-    def copy(self) -> Any:
-        return np.copy(self)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or not hasattr(np.ndarray, name):

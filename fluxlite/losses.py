@@ -1,10 +1,9 @@
 """Losses: one number that says how far a prediction is from the target. ``loss(prediction, target)``, as in Flux.
 
-Both have the same shape, ``(N, classes)`` or whatever the model gives; a target that would only broadcast is an error,
-since it's nearly always one axis too few. A plain number as target counts for all. Classes may also be given by their
-numbers, of shape ``(N,)``. A target of a wider type becomes one of the prediction's, and that's said once: Float64
-targets would make the way back through a Float32 model Float64. `agg` makes one number of the observations' losses:
-``np.mean``, ``np.sum``. `eps`, by default the dtype's, keeps a logarithm from 0.
+Both have the same shape, ``(N, classes)`` or whatever the model gives; a target that would only broadcast is an error.
+A plain number as target counts for all. Classes may also be given by their numbers, of shape ``(N,)``. A target of a
+wider type becomes one of the prediction's, and that's said once: it would make the way back wider, too. `agg` makes one
+number of the observations' losses: ``np.mean``, ``np.sum``. `eps`, by default the dtype's, keeps a logarithm from 0.
 """
 
 import functools
@@ -16,10 +15,12 @@ import numpy as np
 from .activations import logsigmoid, logsoftmax, relu
 from .arrays import astype, device_of, on_card_of
 from .autodiff.tracked import TrackedArray, plain
-from .messages import DeviceError, Function, explained, in_words, mover, note, notice
+from .messages import DeviceError, Function, explained, in_words, mover, notice
 from .tensors import refuse_tensor
 from .tree.ties import is_array
 from .tree.walks import KeyPath
+
+Eps = float | None
 
 
 def compares(check: Callable) -> Callable[[Function], Function]:
@@ -28,31 +29,27 @@ def compares(check: Callable) -> Callable[[Function], Function]:
     def decorate(formula: Function) -> Function:
         name, call = formula.__name__, f"{formula.__name__}(prediction, target)"
 
+        @explained()
         @functools.wraps(formula)
         def loss(prediction: Any, target: Any, *args: Any, **kwargs: Any) -> Any:
-            try:
-                refuse_tensor(call, prediction)
-                refuse_tensor(call, target)
-                check(call, prediction, target, *args, **kwargs)
-                with on_card_of(prediction):
-                    return formula(prediction, _in_type_of(prediction, target, name), *args, **kwargs)
-            except Exception as error:
-                if why := _two_devices(name, prediction, target):
-                    raise why from error
-                note(error, formula, (prediction, target, *args), kwargs)
-                raise
+            refuse_tensor(call, prediction)
+            refuse_tensor(call, target)
+            _one_device(name, plain(prediction), plain(target))
+            check(call, prediction, target, *args, **kwargs)
+            with on_card_of(prediction):
+                return formula(prediction, _in_type_of(prediction, target, name), *args, **kwargs)
 
         return loss  # type: ignore[return-value]
 
     return decorate
 
 
-def _two_devices(name: str, prediction: Any, target: Any) -> DeviceError | None:
-    x, y = plain(prediction), plain(target)
-    if not (is_array(x) and is_array(y)) or device_of(x) == device_of(y):
-        return None
-    where = f"prediction is on {device_of(x)}, target is on {device_of(y)}"
-    return DeviceError(KeyPath(), f"{name}: {where}; move one of them: target = {mover(device_of(x))}(target)")
+def _one_device(name: str, x: Any, y: Any) -> None:
+    if type(x) is type(y) is np.ndarray or not (is_array(x) and is_array(y)):
+        return
+    if device_of(x) != device_of(y):
+        where = f"prediction is on {device_of(x)}, target is on {device_of(y)}"
+        raise DeviceError(KeyPath(), f"{name}: {where}; move one of them: target = {mover(device_of(x))}(target)")
 
 
 def _in_type_of(prediction: Any, target: Any, name: str) -> Any:
@@ -69,7 +66,8 @@ def _in_type_of(prediction: Any, target: Any, name: str) -> Any:
 
 
 def _same_shape(call: str, prediction: Any, target: Any, *args: Any, number: bool = True, **kwargs: Any) -> None:
-    got, wanted = getattr(prediction, "shape", ()), getattr(target, "shape", ())
+    got: Any = getattr(prediction, "shape", ())
+    wanted = getattr(target, "shape", ())
     if got == wanted or (number and type(target) in (int, float, bool)):
         return
     hint = ""
@@ -122,27 +120,27 @@ def _are_labels(prediction: Any, target: Any) -> bool:
 
 def _on_the_host(prediction: Any, target: Any) -> bool:
     """Whether there are values to look at: for a GPU's, the program would have to wait at each step."""
-    host, x = (np.ndarray, np.generic, int), plain(prediction)
-    return isinstance(x, host) and isinstance(plain(target), host) and np.size(x) > 0
+    both = plain(prediction), plain(target)
+    return all(isinstance(x, (np.ndarray, np.generic, int)) for x in both) and np.size(both[0]) > 0
 
 
 def _ends(x: Any) -> tuple[Any, Any]:
     return np.minimum.reduce(x, None), np.maximum.reduce(x, None)
 
 
-# -- of all elements: a row of the table each; `agg` of those is the loss ---------------------------------------------
+# -- of all elements: a row of the table each --------------------------------------------------------------------------
 
 
-def _log(x: Any, eps: float | None) -> Any:
+def _log(x: Any, eps: Eps) -> Any:
     """The logarithm of ``x + eps``, which is never 0."""
     return np.log(x + _eps(x, eps))
 
 
-def _eps(x: Any, eps: float | None) -> float:
+def _eps(x: Any, eps: Eps) -> float:
     return float(np.finfo(x.dtype).eps if eps is None else eps)
 
 
-def _focal(p: Any, gamma: float, eps: float | None) -> Any:
+def _focal(p: Any, gamma: float, eps: Eps) -> Any:
     return -((1 - p) ** gamma) * _log(p, eps)
 
 
@@ -204,9 +202,7 @@ def huber_loss(prediction: Any, target: Any, agg: Callable = np.mean, delta: flo
 
 
 @compares(_probabilities)
-def crossentropy(
-    prediction: Any, target: Any, axis: int = -1, agg: Callable = np.mean, eps: float | None = None
-) -> Any:
+def crossentropy(prediction: Any, target: Any, axis: int = -1, agg: Callable = np.mean, eps: Eps = None) -> Any:
     """The mean of ``-sum(target * log(prediction))`` along `axis`, for probabilities (Flux: ``crossentropy``).
 
     For scores there's `logitcrossentropy`, which is more accurate and takes the same targets.
@@ -218,18 +214,15 @@ def crossentropy(
 def logitcrossentropy(prediction: Any, target: Any, axis: int = -1, agg: Callable = np.mean) -> Any:
     """`crossentropy` of the softmax of scores, in one step that doesn't lose accuracy (Flux: ``logitcrossentropy``).
 
-    `target` holds probabilities, not negative and with the sum 1 along `axis`, as `onehotbatch` gives, or the numbers
-    of the classes, whole ones from 0, in the shape that `prediction` has without `axis`. A class that is ruled out by a
-    score of -inf takes numbers: with rows, 0 * -inf is NaN. On a GPU, where looking at the values would mean to wait, a
-    number that is too large wraps around.
+    `target` holds probabilities, as `onehotbatch` gives, or the numbers of the classes, from 0, in the shape that
+    `prediction` has without `axis`. A class that is ruled out by a score of -inf takes numbers: with rows, 0 * -inf is
+    NaN. On a GPU, where looking at the values would mean to wait, a number that is too large wraps around.
     """
     return agg(-_of_classes(lambda logs: logs, logsoftmax(prediction, axis), target, axis))
 
 
 @compares(_probabilities)
-def kldivergence(
-    prediction: Any, target: Any, axis: int = -1, agg: Callable = np.mean, eps: float | None = None
-) -> Any:
+def kldivergence(prediction: Any, target: Any, axis: int = -1, agg: Callable = np.mean, eps: Eps = None) -> Any:
     """`crossentropy` less what the target's own entropy makes of it: 0 where both agree (Flux: ``kldivergence``)."""
     loss = crossentropy(prediction, target, axis, agg, eps)
     if _are_labels(prediction, target):  # all on one class: no entropy
@@ -239,7 +232,7 @@ def kldivergence(
 
 @compares(_probabilities)
 def focal_loss(
-    prediction: Any, target: Any, axis: int = -1, agg: Callable = np.mean, gamma: float = 2, eps: float | None = None
+    prediction: Any, target: Any, axis: int = -1, agg: Callable = np.mean, gamma: float = 2, eps: Eps = None
 ) -> Any:
     """`crossentropy` that counts what is right already less, by ``(1 - p)**gamma`` (Flux: ``focal_loss``)."""
     return agg(_of_classes(lambda p: _focal(p, gamma, eps), prediction, target, axis))
@@ -251,8 +244,6 @@ def _of_classes(function: Callable, x: Any, target: Any, axis: int) -> Any:
         return np.sum(target * function(x), axis=axis)
     if not is_array(target):
         return function(x[target])
-    if device_of(target) != device_of(plain(x)):
-        raise TypeError  # `compares` explains it; a GPU's library might copy the labels, each time
     return function(np.squeeze(np.take_along_axis(x, np.expand_dims(target, axis), axis), axis))
 
 

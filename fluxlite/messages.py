@@ -3,8 +3,6 @@
 As long as all goes well, nothing is looked at but what would give a wrong result without an error.
 """
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import inspect
@@ -39,7 +37,7 @@ def warn(key: Hashable, text: str) -> None:
 
 
 def say(text: str, level: str = "Info") -> None:
-    """The same each time, and `notices` doesn't list it."""
+    """Print it each time; `notices` doesn't list it."""
     print(_formatted(text, level), file=stream())
 
 
@@ -67,17 +65,6 @@ def reset_notices() -> None:
 
 
 @contextlib.contextmanager
-def forgotten_afterwards() -> Iterator[None]:
-    """Messages inside the block don't count afterwards, and earlier messages aren't repeated."""
-    before = dict(said)
-    try:
-        yield
-    finally:
-        said.clear()
-        said.update(before)
-
-
-@contextlib.contextmanager
 def put_aside() -> Iterator[io.StringIO]:
     """Messages, and whatever else the block prints, aren't shown. They're in here."""
     with contextlib.redirect_stdout(io.StringIO()) as printed, contextlib.redirect_stderr(printed):
@@ -99,9 +86,8 @@ def at_words(text: str, indent: str = "") -> str:
     """In a notebook, `text` with its long lines broken between words: a page would break them anywhere."""
     if not in_notebook():
         return text
-    options: Any = {"break_long_words": False, "break_on_hyphens": False, "replace_whitespace": False}
-    lines = (textwrap.fill(line, 96, subsequent_indent=indent, **options) for line in text.split("\n"))
-    return "\n".join(lines)
+    breaks: Any = dict.fromkeys(("break_long_words", "break_on_hyphens", "replace_whitespace"), False)
+    return "\n".join(textwrap.fill(line, 96, subsequent_indent=indent, **breaks) for line in text.split("\n"))
 
 
 def many(count: int, one: str, several: str = "") -> str:
@@ -114,17 +100,9 @@ def many(count: int, one: str, several: str = "") -> str:
 
 
 def explained(takes: str = "") -> Callable[[Function], Function]:
-    """Above a public function: an error that leaves it gets a note that names it, and what it was given.
+    """Above a public function: its errors get a note, such as ``half(x) takes a number, got x=None``.
 
     `takes` says what would be right, where the names of the parameters don't say it.
-
-    >>> @explained("a number")
-    ... def half(x):
-    ...     return x / 2
-    >>> half(None)
-    Traceback (most recent call last):
-    TypeError: unsupported operand type(s) for /: 'NoneType' and 'int'
-    half(x) takes a number, got x=None
     """
 
     def decorate(function: Function) -> Function:
@@ -142,12 +120,13 @@ def explained(takes: str = "") -> Callable[[Function], Function]:
 
 
 def note(error: Exception, function: Callable, args: tuple, kwargs: Mapping[str, Any], takes: str = "") -> None:
-    """Adds to the `error` of a call of `function` what was called, and with what; once for each name."""
+    """Add to the `error` of a call of `function` what was called, and with what; once for each name."""
     if isinstance(error, LayerError):  # it names its place
         return
-    name, parameters = _name(function, args), inspect.signature(function).parameters
+    name, signature = _name(function, args), inspect.signature(function)
+    parameters = signature.parameters
     try:
-        given = inspect.signature(function).bind(*args, **kwargs).arguments
+        given = signature.bind(*args, **kwargs).arguments
     except TypeError:  # Python says what differs; we say how it's written
         hints = [f"{key}=: {sentence(KEYWORDS[key])}" for key in kwargs if key in KEYWORDS and key not in parameters]
         error.add_note("; ".join([f"write {name}({', '.join(_written(parameters.values()))})", *hints]))
@@ -155,12 +134,9 @@ def note(error: Exception, function: Callable, args: tuple, kwargs: Mapping[str,
     if any(f"{name}(" in line for line in (str(error), *getattr(error, "__notes__", ()))):
         return
     given = {key: value for key, value in given.items() if key not in ("self", "cls")}
-    star = inspect.Parameter.VAR_POSITIONAL
-    words = (
-        ", ".join(map(in_words, value)) if parameters[key].kind is star else f"{key}={in_words(value)}"
-        for key, value in given.items()
-    )
-    got = ", ".join(words)
+    words = {key: f"{key}={in_words(value)}" for key, value in given.items()}
+    star = (key for key in given if parameters[key].kind is inspect.Parameter.VAR_POSITIONAL)
+    got = ", ".join((words | {key: ", ".join(map(in_words, given[key])) for key in star}).values())
     error.add_note(f"{name}({', '.join(given)}) takes {takes}, got {got}" if takes else f"in {name}({got})")
 
 
@@ -182,24 +158,16 @@ def _written(parameters: Any) -> list[str]:
 
 
 def in_words(x: Any) -> str:
-    """`x` in a few words: a number, a shape or a short text as it is, an array's shape and type, otherwise its type.
-
-    >>> in_words(-1), in_words((2, 3)), in_words([1, 2])
-    ('-1', '(2, 3)', 'a list')
-    """
+    """`x` in a few words: a number, a shape or a short text as it is, an array's shape and type, otherwise its type."""
+    kind = type(x).__name__
     if hasattr(x, "shape") and hasattr(x, "dtype"):
         return f"an array of {x.dtype}, shape {x.shape}"
-    if _is_plain(x) or type(x) is tuple and len(x) < 5 and all(map(_is_plain, x)):
-        text = repr(x)
-        return text if len(text) <= 40 else f"{text[:36]} …"
     if isinstance(x, type):
         return f"the class {x.__name__}"
-    kind = type(x).__name__
-    return f"{'an' if kind[:1].lower() in 'aeio' else 'a'} {kind}"
-
-
-def _is_plain(x: Any) -> bool:
-    return x is None or isinstance(x, (bool, float, complex, str, bytes)) or isinstance(x, int) and abs(x) < 10**20
+    parts = x if type(x) is tuple and len(x) < 5 else (x,)
+    if not all(isinstance(part, (type(None), int, float, complex, str, bytes)) for part in parts):
+        return f"{'an' if kind[:1].lower() in 'aeio' else 'a'} {kind}"
+    return repr(x) if len(repr(x)) <= 40 else f"{repr(x)[:36]} …"
 
 
 def check_callable(place: str, x: Any) -> None:
@@ -219,8 +187,7 @@ def check_whole(place: str, x: Any, least: float = 0) -> None:
 
 def check_number(name: str, value: Any, below: float = math.inf) -> None:
     """Raises `TypeError` if `value` isn't a number, and `ValueError` if it's negative or not below `below`."""
-    is_one = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
-    if not is_one:
+    if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
         raise TypeError(f"{name} is a number, got {in_words(value)}")
     if not 0 <= value < below:
         limit = "finite" if below == math.inf else f"less than {below}"
@@ -239,16 +206,16 @@ def check_bool(place: str, x: Any) -> None:
 class LayerError(Exception):
     """Something went wrong at `path` in a model; each layer around it puts its own step in front."""
 
-    between = ": "
+    _between = ": "
 
     def __init__(self, path: tuple, what: str):
         super().__init__(path, what)
         self.path, self.what = path, what
 
     def __str__(self) -> str:
-        return f"{self.path}{self.between}{self.what}" if self.path else self.what
+        return f"{self.path}{self._between}{self.what}" if self.path else self.what
 
-    def within(self, *steps: Any) -> LayerError:
+    def within(self, *steps: Any) -> "LayerError":
         """The same error, seen from one level further out."""
         return type(self)(type(self.path)(steps) + self.path, self.what)
 
@@ -256,7 +223,7 @@ class LayerError(Exception):
 class DeviceError(LayerError, TypeError):
     """Two arrays are on different devices."""
 
-    between = " "
+    _between = " "
 
 
 class ShapeError(LayerError, ValueError):
@@ -270,7 +237,7 @@ class InputError(LayerError, TypeError):
 class ClosedError(LayerError, RuntimeError):
     """An array of a layer is left over from a gradient call that has ended."""
 
-    between = " "
+    _between = " "
 
 
 def apart(path: tuple, where: Any, here: Any) -> DeviceError:

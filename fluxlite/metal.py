@@ -1,4 +1,4 @@
-"""The Metal.jl names that the guide refers to, for Apple GPUs. They're about hardware, as in `amdgpu.py`."""
+"""The names of Metal.jl, for Apple GPUs. They're about hardware, even during a simulation."""
 
 from typing import Any
 

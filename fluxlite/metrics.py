@@ -14,14 +14,14 @@ from .tensors import refuse_tensor
 def accuracy(prediction: Any, target: Any, axis: int = -1) -> float:
     """The share of observations for which the right class was predicted: a look at the device, enough once an epoch.
 
-    `prediction` holds scores of shape ``(N, classes)``, and the largest counts, or the predicted classes' numbers, of
-    shape ``(N,)``. `target` holds the right classes' numbers, or, for scores, has their shape, as `onehotbatch` gives.
-    For one score each, of shape ``(N, 1)``, say what counts as class 1: ``accuracy(scores[:, 0] > 0, y)``.
+    `prediction` holds scores of shape ``(N, classes)``, and the largest counts, or classes' numbers, of shape ``(N,)``.
+    `target` holds the right numbers, or, for scores, has their shape, as `onehotbatch` gives. For one score each, of
+    shape ``(N, 1)``, say what counts as class 1: ``accuracy(scores[:, 0] > 0, y)``.
     """
     with on_card_of(prediction):
         guess, truth, _ = _class_numbers("accuracy", prediction, target, axis)
         if guess.size == 0:
-            raise ValueError("accuracy(prediction, target) takes at least one observation")
+            raise ValueError("it takes at least one observation")
         return float(np.mean(guess == truth))
 
 
@@ -37,32 +37,31 @@ def confusion_matrix(prediction: Any, target: Any, axis: int = -1) -> np.ndarray
         pairs = getattr(device_of(both), "download", np.asarray)(both)
     count = int(pairs.max(initial=0)) + 1 if count is None else count
     for wrong in pairs[(pairs < 0) | (pairs >= count)][:1]:
-        raise ValueError(f"confusion_matrix(prediction, target): {wrong} is no class, they're 0 to {count - 1}")
+        raise ValueError(f"{wrong} is no class, they're 0 to {count - 1}")
     return np.bincount(pairs[0] * count + pairs[1], minlength=count * count).reshape(count, count)
 
 
 def _class_numbers(name: str, prediction: Any, target: Any, axis: int) -> tuple[Any, Any, int | None]:
     """The numbers of the classes, predicted and right, and how many classes have scores."""
-    call = f"{name}(prediction, target)"
+    refuse_tensor(name, prediction)
+    refuse_tensor(name, target)
     prediction, target = (np.asarray(x) if isinstance(x, (list, tuple)) else plain(x) for x in (prediction, target))
-    refuse_tensor(call, prediction)
-    refuse_tensor(call, target)
     alike, one_axis = prediction.shape == target.shape, prediction.ndim == 1
     if alike and one_axis and _are_whole(prediction) and _are_whole(target):
         return prediction, target, None
     count, observations = prediction.shape[axis], prediction.shape[:axis] + prediction.shape[axis:][1:]
     if count == 1 or (alike and one_axis and not _are_whole(prediction)):
         write = f"{name}(prediction{'' if one_axis else '[:, 0]'} > 0, target), or > 0.5 for probabilities"
-        raise ValueError(f"{call}: the prediction has one score for each observation; say what is class 1: {write}")
+        raise ValueError(f"the prediction has one score for each observation; say what is class 1: {write}")
     guess = np.argmax(prediction, axis=axis)
     # What's as whole as a one-hot row may also be the numbers of pixels' classes.
     if alike and not one_axis and (target.dtype.kind == "f" or bool(np.all(np.sum(target, axis=axis) == 1))):
         return guess, np.argmax(target, axis=axis), count
     if target.shape == observations and _are_whole(target):
         return guess, target, count
-    wanted = f"for scores of shape {prediction.shape}, the target has the same shape, or is whole numbers of shape "
-    got = f"{observations}; for class numbers, both have shape (N,). Got {target.dtype.name} of shape {target.shape}"
-    raise ValueError(f"{call}: {wanted}{got}")
+    wanted = f"the target has this shape too, or is whole numbers of shape {observations}; for class numbers, both"
+    got = f"have shape (N,). Got {target.dtype.name} of shape {target.shape}"
+    raise ValueError(f"{name}: for scores of shape {prediction.shape}, {wanted} {got}")
 
 
 def _are_whole(x: Any) -> bool:

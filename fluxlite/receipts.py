@@ -1,7 +1,6 @@
 """What a program asks of its devices: `receipt` counts it, `estimate` and `clock` say how long it takes.
 
-Counts on a simulated GPU are exact and the same in every run, so an exercise can be checked with them. simgpu's
-`profile/` counts, shows and draws them; a real GPU tells less, and tells it here.
+simgpu's `profile/` counts, shows and draws; a real GPU tells less, and tells it here.
 """
 
 import sys
@@ -44,7 +43,7 @@ class Receipt(recording.Receipt):
 
 
 def receipt() -> Receipt:
-    """A receipt for what happens in ``with receipt() as r:``. You can open several; each counts everything.
+    """A receipt for what happens in ``with receipt() as r:``. On a simulated GPU, it's the same in every run.
 
     >>> with fl.simulate_gpu(like="H200"), receipt() as r:
     ...     x = fl.gpu(np.ones((8, 8), np.float32))
@@ -63,10 +62,10 @@ def receipt() -> Receipt:
 
 
 def clock() -> float:
-    """The time in seconds, to be read twice: virtual while a simulated GPU is in use, otherwise real.
+    """The time in seconds, virtual while a simulated GPU is in use (CUDA.jl: ``CUDA.@elapsed``).
 
-    Launching a kernel takes the virtual host 15 µs, a product 20; the program's own work costs nothing. Read it as on a
-    real GPU: before and after, each time after ``device.synchronize()`` (CUDA.jl: ``CUDA.@elapsed``).
+    Read it before and after, each time after ``device.synchronize()``. Launching a kernel takes the virtual host 15 µs,
+    a product 20; the program's own work costs nothing.
     """
     return (gpu_device() or CPU).clock()
 
@@ -83,9 +82,8 @@ def estimate(
 ) -> "Estimate":
     """How long ``fn(*args)`` would take on the card `like`: see its ``.seconds``, ``.receipt`` and ``.result``.
 
-    `like` is a name or a preset. The arguments, arrays and models, are copied to a separate simulated GPU, which is the
-    one in use inside `fn`; what `fn` reads from outside isn't copied. The time leaves out copying the arguments,
-    starting the GPU, and loading each operation's kernel at its first use; this counts with ``first_use=True``.
+    `like` is a name or a preset. The arguments, arrays and models, are copied to a separate simulated GPU, the one in
+    use inside `fn`. The time leaves out this copy and, but for ``first_use=True``, loading kernels at their first use.
     With ``shapes_only=True``, only shapes and dtypes are computed, and all values are 0.
 
     >>> x = np.ones((2048, 2048), np.float32)
@@ -106,7 +104,7 @@ def outputsize(model: Callable, *sizes: tuple[int, ...], padbatch: bool = False,
     """The shape of ``model(x)`` for an `x` of this shape, without computing it (Flux: ``outputsize``).
 
     Several inputs have several shapes, several results a tuple of them. ``padbatch=True`` puts an axis of length 1 for
-    the observations in front of each. The model runs on a simulated GPU that knows only shapes; values are zeros.
+    the observations in front of each. The values are zeros.
 
     >>> outputsize(fl.Chain(fl.Conv((5, 5), 1, 6, fl.relu), fl.MaxPool((2, 2))), (28, 28, 1), padbatch=True)
     (1, 12, 12, 6)

@@ -20,21 +20,14 @@ def step_decay(eta: float, every: int, factor: float = 0.1) -> Schedule:
     >>> rate(0), rate(9), rate(10), rate(20)
     (1.0, 1.0, 0.5, 0.25)
     """
-    _check(eta=eta, factor=factor)
-    check_whole("every", every, 1)
+    _check(every, eta=eta, factor=factor)
     return lambda step: eta * factor ** (step // every)
 
 
 @explained()
 def exponential_decay(eta: float, factor: float) -> Schedule:
-    """`eta`, times `factor` after each step (ParameterSchedulers: ``Exp``; PyTorch: ``ExponentialLR``).
-
-    >>> rate = exponential_decay(1.0, 0.5)
-    >>> rate(0), rate(1), rate(3)
-    (1.0, 0.5, 0.125)
-    """
-    _check(eta=eta, factor=factor)
-    return lambda step: eta * factor**step
+    """`eta`, times `factor` after each step (ParameterSchedulers: ``Exp``; PyTorch: ``ExponentialLR``)."""
+    return step_decay(eta, 1, factor)
 
 
 @explained()
@@ -45,8 +38,7 @@ def cosine(eta: float, steps: int, lowest: float = 0.0) -> Schedule:
     >>> [round(rate(step), 3) for step in (0, 5, 10, 11)]
     [1.0, 0.5, 0.0, 0.0]
     """
-    _check(eta=eta, lowest=lowest)
-    check_whole("steps", steps, 1)
+    _check(steps, eta=eta, lowest=lowest)
     return lambda step: _between(eta, lowest, min(step / steps, 1))
 
 
@@ -55,12 +47,8 @@ def warm_up(steps: int, after: Schedule) -> Schedule:
     """Up in a straight line for `steps` steps, to where the schedule `after` begins; then that one.
 
     Step 0 isn't lost at a rate of 0: it has ``1 / steps`` of what `after` begins with.
-
-    >>> rate = warm_up(4, cosine(1.0, 10))
-    >>> [round(rate(step), 3) for step in (0, 1, 4, 9, 14)]
-    [0.25, 0.5, 1.0, 0.5, 0.0]
     """
-    check_whole("steps", steps, 1)
+    _check(steps)
     check_callable("after, a schedule such as cosine(0.01, 1000),", after)
     return lambda step: after(0) * (step + 1) / steps if step < steps else after(step - steps)
 
@@ -69,15 +57,10 @@ def warm_up(steps: int, after: Schedule) -> Schedule:
 def one_cycle(eta: float, steps: int, up: float = 0.3, start: float = 0.04, end: float = 4e-6) -> Schedule:
     """Up to `eta` and down again, once, along cosines (Smith and Topin, 2019; PyTorch: ``OneCycleLR``).
 
-    It climbs from ``start * eta`` during the share `up` of the steps, and ends at ``end * eta``. The last step,
-    ``steps - 1``, is the lowest, as in PyTorch; after it, the rate stays as it is. With ``up=1`` it only climbs.
-
-    >>> rate = one_cycle(1.0, 11)
-    >>> [round(rate(step), 3) for step in (0, 1, 2, 6, 10)]
-    [0.04, 0.422, 0.96, 0.531, 0.0]
+    It climbs from ``start * eta`` during the share `up` of the steps; the last, ``steps - 1``, has ``end * eta``, and
+    so have those after it. With ``up=1`` it only climbs.
     """
-    _check(eta=eta, up=up, start=start, end=end)
-    check_whole("steps", steps, 1)
+    _check(steps, eta=eta, up=up, start=start, end=end)
     if up > 1:
         raise ValueError(f"up is a share of the steps, at most 1, got {up}")
     top, last = up * steps - 1, steps - 1
@@ -95,6 +78,7 @@ def _between(first: float, last: float, share: float) -> float:
     return last + (first - last) * (1 + math.cos(math.pi * share)) / 2
 
 
-def _check(**numbers: float) -> None:
+def _check(steps: int, **numbers: float) -> None:
+    check_whole("the number of steps", steps, 1)
     for name, number in numbers.items():
         check_number(name, number)

@@ -4,13 +4,13 @@ import dis
 import functools
 import types
 from collections import deque
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
 from .messages import said, warn
-from .tree.contract import attributes, children, registered_under_name
+from .tree.contract import REGISTERED, attributes, children
 from .tree.flat import Attribute, KeyPath, flatten, steps
 from .tree.ties import is_array, is_tracked
 
@@ -19,17 +19,17 @@ _OPAQUE = (str, bytes, int, float, complex, np.generic, type, types.ModuleType, 
 _ENOUGH = 1000  # objects looked into; an object of some library may hold the world
 
 
-def say_what_is_not_trained(model: Any) -> None:
-    """Warn, each time, of the arrays of `model` that no walk reaches: an optimizer leaves them as they are."""
-    for key, place, why in _untrained(model):
-        said.pop(key, None)
-        warn(key, f"{place} is not trained: {why}")
-
-
-def say_what_has_no_gradient(argument: Any) -> None:
-    """The same for what `gradient` was given, once for each class or function."""
-    for key, place, why in _untrained(argument):
-        warn(key, f"{place} gets no gradient: {why}")
+def say_what_is_not_trained(model: Any, what: str = "is not trained", again: bool = True) -> None:
+    """Warn of arrays of `model` that no walk reaches: each time, or once for each class or function."""
+    flat = flatten(model)
+    paths = flat.paths()
+    for number, leaf in flat.trained():
+        for key, place, value, why in boxes(flat.leaves[leaf], paths[number]):
+            found = next((place for place, array in arrays_inside(value, place) if array.dtype.kind == "f"), None)
+            if found is not None:
+                if again:
+                    said.pop(("not trained", *key), None)
+                warn(("not trained", *key), f"{found or type(value).__name__} {what}: {why}")
 
 
 def say_what_is_not_saved(function: Any, path: KeyPath) -> None:
@@ -43,17 +43,6 @@ def is_new(leaf: Any) -> bool:
     """Whether an object of this class, or this function, is met for the first time: only then it is looked into."""
     key = ("met", leaf.__code__ if type(leaf) is types.FunctionType else type(leaf))
     return key not in said and said.setdefault(key, "") == ""
-
-
-def _untrained(model: Any) -> Iterator[tuple[Hashable, Any, str]]:
-    """(key, place of an array, why) for what no walk of `model` reaches."""
-    flat = flatten(model)
-    paths = flat.paths()
-    for number, leaf in flat.trained():
-        for key, place, value, why in boxes(flat.leaves[leaf], paths[number]):
-            found = next((place for place, array in arrays_inside(value, place) if array.dtype.kind == "f"), None)
-            if found is not None:
-                yield ("not trained", *key), found or type(value).__name__, why
 
 
 def boxes(x: Any, path: KeyPath) -> Iterator[tuple[tuple, KeyPath, Any, str]]:
@@ -74,7 +63,7 @@ def why_shut(x: Any) -> str:
     name = type(x).__name__
     if isinstance(x, (set, frozenset, deque, Mapping, types.SimpleNamespace)):
         return f"it is in a {name}, which no walk enters. Use a list, a dict, or a class with @functor above it."
-    if registered_under_name(type(x)) not in (None, type(x)):
+    if (type(x).__module__, type(x).__qualname__) in REGISTERED:
         return (
             f"class {name} was defined anew after @functor had registered a class of that name. If "
             "@dataclass(slots=True) stands above @functor, write @functor above it; if a cell was run again, run "
@@ -84,7 +73,7 @@ def why_shut(x: Any) -> str:
 
 
 def _variables(function: types.FunctionType) -> Iterator[tuple[str, str, Any]]:
-    """(how it comes to it, name, value) of each variable that `function` works with, besides its arguments."""
+    """(how it comes to it, name, value) of each variable that `function` works with."""
     code, values = function.__code__, function.__defaults__ or ()
     for name, cell in zip(code.co_freevars, function.__closure__ or ()):
         if cell != types.CellType():  # it has a value already
@@ -121,6 +110,6 @@ def _insides(x: Any) -> list[tuple[tuple, Any]]:
     """(steps of the path to it, part) of each part of any object."""
     if isinstance(x, (set, frozenset)):
         return [((), value) for value in x]
-    parts = dict(enumerate(x)) if isinstance(x, deque) else dict(steps(x, children(x)[0]))
-    held = parts or {Attribute(name): value for name, value in attributes(x).items()}
+    parts = enumerate(x) if isinstance(x, deque) else steps(x, children(x)[0])
+    held = dict(parts) or {Attribute(name): value for name, value in attributes(x).items()}
     return [((step,), part) for step, part in held.items()]

@@ -125,11 +125,12 @@ def _combine(x: Any, kind: Any, names: Any, parts: list, make: Any) -> Any:
 
 def _check_writable(name: str, x: Any) -> None:
     """Raises `ValueError` unless the parameter `x` can be changed in place."""
+    instead = "outside of one, give the model a copy of it: x.copy()"
     if type(x) is TrackedArray:
         x.check_open(name)
+        instead = "a step there is written by hand: fl.fmap(lambda w, g: w - rate * g, model, grads)"
     elif getattr(getattr(x, "flags", None), "writeable", True) and not is_stretched(x):
         return
-    instead = "outside of one, give the model a copy of it: x.copy()"
     raise ValueError(f"{name} cannot be changed in place, as nothing can inside a gradient call; {instead}")
 
 

@@ -19,12 +19,10 @@ def write_whole(path: Any, data: Any) -> None:
 def whole_file(path: Any) -> Iterator[str]:
     """``with whole_file(path) as temporary:`` the file `temporary` takes the name `path` if the block ends well.
 
-    Even if the program is killed or the power fails, you have the old file or the new one. An existing file keeps its
-    mode, and a link keeps leading to it.
+    Whatever happens, you have the old file or the new one. It keeps its mode, and a link keeps leading to it.
     """
     path = check_place(path)
-    folder, name = os.path.split(path)
-    temporary = os.path.join(folder, f".{name}.{secrets.token_hex(8)}.tmp")
+    temporary = os.path.join(os.path.dirname(path), f".{os.path.basename(path)}.{secrets.token_hex(8)}.tmp")
     open(temporary, "xb").close()  # a new file has the mode that the umask says
     try:
         if os.path.exists(path):
@@ -45,8 +43,6 @@ def check_place(path: Any) -> str:
     path = os.path.realpath(path)
     if not os.path.isdir(os.path.dirname(path)):
         raise FileNotFoundError(errno.ENOENT, "could not save, there is no such folder", os.path.dirname(path))
-    if os.path.exists(path) and not os.path.isfile(path):
-        raise OSError(errno.EINVAL, "this is no ordinary file, and stays", path)
-    if os.path.exists(path) and not os.stat(path).st_mode & 0o222:  # an administrator could write it all the same
-        raise PermissionError(errno.EACCES, "this file is read-only, and stays", path)
+    if os.path.exists(path) and not (os.path.isfile(path) and os.stat(path).st_mode & 0o222):  # for administrators, too
+        raise PermissionError(errno.EACCES, "this file is read-only, or no ordinary file, and stays", path)
     return path

@@ -18,7 +18,7 @@ from ..tree.contract import functor, is_leaf, this_thread
 from ..tree.flat import ALSO_NUMBERS, ARRAYS, Flat, KeyPath, flatten
 from ..tree.ties import copy_of, is_array, is_trainable_array
 from ..tree.walks import check_open, fmap, on_first_card_of, type_of_parts
-from ..unreached import is_new, say_what_has_no_gradient
+from ..unreached import is_new, say_what_is_not_trained
 from .levels import Level, can_be_frozen, numbers, set_writeable
 from .state import held_at_first, keep_state
 from .tracked import TrackedArray, as_base_class, plain
@@ -126,7 +126,7 @@ class Marked:
         self.stand_in = made[flat.root]
         self.held = held_at_first(flat, made)
         if any([trains and x.__class__ not in _KNOWN and is_new(x) for x, trains in zip(flat.leaves, flat.trains)]):
-            say_what_has_no_gradient(argument)
+            say_what_is_not_trained(argument, "gets no gradient", again=False)
 
     def gradient(self, totals: dict[TrackedArray, Any], given: set[int]) -> Any:
         """What the way back brought, in the structure of the argument.
@@ -172,8 +172,8 @@ def track_array(array: Any, level: Level) -> TrackedArray:
 
 def _name_the_place(flat: Flat) -> None:
     """Raise what names the place that cannot be tracked."""
-    for path, x in zip(flat.paths(), flat.leaves):
-        check_open(path, x)
+    for number, (path, x) in enumerate(zip(flat.paths(), flat.leaves)):
+        check_open(flat, [number])
         refuse_tensor(f"gradient{f', at {path},' if path else ''}", x)
         if is_trainable_array(x):
             as_base_class(x, str(path))

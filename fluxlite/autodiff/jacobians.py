@@ -19,8 +19,7 @@ def jacobian(f: Callable, *args: Any) -> tuple:
 
     The arguments are arrays or numbers; the shape is that of the result, then that of the argument. The result is
     computed once, and walked back through once for each of its elements. None for arrays of integers. As in
-    `gradient`, layers are in training; see `testmode`. Raises `TypeError` for models and containers, as arguments and
-    as result.
+    `gradient`, layers are in training; see `testmode`.
 
     >>> jacobian(lambda x: x**2, np.array([1.0, 2.0]))
     (array([[2., 0.],
@@ -36,9 +35,13 @@ def jacobian(f: Callable, *args: Any) -> tuple:
                 if not is_leaf(x) or x is None:
                     kind = type(x).__name__
                     raise TypeError(f"jacobian is of arrays, got a {kind}; destructure(model) makes a vector")
-            depends = type(out) is TrackedArray and out.level is level
-            found = [pull_back(out, unit, keep=True) for unit in _units(plain(out))] if depends else []
-            return tuple([_rows(found, np.shape(plain(out)), x) for x in tracked])
+            value, found = plain(out), []
+            for place in np.ndindex(np.shape(value)):
+                unit = np.zeros_like(value)
+                unit[place] = 1
+                depends = type(out) is TrackedArray and out.level is level
+                found.append(pull_back(out, unit, keep=True) if depends else {})
+            return tuple([_rows(found, np.shape(value), x) for x in tracked])
     finally:
         level.close()
 
@@ -48,18 +51,8 @@ def _rows(found: list[dict], shape: tuple, x: Any) -> Any:
     if type(x) is not TrackedArray:
         return None
     zero = np.zeros_like(plain(x))
-    if not found:
-        return np.zeros_like(zero, shape=shape + zero.shape)
     rows = [as_plain_gradient(gradients[x], zero, set()) if x in gradients else zero for gradients in found]
-    return np.reshape(np.stack(rows), shape + zero.shape)
-
-
-def _units(out: Any) -> Any:
-    """Zeros like `out`, with a 1 at each place in turn."""
-    for place in np.ndindex(np.shape(out)):
-        unit = np.zeros_like(out)
-        unit[place] = 1
-        yield unit
+    return np.reshape(np.stack(rows) if rows else zero[None][:0], shape + zero.shape)
 
 
 @explained()

@@ -4,8 +4,6 @@ Tracker's, of 2018: mark the parameters with `param`, compute, call `back`, read
 ``gradient(f, params(model))`` for a function that reaches the model by itself.
 """
 
-import functools
-import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -20,18 +18,13 @@ from .levels import PARAMETERS
 from .state import detached, held_by
 from .tracked import TrackedArray
 
-# -- param and back ------------------------------------------------------------------------------------------------
-
 
 @explained()
 def param(x: Any) -> TrackedArray:
     """The array `x`, tracked until it is dropped (Flux, Tracker: ``param``).
 
-    ``.data`` is the array and can be assigned; ``.grad`` is None until the first `back`, which each one adds to.
-    The array is not copied. Nothing is read-only here, as it is inside `gradient`: between the loss and `back`, don't
-    change an array in place that the loss was computed with, or the gradient will be wrong.
-
-    Raises `TypeError` for what is not an array of floating-point numbers.
+    ``.data`` is the array itself and can be assigned; ``.grad`` is None until the first `back`, which each one adds to.
+    Between the loss and `back`, don't change in place what the loss was computed with: the gradient would be wrong.
 
     >>> w = param(np.array([1.0, 2.0]))
     >>> back((w**2).sum())
@@ -39,8 +32,7 @@ def param(x: Any) -> TrackedArray:
     array([2., 4.])
     >>> w.data -= 0.1 * w.grad
     """
-    if isinstance(x, (float, np.floating)):
-        x = np.asarray(x)
+    x = np.asarray(x) if isinstance(x, (float, np.floating)) else x
     if not is_trainable_array(x):
         got = f"an array of {x.dtype}" if is_array(x) else f"a {type(x).__name__}"
         raise TypeError(f"param takes an array of floating-point numbers, got {got}")
@@ -51,15 +43,9 @@ def param(x: Any) -> TrackedArray:
 
 @explained()
 def back(loss: TrackedArray) -> None:
-    """Add the gradients of `loss` to the ``.grad`` of every `param` it was computed from (Tracker: ``back!``).
+    """Add the gradients of `loss`, one number, to the ``.grad`` of every `param` it was computed from (``back!``).
 
-    The calls it walks through are cleared: a second `back` through the same ones raises `RuntimeError`. Raises
-    `TypeError` if `loss` is not one number, or depends on no `param`.
-
-    >>> w = param(np.array([1.0, 2.0]))
-    >>> back(np.sum(w * w))
-    >>> w.grad
-    array([2., 4.])
+    The calls it walks through are cleared: a second `back` through the same ones raises `RuntimeError`.
     """
     if type(loss) is not TrackedArray:
         raise TypeError(f"back takes a loss that was computed from a param, got a plain {type(loss).__name__}")
@@ -74,62 +60,56 @@ def back(loss: TrackedArray) -> None:
                 parameter.grad += g
 
 
-# -- params(model) -------------------------------------------------------------------------------------------------
+@explained()
+def params(*models: Any) -> "Params":
+    """The parameters of `models`, for ``gradient(lambda: loss(x, y), params(model))`` (Flux: ``params``).
+
+    During the call the models' fields hold tracked arrays, so the function need not be given the model. The
+    gradients are looked up by the parameter: ``grads[model.weight]``. A place that can't be assigned is a `TypeError`.
+
+    >>> from fluxlite import gradient
+    >>> model = {"weight": np.array([3.0])}
+    >>> grads = gradient(lambda: (model["weight"] ** 2).sum(), params(model))
+    >>> grads[model["weight"]]
+    array([6.])
+    """
+    if any(map(is_array, models)):
+        raise TypeError("params takes models; of an array, write w = param(w) and back(loss), or gradient(f, w)")
+    return Params(models)
 
 
-class Params:
+class Params(list):
     """The parameters of some models, for ``gradient(f, params(model))``; made by `params`."""
 
     def __init__(self, models: tuple):
         for path, node in nodes(models):
             _check_plain(path, node)
         self.models = models
-        self.arrays = [array for _, array in trainables(models)]
-
-    def __iter__(self) -> Iterator:
-        return iter(self.arrays)
-
-    def __len__(self) -> int:
-        return len(self.arrays)
+        super().__init__(array for _, array in trainables(models))
 
     def __repr__(self) -> str:
-        return f"Params of shapes {', '.join(str(array.shape) for array in self.arrays)}"
+        return f"Params of shapes {', '.join(str(array.shape) for array in self)}"
 
     def withgradient(self, f: Callable) -> "tuple[Any, ImplicitGradients]":
         """Run `f`, which takes no arguments, with tracked arrays in the models' fields; then put the arrays back."""
-        places = _places(self.models, self.arrays)
+        places = _places(self.models, self)
         objects = [x for _, x in nodes(self.models) if not is_leaf(x) and is_mutable(x)]
         level = new_level()
         try:
-            tracked = {parameter_key(array): (array, track_array(array, level)) for array in self.arrays}
+            tracked = {parameter_key(array): (array, track_array(array, level)) for array in self}
             for owner, step, array in places:
-                first, stand_in = tracked[parameter_key(array)]
-                put(owner, step, same_view(array, first, stand_in))
-            with on_first_card_of(self.arrays):
+                put(owner, step, same_view(array, *tracked[parameter_key(array)]))
+            with on_first_card_of(self):
                 value = called(f)
                 plain_value = untracked(value, level)
                 totals, given = gradients_of(value, level), set[int]()
                 found = {id(x): gradient_of(x, totals.get(stand_in), given) for x, stand_in in tracked.values()}
             return plain_value, ImplicitGradients(self, found)
         finally:
-            for owner, step, array in places:
-                put(owner, step, array)
+            for place in places:
+                put(*place)
             _detach(objects)
             level.close()
-
-
-def _detach(objects: list) -> None:
-    """Take the tracking off what `f` put into these objects and containers."""
-    known: dict[int, Any] = {}
-    for x in objects:
-        now = held_by(x)
-        for step, value in list(enumerate(now) if isinstance(x, list) else now.items()):
-            if any(type(node) is TrackedArray and node.level is not PARAMETERS for _, node in nodes(value)):
-                new = detached(value, known)
-                if isinstance(x, (list, dict)):
-                    x[step] = new
-                else:
-                    put_attribute(x, step, new, step in getattr(x, "__dict__", ()))
 
 
 class ImplicitGradients:
@@ -139,43 +119,18 @@ class ImplicitGradients:
         self.params, self.found = of, found
 
     def __getitem__(self, array: Any) -> Any:
-        if not any(array is known for known in self.params):
+        if id(array) not in self.found:
             raise KeyError("this array is not one of the params that the gradient was taken for")
-        return self.found.get(id(array))
+        return self.found[id(array)]
 
     def __iter__(self) -> Iterator:
-        return (self[array] for array in self.params)
+        return map(self.__getitem__, self.params)
 
     def __repr__(self) -> str:
         return f"gradients of {self.params}"
 
 
-children.register(Params)(lambda x: (x.arrays, lambda arrays: arrays))
 children.register(ImplicitGradients)(lambda x: (list(x), lambda grads: grads))
-
-
-@explained()
-def params(*models: Any) -> Params:
-    """The parameters of `models`, for ``gradient(lambda: loss(x, y), params(model))`` (Flux: ``params``).
-
-    During the call the models' fields hold tracked arrays, so the function need not be given the model. The
-    gradients are looked up by the parameter: ``grads[model.weight]``.
-
-    Raises `TypeError` for a bare array, and, in the gradient call, for a place that cannot be assigned.
-
-    >>> from fluxlite import gradient
-    >>> model = {"weight": np.array([3.0])}
-    >>> grads = gradient(lambda: (model["weight"] ** 2).sum(), params(model))
-    >>> grads[model["weight"]]
-    array([6.])
-    """
-    for model in models:
-        if is_array(model):
-            raise TypeError(
-                "params takes models: Python cannot put a tracked array where your variable is. "
-                "Write w = param(w) and back(loss), or gradient(f, w)"
-            )
-    return Params(models)
 
 
 def _places(models: tuple, arrays: list) -> list[tuple[Any, Any, Any]]:
@@ -185,32 +140,40 @@ def _places(models: tuple, arrays: list) -> list[tuple[Any, Any, Any]]:
     for path, leaf in nodes(models, every_place=True):
         _check_plain(path, leaf)
         if is_array(leaf) and parameter_key(leaf) in keys:
-            owner = KeyPath(path[:-1]).get(models)
-            _check_assignable(owner, path, leaf)
-            found.append((owner, path[-1], leaf))
+            found.append((KeyPath(path[:-1]).get(models), path[-1], leaf))
+            _check_assignable(path, *found[-1])
     if keys - {parameter_key(leaf) for *_, leaf in found}:
         raise RuntimeError("a parameter has been replaced in the model since params(model) was called: call it again")
     return found
 
 
-def _check_assignable(owner: Any, path: KeyPath, leaf: Any) -> None:
-    try:
-        if isinstance(owner, (tuple, functools.partial, types.MethodType)):
-            raise TypeError(f"in a {type(owner).__name__}")
-        if isinstance(path[-1], Attribute) and getattr(owner, path[-1]) is not leaf:
-            raise TypeError("computed, not stored")
-        put(owner, path[-1], leaf)
-    except (TypeError, AttributeError) as error:
-        raise TypeError(
-            f"{KeyPath(path[1:])} cannot be assigned ({error}), which this style needs; "
-            "use gradient(f, model) with a function of the model"
-        ) from None
-
-
 def _check_plain(path: KeyPath, node: Any) -> None:
     if type(node) is TrackedArray:
         node.check_open(str(KeyPath(path[1:])))
-        raise TypeError(
-            f"{KeyPath(path[1:])} is already tracked, by param or by another gradient: this style takes plain models; "
-            "use gradient(f, model) with a function of the model"
-        )
+        raise TypeError(f"{KeyPath(path[1:])} is already tracked, by param or by another gradient: {_INSTEAD}")
+
+
+def _check_assignable(path: KeyPath, owner: Any, step: Any, leaf: Any) -> None:
+    try:
+        if isinstance(step, Attribute) and getattr(owner, step) is not leaf:
+            raise TypeError("computed, not stored")
+        put(owner, step, leaf)
+    except (TypeError, AttributeError) as error:
+        raise TypeError(f"{KeyPath(path[1:])} cannot be assigned ({error}): {_INSTEAD}") from None
+
+
+_INSTEAD = "this style needs plain arrays in fields; use gradient(f, model) with a function of the model"
+
+
+def _detach(objects: list) -> None:
+    """Take the tracking off what `f` put into these objects and containers."""
+    known: dict[int, Any] = {}
+    for x in objects:
+        now = held_by(x)
+        for step, value in list(enumerate(now) if isinstance(x, list) else now.items()):
+            if all(type(node) is not TrackedArray or node.level is PARAMETERS for _, node in nodes(value)):
+                continue
+            if isinstance(x, (list, dict)):
+                x[step] = detached(value, known)
+            else:
+                put_attribute(x, step, detached(value, known), step in getattr(x, "__dict__", ()))

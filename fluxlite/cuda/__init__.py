@@ -1,13 +1,11 @@
 """The CUDA.jl names that the guide refers to, for NVIDIA GPUs: ``fluxlite.cuda.devices()``.
 
-Kernels by hand: ``help(fluxlite.cuda.jit)``.
-
-While `simulate_gpu` is on, all of this uses the simulated GPUs, except `functional`, which is about hardware. For
-CUDA.jl's ``device!(i)``, write ``set_device(i)`` or ``with using(i):``. For ``@sync``, write `sync`.
+While `simulate_gpu` is on, all of this uses the simulated GPUs, except `functional`, which is about hardware. Kernels
+by hand: ``help(fluxlite.cuda.jit)``.
 """
 
 import importlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import contextmanager
 from typing import Any
 
@@ -40,9 +38,8 @@ def device(x: Any = None) -> Device:
 @explained()
 def set_device(index: int) -> Device:
     """Make this the current device in this thread, so `gpu` moves to it (CUDA.jl: ``device!(i)``)."""
-    chosen = using(index)
-    chosen.use()
-    return chosen
+    using(index).use()
+    return using(index)
 
 
 @explained()
@@ -67,8 +64,8 @@ def sync(function: Callable[[], Any]) -> Any:
 def time(function: Callable[[], Any]) -> Any:
     """Run `function`, print its time and what it asked of the GPU; returns its result (CUDA.jl: ``CUDA.@time``).
 
-    It waits for the device before and after, so the time includes all of this work and nothing else: what the kernels
-    take on the card, and the host's time for each launch, about 15 µs. Short kernels are hidden behind that.
+    It waits for the device before and after. The time is the kernels' and the host's for each launch, about 15 µs,
+    which hides short kernels.
     """
     check_callable("time(function): the function", function)
     synchronize()
@@ -83,17 +80,13 @@ def time_range(message: str) -> Any:
 
     It goes in a ``with`` or above a function; ``nsys profile python program.py`` shows it. Without a GPU, it's nothing.
     """
-    if not (named.functional("CUDA") or named.functional("AMDGPU")):
-        return _nothing()
-    from cupy.cuda import nvtx
-    from cupyx.profiler import time_range as marked
+    if named.functional("CUDA") or named.functional("AMDGPU"):
+        from cupy.cuda import nvtx
+        from cupyx import profiler
 
-    return marked(message) if nvtx.available else _nothing()
-
-
-@contextmanager
-def _nothing() -> Iterator[None]:
-    yield
+        if nvtx.available:
+            return profiler.time_range(message)
+    return contextmanager(lambda: iter([None]))()
 
 
 def __getattr__(name: str) -> Any:

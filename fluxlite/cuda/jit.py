@@ -1,8 +1,7 @@
 """Kernels by hand, with the names of ``cupyx.jit``: a function that many threads run at the same time.
 
-On an NVIDIA GPU, the function becomes CUDA C through `cupyx.jit`. On a simulated GPU, all threads run here, and
-whatever a GPU would do wrong in silence raises: an index outside of an array, a data race, a barrier that some threads
-miss. ``help(jit.grid)`` and so on says more about each name.
+On an NVIDIA GPU, the function becomes CUDA C. On a simulated GPU, all threads run here, and whatever a GPU would do
+wrong in silence raises: an index outside of an array, a data race, a barrier that some threads miss.
 
 - Begin: `rawkernel` makes a `Kernel` of a function; ``kernel[blocks, threads](x, out)`` launches it.
 - Where am I: `grid`, `gridsize`; `threadIdx`, `blockIdx`, `blockDim`, `gridDim`; `laneid`, `warpsize`.
@@ -27,8 +26,8 @@ miss. ``help(jit.grid)`` and so on says more about each name.
 [ Info: Simulated:0, a simulated NVIDIA T4, stands in for a GPU.
 [0. 2. 4.]
 
-``help(kernel.figures)`` says what a launch tells. A number written in a kernel is a C number: ``0.5`` is a float32,
-``1`` an int32. `grid` and ``threadIdx.x`` are unsigned, so ``i - 1`` of thread 0 is 4,294,967,295: begin with
+``help(jit.grid)`` and ``help(kernel.figures)`` say more. A number written in a kernel is a C number: ``0.5`` is a
+float32, ``1`` an int32. `grid` and ``threadIdx.x`` are unsigned, so ``i - 1`` of thread 0 is 4,294,967,295: begin with
 ``int(jit.grid(1))``. Of functions there are NumPy's of numbers (``np.tanh``), ``min``, ``max``, ``len``, and your own
 under ``@rawkernel(device=True)``. A kernel has no derivative: put it in a function under ``@fl.primitive``, and
 `fl.rule` gives that one.

@@ -4,6 +4,7 @@
 "pinned" memory, which the GPU can read on its own. Computations wait there only for the batch that they need.
 """
 
+import copy
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial as bound
@@ -90,18 +91,21 @@ class DataLoader:
     def _batch(self, index: slice | Places) -> Any:
         if self.collate is None:
             return pick(self.data, index)
-        observations = [pick(self.data, i) for i in numbers_of(index, self._count)]
-        if self.collate is False:
-            return observations
-        return batch(observations) if self.collate is True else self.collate(observations)
+        together = (list, batch)[self.collate] if isinstance(self.collate, bool) else self.collate
+        return together([pick(self.data, i) for i in numbers_of(index, self._count)])
 
     def __repr__(self) -> str:
         said = [summary(self.data), f"batchsize={self.batchsize}"]
         said += [f"{name}=True" for name in ("shuffle", "parallel") if getattr(self, name)]
-        said += ["partial=False"] * (not self.partial)
-        said += [f"collate={getattr(self.collate, '__name__', self.collate)}"] * (self.collate is not None)
+        said += [] if self.partial else ["partial=False"]
+        said += [] if self.collate is None else [f"collate={getattr(self.collate, '__name__', self.collate)}"]
         batches = many(len(self), "batch", "batches")
         return f"DataLoader({', '.join(said)})      # {batches} of {self._count:,} observations"
+
+
+def batches_of(data: Any, skip: int) -> Iterator[Any]:
+    """An epoch of `data` without its first batches: a loader can leave them out without making them."""
+    return data.batches(skip) if hasattr(data, "batches") else islice(data, skip, None)
 
 
 AHEAD = 4  # at most this many batches are there: yours, those that wait, and one that's being made
@@ -130,6 +134,8 @@ def done_ahead(jobs: Iterator[Callable[[], Any]]) -> Iterator[Any]:
     thread.start()
     try:
         while True:
+            if not thread.is_alive() and results.empty():
+                raise RuntimeError("this process was forked in the middle of an epoch, whose thread isn't here")
             done = results.get()
             if isinstance(done, BaseException):
                 raise done
@@ -174,12 +180,10 @@ class MovedLoader:
 
     def batches(self, skip: int = 0) -> Iterator[Any]:
         """Begin an epoch, and skip its first `skip` batches without copying them."""
-        if hasattr(self.loader, "batches"):
-            return self._one_ahead(self.loader.batches(skip))
-        return self._one_ahead(islice(self.loader, skip, None))
+        return self._one_ahead(batches_of(self.loader, skip))
 
     def _one_ahead(self, batches: Iterator[Any]) -> Iterator[Any]:
-        sent, error = (_Copy(one, self.device, self.dtype) for one in batches), None
+        sent, error = map(self._send, batches), None
         coming = next(sent, None)
         try:
             while coming is not None:
@@ -188,12 +192,33 @@ class MovedLoader:
                     coming = next(sent, None)
                 except Exception as found:  # is raised when its turn comes
                     error = found
-                yield present.arrived()
+                yield self._arrived(present)
             if error is not None:
                 raise error
         finally:  # after a break, a copy that's still running keeps its memory until it's done
             if coming is not None:
-                coming.arrived()
+                self._arrived(coming)
+
+    def _send(self, batch: Any) -> list:
+        """When each array will be there, in the device's own terms, and the batch, which is on its way."""
+        times: list[Any] = []
+
+        def receive(x: Any) -> Any:
+            if self.device == CPU or device_of(x) != CPU:
+                return self.device.receive(x)
+            result, time = self.device.copy_in_pinned(x)
+            times.append(time)
+            return result
+
+        one = copy.copy(self.device)  # it stands for the device in this move
+        one.receive = receive  # type: ignore[method-assign]
+        return [times, moved(one, batch, self.dtype)]
+
+    def _arrived(self, sent: list) -> Any:
+        """The batch, after making the device wait for it. Nothing here refers to it any more."""
+        for time in sent[0]:
+            self.device.wait_for(time)
+        return sent.pop()
 
     def __repr__(self) -> str:
         loader, _, comment = repr(self.loader).partition("      # ")
@@ -222,37 +247,6 @@ class CuIterator(MovedLoader):
 
     def __repr__(self) -> str:
         return f"CuIterator({super().__repr__()})"
-
-
-class _Copy:
-    """A batch on its way to a device, which computes meanwhile. To `moved`, it stands for the device."""
-
-    def __init__(self, batch: Any, device: Device, dtype: Any) -> None:
-        self.device, self.usual_dtypes = device, device.usual_dtypes
-        self.times: list[Any] = []  # when each array will be there, in the device's own terms
-        self.batch = moved(self, batch, dtype)
-
-    def receive(self, x: Any) -> Any:
-        if self.device == CPU or device_of(x) != CPU:
-            return self.device.receive(x)
-        result, time = self.device.copy_in_pinned(x)
-        self.times.append(time)
-        return result
-
-    def arrived(self) -> Any:
-        """The batch, after making the device wait for it. This forgets the batch."""
-        for time in self.times:
-            self.device.wait_for(time)
-        batch, self.batch = self.batch, None
-        return batch
-
-    def __eq__(self, other: object) -> bool:
-        return self.device == other
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __repr__(self) -> str:
-        return repr(self.device)
 
 
 def send_loader(x: Any, device: Any, dtype: Any, path: KeyPath) -> Any:

@@ -37,7 +37,7 @@ def moved(device: Any, x: Any, dtype: Any = DEFAULT) -> Any:
             else:
                 made.append(send(leaf, device, wanted, paths()[number]))
         except RuntimeError:
-            check_open(paths()[number], leaf)
+            check_open(flat, [number])
             raise
     _warn_of_overlaps(flat, made)
     return flat.results(made)[flat.root]
@@ -109,7 +109,7 @@ def device_of(x: Any) -> Any:
     found: dict[Any, int] = {}  # each device, and the first leaf there
     for number, leaf in enumerate(flat.leaves):
         if is_tracked(leaf):
-            check_open(flat.paths()[number], leaf)
+            check_open(flat, [number])
         if is_array(plain(leaf)):
             found.setdefault(arrays.device_of(plain(leaf)), number)
             continue

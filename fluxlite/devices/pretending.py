@@ -11,13 +11,9 @@ from .selection import BACKENDS, Backend
 from .simulated import SimulatedDevice, preset, simulate_gpu, together
 
 _KINDS_OF_ID = {"CUDA": "CuDevice", "AMDGPU": "HIPDevice", "Metal": "MTLDevice"}
-
-# Situations with a name. Any other text is the reason why a backend isn't functional.
-_SITUATIONS = SITUATIONS | {
-    "Metal": {
-        "not installed": Functional("MLX is not installed: pip install mlx", installed=False),
-        "no driver": Functional("MLX is installed, but this computer has no Apple GPU"),
-    },
+_OF_METAL = {
+    "not installed": Functional("MLX is not installed: pip install mlx", installed=False),
+    "no driver": Functional("MLX is installed, but this computer has no Apple GPU"),
 }
 
 
@@ -33,15 +29,14 @@ def pretend(
     """Inside ``with pretend(…):``, choose devices as if backends, preference and environment were these.
 
     A backend is ``"functional"``, a number of GPUs, ``"not installed"``, ``"no driver"``, ``"hidden"``, or any other
-    reason. `preference` stands for the preference file, `environment` for FLUXLITE_GPU_BACKEND. Arrays do move to a
-    pretended GPU, since it's simulated inside.
+    reason why it isn't. `preference` stands for the preference file, `environment` for FLUXLITE_GPU_BACKEND. Arrays do
+    move to a pretended GPU, since it's simulated inside.
 
     >>> with pretend(CUDA=2):
     ...     fl.gpu_name(), fl.get_device("CUDA", 1)
     ('CUDA', CUDA:1 (pretended))
     """
-    situations = {"CUDA": CUDA, "AMDGPU": AMDGPU, "Metal": Metal}
-    instead = {name: _pretended(name, situation) for name, situation in situations.items()}
+    instead = {name: _pretended(name, is_so) for name, is_so in (("CUDA", CUDA), ("AMDGPU", AMDGPU), ("Metal", Metal))}
     before = CHOICE.pretended
     with simulate_gpu(False):
         CHOICE.pretended = SimpleNamespace(backends=BACKENDS | instead, stored=preference, environment=environment)
@@ -53,21 +48,18 @@ def pretend(
 
 def _pretended(name: str, situation: str | int) -> Backend:
     count = 1 if situation == "functional" else situation
+    answer, devices = SITUATIONS.get(name, _OF_METAL).get(str(count), Functional(str(count))), []
     if isinstance(count, int):
         check_whole(f"pretend({name}=…): the number of GPUs", count, 1)
         answer, devices = Functional(), together([PretendedDevice(name, index) for index in range(count)])
-    else:
-        answer, devices = _SITUATIONS[name].get(count, Functional(str(count))), []
-    parts = BACKENDS[name].parts
-    return Backend(lambda: answer, lambda: list(devices), parts, lambda part: cupy_part(part, pretended=True))
+    return Backend(lambda: answer, lambda: devices, BACKENDS[name].parts, lambda part: cupy_part(part, pretended=True))
 
 
 class PretendedDevice(SimulatedDevice):
     """A GPU of this backend, as far as choosing, naming and comparing go. It's simulated inside, and says so."""
 
     def __init__(self, backend: str, index: int) -> None:
-        self.backend = backend
-        self.kind_of_id = _KINDS_OF_ID[backend]
+        self.backend, self.kind_of_id = backend, _KINDS_OF_ID[backend]
         super().__init__(index, preset("NVIDIA T4"))
         self.name = f"pretended {backend}, a {self.name} inside"
 

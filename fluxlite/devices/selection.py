@@ -107,9 +107,9 @@ class Backend(NamedTuple):
 
 
 def _metal() -> Any:
-    from .metal import device  # not needed before we ask
+    from . import metal  # not needed before we ask
 
-    return device
+    return metal
 
 
 def _simulated() -> list[Device]:

@@ -11,24 +11,17 @@ import numpy as np
 
 from simgpu import device as simulated
 from simgpu import lines, place, presets
-from simgpu.array import HostReads as HostReads
-from simgpu.array import SimulatedArray
-from simgpu.device import CountedGenerator as CountedGenerator
+from simgpu.array import HostReads, SimulatedArray
+from simgpu.device import CountedGenerator
 from simgpu.dispatch import quiet
 from simgpu.indexing import scatter_add
 from simgpu.launches import TEN_EACH
-from simgpu.lines import users_line as users_line
-from simgpu.memory import OutOfMemoryError as OutOfMemoryError
-from simgpu.memory import Stored
-from simgpu.presets import preset as preset
-from simgpu.profile.estimates import Estimated
-from simgpu.profile.estimates import estimated as estimated
-from simgpu.rules import COMPARISONS as COMPARISONS
-from simgpu.rules import SCALARS as SCALARS
-from simgpu.rules import one_device
-from simgpu.rules import one_number as one_number
-from simgpu.rules import refusal as refusal
-from simgpu.shapes import untouched as untouched
+from simgpu.lines import users_line
+from simgpu.memory import OutOfMemoryError, Stored
+from simgpu.presets import preset
+from simgpu.profile.estimates import Estimated, estimated
+from simgpu.rules import COMPARISONS, SCALARS, one_device, one_number, refusal
+from simgpu.shapes import untouched
 from simgpu.words import WRITE
 
 from .. import arrays
@@ -37,6 +30,11 @@ from ..fused import NUMBERS, Trace
 from ..messages import check_whole, explained, in_notebook, notice
 from ..tree.ties import address
 from .base import CHOICE, GPU, Device, Memory, current, gpu_generators
+
+__all__ = [  # with what the other devices take from simgpu
+    "COMPARISONS", "SCALARS", "CountedGenerator", "HostReads", "OutOfMemoryError", "SimulatedArray", "estimated",
+    "one_number", "preset", "refusal", "untouched", "users_line",
+]  # fmt: skip
 
 # It learns fluxlite's names, and which device is in use.
 WRITE.update({"to the host": "cpu", "to the GPU": "fl.gpu", "for a GPU": "fl.simulate_gpu()"})
@@ -206,7 +204,7 @@ def _in_one_launch(function: Any, args: tuple) -> Any:
             raise refusal(function, x, device)
     trace: Any = Trace(function, np.broadcast_shapes(*(x.shape for x in operands.values())))
     trace.compute = device.instead or quiet.run
-    given = {id(x): trace.argument(_plain(x), np.shape(x) == trace.shape) for x in args}
+    given = {id(x): trace.argument(getattr(x, "_values", x), np.shape(x) == trace.shape) for x in args}
     device = device.begin()
     result, found = trace.outputs(*[given[id(x)] for x in args])
     written = [x for key, x in operands.items() if given[key].is_written]
@@ -214,7 +212,10 @@ def _in_one_launch(function: Any, args: tuple) -> Any:
         if any(x is not y and np.may_share_memory(x._values, y._values) for y in operands.values()):
             name = function.__name__
             raise ValueError(f"fuse, {name}: two arguments share memory, and it writes to one. Copy it: x.copy()")
-    made = {id(x): device.new(_owned(trace, x.values)) for x in found}
+    made = {}
+    for x in found:
+        is_own = x.values.base is None and x.values.flags.c_contiguous
+        made[id(x)] = device.new(x.values if is_own else trace.compute(np.ndarray.copy, x.values))
     for x in written:
         if device.instead is None:
             x._values[...] = given[id(x)].values
@@ -224,15 +225,6 @@ def _in_one_launch(function: Any, args: tuple) -> Any:
     device.launch(function.__name__, nbytes, operations, next(iter([*made.values(), *operands.values()])).dtype.char)
     results = tuple([made[id(x)] for x in found])
     return results if isinstance(result, tuple) else results[0] if results else None
-
-
-def _plain(x: Any) -> Any:
-    return x._values if isinstance(x, Stored) else x
-
-
-def _owned(trace: Any, values: np.ndarray) -> np.ndarray:
-    is_own = values.base is None and values.flags.c_contiguous
-    return values if is_own else trace.compute(np.ndarray.copy, values)
 
 
 arrays.fusing[SimulatedArray] = _in_one_launch

@@ -6,13 +6,13 @@ those of the whole batch, whatever the number of workers, also for a last batch 
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from itertools import islice
 from operator import length_hint
 from typing import Any
 
 import numpy as np
 
 from ..autodiff.gradients import withgradient
+from ..data.loader import batches_of
 from ..data.observations import numobs, part
 from ..updating import Step, checked_steps, take_steps
 from .sums import Buckets, DistributedDataContainer, take_from
@@ -59,7 +59,7 @@ class Team:
 
     def batches(self, data: Any, skip: int) -> Iterator[Any]:
         """This worker's rows of each batch; None, and `rows` is 0, where it has none."""
-        for batch in data.batches(skip) if hasattr(data, "batches") else islice(data, skip, None):
+        for batch in batches_of(data, skip):
             self.of = numobs(batch)
             first, last = [worker * self.of // self.group.size for worker in (self.worker, self.worker + 1)]
             self.rows = last - first

@@ -12,7 +12,7 @@ from ..messages import LayerError, ShapeError, check_callable, explained, notice
 from ..tree.walks import KeyPath
 from .layer import LAYERS, Layer, activated, called, check_activation, check_array, glorot_uniform, identity
 
-from .layer import matching, start, taken  # isort: skip
+from .layer import matching, misplaced, start, taken  # isort: skip
 from .printing import call_of, settings
 
 
@@ -95,8 +95,8 @@ class Container(Layer):
     def _items(self) -> Any:
         return self.layers.items() if isinstance(self.layers, Mapping) else enumerate(self.layers)
 
-    def _why(self, *inputs: Any) -> None:
-        """The layers inside have said it."""
+    def _why(self, *inputs: Any) -> LayerError | None:
+        return misplaced(self)  # anything else the layers inside have said
 
     def _name(self) -> str:
         return type(self).__name__

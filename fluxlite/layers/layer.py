@@ -176,7 +176,7 @@ def matching(layer: str, weight: Any, bias: Any, *shape: int) -> Any:
     """`bias`, of this `shape`, in the type of `weight`: two types in one layer would make all results the wider one."""
     if bias is None or check_array(f"{layer}.of: bias", bias, *shape).dtype.kind + weight.dtype.kind != "ff":
         return bias
-    return astype(bias, weight.dtype)
+    return bias if bias.dtype == weight.dtype else astype(bias, weight.dtype)
 
 
 # -- activations -------------------------------------------------------------------------------------------------------

@@ -13,19 +13,14 @@ DELAY = 1.0  # seconds
 
 
 class Bar:
-    """``with Bar(shown, total, done) as bar:`` a progress bar, or nothing at all.
-
-    Shown is True, False, or None: on a terminal or in a notebook, and only after a second. So a notebook that is stored
-    has no dead one in it. The environment's ``TQDM_DISABLE`` means False.
-    """
+    """A progress bar, or nothing at all. Shown is True, False, or None: where somebody watches, after a second."""
 
     def __init__(self, shown: bool | None, total: int | None, done: int = 0) -> None:
         watched = in_notebook() or getattr(sys.stderr, "isatty", lambda: False)()
-        if os.environ.get("TQDM_DISABLE", "0") not in ("", "0") or shown is None and not watched:
-            shown = False
+        never = shown is False or shown is None and not watched or os.environ.get("TQDM_DISABLE", "0") not in ("", "0")
         self.total, self.done = total, done
-        self._due = math.inf if shown is False else time.monotonic() + DELAY
-        self._bar = _tqdm(total, done) if shown else None
+        self._due = math.inf if never else time.monotonic() + DELAY
+        self._bar = _tqdm(total, done) if shown and not never else None
 
     def __enter__(self) -> "Bar":
         return self

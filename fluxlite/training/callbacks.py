@@ -32,10 +32,7 @@ def throttle(f: Callable, seconds: float, *, clock: Callable[[], float] = time.m
 
 
 class Patience:
-    """What the other three make: a predicate of the `memory`, and how often in a row it was true.
-
-    `reason` is what a history says of a training that this stopped. `memory` is part of `train`'s checkpoint.
-    """
+    """What the other three make: a predicate of the `memory`, which checkpoints have, and how often it was true."""
 
     def __init__(self, predicate: Callable, wait: Any, reason: str, **memory: Any) -> None:
         check_whole(f"{reason} waits for so many times, which", wait, 1)

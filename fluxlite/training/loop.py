@@ -1,16 +1,18 @@
 """`train`: the loop over epochs and batches, and what it remembers of it. Going on with a run is in `resuming.py`."""
 
-import itertools
+import copy
 import math
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing, nullcontext, suppress
 from dataclasses import dataclass, field
+from operator import length_hint
 from typing import Any
 
 import numpy as np
 
 from ..arrays import device_of, on_card_of
 from ..autodiff.gradients import withgradient
+from ..data.loader import batches_of
 from ..devices.base import CPU
 from ..layers.layer import misplaced
 from ..messages import check_bool, check_callable, check_whole, explained, in_words, many
@@ -22,7 +24,7 @@ from ..updating import follow, shares, update, without_gradient
 from .bar import Bar
 from .callbacks import Patience
 from .interrupts import Interrupts
-from .resuming import RunFile, length
+from .resuming import RunFile
 
 
 @dataclass(repr=False, eq=False)
@@ -105,8 +107,6 @@ def train(
     callbacks = tuple(callbacks)
     check_bool("train(distributed=…)", distributed)
     with _workers(distributed) as workers:
-        for name, switch in {"resume": resume, "overwrite": overwrite, "progress": progress or False}.items():
-            check_bool(f"train({name}=…)", switch)
         if (resume or overwrite) and checkpoint is None or resume and overwrite:
             raise TypeError('resume=True goes on with the file of checkpoint="…", overwrite=True replaces it: take one')
         for function in (*callbacks, *(one for one in (each_step, schedule) if one is not None)):
@@ -131,7 +131,7 @@ def train(
                 raise ValueError(f"{run.file.path} is there: resume=True goes on with it, overwrite=True replaces it")
             if resume and not run.file.restore():
                 return history
-        shown, total = progress if workers.worker == 0 else False, length(data) * history.wanted or None
+        shown, total = progress if workers.worker == 0 else False, length_hint(data) * history.wanted or None
         try:
             with Interrupts() as workers.interrupts, Bar(shown, total, history.steps) as run.bar:
                 run.go()
@@ -146,23 +146,24 @@ def train(
 
 def _workers(distributed: bool) -> Any:
     """Who makes the steps: this program alone, or with others."""
-    if not distributed:
-        return nullcontext(Alone())
-    from ..distributed.team import joined  # only here: most programs don't need it
-    from ..distributed.world import everyone
+    if distributed:
+        from ..distributed.team import joined  # only here: most programs don't need it
+        from ..distributed.world import everyone
 
-    return joined() if everyone().size > 1 else nullcontext(Alone())
+        if everyone().size > 1:
+            return joined()
+    return nullcontext(Alone())
 
 
 def check_data(data: Any) -> None:
-    """Raises `TypeError` for what would train something else."""
-    if type(data) is tuple and len(data) > 1 and all(is_array(x) for x in data):
+    """Raises `TypeError` for arrays, whose rows would be taken for batches."""
+    is_tuple = type(data) is tuple and len(data) > 1 and all(map(is_array, data))
+    if is_tuple or is_array(data) or isinstance(data, Mapping):
         raise TypeError(
-            f"data is a list of batches, got a tuple of {len(data)} arrays: for one batch write [(x, y)], for several "
-            "DataLoader((x, y), batchsize=32); batches that are single arrays go into a list"
+            f"data is a list of batches, got {f'a tuple of {len(data)} arrays' if is_tuple else in_words(data)}: for "
+            "one batch write [(x, y)], for several DataLoader((x, y), batchsize=32); batches that are single arrays go "
+            "into a list"
         )
-    if isinstance(data, (str, bytes, Mapping)) or is_array(data) or not isinstance(data, Iterable):
-        raise TypeError(f"data is a list of batches or a DataLoader, got {in_words(data)}: for one batch write [data]")
 
 
 @dataclass(eq=False)
@@ -188,9 +189,7 @@ class Run:
     bar: Any = None
 
     def go(self) -> None:
-        self.start, self.before = clock(), clocked(0.0)
-        with suppress(TypeError):  # the times of two clocks have no sum
-            self.before += self.history.seconds
+        self.start, self.before = clock(), self.history.seconds
         try:
             while self.history.epochs < self.history.wanted and not self.history.stopped and not self.has_to_stop():
                 self.epoch()
@@ -206,10 +205,9 @@ class Run:
         """One epoch, or what an earlier run left of it; its end, unless it has to stop before."""
         skipped = self.done
         if self.file is not None:
-            self.file.begin_epoch()
+            self.file.at_start = copy.deepcopy(self.file.order)
         made: Any = self.workers.batches(self.data, skipped)
-        # An iterator of one's own stays open; one that was made here ends its threads.
-        with closing(made) if hasattr(made, "close") and made is not self.data else nullcontext(made) as batches:
+        with closing(made) if hasattr(made, "close") else nullcontext(made) as batches:  # a loader ends its threads
             for batch in batches:
                 if self.has_to_stop():
                     self.look()
@@ -217,7 +215,7 @@ class Run:
                         self.file.save()
                     return
                 self.step(batch)
-        if self.done == skipped and (skipped == 0 or skipped != length(self.data)):
+        if self.done == skipped and (skipped == 0 or skipped != length_hint(self.data)):
             number = self.history.epochs + 1
             raise ValueError(f"data has no batches in epoch {number}: give a DataLoader, or a list of batches")
         self.end_epoch()
@@ -259,22 +257,21 @@ class Run:
         """Read the losses that are waiting, at once; the first that is not finite ends the training."""
         pending, self.pending = self.pending, []
         values, seconds = self.workers.losses(_numbers(pending)), clocked(clock() - self.start)
-        with suppress(TypeError):  # the simulated GPU came or went meanwhile
+        with suppress(TypeError):  # the simulated GPU came or went meanwhile: the times of two clocks have no sum
             self.history.seconds = self.before + seconds
         for value in values:
             if not math.isfinite(value):
-                self.whole = False
-                raise self.not_finite(value)
+                self.fail(value)
             self.history.losses.append(value)
 
-    def not_finite(self, value: float) -> "NotFinite":
-        history = self.history
+    def fail(self, value: float) -> None:
+        history, self.whole = self.history, False
         used = history.steps - len(history.losses)  # updates that were made with this loss, and since
         history.stop(f"the loss is {value} in batch {self.done - used + 1} of epoch {history.epochs + 1}")
         found = "No update was made with it: the model is as it was before this batch."
         if used:
             found = f"Found after {many(used, 'update')} by it and the batches since; check_every=1 finds it before."
-        return NotFinite(
+        raise NotFinite(
             f"{history.reason}. {found} What helps most often: a smaller learning rate, as in setup(Adam(1e-4), model);"
             " a loss of scores, such as logitcrossentropy, instead of log(softmax(x)); no nan in the data."
         )
@@ -285,7 +282,7 @@ class Run:
         self.bar.total = self.bar.total or self.done * history.wanted
         history.epoch_losses.append(float(np.mean(history.losses[-self.done :])))
         if self.file is not None:
-            self.file.end_epoch(self.done)
+            self.file.at_start, self.file.batches = self.file.order, self.done
         self.done = 0
         for callback in self.callbacks:  # all of them, so that each sees every epoch
             wish = _wish(callback, history, "a callback")
@@ -311,13 +308,7 @@ class Alone:
 
     interrupts: Any
     group, worker, rows = None, 0, 1  # the others, its number, and whether it has any of this batch
-    withgradient = staticmethod(withgradient)
-    update = staticmethod(update)
-
-    def batches(self, data: Any, skip: int) -> Any:
-        if hasattr(data, "batches"):  # a loader leaves the first ones out without making them
-            return data.batches(skip=skip)
-        return itertools.islice(data, skip, None) if skip else iter(data)
+    batches, withgradient, update = staticmethod(batches_of), staticmethod(withgradient), staticmethod(update)
 
     def losses(self, values: list[float]) -> list[float]:
         return values

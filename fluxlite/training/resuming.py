@@ -3,9 +3,9 @@
 The order of an epoch's batches is drawn again, from the state that the loader's generator had when the epoch began.
 """
 
-import copy
 import os
 import re
+from operator import length_hint
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from ..arrays import device_of
 from ..checkpoint import Loading, states_of
 from ..devices.base import CPU
 from ..files import described_parts
-from ..messages import say
+from ..messages import say, warn
 from ..receipts import Seconds
 from ..tree.ties import is_array
 from ..tree.walks import Attribute, KeyPath, leaves, nodes
@@ -38,15 +38,8 @@ class RunFile:
         described_parts(states_of({"model": run.model, "opt_state": run.opt_state}))
         rng = getattr(run.data, "rng", None)
         self.order = rng if isinstance(rng, np.random.Generator) else None
-        self.at_start = self.order  # the same, as it was when the epoch began
-        self.batches = length(run.data)  # of an epoch
-        self.trouble = ""  # why the last attempt to write failed
-
-    def begin_epoch(self) -> None:
-        self.at_start = copy.deepcopy(self.order)
-
-    def end_epoch(self, batches: int) -> None:
-        self.at_start, self.batches = self.order, batches
+        self.at_start = self.order  # the same, as it was when the epoch began: `Run` notes it
+        self.batches = length_hint(run.data)  # of an epoch; 0 where nobody knows before they were counted
 
     def save(self) -> None:
         """Write all that the rest of the run depends on. If that fails, it's said, and the training goes on."""
@@ -58,14 +51,12 @@ class RunFile:
             kind=history.seconds.kind, card=history.seconds.card,
         )  # fmt: skip
         if self.is_writer:
-            before, self.trouble = self.trouble, ""
             try:
                 checkpoint.save(self.path, **self._parts(), callbacks=self._memories(), run=values)
             except Exception as error:  # a full disk, a folder that's gone, no memory
-                self.trouble = getattr(error, "strerror", None) or str(error)
-            if self.trouble not in ("", before):  # a disk stays full for many epochs
-                text = f"{self.path.name} was not written: {self.trouble}. It's tried again after each epoch"
-                say(text, "Warning")
+                trouble = getattr(error, "strerror", None) or str(error)
+                text = f"{self.path.name} was not written: {trouble}. It's tried again after each epoch"
+                warn(("checkpoint", self.path, trouble), text)  # once: a disk stays full for many epochs
 
     def _parts(self) -> dict[str, Any]:
         """What's in the file and may go into what's there: model, state, and generators, also devices that have one."""
@@ -85,7 +76,6 @@ class RunFile:
         if found is None:
             return True
         run, history, then = self.run, self.run.history, self._checked(found)
-        seconds = Seconds(then["seconds"], then["kind"], then["card"])
         loading = Loading(own=True)
         for name, target in self._parts().items():
             if name in found:  # yesterday's GPU may be gone, and its generator with it
@@ -94,22 +84,20 @@ class RunFile:
         for i, memory in self._memories().items():
             before = found["callbacks"].get(i, {})
             memory.update(before if before.keys() == memory.keys() else {})  # of another callback: nothing
-        run.done, run.finished, history.seconds = then["step"], bool(then["finished"]), seconds
+        run.done, run.finished = then["step"], bool(then["finished"])
         history.losses[:], history.epoch_losses[:] = then["losses"].tolist(), then["epoch_losses"].tolist()
-        history.steps = len(history.losses)
+        history.steps, history.seconds = len(history.losses), Seconds(then["seconds"], then["kind"], then["card"])
         history.stopped, history.reason = run.finished, then["reason"] if run.finished else ""
         is_over = run.finished or history.epochs >= history.wanted
-        batch = f"batch {run.done} of " if run.done else ""
-        text = f"resuming {self.path.name} after {batch}epoch {history.epochs + bool(run.done)}"
-        if is_over:
-            why = f"{history.epochs}{f' ({history.reason})' if run.finished else ''}"
-            text = f"{self.path.name} is of a run that is finished, after epoch {why}: nothing is left to do"
+        after = f"after {f'batch {run.done} of ' if run.done else ''}epoch {history.epochs + bool(run.done)}"
+        why = f" ({history.reason})" if run.finished else ""
+        over = f"{self.path.name} is of a run that is finished, {after}{why}: nothing is left to do"
         if self.is_writer:
-            say(text)
+            say(over if is_over else f"resuming {self.path.name} {after}")
         return not is_over
 
     def _checked(self, found: dict[str, Any]) -> dict[str, Any]:
-        """What the file says of its run. Raises `ValueError` if `train` didn't write it, or for another run."""
+        """What the file says of its run. Raises `ValueError` if it's of another one, or not `train`'s."""
         then = found.get("run")
         if not isinstance(then, dict) or "epoch" not in then or not {"model", "opt_state"} <= found.keys():
             raise ValueError(f"{self.path} was not written by train: load(path, model=model) reads it")
@@ -122,14 +110,6 @@ class RunFile:
             if here != there:
                 raise ValueError(f"{self.path} is of another run, {what}: there it's {there}, here {here}")
         return then
-
-
-def length(data: Any) -> int:
-    """The number of batches, 0 where nobody knows before they were counted."""
-    try:
-        return len(data)
-    except TypeError:
-        return 0
 
 
 def _rules(run: Any) -> str:

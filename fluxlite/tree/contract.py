@@ -78,8 +78,7 @@ def functor(
     carried over unchanged. ``trainable=`` names what an optimizer may change: what *moves* and what *trains* are two
     questions. Its objects then print as a tree, unless the class has a ``__repr__`` (Flux: ``@layer``).
     Given an instance, returns ``(children, rebuild)``. Raises `TypeError` for what isn't a tuple of names and for a
-    class that is more than its fields, `AttributeError` for a name that cannot be a child, and `ValueError` for what
-    would train but not move.
+    class that is more than its fields, and `ValueError` for what would train but not move.
 
     >>> @functor
     ... class ActorCritic:
@@ -97,12 +96,14 @@ def functor(
         return _children(x)
     if not inspect.isabstract(x):
         object.__new__(x)  # raises TypeError for a class whose objects are more than their fields, as lists are
-    _check_names(x, "children", children)
-    _check_names(x, "trainable", trainable)
+    for names in children, trainable:
+        if not isinstance(names, tuple | None) or not all(isinstance(name, str) for name in names or ()):
+            got = in_words(names)
+            raise TypeError(f'functor({x.__name__}, …) takes a tuple of field names such as ("actor",), got {got}')
     if children is not None and not set(trainable or ()) <= set(children):
         raise ValueError(f"what is trainable in {x.__name__}, {trainable}, isn't all among its children, {children}")
     register(x, functools.partial(_fields_of_object, names=children))
-    _REGISTERED[x.__module__, x.__qualname__] = x
+    REGISTERED[x.__module__, x.__qualname__] = x
     _TRAINED.pop(x, None)
     if trainable is not None:
         _TRAINED[x] = trainable
@@ -116,7 +117,7 @@ def functor(
 on_registration: list[Callable[[type], None]] = []  # what else there is to do for a class: how it prints
 _children = children  # `functor` has a keyword of this name
 _register = children.register
-_REGISTERED: dict[tuple[str, str], type] = {}
+REGISTERED: dict[tuple[str, str], type] = {}  # by module and name, which a cell that ran again gives another class
 _TRAINED: dict[type, tuple[str, ...]] = {}
 KINDS: dict[type, "Kind"] = {}  # what `kind_of` has found out
 
@@ -128,25 +129,6 @@ def register(cls: type, rule: Any = None) -> Any:
 
 
 children.register = functor.register = register  # type: ignore
-
-
-def registered_under_name(cls: type) -> type | None:
-    """The class registered under the same module and name: another one when a cell was run again."""
-    return _REGISTERED.get((cls.__module__, cls.__qualname__))
-
-
-def _check_names(cls: type, what: str, names: Any) -> None:
-    if not isinstance(names, tuple | None) or not all(isinstance(name, str) for name in names or ()):
-        raise TypeError(
-            f'functor({cls.__name__}, {what}=…) takes a tuple of field names such as ("actor",), got {in_words(names)}'
-        )
-    fields = _dataclass_fields(cls) if "__dataclass_fields__" in vars(cls) else None
-    for name in names or ():
-        held = getattr(cls, name, None)
-        if isinstance(held, property) and held.fset is None:
-            raise AttributeError(f"{cls.__name__}.{name} is a read-only property; name the field it is computed from")
-        if fields is not None and name not in fields and not isinstance(held, property):
-            raise AttributeError(f"{cls.__name__} has no field {name!r}; its fields are {', '.join(fields)}")
 
 
 # -- the rules -----------------------------------------------------------------------------------------------------

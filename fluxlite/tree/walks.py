@@ -7,9 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from typing import Any
 
-import numpy as np
-
-from ..messages import check_callable, explained
+from ..messages import explained
 from .contract import children, is_leaf, kind_of
 from .flat import Attribute, Flat, KeyPath, flatten, put, steps  # noqa: F401  (some are for others)
 from .ties import HERE, enter_card, is_tracked, is_trainable_array, lies_alike, on_card_of, same_view
@@ -48,13 +46,10 @@ def fmap(
 ) -> Any:
     """A new tree like `x` with ``function(leaf)`` for every leaf (Flux: ``fmap``).
 
-    An array found at two places is handed over once, and its result stands at both: ties survive, also
-    between ``W`` and ``W.T``. ``prune=value`` puts `value` at every place after the first; ``cache=False``
-    breaks the ties. ``exclude(node)`` says where to stop and call `function`. With `others`, trees of the
-    same structure, calls ``function(leaf, other_leaf, …)``; the result has the types of `x`.
-
-    `x` is left as it is; an unregistered object is a leaf. Raises `ValueError` on a cycle, and where
-    the trees differ.
+    An array at two places is handed over once, and its result stands at both: ties survive, also between ``W`` and
+    ``W.T``. ``prune=value`` puts `value` at every place after the first; ``cache=False`` breaks the ties.
+    ``exclude(node)`` says where to stop. With `others`, trees of the same structure, it's
+    ``function(leaf, other_leaf, …)``. `x` stays as it is. Raises `ValueError` on a cycle, and where the trees differ.
 
     >>> fmap(lambda leaf: leaf * 2, {"a": 1, "b": (2, [3.0])})
     {'a': 2, 'b': (4, [6.0])}
@@ -97,7 +92,7 @@ def _mapped(flat: Flat, function: Callable, others: tuple, prune: Any) -> Any:
         try:
             return function(number, leaf, *[tree[number] for tree in trees])
         except RuntimeError:
-            check_open(flat.paths()[number], leaf)
+            check_open(flat, [number])
             raise
 
     def again(number: int, x: Any, first: Any, result: Any) -> Any:
@@ -123,16 +118,12 @@ def _part_or_refuse(flat: Flat, number: int, other: Any, step: Any) -> Any:
     )
 
 
-def check_open(path: KeyPath, x: Any) -> None:
-    """Raises `RuntimeError` if `x` is a tracked array that a gradient call left behind, at `path`."""
-    if is_tracked(x):
-        x.check_open(str(path))
-
-
-def _check_open(flat: Flat, places: Iterable[int]) -> None:
+def check_open(flat: Flat, places: Iterable[int]) -> None:
+    """Raises `RuntimeError`, with the path, if a gradient call left a tracked array behind at one of these places."""
     for place in places:
-        if is_tracked(flat.at(place)) and not flat.at(place).level.is_open:
-            check_open(flat.paths()[place], flat.at(place))
+        x = flat.at(place)
+        if is_tracked(x) and not x.level.is_open:
+            x.check_open(str(flat.paths()[place]))
 
 
 # -- what is in it -------------------------------------------------------------------------------------------------
@@ -157,7 +148,6 @@ def fcollect(x: Any, exclude: Callable[[Any], bool] = lambda node: False) -> lis
     >>> fcollect([1, (2, 3)])
     [[1, (2, 3)], 1, (2, 3), 2, 3]
     """
-    check_callable("fcollect(x, exclude): exclude", exclude)
     return [node for _, node in nodes(x, exclude)]
 
 
@@ -169,7 +159,7 @@ def leaves(x: Any) -> list:
     [1, 2, 3]
     """
     flat = flatten(x)
-    _check_open(flat, range(len(flat.leaves)))
+    check_open(flat, range(len(flat.leaves)))
     return [leaf for leaf in flat.leaves if not isinstance(leaf, tuple) or leaf]
 
 
@@ -189,23 +179,22 @@ def on_first_card_of(x: Any) -> AbstractContextManager[Any]:
 def trainables(x: Any) -> Iterator[tuple[KeyPath, Any]]:
     """(path, array) of every floating-point array that an optimizer may change; a tied one at its first place.
 
-    Inside `gradient` these are the tracked arrays: a penalty over them, ``sum(np.sum(w**2) for _, w in
-    trainables(model))``, is part of the loss, and of its gradient (Optimisers.jl: ``trainables(x, path=true)``).
-    A path leads to the same place in what's beside the model: ``state[path]`` is what an optimizer has there, as in
-    ``adjust(state[path], decay=0.0)``. If the model is a dict or a list, it's ``path.get(state)``.
+    Inside `gradient` these are the tracked arrays, so that a penalty over them is part of the loss (Optimisers.jl:
+    ``trainables(x, path=true)``). A path leads to the same place in what's beside the model: ``state[path]`` is what an
+    optimizer has there; if the model is a dict or a list, it's ``path.get(state)``.
 
     >>> [(str(path), array.shape) for path, array in trainables({"W": np.zeros((2, 3)), "steps": np.arange(3)})]
     [("['W']", (2, 3))]
     """
     flat = flatten(x)
     paths = flat.paths()
-    return iter([(paths[place], flat.at(place)) for place, _ in _parameters(flat)])
+    return iter([(paths[place], flat.at(place)) for place, _ in parameters(flat)])
 
 
-def _parameters(flat: Flat) -> list[tuple[int, int]]:
+def parameters(flat: Flat) -> list[tuple[int, int]]:
     """(place, leaf) of what `trainables` lists."""
     found = [(place, leaf) for place, leaf in flat.trained() if _is_parameter(flat.leaves[leaf])]
-    _check_open(flat, [place for place, _ in found])
+    check_open(flat, [place for place, _ in found])
     return found
 
 
@@ -213,40 +202,3 @@ def _is_parameter(x: Any) -> bool:
     while is_tracked(x):
         x = x.value
     return is_trainable_array(x)
-
-
-@explained()
-def destructure(model: Any) -> tuple[Any, Callable]:
-    """All trainable numbers of `model` as one vector, and the function that makes a model from such a vector.
-
-    Ties are in it once. Returns ``(vector, restructure)``: `vector` has shape ``(P,)`` and the arrays' common dtype;
-    ``restructure(vector)`` restores shapes, dtypes and ties, and can be differentiated; inside `gradient` the vector
-    is tracked too (Flux: ``destructure``).
-    Raises `ValueError` for a vector of another length.
-
-    >>> vector, restructure = destructure({"W": np.ones((2, 2)), "b": np.zeros(2)})
-    >>> vector
-    array([1., 1., 1., 1., 0., 0.])
-    >>> restructure(vector * 3)["W"]
-    array([[3., 3.],
-           [3., 3.]])
-    """
-    flat = flatten(fmap(lambda leaf: leaf, model))  # the model may get other arrays later
-    found = _parameters(flat)
-    arrays = [flat.at(place) for place, _ in found]
-    ends = np.cumsum([array.size for array in arrays]).tolist()
-    with on_first_card_of(arrays):
-        vector = np.concatenate([np.ravel(array) for array in arrays]) if arrays else np.zeros(0, np.float32)
-
-    def restructure(new: Any) -> Any:
-        if getattr(new, "shape", None) != vector.shape:
-            got = f"shape {new.shape}" if hasattr(new, "shape") else f"a {type(new).__name__}: np.asarray(x) makes one"
-            raise ValueError(f"this model is made from a vector of shape {vector.shape}, got {got}")
-        made = list(flat.leaves)
-        with on_card_of(new):
-            for (_, leaf), x, end in zip(found, arrays, ends):
-                part = np.reshape(new[end - x.size : end], x.shape).astype(x.dtype)
-                made[leaf] = same_view(flat.leaves[leaf], x, part)
-            return flat.results(made)[flat.root]
-
-    return vector, restructure

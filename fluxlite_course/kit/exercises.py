@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import fluxlite
 import simgpu
 from fluxlite import simulate_gpu
-from fluxlite.messages import forgotten_afterwards, many
+from fluxlite.messages import many, said
 from simgpu.words import in_words
 
 from . import progress
@@ -231,10 +231,10 @@ class _Printed(io.StringIO):
 
 
 def _tried(exercise: Exercise, answers: tuple) -> Verdict:
-    id = exercise.id
+    id, before = exercise.id, dict(said)
     try:
         # Off, then on again: this gives a separate card, in case the lesson is using one.
-        with forgotten_afterwards(), simulate_gpu(False), simulate_gpu(like="NVIDIA T4"), warnings.catch_warnings():
+        with simulate_gpu(False), simulate_gpu(like="NVIDIA T4"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return Verdict(id, RIGHT, exercise.check(*answers))
     except NotDone:
@@ -251,6 +251,9 @@ def _tried(exercise: Exercise, answers: tuple) -> Verdict:
         notes = "\n".join(getattr(error, "__notes__", ())) or None
         rows = _rows(where=notes, your_line=_line_of_learner(error), look_at=exercise.look_at)
         return Verdict(id, STOPPED, words, rows)
+    finally:  # what was said here doesn't count, and what was said before isn't repeated
+        said.clear()
+        said.update(before)
 
 
 def _rows(**facts: Any) -> tuple[tuple[str, str], ...]:

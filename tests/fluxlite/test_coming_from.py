@@ -67,8 +67,7 @@ ATTEMPTS = {
     # keywords
     "fl.Descent(momentum=0.9)": r"Here it is rho, in fl\.Momentum",
     "fl.DataLoader(X, batch_size=2)": r"batch_size=: Here it is batchsize",
-    "fl.Dense(in_features=2, out_features=3)": r"in_features=: Here it is the first argument",
-    "fl.LSTM(input_size=2, hidden_size=3)": r"input_size=: Here it is the first .*hidden_size=: Here it is the second ",
+    "fl.LSTM(input_size=2, hidden_size=3)": r"write LSTM\(inputs, outputs",
     "fl.LSTM(2, 3, batch_first=True)": r"Not needed here: a batch of sequences is always \(N, T, features\)",
     'fl.mse(X, X, reduction="sum")': r"Here it is agg, with np\.mean or np\.sum$",
     "fl.train(loss, MODEL, [], STATE, num_epochs=2)": r"num_epochs=: Here it is epochs",

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from inside import MetalDevice, cupy_devices
+from inside import cupy_devices
 
 from fluxlite import functional, reset_notices, simulate_gpu
 from fluxlite.devices import CPU, gpu_device
@@ -32,6 +32,8 @@ def cuda_device() -> Any:
 def metal_device() -> Any:
     """MLX also runs on the CPU."""
     pytest.importorskip("mlx.core")
+    from inside import MetalDevice
+
     return MetalDevice()
 
 

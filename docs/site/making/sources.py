@@ -42,7 +42,7 @@ def place_of(module: str, name: str) -> str:
     """Where a name is defined, as an address seen from the site's first folder; empty if nobody can tell.
 
     >>> place_of("fluxlite", "Dense.of").split("#")[0]
-    'source/fluxlite/layers/dense.html'
+    'source/fluxlite/layers/basic.html'
     """
     x: Any = importlib.import_module(module)
     for part in name.split("."):

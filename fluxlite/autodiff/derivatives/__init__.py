@@ -5,6 +5,6 @@ is returned is the gradient of one operand.
 """
 
 from ..rules import rule  # here it is entered after the library's own
-from . import elementwise, primitives, products, reductions, shaping, windows
+from . import elementwise, primitives, products, reductions, shaping
 
-__all__ = ["elementwise", "primitives", "products", "reductions", "shaping", "windows", "rule"]
+__all__ = ["elementwise", "primitives", "products", "reductions", "shaping", "rule"]

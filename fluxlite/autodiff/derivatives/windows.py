@@ -1,9 +1,8 @@
 """Windows that slide over pictures and sequences: convolution and pooling, with their derivatives.
 
-A picture is ``(N, H, W, features)``, a sequence ``(N, T, features)``; any number of axes may lie between the first and
-the last. The window of a result is cut out without a copy, by strides; then one matrix product computes all results
-at once. In memory we put the observations last, ``(features, H, W, N)``: neighbours are then computed alike, in long
-runs. `np.swapaxes` shows that memory in the order above, and NumPy's functions keep it.
+A picture is ``(N, H, W, features)``, a sequence ``(N, T, features)``. The window of a result is cut out without a copy,
+by strides; then one matrix product computes all results at once. In memory the observations are last, ``(features, H,
+W, N)``: neighbours are then computed alike, in long runs. `np.swapaxes` shows that memory in the order above.
 """
 
 import functools
@@ -32,13 +31,19 @@ class Windows(NamedTuple):
         """From the first to the last element of a window."""
         return tuple((k - 1) * d + 1 for k, d in zip(self.kernel, self.dilation))
 
-    def padded(self, space):
-        return tuple(length + sum(pad) for length, pad in zip(space, self.pad))
-
     def places(self, space):
         """How many windows there are in an input of these lengths; 0 or less if it's too small."""
-        zipped = zip(self.padded(space), self.extent(), self.stride)
+        zipped = zip(wider(space, self.pad), self.extent(), self.stride)
         return tuple((length - extent) // stride + 1 for length, extent, stride in zipped)
+
+
+def wider(space, pad):
+    return tuple(length + before + after for length, (before, after) in zip(space, pad))
+
+
+def inside(space, pad):
+    """Where in an array with this padding the input lies."""
+    return (slice(None), *(slice(before, before + length) for length, (before, _) in zip(space, pad)))
 
 
 # -- convolution: three products, and each one's derivatives are the other two
@@ -59,21 +64,19 @@ def convolve_back(y, weight, at, space):
     columns = _by_group(weight, at) @ _rows(y, at)
     n, inputs = y.shape[0], weight.shape[-2] * at.groups
     columns = np.reshape(columns, (at.groups, *at.kernel, weight.shape[-2], *y.shape[1:-1], n))
-    total = np.zeros_like(columns, shape=(at.groups, weight.shape[-2], *at.padded(space), n))
+    room = wider(space, at.pad)
+    total = np.zeros_like(columns, shape=(at.groups, weight.shape[-2], *room, n))
     for offset in np.ndindex(at.kernel):
         first = zip(offset, at.dilation, y.shape[1:-1], at.stride)
         steps = (slice(i * d, i * d + (count - 1) * stride + 1, stride) for i, d, count, stride in first)
         part = total[(slice(None), slice(None), *steps)]
         part += columns[(slice(None), *offset)]
-    total = np.reshape(total, (inputs, *at.padded(space), n))
-    inner = (slice(before, before + length) for (before, _), length in zip(at.pad, space))
-    return np.swapaxes(total[(slice(None), *inner)], 0, -1)
+    return np.swapaxes(np.reshape(total, (inputs, *room, n))[inside(space, at.pad)], 0, -1)
 
 
 @primitive
 def convolve_kernel(x, y, at):
-    """The sum of each window times the element of `y` that belongs to it, shaped like the weight
-    (NNlib: ``∇conv_filter``)."""
+    """The sum of each window times its element of `y`, shaped like the weight (NNlib: ``∇conv_filter``)."""
     product = _columns(x, at) @ np.swapaxes(_rows(y, at), 1, 2)
     return np.reshape(np.swapaxes(product, 0, 1), (*at.kernel, x.shape[-1] // at.groups, y.shape[-1]))
 
@@ -100,8 +103,8 @@ def _columns(x, at):
     n, *space, inputs = x.shape
     dims, places = len(space), at.places(tuple(space))
     windows = sliding(_laid_out(x, at), at.extent(), tuple(range(1, dims + 1)))
-    every = (slice(None), *(slice(None, None, s) for s in at.stride), slice(None))
-    windows = windows[(*every, *(slice(None, None, d) for d in at.dilation))]
+    steps = [slice(None, None, step) for step in (1, *at.stride, 1, *at.dilation)]
+    windows = windows[tuple(steps)]
     windows = np.reshape(windows, (at.groups, inputs // at.groups, *windows.shape[1:]))
     kernel_first = (0, *range(dims + 3, 2 * dims + 3), *range(1, dims + 3))
     rows = math.prod(at.kernel) * inputs // at.groups
@@ -119,8 +122,8 @@ def _laid_out(x, at):
     x = np.swapaxes(x, 0, -1)
     if not any(map(any, at.pad)):
         return x if x.flags.c_contiguous else np.copy(x, order="C")
-    room = np.zeros_like(x, shape=(x.shape[0], *at.padded(x.shape[1:-1]), x.shape[-1]), order="C")
-    room[(slice(None), *(slice(b, b + length) for (b, _), length in zip(at.pad, x.shape[1:-1])))] = x
+    room = np.zeros_like(x, shape=(x.shape[0], *wider(x.shape[1:-1], at.pad), x.shape[-1]), order="C")
+    room[inside(x.shape[1:-1], at.pad)] = x
     return room
 
 
@@ -137,10 +140,9 @@ def _rows(y, at):
 
 
 # -- pooling: along one axis after the other
-@primitive
-def max_along(x, axis, size, stride):
-    """The largest of each window of `size` elements along `axis`."""
-    return _combined(np.maximum, x, axis, size, stride)
+# The largest, and the sum, of each window of `size` elements along `axis`.
+max_along = primitive(lambda x, axis, size, stride: _combined(np.maximum, x, axis, size, stride))
+sum_along = primitive(lambda x, axis, size, stride: _combined(np.add, x, axis, size, stride))
 
 
 @primitive
@@ -170,12 +172,6 @@ rule(taken_from_first, lambda g, out, z, x, largest, *window: spread_to_first(g,
 
 
 @primitive
-def sum_along(x, axis, size, stride):
-    """The sum of each window of `size` elements along `axis`."""
-    return _combined(np.add, x, axis, size, stride)
-
-
-@primitive
 def spread_along(y, axis, size, stride, length):
     """Each element of `y` at every place of its window, in an array with that `length` along `axis`."""
     total = np.zeros_like(y, shape=(*y.shape[:axis], length, *y.shape[axis + 1 :]))
@@ -191,18 +187,12 @@ rule(spread_along, lambda g, out, y, axis, size, stride, length: sum_along(g, ax
 @primitive
 def padded(x, pad, value):
     """`x` with `value` around it, in the same order in memory (`np.pad` would change it)."""
-    space = x.shape[1:-1]
-    lengths = (before + length + after for length, (before, after) in zip(space, pad))
-    room = np.full_like(x, value, shape=(x.shape[0], *lengths, x.shape[-1]))
-    room[_inside(space, pad)] = x
+    room = np.full_like(x, value, shape=(x.shape[0], *wider(x.shape[1:-1], pad), x.shape[-1]))
+    room[inside(x.shape[1:-1], pad)] = x
     return room
 
 
-rule(padded, lambda g, out, x, pad, value: g[_inside(x.shape[1:-1], pad)])
-
-
-def _inside(space, pad):
-    return (slice(None), *(slice(before, before + length) for length, (before, _) in zip(space, pad)))
+rule(padded, lambda g, out, x, pad, value: g[inside(x.shape[1:-1], pad)])
 
 
 def _elements(x, axis, size, stride):
@@ -213,10 +203,8 @@ def _elements(x, axis, size, stride):
 
 def _combined(function, x, axis, size, stride):
     first, *others = _elements(x, axis, size, stride)
-    if not others:
-        return np.copy(first)
-    total = function(first, others[0])
-    for part in others[1:]:
+    total = function(first, others.pop(0)) if others else np.copy(first)
+    for part in others:
         function(total, part, out=total)
     return total
 

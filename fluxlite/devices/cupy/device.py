@@ -5,7 +5,7 @@ import contextlib
 import functools
 import operator
 import warnings
-from types import ModuleType
+from collections import deque
 from typing import Any
 
 import numpy as np
@@ -14,12 +14,11 @@ from ... import arrays
 from ...arrays import device_of
 from ...tree.ties import address
 from ..base import DEVICE_TO_DEVICE, DEVICE_TO_HOST, GPU, HOST_TO_DEVICE, SYNCHRONIZE, Device, Memory, Stopwatch, tell
-from .pinned import PinnedCopies
 from .usable import usable
 
 
 class CupyArray(abc.ABC):  # noqa: B024
-    """Stands for `cupy.ndarray`. It recognizes the class by name, so we don't need to import CuPy to refer to it."""
+    """Stands for `cupy.ndarray`, which it knows by name, so that CuPy needn't be imported."""
 
     @classmethod
     def __subclasshook__(cls, kind: type) -> bool:
@@ -46,7 +45,7 @@ class CupyDevice(GPU):
             _cupy().cuda.get_current_stream().wait_event(time)
 
     @functools.cached_property
-    def _copies(self) -> PinnedCopies:
+    def _copies(self) -> "PinnedCopies":
         return PinnedCopies(_cupy())  # inside ``with self._current():``, since a stream belongs to one device
 
     def download(self, x: Any) -> np.ndarray:
@@ -113,31 +112,77 @@ class AMDGPUDevice(CupyDevice):
 class CupyStopwatch(Stopwatch):
     """Two marks in the GPU's own work: the time between them leaves out how long the program takes to notice it."""
 
-    def __init__(self, device: Any) -> None:
+    def __init__(self, device: CupyDevice) -> None:
         self.device: Any = device
-        self.begin: Any = self._mark()
-        self.end: Any = None
+        with device._current():
+            self.marks = [_cupy().cuda.Event(), _cupy().cuda.Event()]
+            self.marks[0].record()
 
     def stop(self) -> None:
-        self.end = self._mark()
-
-    def _mark(self) -> Any:
         with self.device._current():
-            event = _cupy().cuda.Event()
-            event.record()
-            return event
+            self.marks[1].record()
 
     def seconds(self) -> float:
         with self.device._current(), waiting():
-            self.end.synchronize()
-            return float(_cupy().cuda.get_elapsed_time(self.begin, self.end)) / 1e3
+            self.marks[1].synchronize()
+            return float(_cupy().cuda.get_elapsed_time(*self.marks)) / 1e3
+
+
+_MOST = 8  # pieces of pinned memory in use: a program far ahead of the GPU waits here
+
+
+class PinnedCopies:
+    """Copies to one GPU that run while it computes: from pinned memory, on a stream of their own.
+
+    The driver never moves the pages of "pinned" memory, so the GPU reads it on its own. Events keep this safe: they're
+    marks in a stream that another one, or the program, can wait for. The GPU must be the current one.
+    """
+
+    def __init__(self, cupy: Any) -> None:
+        self._cuda, self._empty = cupy.cuda, cupy.empty
+        # Non-blocking: work on this stream and on the default stream, where CuPy computes, don't wait for each other.
+        self._stream = cupy.cuda.Stream(non_blocking=True)
+        self._under_way: deque[tuple[Any, Any]] = deque()  # (event, pinned memory), the oldest copy first
+
+    def copy_in(self, x: np.ndarray) -> tuple[Any, Any]:
+        """Copy `x` to the GPU; returns the copy and the event to wait for before computing with it.
+
+        You may drop the copy while it's being made: its memory is this stream's in CuPy's pool, for later copies only.
+        """
+        order: Any = "C" if x.flags.c_contiguous or not x.flags.f_contiguous else "F"
+        dtype = x.dtype.newbyteorder("=")  # a GPU has one byte order
+        with self._stream:
+            result = self._empty(x.shape, dtype, order=order)
+        # After all work launched so far, which may still read an earlier array in the same memory.
+        self._stream.wait_event(self._mark(self._cuda.get_current_stream()))
+        if x.nbytes:
+            memory = self._pinned(x.nbytes)
+            staged: np.ndarray = np.ndarray(x.shape, dtype, memory, order=order)
+            staged[...] = x
+            result.set(staged, stream=self._stream)
+        done = self._mark(self._stream)
+        if x.nbytes:
+            self._under_way.append((done, memory))
+        return result, done
+
+    def _mark(self, stream: Any) -> Any:
+        event = self._cuda.Event(disable_timing=True)
+        event.record(stream)
+        return event
+
+    def _pinned(self, nbytes: int) -> Any:
+        """Pinned memory from CuPy's pool. What we drop goes back to the pool, once its copy is done."""
+        while self._under_way and (self._under_way[0][0].done or len(self._under_way) >= _MOST):
+            event, _ = self._under_way.popleft()
+            event.synchronize()
+        return self._cuda.alloc_pinned_memory(nbytes)
 
 
 _forbidden: list[Any] = []  # CuPy's own check, while `allowscalar` forbids waits
 
 
 def forbid_waits(forbid: bool) -> None:
-    """From now on, every wait raises `cupyx.DeviceSynchronized` in this thread, except for our own in `waiting`."""
+    """From now on, all waits in this thread raise `cupyx.DeviceSynchronized`, but those inside ``with waiting():``."""
     while _forbidden:
         _forbidden.pop().__exit__(None, None, None)
     if forbid:
@@ -147,7 +192,6 @@ def forbid_waits(forbid: bool) -> None:
 
 
 def waiting() -> Any:
-    """``with waiting():`` goes around waits that a program asks for."""
     return _allow_waits(True) if _forbidden else contextlib.nullcontext()
 
 
@@ -157,7 +201,7 @@ def _allow_waits(allow: bool) -> Any:
     return cupyx.allow_synchronize(allow)
 
 
-def _cupy() -> ModuleType:
+def _cupy() -> Any:
     import cupy
 
     return cupy
@@ -183,9 +227,9 @@ def cupy_devices(backend: str) -> list[Device]:
 @functools.cache
 def cupy_device(index: int) -> CupyDevice:
     """The GPU with this number. It's always the same object."""
-    kind = AMDGPUDevice if _cupy().cuda.runtime.is_hip else CUDADevice
-    has_any = usable("CUDA") or usable("AMDGPU")
-    return kind(index, _cupy().cuda.runtime.getDeviceProperties(index)["name"].decode() if has_any else "")
+    runtime, has_any = _cupy().cuda.runtime, usable("CUDA") or usable("AMDGPU")
+    name = runtime.getDeviceProperties(index)["name"].decode() if has_any else ""
+    return AMDGPUDevice(index, name) if runtime.is_hip else CUDADevice(index, name)
 
 
 @functools.cache
@@ -211,21 +255,21 @@ def _(x: Any) -> Any:
     return cupy_device(x.device.id)
 
 
-# CuPy adds with atomic operations, which exist for these types only. Sums of other types are computed in one of these.
-_ATOMIC = ("i4", "u4", "u8", "f2", "f4", "f8")
-_ADDED_AS = {"b1": "i4", "i1": "i4", "i2": "i4", "u1": "u4", "u2": "u4", "i8": "u8", "c8": "f4", "c16": "f8"}
+# CuPy adds with atomic operations, which other types lack. Their sums are computed in one that has them: integers
+# survive the round trip through a wider or an unsigned type.
+_ADDED_AS = {"b1": "i4", "i1": "i4", "i2": "i4", "u1": "u4", "u2": "u4", "i8": "u8"}
 
 
 @arrays.add_at_for(CupyArray)
 def _add_at(total: Any, index: Any, values: Any) -> None:
-    add_at, kind = _cupy().add.at, total.dtype.str[1:]
+    add_at, instead = _cupy().add.at, _ADDED_AS.get(total.dtype.str[1:])
     with arrays.on_card_of(total):
-        if kind in _ATOMIC:
-            add_at(total, index, values)
-        elif total.dtype.kind == "c":
+        if total.dtype.kind == "c":
             add_at(total.real, index, values.real)
             add_at(total.imag, index, values.imag)
-        else:  # integers survive the round trip through the wider type, even negative ones that started as unsigned
-            wide = total.astype(_ADDED_AS.get(kind, "f4"))
-            add_at(wide, index, values.astype(wide.dtype))
+        elif instead is None:
+            add_at(total, index, values)
+        else:
+            wide = total.astype(instead)
+            add_at(wide, index, values.astype(instead))
             total[...] = wide.astype(total.dtype)

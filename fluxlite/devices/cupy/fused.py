@@ -1,7 +1,7 @@
 """A function as one launch on an NVIDIA or AMD GPU: `cupy.fuse` sees the same calls as we do, and makes a kernel.
 
 CuPy calls the function once for each combination of types, with its own stand-ins. Ours go around them, so that NumPy's
-names and types hold, and what's refused is refused in the same words as on a simulated GPU.
+names and types hold, and the same is refused in the same words as on a simulated GPU.
 """
 
 import functools
@@ -25,8 +25,7 @@ def launch(function: Callable, args: tuple) -> Any:
             from ..simulated import refusal
 
             raise refusal(function, x, device_of(arrays[0]))
-    shapes = {x.shape for x in arrays}
-    shape = np.broadcast_shapes(*shapes) if len(shapes) > 1 else shapes.pop()
+    shape = np.broadcast_shapes(*{x.shape for x in arrays})
     kinds = [(x.dtype, x.shape == shape) if isinstance(x, cupy.ndarray) else (type(x), True) for x in args]
     return _kernel(function, len(shape), *kinds)(*args)
 
@@ -39,9 +38,9 @@ def _kernel(function: Callable, ndim: int, *kinds: Any) -> Callable:
     is_tuple = False
     one = (1,) * ndim
     # NumPy computes the same with one element each, which says what type each result has.
-    values = [
-        np.ones(one, kind) if isinstance(kind, np.dtype) else None if kind is NoneType else kind(1) for kind, _ in kinds
-    ]
+    ones = {
+        kind: np.ones(one, kind) if isinstance(kind, np.dtype) else kind(1) for kind, _ in kinds if kind != NoneType
+    }
 
     def traced(*reals: Any) -> Any:
         """What `cupy.fuse` calls with its stand-ins, and NumPy's arrays in a rehearsal."""
@@ -50,7 +49,7 @@ def _kernel(function: Callable, ndim: int, *kinds: Any) -> Callable:
             if hasattr(real, "is_weak"):
                 real.is_weak = False  # `emit` says which type a number has
         trace = CupyTrace(function, one)
-        stand_ins = [trace.argument(x, can_write, real) for x, (_, can_write), real in zip(values, kinds, reals)]
+        stand_ins = [trace.argument(ones.get(kind), whole, real) for (kind, whole), real in zip(kinds, reals)]
         with np.errstate(all="ignore"):
             result, found = trace.outputs(*stand_ins)
         is_tuple = isinstance(result, tuple)
@@ -80,12 +79,6 @@ class CupyTrace(Trace):
             kinds = np.dtype(bool), *(np.result_type(*values[1:]),) * 2
         else:
             kinds = [np.result_type(*values)] * len(values)
-        operands = [_of_type(x, kind) for x, kind in zip(inputs, kinds)]
-        same = getattr(cupy, function.__name__)
-        return same(*operands) if out is None else same(*operands, out.real)
-
-
-def _of_type(x: Any, dtype: np.dtype) -> Any:
-    if not isinstance(x, Traced):
-        return dtype.type(x)
-    return x.real if x.real.dtype == dtype else x.real.astype(dtype)
+        reals = [x.real if isinstance(x, Traced) else kind.type(x) for x, kind in zip(inputs, kinds)]
+        operands = [x if x.dtype == kind else x.astype(kind) for x, kind in zip(reals, kinds)]
+        return getattr(cupy, function.__name__)(*operands, *([] if out is None else [out.real]))

@@ -1,10 +1,19 @@
 """Random numbers on a GPU, made by CuPy."""
 
+from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from ..simulated import CountedGenerator
+
+
+def _drawn(name: str) -> Callable:
+    def draw(self: "CupyGenerator", *args: Any, **kwargs: Any) -> Any:
+        from cupy.random import Generator, Philox4x3210
+
+        with self._device:
+            return getattr(Generator(Philox4x3210(self._next())), name)(*args, **kwargs)
+
+    return draw
 
 
 class CupyGenerator(CountedGenerator):
@@ -14,20 +23,4 @@ class CupyGenerator(CountedGenerator):
         super().__init__(seed)
         self._device = device
 
-    def random(self, size: Any = None, dtype: Any = np.float64) -> Any:
-        return self._draw("random", size, dtype)
-
-    def standard_normal(self, size: Any = None, dtype: Any = np.float64) -> Any:
-        return self._draw("standard_normal", size, dtype)
-
-    def uniform(self, low: float = 0.0, high: float = 1.0, size: Any = None, dtype: Any = np.float64) -> Any:
-        return self._draw("uniform", low, high, size, dtype)
-
-    def integers(self, low: int, high: int | None = None, size: Any = None, dtype: Any = np.int64) -> Any:
-        return self._draw("integers", low, high, size, dtype)
-
-    def _draw(self, name: str, *args: Any) -> Any:
-        from cupy.random import Generator, Philox4x3210
-
-        with self._device:
-            return getattr(Generator(Philox4x3210(self._next())), name)(*args)
+    random, standard_normal, uniform, integers = map(_drawn, ("random", "standard_normal", "uniform", "integers"))

@@ -4,31 +4,28 @@ import ctypes
 import functools
 import importlib.util
 import os
-from typing import Any
 
 import numpy as np
 
 from ..base import Functional
 
-_OLDEST = 14  # CuPy 13 promotes types by value, not as NumPy 2 does, and lacks functions that we use
-
-
 INSTALL = {"CUDA": 'pip install "cupy-cuda12x[ctk]"', "AMDGPU": "pip install cupy-rocm-7-0"}
 _HIDDEN_BY = {"CUDA": "CUDA_VISIBLE_DEVICES", "AMDGPU": "HIP_VISIBLE_DEVICES"}
-
-
-def _situations(backend: str, maker: str) -> dict[str, Functional]:
-    install, name = INSTALL[backend], _HIDDEN_BY[backend]
-    missing = f"CuPy is not installed: {install}, if this computer has an {maker} GPU"
-    return {
-        "not installed": Functional(missing, installed=False),
-        "for other cards": Functional(f"CuPy for {maker} is not installed: {install}", installed=False),
+SITUATIONS = {
+    backend: {
+        "not installed": Functional(f"CuPy is not installed: {install}, if this computer has an {maker} GPU", False),
+        "for other cards": Functional(f"CuPy for {maker} is not installed: {install}", False),
         "no driver": Functional(f"CuPy is installed, but there is no {maker} driver that it can use"),
-        "hidden": Functional(f"the GPUs are hidden: the environment variable {name} is set to none"),
+        "hidden": Functional(f"the GPUs are hidden: the environment variable {_HIDDEN_BY[backend]} is set to none"),
     }
-
-
-SITUATIONS = {"CUDA": _situations("CUDA", "NVIDIA"), "AMDGPU": _situations("AMDGPU", "AMD")}
+    for (backend, install), maker in zip(INSTALL.items(), ("NVIDIA", "AMD"))
+}
+# Its libraries, as their makers call them. CuPy's packages don't bring the optional ones.
+PARTS = {
+    "CUDA": ("cuBLAS", "cuRAND", "cuFFT", "cuSOLVER", "cuSPARSE", "NVRTC", "NCCL", "cuTENSOR", "cuDNN"),
+    "AMDGPU": ("rocBLAS", "rocRAND", "rocFFT", "rocSOLVER", "rocSPARSE", "HIPRTC", "RCCL", "MIOpen"),
+}
+OPTIONAL_PARTS = {"NCCL", "RCCL", "cuTENSOR", "cuDNN", "MIOpen"}
 
 
 @functools.cache  # GPUs don't come or go while a program runs
@@ -50,64 +47,41 @@ def usable(backend: str) -> Functional:
     try:
         import cupy
 
-        return situations["for other cards"] if cupy.cuda.runtime.is_hip == is_cuda else Functional(_trouble(cupy))
+        if cupy.cuda.runtime.is_hip == is_cuda:
+            return situations["for other cards"]
+        if int(cupy.__version__.split(".")[0]) < 14:  # 13 promotes types by value, and lacks functions that we use
+            return Functional(f"CuPy {cupy.__version__} is too old, fluxlite needs 14 or newer")
+        if cupy.cuda.runtime.getDeviceCount() == 0:
+            return Functional("CuPy finds no GPU")
+        x = cupy.array(np.ones((2, 2), np.float32))
+        cupy.asnumpy((x + x) @ x)  # a kernel needs the compiler, a product cuBLAS; counting GPUs needs neither
+        return Functional()
     except Exception as error:  # a broken installation can raise anything
         return Functional(f"CuPy cannot compute here: {_first_line(error)}. {INSTALL[backend]} brings what it needs")
 
 
-def _trouble(cupy: Any) -> str:
-    """A kernel needs the compiler, a product cuBLAS; counting GPUs needs neither."""
-    if int(cupy.__version__.split(".")[0]) < _OLDEST:
-        return f"CuPy {cupy.__version__} is too old, fluxlite needs {_OLDEST} or newer"
-    if cupy.cuda.runtime.getDeviceCount() == 0:
-        return "CuPy finds no GPU"
-    x = np.array([[1, 2], [3, 4]], np.float32)
-    there = cupy.array(x)
-    result = cupy.asnumpy((there + there) @ there)
-    return "" if np.array_equal(result, (x + x) @ x) else f"CuPy computes wrongly on this GPU: {result.tolist()}"
-
-
 def nvidia_driver() -> bool:
-    """Whether the NVIDIA driver's library can be loaded."""
     try:
-        ctypes.CDLL("nvcuda.dll" if os.name == "nt" else "libcuda.so.1")
+        return bool(ctypes.CDLL("nvcuda.dll" if os.name == "nt" else "libcuda.so.1"))
     except OSError:
         return False
-    return True
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error) or type(error).__name__).splitlines()[0]
-
-
-# Its libraries: the maker's name for each, and CuPy's, which is the same for both. The last one no CuPy has.
-PARTS = {
-    "CUDA": {
-        "cuBLAS": "cublas", "cuRAND": "curand", "cuFFT": "cufft", "cuSOLVER": "cusolver", "cuSPARSE": "cusparse",
-        "NVRTC": "nvrtc", "NCCL": "nccl", "cuTENSOR": "cutensor", "cuDNN": "",
-    },
-    "AMDGPU": {
-        "rocBLAS": "cublas", "rocRAND": "curand", "rocFFT": "cufft", "rocSOLVER": "cusolver", "rocSPARSE": "cusparse",
-        "HIPRTC": "nvrtc", "RCCL": "nccl", "MIOpen": "",
-    },
-}  # fmt: skip
-# Computing on one GPU needs none of these, and CuPy's packages don't bring them.
-OPTIONAL_PARTS = {"NCCL", "RCCL", "cuTENSOR", "cuDNN", "MIOpen"}
 
 
 def cupy_part(name: str, pretended: bool = False) -> Functional:
     """Whether CuPy can load this library, given that there's a GPU. A pretended GPU has all of them."""
-    ours = (PARTS["CUDA"] | PARTS["AMDGPU"])[name]
-    if not ours:
+    if name in ("cuDNN", "MIOpen"):
         return Functional(f"CuPy works without {name}, and fluxlite's layers do too", installed=False)
+    module = name.lower().replace("roc", "cu").replace("hip", "nv").replace("rccl", "nccl")  # NVIDIA's names for both
     try:
         if not pretended:
             import cupy
 
-            getattr(cupy.cuda, ours)
-            start = getattr(cupy.cuda.device, f"get_{ours}_handle", None)  # some are loaded only then
-            if start is not None:
-                start()
+            getattr(cupy.cuda, module)
+            getattr(cupy.cuda.device, f"get_{module}_handle", int)()  # some are loaded only then
     except Exception as error:  # each library raises its own errors
         return Functional(f"CuPy cannot load {name}: {_first_line(error)}", installed=False)
     return Functional()
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error) or type(error).__name__).splitlines()[0]

@@ -1,21 +1,16 @@
-"""Apple GPUs, through MLX, which is imported when it's first needed, never by ``import fluxlite``.
-
-MLX also runs on the CPU, so you can try all of this on any computer, and the tests do. Read `array.py` for the
-array, and `functions.py` for which MLX function stands for which NumPy function.
-"""
+"""An Apple GPU. MLX also runs on the CPU, so you can try all of this on any computer, and the tests do."""
 
 import functools
-import importlib.util
 import weakref
 from typing import Any
 
+import mlx.core as mx
 import numpy as np
 
-from ..base import DEVICE_TO_HOST, GPU, HOST_TO_DEVICE, SYNCHRONIZE, Device, Functional, Memory, listeners, tell
+from ..base import DEVICE_TO_HOST, GPU, HOST_TO_DEVICE, SYNCHRONIZE, Memory, tell
 from ..simulated import CountedGenerator, SimulatedDevice
-from . import functions, ufuncs
-from .array import MetalArray
-from .dtypes import mlx_dtype, mx, numpy_dtype
+from .array import MetalArray, mlx_dtype, numpy_dtype
+from .functions import call_function, call_ufunc
 
 # MLX is lazy: an array is a plan until we need its values. In a loop that reads nothing, plans would build on plans
 # without end. So after this many new arrays, we start those still in use: the others never need computing.
@@ -26,6 +21,7 @@ class MetalDevice(GPU):
     """An Apple GPU (Flux: ``FluxMetalDevice``). There's one, number 0. It has no Float64, but MLX on the CPU has."""
 
     backend = "Metal"
+    ufunc, function = call_ufunc, call_function  # what NumPy asks of our arrays
 
     def __init__(self, index: int = 0, name: str = "") -> None:
         super().__init__(index, name)
@@ -35,29 +31,19 @@ class MetalDevice(GPU):
         """A copy of a host array on this device. `explicit` means the program asked for it."""
         self.check(x)
         dtype = mlx_dtype(x.dtype)
-        if listeners:
-            tell(self, HOST_TO_DEVICE, "copy", nbytes=x.nbytes, explicit=explicit)
+        tell(self, HOST_TO_DEVICE, "copy", nbytes=x.nbytes, explicit=explicit)
         return self.new(mx.array(np.array(x, order="C"), dtype), np.empty_like(x, numpy_dtype(dtype)))
-
-    upload = copy_in
 
     def copy_out(self, x: MetalArray, name: str = "copy", explicit: bool = True) -> np.ndarray:
         """A copy of `x` on the host, in its memory order. Waits for everything that computes `x`."""
-        if listeners:
-            tell(self, DEVICE_TO_HOST, name, nbytes=x.nbytes, explicit=explicit)
-            tell(self, SYNCHRONIZE, name, explicit=explicit)
+        tell(self, DEVICE_TO_HOST, name, nbytes=x.nbytes, explicit=explicit)
+        tell(self, SYNCHRONIZE, name, explicit=explicit)
         mx.eval(x.values)  # np.asarray would wait as well, but block Python's other threads meanwhile
         host = np.empty_like(x.layout)
         host[...] = np.asarray(x.values)
         return host
 
-    download = copy_out
-
-    @staticmethod
-    def unpickled(x: np.ndarray) -> MetalArray:
-        return metal_device().copy_in(x)
-
-    ufunc, function = ufuncs.call, functions.call  # what NumPy asks of our arrays
+    upload, download = copy_in, copy_out
     _reads = SimulatedDevice._reads  # whether a single number may be read
 
     def new(self, values: Any, layout: Any = None) -> MetalArray:
@@ -79,17 +65,26 @@ class MetalDevice(GPU):
         return [x._values for x in in_use.values()]
 
     def synchronize(self) -> None:
-        if listeners:
-            tell(self, SYNCHRONIZE, "synchronize")
+        tell(self, SYNCHRONIZE, "synchronize")
         mx.eval(self._planned())
         mx.synchronize()
 
     def memory(self) -> Memory:
         """What MLX reports. The GPU shares the computer's memory, so how much is free is unknown."""
-        return Memory(mx.get_active_memory(), None, mx.get_peak_memory(), mx.device_info().get("memory_size"))
+        capacity: Any = mx.device_info().get("memory_size")
+        return Memory(mx.get_active_memory(), None, mx.get_peak_memory(), capacity)
 
     def new_generator(self, seed: int | None) -> "MetalGenerator":
         return MetalGenerator(self, seed)
+
+    @staticmethod
+    def unpickled(x: np.ndarray) -> MetalArray:
+        return metal_device().copy_in(x)
+
+
+@functools.cache
+def metal_device() -> MetalDevice:
+    return MetalDevice(0, str(mx.device_info().get("device_name", "")))
 
 
 class MetalGenerator(CountedGenerator):
@@ -99,42 +94,20 @@ class MetalGenerator(CountedGenerator):
         super().__init__(seed)
         self._device = device
 
-    def random(self, size: Any = None, dtype: Any = np.float32) -> Any:
-        return self.uniform(0.0, 1.0, size, dtype)
+    def random(self, size: Any = None, dtype: Any = np.float32) -> MetalArray:
+        return self.uniform(0, 1, size, dtype)
 
-    def standard_normal(self, size: Any = None, dtype: Any = np.float32) -> Any:
-        return self._device.new(mx.random.normal(_shape(size), mlx_dtype(dtype), key=self._key()))
+    def standard_normal(self, size: Any = None, dtype: Any = np.float32) -> MetalArray:
+        return self._drawn(mx.random.normal, size, dtype)
 
-    def uniform(self, low: float = 0.0, high: float = 1.0, size: Any = None, dtype: Any = np.float32) -> Any:
-        values = mx.random.uniform(low, high, _shape(size), mx.float32, key=self._key())
-        return self._device.new(values.astype(mlx_dtype(dtype)))
+    def uniform(self, low: float = 0.0, high: float = 1.0, size: Any = None, dtype: Any = np.float32) -> MetalArray:
+        return self._drawn(mx.random.uniform, size, np.float32, low=low, high=high).astype(dtype)
 
-    def integers(self, low: int, high: int | None = None, size: Any = None, dtype: Any = np.int64) -> Any:
+    def integers(self, low: int, high: int | None = None, size: Any = None, dtype: Any = np.int64) -> MetalArray:
         low, high = (0, low) if high is None else (low, high)
-        return self._device.new(mx.random.randint(low, high, _shape(size), mlx_dtype(dtype), self._key()))
+        return self._drawn(mx.random.randint, size, dtype, low=low, high=high)
 
-    def _key(self) -> Any:
-        return mx.random.key(int(self._next().generate_state(1, np.uint64)[0]))
-
-
-def _shape(size: Any) -> tuple[int, ...]:
-    return () if size is None else (size,) if isinstance(size, int) else tuple(size)
-
-
-@functools.cache
-def metal_device() -> MetalDevice:
-    return MetalDevice(0, str(mx.device_info().get("device_name", "")))
-
-
-def metal_devices() -> list[Device]:
-    return [metal_device()] if metal_functional() else []
-
-
-@functools.cache
-def metal_functional() -> Functional:
-    if importlib.util.find_spec("mlx") is None:
-        return Functional("MLX is not installed: pip install mlx", installed=False)
-    try:
-        return Functional("" if mx.metal.is_available() else "MLX runs here on the CPU: Metal needs an Apple computer")
-    except Exception as error:  # a broken installation can raise anything
-        return Functional(f"MLX is installed and cannot be imported: {error}")
+    def _drawn(self, draw: Any, size: Any, dtype: Any, **limits: Any) -> MetalArray:
+        shape = () if size is None else (size,) if isinstance(size, int) else tuple(size)
+        key = mx.random.key(int(self._next().generate_state(1, np.uint64)[0]))
+        return self._device.new(draw(shape=shape, dtype=mlx_dtype(dtype), key=key, **limits))

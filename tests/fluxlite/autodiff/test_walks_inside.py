@@ -149,11 +149,6 @@ def test_what_updated_names_for_a_step_inside_is_differentiated():
         np.testing.assert_allclose(found, 3 * (x - rate * 3 * x**2) ** 2 * (1 - rate * 6 * x), rtol=1e-12)
 
 
-def test_setup_says_what_a_param_is_changed_by():
-    with pytest.raises(ValueError, match=r"\['w'\] is a param, which is changed by w.data -= rate \* w.grad"):
-        fl.setup(fl.Descent(0.1), {"w": fl.param(np.ones(2))})
-
-
 @pytest.mark.on("CPU", "Simulated", "Metal")
 def test_on_every_device(device):
     m = device(fl.fmap(lambda a: a.astype(np.float32) if isinstance(a, np.ndarray) else a, model()))

@@ -103,7 +103,7 @@ def test_places_where_nothing_can_be_written(tmp_path):
     with pytest.raises(FileNotFoundError, match="there is no such folder: .*none"):
         fl.save(tmp_path / "none" / "m.safetensors", W=np.ones(1))
     (tmp_path / "folder").mkdir()
-    with pytest.raises(OSError, match="this is no ordinary file"):
+    with pytest.raises(OSError, match="no ordinary file"):
         fl.save(tmp_path / "folder", W=np.ones(1))
     with pytest.raises(FileNotFoundError):
         fl.load(tmp_path / "m.safetensors")

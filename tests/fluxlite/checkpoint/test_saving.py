@@ -225,12 +225,7 @@ class FakeRandom(SimpleNamespace):
 
             def __getattr__(self, name):
                 assert entered == [True], "another device was current"
-                return lambda *args: self.draw(name, *args)
-
-            def draw(self, name, *args):
-                if name == "uniform":  # NumPy's takes no dtype
-                    return self.numpys.uniform(*args[:3]).astype(args[3])
-                return getattr(self.numpys, name)(*args)
+                return getattr(self.numpys, name)
 
         self.Generator = Generator
 

@@ -45,6 +45,22 @@ def said_by(program):
 
 
 @forks
+def test_a_child_of_an_epoch_raises_and_has_epochs_of_its_own():
+    """Its parent's thread isn't there: the child would wait for ever for what it should bring."""
+    said = said_by("""
+        for when in (0, 1, 3):
+            loader = iter(fl.DataLoader(list(range(60)), batchsize=3, parallel=True, collate=False))
+            begun = [next(loader) for _ in range(when)]
+            print(said_by_child(lambda: len(list(loader))))
+            print(said_by_child(lambda: loader.close()))
+            print(said_by_child(lambda: len(list(fl.DataLoader(np.arange(10), parallel=True)))))
+            print(len(list(loader)))
+    """)
+    refused = "RuntimeError: this process was forked in the middle of an epoch, whose thread isn't here"
+    assert said == ["20", "None", "10", "20", *[refused, "None", "10", "19"], *[refused, "None", "10", "17"]]
+
+
+@forks
 def test_jobs_that_fork_themselves():
     said = said_by("""
         forking = fl.mapobs(lambda i: int(said_by_child(lambda: i * i)), list(range(8)))

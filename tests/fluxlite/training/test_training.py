@@ -139,16 +139,6 @@ def test_every_wrong_order_raises(order):
     assert numbers(model) == before
 
 
-class Observations:
-    """As for PyTorch's DataLoader."""
-
-    def __len__(self):
-        return len(X)
-
-    def __getitem__(self, i):
-        return X[i], Y[i]
-
-
 MODEL, STATE = new_model()
 # What isn't as in a right call.
 REFUSED = [
@@ -163,14 +153,10 @@ REFUSED = [
     ({"opt_state": fl.Adam()}, TypeError, "got an Adam in place of the state"),
     ({"opt_state": MODEL}, ValueError, "the state has nothing for"),
     ({"opt_state": None}, ValueError, r"nothing for layers\[0\]\.weight: it.s another model"),
-    (
-        {"opt_state": fl.setup(fl.Adam(), fl.Chain(fl.Dense(2, 1)))},
-        ValueError,
-        r"weight has shape .* its state",
-    ),
-    *(({"data": data}, TypeError, r"for one batch write \[data\]") for data in (X, {"x": X}, "text", 3, loss)),
+    ({"opt_state": fl.setup(fl.Adam(), fl.Chain(fl.Dense(2, 1)))}, ValueError, r"weight has shape .* its state"),
+    *(({"data": data}, TypeError, r"for one batch write \[\(x, y\)\]") for data in (X, {"x": X})),
+    *(({"data": data}, TypeError, "is not iterable\nin train") for data in (3, loss)),
     ({"data": (X, Y)}, TypeError, r"got a tuple of 2 arrays: for one batch write \[\(x, y\)\]"),
-    *(({"data": data}, TypeError, "data is a list of batches") for data in (Observations(), fl.mapobs(abs, X))),
     ({"data": []}, ValueError, "data has no batches in epoch 1"),
     ({"data": iter([])}, ValueError, "data has no batches in epoch 1"),
     ({"epochs": 0}, ValueError, "epochs is at least 1, got 0"),

@@ -117,7 +117,7 @@ def test_a_file_that_is_there_is_only_replaced_if_told_so(path):
 def test_a_read_only_file_is_said_before_the_training(path):
     small(path)
     path.chmod(0o444)
-    with pytest.raises(PermissionError, match="this file is read-only, and stays"):
+    with pytest.raises(PermissionError, match="this file is read-only"):
         small(path, 2, overwrite=True)
     assert epochs_of(path) == 1
 

@@ -2,15 +2,17 @@
 
 import inspect
 
+import inside
 import numpy as np
 import pytest
-from inside import MetalArray, MetalDevice, activations
+from inside import activations
 
 import fluxlite as fl
 
 pytest.importorskip("mlx.core")
+MetalArray = inside.MetalArray
 
-device = MetalDevice()
+device = inside.MetalDevice()
 ACTIVATIONS = [
     function
     for name, function in vars(activations).items()
@@ -29,9 +31,9 @@ def test_activations_and_their_derivatives(function):
     h = np.array([[-30.0, -2.5, -0.4, 0.3], [0.7, 1.5, 4.0, 30.0]])
     weights = np.linspace(-1, 2, 8).reshape(2, 4)
     x, w = there(h), there(weights)
-    np.testing.assert_allclose(fl.cpu(function(x)), function(h), rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(fl.cpu(function(x)), function(h), rtol=5e-7, atol=1e-12)  # MLX's exp has 7 digits
     got, wanted = (fl.gradient(lambda x, w=w: np.sum(function(x) * w), x)[0] for x, w in ((x, w), (h, weights)))
-    np.testing.assert_allclose(fl.cpu(got), wanted, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(fl.cpu(got), wanted, rtol=5e-7, atol=1e-12)  # MLX's exp has 7 digits
 
 
 def test_rrelu_draws_on_the_device():

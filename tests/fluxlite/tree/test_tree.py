@@ -14,7 +14,6 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import pytest
-from inside import registered_under_name
 
 from fluxlite import children, fcollect, fmap, functor, is_leaf, trainable
 
@@ -187,14 +186,11 @@ class Properties:
 
 
 REFUSED = [
-    (lambda: functor(Foo, "x"), TypeError, r"functor\(Foo, children=…\) takes a tuple of field names"),
-    (lambda: functor(Foo, ("x", 1)), TypeError, r"functor\(Foo, children=…\) takes a tuple of field names"),
-    (lambda: functor(Foo, trainable=["x"]), TypeError, r"functor\(Foo, trainable=…\) takes a tuple of field names"),
-    (lambda: functor(Foo, ("w",)), AttributeError, "Foo has no field 'w'; its fields are x, y"),
-    (lambda: functor(Foo, trainable=("w",)), AttributeError, "Foo has no field 'w'"),
+    (lambda: functor(Foo, "x"), TypeError, r"functor\(Foo, …\) takes a tuple of field names"),
+    (lambda: functor(Foo, ("x", 1)), TypeError, r"functor\(Foo, …\) takes a tuple of field names"),
+    (lambda: functor(Foo, trainable=["x"]), TypeError, r"functor\(Foo, …\) takes a tuple of field names"),
     (lambda: functor(Foo, ("x",), trainable=("y",)), ValueError, "isn't all among its children"),
     (lambda: functor(Foo(1, 2), ("x",)), TypeError, "for a class"),
-    (lambda: functor(Properties, ("weight",)), AttributeError, "Properties.weight is a read-only property"),
     *((lambda cls=cls: functor(cls), TypeError, "__new__|type 'ndarray'|create")
       for cls in (int, np.ndarray, list, types.FunctionType, type("Layers", (list,), {}))),
 ]  # fmt: skip
@@ -222,26 +218,6 @@ def test_a_property_with_a_setter_can_be_a_child():
     layer = functor(type("Layer", (Properties,), {}), ("bias",))()
     layer.bias = 1
     assert fmap(double, layer).bias == 2
-
-
-def test_a_class_defined_anew_is_found_under_its_name():
-    def cell():
-        return functor(type("Cell", (), {}))
-
-    first = cell()
-    assert registered_under_name(first) is first
-    second = cell()
-    assert registered_under_name(first) is second is not first
-    assert registered_under_name(type("Never", (), {})) is None
-
-
-def test_slots_above_the_decorator_leave_another_class_registered():
-    @dataclass(slots=True)
-    @functor
-    class Slotted:
-        w: Any
-
-    assert is_leaf(Slotted(1)) and registered_under_name(Slotted) not in (None, Slotted)
 
 
 # -- rebuilding runs none of the class's code --------------------------------------------------------

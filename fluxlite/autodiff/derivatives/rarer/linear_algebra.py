@@ -5,10 +5,12 @@ derivative: it is infinite, or no number. The values themselves have one.
 """
 
 import functools
+import math
+from typing import Any
 
 import numpy as np
 
-from ....arrays import on_device_of, primitive, scatter_add
+from ....arrays import primitive, scatter_add
 from ...rules import composed, rule
 from ...tracked import plain
 from ..elementwise import fit
@@ -16,8 +18,10 @@ from ..products import transposed
 from ..reductions import axes_of, count, direction, kept
 from ..shaping import all_arrays
 
-# NumPy's own results with names.
-Eigh, Slogdet, Svd = (type(f(np.eye(1))) for f in (np.linalg.eigh, np.linalg.slogdet, np.linalg.svd))
+one = np.eye(1)
+Eigh: Any = type(np.linalg.eigh(one))  # NumPy's own results with names
+Slogdet: Any = type(np.linalg.slogdet(one))
+Svd: Any = type(np.linalg.svd(one))
 
 rule(np.linalg.inv, lambda g, out, a: -transposed(out) @ g @ transposed(out))
 
@@ -46,23 +50,10 @@ def scale(g):
     return np.reshape(g, (*g.shape, 1, 1))
 
 
-def cofactors(a, out):
-    """What each element of a matrix contributes to its determinant `out`; of a singular one without its inverse.
-
-    The cofactor at row i and column j is, up to the sign, the determinant of what is left without that row and column.
-    """
-    n = a.shape[-1]
-    if bool(np.all(plain(out) != 0)) or n > 16:  # there are n * n cofactors, each from n * n elements
-        return scale(out) * transposed(np.linalg.inv(a))
-    left = np.array([[j for j in range(n) if j != i] for i in range(n)], dtype=int).reshape(n, n - 1)
-    sign = on_device_of(plain(a), (-1.0) ** np.add.outer(range(n), range(n)).astype(plain(a).dtype))
-    return np.linalg.det(a[..., left[:, None, :, None], left[None, :, None, :]]) * sign
-
-
 logabsdet = primitive(lambda a: np.linalg.slogdet(a)[1])
 sign_of_determinant = primitive(lambda a: np.linalg.slogdet(a)[0])
 
-rule(np.linalg.det, lambda g, out, a: scale(g) * cofactors(a, out))
+rule(np.linalg.det, lambda g, out, a: scale(g * out) * transposed(np.linalg.inv(a)))
 rule(logabsdet, lambda g, out, a: scale(g) * transposed(np.linalg.inv(a)))
 rule(sign_of_determinant, lambda g, out, a: np.zeros_like(a))
 composed(np.linalg.slogdet)(lambda a: Slogdet(sign_of_determinant(a), logabsdet(a)))
@@ -172,41 +163,42 @@ def norm(x, ord=None, axis=None, keepdims=False):
         raise ValueError("the norm of a vector has one axis, that of a matrix two")
     if ord is None or ord == {1: 2, 2: "fro"}.get(len(axes)):
         return euclidean(x, axis, keepdims)
-    return vectors_norm(x, ord, axis, keepdims) if len(axes) == 1 else matrix_norm(x, ord, axes, keepdims)
+    found = vector_norms(x, ord, axis) if len(axes) == 1 else matrix_norms(x, ord, axes)
+    return found if keepdims else np.squeeze(found, axes)
 
 
-def vectors_norm(x, ord, axis, keepdims):
+def vector_norms(x, ord, axis):
     if ord == 0:
         raise TypeError("np.linalg.norm of a vector has no derivative rule for ord=0, which counts")
-    sizes = np.abs(x)
     if ord in (np.inf, -np.inf):
-        return (np.max if ord > 0 else np.min)(sizes, axis=axis, keepdims=keepdims)
-    total = np.sum(sizes if ord == 1 else sizes**ord, axis=axis, keepdims=keepdims)
+        return (np.max if ord > 0 else np.min)(np.abs(x), axis=axis, keepdims=True)
+    total = np.sum(np.abs(x) if ord == 1 else np.abs(x) ** ord, axis=axis, keepdims=True)
     # At 0 the root has no slope. Both are needed: np.where picks from a root that was computed everywhere.
     return total if ord == 1 else np.where(total == 0, 0, np.where(total == 0, 1, total) ** (1 / ord))
 
 
-def matrix_norm(x, ord, axes, keepdims):
+def matrix_norms(x, ord, axes):
     if ord in (1, -1, np.inf, -np.inf):  # the largest, or smallest, sum of a column or row
         down, across = axes if abs(ord) == 1 else axes[::-1]
-        sums = np.sum(np.abs(x), axis=down, keepdims=True)
-        found = (np.max if ord > 0 else np.min)(sums, axis=across, keepdims=True)
-    elif ord in ("nuc", 2, -2):
-        values = singular_values(np.moveaxis(x, axes, (-2, -1)))
-        found = kept({"nuc": np.sum, 2: np.max, -2: np.min}[ord](values, axis=-1), x, axes, False)
-    else:
+        return vector_norms(vector_norms(x, 1, down), math.copysign(np.inf, ord), across)
+    if ord not in ("nuc", 2, -2):
         raise ValueError(f"np.linalg.norm of a matrix takes no ord={ord!r}")
-    return found if keepdims else np.squeeze(found, axes)
+    reduce: Any = {"nuc": np.sum, 2: np.max, -2: np.min}[ord]
+    return kept(reduce(singular_values(np.moveaxis(x, axes, (-2, -1))), axis=-1), x, axes, False)
 
 
 @composed(np.linalg.vector_norm)
 def vector_norm(x, /, *, axis=None, keepdims=False, ord=2):
     """Over several axes as over one: they are joined first."""
+    result = norm(in_rows(x, axis), ord, -1)
+    return np.expand_dims(result, axes_of(x, axis)) if keepdims else result
+
+
+def in_rows(x, axis):
+    """`x` with these axes joined to one, the last."""
     axes = axes_of(x, axis)
     others = tuple(i for i in range(np.ndim(x)) if i not in axes)
-    rows = np.reshape(np.transpose(x, others + axes), (*(x.shape[i] for i in others), count(x, axis)))
-    result = norm(rows, ord, -1)
-    return np.reshape(result, kept(np.empty(result.shape), x, axes, False).shape) if keepdims else result
+    return np.reshape(np.transpose(x, others + axes), (*(x.shape[i] for i in others), count(x, axis)))
 
 
 # -- powers, chains, products of vectors
@@ -217,9 +209,9 @@ def matrix_power(a, n):
         raise ValueError(f"np.linalg.matrix_power takes square matrices, got shape {np.shape(a)}")
     if n == 0:
         return a * 0 + np.diag(np.ones_like(plain(a), shape=a.shape[-1:]))
-    a = np.linalg.inv(a) if n < 0 else a
-    half = a if abs(n) == 1 else matrix_power(a, abs(n) // 2)
-    return half if abs(n) == 1 else half @ half @ a if n % 2 else half @ half
+    a, n = (np.linalg.inv(a), -n) if n < 0 else (a, n)
+    half = a if n < 4 else matrix_power(a, n // 2)
+    return functools.reduce(np.matmul, [a] * n if n < 4 else [half, half, a][: 2 + n % 2])
 
 
 @composed(np.linalg.multi_dot)

@@ -1,4 +1,7 @@
-"""Averages, and what is counted: of samples rather than of a network's layers."""
+"""Averages, and what is counted, of samples rather than of a network's layers; and of some of an array's elements.
+
+``where=``, ``initial=`` and ``dtype=`` of the usual reductions are said by calls without them.
+"""
 
 import math
 
@@ -6,20 +9,136 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
 from ....arrays import astype, of_type, scatter_add
-from ...rules import composed
+from ...rules import composed, rephrased
 from ...tracked import TrackedArray, plain
-from . import keywords
+from ..reductions import axes_of
+from .linear_algebra import euclidean, in_rows
 
 
-# -- averages
+def chosen(where, a, otherwise):
+    """`a` where it is chosen, and elsewhere what does not count."""
+    return a if where is True else np.where(np.broadcast_to(where, np.shape(a)), a, otherwise)
+
+
+def how_many(where, a, axis, ddof=0):
+    """How many numbers each result is made of; in Float32 or wider, in which large counts are exact."""
+    each = np.broadcast_to(where, np.shape(a)) if where is not True else np.ones_like(plain(a), dtype=bool)
+    counts = np.sum(each, axis=axis, keepdims=True, dtype=np.promote_types(a.dtype, np.float32))
+    return np.maximum(counts - ddof, 0)
+
+
+def finished(x, axis, keepdims, dtype):
+    return astype(x if keepdims else np.squeeze(x, axis), dtype)
+
+
+@rephrased(np.sum)
+def total(a, axis=None, dtype=None, *, keepdims=False, initial=0, where=True):
+    result = np.sum(chosen(where, of_type(a, dtype), 0), axis=axis, keepdims=keepdims)
+    return of_type(result + initial, result.dtype)
+
+
+@rephrased(np.mean)
+def mean(a, axis=None, dtype=None, *, keepdims=False, where=True):
+    a, axis = of_type(a, dtype), axes_of(a, axis)
+    counts = how_many(where, a, axis)
+    total = np.sum(chosen(where, astype(a, counts.dtype), 0), axis=axis, keepdims=True)
+    return finished(total / counts, axis, keepdims, a.dtype)
+
+
+def spread(size):
+    """For the variance and its root, given the `size` of the deviations and their count."""
+
+    def result(a, axis=None, dtype=None, *, ddof=0, keepdims=False, where=True):
+        a, axis = of_type(a, dtype), axes_of(a, axis)
+        counts = how_many(where, a, axis, ddof)
+        wide = astype(a, counts.dtype)
+        deviations = chosen(where, wide - mean(wide, axis, keepdims=True, where=where), 0)
+        return finished(size(deviations, axis, counts), axis, keepdims, a.dtype)
+
+    return result
+
+
+variance = spread(lambda x, axis, counts: np.sum(x * x, axis=axis, keepdims=True) / counts)
+deviation = spread(lambda x, axis, counts: euclidean(x, axis, True) / np.sqrt(counts))
+
+
+def extremum(reduce, of_two, worst):
+    def result(a, axis=None, *, keepdims=False, initial=None, where=True):
+        if initial is None:
+            raise ValueError("where= needs initial=, the result where nothing is chosen")
+        return of_type(of_two(reduce(chosen(where, a, worst), axis=axis, keepdims=keepdims), initial), a.dtype)
+
+    return result
+
+
+def joined(join):
+    return lambda arrays, axis=0, *, dtype=None: join([of_type(x, dtype) for x in arrays], axis)
+
+
+rephrased(np.var)(variance)
+rephrased(np.std)(deviation)
+for function in (np.max, np.amax):
+    rephrased(function)(extremum(np.max, np.maximum, -math.inf))
+for function in (np.min, np.amin):
+    rephrased(function)(extremum(np.min, np.minimum, math.inf))
+for join in (np.concatenate, np.stack):
+    rephrased(join)(joined(join))
+rephrased(np.cumsum)(lambda a, axis=None, dtype=None: np.cumsum(of_type(a, dtype), axis=axis))
+
+
+# -- without NaN
+def filled(reduce, neutral):
+    def result(a, axis=None, dtype=None, *, keepdims=False):
+        return reduce(np.where(np.isnan(a), neutral, of_type(a, dtype)), axis=axis, keepdims=keepdims)
+
+    return result
+
+
+def running(reduce, neutral):
+    return lambda a, axis=None, dtype=None: reduce(np.where(np.isnan(a), neutral, of_type(a, dtype)), axis=axis)
+
+
+def spread_of_numbers(measure):
+    def result(a, axis=None, dtype=None, *, ddof=0, keepdims=False):
+        return measure(a, axis, dtype, ddof=ddof, keepdims=keepdims, where=~np.isnan(a))
+
+    return result
+
+
+def nan_extremum(reduce, worst):
+    def result(a, axis=None, *, keepdims=False):
+        found = reduce(np.where(np.isnan(a), worst, a), axis=axis, keepdims=keepdims)
+        return np.where(np.all(np.isnan(a), axis=axis, keepdims=keepdims), math.nan, found)
+
+    return result
+
+
+composed(np.nansum)(filled(np.sum, 0))
+composed(np.nanprod)(filled(np.prod, 1))
+composed(np.nancumsum)(running(np.cumsum, 0))
+composed(np.nancumprod)(running(np.cumprod, 1))
+composed(np.nanvar)(spread_of_numbers(variance))
+composed(np.nanstd)(spread_of_numbers(deviation))
+composed(np.nanmax)(nan_extremum(np.max, -math.inf))
+composed(np.nanmin)(nan_extremum(np.min, math.inf))
+composed(np.nanmean)(
+    lambda a, axis=None, dtype=None, *, keepdims=False: mean(a, axis, dtype, keepdims=keepdims, where=~np.isnan(a))
+)
+
+
+# -- averages, and what is counted
+def check_weights(weights, shape):
+    if weights is not None and np.shape(weights) != shape:
+        raise ValueError(f"weights of shape {np.shape(weights)} for numbers of shape {shape}")
+
+
 @composed(np.average)
 def average(a, axis=None, weights=None, *, keepdims=False):
     if weights is None:
         return np.mean(a, axis=axis, keepdims=keepdims)
     if np.shape(weights) != np.shape(a):  # one weight for each place along the axis
         axes = normalize_axis_tuple(axis, np.ndim(a))
-        if np.shape(weights) != tuple(a.shape[i] for i in axes):
-            raise TypeError(f"weights of shape {np.shape(weights)} for an array of shape {np.shape(a)}, axis={axis}")
+        check_weights(weights, tuple(a.shape[i] for i in axes))
         weights = np.transpose(weights, tuple(axes.index(i) for i in sorted(axes)))
         weights = np.reshape(weights, tuple(n if i in axes else 1 for i, n in enumerate(a.shape)))
         weights = np.broadcast_to(weights, a.shape)
@@ -27,14 +146,12 @@ def average(a, axis=None, weights=None, *, keepdims=False):
     return np.sum(a * weights, axis=axis, keepdims=keepdims) / total
 
 
-# -- counted
 @composed(np.bincount)
 def bincount(x, /, weights=None, minlength=0):
     counts = np.bincount(plain(x), minlength=minlength)
     if weights is None:
         return counts
-    if np.shape(weights) != np.shape(x):
-        raise ValueError(f"weights of shape {np.shape(weights)} for numbers of shape {np.shape(x)}")
+    check_weights(weights, np.shape(x))
     index = x if hasattr(x, "dtype") else np.asarray(x, dtype=int)
     return scatter_add(np.zeros_like(counts, dtype=np.float64), plain(index), of_type(weights, np.float64))
 
@@ -42,12 +159,15 @@ def bincount(x, /, weights=None, minlength=0):
 @composed(np.histogram)
 def histogram(a, bins=10, range=None, density=None, weights=None):
     """How many there are is a step, flat between its jumps; the edges, and sums of weights, are not."""
-    if weights is not None and np.shape(weights) != np.shape(a):
-        raise ValueError(f"weights of shape {np.shape(weights)} for numbers of shape {np.shape(a)}")
+    check_weights(weights, np.shape(a))
     a, weights = np.ravel(a), weights if weights is None else np.ravel(weights)
     counts, edges = np.histogram(plain(a), plain(bins), range, weights=plain(weights))
     if weights is not None:
-        counts = sum_of_bins(counts, edges, plain(a), weights)
+        place = np.searchsorted(edges, plain(a), side="right") - 1
+        place = np.where(plain(a) == edges[-1], len(edges) - 2, place)  # the last bin has both of its edges
+        inside = (place >= 0) & (place < len(edges) - 1)
+        total = np.zeros_like(counts, dtype=np.float64)
+        counts = astype(scatter_add(total, place[inside], astype(weights, np.float64)[inside]), weights.dtype)
     if np.ndim(bins) > 0:
         edges = bins
     elif range is None and a.size:
@@ -60,143 +180,51 @@ def histogram(a, bins=10, range=None, density=None, weights=None):
     return counts, edges
 
 
-def sum_of_bins(counts, edges, a, weights):
-    place = np.searchsorted(edges, a, side="right") - 1
-    place = np.where(a == edges[-1], len(edges) - 2, place)  # the last bin has both of its edges
-    inside = (place >= 0) & (place < len(edges) - 1)
-    total = scatter_add(np.zeros_like(counts, dtype=np.float64), place[inside], astype(weights, np.float64)[inside])
-    return astype(total, weights.dtype)
-
-
 # -- in order
-def between(place, method):
-    """Of sorted numbers the two next to a place, and how far it is from the first to the second."""
-    low, high = math.floor(place), math.ceil(place)
-    part = {
-        "linear": place - low,
-        "lower": 0,
-        "higher": 1,
-        "midpoint": 0.5 * (high - low),
-        "nearest": round(place) - low,
-    }
-    if method not in part:
-        raise TypeError(f"np.quantile has a derivative rule for method={', '.join(part)}, not for {method!r}")
-    return low, high, float(part[method])
-
-
 @composed(np.quantile)
-def quantile(a, q, axis=None, *, method="linear", keepdims=False):
+def quantile(a, q, axis=None, *, keepdims=False):
     if isinstance(q, TrackedArray):
         raise TypeError("np.quantile has no derivative with respect to q: use its .data")
-    axes = tuple(range(np.ndim(a))) if axis is None else normalize_axis_tuple(axis, np.ndim(a))
-    others = tuple(i for i in range(np.ndim(a)) if i not in axes)
-    rows = np.reshape(
-        np.transpose(a, others + axes), (*(a.shape[i] for i in others), math.prod(a.shape[i] for i in axes))
-    )
     if not np.all((np.asarray(q) >= 0) & (np.asarray(q) <= 1)):
         raise ValueError(f"np.quantile takes q between 0 and 1, got {q}")
-    rows = np.sort(rows, axis=-1)
-    if type(q) not in (int, float) and method in ("linear", "midpoint"):
+    rows = np.sort(in_rows(a, axis), axis=-1)
+    if type(q) not in (int, float):
         rows = astype(rows, np.result_type(a.dtype, np.asarray(q)))
     found = []
-    for place in np.ravel(q) * (rows.shape[-1] - 1):
-        low, high, part = between(place, method)
-        found.append(rows[..., low] + (rows[..., high] - rows[..., low]) * part)
+    for place in (np.ravel(q) * (rows.shape[-1] - 1)).tolist():  # between two
+        low, high = rows[..., math.floor(place)], rows[..., math.ceil(place)]
+        found.append(low + (high - low) * (place - math.floor(place)))
     result = np.reshape(np.stack(found), np.shape(q) + (found[0].shape if found else ()))
     result = np.where(np.isnan(plain(rows)[..., -1]), rows[..., -1], result)  # NaN comes last, and makes all NaN
-    if keepdims:
-        return np.reshape(result, np.shape(q) + tuple(1 if i in axes else n for i, n in enumerate(a.shape)))
-    return result
+    return np.expand_dims(result, tuple(i + np.ndim(q) for i in axes_of(a, axis))) if keepdims else result
 
 
 @composed(np.percentile)
-def percentile(a, q, axis=None, *, method="linear", keepdims=False):
-    return quantile(
-        a, q / 100 if isinstance(q, (int, float)) else np.asarray(q) / 100, axis, method=method, keepdims=keepdims
-    )
+def percentile(a, q, axis=None, *, keepdims=False):
+    return quantile(a, q / 100 if isinstance(q, (int, float)) else np.asarray(q) / 100, axis, keepdims=keepdims)
 
 
-@composed(np.median)
-def median(a, axis=None, *, keepdims=False):
-    return quantile(a, 0.5, axis, keepdims=keepdims)
-
-
-# -- without NaN
-@composed(np.nansum)
-def nansum(a, axis=None, dtype=None, *, keepdims=False):
-    return np.sum(np.where(np.isnan(a), 0, of_type(a, dtype)), axis=axis, keepdims=keepdims)
-
-
-@composed(np.nanprod)
-def nanprod(a, axis=None, dtype=None, *, keepdims=False):
-    return np.prod(np.where(np.isnan(a), 1, of_type(a, dtype)), axis=axis, keepdims=keepdims)
-
-
-@composed(np.nancumsum)
-def nancumsum(a, axis=None, dtype=None):
-    return np.cumsum(np.where(np.isnan(a), 0, of_type(a, dtype)), axis=axis)
-
-
-@composed(np.nancumprod)
-def nancumprod(a, axis=None, dtype=None):
-    return np.cumprod(np.where(np.isnan(a), 1, of_type(a, dtype)), axis=axis)
-
-
-@composed(np.nanmean)
-def nanmean(a, axis=None, dtype=None, *, keepdims=False):
-    return keywords.mean(a, axis, dtype, keepdims=keepdims, where=~np.isnan(a))
-
-
-@composed(np.nanvar)
-def nanvar(a, axis=None, dtype=None, *, ddof=0, keepdims=False):
-    return keywords.variance(a, axis, dtype, ddof=ddof, keepdims=keepdims, where=~np.isnan(a))
-
-
-@composed(np.nanstd)
-def nanstd(a, axis=None, dtype=None, *, ddof=0, keepdims=False):
-    return keywords.deviation(a, axis, dtype, ddof=ddof, keepdims=keepdims, where=~np.isnan(a))
-
-
-def nan_extremum(reduce, worst):
-    def result(a, axis=None, *, keepdims=False):
-        found = reduce(np.where(np.isnan(a), worst, a), axis=axis, keepdims=keepdims)
-        return np.where(np.all(np.isnan(a), axis=axis, keepdims=keepdims), math.nan, found)
-
-    return result
-
-
-composed(np.nanmax)(nan_extremum(np.max, -math.inf))
-composed(np.nanmin)(nan_extremum(np.min, math.inf))
+composed(np.median)(lambda a, axis=None, *, keepdims=False: quantile(a, 0.5, axis, keepdims=keepdims))
 
 
 # -- together
 @composed(np.cov)
 def cov(m, y=None, rowvar=True, bias=False, ddof=None):
     """Of each variable with each: a row of `m` is a variable, a column an observation. NumPy takes Float64 for it."""
-    rows = variables(m, rowvar)
-    if y is not None:
-        rows = np.concatenate([rows, variables(y, rowvar)])
+    if np.ndim(m) > 2 or np.ndim(y) > 2:
+        raise ValueError("np.cov takes a vector or a matrix")
+    tables = [np.atleast_2d(x) for x in (m, y) if x is not None]
+    rows = np.concatenate([x if rowvar or x.shape[0] == 1 else x.T for x in tables])
     rows = of_type(rows, np.promote_types(rows.dtype, np.float64))
     if rows.shape[0] == 0:
         return rows @ rows.T  # no variables, so no means
     centred = rows - np.mean(rows, axis=1, keepdims=True)
-    if ddof is not None and ddof != int(ddof):
-        raise ValueError("ddof must be integer")
     free = rows.shape[1] - (ddof if ddof is not None else 0 if bias else 1)
     return np.squeeze(centred @ centred.T / free if free > 0 else centred @ centred.T * math.inf)
-
-
-def variables(x, rowvar):
-    if np.ndim(x) > 2:
-        raise ValueError("np.cov takes a vector or a matrix")
-    x = np.atleast_2d(x)
-    return x if rowvar or x.shape[0] == 1 else x.T
 
 
 @composed(np.corrcoef)
 def corrcoef(x, y=None, rowvar=True):
     c = cov(x, y, rowvar)
-    if np.ndim(c) == 0:
-        return c / c
-    size = np.sqrt(np.diagonal(c))
-    return c / size[:, None] / size
+    size = np.sqrt(np.diagonal(c)) if np.ndim(c) else None
+    return c / c if size is None else c / size[:, None] / size

@@ -1,3 +1,0 @@
-"""Now in `messages`."""
-
-from .messages import *  # noqa: F403

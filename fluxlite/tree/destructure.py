@@ -1,0 +1,48 @@
+"""All that trains in a model as one vector, and back."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..messages import explained
+from .flat import flatten
+from .ties import on_card_of, same_view
+from .walks import fmap, on_first_card_of, parameters
+
+
+@explained()
+def destructure(model: Any) -> tuple[Any, Callable]:
+    """All trainable numbers of `model` as one vector, and the function that makes a model from such a vector.
+
+    Ties are in it once. Returns ``(vector, restructure)``: `vector` has shape ``(P,)`` and the arrays' common dtype;
+    ``restructure(vector)`` restores shapes, dtypes and ties, and can be differentiated; inside `gradient` the vector
+    is tracked too (Flux: ``destructure``).
+    Raises `ValueError` for a vector of another length.
+
+    >>> vector, restructure = destructure({"W": np.ones((2, 2)), "b": np.zeros(2)})
+    >>> vector
+    array([1., 1., 1., 1., 0., 0.])
+    >>> restructure(vector * 3)["W"]
+    array([[3., 3.],
+           [3., 3.]])
+    """
+    flat = flatten(fmap(lambda leaf: leaf, model))  # the model may get other arrays later
+    found = parameters(flat)
+    arrays = [flat.at(place) for place, _ in found]
+    ends = np.cumsum([array.size for array in arrays]).tolist()
+    with on_first_card_of(arrays):
+        vector = np.concatenate([np.ravel(array) for array in arrays]) if arrays else np.zeros(0, np.float32)
+
+    def restructure(new: Any) -> Any:
+        if getattr(new, "shape", None) != vector.shape:
+            got = f"shape {new.shape}" if hasattr(new, "shape") else f"a {type(new).__name__}: np.asarray(x) makes one"
+            raise ValueError(f"this model is made from a vector of shape {vector.shape}, got {got}")
+        made = list(flat.leaves)
+        with on_card_of(new):
+            for (_, leaf), x, end in zip(found, arrays, ends):
+                part = np.reshape(new[end - x.size : end], x.shape).astype(x.dtype)
+                made[leaf] = same_view(flat.leaves[leaf], x, part)
+            return flat.results(made)[flat.root]
+
+    return vector, restructure
