@@ -99,7 +99,7 @@ class Cell(Layer):
     states: ClassVar[tuple[str, ...]] = ("h",)
     gates: ClassVar[int] = 1  # the weights have so many times `outputs` rows
     blocks: ClassVar[int] = 1  # and the slopes so many
-    makes: ClassVar[tuple] = ((1,),)  # of what shapes, times `outputs`, is all that a step makes, the new states first
+    makes: ClassVar[tuple] = ()  # and so many what a step makes besides the new states and the gates
 
     Wi: Any
     Wh: Any
@@ -195,7 +195,7 @@ class RNNCell(Cell):
             return (self.activation(total.T).T,)
         return (IN_PLACE[self.activation][0](total, out=out[0]),)
 
-    def slopes(self, before, h):
+    def slopes(self, before, h, gates):
         """How the states change with the sums behind the gates, for some steps, and what else `back` takes of each."""
         return (IN_PLACE[self.activation][1](h),)
 
@@ -226,7 +226,7 @@ class LSTMCell(Cell):
 
     states = ("h", "c")
     gates = blocks = 4
-    makes = (1,), (1,), (4, 1), (1,)
+    makes = (1,)
 
     def step(self, scales, total, Wh, h, c, out=(None,) * 4):
         gates = np.reshape(np.tanh(total + Wh @ h), (4, *c.shape)) * scales[0]
@@ -263,19 +263,19 @@ class GRUCell(Cell):
     """
 
     gates, blocks = 3, 4  # the candidate's products with the state have slopes of their own
-    makes = (1,), (2, 1), (1,), (3,)
+    makes = (3,)
 
-    def step(self, scales, total, Wh, h, out=(None,) * 4):
-        total = np.reshape(total, (3, *h.shape))
-        products = np.matmul(Wh, h, out=out[3])
+    def step(self, scales, total, Wh, h, out=(None, (None,) * 3, None)):
+        total, gates = np.reshape(total, (3, *h.shape)), out[1]
+        products = np.matmul(Wh, h, out=out[2])
         r_and_z, product = np.tanh(total[:2] + np.reshape(products, total.shape)[:2]), products[2 * len(h) :]
-        r, z = gates = np.multiply(r_and_z + 1, 0.5, out=out[1])
-        n = np.tanh(total[2] + r * product, out=out[2])
-        return np.add((h - n) * z, n, out=out[0]), gates, n, products
+        r, z = np.multiply(r_and_z + 1, 0.5, out=None if gates[0] is None else gates[:2])
+        n = np.tanh(total[2] + r * product, out=gates[2])
+        return np.add((h - n) * z, n, out=out[0]), gates, products
 
-    def slopes(self, h, new_h, gates, n, products):
+    def slopes(self, h, new_h, gates, products):
         """Of `h` with the sums behind r and z, with the candidate's product with the state, and with its sum; and z."""
-        r, z, product = gates[:, 0], gates[:, 1], products[:, 2 * h.shape[1] :]
+        (r, z, n), product = (gates[:, block] for block in range(3)), products[:, 2 * h.shape[1] :]
         of_n = (1 - z) * (1 - n * n)
         of_state = of_n * r
         return np.stack([of_state * (1 - r) * product, (h - n) * z * (1 - z), of_state, of_n], axis=1), z

@@ -29,16 +29,19 @@ def sequence(cell: Any, last_cell: bool, x: Any, Wi: Any, Wh: Any, bias: Any, *s
 
 
 def forward(cell, last_cell, x, Wi, Wh, bias, *states):
-    """What `sequence` returns, and all that the steps made, ``(1 + T, …, outputs, N)``, in arrays of their own."""
+    """What `sequence` returns, and what the steps made: the states, with those before the first, gates, and others."""
     scales, products, Wh = prepared(operator.iadd, cell, x, Wi, Wh, bias)
-    steps, size, count = 1 + len(products), Wh.shape[1], len(x)
-    made = [np.empty_like(products, shape=(steps, *lead, times * size, count)) for *lead, times in cell.makes]
+    length, size, count = len(products), Wh.shape[1], len(x)
+    made = [np.empty_like(products, shape=(1 + length, size, count)) for _ in states]
     for each, state in zip(made, states):
         each[0] = 0 if state is None else state.T
-    before = zip(*made[: len(states)])
-    for product, states, *out in zip(products, before, *[each[1:] for each in made]):
+    before = zip(*made)
+    made.append(np.reshape(products, (length, cell.gates, size, count)))  # gates take the place of what they're made of
+    made += [np.empty_like(products, shape=(length, times * size, count)) for times in cell.makes]
+    after = [each[-length:] for each in made]
+    for product, states, *out in zip(products, before, *after):
         cell.step(scales, product, Wh, *states, out=out)
-    return result(last_cell, *[each[1:] for each in made]), made
+    return result(last_cell, *after), made
 
 
 def composed(cell, last_cell, x, Wi, Wh, bias, *states):
@@ -90,7 +93,7 @@ def way_back(g, made, cell, last_cell, *operands):
     for stop in range(length, 0, -most):
         some = slice(max(0, stop - most), stop)
         before = [each[some] for each in made[: len(states)]]
-        slopes, *others = cell.slopes(*before, *[each[1:][some] for each in made])
+        slopes, *others = cell.slopes(*before, *[each[-length:][some] for each in made])
         flat = np.reshape(slopes, (len(slopes), len(rows), count))
         for of_output, *of_step in zip(*[each[::-1] for each in (g[some], flat, slopes, *others)]):
             states[0] += of_output
