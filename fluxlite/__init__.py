@@ -53,8 +53,8 @@ if TYPE_CHECKING:
     from .losses import msle, poisson_loss, siamese_contrastive_loss, squared_hinge_loss, tversky_loss
     from .optimizers import AccumGrad, AdaBelief, AdaDelta, AdaGrad, Adam, AdaMax, AdamW, AMSGrad, clip_grad_norm
     from .optimizers import ClipGrad, ClipNorm, Descent, Lion, Momentum, NAdam, Nesterov, OAdam, OptimiserChain, RAdam
-    from .optimizers import RMSProp, Rprop, SignDecay, WeightDecay
-    from .updating import adjust, freeze, setup, thaw, update, updated
+    from .optimizers import RMSProp, Rprop, SignDecay, WeightDecay, adjust, freeze, thaw
+    from .updating import setup, update, updated
     from .layers.convolution import AdaptiveMaxPool, AdaptiveMeanPool, Conv, ConvTranspose, CrossCor, DepthwiseConv
     from .layers.convolution import GlobalMaxPool, GlobalMeanPool, MaxPool, MeanPool, SamePad, Upsample
     from .layers.combine import Embedding, Maxout, PairwiseFusion, Parallel, Scale, SkipConnection, flatten

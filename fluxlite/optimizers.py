@@ -1,9 +1,12 @@
 """The optimizers' formulas: by how much a parameter changes. The rules are those of Optimisers.jl, under its names.
 
 First those with one rate for all numbers, then Adam and its kin, with a rate for each, then what happens to a gradient
-before another rule makes a step of it. How a step is taken, ``updating.py`` says.
+before another rule makes a step of it, and last, how their numbers change in the middle of a training. How a step is
+taken, ``updating.py`` says.
 """
 
+import copy
+import dataclasses
 import functools
 import math
 from collections.abc import Callable
@@ -15,8 +18,8 @@ import numpy as np
 from .arrays import astype, device_of, fusing, move, on_card_of
 from .coming_from import KEYWORDS, sentence
 from .messages import check_bool, check_number, check_whole, explained, in_words
-from .tree.walks import fmap, leaves
-from .updating import Rule
+from .tree.walks import fmap, leaves, nodes
+from .updating import Leaf, Rule
 
 # A number has one name in all rules. It's at least 0, and below this.
 _BELOW = dict.fromkeys(("eta", "epsilon", "decay", "delta", "omega", "ell", "gamma"), math.inf) | {"rho": 1, "beta": 1}
@@ -511,3 +514,112 @@ def clip_grad_norm(grads: Any, max_norm: float) -> tuple[Any, Any]:
             return g * astype(move(scale, device_of(g)), g.dtype)[0]
 
     return fmap(shorter, grads), size
+
+
+# -- in the middle of a training ---------------------------------------------------------------------------------------
+
+
+@explained()
+def adjust(state: Any, eta: float | None = None, **fields: Any) -> Any:
+    """Change the learning rate, or other numbers of the rules, in `state` or a part of it (Flux: ``adjust!``).
+
+    What the rules remember stays. Returns `state`. Raises `TypeError` for what isn't a state or holds no rule with
+    such a number. PyTorch's parameter groups are a loop: here, biases don't decay.
+
+    >>> model = fl.Chain(fl.Dense(2, 3), fl.Dense(3, 1))
+    >>> state = fl.setup(fl.AdamW(decay=0.1), model)
+    >>> for path, w in fl.trainables(model):
+    ...     if w.ndim < 2:
+    ...         _ = adjust(state[path], decay=0.0)
+    >>> state.layers[0].weight.rule.decay, state.layers[0].bias.rule.decay
+    (0.1, 0.0)
+    """
+    fields |= {} if eta is None else {"eta": eta}
+    if not fields:
+        raise TypeError("adjust(state, eta) takes the new learning rate, or others by name: adjust(state, rho=0.8)")
+    found = _leaves(state)
+    known = {name for leaf in found for rule in _rules(leaf.rule) for name in vars(rule)}
+    for name in fields:
+        if name not in known:
+            raise TypeError(f"no rule in this state has {name!r}; there are {', '.join(sorted(known)) or 'none'}")
+    _change(found, fields)
+    for leaf in found:
+        leaf.own_rate = None if "eta" in fields else leaf.own_rate
+    return state
+
+
+def follow(state: Any, eta: float) -> None:
+    """Set the rates by a schedule: `eta` for the largest of them, and the others keep their ratio to it."""
+    check_number("the learning rate eta", eta)
+    groups: dict[float, list[Leaf]] = {}
+    for leaf, share in shares(state):
+        groups.setdefault(share, []).append(leaf)
+    for share, found in groups.items():
+        _change(found, {"eta": eta * share})
+
+
+def shares(state: Any) -> list[tuple[Leaf, float]]:
+    """(leaf, its own rate as a share of the largest that isn't frozen), of all leaves that have a rate."""
+    rates: list[tuple[Leaf, float]] = []
+    for leaf in _leaves(state):
+        found = [vars(rule)["eta"] for rule in _rules(leaf.rule) if "eta" in vars(rule)]
+        if found:
+            leaf.own_rate = max(found) if leaf.own_rate is None else leaf.own_rate
+            rates.append((leaf, leaf.own_rate))
+    largest = max((rate for leaf, rate in rates if not leaf.frozen), default=0.0)
+    return [(leaf, rate / largest if largest else 1.0) for leaf, rate in rates]
+
+
+@explained()
+def freeze(state: Any) -> Any:
+    """Let `update` leave out the parameters of this state, or part of one, until `thaw` (Flux: ``freeze!``).
+
+    A part is ``state.layers[0]``, or ``state[path]`` with a path of `trainables`. `load` brings back what the rules
+    remember, not this, nor their numbers: freeze again before you go on. Returns `state`.
+
+    >>> model = {"w": np.ones(1), "b": np.ones(1)}
+    >>> state = fl.setup(fl.Descent(0.5), model)
+    >>> _ = freeze(state["w"])
+    >>> fl.update(state, model, {"w": np.ones(1), "b": np.ones(1)})[1]
+    {'w': array([1.]), 'b': array([0.5])}
+    """
+    for leaf in _leaves(state):
+        leaf.frozen = True
+    return state
+
+
+@explained()
+def thaw(state: Any) -> Any:
+    """End what `freeze` began, for this state or part of one (Flux: ``thaw!``)."""
+    for leaf in _leaves(state):
+        leaf.frozen = False
+    return state
+
+
+def _leaves(state: Any) -> list[Leaf]:
+    found = [node for _, node in nodes(state) if isinstance(node, Leaf)]
+    if not found:
+        raise TypeError("what's adjusted is the state that setup(rule, model) gives, or a part such as state.layers[0]")
+    return found
+
+
+def _change(leaves: list[Leaf], fields: dict[str, Any]) -> None:
+    adjusted = {id(leaf.rule): (leaf.rule, _adjusted(leaf.rule, fields)) for leaf in leaves}
+    for leaf in leaves:
+        leaf.rule = adjusted[id(leaf.rule)][1]
+
+
+def _rules(rule: Rule) -> tuple[Rule, ...]:
+    return tuple(one for part in rule.rules for one in _rules(part)) if rule.rules else (rule,)
+
+
+def _adjusted(rule: Rule, fields: dict[str, Any]) -> Rule:
+    """A rule like this one, with other numbers."""
+    if rule.rules:
+        return type(rule)(*[_adjusted(part, fields) for part in rule.rules])
+    own = {name: value for name, value in fields.items() if name in vars(rule)}
+    if dataclasses.is_dataclass(rule):
+        return dataclasses.replace(rule, **own)  # type: ignore[return-value]
+    changed = copy.copy(rule)
+    vars(changed).update(own)
+    return changed

@@ -16,11 +16,12 @@ from ..data.loader import batches_of
 from ..devices.base import CPU
 from ..layers.layer import misplaced
 from ..messages import check_bool, check_callable, check_whole, explained, in_words, many
+from ..optimizers import follow, shares
 from ..receipts import Seconds, clock, clocked
 from ..tree.ties import is_array
 from ..tree.walks import leaves, trainables
 from ..unreached import say_what_is_not_trained
-from ..updating import follow, shares, update, without_gradient
+from ..updating import update, without_gradient
 from .bar import Bar
 from .callbacks import Patience
 from .interrupts import Interrupts

@@ -17,10 +17,11 @@ from ..checkpoint import Loading, states_of
 from ..devices.base import CPU
 from ..files import described_parts
 from ..messages import say, warn
+from ..optimizers import shares
 from ..receipts import Seconds
 from ..tree.ties import is_array
 from ..tree.walks import Attribute, KeyPath, leaves, nodes
-from ..updating import Leaf, shares
+from ..updating import Leaf
 from ..writing import check_place
 from .callbacks import Patience
 
