@@ -7,6 +7,7 @@ W, N)``: neighbours are then computed alike, in long runs. `np.swapaxes` shows t
 
 import functools
 import math
+import operator
 from typing import NamedTuple
 
 import numpy as np
@@ -53,31 +54,35 @@ def convolve(x, weight, at):
 
     `x` is ``(N, *space, inputs)``, `weight` ``(*kernel, inputs / groups, outputs)``.
     """
-    product = np.swapaxes(_by_group(weight, at), 1, 2) @ _columns(x, at)
-    places = at.places(x.shape[1:-1])
+    kernel, places = np.swapaxes(_by_group(weight, at), 1, 2), at.places(x.shape[1:-1])
+    products = [kernel @ columns for _, columns in _columns(x, at)]
+    product = products[0] if len(products) == 1 else np.concatenate(products, axis=2)
     return np.swapaxes(np.reshape(product, (weight.shape[-1], *places, x.shape[0])), 0, -1)
 
 
 @primitive
 def convolve_back(y, weight, at, space):
     """Spread each element of `y` over its window, by `weight`: ``(N, *space, inputs)`` (NNlib: ``∇conv_data``)."""
-    columns = _by_group(weight, at) @ _rows(y, at)
-    n, inputs = y.shape[0], weight.shape[-2] * at.groups
-    columns = np.reshape(columns, (at.groups, *at.kernel, weight.shape[-2], *y.shape[1:-1], n))
-    room = wider(space, at.pad)
-    total = np.zeros_like(columns, shape=(at.groups, weight.shape[-2], *room, n))
-    for offset in np.ndindex(at.kernel):
-        first = zip(offset, at.dilation, y.shape[1:-1], at.stride)
-        steps = (slice(i * d, i * d + (count - 1) * stride + 1, stride) for i, d, count, stride in first)
-        part = total[(slice(None), slice(None), *steps)]
-        part += columns[(slice(None), *offset)]
+    kernel, (n, *places, _) = _by_group(weight, at), y.shape
+    inputs, room, dtype = weight.shape[-2] * at.groups, wider(space, at.pad), np.result_type(y, weight)
+    total = np.zeros_like(y, shape=(at.groups, weight.shape[-2], *room, n), dtype=dtype, order="C")
+    for piece in _pieces(y, at, inputs, places):
+        here = [len(range(places[0])[piece]), *places[1:]]
+        columns = np.reshape(kernel @ _rows(y[:, piece], at), (at.groups, *at.kernel, weight.shape[-2], *here, n))
+        for offset in np.ndindex(at.kernel):
+            first = [i * d for i, d in zip(offset, at.dilation)]
+            first[0] += (piece.start or 0) * at.stride[0]
+            steps = (slice(i, i + (count - 1) * s + 1, s) for i, count, s in zip(first, here, at.stride))
+            part = total[(slice(None), slice(None), *steps)]
+            part += columns[(slice(None), *offset)]
     return np.swapaxes(np.reshape(total, (inputs, *room, n))[inside(space, at.pad)], 0, -1)
 
 
 @primitive
 def convolve_kernel(x, y, at):
     """The sum of each window times its element of `y`, shaped like the weight (NNlib: ``∇conv_filter``)."""
-    product = _columns(x, at) @ np.swapaxes(_rows(y, at), 1, 2)
+    products = (columns @ np.swapaxes(_rows(y[:, piece], at), 1, 2) for piece, columns in _columns(x, at))
+    product = functools.reduce(operator.iadd, products)
     return np.reshape(np.swapaxes(product, 0, 1), (*at.kernel, x.shape[-1] // at.groups, y.shape[-1]))
 
 
@@ -99,16 +104,31 @@ rule(
 
 
 def _columns(x, at):
-    """Each window as a column, in order: ``(groups, kernel * inputs / groups, places * N)``."""
+    """Each window as a column, by pieces: (piece, ``(groups, kernel * inputs / groups, places * N)``)."""
     n, *space, inputs = x.shape
     dims, places = len(space), at.places(tuple(space))
     windows = sliding(_laid_out(x, at), at.extent(), tuple(range(1, dims + 1)))
     steps = [slice(None, None, step) for step in (1, *at.stride, 1, *at.dilation)]
     windows = windows[tuple(steps)]
     windows = np.reshape(windows, (at.groups, inputs // at.groups, *windows.shape[1:]))
-    kernel_first = (0, *range(dims + 3, 2 * dims + 3), *range(1, dims + 3))
+    windows = np.transpose(windows, (0, *range(dims + 3, 2 * dims + 3), *range(1, dims + 3)))  # the kernel first
     rows = math.prod(at.kernel) * inputs // at.groups
-    return np.reshape(np.transpose(windows, kernel_first), (at.groups, rows, math.prod(places) * n))
+    for piece in _pieces(x, at, inputs, places):
+        here = windows[(..., piece, *[slice(None)] * dims)]
+        yield piece, np.reshape(here, (at.groups, rows, math.prod(here.shape[-1 - dims :])))
+
+
+_CACHED = 1 << 20  # bytes that a processor's core keeps at hand
+
+
+def _pieces(x, at, inputs, places):
+    """Pieces of the first axis of the `places` whose windows, copied out, stay in the processor's cache.
+
+    That's quicker where there's much to copy, and takes less memory. A GPU gets it all at once: each piece is a launch.
+    """
+    row = math.prod((*at.kernel, inputs, *places[1:], x.shape[0])) * x.itemsize
+    many = max(1, _CACHED // row) if type(x) is np.ndarray and row else places[0]
+    return [slice(i, i + many) for i in range(0, places[0], many)] if many < places[0] else [slice(None)]
 
 
 @functools.singledispatch
