@@ -7,7 +7,7 @@ It is the style to use. Flux's two older ones, `param` with `back` and ``gradien
 import functools
 import types
 from collections.abc import Callable
-from operator import attrgetter, is_, methodcaller
+from operator import is_
 from typing import Any
 
 import numpy as np
@@ -63,20 +63,24 @@ def withgradient(f: Callable, *args: Any) -> tuple[Any, Any]:
     if len(args) == 1 and hasattr(type(args[0]), "withgradient"):  # the implicit style: params(model)
         return args[0].withgradient(f)
     _fill_table()
-    level, marked = Level(next(numbers)), list[Marked]()
+    level = Level(next(numbers))
+    marked: list[Marked] = []
+    stand_ins, gradients = [], []
     try:
         for argument in args:
             marked.append(Marked(argument, level))
+            stand_ins.append(marked[-1].stand_in)
         with on_first_card_of(args) if enter_card else HERE:  # for what `f` itself computes with NumPy
-            value = called(f, *map(attrgetter("stand_in"), marked))
+            value = called(f, *stand_ins)
             plain_value = untracked(value, level)
             totals = gradients_of(value, level)
-            given: set[int] = set()
-            gradients = tuple(map(methodcaller("gradient", totals, given), marked))
+            given: set[int] = set()  # whose memory was given away: no two gradients share any
+            for one in marked:
+                gradients.append(one.gradient(totals, given))
     finally:
         level.close()
     keep_state(marked)
-    return plain_value, gradients
+    return plain_value, tuple(gradients)
 
 
 def stop_gradient(x: Any) -> Any:
