@@ -84,11 +84,7 @@ def primitive(function: Function) -> Function:
 
 @primitive
 def getitem(x: Any, index: Any) -> Any:
-    """``x[index]`` as a function, so that it can have a derivative rule.
-
-    >>> fl.gradient(lambda x: getitem(x, 1), np.ones(3))
-    (array([0., 1., 0.]),)
-    """
+    """``x[index]`` as a function, so that it can have a derivative rule."""
     return x[index]
 
 
@@ -108,11 +104,7 @@ def scatter_add(like: Any, index: Any, values: Any) -> Any:
 
 @primitive
 def astype(x: Any, dtype: Any) -> Any:
-    """`x` with another dtype; itself if it has that already.
-
-    >>> astype(np.ones(2), np.float32)
-    array([1., 1.], dtype=float32)
-    """
+    """`x` with another dtype; itself if it has that already."""
     return x.astype(dtype, copy=False)
 
 
@@ -127,12 +119,7 @@ def of_type(x: Any, dtype: Any) -> Any:
 
 @primitive
 def move(x: Any, device: Any, dtype: Any = None) -> Any:
-    """The array `x` on `device` (with another dtype if one is given); its gradient comes back to where `x` is.
-
-    >>> x = np.ones(2)
-    >>> move(x, device_of(x)) is x
-    True
-    """
+    """The array `x` on `device` (with another dtype if one is given); its gradient comes back to where `x` is."""
     return device.receive(x if dtype is None else astype(x, dtype))
 
 

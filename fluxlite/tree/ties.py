@@ -26,11 +26,7 @@ def _(x: np.ndarray) -> int:
 
 
 def is_array(x: Any) -> bool:
-    """Whether `x` is an array of some device.
-
-    >>> is_array(np.zeros(3)), is_array([0.0, 0.0]), is_array(np.float32(0))
-    (True, False, False)
-    """
+    """Whether `x` is an array of some device; a list isn't, nor is a number of NumPy's."""
     return type(x) is np.ndarray or address.dispatch(type(x)) is not address.dispatch(object)
 
 
@@ -125,15 +121,7 @@ HERE = nullcontext()
 
 
 def on_card_of(x: Any) -> AbstractContextManager[Any]:
-    """``with on_card_of(x):`` computes on the card that holds `x`, a plain or tracked array (CUDA.jl: ``device!``).
-
-    What isn't on one of several cards needs no entering.
-
-    >>> x = np.ones(2)
-    >>> with on_card_of(x):
-    ...     np.zeros_like(x)
-    array([0., 0.])
-    """
+    """``with on_card_of(x):`` computes on the card that holds `x`, a plain or tracked array (CUDA.jl: ``device!``)."""
     if not enter_card:
         return HERE
     while is_tracked(x):
