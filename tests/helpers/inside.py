@@ -15,7 +15,7 @@ NAMES = {
     "autodiff.derivatives.rarer.shaping": "pad_with",
     "autodiff.derivatives.windows": "Windows convolve convolve_back convolve_kernel",
     "autodiff.gradients": "Level Marked gradient_of gradients_of is_number new_level numbers",
-    "autodiff.rules": "COMPOSED PLAIN RULES composed rule rule_for_each unless",
+    "autodiff.rules": "COMPOSED PLAIN RULES composed load_rarer rule rule_for_each unless",
     "autodiff.tracked": "name_of plain",
     "autodiff.way_back": "pull_back",
     "files": "FileFormatError",

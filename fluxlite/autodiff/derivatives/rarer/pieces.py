@@ -144,8 +144,9 @@ def cumulative(running, start):
         found = running(of_type(x, dtype), axis=axis or 0)
         if not include_initial:
             return found
-        first = np.full_like(plain(found)[along(axis or 0, np.ndim(x), slice(1))], start)
-        return np.concatenate([first, found], axis or 0)
+        shape = list(np.shape(x))
+        shape[axis or 0] = 1
+        return np.concatenate([np.full_like(plain(found), start, shape=tuple(shape)), found], axis or 0)
 
     return result
 
@@ -165,9 +166,10 @@ def ediff1d(ary, to_end=None, to_begin=None):
 
 
 def trapezoid(y, x=None, dx=1.0, axis=-1):
-    y = np.moveaxis(y, axis, -1)
-    widths = dx if x is None else np.diff(x if np.ndim(x) == 1 else np.moveaxis(x, axis, -1))
-    return np.sum(widths * (y[..., :-1] + y[..., 1:]) / 2, axis=-1)
+    y, axis = (np.moveaxis(y, axis, -1), -1) if np.ndim(x) == 1 else (y, axis)
+    widths = dx if x is None else np.diff(x, axis=axis)
+    left, right = (y[along(axis, np.ndim(y), part)] for part in (slice(-1), slice(1, None)))
+    return np.sum(widths * (left + right) / 2, axis=axis)
 
 
 def gradient(f, *varargs, axis=None, edge_order=1):
@@ -211,9 +213,9 @@ def polyval(p, x):
 
 
 def vander(x, N=None, increasing=False):  # noqa: N803  (NumPy's name)
-    if np.ndim(x) != 1:
-        raise ValueError(f"np.vander takes a vector, got shape {np.shape(x)}")
-    powers = range(np.size(x)) if N is None else range(N)
+    if np.ndim(x) != 1 or (N or 0) < 0:
+        raise ValueError(f"np.vander takes a vector, and N from 0, got shape {np.shape(x)} and N={N}")
+    powers = range(np.size(x) if N is None else N)
     x = of_type(x, np.promote_types(x.dtype, int))
     columns = [x**i for i in (powers if increasing else reversed(powers))]
     return np.stack(columns, axis=1) if columns else x[:, None][:, :0]

@@ -187,6 +187,7 @@ def quantile(a, q, axis=None, *, keepdims=False):
         raise TypeError("np.quantile has no derivative with respect to q: use its .data")
     if not np.all((np.asarray(q) >= 0) & (np.asarray(q) <= 1)):
         raise ValueError(f"np.quantile takes q between 0 and 1, got {q}")
+    axis = axis if axis is None else normalize_axis_tuple(axis, np.ndim(a))  # of a number, not even the first
     rows = np.sort(in_rows(a, axis), axis=-1)
     if type(q) not in (int, float):
         rows = astype(rows, np.result_type(a.dtype, np.asarray(q)))
@@ -211,8 +212,8 @@ composed(np.median)(lambda a, axis=None, *, keepdims=False: quantile(a, 0.5, axi
 @composed(np.cov)
 def cov(m, y=None, rowvar=True, bias=False, ddof=None):
     """Of each variable with each: a row of `m` is a variable, a column an observation. NumPy takes Float64 for it."""
-    if np.ndim(m) > 2 or np.ndim(y) > 2:
-        raise ValueError("np.cov takes a vector or a matrix")
+    if np.ndim(m) > 2 or np.ndim(y) > 2 or (ddof or 0) % 1:
+        raise ValueError(f"np.cov takes vectors or matrices, and a whole number as ddof, got {ddof}")
     tables = [np.atleast_2d(x) for x in (m, y) if x is not None]
     rows = np.concatenate([x if rowvar or x.shape[0] == 1 else x.T for x in tables])
     rows = of_type(rows, np.promote_types(rows.dtype, np.float64))
