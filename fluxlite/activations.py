@@ -101,6 +101,11 @@ logcosh = activation(
 # fmt: on
 
 
+def identity(x: Any) -> Any:
+    """`x` itself: the activation of a layer that has none."""
+    return x
+
+
 @on_card_of_argument
 def rrelu(x: Any, lower: float = 1 / 8, upper: float = 1 / 3, rng: Any = None) -> Any:
     """`leakyrelu` with a slope drawn for each element, by `rng` or the device's generator (NNlib: ``rrelu``)."""

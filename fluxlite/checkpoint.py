@@ -71,6 +71,8 @@ def load(path: str | os.PathLike, /, *model: Any, cast: bool = False, **targets:
         notice(("foreign", path), f"{path} was not written by fluxlite.save: here are its arrays, by name.")
     loading = Loading(cast=cast, own=True)
     for name, target in targets.items():
+        if name not in contents:
+            raise ValueError(f"{path} holds {', '.join(contents)}, and nothing called {name!r}")
         place = KeyPath([Attribute(name)])
         if is_leaf(target) and not is_array(target) and generator_of(target) is None:
             kept(place, target)

@@ -19,7 +19,7 @@ from ..devices.base import CPU, Device
 from ..devices.moving import DEFAULT, moved, send
 from ..devices.named import cu
 from ..devices.selection import cpu, gpu, require_gpu
-from ..messages import check_callable, check_whole, explained, many, notice, warn
+from ..messages import check_bool, check_callable, check_whole, explained, many, notice, warn
 from ..tree.ties import is_array
 from ..tree.walks import KeyPath
 from .observations import MappedObs, Places, batch, generator, numbers_of, numobs, pick, summary
@@ -60,6 +60,7 @@ class DataLoader:
         check_whole("batchsize", batchsize, least=1)
         if collate is not None and not isinstance(collate, bool):
             check_callable("collate, if it's not None, True or False,", collate)
+        check_bool("partial", partial)
         self._count = count = numobs(data)
         if batchsize > count > 0:
             what = f"a batchsize of {batchsize:,} is more than the {count:,} observations"

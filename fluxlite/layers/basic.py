@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from ..activations import identity
 from ..messages import LayerError, ShapeError, check_callable, explained, notice
 from ..tree.walks import KeyPath
-from .layer import LAYERS, Layer, activated, called, check_activation, check_array, glorot_uniform, identity
+from .layer import LAYERS, Layer, activated, called, check_activation, check_array, glorot_uniform
 
 from .layer import matching, misplaced, start, taken  # isort: skip
 from .printing import call_of, settings

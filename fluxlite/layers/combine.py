@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..activations import softmax
+from ..activations import identity, softmax
 from ..arrays import astype, device_of, getitem, on_card_of, on_device_of
 from ..autodiff.tracked import plain
 from ..messages import InputError, LayerError, ShapeError, apart, check_whole, explained, in_words
@@ -18,7 +18,7 @@ from ..tree.walks import Attribute, KeyPath
 from .basic import Chain, Container, Dense, multiply_rows
 from .layer import LAYERS, Generator, Layer, activated, called, check_activation, check_array, generator, glorot_uniform
 
-from .layer import identity, matching, split_activation, start, taken  # isort: skip
+from .layer import matching, split_activation, start, taken  # isort: skip
 from .normalization import Dropout
 from .printing import call_of, name_of, settings
 

@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ..activations import identity
 from ..arrays import astype, by_element, device_of, fusing
 from ..autodiff.tracked import CLOSED, TrackedArray, plain
 from ..coming_from import OF_A_MODEL, Elsewhere
@@ -179,11 +180,6 @@ def matching(layer: str, weight: Any, bias: Any, *shape: int) -> Any:
 
 
 # -- activations -------------------------------------------------------------------------------------------------------
-
-
-def identity(x: Any) -> Any:
-    """`x` itself: the activation of a layer that has none."""
-    return x
 
 
 def check_activation(layer: str, activation: Any) -> Callable:

@@ -8,12 +8,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ..activations import identity
 from ..arrays import astype, device_of, on_device_of, primitive
 from ..autodiff.rules import rule
 from ..autodiff.tracked import TrackedArray, plain
 from ..messages import InputError, ShapeError, check_number
 from ..tree.walks import KeyPath
-from .layer import Layer, check_activation, identity, split_activation, taken
+from .layer import Layer, check_activation, split_activation, taken
 from .printing import settings
 
 

@@ -6,11 +6,11 @@ import reprlib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from ..activations import identity
 from ..arrays import device_of
 from ..autodiff.tracked import plain
 from ..tree.contract import children, on_registration, trainable
 from ..tree.ties import is_array, parameter_key
-from .layer import identity
 
 WIDTH = 80  # what's longer has a line for each part
 MOST = 40  # lines for the parts of one thing

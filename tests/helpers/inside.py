@@ -8,6 +8,7 @@ import importlib
 from typing import Any
 
 NAMES = {
+    "activations": "identity",
     "arrays": "add_at by_element device_of",
     "autodiff.derivatives.elementwise": "fit",
     "autodiff.derivatives.rarer.linear_algebra": "eigenvectors euclidean logabsdet sign_of_determinant singular_values "
@@ -31,7 +32,7 @@ NAMES = {
     "devices.simulated": "EstimatedDevice",
     "distributed.__main__": "main",
     "distributed.sums": "ByMPI ByNCCL transport",
-    "layers.layer": "identity misplaced",
+    "layers.layer": "misplaced",
     "layers.normalization": "Moments standardized",
     "layers.steps": "piece sequence",
     "messages": "ClosedError DeviceError InputError LayerError ShapeError in_notebook in_words ipython notice "

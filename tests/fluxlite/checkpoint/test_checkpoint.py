@@ -423,7 +423,7 @@ def test_all_targets_are_checked_before_any_is_changed(path):
 
 def test_names_that_are_not_there_and_targets_that_cannot_change(path):
     fl.save(path, model=network(), epoch=3)
-    with pytest.raises(KeyError, match="rng"):
+    with pytest.raises(ValueError, match="holds model, epoch, and nothing called 'rng'"):
         fl.load(path, rng=np.random.default_rng(0))
     with pytest.raises(TypeError, match="nothing can be put into epoch, which is 0"):
         fl.load(path, epoch=0)
