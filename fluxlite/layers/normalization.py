@@ -133,7 +133,8 @@ class BatchNorm(Normalization):
         blocks, channels, moments = len(x) if self._one_by_one else 1, self.size[0], Moments()
         rows = math.prod(x.shape[:-1]) // max(blocks, 1)
         if self.active and rows == 1:
-            what = f"has one number for each channel, in x of shape {x.shape}: train with more observations at once"
+            what = f"has one number for each channel, in x of shape {x.shape}, and so no variance"
+            what += ": train with more observations at once, or use fl.testmode(layer)"
             raise ShapeError(KeyPath(), f"{self._name()} {what}")
         result = standardized(x, (blocks, rows, channels), channels, self.eps, moments)
         if self.active and self.mean is not None and rows and blocks:

@@ -250,7 +250,7 @@ def test_a_wide_network_needs_no_memory_of_its_size():
     e = estimate(step, *arguments, shapes_only=True)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert e.receipt.peak_memory > 70e6 and e.receipt.launches == 22
+    assert e.receipt.peak_memory > 70e6 and e.receipt.launches == 25
     assert peak < 5e6  # bytes that the process asked for, apart from what the system never has to give
 
 
