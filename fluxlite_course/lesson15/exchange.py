@@ -146,7 +146,7 @@ def large_network(rows: int, like: str = "H100", dtype: str = "float32") -> OneC
     In float32 it doesn't use the card's tensor cores. ``dtype="float16"`` does, and has half of the bytes.
 
     >>> large_network(1024)
-    OneCard(rows=1024, forward=1.1 ms simulated (H100), back=1.98 ms simulated (H100), ...nbytes=100712448)
+    OneCard(rows=1024, forward=1.1 ms simulated (H100), back=2.02 ms simulated (H100), ...nbytes=100712448)
     """
     x = np.zeros((rows, _WIDTH), dtype)
     return one_card(lambda m, x, y: fl.mse(m(x), y), *_large(dtype), x, x, like)
