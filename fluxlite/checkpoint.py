@@ -37,12 +37,6 @@ def save(path: str | os.PathLike, /, *model: Any, **values: Any) -> None:
     ``save(path, model)`` means ``save(path, model=model)``. The file holds the `state` of each value, tied arrays once.
     It replaces the old file when it's complete (Flux's guide: BSON's ``@save``). Raises `TypeError` for what a file
     can't hold, with its place, and `OSError` if it can't be written. A read-only file stays.
-
-    >>> import os, tempfile
-    >>> path = os.path.join(tempfile.mkdtemp(), "model.safetensors")
-    >>> save(path, model=fl.Dense(3, 2), epoch=3)
-    >>> load(path)["epoch"]
-    3
     """
     files.write(os.fspath(path), states_of(_named(model, values)))
 
@@ -116,7 +110,6 @@ def state(x: Any) -> Any:
 
 
 def states_of(values: dict[str, Any]) -> dict[str, Any]:
-    """The `state` of each, as a file has it."""
     found = {name: _state_at(KeyPath([Attribute(name)]), x) for name, x in values.items()}
     for name, x in found.items():
         if type(x) is tuple and not x and not isinstance(values[name], tuple):
@@ -167,7 +160,6 @@ def kept(path: KeyPath, x: Any) -> Any:
 
 
 def generator_of(x: Any) -> Any:
-    """The random number generator that is `x`'s state, or None."""
     if isinstance(x, (Device, DataLoader, MovedLoader)):
         x = x.rng
     return x if isinstance(x, (np.random.Generator, *gpu_generators)) else None

@@ -65,7 +65,6 @@ class Trace:
         self.function, self.shape, self.calls = function, shape, list[str]()
 
     def compute(self, function: Callable, *values: Any, **keywords: Any) -> Any:
-        """NumPy's result for these values."""
         return function(*values, **keywords)
 
     def emit(self, function: Any, inputs: Any, out: Any) -> Any:
@@ -79,7 +78,6 @@ class Trace:
         return Traced(self, values, real, can_write)
 
     def outputs(self, *stand_ins: Any) -> tuple[Any, tuple["Traced", ...]]:
-        """What the function gives for these, and its arrays."""
         result = self.function(*stand_ins)
         found = () if result is None else result if isinstance(result, tuple) else (result,)
         for x in found:

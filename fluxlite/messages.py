@@ -151,7 +151,6 @@ def _name(function: Callable, args: tuple) -> str:
 
 
 def _written(parameters: Any) -> list[str]:
-    """The parameters as one writes them in a call."""
     wanted = [p for p in parameters if p.kind is not p.VAR_KEYWORD and p.name not in ("self", "cls")]
     by_name = [p.kind is p.KEYWORD_ONLY or p.default is not p.empty for p in wanted]
     return [str(p).split(":")[0].split("=")[0] + "=…" * named for p, named in zip(wanted, by_name)]
@@ -171,13 +170,11 @@ def in_words(x: Any) -> str:
 
 
 def check_callable(place: str, x: Any) -> None:
-    """Raises `TypeError` if `x`, the argument named in `place`, isn't a function."""
     if not callable(x):
         raise TypeError(f"{place} is a function, got {in_words(x)}")
 
 
 def check_whole(place: str, x: Any, least: float = 0) -> None:
-    """Raises `TypeError` if `x` isn't a whole number, `ValueError` if it's below `least`."""
     is_one = not hasattr(x, "shape") or x.shape == () and x.dtype.kind in "iu"
     if isinstance(x, bool) or not hasattr(type(x), "__index__") or not is_one:
         raise TypeError(f"{place} is a whole number, got {in_words(x)}")
@@ -186,7 +183,6 @@ def check_whole(place: str, x: Any, least: float = 0) -> None:
 
 
 def check_number(name: str, value: Any, below: float = math.inf) -> None:
-    """Raises `TypeError` if `value` isn't a number, and `ValueError` if it's negative or not below `below`."""
     if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
         raise TypeError(f"{name} is a number, got {in_words(value)}")
     if not 0 <= value < below:
@@ -195,7 +191,6 @@ def check_number(name: str, value: Any, below: float = math.inf) -> None:
 
 
 def check_bool(place: str, x: Any) -> None:
-    """Raises `TypeError` if `x` isn't True or False, nor 0 or 1."""
     if getattr(x, "shape", None) or not (isinstance(x, int) or type(x).__name__ in ("bool", "bool_")):
         raise TypeError(f"{place} is True or False, got {in_words(x)}")
 

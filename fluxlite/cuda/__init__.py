@@ -64,8 +64,7 @@ def sync(function: Callable[[], Any]) -> Any:
 def time(function: Callable[[], Any]) -> Any:
     """Run `function`, print its time and what it asked of the GPU; returns its result (CUDA.jl: ``CUDA.@time``).
 
-    It waits for the device before and after. The time is the kernels' and the host's for each launch, about 15 µs,
-    which hides short kernels.
+    It waits for the device before and after. The host's 15 µs for each launch count too, and hide short kernels.
     """
     check_callable("time(function): the function", function)
     synchronize()
@@ -90,7 +89,6 @@ def time_range(message: str) -> Any:
 
 
 def __getattr__(name: str) -> Any:
-    """`jit`, for kernels by hand, and `fuse` are loaded when they're first used."""
     if name == "jit":
         return importlib.import_module(".jit", __name__)
     if name == "fuse":

@@ -1,16 +1,8 @@
 """Kernels by hand, with the names of ``cupyx.jit``: a function that many threads run at the same time.
 
 On an NVIDIA GPU, the function becomes CUDA C. On a simulated GPU, all threads run here, and whatever a GPU would do
-wrong in silence raises: an index outside of an array, a data race, a barrier that some threads miss.
-
-- Begin: `rawkernel` makes a `Kernel` of a function; ``kernel[blocks, threads](x, out)`` launches it.
-- Where am I: `grid`, `gridsize`; `threadIdx`, `blockIdx`, `blockDim`, `gridDim`; `laneid`, `warpsize`.
-- Together: `shared_memory`, `syncthreads`, `syncwarp`; another lane's value: `shfl_sync`, `shfl_down_sync` and others.
-- Add: `atomic_add`, `atomic_max`, `atomic_cas` and others: no other thread gets in between.
-- Loop: ``while``, ``for k in range(n)``; the compiler unrolls ``jit.range(4, unroll=True)``.
-- Look: ``kernel.figures``, ``fl.explain(kernel)``, ``kernel.watched = (0, 5)``, ``kernel.trace``, ``kernel.cuda_c``.
-- Errors: ``jit.KernelError``, and of it ``OutOfBounds``, ``DataRace``, ``StuckBarrier``, ``NeverWritten``, ``TooMuch``,
-  ``Endless``, ``Refused``.
+wrong in silence raises a ``jit.KernelError``: an index outside of an array, a data race, a barrier that some threads
+miss. ``help(jit.Kernel)`` says how to look into a kernel, ``help(jit.grid)`` and the others below what they do.
 
 >>> from fluxlite.cuda import jit
 >>> @jit.rawkernel()
@@ -26,11 +18,10 @@ wrong in silence raises: an index outside of an array, a data race, a barrier th
 [ Info: Simulated:0, a simulated NVIDIA T4, stands in for a GPU.
 [0. 2. 4.]
 
-``help(jit.grid)`` and ``help(kernel.figures)`` say more. A number written in a kernel is a C number: ``0.5`` is a
-float32, ``1`` an int32. `grid` and ``threadIdx.x`` are unsigned, so ``i - 1`` of thread 0 is 4,294,967,295: begin with
-``int(jit.grid(1))``. Of functions there are NumPy's of numbers (``np.tanh``), ``min``, ``max``, ``len``, and your own
-under ``@rawkernel(device=True)``. A kernel has no derivative: put it in a function under ``@fl.primitive``, and
-`fl.rule` gives that one.
+A number written in a kernel is a C number: ``0.5`` is a float32, ``1`` an int32. `grid` and ``threadIdx.x`` are
+unsigned, so ``i - 1`` of thread 0 is 4,294,967,295: begin with ``int(jit.grid(1))``. Of functions there are NumPy's of
+numbers (``np.tanh``), ``min``, ``max``, ``len``, and your own under ``@rawkernel(device=True)``. A kernel has no
+derivative: put it in a function under ``@fl.primitive``, and `fl.rule` gives that one.
 """
 
 from typing import Any

@@ -70,7 +70,6 @@ class DataLoader:
         self.rng = generator(rng)
 
     def __len__(self) -> int:
-        """The number of batches."""
         return -(-self._count // self.batchsize) if self.partial else self._count // self.batchsize
 
     def __iter__(self) -> Iterator[Any]:
@@ -113,11 +112,7 @@ AHEAD = 4  # at most this many batches are there: yours, those that wait, and on
 
 
 def done_ahead(jobs: Iterator[Callable[[], Any]]) -> Iterator[Any]:
-    """The results of `jobs`, in order: while you use one, a thread works on the next. Errors come in their turn.
-
-    >>> list(done_ahead(iter([lambda: "a", lambda: "b"])))
-    ['a', 'b']
-    """
+    """The results of `jobs`, in order: while you use one, a thread works on the next. Errors come in their turn."""
     results: Queue = Queue(AHEAD - 2)
     over = threading.Event()
 
@@ -227,17 +222,10 @@ class MovedLoader:
 
 
 class CuIterator(MovedLoader):
-    """Copies every batch of `loader` to the GPU in use (CUDA.jl: ``CuIterator``).
+    """Copies each batch of `loader` to the GPU in use: ``for x, y in CuIterator(loader)`` (CUDA.jl: ``CuIterator``).
 
     `loader` is a `DataLoader` or any other iterable of batches: arrays, or tuples, lists and dicts of arrays. Unlike
     with `gpu`, Float64 stays Float64; ``dtype=np.float32`` converts it.
-
-    >>> with fl.simulate_gpu():
-    ...     for x, y in CuIterator((np.full(2, i), i) for i in range(2)):
-    ...         print(repr(x), y)
-    [ Info: Simulated:0, a simulated NVIDIA T4, stands in for a GPU.
-    array([0, 0])  # Simulated:0 0
-    array([1, 1])  # Simulated:0 1
     """
 
     @explained("a DataLoader or another iterable of batches")
@@ -250,15 +238,12 @@ class CuIterator(MovedLoader):
         return f"CuIterator({super().__repr__()})"
 
 
+@send.register(MovedLoader)
+@send.register(DataLoader)
 def send_loader(x: Any, device: Any, dtype: Any, path: KeyPath) -> Any:
-    """Implements ``device(loader)``: each batch moves only when its turn comes."""
     if isinstance(x, MovedLoader) and x.device == device and x.dtype is dtype:
         return x
     return MovedLoader(x, device, dtype)
-
-
-send.register(MovedLoader, send_loader)
-send.register(DataLoader, send_loader)
 
 
 @send.register

@@ -22,11 +22,7 @@ from ..tree.ties import is_array
 
 @explained("data")
 def numobs(data: Any) -> int:
-    """How many observations `data` holds (MLUtils: ``numobs``).
-
-    >>> numobs((np.zeros((5, 3)), np.zeros(5))), numobs(["a", "b"])
-    (5, 2)
-    """
+    """How many observations `data` holds (MLUtils: ``numobs``)."""
     flat = flatten(data, lambda path, x: not isinstance(x, (tuple, dict)), ties=False)
     counts = [len(x) for x in flat.leaves]
     if not counts:
@@ -165,11 +161,7 @@ def batch(observations: Iterable[Any]) -> Any:
 
 @explained("data, such as a batch")
 def unbatch(data: Any) -> list:
-    """The observations of `data`, such as a batch, in a list. Arrays in it are read-only views (MLUtils: ``unbatch``).
-
-    >>> unbatch((np.array([[1, 2], [3, 4]]), np.array([7, 8])))
-    [(array([1, 2]), np.int64(7)), (array([3, 4]), np.int64(8))]
-    """
+    """The observations of `data`, such as a batch, in a list, as read-only views if possible (MLUtils: ``unbatch``)."""
     return [pick(data, i) for i in range(numobs(data))]
 
 
@@ -211,11 +203,7 @@ def generator(rng: Any) -> np.random.Generator:
 
 @explained("data, and perhaps a generator")
 def shuffleobs(data: Any, rng: Any = None) -> Any:
-    """`data` in a random order, drawn once with the generator or seed `rng` (MLUtils: ``shuffleobs``).
-
-    >>> shuffleobs((np.arange(4), ["a", "b", "c", "d"]), rng=0)
-    (array([2, 0, 1, 3]), ['c', 'a', 'b', 'd'])
-    """
+    """`data` in a random order, drawn once with the generator or seed `rng` (MLUtils: ``shuffleobs``)."""
     return part(data, Places(generator(rng).permutation(numobs(data))))
 
 
@@ -244,13 +232,7 @@ def splitobs(data: Any, at: Any = 0.8, shuffle: bool = False, rng: Any = None) -
 
 @explained("data, and the number of parts")
 def kfolds(data: Any, k: int = 5) -> Iterator[tuple[Any, Any]]:
-    """`k` pairs ``(train, validation)``, with each observation in one validation part (MLUtils: ``kfolds``).
-
-    >>> for train, validation in kfolds(np.arange(5), k=2):
-    ...     print(train, validation)
-    [3 4] [0 1 2]
-    [0 1 2] [3 4]
-    """
+    """`k` pairs ``(train, validation)``, with each observation in one validation part (MLUtils: ``kfolds``)."""
     everything = np.arange(numobs(data))
     check_whole("k", k, least=2)
     held_out = [slice(fold[0], fold[-1] + 1) for fold in np.array_split(everything, k)]

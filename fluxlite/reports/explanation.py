@@ -44,14 +44,12 @@ class Row:
     rows: "list[Row]" = field(default_factory=list)
 
     def all(self) -> "Iterator[Row]":
-        """This row and all in it."""
         yield self
         for row in self.rows:
             yield from row.all()
 
     @property
     def places(self) -> list[str]:
-        """The devices of all arrays in it."""
         return list(dict.fromkeys(row.place for row in self.all() if row.place))
 
     @property
@@ -176,7 +174,6 @@ def _arrays(arrays: list, do: str) -> str:
 
 
 def _bytes(arrays: list) -> dict[str, int]:
-    """How many bytes of these arrays are on each device."""
     sums: Counter = Counter()
     for array in arrays:
         sums[str(device_of(array))] += array.nbytes
@@ -205,7 +202,6 @@ _WORDS: list[tuple[Any, Callable[[Any], str]]] = [
 
 
 def as_text(root: Row, below: list[str]) -> str:
-    """`root` and its rows, one line each, in columns; then the lines `below`."""
     lines = list(_lines(root, "", ""))
     width, width_of_place = (max(len(line[column]) for line in lines) for column in (0, 1))
     texts = [f"{name:<{width}}  {place:<{width_of_place}}  {text}".rstrip() for name, place, text in lines]
@@ -217,10 +213,9 @@ def _lines(row: Row, branch: str, indent: str) -> Iterator[tuple[str, str, str]]
     text = ": ".join(filter(None, [row.what, remarks])) if row.name else remarks
     yield f"{branch}{row.name or row.what}", f"{row.letter} {', '.join(row.places)}".strip(), text
     rows = row.drawn()
-    for inner in rows[:-1]:
-        yield from _lines(inner, f"{indent}├ ", f"{indent}│ ")
-    for inner in rows[-1:]:
-        yield from _lines(inner, f"{indent}└ ", f"{indent}  ")
+    for inner in rows:
+        here, below = ("└ ", "  ") if inner is rows[-1] else ("├ ", "│ ")
+        yield from _lines(inner, indent + here, indent + below)
 
 
 # The page's own text colours can be read on light and dark. Without any styles, as on GitHub, nested lists remain.
@@ -232,7 +227,6 @@ _BOX = ' style="border:2px dashed #c77700;border-radius:.3em;padding:.1em .5em;m
 
 
 def as_html(root: Row, below: list[str]) -> str:
-    """`root` and its rows as lists in ``<details>``, which unfold; then the lines `below`."""
     sentences = "<br>".join(map(escape, below))
     tree = _element(root, levels_open=1000 if len(list(root.all())) <= 60 else 2)
     return f'<div style="line-height:1.6;max-width:80em">{tree}<p style="margin:.5em 0 0">{sentences}</p></div>'

@@ -31,7 +31,6 @@ class Bar:
             self._bar.close()
 
     def step(self, epoch: str, loss: float | None) -> None:
-        """One step more, in this epoch; its loss, if it is known already."""
         if self._bar is None and time.monotonic() >= self._due:
             self._bar = _tqdm(self.total, self.done)
         self.done += 1

@@ -49,12 +49,7 @@ class Patience:
 
 @explained()
 def patience(predicate: Callable, wait: int) -> Patience:
-    """A function that is true once ``predicate(…)`` was true `wait` times in a row (Flux: ``patience``).
-
-    >>> hot = patience(lambda degrees: degrees > 80, 2)
-    >>> [hot(degrees) for degrees in (85, 70, 85, 90, 95)]
-    [False, False, False, True, True]
-    """
+    """A function that is true once ``predicate(…)`` was true `wait` times in a row (Flux: ``patience``)."""
     check_callable("predicate", predicate)
     return Patience(lambda memory, *args, **kwargs: predicate(*args, **kwargs), wait, "patience")
 
@@ -92,10 +87,6 @@ def plateau(f: Any, width: int | None = None, *, min_dist: float = 1e-6) -> Pati
     """A function that is true once ``f(...)`` stayed within `min_dist` of the last `width` times (Flux: ``plateau``).
 
     ``plateau(width)`` takes the mean loss of the last epoch.
-
-    >>> stop = plateau(lambda loss: loss, 2, min_dist=0.01)
-    >>> [stop(loss) for loss in (0.5, 0.4, 0.399, 0.398)]
-    [False, False, False, True]
     """
     f, width = _score(f, width)
 

@@ -146,7 +146,6 @@ def train(
 
 
 def _workers(distributed: bool) -> Any:
-    """Who makes the steps: this program alone, or with others."""
     if distributed:
         from ..distributed.team import joined  # only here: most programs don't need it
         from ..distributed.world import everyone
@@ -238,7 +237,6 @@ class Run:
             self.wish = _wish(self.each_step, history, "each_step")
 
     def gradient(self, batch: Any) -> tuple[Any, Any]:
-        """The loss of a batch, and the gradient."""
         if self.workers.rows == 0:  # others have some of this batch
             return 0.0, self.workers.without_rows()
         arguments = batch if isinstance(batch, tuple) and not hasattr(batch, "_fields") else (batch,)

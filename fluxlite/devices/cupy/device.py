@@ -211,7 +211,6 @@ def _cupy() -> Any:
 
 
 def cupy_devices(backend: str) -> list[Device]:
-    """All usable GPUs of this maker, in order."""
     if not usable(backend):
         return []
     from .fused import launch

@@ -45,7 +45,6 @@ UFUNCS: dict[str, Callable] = _named("""
 
 
 def call_ufunc(device: Any, ufunc: np.ufunc, method: str, inputs: tuple, kwargs: dict) -> Any:
-    """The result of ``ufunc(*inputs, **kwargs)``."""
     name = ufunc.__name__
     refused = "".join(f"(…, {keyword}=…)" for keyword in kwargs if keyword != "out")
     if method != "__call__" or name not in UFUNCS or refused:
@@ -90,7 +89,6 @@ def _narrowed(dtype: np.dtype, *kinds: Any) -> np.dtype:
 
 
 def call_function(device: Any, function: Callable, args: tuple, kwargs: dict) -> Any:
-    """The result of ``function(*args, **kwargs)``, where some arguments are our arrays."""
     name = f"{function.__module__}.{function.__name__}".removeprefix("numpy.")
     try:
         if name in FROM_HOST:
