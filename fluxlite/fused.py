@@ -21,17 +21,13 @@ FUNCTIONS = frozenset((np.where, np.clip, np.copy, np.sinc, np.i0))
 
 
 def fuse(*function: Any, kernel_name: str | None = None) -> Any:
-    """Make one launch of a function's elementwise calls, on a GPU: ``@fuse`` above it (`cupy.fuse`).
+    """Make one launch of a function's elementwise calls, on a GPU: ``@fl.cuda.fuse`` above it (`cupy.fuse`).
 
     Without it, each ``+`` and each ``np.tanh`` is a launch of its own (CUDA.jl: a broadcast with dots). The function
     takes arrays of one device, and numbers. It gives an array, several in a tuple, or nothing: ``x += y`` changes an
     argument in place. A result has the shape that all arguments have together, broadcast. What isn't computed element
     by element raises `TypeError`. A receipt has it by its name, or by `kernel_name`. On the CPU, and while a gradient
     is taken, it's an ordinary function.
-
-    >>> @fl.cuda.fuse
-    ... def squared_difference(x, y):
-    ...     return (x - y) ** 2
     """
     if kernel_name is not None and not kernel_name.isidentifier():
         raise ValueError(f"fuse(kernel_name=…) is a name such as 'squared_difference', got {kernel_name!r}")

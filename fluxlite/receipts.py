@@ -80,15 +80,11 @@ def clocked(seconds: float) -> Seconds:
 def estimate(
     fn: Callable, *args: Any, like: Any = "NVIDIA T4", shapes_only: bool = False, first_use: bool = False
 ) -> "Estimate":
-    """How long ``fn(*args)`` would take on the card `like`: see its ``.seconds``, ``.receipt`` and ``.result``.
+    """How long ``fn(*args)`` would take on the card `like`: ``estimate(np.matmul, x, x, like="H200").seconds``.
 
-    `like` is a name or a preset. The arguments, arrays and models, are copied to a separate simulated GPU, the one in
-    use inside `fn`. The time leaves out this copy and, but for ``first_use=True``, loading kernels at their first use.
-    With ``shapes_only=True``, only shapes and dtypes are computed, and all values are 0.
-
-    >>> x = np.ones((2048, 2048), np.float32)
-    >>> estimate(np.matmul, x, x, like="H200", shapes_only=True).seconds
-    362 µs simulated (H200)
+    It also has a ``.receipt`` and the ``.result``. `like` is a name or a preset. The arguments, arrays and models, are
+    copied to a separate simulated GPU, the one in use inside `fn`. The time leaves out this copy and, but for
+    ``first_use=True``, loading kernels at first use. ``shapes_only=True`` computes shapes and dtypes; all values are 0.
     """
     check_callable("estimate(fn, …): fn", fn)
     check_bool("shapes_only=…", shapes_only)

@@ -34,8 +34,7 @@ from simgpu.jit.errors import *  # noqa: F403
 
 from ..devices import simulated as simulated  # it says which names of fluxlite's an error advises
 
-# Without the errors: `help(jit)` would say of each what any exception can do. They're jit.OutOfBounds and so on.
-__all__ = [*_NAMES]
+__all__ = [*_NAMES]  # without the errors, as in simgpu.jit
 
 
 def _check_untracked(kernel: str, name: str, x: Any) -> None:

@@ -1,8 +1,4 @@
-"""`DataLoader`: mini-batches, in a new order each epoch. `observations.py` says what counts as data.
-
-``gpu(loader)`` and ``CuIterator(loader)`` copy the next batch while the GPU computes with the current one, from
-"pinned" memory, which the GPU can read on its own. Computations wait there only for the batch that they need.
-"""
+"""`DataLoader`: mini-batches, in a new order each epoch. `observations.py` says what counts as data."""
 
 import copy
 import threading
@@ -80,13 +76,10 @@ class DataLoader:
         """Begin an epoch, but for its first `skip` batches."""
         check_whole("skip", skip)
         order = Places(self.rng.permutation(self._count)) if self.shuffle else None
-        jobs = (bound(self._batch, index) for index in self._indices(order, skip))
+        starts = (number * self.batchsize for number in range(skip, len(self)))
+        cuts = (slice(start, min(start + self.batchsize, self._count)) for start in starts)
+        jobs = (bound(self._batch, these if order is None else order.part(these)) for these in cuts)
         return done_ahead(jobs) if self.parallel and not _needs_device(self.data) else (job() for job in jobs)
-
-    def _indices(self, order: Places | None, skip: int) -> Iterator[slice | Places]:
-        for number in range(skip, len(self)):
-            these = slice(number * self.batchsize, min((number + 1) * self.batchsize, self._count))
-            yield these if order is None else order.part(these)
 
     def _batch(self, index: slice | Places) -> Any:
         if self.collate is None:
@@ -165,7 +158,6 @@ class MovedLoader:
 
     @property
     def rng(self) -> Any:
-        """The loader's generator, which shuffles."""
         return self.loader.rng
 
     def __len__(self) -> int:

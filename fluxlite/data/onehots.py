@@ -42,16 +42,14 @@ def onehotbatch(data: Any, labels: Any, default: Any = _NONE) -> Any:
         hits = data[..., None] == there
         found = np.any(hits, axis=-1)
         if default is not _NONE:
-            _check_known(default in known.tolist(), default, known)
+            unknown = [] if default in known.tolist() else [default]
+        else:
+            unknown = [] if bool(np.all(found)) else device.download(data)[~device.download(found)].tolist()
+        if unknown:
+            raise ValueError(f"{unknown[0]!r} is not among the labels {reprlib.repr(known.tolist())}")
+        if default is not _NONE:
             hits = np.logical_or(hits, np.logical_and(~found[..., None], device.receive(known == default)))
-        elif not bool(np.all(found)):
-            _check_known(False, device.download(data)[~device.download(found)].tolist()[0], known)
         return hits.astype(np.float32)
-
-
-def _check_known(is_known: bool, label: Any, known: np.ndarray) -> None:
-    if not is_known:
-        raise ValueError(f"{label!r} is not among the labels {reprlib.repr(known.tolist())}")
 
 
 @explained("an array of scores, and perhaps labels")

@@ -181,7 +181,6 @@ def _bytes(arrays: list) -> dict[str, int]:
 
 
 def described(x: Any) -> str:
-    """`x` in a few words, without any array's values."""
     if is_array(x):
         return f"{x.dtype} {tuple(x.shape)}"
     found = next((words for kinds, words in _WORDS if isinstance(x, kinds)), None)

@@ -225,7 +225,6 @@ def cupy_devices(backend: str) -> list[Device]:
 
 @functools.cache
 def cupy_device(index: int) -> CupyDevice:
-    """The GPU with this number. It's always the same object."""
     runtime, has_any = _cupy().cuda.runtime, usable("CUDA") or usable("AMDGPU")
     name = runtime.getDeviceProperties(index)["name"].decode() if has_any else ""
     return AMDGPUDevice(index, name) if runtime.is_hip else CUDADevice(index, name)

@@ -184,7 +184,6 @@ def _by_stride(x: MetalArray) -> list[int]:
 
 
 def _is_same(x: MetalArray, y: Any) -> bool:
-    """Whether they are the same view of the same memory."""
     return isinstance(y, MetalArray) and (address(x), x.shape, x.strides) == (address(y), y.shape, y.strides)
 
 

@@ -47,7 +47,6 @@ class MetalDevice(GPU):
     _reads = SimulatedDevice._reads  # whether a single number may be read
 
     def new(self, values: Any, layout: Any = None) -> MetalArray:
-        """Wrap values that were computed here."""
         result = MetalArray(values, self, layout)
         self.made(result)
         return result
