@@ -128,11 +128,7 @@ def _ends(x: Any) -> tuple[Any, Any]:
     return np.minimum.reduce(x, None), np.maximum.reduce(x, None)
 
 
-# -- of all elements: a row of the table each --------------------------------------------------------------------------
-
-
 def _log(x: Any, eps: Eps) -> Any:
-    """The logarithm of ``x + eps``, which is never 0."""
     return np.log(x + _eps(x, eps))
 
 
@@ -150,6 +146,7 @@ def _loss(name: str, what: str, formula: Callable) -> Callable[..., Any]:
     return compares(_same_shape)(formula)
 
 
+# Of all elements: a row of the table each.
 # fmt: off
 mae = _loss("mae", "The mean of ``|prediction - target|``",
     lambda prediction, target, agg=np.mean: agg(np.abs(prediction - target)))
@@ -196,9 +193,6 @@ def huber_loss(prediction: Any, target: Any, agg: Callable = np.mean, delta: flo
     """`mse` / 2 for what is off by less than `delta`, beyond it a straight line (Flux: ``huber_loss``)."""
     error = np.abs(prediction - target)
     return agg(np.where(error < delta, error**2 / 2, delta * (error - delta / 2)))
-
-
-# -- of classes --------------------------------------------------------------------------------------------------------
 
 
 @compares(_probabilities)

@@ -1,8 +1,6 @@
 """The optimizers' formulas: by how much a parameter changes. The rules are those of Optimisers.jl, under its names.
 
-First those with one rate for all numbers, then Adam and its kin, with a rate for each, then what happens to a gradient
-before another rule makes a step of it, and last, how their numbers change in the middle of a training. How a step is
-taken, ``updating.py`` says.
+How a step is taken, ``updating.py`` says.
 """
 
 import copy
@@ -239,12 +237,7 @@ class RMSProp(Fusible):
 
 @dataclass(frozen=True)
 class Adam(Fusible):
-    """Steps scaled by running means of the gradient and of its square (Flux: ``Adam``; Kingma and Ba, 2015).
-
-    >>> w = np.ones(2)
-    >>> fl.update(fl.setup(Adam(0.1), w), w, np.array([1.0, -10.0]))[1]
-    array([0.9, 1.1])
-    """
+    """Steps scaled by running means of the gradient and of its square (Flux: ``Adam``; Kingma and Ba, 2015)."""
 
     eta: float = 0.001
     beta: tuple[float, float] = (0.9, 0.999)
@@ -380,11 +373,7 @@ class AdaBelief(Adam):
 class OptimiserChain(Rule):
     """Rules one after the other: what one gives is the gradient for the next (Flux: ``OptimiserChain``).
 
-    >>> rule = OptimiserChain(ClipGrad(1.0), WeightDecay(0.1), fl.Descent(0.5))
-    >>> x = np.ones(2)
-    >>> rule.apply(rule.init(x), x, np.array([0.5, 100.0]))
-    >>> x
-    array([0.7 , 0.45])
+    ``OptimiserChain(ClipGrad(1.0), WeightDecay(0.1), Descent(0.5))``: the last one makes the step.
     """
 
     rules: tuple[Rule, ...]
@@ -487,11 +476,6 @@ def clip_grad_norm(grads: Any, max_norm: float) -> tuple[Any, Any]:
 
     Returns new ones, and the norm that they had, which stays on a GPU (PyTorch: ``clip_grad_norm_``). If it isn't
     finite, neither is what comes out: then leave out the step.
-
-    >>> grads = {"w": np.array([3.0, 0.0]), "b": np.array([4.0])}
-    >>> grads, norm = clip_grad_norm(grads, 1.0)
-    >>> norm, grads["w"].round(3), grads["b"].round(3)
-    (np.float64(5.0), array([0.6, 0. ]), array([0.8]))
     """
     check_number("clip_grad_norm(grads, max_norm): max_norm", max_norm)
     arrays = [g for g in leaves(grads) if g is not None]
@@ -524,15 +508,8 @@ def adjust(state: Any, eta: float | None = None, **fields: Any) -> Any:
     """Change the learning rate, or other numbers of the rules, in `state` or a part of it (Flux: ``adjust!``).
 
     What the rules remember stays. Returns `state`. Raises `TypeError` for what isn't a state or holds no rule with
-    such a number. PyTorch's parameter groups are a loop: here, biases don't decay.
-
-    >>> model = fl.Chain(fl.Dense(2, 3), fl.Dense(3, 1))
-    >>> state = fl.setup(fl.AdamW(decay=0.1), model)
-    >>> for path, w in fl.trainables(model):
-    ...     if w.ndim < 2:
-    ...         _ = adjust(state[path], decay=0.0)
-    >>> state.layers[0].weight.rule.decay, state.layers[0].bias.rule.decay
-    (0.1, 0.0)
+    such a number. PyTorch's parameter groups are a loop over ``trainables(model)``, which gives paths and arrays, with
+    ``adjust(state[path], decay=0.0)`` for those that shall not decay.
     """
     fields |= {} if eta is None else {"eta": eta}
     if not fields:
@@ -576,12 +553,6 @@ def freeze(state: Any) -> Any:
 
     A part is ``state.layers[0]``, or ``state[path]`` with a path of `trainables`. `load` brings back what the rules
     remember, not this, nor their numbers: freeze again before you go on. Returns `state`.
-
-    >>> model = {"w": np.ones(1), "b": np.ones(1)}
-    >>> state = fl.setup(fl.Descent(0.5), model)
-    >>> _ = freeze(state["w"])
-    >>> fl.update(state, model, {"w": np.ones(1), "b": np.ones(1)})[1]
-    {'w': array([1.]), 'b': array([0.5])}
     """
     for leaf in _leaves(state):
         leaf.frozen = True

@@ -14,12 +14,7 @@ Schedule = Callable[[int], float]
 
 @explained()
 def step_decay(eta: float, every: int, factor: float = 0.1) -> Schedule:
-    """`eta`, times `factor` after each `every` steps (PyTorch: ``StepLR``).
-
-    >>> rate = step_decay(1.0, every=10, factor=0.5)
-    >>> rate(0), rate(9), rate(10), rate(20)
-    (1.0, 1.0, 0.5, 0.25)
-    """
+    """`eta`, times `factor` after each `every` steps (PyTorch: ``StepLR``)."""
     _check(every, eta=eta, factor=factor)
     return lambda step: eta * factor ** (step // every)
 
@@ -32,12 +27,7 @@ def exponential_decay(eta: float, factor: float) -> Schedule:
 
 @explained()
 def cosine(eta: float, steps: int, lowest: float = 0.0) -> Schedule:
-    """Down from `eta` to `lowest` along half a cosine; after `steps` steps it stays there (``CosAnneal``).
-
-    >>> rate = cosine(1.0, 10)
-    >>> [round(rate(step), 3) for step in (0, 5, 10, 11)]
-    [1.0, 0.5, 0.0, 0.0]
-    """
+    """Down from `eta` to `lowest` along half a cosine; after `steps` steps it stays there (``CosAnneal``)."""
     _check(steps, eta=eta, lowest=lowest)
     return lambda step: _between(eta, lowest, min(step / steps, 1))
 

@@ -57,12 +57,7 @@ def _rows(found: list[dict], shape: tuple, x: Any) -> Any:
 
 @explained()
 def hessian(f: Callable, x: Any) -> Any:
-    """All second derivatives of the number ``f(x)``; shape: that of `x`, twice (Zygote: ``hessian``).
-
-    >>> hessian(lambda x: x[0] ** 2 * x[1], np.array([2.0, 3.0]))
-    array([[6., 4.],
-           [4., 0.]])
-    """
+    """All second derivatives of the number ``f(x)``; shape: that of `x`, twice (Zygote: ``hessian``)."""
 
     def slope(x: Any) -> Any:
         g = gradient(f, x)[0]

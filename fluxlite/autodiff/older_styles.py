@@ -64,12 +64,6 @@ def params(*models: Any) -> "Params":
 
     During the call the models' fields hold tracked arrays, so the function need not be given the model. The
     gradients are looked up by the parameter: ``grads[model.weight]``. A place that can't be assigned is a `TypeError`.
-
-    >>> from fluxlite import gradient
-    >>> model = {"weight": np.array([3.0])}
-    >>> grads = gradient(lambda: (model["weight"] ** 2).sum(), params(model))
-    >>> grads[model["weight"]]
-    array([6.])
     """
     if any(map(is_array, models)):
         raise TypeError("params takes models; of an array, write w = param(w) and back(loss), or gradient(f, w)")

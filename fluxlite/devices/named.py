@@ -104,9 +104,6 @@ def current_backend() -> str:
     return selection.wish()[0] or selection.choose().backend
 
 
-# -- a preference that is kept -----------------------------------------------------------------------------------------
-
-
 @explained()
 def gpu_backend(name: str | None) -> None:
     """Prefer a backend, now and in later sessions. None deletes the preference (Flux: ``gpu_backend!``).

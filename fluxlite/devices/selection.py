@@ -94,9 +94,6 @@ def simulated_instead() -> str:
     return "" if wish()[0] == "Simulated" else " simulate_gpu() puts a simulated one in its place."
 
 
-# -- which backend, and why --------------------------------------------------------------------------------------------
-
-
 class Backend(NamedTuple):
     """One kind of device: whether it can be used, which there are, its libraries, and whether one of them is there."""
 
@@ -169,9 +166,6 @@ def choose() -> Chosen:
     backend = next(name for name in supported_devices() if backends()[name].functional())
     why = "it is the first that is functional" if backend != "CPU" else "no GPU is functional"
     return Chosen(backend, why, asked, warning)
-
-
-# -- what was asked for ------------------------------------------------------------------------------------------------
 
 
 def wish() -> tuple[str, str]:

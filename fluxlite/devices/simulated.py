@@ -97,8 +97,6 @@ def together(cards: list[Any]) -> list[Any]:
 
 calibrate = explained("a dict with measurements")(presets.calibrate)
 
-# -- switching it on ---------------------------------------------------------------------------------------------------
-
 
 @explained()
 def simulate_gpu(

@@ -19,7 +19,6 @@ echo "worker ${PMI_RANK:-$OMPI_COMM_WORLD_RANK} $how" >&2; sleep 2; kill $PPID; 
 
 
 def main(arguments: list[str]) -> int:
-    """Run the program on so many workers; gives 0 if all ended well."""
     parser = argparse.ArgumentParser(prog="python -m fluxlite.distributed")
     parser.add_argument("-n", "--workers", type=int, default=2, metavar="N", help="how many workers; 2 if left out")
     parser.add_argument("program", metavar="train.py", help="the program")

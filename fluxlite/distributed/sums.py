@@ -25,9 +25,6 @@ def allreduce(x: Any, op: str = "sum") -> Any:
     """The sum, mean, minimum or maximum over all workers' `x` (Flux: ``allreduce!``; PyTorch: ``all_reduce``).
 
     An array, of the same shape and dtype on every worker, is changed in place. Every worker has to make this call.
-
-    >>> fl.distributed.allreduce(3.0)
-    3.0
     """
     group = everyone()
     if op not in ("sum", "mean", "min", "max"):
@@ -50,11 +47,7 @@ def allreduce(x: Any, op: str = "sum") -> Any:
 
 @explained("an array or a number, and a worker")
 def broadcast(x: Any, root: int = 0) -> Any:
-    """What worker `root` has as `x`, for all; an array is changed in place (Flux: ``bcast!``; PyTorch: ``broadcast``).
-
-    >>> fl.distributed.broadcast(3)
-    3
-    """
+    """What worker `root` has as `x`, for all; arrays change in place (Flux: ``bcast!``; PyTorch: ``broadcast``)."""
     return everyone().same(x, root) if isinstance(x, (Number, np.generic)) else synchronize(x, root)
 
 
@@ -64,16 +57,11 @@ def synchronize(x: Any, root: int = 0) -> Any:
 
     Arrays, generators and an optimizer's memory are changed in place, so ties stay. ``train(…, distributed=True)`` does
     this by itself. Raises `ValueError` on every worker if their models or rules differ, naming the place.
-
-    >>> model = {"w": np.ones(2)}
-    >>> fl.distributed.synchronize(model) is model
-    True
     """
     return take_from(everyone(), x, root)
 
 
 def take_from(group: Group, x: Any, root: int = 0) -> Any:
-    """`synchronize`, in this group."""
     found = [(str(path) or "x", node) for path, node in nodes(x) if isinstance(node, Leaf) or is_array(node)]
     group.check_alike({place: _form(node) for place, node in found})
     values = group.same(cpu(state(x)), root)
@@ -92,9 +80,6 @@ class DistributedDataContainer(MappedObs):
     """The observations of `data` that are this worker's: an n-th, in one piece (Flux: ``DistributedDataContainer``).
 
     It's for a loop of your own, inside a `DataLoader`. The last worker may have fewer.
-
-    >>> fl.getobs(fl.distributed.DistributedDataContainer(np.arange(4)), slice(2))
-    array([0, 1])
     """
 
     @explained("data")

@@ -86,7 +86,6 @@ class Team:
             )
 
     def update(self, opt_state: Any, model: Any, grads: Any) -> None:
-        """One step by the gradients of all."""
         take_steps(self.buckets.finish())
 
     def losses(self, values: list[float]) -> list[float]:

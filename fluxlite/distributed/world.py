@@ -65,7 +65,6 @@ def total_workers() -> int:
 
 
 def everyone() -> "Group":
-    """All workers."""
     initialize()
     return _world[0]
 
@@ -122,7 +121,6 @@ class Group:
         return self.comm.Iallreduce(self.mpi.IN_PLACE, x, getattr(self.mpi, op.upper()))
 
     def total(self, *numbers: float) -> list[float]:
-        """The sums of these numbers over all workers."""
         sums = np.array(numbers, np.float64)
         self.wait(self.start(sums))
         return sums.tolist()
@@ -137,7 +135,6 @@ class Group:
         return value if self.rank == root else pickle.loads(content.tobytes())
 
     def all(self, value: Any) -> list[Any]:
-        """The values of all workers, in order."""
         return [self.same(value, rank) for rank in range(self.size)]
 
     def check_alike(self, mine: dict[str, str]) -> None:
@@ -174,13 +171,9 @@ class Group:
             raise WorkerFailed(content.decode())
 
     def tell(self, error: BaseException) -> None:
-        """Send the others bad news about this worker."""
         news = f"{self.name} ended the training: {type(error).__name__}: {' '.join(str(error).split())}".encode()
         others = [rank for rank in range(self.size) if rank != self.rank]
         KEPT.extend([news, *[self.comm.Isend([news, self.mpi.BYTE], rank, _NEWS) for rank in others]])
-
-
-# For the launcher, and for lesson 17.
 
 
 def find_mpiexec() -> str | None:

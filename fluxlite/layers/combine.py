@@ -228,7 +228,6 @@ class Scale(Layer):
 
 
 def normal(*shape: int, rng: Generator = None) -> Any:
-    """Normal numbers with deviation 1."""
     return generator(rng).standard_normal(shape, dtype=np.float32)
 
 
@@ -238,10 +237,6 @@ class Embedding(Layer):
     `weight` has shape ``(vocabulary, features)`` and starts with normal numbers. `x` holds whole numbers from 0 to
     ``vocabulary - 1``, in any shape; the result has that shape and the features behind it. Floating-point numbers and
     booleans are one-hot rows, ``(…, vocabulary)``. On a GPU, a number that isn't in the vocabulary wraps around.
-
-    >>> Embedding.of(np.array([[0.0, 0.5], [1.0, 1.5], [2.0, 2.5]]))(np.array([2, 0]))
-    array([[2. , 2.5],
-           [0. , 0.5]])
     """
 
     weight: Any

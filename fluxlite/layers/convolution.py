@@ -85,9 +85,8 @@ class Conv(Layer, children=("weight", "bias", "activation")):
         self.pad = pads_of(f"{name}'s pad", pad, self._padded_extent())
 
     def __call__(self, x: Any) -> Any:
-        inputs, _ = self._features()
         dims = len(self.stride)
-        check_shape(self, x, dims, inputs)
+        check_shape(self, x, dims, self._features()[0])
         at = Windows(self.weight.shape[:dims], self.stride, self.pad, self.dilation, self.groups)
         kernel = np.flip(self.weight, tuple(range(dims))) if self._flips else self.weight
         return activated(self.activation, self._windows_of(taken(self, self.weight, x), kernel, at), self.bias)
@@ -177,10 +176,6 @@ class MaxPool(Layer, children=()):
 
     ``MaxPool((2, 2))`` takes pictures, ``(N, H, W, features)``; ``MaxPool((2,))`` sequences. `stride` is usually the
     window's size; `pad` is as in `Conv`, and never the largest. Of equal elements, the first gets the gradient.
-
-    >>> MaxPool((2, 2))(np.arange(16.0).reshape(1, 4, 4, 1))[0, :, :, 0]
-    array([[ 5.,  7.],
-           [13., 15.]])
     """
 
     kernel: tuple[int, ...]
@@ -318,9 +313,6 @@ def _interpolated(x: Any, axis: int, length: int) -> Any:
     shares = np.maximum(1 - abs(new[:, None] * ((before - 1) / max(length - 1, 1)) - old), 0).astype(x.dtype)
     rows = np.reshape(x, (math.prod(x.shape[:axis]), before, math.prod(x.shape[axis + 1 :])))
     return np.reshape(shares @ rows, (*x.shape[:axis], length, *x.shape[axis + 1 :]))
-
-
-# -- what they're made with, and how they're written ------------------------------------------------------------------
 
 
 def window_size(what: str, size: Any) -> tuple[int, ...]:

@@ -17,16 +17,9 @@ def testmode(model: Any, mode: Any = True) -> "Mode":
     """Switch `model`'s layers to testing, for good, or for a ``with`` block (Flux: ``testmode!``).
 
     Layers such as `Dropout` and `BatchNorm` have an attribute `active`: True while `gradient` and its kin run, else
-    None. So you need `testmode`, which sets it to False, only for exceptions, such as a teacher that answers as in a
-    test. ``testmode(model, None)``, or "auto", ends that. A layer of your own takes part if its class has ``@functor``
-    above it and ``active = None`` in it.
-
-    >>> teacher = fl.Dropout(0.5)
-    >>> def loss(w):
-    ...     with fl.testmode(teacher):
-    ...         return np.sum(teacher(w))
-    >>> fl.gradient(loss, np.ones(3))
-    (array([1., 1., 1.]),)
+    None. So you need `testmode`, which sets it to False, only for exceptions: ``with testmode(teacher):`` around its
+    answers in a loss. ``testmode(model, None)``, or "auto", ends that. A layer of your own takes part if its class has
+    ``@functor`` above it and ``active = None`` in it.
     """
     return trainmode(model, not mode if isinstance(mode, bool) else mode)
 
@@ -79,9 +72,6 @@ def f16(x: Any) -> Any:
     """`x` with all its floating-point arrays in half precision (Flux: ``f16``). Integers stay, ties survive.
 
     Inside a gradient too: then the gradient comes back in the type that `x` had. Python's own numbers stay.
-
-    >>> f16({"w": np.ones(2), "n": np.arange(2)})
-    {'w': array([1., 1.], dtype=float16), 'n': array([0, 1])}
     """
     return _cast(x, np.float16)
 

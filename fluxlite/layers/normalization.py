@@ -104,12 +104,6 @@ class BatchNorm(Normalization):
     `x` has shape ``(N, channels)`` or ``(N, …, channels)``; then ``* scale + bias`` and the activation. In training,
     mean and variance are the batch's. The layer keeps running ones, `mean` and `var`, which move a `momentum` of the
     way at each call, and uses them outside of training (see `testmode`); not with ``track_stats=False``.
-
-    >>> layer = BatchNorm(2)
-    >>> x = np.array([[1, 10], [3, 50]], np.float32)
-    >>> loss, _ = fl.withgradient(lambda layer: np.sum(layer(x) ** 2), layer)
-    >>> layer.mean, layer.var
-    (array([0.2, 3. ], dtype=float32), array([ 1.1, 80.9], dtype=float32))
     """
 
     mean: Any
@@ -168,9 +162,6 @@ class Dropout(Layer, trainable=()):
 
     It's training inside `gradient`; more is at `testmode`. The drawn numbers differ only along `dims`, an axis or
     several: ``dims=(0, -1)`` drops whole channels of pictures. The device of `x` draws them, or `rng`, on the CPU.
-
-    >>> fl.trainmode(Dropout(0.5, rng=np.random.default_rng(0)))(np.ones(6))
-    array([2., 2., 2., 0., 0., 0.])
     """
 
     rng: Any  # in the tree, so that its state is saved

@@ -44,8 +44,6 @@ rule(np.logaddexp, lambda g, out, x, y: fit(g * np.exp(x - out), x), lambda g, o
 rule(
     np.logaddexp2, lambda g, out, x, y: fit(g * np.exp2(x - out), x), lambda g, out, x, y: fit(g * np.exp2(y - out), y)
 )
-
-
 rule(np.float_power, base_of_power, exponent_of_power)
 rule(np.copysign, lambda g, out, x, y: fit(g * np.sign(x) * np.copysign(1.0, y), x), lambda g, out, x, y: fit(0 * g, y))
 rule(np.heaviside, lambda g, out, x, y: fit(0 * g, x), lambda g, out, x, y: fit(np.where(x == 0, g, 0), y))

@@ -45,7 +45,6 @@ rule(
 
 # -- determinants
 def scale(g):
-    """One number for each matrix."""
     return np.reshape(g, (*g.shape, 1, 1))
 
 
@@ -147,7 +146,6 @@ def svd(a, full_matrices=True, compute_uv=True):
 # -- norms
 @primitive
 def euclidean(x, axis, keepdims):
-    """The root of the sum of squares."""
     return np.sqrt(np.sum(x * x, axis=axis, keepdims=keepdims))
 
 

@@ -40,8 +40,6 @@ def rolled_back(g, out, a, shift, axis=None):
 rule(np.roll, rolled_back)
 composed(np.fliplr)(lambda m: np.flip(m, 1))
 composed(np.flipud)(lambda m: np.flip(m, 0))
-
-
 composed(np.vstack)(lambda tup: np.concatenate([np.atleast_2d(x) for x in tup], axis=0))
 composed(np.dstack)(lambda tup: np.concatenate([np.atleast_3d(x) for x in tup], axis=2))
 
