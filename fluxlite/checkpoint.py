@@ -37,6 +37,12 @@ def save(path: str | os.PathLike, /, *model: Any, **values: Any) -> None:
     ``save(path, model)`` means ``save(path, model=model)``. The file holds the `state` of each value, tied arrays once.
     It replaces the old file when it's complete (Flux's guide: BSON's ``@save``). Raises `TypeError` for what a file
     can't hold, with its place, and `OSError` if it can't be written. A read-only file stays.
+
+    >>> import os, tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "model.safetensors")
+    >>> save(path, model=fl.Dense(3, 2), epoch=3)
+    >>> load(path)["epoch"]
+    3
     """
     files.write(os.fspath(path), states_of(_named(model, values)))
 

@@ -43,6 +43,10 @@ def getobs(data: Any, index: Any) -> Any:
 
     Of an array it's a read-only view if `index` is a number or a slice; in CuPy it's writable. Integers on a GPU aren't
     checked.
+
+    >>> x, y = np.arange(6).reshape(3, 2), np.array([7, 8, 9])
+    >>> getobs((x, y), 1), getobs({"y": y}, [0, 2])
+    ((array([2, 3]), np.int64(8)), {'y': array([7, 9])})
     """
     count = numobs(data)
     if isinstance(index, (int, np.integer)):
@@ -182,6 +186,10 @@ def mapobs(function: Callable[[Any], Any], data: Any) -> MappedObs:
     """`data`, with `function` applied to what you take from it, when you take it (MLUtils: ``mapobs``).
 
     `function` gets one observation, or a whole batch: ``DataLoader(mapobs(gpu, (X, Y)), batchsize=16)`` moves batches.
+
+    >>> mapped = mapobs(lambda x: x / 10, np.arange(4))
+    >>> mapped[1], mapped[2:]
+    (np.float64(0.1), array([0.2, 0.3]))
     """
     check_callable("mapobs(function, data): the function", function)
     return MappedObs(function, data)

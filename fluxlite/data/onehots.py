@@ -17,6 +17,9 @@ def onehot(label: Any, labels: Any, default: Any = _NONE) -> Any:
     """A float32 array of shape ``(K,)``: 1 where `label` is in the K `labels`, otherwise 0 (Flux: ``onehot``).
 
     Raises `ValueError` for an unknown label, unless there's a `default`, which is used instead.
+
+    >>> onehot("b", ["a", "b", "c"])
+    array([0., 1., 0.], dtype=float32)
     """
     return onehotbatch(label, labels, default)
 

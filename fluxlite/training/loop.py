@@ -79,10 +79,9 @@ def train(
 ) -> History:
     """Train `model` in place, `epochs` times through `data`, and give the `History` (Flux: ``train!``).
 
-    ``train(loss, model, loader, setup(Adam(0.01), model), epochs=3)``: each batch is a step, the gradient of
-    ``loss(model, *batch)`` if the batch is a tuple, else of ``loss(model, batch)``; then ``update(opt_state, model,
-    gradient)``. `loss` may give ``(loss, extra, …)``. The interrupt key, ■ in a notebook, lets the step be finished,
-    and gives the history; pressed again, it raises `KeyboardInterrupt`.
+    Each batch is a step: the gradient of ``loss(model, *batch)`` if the batch is a tuple, else of ``loss(model,
+    batch)``; then ``update(opt_state, model, gradient)``. `loss` may give ``(loss, extra, …)``. The interrupt key, ■ in
+    a notebook, lets the step be finished, and gives the history; pressed again, it raises `KeyboardInterrupt`.
 
     - `callbacks`: functions of the history, called after each epoch; one that gives something true stops the training
     - `each_step`: the same after each step
@@ -99,6 +98,12 @@ def train(
 
     Raises `FloatingPointError` at a loss that is infinite or no number, with ``check_every=1`` before the model is
     changed by it (Flux: ``DomainError``). Every error that ends the training has the ``error.history`` so far.
+
+    >>> model = {"w": np.zeros(1)}
+    >>> batches = [(np.array([1.0]), np.array([2.0])), (np.array([2.0]), np.array([4.0]))]
+    >>> loss = lambda m, x, y: np.sum((m["w"] * x - y) ** 2)
+    >>> train(loss, model, batches, fl.setup(fl.Descent(0.1), model), epochs=3)
+    History(3 epochs, 6 steps, loss 7.12 -> 0.00467, ... measured)
     """
     callbacks = tuple(callbacks)
     check_bool("train(distributed=…)", distributed)
