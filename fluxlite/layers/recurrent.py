@@ -99,7 +99,6 @@ class Cell(Layer):
     states: ClassVar[tuple[str, ...]] = ("h",)
     gates: ClassVar[int] = 1  # the weights have so many times `outputs` rows
     blocks: ClassVar[int] = 1  # and the slopes so many
-    makes: ClassVar[tuple] = ()  # and so many what a step makes besides the new states and the gates
 
     Wi: Any
     Wh: Any
@@ -188,14 +187,15 @@ class RNNCell(Cell):
         cell.activation = check_activation(cls.__name__, activation)
         return cell
 
-    def step(self, scales, total, Wh, h, out=None):
-        """What a step makes, if given in the arrays `out`; the `total` is of the input and the bias."""
-        total = total + Wh @ h
-        if out is None:  # to any activation, the features are the last axis
+    def step(self, scales, total, Wh, h, out=(None, None)):
+        """The new states; `total` is of the input and the bias. If `out` takes them, the gates take its place."""
+        new_h, room = out
+        total = np.add(total, np.matmul(Wh, h, out=room), out=room)
+        if room is None:  # to any activation, the features are the last axis
             return (self.activation(total.T).T,)
-        return (IN_PLACE[self.activation][0](total, out=out[0]),)
+        return (IN_PLACE[self.activation][0](total, out=new_h),)
 
-    def slopes(self, before, h, gates):
+    def slopes(self, before, h):
         """How the states change with the sums behind the gates, for some steps, and what else `back` takes of each."""
         return (IN_PLACE[self.activation][1](h),)
 
@@ -226,15 +226,14 @@ class LSTMCell(Cell):
 
     states = ("h", "c")
     gates = blocks = 4
-    makes = (1,)
 
     def step(self, scales, total, Wh, h, c, out=(None,) * 4):
-        gates = np.reshape(np.tanh(total + Wh @ h), (4, *c.shape)) * scales[0]
-        gates = np.add(gates, scales[1], out=out[2])
-        i, f, g, o = gates
-        c = np.add(f * c, i * g, out=out[1])
-        tanh = np.tanh(c, out=out[3])
-        return np.multiply(o, tanh, out=out[0]), c, gates, tanh
+        new_h, new_c, tanh, room = out
+        gates = None if room is None else total
+        total = np.tanh(np.add(total, np.matmul(Wh, h, out=room).reshape(total.shape), out=gates), out=gates)
+        i, f, g, o = np.add(np.multiply(total, scales[0], out=gates), scales[1], out=gates)
+        c = np.add(f * c, i * g, out=new_c)
+        return np.multiply(o, np.tanh(c, out=tanh), out=new_h), c
 
     def slopes(self, h, c, new_h, new_c, gates, tanh):
         """Of `c` with the sums behind three gates, of `h` with that behind the fourth; of `h` with `c`; and f."""
@@ -263,22 +262,21 @@ class GRUCell(Cell):
     """
 
     gates, blocks = 3, 4  # the candidate's products with the state have slopes of their own
-    makes = (3,)
 
-    def step(self, scales, total, Wh, h, out=(None, (None,) * 3, None)):
-        total, gates = np.reshape(total, (3, *h.shape)), out[1]
-        products = np.matmul(Wh, h, out=out[2])
-        r_and_z, product = np.tanh(total[:2] + np.reshape(products, total.shape)[:2]), products[2 * len(h) :]
-        r, z = np.multiply(r_and_z + 1, 0.5, out=None if gates[0] is None else gates[:2])
-        n = np.tanh(total[2] + r * product, out=gates[2])
-        return np.add((h - n) * z, n, out=out[0]), gates, products
+    def step(self, scales, total, Wh, h, out=(None,) * 3):
+        (new_h, product, room), sums, n = out, total[:2], total[2]
+        r_and_z, new_n = (None, None) if room is None else (sums, n)
+        products = np.matmul(Wh, h, out=room).reshape(total.shape)
+        sums = np.tanh(np.add(sums, products[:2], out=r_and_z), out=r_and_z)
+        r, z = np.multiply(np.add(sums, 1, out=r_and_z), 0.5, out=r_and_z)
+        n = np.tanh(np.add(n, np.multiply(r, products[2], out=product), out=new_n), out=new_n)
+        return (np.add((h - n) * z, n, out=new_h),)
 
-    def slopes(self, h, new_h, gates, products):
+    def slopes(self, h, new_h, gates, product):
         """Of `h` with the sums behind r and z, with the candidate's product with the state, and with its sum; and z."""
-        (r, z, n), product = (gates[:, block] for block in range(3)), products[:, 2 * h.shape[1] :]
+        r, z, n = (gates[:, block] for block in range(3))
         of_n = (1 - z) * (1 - n * n)
-        of_state = of_n * r
-        return np.stack([of_state * (1 - r) * product, (h - n) * z * (1 - z), of_state, of_n], axis=1), z
+        return np.stack([of_n * (1 - r) * product, (h - n) * z * (1 - z), of_n * r, of_n], axis=1), z
 
     def back(self, Wh, flat, slopes, z, dh):
         slopes *= dh

@@ -29,18 +29,19 @@ def sequence(cell: Any, last_cell: bool, x: Any, Wi: Any, Wh: Any, bias: Any, *s
 
 
 def forward(cell, last_cell, x, Wi, Wh, bias, *states):
-    """What `sequence` returns, and what the steps made: the states, with those before the first, gates, and others."""
+    """What `sequence` returns, and what the steps made: the states, with those before the first; gates; one more."""
     scales, products, Wh = prepared(operator.iadd, cell, x, Wi, Wh, bias)
     length, size, count = len(products), Wh.shape[1], len(x)
     made = [np.empty_like(products, shape=(1 + length, size, count)) for _ in states]
     for each, state in zip(made, states):
         each[0] = 0 if state is None else state.T
     before = zip(*made)
-    made.append(np.reshape(products, (length, cell.gates, size, count)))  # gates take the place of what they're made of
-    made += [np.empty_like(products, shape=(length, times * size, count)) for times in cell.makes]
-    after = [each[-length:] for each in made]
+    after, room = [each[1:] for each in made], np.empty_like(products, shape=(len(Wh), count))
+    if cell.gates > 1:
+        after.append(np.empty_like(after[0]))
+        made += [products, after[-1]]  # gates take the place of what they're made of
     for product, states, *out in zip(products, before, *after):
-        cell.step(scales, product, Wh, *states, out=out)
+        cell.step(scales, product, Wh, *states, out=(*out, room))
     return result(last_cell, *after), made
 
 
@@ -50,14 +51,14 @@ def composed(cell, last_cell, x, Wi, Wh, bias, *states):
     zeros, made = np.zeros_like(plain(products), shape=(Wh.shape[1], len(x))), []
     states = tuple([zeros if state is None else state.T for state in states])
     for t in range(len(products)):
-        states = cell.step(scales, products[t], Wh, *states)[: len(states)]
+        states = cell.step(scales, products[t], Wh, *states)
         made.append(states)
     return result(last_cell, *map(np.stack, zip(*made)))
 
 
 def prepared(add, cell, x, Wi, Wh, bias):
     """For each gate what its tanh is multiplied with, and what's added; the input's products, and `Wh`, halved."""
-    scales = None
+    scales, gates = None, (cell.gates,) * (cell.gates > 1)
     if cell.gates > 1:
         halves = np.full_like(plain(Wi), 0.5, shape=(cell.gates, 1, 1))
         halves[2] = 1  # in an LSTM and a GRU, this one stays a tanh
@@ -67,7 +68,8 @@ def prepared(add, cell, x, Wi, Wh, bias):
         )
         scales = halves, 1 - halves
     products = Wi @ np.transpose(x, (1, 2, 0))
-    return scales, products if bias is None else add(products, bias[:, None]), Wh
+    products = products if bias is None else add(products, bias[:, None])
+    return scales, np.reshape(products, (len(products), *gates, Wh.shape[1], len(x))), Wh
 
 
 def result(last_cell, h, c=None, *_):
