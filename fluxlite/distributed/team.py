@@ -89,7 +89,6 @@ class Team:
         take_steps(self.buckets.finish())
 
     def losses(self, values: list[float]) -> list[float]:
-        """The losses of whole batches."""
         weights, self.weights = self.weights, []
         return self.group.total(*[value * weight if weight else 0.0 for value, weight in zip(values, weights)])
 

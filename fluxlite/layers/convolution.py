@@ -99,7 +99,6 @@ class Conv(Layer, children=("weight", "bias", "activation")):
         return tuple((k - 1) * d + 1 for k, d in zip(self.weight.shape, self.dilation))
 
     def _features(self) -> tuple[int, int]:
-        """The numbers of inputs and of outputs."""
         *_, before, after = self.weight.shape
         return (after, before * self.groups) if self._back else (before * self.groups, after)
 
