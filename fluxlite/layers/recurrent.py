@@ -232,7 +232,7 @@ class LSTMCell(Cell):
         gates = None if room is None else total
         total = np.tanh(np.add(total, np.matmul(Wh, h, out=room).reshape(total.shape), out=gates), out=gates)
         i, f, g, o = np.add(np.multiply(total, scales[0], out=gates), scales[1], out=gates)
-        c = np.add(f * c, i * g, out=new_c)
+        c = np.add(np.multiply(f, c, out=new_c), i * g, out=new_c)
         return np.multiply(o, np.tanh(c, out=tanh), out=new_h), c
 
     def slopes(self, h, c, new_h, new_c, gates, tanh):
@@ -270,7 +270,7 @@ class GRUCell(Cell):
         sums = np.tanh(np.add(sums, products[:2], out=r_and_z), out=r_and_z)
         r, z = np.multiply(np.add(sums, 1, out=r_and_z), 0.5, out=r_and_z)
         n = np.tanh(np.add(n, np.multiply(r, products[2], out=product), out=new_n), out=new_n)
-        return (np.add((h - n) * z, n, out=new_h),)
+        return (np.add(np.multiply(h - n, z, out=new_h), n, out=new_h),)
 
     def slopes(self, h, new_h, gates, product):
         """Of `h` with the sums behind r and z, with the candidate's product with the state, and with its sum; and z."""
