@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from .arrays import by_element, device_of, on_card_of_argument, on_device_of, primitive
+from .arrays import identity as identity
 from .autodiff.rules import rule, unless
 from .autodiff.tracked import plain
 
@@ -99,11 +100,6 @@ logcosh = activation(
     "logcosh", "``log(cosh(x))``, without the overflow",
     lambda x: abs(x) + np.log1p(np.exp(-2 * abs(x))) - math.log(2), lambda g, out, x: g * np.tanh(x))
 # fmt: on
-
-
-def identity(x: Any) -> Any:
-    """`x` itself: the activation of a layer that has none."""
-    return x
 
 
 @on_card_of_argument

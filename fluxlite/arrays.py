@@ -82,6 +82,11 @@ def primitive(function: Function) -> Function:
     return dispatch  # type: ignore[return-value]
 
 
+def identity(x: Any) -> Any:
+    """`x` itself: the activation of a layer that has none."""
+    return x
+
+
 @primitive
 def getitem(x: Any, index: Any) -> Any:
     """``x[index]`` as a function, so that it can have a derivative rule."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..activations import identity
+from ..arrays import identity
 from ..messages import LayerError, ShapeError, check_callable, explained, notice
 from ..tree.walks import KeyPath
 from .layer import LAYERS, Layer, activated, called, check_activation, check_array, glorot_uniform

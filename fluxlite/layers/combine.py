@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ..activations import identity, softmax
-from ..arrays import astype, device_of, getitem, on_card_of, on_device_of
+from ..activations import softmax
+from ..arrays import astype, device_of, getitem, identity, on_card_of, on_device_of
 from ..autodiff.tracked import plain
 from ..messages import InputError, LayerError, ShapeError, apart, check_whole, explained, in_words
 from ..tensors import refuse_tensor

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..activations import identity
+from ..arrays import identity
 from ..autodiff.derivatives.windows import Windows, convolve, convolve_back, max_along, padded, sum_along
 from ..autodiff.tracked import plain
 from ..messages import ShapeError, check_whole, explained, in_words

@@ -13,8 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..activations import identity
-from ..arrays import astype, by_element, device_of, fusing
+from ..arrays import astype, by_element, device_of, fusing, identity
 from ..autodiff.tracked import CLOSED, TrackedArray, plain
 from ..coming_from import OF_A_MODEL, Elsewhere
 from ..messages import ClosedError, Function, InputError, LayerError, apart, explained, in_words, notice, said

@@ -8,8 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..activations import identity
-from ..arrays import astype, device_of, on_device_of, primitive
+from ..arrays import astype, device_of, identity, on_device_of, primitive
 from ..autodiff.rules import rule
 from ..autodiff.tracked import TrackedArray, plain
 from ..messages import InputError, ShapeError, check_number

@@ -6,8 +6,7 @@ import reprlib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ..activations import identity
-from ..arrays import device_of
+from ..arrays import device_of, identity
 from ..autodiff.tracked import plain
 from ..tree.contract import children, on_registration, trainable
 from ..tree.ties import is_array, parameter_key

@@ -13,12 +13,7 @@ def shape_of(x):
 
 
 def fit(g, x):
-    """`g` summed over the axes along which `x` was broadcast, so that it has the shape of `x`.
-
-    >>> fit(np.ones((4, 3)), np.zeros(3)), fit(np.ones((2, 3)), np.zeros((2, 1)))
-    (array([4., 4., 4.]), array([[3.],
-           [3.]]))
-    """
+    """`g` summed over the axes along which `x` was broadcast, so that it has the shape of `x`."""
     shape = getattr(x, "shape", ())
     if g.shape == shape:
         return g
