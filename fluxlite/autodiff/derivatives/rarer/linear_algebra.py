@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ....arrays import primitive, scatter_add
+from ....arrays import on_device_of, primitive, scatter_add
 from ...rules import composed, rule
 from ...tracked import plain
 from ..elementwise import fit
@@ -51,7 +51,18 @@ def scale(g):
 logabsdet = primitive(lambda a: np.linalg.slogdet(a)[1])
 sign_of_determinant = primitive(lambda a: np.linalg.slogdet(a)[0])
 
-rule(np.linalg.det, lambda g, out, a: scale(g * out) * transposed(np.linalg.inv(a)))
+
+def cofactors(a, out):
+    """What each element contributes to the determinant `out`: of a singular matrix, that of what's left without it."""
+    n = a.shape[-1]
+    if bool(np.all(plain(out) != 0)) or n > 16:  # there are n * n cofactors, each from n * n elements
+        return scale(out) * transposed(np.linalg.inv(a))
+    left = np.array([[j for j in range(n) if j != i] for i in range(n)], dtype=int).reshape(n, n - 1)
+    sign = on_device_of(plain(a), (-1.0) ** np.add.outer(range(n), range(n)).astype(plain(a).dtype))
+    return np.linalg.det(a[..., left[:, None, :, None], left[None, :, None, :]]) * sign
+
+
+rule(np.linalg.det, lambda g, out, a: scale(g) * cofactors(a, out))
 rule(logabsdet, lambda g, out, a: scale(g) * transposed(np.linalg.inv(a)))
 rule(sign_of_determinant, lambda g, out, a: np.zeros_like(a))
 composed(np.linalg.slogdet)(lambda a: Slogdet(sign_of_determinant(a), logabsdet(a)))
