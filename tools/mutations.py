@@ -125,8 +125,8 @@ def plan(copy: Path, parts: list[str]) -> dict[str, tuple[WorkItem, Change]]:
     """Find all changes, and keep a sample."""
     os.chdir(copy)  # Cosmic Ray's names are relative to where it runs
     listed = [Path(name) for name in SETTINGS["tests"]]
-    folders = [path for path in listed if path.is_dir() and path.parent not in listed]
-    modules = sorted(path for path in find_modules(folders) if not parts or path.as_posix().startswith(tuple(parts)))
+    planned = [path for path in listed if path.parent not in listed]
+    modules = sorted(path for path in find_modules(planned) if not parts or path.as_posix().startswith(tuple(parts)))
     by_file: dict[Path, list[WorkItem]] = defaultdict(list)
     with use_db("all.sqlite", WorkDB.Mode.create) as db:
         init(modules, db, {})
