@@ -1,7 +1,8 @@
-"""`gradient`: the arguments are tracked, the function runs, and the way back gives each argument its gradient.
+"""`gradient`: the function gets a copy of each argument, with tracked arrays in place of its parameters (`Marked`).
 
-It is the style to use. Flux's two older ones, `param` with `back` and ``gradient(f, params(model))``, are in
-`older_styles.py`. All stand on one function, `pull_back` of `way_back.py`.
+Then `pull_back` goes back from the loss, and the gradients take the argument's structure. What the function assigned to
+its copy, such as a running mean, is written to the object itself (`keep_state`). Flux's older styles, `param` with
+`back` and ``gradient(f, params(model))``, are in `older_styles.py`.
 """
 
 import functools
@@ -62,8 +63,7 @@ def withgradient(f: Callable, *args: Any) -> tuple[Any, Any]:
         raise TypeError(f"{what}, or, for a function that reaches the model by itself, gradient(f, params(model))")
     if len(args) == 1 and hasattr(type(args[0]), "withgradient"):  # the implicit style: params(model)
         return args[0].withgradient(f)
-    _fill_table()
-    level = Level(next(numbers))
+    level = new_level()
     marked: list[Marked] = []
     stand_ins, gradients = [], []
     try:
@@ -71,7 +71,7 @@ def withgradient(f: Callable, *args: Any) -> tuple[Any, Any]:
             marked.append(Marked(argument, level))
             stand_ins.append(marked[-1].stand_in)
         with on_first_card_of(args) if enter_card else HERE:  # for what `f` itself computes with NumPy
-            value = called(f, *stand_ins)
+            value = run_in_training(f, *stand_ins)
             plain_value = untracked(value, level)
             totals = gradients_of(value, level)
             given: set[int] = set()  # whose memory was given away: no two gradients share any
@@ -140,7 +140,7 @@ class Marked:
                 continue
             if kind.is_plain:
                 self.held.append((number, copy, copy.__dict__, copy.__dict__.copy()))
-                if copy.__dict__.get("active", copy) is None:  # a mode that the class doesn't declare
+                if copy.__dict__.get("active", copy) is None:  # a mode, which `functor` didn't see in the class
                     type(x).active = Automatic()
             elif not (kind.is_box and trains == ALSO_NUMBERS or isinstance(x, _UNCHANGING)):  # of data: no state
                 self.held.append((number, copy, None, held_by(copy).copy()))
@@ -179,7 +179,7 @@ def track(x: Any, level: Level, trains: int = ALSO_NUMBERS) -> Any:
     return TrackedArray(as_base_class(x), level)
 
 
-def called(f: Callable, *args: Any) -> Any:
+def run_in_training(f: Callable, *args: Any) -> Any:
     """``f(*args)``, with the layers in training. Where it changes a read-only array, NumPy does not know why it is."""
     this_thread.gradients += 1
     try:
@@ -199,7 +199,7 @@ _INSTEAD = (
 
 
 def new_level() -> Level:
-    """A level for one call. From the first one on, the table of derivatives is full."""
+    """A level for one call. From the first one on, the usual derivatives are in the table."""
     _fill_table()
     return Level(next(numbers))
 
@@ -339,7 +339,7 @@ def held_by(x: Any) -> Any:
 
 
 def keep_state(marked: list[Marked]) -> None:
-    """Write what `f` assigned to its copies to the objects themselves; nothing, if that would replace a parameter."""
+    """Write what `f` assigned to its copies to the objects themselves; raises if that would replace a parameter."""
     changed = []
     for one in marked:
         for number, copy, fields, before in one.held:

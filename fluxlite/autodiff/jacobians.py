@@ -8,7 +8,7 @@ import numpy as np
 from ..messages import explained
 from ..tree.contract import is_leaf
 from ..tree.walks import on_first_card_of
-from .gradients import Marked, called, gradient, gradient_of, new_level
+from .gradients import Marked, gradient, gradient_of, new_level, run_in_training
 from .tracked import TrackedArray, plain
 from .way_back import pull_back
 
@@ -30,7 +30,7 @@ def jacobian(f: Callable, *args: Any) -> tuple:
     try:
         tracked = [Marked(argument, level).stand_in for argument in args]
         with on_first_card_of(tracked):
-            out = called(f, *tracked)
+            out = run_in_training(f, *tracked)
             for x in (*args, out):
                 if not is_leaf(x) or x is None:
                     kind = type(x).__name__

@@ -13,7 +13,7 @@ from ..messages import explained
 from ..tree.contract import children, is_leaf, put_attribute
 from ..tree.ties import is_array, is_trainable_array, on_card_of, parameter_key, same_view
 from ..tree.walks import Attribute, KeyPath, is_mutable, nodes, on_first_card_of, put, trainables
-from .gradients import called, detached, gradient_of, gradients_of, held_by, new_level, track, untracked
+from .gradients import detached, gradient_of, gradients_of, held_by, new_level, run_in_training, track, untracked
 from .tracked import PARAMETERS, TrackedArray
 
 
@@ -92,7 +92,7 @@ class Params(list):
             for owner, step, array in places:
                 put(owner, step, same_view(array, *tracked[parameter_key(array)]))
             with on_first_card_of(self):
-                value = called(f)
+                value = run_in_training(f)
                 plain_value = untracked(value, level)
                 totals, given = gradients_of(value, level), set[int]()
                 found = {id(x): gradient_of(x, totals.get(stand_in), given) for x, stand_in in tracked.values()}

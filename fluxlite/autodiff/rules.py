@@ -1,7 +1,7 @@
 """The table of derivatives: for each function, how the gradient flows back through it.
 
-An entry is a `Rule`, made with `rule`: one pullback for each operand of the function. The entries are in
-`derivatives/`; a learner adds one with a single line.
+An entry is a `Rule`, made with `rule`: one pullback for each operand of the function. Those of NumPy's functions are in
+`derivatives/`, ours stand beside the function; a learner adds one with a single line.
 """
 
 import functools
@@ -34,7 +34,7 @@ class Rule:
     operand_count: int  # how many may also come by their names
     sequence: bool = False  # the first argument is a list of operands, as in np.concatenate([x, y])
     add_into: Callable | None = None
-    forward: Callable | None = None
+    forward: Callable | None = None  # this and the next are for recurrent layers: see `rule_for_each`
     shared: Callable | None = None
 
 
@@ -75,7 +75,7 @@ def rule(function: Callable, *pullbacks: Pullback | None, add_into: Callable | N
         raise TypeError(f"{what}: write @fluxlite.primitive above it")
     given = [pullback for pullback in pullbacks if pullback is not None]
     names, most = parameters(given[0], 2)
-    if not given[0].__module__.startswith(__package__.partition(".")[0]):  # ours are tested
+    if not given[0].__module__.startswith(f"{__package__.partition('.')[0]}."):  # ours are tested
         pullbacks = tuple([pullback and _checked(function, i, pullback) for i, pullback in enumerate(pullbacks)])
     RULES[function] = Rule(pullbacks + (None,) * len(names), names, most, len(pullbacks), add_into=add_into)
 

@@ -27,7 +27,7 @@ numbers = itertools.count(1)
 class Level:
     """One call of `gradient`. What it tracks belongs to it, and what it computes with is read-only until it closes.
 
-    A call inside another one has a higher number. No depth is counted, which exceptions or threads could leave wrong.
+    A call inside another one has a higher number. No depth is kept, which exceptions or threads could leave wrong.
     """
 
     __slots__ = ("number", "is_open", "frozen")
@@ -171,7 +171,7 @@ class TrackedArray(ArrayMethods):
 
     def __init__(self, value: Any, level: Level, call: Any = None):
         self.value, self.level = value, level
-        self.lies = _NUMBER if type(value) is float else value  # has a shape, and a dtype
+        self.lies = _NUMBER if type(value) is float else value  # a Python float has no shape and dtype
         self.number = next(numbers)
         self.call = call  # (rule, arguments, keywords, parents); None for what was tracked from the start
         self.grad = None

@@ -36,7 +36,7 @@ def pull_back(result: TrackedArray, g: Any, keep: bool = False) -> dict[TrackedA
                 before = arrived.get(parent)
                 if parent.call is not None and before is None:
                     heappush(waiting, (-parent.number, parent))
-                elif parent.number > node.number:
+                if parent.call is None and parent.number > node.number:
                     what = "the data of a param was assigned after the loss was computed"
                     raise RuntimeError(f"{what}: compute the loss again")
                 if rule.add_into is not None and _add_part(parent, g, node, arrived, own):
@@ -66,7 +66,7 @@ def _add_part(parent: TrackedArray, g: Any, node: TrackedArray, arrived: dict, o
     if type(g) is TrackedArray or type(before) is TrackedArray or not is_array(value):
         return False
     if parent not in own:
-        zeros = np.zeros_like(value, dtype=g.dtype)  # + would make a number of one without axes
+        zeros = np.zeros_like(value, dtype=g.dtype)  # without axes, `before + 0` is a number, which can't be added to
         _put(zeros if before is None else np.add(zeros, before, out=zeros), parent, arrived, own)
     rule, arguments, *_ = node.call
     rule.add_into(arrived[parent], g, node.value, *arguments)

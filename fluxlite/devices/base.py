@@ -144,7 +144,10 @@ class Device:
 
     def use(self) -> None:
         """Make this current in this thread, inside a ``with device:`` until its end (CUDA.jl: ``device!(i)``)."""
-        CHOICE.entered(self.backend)[-1:] = [self]
+        entered = CHOICE.entered(self.backend)
+        if entered:
+            entered.pop()
+        entered.append(self)
 
     def __enter__(self) -> "Device":
         CHOICE.entered(self.backend).append(self)

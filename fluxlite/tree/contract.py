@@ -340,7 +340,7 @@ class _Thread(threading.local):
     gradients = 0
 
 
-this_thread = _Thread()  # in it, so many gradient calls are open
+this_thread = _Thread()  # how many gradient calls are open in it
 
 
 class Automatic:

@@ -264,7 +264,8 @@ class _Walk:
         is_leaf = names is None and not parts and parts.__class__ is tuple
         if is_leaf if self.stop is None else self.stop(self.path, x):
             return self.end(x, kind, trains)
-        known, same = self.objects.get(id(x)) if kind.is_mutable else None, None
+        same = None
+        known = self.objects.get(id(x)) if kind.is_mutable else None
         if known is _INSIDE:
             raise _Cycle(x)
         if known is not None and self.ties:

@@ -5,7 +5,7 @@ import pytest
 from inside import RULES
 
 import fluxlite as fl
-import fluxlite.autodiff.derivatives  # noqa: F401  (fills the table, before a test remembers what is in it)
+import fluxlite.autodiff.derivatives.rarer  # noqa: F401  (fills the table, before a test remembers what is in it)
 
 
 @pytest.fixture(autouse=True)
@@ -54,6 +54,16 @@ def test_a_gradient_of_another_shape(scale, wrong, words):
     assert fl.gradient(lambda x: np.sum(scale(x, np.ones(3))), x)[0].tolist() == x.tolist()
     with pytest.raises(ValueError, match=words):
         fl.gradient(lambda s: np.sum(scale(x, s)), np.ones(3))
+
+
+def test_only_the_librarys_own_rules_are_not_looked_at(scale):
+    def first(g, out, x, s):
+        return g * s
+
+    first.__module__ = "fluxlite_course.checks"
+    fl.rule(scale, first, lambda g, out, x, s: g * x)
+    with pytest.raises(ValueError, match=r"scale gives a gradient of shape \(2, 3\) for s"):
+        fl.gradient(lambda s: np.sum(scale(np.ones((2, 3)), s)), np.ones(3))
 
 
 def test_an_operand_without_a_name_is_not_given_that_of_a_variable(scale):
