@@ -144,7 +144,7 @@ def update(state: Any, model: Any, grads: Any) -> tuple[Any, Any]:
     said once. The gradients at all places of a tied parameter are added up, and it takes one step. Everything is
     checked before anything is changed.
 
-    Raises `TypeError` for arguments in the wrong order and a gradient that is no array or elsewhere, `ValueError` for
+    Raises `TypeError` for arguments in the wrong order and a gradient that isn't an array here, `ValueError` for
     one of another shape, and where `state` is not that of `model`.
 
     >>> model = {"w": np.ones(2)}

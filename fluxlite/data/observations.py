@@ -95,7 +95,7 @@ def pick(data: Any, index: int | slice | Places) -> Any:
             return np.take(data, index.on(device_of(data)), axis=0)
         view = data[index]
         can_be = isinstance(view, np.ndarray) or type(view) in read_only_types
-        if can_be and data.dtype.kind != "O":  # an object in an array is no view of it
+        if can_be and data.dtype.kind != "O":  # an object in an array isn't a view of it
             view.flags.writeable = False
         return view
 

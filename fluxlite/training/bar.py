@@ -13,7 +13,7 @@ DELAY = 1.0  # seconds
 
 
 class Bar:
-    """A progress bar, or nothing at all. Shown is True, False, or None: where somebody watches, after a second."""
+    """A progress bar, or nothing at all. Shown is True, False, or None: where you can see it, after a second."""
 
     def __init__(self, shown: bool | None, total: int | None, done: int = 0) -> None:
         watched = in_notebook() or getattr(sys.stderr, "isatty", lambda: False)()
@@ -43,7 +43,7 @@ class Bar:
 
 def _tqdm(total: int | None, done: int) -> Any:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # no ipywidgets, or a new kind of bar, is no concern of the training
+        warnings.simplefilter("ignore")  # no ipywidgets, or a new kind of bar, doesn't concern the training
         from tqdm.auto import tqdm
 
         return tqdm(total=total, initial=done, unit=" steps", leave=False, mininterval=0.25, dynamic_ncols=True)

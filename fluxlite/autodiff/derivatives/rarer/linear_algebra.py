@@ -26,7 +26,7 @@ rule(np.linalg.inv, lambda g, out, a: -transposed(out) @ g @ transposed(out))
 
 
 def of_columns(back):
-    """A pullback of ``np.linalg.solve``, of which a right side that's one vector, perhaps for a batch, is a matrix."""
+    """A pullback of ``np.linalg.solve``, where one vector on the right, perhaps for a batch, counts as a matrix."""
 
     def pullback(g, out, a, b):
         is_vector = np.ndim(b) == 1
