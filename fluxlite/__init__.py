@@ -16,7 +16,8 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from .tree.contract import children, functor, is_leaf, trainable
-from .tree.walks import KeyPath, fcollect, fmap, fmap_with_path, fmapstructure, leaves, trainables
+from .tree.flat import KeyPath
+from .tree.walks import fcollect, fmap, fmap_with_path, fmapstructure, leaves, trainables
 from .tree.destructure import destructure
 from .arrays import astype, getitem, move, primitive, scatter_add
 from .autodiff.gradients import Gradient, gradient, stop_gradient, withgradient

@@ -17,8 +17,8 @@ from .arrays import astype, device_of, on_card_of
 from .autodiff.tracked import TrackedArray, plain
 from .messages import DeviceError, Function, explained, in_words, mover, notice
 from .tensors import refuse_tensor
+from .tree.flat import KeyPath
 from .tree.ties import is_array
-from .tree.walks import KeyPath
 
 Eps = float | None
 

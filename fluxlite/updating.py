@@ -13,7 +13,7 @@ from .autodiff.tracked import TrackedArray, is_stretched
 from .messages import explained, in_words, warn
 from .tree.contract import KINDS, functor, is_leaf, kind_of
 from .tree.flat import Attribute, KeyPath, flatten
-from .tree.ties import copy_of, is_array, is_trainable_array, parameter_key, same_view
+from .tree.ties import copy_of, enter_card, is_array, is_trainable_array, parameter_key, same_view
 from .tree.walks import fmap, leaves, nodes, trainables, type_of_parts
 from .unreached import say_what_is_not_trained
 
@@ -179,7 +179,10 @@ def updated(state: Any, model: Any, grads: Any) -> tuple[Any, Any]:
 def take_steps(steps: list[Step]) -> None:
     """Change each parameter, and what's remembered of it, by its gradient."""
     for leaf, x, g in steps:
-        with on_card_of(x):
+        if enter_card:
+            with on_card_of(x):
+                leaf.rule.apply(leaf.memory, x, g)
+        else:
             leaf.rule.apply(leaf.memory, x, g)
 
 
@@ -197,7 +200,8 @@ def checked_steps(state: Any, model: Any, grads: Any) -> list[Step]:
     """The steps to take, all checked. Raises as `update` does, naming the place."""
     _check_order(state, model, grads)
     found: list[Step] = []
-    _collect(state, model, grads, (), found)
+    if grads is not None:
+        _collect(state, model, grads, (), found)
     if len({id(leaf) for leaf, _, _ in found}) < len(found) or any([x.base is not None for _, x, _ in found]):
         found = _tied(model, found)
     return [step for step in found if not step[0].frozen]
@@ -222,9 +226,7 @@ def _check_order(state: Any, model: Any, grads: Any) -> None:
 
 def _collect(state: Any, x: Any, g: Any, way: tuple, found: list[Step]) -> None:
     """Adds the steps at `x` and below. The `way` there is: the way to its owner, the owner, the name in it."""
-    own, given = (None, None) if type(x) is np.ndarray else (_parts(x), _parts(g))
-    if g is None:
-        return
+    own, given = _parts(x), _parts(g)
     if own is None:
         if _fits(state, x, g, way):
             found.append((state, x, g))
@@ -236,8 +238,24 @@ def _collect(state: Any, x: Any, g: Any, way: tuple, found: list[Step]) -> None:
         if name not in own:
             kinds = f"a {type(x).__name__}, has no {name!r}; its gradient, a {type(g).__name__}, has one"
             raise ValueError(f"{_place(way)}, {kinds}")
-        if part is not None:
-            _collect(states.get(name), own[name], part, (way, x, name), found)
+        if part is None:
+            continue
+        leaf: Any = states.get(name)
+        inside = own[name]
+        if _fits_at_a_glance(leaf, inside, part):
+            found.append((leaf, inside, part))
+        else:
+            _collect(leaf, inside, part, (way, x, name), found)
+
+
+def _fits_at_a_glance(leaf: Any, x: Any, g: Any) -> bool:
+    """Whether it's as usual: NumPy's arrays, all of the parameter's shape. Where it isn't, `_fits` looks closer."""
+    if not (type(x) is type(g) is np.ndarray and type(leaf) is Leaf and x.base is None and x.shape == g.shape):
+        return False
+    for y in leaf.memory.values():
+        if type(y) is not int and not (type(y) is np.ndarray and y.shape == x.shape):
+            return False
+    return x.dtype.kind == g.dtype.kind == "f" and x.flags.writeable
 
 
 def _parts(x: Any) -> dict[Any, Any] | None:
@@ -251,10 +269,6 @@ def _parts(x: Any) -> dict[Any, Any] | None:
 
 def _fits(leaf: Any, x: Any, g: Any, way: tuple) -> bool:
     """Whether `x`, which has a gradient, is a parameter. Raises if its gradient or its state don't fit."""
-    if type(x) is type(g) is np.ndarray and type(leaf) is Leaf and x.shape == g.shape and x.base is None:  # as usual
-        remembered = [type(y) is int or type(y) is np.ndarray and y.shape == x.shape for y in leaf.memory.values()]
-        if all(remembered) and x.dtype.kind == g.dtype.kind == "f" and x.flags.writeable:
-            return True
     name = _place(way)
     if isinstance(x, (float, int, np.floating)) and not isinstance(x, bool) and is_leaf(g):
         instead = f"make it an array, np.array({float(x)!r})"

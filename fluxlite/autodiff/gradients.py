@@ -73,7 +73,7 @@ def withgradient(f: Callable, *args: Any) -> tuple[Any, Any]:
         with on_first_card_of(args) if enter_card else HERE:  # for what `f` itself computes with NumPy
             value = run_in_training(f, *stand_ins)
             plain_value = untracked(value, level)
-            totals = gradients_of(value, level)
+            totals = totals_of(value, level)
             given: set[int] = set()  # whose memory was given away: no two gradients share any
             for one in marked:
                 gradients.append(one.gradient(totals, given))
@@ -133,7 +133,7 @@ class Marked:
         made = flat.results(self.tracked)
         self.stand_in = made[flat.root]
         number = 0
-        for x, kind, _, _, _, same, trains in flat.steps:
+        for x, kind, _, _, _, same, trains in flat.recipe:
             number -= 1
             copy = made[number]
             if same is not None or type(copy) is not type(x):
@@ -148,11 +148,11 @@ class Marked:
     def gradient(self, totals: dict[TrackedArray, Any], given: set[int]) -> Any:
         """What the way back brought, in the structure of the argument; `given` is whose memory was given away."""
         if self.flat is None:
-            return gradient_of(self.stand_in.value, totals.get(self.stand_in), given)
+            return as_gradient(self.stand_in.value, totals.get(self.stand_in), given)
         found: list = []
         for x, tracked in zip(self.flat.leaves, self.tracked):
             g = None if tracked is x else totals.get(tracked)
-            found.append(None if g is None else gradient_of(tracked.value, g, given))
+            found.append(None if g is None else as_gradient(tracked.value, g, given))
         return self.flat.beside(found, _combine)
 
 
@@ -212,7 +212,7 @@ def _fill_table() -> None:
 # -- and back: what comes out --------------------------------------------------------------------------------------
 
 
-def gradients_of(value: Any, level: Level) -> dict[TrackedArray, Any]:
+def totals_of(value: Any, level: Level) -> dict[TrackedArray, Any]:
     """For each thing tracked on `level`, the gradient of the loss that `f` returned."""
     loss = value[0] if isinstance(value, tuple) and value else value
     shape = getattr(loss, "shape", None)
@@ -291,7 +291,7 @@ def _combine(x: Any, kind: Any, names: Any, parts: list, make: Any) -> Any:
     return made
 
 
-def gradient_of(like: Any, g: Any, given: set[int]) -> Any:
+def as_gradient(like: Any, g: Any, given: set[int]) -> Any:
     """`g` as the gradient of `like`: of its shape, dtype and memory order, writable, sharing memory with nothing."""
     if type(g) is TrackedArray:
         dtype = getattr(like, "dtype", None)
@@ -360,7 +360,7 @@ def keep_state(marked: list[Marked]) -> None:
         for name in {**now, **before}:
             value, old = now.get(name, _ABSENT), before.get(name, _ABSENT)
             if value is not old:
-                if any(step[0] is x and step[-1] for step in flat.steps):
+                if any(branch.x is x and branch.trains for branch in flat.recipe):
                     _check_no_parameter(flat, number, name, old, "deleted" if value is _ABSENT else "replaced")
                 writes.append((x, name, value if value is _ABSENT else detached(value, known)))
     for x, name, value in writes:

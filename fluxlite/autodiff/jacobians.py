@@ -8,7 +8,7 @@ import numpy as np
 from ..messages import explained
 from ..tree.contract import is_leaf
 from ..tree.walks import on_first_card_of
-from .gradients import Marked, gradient, gradient_of, new_level, run_in_training
+from .gradients import Marked, as_gradient, gradient, new_level, run_in_training
 from .tracked import TrackedArray, plain
 from .way_back import pull_back
 
@@ -51,7 +51,7 @@ def _rows(found: list[dict], shape: tuple, x: Any) -> Any:
     if type(x) is not TrackedArray:
         return None
     zero = np.zeros_like(plain(x))
-    rows = [gradient_of(zero, gradients[x], set()) if x in gradients else zero for gradients in found]
+    rows = [as_gradient(zero, gradients[x], set()) if x in gradients else zero for gradients in found]
     return np.reshape(np.stack(rows) if rows else zero[None][:0], shape + zero.shape)
 
 

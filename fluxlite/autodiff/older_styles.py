@@ -11,9 +11,10 @@ import numpy as np
 
 from ..messages import explained
 from ..tree.contract import children, is_leaf, put_attribute
+from ..tree.flat import Attribute, KeyPath, put
 from ..tree.ties import is_array, is_trainable_array, on_card_of, parameter_key, same_view
-from ..tree.walks import Attribute, KeyPath, is_mutable, nodes, on_first_card_of, put, trainables
-from .gradients import detached, gradient_of, gradients_of, held_by, new_level, run_in_training, track, untracked
+from ..tree.walks import is_mutable, nodes, on_first_card_of, trainables
+from .gradients import as_gradient, detached, held_by, new_level, run_in_training, totals_of, track, untracked
 from .tracked import PARAMETERS, TrackedArray
 
 
@@ -50,9 +51,9 @@ def back(loss: TrackedArray) -> None:
     if loss.level is not PARAMETERS:
         raise TypeError("this loss belongs to a gradient call: return it from the function, gradient does the rest")
     given: set[int] = set()
-    for parameter, g in gradients_of(loss, PARAMETERS).items():
+    for parameter, g in totals_of(loss, PARAMETERS).items():
         if parameter.grad is None:
-            parameter.grad = gradient_of(parameter.value, g, given)
+            parameter.grad = as_gradient(parameter.value, g, given)
         else:
             with on_card_of(g):
                 parameter.grad += g
@@ -94,8 +95,8 @@ class Params(list):
             with on_first_card_of(self):
                 value = run_in_training(f)
                 plain_value = untracked(value, level)
-                totals, given = gradients_of(value, level), set[int]()
-                found = {id(x): gradient_of(x, totals.get(stand_in), given) for x, stand_in in tracked.values()}
+                totals, given = totals_of(value, level), set[int]()
+                found = {id(x): as_gradient(x, totals.get(stand_in), given) for x, stand_in in tracked.values()}
             return plain_value, ImplicitGradients(self, found)
         finally:
             for place in places:

@@ -16,8 +16,8 @@ from ..devices.moving import DEFAULT, moved, send
 from ..devices.named import cu
 from ..devices.selection import cpu, gpu, require_gpu
 from ..messages import check_bool, check_callable, check_whole, explained, many, notice, warn
+from ..tree.flat import KeyPath
 from ..tree.ties import is_array
-from ..tree.walks import KeyPath
 from .observations import MappedObs, Places, batch, generator, numbers_of, numobs, pick, summary
 
 

@@ -14,8 +14,9 @@ from ..devices.base import CPU
 from ..devices.selection import cpu
 from ..messages import explained, notice
 from ..optimizers import OptimiserChain
+from ..tree.flat import KeyPath
 from ..tree.ties import is_array
-from ..tree.walks import KeyPath, nodes, trainables
+from ..tree.walks import nodes, trainables
 from ..updating import Leaf, Rule, Step
 from .world import Group, everyone
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..arrays import identity
 from ..messages import LayerError, ShapeError, check_callable, explained, notice
-from ..tree.walks import KeyPath
+from ..tree.flat import KeyPath
 from .layer import LAYERS, Layer, activated, called, check_activation, check_array, glorot_uniform
 
 from .layer import matching, misplaced, start, taken  # isort: skip

@@ -13,8 +13,8 @@ from ..arrays import astype, device_of, getitem, identity, on_card_of, on_device
 from ..autodiff.tracked import plain
 from ..messages import InputError, LayerError, ShapeError, apart, check_whole, explained, in_words
 from ..tensors import refuse_tensor
+from ..tree.flat import Attribute, KeyPath
 from ..tree.ties import is_array
-from ..tree.walks import Attribute, KeyPath
 from .basic import Chain, Container, Dense, multiply_rows
 from .layer import LAYERS, Generator, Layer, activated, called, check_activation, check_array, generator, glorot_uniform
 

@@ -10,7 +10,7 @@ from ..arrays import identity
 from ..autodiff.derivatives.windows import Windows, convolve, convolve_back, max_along, padded, sum_along
 from ..autodiff.tracked import plain
 from ..messages import ShapeError, check_whole, explained, in_words
-from ..tree.walks import KeyPath
+from ..tree.flat import KeyPath
 from .layer import Generator, Layer, activated, check_activation, check_array, glorot_uniform
 
 from .layer import matching, start, taken  # isort: skip

@@ -20,8 +20,9 @@ from ..messages import ClosedError, Function, InputError, LayerError, apart, exp
 from ..seeds import WEIGHTS, next_generator
 from ..tensors import is_tensor, library_of, refuse_tensor, tensor
 from ..tree.contract import functor
+from ..tree.flat import Attribute, KeyPath
 from ..tree.ties import enter_card, is_array, on_card_of
-from ..tree.walks import Attribute, KeyPath, nodes
+from ..tree.walks import nodes
 
 Generator = np.random.Generator | None
 LAYERS = Attribute("layers")

@@ -12,7 +12,7 @@ from ..arrays import astype, device_of, identity, on_device_of, primitive
 from ..autodiff.rules import rule
 from ..autodiff.tracked import TrackedArray, plain
 from ..messages import InputError, ShapeError, check_number
-from ..tree.walks import KeyPath
+from ..tree.flat import KeyPath
 from .layer import Layer, check_activation, split_activation, taken
 from .printing import settings
 

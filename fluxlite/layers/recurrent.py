@@ -9,7 +9,7 @@ import numpy as np
 from ..activations import identity, relu, tanh, tanh_fast
 from ..arrays import on_card_of
 from ..messages import InputError, LayerError, ShapeError, check_bool, check_callable, explained, in_words
-from ..tree.walks import Attribute, KeyPath
+from ..tree.flat import Attribute, KeyPath
 from .layer import Generator, Layer, check_activation, check_array, glorot_uniform, start, taken
 from .printing import call_of, name_of, settings
 from .steps import composed, sequence

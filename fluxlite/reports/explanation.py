@@ -15,8 +15,9 @@ from ..arrays import device_of
 from ..autodiff.tracked import plain
 from ..devices.base import GPU
 from ..tree.contract import attributes, children, is_leaf, trainable
+from ..tree.flat import Attribute, KeyPath, steps
 from ..tree.ties import is_array, is_trainable_array, lies_alike, parameter_key
-from ..tree.walks import Attribute, KeyPath, fmap, is_mutable, steps, trainables
+from ..tree.walks import fmap, is_mutable, trainables
 from ..unreached import arrays_inside, boxes
 
 MOST = 100  # rows in one row that are drawn

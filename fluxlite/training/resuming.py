@@ -19,8 +19,9 @@ from ..files import described_parts
 from ..messages import say, warn
 from ..optimizers import shares
 from ..receipts import Seconds
+from ..tree.flat import Attribute, KeyPath
 from ..tree.ties import is_array
-from ..tree.walks import Attribute, KeyPath, leaves, nodes
+from ..tree.walks import leaves, nodes
 from ..updating import Leaf
 from ..writing import check_place
 from .callbacks import Patience

@@ -6,14 +6,14 @@
 >>> flat.results([10, 20, 30.0, "other"])[flat.root]
 {'a': [10, 20], 'b': (30.0, 'other')}
 
-Every place of the tree has a number: the leaves 0, 1, 2, …, the branches -1, -2, …, each after its parts. So a recipe
-is a list of steps. Each needs only the results of those before it, and one list, indexed by both, holds what
-stands at each place. A place that holds what was met before is a step too: the same as that number.
+Every place of the tree has a number: the leaves 0, 1, 2, …, the branches -1, -2, …, each after its parts. So the recipe
+is a list of branches. Each needs only the results of those before it, and one list, indexed by both, holds what
+stands at each place. A place that holds what was met before is in the recipe too: the same as that number.
 """
 
 from collections.abc import Callable, Iterator, Mapping
 from itertools import repeat
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -107,31 +107,42 @@ def _steps(kind: Kind, names: tuple | None, count: int) -> Any:
 NEVER, ARRAYS, ALSO_NUMBERS = 0, 1, 2  # what an optimizer may change at a place: inside a model, no numbers
 
 
-class Flat:
-    """What `flatten` gives: each of the `leaves` once, whether it `trains`, and the `steps` of the recipe.
+class Branch(NamedTuple):
+    """`x` is made of what stands at the numbers `parts`, or it's the `same` as at an earlier number.
 
-    A step is ``(x, kind, names, parts, make, same, trains)``: the branch `x` is made of what stands at the numbers
-    `parts`, or it's the `same` as at an earlier number. Without a kind, it's a leaf that was met before.
+    Without a kind, it's no branch, but a leaf that was met before.
     """
 
-    __slots__ = ("leaves", "trains", "steps", "root", "moved")
+    x: Any
+    kind: Any  # a Kind
+    names: tuple | None  # of the parts, unless they're counted
+    parts: list[int]
+    make: Any  # make(x, names, parts) gives a new one like x, of other parts
+    same: int | None
+    trains: int
+
+
+class Flat:
+    """What `flatten` gives: each of the `leaves` once, whether it `trains`, and the `recipe`."""
+
+    __slots__ = ("leaves", "trains", "recipe", "root", "moved")
 
     def __init__(self) -> None:
         self.leaves: list = []
         self.trains: list[int] = []
-        self.steps: list[tuple] = []
+        self.recipe: list[Branch] = []
         self.root = 0
         self.moved: dict[int, int] = {}  # {a leaf's first place where it trains, if that's a later one: the leaf}
 
     def at(self, number: int) -> Any:
         """What stood at the place with this number."""
-        return self.leaves[number] if number >= 0 else self.steps[-1 - number][0]
+        return self.leaves[number] if number >= 0 else self.recipe[-1 - number].x
 
     def results(self, leaves: list, again: Callable | None = None) -> list:
         """What stands at every place, by number, of other leaves; ``again(number, x, first, result)`` at a tie's."""
-        made = [*leaves, *[None] * len(self.steps)]
+        made = [*leaves, *[None] * len(self.recipe)]
         number = 0
-        for x, kind, names, parts, make, same, _ in self.steps:
+        for x, kind, names, parts, make, same, _ in self.recipe:
             number -= 1
             if same is None:
                 made[number] = make(x, names, [made[part] for part in parts])
@@ -149,11 +160,11 @@ class Flat:
 
         A tie stands at its first place that trains, and None at the others, unless it is to stay `tied`.
         """
-        made = [*leaves, *[None] * len(self.steps)]
+        made = [*leaves, *[None] * len(self.recipe)]
         for number, leaf in self.moved.items():
             made[number], made[leaf] = made[leaf], made[leaf] if tied else None
         number = 0
-        for x, kind, names, parts, make, same, _ in self.steps:
+        for x, kind, names, parts, make, same, _ in self.recipe:
             number -= 1
             if kind is None or same is not None and tied:
                 if tied:
@@ -167,10 +178,10 @@ class Flat:
 
         Where its parts are not named alike, ``part_of(flat, number, other, step)`` says what stands there.
         """
-        found: list = [None] * (len(self.leaves) + len(self.steps))
+        found: list = [None] * (len(self.leaves) + len(self.recipe))
         found[self.root] = other
-        for number in range(-len(self.steps), 0):  # a whole comes after its parts
-            _, kind, names, parts, *_ = self.steps[-1 - number]
+        for number in range(-len(self.recipe), 0):  # a whole comes after its parts
+            _, kind, names, parts, *_ = self.recipe[-1 - number]
             if not parts:
                 continue
             beside = found[number]
@@ -184,9 +195,9 @@ class Flat:
 
     def paths(self) -> list[KeyPath]:
         """The path of every place, by number. Only errors and walks that ask for it need them."""
-        found = [KeyPath()] * (len(self.leaves) + len(self.steps))
-        for number in range(-len(self.steps), 0):
-            _, kind, names, parts, *_ = self.steps[-1 - number]
+        found = [KeyPath()] * (len(self.leaves) + len(self.recipe))
+        for number in range(-len(self.recipe), 0):
+            _, kind, names, parts, *_ = self.recipe[-1 - number]
             for step, part in zip(_steps(kind, names, len(parts)) if parts else (), parts):
                 found[part] = found[number] + (step,)
         return found
@@ -198,7 +209,7 @@ class Flat:
             number = waiting.pop()
             yield number
             if number < 0:
-                waiting.extend(reversed(self.steps[-1 - number][3]))
+                waiting.extend(reversed(self.recipe[-1 - number].parts))
 
     def trained(self) -> list[tuple[int, int]]:
         """(place, leaf) wherever an optimizer may change a leaf: of a tie, the first of these places."""
@@ -275,11 +286,11 @@ class _Walk:
         if kind.is_mutable:
             self.objects[id(x)] = _INSIDE
         numbers = self.below(x, kind, names, parts, trains if kind.is_box else trains and ARRAYS)
-        steps = self.flat.steps
-        steps.append((x, kind, names, numbers, make, same, trains))
+        recipe = self.flat.recipe
+        recipe.append(Branch(x, kind, names, numbers, make, same, trains))
         if kind.is_mutable:
-            self.objects[id(x)] = (-len(steps) if same is None else same, trains)
-        return -len(steps)
+            self.objects[id(x)] = (-len(recipe) if same is None else same, trains)
+        return -len(recipe)
 
     def below(self, x: Any, kind: Kind, names: Any, parts: Any, trains: int) -> list[int]:
         """The numbers of the parts. What has no parts itself is not worth a call."""
@@ -345,11 +356,11 @@ class _Walk:
 
     def again(self, x: Any, kind: Kind | None, same: int, trains: int) -> int:
         flat = self.flat
-        flat.steps.append((x, kind, None, (), None, same, trains))
+        flat.recipe.append(Branch(x, kind, None, [], None, same, trains))
         if kind is None and trains and not flat.trains[same]:
             flat.trains[same] = trains
-            flat.moved[-len(flat.steps)] = same
-        return -len(flat.steps)
+            flat.moved[-len(flat.recipe)] = same
+        return -len(flat.recipe)
 
 
 def _itself(x: Any, names: Any, parts: Any) -> Any:

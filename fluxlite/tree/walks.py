@@ -9,7 +9,7 @@ from typing import Any
 
 from ..messages import explained
 from .contract import children, is_leaf, kind_of
-from .flat import Attribute, Flat, KeyPath, flatten, put, steps  # noqa: F401  (some are for others)
+from .flat import Flat, KeyPath, flatten
 from .ties import HERE, enter_card, is_tracked, is_trainable_array, lies_alike, on_card_of, same_view
 
 _KEEP = object()  # `prune` was not given: a repeated place gets the first one's result
@@ -68,7 +68,7 @@ def fmapstructure(
     (<class 'int'>, [<class 'str'>])
     """
     flat = flatten(x, _stop(exclude), cache)
-    flat.steps = [(*step[:4], _as_parts, *step[5:]) for step in flat.steps]
+    flat.recipe = [branch._replace(make=_as_parts) for branch in flat.recipe]
     return _mapped(flat, lambda number, leaf: function(leaf), (), prune)
 
 
@@ -137,7 +137,9 @@ def nodes(x: Any, exclude: Callable[[Any], bool] | None = None, every_place: boo
     stop = None if exclude is None else lambda path, node: exclude(node) or is_leaf(node)
     flat = flatten(x, stop, not every_place)
     paths = flat.paths()
-    found = [(number, flat.at(number)) for number in flat.order() if number >= 0 or flat.steps[-1 - number][5] is None]
+    found = [
+        (number, flat.at(number)) for number in flat.order() if number >= 0 or flat.recipe[-1 - number].same is None
+    ]
     return [(paths[i], node) for i, node in found if i < 0 or exclude is None or not exclude(node)]
 
 
