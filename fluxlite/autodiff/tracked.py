@@ -167,11 +167,11 @@ class TrackedArray(ArrayMethods):
     array([2., 4.])
     """
 
-    __slots__ = ("value", "lies", "level", "number", "call", "grad")
+    __slots__ = ("value", "shaped", "level", "number", "call", "grad")
 
     def __init__(self, value: Any, level: Level, call: Any = None):
         self.value, self.level = value, level
-        self.lies = _NUMBER if type(value) is float else value  # a Python float has no shape and dtype
+        self.shaped = _NUMBER if type(value) is float else value  # a Python float has no shape and dtype
         self.number = next(numbers)
         self.call = call  # (rule, arguments, keywords, parents); None for what was tracked from the start
         self.grad = None
@@ -228,11 +228,11 @@ class TrackedArray(ArrayMethods):
         if not is_trainable_array(value) or value.shape != self.shape:
             got = "a tracked one: compute it from w.data" if type(value) is TrackedArray else in_words(value)
             raise TypeError(f"this param's data is a plain array of floats, of shape {self.shape}; got {got}")
-        self.value = self.lies = value
+        self.value = self.shaped = value
         self.number = next(numbers)  # a call recorded before this line has a lower one, and `back` notices
 
     shape, ndim, size, dtype, strides = (
-        property(attrgetter(f"lies.{name}")) for name in ("shape", "ndim", "size", "dtype", "strides")
+        property(attrgetter(f"shaped.{name}")) for name in ("shape", "ndim", "size", "dtype", "strides")
     )
 
     def __repr__(self) -> str:

@@ -118,7 +118,7 @@ class Branch(NamedTuple):
     names: tuple | None  # of the parts, unless they're counted
     parts: list[int]
     make: Any  # make(x, names, parts) gives a new one like x, of other parts
-    same: int | None
+    same: Any  # a number, or None
     trains: int
 
 
