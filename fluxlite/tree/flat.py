@@ -297,7 +297,7 @@ class _Walk:
         flow: Any = repeat(trains)
         if kind.trained is not None and names is not None:
             flow = [trains if name in kind.trained else NEVER for name in names]
-        leaves, flags = self.flat.leaves, self.flat.trains
+        leaves, flags, arrays = self.flat.leaves, self.flat.trains, self.arrays
         numbers: list[int] = []
         at = None if self.stop is None else _steps(kind, names, len(parts))
         try:
@@ -308,8 +308,8 @@ class _Walk:
                     numbers.append(self.visit(part, trains))
                     self.path.pop()
                     continue
-                if cls is np.ndarray and part.base is None and self.by_owner and id(part) not in self.arrays:
-                    self.arrays[id(part)] = len(leaves)
+                if cls is np.ndarray and part.base is None and self.by_owner and id(part) not in arrays:
+                    arrays[id(part)] = len(leaves)
                 elif cls not in _ATOMS:
                     numbers.append(self.visit(part, trains))
                     continue
