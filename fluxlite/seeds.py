@@ -20,7 +20,7 @@ class Seeding:
         self.number = number
         self.times = {WEIGHTS: itertools.count(), ORDERS: itertools.count()}
 
-    def sequence(self, *key: int) -> np.random.SeedSequence:
+    def sequence(self, *key: int) -> "np.random.SeedSequence":
         return np.random.SeedSequence(self.number, spawn_key=key)
 
     def for_device(self, index: int) -> int:
@@ -54,7 +54,7 @@ def seeding() -> Seeding:
     return _now
 
 
-def next_generator(use: int) -> np.random.Generator:
+def next_generator(use: int) -> "np.random.Generator":
     """A new generator for WEIGHTS or ORDERS."""
     now = _now
     return np.random.default_rng(now.sequence(use, next(now.times[use])))

@@ -195,7 +195,7 @@ def mapobs(function: Callable[[Any], Any], data: Any) -> MappedObs:
     return MappedObs(function, data)
 
 
-def generator(rng: Any) -> np.random.Generator:
+def generator(rng: Any) -> "np.random.Generator":
     """`rng`, or one with this seed; for None, the next that `fluxlite.seed` gives."""
     return next_generator(ORDERS) if rng is None else np.random.default_rng(rng)
 

@@ -195,7 +195,7 @@ class CPUDevice(Device):
 
     download = upload
 
-    def new_generator(self, seed: int | None) -> np.random.Generator:
+    def new_generator(self, seed: int | None) -> "np.random.Generator":
         return np.random.default_rng(seed)
 
     def __repr__(self) -> str:

@@ -34,7 +34,7 @@ class Dense(Layer):
 
     def __init__(
         self, inputs: int, outputs: int, activation: Callable = identity, *, bias: bool = True,
-        init: Callable = glorot_uniform, rng: np.random.Generator | None = None,
+        init: Callable = glorot_uniform, rng: "np.random.Generator | None" = None,
     ):  # fmt: skip
         self.weight = start(init, index(outputs), index(inputs), rng)
         self.bias = np.zeros_like(self.weight, shape=self.weight.shape[:1]) if bias else None

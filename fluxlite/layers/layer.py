@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, wraps
 from types import FunctionType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from ..tree.flat import Attribute, KeyPath
 from ..tree.ties import enter_card, is_array, on_card_of
 from ..tree.walks import nodes
 
-Generator = np.random.Generator | None
+Generator: TypeAlias = "np.random.Generator | None"  # in quotes: loading np.random takes longer than all of fluxlite
 LAYERS = Attribute("layers")
 
 
@@ -247,5 +247,5 @@ def uniform(shape: tuple[int, ...], rng: Generator, limit: float) -> Any:
     return generator(rng).uniform(-limit, limit, shape).astype(np.float32)
 
 
-def generator(rng: Generator) -> np.random.Generator:
+def generator(rng: Generator) -> "np.random.Generator":
     return next_generator(WEIGHTS) if rng is None else rng
