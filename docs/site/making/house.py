@@ -41,7 +41,7 @@ def every_file() -> str:
         names = [name for name in modules() if name.split(".")[:2] == ["fluxlite", room]]
         if not names:
             continue
-        lines += [f"### {room}", "", f"{text[0].upper()}{text[1:]}.", ""]
+        lines += [f"### {_raw(room)}", "", f"{text[0].upper()}{text[1:]}.", ""]
         lines += [_line(name) for name in names] + [""]
     for package, text in (
         ("simgpu", "The simulated GPU: real values, a real GPU's rules."),
