@@ -39,7 +39,8 @@ def pull_back(result: TrackedArray, g: Any, keep: bool = False) -> dict[TrackedA
                 if parent.call is None and parent.number > node.number:
                     what = "the data of a param was assigned after the loss was computed"
                     raise RuntimeError(f"{what}: compute the loss again")
-                if rule.add_into is not None and _add_part(parent, g, node, arrived, own):
+                is_part = rule.add_into is not None and pullback is rule.pullbacks[0]
+                if is_part and _add_part(parent, g, node, arrived, own):
                     continue
                 piece = pullback(g, out, *arguments, **keywords)
                 if before is None:
