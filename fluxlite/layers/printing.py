@@ -88,7 +88,6 @@ class Part:
         return self.is_object or isinstance(self.x, (list, tuple, dict)) and self.holds()
 
     def holds(self) -> bool:
-        """Whether it's an array or a layer, or holds one."""
         return bool(self.arrays) or self.is_layer or any(part.holds() for part in self.parts)
 
     def lines(self, indent: str, each: bool) -> Iterator[tuple[str, str]]:
@@ -141,9 +140,6 @@ def call_of(layer: Any) -> str:
 
 
 def name_of(function: Any) -> str:
-    parameters = getattr(type(function), "__dataclass_params__", None)
-    if parameters is not None and parameters.repr:  # that text would hold all values, and fetch them from a device
-        return f"{type(function).__name__}(…)"
     name = getattr(function, "__name__", None) or repr(function)
     return f"{type(function).__name__}(…)" if "\n" in name else name
 

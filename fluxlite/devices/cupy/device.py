@@ -216,10 +216,10 @@ def cupy_devices(backend: str) -> list[Device]:
     from .fused import launch
 
     _cut_windows_by_strides()
-    arrays.fusing[_cupy().ndarray] = launch
+    arrays.launchers[_cupy().ndarray] = launch
     found: list[Device] = [cupy_device(index) for index in range(_cupy().cuda.runtime.getDeviceCount())]
     if len(found) > 1:
-        arrays.enter_card[_cupy().ndarray] = operator.attrgetter("device")  # CuPy's own, which `with` enters
+        arrays.card_getters[_cupy().ndarray] = operator.attrgetter("device")  # CuPy's own, which `with` enters
     return found
 
 

@@ -235,8 +235,6 @@ def as_dtype(x: Any, dtype: Any) -> Any:
     return x.astype(mlx_dtype(dtype)) if isinstance(x, mx.array) else mx.array(np.array(x, dtype), mlx_dtype(dtype))
 
 
-# -- what fluxlite asks of an array ------------------------------------------------------------------------------------
-
 address.register(MetalArray, lambda x: address(x.layout))
 device_of.register(MetalArray, operator.attrgetter("device"))
 arrays.read_only_types.add(MetalArray)

@@ -21,9 +21,6 @@ def lacking(name: str) -> TypeError:
     return TypeError(f"np.{name} does not exist for arrays on Metal: move the array to the CPU first, cpu(x)")
 
 
-# -- ufuncs ------------------------------------------------------------------------------------------------------------
-
-
 def _named(table: str) -> dict[str, Callable]:
     """MLX's functions by NumPy's names: "sin absolute=abs" gives ``{"sin": mx.sin, "absolute": mx.abs}``."""
     pairs = (word.partition("=") for word in table.split())

@@ -94,10 +94,6 @@ def filled(reduce, neutral):
     return result
 
 
-def running(reduce, neutral):
-    return lambda a, axis=None, dtype=None: reduce(np.where(np.isnan(a), neutral, of_type(a, dtype)), axis=axis)
-
-
 def spread_of_numbers(measure):
     def result(a, axis=None, dtype=None, *, ddof=0, keepdims=False):
         return measure(a, axis, dtype, ddof=ddof, keepdims=keepdims, where=~np.isnan(a))
@@ -115,8 +111,8 @@ def nan_extremum(reduce, worst):
 
 composed(np.nansum)(filled(np.sum, 0))
 composed(np.nanprod)(filled(np.prod, 1))
-composed(np.nancumsum)(running(np.cumsum, 0))
-composed(np.nancumprod)(running(np.cumprod, 1))
+composed(np.nancumsum)(lambda a, axis=None, dtype=None: np.cumsum(np.where(np.isnan(a), 0, of_type(a, dtype)), axis))
+composed(np.nancumprod)(lambda a, axis=None, dtype=None: np.cumprod(np.where(np.isnan(a), 1, of_type(a, dtype)), axis))
 composed(np.nanvar)(spread_of_numbers(variance))
 composed(np.nanstd)(spread_of_numbers(deviation))
 composed(np.nanmax)(nan_extremum(np.max, -math.inf))
