@@ -130,8 +130,8 @@ def one_line(x: Any) -> str:
         return call_of(x)
     if isinstance(x, (list, tuple, dict)) and len(x) > 6:
         return f"{type(x).__name__} of {len(x)}"
-    plain = (str, bytes, int, float, complex, range, slice, type(None), list, tuple, dict)
-    return reprlib.repr(x) if isinstance(x, plain) else name_of(x)
+    short = (str, bytes, int, float, complex, range, slice, type(None), list, tuple, dict)
+    return reprlib.repr(x) if isinstance(x, short) else name_of(x)
 
 
 def call_of(layer: Any) -> str:

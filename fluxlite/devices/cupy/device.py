@@ -207,9 +207,6 @@ def _cupy() -> Any:
     return cupy
 
 
-# -- which there are, and what fluxlite asks of their arrays -----------------------------------------------------------
-
-
 def cupy_devices(backend: str) -> list[Device]:
     if not usable(backend):
         return []

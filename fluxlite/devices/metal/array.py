@@ -179,7 +179,6 @@ class MetalArray(HostReads, ArrayMethods, NDArrayOperatorsMixin):
 
 
 def _by_stride(x: MetalArray) -> list[int]:
-    """The axes, from the largest stride to the smallest."""
     return sorted(range(x.ndim), key=lambda axis: -x.strides[axis])
 
 
@@ -206,9 +205,6 @@ def _is_slice(part: Any) -> bool:
 def _axes_of(part: Any) -> int:
     """How many of the array's axes one part of an index uses."""
     return 0 if part is None or part is Ellipsis else part.ndim if isinstance(part, np.ndarray) else 1
-
-
-# -- which types correspond --------------------------------------------------------------------------------------------
 
 
 def mlx_dtype(dtype: Any) -> Any:

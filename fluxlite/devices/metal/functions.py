@@ -82,9 +82,6 @@ def _narrowed(dtype: np.dtype, *kinds: Any) -> np.dtype:
     return dtype if has_wide else _NARROWER.get(dtype, dtype)
 
 
-# -- functions ---------------------------------------------------------------------------------------------------------
-
-
 def call_function(device: Any, function: Callable, args: tuple, kwargs: dict) -> Any:
     name = f"{function.__module__}.{function.__name__}".removeprefix("numpy.")
     try:

@@ -126,9 +126,7 @@ def pad(array, pad_width, mode="constant", constant_values=0):
     if mode == "constant":
         return pad_with(array, widths, constant_values)
     if mode not in ("edge", "reflect", "symmetric", "wrap"):
-        raise TypeError(
-            f"np.pad has derivative rules for constant, edge, reflect, symmetric and wrap, not for {mode!r}"
-        )
+        raise TypeError(f"np.pad has rules for constant, edge, reflect, symmetric and wrap, not for {mode!r}")
     for axis, width in enumerate(widths):
         source = np.pad(np.arange(array.shape[axis]), width, mode=mode)  # type: ignore[call-overload]
         array = np.take(array, source, axis=axis)

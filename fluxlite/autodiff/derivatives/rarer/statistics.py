@@ -10,7 +10,7 @@ from numpy.lib.array_utils import normalize_axis_tuple
 
 from ....arrays import astype, of_type, scatter_add
 from ...rules import composed, rephrased
-from ...tracked import TrackedArray, plain
+from ...tracked import plain
 from ..sums import axes_of
 from .linear_algebra import euclidean, in_rows
 
@@ -179,8 +179,6 @@ def histogram(a, bins=10, range=None, density=None, weights=None):
 # -- in order
 @composed(np.quantile)
 def quantile(a, q, axis=None, *, keepdims=False):
-    if isinstance(q, TrackedArray):
-        raise TypeError("np.quantile has no derivative with respect to q: use its .data")
     if not np.all((np.asarray(q) >= 0) & (np.asarray(q) <= 1)):
         raise ValueError(f"np.quantile takes q between 0 and 1, got {q}")
     axis = axis if axis is None else normalize_axis_tuple(axis, np.ndim(a))  # of a number, not even the first
