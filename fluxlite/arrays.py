@@ -133,7 +133,7 @@ def add_at(total: Any, index: Any, values: Any) -> None:
     if is_basic_index(index):
         total[index] += values
     else:
-        _add_at(total, index, values)
+        add_at_positions(total, index, values)
 
 
 def is_basic_index(index: Any) -> bool:
@@ -144,16 +144,14 @@ def is_basic_index(index: Any) -> bool:
 
 
 @functools.singledispatch
-def _add_at(total: Any, index: Any, values: Any) -> None:
+def add_at_positions(total: Any, index: Any, values: Any) -> None:
+    """`add_at` with arrays of whole numbers as index: a method for each array type."""
     is_rows = type(index) is np.ndarray and index.dtype.kind in "iu" and total.flags.c_contiguous
     if is_rows and values.shape == index.shape + total.shape[1:]:
         size = total[:1].size  # whole rows: NumPy is many times quicker with one index for each number
         values, index = np.reshape(values, (*index.shape, size)), index.astype(np.int64)[..., None] * size
         total, index = np.reshape(total, -1), index + np.arange(size)
     np.add.at(total, index, values)
-
-
-add_at_for = _add_at.register  # how `add_at` works with integer arrays as index on another array type
 
 
 def on_device_of(like: Any, x: Any) -> Any:

@@ -68,6 +68,9 @@ def gpu_name() -> str:
 
 def devices() -> list[Device]:
     """All GPUs of the kind that `gpu` uses. ``devices()[1](x)`` moves to the second one (CUDA.jl: ``devices``)."""
+    simulated = SETTINGS.simulation()
+    if simulated is not None:
+        return list(simulated)
     backend = gpu_name()
     return [] if backend == "CPU" else backends()[backend].devices()
 

@@ -170,7 +170,7 @@ def _visible(count: int) -> int:
 
 
 arrays.read_only_types.add(SimulatedArray)
-arrays.add_at_for(SimulatedArray)(scatter_add)
+arrays.add_at_positions.register(SimulatedArray)(scatter_add)
 device_of.register(SimulatedArray, operator.attrgetter("device"))
 
 

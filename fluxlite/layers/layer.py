@@ -200,8 +200,6 @@ def _of_a_sum(function: Callable) -> Callable:
     return of_a_sum
 
 
-# -- how weights start -------------------------------------------------------------------------------------------------
-
 initializer = explained("sizes, such as 5, 10, and perhaps a NumPy generator")
 
 

@@ -255,7 +255,7 @@ def _(x: Any) -> Any:
 _ADDED_AS = {"b1": "i4", "i1": "i4", "i2": "i4", "u1": "u4", "u2": "u4", "i8": "u8"}
 
 
-@arrays.add_at_for(CupyArray)
+@arrays.add_at_positions.register(CupyArray)
 def _add_at(total: Any, index: Any, values: Any) -> None:
     add_at, instead = _cupy().add.at, _ADDED_AS.get(total.dtype.str[1:])
     with arrays.on_card_of(total):

@@ -236,6 +236,6 @@ device_of.register(MetalArray, operator.attrgetter("device"))
 arrays.read_only_types.add(MetalArray)
 
 
-@arrays.add_at_for(MetalArray)
+@arrays.add_at_positions.register(MetalArray)
 def _add_at(total: MetalArray, index: Any, values: Any) -> None:
     total._scatter(index, as_dtype(values.values, total.dtype), add=True)
