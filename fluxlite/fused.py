@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
-from .arrays import fusing, on_card_of
+from .arrays import launchers, on_card_of
 from .messages import check_callable, in_words
 from .tree.ties import is_tracked
 
@@ -45,11 +45,11 @@ def fuse(*function: Any, kernel_name: str | None = None) -> Any:
 
     @functools.wraps(function[0])
     def fused(*args: Any) -> Any:
-        x = next((x for x in args if type(x) in fusing), None)
+        x = next((x for x in args if type(x) in launchers), None)
         if x is None or any(map(is_tracked, args)):
             return function[0](*args)
         with on_card_of(x):
-            return fusing[type(x)](named, args)
+            return launchers[type(x)](named, args)
 
     return fused
 

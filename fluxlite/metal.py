@@ -2,9 +2,9 @@
 
 from typing import Any
 
+from .arrays import device_of
 from .devices import named
 from .devices.base import Device, Functional
-from .devices.moving import device_of
 from .devices.named import DeviceList
 
 

@@ -13,12 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import astype, on_card_of, read_only_types
+from ..arrays import astype, on_card_of, read_only_types, refuse_tensor
 from ..messages import explained, warn
-from ..tensors import refuse_tensor
 from ..tree.contract import Automatic, attributes, functor, is_leaf, kind_of, put_attribute, this_thread, trainable
 from ..tree.flat import ALSO_NUMBERS, Attribute, Flat, KeyPath, flatten
-from ..tree.ties import HERE, copy_of, enter_card, is_array, is_trainable_array, same_view
+from ..tree.ties import HERE, card_getters, copy_of, is_array, is_trainable_array, same_view
 from ..tree.walks import check_open, fmap, nodes, on_first_card_of, type_of_parts
 from ..unreached import is_new, say_what_is_not_trained
 from .tracked import Level, TrackedArray, as_base_class, can_be_frozen, numbers, plain
@@ -70,7 +69,7 @@ def withgradient(f: Callable, *args: Any) -> tuple[Any, Any]:
         for argument in args:
             marked.append(Marked(argument, level))
             stand_ins.append(marked[-1].stand_in)
-        with on_first_card_of(args) if enter_card else HERE:  # for what `f` itself computes with NumPy
+        with on_first_card_of(args) if card_getters else HERE:  # for what `f` itself computes with NumPy
             value = run_in_training(f, *stand_ins)
             plain_value = untracked(value, level)  # first, since the way back clears the calls
             totals = totals_of(value, level)

@@ -15,9 +15,8 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from ..arrays import astype, getitem, of_type, on_card_of, on_record, read_only_types
+from ..arrays import astype, getitem, of_type, on_card_of, on_record, read_only_types, refuse_tensor
 from ..messages import in_words
-from ..tensors import refuse_tensor
 from ..tree.ties import is_trainable_array, parameter_key
 from .rules import COMPOSED, METHODS, PLAIN, RULES, arranged, bind, load_rarer, name_of, no_pullback, parameter_names
 

@@ -9,10 +9,10 @@ from collections.abc import Callable
 from contextlib import contextmanager
 from typing import Any
 
+from ..arrays import device_of
 from ..data.loader import CuIterator as CuIterator
 from ..devices import named
 from ..devices.base import Device, Functional
-from ..devices.moving import device_of
 from ..devices.named import DeviceList
 from ..devices.named import cu as cu
 from ..devices.scalars import allowscalar as allowscalar

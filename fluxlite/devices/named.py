@@ -7,7 +7,7 @@ from typing import Any
 from ..messages import explained, in_words, many, say
 from ..writing import write_whole
 from . import selection
-from .base import CHOICE, CPU, DEFAULT, Device, Functional, current
+from .base import CPU, DEFAULT, SETTINGS, Device, Functional, current
 from .moving import moved
 
 
@@ -67,7 +67,6 @@ def functional(backend: str = "CUDA", part: str | None = None) -> Functional:
 
 
 def find_backend(name: Any) -> selection.Backend:
-    """The backend of this name. Raises `ValueError`, which lists the backends."""
     got = name if isinstance(name, str) else in_words(name)
     if got in selection.backends():
         return selection.backends()[got]
@@ -84,7 +83,6 @@ def cu(x: Any, dtype: Any = DEFAULT) -> Any:
 
 
 def cuda_device() -> Device:
-    """The current one of `cuda_devices`. Raises `RuntimeError`, with the reason, if there's none."""
     return cuda_devices().current("there is no NVIDIA GPU to use")
 
 
@@ -94,7 +92,6 @@ def cuda_devices() -> DeviceList:
 
 
 def devices_of(backend: str) -> DeviceList:
-    """All devices of this kind; if there are none, it says why."""
     asked = find_backend(backend)
     return DeviceList(asked.devices(), asked.functional().reason)
 
@@ -128,8 +125,8 @@ def gpu_backend(name: str | None) -> None:
 
 def _store(name: str | None) -> None:
     """Write `name` in a table at the file's end; None deletes that. The rest of the file stays as it is."""
-    if CHOICE.pretended:
-        CHOICE.pretended.stored = name
+    if SETTINGS.pretended:
+        SETTINGS.pretended.stored = name
         return
     path, table = Path(selection.preference_file()), '[fluxlite]\ngpu_backend = "{}"\n'
     text = path.read_bytes().decode().removesuffix(table.format(selection.stored_backend())) if path.exists() else ""

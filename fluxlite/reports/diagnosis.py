@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from ..devices import selection
-from ..devices.base import CHOICE, current
+from ..devices.base import SETTINGS, current
 from ..devices.cupy.usable import INSTALL, OPTIONAL_PARTS
 from ..devices.named import functional
 from ..devices.selection import backends, choose, why_no_gpu
@@ -64,11 +64,11 @@ def _state_of(name: str) -> Iterator[str]:
     """Whether the library is installed, its version, and whether it works; if not, why, and how to get it."""
     answer, (module, library, how) = functional(name), _LIBRARIES.get(name, ("", "", ""))
     version = getattr(sys.modules.get(module), "__version__", "")  # it was imported when `functional` tried
-    told = f" ({library} {version})" * bool(version and answer.installed and not CHOICE.pretended)
+    told = f" ({library} {version})" * bool(version and answer.installed and not SETTINGS.pretended)
     yield f"functional{told}" if answer else f"not functional: {answer.reason}{told * (version not in answer.reason)}"
     if name != "CPU":
         yield from (f"{device!r}  {device.name}" for device in backends()[name].devices())
-    if answer and name in INSTALL and not CHOICE.pretended:  # it computes here, but not with all its libraries
+    if answer and name in INSTALL and not SETTINGS.pretended:  # it computes here, but not with all its libraries
         parts = {part: functional(name, part) for part in backends()[name].parts if part not in OPTIONAL_PARTS}
         missing = [f"without {part}: {answer.reason}" for part, answer in parts.items() if not answer]
         yield from missing and [*missing, f"they come with {INSTALL[name]}"]
@@ -78,7 +78,7 @@ def _state_of(name: str) -> Iterator[str]:
 
 def _preference() -> str:
     path, stored = selection.preference_file(), selection.stored_backend()
-    if CHOICE.pretended:
+    if SETTINGS.pretended:
         return f"pretended: {stored}"
     if not os.path.exists(path):
         return f"none; gpu_backend(name) would write {path}"

@@ -117,17 +117,17 @@ def _share(x: np.ndarray, y: np.ndarray) -> bool:
 # One of several cards is the *current* one, and it computes. For array types whose library computes on the current
 # card, wherever the operands are: how to make an array's card the current one for a while. With one card it's empty,
 # and what runs often asks that first.
-enter_card: dict[type, Callable[[Any], AbstractContextManager[Any]]] = {}
+card_getters: dict[type, Callable[[Any], AbstractContextManager[Any]]] = {}
 HERE = nullcontext()
 
 
 def on_card_of(x: Any) -> AbstractContextManager[Any]:
     """``with on_card_of(x):`` computes on the card that holds `x`, a plain or tracked array (CUDA.jl: ``device!``)."""
-    if not enter_card:
+    if not card_getters:
         return HERE
     while is_tracked(x):
         x = x.value
-    return enter_card[type(x)](x) if type(x) in enter_card else HERE
+    return card_getters[type(x)](x) if type(x) in card_getters else HERE
 
 
 def copy_of(x: Any) -> Any:

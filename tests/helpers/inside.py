@@ -9,7 +9,7 @@ from typing import Any
 
 NAMES = {
     "activations": "identity",
-    "arrays": "add_at by_element device_of",
+    "arrays": "add_at by_element device_of library_of refuse_tensor tensor_in_words",
     "autodiff.derivatives.elementwise": "fit",
     "autodiff.derivatives.rarer.linear_algebra": "eigenvectors euclidean logabsdet sign_of_determinant singular_values "
     "singular_vectors",
@@ -21,7 +21,7 @@ NAMES = {
     "autodiff.way_back": "pull_back",
     "files": "FileFormatError",
     "data.loader": "AHEAD MovedLoader done_ahead",
-    "devices.base": "CHOICE DeviceID Functional",
+    "devices.base": "SETTINGS DeviceID Functional",
     "devices.selection": "BACKENDS Backend choose preference_file stored_backend",
     "devices.cupy.device": "CUDADevice PinnedCopies cupy_devices",
     "devices.cupy.random": "CupyGenerator",
@@ -34,7 +34,7 @@ NAMES = {
     "distributed.sums": "ByMPI ByNCCL transport",
     "layers.layer": "misplaced",
     "layers.normalization": "Moments standardized",
-    "layers.steps": "piece sequence",
+    "layers.recurrent": "piece sequence",
     "messages": "ClosedError DeviceError InputError LayerError ShapeError in_notebook in_words ipython notice "
     "put_aside warn",
     "receipts": "clocked duration",
@@ -48,7 +48,6 @@ NAMES = {
     "simgpu.memory": "OutOfMemoryError Stored",
     "simgpu.presets": "PRESETS Preset preset",
     "simgpu.rules": "DIFFERENT PerformanceWarning names",
-    "tensors": "is_tensor refuse_tensor tensor",
     "training": "History",
     "training.bar": "Bar",
     "training.interrupts": "Interrupts",
@@ -78,7 +77,7 @@ OTHERS = {
     "races": "simgpu.jit.races",
     "recording": "simgpu.profile.recording",
     "simulated_gpu": "devices.simulated",
-    "steps": "layers.steps",
+    "recurrent": "layers.recurrent",
     "svg_pictures": "simgpu.profile.pictures",
     "types": "simgpu.jit.types",
     "usable": "devices.cupy.usable",

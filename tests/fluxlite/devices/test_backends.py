@@ -95,7 +95,7 @@ def with_cupy(monkeypatch):
     yield put
     monkeypatch.undo()
     forget()
-    arrays.enter_card.clear()
+    arrays.card_getters.clear()
 
 
 # -- functional -----------------------------------------------------------------------------------------------------
