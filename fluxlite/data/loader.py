@@ -98,7 +98,7 @@ class DataLoader:
 
 def batches_of(data: Any, skip: int) -> Iterator[Any]:
     """An epoch of `data` without its first batches: a loader can leave them out without making them."""
-    return data.batches(skip) if hasattr(data, "batches") else islice(data, skip, None)
+    yield from data.batches(skip) if hasattr(data, "batches") else islice(data, skip, None)
 
 
 AHEAD = 4  # at most this many batches are there: yours, those that wait, and one that's being made
@@ -156,9 +156,7 @@ class MovedLoader:
     def __init__(self, loader: Any, device: Device, dtype: Any = DEFAULT) -> None:
         self.loader, self.device, self.dtype = loader, device, dtype
 
-    @property
-    def rng(self) -> Any:
-        return self.loader.rng
+    rng = property(lambda self: self.loader.rng)
 
     def __len__(self) -> int:
         return len(self.loader)
@@ -168,10 +166,7 @@ class MovedLoader:
 
     def batches(self, skip: int = 0) -> Iterator[Any]:
         """Begin an epoch, and skip its first `skip` batches without copying them."""
-        return self._one_ahead(batches_of(self.loader, skip))
-
-    def _one_ahead(self, batches: Iterator[Any]) -> Iterator[Any]:
-        sent, error = map(self._send, batches), None
+        sent, error = map(self._send, batches_of(self.loader, skip)), None
         coming = next(sent, None)
         try:
             while coming is not None:

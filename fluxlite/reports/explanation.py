@@ -80,7 +80,6 @@ class Explanation:
         self.parameters = sum(array.size for array in self._moving if parameter_key(array) in self._training)
 
     def sentences(self) -> list[str]:
-        """The totals."""
         lines = [f"{_arrays(self._moving, 'can move')}."]
         if self.arrays:
             numbers, them = sum(array.size for array in self._moving), "it" if self.arrays == 1 else "them"
@@ -121,9 +120,8 @@ class Explanation:
         for _, place, value, why in boxes(x, path) if is_leaf(x) else ():
             if place == path:
                 self._shut(row, "a shut box", why, value, path)
-            else:
-                box = self._shut(Row(str(place), described(value)), "out of reach", why, value, place)
-                yield from [box] * box.shut
+            elif (box := self._shut(Row(str(place), described(value)), "out of reach", why, value, place)).shut:
+                yield box
         is_open = isinstance(x, (dict, list, tuple, functools.partial, types.FunctionType, types.MethodType))
         for name, value in attributes(x).items() if isinstance(parts, Mapping) and not is_open else ():
             if name not in parts:
