@@ -109,7 +109,7 @@ class DistributedOptimizer(OptimiserChain):
     def gathered(self, state: Any, model: Any, steps: list[Step]) -> list[Step]:
         """The same steps with the means of all workers' gradients."""
         group = everyone()
-        return summed(group, state, model, steps, 1 / group.size)[0]
+        return summed(group, in_buckets(state, model), steps, 1 / group.size)[0]
 
     def __repr__(self) -> str:
         return f"DistributedOptimizer({self.rules[0]})"
@@ -118,30 +118,33 @@ class DistributedOptimizer(OptimiserChain):
 SIZE = 25 * 2**20  # bytes
 
 
-def summed(
-    group: Group, state: Any, model: Any, steps: list[Step], weight: float, *numbers: float
-) -> tuple[list[Step], list[float]]:
-    """The steps with all workers' sums of ``weight * gradient``, in a few large arrays; and those of a few numbers.
-
-    A parameter takes a step if any worker has its gradient.
-    """
-    own, size = {id(leaf): g for leaf, _, g in steps}, 0
+def in_buckets(state: Any, model: Any) -> list[list[tuple[Leaf, Any]]]:
+    """The parameters, each beside its leaf of the state: in one list what's added up together."""
     buckets: dict[Any, list[tuple[Leaf, Any]]] = {}
+    size = 0
     for path, x in trainables(model):
         buckets.setdefault((size // SIZE, wide(x), device_of(x)), []).append((path.get(state), x))
         size += x.size * wide(x).itemsize
-    begun = []
-    for (_, dtype, _), places in buckets.items():
-        with on_card_of(places[0][1]):
-            parts = [np.ravel(own[id(leaf)] if id(leaf) in own else np.zeros_like(x)) for leaf, x in places]
-            content = np.concatenate(parts).astype(dtype, copy=False)
+    return list(buckets.values())
+
+
+def summed(group: Group, buckets: list, steps: list[Step], weight: float, *numbers: float) -> tuple[list, list]:
+    """The steps with the sums of ``weight * gradient`` over all workers; and those of a few numbers.
+
+    A parameter takes a step if any worker has its gradient.
+    """
+    own, begun, found = {id(leaf): g for leaf, _, g in steps}, [], []
+    for bucket in buckets:
+        first = bucket[0][1]
+        with on_card_of(first):
+            parts = [np.ravel(own[id(leaf)] if id(leaf) in own else np.zeros_like(x)) for leaf, x in bucket]
+            content = np.concatenate(parts).astype(wide(first), copy=False)
             content *= weight
             begun.append(begin_sum(group, content))
-    known = [id(leaf) in own for places in buckets.values() for leaf, _ in places]
-    totals, found = group.total(*numbers, *known), []
-    for places, finish in zip(buckets.values(), begun):
-        sums, ends = finish(), np.cumsum([x.size for _, x in places]).tolist()
-        for (leaf, x), end in zip(places, ends):
+    totals = group.total(*numbers, *[id(leaf) in own for bucket in buckets for leaf, _ in bucket])
+    for bucket, finish in zip(buckets, begun):
+        sums, ends = finish(), np.cumsum([x.size for _, x in bucket]).tolist()
+        for (leaf, x), end in zip(bucket, ends):
             with on_card_of(x):
                 found.append((leaf, x, np.reshape(sums[end - x.size : end], x.shape).astype(x.dtype, copy=False)))
     found = [step for step, count in zip(found, totals[len(numbers) :]) if count and not step[0].frozen]

@@ -129,7 +129,8 @@ def train(
         run = Run(loss, model, data, opt_state, history, callbacks, each_step, int(check_every), schedule, workers)
         if isinstance(workers, Team):
             settings = {"epochs": epochs, "check_every": check_every, "callbacks": len(callbacks), "resume": resume}
-            workers.prepare(model, opt_state, data, checkpoint=checkpoint is not None, **settings)
+            settings |= {"checkpoint": checkpoint is not None, "each_step": each_step is not None}
+            workers.prepare(model, opt_state, data, **settings)
         if checkpoint is not None:
             run.file = RunFile(checkpoint, run)
             if run.file.is_writer and run.file.path.exists() and not (resume or overwrite):
@@ -138,7 +139,7 @@ def train(
                 return history
         shown, total = progress if workers.worker == 0 else False, length_hint(data) * history.wanted or None
         try:
-            with Interrupts() as run.interrupts, Bar(shown, total, history.steps) as run.bar:
+            with Interrupts() as workers.interrupts, Bar(shown, total, history.steps) as run.bar:
                 run.go()
         except BaseException as error:
             if not history.stopped:
@@ -181,7 +182,6 @@ class Run:
     pending: list[Any] = field(default_factory=list)  # losses that were not looked at yet
     file: RunFile | None = None
     bar: Any = None
-    interrupts: Any = None
 
     def go(self) -> None:
         self.start, self.before = clock(), self.history.seconds
@@ -294,10 +294,11 @@ class Run:
 
     def has_to_stop(self) -> bool:
         """Asked before each step, so that one that has begun is always finished."""
-        pressed, wish = self.workers.agree(self.interrupts.pressed, bool(self.wish))
-        if pressed or wish:
-            self.history.stop("interrupted" if pressed else self.wish or "stopped by each_step")
-        return bool(pressed or wish)
+        if self.workers.pressed:
+            self.history.stop("interrupted")
+        elif self.each_step is not None and (why := self.workers.decide(self.wish)[0]):
+            self.history.stop(why)
+        return self.history.stopped
 
 
 class NotFinite(FloatingPointError):

@@ -12,7 +12,7 @@ from typing import Any
 from ..checkpoint import generator_of
 from ..data.loader import batches_of
 from ..data.observations import numobs, part
-from ..distributed.sums import DistributedDataContainer, summed, take_from
+from ..distributed.sums import DistributedDataContainer, in_buckets, summed, take_from
 from ..distributed.world import Group, WorkerFailed, WorkersDiffer, everyone, keep
 from ..updating import checked_steps, take_steps, update
 
@@ -20,26 +20,29 @@ from ..updating import checked_steps, take_steps, update
 class Alone:
     """One worker, who sees every batch."""
 
+    interrupts: Any  # the key of this training
     group, worker, rows = None, 0, 1  # the others, its number, and whether it has any of this batch
     batches, update = staticmethod(batches_of), staticmethod(update)
+    pressed = property(lambda self: self.interrupts.pressed)
 
     def losses(self, values: list[float]) -> list[float]:
         return values
 
-    def agree(self, *wishes: Any) -> Any:
-        return wishes
-
-    decide = agree
+    def decide(self, *choice: Any) -> Any:
+        return choice
 
 
 class Team(AbstractContextManager):
     """One worker's part in a training, ``with Team() as workers:``. If one of them fails, so do all."""
+
+    interrupts: Any
 
     def __init__(self) -> None:
         self.group = Group(everyone().comm)
         self.worker = self.group.rank
         self.rows = self.of = 1  # of this batch: this worker's, and all
         self.shares: list[float] = []  # this worker's of the latest batches, whose losses weren't read yet
+        self.pressed = False  # anyone's key, before the latest step
 
     def __exit__(self, kind: Any, error: Any, found: Any) -> None:
         if error is None:
@@ -57,6 +60,7 @@ class Team(AbstractContextManager):
         self.group.check_alike({name: str(value) for name, value in settings.items()})
         for x in (model, opt_state, generator_of(getattr(data, "rng", None))):
             take_from(self.group, x)
+        self.buckets = in_buckets(opt_state, model)
 
     def batches(self, data: Any, skip: int) -> Iterator[Any]:
         """This worker's rows of each batch; None, and `rows` is 0, where it has none."""
@@ -70,20 +74,18 @@ class Team(AbstractContextManager):
     def update(self, opt_state: Any, model: Any, grads: Any) -> None:
         """Take a step with the gradient of the whole batch. A worker without rows adds zeros to it."""
         steps = checked_steps(opt_state, model, grads) if self.rows else []
-        steps, (rows, squares) = summed(self.group, opt_state, model, steps, self.share, self.of, self.of**2)
+        numbers = self.interrupts.pressed, self.of, self.of**2
+        steps, (pressed, rows, squares) = summed(self.group, self.buckets, steps, self.share, *numbers)
         if rows**2 != squares * self.group.size:
             advice = f"here it's {self.of} rows: give all the same data"
             raise WorkersDiffer(f"the workers' batches differ in size; {advice}")
+        self.pressed = pressed > 0
         take_steps(steps)
 
     def losses(self, values: list[float]) -> list[float]:
         shares, self.shares = self.shares, []
         return self.group.total(*[value * share for value, share in zip(values, shares)])
 
-    def agree(self, *wishes: bool) -> list[bool]:
-        """Each wish, if any worker has it."""
-        return [bool(count) for count in self.group.total(*wishes)]
-
     def decide(self, *choice: Any) -> Any:
-        """The first worker's choice that isn't to go on: (whether to stop, …)."""
+        """A worker's choice that isn't to go on, if there is one: (whether or why to stop, …)."""
         return max(self.group.all(choice), key=lambda one: one[0])
