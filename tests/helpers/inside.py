@@ -38,7 +38,7 @@ NAMES = {
     "messages": "ClosedError DeviceError InputError LayerError ShapeError in_notebook in_words ipython notice "
     "put_aside warn",
     "receipts": "clocked duration",
-    "reports.explanation": "Row as_html as_text",
+    "reports": "Row as_html as_text",
     "simgpu.clocks": "HostClock Lanes",
     "simgpu.device": "CountedGenerator SimulatedGenerator",
     "simgpu.events": "Event HOST_TO_DEVICE LAUNCH listeners",
@@ -64,7 +64,7 @@ OTHERS = {
     "coming_from": "coming_from",
     "derivatives": "autodiff.derivatives.rarer",
     "device": "devices.cupy.device",
-    "explanation_described": "reports.explanation:described",
+    "explanation_described": "reports:described",
     "files": "files",
     "lanes": "simgpu.jit.lanes",
     "launch": "simgpu.jit.launch",
