@@ -63,8 +63,7 @@ if TYPE_CHECKING:
     from .layers.normalization import BatchNorm, Dropout, GroupNorm, InstanceNorm, LayerNorm
     from .layers.recurrent import GRU, LSTM, RNN, GRUCell, LSTMCell, Recurrence, RNNCell, initialstates
     from .receipts import Seconds, clock, estimate, outputsize, receipt
-    from .reports.diagnosis import doctor
-    from .reports.explanation import explain
+    from .reports import doctor, explain
     from .schedules import cosine, exponential_decay, one_cycle, step_decay, warm_up
     from .training import early_stopping, patience, plateau, throttle, train
 

@@ -4,6 +4,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+from ..arrays import device_of
 from ..messages import explained, in_words, many, say
 from ..writing import write_whole
 from . import selection
@@ -79,16 +80,30 @@ def find_backend(name: Any) -> selection.Backend:
 @explained()
 def cu(x: Any, dtype: Any = DEFAULT) -> Any:
     """`x` with its arrays on the NVIDIA GPU, or the simulated one (CUDA.jl: ``cu``). Without either, `RuntimeError`."""
-    return moved(cuda_device(), x, dtype)
+    return moved(NVIDIA.device(), x, dtype)
 
 
-def cuda_device() -> Device:
-    return cuda_devices().current("there is no NVIDIA GPU to use")
+class Vendor:
+    """The names that CUDA.jl, AMDGPU.jl and Metal.jl have in common, for one vendor's GPUs."""
+
+    def __init__(self, name: str, backend: str) -> None:
+        self.name, self.backend = name, backend
+
+    def functional(self, part: str | None = None) -> Functional:
+        """Whether such a GPU, or a `part` such as ``"cuBLAS"``, can be used, and why not (CUDA.jl: ``functional``)."""
+        return functional(self.backend, part)
+
+    def devices(self) -> DeviceList:
+        """All these GPUs, in order, printed as a numbered list (CUDA.jl: ``CUDA.devices()``)."""
+        is_simulated = self.backend == "CUDA" and selection.wish()[0] == "Simulated"
+        return devices_of("Simulated" if is_simulated else self.backend)
+
+    def device(self, x: Any = None) -> Device:
+        """The current one, or the device of an array or a model (CUDA.jl: ``device()``). `RuntimeError` without one."""
+        return self.devices().current(f"there is no {self.name} GPU to use") if x is None else device_of(x)
 
 
-def cuda_devices() -> DeviceList:
-    """The devices for `cu` and `fluxlite.cuda`: the simulated GPUs if they're asked for, otherwise the NVIDIA GPUs."""
-    return devices_of("Simulated" if selection.wish()[0] == "Simulated" else "CUDA")
+NVIDIA = Vendor("NVIDIA", "CUDA")
 
 
 def devices_of(backend: str) -> DeviceList:
