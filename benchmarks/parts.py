@@ -6,7 +6,7 @@ Little is computed here, so what's timed is our own way through the parts. PyTor
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,83 +17,58 @@ from .harness import report as report_race
 
 LAYERS, WIDTH, ARRAYS = 100, 16, 10_000
 FOLDER = tempfile.TemporaryDirectory()  # until the process ends
-SAVED, SAVED_TORCH, LOADED, LOADED_TORCH = (Path(FOLDER.name, str(i)) for i in range(4))
-Result = tuple[Any, Any]  # what came out, and what should have
+Result = Sequence[Any]  # what came out, and what should have
 
 
-def fluxlite_model() -> Any:
+def of_fluxlite() -> tuple[Any, Callable, Callable]:
+    """A model, and how it's saved to a path and loaded from one."""
     import fluxlite as fl
 
-    return fl.Chain(*[fl.Dense(WIDTH, WIDTH, np.tanh) for _ in range(LAYERS)])
+    model = fl.Chain(*[fl.Dense(WIDTH, WIDTH, np.tanh) for _ in range(LAYERS)])
+    return model, lambda path: fl.save(path, model=model), lambda path: fl.load(path, model=model)
 
 
-def torch_model() -> Any:
+def of_torch() -> tuple[Any, Callable, Callable]:
     import torch
 
-    return torch.nn.Sequential(*[torch.nn.Linear(WIDTH, WIDTH) for _ in range(LAYERS)])
+    model = torch.nn.Sequential(*[torch.nn.Linear(WIDTH, WIDTH) for _ in range(LAYERS)])
+    return (
+        model, lambda path: torch.save(model.state_dict(), path),
+        lambda path: model.load_state_dict(torch.load(path)),
+    )  # fmt: skip
 
 
-def printing(make_model: Callable[[], Any], name: str) -> Callable[[], Callable[[], Result]]:
-    def make() -> Callable[[], Result]:
-        model = make_model()
-        return lambda: (repr(model).count(name) > 1, True)
-
-    return make
+def printing(library: Callable, name: str) -> Callable[[], Result]:
+    model, *_ = library()
+    return lambda: (repr(model).count(name) > 1, True)
 
 
 def explaining() -> Callable[[], Result]:
     import fluxlite as fl
 
-    model = fluxlite_model()
+    model, *_ = of_fluxlite()
     return lambda: (str(fl.explain(model)).count(".weight"), LAYERS)
 
 
-def saving() -> Callable[[], Result]:
-    import fluxlite as fl
-
-    model = fluxlite_model()
+def saving(library: Callable) -> Callable[[], Result]:
+    _, save, _ = library()
+    path = Path(FOLDER.name, f"{library.__name__}-saved")
 
     def run() -> Result:
-        fl.save(SAVED, model=model)
-        return SAVED.stat().st_size > 4 * LAYERS * WIDTH * WIDTH, True
+        save(path)
+        return path.stat().st_size > 4 * LAYERS * WIDTH * WIDTH, True
 
     return run
 
 
-def saving_torch() -> Callable[[], Result]:
-    import torch
-
-    model = torch_model()
-
-    def run() -> Result:
-        torch.save(model.state_dict(), SAVED_TORCH)
-        return SAVED_TORCH.stat().st_size > 4 * LAYERS * WIDTH * WIDTH, True
-
-    return run
-
-
-def loading() -> Callable[[], Result]:
-    import fluxlite as fl
-
-    saved, model = fluxlite_model(), fluxlite_model()
-    fl.save(LOADED, model=saved)
+def loading(library: Callable) -> Callable[[], Result]:
+    (saved, save, _), (model, _, load) = library(), library()
+    path = Path(FOLDER.name, f"{library.__name__}-loaded")
+    save(path)
 
     def run() -> Result:
-        fl.load(LOADED, model=model)
-        return model[-1].weight, saved[-1].weight
-
-    return run
-
-
-def loading_torch() -> Callable[[], Result]:
-    import torch
-
-    saved, model = torch_model(), torch_model()
-    torch.save(saved.state_dict(), LOADED_TORCH)
-
-    def run() -> Result:
-        model.load_state_dict(torch.load(LOADED_TORCH))
-        return model[-1].weight.detach().numpy(), saved[-1].weight.detach().numpy()
+        load(path)
+        return [last.detach().numpy() if library is of_torch else last for last in (model[-1].weight, saved[-1].weight)]
 
     return run
 
@@ -117,13 +92,13 @@ TORCH = ", PyTorch"
 BENCHMARK = Benchmark(
     title="Models of many parts",
     contenders=(
-        Contender(PRINT + TORCH, printing(torch_model, "Linear("), LAYERS),
-        Contender(PRINT, printing(fluxlite_model, "Dense("), LAYERS),
+        Contender(PRINT + TORCH, lambda: printing(of_torch, "Linear("), LAYERS),
+        Contender(PRINT, lambda: printing(of_fluxlite, "Dense("), LAYERS),
         Contender(EXPLAIN, explaining, LAYERS),
-        Contender(SAVE + TORCH, saving_torch, LAYERS),
-        Contender(SAVE, saving, LAYERS),
-        Contender(LOAD + TORCH, loading_torch, LAYERS),
-        Contender(LOAD, loading, LAYERS),
+        Contender(SAVE + TORCH, lambda: saving(of_torch), LAYERS),
+        Contender(SAVE, lambda: saving(of_fluxlite), LAYERS),
+        Contender(LOAD + TORCH, lambda: loading(of_torch), LAYERS),
+        Contender(LOAD, lambda: loading(of_fluxlite), LAYERS),
         Contender(MOVE, moving, ARRAYS),
     ),
     reference=SAVE + TORCH,

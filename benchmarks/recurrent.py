@@ -30,9 +30,7 @@ def problem() -> tuple[np.ndarray, ...]:
     return *arrays, rng.standard_normal((COUNT, LENGTH, OUTPUTS)).astype(np.float32)
 
 
-# ---------------------------------------------------------------------------------------------
-# The gradient of one LSTM
-# ---------------------------------------------------------------------------------------------
+# -- The gradient of one LSTM ----------------------------------------------------------------------
 
 
 def direction() -> np.ndarray:
@@ -151,9 +149,7 @@ def backward(g: np.ndarray, x: np.ndarray, Wh: np.ndarray, gates: Any, hs: Any, 
     return made @ x.transpose(1, 0, 2).reshape(-1, INPUTS), made @ before.T, made.sum(1)
 
 
-# ---------------------------------------------------------------------------------------------
-# A step of a network that reads characters
-# ---------------------------------------------------------------------------------------------
+# -- A step of a network that reads characters -----------------------------------------------------
 
 
 def characters() -> tuple[np.ndarray, np.ndarray]:
@@ -218,9 +214,7 @@ def characters_torch() -> Callable[[], Result]:
     return run
 
 
-# ---------------------------------------------------------------------------------------------
-# The race
-# ---------------------------------------------------------------------------------------------
+# -- The race --------------------------------------------------------------------------------------
 
 
 def check(result: object) -> str:

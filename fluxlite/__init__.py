@@ -19,7 +19,7 @@ from .tree.contract import children, functor, is_leaf, trainable
 from .tree.flat import KeyPath
 from .tree.walks import fcollect, fmap, fmap_with_path, fmapstructure, leaves, trainables
 from .tree.destructure import destructure
-from .arrays import astype, getitem, move, primitive, scatter_add
+from .arrays import astype, device_of, getitem, move, primitive, scatter_add
 from .autodiff.gradients import Gradient, gradient, stop_gradient, withgradient
 from .autodiff.jacobians import hessian, jacobian
 from .autodiff.older_styles import back, param, params
@@ -30,7 +30,6 @@ from .activations import logsoftmax, mish, relu, relu6, rrelu, selu, sigmoid, si
 from .activations import softshrink, softsign, swish, tanh, tanh_fast, tanhshrink, trelu, σ
 from .devices.base import Device
 from .devices.selection import cpu, gpu, gpu_device, gpu_name, require_gpu, supported_devices
-from .devices.moving import device_of
 from .messages import notices, reset_notices
 from .seeds import seed
 
@@ -64,8 +63,7 @@ if TYPE_CHECKING:
     from .layers.normalization import BatchNorm, Dropout, GroupNorm, InstanceNorm, LayerNorm
     from .layers.recurrent import GRU, LSTM, RNN, GRUCell, LSTMCell, Recurrence, RNNCell, initialstates
     from .receipts import Seconds, clock, estimate, outputsize, receipt
-    from .reports.diagnosis import doctor
-    from .reports.explanation import explain
+    from .reports import doctor, explain
     from .schedules import cosine, exponential_decay, one_cycle, step_decay, warm_up
     from .training import early_stopping, patience, plateau, throttle, train
 

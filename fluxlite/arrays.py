@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from .messages import Function, check_callable, in_words, note
-from .tree.ties import enter_card, is_array, on_card_of
+from .messages import Function, check_callable, note
+from .tree.ties import card_getters, is_array, on_card_of
 
 # The array types that can be made read-only (``x.flags.writeable = False``) while a gradient still needs their values.
 read_only_types: set[type] = {np.ndarray}
@@ -20,17 +20,17 @@ read_only_types: set[type] = {np.ndarray}
 
 @functools.singledispatch
 def device_of(x: Any) -> Any:
-    """The device on which the array `x` is (CUDA.jl: ``device(x)``). Raises `TypeError` for what is no array.
+    """The device of `x`: an array, or everything in a model or container (CUDA.jl: ``device(x)``).
 
-    >>> device_of(np.zeros(3))
-    CPU
+    None if it has no arrays. Raises `DeviceError` if they're on different devices, and `TypeError` for arrays inside an
+    object that can't be walked.
     """
-    raise TypeError(f"device_of(x) takes an array, got {in_words(x)}")
+    # A method for each array type; in `devices/moving.py`, one for all else.
 
 
 # The array types of GPUs that make one launch of a function's elementwise calls: how, given it and its arguments.
-fusing: dict[type, Callable[[Callable, tuple], Any]] = {}
-# Activations that compute each element from its own. Layers leave it to `fusing` to add the bias in the same launch.
+launchers: dict[type, Callable[[Callable, tuple], Any]] = {}
+# Activations that compute each element from its own. Layers leave it to `launchers` to add the bias in the same launch.
 by_element: set[Callable] = set()
 
 # Called with the result of each call that's recorded for a gradient: a simulated GPU counts the host's time for it.
@@ -43,7 +43,7 @@ def on_card_of_argument(function: Function) -> Function:
     @functools.wraps(function)
     def computed(*args: Any, **kwargs: Any) -> Any:
         try:
-            if enter_card:
+            if card_getters:
                 with on_card_of(args[0] if args else None):
                     return function(*args, **kwargs)
             return function(*args, **kwargs)
@@ -133,7 +133,7 @@ def add_at(total: Any, index: Any, values: Any) -> None:
     if is_basic_index(index):
         total[index] += values
     else:
-        _add_at(total, index, values)
+        add_at_positions(total, index, values)
 
 
 def is_basic_index(index: Any) -> bool:
@@ -144,7 +144,8 @@ def is_basic_index(index: Any) -> bool:
 
 
 @functools.singledispatch
-def _add_at(total: Any, index: Any, values: Any) -> None:
+def add_at_positions(total: Any, index: Any, values: Any) -> None:
+    """`add_at` with arrays of whole numbers as index: a method for each array type."""
     is_rows = type(index) is np.ndarray and index.dtype.kind in "iu" and total.flags.c_contiguous
     if is_rows and values.shape == index.shape + total.shape[1:]:
         size = total[:1].size  # whole rows: NumPy is many times quicker with one index for each number
@@ -153,9 +154,32 @@ def _add_at(total: Any, index: Any, values: Any) -> None:
     np.add.at(total, index, values)
 
 
-add_at_for = _add_at.register  # how `add_at` works with integer arrays as index on another array type
-
-
 def on_device_of(like: Any, x: Any) -> Any:
     """The host array `x` on the device of `like`: how constants and generated numbers come to where the data is."""
     return device_of(like).receive(x) if is_array(like) else x
+
+
+# -- tensors of PyTorch, JAX and others: they would often pass through NumPy, and nothing would be trained -------------
+_AS_AN_ARRAY = {
+    "torch": "np.from_dlpack(x.detach().cpu())", "jax": "np.asarray(x)", "jaxlib": "np.asarray(x)",
+    "tensorflow": "x.numpy()", "mlx": "np.array(x)", "paddle": "x.numpy()",
+}  # fmt: skip
+
+
+@functools.lru_cache(maxsize=256)
+def library_of(kind: type) -> str:
+    """The library whose tensors are of this type; '' if it isn't one of those."""
+    root = kind.__module__.partition(".")[0]
+    return root if root in _AS_AN_ARRAY and hasattr(kind, "shape") and hasattr(kind, "dtype") else ""
+
+
+def tensor_in_words(x: Any) -> str:
+    """What `x` is, a tensor of another library, and what to write: to stand after "got"."""
+    library = library_of(x.__class__)
+    return f"a {library}.{type(x).__name__}; {_AS_AN_ARRAY[library]} makes an array"
+
+
+def refuse_tensor(what: str, x: Any) -> None:
+    """Raises `TypeError`, saying that `what` takes arrays, if `x` is a tensor of another library."""
+    if library_of(x.__class__):
+        raise TypeError(f"{what} takes arrays, got {tensor_in_words(x)}")

@@ -14,12 +14,11 @@ from typing import Any
 import numpy as np
 
 from . import files
-from .arrays import device_of, on_card_of
+from .arrays import device_of, on_card_of, refuse_tensor
 from .data.loader import DataLoader, MovedLoader
 from .devices.base import CPU, Device, gpu_generators
 from .files import PLAIN, FileFormatError
 from .messages import check_bool, explained, in_words, notice
-from .tensors import refuse_tensor
 from .tree.contract import children, is_leaf
 from .tree.flat import Attribute, KeyPath, flatten, steps
 from .tree.ties import is_array, is_tracked, lies_alike, parameter_key, same_view

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
-from .arrays import fusing, on_card_of
+from .arrays import launchers, on_card_of
 from .messages import check_callable, in_words
 from .tree.ties import is_tracked
 
@@ -20,7 +20,7 @@ NUMBERS = (bool, int, float, complex)
 FUNCTIONS = frozenset((np.where, np.clip, np.copy, np.sinc, np.i0))
 
 
-def fuse(*function: Any, kernel_name: str | None = None) -> Any:
+def fuse(function: Any = None, /, *, kernel_name: str | None = None) -> Any:
     """Make one launch of a function's elementwise calls, on a GPU: ``@fl.cuda.fuse`` above it (`cupy.fuse`).
 
     Without it, each ``+`` and each ``np.tanh`` is a launch of its own (CUDA.jl: a broadcast with dots). The function
@@ -31,25 +31,23 @@ def fuse(*function: Any, kernel_name: str | None = None) -> Any:
     """
     if kernel_name is not None and not kernel_name.isidentifier():
         raise ValueError(f"fuse(kernel_name=…) is a name such as 'squared_difference', got {kernel_name!r}")
-    if not function:
+    if function is None:
         return functools.partial(fuse, kernel_name=kernel_name)
-    if len(function) > 1:
-        raise TypeError("fuse takes one function: write @fuse above it, or @fuse(kernel_name='…')")
-    check_callable("fuse(function): the function", function[0])
+    check_callable("fuse(function): the function", function)
 
     def named(*args: Any) -> Any:
-        return function[0](*args)
+        return function(*args)
 
-    name = str(kernel_name or getattr(function[0], "__name__", ""))
+    name = str(kernel_name or getattr(function, "__name__", ""))
     named.__name__ = name if name.isidentifier() else "fused"  # a lambda has no name of its own
 
-    @functools.wraps(function[0])
+    @functools.wraps(function)
     def fused(*args: Any) -> Any:
-        x = next((x for x in args if type(x) in fusing), None)
+        x = next((x for x in args if type(x) in launchers), None)
         if x is None or any(map(is_tracked, args)):
-            return function[0](*args)
+            return function(*args)
         with on_card_of(x):
-            return fusing[type(x)](named, args)
+            return launchers[type(x)](named, args)
 
     return fused
 

@@ -13,10 +13,9 @@ from typing import Any
 import numpy as np
 
 from .activations import logsigmoid, logsoftmax, relu
-from .arrays import astype, device_of, on_card_of
+from .arrays import astype, device_of, on_card_of, refuse_tensor
 from .autodiff.tracked import TrackedArray, plain
 from .messages import DeviceError, Function, explained, in_words, mover, notice
-from .tensors import refuse_tensor
 from .tree.flat import KeyPath
 from .tree.ties import is_array
 
@@ -34,7 +33,7 @@ def compares(check: Callable) -> Callable[[Function], Function]:
         def loss(prediction: Any, target: Any, *args: Any, **kwargs: Any) -> Any:
             refuse_tensor(call, prediction)
             refuse_tensor(call, target)
-            _one_device(name, plain(prediction), plain(target))
+            _one_device(name, plain(prediction), plain(target))  # CuPy would copy a host's labels at each step
             check(call, prediction, target, *args, **kwargs)
             with on_card_of(prediction):
                 return formula(prediction, _in_type_of(prediction, target, name), *args, **kwargs)

@@ -1,23 +1,8 @@
 """The names of Metal.jl, for Apple GPUs. They're about hardware, even during a simulation."""
 
-from typing import Any
+from .devices.named import Vendor
 
-from .devices import named
-from .devices.base import Device, Functional
-from .devices.moving import device_of
-from .devices.named import DeviceList
+__all__ = ["device", "devices", "functional"]
 
-
-def functional(part: str | None = None) -> Functional:
-    """Whether an Apple GPU can be used (Metal.jl: ``Metal.functional()``). It has no parts to ask about."""
-    return named.functional("Metal", part)
-
-
-def devices() -> DeviceList:
-    """The Apple GPU in a list, if it can be used (Metal.jl: ``Metal.devices()``)."""
-    return named.devices_of("Metal")
-
-
-def device(x: Any = None) -> Device:
-    """The device, or the device of `x` (Metal.jl: ``device()``). Raises `RuntimeError` if there's none."""
-    return named.get_device("Metal") if x is None else device_of(x)
+_apple = Vendor("Apple", "Metal")
+functional, devices, device = _apple.functional, _apple.devices, _apple.device

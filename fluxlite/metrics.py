@@ -4,10 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from .arrays import device_of, on_card_of
+from .arrays import device_of, on_card_of, refuse_tensor
 from .autodiff.tracked import plain
 from .messages import explained
-from .tensors import refuse_tensor
 
 
 @explained()

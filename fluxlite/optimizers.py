@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .arrays import astype, device_of, fusing, move, on_card_of
+from .arrays import astype, device_of, launchers, move, on_card_of
 from .coming_from import KEYWORDS, sentence
 from .messages import check_bool, check_number, check_whole, explained, in_words
 from .tree.walks import fmap, leaves, nodes
@@ -136,12 +136,12 @@ class Fusible(Formula):
         return ()
 
     def change(self, memory: dict[str, Any], x: Any, g: Any) -> Any:
-        if type(x) in fusing:
+        if type(x) in launchers:
             return self._launch(memory, x, g, False)
         return self.for_type_of(x).formula(x, g, *memory.values(), *self.numbers(memory))
 
     def apply(self, memory: dict[str, Any], x: Any, g: Any) -> None:
-        if type(x) in fusing and type(self).change is Fusible.change:  # one's own may do anything
+        if type(x) in launchers and type(self).change is Fusible.change:  # one's own may do anything
             self._launch(memory, x, g, True)
         else:
             super().apply(memory, x, g)
@@ -151,7 +151,7 @@ class Fusible(Formula):
         own = [number for name, value in held.items() for number in (value if name == "beta" else [value])]
         kind: Any = type(self)
         step = _step(kind, tuple(held), is_taken)
-        return fusing[type(x)](step, (x, g, *own, *memory.values(), *self.numbers(memory)))
+        return launchers[type(x)](step, (x, g, *own, *memory.values(), *self.numbers(memory)))
 
     def for_type_of(self, x: Any) -> Any:
         """The rule for parameters of this type: half precision takes an epsilon of 1e-8 for 0."""
@@ -585,7 +585,6 @@ def _rules(rule: Rule) -> tuple[Rule, ...]:
 
 
 def _adjusted(rule: Rule, fields: dict[str, Any]) -> Rule:
-    """A rule like this one, with other numbers."""
     if rule.rules:
         return type(rule)(*[_adjusted(part, fields) for part in rule.rules])
     own = {name: value for name, value in fields.items() if name in vars(rule)}

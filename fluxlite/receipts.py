@@ -15,7 +15,7 @@ from simgpu.profile import recording
 from simgpu.profile.seconds import Seconds as Seconds
 from simgpu.profile.seconds import duration as duration
 
-from .devices.base import CHOICE, CPU, listeners
+from .devices.base import CPU, SETTINGS, listeners
 from .devices.selection import devices, gpu_device
 from .messages import check_bool, check_callable, explained
 
@@ -92,7 +92,7 @@ def estimate(
     from .devices.simulated import EstimatedDevice, estimated, preset
 
     device = EstimatedDevice(preset(like), shapes_only, first_use)
-    return estimated(device, CHOICE.estimated, Receipt, fn, args)
+    return estimated(device, SETTINGS.estimated, Receipt, fn, args)
 
 
 @explained()
@@ -110,10 +110,10 @@ def outputsize(model: Callable, *sizes: tuple[int, ...], padbatch: bool = False,
     from .devices.simulated import EstimatedDevice, preset, untouched
 
     device = EstimatedDevice(preset("H200")._replace(memory=2**62), shapes_only=True)
-    before, batch = CHOICE.estimated.set(device), (1,) if padbatch else ()
+    before, batch = SETTINGS.estimated.set(device), (1,) if padbatch else ()
     try:
         there = device(model, dtype=None)
         result = there(*(device.new(untouched((*batch, *size), np.dtype(dtype))) for size in sizes))
     finally:
-        CHOICE.estimated.reset(before)
+        SETTINGS.estimated.reset(before)
     return tuple(part.shape for part in result) if isinstance(result, (tuple, list)) else result.shape

@@ -55,6 +55,5 @@ def seeding() -> Seeding:
 
 
 def next_generator(use: int) -> "np.random.Generator":
-    """A new generator for WEIGHTS or ORDERS."""
     now = _now
     return np.random.default_rng(now.sequence(use, next(now.times[use])))

@@ -2,6 +2,7 @@
 
 import dis
 import functools
+import io
 import types
 from collections import deque
 from collections.abc import Iterator, Mapping
@@ -14,8 +15,8 @@ from .tree.contract import REGISTERED, attributes, children
 from .tree.flat import Attribute, KeyPath, flatten, steps
 from .tree.ties import is_array, is_tracked
 
-_OPAQUE = (str, bytes, int, float, complex, np.generic, type, types.ModuleType, types.BuiltinFunctionType,
-           types.FunctionType, types.MethodType)  # fmt: skip
+WITHOUT_ARRAYS = (str, bytes, int, float, complex, type(None), range, slice, type, types.ModuleType,
+                  types.BuiltinFunctionType, io.IOBase, np.generic, np.ufunc, np.dtype)  # fmt: skip
 _ENOUGH = 1000  # objects looked into; an object of some library may hold the world
 
 
@@ -59,7 +60,6 @@ def boxes(x: Any, path: KeyPath) -> Iterator[tuple[tuple, KeyPath, Any, str]]:
 
 
 def why_shut(x: Any) -> str:
-    """Why no walk can enter `x`, and what to do about it."""
     name = type(x).__name__
     if isinstance(x, (set, frozenset, deque, Mapping, types.SimpleNamespace)):
         return f"it is in a {name}, which no walk enters. Use a list, a dict, or a class with @functor above it."
@@ -101,7 +101,7 @@ def arrays_inside(x: Any, path: KeyPath) -> Iterator[tuple[KeyPath, Any]]:
         path, node = waiting.pop(0)
         if is_array(node):
             yield path, node
-        elif id(node) not in seen and not isinstance(node, _OPAQUE):
+        elif id(node) not in seen and not isinstance(node, (*WITHOUT_ARRAYS, types.FunctionType, types.MethodType)):
             seen[id(node)] = node  # kept, or its id might be given again
             waiting += [(path + KeyPath(step), part) for step, part in _insides(node)]
 

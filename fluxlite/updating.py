@@ -13,7 +13,7 @@ from .autodiff.tracked import TrackedArray, is_stretched
 from .messages import explained, in_words, warn
 from .tree.contract import KINDS, functor, is_leaf, kind_of
 from .tree.flat import Attribute, KeyPath, flatten
-from .tree.ties import copy_of, enter_card, is_array, is_trainable_array, parameter_key, same_view
+from .tree.ties import card_getters, copy_of, is_array, is_trainable_array, parameter_key, same_view
 from .tree.walks import fmap, leaves, nodes, trainables, type_of_parts
 from .unreached import say_what_is_not_trained
 
@@ -179,7 +179,7 @@ def updated(state: Any, model: Any, grads: Any) -> tuple[Any, Any]:
 def take_steps(steps: list[Step]) -> None:
     """Change each parameter, and what's remembered of it, by its gradient."""
     for leaf, x, g in steps:
-        if enter_card:
+        if card_getters:
             with on_card_of(x):
                 leaf.rule.apply(leaf.memory, x, g)
         else:
@@ -225,7 +225,10 @@ def _check_order(state: Any, model: Any, grads: Any) -> None:
 
 
 def _collect(state: Any, x: Any, g: Any, way: tuple, found: list[Step]) -> None:
-    """Adds the steps at `x` and below. The `way` there is: the way to its owner, the owner, the name in it."""
+    """Adds the steps at `x` and below: where a gradient is, which may be given for a part of the model only.
+
+    The `way` there is: the way to its owner, the owner, the name in it.
+    """
     own, given = _parts(x), _parts(g)
     if own is None:
         if _fits(state, x, g, way):

@@ -13,12 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import astype, on_card_of, read_only_types
+from ..arrays import astype, on_card_of, read_only_types, refuse_tensor
 from ..messages import explained, warn
-from ..tensors import refuse_tensor
 from ..tree.contract import Automatic, attributes, functor, is_leaf, kind_of, put_attribute, this_thread, trainable
 from ..tree.flat import ALSO_NUMBERS, Attribute, Flat, KeyPath, flatten
-from ..tree.ties import HERE, copy_of, enter_card, is_array, is_trainable_array
+from ..tree.ties import HERE, card_getters, copy_of, is_array, is_trainable_array, same_view
 from ..tree.walks import check_open, fmap, nodes, on_first_card_of, type_of_parts
 from ..unreached import is_new, say_what_is_not_trained
 from .tracked import Level, TrackedArray, as_base_class, can_be_frozen, numbers, plain
@@ -70,9 +69,9 @@ def withgradient(f: Callable, *args: Any) -> tuple[Any, Any]:
         for argument in args:
             marked.append(Marked(argument, level))
             stand_ins.append(marked[-1].stand_in)
-        with on_first_card_of(args) if enter_card else HERE:  # for what `f` itself computes with NumPy
+        with on_first_card_of(args) if card_getters else HERE:  # for what `f` itself computes with NumPy
             value = run_in_training(f, *stand_ins)
-            plain_value = untracked(value, level)
+            plain_value = untracked(value, level)  # first, since the way back clears the calls
             totals = totals_of(value, level)
             given: set[int] = set()  # whose memory was given away: no two gradients share any
             for one in marked:
@@ -111,7 +110,7 @@ class Marked:
             self.stand_in = TrackedArray(argument, level)
             return
         flat = self.flat = flatten(argument)
-        hides: Any = False
+        hides: Any = False  # whether a class or function, seen for the first time, may hold arrays
         try:
             for x, trains in zip(flat.leaves, flat.trains):
                 tracked, kind = x, x.__class__
@@ -132,11 +131,11 @@ class Marked:
             say_what_is_not_trained(argument, "gets no gradient", again=False)
         made = flat.results(self.tracked)
         self.stand_in = made[flat.root]
-        number = 0
+        number = 0  # what the copies hold now: `keep_state` sees by that what `f` has assigned
         for x, kind, _, _, _, same, trains in flat.recipe:
             number -= 1
             copy = made[number]
-            if same is not None or type(copy) is not type(x):
+            if same is not None or type(copy) is not type(x):  # (a rule of one's own may rebuild another type)
                 continue
             if kind.is_plain:
                 self.held.append((number, copy, copy.__dict__, copy.__dict__.copy()))
@@ -153,6 +152,9 @@ class Marked:
         for x, tracked in zip(self.flat.leaves, self.tracked):
             g = None if tracked is x else totals.get(tracked)
             found.append(None if g is None else as_gradient(tracked.value, g, given))
+        for place, leaf in self.flat.moved.items():  # it stands at a later place, which may hold W.T
+            if found[leaf] is not None:
+                found[leaf] = same_view(self.flat.at(place), self.flat.leaves[leaf], found[leaf])
         return self.flat.beside(found, _combine)
 
 
@@ -304,6 +306,7 @@ def as_gradient(like: Any, g: Any, given: set[int]) -> Any:
             return type(like)(_real(g))
     owner = g if getattr(g, "base", None) is None else g.base
     is_private = (type(owner) is np.ndarray or is_array(owner)) and id(owner) not in given
+    # Read-only: an operand or a result, which the program may see, or a broadcast one.
     is_private = is_private and (type(g) not in read_only_types or g.flags.writeable)
     if owner is not g:  # back through a transposition or a reshape: a view, but of all of an array made on the way
         is_private = is_private and owner.size == g.size and min(g.strides, default=0) >= 0

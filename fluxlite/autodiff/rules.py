@@ -1,7 +1,7 @@
 """The table of derivatives: for each function, how the gradient flows back through it.
 
-An entry is a `Rule`, made with `rule`: one pullback for each operand of the function. Those of NumPy's functions are in
-`derivatives/`, ours stand beside the function; a learner adds one with a single line.
+An entry is a `Rule`, made with `rule`: one pullback for each operand of the function. Those of NumPy's functions and of
+``arrays.py`` are in `derivatives/`, others beside their function; a learner adds one with a single line.
 """
 
 import functools
@@ -29,7 +29,7 @@ class Rule:
     """
 
     pullbacks: Any
-    names: tuple[str, ...]  # of the function's arguments
+    names: tuple[str, ...]  # of the function's arguments, as the first pullback has them
     most_positional: int
     operand_count: int  # how many may also come by their names
     sequence: bool = False  # the first argument is a list of operands, as in np.concatenate([x, y])
@@ -54,10 +54,11 @@ def rule(function: Callable, *pullbacks: Pullback | None, add_into: Callable | N
     """Enter the derivative of `function`: for each operand ``pullback(g, out, *arguments)``, or None.
 
     `function` is one of NumPy's, or your own marked `primitive`. `g` is the gradient of the loss with respect to the
-    result `out`, and has its shape; `arguments` are those of the call. What is returned is the operand's gradient, in
-    its shape. Written in NumPy calls (or primitives), it works on every device, and for second derivatives.
-    ``add_into(total, g, out, *arguments)`` adds the first operand's gradient into `total` in place, for a function
-    that reads a part of it. Zygote's name for such a rule is ``@adjoint``, ChainRules' is ``rrule``.
+    result `out`, and has its shape; `arguments` are those of the call, under the names that the function gives them.
+    What is returned is the operand's gradient, in its shape. Written in NumPy calls (or primitives), it works on every
+    device, and for second derivatives. ``add_into(total, g, out, *arguments)`` adds the first operand's gradient into
+    `total` in place, for a function that reads a part of it. Zygote's name for such a rule is
+    ``@adjoint``, ChainRules' is ``rrule``.
 
     Raises `TypeError` for a function that is neither NumPy's nor a `primitive`. When a rule is used, a gradient of
     another shape than its operand's raises `ValueError`.
@@ -74,7 +75,7 @@ def rule(function: Callable, *pullbacks: Pullback | None, add_into: Callable | N
         what = f"{name_of(function)} is no function of NumPy's and no primitive"
         raise TypeError(f"{what}: write @fluxlite.primitive above it")
     given = [pullback for pullback in pullbacks if pullback is not None]
-    names, most = parameters(given[0], 2)
+    names, most = parameter_names(given[0], 2)
     if not given[0].__module__.startswith(f"{__package__.partition('.')[0]}."):  # ours are tested
         pullbacks = tuple([pullback and _checked(function, i, pullback) for i, pullback in enumerate(pullbacks)])
     RULES[function] = Rule(pullbacks + (None,) * len(names), names, most, len(pullbacks), add_into=add_into)
@@ -92,7 +93,7 @@ def _checked(function: Any, position: int, pullback: Pullback) -> Pullback:
             return piece
         what = f"a gradient of shape {got}" if got is not None else f"{type(piece).__name__} as the gradient"
         hint = ". Where an operand was broadcast, its gradient is summed" if got is not None else ""
-        operand = dict(enumerate(parameters(pullback, 2)[0])).get(position, f"number {position}")
+        operand = dict(enumerate(parameter_names(pullback, 2)[0])).get(position, f"number {position}")
         raise ValueError(f"the rule of {name_of(function)} gives {what} for {operand}, of shape {wanted}{hint}")
 
     return checked
@@ -116,7 +117,7 @@ def rule_for_each(function: Callable, pullback: Pullback, sequence: bool = False
     ``shared(g, kept, *arguments)``, where `kept` is None if an outer gradient looks on, is what the pieces of all
     operands begin with. Then it's ``pullback(position, g, out, shared, kept, *arguments)``.
     """
-    names, most = parameters(pullback, 5 if hooks else 3)
+    names, most = parameter_names(pullback, 5 if hooks else 3)
     RULES[function] = Rule(_Each(pullback), names, most, 1 if sequence else 0, sequence, **hooks)
 
 
@@ -165,7 +166,7 @@ def unless(condition: Any, g: Any, holds: bool = False) -> Any:
 # -- a call and its rule ----------------------------------------------------------------------------------
 
 
-def parameters(function: Any, skip: int = 0) -> tuple[tuple[str, ...], int]:
+def parameter_names(function: Any, skip: int = 0) -> tuple[tuple[str, ...], int]:
     """The names of a Python function's parameters after the first `skip`, and how many may come by position."""
     code = function.__code__
     most = 1000 if code.co_flags & inspect.CO_VARARGS else code.co_argcount - skip
@@ -173,7 +174,7 @@ def parameters(function: Any, skip: int = 0) -> tuple[tuple[str, ...], int]:
 
 
 def bind(function: Any, rule: Rule, args: Any, kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any], Callable | None]:
-    """Arguments by position as far as they can be operands; keywords; what to call if the rule does not know one."""
+    """(arguments by position, as far as they can be operands; keywords; what to call if the rule doesn't know one)."""
     args, kwargs = arranged(function, args, kwargs, rule.names, rule.most_positional, REPHRASED)
     if not kwargs.keys() <= set(rule.names):
         return args, kwargs, REPHRASED[function]
@@ -186,7 +187,7 @@ def bind(function: Any, rule: Rule, args: Any, kwargs: dict[str, Any]) -> tuple[
     return args, kwargs, None
 
 
-def arranged(function: Any, args: Any, kwargs: dict, names: Any, most: int, more: Any = ()) -> tuple[Any, dict]:
+def arranged(function: Any, args: Any, kwargs: dict, names: Any, most: int, rephrased: Any = ()) -> tuple[Any, dict]:
     """The first `most` by position, the others by name, without those that only repeat a default."""
     if len(args) <= most and kwargs.keys() <= set(names):
         return args, kwargs
@@ -199,8 +200,8 @@ def arranged(function: Any, args: Any, kwargs: dict, names: Any, most: int, more
     kwargs = {key: x for key, x in kwargs.items() if key in names or key not in silent}
     unknown = [key for key in kwargs if key not in names]
     if unknown:
-        load_rarer()
-    if unknown and function not in more:
+        load_rarer()  # which may say the call in other terms, in `rephrased`
+    if unknown and function not in rephrased:
         raise TypeError(
             f"the derivative rule of {name_of(function)} does not know the keyword {unknown[0]!r}; it knows "
             f"{', '.join(names)}. Leave it out, or compute outside the gradient with x.data"

@@ -15,11 +15,10 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from ..arrays import astype, getitem, of_type, on_card_of, on_record, read_only_types
+from ..arrays import astype, getitem, of_type, on_card_of, on_record, read_only_types, refuse_tensor
 from ..messages import in_words
-from ..tensors import refuse_tensor
 from ..tree.ties import is_trainable_array, parameter_key
-from .rules import COMPOSED, METHODS, PLAIN, RULES, arranged, bind, load_rarer, name_of, no_pullback, parameters
+from .rules import COMPOSED, METHODS, PLAIN, RULES, arranged, bind, load_rarer, name_of, no_pullback, parameter_names
 
 numbers = itertools.count(1)
 
@@ -288,6 +287,7 @@ for _name, _function in {
 }.items():  # fmt: skip
     setattr(TrackedArray, f"__{_name}__", lambda self, other, f=_function: record(f, (self, other), self.level))
     setattr(TrackedArray, f"__r{_name}__", lambda self, other, f=_function: record(f, (other, self), self.level))
+# Not in the class, which so keeps `object`'s hash: `pull_back` has tracked arrays as keys.
 for _name, _function in {
     "eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal,
 }.items():  # fmt: skip
@@ -375,12 +375,12 @@ def record(function: Any, args: Any, level: Level = PARAMETERS, kwargs: dict[str
     if kwargs:
         kwargs = {name: _kept(value, level) for name, value in kwargs.items()}
     if rule.forward is None:
-        result = function(*arguments, **kwargs)
+        result = function(*arguments, **kwargs)  # with operands of an outer call, it comes here again: tracked there
     else:
         is_watched = any(type(x) is TrackedArray for x in arguments)
         result, kept = (function(*arguments), None) if is_watched else rule.forward(*arguments)
         arguments = [kept, *arguments]
-    if level is not PARAMETERS:
+    if level is not PARAMETERS:  # ours alone, so nobody waits for its release; `untracked` hands it out writable
         if type(result) is np.ndarray:
             result.setflags(write=False)
         elif type(result) in read_only_types:
@@ -422,7 +422,7 @@ def _without_rule(function: Any, args: Any, level: Level, kwargs: dict[str, Any]
 
 
 def _composition(function: Any, same: Any, args: Any, kwargs: dict[str, Any]) -> Any:
-    args, kwargs = arranged(function, args, kwargs, *parameters(same))
+    args, kwargs = arranged(function, args, kwargs, *parameter_names(same))
     try:
         return same(*args, **kwargs)
     except Exception as error:

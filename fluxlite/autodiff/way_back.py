@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ..tree.ties import HERE, enter_card, is_array, on_card_of
+from ..tree.ties import HERE, card_getters, is_array, on_card_of
 from .tracked import TrackedArray, plain
 
 _USED: tuple = (None, (), {}, ())  # the call of a result that has been walked through
@@ -29,7 +29,7 @@ def pull_back(result: TrackedArray, g: Any, keep: bool = False) -> dict[TrackedA
                 "back has already walked through a result that this loss depends on, and cleared it. What is carried "
                 "from one step to the next has to be detached, as in h = h.data; and a loss has one back"
             )
-        with on_card_of(out) if enter_card else HERE:
+        with on_card_of(out) if card_getters else HERE:
             if rule.shared is not None:
                 arguments = [rule.shared(g, *arguments), *arguments]
             for pullback, parent in parents:
@@ -39,7 +39,8 @@ def pull_back(result: TrackedArray, g: Any, keep: bool = False) -> dict[TrackedA
                 if parent.call is None and parent.number > node.number:
                     what = "the data of a param was assigned after the loss was computed"
                     raise RuntimeError(f"{what}: compute the loss again")
-                if rule.add_into is not None and _add_part(parent, g, node, arrived, own):
+                is_part = rule.add_into is not None and pullback is rule.pullbacks[0]
+                if is_part and _add_part(parent, g, node, arrived, own):
                     continue
                 piece = pullback(g, out, *arguments, **keywords)
                 if before is None:

@@ -9,30 +9,20 @@ from collections.abc import Callable
 from contextlib import contextmanager
 from typing import Any
 
-from ..data.loader import CuIterator as CuIterator
-from ..devices import named
-from ..devices.base import Device, Functional
-from ..devices.moving import device_of
-from ..devices.named import DeviceList
-from ..devices.named import cu as cu
-from ..devices.scalars import allowscalar as allowscalar
+from ..data.loader import CuIterator
+from ..devices.base import Device
+from ..devices.named import NVIDIA, cu, get_device
+from ..devices.named import functional as usable
+from ..devices.scalars import allowscalar
 from ..messages import check_callable, explained
 from ..receipts import receipt
 
+__all__ = [
+    "CuIterator", "allowscalar", "cu", "device", "devices", "functional", "set_device", "sync", "synchronize",
+    "time", "time_range", "using",
+]  # fmt: skip
 
-def functional(part: str | None = None) -> Functional:
-    """Whether an NVIDIA GPU, or a `part` such as ``"cuBLAS"``, can be used, and why not (CUDA.jl: ``functional()``)."""
-    return named.functional("CUDA", part)
-
-
-def devices() -> DeviceList:
-    """All NVIDIA GPUs, in order, printed as a numbered list (CUDA.jl: ``CUDA.devices()``)."""
-    return named.cuda_devices()
-
-
-def device(x: Any = None) -> Device:
-    """The current device, or that of `x`, an array or a model (CUDA.jl: ``device()``). `RuntimeError` without a GPU."""
-    return named.cuda_device() if x is None else device_of(x)
+functional, devices, device = NVIDIA.functional, NVIDIA.devices, NVIDIA.device
 
 
 @explained()
@@ -45,12 +35,12 @@ def set_device(index: int) -> Device:
 @explained()
 def using(index: int) -> Device:
     """Make it the current device inside ``with using(1):``, and then the earlier one (CUDA.jl: ``device!(f, i)``)."""
-    return named.get_device(named.cuda_device().backend, index)
+    return get_device(device().backend, index)
 
 
 def synchronize() -> None:
     """Wait until the current device has finished all its work (CUDA.jl: ``synchronize()``)."""
-    named.cuda_device().synchronize()
+    device().synchronize()
 
 
 def sync(function: Callable[[], Any]) -> Any:
@@ -79,7 +69,7 @@ def time_range(message: str) -> Any:
 
     It goes in a ``with`` or above a function; ``nsys profile python program.py`` shows it. Without a GPU, it's nothing.
     """
-    if named.functional("CUDA") or named.functional("AMDGPU"):
+    if usable("CUDA") or usable("AMDGPU"):
         from cupy.cuda import nvtx
         from cupyx import profiler
 

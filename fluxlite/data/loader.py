@@ -68,9 +68,6 @@ class DataLoader:
     def __len__(self) -> int:
         return -(-self._count // self.batchsize) if self.partial else self._count // self.batchsize
 
-    def __iter__(self) -> Iterator[Any]:
-        return self.batches()
-
     @explained()
     def batches(self, skip: int = 0) -> Iterator[Any]:
         """Begin an epoch, but for its first `skip` batches."""
@@ -80,6 +77,8 @@ class DataLoader:
         cuts = (slice(start, min(start + self.batchsize, self._count)) for start in starts)
         jobs = (bound(self._batch, these if order is None else order.part(these)) for these in cuts)
         return done_ahead(jobs) if self.parallel and not _needs_device(self.data) else (job() for job in jobs)
+
+    __iter__ = batches
 
     def _batch(self, index: slice | Places) -> Any:
         if self.collate is None:
@@ -98,7 +97,7 @@ class DataLoader:
 
 def batches_of(data: Any, skip: int) -> Iterator[Any]:
     """An epoch of `data` without its first batches: a loader can leave them out without making them."""
-    return data.batches(skip) if hasattr(data, "batches") else islice(data, skip, None)
+    yield from data.batches(skip) if hasattr(data, "batches") else islice(data, skip, None)
 
 
 AHEAD = 4  # at most this many batches are there: yours, those that wait, and one that's being made
@@ -156,22 +155,14 @@ class MovedLoader:
     def __init__(self, loader: Any, device: Device, dtype: Any = DEFAULT) -> None:
         self.loader, self.device, self.dtype = loader, device, dtype
 
-    @property
-    def rng(self) -> Any:
-        return self.loader.rng
+    rng = property(lambda self: self.loader.rng)
 
     def __len__(self) -> int:
         return len(self.loader)
 
-    def __iter__(self) -> Iterator[Any]:
-        return self.batches()
-
     def batches(self, skip: int = 0) -> Iterator[Any]:
         """Begin an epoch, and skip its first `skip` batches without copying them."""
-        return self._one_ahead(batches_of(self.loader, skip))
-
-    def _one_ahead(self, batches: Iterator[Any]) -> Iterator[Any]:
-        sent, error = map(self._send, batches), None
+        sent, error = map(self._send, batches_of(self.loader, skip)), None
         coming = next(sent, None)
         try:
             while coming is not None:
@@ -186,6 +177,8 @@ class MovedLoader:
         finally:  # after a break, a copy that's still running keeps its memory until it's done
             if coming is not None:
                 self._arrived(coming)
+
+    __iter__ = batches
 
     def _send(self, batch: Any) -> list:
         """When each array will be there, in the device's own terms, and the batch, which is on its way."""

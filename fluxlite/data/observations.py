@@ -10,11 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import device_of, on_card_of, read_only_types
+from ..arrays import device_of, on_card_of, read_only_types, refuse_tensor
 from ..devices.base import CPU
 from ..messages import check_callable, check_whole, explained, in_words
 from ..seeds import ORDERS, next_generator
-from ..tensors import refuse_tensor
 from ..tree.contract import children
 from ..tree.flat import flatten
 from ..tree.ties import is_array

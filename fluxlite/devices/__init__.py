@@ -3,9 +3,9 @@
 Read `base.py` (what a device is), `moving.py` (what ``gpu(model)`` does), `selection.py` (which GPU) and `named.py`.
 """
 
+from ..arrays import device_of as device_of
 from .base import CPU as CPU
 from .base import Device as Device
-from .moving import device_of as device_of
 from .selection import cpu as cpu
 from .selection import devices as devices
 from .selection import gpu as gpu

@@ -144,17 +144,17 @@ class Device:
 
     def use(self) -> None:
         """Make this current in this thread, inside a ``with device:`` until its end (CUDA.jl: ``device!(i)``)."""
-        entered = CHOICE.entered(self.backend)
+        entered = SETTINGS.entered(self.backend)
         if entered:
             entered.pop()
         entered.append(self)
 
     def __enter__(self) -> "Device":
-        CHOICE.entered(self.backend).append(self)
+        SETTINGS.entered(self.backend).append(self)
         return self
 
     def __exit__(self, *exc_info: Any) -> None:
-        CHOICE.entered(self.backend).pop()
+        SETTINGS.entered(self.backend).pop()
 
     def _mover(self, exact: bool = False) -> str:
         return f"get_device({self.backend!r}, {self.index})" if exact else mover(self)
@@ -228,8 +228,8 @@ class GPU(Device):
             raise TypeError(f"a GPU holds numbers and booleans; this is an array of {kind} (dtype {x.dtype})")
 
 
-class Choice:
-    """All that a program said about GPUs, in `CHOICE`. `choose` in `selection.py` says what counts more."""
+class Settings:
+    """All that a program said about GPUs, in `SETTINGS`. `choose` in `selection.py` says what counts more."""
 
     # The device of the `estimate` around this code. Other threads don't see it.
     estimated: ContextVar[Device | None] = ContextVar("estimated", default=None)
@@ -249,7 +249,7 @@ class Choice:
         return vars(self._of_this_thread).setdefault(backend, [])
 
 
-CHOICE = Choice()
+SETTINGS = Settings()
 gpu_generators: list[type] = []  # the class of all GPUs' generators, when `simulated.py` is loaded
 
 
@@ -257,7 +257,7 @@ def current(found: list[Device]) -> Device | None:
     """The current one of these devices of one kind, otherwise the first. None if the list is empty."""
     if not found:
         return None
-    last = CHOICE.entered(found[0].backend)[-1:]
+    last = SETTINGS.entered(found[0].backend)[-1:]
     return next((device for device in found if last and device is last[0]), found[0])  # not of an earlier simulation
 
 

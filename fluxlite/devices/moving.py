@@ -1,25 +1,20 @@
 """What ``gpu(model)`` does: each leaf of the tree moves to its device. Where everything is: `device_of`."""
 
 import functools
-import io
-import types
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from .. import arrays
+from ..arrays import device_of, move, refuse_tensor
 from ..autodiff.tracked import plain
 from ..messages import DeviceError, notice, warn
-from ..tensors import is_tensor, refuse_tensor
 from ..tree.flat import Flat, KeyPath, flatten
 from ..tree.ties import is_array, is_tracked, overlaps
 from ..tree.walks import check_open
-from ..unreached import arrays_inside, boxes, why_shut
+from ..unreached import WITHOUT_ARRAYS, arrays_inside, boxes, why_shut
 
 DEFAULT = "Float32 for Float64"  # it shows up in signatures
-_WITHOUT_A_PLACE = (str, bytes, int, float, complex, type(None), range, slice, type, types.ModuleType,
-                    types.BuiltinFunctionType, io.IOBase, np.generic, np.ufunc, np.dtype)  # fmt: skip
 
 
 def moved(device: Any, x: Any, dtype: Any = DEFAULT) -> Any:
@@ -32,7 +27,7 @@ def moved(device: Any, x: Any, dtype: Any = DEFAULT) -> Any:
         try:
             if is_array(leaf) or is_tracked(leaf):
                 made.append(_moved_array(device, leaf, wanted))
-            elif isinstance(leaf, _WITHOUT_A_PLACE):
+            elif isinstance(leaf, WITHOUT_ARRAYS):
                 made.append(leaf)
             else:
                 made.append(send(leaf, device, wanted, paths()[number]))
@@ -54,7 +49,7 @@ def _moved_array(device: Any, x: Any, wanted: Any) -> Any:
             "gpu(x, dtype=None) keeps them as they are.",
         )
     if is_tracked(x) or dtype != x.dtype:
-        return arrays.move(x, device, None if dtype == x.dtype else dtype)
+        return move(x, device, None if dtype == x.dtype else dtype)
     return device.receive(x)
 
 
@@ -65,10 +60,9 @@ def send(x: Any, device: Any, dtype: Any, path: KeyPath) -> Any:
     Most leaves work on any device. If an object that can't be walked holds arrays, or a function works with them, they
     stay, and we say so once.
     """
-    if is_tensor(x):
-        refuse_tensor(f"a move to {device}{f', at {path},' if path else ''}", x)
+    refuse_tensor(f"a move to {device}{f', at {path},' if path else ''}", x)
     for key, place, value, why in boxes(x, path):
-        found = [inside for inside, array in arrays_inside(value, place) if arrays.device_of(array) != device]
+        found = [inside for inside, array in arrays_inside(value, place) if device_of(array) != device]
         if found:
             notice(("unmoved", *key), f"{found[0] or type(x).__name__} was not moved to {device}: {why}")
     return x
@@ -99,19 +93,15 @@ def _warn_of_overlaps(flat: Flat, made: list) -> None:
         )
 
 
-def device_of(x: Any) -> Any:
-    """The device of `x`: an array, or everything in a model or container (CUDA.jl: ``device(x)``).
-
-    None if it has no arrays. Raises `DeviceError` if they're on different devices, and `TypeError` for arrays inside an
-    object that can't be walked.
-    """
+@device_of.register(object)
+def _(x: Any) -> Any:
     flat = flatten(x)
     found: dict[Any, int] = {}  # each device, and the first leaf there
     for number, leaf in enumerate(flat.leaves):
         if is_tracked(leaf):
             check_open(flat, [number])
         if is_array(plain(leaf)):
-            found.setdefault(arrays.device_of(plain(leaf)), number)
+            found.setdefault(device_of(plain(leaf)), number)
             continue
         for inside, _ in arrays_inside(leaf, KeyPath()):
             place = str(flat.paths()[number] + inside) or f"a {type(leaf).__name__}"

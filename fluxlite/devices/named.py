@@ -4,10 +4,11 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+from ..arrays import device_of
 from ..messages import explained, in_words, many, say
 from ..writing import write_whole
 from . import selection
-from .base import CHOICE, CPU, DEFAULT, Device, Functional, current
+from .base import CPU, DEFAULT, SETTINGS, Device, Functional, current
 from .moving import moved
 
 
@@ -67,7 +68,6 @@ def functional(backend: str = "CUDA", part: str | None = None) -> Functional:
 
 
 def find_backend(name: Any) -> selection.Backend:
-    """The backend of this name. Raises `ValueError`, which lists the backends."""
     got = name if isinstance(name, str) else in_words(name)
     if got in selection.backends():
         return selection.backends()[got]
@@ -80,21 +80,33 @@ def find_backend(name: Any) -> selection.Backend:
 @explained()
 def cu(x: Any, dtype: Any = DEFAULT) -> Any:
     """`x` with its arrays on the NVIDIA GPU, or the simulated one (CUDA.jl: ``cu``). Without either, `RuntimeError`."""
-    return moved(cuda_device(), x, dtype)
+    return moved(NVIDIA.device(), x, dtype)
 
 
-def cuda_device() -> Device:
-    """The current one of `cuda_devices`. Raises `RuntimeError`, with the reason, if there's none."""
-    return cuda_devices().current("there is no NVIDIA GPU to use")
+class Vendor:
+    """The names that CUDA.jl, AMDGPU.jl and Metal.jl have in common, for one vendor's GPUs."""
+
+    def __init__(self, name: str, backend: str) -> None:
+        self.name, self.backend = name, backend
+
+    def functional(self, part: str | None = None) -> Functional:
+        """Whether such a GPU, or a `part` such as ``"cuBLAS"``, can be used, and why not (CUDA.jl: ``functional``)."""
+        return functional(self.backend, part)
+
+    def devices(self) -> DeviceList:
+        """All these GPUs, in order, printed as a numbered list (CUDA.jl: ``CUDA.devices()``)."""
+        is_simulated = self.backend == "CUDA" and selection.wish()[0] == "Simulated"
+        return devices_of("Simulated" if is_simulated else self.backend)
+
+    def device(self, x: Any = None) -> Device:
+        """The current one, or the device of an array or a model (CUDA.jl: ``device()``). `RuntimeError` without one."""
+        return self.devices().current(f"there is no {self.name} GPU to use") if x is None else device_of(x)
 
 
-def cuda_devices() -> DeviceList:
-    """The devices for `cu` and `fluxlite.cuda`: the simulated GPUs if they're asked for, otherwise the NVIDIA GPUs."""
-    return devices_of("Simulated" if selection.wish()[0] == "Simulated" else "CUDA")
+NVIDIA = Vendor("NVIDIA", "CUDA")
 
 
 def devices_of(backend: str) -> DeviceList:
-    """All devices of this kind; if there are none, it says why."""
     asked = find_backend(backend)
     return DeviceList(asked.devices(), asked.functional().reason)
 
@@ -128,8 +140,8 @@ def gpu_backend(name: str | None) -> None:
 
 def _store(name: str | None) -> None:
     """Write `name` in a table at the file's end; None deletes that. The rest of the file stays as it is."""
-    if CHOICE.pretended:
-        CHOICE.pretended.stored = name
+    if SETTINGS.pretended:
+        SETTINGS.pretended.stored = name
         return
     path, table = Path(selection.preference_file()), '[fluxlite]\ngpu_backend = "{}"\n'
     text = path.read_bytes().decode().removesuffix(table.format(selection.stored_backend())) if path.exists() else ""

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from types import SimpleNamespace
 
 from ..messages import check_whole
-from .base import CHOICE, Functional
+from .base import SETTINGS, Functional
 from .cupy.usable import SITUATIONS, cupy_part
 from .selection import BACKENDS, Backend
 from .simulated import SimulatedDevice, preset, simulate_gpu, together
@@ -37,13 +37,13 @@ def pretend(
     ('CUDA', CUDA:1 (pretended))
     """
     instead = {name: _pretended(name, is_so) for name, is_so in (("CUDA", CUDA), ("AMDGPU", AMDGPU), ("Metal", Metal))}
-    before = CHOICE.pretended
+    before = SETTINGS.pretended
     with simulate_gpu(False):
-        CHOICE.pretended = SimpleNamespace(backends=BACKENDS | instead, stored=preference, environment=environment)
+        SETTINGS.pretended = SimpleNamespace(backends=BACKENDS | instead, stored=preference, environment=environment)
         try:
             yield
         finally:
-            CHOICE.pretended = before
+            SETTINGS.pretended = before
 
 
 def _pretended(name: str, situation: str | int) -> Backend:

@@ -7,7 +7,7 @@ nothing. Once per element, it's the slowest way to use a GPU.
 from typing import Any
 
 from ..messages import check_bool
-from .base import CHOICE
+from .base import SETTINGS
 from .cupy.device import forbid_waits
 from .cupy.usable import usable
 
@@ -20,7 +20,7 @@ def allowscalar(allow: bool = True) -> "AllowScalar":
     such read. On CUDA, CuPy does the check, for this thread only, and points out nothing (CUDA.jl: ``allowscalar``).
     """
     check_bool("allowscalar(allow)", allow)
-    before = AllowScalar(CHOICE.scalar_reads)
+    before = AllowScalar(SETTINGS.scalar_reads)
     _set(bool(allow))
     return before
 
@@ -38,10 +38,10 @@ class AllowScalar:
         _set(self._before)
 
     def __repr__(self) -> str:
-        return f"scalar reads are {'forbidden' if CHOICE.scalar_reads is False else 'allowed'}"
+        return f"scalar reads are {'forbidden' if SETTINGS.scalar_reads is False else 'allowed'}"
 
 
 def _set(allowed: bool | None) -> None:
-    CHOICE.scalar_reads = allowed
+    SETTINGS.scalar_reads = allowed
     if usable("CUDA") or usable("AMDGPU"):
         forbid_waits(allowed is False)

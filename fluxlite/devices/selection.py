@@ -6,9 +6,9 @@ import sys
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from ..arrays import refuse_tensor
 from ..messages import explained, notice, said, warn
-from ..tensors import refuse_tensor
-from .base import CHOICE, CPU, DEFAULT, Device, Functional, current
+from .base import CPU, DEFAULT, SETTINGS, Device, Functional, current
 from .cupy.device import cupy_devices
 from .cupy.usable import PARTS, cupy_part, usable
 from .moving import moved
@@ -50,7 +50,7 @@ def require_gpu() -> Device:
     return device
 
 
-CHOICE.require_gpu = require_gpu
+SETTINGS.require_gpu = require_gpu
 
 
 def gpu_device() -> Device | None:
@@ -68,7 +68,7 @@ def gpu_name() -> str:
 
 def devices() -> list[Device]:
     """All GPUs of the kind that `gpu` uses. ``devices()[1](x)`` moves to the second one (CUDA.jl: ``devices``)."""
-    simulated = CHOICE.simulation()
+    simulated = SETTINGS.simulation()
     if simulated is not None:
         return list(simulated)
     backend = gpu_name()
@@ -110,7 +110,7 @@ def _metal() -> Any:
 
 
 def _simulated() -> list[Device]:
-    found = CHOICE.simulation()
+    found = SETTINGS.simulation()
     if found is None and wish()[0] == "Simulated":
         from .simulated import standing_in
 
@@ -127,17 +127,17 @@ BACKENDS = {
     "Metal": Backend(lambda: _metal().metal_functional(), lambda: _metal().metal_devices()),
     "CPU": Backend(Functional, lambda: [CPU]),
     "Simulated": Backend(
-        lambda: Functional("" if _simulated() else _OFF if CHOICE.simulated is None else _HIDDEN), _simulated
+        lambda: Functional("" if _simulated() else _OFF if SETTINGS.simulated is None else _HIDDEN), _simulated
     ),
 }
 
 
 def backends() -> dict[str, Backend]:
     """`BACKENDS`, or what `pretend` says instead."""
-    return CHOICE.pretended.backends if CHOICE.pretended else BACKENDS
+    return SETTINGS.pretended.backends if SETTINGS.pretended else BACKENDS
 
 
-class Chosen(NamedTuple):
+class Choice(NamedTuple):
     """A backend and why it's used; what was asked for, and what's wrong with that."""
 
     backend: str
@@ -146,16 +146,16 @@ class Chosen(NamedTuple):
     warning: str = ""
 
 
-def choose() -> Chosen:
+def choose() -> Choice:
     """The backend to use: `simulate_gpu` comes first, then a preference, then the first backend that works."""
     wanted, source = wish()
-    if CHOICE.simulation() is not None:  # even if all of them are hidden: then it's the CPU, and no real GPU
-        return Chosen("Simulated", f"{source} was called") if _simulated() else Chosen("CPU", _HIDDEN)
+    if SETTINGS.simulation() is not None:  # even if all of them are hidden: then it's the CPU, and no real GPU
+        return Choice("Simulated", f"{source} was called") if _simulated() else Choice("CPU", _HIDDEN)
     asked, warning = "", ""
     if wanted in backends():
         answer, asked = backends()[wanted].functional(), f"Using backend set in {source}: {wanted}."
         if answer:
-            return Chosen(wanted, f"set in {source}", asked)
+            return Choice(wanted, f"set in {source}", asked)
         warning = f"Backend: {wanted}, set in {source}, is not functional: {answer.reason}.\nChoosing automatically."
         if not answer.installed:
             missing = f"Install what is missing to have the wish in {source} respected. Choosing automatically."
@@ -165,21 +165,21 @@ def choose() -> Chosen:
         warning = f"The backend in {source} is set to {wanted}, {allowed}"
     backend = next(name for name in supported_devices() if backends()[name].functional())
     why = "it is the first that is functional" if backend != "CPU" else "no GPU is functional"
-    return Chosen(backend, why, asked, warning)
+    return Choice(backend, why, asked, warning)
 
 
 def wish() -> tuple[str, str]:
     """The backend that was asked for, as it's written, and where. We look at the environment and the file each time."""
-    if CHOICE.simulation() is not None:
+    if SETTINGS.simulation() is not None:
         return "Simulated", "simulate_gpu()"
-    environment = CHOICE.pretended.environment if CHOICE.pretended else os.environ.get(VARIABLE)
+    environment = SETTINGS.pretended.environment if SETTINGS.pretended else os.environ.get(VARIABLE)
     return (environment, VARIABLE) if environment else (stored_backend() or "", "preferences")
 
 
 def stored_backend() -> str | None:
     """The backend in the preference file, ``gpu_backend = …`` in its table ``[fluxlite]``; None if it isn't there."""
-    if CHOICE.pretended:
-        return CHOICE.pretended.stored
+    if SETTINGS.pretended:
+        return SETTINGS.pretended.stored
     import tomllib
 
     try:

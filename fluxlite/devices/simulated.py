@@ -29,7 +29,7 @@ from ..arrays import device_of
 from ..fused import NUMBERS, Trace
 from ..messages import check_whole, explained, in_notebook, notice
 from ..tree.ties import address
-from .base import CHOICE, GPU, Device, Memory, current, gpu_generators
+from .base import GPU, SETTINGS, Device, Memory, current, gpu_generators
 
 __all__ = [  # with what the other devices take from simgpu
     "COMPARISONS", "SCALARS", "CountedGenerator", "HostReads", "OutOfMemoryError", "SimulatedArray", "estimated",
@@ -38,10 +38,9 @@ __all__ = [  # with what the other devices take from simgpu
 
 # It learns fluxlite's names, and which device is in use.
 WRITE.update({"to the host": "cpu", "to the GPU": "fl.gpu", "for a GPU": "fl.simulate_gpu()"})
-place.in_use.append(lambda: CHOICE.require_gpu())
+place.in_use.append(lambda: SETTINGS.require_gpu())
 lines.leave_out(sys.modules["fluxlite"])
 gpu_generators.append(CountedGenerator)
-
 
 _CONDITION = "a condition, such as if x:,"
 _READS = {"float": "float(x)", "int": "int(x)", "complex": "complex(x)", "bool": _CONDITION, "item": "x.item()"}
@@ -51,7 +50,7 @@ class SimulatedDevice(simulated.Card, GPU):
     """A GPU that isn't there. Its arrays hold real values, computed on the CPU under a GPU's rules."""
 
     __hash__ = GPU.__hash__
-    in_use = property(lambda self: CHOICE.require_gpu)  # what says where unpickled arrays go
+    in_use = property(lambda self: SETTINGS.require_gpu)  # what says where unpickled arrays go
 
     def memory(self) -> Memory:
         return Memory(*super().memory())
@@ -61,7 +60,7 @@ class SimulatedDevice(simulated.Card, GPU):
 
     def _reads(self, name: str) -> None:
         """Called before `name` reads an array's values on the host: it raises if `allowscalar` forbids that."""
-        allowed = CHOICE.scalar_reads
+        allowed = SETTINGS.scalar_reads
         if name not in _READS or allowed or allowed is None and not in_notebook():
             return
         what = f"{_READS[name]} reads one number from {self} and waits for"
@@ -91,7 +90,7 @@ class EstimatedDevice(Estimated, SimulatedDevice):
 def together(cards: list[Any]) -> list[Any]:
     """Put these cards into one computer. With several, those of operands must be entered."""
     if len(cards) > 1:
-        arrays.enter_card[SimulatedArray] = operator.attrgetter("device")
+        arrays.card_getters[SimulatedArray] = operator.attrgetter("device")
     return simulated.together(cards)
 
 
@@ -113,9 +112,9 @@ def simulate_gpu(
     check_whole("simulate_gpu(count): the number of GPUs", count)
     if memory is not None:
         check_whole("simulate_gpu(memory=…), in bytes,", memory, 1)
-    earlier = Simulation(CHOICE.simulated)
+    earlier = Simulation(SETTINGS.simulated)
     found = _made(int(count), _visible(count) if visible else int(count), like, memory)
-    CHOICE.simulated = found if count else None
+    SETTINGS.simulated = found if count else None
     return earlier
 
 
@@ -126,13 +125,13 @@ class Simulation:
         self._earlier = earlier
 
     def __enter__(self) -> Device | None:
-        return current(CHOICE.simulation() or [])
+        return current(SETTINGS.simulation() or [])
 
     def __exit__(self, *exc_info: Any) -> None:
-        CHOICE.simulated = self._earlier
+        SETTINGS.simulated = self._earlier
 
     def __repr__(self) -> str:
-        return f"Simulation({', '.join(map(repr, CHOICE.simulated or ())) or 'off'})"
+        return f"Simulation({', '.join(map(repr, SETTINGS.simulated or ())) or 'off'})"
 
 
 @functools.cache
@@ -144,7 +143,7 @@ def standing_in() -> list[Device]:
 def _made(count: int, shown: int, like: Any, memory: int | None) -> list[Device]:
     """New devices, or those that are there already if they're the same; and it says so."""
     new: list[Any] = [SimulatedDevice(index, preset(like), memory and int(memory)) for index in range(shown)]
-    old: list[Any] = CHOICE.simulated or []
+    old: list[Any] = SETTINGS.simulated or []
     found = old if [device.settings for device in new] == [device.settings for device in old] else together(new)
     text = ""
     if shown == 1:
@@ -170,10 +169,8 @@ def _visible(count: int) -> int:
     return count if wanted is None else min(len(seen), count)
 
 
-# -- what fluxlite asks of an array ------------------------------------------------------------------------------------
-
 arrays.read_only_types.add(SimulatedArray)
-arrays.add_at_for(SimulatedArray)(scatter_add)
+arrays.add_at_positions.register(SimulatedArray)(scatter_add)
 device_of.register(SimulatedArray, operator.attrgetter("device"))
 
 
@@ -190,11 +187,9 @@ def _recorded(result: Any) -> None:
 
 arrays.on_record.append(_recorded)
 
-# -- a function in one launch, with the bytes of what goes in and what comes out -----------------------------------
-
 
 def _in_one_launch(function: Any, args: tuple) -> Any:
-    """Call a function with arrays of a simulated GPU. What it writes to changes when nothing has been refused."""
+    """A function in one launch, with the bytes of what goes in and out. If something is refused, nothing changes."""
     operands: dict[int, Any] = {id(x): x for x in args if isinstance(x, Stored)}
     device = functools.reduce(one_device, operands.values(), None)
     for x in args:
@@ -225,4 +220,4 @@ def _in_one_launch(function: Any, args: tuple) -> Any:
     return results if isinstance(result, tuple) else results[0] if results else None
 
 
-arrays.fusing[SimulatedArray] = _in_one_launch
+arrays.launchers[SimulatedArray] = _in_one_launch

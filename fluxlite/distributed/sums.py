@@ -1,7 +1,8 @@
 """Sums over all workers: of an array, of a model's gradients, and how a model is made the same everywhere."""
 
+import importlib
 import platform
-from itertools import groupby
+from collections.abc import Callable
 from numbers import Number
 from typing import Any
 
@@ -36,9 +37,8 @@ def allreduce(x: Any, op: str = "sum") -> Any:
         raise TypeError(f"the mean isn't whole, and x is an array of {x.dtype}: x.astype(float)")
     group.check_alike({"x": _form(x)})
     with on_card_of(x):
-        way = transport(group, device_of(x))
         as_it_is = x.flags.c_contiguous and x.dtype == wide(x)
-        result = way.finish(way.start(x if as_it_is else np.ravel(x).astype(wide(x)), op.replace("mean", "sum")))
+        result = begin_sum(group, x if as_it_is else np.ravel(x).astype(wide(x)), op.replace("mean", "sum"))()
         if op == "mean":
             result /= group.size
         if result is not x:
@@ -109,9 +109,8 @@ class DistributedOptimizer(OptimiserChain):
 
     def gathered(self, state: Any, model: Any, steps: list[Step]) -> list[Step]:
         """The same steps with the means of all workers' gradients."""
-        buckets = Buckets(everyone(), state, model)
-        buckets.start(steps, 1 / buckets.group.size)
-        return buckets.finish()
+        group = everyone()
+        return summed(group, in_buckets(state, model), steps, 1 / group.size)[0]
 
     def __repr__(self) -> str:
         return f"DistributedOptimizer({self.rules[0]})"
@@ -120,42 +119,37 @@ class DistributedOptimizer(OptimiserChain):
 SIZE = 25 * 2**20  # bytes
 
 
-class Buckets:
-    """The gradients of a model in a few large arrays, which are added up over all workers."""
+def in_buckets(state: Any, model: Any) -> list[list[tuple[Leaf, Any]]]:
+    """The parameters, each beside its leaf of the state: in one list what's added up together."""
+    buckets: dict[Any, list[tuple[Leaf, Any]]] = {}
+    size = 0
+    for path, x in trainables(model):
+        buckets.setdefault((size // SIZE, wide(x), device_of(x)), []).append((path.get(state), x))
+        size += x.size * wide(x).itemsize
+    return list(buckets.values())
 
-    def __init__(self, group: Group, state: Any, model: Any) -> None:
-        self.group, self.state = group, state
-        places = [(path.get(state), x) for path, x in trainables(model)]
-        starts = np.cumsum([0, *(x.size * wide(x).itemsize for _, x in places)]).tolist()
-        keys = [(start // SIZE, wide(x), device_of(x)) for start, (_, x) in zip(starts, places)]
-        parts = groupby(zip(keys, places), key=lambda pair: pair[0])
-        self.buckets = [[place for _, place in part] for _, part in parts]
-        self.leaves = [id(leaf) for leaf, _ in places]
 
-    def start(self, steps: list[Step], weight: float, *numbers: float) -> list[float]:
-        """Begin to add up ``weight * gradient`` of all workers. Gives the sums of these few numbers at once."""
-        own, self.sums = {id(leaf): g for leaf, _, g in steps}, []
-        for places in self.buckets:
-            first = places[0][1]
-            with on_card_of(first):
-                parts = [np.ravel(own[id(leaf)] if id(leaf) in own else np.zeros_like(x)) for leaf, x in places]
-                content = np.concatenate(parts).astype(wide(first), copy=False)
-                content *= weight
-                way = transport(self.group, device_of(first))
-                self.sums.append((way, way.start(content)))
-        sums = self.group.total(*numbers, *[leaf in own for leaf in self.leaves])
-        self.counts = dict(zip(self.leaves, sums[len(numbers) :]))  # how many workers have a gradient of each
-        return sums[: len(numbers)]
+def summed(group: Group, buckets: list, steps: list[Step], weight: float, *numbers: float) -> tuple[list, list]:
+    """The steps with the sums of ``weight * gradient`` over all workers; and those of a few numbers.
 
-    def finish(self) -> list[Step]:
-        """The steps with the gradients of all; a parameter takes one if any worker has its gradient."""
-        found = []
-        for places, (way, begun) in zip(self.buckets, self.sums):
-            sums, ends = way.finish(begun), np.cumsum([x.size for _, x in places]).tolist()
-            for (leaf, x), end in zip(places, ends):
-                with on_card_of(x):
-                    found.append((leaf, x, np.reshape(sums[end - x.size : end], x.shape).astype(x.dtype, copy=False)))
-        return [step for step in found if self.counts[id(step[0])] and not step[0].frozen]
+    A parameter takes a step if any worker has its gradient.
+    """
+    own, begun, found = {id(leaf): g for leaf, _, g in steps}, [], []
+    for bucket in buckets:
+        first = bucket[0][1]
+        with on_card_of(first):
+            parts = [np.ravel(own[id(leaf)] if id(leaf) in own else np.zeros_like(x)) for leaf, x in bucket]
+            content = np.concatenate(parts).astype(wide(first), copy=False)
+            content *= weight
+            begun.append(begin_sum(group, content))
+    totals = group.total(*numbers, *[id(leaf) in own for bucket in buckets for leaf, _ in bucket])
+    for bucket, finish in zip(buckets, begun):
+        sums, ends = finish(), np.cumsum([x.size for _, x in bucket]).tolist()
+        for (leaf, x), end in zip(bucket, ends):
+            with on_card_of(x):
+                found.append((leaf, x, np.reshape(sums[end - x.size : end], x.shape).astype(x.dtype, copy=False)))
+    found = [step for step, count in zip(found, totals[len(numbers) :]) if count and not step[0].frozen]
+    return found, totals[: len(numbers)]
 
 
 def wide(x: Any) -> np.dtype:
@@ -163,57 +157,43 @@ def wide(x: Any) -> np.dtype:
     return x.dtype if x.dtype.kind in "biuc" else np.promote_types(x.dtype, np.float32)
 
 
-def transport(group: Group, device: Any) -> "ByMPI":
-    """How arrays of `device` get from worker to worker: by NCCL, if each has an NVIDIA card of its own, or by MPI."""
-    if device not in group.ways:
-        mine = (platform.node(), device.backend, device.index, device.backend == "CUDA" and _nccl().available)
-        cards = group.all(mine) if device != CPU and group.size > 1 else []
-        by_nccl = len(set(cards)) == group.size and all(card[1] == "CUDA" and card[3] for card in cards)
-        if cards and not by_nccl and group.rank == 0:
-            notice("by the host", f"gradients on {device} go to the other workers through the host's memory.")
-        group.ways[device] = (ByNCCL if by_nccl else ByMPI)(group, device)
-    return group.ways[device]
+def begin_sum(group: Group, x: Any, op: str = "sum") -> Callable[[], Any]:
+    """Begin to add up all workers' `x`, which is contiguous. What it gives waits for the sums, and gives them.
 
+    NCCL adds up what's on NVIDIA cards, MPI what's in the host's memory. What's on other GPUs is copied there and back.
+    """
+    device = device_of(x)
+    if device not in group.links:
+        group.links[device] = _link(group, device)
+    link = group.links[device]
+    if link is None:
+        here = CPU.receive(x)
+        request = group.start(here, op)
 
-def _nccl() -> Any:
+        def finish() -> Any:
+            group.wait(request)
+            return device.receive(here)
+
+        return finish
+    import cupy
     from cupy.cuda import nccl
 
-    return nccl
+    kind, how = [getattr(nccl, f"NCCL_{name.upper()}") for name in (x.dtype.name, op)]
+    with device:  # on its stream, so after what computes `x`, and before what needs the sum
+        link.allReduce(x.data.ptr, x.data.ptr, x.size, kind, how, cupy.cuda.get_current_stream().ptr)
+    return lambda: x
 
 
-class ByMPI:
-    """MPI adds up arrays in the host's memory. Those of a GPU are copied there and back."""
-
-    def __init__(self, group: Group, device: Any) -> None:
-        self.group, self.device = group, device
-
-    def start(self, x: Any, op: str = "sum") -> Any:
-        """Begin to add up the contiguous `x`; what comes out is for `finish`, which gives the sums."""
-        here = CPU.receive(x)
-        return self.group.start(here, op), here
-
-    def finish(self, begun: Any) -> Any:
-        self.group.wait(begun[0])
-        return self.device.receive(begun[1])
-
-
-class ByNCCL(ByMPI):
-    """NVIDIA's library adds up the arrays of several cards, over the fastest link between them."""
-
-    def __init__(self, group: Group, device: Any) -> None:
-        super().__init__(group, device)
-        first = group.same(_nccl().get_unique_id() if group.rank == 0 else None)
-        with device:
-            self.communicator = _nccl().NcclCommunicator(group.size, first, group.rank)
-
-    def start(self, x: Any, op: str = "sum") -> Any:
-        import cupy
-
-        kind, how = [getattr(_nccl(), f"NCCL_{name.upper()}") for name in (x.dtype.name, op)]
-        with self.device:  # on its stream, so after what computes `x`, and before what needs the sum
-            stream = cupy.cuda.get_current_stream().ptr
-            self.communicator.allReduce(x.data.ptr, x.data.ptr, x.size, kind, how, stream)
-        return x
-
-    def finish(self, begun: Any) -> Any:
-        return begun
+def _link(group: Group, device: Any) -> Any:
+    """NCCL's fastest link between all workers' cards; None unless each has an NVIDIA card of its own."""
+    if device == CPU or group.size == 1:
+        return None
+    nccl: Any = importlib.import_module("cupy.cuda.nccl") if device.backend == "CUDA" else None
+    cards = group.all((platform.node(), device.index, nccl is not None and nccl.available))
+    if len(set(cards)) < group.size or not all(has_nccl for _, _, has_nccl in cards):
+        if group.rank == 0:
+            notice("by the host", f"gradients on {device} go to the other workers through the host's memory.")
+        return None
+    first = group.same(nccl.get_unique_id() if group.rank == 0 else None)
+    with device:
+        return nccl.NcclCommunicator(group.size, first, group.rank)

@@ -21,14 +21,13 @@ import numpy as np
 from ..devices.selection import devices
 from ..messages import ipython, notice
 
-# What brings MPI, and the engines for notebooks.
-INSTALL = f"pip install mpi4py {'impi-rt' if sys.platform == 'win32' else 'mpich'} ipyparallel"
+INSTALL = f"pip install mpi4py {'impi-rt' if sys.platform == 'win32' else 'mpich'} ipyparallel"  # for notebooks, too
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 _NEWS = 77  # the tag of bad news; nothing else is sent from worker to worker
 _SPINS, _NAPS, _MINUTE = 500, 20_000, 140_000  # so often we ask without a pause, without sleeping, and in a minute
 _let_others_run = getattr(os, "sched_yield", lambda: time.sleep(0))
 _world: list["Group"] = []  # all workers, once MPI is running
-KEPT: list[Any] = []  # never freed: a sum that will never be complete may still write into it
+_kept: dict[int, Any] = {}  # what `keep` keeps
 
 
 def initialize() -> None:
@@ -47,7 +46,7 @@ def initialize() -> None:
     if started > 1 == MPI.COMM_WORLD.Get_size():  # each would train alone
         start = "python -m fluxlite.distributed -n 2 train.py"
         raise RuntimeError(f"this mpiexec is of another MPI than mpi4py's. This takes the right one: {start}")
-    _world.append(Group(MPI.COMM_WORLD).copy())
+    _world.append(Group(MPI.COMM_WORLD))
     if _world[0].size > 1:
         _take_a_card(_world[0])
         if ipython() is None and not hasattr(sys, "ps1"):
@@ -85,7 +84,6 @@ def _end_all(kind: Any, error: Any, found: Any) -> None:
         text = f"worker {group.rank} ends, too: {error}\n"
     if not group.rank or not getattr(error, "is_of_all", False):
         sys.stderr.write(text)  # at once, or mpiexec would mix those of several workers
-        sys.stderr.flush()
     time.sleep(1)  # so that the others can say that they end, too
     group.comm.Abort(1)
 
@@ -101,24 +99,21 @@ class WorkersDiffer(ValueError):
 
 
 class Group:
-    """Workers with a communicator of their own: 0 to ``size - 1``, each with the same class and other numbers."""
+    """All workers, 0 to ``size - 1``, with a new communicator, so what an earlier one left undone doesn't disturb."""
 
     def __init__(self, comm: Any) -> None:
         from mpi4py import MPI
 
         self.mpi, self.comm, self.rank, self.size = MPI, comm, comm.Get_rank(), comm.Get_size()
         self.name = f"worker {self.rank} of {self.size} (process {os.getpid()} on {platform.node()})"
-        self.ways: dict[Any, Any] = {}  # how arrays travel, by device
-
-    def copy(self) -> "Group":
-        """The same workers as a new group: what an earlier one left unfinished doesn't disturb it."""
-        comm, request = self.comm.Idup()
+        self.links: dict[Any, Any] = {}  # of NCCL, by device
+        new, request = comm.Idup()
         self.wait(request)
-        return Group(comm)
+        self.comm = new
 
     def start(self, x: Any, op: str = "sum") -> Any:
         """Begin to add up all workers' `x`, in place: a request, for `wait`. `x` is contiguous."""
-        return self.comm.Iallreduce(self.mpi.IN_PLACE, x, getattr(self.mpi, op.upper()))
+        return keep(self.comm.Iallreduce(self.mpi.IN_PLACE, x, getattr(self.mpi, op.upper())))
 
     def total(self, *numbers: float) -> list[float]:
         sums = np.array(numbers, np.float64)
@@ -148,19 +143,17 @@ class Group:
 
     def wait(self, request: Any) -> None:
         """Wait until this is done. Raises `WorkerFailed` if that won't be."""
-        try:
-            for turn in itertools.count():
-                if request.Test():
-                    return
-                if turn > _SPINS:
-                    _let_others_run() if turn < _NAPS else time.sleep(0.0005)
-                if turn % 256 == 255:
-                    self._listen()
-                if turn == _MINUTE:
-                    notice("waiting", f"worker {self.rank} waits for a minute: all have to make the same calls")
-        except BaseException:
-            KEPT.append(request)
-            raise
+        keep(request)
+        for turn in itertools.count():
+            if request.Test():
+                del _kept[id(request)]
+                return
+            if turn > _SPINS:
+                _let_others_run() if turn < _NAPS else time.sleep(0.0005)
+            if turn % 256 == 255:
+                self._listen()
+            if turn == _MINUTE:
+                notice("waiting", f"worker {self.rank} waits for a minute: all have to make the same calls")
 
     def _listen(self) -> None:
         """Raise `WorkerFailed` if another worker has sent bad news."""
@@ -172,8 +165,15 @@ class Group:
 
     def tell(self, error: BaseException) -> None:
         news = f"{self.name} ended the training: {type(error).__name__}: {' '.join(str(error).split())}".encode()
-        others = [rank for rank in range(self.size) if rank != self.rank]
-        KEPT.extend([news, *[self.comm.Isend([news, self.mpi.BYTE], rank, _NEWS) for rank in others]])
+        for rank in range(self.size):
+            if rank != self.rank:
+                keep(self.comm.Isend([news, self.mpi.BYTE], rank, _NEWS))
+
+
+def keep(x: Any) -> Any:
+    """`x`, which isn't freed: a sum that will never be complete may still write into its memory."""
+    _kept[id(x)] = x
+    return x
 
 
 def find_mpiexec() -> str | None:

@@ -11,9 +11,7 @@ import numpy as np
 from ..arrays import identity
 from ..messages import LayerError, ShapeError, check_callable, explained, notice
 from ..tree.flat import KeyPath
-from .layer import LAYERS, Layer, activated, called, check_activation, check_array, glorot_uniform
-
-from .layer import matching, misplaced, start, taken  # isort: skip
+from .layer import LAYERS, Layer, activated, called, glorot_uniform, misplaced, start
 from .printing import call_of, settings
 
 
@@ -28,7 +26,7 @@ class Dense(Layer):
     (3, 5)
     """
 
-    weight: Any
+    weight: Any  # these fields are its tree: `Layer` makes each of ours a dataclass, with a frame around its calls
     bias: Any
     activation: Callable
 
@@ -38,19 +36,19 @@ class Dense(Layer):
     ):  # fmt: skip
         self.weight = start(init, index(outputs), index(inputs), rng)
         self.bias = np.zeros_like(self.weight, shape=self.weight.shape[:1]) if bias else None
-        self.activation = check_activation("Dense", activation)
+        self.activation = self._check_activation(activation)
 
     @classmethod
     def of(cls, weight: Any, bias: Any = None, activation: Callable = identity) -> "Dense":
         """A layer made of these arrays: `weight` of shape ``(outputs, inputs)``, `bias` ``(outputs,)`` or None."""
         layer = object.__new__(cls)
-        layer.weight = check_array("Dense.of: weight", weight, "outputs", "inputs")
-        layer.bias = matching("Dense", weight, bias, len(weight))
-        layer.activation = check_activation("Dense", activation)
+        layer.weight = layer._check_array("weight", weight, "outputs", "inputs")
+        layer.bias = layer._check_bias(bias, weight, len(weight))
+        layer.activation = layer._check_activation(activation)
         return layer
 
     def __call__(self, x: Any) -> Any:
-        x = x if getattr(x, "dtype", None) is self.weight.dtype else taken(self, self.weight, x)
+        x = x if getattr(x, "dtype", None) is self.weight.dtype else self._converted(x, self.weight)
         y = x @ self.weight.T if getattr(x, "ndim", 0) < 3 else multiply_rows(x, self.weight.T)
         return activated(self.activation, y, self.bias)
 

@@ -9,16 +9,13 @@ from typing import Any
 import numpy as np
 
 from ..activations import softmax
-from ..arrays import astype, device_of, getitem, identity, on_card_of, on_device_of
+from ..arrays import astype, device_of, getitem, identity, on_card_of, on_device_of, refuse_tensor
 from ..autodiff.tracked import plain
 from ..messages import InputError, LayerError, ShapeError, apart, check_whole, explained, in_words
-from ..tensors import refuse_tensor
 from ..tree.flat import Attribute, KeyPath
 from ..tree.ties import is_array
 from .basic import Chain, Container, Dense, multiply_rows
-from .layer import LAYERS, Generator, Layer, activated, called, check_activation, check_array, generator, glorot_uniform
-
-from .layer import matching, split_activation, start, taken  # isort: skip
+from .layer import LAYERS, Generator, Layer, activated, called, generator, glorot_uniform, split_activation, start
 from .normalization import Dropout
 from .printing import call_of, name_of, settings
 
@@ -208,13 +205,13 @@ class Scale(Layer):
     def of(cls, scale: Any, bias: Any = None, activation: Callable = identity) -> "Scale":
         """A layer made of these arrays, of one shape; `bias` may be None."""
         layer = object.__new__(cls)
-        layer.scale = check_array("Scale.of: scale", scale, *getattr(scale, "shape", ("…",)))
-        layer.bias = matching("Scale", scale, bias, *scale.shape)
-        layer.activation = check_activation("Scale", activation)
+        layer.scale = layer._check_array("scale", scale, *getattr(scale, "shape", ("…",)))
+        layer.bias = layer._check_bias(bias, scale, *scale.shape)
+        layer.activation = layer._check_activation(activation)
         return layer
 
     def __call__(self, x: Any) -> Any:
-        x, size = taken(self, self.scale, x), self.scale.shape
+        x, size = self._converted(x, self.scale), self.scale.shape
         if x.shape[len(x.shape) - len(size) :] != size:  # NumPy would broadcast some of them
             wanted = ", ".join(map(str, ("…", *size)))
             raise ShapeError(KeyPath(), f"{self._name()} takes an input of shape ({wanted}), got {x.shape}")
@@ -248,7 +245,7 @@ class Embedding(Layer):
     def of(cls, weight: Any) -> "Embedding":
         """A layer made of this array, of shape ``(vocabulary, features)``."""
         layer = object.__new__(cls)
-        layer.weight = check_array("Embedding.of: weight", weight, "vocabulary", "features")
+        layer.weight = layer._check_array("weight", weight, "vocabulary", "features")
         return layer
 
     def __call__(self, x: Any) -> Any:

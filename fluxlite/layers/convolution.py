@@ -11,9 +11,7 @@ from ..autodiff.derivatives.windows import Windows, convolve, convolve_back, max
 from ..autodiff.tracked import plain
 from ..messages import ShapeError, check_whole, explained, in_words
 from ..tree.flat import KeyPath
-from .layer import Generator, Layer, activated, check_activation, check_array, glorot_uniform
-
-from .layer import matching, start, taken  # isort: skip
+from .layer import Generator, Layer, activated, glorot_uniform, start
 from .printing import settings
 
 Pads = tuple[tuple[int, int], ...]
@@ -56,8 +54,6 @@ class Conv(Layer, children=("weight", "bias", "activation")):
     ):  # fmt: skip
         name = type(self).__name__
         kernel = window_size(f"{name}(kernel)", kernel)
-        for what, number in ("inputs", inputs), ("outputs", outputs), ("groups", groups):
-            check_whole(f"{name}({what}=…)", number)
         if inputs % groups or outputs % groups:
             raise ValueError(f"{name}: inputs and outputs are multiples of groups={groups}, got {inputs} and {outputs}")
         before, after = (outputs, inputs) if self._back else (inputs, outputs)
@@ -72,14 +68,14 @@ class Conv(Layer, children=("weight", "bias", "activation")):
         """A layer made of these arrays: `weight` of shape ``(*kernel, inputs / groups, outputs)``, `bias` or None."""
         layer = object.__new__(cls)
         kernel = ["kernel"] * max(getattr(weight, "ndim", 0) - 2, 1)
-        layer.weight = check_array(f"{cls.__name__}.of: weight", weight, *kernel, "inputs", "outputs")
+        layer.weight = layer._check_array("weight", weight, *kernel, "inputs", "outputs")
         layer._set(activation, stride, pad, dilation, groups)
-        layer.bias = matching(cls.__name__, weight, bias, layer._features()[1])
+        layer.bias = layer._check_bias(bias, weight, layer._features()[1])
         return layer
 
     def _set(self, activation: Callable, stride: Any, pad: Any, dilation: Any, groups: int) -> None:
         name, dims = type(self).__name__, self.weight.ndim - 2
-        self.activation, self.groups = check_activation(name, activation), groups
+        self.activation, self.groups = self._check_activation(activation), groups
         self.stride = each_axis(f"{name}'s stride", stride, dims)
         self.dilation = each_axis(f"{name}'s dilation", dilation, dims)
         self.pad = pads_of(f"{name}'s pad", pad, self._padded_extent())
@@ -89,7 +85,7 @@ class Conv(Layer, children=("weight", "bias", "activation")):
         check_shape(self, x, dims, self._features()[0])
         at = Windows(self.weight.shape[:dims], self.stride, self.pad, self.dilation, self.groups)
         kernel = np.flip(self.weight, tuple(range(dims))) if self._flips else self.weight
-        return activated(self.activation, self._windows_of(taken(self, self.weight, x), kernel, at), self.bias)
+        return activated(self.activation, self._windows_of(self._converted(x, self.weight), kernel, at), self.bias)
 
     def _windows_of(self, x: Any, kernel: Any, at: Windows) -> Any:
         return convolve(x, kernel, at)

@@ -13,15 +13,14 @@ from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
-from ..arrays import astype, by_element, device_of, fusing, identity
+from ..arrays import astype, by_element, device_of, identity, launchers, library_of, refuse_tensor, tensor_in_words
 from ..autodiff.tracked import CLOSED, TrackedArray, plain
 from ..coming_from import OF_A_MODEL, Elsewhere
 from ..messages import ClosedError, Function, InputError, LayerError, apart, explained, in_words, notice, said
 from ..seeds import WEIGHTS, next_generator
-from ..tensors import is_tensor, library_of, refuse_tensor, tensor
 from ..tree.contract import functor
 from ..tree.flat import Attribute, KeyPath
-from ..tree.ties import enter_card, is_array, on_card_of
+from ..tree.ties import card_getters, is_array, on_card_of
 from ..tree.walks import nodes
 
 Generator: TypeAlias = "np.random.Generator | None"  # in quotes: loading np.random takes longer than all of fluxlite
@@ -74,7 +73,53 @@ class Layer:
 
     def _why(self, x: Any, *more: Any, **keywords: Any) -> LayerError | None:
         """After an error of a call with these arguments: what explains it, if the layer sees anything wrong."""
-        return misplaced(self, x) or (no_array(self, x) if getattr(x, "shape", None) is None else None)
+        return misplaced(self, x) or (self._no_array(x) if getattr(x, "shape", None) is None else None)
+
+    def _no_array(self, x: Any) -> InputError:
+        got = tensor_in_words(x) if library_of(x.__class__) else f"{in_words(x)}; np.asarray(x) makes one"
+        return InputError(KeyPath(), f"{self._name()} takes an array, got {got}")
+
+    def _converted(self, x: Any, weight: Any) -> Any:
+        """The input `x` in the type of a `weight` (Flux: ``_match_eltype``); a list of numbers has none."""
+        if getattr(x, "dtype", None) is weight.dtype:
+            return x
+        is_float = weight.dtype.kind == "f"
+        if type(x) in (list, tuple) and type(plain(weight)) is np.ndarray:
+            numbers = np.asarray(x)
+            return numbers.astype(weight.dtype) if numbers.dtype.kind in "biuf" and is_float else numbers
+        if not is_array(plain(x)) or x.dtype.name == weight.dtype.name or not is_float:
+            return x
+        mine, its = weight.dtype.name, x.dtype.name
+        once = f"x.astype(np.{mine})"
+        if x.dtype.kind != "f":
+            fix = "" if x.dtype.kind == "c" else f"; convert them: {once}"
+            raise InputError(KeyPath(), f"{self._name()} takes floating-point numbers, got {its}{fix}")
+        if ("input of a layer", its, mine) not in said:
+            text = f"{self._name()} computes in {mine} and converts its {its} input, at each call. {once} does it once."
+            more = "\nNumbers such as np.sqrt(64) are float64 too, and make arrays float64; math.sqrt(64) doesn't."
+            notice(("input of a layer", its, mine), text + more * (its == "float64"))
+        return astype(x, weight.dtype)
+
+    def _check_array(self, name: str, x: Any, *shape: Any) -> Any:
+        """What `of` got, if it has this `shape`, in which a name stands for any length; else raises `ValueError`."""
+        what, got = f"{type(self).__name__}.of: {name}", getattr(x, "shape", ())
+        refuse_tensor(what, x)
+        if len(got) != len(shape) or any(size != n for size, n in zip(shape, got) if type(size) is not str):
+            wanted = str(shape).replace("'", "")
+            raise ValueError(f"{what} has shape {wanted}, got {in_words(x)}")
+        return x
+
+    def _check_bias(self, bias: Any, weight: Any, *shape: int) -> Any:
+        """Like the `weight` in its type: two types in one layer would make all results the wider one."""
+        if bias is None or self._check_array("bias", bias, *shape).dtype == weight.dtype:
+            return bias
+        return astype(bias, weight.dtype) if bias.dtype.kind + weight.dtype.kind == "ff" else bias
+
+    def _check_activation(self, activation: Any) -> Callable:
+        if not callable(activation):
+            got = in_words(activation)
+            raise TypeError(f"{type(self).__name__}'s activation is a function such as np.tanh, got {got}")
+        return activation
 
 
 def layer_call(call: Function) -> Function:
@@ -89,9 +134,9 @@ def layer_call(call: Function) -> Function:
     @wraps(call)
     def framed(layer: Any, x: Any, *more: Any, **keywords: Any) -> Any:
         if type(x) is not np.ndarray and library_of(x.__class__):
-            raise no_array(layer, x)
+            raise layer._no_array(x)
         try:
-            if enter_card:  # with one card at most, an empty `with` would take 5 % of a small step
+            if card_getters:  # with one card at most, an empty `with` would take 5 % of a small step
                 with on_card_of(x[0] if type(x) is tuple and x else x):
                     return call(layer, x, *more, **keywords)
             return call(layer, x, *more, **keywords)
@@ -112,7 +157,7 @@ def layer_call(call: Function) -> Function:
 def called(layer: Any, x: Any, *place: Any) -> Any:
     """``layer(x)``, of any layer or function, on the card that holds `x`. An error names its `place` in front."""
     try:
-        if enter_card:
+        if card_getters:
             with on_card_of(x):
                 return layer(x)
         return layer(x)
@@ -132,62 +177,6 @@ def misplaced(layer: Any, x: Any = None) -> LayerError | None:
     return None
 
 
-# -- what a layer takes ------------------------------------------------------------------------------------------------
-
-
-def taken(layer: Layer, weight: Any, x: Any) -> Any:
-    """The input `x` of `layer` in the type of its `weight` (Flux: ``_match_eltype``); a list of numbers has none."""
-    if getattr(x, "dtype", None) is weight.dtype:
-        return x
-    is_float = weight.dtype.kind == "f"
-    if type(x) in (list, tuple) and type(plain(weight)) is np.ndarray:
-        numbers = np.asarray(x)
-        return numbers.astype(weight.dtype) if numbers.dtype.kind in "biuf" and is_float else numbers
-    if not is_array(plain(x)) or x.dtype.name == weight.dtype.name or not is_float:
-        return x
-    mine, its = weight.dtype.name, x.dtype.name
-    once = f"x.astype(np.{mine})"
-    if x.dtype.kind != "f":
-        fix = "" if x.dtype.kind == "c" else f"; convert them: {once}"
-        raise InputError(KeyPath(), f"{layer._name()} takes floating-point numbers, got {its}{fix}")
-    if ("input of a layer", its, mine) not in said:
-        text = f"{layer._name()} computes in {mine} and converts its {its} input, at each call. {once} does it once."
-        more = "\nNumbers such as np.sqrt(64) are float64 too, and make arrays float64; math.sqrt(64) doesn't."
-        notice(("input of a layer", its, mine), text + more * (its == "float64"))
-    return astype(x, weight.dtype)
-
-
-def no_array(layer: Layer, x: Any) -> InputError:
-    got = tensor(x) if is_tensor(x) else f"{in_words(x)}; np.asarray(x) makes one"
-    return InputError(KeyPath(), f"{layer._name()} takes an array, got {got}")
-
-
-def check_array(what: str, x: Any, *shape: Any) -> Any:
-    """`x`, if it has this `shape`, in which a name stands for any length; else raises `ValueError`."""
-    refuse_tensor(what, x)
-    got = getattr(x, "shape", ())
-    if len(got) != len(shape) or any(size != n for size, n in zip(shape, got) if type(size) is not str):
-        wanted = str(shape).replace("'", "")
-        raise ValueError(f"{what} has shape {wanted}, got {in_words(x)}")
-    return x
-
-
-def matching(layer: str, weight: Any, bias: Any, *shape: int) -> Any:
-    """`bias`, of this `shape`, in the type of `weight`: two types in one layer would make all results the wider one."""
-    if bias is None or check_array(f"{layer}.of: bias", bias, *shape).dtype.kind + weight.dtype.kind != "ff":
-        return bias
-    return bias if bias.dtype == weight.dtype else astype(bias, weight.dtype)
-
-
-# -- activations -------------------------------------------------------------------------------------------------------
-
-
-def check_activation(layer: str, activation: Any) -> Callable:
-    if not callable(activation):
-        raise TypeError(f"{layer}'s activation is a function such as np.tanh, got {in_words(activation)}")
-    return activation
-
-
 def split_activation(size: tuple) -> tuple[tuple, Callable]:
     return (size[:-1], size[-1]) if size and callable(size[-1]) else (size, identity)
 
@@ -196,10 +185,10 @@ def activated(activation: Callable, y: Any, bias: Any) -> Any:
     """``activation(y + bias)``, on a GPU as one launch if we know the activation: others may print, or sum."""
     if bias is None:
         return activation(y)
-    if fusing and type(y) in fusing and type(bias) in fusing:
+    if launchers and type(y) in launchers and type(bias) in launchers:
         is_ufunc = type(activation) is np.ufunc and activation.nin == activation.nout == 1
         if is_ufunc or type(activation) is FunctionType and activation in by_element:
-            return fusing[type(y)](_of_a_sum(activation), (y, bias))
+            return launchers[type(y)](_of_a_sum(activation), (y, bias))
     return activation(y + bias)
 
 
@@ -211,8 +200,6 @@ def _of_a_sum(function: Callable) -> Callable:
     of_a_sum.__name__ = f"bias_{function.__name__}"
     return of_a_sum
 
-
-# -- how weights start -------------------------------------------------------------------------------------------------
 
 initializer = explained("sizes, such as 5, 10, and perhaps a NumPy generator")
 

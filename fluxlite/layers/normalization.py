@@ -13,7 +13,7 @@ from ..autodiff.rules import rule
 from ..autodiff.tracked import TrackedArray, plain
 from ..messages import InputError, ShapeError, check_number
 from ..tree.flat import KeyPath
-from .layer import Layer, check_activation, split_activation, taken
+from .layer import Layer, split_activation
 from .printing import settings
 
 
@@ -30,13 +30,13 @@ class Normalization(Layer, trainable=("activation", "scale", "bias")):
 
     def _start(self, size: tuple[int, ...], activation: Any, affine: bool, eps: float) -> None:
         self.size, self.eps = tuple(map(index, size)), eps
-        self.activation = check_activation(type(self).__name__, activation)
+        self.activation = self._check_activation(activation)
         self.scale = np.ones(self.size, np.float32) if affine else None
         self.bias = np.zeros(self.size, np.float32) if affine else None
 
     def __call__(self, x: Any) -> Any:
         reference = self.mean if self.scale is None else self.scale
-        x = x if reference is None else taken(self, reference, x)
+        x = x if reference is None else self._converted(x, reference)
         if x.dtype.kind != "f":
             raise InputError(KeyPath(), f"{self._name()} takes floating-point numbers, got {x.dtype.name}")
         shape, n = x.shape, len(self.size)

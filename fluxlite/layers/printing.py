@@ -88,7 +88,6 @@ class Part:
         return self.is_object or isinstance(self.x, (list, tuple, dict)) and self.holds()
 
     def holds(self) -> bool:
-        """Whether it's an array or a layer, or holds one."""
         return bool(self.arrays) or self.is_layer or any(part.holds() for part in self.parts)
 
     def lines(self, indent: str, each: bool) -> Iterator[tuple[str, str]]:
@@ -131,8 +130,8 @@ def one_line(x: Any) -> str:
         return call_of(x)
     if isinstance(x, (list, tuple, dict)) and len(x) > 6:
         return f"{type(x).__name__} of {len(x)}"
-    plain = (str, bytes, int, float, complex, range, slice, type(None), list, tuple, dict)
-    return reprlib.repr(x) if isinstance(x, plain) else name_of(x)
+    short = (str, bytes, int, float, complex, range, slice, type(None), list, tuple, dict)
+    return reprlib.repr(x) if isinstance(x, short) else name_of(x)
 
 
 def call_of(layer: Any) -> str:
@@ -141,9 +140,6 @@ def call_of(layer: Any) -> str:
 
 
 def name_of(function: Any) -> str:
-    parameters = getattr(type(function), "__dataclass_params__", None)
-    if parameters is not None and parameters.repr:  # that text would hold all values, and fetch them from a device
-        return f"{type(function).__name__}(…)"
     name = getattr(function, "__name__", None) or repr(function)
     return f"{type(function).__name__}(…)" if "\n" in name else name
 

@@ -1,18 +1,20 @@
 """Recurrent layers, for whole sequences ``(N, T, features)``, and their cells, which compute a single step."""
 
 from collections.abc import Callable
-from operator import index
+from operator import add, iadd, index
 from typing import Any, ClassVar
 
 import numpy as np
 
-from ..activations import identity, relu, tanh, tanh_fast
-from ..arrays import on_card_of
+from ..activations import relu, tanh, tanh_fast
+from ..arrays import identity, on_card_of, primitive
+from ..autodiff.gradients import gradient
+from ..autodiff.rules import rule_for_each
+from ..autodiff.tracked import TrackedArray, plain
 from ..messages import InputError, LayerError, ShapeError, check_bool, check_callable, explained, in_words
 from ..tree.flat import Attribute, KeyPath
-from .layer import Generator, Layer, check_activation, check_array, glorot_uniform, start, taken
+from .layer import Generator, Layer, glorot_uniform, start
 from .printing import call_of, name_of, settings
-from .steps import composed, sequence
 
 
 class Recurrence(Layer):
@@ -35,7 +37,7 @@ class Recurrence(Layer):
 
     def __call__(self, x: Any, state: Any = None) -> Any:
         is_ours = type(self.cell) in (RNNCell, LSTMCell, GRUCell)  # a class derived from one may compute otherwise
-        x = taken(self, self.cell.Wi, x) if is_ours else x
+        x = self._converted(x, self.cell.Wi) if is_ours else x
         inputs = self.cell.Wi.shape[1] if is_ours else "features"
         if len(x.shape) not in (2, 3) or x.shape[-2] == 0 or inputs not in ("features", x.shape[-1]):
             takes = f"takes sequences of shape (N, T, {inputs}) or (T, {inputs})"
@@ -116,17 +118,17 @@ class Cell(Layer):
     @classmethod
     def of(cls, Wi: Any, Wh: Any, bias: Any = None) -> Any:  # noqa: N803
         """A cell made of these arrays, of shapes ``(rows, inputs)``, ``(rows, outputs)`` and ``(rows,)``, or None."""
-        cell, name = object.__new__(cls), cls.__name__
-        cell.Wh = check_array(f"{name}.of: Wh", Wh, "rows", "outputs")
-        check_array(f"{name}.of: Wh", Wh, cls.gates * Wh.shape[1], "outputs")
-        cell.Wi = check_array(f"{name}.of: Wi", Wi, len(Wh), "inputs")
-        cell.bias = bias if bias is None else check_array(f"{name}.of: bias", bias, len(Wh))
+        cell = object.__new__(cls)
+        cell.Wh = cell._check_array("Wh", Wh, "rows", "outputs")
+        cell._check_array("Wh", Wh, cls.gates * Wh.shape[1], "outputs")
+        cell.Wi = cell._check_array("Wi", Wi, len(Wh), "inputs")
+        cell.bias = bias if bias is None else cell._check_array("bias", bias, len(Wh))
         if len({x.dtype.name for x in (Wi, Wh, bias) if x is not None}) > 1:
-            raise TypeError(f"{name}.of: the arrays have one type; astype converts")
+            raise TypeError(f"{cls.__name__}.of: the arrays have one type; astype converts")
         return cell
 
     def __call__(self, x: Any, state: Any = None) -> tuple[Any, Any]:
-        _, state = self.run(self, taken(self, self.Wi, x)[..., None, :], state, True)
+        _, state = self.run(self, self._converted(x, self.Wi)[..., None, :], state, True)
         return state[0] if type(state) is tuple else state, state
 
     def run(self, layer: Layer, x: Any, state: Any, wants_state: bool) -> tuple[Any, Any]:
@@ -153,7 +155,7 @@ class Cell(Layer):
             if h.shape not in ((size,), (*batch, size)):
                 shapes = f"{(size,)} or {(*batch, size)}" if batch else f"{(size,)}"
                 raise ShapeError(KeyPath(), f"{layer._name()} takes a state {which} of shape {shapes}, got {h.shape}")
-        return [np.broadcast_to(taken(layer, self.Wh, h), (*(batch or (1,)), size)) for h in states]
+        return [np.broadcast_to(layer._converted(h, self.Wh), (*(batch or (1,)), size)) for h in states]
 
     def initialstates(self) -> Any:
         with on_card_of(self.Wh):
@@ -179,12 +181,12 @@ class RNNCell(Cell):
 
     def __init__(self, inputs: int, outputs: int, activation: Callable = np.tanh, **keywords: Any):
         super().__init__(inputs, outputs, **keywords)
-        self.activation = check_activation(type(self).__name__, activation)
+        self.activation = self._check_activation(activation)
 
     @classmethod
     def of(cls, Wi: Any, Wh: Any, bias: Any = None, activation: Callable = np.tanh) -> Any:  # noqa: N803
         cell = super().of(Wi, Wh, bias)
-        cell.activation = check_activation(cls.__name__, activation)
+        cell.activation = cell._check_activation(activation)
         return cell
 
     def step(self, scales, total, Wh, h, out=(None, None)):
@@ -282,3 +284,116 @@ class GRUCell(Cell):
         slopes *= dh
         dh *= z
         dh += Wh.T @ flat[: Wh.shape[0]]
+
+
+# -- a sequence as one primitive: all steps of a cell, and the way back by hand ----------------------------------------
+# The cell says one step: its `step` makes the new states and what the way back needs, its `slopes` and `back` go back.
+# Where the way back is itself differentiated, the same `step` is recorded, call by call. A step's arrays have shape
+# (features, N): each gate is one block of memory, and a product with a small batch is quicker. The input's product is
+# computed once for all steps, and slopes for many of them; the loops do what is left.
+# A sigmoid is (tanh(x / 2) + 1) / 2: with halved weights, one `tanh` does all gates of a step.
+
+
+@primitive
+def sequence(cell: Any, last_cell: bool, x: Any, Wi: Any, Wh: Any, bias: Any, *states: Any) -> Any:
+    """The outputs of all steps, ``(N, T, outputs)``, for `x` ``(N, T, inputs)`` and `states` ``(N, outputs)``, or None.
+
+    With `last_cell`, the last c of an LSTM stands behind the outputs, as if there were one more step.
+    """
+    return forward(cell, last_cell, x, Wi, Wh, bias, *states)[0]
+
+
+def forward(cell, last_cell, x, Wi, Wh, bias, *states):
+    """What `sequence` returns, and what the steps made: the states, with those before the first; gates; one more."""
+    scales, products, Wh = prepared(iadd, cell, x, Wi, Wh, bias)
+    length, size, count = len(products), Wh.shape[1], len(x)
+    made = [np.empty_like(products, shape=(1 + length, size, count)) for _ in states]
+    for each, state in zip(made, states):
+        each[0] = 0 if state is None else state.T
+    before = zip(*made)
+    after, room = [each[1:] for each in made], np.empty_like(products, shape=(len(Wh), count))
+    if cell.gates > 1:
+        after.append(np.empty_like(after[0]))
+        made += [products, after[-1]]  # gates take the place of what they're made of
+    for product, states, *out in zip(products, before, *after):
+        cell.step(scales, product, Wh, *states, out=(*out, room))
+    return result(last_cell, *after), made
+
+
+def composed(cell, last_cell, x, Wi, Wh, bias, *states):
+    """The same as `sequence`, with nothing in place: each step is recorded."""
+    scales, products, Wh = prepared(add, cell, x, Wi, Wh, bias)
+    zeros, made = np.zeros_like(plain(products), shape=(Wh.shape[1], len(x))), []
+    states = tuple([zeros if state is None else state.T for state in states])
+    for t in range(len(products)):
+        states = cell.step(scales, products[t], Wh, *states)
+        made.append(states)
+    return result(last_cell, *map(np.stack, zip(*made)))
+
+
+def prepared(add, cell, x, Wi, Wh, bias):
+    """For each gate what its tanh is multiplied with, and what's added; the input's products, and `Wh`, halved."""
+    scales, gates = None, (cell.gates,) * (cell.gates > 1)
+    if cell.gates > 1:
+        halves = np.full_like(plain(Wi), 0.5, shape=(cell.gates, 1, 1))
+        halves[2] = 1  # in an LSTM and a GRU, this one stays a tanh
+        Wi, Wh, bias = (
+            w if w is None else np.reshape(np.reshape(w, (cell.gates, -1, w[:1].size)) * halves, w.shape)
+            for w in (Wi, Wh, bias)
+        )
+        scales = halves, 1 - halves
+    products = Wi @ np.transpose(x, (1, 2, 0))
+    products = products if bias is None else add(products, bias[:, None])
+    return scales, np.reshape(products, (len(products), *gates, Wh.shape[1], len(x))), Wh
+
+
+def result(last_cell, h, c=None, *_):
+    return np.transpose(np.concatenate([h, c[-1:]]) if last_cell else h, (2, 0, 1)).copy()
+
+
+CACHED = 2**16  # so many numbers of slopes are still in a processor's cache when the loop needs them
+
+
+def way_back(g, made, cell, last_cell, *operands):
+    """What all pieces begin with: the gradients of the sums behind all gates, ``(rows, T, N)``, and of the states."""
+    if made is None or type(g) is TrackedArray:  # another gradient looks on, and one inside it sees the single steps
+        operands = tuple([x if x is None else +x for x in operands])  # so that no two of them are one parameter
+        return list(gradient(lambda *operands: np.sum(g * composed(cell, last_cell, *operands)), *operands))
+    (x, _, Wh, *_), hs = operands, made[0]
+    _, size, count = hs.shape
+    states = [np.zeros_like(hs[0]) for _ in operands[4:]]
+    if last_cell:
+        states[1] += g[:, -1].T
+    g, length = np.transpose(g, (1, 2, 0)), x.shape[1]
+    rows = np.empty_like(hs, shape=(cell.blocks * size, length, count))
+    most = max(1, CACHED // max(1, rows[:, 0].size))
+    for stop in range(length, 0, -most):
+        some = slice(max(0, stop - most), stop)
+        before = [each[some] for each in made[: len(states)]]
+        slopes, *others = cell.slopes(*before, *[each[-length:][some] for each in made])
+        flat = np.reshape(slopes, (len(slopes), len(rows), count))
+        for of_output, *of_step in zip(*[each[::-1] for each in (g[some], flat, slopes, *others)]):
+            states[0] += of_output
+            cell.back(Wh, *of_step, *states)
+        rows[:, some] = np.transpose(flat, (1, 0, 2))
+    if cell.blocks > cell.gates:  # a GRU's candidate has one for its product with the state, and one for its sum
+        return np.concatenate([rows[: 2 * size], rows[3 * size :]]), rows[: 3 * size], states
+    return rows, rows, states
+
+
+def piece(position, g, out, gradients, made, cell, last_cell, x, Wi, *operands):
+    if type(gradients) is list:
+        return gradients[position - 2]
+    of_input, of_state, states = gradients
+    flat, (count, length, inputs) = np.reshape(of_input, (len(Wi), -1)), x.shape
+    if position == 2:
+        return np.transpose(np.reshape(Wi.T @ flat, (inputs, length, count)), (2, 1, 0))
+    if position == 3:
+        return flat @ np.reshape(np.transpose(x, (1, 0, 2)), (length * count, inputs))
+    if position == 4:
+        before = np.transpose(made[0][:length], (1, 0, 2))
+        return np.reshape(of_state, flat.shape) @ np.reshape(before, (len(before), -1)).T
+    return np.sum(flat, axis=1) if position == 5 else states[position - 6].T
+
+
+rule_for_each(sequence, piece, forward=forward, shared=way_back)

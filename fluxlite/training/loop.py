@@ -2,8 +2,14 @@
 
 import copy
 import math
+import os
+import signal
+import sys
+import threading
+import time
+import warnings
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import closing, nullcontext, suppress
+from contextlib import AbstractContextManager, closing, nullcontext, suppress
 from dataclasses import dataclass, field
 from operator import length_hint
 from typing import Any
@@ -12,20 +18,19 @@ import numpy as np
 
 from ..arrays import device_of, on_card_of
 from ..autodiff.gradients import withgradient
-from ..data.loader import batches_of
 from ..devices.base import CPU
+from ..distributed.world import everyone
 from ..layers.layer import misplaced
-from ..messages import check_bool, check_callable, check_whole, explained, in_words, many
+from ..messages import check_bool, check_callable, check_whole, explained, in_notebook, in_words, many
 from ..optimizers import follow, shares
 from ..receipts import Seconds, clock, clocked
 from ..tree.ties import is_array
 from ..tree.walks import leaves, trainables
 from ..unreached import say_what_is_not_trained
-from ..updating import update, without_gradient
-from .bar import Bar
+from ..updating import without_gradient
 from .callbacks import Patience
-from .interrupts import Interrupts
 from .resuming import RunFile
+from .team import Alone, Team
 
 
 @dataclass(repr=False, eq=False)
@@ -107,7 +112,7 @@ def train(
     """
     callbacks = tuple(callbacks)
     check_bool("train(distributed=…)", distributed)
-    with _workers(distributed) as workers:
+    with Team() if distributed and everyone().size > 1 else nullcontext(Alone()) as workers:
         if (resume or overwrite) and checkpoint is None or resume and overwrite:
             raise TypeError('resume=True goes on with the file of checkpoint="…", overwrite=True replaces it: take one')
         for function in (*callbacks, *(one for one in (each_step, schedule) if one is not None)):
@@ -122,12 +127,12 @@ def train(
         say_what_is_not_trained(model)
         history = History(int(epochs))
         run = Run(loss, model, data, opt_state, history, callbacks, each_step, int(check_every), schedule, workers)
-        if workers.group is not None:
+        if isinstance(workers, Team):
             settings = {"epochs": epochs, "check_every": check_every, "callbacks": len(callbacks), "resume": resume}
             settings |= {"checkpoint": checkpoint is not None, "each_step": each_step is not None}
-            workers.prepare(model, opt_state, data, each_step is not None, **settings)
+            workers.prepare(model, opt_state, data, **settings)
         if checkpoint is not None:
-            run.file = RunFile(checkpoint, run, workers if workers.group is not None else None)
+            run.file = RunFile(checkpoint, run)
             if run.file.is_writer and run.file.path.exists() and not (resume or overwrite):
                 raise ValueError(f"{run.file.path} is there: resume=True goes on with it, overwrite=True replaces it")
             if resume and not run.file.restore():
@@ -143,16 +148,6 @@ def train(
                 error.history = history  # type: ignore[attr-defined]
             raise
         return history
-
-
-def _workers(distributed: bool) -> Any:
-    if distributed:
-        from ..distributed.team import joined  # only here: most programs don't need it
-        from ..distributed.world import everyone
-
-        if everyone().size > 1:
-            return joined()
-    return nullcontext(Alone())
 
 
 def check_data(data: Any) -> None:
@@ -195,7 +190,7 @@ class Run:
                 self.epoch()
         except BaseException:
             if self.file is not None and self.whole:
-                if isinstance(self.workers, Alone):
+                if self.workers.group is None:
                     self.look()
                 if not self.pending:
                     self.file.save()
@@ -206,8 +201,7 @@ class Run:
         skipped = self.done
         if self.file is not None:
             self.file.at_start = copy.deepcopy(self.file.order)
-        made: Any = self.workers.batches(self.data, skipped)
-        with closing(made) if hasattr(made, "close") else nullcontext(made) as batches:  # a loader ends its threads
+        with closing(self.workers.batches(self.data, skipped)) as batches:  # a loader ends its threads
             for batch in batches:
                 if self.has_to_stop():
                     self.look()
@@ -238,10 +232,10 @@ class Run:
 
     def gradient(self, batch: Any) -> tuple[Any, Any]:
         if self.workers.rows == 0:  # others have some of this batch
-            return 0.0, self.workers.without_rows()
+            return 0.0, None
         arguments = batch if isinstance(batch, tuple) and not hasattr(batch, "_fields") else (batch,)
         try:
-            value, (grads,) = self.workers.withgradient(lambda model: self.loss(model, *arguments), self.model)
+            value, (grads,) = withgradient(lambda model: self.loss(model, *arguments), self.model)
         except Exception as error:
             places = leaves(arguments) if type(error) in (TypeError, ValueError) else ()
             found = (misplaced(self.model, x) for x in places if is_array(x))
@@ -254,8 +248,12 @@ class Run:
 
     def look(self) -> None:
         """Read the losses that are waiting, at once; the first that is not finite ends the training."""
-        pending, self.pending = self.pending, []
-        values, seconds = self.workers.losses(_numbers(pending)), clocked(clock() - self.start)
+        losses, self.pending = self.pending, []
+        if len(losses) > 1 and all(is_array(x) and device_of(x) != CPU for x in losses):
+            with on_card_of(losses[0]):
+                losses = list(CPU.receive(np.stack(losses)))  # with one wait
+        losses = [float(CPU.receive(x) if is_array(x) else x) for x in losses]  # by name: not forbidden
+        values, seconds = self.workers.losses(losses), clocked(clock() - self.start)
         with suppress(TypeError):  # the simulated GPU came or went meanwhile: the times of two clocks have no sum
             self.history.seconds = self.before + seconds
         for value in values:
@@ -296,27 +294,11 @@ class Run:
 
     def has_to_stop(self) -> bool:
         """Asked before each step, so that one that has begun is always finished."""
-        pressed, wish = self.workers.agree(bool(self.wish))
-        if pressed or wish:
-            self.history.stop("interrupted" if pressed else self.wish or "stopped by each_step")
-        return bool(pressed or wish)
-
-
-class Alone:
-    """One worker, who sees every batch. Of several, each has a `Team` of `distributed/team.py`, with these methods."""
-
-    interrupts: Any
-    group, worker, rows = None, 0, 1  # the others, its number, and whether it has any of this batch
-    batches, withgradient, update = staticmethod(batches_of), staticmethod(withgradient), staticmethod(update)
-
-    def losses(self, values: list[float]) -> list[float]:
-        return values
-
-    def agree(self, wish: bool) -> tuple[bool, bool]:
-        return self.interrupts.pressed, wish
-
-    def decide(self, *choice: Any) -> Any:
-        return choice
+        if self.workers.pressed:
+            self.history.stop("interrupted")
+        elif self.each_step is not None and (why := self.workers.decide(self.wish)[0]):
+            self.history.stop(why)
+        return self.history.stopped
 
 
 class NotFinite(FloatingPointError):
@@ -335,9 +317,66 @@ def _wish(function: Callable, history: History, otherwise: str) -> str:
     return (getattr(function, "reason", "") or f"stopped by {name}") if answer else ""
 
 
-def _numbers(losses: list[Any]) -> list[float]:
-    """The values of these losses; those on a device are read together, with one wait, by name: not forbidden."""
-    if len(losses) > 1 and all(is_array(x) and device_of(x) != CPU for x in losses):
-        with on_card_of(losses[0]):
-            losses = list(CPU.receive(np.stack(losses)))
-    return [float(CPU.receive(x) if is_array(x) else x) for x in losses]
+class Interrupts:
+    """Makes Ctrl-C and the notebook's ■ polite: the first one only sets `pressed`, and the second raises.
+
+    Where the signal is ignored, or not Python's to handle, and in other threads, everything stays as it is.
+    """
+
+    def __init__(self) -> None:
+        self.pressed = False
+        self._before: Any = None
+
+    def __enter__(self) -> "Interrupts":
+        before = signal.getsignal(signal.SIGINT)  # None, if the handler isn't Python's: it couldn't be put back
+        if threading.current_thread() is threading.main_thread() and before not in (None, signal.SIG_IGN):
+            self._before = before  # first: a signal may come between any two lines
+            signal.signal(signal.SIGINT, self._press)
+        return self
+
+    def __exit__(self, *exc_info: Any) -> None:
+        if self._before is not None:
+            signal.signal(signal.SIGINT, self._before)
+
+    def _press(self, number: int, frame: Any) -> None:
+        if self.pressed:
+            self.__exit__()  # here too: it may be there that this error is raised, before anything was done
+            raise KeyboardInterrupt
+        self.pressed = True
+
+
+DELAY = 1.0  # seconds until a bar appears that nobody asked for
+
+
+class Bar(AbstractContextManager):
+    """tqdm's progress bar, or nothing at all. Shown is True, False, or None: where you can see it, after a while."""
+
+    def __init__(self, shown: bool | None, total: int | None, done: int = 0) -> None:
+        watched = in_notebook() or getattr(sys.stderr, "isatty", lambda: False)()
+        never = shown is False or shown is None and not watched or os.environ.get("TQDM_DISABLE", "0") not in ("", "0")
+        self.total, self.done = total, done
+        self._due = math.inf if never else time.monotonic() + DELAY
+        self._bar = _tqdm(total, done) if shown and not never else None
+
+    def __exit__(self, *exc_info: Any) -> None:
+        if self._bar is not None:
+            self._bar.total = self._bar.n  # where steps are missing, tqdm's bar in a notebook would stay, in red
+            self._bar.close()
+
+    def step(self, epoch: str, loss: float | None) -> None:
+        if self._bar is None and time.monotonic() >= self._due:
+            self._bar = _tqdm(self.total, self.done)
+        self.done += 1
+        if self._bar is not None:
+            self._bar.set_description_str(epoch, refresh=False)
+            self._bar.set_postfix_str("" if loss is None else f"loss {loss:.4g}", refresh=False)
+            self._bar.total = self.total
+            self._bar.update()
+
+
+def _tqdm(total: int | None, done: int) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # no ipywidgets, or a new kind of bar, doesn't concern the training
+        from tqdm.auto import tqdm
+
+        return tqdm(total=total, initial=done, unit=" steps", leave=False, mininterval=0.25, dynamic_ncols=True)

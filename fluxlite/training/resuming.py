@@ -30,11 +30,11 @@ _ORDER = "generator of data, at the epoch's start"
 
 
 class RunFile:
-    """The file of a run. With a `team` of several workers, worker 0 reads and writes it, and all go on from it."""
+    """The file of a run. Of several workers, worker 0 reads and writes it, and all go on from it."""
 
-    def __init__(self, path: Any, run: Any, team: Any = None) -> None:
+    def __init__(self, path: Any, run: Any) -> None:
         self.path = Path(os.path.abspath(path))  # from now on, no `chdir` moves it
-        self.run, self.team, self.is_writer = run, team, team is None or team.worker == 0
+        self.run, self.is_writer = run, run.workers.worker == 0
         if self.is_writer:  # what can't be written is said now, and not after an epoch
             check_place(path)
         described_parts(states_of({"model": run.model, "opt_state": run.opt_state}))
@@ -74,7 +74,7 @@ class RunFile:
     def restore(self) -> bool:
         """Take over what is in the file, if there is one; False if nothing is left to do."""
         found = checkpoint.load(self.path) if self.is_writer and self.path.exists() else None
-        found = self.team.group.same(found) if self.team else found
+        found = found if self.run.workers.group is None else self.run.workers.group.same(found)
         if found is None:
             return True
         run, history, then = self.run, self.run.history, self._checked(found)

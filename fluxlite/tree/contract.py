@@ -232,7 +232,7 @@ def _(x: types.MethodType) -> Children:
 
 @dataclasses.dataclass(slots=True)
 class Kind:
-    """How the objects of one class come apart.
+    """What `children` says, found out once for a class: how its objects come apart.
 
     ``take(x) -> (names, parts, make)``; the names are None for a sequence. ``make(x, names, parts)`` builds another.
     """
@@ -319,7 +319,7 @@ def _make_object(x: Any, names: tuple, parts: Any) -> Any:
 
 
 def _take_apart(x: Any) -> tuple:
-    """By the rule in `children`, which is asked for each object."""
+    """By a rule in `children` that isn't `functor`'s own, which is asked for each object."""
     parts, rebuild = children(x)
     if isinstance(parts, Mapping):
         return tuple(parts), list(parts.values()), lambda x, names, values: rebuild(dict(zip(names, values)))

@@ -104,13 +104,14 @@ def _steps(kind: Kind, names: tuple | None, count: int) -> Any:
 
 # -- the recipe ----------------------------------------------------------------------------------------------------
 
-NEVER, ARRAYS, ALSO_NUMBERS = 0, 1, 2  # what an optimizer may change at a place: inside a model, no numbers
+NEVER, ARRAYS, ALSO_NUMBERS = 0, 1, 2  # what has a gradient at a place: inside a model, numbers are constants
 
 
 class Branch(NamedTuple):
     """`x` is made of what stands at the numbers `parts`, or it's the `same` as at an earlier number.
 
-    Without a kind, it's no branch, but a leaf that was met before.
+    With both, nothing trained where it was met first, and something does here. Without a `kind`, it's no branch, but
+    a leaf that was met before.
     """
 
     x: Any
@@ -212,7 +213,7 @@ class Flat:
                 waiting.extend(reversed(self.recipe[-1 - number].parts))
 
     def trained(self) -> list[tuple[int, int]]:
-        """(place, leaf) wherever an optimizer may change a leaf: of a tie, the first of these places."""
+        """The numbers of (place, leaf) wherever an optimizer may change a leaf: of a tie, the first of these places."""
         if not self.moved:
             return [(leaf, leaf) for leaf, trains in enumerate(self.trains) if trains]
         late = set(self.moved.values())
@@ -327,7 +328,7 @@ class _Walk:
             return self.array(x, trains)
         if self.ties and kind.is_mutable:
             known = self.objects.get(id(x), _INSIDE)
-            if known is not _INSIDE:
+            if known is not _INSIDE:  # a branch (below 0), if `stop` looks at the path
                 return self.again(x, None, known[0], trains if known[0] >= 0 else NEVER)
             self.objects[id(x)] = (len(self.flat.leaves), ALSO_NUMBERS)
         return self.leaf(x, trains)

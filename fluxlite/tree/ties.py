@@ -36,7 +36,7 @@ def is_trainable_array(x: Any) -> bool:
 
 
 def is_tracked(x: Any) -> bool:
-    """Whether `x` is an array that is tracked for a gradient. Walks take it for an array."""
+    """Whether `x` is an array that is tracked for a gradient, to which `arrays.primitive` hands calls."""
     return hasattr(type(x), "__primitive__")
 
 
@@ -78,7 +78,7 @@ def _axes(x: Any) -> list[tuple[int, int]]:
 
 
 def same_view(tied: Any, first: Any, result: Any) -> Any:
-    """`result` was made from `first`; what is to stand where `tied`, the same memory, lies? Same view of it."""
+    """The view of `result` that `tied` is of `first`: if that's W, and `tied` is W.T, it's ``result.T``."""
     if lies_alike(tied, first):
         return result
     source: list = _axes(first)
@@ -115,18 +115,19 @@ def _share(x: np.ndarray, y: np.ndarray) -> bool:
 # -- cards ---------------------------------------------------------------------------------------------------------
 
 # One of several cards is the *current* one, and it computes. For array types whose library computes on the current
-# card, wherever the operands are: how to make an array's card the current one for a while. With one card it's empty.
-enter_card: dict[type, Callable[[Any], AbstractContextManager[Any]]] = {}
+# card, wherever the operands are: how to make an array's card the current one for a while. With one card it's empty,
+# and what runs often asks that first.
+card_getters: dict[type, Callable[[Any], AbstractContextManager[Any]]] = {}
 HERE = nullcontext()
 
 
 def on_card_of(x: Any) -> AbstractContextManager[Any]:
     """``with on_card_of(x):`` computes on the card that holds `x`, a plain or tracked array (CUDA.jl: ``device!``)."""
-    if not enter_card:
+    if not card_getters:
         return HERE
     while is_tracked(x):
         x = x.value
-    return enter_card[type(x)](x) if type(x) in enter_card else HERE
+    return card_getters[type(x)](x) if type(x) in card_getters else HERE
 
 
 def copy_of(x: Any) -> Any:

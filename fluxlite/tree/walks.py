@@ -10,7 +10,7 @@ from typing import Any
 from ..messages import explained
 from .contract import children, is_leaf, kind_of
 from .flat import Flat, KeyPath, flatten
-from .ties import HERE, enter_card, is_tracked, is_trainable_array, lies_alike, on_card_of, same_view
+from .ties import HERE, card_getters, is_tracked, is_trainable_array, lies_alike, on_card_of, same_view
 
 _KEEP = object()  # `prune` was not given: a repeated place gets the first one's result
 _AT_LEAVES = lambda path, node: is_leaf(node)  # noqa: E731  (in the signature it says nothing)
@@ -171,7 +171,7 @@ def is_mutable(x: Any) -> bool:
 
 def on_first_card_of(x: Any) -> AbstractContextManager[Any]:
     """`on_card_of` for a container or a model: the first of its arrays that's on one of several cards says which."""
-    return next((card for card in map(on_card_of, leaves(x)) if card is not HERE), HERE) if enter_card else HERE
+    return next((card for card in map(on_card_of, leaves(x)) if card is not HERE), HERE) if card_getters else HERE
 
 
 # -- what trains ---------------------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from fluxlite import explain
-from fluxlite.reports.explanation import COLOURS, Row
+from fluxlite.reports import COLOURS, Row
 
 from .pictures import GREY, as_written, plots
 

@@ -319,7 +319,7 @@ def test_two_devices_and_bad_arguments_are_refused():
         fuse(3)
     with pytest.raises(ValueError, match="kernel_name=…"):
         fuse(kernel_name="a name")
-    with pytest.raises(TypeError, match="fuse takes one function"):
+    with pytest.raises(TypeError, match="positional argument"):
         fuse(np.tanh, np.exp)
 
 

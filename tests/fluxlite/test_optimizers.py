@@ -133,6 +133,15 @@ def test_the_gradients_of_a_tie_are_added_up_before_the_one_step(rule):
     assert model["x"] is tied and model["z"].base is tied
 
 
+def test_a_tie_that_trains_only_where_it_is_transposed():
+    """The first place is a constant: the gradient, the state and the step lie as the second."""
+    W, c = np.ones((2, 2)), np.arange(4.0).reshape(2, 2)
+    model = [Layer(weight=None, mean=W), W.T]
+    (grads,) = fl.gradient(lambda m: np.sum(m[1] * c), model)
+    update(setup(Descent(1.0), model), model, grads)
+    np.testing.assert_array_equal(model[1], 1 - c)
+
+
 def test_one_branch_of_a_tie_without_gradient():
     """Only the other counts; without any, no step and no change of the momentum."""
     W = np.ones(2)

@@ -12,11 +12,7 @@ from .elementwise import fit, shape_of
 
 
 def axes_of(x, axis):
-    """The axes that a reduction of `x` over `axis` removes, counted from the front.
-
-    >>> axes_of(np.zeros((2, 3, 4)), None), axes_of(np.zeros((2, 3, 4)), -1)
-    ((0, 1, 2), (2,))
-    """
+    """The axes that a reduction of `x` over `axis` removes, counted from the front."""
     ndim = len(shape_of(x))
     if axis is None:
         return tuple(range(ndim))
@@ -71,7 +67,7 @@ def direction(x, axis):
     """`x` divided by its length, also where the squares are too large or too small for a number; 0 where `x` is 0."""
     if np.size(x) == 0:
         return x
-    largest = np.max(np.abs(plain(x)), axis=axis, keepdims=True)  # a length that is 1 takes part in no derivative
+    largest = np.max(np.abs(plain(x)), axis=axis, keepdims=True)  # it cancels out
     x = x / np.where(largest == 0, 1, largest)
     length = np.sqrt(np.sum(x * x, axis=axis, keepdims=True))
     return x / np.where(length == 0, 1, length)

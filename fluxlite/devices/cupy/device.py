@@ -207,19 +207,16 @@ def _cupy() -> Any:
     return cupy
 
 
-# -- which there are, and what fluxlite asks of their arrays -----------------------------------------------------------
-
-
 def cupy_devices(backend: str) -> list[Device]:
     if not usable(backend):
         return []
     from .fused import launch
 
     _cut_windows_by_strides()
-    arrays.fusing[_cupy().ndarray] = launch
+    arrays.launchers[_cupy().ndarray] = launch
     found: list[Device] = [cupy_device(index) for index in range(_cupy().cuda.runtime.getDeviceCount())]
     if len(found) > 1:
-        arrays.enter_card[_cupy().ndarray] = operator.attrgetter("device")  # CuPy's own, which `with` enters
+        arrays.card_getters[_cupy().ndarray] = operator.attrgetter("device")  # CuPy's own, which `with` enters
     return found
 
 
@@ -258,7 +255,7 @@ def _(x: Any) -> Any:
 _ADDED_AS = {"b1": "i4", "i1": "i4", "i2": "i4", "u1": "u4", "u2": "u4", "i8": "u8"}
 
 
-@arrays.add_at_for(CupyArray)
+@arrays.add_at_positions.register(CupyArray)
 def _add_at(total: Any, index: Any, values: Any) -> None:
     add_at, instead = _cupy().add.at, _ADDED_AS.get(total.dtype.str[1:])
     with arrays.on_card_of(total):

@@ -179,7 +179,6 @@ class MetalArray(HostReads, ArrayMethods, NDArrayOperatorsMixin):
 
 
 def _by_stride(x: MetalArray) -> list[int]:
-    """The axes, from the largest stride to the smallest."""
     return sorted(range(x.ndim), key=lambda axis: -x.strides[axis])
 
 
@@ -208,9 +207,6 @@ def _axes_of(part: Any) -> int:
     return 0 if part is None or part is Ellipsis else part.ndim if isinstance(part, np.ndarray) else 1
 
 
-# -- which types correspond --------------------------------------------------------------------------------------------
-
-
 def mlx_dtype(dtype: Any) -> Any:
     """MLX's dtype for a NumPy one. Raises `TypeError` if MLX has none, or none on a GPU."""
     name = np.dtype(dtype).name
@@ -235,13 +231,11 @@ def as_dtype(x: Any, dtype: Any) -> Any:
     return x.astype(mlx_dtype(dtype)) if isinstance(x, mx.array) else mx.array(np.array(x, dtype), mlx_dtype(dtype))
 
 
-# -- what fluxlite asks of an array ------------------------------------------------------------------------------------
-
 address.register(MetalArray, lambda x: address(x.layout))
 device_of.register(MetalArray, operator.attrgetter("device"))
 arrays.read_only_types.add(MetalArray)
 
 
-@arrays.add_at_for(MetalArray)
+@arrays.add_at_positions.register(MetalArray)
 def _add_at(total: MetalArray, index: Any, values: Any) -> None:
     total._scatter(index, as_dtype(values.values, total.dtype), add=True)

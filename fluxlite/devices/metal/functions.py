@@ -21,9 +21,6 @@ def lacking(name: str) -> TypeError:
     return TypeError(f"np.{name} does not exist for arrays on Metal: move the array to the CPU first, cpu(x)")
 
 
-# -- ufuncs ------------------------------------------------------------------------------------------------------------
-
-
 def _named(table: str) -> dict[str, Callable]:
     """MLX's functions by NumPy's names: "sin absolute=abs" gives ``{"sin": mx.sin, "absolute": mx.abs}``."""
     pairs = (word.partition("=") for word in table.split())
@@ -83,9 +80,6 @@ def _narrowed(dtype: np.dtype, *kinds: Any) -> np.dtype:
     """Float32 instead of Float64, unless Float64 was among the kinds."""
     has_wide = any(isinstance(kind, np.dtype) and kind in _NARROWER for kind in kinds)
     return dtype if has_wide else _NARROWER.get(dtype, dtype)
-
-
-# -- functions ---------------------------------------------------------------------------------------------------------
 
 
 def call_function(device: Any, function: Callable, args: tuple, kwargs: dict) -> Any:

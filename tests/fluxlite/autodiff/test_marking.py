@@ -185,7 +185,11 @@ def only_containers(argument, path):
 
 def collected_by_definition(argument, firsts, totals):
     def leaf(path, x):
-        return None if path not in firsts else as_gradient(firsts[path].value, totals.get(firsts[path]), set())
+        if path not in firsts:
+            return None
+        first = firsts[path].value
+        g = as_gradient(first, totals.get(firsts[path]), set())
+        return g if g is None or is_number(x) else same_view(x, first, g)
 
     def combine(x, results, rebuild):
         if isinstance(x, (tuple, list, dict)):

@@ -38,6 +38,13 @@ def test_numbers_and_second_derivatives_pass(scale):
     assert fl.gradient(lambda x: fl.gradient(lambda s: scale(x * x, s), 3.0)[0], 2.0) == (4.0,)
 
 
+def test_only_the_first_operand_is_added_into(scale):
+    add_into = lambda total, g, out, x, s: np.add(total, g * s, out=total)  # noqa: E731
+    fl.rule(scale, lambda g, out, x, s: g * s, lambda g, out, x, s: g * x, add_into=add_into)
+    found = fl.gradient(lambda x, s: np.sum(scale(x, s)), np.full(2, 3.0), np.full(2, 5.0))
+    assert [g.tolist() for g in found] == [[5, 5], [3, 3]]
+
+
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [

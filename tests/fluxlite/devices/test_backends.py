@@ -95,7 +95,7 @@ def with_cupy(monkeypatch):
     yield put
     monkeypatch.undo()
     forget()
-    arrays.enter_card.clear()
+    arrays.card_getters.clear()
 
 
 # -- functional -----------------------------------------------------------------------------------------------------
@@ -110,7 +110,7 @@ def test_functional_is_true_or_says_what_is_missing():
     assert bool(fl.cuda.functional()) == bool(functional("CUDA"))
     with fl.pretend(Metal="functional"):
         assert fl.metal.functional() and [repr(d) for d in fl.metal.devices()] == ["Metal:0 (pretended)"]
-    with fl.pretend(), pytest.raises(RuntimeError, match="Unavailable backend: Metal. MLX is not installed"):
+    with fl.pretend(), pytest.raises(RuntimeError, match="no Apple GPU to use. MLX is not installed"):
         fl.metal.device()
 
 

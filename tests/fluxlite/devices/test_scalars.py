@@ -7,7 +7,7 @@ from unittest import mock
 
 import numpy as np
 import pytest
-from inside import CHOICE, simulated_gpu, text_of
+from inside import SETTINGS, simulated_gpu, text_of
 from inside import device as cuda
 
 import fluxlite as fl
@@ -21,7 +21,7 @@ READS = {
 
 @pytest.fixture
 def x(monkeypatch):
-    monkeypatch.setattr(CHOICE, "scalar_reads", None)  # whatever was tested before, in the same process
+    monkeypatch.setattr(SETTINGS, "scalar_reads", None)  # whatever was tested before, in the same process
     with fl.simulate_gpu():
         fl.reset_notices()
         yield fl.gpu(np.array([2.0, 3.0], np.float32))
@@ -66,7 +66,7 @@ def test_it_stays_until_it_is_called_again(x, capsys):
     assert float(x[0]) == 2 and repr(before) == "scalar reads are allowed" and capsys.readouterr().err == ""
     with before:
         pass
-    assert CHOICE.scalar_reads is None
+    assert SETTINGS.scalar_reads is None
 
 
 def test_a_notebook_points_out_the_first_one(x, capsys, monkeypatch):

@@ -367,6 +367,6 @@ def test_a_model_on_both_cards_keeps_each_part_where_it_is(second):
 
 def test_nothing_is_entered_with_one_card(monkeypatch):
     """An empty ``with`` costs 5 % of a small step: layers don't ask where the input is."""
-    monkeypatch.delitem(arrays.enter_card, SimulatedArray, raising=False)
+    monkeypatch.delitem(arrays.card_getters, SimulatedArray, raising=False)
     monkeypatch.setattr("fluxlite.layers.layer.on_card_of", lambda x: pytest.fail("asked"))
     fl.Chain(fl.Dense(2, 2), fl.LayerNorm(2), fl.Parallel(np.add, np.tanh, np.tanh))(np.ones((3, 2), np.float32))

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from gradcheck import check_forward, check_gradient, check_second, weighted_sum
-from inside import RULES, identity, piece, sequence, steps
+from inside import RULES, identity, piece, recurrent, sequence
 
 import fluxlite as fl
 
@@ -94,9 +94,9 @@ def test_weights_of_PyTorch_need_no_permutation(kind):
 def test_all_at_once_gives_what_single_steps_give(kind, count, length):
     given = operands(kind, count, length)
     cell, last_cell, none = KINDS[kind][0], "its" in kind, [None] * KINDS[kind][2]
-    np.testing.assert_allclose(run(kind)(*given), steps.composed(cell, last_cell, *given), atol=1e-12)
+    np.testing.assert_allclose(run(kind)(*given), recurrent.composed(cell, last_cell, *given), atol=1e-12)
     np.testing.assert_allclose(
-        without(kind)(*given), steps.composed(cell, last_cell, *given[:3], None, *none), atol=1e-12
+        without(kind)(*given), recurrent.composed(cell, last_cell, *given[:3], None, *none), atol=1e-12
     )
 
 
@@ -138,7 +138,7 @@ def test_the_steps_that_a_cache_holds_do_not_matter(kind, cached, monkeypatch):
     """One at a time, or a few and then the rest."""
     given = operands(kind, 2, 7)
     whole = fl.gradient(weighted_sum(run(kind)), *given)
-    monkeypatch.setattr(steps, "CACHED", cached)
+    monkeypatch.setattr(recurrent, "CACHED", cached)
     for one, other in zip(fl.gradient(weighted_sum(run(kind)), *given), whole):
         np.testing.assert_allclose(one, other, atol=1e-12)
 

@@ -1,12 +1,19 @@
-"""Other shapes, other orders, joined, cut and padded, in ways that a network seldom needs."""
+"""Other shapes, other orders, joined, cut, padded, picked, in ways that a network seldom needs; also curves.
+
+Functions with the names of NumPy's stand for those. Where NumPy only moves elements, some do so here with the elements'
+numbers: those are the index of what's taken.
+"""
+
+import functools
 
 import numpy as np
 
-from ....arrays import on_device_of, primitive
+from ....arrays import of_type, on_device_of, primitive, scatter_add
 from ...rules import composed, rule
-from ...tracked import plain
+from ...tracked import TrackedArray, plain
 from ..elementwise import shape_of
 from ..shaping import along
+from ..sums import axes_of
 
 
 def checked(function, x, *args):
@@ -59,6 +66,11 @@ def all_arrays(*operands):
     """Lists and Python numbers as arrays, on the device of an operand that is one."""
     like = next((x for x in map(plain, operands) if hasattr(x, "dtype")), None)
     return [x if hasattr(x, "__array_function__") else on_device_of(like, np.asarray(x)) for x in operands]
+
+
+def typed(x):
+    """A Python number as a NumPy one, which has a type: for these products, NumPy makes arrays of its operands."""
+    return x if hasattr(plain(x), "dtype") else np.ravel(x)[0]
 
 
 @composed(np.append)
@@ -114,9 +126,7 @@ def pad(array, pad_width, mode="constant", constant_values=0):
     if mode == "constant":
         return pad_with(array, widths, constant_values)
     if mode not in ("edge", "reflect", "symmetric", "wrap"):
-        raise TypeError(
-            f"np.pad has derivative rules for constant, edge, reflect, symmetric and wrap, not for {mode!r}"
-        )
+        raise TypeError(f"np.pad has rules for constant, edge, reflect, symmetric and wrap, not for {mode!r}")
     for axis, width in enumerate(widths):
         source = np.pad(np.arange(array.shape[axis]), width, mode=mode)  # type: ignore[call-overload]
         array = np.take(array, source, axis=axis)
@@ -136,3 +146,237 @@ def diff(a, n=1, axis=-1):
     for _ in range(n):
         a = a[along(axis, a.ndim, slice(1, None))] - a[along(axis, a.ndim, slice(None, -1))]
     return a
+
+
+# -- another order, or more of them
+def rot90(m, k=1, axes=(0, 1)):
+    checked(np.rot90, m, k, axes)
+    for _ in range(k % 4):
+        m = np.flip(np.swapaxes(m, *axes), axes[0])
+    return m
+
+
+def kron(a, b):
+    """Every element of `a` times all of `b`: one axis of each side by side, then joined."""
+    ndim = max(np.ndim(a), np.ndim(b))
+    rows, columns = ((1,) * (ndim - np.ndim(x)) + np.shape(x) for x in (a, b))
+    blocks = np.reshape(a, tuple(n for length in rows for n in (length, 1)))
+    blocks = blocks * np.reshape(b, tuple(n for length in columns for n in (1, length)))
+    return np.reshape(blocks, tuple(m * n for m, n in zip(rows, columns)))
+
+
+def partition(a, kth, axis=-1):
+    a, axis = (a, axis) if axis is not None else (np.ravel(a), -1)
+    return np.take_along_axis(a, np.argpartition(plain(a), kth, axis=axis), axis)
+
+
+def full_like(a, fill_value, dtype=None, *, shape=None):
+    if not isinstance(fill_value, TrackedArray):
+        return np.full_like(plain(a), fill_value, dtype, shape=shape)
+    return np.broadcast_to(of_type(fill_value, dtype or a.dtype), np.shape(a) if shape is None else shape)
+
+
+def unique(ar, return_index=False, return_inverse=False, return_counts=False, axis=None):
+    """Of equal elements the first gets the gradient."""
+    _, index, *others = np.unique(plain(ar), True, return_inverse, return_counts, axis)  # type: ignore[call-overload]
+    found = (np.take(ar, index, axis), *([index] if return_index else []), *others)
+    return found if len(found) > 1 else found[0]
+
+
+# -- put together
+def numbers(x, first=0):
+    """The number of each element of `x`, at its place."""
+    return np.reshape(np.arange(first, first + np.size(x)), np.shape(x))
+
+
+def meshgrid(*xi, copy=True, sparse=False, indexing="xy"):
+    places = np.meshgrid(*(np.arange(np.size(x)) for x in xi), sparse=sparse, indexing=indexing)
+    return tuple(np.take(np.ravel(x), place) for x, place in zip(xi, places))
+
+
+def block(arrays):
+    row = []
+
+    def numbered(x):
+        if isinstance(x, list):
+            return [numbered(part) for part in x]
+        row.append(np.ravel(x))
+        return numbers(x, sum(map(np.size, row[:-1])))
+
+    places = np.block(numbered(arrays))
+    return np.take(np.concatenate(row), places)
+
+
+def insert(arr, obj, values, axis=None):
+    places = np.insert(numbers(arr), obj, numbers(values, np.size(arr)), axis)
+    return np.take(np.concatenate([np.ravel(arr), of_type(np.ravel(values), arr.dtype)]), places)
+
+
+# -- picked
+def delete(arr, obj, axis=None):
+    arr, axis = (np.ravel(arr), 0) if axis is None else (arr, axis)
+    return np.take(arr, np.delete(np.arange(arr.shape[axis]), obj), axis)
+
+
+def compress(condition, a, axis=None):
+    if np.ndim(condition) != 1:
+        raise ValueError("np.compress takes a condition with one axis")
+    return np.take(a, np.flatnonzero(condition if hasattr(condition, "dtype") else np.asarray(condition)), axis)
+
+
+def select(condlist, choicelist, default=0):
+    if any(str(getattr(condition, "dtype", None)) != "bool" for condition in condlist):
+        raise TypeError("np.select takes conditions that are arrays of booleans")
+    result = default
+    for condition, choice in reversed(list(zip(condlist, choicelist, strict=True))):
+        result = np.where(condition, choice, result)
+    # Among arrays, a Python number has no type of its own; but of two such numbers np.where makes float64.
+    return of_type(result, np.result_type(*(getattr(x, "dtype", x) for x in map(plain, [*choicelist, default]))))
+
+
+def choose(a, choices):
+    count = len(choices)
+    if bool(np.any((plain(a) < 0) | (plain(a) >= count))):
+        raise ValueError(f"np.choose of {count} arrays takes numbers from 0 to {count - 1}")
+    return select([plain(a) == i for i in range(count)], [choices[i] for i in range(count)], choices[0])
+
+
+def piecewise(x, condlist, funclist, *args):
+    """Each function sees only the numbers that are its own; where conditions overlap, the last one holds."""
+    is_one = getattr(condlist, "ndim", 0) == np.ndim(x) and hasattr(condlist, "dtype")
+    condlist = [condlist] if is_one else list(condlist)
+    if len(funclist) == len(condlist) + 1:
+        condlist = [*condlist, ~functools.reduce(np.logical_or, condlist)]
+    result, taken = np.zeros_like(plain(x)), np.zeros_like(plain(x), dtype=bool)
+    for condition, function in reversed(list(zip(condlist, funclist, strict=True))):
+        own, taken = condition & ~taken, taken | condition
+        value = function(x[own], *args) if callable(function) else function
+        if np.ndim(value) > 0:  # as many as there are of its own
+            value = scatter_add(np.zeros_like(plain(x)), own, of_type(value, x.dtype))
+        result = np.where(own, value, result)
+    return result
+
+
+# -- running
+def cumprod(a, axis=None, dtype=None):
+    """Each times the one before it, then times the product of two before those, of four, …: right at zeros."""
+    a, axis = (np.ravel(a), 0) if axis is None else (a, axis)
+    a, before = np.moveaxis(of_type(a, dtype), axis, 0), 1
+    while before < len(a):
+        a, before = np.concatenate([a[:before], a[before:] * a[:-before]]), 2 * before
+    return np.moveaxis(a, 0, axis)
+
+
+def cumulative(running, start):
+    def result(x, /, *, axis=None, dtype=None, include_initial=False):
+        if axis is None and np.ndim(x) != 1:
+            raise ValueError("of several axes, axis= says which")
+        found = running(of_type(x, dtype), axis=axis or 0)
+        if not include_initial:
+            return found
+        shape = list(np.shape(x))
+        shape[axis or 0] = 1
+        return np.concatenate([np.full_like(plain(found), start, shape=tuple(shape)), found], axis or 0)
+
+    return result
+
+
+# -- between, along
+def linspace(start, stop, num=50, endpoint=True, *, axis=0):
+    like = start if hasattr(start, "dtype") else stop
+    steps = on_device_of(plain(like), np.linspace(0, 1, num, endpoint, dtype=like.dtype))
+    difference = stop - start
+    return np.moveaxis(start + np.reshape(steps, (num,) + (1,) * np.ndim(difference)) * difference, 0, axis)
+
+
+def ediff1d(ary, to_end=None, to_begin=None):
+    parts = [to_begin, np.diff(np.ravel(ary)), to_end]
+    return np.concatenate([np.ravel(part) for part in parts if part is not None])
+
+
+def trapezoid(y, x=None, dx=1.0, axis=-1):
+    y, axis = (np.moveaxis(y, axis, -1), -1) if np.ndim(x) == 1 else (y, axis)
+    widths = dx if x is None else np.diff(x, axis=axis)
+    left, right = (y[along(axis, np.ndim(y), part)] for part in (slice(-1), slice(1, None)))
+    return np.sum(widths * (left + right) / 2, axis=axis)
+
+
+def gradient(f, *varargs, axis=None, edge_order=1):
+    """Half the difference of the neighbours; at the edges that of the first two, or a parabola through three."""
+    axes = axes_of(f, axis)
+    if edge_order not in (1, 2) or any(f.shape[i] < edge_order + 1 for i in axes):
+        raise ValueError("np.gradient takes edge_order 1 or 2, and an axis that is longer than that")
+    if any(np.ndim(spacing) > 0 for spacing in varargs):
+        raise TypeError("np.gradient has a derivative rule for spacings that are numbers, not for coordinates")
+    spacings = varargs * len(axes) if len(varargs) == 1 else varargs or (1.0,) * len(axes)
+    dtype = f.dtype if f.dtype.kind == "f" else np.float64
+    found = tuple(of_type(slopes(f, i, edge_order) / spacing, dtype) for i, spacing in zip(axes, spacings, strict=True))
+    return found[0] if len(found) == 1 else found
+
+
+def slopes(f, axis, edge_order):
+    f = np.moveaxis(f, axis, 0)
+    first, last = f[1:2] - f[:1], f[-1:] - f[-2:-1]
+    if edge_order == 2:
+        first, last = (4 * f[1:2] - 3 * f[:1] - f[2:3]) / 2, (3 * f[-1:] - 4 * f[-2:-1] + f[-3:-2]) / 2
+    return np.moveaxis(np.concatenate([first, (f[2:] - f[:-2]) / 2, last]), 0, axis)
+
+
+def interp(x, xp, fp, left=None, right=None):
+    x, xp, fp = (of_type(y if hasattr(y, "dtype") else np.asarray(y), np.float64) for y in (x, xp, fp))
+    if xp.shape != fp.shape or xp.ndim != 1 or xp.size == 0:
+        raise ValueError(f"np.interp takes as many xp as fp, got shapes {xp.shape} and {fp.shape}")
+    place = np.clip(np.searchsorted(plain(xp), plain(x), side="right") - 1, 0, max(xp.size - 2, 0))
+    after = np.minimum(place + 1, xp.size - 1)
+    width = xp[after] - xp[place]
+    slope = (fp[after] - fp[place]) / np.where(width == 0, 1, width)
+    result = fp[place] + slope * (x - xp[place])
+    result = np.where(x < xp[0], fp[0] if left is None else left, result)
+    return np.where(x > xp[-1], fp[-1] if right is None else right, result)
+
+
+def polyval(p, x):
+    result = np.zeros_like(plain(x)) if hasattr(x, "dtype") else 0 * np.asarray(x)
+    return functools.reduce(lambda result, i: result * x + typed(p[i]), range(len(p)), result)
+
+
+def vander(x, N=None, increasing=False):  # noqa: N803  (NumPy's name)
+    if np.ndim(x) != 1 or (N or 0) < 0:
+        raise ValueError(f"np.vander takes a vector, and N from 0, got shape {np.shape(x)} and N={N}")
+    powers = range(np.size(x) if N is None else N)
+    x = of_type(x, np.promote_types(x.dtype, int))
+    columns = [x**i for i in (powers if increasing else reversed(powers))]
+    return np.stack(columns, axis=1) if columns else x[:, None][:, :0]
+
+
+def of_convolve(other, own):
+    """The gradient of one of the two, by the `other`: "full" backwards is "valid". Other modes are its middle."""
+
+    def pullback(g, out, a, v, mode="full"):
+        whole, shorter = np.size(a) + np.size(v) - 1, min(np.size(a), np.size(v))
+        before = {"full": 0, "same": (shorter - 1) // 2, "valid": shorter - 1}[mode]
+        g = np.pad(g, (before, whole - before - g.shape[0]))
+        return np.reshape(np.convolve(g, np.flip(np.ravel((a, v)[other])), "valid"), shape_of((a, v)[own]))
+
+    return pullback
+
+
+# -- the table: first those with NumPy's names, then those of one line
+for same in (
+    rot90, kron, partition, full_like, unique, meshgrid, block, insert, delete, compress, select, choose, piecewise,
+    cumprod, linspace, ediff1d, trapezoid, gradient, interp, polyval, vander,
+):  # fmt: skip
+    composed(getattr(np, same.__name__))(same)
+
+rule(np.convolve, of_convolve(1, 0), of_convolve(0, 1))
+composed(np.tile)(lambda A, reps: kron(np.ones_like(plain(A), shape=reps), A))
+composed(np.extract)(lambda condition, arr: np.compress(np.ravel(condition), np.ravel(arr)))
+# By the shape, here the numbers of the axes, one sees where each axis went.
+composed(np.rollaxis)(lambda a, axis, start=0: np.transpose(a, np.rollaxis(np.empty(range(a.ndim)), axis, start).shape))
+# Not a view here: each window has elements of its own, so that each has a gradient of its own.
+windows = np.lib.stride_tricks.sliding_window_view
+composed(windows)(lambda x, window_shape, axis=None: np.take(np.ravel(x), windows(numbers(x), window_shape, axis)))
+if hasattr(np, "unstack"):  # since NumPy 2.1
+    composed(np.unstack)(lambda x, /, *, axis=0: tuple(np.moveaxis(x, axis, 0)[i] for i in range(np.shape(x)[axis])))
+    composed(np.cumulative_sum)(cumulative(np.cumsum, 0))
+    composed(np.cumulative_prod)(cumulative(np.cumprod, 1))

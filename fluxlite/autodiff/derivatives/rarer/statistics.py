@@ -10,7 +10,7 @@ from numpy.lib.array_utils import normalize_axis_tuple
 
 from ....arrays import astype, of_type, scatter_add
 from ...rules import composed, rephrased
-from ...tracked import TrackedArray, plain
+from ...tracked import plain
 from ..sums import axes_of
 from .linear_algebra import euclidean, in_rows
 
@@ -94,10 +94,6 @@ def filled(reduce, neutral):
     return result
 
 
-def running(reduce, neutral):
-    return lambda a, axis=None, dtype=None: reduce(np.where(np.isnan(a), neutral, of_type(a, dtype)), axis=axis)
-
-
 def spread_of_numbers(measure):
     def result(a, axis=None, dtype=None, *, ddof=0, keepdims=False):
         return measure(a, axis, dtype, ddof=ddof, keepdims=keepdims, where=~np.isnan(a))
@@ -115,8 +111,8 @@ def nan_extremum(reduce, worst):
 
 composed(np.nansum)(filled(np.sum, 0))
 composed(np.nanprod)(filled(np.prod, 1))
-composed(np.nancumsum)(running(np.cumsum, 0))
-composed(np.nancumprod)(running(np.cumprod, 1))
+composed(np.nancumsum)(lambda a, axis=None, dtype=None: np.cumsum(np.where(np.isnan(a), 0, of_type(a, dtype)), axis))
+composed(np.nancumprod)(lambda a, axis=None, dtype=None: np.cumprod(np.where(np.isnan(a), 1, of_type(a, dtype)), axis))
 composed(np.nanvar)(spread_of_numbers(variance))
 composed(np.nanstd)(spread_of_numbers(deviation))
 composed(np.nanmax)(nan_extremum(np.max, -math.inf))
@@ -183,8 +179,6 @@ def histogram(a, bins=10, range=None, density=None, weights=None):
 # -- in order
 @composed(np.quantile)
 def quantile(a, q, axis=None, *, keepdims=False):
-    if isinstance(q, TrackedArray):
-        raise TypeError("np.quantile has no derivative with respect to q: use its .data")
     if not np.all((np.asarray(q) >= 0) & (np.asarray(q) <= 1)):
         raise ValueError(f"np.quantile takes q between 0 and 1, got {q}")
     axis = axis if axis is None else normalize_axis_tuple(axis, np.ndim(a))  # of a number, not even the first

@@ -1,4 +1,4 @@
-"""Products that sum, and np.linalg: rules of derivatives/sums.py, rarer/products.py and linear_algebra.py."""
+"""Products that sum, and np.linalg: rules of derivatives/sums.py and rarer/linear_algebra.py."""
 
 import numpy as np
 from gradcheck import Call
