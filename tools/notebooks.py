@@ -325,7 +325,8 @@ def run(path: Path) -> None:
         os.environ["FLUXLITE_PROGRESS"] = str(Path(folder, "progress.json"))
         os.environ["PYTHONPATH"] = str(ROOT)
         place = {"metadata": {"path": str(NOTEBOOKS)}}
-        NotebookClient(notebook, timeout=300, kernel_name="python3", resources=place).execute()
+        # What a cell prints is one output, however it arrived.
+        NotebookClient(notebook, timeout=300, kernel_name="python3", resources=place, coalesce_streams=True).execute()
     notebook.metadata = {"kernelspec": KERNEL, "language_info": {"name": "python"}}
     for number, cell in enumerate(notebook.cells, 1):
         cell.id = f"cell-{number:02d}"
