@@ -1,8 +1,7 @@
 """The names of AMDGPU.jl, for AMD GPUs. They're about hardware, even during a simulation."""
 
-from .devices.named import Vendor
+from .devices.named import names_of
 
 __all__ = ["device", "devices", "functional"]
 
-_amd = Vendor("AMD", "AMDGPU")
-functional, devices, device = _amd.functional, _amd.devices, _amd.device
+functional, devices, device = names_of("AMD", "AMDGPU")

@@ -1,8 +1,7 @@
 """The names of Metal.jl, for Apple GPUs. They're about hardware, even during a simulation."""
 
-from .devices.named import Vendor
+from .devices.named import names_of
 
 __all__ = ["device", "devices", "functional"]
 
-_apple = Vendor("Apple", "Metal")
-functional, devices, device = _apple.functional, _apple.devices, _apple.device
+functional, devices, device = names_of("Apple", "Metal")

@@ -11,8 +11,7 @@ from typing import Any
 
 from ..data.loader import CuIterator
 from ..devices.base import Device
-from ..devices.named import NVIDIA, cu, get_device
-from ..devices.named import functional as usable
+from ..devices.named import NVIDIA, cu, get_device, usable
 from ..devices.scalars import allowscalar
 from ..messages import check_callable, explained
 from ..receipts import receipt
@@ -22,7 +21,7 @@ __all__ = [
     "time", "time_range", "using",
 ]  # fmt: skip
 
-functional, devices, device = NVIDIA.functional, NVIDIA.devices, NVIDIA.device
+functional, devices, device = NVIDIA
 
 
 @explained()

@@ -1,6 +1,7 @@
 """Devices by name: ``get_device("CUDA", 1)``, ``cu(x)``, ``functional("Metal")``; and the name that's preferred."""
 
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +68,9 @@ def functional(backend: str = "CUDA", part: str | None = None) -> Functional:
     return asked.part(name) if answer and name else answer
 
 
+usable = functional  # so that a function in `names_of` may have its name
+
+
 def find_backend(name: Any) -> selection.Backend:
     got = name if isinstance(name, str) else in_words(name)
     if got in selection.backends():
@@ -77,33 +81,34 @@ def find_backend(name: Any) -> selection.Backend:
     raise ValueError(f"Unsupported backend: {got}. Supported backends are {', '.join(selection.BACKENDS)}.{hint}")
 
 
+def names_of(
+    vendor: str, backend: str
+) -> tuple[Callable[..., Functional], Callable[[], DeviceList], Callable[..., Device]]:
+    """What CUDA.jl, AMDGPU.jl and Metal.jl have in common: `functional`, `devices` and `device` for their GPUs."""
+
+    def functional(part: str | None = None) -> Functional:
+        """Whether such a GPU, or a `part` such as ``"cuBLAS"``, can be used, and why not (CUDA.jl: ``functional``)."""
+        return usable(backend, part)
+
+    def devices() -> DeviceList:
+        """All these GPUs, in order, printed as a numbered list (CUDA.jl: ``CUDA.devices()``)."""
+        is_simulated = backend == "CUDA" and selection.wish()[0] == "Simulated"
+        return devices_of("Simulated" if is_simulated else backend)
+
+    def device(x: Any = None) -> Device:
+        """The current one, or the device of an array or a model (CUDA.jl: ``device()``). `RuntimeError` without one."""
+        return devices().current(f"there is no {vendor} GPU to use") if x is None else device_of(x)
+
+    return functional, devices, device
+
+
+NVIDIA = names_of("NVIDIA", "CUDA")
+
+
 @explained()
 def cu(x: Any, dtype: Any = DEFAULT) -> Any:
     """`x` with its arrays on the NVIDIA GPU, or the simulated one (CUDA.jl: ``cu``). Without either, `RuntimeError`."""
-    return moved(NVIDIA.device(), x, dtype)
-
-
-class Vendor:
-    """The names that CUDA.jl, AMDGPU.jl and Metal.jl have in common, for one vendor's GPUs."""
-
-    def __init__(self, name: str, backend: str) -> None:
-        self.name, self.backend = name, backend
-
-    def functional(self, part: str | None = None) -> Functional:
-        """Whether such a GPU, or a `part` such as ``"cuBLAS"``, can be used, and why not (CUDA.jl: ``functional``)."""
-        return functional(self.backend, part)
-
-    def devices(self) -> DeviceList:
-        """All these GPUs, in order, printed as a numbered list (CUDA.jl: ``CUDA.devices()``)."""
-        is_simulated = self.backend == "CUDA" and selection.wish()[0] == "Simulated"
-        return devices_of("Simulated" if is_simulated else self.backend)
-
-    def device(self, x: Any = None) -> Device:
-        """The current one, or the device of an array or a model (CUDA.jl: ``device()``). `RuntimeError` without one."""
-        return self.devices().current(f"there is no {self.name} GPU to use") if x is None else device_of(x)
-
-
-NVIDIA = Vendor("NVIDIA", "CUDA")
+    return moved(NVIDIA[-1](), x, dtype)
 
 
 def devices_of(backend: str) -> DeviceList:
