@@ -26,7 +26,7 @@ from simgpu.words import WRITE
 
 from .. import arrays
 from ..arrays import device_of
-from ..fused import NUMBERS, Trace
+from ..fused import Trace
 from ..messages import check_whole, explained, in_notebook, notice
 from ..tree.ties import address
 from .base import CHOICE, GPU, Device, Memory, current, gpu_generators
@@ -198,16 +198,17 @@ def _in_one_launch(function: Any, args: tuple) -> Any:
     operands: dict[int, Any] = {id(x): x for x in args if isinstance(x, Stored)}
     device = functools.reduce(one_device, operands.values(), None)
     for x in args:
-        if not isinstance(x, (Stored, *NUMBERS, np.generic, type(None))):
+        if not isinstance(x, (Stored, *SCALARS, type(None))):
             raise refusal(function, x, device)
-    trace: Any = Trace(function, np.broadcast_shapes(*(x.shape for x in operands.values())))
+    trace: Any = Trace(function, np.broadcast_shapes(*{x.shape for x in operands.values()}))
     trace.compute = device.instead or quiet.run
-    given = {id(x): trace.argument(getattr(x, "_values", x), np.shape(x) == trace.shape) for x in args}
+    given = {id(x): trace.argument(getattr(x, "_values", x), getattr(x, "shape", ()) == trace.shape) for x in args}
     device = device.begin()
     result, found = trace.outputs(*[given[id(x)] for x in args])
     written = [x for key, x in operands.items() if given[key].is_written]
     for x in written:
-        if any(x is not y and np.may_share_memory(x._values, y._values) for y in operands.values()):
+        beside = [y._values for y in operands.values() if y is not x and y._buffer is x._buffer]
+        if any(np.may_share_memory(x._values, values) for values in beside):
             name = function.__name__
             raise ValueError(f"fuse, {name}: two arguments share memory, and it writes to one. Copy it: x.copy()")
     made = {}
