@@ -120,8 +120,8 @@ class Traced(NDArrayOperatorsMixin):
 
     def __init__(self, trace: Trace, values: Any, real: Any = None, can_write: bool = True) -> None:
         self.trace, self.values, self.real, self.can_write = trace, values, real, can_write
-        self.is_written = False
 
+    is_written = False
     copy = np.copy
     dtype = property(lambda self: np.asarray(self.values).dtype)
     __bool__ = __float__ = __int__ = __index__ = __complex__ = __getitem__ = __iter__ = __len__ = __array__ = _refused

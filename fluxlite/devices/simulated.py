@@ -207,17 +207,15 @@ def _in_one_launch(function: Any, args: tuple) -> Any:
     result, found = trace.outputs(*[given[id(x)] for x in args])
     written = [x for key, x in operands.items() if given[key].is_written]
     for x in written:
-        beside = [y._values for y in operands.values() if y is not x and y._buffer is x._buffer]
-        if any(np.may_share_memory(x._values, values) for values in beside):
+        if any(x is not y and np.may_share_memory(x._values, y._values) for y in operands.values()):
             name = function.__name__
             raise ValueError(f"fuse, {name}: two arguments share memory, and it writes to one. Copy it: x.copy()")
     made = {}
     for x in found:
         is_own = x.values.base is None and x.values.flags.c_contiguous
         made[id(x)] = device.new(x.values if is_own else trace.compute(np.ndarray.copy, x.values))
-    for x in written:
-        if device.instead is None:
-            x._values[...] = given[id(x)].values
+    for x in written if device.instead is None else ():
+        x._values[...] = given[id(x)].values
     nbytes = sum(x._values.nbytes for x in (*operands.values(), *made.values(), *written))
     # As many as the calls would have one by one.
     operations = math.prod(trace.shape) * sum(10 if name in TEN_EACH else 1 for name in trace.calls)

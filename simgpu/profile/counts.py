@@ -155,14 +155,14 @@ class Counts:
     def timeline(self) -> list[Moment]:
         """The events in order, at most 100,000. `events_left_out` says how many more there were."""
         texts = {place: text_of(place) for place in self._lines}
-        return [self._moment(said, times, texts[place]) for (said, place), *times in self._events]
+        return [self._moment(said, when, texts[place]) for (said, place), *when in self._events]
 
-    def _moment(self, said: tuple, times: list[Any], line: str) -> Moment:
+    def _moment(self, said: tuple, when: list[Any], line: str) -> Moment:
         device, kind, *rest = said
-        asked, went_on, start, end = times[0] - self._wall_begin, None, None, None
-        if len(times) > 1:
-            asked, went_on, start, end = ((time - self._begin) / 1e9 for time in times)
-        return Moment(asked, went_on, start, end, _LANES.get(kind, "compute"), kind, *rest, device, line)
+        asked, went_on, start, end = when[0] - self._wall_begin, None, None, None
+        if len(when) > 1:
+            asked, went_on, start, end = ((time - self._begin) / 1e9 for time in when)
+        return Moment._make((asked, went_on, start, end, _LANES.get(kind, "compute"), kind, *rest, device, line))
 
     def lines(self) -> list[LineCosts]:
         """What each line of the program cost, most launches first."""
