@@ -68,7 +68,8 @@ class Trace:
         """The stand-in of an argument. As on a GPU, all arrays are as large as what they make together."""
         if values is None:
             return None
-        values = values if isinstance(values, NUMBERS) else np.broadcast_to(values, self.shape)
+        if not isinstance(values, NUMBERS):  # a view, whose `base` tells it from what's computed here
+            values = values[...] if values.shape == self.shape else np.broadcast_to(values, self.shape)
         return Traced(self, values, real, can_write)
 
     def outputs(self, *stand_ins: Any) -> tuple[Any, tuple["Traced", ...]]:
@@ -84,20 +85,20 @@ class Trace:
         for x in inputs:
             if getattr(x, "trace", None) is not self and not isinstance(x, (*NUMBERS, np.generic)):
                 raise self.refusal(f"np.{function.__name__} with {in_words(x)} from outside")
-        values = [getattr(x, "values", x) for x in inputs]
+        values = [x.values if type(x) is Traced else x for x in inputs]
         if out is not None and not out.can_write:
             raise self.refusal("writing to an argument that's too small")
         real = self.emit(function, inputs, out)
         self.calls.append(function.__name__)
         result = self.compute(function, *values)
         if out is not None:
-            whole = np.broadcast_to(result, self.shape)
-            out.values = self.compute(np.ndarray.astype, whole, out.dtype, casting="same_kind")
+            whole = result if result.shape == self.shape else np.broadcast_to(result, self.shape)
+            out.values = self.compute(np.ndarray.astype, whole, out.values.dtype, casting="same_kind", copy=False)
             out.is_written = True
             return out
         if isinstance(result, tuple):
             return tuple([Traced(self, np.asarray(x), y) for x, y in zip(result, real or result)])
-        is_number = all(isinstance(x, NUMBERS) for x in values)  # of Python's, which leave an array's type as it is
+        is_number = not result.ndim and all(isinstance(x, NUMBERS) for x in values)  # of Python's: arrays keep types
         return Traced(self, result.item() if is_number else np.asarray(result), real)
 
     def refusal(self, what: str) -> TypeError:
@@ -117,14 +118,14 @@ class Traced(NDArrayOperatorsMixin):
 
     def __init__(self, trace: Trace, values: Any, real: Any = None, can_write: bool = True) -> None:
         self.trace, self.values, self.real, self.can_write = trace, values, real, can_write
-        self.is_written = False
 
+    is_written = False
     copy = np.copy
     dtype = property(lambda self: np.asarray(self.values).dtype)
     __bool__ = __float__ = __int__ = __index__ = __complex__ = __getitem__ = __iter__ = __len__ = __array__ = _refused
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, out: Any = (), **keywords: Any) -> Any:
-        is_ours = len(out) < 2 and all(isinstance(x, Traced) for x in out)
+        is_ours = not out or len(out) < 2 and isinstance(out[0], Traced)
         if method != "__call__" or ufunc.signature is not None or keywords or not is_ours:
             what = f"np.{ufunc.__name__}{'' if method == '__call__' else '.' + method}"
             raise self.trace.refusal(what + "".join(f" with {key}=" for key in keywords))

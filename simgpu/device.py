@@ -115,7 +115,7 @@ class Card:
 
     def __eq__(self, other: object) -> bool:
         """Equal if number and card are the same: a device simulated later as another card doesn't own these arrays."""
-        same = super().__eq__(other)
+        same = self is other or super().__eq__(other)
         return self.settings[0] == other.settings[0] if same is True else same  # type: ignore[attr-defined]
 
     __hash__: Any = None  # that of what it's in the place of
@@ -197,8 +197,7 @@ class Card:
     def _begin(self) -> None:
         """The first time that anything is asked for: the driver and cuBLAS start."""
         self._is_new = False
-        span = self.lanes.start()
-        if span is not None:
+        if (span := self.lanes.start()) is not None:
             tell(self, events.FIRST_USE, "CUDA and cuBLAS", span)
 
     def launch_product(self, x: Any, y: Any, out: Any) -> None:

@@ -168,9 +168,10 @@ def array_function(x: Any, function: Callable, types: Sequence[type], args: tupl
     plan = plan_of(function)
     if plan.is_lacking:
         raise rules.lacking(plan.name)
-    check_dtype(kwargs.get("dtype"))
-    if kwargs and plan.refused_keywords & kwargs.keys():
-        raise rules.refused(plan.name, plan.refused_keywords & kwargs.keys())
+    if kwargs:
+        check_dtype(kwargs.get("dtype"))
+        if plan.refused_keywords & kwargs.keys():
+            raise rules.refused(plan.name, plan.refused_keywords & kwargs.keys())
     return call(function, args, kwargs, x.device)
 
 
@@ -259,9 +260,9 @@ def _launch(plan: Plan, device: Any, arrays: list, made: list, args: list, kwarg
     asked = launches.asked_by(plan.name, args, kwargs)
     if asked.kernels and plan.is_simple:
         nbytes = most = 0
-        for x in (*arrays, *made):
+        for x in arrays + made:
             nbytes += x.nbytes
-            most = max(most, x.size)
+            most = x.size if x.size > most else most
         device.launch(plan.name, nbytes, most, (made or arrays)[0].dtype.char, asked.kernels, asked.library)
     elif asked.kernels:
         device.launch_function(plan.name, arrays, made, args, kwargs, asked)
@@ -269,12 +270,12 @@ def _launch(plan: Plan, device: Any, arrays: list, made: list, args: list, kwarg
         device.besides(plan.name, asked, made[0].nbytes if made else 0)
 
 
-def reduction(x: Any, name: str, *args: Any, **kwargs: Any) -> Any:
+def reduction(x: Any, name: str, *args: Any, keepdims: bool = False) -> Any:
     """``x.sum(axis, …)`` and the like: calls the array method `name`."""
-    device, values = x.device.begin(), x._values
+    device, args, kwargs = x.device.begin(), (values := x._values, *args), {"keepdims": True} if keepdims else {}
     differs = rules.DIFFERENT.get(name) if values.dtype.char == "e" else None
-    result = _computed(device, differs, getattr(np.ndarray, name), (values, *args), kwargs)
-    asked = launches.asked_by(name, (values, *args), kwargs)
+    result = _computed(device, differs, getattr(np.ndarray, name), args, kwargs)
+    asked = launches.asked_by(name, args, kwargs)
     work = values.size * 10 if name in TEN_EACH else values.size
     device.launch(name, values.nbytes + result.nbytes, work, values.dtype.char, asked.kernels, asked.library)
     return device.new(result)
@@ -283,7 +284,8 @@ def reduction(x: Any, name: str, *args: Any, **kwargs: Any) -> Any:
 def _unwrap(function: Callable, x: Any, device: Any, found: dict[int, Stored]) -> Any:
     """`x` with NumPy arrays in place of ours, which go into `found`."""
     if isinstance(x, Stored):
-        one_device(device, x)
+        if x.device is not device:
+            one_device(device, x)
         found[id(x._values)] = x
         return x._values
     if isinstance(x, (list, tuple)):
@@ -299,16 +301,16 @@ def _unwrap(function: Callable, x: Any, device: Any, found: dict[int, Stored]) -
 
 def _wrap(result: Any, device: Any, found: dict[int, Stored], made: list[Any]) -> Any:
     """`result` with our arrays in place of NumPy's. New memory, not a view of an argument, goes into `made`."""
-    if isinstance(result, (list, tuple)):
-        parts = [_wrap(part, device, found, made) for part in result]
-        return type(result)(*parts) if hasattr(result, "_fields") else type(result)(parts)
     if id(result) in found:
         return found[id(result)]
-    if not isinstance(result, (np.ndarray, *SCALARS)):
-        return result
     if getattr(result, "base", 0) is None:
         made.append(result)
         return device.new(result)
+    if isinstance(result, (list, tuple)):
+        parts = [_wrap(part, device, found, made) for part in result]
+        return type(result)(*parts) if hasattr(result, "_fields") else type(result)(parts)
+    if not isinstance(result, (np.ndarray, *SCALARS)):
+        return result
     values = np.asarray(result)
     root = root_of(values)
     for x in found.values():

@@ -63,9 +63,9 @@ _SUMMED = names("i8 u8 f2 f4 f8 c8 c16")  # what CUB sums without changing the t
 def _way(x: np.ndarray, axis: Any) -> str:
     """``"all"`` if the whole array is reduced, ``"rows"`` if that's along pieces of memory, otherwise ``"other"``."""
     flags = x.flags
-    if not (flags.c_contiguous or flags.f_contiguous):
+    if not flags.forc:
         return "other"
-    axes = range(x.ndim) if axis is None else sorted(i % x.ndim for i in (axis if type(axis) is tuple else (axis,)))
+    axes = range(x.ndim) if axis is None else sorted([i % x.ndim for i in (axis if type(axis) is tuple else (axis,))])
     if len(axes) == x.ndim:
         return "all"
     if not axes or axes[-1] - axes[0] + 1 != len(axes):
@@ -80,9 +80,10 @@ def _own(x, axis=None, *rest, **kwargs):
 
 def _by_cub(x: np.ndarray, axis: Any, is_for_cub: bool, more: int = 0) -> Asked:
     """What CUB asks for and so many kernels of CuPy's `more`, or what CuPy does by itself."""
-    way = _way(x, axis) if is_for_cub else "other"
-    if way == "other":
+    if not is_for_cub:
         return _own(x, axis)
+    if (way := _way(x, axis)) == "other":
+        return ONE
     return Asked(more + (2 if way == "all" and x.nbytes > _BLOCK else 1), library=True)
 
 
@@ -120,7 +121,7 @@ def _spread(x, axis=None, *rest, **kwargs):
 
 def _place(x, axis=None, *rest, **kwargs):
     """CUB finds only the place in a whole array, whose type is then changed."""
-    return _by_cub(x, axis, _way(x, axis) == "all" and x.dtype.kind != "b", more=1)
+    return _by_cub(x, axis, x.dtype.kind != "b", more=1) if _way(x, axis) == "all" else ONE
 
 
 def _nan_extreme(x, axis=None, *rest, **kwargs):
@@ -343,7 +344,7 @@ def launches_of_product(x: np.ndarray, y: np.ndarray) -> Asked:
         return ONE
     if not x.size or not y.size:
         return Asked(0, memsets=1)
-    apart = sum([not (array.flags.c_contiguous or array.flags.f_contiguous) for array in (x, y)])
+    apart = (not x.flags.forc) + (not y.flags.forc)
     if x.size == y.size == x.shape[-1]:
         return Asked(3 + apart + (x.size * kind.itemsize > _BLOCK))
     casts = 0 if x.dtype is y.dtype else sum(array.dtype != kind for array in (x, y))

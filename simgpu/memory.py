@@ -70,11 +70,9 @@ class Buffer:
         if pool.used + size > pool.capacity:
             pool.make_room(size)
         pool.used += size
-        self.size = size
         if pool.used > pool.peak:
             pool.peak = pool.used
-        self.root = root
-        self.is_empty = False  # whether it was made by `empty`, and holds its pattern: `dispatch.py`
+        self.size, self.root, self.is_empty = size, root, False  # made by `empty`, it holds a pattern: `dispatch.py`
 
     def __del__(self) -> None:
         self.pool.used -= self.size

@@ -177,7 +177,7 @@ WRITING = names("copyto put putmask place put_along_axis fill_diagonal")
 
 def one_device(device: Any, x: Stored) -> Any:
     """`device`, or `x`'s device if we had none yet. Raises `ValueError` if they differ and have no peer access."""
-    if device is None or x.device == device:  # equal, not identical: a card may have been simulated anew
+    if device is None or x.device is device or x.device == device:  # equal: it may have been simulated anew
         return device or x.device
     if x.device in device.cards and device.settings[0].peers:
         computing_card(x.device)
@@ -229,7 +229,7 @@ def summed(function: Callable, *args: Any, **kwargs: Any) -> Any:
     Some of a card's sums stay in float16: CUB's, running totals, the squares of `var`. They're made in a tree, which
     comes close to this. We don't follow the tree, but what's larger than float16 can hold is inf here, too.
     """
-    if not any(isinstance(x, np.ndarray) and _is_half(x) for x in args):
+    if not any([isinstance(x, np.ndarray) and x.dtype.char == "e" for x in args]):
         return function(*args, **kwargs)
     result = function(*(x.view(_Halves) if isinstance(x, np.ndarray) else x for x in args), **kwargs)
     if result is kwargs.get("out"):

@@ -26,7 +26,7 @@ from simgpu.words import WRITE
 
 from .. import arrays
 from ..arrays import device_of
-from ..fused import NUMBERS, Trace
+from ..fused import Trace
 from ..messages import check_whole, explained, in_notebook, notice
 from ..tree.ties import address
 from .base import GPU, SETTINGS, Device, Memory, current, gpu_generators
@@ -193,11 +193,11 @@ def _in_one_launch(function: Any, args: tuple) -> Any:
     operands: dict[int, Any] = {id(x): x for x in args if isinstance(x, Stored)}
     device = functools.reduce(one_device, operands.values(), None)
     for x in args:
-        if not isinstance(x, (Stored, *NUMBERS, np.generic, type(None))):
+        if not isinstance(x, (Stored, *SCALARS, type(None))):
             raise refusal(function, x, device)
-    trace: Any = Trace(function, np.broadcast_shapes(*(x.shape for x in operands.values())))
+    trace: Any = Trace(function, np.broadcast_shapes(*{x.shape for x in operands.values()}))
     trace.compute = device.instead or quiet.run
-    given = {id(x): trace.argument(getattr(x, "_values", x), np.shape(x) == trace.shape) for x in args}
+    given = {id(x): trace.argument(getattr(x, "_values", x), getattr(x, "shape", ()) == trace.shape) for x in args}
     device = device.begin()
     result, found = trace.outputs(*[given[id(x)] for x in args])
     written = [x for key, x in operands.items() if given[key].is_written]
@@ -209,9 +209,8 @@ def _in_one_launch(function: Any, args: tuple) -> Any:
     for x in found:
         is_own = x.values.base is None and x.values.flags.c_contiguous
         made[id(x)] = device.new(x.values if is_own else trace.compute(np.ndarray.copy, x.values))
-    for x in written:
-        if device.instead is None:
-            x._values[...] = given[id(x)].values
+    for x in written if device.instead is None else ():
+        x._values[...] = given[id(x)].values
     nbytes = sum(x._values.nbytes for x in (*operands.values(), *made.values(), *written))
     # As many as the calls would have one by one.
     operations = math.prod(trace.shape) * sum(10 if name in TEN_EACH else 1 for name in trace.calls)

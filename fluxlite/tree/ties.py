@@ -27,7 +27,7 @@ def _(x: np.ndarray) -> int:
 
 def is_array(x: Any) -> bool:
     """Whether `x` is an array of some device; a list isn't, nor is a number of NumPy's."""
-    return type(x) is np.ndarray or address.dispatch(type(x)) is not address.dispatch(object)
+    return type(x) is np.ndarray or address.dispatch(type(x)) is not address.registry[object]
 
 
 def is_trainable_array(x: Any) -> bool:
@@ -41,7 +41,7 @@ def is_tracked(x: Any) -> bool:
 
 
 def is_array_type(cls: type) -> bool:
-    return hasattr(cls, "__primitive__") or address.dispatch(cls) is not address.dispatch(object)
+    return hasattr(cls, "__primitive__") or address.dispatch(cls) is not address.registry[object]
 
 
 def parameter_key(x: Any) -> tuple:

@@ -4,10 +4,6 @@ Read `recording.py` (a receipt listens, and shows itself as text), `counts.py` (
 `pictures.py` shows it as a picture.
 """
 
-from .counts import Counts as Counts
-from .counts import Moment as Moment
-from .pictures import LANES as LANES
-from .pictures import Timeline as Timeline
-from .pictures import bars_of as bars_of
-from .seconds import Seconds as Seconds
-from .seconds import duration as duration
+from .counts import Counts, Moment  # noqa: F401
+from .pictures import LANES, Timeline, bars_of  # noqa: F401
+from .seconds import Seconds, duration  # noqa: F401

@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -108,8 +108,9 @@ class Counts:
         self._lock = threading.Lock()
         self._watched: list[Any] = []
         self._invisible: list[Any] = []
-        self._events: list[tuple[Event, float, Place]] = []
-        self._lines: dict[Place, LineCosts] = {}
+        self._events: list[tuple] = []  # what happened and where; and its span, or the time on this machine
+        self._once: dict[tuple, tuple] = {}  # what happened and where, kept once: most of it happens again
+        self._lines: dict[Place, LineCosts] = defaultdict(LineCosts)
         self._used: list[Any] = []  # the simulated devices that did work
         self._host: Any = None  # the clock of a simulated GPU's host
         self._begin = self._wall_begin = 0.0
@@ -154,17 +155,14 @@ class Counts:
     def timeline(self) -> list[Moment]:
         """The events in order, at most 100,000. `events_left_out` says how many more there were."""
         texts = {place: text_of(place) for place in self._lines}
-        return [self._moment(*entry, texts) for entry in self._events]
+        return [self._moment(said, when, texts[place]) for (said, place), *when in self._events]
 
-    def _moment(self, event: Event, now: float, place: Place, texts: dict[Place, str]) -> Moment:
-        asked, went_on, start, end = now - self._wall_begin, None, None, None
-        if event.span is not None:
-            asked, went_on, start, end = ((time - self._begin) / 1e9 for time in event.span)
-        return Moment(
-            asked, went_on, start, end,
-            lane=_LANES.get(event.kind, "compute"), kind=event.kind, name=event.name, times=event.times,
-            bytes=event.bytes, explicit=event.explicit, device=event.device, line=texts[place],
-        )  # fmt: skip
+    def _moment(self, said: tuple, when: list[Any], line: str) -> Moment:
+        device, kind, *rest = said
+        asked, went_on, start, end = when[0] - self._wall_begin, None, None, None
+        if len(when) > 1:
+            asked, went_on, start, end = ((time - self._begin) / 1e9 for time in when)
+        return Moment._make((asked, went_on, start, end, _LANES.get(kind, "compute"), kind, *rest, device, line))
 
     def lines(self) -> list[LineCosts]:
         """What each line of the program cost, most launches first."""

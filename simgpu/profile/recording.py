@@ -11,7 +11,7 @@ from typing import Any
 from ..events import Event, listeners
 from ..lines import place_of_call, text_of
 from ..place import estimating
-from .counts import Counts, LineCosts
+from .counts import Counts
 from .pictures import Picture, Timeline
 from .seconds import Seconds, duration
 
@@ -183,15 +183,16 @@ class Receipt(Counts):
             return
         place, now = place_of_call(), time.perf_counter()
         with self._lock:
-            if event.span is not None and not any(device is event.device for device in self._used):
+            if event.span is not None and not any([device is event.device for device in self._used]):
                 if self._host is None:
                     self._simulated(event.device, event.span.asked)
                 else:
                     self._used.append(event.device)
             self.count(event)
-            self._lines.setdefault(place, LineCosts()).add(event)
+            self._lines[place].add(event)
             if len(self._events) < MOST_EVENTS:
-                self._events.append((event, now, place))
+                what = event[:6], place  # without its span and figures
+                self._events.append((self._once.setdefault(what, what), *(event.span or (now,))))
             else:
                 self.events_left_out += 1
 
