@@ -272,7 +272,8 @@ def _launch(plan: Plan, device: Any, arrays: list, made: list, args: list, kwarg
 
 def reduction(x: Any, name: str, *args: Any, keepdims: bool = False) -> Any:
     """``x.sum(axis, …)`` and the like: calls the array method `name`."""
-    device, args, kwargs = x.device.begin(), (values := x._values, *args), {"keepdims": True} if keepdims else {}
+    device, values = x.device.begin(), x._values
+    args, kwargs = (values, *args), {"keepdims": True} if keepdims else {}
     differs = rules.DIFFERENT.get(name) if values.dtype.char == "e" else None
     result = _computed(device, differs, getattr(np.ndarray, name), args, kwargs)
     asked = launches.asked_by(name, args, kwargs)

@@ -72,7 +72,8 @@ class Buffer:
         pool.used += size
         if pool.used > pool.peak:
             pool.peak = pool.used
-        self.size, self.root, self.is_empty = size, root, False  # made by `empty`, it holds a pattern: `dispatch.py`
+        self.size, self.root = size, root
+        self.is_empty = False  # whether it was made by `empty`, and holds its pattern: `dispatch.py`
 
     def __del__(self) -> None:
         self.pool.used -= self.size
