@@ -213,12 +213,12 @@ def test_methods_whose_results_are_plain():
 
     def f(x):
         seen.extend([x.argmax(), x.argmin(1), x.argsort(0), *x.nonzero(), x.any(), x.all(0), len(x), x.shape, x.ndim])
-        seen.extend([x.size, x.dtype, x.strides, 2.0 in x, x.astype(int), bool(x[0, 0])])
+        seen.extend([x.size, x.dtype, x.strides, 2.0 in x, x.astype(int), x.astype(bool), bool(x[0, 0])])
         return x[0, 0]
 
     fl.gradient(f, x)
     wanted = [x.argmax(), x.argmin(1), x.argsort(0), *x.nonzero(), x.any(), x.all(0), 2, (2, 2), 2]
-    wanted += [4, np.dtype(float), x.strides, True, x.astype(int), True]
+    wanted += [4, np.dtype(float), x.strides, True, x.astype(int), x.astype(bool), True]
     assert len(seen) == len(wanted)
     for got, want in zip(seen, wanted):
         assert type(got) is type(want)
