@@ -158,6 +158,8 @@ def test_an_operand_without_a_derivative_is_named():
         fl.gradient(lambda slope: np.sum(fl.leakyrelu(X, slope)), 0.5)
     with pytest.raises(TypeError, match="argument value"):
         fl.gradient(lambda x, v: np.sum(np.pad(x, 1, constant_values=v)), X, 0.5)
+    with pytest.raises(TypeError, match="np.sum has no derivative with respect to its keyword axis"):
+        fl.gradient(lambda x: np.sum(x, axis=x[0, 0]), X)
     for index in (lambda x: x[x], lambda x: np.sum(np.ones(3), axis=x[0, 0])):
         with pytest.raises(TypeError, match="index"):
             fl.gradient(lambda x: np.sum(index(x)), X)  # noqa: B023
