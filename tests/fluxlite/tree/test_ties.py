@@ -101,6 +101,7 @@ TIED = {
     "backwards": [W[::-1], W[::-1].T],
     "no axes": [NUMBER, NUMBER.reshape(1)],
     "memory that isn't NumPy's": [np.frombuffer(BYTES), np.frombuffer(BYTES)[:]],
+    "views of such memory": [np.frombuffer(BYTES)[:], np.frombuffer(BYTES)[:]],
 }
 NOT_TIED = {
     "equal": [np.ones(2), np.ones(2)],
