@@ -369,7 +369,7 @@ class AdaBelief(Adam):
 # -- before another rule -----------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, init=False, repr=False)
+@dataclass(frozen=True)
 class OptimiserChain(Rule):
     """Rules one after the other: what one gives is the gradient for the next (Flux: ``OptimiserChain``).
 
@@ -463,11 +463,11 @@ class AccumGrad(Formula):
 
     def change(self, memory: dict[str, Any], x: Any, g: Any) -> Any:
         mean = memory["mean"]
-        if memory["count"] == self.n:
+        if memory["count"] >= self.n:  # more, if `adjust` has made `n` smaller
             mean[...] = memory["count"] = 0
         mean += g / self.n
         memory["count"] += 1
-        return mean if memory["count"] == self.n else None
+        return mean if memory["count"] >= self.n else None
 
 
 @explained("what gradient(f, model)[0] gives, and a number")

@@ -174,7 +174,7 @@ def track(x: Any, level: Level, trains: int = ALSO_NUMBERS) -> Any:
     elif not is_trainable_array(x):
         refuse_tensor("gradient", x)
         return x
-    if not trains or type(plain(x)) is not float and x.dtype.kind != "f":
+    if not trains or x.dtype.kind != "f":
         return x
     if can_be_frozen(x):
         level.freeze(x)
@@ -296,8 +296,7 @@ def _combine(x: Any, kind: Any, names: Any, parts: list, make: Any) -> Any:
 def as_gradient(like: Any, g: Any, given: set[int]) -> Any:
     """`g` as the gradient of `like`: of its shape, dtype and memory order, writable, sharing memory with nothing."""
     if type(g) is TrackedArray:
-        dtype = getattr(like, "dtype", None)
-        return g if is_number(like) or dtype is None or g.dtype == dtype else astype(_real(g), dtype)
+        return g if is_number(like) or g.dtype == like.dtype else astype(_real(g), like.dtype)
     if g is None:
         return None
     if type(like) is not np.ndarray:

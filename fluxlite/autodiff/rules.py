@@ -19,7 +19,7 @@ from ..messages import explained
 Pullback = Callable[..., Any]
 
 
-@dataclass(slots=True, eq=False)
+@dataclass
 class Rule:
     """How the gradient flows back through one function.
 

@@ -49,7 +49,7 @@ def is_leaf(x: Any) -> bool:
     (True, False, True)
     """
     parts = children(x)[0]
-    return isinstance(parts, tuple) and parts == ()
+    return isinstance(parts, tuple) and not parts
 
 
 def trainable(x: Any) -> Any:
@@ -230,7 +230,7 @@ def _(x: types.MethodType) -> Children:
 # -- kinds: what a class says of all its objects -------------------------------------------------------------------
 
 
-@dataclasses.dataclass(slots=True)
+@dataclasses.dataclass
 class Kind:
     """What `children` says, found out once for a class: how its objects come apart.
 

@@ -253,7 +253,7 @@ class _Cycle(Exception):
 
 
 _ATOMS = {bool, int, float, str, bytes, type(None), type, np.ufunc, np.dtype, type(len)}
-_INSIDE = (0, -1)  # of an object: it's being visited
+_INSIDE: Any = ()  # of an object: it's being visited
 
 
 class _Walk:

@@ -1,5 +1,6 @@
 """Bad arguments: the errors are clear, the judge of them is strict, and thousands of calls neither hang nor die."""
 
+import functools
 import inspect
 import sys
 from pathlib import Path
@@ -18,6 +19,8 @@ CALLS = 1200
 # -- what errors say -------------------------------------------------------------------------------------------------
 
 x = np.ones((2, 3), np.float32)
+cycle: list = []
+cycle.append(cycle)  # in which no walk comes to an end
 
 NOTED = [
     (lambda: fl.scatter_add(np.ones(3), [7], np.ones(1)), IndexError, r"in scatter_add\(.*index=a list"),
@@ -25,6 +28,13 @@ NOTED = [
     (lambda: fl.getitem(x, 9), IndexError, r"in getitem\(x=an array of float32, shape \(2, 3\), index=9\)"),
     (lambda: fl.KeyPath(("a",)).get({"b": 1}), KeyError, r"KeyPath.get\(tree\) takes a tree with something"),
     (lambda: fl.relu(None), TypeError, r"in relu\(x=None\)"),
+    *((functools.partial(f, *args), (TypeError, ValueError), rf"in {f.__name__}\(") for f, *args in (
+        (fl.fmap, str, cycle), (fl.fmap_with_path, str, cycle), (fl.fmapstructure, str, cycle), (fl.fcollect, cycle),
+        (fl.leaves, cycle), (fl.trainables, cycle), (fl.destructure, cycle), (fl.setup, fl.Adam(), cycle),
+        (fl.update, fl.setup(fl.Adam(), [x]), [x], [x[0]]), (fl.updated, {}, cycle, {}), (fl.adjust, cycle, 0.1),
+        (fl.freeze, cycle), (fl.thaw, cycle), (fl.jacobian, str, cycle), (fl.hessian, str, cycle), (fl.params, cycle),
+        (fl.param, 3), (fl.back, 3),
+    )),
     # what stays our own: it would give a wrong result, or none, without an error
     (lambda: fl.simulate_gpu(memory="1GB"), TypeError, "memory=….* is a whole number, got '1GB'"),
     (lambda: fl.allowscalar("no"), TypeError, r"allowscalar.* is True or False, got 'no'"),

@@ -153,6 +153,8 @@ def test_one_branch_of_a_tie_without_gradient():
     for nothing in ([None, None], [None], [], None):
         update(state, model, nothing)
     assert W.tolist() == [0.9, 0.9] and state[0].memory["velocity"].tolist() == velocity.tolist()
+    update(state, model, [np.ones(2)] * 2)  # and both are one step
+    np.testing.assert_allclose(W, 0.9 - (0.9 * 0.1 + 0.1 * 2))
 
 
 def test_what_gradient_gives_for_a_tie_is_counted_once():
@@ -266,6 +268,7 @@ def test_the_state_of_another_model_is_noticed():
     weight = model[0].weight.copy()
     others = [
         (setup(Momentum(), fl.Chain(Layer2(np.ones((1, 3)), np.ones(2)), np.tanh)), r"has shape.*its state \(1, 3\)"),
+        (setup(Momentum(), fl.Chain(Layer2(np.ones((3, 3)), np.ones(2)), np.tanh)), r"has shape.*its state \(3, 3\)"),
         (setup(Momentum(), fl.Chain(Layer2(np.ones((2, 3)), None), np.tanh)), r"nothing for layers\[0\]\.bias"),
         (setup(Momentum(), [np.ones(2)]), r"nothing for layers\[0\]\.weight"),
         (model, "nothing for"),
@@ -289,14 +292,14 @@ def test_update_inside_a_gradient_is_refused():
 def test_model_and_memory_on_two_devices():
     """A model that was moved after setup: nothing is changed, and it says what to do."""
     with fl.simulate_gpu():
-        model = [np.ones(2, np.float32)]
+        model = [np.ones(300, np.float32)]
         state = setup(Momentum(), model)
         moved = fl.gpu(model)
         with pytest.raises(TypeError, match=r"\[0\] is on Simulated:0, its state on CPU: move the model first"):
-            update(state, moved, fl.gpu([np.ones(2, np.float32)]))
+            update(state, moved, fl.gpu([np.ones(300, np.float32)]))
         with pytest.raises(TypeError, match=r"\[0\] is on Simulated:0, its gradient on CPU"):
-            update(fl.gpu(state), moved, [np.ones(2, np.float32)])
-        update(fl.gpu(state), moved, fl.gpu([np.ones(2, np.float32)]))
+            update(fl.gpu(state), moved, [np.ones(300, np.float32)])
+        update(fl.gpu(state), moved, fl.gpu([np.ones(300, np.float32)]))
         assert fl.cpu(moved)[0][0] < 1
 
 

@@ -355,7 +355,7 @@ def test_replacing_a_parameter_raises_before_anything_is_written(change, words):
 
 def test_a_tied_layer_is_written_once_and_stays_tied():
     layer = Memory(np.ones(2), count=0, mean=np.zeros(2))
-    model = fl.Chain(layer, layer)
+    model = fl.Chain(layer, layer, Memory(np.ones(2), count=0, mean=0.0))
 
     def f(m):
         for part in m:
@@ -363,7 +363,7 @@ def test_a_tied_layer_is_written_once_and_stays_tied():
             part.mean = part.mean + part.w
         return np.sum(m[1].mean)
 
-    assert fl.gradient(f, model)[0][0].w.tolist() == [2, 2]
+    assert fl.gradient(f, model)[0][0].w.tolist() == [2, 2] and model[2].count == 1
     assert model[0] is model[1] is layer and layer.count == 2 and layer.mean.tolist() == [2, 2]
 
 
@@ -463,16 +463,17 @@ def test_after_an_exception_nothing_is_written():
     ],
 )
 def test_a_container_is_a_copy_and_its_change_is_said_once(held, change, place, capsys):
-    model = fl.Chain(Memory(np.ones(2), seen=held))
+    model = fl.Chain(Memory(np.ones(2), seen=held, count=0))
     before = copy.copy(held)
 
     def f(m):
         change(m[0])
+        m[0].count += 1
         return np.sum(m[0].w)
 
     for _ in range(2):
         fl.gradient(f, model)
-    assert model[0].seen is held and held == before
+    assert model[0].seen is held and held == before and model[0].count == 2
     said = capsys.readouterr().err
     assert said.count("Warning") == 1 and f"layers[0].seen, {place}, was changed inside a gradient call" in said
     assert "self.seen = [*self.seen, x]" in said or "self.seen = {**self.seen" in said

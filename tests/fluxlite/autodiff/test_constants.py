@@ -4,7 +4,7 @@ import traceback
 
 import numpy as np
 import pytest
-from inside import plain
+from inside import new_level, plain
 
 import fluxlite as fl
 from fluxlite import functor
@@ -184,6 +184,14 @@ def test_arrays_that_were_read_only_before_stay_so():
     view.flags.writeable = False
     fl.gradient(lambda x: (x * c * view).sum(), np.ones(3))
     assert not c.flags.writeable and not view.flags.writeable and view.base.flags.writeable
+
+
+def test_what_an_interrupt_left_half_frozen_is_released():
+    level, x = new_level(), np.ones(2)
+    level.frozen[id(x)] = x
+    x.flags.writeable = False  # not counted in yet
+    level.close()
+    assert x.flags.writeable
 
 
 @pytest.mark.parametrize("order", [(0, 1), (1, 0), (0, 1, 0, 1)])

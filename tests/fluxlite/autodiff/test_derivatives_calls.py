@@ -158,6 +158,8 @@ def test_an_operand_without_a_derivative_is_named():
         fl.gradient(lambda slope: np.sum(fl.leakyrelu(X, slope)), 0.5)
     with pytest.raises(TypeError, match="argument value"):
         fl.gradient(lambda x, v: np.sum(np.pad(x, 1, constant_values=v)), X, 0.5)
+    with pytest.raises(TypeError, match="np.sum has no derivative with respect to its keyword axis"):
+        fl.gradient(lambda x: np.sum(x, axis=x[0, 0]), X)
     for index in (lambda x: x[x], lambda x: np.sum(np.ones(3), axis=x[0, 0])):
         with pytest.raises(TypeError, match="index"):
             fl.gradient(lambda x: np.sum(index(x)), X)  # noqa: B023
@@ -213,12 +215,12 @@ def test_methods_whose_results_are_plain():
 
     def f(x):
         seen.extend([x.argmax(), x.argmin(1), x.argsort(0), *x.nonzero(), x.any(), x.all(0), len(x), x.shape, x.ndim])
-        seen.extend([x.size, x.dtype, x.strides, 2.0 in x, x.astype(int), bool(x[0, 0])])
+        seen.extend([x.size, x.dtype, x.strides, 2.0 in x, x.astype(int), x.astype(bool), bool(x[0, 0])])
         return x[0, 0]
 
     fl.gradient(f, x)
     wanted = [x.argmax(), x.argmin(1), x.argsort(0), *x.nonzero(), x.any(), x.all(0), 2, (2, 2), 2]
-    wanted += [4, np.dtype(float), x.strides, True, x.astype(int), True]
+    wanted += [4, np.dtype(float), x.strides, True, x.astype(int), x.astype(bool), True]
     assert len(seen) == len(wanted)
     for got, want in zip(seen, wanted):
         assert type(got) is type(want)

@@ -106,7 +106,7 @@ KINDS = [Plain, Undeclared, Half, Slots, Property, Frozen, Own, Pair,
 def arrays():
     """Some own their memory, some view it, some share another library's, some have no elements."""
     own = [np.arange(1.0, 7).reshape(2, 3), np.ones(3, np.float32), np.arange(4.0), np.ones((1, 3)), np.arange(3),
-           np.zeros((0, 2))]  # fmt: skip
+           np.zeros((0, 2)), np.ones(2, bool)]  # fmt: skip
     memory = bytearray(np.arange(6.0).tobytes())
     foreign = [np.frombuffer(memory, float), np.frombuffer(memory, float), np.frombuffer(memory, float)[2:]]
     return own + [own[0].T, own[0][:1], own[0][:, ::-1], own[2][:2], own[2][:], own[2].reshape(2, 2)] + foreign

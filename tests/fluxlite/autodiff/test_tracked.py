@@ -132,6 +132,7 @@ def test_tracked_arrays_are_hashed_by_identity():
 def test_unpacking_and_iterating():
     assert gradient(lambda x: (lambda a, b: a * b)(*x), np.array([2.0, 3.0]))[0].tolist() == [3, 2]
     assert gradient(lambda x: sum(row[0] for row in x), np.ones((3, 2)))[0].tolist() == [[1, 0]] * 3
+    assert fluxlite.withgradient(lambda x: sum(divmod(x, 2.0)), 5.0) == (3.0, (1.0,))
     with pytest.raises(TypeError):
         gradient(lambda x: sum(x), 2.0)
 

@@ -90,6 +90,7 @@ TIED = {
     "transposed": [W, W.T],
     "transposed first": [W.T, W],
     "square, same shape, other strides": [SQUARE, SQUARE.T],
+    "square, transposed first": [SQUARE.T, SQUARE],
     "column-major": [COLUMNS, COLUMNS.T],
     "three axes, every order": [C.transpose(order) for order in itertools.permutations(range(3))],
     "axes of length 1": [ROW, ROW[0], ROW.T, ROW[:, None, :, None]],
@@ -100,6 +101,7 @@ TIED = {
     "backwards": [W[::-1], W[::-1].T],
     "no axes": [NUMBER, NUMBER.reshape(1)],
     "memory that isn't NumPy's": [np.frombuffer(BYTES), np.frombuffer(BYTES)[:]],
+    "views of such memory": [np.frombuffer(BYTES)[:], np.frombuffer(BYTES)[:]],
 }
 NOT_TIED = {
     "equal": [np.ones(2), np.ones(2)],
