@@ -308,7 +308,7 @@ def as_gradient(like: Any, g: Any, given: set[int]) -> Any:
     # Read-only: an operand or a result, which the program may see, or a broadcast one.
     is_private = is_private and (type(g) not in read_only_types or g.flags.writeable)
     if owner is not g:  # back through a transposition or a reshape: a view, but of all of an array made on the way
-        is_private = is_private and owner.size == g.size and min(g.strides, default=0) >= 0
+        is_private = is_private and owner.size == g.size
     if not (is_private and g.strides == like.strides and g.dtype == like.dtype):
         with on_card_of(like):
             owner = np.empty_like(like)
