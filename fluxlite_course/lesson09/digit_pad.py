@@ -206,11 +206,13 @@ class Pad(Shown):
 
     @ink.setter
     def ink(self, ink: np.ndarray) -> None:
+        ink = np.array(ink, bool)
+        dots = np.packbits(ink).tobytes().hex()
         with self._lock:
-            self._show(np.array(ink, bool))
             self._turn += 1  # the same ink twice is a new page, too: something else was drawn in between
-            self._field.value = np.packbits(self._ink).tobytes().hex()
-            self._pad.value = _page(self._field.value, self._field.model_id, self._turn)
+            self._pad.value = _page(dots, self._field.model_id, self._turn)  # before we say what we read on it
+            self._field.value = dots
+            self._show(ink)
 
     @property
     def seen(self) -> np.ndarray:

@@ -74,6 +74,21 @@ def answers(address):
         return None
 
 
+def wait_for_kernel(page, address, name):
+    """Wait until the notebook of this name has a kernel that the page knows.
+
+    A cell that is run before starts a second kernel, or opens a dialog that asks for one.
+    """
+
+    def is_idle():
+        sessions = answers(f"{address}/api/sessions") or []
+        return any(s["path"] == name and s["kernel"]["execution_state"] == "idle" for s in sessions)
+
+    wait_until(is_idle, f"{name} gets no kernel")
+    shown = page.locator('.jp-Notebook-ExecutionIndicator[data-status="idle"]')
+    wait_until(shown.count, lambda: f"the page of {name} knows no kernel: {page.inner_text('body')}")
+
+
 def wait_until(condition, complaint):
     """What `condition` returns once that's true."""
     end = time.monotonic() + WAIT

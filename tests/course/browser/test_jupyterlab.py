@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 
 import pytest
-from front_ends import ROOT, WAIT, answers, served, wait_until
+from front_ends import ROOT, WAIT, served, wait_for_kernel, wait_until
 
 from fluxlite_course.kit.lab import SETTINGS
 
@@ -63,12 +63,7 @@ def opened(browser, lab):
         pages.append(page)
         page.goto(f"{lab}/doc/tree/{name}")
         page.wait_for_selector(".jp-Notebook .jp-Cell", timeout=WAIT * 1000)
-
-        def kernel_is_idle():
-            sessions = answers(f"{lab}/api/sessions") or []
-            return any(s["path"] == name and s["kernel"]["execution_state"] == "idle" for s in sessions)
-
-        wait_until(kernel_is_idle, f"{name} gets no kernel")
+        wait_for_kernel(page, lab, name)
         return page
 
     yield open_notebook
@@ -161,6 +156,7 @@ def test_a_digit_is_drawn_with_the_mouse_and_with_the_keyboard(opened):
     wait_until(lambda: read.inner_text().split()[-1] == "7", lambda: f"with the mouse: {read.inner_text()}")
 
     clear()
+    wait_until(lambda: paper.evaluate("paper => paper.onkeydown !== null"), "the new sheet takes no keys")
     page.keyboard.press("Shift+Tab")
     page.keyboard.press("Space")
     for _ in range(22):

@@ -1,10 +1,9 @@
 """Notebook 7 in a real browser: sliders move without a mouse."""
 
 import json
-import warnings
 
 import pytest
-from front_ends import WAIT, served, wait_until
+from front_ends import WAIT, served, wait_for_kernel, wait_until
 
 from fluxlite_course.kit.lab import SETTINGS
 from fluxlite_course.lesson03.pictures import RATES
@@ -13,74 +12,33 @@ pytestmark = pytest.mark.slow
 
 pytest.importorskip("notebook", reason="Notebook is not installed: make test EXTRAS=browser")
 
-TooLate = pytest.importorskip("playwright.sync_api", reason="playwright is not installed").TimeoutError
-NAMES = ["ball.ipynb", "again.ipynb", "once-more.ipynb"]  # the same notebook: each gets a kernel of its own
-
 
 @pytest.fixture(scope="module")
 def server(browser, tmp_path_factory):
     """The address of a Notebook 7 over a folder with a learner's copies."""
     home = tmp_path_factory.mktemp("notebook")
-    own = dict.fromkeys(NAMES, ["from fluxlite_course.lesson03.pictures import balls\n\nballs()"])
+    own = {"ball.ipynb": ["from fluxlite_course.lesson03.pictures import balls\n\nballs()"]}
     settings = json.loads((SETTINGS / "overrides.json").read_text())
     with served("notebook", "JupyterNotebookApp", home, settings, own) as address:
         yield address
 
 
 @pytest.fixture
-def opened(browser, server):
-    """Opens a notebook in a window of its own."""
-    windows = []
-
-    def open_notebook(name):
-        window = browser.new_context(viewport={"width": 1000, "height": 700})
-        windows.append(window)
-        page = window.new_page()
-        page.goto(f"{server}/notebooks/{name}")
-        page.wait_for_selector(".jp-Notebook .jp-Cell", timeout=WAIT * 1000)
-        return page
-
-    yield open_notebook
-    for window in windows:
-        window.close()
+def page(browser, server):
+    """The notebook's page, when its kernel is there."""
+    page = browser.new_page(viewport={"width": 1000, "height": 700})
+    page.goto(f"{server}/notebooks/ball.ipynb")
+    page.wait_for_selector(".jp-Notebook .jp-Cell", timeout=WAIT * 1000)
+    wait_for_kernel(page, server, "ball.ipynb")
+    yield page
+    page.close()
 
 
-def run_first_cell(page):
-    """Run it by keyboard. A page that's still busy may lose the key, so it's pressed again until the cell runs."""
-    prompt = page.locator(".jp-CodeCell .jp-InputPrompt").first
-
-    def runs():
-        if prompt.inner_text().strip() == "[ ]:":
-            page.locator(".jp-CodeCell .jp-InputArea").first.click()
-            page.keyboard.press("Control+Enter")
-            page.wait_for_timeout(2000)
-        return prompt.inner_text().strip() != "[ ]:"
-
-    wait_until(runs, "the cell doesn't run")
-
-
-def with_sliders(opened):
-    """A page that shows them. A kernel was twice seen to answer nothing on a busy machine, so another gets its turn.
-
-    What the page showed instead is a warning: pytest prints it.
-    """
-    shown = ""
-    for name in NAMES:
-        page = opened(name)
-        run_first_cell(page)
-        try:
-            page.wait_for_selector(".jupyter-widgets .noUi-handle", timeout=WAIT * 1000 / len(NAMES))
-            return page
-        except TooLate:
-            shown = f"{name} shows no slider:\n{page.inner_text('body')}"
-            warnings.warn(shown, stacklevel=1)
-    pytest.fail(shown)
-
-
-@pytest.mark.filterwarnings("default:.* shows no slider")
-def test_a_slider_moves_by_the_keyboard(opened):
+def test_a_slider_moves_by_the_keyboard(page):
     """Its arrow keys don't arrive: Notebook moves to another cell. The buttons beside it do what they would."""
-    page = with_sliders(opened)
+    page.locator(".jp-CodeCell .jp-InputArea").first.click()
+    page.keyboard.press("Control+Enter")
+    wait_until(page.locator(".jupyter-widgets .noUi-handle").count, lambda: f"no slider: {page.inner_text('body')}")
     rate = page.locator(".widget-readout").first
     before = rate.inner_text()
     for sign in ("›", "‹"):
