@@ -3,7 +3,8 @@
 Read `types.py` and `values.py` (C's numbers), `source.py` (a kernel's text), `translate.py` (what each line does with
 all threads), `names.py` (what each of cupyx.jit's names does), `lanes.py` (the threads), `memory.py` and `races.py`
 (who touched what), then `launch.py`. What it costs is in `figures.py`, what an error says in `errors.py` and
-`advice.py`, and what you can look at in `tracing.py`. A program meets `kernel.py`, and `compiled.py` on a real GPU.
+`advice.py`, and what you can look at in `tracing.py`. `orders.py` runs warps in another order; with all of this,
+`checking.py` explains wrong numbers. A program meets `kernel.py`, and `compiled.py` on a real GPU.
 
 >>> import numpy as np
 >>> from simgpu import asarray, jit
@@ -19,10 +20,11 @@ all threads), `names.py` (what each of cupyx.jit's names does), `lanes.py` (the 
 [0. 2. 4.]
 """
 
+from .checking import check
 from .errors import *  # noqa: F403
 from .kernel import Kernel, rawkernel
 from .names import *  # noqa: F403
 from .names import __all__ as _NAMES
 
 # Without the errors: `help(jit)` would say of each what any exception can do. They're jit.OutOfBounds and so on.
-__all__ = ["rawkernel", "Kernel", *_NAMES]
+__all__ = ["rawkernel", "Kernel", "check", *_NAMES]

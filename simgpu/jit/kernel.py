@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import difflib
 import functools
 import threading
@@ -48,6 +49,7 @@ class Kernel:
         self.most_rounds = 100_000
         self._programs: dict[Any, Any] = {}  # translated, by the types of the arguments
         self._lock = threading.Lock()
+        self._seed: int | None = None  # of the order of the warps
         self._real: Any = None
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -91,26 +93,33 @@ class Kernel:
         if any(type(x).__module__.partition(".")[0] == "cupy" for x in args):
             from . import compiled
 
+            if self._seed is not None:
+                raise TypeError(f"kernel {self.name}: only a simulated GPU can shuffle its warps")
             compiled.launch(self, grid, block, args)
         else:
             self._simulate(grid, block, args)
 
-    def _simulate(self, grid: Any, block: Any, args: Sequence[Any], traced: tuple[int, int] | None = None) -> Any:
-        from . import launch, tracing
+    def _simulate(self, grid: Any, block: Any, args: Sequence[Any], tracer: Callable[[Any], Any] | None = None) -> Any:
+        from . import launch, orders
 
         device = self._device_of(args)
+        new_launch = functools.partial(launch.Launch, self, device, grid, block, args)
         try:
             with self._lock:
-                order = launch.Launch(self, device, grid, block, args)
-                order.tracer = traced and tracing.Tracer(order, *traced)
+                order = new_launch()
+                order.tracer = tracer and tracer(order)
                 device.begin()
-                self.figures = order.run()
+                if self._seed is None:
+                    self.figures = order.run()
+                else:
+                    arrays = {name: x for name, x in zip(self.source.parameters, args) if isinstance(x, Stored)}
+                    self.figures = orders.shuffled(new_launch, arrays, self._seed)
         except KernelError as error:
             why = f"the latest launch raised {type(error).__name__}, so there are no figures of it."
             self.figures = NoFigures(f"kernel {self.name}: {why}")
             raise error from None
         device.launch(self.name, 0, lasting=round(self.figures.seconds * 1e9), figures=self.figures)
-        return order.tracer and order.tracer.trace
+        return order.tracer
 
     def _device_of(self, args: Sequence[Any]) -> Any:
         """The one that all arrays are on, or the current one. Raises `TypeError` for what a GPU can't take."""
@@ -170,7 +179,23 @@ class Kernel:
             parameters = ", ".join(self.source.parameters) + "," * (len(self.source.parameters) == 1)
             write = f"{self.name}.trace({sizes[0]}, {sizes[1]}, ({parameters}))"
             raise TypeError(f"a trace has its arguments in parentheses: write {write}")
-        return self._simulate(blocks, threads, args, (block, warp))
+        from .tracing import Tracer
+
+        return self._simulate(blocks, threads, args, lambda order: Tracer(order, block, warp)).trace
+
+    def shuffled(self, seed: int) -> Kernel:
+        """The same kernel, with its warps in an order that `seed` draws: ``kernel.shuffled(3)[blocks, threads](x)``.
+
+        Between two barriers, warps run one by one, not in step, and so do blocks. That shows what a data race does: the
+        message of its `DataRace` ends with two outcomes, if this order comes to something else than the warps in order.
+        The arrays are then as before. Without a race, all seeds give the same, but for atomics: these come in another
+        order, too, so sums of floats may differ in their last digits. Raises `TypeError` on a real GPU.
+        """
+        if not isinstance(seed, (int, np.integer)) or isinstance(seed, bool) or seed < 0:
+            raise TypeError(f"a seed is a whole number from 0 on, got {seed!r}")
+        other = copy.copy(self)
+        other._seed = int(seed)
+        return other
 
     def cuda_c(self, *args: Any) -> str:
         """The CUDA C for such arguments, without a GPU. Raises `ImportError` without CuPy, `Refused` as CuPy does."""

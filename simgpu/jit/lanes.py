@@ -104,6 +104,9 @@ class Held:
 class Lanes:
     """Some blocks of a launch, whose threads all run together."""
 
+    finds_races = True
+    rng: Any = None  # where the order is drawn, in `orders.py`
+
     def __init__(self, launch: Any, first: int, blocks: int) -> None:
         self.launch, self.figures, self.blocks = launch, launch.figures, blocks
         self.width = -(-launch.threads // WARP) * WARP  # the last warp may have lanes without a thread

@@ -1,7 +1,7 @@
 """A launch: the kernel is translated for its arguments' types, then all threads run, some blocks at a time."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -35,7 +35,8 @@ class Launch:
         self._check_size()
         self.figures = Figures(source.name, self.grid, self.block, card_of(device.settings[0]))
         self.tracer: Any = None  # notes what one warp touches: `tracing.py`
-        self.watched = self._thread(kernel.watched)
+        self.watched = self.numbers_of(kernel.watched)
+        self.say: Callable[[str], Any] = print  # what the watched thread does
         values = [x._values if isinstance(x, Stored) else x for x in args]
         types = [ArrayType(x.dtype, x.ndim) if isinstance(x, np.ndarray) else type_of(x) for x in values]
         key = tuple((kind, getattr(kind, "char", "")) for kind in types)
@@ -49,6 +50,9 @@ class Launch:
             Ref(self.parts[name]) if name in self.parts else number_as(x, type_of(x))
             for name, x in zip(source.parameters, args)
         ]
+        self.cycles = self.figures.card.cycles(self.blocks == 1)
+        for site in self.program.sites:
+            site.costs = dict.fromkeys(COSTS, 0)
 
     def _check_size(self) -> None:
         name = self.source.name
@@ -93,17 +97,12 @@ class Launch:
 
     def run(self) -> Figures:
         figures = self.figures
-        self.cycles = figures.card.cycles(self.blocks == 1)
-        for site in self.program.sites:
-            site.costs = dict.fromkeys(COSTS, 0)
         at_once = max(1, _AT_ONCE // (-(-self.threads // WARP) * WARP))
         cycles: list[np.ndarray] = []
         with np.errstate(all="ignore"):
             for first in range(0, self.blocks, at_once):
                 lanes = Lanes(self, first, min(at_once, self.blocks - first))
-                for slot, value in enumerate(self._args):
-                    lanes.held[slot].put(value)
-                self.program.run(lanes, lanes.top)
+                self.compute(lanes)
                 lanes.settle()
                 cycles.append(lanes.cycles.max(1))
                 for kind, times in zip(figures.busiest, lanes.touches.reshape(4, -1).max(1)):
@@ -121,7 +120,13 @@ class Launch:
         figures.add_times(self.device.settings[0], cycles)
         return figures
 
-    def _thread(self, watched: Any) -> tuple[int, int]:
+    def compute(self, lanes: Lanes) -> None:
+        """Run the kernel for these."""
+        for slot, value in enumerate(self._args):
+            lanes.held[slot].put(value)
+        self.program.run(lanes, lanes.top)
+
+    def numbers_of(self, watched: Any) -> tuple[int, int]:
         """The numbers of the watched block and thread. Raises `ValueError` if that isn't one of this launch."""
         if watched is None:
             return -1, -1
@@ -139,7 +144,7 @@ class Launch:
     def watch_for(self, first: int, blocks: int) -> Watch | None:
         """What shows the watched thread line by line, if it's among these blocks."""
         block, thread = self.watched
-        return Watch(block - first, thread) if first <= block < first + blocks else None
+        return Watch(block - first, thread, self.say) if first <= block < first + blocks else None
 
 
 def _flat(number: Any, dim: tuple[int, ...]) -> int:

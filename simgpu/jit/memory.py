@@ -402,7 +402,11 @@ def store(lanes: Lanes, mask: Mask, ref: Ref, to: Reach, value: Any, site: Any) 
     _touch(lanes, mask, part, to, WRITE, site)
     if lanes.watch is not None:
         lanes.watch.touched(mask, part, to, value, site, True)
-    if to.footprint is not None:  # all blocks do the same
+    if lanes.rng is not None:  # whichever of several lanes may be the last to write an element
+        at, new = to.places(lanes, mask, part), lanes.chosen(mask, value)
+        order = lanes.rng.permutation(at.size)
+        part.flat.reshape(-1)[at[order]] = new[order]
+    elif to.footprint is not None:  # all blocks do the same
         is_of_lanes = to.lane is not None and isinstance(value, np.ndarray) and value.shape[1] > 1
         rows = part.flat if part.is_shared else part.flat[None]
         rows[:, to.chosen] = value[:, to.lane] if is_of_lanes else value

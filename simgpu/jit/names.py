@@ -124,7 +124,7 @@ def syncwarp(t: Any, node: Any, *, mask: Expression = _FULL) -> Value:
     """Wait until all threads of the warp are here (CUDA: ``__syncwarp()``)."""
     if known(mask, "the mask of jit.syncwarp") != FULL_WARP:
         raise Problem("the simulated GPU knows jit.syncwarp() for a whole warp only")
-    site = Site(t.source, node)
+    site, t.program.needs_warps = Site(t.source, node), True
     return Value(VOID, lambda lanes, on: lanes.warp_barrier(on, site))
 
 
@@ -150,7 +150,8 @@ def shared_memory(t: Any, node: Any, dtype: Expression, size: Expression, alignm
                 what = f"{lanes.shared_bytes:,} bytes of shared memory; a block has {SHARED_LIMIT:,}."
                 raise site.wrong(TooMuch, what)
             shape = lanes.blocks, count
-            made = Memory(lanes.blocks * count, kind.itemsize, Log(lanes.blocks * count, False, count))
+            log = Log(lanes.blocks * count, False, count) if lanes.finds_races else None
+            made = Memory(lanes.blocks * count, kind.itemsize, log)
             part = Part(name, made, np.zeros(shape, kind), (count,), (1,), written=np.zeros(shape, bool))
             lanes.shared[node] = Ref(part)
             lanes.figures.shared_bytes = max(lanes.figures.shared_bytes, lanes.shared_bytes)
@@ -256,6 +257,7 @@ def _shuffle(way: str, whose: str, printed: str, from_lane: Callable, unsigned: 
             write = f"np.uint32({ast.unparse(node.args[-1])})"
             raise Problem(f"the third argument of {name} must be unsigned: {write}")
         value, index, site = as_value(var), cast(by, UINT if unsigned else INT), Site(t.source, node)
+        t.program.needs_warps = True
 
         def run(lanes: Lanes, on: Mask) -> Any:
             on.spend(SHUFFLE)

@@ -2,7 +2,7 @@
 
 import ast
 import html
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -108,8 +108,8 @@ class Tracer:
 class Watch:
     """Prints what one lane does."""
 
-    def __init__(self, row: int, thread: int) -> None:
-        self.row, self.thread = row, thread
+    def __init__(self, row: int, thread: int, say: Callable[[str], Any]) -> None:
+        self.row, self.thread, self._say = row, thread, say
         self._touched: list[tuple[Site, bool, str]] = []  # where, whether it's a write, and what
         self._rounds: list[int] = []  # of each loop that it's in
 
@@ -146,7 +146,7 @@ class Watch:
         """The loop is over, and the lanes of `mask` had come to it."""
         rounds = self._rounds.pop()
         if rounds > MOST_ROUNDS and not self._is_quiet:
-            print(f"line {source.line(node)}: … {many(rounds - MOST_ROUNDS, 'more round')}")
+            self._say(f"line {source.line(node)}: … {many(rounds - MOST_ROUNDS, 'more round')}")
         elif not rounds and self.of(mask.on):
             self._print(source, node, ["no round"])
 
@@ -166,7 +166,7 @@ class Watch:
         read, written = ([text for _, writes, text in own if writes is way] for way in (False, True))
         shown = " → ".join(", ".join(dict.fromkeys(part)) for part in (read, [*written, *results]) if part)
         text = f"line {source.line(node)}: {source.text(node)}"
-        print(f"{text}    {shown}" if shown else text)
+        self._say(f"{text}    {shown}" if shown else text)
 
     def of(self, value: Any) -> Any:
         """What this thread has of a value of all threads."""

@@ -75,6 +75,7 @@ class Program:
 
     def __init__(self, source: Source, types: Sequence[Any]) -> None:
         self.slots = 0
+        self.needs_warps = False  # whether a line needs all threads of a warp at once
         self.sites: list[Site] = []
         self.changed: frozenset[str] = frozenset()  # the arguments that it writes
         self.used: list[tuple[Source, str, Any]] = []  # names from outside, as they were

@@ -1,0 +1,354 @@
+"""Asking about a wrong number: the smallest launch that gives one, who wrote it, and what that thread did."""
+
+import ast
+import contextlib
+import copy
+import functools
+import inspect
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from ..memory import Stored
+from ..place import in_use
+from . import advice
+from .errors import DataRace, KernelError, Place, many
+from .kernel import Kernel
+from .lanes import WARP
+from .orders import put_back, two_outcomes, values_of
+from .races import ATOMIC, READ
+
+THREADS, PRIMES = 256, (2, 3, 7, 13, 47, 61, 97, 509, 1009)
+
+
+@dataclass(repr=False)
+class Checked:
+    """What `check` found. It's true if the kernel is right, and prints as a report.
+
+    - sizes: those that came out right. figures: of the last launch, as in ``kernel.figures``, if it ended.
+    - size, launch: of the smallest launch that's wrong. None and empty if there's none, like the rest:
+    - element, wanted, got: what's wrong first in an array, such as ``"out[32]"``; or error: the `KernelError`.
+    - block, thread, line, text: who wrote the element last, and in which line; or where the error is. None: nobody did.
+    - found, steps: all this in words, and what that thread did, line by line.
+    """
+
+    kernel: str
+    sizes: list[int]
+    figures: Any = None
+    size: int | None = None
+    launch: str = ""
+    element: str = ""
+    wanted: Any = None
+    got: Any = None
+    error: KernelError | None = None
+    block: tuple[int, ...] | None = None
+    thread: tuple[int, ...] | None = None
+    line: int | None = None
+    text: str = ""
+    found: str = ""
+    steps: list[str] = field(default_factory=list)
+
+    def __bool__(self) -> bool:
+        return self.size is None
+
+    def __repr__(self) -> str:
+        runs = [[n for _, n in run] for _, run in groupby(enumerate(self.sizes), lambda pair: pair[1] - pair[0])]
+        parts = [f"{run[0]:,} to {run[-1]:,}" if len(run) > 2 else ", ".join(f"{n:,}" for n in run) for run in runs]
+        right = f"right with n = {', '.join(parts)}"
+        if self.size is None:
+            return f"{self.kernel} is {right}"
+        head = f"{self.kernel} is wrong: {self.launch} with n = {self.size:,}{f'; {right}' * bool(parts)}."
+        return "\n  ".join([head, *self.found.splitlines(), *(f"  {step}" for step in self.steps)])
+
+
+def check(
+    kernel: Kernel, against: Callable[..., Any], sizes: Iterable[int] | None = None, *,
+    arguments: Callable[[int], Sequence[Any]] | None = None, launch: Any = None,
+    seed: int = 0, rtol: float = 1e-4, atol: float = 1e-4,
+) -> Checked:  # fmt: skip
+    """Compare a kernel with a function of NumPy arrays, on a simulated GPU. Explain its smallest wrong launch.
+
+    `against` takes the kernel's inputs: by their names in the kernel, or in order. It returns what the other arrays,
+    the outputs, should hold: an array, or a tuple of several. If it takes all arrays, the outputs are those that the
+    kernel writes. No other array may change.
+
+    - sizes: what `n` is. By default around warps and blocks, and primes; if one is wrong, all from 1 to it.
+    - arguments: ``lambda n: (x, out, n)``, NumPy arrays and numbers. By default, inputs are n float32, or (n, n + 1)
+      where the kernel uses two indices; outputs are zeros; and what's never indexed is n.
+    - launch: threads a block, by default 256, for n threads in all; ``(x, y)`` of them, by default (16, 16), where an
+      output has two axes, to cover all arrays that do; or ``lambda n: (blocks, threads)``.
+
+    A wrong kernel raises nothing. Raises `TypeError` and `ValueError` for what doesn't go together here.
+
+    >>> from simgpu import jit
+    >>> @jit.rawkernel()
+    ... def doubled(x, out):
+    ...     i = int(jit.grid(1))
+    ...     if i < min(x.size, 31):
+    ...         out[i] = x[i] * 2
+    >>> jit.check(doubled, against=lambda x: x * 2)
+    doubled is wrong: doubled[1, 256] with n = 32; right with n = 1 to 31.
+      out[31] should be -3.0 and is 0.0; 1 of 32 elements is wrong. No thread has written it.
+      Block (0), thread (31), which has its number:
+        line 3: i = int(jit.grid(1))    i = 31
+        line 4: if i < min(x.size, 31):    no
+    """
+    trial = _Trial(kernel, against, arguments, launch, seed, (rtol, atol))
+    # Nothing comes last: there's little to see in a launch for no elements.
+    each = sorted(trial.usual_sizes() if sizes is None else set(sizes), key=lambda n: (n == 0, n))
+    for n in each:
+        if wrong := trial.wrong(n):
+            smaller = (trial.wrong(m) for m in range(1, n) if sizes is None and m not in trial.right)
+            return next(filter(None, smaller), wrong).explained(max(each))
+    return Checked(kernel.name, sorted(trial.right), trial.figures)
+
+
+class _Trial:
+    """Launches a kernel with n elements, and judges what comes of it."""
+
+    def __init__(self, kernel, against, arguments, launch, seed, tolerances):
+        if not isinstance(kernel, Kernel) or kernel.device:
+            raise TypeError(f"check takes a kernel, a function under @jit.rawkernel(); got {kernel!r:.60}")
+        for name, function in (("against", against), ("arguments", arguments or len)):
+            if not callable(function):
+                raise TypeError(f"check(kernel, {name}=…) takes a function, got {function!r:.60}")
+        if not (launch is None or callable(launch) or isinstance(launch, (int, tuple))):
+            raise TypeError(f"launch is threads a block, (x, y) of them or lambda n: (blocks, threads); got {launch!r}")
+        self.kernel, self.against, self.arguments, self.launch = copy.copy(kernel), against, arguments, launch
+        self.kernel.watched = None
+        self.names, self.seed, self.tolerances = kernel.source.parameters, seed, tolerances
+        self.device, self.right, self.figures = _simulated_gpu(), set[int](), None
+        self.axes, self.written = _used(kernel.source.tree)
+        self.inputs = self._inputs()
+
+    # -- what a launch is given -------------------------------------------------------------------
+
+    def usual_sizes(self) -> set[int]:
+        arrays = list(self.given(2)[1].values())
+        threads, is_flat = self.launched_as(1000, arrays)[1], max(x.ndim for x in arrays) < 2
+        each = max(threads) if isinstance(threads, tuple) else threads
+        near = (WARP, each, 2 * each, *((2 * WARP, 4 * each) if is_flat else ()))
+        primes = {n for n in PRIMES if is_flat or n < 50}  # two axes make many elements
+        return primes | {0, 1} | {n + k for n in near for k in (-1, 0, 1)}
+
+    def launched_as(self, n: int, arrays: list[np.ndarray]) -> tuple[Any, Any]:
+        """Blocks and threads, for arrays of which the first is an output."""
+        if callable(self.launch):
+            return self.launch(n)
+        threads = self.launch or ((16, 16) if arrays[0].ndim == 2 else THREADS)
+        if isinstance(threads, tuple):
+            shape = np.max([x.shape for x in arrays if x.ndim == arrays[0].ndim], axis=0)
+            return tuple(max(1, -(-int(size) // each)) for size, each in zip(shape[::-1], threads)), threads
+        return max(1, -(-n // threads)), threads
+
+    def _inputs(self) -> list[str]:
+        """The names of the arguments that `against` takes."""
+        try:
+            parameters = inspect.signature(self.against).parameters.values()
+            taken = [one.name for one in parameters if one.default is one.empty and one.kind < one.VAR_POSITIONAL]
+        except ValueError:  # one of NumPy's that doesn't say
+            taken = ["x"] * getattr(self.against, "nin", 1)
+        if set(taken) <= set(self.names):
+            return taken
+        given = [name for name in self.names if self.arguments or name in self.axes]
+        if len(taken) > len(given):
+            takes = f"`against` takes {', '.join(taken)}, and kernel {self.kernel.name} {', '.join(self.names)}"
+            raise ValueError(f"{takes}: give its arguments the names of the kernel's inputs")
+        return given[: len(taken)]
+
+    def given(self, n: int) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """The arguments by name, and what the arrays should hold afterwards, the outputs first."""
+        values = self._usual(n) if self.arguments is None else self.arguments(n)
+        if not isinstance(values, (tuple, list)) or len(values) != len(self.names):
+            raise ValueError(f"arguments({n}) has to give ({', '.join(self.names)}), got {values!r:.80}")
+        args = {name: x.get() if isinstance(x, Stored) else x for name, x in zip(self.names, values)}  # type: ignore
+        arrays = [name for name, x in args.items() if isinstance(x, np.ndarray)]
+        outputs = [name for name in arrays if name not in self.inputs]
+        outputs = outputs or [name for name in arrays if name in self.written] or arrays[-1:]
+        with np.errstate(all="ignore"), warnings.catch_warnings(action="ignore"):
+            found = self.against(*(copy.copy(args[name]) for name in self.inputs))
+        found = list(found) if isinstance(found, tuple) else [found]
+        if len(found) != len(outputs):
+            has = f"kernel {self.kernel.name} has the outputs {', '.join(outputs) or '(none)'}"
+            raise ValueError(f"{has}, and `against` gives {many(len(found), 'array')}")
+        wanted = {}
+        for name, x in zip(outputs, map(np.asarray, found)):
+            if self.arguments is None and name not in self.inputs:
+                args[name] = np.zeros(x.shape or 1, {"f": np.float32, "i": np.int32}.get(x.dtype.kind, x.dtype))
+            if x.size != args[name].size:
+                raise ValueError(f"`against` gives shape {x.shape} for {name}, which has shape {args[name].shape}")
+            wanted[name] = x.reshape(args[name].shape)
+        return args, wanted | {name: args[name] for name in arrays if name not in wanted}
+
+    def _usual(self, n: int) -> list[Any]:
+        numbers = [name for name in self.names if name not in self.axes]
+        if len(numbers) > 1:
+            say = f"arguments=lambda n: ({', '.join(self.names)})"
+            raise ValueError(f"kernel {self.kernel.name} takes {' and '.join(numbers)}. Which numbers are they? {say}")
+        rng = np.random.default_rng(self.seed)
+        shapes = [tuple(n + k for k in range(self.axes.get(name, 0))) for name in self.names]
+        # Eighths, so that sums and products are exact in float32; and no 0, which an output begins with.
+        values = [rng.integers(1, 65, shape) * rng.choice([-1, 1], shape) / 8 for shape in shapes]
+        return [x.astype(np.float32) if name in self.axes else n for name, x in zip(self.names, values)]
+
+    # -- a launch, and what's wrong with it -------------------------------------------------------
+
+    def prepared(self, n: int) -> "_Launched":
+        try:
+            args, wanted = self.given(n)
+        except Exception as error:
+            error.add_note(f"That's in check, with n = {n}.")
+            raise
+        return _Launched(self, n, args, wanted)
+
+    def wrong(self, n: int) -> "_Launched | None":
+        """The launch of this size if something's wrong with it."""
+        try:
+            launched = self.prepared(n)
+        except Exception:
+            if n:
+                raise
+            return None
+        if not n and any(np.isnan(x).any() for x in launched.wanted.values()):
+            return None  # of no numbers, many a function has no result
+        try:
+            self.figures = launched.run()
+        except KernelError:
+            return launched
+        if launched.first_wrong() is not None:
+            return launched
+        self.right.add(n)
+        return None
+
+
+class _Launched:
+    """A launch that can be repeated, and what should come of it."""
+
+    def __init__(self, trial: _Trial, n: int, args: dict[str, Any], wanted: dict[str, np.ndarray]) -> None:
+        from .launch import Launch
+
+        blocks, threads = trial.launched_as(n, list(wanted.values()))
+        there = trial.device(tuple(args.values()), None)
+        self.trial, self.wanted = trial, wanted
+        self.arrays = {name: x for name, x in zip(args, there) if isinstance(x, Stored)}
+        self.before = values_of(self.arrays)
+        self.new = functools.partial(Launch, trial.kernel, trial.device, blocks, threads, there)
+        name = trial.kernel.name
+        self.found = Checked(name, [], size=n, launch=f"{name}[{blocks}, {threads}]")
+
+    def run(self, note: Any = None, watched: Place | None = None) -> Any:
+        """`note` is called with each access. What the `watched` thread does becomes the steps."""
+        put_back(self.arrays, self.before)
+        launch = self.new()
+        launch.tracer = note and SimpleNamespace(note=note)
+        launch.watched, launch.say = launch.numbers_of(watched), self.found.steps.append
+        return launch.run()
+
+    def first_wrong(self) -> tuple[str, tuple[int, ...], int] | None:
+        """The array, the index, and how many are wrong there."""
+        for name, values in self.wanted.items():
+            rtol, atol = self.trial.tolerances if values.dtype.kind in "fc" else (0, 0)
+            bad = np.argwhere(~np.isclose(self.arrays[name]._values, values, rtol, atol, equal_nan=True))
+            if len(bad):
+                return name, tuple(map(int, bad[0])), len(bad)
+        return None
+
+    def explained(self, most: int) -> Checked:
+        """What's wrong, in all detail. A race is also looked at with `most` elements."""
+        found = self.found
+        found.sizes = sorted(self.trial.right)
+        try:
+            found.figures = self.run()
+        except KernelError as error:
+            if isinstance(error, DataRace):
+                put_back(self.arrays, self.before)
+                for one in (self, self.trial.prepared(most)):
+                    if seen := two_outcomes(one.new, one.arrays):
+                        error.advice += f"\nSeen with n = {one.found.size:,}: {seen}."
+                        break
+            found.error, found.found = error, f"{type(error).__name__}: {error}"
+            found.line, found.text, found.block, found.thread = error.line, error.text, error.block, error.thread
+            if error.block is not None and error.thread is not None:
+                self._watch(Place(error.block, error.thread))
+            return found
+        name, index, count = self.first_wrong()  # type: ignore[misc]
+        right, got = self.wanted[name], self.arrays[name]._values.copy()
+        found.element, found.got = f"{name}[{', '.join(map(str, index))}]", got[index]
+        found.wanted = right[index].astype(got.dtype) if right.dtype.kind == got.dtype.kind else right[index]
+        others = f"; {count:,} of {got.size:,} elements {'is' if count == 1 else 'are'} wrong" * (got.size > 1)
+        found.found = f"{found.element} should be {found.wanted} and is {found.got}{others}."
+        writers = self._writers(name, index)
+        if writers:
+            site, way, place = writers[-1]
+            found.line, found.text, found.block, found.thread = site.line, site.text, place.block, place.thread
+            how = f"{many(len(writers), 'atomic')} changed it{', the last one' * (len(writers) > 1)}"
+            found.found += f" {how if way == ATOMIC else 'Written'} in line {site.line}: {site.text}"
+            self._watch(place)
+        else:
+            found.found += " No thread has written it."
+            if place := _with_its_number(found.figures, index, got.shape):
+                self._watch(place, ", which has its number")
+        return found
+
+    def _watch(self, place: Place, which: str = "") -> None:
+        with contextlib.suppress(KernelError):
+            self.run(watched=place)
+        self.found.found += f"\n{str(place).capitalize()}{which}:"
+
+    def _writers(self, name: str, index: tuple[int, ...]) -> list[Any]:
+        """The line, the way and the thread of each time that this element was written."""
+        found: list[Any] = []
+
+        def note(lanes: Any, mask: Any, part: Any, at: Any, way: int, site: Any) -> None:
+            if way != READ and part.name == name:
+                here = (at == part.offset + np.dot(index, part.strides)) & mask.on
+                for row, thread in np.argwhere(np.broadcast_to(here, lanes.shape)):
+                    found.append((site, way, lanes.named_thread(int(lanes.number[row]), int(thread))))
+
+        self.run(note)
+        return found
+
+
+def _simulated_gpu() -> Any:
+    """The one in use, or a first one."""
+    from ..device import current
+
+    with contextlib.suppress(RuntimeError):  # no GPU is in use
+        if getattr(device := in_use[-1](), "kind_of_time", "") == "simulated":
+            return device
+    return current()
+
+
+def _with_its_number(figures: Any, index: tuple[int, ...], shape: tuple[int, ...]) -> Place | None:
+    """The thread that has the number of this element, if the launch has so many."""
+    (width, height, _), (across, down, _) = figures.block, figures.grid
+    has_two = height * down > 1
+    x, y = index[::-1] if has_two and len(index) == 2 else (int(np.ravel_multi_index(index, shape)), 0)
+    if x >= width * across or y >= height * down:
+        return None
+    return Place((x // width, y // height)[: 1 + has_two], (x % width, y % height)[: 1 + has_two])
+
+
+def _used(tree: ast.FunctionDef) -> tuple[dict[str, int], set[str]]:
+    """What the text takes for an array, with the number of its axes; and what it writes."""
+    axes: dict[str, int] = {}
+    written = set()
+    for node in ast.walk(tree):  # x[i][j], x.size, jit.atomic_add(x, i, 1), len(x)
+        function = ast.unparse(node.func).rpartition(".")[2] if isinstance(node, ast.Call) and node.args else ""
+        is_atomic = function.startswith("atomic_")
+        owner: Any = node.args[0] if is_atomic or function == "len" else node  # type: ignore[attr-defined]
+        count, writes = len(advice.indices_of(node)) if is_atomic else 0, is_atomic
+        while isinstance(owner, (ast.Subscript, ast.Attribute)):
+            count += len(advice.indices_of(owner)) if isinstance(owner, ast.Subscript) else 0
+            writes = writes or isinstance(owner.ctx, ast.Store)
+            owner = owner.value
+        if isinstance(owner, ast.Name) and owner is not node:
+            axes[owner.id] = max(count, 1, axes.get(owner.id, 1))
+            written |= {owner.id} if writes else set()
+    forgotten = {one.arg for one in tree.args.args} - {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    return dict.fromkeys(forgotten, 1) | axes, written

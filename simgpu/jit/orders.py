@@ -1,0 +1,180 @@
+"""A launch whose warps don't go in step: one at a time, in an order that's drawn. It shows what a data race comes to.
+
+A warp goes on to the next barrier or, with some seeds, gives way between two accesses of memory. With some seeds it
+also falls apart into two, as its threads may since Volta. It has to stop in the middle of the kernel. So each warp has
+a Python thread, but only one of these runs at a time.
+"""
+
+import contextvars
+import threading
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from ..memory import Stored
+from .errors import DataRace, KernelError
+from .lanes import WARP, Lanes, Mask
+
+GIVES_WAY = (0.0, 0.0, 0.2, 0.5)  # how likely, between two accesses: each seed draws one of these
+SEEDS = range(20)
+
+
+class _Stopped(BaseException):
+    """Another warp has failed, and this one ends too."""
+
+
+class Warp(Lanes):
+    """One warp of a block, or some threads of it, which go their own way until a barrier."""
+
+    finds_races = False
+
+    def __init__(self, turns: "Turns", block: int, own: np.ndarray, shared: dict[Any, Any]) -> None:
+        super().__init__(turns.launch, block, 1)
+        self.top = self.mask(self.top.on & own)
+        self.alive, self.shared, self.rng, self.turns = self.top.count, shared, turns.rng, turns
+        self.tracer = self  # so each access asks it first: `note`
+        self.is_waiting = self.is_done = False
+        self.error: BaseException | None = None
+        self.go = threading.Semaphore(0)
+        # In this context, since NumPy's errstate is a part of it.
+        self.thread = threading.Thread(target=contextvars.copy_context().run, args=(self._run,), daemon=True)
+        self.thread.start()
+
+    def _run(self) -> None:
+        self.go.acquire()
+        try:
+            if not self.turns.is_over:
+                self.launch.compute(self)
+        except BaseException as error:
+            self.error = error
+        self.is_done = True
+        self.turns.back.release()
+
+    def pause(self) -> None:
+        self.turns.back.release()
+        self.go.acquire()
+        if self.turns.is_over:
+            raise _Stopped
+
+    def note(self, *access: Any) -> None:
+        if self.turns.gives_way and self.rng.random() < self.turns.gives_way:
+            self.pause()
+
+    def barrier(self, mask: Mask, site: Any) -> None:
+        if mask.count != self.alive:
+            self._check_barrier(mask, site)
+        self.is_waiting = True
+        self.pause()
+
+
+class Turns:
+    """Which block is next, and which of its warps."""
+
+    def __init__(self, launch: Any, seed: int | None) -> None:
+        self.rng: Any = None  # None: they come in order
+        self.launch, self.gives_way, self.falls_apart = launch, 0.0, False
+        if seed is not None:
+            self.rng = np.random.default_rng(seed)
+            self.gives_way = float(self.rng.choice(GIVES_WAY))
+            self.falls_apart = not launch.program.needs_warps and self.rng.random() < 0.5
+        self.back, self.is_over = threading.Semaphore(0), False
+
+    def run(self) -> None:
+        launch = self.launch
+        launch.watched = -1, -1
+        for memory in launch.memories:
+            memory.log = None
+        with np.errstate(all="ignore"):
+            for block in self.rng.permutation(launch.blocks) if self.rng else range(launch.blocks):
+                shared: dict[Any, Any] = {}
+                self._take([Warp(self, int(block), own, shared) for own in self._threads()])
+
+    def _threads(self) -> list[np.ndarray]:
+        """Which threads of a block go together."""
+        warp = np.arange(-(-self.launch.threads // WARP) * WARP) // WARP
+        if self.falls_apart:
+            warp = 2 * warp + self.rng.integers(2, size=warp.size)
+        return [warp == each for each in np.unique(warp[: self.launch.threads])]
+
+    def _take(self, warps: list[Warp]) -> None:
+        """These warps take turns until they're done."""
+        left = warps
+        try:
+            while left:
+                ready = [warp for warp in left if not warp.is_waiting]
+                for warp in left if not ready else []:  # all of them have come to the barrier
+                    warp.is_waiting = False
+                ready = ready or left
+                warp = ready[int(self.rng.integers(len(ready))) if self.rng else 0]
+                warp.go.release()
+                self.back.acquire()
+                if warp.error is not None:
+                    raise warp.error
+                left = [warp for warp in left if not warp.is_done]
+        finally:
+            self.is_over = True
+            for warp in left:
+                warp.go.release()
+                warp.thread.join()
+            self.is_over = False
+
+
+def shuffled(new_launch: Callable[[], Any], arrays: dict[str, Stored], seed: int) -> Any:
+    """Launch a kernel in step, which finds what's wrong, then in another order. Gives the figures of the first. Raises
+    `DataRace` with what the two orders come to; the arrays are then as before."""
+    before = values_of(arrays)
+    try:
+        figures = new_launch().run()
+    except DataRace as race:
+        put_back(arrays, before)
+        same = f"the same values with the warps in order and in another order (seed {seed}); others may differ"
+        race.advice += f"\nSeen: {two_outcomes(new_launch, arrays, [seed]) or same}."
+        raise
+    put_back(arrays, before)
+    Turns(new_launch(), seed).run()
+    return figures
+
+
+def two_outcomes(new_launch: Callable[[], Any], arrays: dict[str, Stored], seeds: Iterable[int] = SEEDS) -> str:
+    """What a launch comes to with the warps in order, and with the first of these seeds that comes to something else.
+    Empty if none does. The arrays are as before afterwards."""
+    usual = _outcome(new_launch, arrays, None)
+    for seed in seeds:
+        if differ := _difference(usual, _outcome(new_launch, arrays, seed)):
+            return f"{differ[0]} with the warps in order, and {differ[1]} in another order (seed {seed})"
+    return ""
+
+
+def _outcome(new_launch: Callable[[], Any], arrays: dict[str, Stored], seed: int | None) -> Any:
+    """What the arrays hold after a launch with the warps in this order, or the text of the error that it raises."""
+    before = values_of(arrays)
+    try:
+        Turns(new_launch(), seed).run()
+        return values_of(arrays)
+    except KernelError as error:
+        return f"{type(error).__name__} in line {error.line} ({error.what.partition('.')[0]})"
+    finally:
+        put_back(arrays, before)
+
+
+def _difference(a: Any, b: Any) -> tuple[str, str] | None:
+    """Two outcomes in words, where they differ first."""
+    if isinstance(a, str) or isinstance(b, str):
+        x, y = (one if isinstance(one, str) else "no error" for one in (a, b))
+        return (x, y) if x != y else None
+    for name, x in a.items():
+        for index in np.argwhere((x != b[name]) & ~((x != x) & (b[name] != b[name])))[:1]:
+            at = tuple(index)
+            return f"{name}[{', '.join(map(str, index))}] is {x[at]}", str(b[name][at])
+    return None
+
+
+def values_of(arrays: dict[str, Stored]) -> dict[str, np.ndarray]:
+    return {name: x._values.copy() for name, x in arrays.items()}
+
+
+def put_back(arrays: dict[str, Stored], before: dict[str, np.ndarray]) -> None:
+    for name, x in arrays.items():
+        if x._values.flags.writeable:
+            x._values[...] = before[name]
