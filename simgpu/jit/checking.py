@@ -105,6 +105,8 @@ def check(
     trial = _Trial(kernel, against, arguments, launch, seed, (rtol, atol))
     # Nothing comes last: there's little to see in a launch for no elements.
     each = sorted(trial.usual_sizes() if sizes is None else set(sizes), key=lambda n: (n == 0, n))
+    if not each:
+        raise ValueError("sizes has no size to try: leave it out, or write sizes=[31, 32, 33]")
     for n in each:
         if wrong := trial.wrong(n):
             smaller = (trial.wrong(m) for m in range(1, n) if sizes is None and m not in trial.right)
@@ -244,10 +246,11 @@ class _Launch:
     def run(self, note: Any = None, watched: Place | None = None) -> Any:
         """`note` is called with each access. What the `watched` thread does becomes the steps."""
         put_back(self.arrays, self.before)
-        launch = self.new()
-        launch.tracer = note and SimpleNamespace(note=note)
-        launch.watched, launch.say = launch.numbers_of(watched), self.found.steps.append
-        return launch.run()
+        with self.trial.kernel._lock:
+            launch = self.new()
+            launch.tracer = note and SimpleNamespace(note=note)
+            launch.watched, launch.say = launch.numbers_of(watched), self.found.steps.append
+            return launch.run()
 
     def is_wrong(self) -> bool:
         found = self.found

@@ -179,6 +179,7 @@ def scaled(x, a, b, out):
 
 @pytest.mark.parametrize(("call", "error", "words"), [
     (lambda: jit.check(lambda x: x, np.exp), TypeError, "check takes a kernel, a function under @jit.rawkernel()"),
+    (lambda: jit.check(doubled, np.exp, sizes=[]), ValueError, "sizes has no size to try"),
     (lambda: jit.check(of_the_device, np.exp), TypeError, "check takes a kernel"),
     (lambda: jit.check(doubled, zeros(3)), TypeError, "check(kernel, against=…) takes a function, got array("),
     (lambda: jit.check(doubled, np.exp, arguments=(1, 2)), TypeError, "check(kernel, arguments=…) takes a function"),
