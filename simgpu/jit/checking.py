@@ -23,7 +23,7 @@ from .lanes import WARP
 from .orders import put_back, two_outcomes, values_of
 from .races import ATOMIC, READ
 
-MOST_ACCESSES = 8_000  # by warps one by one, to see what a race comes to: a second or two
+MOST_STEPS = 12_000  # of warps one by one, to see what a race comes to: a second or two
 THREADS, PRIMES = 256, (2, 3, 7, 13, 47, 61, 97, 509, 1009)
 
 
@@ -298,7 +298,7 @@ class _Launch:
         if isinstance(error, DataRace):
             put_back(self.arrays, self.before)
             for one in (self, *([self.trial.launch_of(most)] if most > self.n else [])):
-                if seen := two_outcomes(one.new, one.arrays, most=MOST_ACCESSES):
+                if seen := two_outcomes(one.new, one.arrays, most=MOST_STEPS):
                     error.advice += f"\nSeen with n = {one.n:,}: {seen}."
                     break
         found = self.found

@@ -26,7 +26,7 @@ class _Stopped(BaseException):
 
 
 class _TooLong(Exception):
-    """The warps' accesses of memory are more than the budget: warps one by one take much longer than in step."""
+    """More accesses of memory, branches and rounds than the budget: warps one by one take much longer than in step."""
 
 
 class Warp(Lanes):
@@ -62,10 +62,17 @@ class Warp(Lanes):
         if self.turns.is_over:
             raise _Stopped
 
-    def note(self, *access: Any) -> None:
+    def split(self, mask: Mask, test: Any) -> tuple[Mask, Mask]:
+        self._count()
+        return super().split(mask, test)
+
+    def _count(self) -> None:
         self.turns.budget[0] -= 1
         if self.turns.budget[0] < 0:
             raise _TooLong
+
+    def note(self, *access: Any) -> None:
+        self._count()
         if self.turns.gives_way and self.rng.random() < self.turns.gives_way:
             self.pause()
 
@@ -148,7 +155,7 @@ def two_outcomes(
     new_launch: Callable[[], Any], arrays: dict[str, Stored], seeds: Iterable[int] = SEEDS, most: float = math.inf
 ) -> str:
     """What a launch comes to with the warps in order, and with the first of these seeds that comes to something else.
-    Empty if none does with `most` accesses in all. The arrays are as before afterwards."""
+    Empty if none does with `most` accesses and branches in all. The arrays are as before afterwards."""
     budget = [most]
     usual = _outcome(new_launch, arrays, None, budget)
     for seed in seeds if budget[0] >= 0 else ():

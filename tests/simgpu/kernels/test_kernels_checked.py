@@ -161,10 +161,19 @@ def all_write_all(x, out):
         out[i] = x[i]
 
 
+@jit.rawkernel()
+def all_count(x, out):
+    total = 0.0
+    for _ in range(10 * x.size):
+        total += 1.0
+    out[0] = total
+
+
 def test_warps_one_by_one_end_when_they_take_too_long():
     """Otherwise this would take minutes: a million accesses, in 20 orders that all give the same."""
-    found = jit.check(all_write_all, lambda x: x, sizes=[1000])
-    assert isinstance(found.error, jit.DataRace) and "Seen" not in repr(found)
+    for kernel in (all_write_all, all_count):
+        found = jit.check(kernel, lambda x: x, sizes=[1000])
+        assert isinstance(found.error, jit.DataRace) and "Seen" not in repr(found)
 
 
 @jit.rawkernel(device=True)
