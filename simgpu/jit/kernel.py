@@ -110,7 +110,7 @@ class Kernel:
                 order = new_launch()
                 order.tracer = tracer and tracer(order)
                 device.begin()
-                if self._seed is None:
+                if self._seed is None or tracer:
                     self.figures = order.run()
                 else:
                     arrays = {name: x for name, x in zip(self.source.parameters, args) if isinstance(x, Stored)}
