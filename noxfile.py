@@ -156,12 +156,17 @@ def frozen(session: nox.Session) -> None:
     )
 
 
-@nox.session(venv_backend="none", default=False)  # two minutes
+@nox.session(venv_backend="none", default=False)  # six minutes
 def races(session: nox.Session) -> None:
-    """Data races in so many random traces of kernels (10000): found where there's one, and nowhere else."""
+    """Data races in so many random traces of kernels (10000): found where there's one, and nowhere else.
+
+    And in 2,000 random programs: each that changes a value shows two outcomes.
+    """
     script = "tests/simgpu/kernels/random_traces.py"
     where = os.pathsep.join([os.getcwd(), "tests/helpers"])
     session.run(sys.executable, script, *(session.posargs or ["10000"]), env={"PYTHONPATH": where})
+    shuffled = ["-m", "pytest", "-p", "no:nbval", "tests/simgpu/kernels/test_kernels_shuffled.py"]
+    session.run(sys.executable, *shuffled, env={"FLUXLITE_EXAMPLES": "2000"})
 
 
 @nox.session(venv_backend="none", default=False)  # ten minutes

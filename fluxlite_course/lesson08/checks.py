@@ -2,8 +2,7 @@
 
 import numpy as np
 
-import fluxlite as fl
-from fluxlite.cuda.jit import KernelError
+from fluxlite.cuda import jit
 
 from ..kit.exercises import NotRight, exercise
 from ..kit.vocabulary import expect, same, wrong_if
@@ -19,35 +18,36 @@ _PLAIN = {
 }
 
 
-def _ran(kernel, blocks, threads, arrays, shape, **why):
-    """What a launch wrote, and its figures. `why` says what each kind of error means in this exercise."""
+def _ran(kernel, blocks, threads, arrays, right, **why):
+    """What a launch wrote, and what `jit.check` says of it. `why` says what each error means in this exercise."""
     is_kernel = hasattr(kernel, "figures") and not getattr(kernel, "device", False)
     what = getattr(kernel, "__name__", None) or type(kernel).__name__
     wrong_if(not is_kernel, "that's no kernel: keep the line @jit.rawkernel() above the function", what)
-    out = fl.gpu(np.zeros(shape, np.float32))
+    given, launch = (*arrays, np.zeros_like(right(*arrays))), (blocks, threads)
     rounds, kernel.most_rounds = kernel.most_rounds, 10_000  # more than any exercise needs; an endless loop ends sooner
     try:
-        kernel[blocks, threads](*fl.gpu(arrays), out)
-    except KernelError as error:
-        kind = type(error).__name__
-        advice = "" if kind in why else error.advice  # the error's own is for any kernel
-        raise NotRight((_PLAIN | why).get(kind, kind), f"{error.where}\n{error.what}\n{advice}".strip()) from None
+        n = arrays[0].size
+        found = jit.check(kernel, right, [n], arguments=lambda n: given, launch=lambda n: launch, atol=1e-3)
     finally:
         kernel.most_rounds = rounds
-    return fl.cpu(out), kernel.figures
+    if error := found.error:
+        kind = type(error).__name__
+        advice = "" if kind in why else error.advice  # the error's own is for any kernel
+        raise NotRight((_PLAIN | why).get(kind, kind), f"{error.where}\n{error.what}\n{advice}".strip())
+    return list(found.arrays.values())[-1], found.figures, found
 
 
 def _numbers(*shape: int, seed: int = 14) -> np.ndarray:
     return np.random.default_rng(seed).standard_normal(shape, dtype=np.float32)
 
 
-def _same(out, right):
-    """Raises `NotRight` for the first element that differs."""
-    wrong = np.argwhere(~np.isclose(out, right, rtol=1e-4, atol=1e-3))
-    for first in map(tuple, wrong[:1]):
-        place = f"out[{', '.join(map(str, first))}]"
-        words = f"{len(wrong):,} of {right.size:,} numbers are wrong, {place} first of all"
-        raise NotRight(words, f"{out[first]:.4g}", f"{right[first]:.4g}")
+def _same(found):
+    """Raises `NotRight` for the first element that differs, with the line that wrote it."""
+    if not found:
+        size = found.arrays[found.element.partition("[")[0]].size
+        words = f"{found.count:,} of {size:,} numbers are wrong, {found.element} first of all"
+        by = f"written in line {found.line}: {found.text}" if found.text else "no thread has written it"
+        raise NotRight(words, f"{found.got:.4g}\n{by}", f"{found.wanted:.4g}")
 
 
 def _busiest(figures):
@@ -70,17 +70,16 @@ def _together(figures, what):
 @exercise("14.1", "a map", look_at="twice in section 2: one thread, one element")
 def affine(affine):
     x = _numbers(1024)
-    there, right = fl.gpu(x), 3 * x + 1
-    out, figures = _ran(affine, 4, 256, (there,), 1024,
+    out, figures, found = _ran(affine, 4, 256, (x,), lambda first: 3 * first + 1,
         DataRace="several threads write the same element. Each has one of its own: jit.grid(1) is its number",
         OutOfBounds="a thread leaves the array: there are 1,024 elements, and 1,024 threads, each with its own number",
     )  # fmt: skip
-    wrong_if(not np.array_equal(fl.cpu(there), x), "x has changed: the results belong in out")
+    wrong_if(not np.array_equal(next(iter(found.arrays.values())), x), "x has changed: the results belong in out")
     wrong_if(not out.any(), "out is still all zeros: a kernel returns nothing, it writes into out")
-    one_block = same(out[:256], right[:256]) and not out[256:].any()
+    one_block = found.element == "out[256]" and not out[256:].any()
     words = "only the first 256 are there: threadIdx.x counts from 0 in every block. jit.grid(1) counts on"
     wrong_if(one_block, words, "4 blocks wrote out[0] to out[255]")
-    _same(out, right)
+    _same(found)
     return _score("each element by a thread of its own", figures, "1 read, 1 write")
 
 
@@ -88,17 +87,16 @@ def affine(affine):
 def pairs(pairs):
     for size, blocks, threads in ((1000, 4, 256), (77, 1, 128), (1024, 4, 256)):
         x = _numbers(size)
-        right = x + np.append(x[1:], np.float32(0))
         what = f"with {size:,} elements and {blocks * threads:,} threads"
-        out, figures = _ran(pairs, blocks, threads, (x,), size,
+        out, figures, found = _ran(
+            pairs, blocks, threads, (x,), lambda first: first + np.append(first[1:], np.float32(0)),
             OutOfBounds=f"{what}, a thread goes past the end. Two things have to be guarded: i, and i + 1",
             DataRace=f"{what}, two threads write the same element, or read what another one writes",
         )  # fmt: skip
-        last = same(out[:-1], right[:-1]) and not same(out[-1], right[-1])
         words = f"{what}, the last element is wrong: it has no right neighbour, and stays as it is"
-        wrong_if(last, words, f"out[{size - 1}] is {out[-1]:.4g}", f"{right[-1]:.4g}")
+        wrong_if(found.element == f"out[{size - 1}]", words, f"out[{size - 1}] is {out[-1]:.4g}", f"{x[-1]:.4g}")
         wrong_if(not out.any(), f"{what}, out is still all zeros")
-        _same(out, right)
+        _same(found)
     return _score("with 77, 1,000 and 1,024 elements", figures, "2 reads, 1 write")
 
 
@@ -107,13 +105,13 @@ def eight_each(eight_each):
     for blocks, threads in ((8, 128), (2, 64)):
         x = _numbers(8 * blocks * threads)
         what = f"with {blocks} blocks of {threads} threads"
-        out, figures = _ran(eight_each, blocks, threads, (x,), x.size,
+        out, figures, found = _ran(eight_each, blocks, threads, (x,), lambda first: 2 * first,
             OutOfBounds=f"{what}, a thread leaves the array: the step has to be the number of all threads",
             DataRace=f"{what}, several threads write the same element: the step has to be the number of all threads",
         )  # fmt: skip
         missing = int(np.sum(out == 0))
         wrong_if(missing, f"{what}, {missing:,} of {x.size:,} elements of out were never written", expected="all")
-        _same(out, 2 * x)
+        _same(found)
         busiest = max(figures.busiest["reads"], figures.busiest["writes"])
         words = f"{what}, the work isn't shared: one thread handles {busiest:,} elements"
         wrong_if(busiest > 8, words, expected="8 each")
@@ -128,14 +126,13 @@ def eight_each(eight_each):
 @exercise("14.4", "a sum by halves", look_at="between which two lines must everyone have finished?")
 def block_sum(block_sum):
     x = _numbers(1024)
-    out, figures = _ran(block_sum, 4, 256, (x,), 4,
+    out, figures, found = _ran(block_sum, 4, 256, (x,), lambda first: first.reshape(4, 256).sum(1),
         DataRace="there's still a race: a thread reads what another may not have written yet",
         StuckBarrier="a barrier inside an if that only some threads enter: the others never come, and everyone waits",
         NeverWritten="a thread reads a place in shared memory that nobody has written",
     )  # fmt: skip
-    blocks = x.reshape(4, 256)
-    wrong_if(same(out, blocks[:, 0]), "out has each block's first number: nothing was added to it")
-    _same(out, blocks.sum(1))
+    wrong_if(same(out, x[::256]), "out has each block's first number: nothing was added to it")
+    _same(found)
     words = f"right sums, by {figures.atomics:,} atomics: the threads stand in a queue. Add by halves in shared memory"
     wrong_if(figures.atomics, words, expected="0 atomics")
     _together(figures, "right sums")
@@ -147,7 +144,7 @@ def dot(dot):
     for size, blocks in ((2000, 8), (300, 2)):
         x, y = _numbers(size), _numbers(size, seed=15) + 1
         what = f"with {size:,} elements in {blocks} blocks of 256 threads"
-        out, figures = _ran(dot, blocks, 256, (x, y), 1,
+        out, figures, _ = _ran(dot, blocks, 256, (x, y), lambda first, second: [first @ second],
             DataRace=f"{what}, a race: blocks never wait for each other, so only jit.atomic_add may add to out[0]",
             OutOfBounds=f"{what}, a thread leaves an array: x has {size:,} elements, and out has a single one",
             StuckBarrier=f"{what}, some threads never reach a barrier: keep it out of every if",
@@ -162,8 +159,8 @@ def dot(dot):
         few = f"at most {blocks}, one for each block"
         wrong_if(figures.atomics > blocks, words, f"{figures.atomics:,} atomics", few)
         _together(figures, "the right number")
-    ones = fl.gpu(np.ones(1 << 18, np.float32))
-    _, many = _ran(dot, 1024, 256, (ones, ones), 1)
+    ones = np.ones(1 << 18, np.float32)
+    _, many, _ = _ran(dot, 1024, 256, (ones, ones), lambda first, second: [first @ second])
     what = f"{many.atomics:,} atomics for {ones.size:,} products, {many.time.partition(',')[0]}"
     return _score(what, figures, "2 reads, 1 write, 17 shared reads, 9 shared writes")
 
@@ -173,14 +170,14 @@ def by_tiles(by_tiles):
     for rows, inner, columns in ((64, 64, 64), (32, 48, 64)):
         a, b = _numbers(rows, inner), _numbers(inner, columns, seed=15)
         what = f"a ({rows}, {inner}) by ({inner}, {columns}) product"
-        out, figures = _ran(by_tiles, (columns // 16, rows // 16), (16, 16), (a, b), (rows, columns),
+        out, figures, found = _ran(by_tiles, (columns // 16, rows // 16), (16, 16), (a, b), np.matmul,
             DataRace=f"{what} has a race: a tile is read before all of it is there, or overwritten while it's in use",
             OutOfBounds=f"{what}: a thread leaves an array. Rows and columns may be mixed up",
             NeverWritten=f"{what}: a thread reads a place of a tile that nobody has filled",
         )  # fmt: skip
         words = f"{what}: that's the first tile's share. The others have to be added"
         wrong_if(same(out, a[:, :16] @ b[:16], 1e-3, 1e-3), words, expected="all tiles")
-        _same(out, a @ b)
+        _same(found)
         par, reads = 2 * inner // 16, figures.busiest["reads"]
         words = f"{what} is right, but each thread reads {reads:,} numbers from the card's memory"
         wrong_if(reads > par, words, f"{reads:,} reads", f"{par}: one of each tile of a, one of each tile of b")

@@ -23,6 +23,7 @@ from .lanes import WARP
 from .orders import put_back, two_outcomes, values_of
 from .races import ATOMIC, READ
 
+MOST_STEPS = 12_000  # of warps one by one, to see what a race comes to: a second or two
 THREADS, PRIMES = 256, (2, 3, 7, 13, 47, 61, 97, 509, 1009)
 
 
@@ -30,21 +31,24 @@ THREADS, PRIMES = 256, (2, 3, 7, 13, 47, 61, 97, 509, 1009)
 class Checked:
     """What `check` found. It's true if the kernel is right, and prints as a report.
 
-    - sizes: those that came out right. figures: of the last launch, as in ``kernel.figures``, if it ended.
+    - sizes: those that came out right. figures, arrays: of the last launch, if it ended: as in ``kernel.figures``, and
+      what its arrays hold, by name.
     - size, launch: of the smallest launch that's wrong. None and empty if there's none, like the rest:
-    - element, wanted, got: what's wrong first in an array, such as ``"out[32]"``; or error: the `KernelError`.
+    - element, wanted, got, count: what's wrong first in an array, such as ``"out[32]"``, and how many are; or error.
     - block, thread, line, text: who wrote the element last, and in which line; or where the error is. None: nobody did.
     - found, steps: all this in words, and what that thread did, line by line.
     """
 
     kernel: str
-    sizes: list[int]
+    sizes: list[int] = field(default_factory=list)
     figures: Any = None
+    arrays: dict[str, np.ndarray] = field(default_factory=dict)
     size: int | None = None
     launch: str = ""
     element: str = ""
     wanted: Any = None
     got: Any = None
+    count: int = 0
     error: KernelError | None = None
     block: tuple[int, ...] | None = None
     thread: tuple[int, ...] | None = None
@@ -101,11 +105,14 @@ def check(
     trial = _Trial(kernel, against, arguments, launch, seed, (rtol, atol))
     # Nothing comes last: there's little to see in a launch for no elements.
     each = sorted(trial.usual_sizes() if sizes is None else set(sizes), key=lambda n: (n == 0, n))
+    if not each:
+        raise ValueError("sizes has no size to try: leave it out, or write sizes=[31, 32, 33]")
     for n in each:
         if wrong := trial.wrong(n):
             smaller = (trial.wrong(m) for m in range(1, n) if sizes is None and m not in trial.right)
             return next(filter(None, smaller), wrong).explained(max(each))
-    return Checked(kernel.name, sorted(trial.right), trial.figures)
+    trial.latest.sizes = sorted(trial.right)
+    return trial.latest
 
 
 class _Trial:
@@ -122,7 +129,7 @@ class _Trial:
         self.kernel, self.against, self.arguments, self.launch = copy.copy(kernel), against, arguments, launch
         self.kernel.watched = None
         self.names, self.seed, self.tolerances = kernel.source.parameters, seed, tolerances
-        self.device, self.right, self.figures = _simulated_gpu(), set[int](), None
+        self.device, self.right, self.latest = _simulated_gpu(), set[int](), Checked(kernel.name)
         self.axes, self.written = _used(kernel.source.tree)
         self.inputs = self._inputs()
 
@@ -130,13 +137,13 @@ class _Trial:
 
     def usual_sizes(self) -> set[int]:
         arrays = list(self.given(2)[1].values())
-        threads, is_flat = self.launched_as(1000, arrays)[1], max(x.ndim for x in arrays) < 2
+        threads, is_flat = self.blocks_and_threads(1000, arrays)[1], max(x.ndim for x in arrays) < 2
         each = max(threads) if isinstance(threads, tuple) else threads
         near = (WARP, each, 2 * each, *((2 * WARP, 4 * each) if is_flat else ()))
         primes = {n for n in PRIMES if is_flat or n < 50}  # two axes make many elements
         return primes | {0, 1} | {n + k for n in near for k in (-1, 0, 1)}
 
-    def launched_as(self, n: int, arrays: list[np.ndarray]) -> tuple[Any, Any]:
+    def blocks_and_threads(self, n: int, arrays: list[np.ndarray]) -> tuple[Any, Any]:
         """Blocks and threads, for arrays of which the first is an output."""
         if callable(self.launch):
             return self.launch(n)
@@ -165,7 +172,9 @@ class _Trial:
         """The arguments by name, and what the arrays should hold afterwards, the outputs first."""
         values = self._usual(n) if self.arguments is None else self.arguments(n)
         if not isinstance(values, (tuple, list)) or len(values) != len(self.names):
-            raise ValueError(f"arguments({n}) has to give ({', '.join(self.names)}), got {values!r:.80}")
+            takes = f"kernel {self.kernel.name}({', '.join(self.names)}) takes {many(len(self.names), 'argument')}"
+            gives = len(values) if isinstance(values, (tuple, list)) else f"{values!r:.80}"
+            raise TypeError(f"{takes}, and arguments({n}) gives {gives}")
         args = {name: x.get() if isinstance(x, Stored) else x for name, x in zip(self.names, values)}  # type: ignore
         arrays = [name for name, x in args.items() if isinstance(x, np.ndarray)]
         outputs = [name for name in arrays if name not in self.inputs]
@@ -198,91 +207,81 @@ class _Trial:
 
     # -- a launch, and what's wrong with it -------------------------------------------------------
 
-    def prepared(self, n: int) -> "_Launched":
+    def launch_of(self, n: int) -> "_Launch":
         try:
-            args, wanted = self.given(n)
+            return _Launch(self, n, *self.given(n))
         except Exception as error:
             error.add_note(f"That's in check, with n = {n}.")
             raise
-        return _Launched(self, n, args, wanted)
 
-    def wrong(self, n: int) -> "_Launched | None":
-        """The launch of this size if something's wrong with it."""
-        try:
-            launched = self.prepared(n)
-        except Exception:
-            if n:
-                raise
-            return None
-        if not n and any(np.isnan(x).any() for x in launched.wanted.values()):
-            return None  # of no numbers, many a function has no result
-        try:
-            self.figures = launched.run()
-        except KernelError:
-            return launched
-        if launched.first_wrong() is not None:
-            return launched
-        self.right.add(n)
+    def wrong(self, n: int) -> "_Launch | None":
+        """The launch of this size, if something's wrong with it."""
+        with contextlib.ExitStack() if n else contextlib.suppress(Exception):
+            launch = self.launch_of(n)
+            if n == 0 and any(np.isnan(x).any() for x in launch.wanted.values()):
+                return None  # of no numbers, many a function has no result
+            if launch.is_wrong():
+                return launch
+            self.right.add(n)
+            self.latest = launch.found
         return None
 
 
-class _Launched:
+class _Launch:
     """A launch that can be repeated, and what should come of it."""
 
     def __init__(self, trial: _Trial, n: int, args: dict[str, Any], wanted: dict[str, np.ndarray]) -> None:
         from .launch import Launch
 
-        blocks, threads = trial.launched_as(n, list(wanted.values()))
+        blocks, threads = trial.blocks_and_threads(n, list(wanted.values()))
         there = trial.device(tuple(args.values()), None)
-        self.trial, self.wanted = trial, wanted
+        self.trial, self.n, self.wanted, self.found = trial, n, wanted, Checked(trial.kernel.name)
         self.arrays = {name: x for name, x in zip(args, there) if isinstance(x, Stored)}
         self.before = values_of(self.arrays)
         self.new = functools.partial(Launch, trial.kernel, trial.device, blocks, threads, there)
-        name = trial.kernel.name
-        self.found = Checked(name, [], size=n, launch=f"{name}[{blocks}, {threads}]")
+        self.text = f"{trial.kernel.name}[{blocks}, {threads}]"
+        self.name = ""
+        self.index: tuple[int, ...] = ()  # of the first wrong element
 
     def run(self, note: Any = None, watched: Place | None = None) -> Any:
         """`note` is called with each access. What the `watched` thread does becomes the steps."""
         put_back(self.arrays, self.before)
-        launch = self.new()
-        launch.tracer = note and SimpleNamespace(note=note)
-        launch.watched, launch.say = launch.numbers_of(watched), self.found.steps.append
-        return launch.run()
+        with self.trial.kernel._lock:
+            launch = self.new()
+            launch.tracer = note and SimpleNamespace(note=note)
+            launch.watched, launch.say = launch.numbers_of(watched), self.found.steps.append
+            return launch.run()
 
-    def first_wrong(self) -> tuple[str, tuple[int, ...], int] | None:
-        """The array, the index, and how many are wrong there."""
-        for name, values in self.wanted.items():
-            rtol, atol = self.trial.tolerances if values.dtype.kind in "fc" else (0, 0)
-            bad = np.argwhere(~np.isclose(self.arrays[name]._values, values, rtol, atol, equal_nan=True))
+    def is_wrong(self) -> bool:
+        found = self.found
+        try:
+            found.figures, found.arrays = self.run(), values_of(self.arrays)
+        except KernelError as error:
+            found.error = error
+            return True
+        for name, right in self.wanted.items():
+            got, (rtol, atol) = found.arrays[name], self.trial.tolerances if right.dtype.kind in "fc" else (0, 0)
+            bad = np.argwhere(~np.isclose(got, right, rtol, atol, equal_nan=True))
             if len(bad):
-                return name, tuple(map(int, bad[0])), len(bad)
-        return None
+                self.name, self.index = name, tuple(map(int, bad[0]))
+                found.element, found.count = f"{name}[{', '.join(map(str, self.index))}]", len(bad)
+                found.got, found.wanted = got[self.index], right[self.index]
+                if right.dtype.kind == got.dtype.kind:
+                    found.wanted = found.wanted.astype(got.dtype)
+                return True
+        return False
 
     def explained(self, most: int) -> Checked:
         """What's wrong, in all detail. A race is also looked at with `most` elements."""
         found = self.found
-        found.sizes = sorted(self.trial.right)
-        try:
-            found.figures = self.run()
-        except KernelError as error:
-            if isinstance(error, DataRace):
-                put_back(self.arrays, self.before)
-                for one in (self, self.trial.prepared(most)):
-                    if seen := two_outcomes(one.new, one.arrays):
-                        error.advice += f"\nSeen with n = {one.found.size:,}: {seen}."
-                        break
-            found.error, found.found = error, f"{type(error).__name__}: {error}"
-            found.line, found.text, found.block, found.thread = error.line, error.text, error.block, error.thread
-            if error.block is not None and error.thread is not None:
-                self._watch(Place(error.block, error.thread))
+        found.sizes, found.size, found.launch = sorted(self.trial.right), self.n, self.text
+        if found.error is not None:
+            self._explain_error(found.error, most)
             return found
-        name, index, count = self.first_wrong()  # type: ignore[misc]
-        right, got = self.wanted[name], self.arrays[name]._values.copy()
-        found.element, found.got = f"{name}[{', '.join(map(str, index))}]", got[index]
-        found.wanted = right[index].astype(got.dtype) if right.dtype.kind == got.dtype.kind else right[index]
-        others = f"; {count:,} of {got.size:,} elements {'is' if count == 1 else 'are'} wrong" * (got.size > 1)
+        size = found.arrays[self.name].size
+        others = f"; {found.count:,} of {size:,} elements {'is' if found.count == 1 else 'are'} wrong" * (size > 1)
         found.found = f"{found.element} should be {found.wanted} and is {found.got}{others}."
-        writers = self._writers(name, index)
+        writers = self._writers(self.name, self.index)
         if writers:
             site, way, place = writers[-1]
             found.line, found.text, found.block, found.thread = site.line, site.text, place.block, place.thread
@@ -291,9 +290,22 @@ class _Launched:
             self._watch(place)
         else:
             found.found += " No thread has written it."
-            if place := _with_its_number(found.figures, index, got.shape):
+            if place := _with_its_number(found.figures, self.index, found.arrays[self.name].shape):
                 self._watch(place, ", which has its number")
         return found
+
+    def _explain_error(self, error: KernelError, most: int) -> None:
+        if isinstance(error, DataRace):
+            put_back(self.arrays, self.before)
+            for one in (self, *([self.trial.launch_of(most)] if most > self.n else [])):
+                if seen := two_outcomes(one.new, one.arrays, most=MOST_STEPS):
+                    error.advice += f"\nSeen with n = {one.n:,}: {seen}."
+                    break
+        found = self.found
+        found.found = f"{type(error).__name__}: {error}"
+        found.line, found.text, found.block, found.thread = error.line, error.text, error.block, error.thread
+        if error.block is not None and error.thread is not None:
+            self._watch(Place(error.block, error.thread))
 
     def _watch(self, place: Place, which: str = "") -> None:
         with contextlib.suppress(KernelError):

@@ -34,7 +34,8 @@ class Kernel:
     ``kernel.watched = (0, 5)`` prints what thread 5 of block 0 does in each launch, line by line, and with which
     numbers; ``((1, 0), (3, 2))`` names them by axes, and None ends it. `most_rounds`, 100,000 unless you set it, limits
     the rounds of a loop; where it's certain that a loop can't end, it's stopped sooner. `explained` shows what each
-    line cost, `trace` what one warp touches, and ``kernel.cuda_c(x, out)`` the CUDA C, where CuPy is installed.
+    line cost, `trace` what one warp touches, `shuffled` what a data race does, and ``kernel.cuda_c(x, out)`` the CUDA
+    C, where CuPy is installed.
     """
 
     # What a library above this one refuses: called with the kernel's name, an argument's, and the argument.
@@ -109,7 +110,7 @@ class Kernel:
                 order = new_launch()
                 order.tracer = tracer and tracer(order)
                 device.begin()
-                if self._seed is None:
+                if self._seed is None or tracer:
                     self.figures = order.run()
                 else:
                     arrays = {name: x for name, x in zip(self.source.parameters, args) if isinstance(x, Stored)}
@@ -179,9 +180,9 @@ class Kernel:
             parameters = ", ".join(self.source.parameters) + "," * (len(self.source.parameters) == 1)
             write = f"{self.name}.trace({sizes[0]}, {sizes[1]}, ({parameters}))"
             raise TypeError(f"a trace has its arguments in parentheses: write {write}")
-        from .tracing import Tracer
+        from .tracing import Trace
 
-        return self._simulate(blocks, threads, args, lambda order: Tracer(order, block, warp)).trace
+        return self._simulate(blocks, threads, args, lambda order: Trace(order, block, warp))
 
     def shuffled(self, seed: int) -> Kernel:
         """The same kernel, with its warps in an order that `seed` draws: ``kernel.shuffled(3)[blocks, threads](x)``.

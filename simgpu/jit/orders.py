@@ -6,6 +6,7 @@ a Python thread, but only one of these runs at a time.
 """
 
 import contextvars
+import math
 import threading
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -22,6 +23,10 @@ SEEDS = range(20)
 
 class _Stopped(BaseException):
     """Another warp has failed, and this one ends too."""
+
+
+class _TooLong(Exception):
+    """More accesses of memory, branches and rounds than the budget: warps one by one take much longer than in step."""
 
 
 class Warp(Lanes):
@@ -57,7 +62,17 @@ class Warp(Lanes):
         if self.turns.is_over:
             raise _Stopped
 
+    def split(self, mask: Mask, test: Any) -> tuple[Mask, Mask]:
+        self._count()
+        return super().split(mask, test)
+
+    def _count(self) -> None:
+        self.turns.budget[0] -= 1
+        if self.turns.budget[0] < 0:
+            raise _TooLong
+
     def note(self, *access: Any) -> None:
+        self._count()
         if self.turns.gives_way and self.rng.random() < self.turns.gives_way:
             self.pause()
 
@@ -71,9 +86,9 @@ class Warp(Lanes):
 class Turns:
     """Which block is next, and which of its warps."""
 
-    def __init__(self, launch: Any, seed: int | None) -> None:
+    def __init__(self, launch: Any, seed: int | None, budget: list[float]) -> None:
         self.rng: Any = None  # None: they come in order
-        self.launch, self.gives_way, self.falls_apart = launch, 0.0, False
+        self.budget, self.launch, self.gives_way, self.falls_apart = budget, launch, 0.0, False
         if seed is not None:
             self.rng = np.random.default_rng(seed)
             self.gives_way = float(self.rng.choice(GIVES_WAY))
@@ -132,26 +147,34 @@ def shuffled(new_launch: Callable[[], Any], arrays: dict[str, Stored], seed: int
         race.advice += f"\nSeen: {two_outcomes(new_launch, arrays, [seed]) or same}."
         raise
     put_back(arrays, before)
-    Turns(new_launch(), seed).run()
+    Turns(new_launch(), seed, [math.inf]).run()
     return figures
 
 
-def two_outcomes(new_launch: Callable[[], Any], arrays: dict[str, Stored], seeds: Iterable[int] = SEEDS) -> str:
+def two_outcomes(
+    new_launch: Callable[[], Any], arrays: dict[str, Stored], seeds: Iterable[int] = SEEDS, most: float = math.inf
+) -> str:
     """What a launch comes to with the warps in order, and with the first of these seeds that comes to something else.
-    Empty if none does. The arrays are as before afterwards."""
-    usual = _outcome(new_launch, arrays, None)
-    for seed in seeds:
-        if differ := _difference(usual, _outcome(new_launch, arrays, seed)):
+    Empty if none does with `most` accesses and branches in all. The arrays are as before afterwards."""
+    budget = [most]
+    usual = _outcome(new_launch, arrays, None, budget)
+    for seed in seeds if budget[0] >= 0 else ():
+        differ = _difference(usual, _outcome(new_launch, arrays, seed, budget))
+        if budget[0] < 0:
+            break
+        if differ:
             return f"{differ[0]} with the warps in order, and {differ[1]} in another order (seed {seed})"
     return ""
 
 
-def _outcome(new_launch: Callable[[], Any], arrays: dict[str, Stored], seed: int | None) -> Any:
+def _outcome(new_launch: Callable[[], Any], arrays: dict[str, Stored], seed: int | None, budget: list[float]) -> Any:
     """What the arrays hold after a launch with the warps in this order, or the text of the error that it raises."""
     before = values_of(arrays)
     try:
-        Turns(new_launch(), seed).run()
+        Turns(new_launch(), seed, budget).run()
         return values_of(arrays)
+    except _TooLong:
+        return ""
     except KernelError as error:
         return f"{type(error).__name__} in line {error.line} ({error.what.partition('.')[0]})"
     finally:

@@ -65,31 +65,24 @@ class Touch(NamedTuple):
 
 
 class Trace(list):
-    """The accesses of one warp, in order. Prints as a list of sentences."""
+    """What one warp of a block touches during a launch, in order. Prints as a list of sentences."""
 
-    def __init__(self, name: str, grid: tuple[int, ...], block: tuple[int, ...], chosen: int, warp: int) -> None:
+    def __init__(self, launch: Any, block: int, warp: int) -> None:
         super().__init__()
-        self.name, self.grid, self.block, self.chosen, self.warp = name, grid, block, chosen, warp
+        self.name, self.grid, self.block = launch.source.name, launch.grid, launch.block
+        self.chosen, self.warp = block, warp
+        if not 0 <= block < launch.blocks or not 0 <= warp * WARP < launch.threads:
+            blocks, warps = many(launch.blocks, "block"), many(-(-launch.threads // WARP), "warp")
+            there = f"kernel {self.name} has {blocks} of {warps}, from 0 on"
+            raise ValueError(f"{there}; there is no warp {warp} in block {block}")
 
     def __repr__(self) -> str:
         nothing = f"Warp {self.warp} of block {self.chosen} touches no memory."
         return "\n".join(touch.sentence for touch in self) or nothing
 
-
-class Tracer:
-    """Notes what one warp of one block touches during a launch."""
-
-    def __init__(self, launch: Any, block: int, warp: int) -> None:
-        if not 0 <= block < launch.blocks or not 0 <= warp * WARP < launch.threads:
-            blocks, warps = many(launch.blocks, "block"), many(-(-launch.threads // WARP), "warp")
-            there = f"kernel {launch.source.name} has {blocks} of {warps}, from 0 on"
-            raise ValueError(f"{there}; there is no warp {warp} in block {block}")
-        self.block, self.warp = block, warp
-        self.trace = Trace(launch.source.name, launch.grid, launch.block, block, warp)
-
     def note(self, lanes: Any, mask: Any, part: Any, at: Any, way: int, site: Site) -> None:
-        row, size, shape = self.block - int(lanes.number[0]), part.flat.itemsize, part.shape
-        if not 0 <= row < lanes.blocks or len(self.trace) >= MOST:
+        row, size, shape = self.chosen - int(lanes.number[0]), part.flat.itemsize, part.shape
+        if not 0 <= row < lanes.blocks or len(self) >= MOST:
             return
         here = slice(self.warp * WARP, (self.warp + 1) * WARP)
         on = np.broadcast_to(mask.on, lanes.shape)[row, here]
@@ -99,7 +92,7 @@ class Tracer:
             elements = {lane: int(np.ravel_multi_index(index[lane], shape)) if shape else 0 for lane in index}
             addresses = {lane: place * size for lane, place in places.items()}
             what = part.name, shape, size, part.is_shared
-            self.trace.append(Touch(site.line, site.text, WAYS[way], *what, elements, addresses))
+            self.append(Touch(site.line, site.text, WAYS[way], *what, elements, addresses))
 
 
 # -- What one thread does: reads and writes, which way it goes, and what each name gets -----------

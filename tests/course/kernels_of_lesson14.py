@@ -229,6 +229,19 @@ def sum_by_atomics(x, out):
 
 
 @jit.rawkernel()
+def sum_in_the_first_block_alone(x, out):
+    part = jit.shared_memory(np.float32, 256)
+    t = int(jit.threadIdx.x)
+    part[t] = x[jit.grid(1)]
+    jit.syncthreads()
+    if jit.grid(1) == 0:
+        total = 0.0
+        for k in range(256):
+            total += part[k]
+        out[0] = total
+
+
+@jit.rawkernel()
 def sum_of_one(x, out):
     if jit.threadIdx.x == 0:
         out[jit.blockIdx.x] = x[jit.grid(1)]

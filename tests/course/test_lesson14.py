@@ -88,6 +88,12 @@ def test_a_verdict_names_the_place_of_an_error():
     assert "block (0), thread (0), line" in rows["yours"] and "jit.syncthreads()" in rows["yours"]
 
 
+def test_a_verdict_names_the_line_that_wrote_a_wrong_number():
+    yours, line = dict(judge("14.1", learners.affine_forgets_one).rows)["yours"].splitlines()
+    assert yours == "0.484" and line.startswith("written in line ") and line.endswith(": out[i] = 3 * x[i]")
+    assert "no thread has written it" in dict(judge("14.4", learners.sum_in_the_first_block_alone).rows)["yours"]
+
+
 def test_a_verdict_gives_one_advice():
     for id, kernel, advice in (
         ("14.1", learners.affine_shifted, "Guard the line"),

@@ -50,7 +50,8 @@ def doubled(x, out):
 
 def test_no_size_below_the_one_that_is_found_is_wrong():
     found = jit.check(doubled, lambda x: x * 2)
-    assert found.size == 32 and found.sizes == list(range(1, 32))
+    assert found.size == 32 and found.sizes == list(range(1, 32)) and found.count == 1
+    assert (found.arrays["out"][:31] == found.arrays["x"][:31] * 2).all() and found.arrays["out"][31] == 0
     assert "with n = 32; right with n = 1 to 31." in repr(found)
     found = jit.check(doubled, lambda x: x * 2, sizes=[40, 7, 5, 6, 31, 500])
     assert found.size == 40 and found.sizes == [5, 6, 7, 31]
@@ -154,6 +155,27 @@ def larger_wins(x, out):
         out[0] = x[i] if x.size > 2 else x[0]
 
 
+@jit.rawkernel()
+def all_write_all(x, out):
+    for i in range(x.size):
+        out[i] = x[i]
+
+
+@jit.rawkernel()
+def all_count(x, out):
+    total = 0.0
+    for _ in range(10 * x.size):
+        total += 1.0
+    out[0] = total
+
+
+def test_warps_one_by_one_end_when_they_take_too_long():
+    """Otherwise this would take minutes: a million accesses, in 20 orders that all give the same."""
+    for kernel in (all_write_all, all_count):
+        found = jit.check(kernel, lambda x: x, sizes=[1000])
+        assert isinstance(found.error, jit.DataRace) and "Seen" not in repr(found)
+
+
 @jit.rawkernel(device=True)
 def of_the_device(x):
     return x
@@ -166,13 +188,15 @@ def scaled(x, a, b, out):
 
 @pytest.mark.parametrize(("call", "error", "words"), [
     (lambda: jit.check(lambda x: x, np.exp), TypeError, "check takes a kernel, a function under @jit.rawkernel()"),
+    (lambda: jit.check(doubled, np.exp, sizes=[]), ValueError, "sizes has no size to try"),
     (lambda: jit.check(of_the_device, np.exp), TypeError, "check takes a kernel"),
     (lambda: jit.check(doubled, zeros(3)), TypeError, "check(kernel, against=…) takes a function, got array("),
     (lambda: jit.check(doubled, np.exp, arguments=(1, 2)), TypeError, "check(kernel, arguments=…) takes a function"),
     (lambda: jit.check(doubled, np.exp, launch="32"), TypeError, "launch is threads a block, (x, y) of them or lambda"),
     (lambda: jit.check(doubled, lambda a, b, c: a), ValueError, "`against` takes a, b, c, and kernel doubled x, out: "),
     (lambda: jit.check(scaled, lambda x: x), ValueError, "takes a and b. Which numbers are they? arguments="),
-    (lambda: jit.check(doubled, np.exp, arguments=lambda n: numbers(n)), ValueError, "arguments(2) has to give (x, "),
+    (lambda: jit.check(doubled, np.exp, arguments=lambda n: numbers(n)), TypeError,
+     "kernel doubled(x, out) takes 2 arguments, and arguments(2) gives array("),
     (lambda: jit.check(doubled, np.exp, arguments=lambda n: (numbers(n), zeros(1))), ValueError,
      "`against` gives shape (2,) for out, which has shape (1,)"),
 ])  # fmt: skip

@@ -245,6 +245,7 @@ def test_what_shuffled_takes(capsys):
     kernel[1, 1](*arrays())
     assert capsys.readouterr().out.count("i = 0") == 1  # once, though it runs twice
     assert kernel.figures.threads == 1 and last_wins.watched is None
+    assert len(kernel.trace(1, 1, arrays())) == 2
     of_cupy = type("ndarray", (), {"__module__": "cupy"})()
     with pytest.raises(TypeError, match="only a simulated GPU can shuffle"):
         kernel[1, 1](of_cupy, of_cupy)
