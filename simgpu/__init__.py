@@ -20,6 +20,7 @@ from typing import Any
 
 _NAMES = {
     "array": "SimulatedArray", "device": "Card Device asarray asnumpy current devices",
+    "kernels": "ElementwiseKernel ReductionKernel RawKernel RawModule",
     "memory": "OutOfMemoryError", "presets": "PRESETS Preset calibrate preset",
     "profile.estimates": "estimate", "profile.recording": "Receipt receipt", "profile.seconds": "Seconds",
 }  # fmt: skip
