@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .. import dispatch
 from ..device import current
 from ..memory import Stored
 from ..rules import SCALARS, one_device
@@ -40,10 +41,13 @@ def parameters(text: str, is_const: bool) -> tuple[Parameter, ...]:
 class Kernel:
     """What elementwise kernels and reductions have in common. `parts` are its pieces of C, by name."""
 
+    _run: Any
+
     def __init__(self, in_params: str, out_params: str, name: str, options: tuple, parts: dict[str, Any]) -> None:
         if not re.match("^[a-zA-Z_][a-zA-Z_0-9]*$", name):
             raise ValueError(f'Invalid kernel name: "{name}"')
-        self.name, self.options, self._parts = name, options, parts
+        self.name = self.__name__ = name
+        self.options, self._parts = options, parts
         self._parsed: Any = None
         self.in_params, self.out_params = parameters(in_params, True), parameters(out_params, False)
         self.params, self.nin, self.nout = self.in_params + self.out_params, len(self.in_params), len(self.out_params)
@@ -91,7 +95,7 @@ class Kernel:
         """The outputs that were given, if they have this shape, or new ones."""
         made = list(args[self.nin :])
         if not made:
-            return [device.new(np.empty(shape, types.get(p.type, p.type))) for p in self.out_params]
+            return [dispatch.empty(np.empty, (shape, types.get(p.type, p.type)), {}, device) for p in self.out_params]
         if any(not p.raw and x.shape != shape for p, x in zip(self.out_params, made)):
             raise ValueError("Out shape is mismatched")
         return made
@@ -102,6 +106,14 @@ class Kernel:
             return Variable(np.array(x, types.get(p.type, p.type)), p.is_const)
         return Raw(p.name, x, shape, p.is_const) if p.raw else Own(x, shape, p.is_const)
 
+    def _start(self, device: Any, types: dict, values: list[Any], *rest: Any) -> None:
+        """Run it, unless only shapes are computed: then it reads and writes everything once."""
+        if device.instead is None:
+            dispatch.quiet.run(self._run, device, types, values, *rest)
+        else:
+            arrays = [x for x in values if isinstance(x, np.ndarray)]
+            device.launch(self.name, sum(x.nbytes for x in arrays), max(x.size for x in arrays))
+
     def _launch(self, device: Any, threads: Threads, count: int = 1) -> None:
         """One launch. An element is read or written once, however often: then it's in the card's cache."""
         arrays = [x for x in threads.scopes[0].values() if isinstance(x, (Own, Raw))]
@@ -110,23 +122,6 @@ class Kernel:
         rates = {"e": card.float16, "d": card.float64, "D": card.float64}  # here all count as so many of float32
         work = sum(steps * card.float32 / rates.get(kind, card.float32) for kind, steps in threads.work.items())
         device.launch(self.name, moved, work, "f", count)
-
-
-def joined_axes(shape: tuple[int, ...], arrays: list[np.ndarray]) -> tuple[int, ...]:
-    """As few axes as possible, as CuPy counts threads along them: those that lie in one piece everywhere become one."""
-    if all(x.flags.c_contiguous for x in arrays):
-        return (math.prod(shape),)
-    found: list[int] = []
-    last = -1
-    for axis, length in enumerate(shape):
-        if length == 1:
-            continue
-        if found and all(x.strides[axis] * length == x.strides[last] for x in arrays):
-            found[-1] *= length
-        else:
-            found.append(length)
-        last = axis
-    return tuple(found)
 
 
 class ElementwiseKernel(Kernel):
@@ -173,20 +168,23 @@ class ElementwiseKernel(Kernel):
             raise ValueError("Output array size is Undecided")
         made = self._outputs(device, args, shape, types)
         if math.prod(shape):
-            device.compute(self._run, device, shape, values[: self.nin] + [x._values for x in made], types)
+            self._start(device, types, values[: self.nin] + [x._values for x in made], shape)
         if self.no_return:
             return None
         return made[0] if self.nout == 1 and not self.return_tuple else tuple(made)
 
-    def _run(self, device: Any, shape: tuple[int, ...], values: list[Any], types: dict) -> None:
+    def _run(self, device: Any, types: dict, values: list[Any], shape: tuple[int, ...]) -> None:
         parts, parser = self._program()
         threads = Threads(shape, types, parser.functions)
-        i = np.arange(math.prod(shape), dtype=SIZE).reshape(shape)
         names = {p.name: self._bound(p, x, types, shape) for p, x in zip(self.params, values)}
-        plain = [x.values for x in names.values() if isinstance(x, Own)]
-        names["_ind"] = Indexer(joined_axes(shape, plain) if self.reduce_dims else shape, i)
+        # Arrays that lie in one piece have one axis to CuPy's threads, unless they're to keep their shape.
+        is_flat = self.reduce_dims and all(x.values.flags.c_contiguous for x in names.values() if isinstance(x, Own))
         threads.scopes[0].update(names)
+        if {"i", "_ind"} & parser.words:
+            i = np.arange(math.prod(shape), dtype=SIZE).reshape(shape)
+            threads.scopes[0]["_ind"] = Indexer((i.size,) if is_flat else shape, i)
         for part, statements in parts.items():
-            threads.scopes[0] |= {"i": Variable(i)} if part == "operation" else {}
+            if part == "operation" and "i" in parser.words:
+                threads.scopes[0]["i"] = Variable(i)
             threads.run_together(True, statements)
         self._launch(device, threads)

@@ -4,7 +4,7 @@
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,7 +25,7 @@ class Node(NamedTuple):
 
 class Function(NamedTuple):
     returns: Any
-    parameters: list[tuple[Any, str, bool]]  # type, name, and whether the caller's own is meant: a pointer, a reference
+    parameters: list[tuple[Any, str, bool]]  # type, name, and whether it's the caller's own: a pointer, a reference
     body: Node
     letters: list[str]  # of its template
 
@@ -34,9 +34,10 @@ def not_translated(line: str, what: str) -> NotImplementedError:
     return NotImplementedError(f"{what} can't be translated to NumPy: {line}. simgpu.jit has kernels in Python")
 
 
-_TOKEN = re.compile(r"""(?P<number>0[xX][\da-fA-F]+[uUlL]*|(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?[uUlLfF]*)|\s+
-    |(?P<name>complex<(float|double)>|[A-Za-z_]\w*)
-    |(?P<sign><<=|>>=|&&|\|\||<<|>>|\+\+|--|[-+*/%&|^<>=!]=|[-+*/%&|^~!<>=?:;,.(){}\[\]])|\s+""", re.VERBOSE)
+_NUMBER = r"0[xX][\da-fA-F]+[uUlL]*|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?[uUlLfF]*"
+_NAME = r"complex<(?:float|double)>|[A-Za-z_]\w*"
+_SIGN = r"<<=|>>=|&&|\|\||<<|>>|\+\+|--|[-+*/%&|^<>=!]=|[-+*/%&|^~!<>=?:;,.(){}\[\]]"
+_TOKEN = re.compile(rf"({_NUMBER}|{_NAME}|{_SIGN})|\s+")
 _OTHERWISE = [  # how the same is written in fewer ways
     (r"//[^\n]*|/\*.*?\*/", lambda comment: " " + "\n" * comment[0].count("\n")), (r"\\\n", lambda _: " "),
     (r"(\b(std|thrust))?::", lambda _: ""), (r"\bstatic_cast\s*<([\w\s<>]+?)>\s*\(", lambda cast: f"({cast[1]})("),
@@ -46,10 +47,9 @@ _OTHERWISE = [  # how the same is written in fewer ways
 
 def tokens(text: str, part: str, macros: dict[str, list[Token]]) -> list[Token]:
     """The tokens of a kernel's `part`, and a semicolon. What ``#define`` lines name goes into `macros`."""
+    found: list[Token] = []
     for pattern, other in _OTHERWISE:
         text = re.sub(pattern, other, text, flags=re.DOTALL)
-    found: list[Token] = []
-    line = f"the {part}"
     for number, source in enumerate(text.split("\n"), 1):
         line = f"line {number} of the {part}, {source.strip()}"
         if define := re.match(r"\s*#\s*define\s+(\w+)(?!\w|\()(.*)", source):
@@ -68,7 +68,7 @@ def _tokens_of(text: str, line: str, macros: dict[str, list[Token]]) -> list[Tok
         if match is None:
             raise not_translated(line, text[at])
         at = match.end()
-        if match.lastgroup:
+        if match[1]:
             found += [Token(token.text, line) for token in macros.get(match[0], [Token(match[0], line)])]
     return found
 
@@ -110,10 +110,12 @@ class Parser:
         self.types.update((letter, letter) for letter in letters)
         self.functions: dict[str, Function] = {}
         self.macros: dict[str, list[Token]] = {}
+        self.words: set[str] = set()  # all that occur
 
     def program(self, text: Any, part: str) -> list[Node]:
         """The statements in this part of a kernel. Its functions go into `functions`."""
         self.tokens, self.at, found = tokens(str(text), part, self.macros), 0, []
+        self.words.update(token.text for token in self.tokens)
         while self.word:
             # In a function, a parenthesis comes before the first = or ;
             first = next(token.text for token in self.tokens[self.at :] if token.text in ("(", "=", ";"))
@@ -173,14 +175,9 @@ class Parser:
         self.functions[name] = Function(returns, self.listed(self.parameter, ")"), self.statement(), letters)
 
     def parameter(self) -> tuple[Any, str, bool]:
-        kind, is_own = self.type(), self.follows("*", "&")
-        self.follows("const", "__restrict__")
-        name = self.name()
-        if self.follows("["):
-            self.expression() if self.word != "]" else None
-            self.expect("]")
-            is_own = True
-        return kind, name, is_own
+        node = self.declaration(self.type())
+        kind, name, is_other, _ = node.parts
+        return kind, name, bool(is_other) or node.kind == "array"
 
     # -- statements
 
@@ -198,29 +195,29 @@ class Parser:
             self.types[self.name()] = kind
             return self.statement()
         if self.follows(*_STATEMENTS):
-            parts = [self.part(rule) for rule in _STATEMENTS[word].split()]
-            return Node(word, line, tuple(part for part in parts if part is not self))
-        node = Node("together", line, (self.declarations(),)) if self.begins_type() else self.expression()
-        self.expect(";")
-        return node
-
-    def part(self, rule: str) -> Any:
-        """What stands here by a rule of `_STATEMENTS`: a node, None if it's missing, this parser for a mere word."""
-        if rule in ("expression", "statement"):
-            return getattr(self, rule)()
-        if rule == "?expression":
-            return None if self.word in (";", ")") else self.expression()
-        if rule == "?else":
-            return self.statement() if self.follows("else") else None
-        self.expect(rule)
-        return self
-
-    def declarations(self) -> list[Node]:
+            return Node(word, line, tuple(self.parts_of(_STATEMENTS[word])))
+        if not self.begins_type():
+            node = self.expression()
+            self.expect(";")
+            return node
         kind = self.type()
         found = [self.declaration(kind)]
-        while self.follows(","):
+        while not self.follows(";"):
+            self.expect(",")
             found.append(self.declaration(kind))
-        return found
+        return Node("together", line, (found,))
+
+    def parts_of(self, rules: str) -> Iterator[Any]:
+        """The nodes that stand here by rules of `_STATEMENTS`, and None for what's missing."""
+        for rule in rules.split():
+            if rule in ("expression", "statement"):
+                yield getattr(self, rule)()
+            elif rule == "?expression":
+                yield None if self.word in (";", ")") else self.expression()
+            elif rule == "?else":
+                yield self.statement() if self.follows("else") else None
+            else:
+                self.expect(rule)
 
     def declaration(self, kind: Any) -> Node:
         line, is_other = self.line, self.follows("*", "&")

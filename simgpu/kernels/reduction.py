@@ -62,36 +62,38 @@ class ReductionKernel(Kernel):
         for place, (p, x) in enumerate(zip(self.in_params, values)):
             if isinstance(x, np.ndarray) and not p.raw:
                 values[place] = np.moveaxis(np.broadcast_to(x, shape), axes, range(len(axes)))
-        device.compute(self._run, device, values[: self.nin], len(axes), [x._values for x in made], types)
+        self._start(device, types, values[: self.nin] + [x._values for x in made], len(axes))
         return made[0]
 
-    def _run(self, device: Any, inputs: list[Any], count: int, outputs: list[np.ndarray], types: dict) -> None:
+    def _run(self, device: Any, types: dict, values: list[Any], count: int) -> None:
         """Reduce the first `count` axes of the inputs."""
         parts, parser = self._program()
+        inputs, outputs = values[: self.nin], values[self.nin :]
         shape = next(x.shape for p, x in zip(self.in_params, inputs) if isinstance(x, np.ndarray) and not p.raw)
         kept, size = shape[count:], math.prod(shape)
         threads = Threads(shape, {**types, "_type_reduce": types.get(self.out_params[0].type, self.out_params[0].type)},
                           parser.functions)  # fmt: skip
-        j = np.arange(size, dtype=SIZE).reshape(shape)
         threads.scopes[0] = {p.name: self._bound(p, x, types, shape) for p, x in zip(self.in_params, inputs)}
-        threads.scopes[0] |= {"_j": Variable(j), "_in_ind": Indexer((size,), j)}
+        if {"_j", "_in_ind"} & parser.words:
+            j = np.arange(size, dtype=SIZE).reshape(shape)
+            threads.scopes[0] |= {"_j": Variable(j), "_in_ind": Indexer((size,), j)}
         threads.run_together(True, parts["preamble"])
         kind = self._value(threads, "reduce_type").dtype
         threads.types["_type_reduce"] = kind
-        values = np.broadcast_to(threads.cast(self._value(threads, "map_expr"), kind), shape).reshape(-1, *kept)
+        mapped = np.broadcast_to(threads.cast(self._value(threads, "map_expr"), kind), shape).reshape(-1, *kept)
         threads.shape = kept
-        results = [(p, x.reshape(kept)) for p, x in zip(self.out_params, outputs)]
+        results = [(p, x if p.raw else x.reshape(kept)) for p, x in zip(self.out_params, outputs)]
         threads.scopes[0] |= {p.name: self._bound(p, x, types, kept) for p, x in results}
         threads.scopes[0]["_out_ind"] = Indexer((math.prod(kept),), np.arange(math.prod(kept)).reshape(kept))
         start = threads.cast(self._value(threads, "identity"), kind)
-        values = np.concatenate([np.full((1, *kept), start), values])
-        while len(values) > 1:  # the first half with the second, as the threads of a block do it
-            half = len(values) // 2
-            threads.scopes.append({"a": Variable(values[:half]), "b": Variable(values[half : 2 * half])})
+        mapped = np.concatenate([np.full((1, *kept), start), mapped])
+        while len(mapped) > 1:  # the first half with the second, as the threads of a block do it
+            half = len(mapped) // 2
+            threads.scopes.append({"a": Variable(mapped[:half]), "b": Variable(mapped[half : 2 * half])})
             brought = threads.cast(self._value(threads, "reduce_expr"), kind)
-            values = np.concatenate([np.broadcast_to(brought, (half, *kept)), values[2 * half :]])
+            mapped = np.concatenate([np.broadcast_to(brought, (half, *kept)), mapped[2 * half :]])
             threads.scopes.pop()
-        threads.scopes.append({"a": Variable(values[0])})
+        threads.scopes.append({"a": Variable(mapped[0])})
         threads.run_together(True, parts["post_map_expr"])
         # With one input and one output, CuPy takes CUB's blocks, as for `any`: two kernels for a whole array.
         asked = launches.asked_by("any", (inputs[0], tuple(range(count))), {})

@@ -41,26 +41,31 @@ def some(mask: Any) -> bool:
     return mask if isinstance(mask, bool) else bool(mask.any())
 
 
-# -- Where values are: a thread's variable, its own element of an argument, an element that it chooses
-
-
 class Variable:
+    """Each thread has its own."""
+
+    value: Any
+
     def __init__(self, value: Any, is_const: bool = False) -> None:
-        self.dtype, self.is_const, self.value = value.dtype, is_const, np.array(value)[()]
+        self.dtype, self.is_const = value.dtype, is_const
+        self.write(True, value)
 
     def read(self, mask: Any) -> Any:
         return self.value
 
     def write(self, mask: Any, value: Any) -> None:
-        self.value = np.array(value if mask is True else np.where(mask, value, self.value))[()]
+        value = value if mask is True else np.where(mask, value, self.value)
+        self.value = value if value.base is None else value.copy()  # a view of an argument may change
 
 
 class Own:
+    """Each thread's own element of an argument."""
+
     read_bytes = written_bytes = 0
 
     def __init__(self, values: np.ndarray, shape: Any, is_const: bool) -> None:
         self.dtype, self.nbytes, self.is_const = values.dtype, values.nbytes, is_const
-        self.values = np.broadcast_to(values, shape) if values.shape != shape else values
+        self.values = np.broadcast_to(values, shape) if values.shape != shape else values.view()
 
     def read(self, mask: Any) -> Any:
         self.read_bytes = self.nbytes
@@ -164,7 +169,7 @@ class Threads:
         self.line = node.line
         if (method := getattr(self, f"run_{node.kind}", None)) is not None:
             return method(mask, *node.parts)
-        getattr(self, f"value_{node.kind}")(mask, *node.parts)
+        self.result_of(node, mask)
         return mask
 
     def run_together(self, mask: Any, statements: list[Node]) -> Any:
@@ -240,9 +245,16 @@ class Threads:
 
     # -- values
 
-    def value(self, node: Node, mask: Any) -> Any:
+    def result_of(self, node: Node, mask: Any) -> Any:
+        """A value, or what nothing can be computed with, such as an array."""
         self.line = node.line
-        found = getattr(self, f"value_{node.kind}")(mask, *node.parts)
+        if node.kind not in ("name", "index"):
+            return getattr(self, f"value_{node.kind}")(mask, *node.parts)
+        found = self.target(node, mask)
+        return found.read(mask) if hasattr(found, "read") else found
+
+    def value(self, node: Node, mask: Any) -> Any:
+        found = self.result_of(node, mask)
         if not isinstance(found, (np.ndarray, np.generic)):
             raise not_translated(node.line, "an array, a pointer or nothing as a number")
         return found
@@ -255,14 +267,7 @@ class Threads:
         return number
 
     def value_comma(self, mask: Any, nodes: list[Node]) -> Any:
-        return [getattr(self, f"value_{node.kind}")(mask, *node.parts) for node in nodes][-1]
-
-    def value_name(self, mask: Any, name: str) -> Any:
-        found = self.find(name)
-        return found.read(mask) if hasattr(found, "read") else found
-
-    def value_index(self, mask: Any, base: Node, index: Node) -> Any:
-        return self.element(mask, base, index).read(mask)
+        return [self.result_of(node, mask) for node in nodes][-1]
 
     def value_cast(self, mask: Any, kind: Any, parts: list[Node]) -> Any:
         dtype, values = self.dtype(kind), [self.value(part, mask) for part in parts]
