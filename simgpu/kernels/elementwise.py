@@ -116,7 +116,7 @@ class Kernel:
 
     def _launch(self, device: Any, threads: Threads, count: int = 1) -> None:
         """One launch. An element is read or written once, however often: then it's in the card's cache."""
-        arrays = [x for x in threads.scopes[0].values() if isinstance(x, (Own, Raw))]
+        arrays = [x for x in threads.scopes[1].values() if isinstance(x, (Own, Raw))]
         moved = sum(min(x.read_bytes, x.nbytes) + min(x.written_bytes, x.nbytes) for x in arrays)
         card = device.settings[0]
         rates = {"e": card.float16, "d": card.float64, "D": card.float64}  # here all count as so many of float32
@@ -179,12 +179,13 @@ class ElementwiseKernel(Kernel):
         names = {p.name: self._bound(p, x, types, shape) for p, x in zip(self.params, values)}
         # Arrays that lie in one piece have one axis to CuPy's threads, unless they're to keep their shape.
         is_flat = self.reduce_dims and all(x.values.flags.c_contiguous for x in names.values() if isinstance(x, Own))
-        threads.scopes[0].update(names)
         if {"i", "_ind"} & parser.words:
             i = np.arange(math.prod(shape), dtype=SIZE).reshape(shape)
-            threads.scopes[0]["_ind"] = Indexer((i.size,) if is_flat else shape, i)
-        for part, statements in parts.items():
-            if part == "operation" and "i" in parser.words:
-                threads.scopes[0]["i"] = Variable(i)
-            threads.run_together(True, statements)
+            names["_ind"] = Indexer((i.size,) if is_flat else shape, i)
+        threads.run_together(True, parts["preamble"])
+        threads.scopes.append(names)  # the functions of the preamble don't see these
+        threads.run_together(True, parts["loop_prep"])
+        if "i" in parser.words:
+            names["i"] = Variable(i)
+        threads.run_together(True, parts["operation"] + parts["after_loop"])
         self._launch(device, threads)

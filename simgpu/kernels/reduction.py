@@ -73,18 +73,19 @@ class ReductionKernel(Kernel):
         kept, size = shape[count:], math.prod(shape)
         threads = Threads(shape, {**types, "_type_reduce": types.get(self.out_params[0].type, self.out_params[0].type)},
                           parser.functions)  # fmt: skip
-        threads.scopes[0] = {p.name: self._bound(p, x, types, shape) for p, x in zip(self.in_params, inputs)}
+        names = {p.name: self._bound(p, x, types, shape) for p, x in zip(self.in_params, inputs)}
         if {"_j", "_in_ind"} & parser.words:
             j = np.arange(size, dtype=SIZE).reshape(shape)
-            threads.scopes[0] |= {"_j": Variable(j), "_in_ind": Indexer((size,), j)}
+            names |= {"_j": Variable(j), "_in_ind": Indexer((size,), j)}
         threads.run_together(True, parts["preamble"])
+        threads.scopes.append(names)
         kind = self._value(threads, "reduce_type").dtype
         threads.types["_type_reduce"] = kind
         mapped = np.broadcast_to(threads.cast(self._value(threads, "map_expr"), kind), shape).reshape(-1, *kept)
         threads.shape = kept
         results = [(p, x if p.raw else x.reshape(kept)) for p, x in zip(self.out_params, outputs)]
-        threads.scopes[0] |= {p.name: self._bound(p, x, types, kept) for p, x in results}
-        threads.scopes[0]["_out_ind"] = Indexer((math.prod(kept),), np.arange(math.prod(kept)).reshape(kept))
+        names |= {p.name: self._bound(p, x, types, kept) for p, x in results}
+        names["_out_ind"] = Indexer((math.prod(kept),), np.arange(math.prod(kept)).reshape(kept))
         start = threads.cast(self._value(threads, "identity"), kind)
         mapped = np.concatenate([np.full((1, *kept), start), mapped])
         while len(mapped) > 1:  # the first half with the second, as the threads of a block do it

@@ -110,7 +110,8 @@ class Element:
             ufunc.at(self.raw.values, tuple(where), value)
 
     def _moved(self, mask: Any) -> int:
-        return self.dtype.itemsize * int(np.size(self.number) if mask is True else np.count_nonzero(mask))
+        is_one = mask is True or np.ndim(self.number) == 0
+        return self.dtype.itemsize * int(np.size(self.number) if is_one else np.count_nonzero(mask))
 
     def _where(self, mask: Any) -> tuple:
         """The index that NumPy takes. Raises `IndexError` if an active thread's is outside."""
@@ -142,7 +143,7 @@ class Threads:
     give back the mask of the threads that go on with what comes next.
     """
 
-    line = ""
+    line, share = "", 1.0  # which part of the threads is active
 
     def __init__(self, shape: tuple[int, ...], types: dict[str, Any], functions: dict[str, Function]) -> None:
         self.shape, self.types, self.functions = shape, types, functions
@@ -160,13 +161,13 @@ class Threads:
         return cast(value, dtype)
 
     def counted(self, kind: np.dtype, value: Any, steps: int = 1) -> Any:
-        self.work[kind.char] = self.work.get(kind.char, 0) + steps * np.size(value)
+        self.work[kind.char] = self.work.get(kind.char, 0) + steps * np.size(value) * self.share
         return value
 
     # -- statements
 
     def run(self, node: Node, mask: Any) -> Any:
-        self.line = node.line
+        self.line, self.share = node.line, 1 if mask is True else np.count_nonzero(mask) / np.size(mask)
         if (method := getattr(self, f"run_{node.kind}", None)) is not None:
             return method(mask, *node.parts)
         self.result_of(node, mask)
@@ -297,7 +298,7 @@ class Threads:
         """``&&`` and ``||``: the right side is only for those threads that still need it."""
         first = self.test(left, mask)
         rest = both(mask, first if sign == "&&" else opposite(first))
-        second = self.test(right, rest) if np.ndim(first) or some(rest) else first
+        second = self.test(right, rest)
         return np.logical_and(first, second) if sign == "&&" else np.logical_or(first, second)
 
     def value_conditional(self, mask: Any, test: Node, yes: Node, no: Node) -> Any:
@@ -403,9 +404,10 @@ class Threads:
         if isinstance(found, list):
             if np.ndim(number):
                 raise not_translated(self.line, "an index that differs from thread to thread, of a thread's own array,")
-            if not 0 <= number < len(found):
+            is_inside = 0 <= number < len(found)
+            if not is_inside and some(mask):
                 raise IndexError(f"[{number}] is outside, there are {len(found)}: {self.line}")
-            return found[int(number)]
+            return found[int(number) if is_inside else 0]
         if not isinstance(found, (Raw, Element)):
             raise CompileException(f"only of a raw array can elements be chosen: {self.line}")
         raw, begin = (found.raw, found.number) if isinstance(found, Element) else (found, _ZERO)

@@ -59,6 +59,7 @@ def test_where_a_thread_is():
     kernel = ElementwiseKernel("T x", "int64 y", where, reduce_dims=False)
     rows, columns = np.indices((4, 3))
     np.testing.assert_array_equal(h(kernel(x)), 100 * rows + 10 * columns + 4)
+    np.testing.assert_array_equal(h(kernel(g(np.zeros((4, 3))))), 100 * rows + 10 * columns + 4)
     flat = ElementwiseKernel("T x", "int64 y", "y = _ind.get()[0] == i && _ind.size() == 12 && _ind.ndim == 1")
     assert h(flat(g(np.zeros((3, 4))))).all(), "axes that lie in one piece are one"
 
@@ -109,6 +110,7 @@ def test_no_elements():
         (("T x", "T y"), (g(np.zeros((3, 4))), g(np.zeros(4))), {}, ValueError, "Out shape is mismatched"),
         (("T x", "T y"), (g(np.zeros(2)), 1.0), {}, TypeError, "Output arguments type must be"),
         (("T x, T z", "T y"), (g(np.zeros(2)), g(np.zeros(2, "f"))), {}, TypeError, "mismatched. z float32 float64"),
+        (("T x", "T y"), (g(np.zeros(2)), g(np.zeros(2, "f"))), {}, TypeError, "mismatched. x float64 float32"),
         (("float32 x", "T y"), (g(np.zeros(2)),), {}, TypeError, "Type is mismatched. x float64 float32"),
         (("T x", "S y"), (g(np.zeros(2)),), {}, KeyError, "S: no array says"),
         (("T x, T z", "T y"), (g(np.zeros(2)), g(np.zeros(3))), {}, ValueError, "broadcast"),
@@ -141,7 +143,7 @@ def test_after_an_error_nothing_was_launched():
 
 
 def test_one_launch_of_its_name_and_its_bytes():
-    """On this card, 1,000 bytes or 1,000,000 operations with float32 take a second, and float64 ten."""
+    """Operations with float64 count as so many with float32. Threads that don't take part don't count."""
     x = g(np.zeros(1000, np.float32))
     launched = []
     x.device.launch, before = lambda *args: launched.append(args), x.device.launch
@@ -150,18 +152,21 @@ def test_one_launch_of_its_name_and_its_bytes():
         ElementwiseKernel("T x", "T y", "y += 1.0f", "one")(x, x)
         ElementwiseKernel("raw T x", "T y", "y = x[i / 2]", "half")(x, size=100)
         ElementwiseKernel("T x", "T y", "y = x * 2.0", "double")(x)
+        ElementwiseKernel("raw T x", "T y", "if (i < 100) y = x[0] + x[i]", "few")(x, size=1000)
+        ElementwiseKernel("raw T x", "T y", "y = x[i % 10]", "ten")(x[:10], size=1000)
     finally:
         del x.device.launch
     assert before.__self__ is x.device
     names, nbytes, work = zip(*[call[:3] for call in launched])
-    assert names == ("line", "one", "half", "double") and nbytes == (8000, 8000, 800, 8000)
+    assert names == ("line", "one", "half", "double", "few", "ten")
+    assert nbytes == (8000, 8000, 800, 8000, 4404, 4040)
     card = x.device.settings[0]
-    assert work == (2000, 1000, 100, 1000 * card.float32 / card.float64)
+    assert work == (2000, 1000, 100, 1000 * card.float32 / card.float64, 1000 + 100, 1000)
 
 
 def test_an_estimate_from_shapes_alone():
-    kernel = ElementwiseKernel("T x", "T y", "y = x + 1", "one")
-    seconds = simgpu.estimate(lambda x: kernel(x), np.zeros(10, np.float32), shapes_only=True)
+    kernel = ElementwiseKernel("T x, raw T z", "T y", "y = z[x - 1]", "one")  # it'd be outside, since all is 0
+    seconds = simgpu.estimate(lambda x: kernel(x, x), np.ones(10, np.int32), shapes_only=True)
     assert seconds.receipt.launches == 1
 
 

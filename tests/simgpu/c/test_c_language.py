@@ -23,7 +23,8 @@ def computed(operation, x=(0,), dtype=np.int32, out="float64", **keywords):
         ("static_cast<double>(7) / 2", 3.5), ("static_cast<int>(static_cast<float>(7) / 2)", 3), ("(bool)5", 1),
         ("-5 >> 1", -3), ("1 << 3 + 1", 16), ("~0", -1), ("6 & 3 | 8", 10), ("6 ^ 3", 5), ("1 + 2 * 3 - 4", 3),
         ("3 > 2 > 1", 0), ("-1 < 1u", 0), ("-1 < 1", 1), ("true + true", 2), ("!3", 0), ("!0", 1), ("1 == 1.0", 1),
-        ("0x10", 16), ("010", 8), ("1e3", 1000), (".5", 0.5), ("2.f", 2), ("0.1f == 0.1", 0), ("4294967295", 2**32 - 1),
+        ("0x10", 16), ("010", 8), ("1e3", 1000), (".5", 0.5), ("2.f", 2), ("0.1f == 0.1", 0), 
+        ("4294967295 > -1", 1), ("0xffffffff > -1", 0),
         ("2147483647 + 1", -(2**31)), ("2147483647ll + 1", 2**31), ("0u - 1", 2**32 - 1), ("0xffffffff", 2**32 - 1),
         ("1 ? 2 : 3 ? 4 : 5", 2), ("0 ? 1 : 0.5", 0.5), ("1 ? 1 : 0.5", 1), ("0 || 2 && 3", 1), ("not 0 and 1", 1),
         ("(1, 2)", 2), ("(unsigned long long)-1 / 2 == 9223372036854775807", 1), ("(short)32768", -32768),
@@ -57,6 +58,7 @@ def test_a_type_that_a_letter_stands_for_takes_part_as_in_c():
     assert computed("y = T(x) / 2", (7,), np.float32) == [3.5]
     assert computed("y = x + x", (200,), np.uint8) == [400], "at least an int"
     assert computed("T t = x + x; y = t", (200,), np.uint8) == [400 - 256]
+    assert computed("y = x + x", (30000,), np.int16) == [60000]
     assert computed("y = x * 3", (1 / 3,), np.float16) == [np.float32(np.float16(1 / 3)) * 3], "float16 becomes float"
     assert computed("y = sizeof_half", (0.1,), np.float32, preamble="#define sizeof_half (x == 0.1)") == [0]
 
@@ -84,6 +86,8 @@ def test_complex_numbers():
         ("int t = x; y = t++; y += 10 * t; y += 100 * --t;", [10, 121, 232, 343]),
         ("const int w[] = {5, 6, 7}; y = w[0] + 10 * w[2] + x;", [75, 76, 77, 78]),
         ("int w[2]; w[0] = x; w[1] = w[0] * 2; y = w[1];", [0, 2, 4, 6]),
+        ("int w[] = {8, 9}; y = 0; for (int k = 0; k < 4; k++) y += k < 2 && w[k] == 9 ? w[k] : 1;", [12] * 4),
+        ("y = x; double old = y++; y = 10 * y + old;", [10, 21, 32, 43]),
         ("int t{x}, u{}, v(3); auto w = t + 0.5; y = u + v + w;", [3.5, 4.5, 5.5, 6.5]),
         ("y = 1; // y = 2;\n/* y = 3;\n*/ y += x;", [1, 2, 3, 4]),
     ],
@@ -120,6 +124,7 @@ template <typename U> __device__ inline U squared(U x) { return x * x; }
 __device__ static int factorial(int n) { return n <= 1 ? 1 : n * factorial(n - 1); }
 __device__ int sign_of(const float x) { if (x > 0) return 1; if (x < 0) return -1; return 0; }
 __device__ void both_of(int x, int *a, int &b) { *a = x + 1; b = x + 2; }
+__device__ float thrice() { return third * 3; }
 __device__ u64 next(u64* state) { state[0] = state[0] * 3 + state[1]; return state[0]; }
 """
 
@@ -131,7 +136,7 @@ __device__ u64 next(u64* state) { state[0] = state[0] * 3 + state[1]; return sta
         ("y = factorial(x + 2)", [1, 2, 6, 24]), ("y = sign_of(x * TWICE_HALF)", [-1, 0, 1, 1]),
         ("int a, b; both_of(x, &a, b); y = 10 * a + b", [1, 12, 23, 34]),
         ("u64 s[2]; s[0] = x + 1; s[1] = 1; next(s); y = next(s)", [4, 13, 22, 31]),
-        ("y = third * 3 * (x + 1)", [0, 1, 2, 3]),
+        ("y = third * 3 * (x + 1)", [0, 1, 2, 3]), ("float third = x; y = thrice() + third", [0, 1, 2, 3]),
     ],
 )  # fmt: skip
 def test_what_the_preamble_defines(operation, values):
@@ -142,6 +147,8 @@ def test_what_the_preamble_defines(operation, values):
     ("operation", "text"),
     [
         ("y = 1;\ny = foo(x);", r"function foo can't be translated to NumPy: line 2 of the operation, y = foo\(x\);"),
+        ("/* y =\n*/ y = bar(x)", "line 2 of the operation, y = bar"),
+        ("int w[1]; y = w[x + i]", "an index that differs"),
         ("y = threadIdx.x", "threadIdx"), ("struct A { int b; };", "A where ;"), ("y = x +", "; where"),
         ("switch (x) { }", "switch"), ("goto end;", "end where ;"), ("y = (float*)x", r"\* where"), 
         ("if (x", "where"),
@@ -162,6 +169,11 @@ def test_what_cant_be_translated_says_where(operation, text):
 def test_what_cudas_compiler_refuses(operation, text):
     with pytest.raises(simgpu.kernels.CompileException, match=text):
         computed(operation, preamble="__device__ int f(int x) { return x; }")
+
+
+def test_outside_of_a_threads_own_array():
+    with pytest.raises(IndexError, match=r"\[2\] is outside, there are 2: line 1 of the operation"):
+        computed("int w[2]; y = w[2]")
 
 
 def test_a_loop_without_an_end(monkeypatch):
