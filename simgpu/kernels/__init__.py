@@ -1,7 +1,7 @@
 """Kernels in pieces of C, as `cupy.ElementwiseKernel` and `cupy.ReductionKernel`, translated to NumPy.
 
-Read `parse.py` (the C as a tree), `numbers.py` (C's numbers), `places.py` (variables and elements), `threads.py` (what
-each node does with all threads), then `elementwise.py` and `reduction.py`.
+Read `parse.py` (the C as a tree), `numbers.py` (C's numbers), `threads.py` (what each node does with all threads), then
+`elementwise.py` and `reduction.py`.
 """
 
 from typing import Any
