@@ -80,7 +80,7 @@ _OF_FLOATS: dict[str, Callable] = {
     "atanh": np.arctanh, "atan2": np.arctan2, "pow": np.power, "round": _rounded, "rsqrt": lambda x: 1 / np.sqrt(x),
     "fma": lambda x, y, z: x * y + z, "fdividef": np.true_divide, "erf": _each(math.erf), "erfc": _each(math.erfc),
     "lgamma": _each(lambda x: math.lgamma(x) if x > 0 or x % 1 else math.inf), "tgamma": _each(math.gamma),
-    "normcdfinv": _each(_quantile),
+    "normcdfinv": _each(_quantile), "cyl_bessel_i0": np.i0,
     "normcdf": _each(lambda x: math.erfc(-x / math.sqrt(2)) / 2),
     "erfinv": _each(lambda x: _quantile((x + 1) / 2) / math.sqrt(2)),
     "erfcinv": _each(lambda x: -_quantile(x / 2) / math.sqrt(2)),

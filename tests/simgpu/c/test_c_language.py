@@ -47,6 +47,7 @@ def test_an_expression(expression, value):
         ("std::max(1, 2)", 2), ("::exp(0.0)", 1), ("__popcll(255ull)", 8), ("fma(2.0, 3.0, 4.0)", 10), 
         ("cbrt(27.0)", 3),
         ("expf(1) == exp(1.0)", 0), ("__expf(1.0) == expf(1.0)", 1), ("copysign(2.0, -1.0)", -2), ("M_PI", math.pi),
+        ("cyl_bessel_i0(0.0f)", 1),
     ],
 )  # fmt: skip
 def test_a_function(call, value):
