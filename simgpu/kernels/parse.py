@@ -228,7 +228,7 @@ class Parser:
             length = None if self.word == "]" else self.expression()
             self.expect("]")
         if self.follows("=") and self.word != "{":
-            first = self.assignment()
+            first = self.expression()
         elif self.word in ("{", "("):
             first = self.braces() if is_array else Node("cast", line, (kind, self.braces()))
         return Node("array" if is_array else "declare", line, (kind, name, length if is_array else is_other, first))
@@ -237,19 +237,13 @@ class Parser:
         """``{1, 2}``, or ``(1, 2)`` where C++ has both."""
         end = {"{": "}", "(": ")"}.get(self.word, "{")
         self.at += 1
-        return self.listed(self.assignment, end)
+        return self.listed(self.expression, end)
 
     # -- expressions, from what binds least
 
     def expression(self) -> Node:
-        line, found = self.line, [self.assignment()]
-        while self.follows(","):
-            found.append(self.assignment())
-        return found[0] if len(found) == 1 else Node("comma", line, (found,))
-
-    def assignment(self) -> Node:
         left, line, sign = self.conditional(), self.line, self.word
-        return Node("assign", line, (sign[:-1], left, self.assignment())) if self.follows(*_ASSIGNING) else left
+        return Node("assign", line, (sign[:-1], left, self.expression())) if self.follows(*_ASSIGNING) else left
 
     def conditional(self) -> Node:
         test, line = self.binary(0), self.line
@@ -257,7 +251,7 @@ class Parser:
             return test
         yes = self.expression()
         self.expect(":")
-        return Node("conditional", line, (test, yes, self.assignment()))
+        return Node("conditional", line, (test, yes, self.expression()))
 
     def binary(self, level: int) -> Node:
         if level == len(_LEVELS):

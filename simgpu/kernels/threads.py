@@ -267,9 +267,6 @@ class Threads:
     def value_number(self, mask: Any, number: Any) -> Any:
         return number
 
-    def value_comma(self, mask: Any, nodes: list[Node]) -> Any:
-        return [self.result_of(node, mask) for node in nodes][-1]
-
     def value_cast(self, mask: Any, kind: Any, parts: list[Node]) -> Any:
         dtype, values = self.dtype(kind), [self.value(part, mask) for part in parts]
         if len(values) == 2 and dtype.kind == "c":
