@@ -399,12 +399,11 @@ class Threads:
             return Element(found, sum(cast(part.value, SIZE) * step for part, step in zip(many, steps)), self.line)
         number = cast(self.value(index, mask), SIZE)
         if isinstance(found, list):
-            if np.ndim(number):
-                raise not_translated(self.line, "an index that differs from thread to thread, of a thread's own array,")
-            is_inside = 0 <= number < len(found)
-            if not is_inside and some(mask):
-                raise IndexError(f"[{number}] is outside, there are {len(found)}: {self.line}")
-            return found[int(number) if is_inside else 0]
+            outside = (number < 0) | (number >= len(found))
+            if some(both(mask, outside)):
+                raise IndexError(f"an index is outside, there are {len(found)} elements: {self.line}")
+            number = np.where(outside, 0, number)
+            return np.choose(number, [part.value for part in found]) if number.ndim else found[int(number)]
         if not isinstance(found, (Raw, Element)):
             raise CompileException(f"only of a raw array can elements be chosen: {self.line}")
         raw, begin = (found.raw, found.number) if isinstance(found, Element) else (found, _ZERO)

@@ -87,6 +87,7 @@ def test_complex_numbers():
         ("int t = x; y = t++; y += 10 * t; y += 100 * --t;", [10, 121, 232, 343]),
         ("const int w[] = {5, 6, 7}; y = w[0] + 10 * w[2] + x;", [75, 76, 77, 78]),
         ("int w[2]; w[0] = x; w[1] = w[0] * 2; y = w[1];", [0, 2, 4, 6]),
+        ("double w[] = {4, x, 6, 7}; y = x < 3 ? w[x + 1] : w[0];", [0, 6, 7, 4]),
         ("int w[] = {8, 9}; y = 0; for (int k = 0; k < 4; k++) y += k < 2 && w[k] == 9 ? w[k] : 1;", [12] * 4),
         ("y = x; double old = y++; y = 10 * y + old;", [10, 21, 32, 43]),
         ("int t{x}, u{}, v(3); auto w = t + 0.5; y = u + v + w;", [3.5, 4.5, 5.5, 6.5]),
@@ -149,7 +150,7 @@ def test_what_the_preamble_defines(operation, values):
     [
         ("y = 1;\ny = foo(x);", r"function foo can't be translated to NumPy: line 2 of the operation, y = foo\(x\);"),
         ("/* y =\n*/ y = bar(x)", "line 2 of the operation, y = bar"),
-        ("int w[1]; y = w[x + i]", "an index that differs"),
+        ("int w[3]; w[x + i] = 1;", "writing to this"),
         ("y = threadIdx.x", "threadIdx"), ("struct A { int b; };", "A where ;"), ("y = x +", "; where"),
         ("switch (x) { }", "switch"), ("goto end;", "end where ;"), ("y = (float*)x", r"\* where"),
         ("if (x", "where"),
@@ -174,8 +175,9 @@ def test_what_cudas_compiler_refuses(operation, text):
 
 
 def test_outside_of_a_threads_own_array():
-    with pytest.raises(IndexError, match=r"\[2\] is outside, there are 2: line 1 of the operation"):
-        computed("int w[2]; y = w[2]")
+    for index in "2", "x + 2":
+        with pytest.raises(IndexError, match="an index is outside, there are 2 elements: line 1 of the operation"):
+            computed(f"int w[2]; y = w[{index}]")
 
 
 def test_a_loop_without_an_end(monkeypatch):
