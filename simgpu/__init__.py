@@ -11,8 +11,8 @@
 Read `array.py` (what you can write with an array), `dispatch.py` (the path that every call takes), `indexing.py`,
 `rules.py` (what we refuse, as CuPy does), `launches.py` (what a call launches, and how much work that is), `clocks.py`
 (what runs when, and what waits), `device.py`, `place.py`, `memory.py` and `presets.py` (the device itself), and
-`shapes.py` (computing with shapes alone). `profile/` counts what a program asks of the GPU, and `jit/` runs kernels
-written by hand.
+`shapes.py` (computing with shapes alone). `profile/` counts what a program asks of the GPU, `kernels/` runs CuPy's
+kernels in pieces of C, and `jit/` runs kernels written by hand.
 """
 
 import importlib
@@ -20,6 +20,7 @@ from typing import Any
 
 _NAMES = {
     "array": "SimulatedArray", "device": "Card Device asarray asnumpy current devices",
+    "kernels": "ElementwiseKernel ReductionKernel RawKernel RawModule",
     "memory": "OutOfMemoryError", "presets": "PRESETS Preset calibrate preset",
     "profile.estimates": "estimate", "profile.recording": "Receipt receipt", "profile.seconds": "Seconds",
 }  # fmt: skip

@@ -1,0 +1,191 @@
+"""`ElementwiseKernel`; and what it has in common with `ReductionKernel`: parameters, types, outputs, the launch."""
+
+import math
+import re
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .. import dispatch
+from ..device import current
+from ..memory import Stored
+from ..rules import SCALARS, one_device
+from .numbers import SIZE
+from .parse import Node, Parser
+from .threads import Indexer, Own, Raw, Threads, Variable
+
+
+class Parameter(NamedTuple):
+    """One of a kernel's parameters, such as ``raw T x``. Its type is a dtype, or a letter that stands for one."""
+
+    name: str
+    type: Any
+    raw: bool
+    is_const: bool
+
+
+def parameters(text: str, is_const: bool) -> tuple[Parameter, ...]:
+    found = []
+    for part in text.strip().split(",") if text else ():
+        words = part.split()
+        if len(words) < 2:
+            raise Exception(f"Syntax error: {part}")
+        *before, kind, name = words
+        if unknown := set(before) - {"raw", "_non_const"}:
+            raise Exception(f'Unknown keyword "{min(unknown)}"')
+        dtype = kind if len(kind) == 1 else np.dtype(kind)
+        found.append(Parameter(name, dtype, "raw" in before, is_const and "_non_const" not in before))
+    return tuple(found)
+
+
+class Kernel:
+    """What elementwise kernels and reductions have in common. `parts` are its pieces of C, by name."""
+
+    _run: Any
+
+    def __init__(self, in_params: str, out_params: str, name: str, options: tuple, parts: dict[str, Any]) -> None:
+        if not re.match("^[a-zA-Z_][a-zA-Z_0-9]*$", name):
+            raise ValueError(f'Invalid kernel name: "{name}"')
+        self.name = self.__name__ = name
+        self.options, self._parts = options, parts
+        self._parsed: Any = None
+        self.in_params, self.out_params = parameters(in_params, True), parameters(out_params, False)
+        self.params, self.nin, self.nout = self.in_params + self.out_params, len(self.in_params), len(self.out_params)
+        self.nargs = self.nin + self.nout
+
+    def _program(self) -> tuple[dict[str, list[Node]], Parser]:
+        """The trees of its parts, made when it's called first, as CuPy compiles it then."""
+        if self._parsed is None:
+            parser = Parser([*(p.type for p in self.params if isinstance(p.type, str)), "_type_reduce"])
+            self._parsed = {part: parser.program(text, part) for part, text in self._parts.items()}, parser
+        return self._parsed
+
+    def _given(self, args: tuple, options: dict) -> tuple[Any, list[Any]]:
+        """The device that computes, and the arguments: NumPy arrays and numbers."""
+        if options:
+            raise TypeError(f"Wrong arguments {options}")
+        if len(args) not in (self.nin, self.nargs):
+            raise TypeError(f"Wrong number of arguments for {self.name!r}. It must be either {self.nin} or "
+                            f"{self.nargs} (with outputs), but given {len(args)}.")  # fmt: skip
+        device: Any = None
+        for place, x in enumerate(args):
+            if isinstance(x, Stored):
+                device = one_device(device, x)
+            elif not isinstance(x, SCALARS):
+                raise TypeError(f"Unsupported type {type(x)}")
+            elif place >= self.nin:
+                raise TypeError("Output arguments type must be cupy.ndarray")
+        values = [x._values if isinstance(x, Stored) else x for x in args]
+        return current() if device is None else device.begin(), values
+
+    def _types(self, values: list[Any]) -> dict[str, np.dtype]:
+        """What each letter stands for: the type of the arrays that have it, first the outputs' and then the inputs'."""
+        types: dict[str, Any] = {}
+        given = list(zip(self.params, values))
+        for p, x in given[self.nin :] + given[: self.nin]:
+            if isinstance(x, np.ndarray):
+                wanted = types.setdefault(p.type, x.dtype) if isinstance(p.type, str) else p.type
+                if wanted != x.dtype:
+                    raise TypeError(f"Type is mismatched. {p.name} {x.dtype} {wanted}")
+        if unknown := {p.type for p in self.params if isinstance(p.type, str)} - set(types):
+            raise KeyError(f"{min(unknown)}: no array says which type it is")
+        return types
+
+    def _outputs(self, device: Any, args: tuple, shape: tuple[int, ...], types: dict) -> list[Any]:
+        """The outputs that were given, if they have this shape, or new ones."""
+        made = list(args[self.nin :])
+        if not made:
+            return [dispatch.empty(np.empty, (shape, types.get(p.type, p.type)), {}, device) for p in self.out_params]
+        if any(not p.raw and x.shape != shape for p, x in zip(self.out_params, made)):
+            raise ValueError("Out shape is mismatched")
+        return made
+
+    def _bound(self, p: Parameter, x: Any, types: dict, shape: tuple[int, ...]) -> Any:
+        """What the parameter's name means to the threads."""
+        if not isinstance(x, np.ndarray):
+            return Variable(np.array(x, types.get(p.type, p.type)), p.is_const)
+        return Raw(p.name, x, shape, p.is_const) if p.raw else Own(x, shape, p.is_const)
+
+    def _start(self, device: Any, types: dict, values: list[Any], *rest: Any) -> None:
+        """Run it, unless only shapes are computed: then it reads and writes everything once."""
+        if device.instead is None:
+            dispatch.quiet.run(self._run, device, types, values, *rest)
+        else:
+            arrays = [x for x in values if isinstance(x, np.ndarray)]
+            device.launch(self.name, sum(x.nbytes for x in arrays), max(x.size for x in arrays))
+
+    def _launch(self, device: Any, threads: Threads, count: int = 1) -> None:
+        """One launch. An element is read or written once, however often: then it's in the card's cache."""
+        arrays = [x for x in threads.scopes[1].values() if isinstance(x, (Own, Raw))]
+        moved = sum(min(x.read_bytes, x.nbytes) + min(x.written_bytes, x.nbytes) for x in arrays)
+        card = device.settings[0]
+        rates = {"e": card.float16, "d": card.float64, "D": card.float64}  # here all count as so many of float32
+        work = sum(steps * card.float32 / rates.get(kind, card.float32) for kind, steps in threads.work.items())
+        device.launch(self.name, moved, work, "f", count)
+
+
+class ElementwiseKernel(Kernel):
+    """A kernel that computes each element by a piece of C (`cupy.ElementwiseKernel`).
+
+    `in_params` and `out_params` name arrays and numbers: ``"float32 x, T y, raw T z"``. A letter stands for a type, the
+    same wherever it stands. Of a ``raw`` array, the C chooses elements by itself: ``z[i + 1]``. The C is translated to
+    NumPy at the first call. What can't be translated raises `NotImplementedError`, with the line.
+
+    >>> import numpy as np
+    >>> import simgpu
+    >>> squared = simgpu.ElementwiseKernel("T x, T y", "T z", "z = (x - y) * (x - y)", "squared")
+    >>> squared(simgpu.asarray(np.arange(4, dtype=np.float32)), 1)
+    array([1., 0., 1., 4.], dtype=float32)  # Simulated:0
+    """
+
+    def __init__(
+        self, in_params: str, out_params: str, operation: str, name: str = "kernel", reduce_dims: bool = True,
+        preamble: str = "", no_return: bool = False, return_tuple: bool = False, *, loop_prep: str = "",
+        after_loop: str = "", options: tuple = (),
+    ) -> None:  # fmt: skip
+        parts = {"preamble": preamble, "loop_prep": loop_prep, "operation": operation, "after_loop": after_loop}
+        super().__init__(in_params, out_params, name, options, parts)
+        self.reduce_dims, self.no_return, self.return_tuple = reduce_dims, no_return, return_tuple
+        if "i" in [p.name for p in self.params]:
+            raise ValueError("Can not use 'i' as a parameter name")
+
+    def __call__(self, *args: Any, size: int = -1, block_size: int = 128, stream: Any = None, **options: Any) -> Any:
+        """Launch it. Arrays broadcast; if all are raw, `size` says how many elements there are.
+
+        The last arguments may be the outputs; otherwise they're new. Gives one of them, or a tuple of several.
+        """
+        if block_size <= 0:
+            raise ValueError("block_size must be greater than zero")
+        device, values = self._given(args, options)
+        plain = [x for p, x in zip(self.params, values) if isinstance(x, np.ndarray) and not p.raw]
+        if plain and size != -1:
+            raise ValueError("Specified 'size' can be used only if all of the ndarray are 'raw'.")
+        if not plain and size == -1:
+            raise ValueError("Loop size is undecided.")
+        shape = np.broadcast_shapes(*[x.shape for x in plain]) if plain else (size,)
+        types = self._types(values)
+        if len(args) == self.nin and size == -1 and any(p.raw for p in self.out_params):
+            raise ValueError("Output array size is Undecided")
+        made = self._outputs(device, args, shape, types)
+        if math.prod(shape):
+            self._start(device, types, values[: self.nin] + [x._values for x in made], shape)
+        if self.no_return:
+            return None
+        return made[0] if self.nout == 1 and not self.return_tuple else tuple(made)
+
+    def _run(self, device: Any, types: dict, values: list[Any], shape: tuple[int, ...]) -> None:
+        parts, parser = self._program()
+        threads = Threads(shape, types, parser.functions)
+        names = {p.name: self._bound(p, x, types, shape) for p, x in zip(self.params, values)}
+        # Arrays that lie in one piece have one axis to CuPy's threads, unless they're to keep their shape.
+        is_flat = self.reduce_dims and all(x.values.flags.c_contiguous for x in names.values() if isinstance(x, Own))
+        if {"i", "_ind"} & parser.words:
+            i = np.arange(math.prod(shape), dtype=SIZE).reshape(shape)
+            names["_ind"] = Indexer((i.size,) if is_flat else shape, i)
+        threads.run_together(True, parts["preamble"])
+        threads.scopes.append(names)  # the functions of the preamble don't see these
+        threads.run_together(True, parts["loop_prep"])
+        if "i" in parser.words:
+            names["i"] = Variable(i)
+        threads.run_together(True, parts["operation"] + parts["after_loop"])
+        self._launch(device, threads)

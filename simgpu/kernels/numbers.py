@@ -1,0 +1,117 @@
+"""C's numbers in NumPy's arrays: the type that operands have together, what operators and functions compute."""
+
+import functools
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..rules import names
+
+INT, SIZE = np.dtype("int32"), np.dtype("int64")
+
+
+@functools.cache
+def common(*dtypes: np.dtype) -> np.dtype:
+    """The type that C computes with: at least an int, for CuPy's float16 a float.
+
+    Complex comes before float before int; then the larger type, and of two integers the unsigned one.
+    """
+    if any(dtype.kind == "c" for dtype in dtypes):
+        return np.dtype("complex128" if any(dtype.char in "dD" for dtype in dtypes) else "complex64")
+    small = {"e": np.dtype("f"), **dict.fromkeys("?bBhH", INT)}
+    found = [small.get(dtype.char, dtype) for dtype in dtypes]
+    return max(found, key=lambda dtype: (dtype.kind == "f", dtype.itemsize, dtype.kind == "u"))
+
+
+def cast(value: Any, dtype: np.dtype) -> Any:
+    return value if value.dtype == dtype else value.astype(dtype)
+
+
+def alike(*values: Any) -> list[Any]:
+    kind = common(*[value.dtype for value in values])
+    return [cast(value, kind) for value in values]
+
+
+def _quotient(x: Any, y: Any) -> Any:
+    """C cuts off what's behind the point, also below zero."""
+    return np.true_divide(x, y) if x.dtype.kind in "fc" else np.floor_divide(x - np.fmod(x, y), y)
+
+
+def _rounded(x: Any) -> Any:
+    whole = np.trunc(x)
+    return whole + cast(np.where(abs(x - whole) >= 0.5, np.sign(x), 0), x.dtype)
+
+
+def _each(function: Callable[[float], float]) -> Callable[[Any], Any]:
+    """What Python has and NumPy lacks, number by number."""
+
+    def one(x: float) -> float:
+        try:
+            return function(x)
+        except (ValueError, OverflowError) as error:
+            return math.inf if isinstance(error, OverflowError) else math.nan
+
+    return lambda x: np.asarray(np.frompyfunc(one, 1, 1)(x), x.dtype)[()]
+
+
+def _quantile(p: float) -> float:
+    from statistics import NormalDist  # it loads a lot, and is rarely needed
+
+    return NormalDist().inv_cdf(p) if p not in (0, 1) else math.inf if p else -math.inf
+
+
+BINARY: dict[str, Callable] = {
+    "+": np.add, "-": np.subtract, "*": np.multiply, "/": _quotient, "%": np.fmod,
+    "<": np.less, ">": np.greater, "<=": np.less_equal, ">=": np.greater_equal, "==": np.equal, "!=": np.not_equal,
+    "&": np.bitwise_and, "|": np.bitwise_or, "^": np.bitwise_xor, "<<": np.left_shift, ">>": np.right_shift,
+}  # fmt: skip
+UNARY: dict[str, Callable] = {"-": np.negative, "+": np.positive, "~": np.invert}
+ATOMIC: dict[str, np.ufunc] = {
+    "atomicAdd": np.add, "atomicSub": np.subtract, "atomicMax": np.maximum, "atomicMin": np.minimum,
+    "atomicAnd": np.bitwise_and, "atomicOr": np.bitwise_or, "atomicXor": np.bitwise_xor,
+}  # fmt: skip
+# Of floating-point numbers: integers become doubles. With an f behind, such as expf and __expf, it's float32.
+_OF_FLOATS: dict[str, Callable] = {
+    **{name: getattr(np, name) for name in names("exp exp2 expm1 log log2 log10 log1p sqrt cbrt sin cos tan sinh cosh"
+        " tanh ceil floor trunc rint hypot copysign fmod fmax fmin fabs")},
+    "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "asinh": np.arcsinh, "acosh": np.arccosh,
+    "atanh": np.arctanh, "atan2": np.arctan2, "pow": np.power, "round": _rounded, "rsqrt": lambda x: 1 / np.sqrt(x),
+    "fma": lambda x, y, z: x * y + z, "fdividef": np.true_divide, "erf": _each(math.erf), "erfc": _each(math.erfc),
+    "lgamma": _each(lambda x: math.lgamma(x) if x > 0 or x % 1 else math.inf), "tgamma": _each(math.gamma),
+    "normcdfinv": _each(_quantile), "cyl_bessel_i0": np.i0,
+    "normcdf": _each(lambda x: math.erfc(-x / math.sqrt(2)) / 2),
+    "erfinv": _each(lambda x: _quantile((x + 1) / 2) / math.sqrt(2)),
+    "erfcinv": _each(lambda x: -_quantile(x / 2) / math.sqrt(2)),
+}  # fmt: skip
+# Of any numbers, as one type.
+_OF_ALL: dict[str, Callable] = {
+    "min": np.fmin, "max": np.fmax, "abs": np.abs, "isnan": np.isnan, "isinf": np.isinf, "isfinite": np.isfinite,
+    "signbit": np.signbit, "real": np.real, "imag": np.imag, "conj": np.conj, "arg": np.angle,
+    "norm": lambda x: np.real(x * np.conj(x)), "__popc": lambda x: cast(np.bitwise_count(x), INT),
+    "__popcll": lambda x: cast(np.bitwise_count(x), INT), "lround": lambda x: cast(_rounded(x), SIZE),
+}  # fmt: skip
+CONSTANTS: dict[str, Any] = {
+    "true": np.True_, "false": np.False_, "NAN": np.float32("nan"), "INFINITY": np.float32("inf"),
+    "CUDART_INF": np.float64("inf"), "CUDART_INF_F": np.float32("inf"), "CUDART_NAN": np.float64("nan"),
+    "CUDART_NAN_F": np.float32("nan"), "CUDART_PI": np.float64(np.pi), "CUDART_PI_F": np.float32(np.pi),
+    "M_PI": np.float64(np.pi), "INT_MAX": np.int32(2**31 - 1), "FLT_MAX": np.finfo("f").max,
+    "FLT_EPSILON": np.finfo("f").eps, "DBL_MAX": np.finfo("d").max, "DBL_EPSILON": np.finfo("d").eps,
+}  # fmt: skip
+
+
+def function(name: str) -> Callable | None:
+    """C's function of this name, which makes its operands one type. None if we have none."""
+    if name in _OF_ALL:
+        return lambda *x: _OF_ALL[name](*alike(*x))
+    short = name.removeprefix("__").removesuffix("_rn")
+    is_single = short not in _OF_FLOATS and short.endswith("f")
+    if (compute := _OF_FLOATS.get(short.removesuffix("f") if is_single else short)) is None:
+        return None
+
+    def computed(*x: Any) -> Any:
+        kind = np.dtype("f") if is_single else common(*[value.dtype for value in x])
+        return compute(*[cast(value, kind if kind.kind in "fc" else np.dtype("d")) for value in x])
+
+    return computed

@@ -1,0 +1,104 @@
+"""`ReductionKernel`: map each element, bring two together until one is left, and map that."""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from .. import launches
+from .elementwise import Kernel
+from .numbers import SIZE
+from .threads import Indexer, Threads, Variable
+
+
+class ReductionKernel(Kernel):
+    """A reduction by pieces of C (`cupy.ReductionKernel`).
+
+    One maps each element, one brings ``a`` and ``b`` together, one writes the result ``a`` to an output. It begins with
+    `identity`, or with 0. What can't be translated to NumPy raises `NotImplementedError`, with the line.
+
+    >>> import numpy as np
+    >>> import simgpu
+    >>> norm = simgpu.ReductionKernel("T x", "T y", "x * x", "a + b", "y = sqrt(a)", "0", "norm")
+    >>> norm(simgpu.asarray(np.array([[3, 4], [6, 8]], np.float32)), axis=1)
+    array([ 5., 10.], dtype=float32)  # Simulated:0
+    """
+
+    def __init__(
+        self, in_params: str, out_params: str, map_expr: str, reduce_expr: str, post_map_expr: str, identity: Any,
+        name: str = "reduce_kernel", reduce_type: str | None = None, reduce_dims: bool = True, preamble: str = "",
+        options: tuple = (),
+    ) -> None:  # fmt: skip
+        self.identity, self.reduce_type = "" if identity is None else str(identity), reduce_type
+        parts = {"preamble": preamble, "identity": self.identity or "0", "map_expr": map_expr}
+        parts |= {"reduce_expr": reduce_expr, "post_map_expr": post_map_expr}
+        parts |= {"reduce_type": f"({reduce_type or '_type_reduce'})0"}
+        super().__init__(in_params, out_params, name, options, parts)
+
+    def __call__(self, *args: Any, out: Any = None, axis: Any = None, keepdims: bool = False, stream: Any = None,
+                 **options: Any) -> Any:  # fmt: skip
+        """Launch it along these axes, or along all. Gives the first output: `out`, the one in `args`, or a new one."""
+        if out is not None:
+            if self.nout != 1:
+                raise NotImplementedError("out= for several outputs: give them as the last arguments")
+            if len(args) > self.nin:
+                raise ValueError("cannot specify 'out' as both a positional and keyword argument")
+            args = (*args, out)
+        device, values = self._given(args, options)
+        plain = [x for p, x in zip(self.in_params, values) if isinstance(x, np.ndarray) and not p.raw]
+        if not plain:
+            raise ValueError("Loop size is undecided.")
+        shape, types = np.broadcast_shapes(*[x.shape for x in plain]), self._types(values)
+        axes = range(len(shape)) if axis is None else axis
+        axes = sorted(np.lib.array_utils.normalize_axis_tuple(axes, len(shape), "axis"))
+        kept = tuple(1 if n in axes else length for n, length in enumerate(shape) if keepdims or n not in axes)
+        made = self._outputs(device, args, kept, types)
+        if not math.prod(kept):
+            return made[0]
+        if not self.identity and 0 in shape:
+            raise ValueError(f"zero-size array to reduction operation {self.name} which has no identity")
+        if axes != list(range(len(axes))) and any(p.raw for p in self.in_params):
+            raise NotImplementedError("with a raw input, the axes to reduce are the first ones")
+        for place, (p, x) in enumerate(zip(self.in_params, values)):
+            if isinstance(x, np.ndarray) and not p.raw:
+                values[place] = np.moveaxis(np.broadcast_to(x, shape), axes, range(len(axes)))
+        self._start(device, types, values[: self.nin] + [x._values for x in made], len(axes))
+        return made[0]
+
+    def _run(self, device: Any, types: dict, values: list[Any], count: int) -> None:
+        """Reduce the first `count` axes of the inputs."""
+        parts, parser = self._program()
+        inputs, outputs = values[: self.nin], values[self.nin :]
+        shape = next(x.shape for p, x in zip(self.in_params, inputs) if isinstance(x, np.ndarray) and not p.raw)
+        kept, size = shape[count:], math.prod(shape)
+        threads = Threads(shape, {**types, "_type_reduce": types.get(self.out_params[0].type, self.out_params[0].type)},
+                          parser.functions)  # fmt: skip
+        names = {p.name: self._bound(p, x, types, shape) for p, x in zip(self.in_params, inputs)}
+        if {"_j", "_in_ind"} & parser.words:
+            j = np.arange(size, dtype=SIZE).reshape(shape)
+            names |= {"_j": Variable(j), "_in_ind": Indexer((size,), j)}
+        threads.run_together(True, parts["preamble"])
+        threads.scopes.append(names)
+        kind = self._value(threads, "reduce_type").dtype
+        threads.types["_type_reduce"] = kind
+        mapped = np.broadcast_to(threads.cast(self._value(threads, "map_expr"), kind), shape).reshape(-1, *kept)
+        threads.shape = kept
+        results = [(p, x if p.raw else x.reshape(kept)) for p, x in zip(self.out_params, outputs)]
+        names |= {p.name: self._bound(p, x, types, kept) for p, x in results}
+        names["_out_ind"] = Indexer((math.prod(kept),), np.arange(math.prod(kept)).reshape(kept))
+        start = threads.cast(self._value(threads, "identity"), kind)
+        mapped = np.concatenate([np.full((1, *kept), start), mapped])
+        while len(mapped) > 1:  # the first half with the second, as the threads of a block do it
+            half = len(mapped) // 2
+            threads.scopes.append({"a": Variable(mapped[:half]), "b": Variable(mapped[half : 2 * half])})
+            brought = threads.cast(self._value(threads, "reduce_expr"), kind)
+            mapped = np.concatenate([np.broadcast_to(brought, (half, *kept)), mapped[2 * half :]])
+            threads.scopes.pop()
+        threads.scopes.append({"a": Variable(mapped[0])})
+        threads.run_together(True, parts["post_map_expr"])
+        # With one input and one output, CuPy takes CUB's blocks, as for `any`: two kernels for a whole array.
+        asked = launches.asked_by("any", (inputs[0], tuple(range(count))), {})
+        self._launch(device, threads, asked.kernels if len(inputs) == self.nout == 1 else 1)
+
+    def _value(self, threads: Threads, part: str) -> Any:
+        return threads.value(self._program()[0][part][0], True)

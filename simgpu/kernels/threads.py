@@ -1,0 +1,417 @@
+"""All threads of a kernel at once: each node of its tree is computed with arrays, an element a thread.
+
+A value is an array with the shape of the launch, or a NumPy number if all threads have the same. A *mask* says which
+threads take part: True for all, False for none, or an array of booleans. So an ``if`` runs both branches, each with its
+own threads, and a loop goes on until the last thread has left it.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from . import numbers
+from .numbers import INT, SIZE, alike, cast, common
+from .parse import Function, Node, not_translated
+
+_MOST_ROUNDS = 1_000_000
+_ZERO = SIZE.type(0)
+
+
+class CompileException(Exception):
+    """What CUDA's compiler would refuse (`cupy.cuda.compiler.CompileException`)."""
+
+
+def both(mask: Any, test: Any) -> Any:
+    """The threads of `mask` for which `test` holds."""
+    if np.ndim(test) == 0:
+        return mask if test else False
+    return test if mask is True else mask & test
+
+
+def either(mask: Any, other: Any) -> Any:
+    return True if mask is True or other is True else mask | other
+
+
+def opposite(test: Any) -> Any:
+    return ~test if np.ndim(test) else not test
+
+
+def some(mask: Any) -> bool:
+    return mask if isinstance(mask, bool) else bool(mask.any())
+
+
+class Variable:
+    """Each thread has its own."""
+
+    value: Any
+
+    def __init__(self, value: Any, is_const: bool = False) -> None:
+        self.dtype, self.is_const = value.dtype, is_const
+        self.write(True, value)
+
+    def read(self, mask: Any) -> Any:
+        return self.value
+
+    def write(self, mask: Any, value: Any) -> None:
+        value = value if mask is True else np.where(mask, value, self.value)
+        self.value = value if value.base is None else value.copy()  # a view of an argument may change
+
+
+class Own:
+    """Each thread's own element of an argument."""
+
+    read_bytes = written_bytes = 0
+
+    def __init__(self, values: np.ndarray, shape: Any, is_const: bool) -> None:
+        self.dtype, self.nbytes, self.is_const = values.dtype, values.nbytes, is_const
+        self.values = np.broadcast_to(values, shape) if values.shape != shape else values.view()
+
+    def read(self, mask: Any) -> Any:
+        self.read_bytes = self.nbytes
+        return self.values
+
+    def write(self, mask: Any, value: Any) -> None:
+        self.written_bytes = self.nbytes
+        np.copyto(self.values, value, where=mask)
+
+
+class Raw:
+    """An array of which a thread takes elements by number."""
+
+    read_bytes = written_bytes = 0
+
+    def __init__(self, name: str, values: np.ndarray, shape: Any, is_const: bool) -> None:
+        self.name, self.threads, self.is_const = name, shape, is_const
+        self.dtype, self.nbytes, self.shape = values.dtype, values.nbytes, values.shape
+        self.values = values.reshape(-1) if values.flags.c_contiguous else values
+
+
+class Element:
+    """An element of a raw array, by a number that may be another one for each thread."""
+
+    def __init__(self, raw: Raw, number: Any, line: str) -> None:
+        self.raw, self.line, self.dtype, self.is_const = raw, line, raw.dtype, raw.is_const
+        self.number = number if raw.shape else _ZERO  # what has no axes has one element, whatever the number
+
+    def read(self, mask: Any) -> Any:
+        where = self._where(mask)
+        self.raw.read_bytes += self._moved(mask)
+        return self.raw.values[where]
+
+    def write(self, mask: Any, value: Any, ufunc: Any = None) -> None:
+        """If several threads write to one element, one of them wins. With a `ufunc` such as np.add, all of them do."""
+        *where, value = [np.broadcast_to(part, self.raw.threads)[... if mask is True else mask]
+                         for part in (*self._where(mask), value)]  # fmt: skip
+        self.raw.written_bytes += self._moved(mask)
+        if ufunc is None:
+            self.raw.values[tuple(where)] = value
+        else:
+            ufunc.at(self.raw.values, tuple(where), value)
+
+    def _moved(self, mask: Any) -> int:
+        is_one = mask is True or np.ndim(self.number) == 0
+        return self.dtype.itemsize * int(np.size(self.number) if is_one else np.count_nonzero(mask))
+
+    def _where(self, mask: Any) -> tuple:
+        """The index that NumPy takes. Raises `IndexError` if an active thread's is outside."""
+        raw, number, size = self.raw, self.number, self.raw.values.size
+        outside = (number < 0) | (number >= size)
+        if np.any(outside):
+            wrong = np.broadcast_to(both(mask, outside), raw.threads).ravel()
+            if wrong.any():
+                i = int(np.argmax(wrong))
+                raise IndexError(
+                    f"{raw.name}[{np.broadcast_to(number, raw.threads).flat[i]}] is outside, {raw.name} has {size:,} "
+                    f"elements: i = {i}, {self.line}. A GPU doesn't check, and uses what else is in its memory"
+                )
+            number = np.where(outside, 0, number)
+        return (number,) if raw.values.ndim == 1 else np.unravel_index(number, raw.shape)
+
+
+class Indexer(NamedTuple):
+    """``_ind``: the axes that the threads are counted along, and each thread's number."""
+
+    shape: tuple[int, ...]
+    number: Any
+
+
+class Threads:
+    """One launch: what names mean, and how much the threads have computed.
+
+    The methods for a kind of node get the mask of the active threads, and the node's parts. Those that `run` statements
+    give back the mask of the threads that go on with what comes next.
+    """
+
+    line, share = "", 1.0  # which part of the threads is active
+
+    def __init__(self, shape: tuple[int, ...], types: dict[str, Any], functions: dict[str, Function]) -> None:
+        self.shape, self.types, self.functions = shape, types, functions
+        self.scopes: list[dict[str, Any]] = [{}]  # what names mean, the innermost last
+        self.work: dict[str, float] = {}  # operations, by the character of their type
+        self.left: list[list[Any]] = []  # for each loop, the threads that met break, and those that met continue
+        self.result: Any = None  # the variable for what the running function returns
+
+    def dtype(self, kind: Any) -> np.dtype:
+        return self.types[kind] if isinstance(kind, str) else kind
+
+    def cast(self, value: Any, dtype: np.dtype) -> Any:
+        if value.dtype.kind == "c" and dtype.kind not in "cb":
+            raise CompileException(f"a complex number doesn't become {dtype} by itself: {self.line}")
+        return cast(value, dtype)
+
+    def counted(self, kind: np.dtype, value: Any, steps: int = 1) -> Any:
+        self.work[kind.char] = self.work.get(kind.char, 0) + steps * np.size(value) * self.share
+        return value
+
+    # -- statements
+
+    def run(self, node: Node, mask: Any) -> Any:
+        self.line, self.share = node.line, 1 if mask is True else np.count_nonzero(mask) / np.size(mask)
+        if (method := getattr(self, f"run_{node.kind}", None)) is not None:
+            return method(mask, *node.parts)
+        self.result_of(node, mask)
+        return mask
+
+    def run_together(self, mask: Any, statements: list[Node]) -> Any:
+        for statement in statements:
+            mask = self.run(statement, mask) if some(mask) else mask
+        return mask
+
+    def run_block(self, mask: Any, statements: list[Node]) -> Any:
+        self.scopes.append({})
+        mask = self.run_together(mask, statements)
+        self.scopes.pop()
+        return mask
+
+    def run_if(self, mask: Any, test: Node, yes: Node, no: Node | None) -> Any:
+        holds = self.test(test, mask)
+        then, rest = both(mask, holds), both(mask, opposite(holds))
+        then = self.run(yes, then) if some(then) else then
+        return either(then, self.run(no, rest) if no is not None and some(rest) else rest)
+
+    def run_for(self, mask: Any, begin: Node, test: Node | None, step: Node | None, body: Node) -> Any:
+        self.scopes.append({})
+        mask = self.run_while(self.run(begin, mask), test, body, step)
+        self.scopes.pop()
+        return mask
+
+    def run_do(self, mask: Any, body: Node, test: Node) -> Any:
+        return self.run_while(mask, test, body, has_begun=True)
+
+    def run_while(self, mask: Any, test: Any, body: Node, step: Node | None = None, has_begun: bool = False) -> Any:
+        done: Any = False
+        for number in range(_MOST_ROUNDS):
+            if test is not None and (number or not has_begun):
+                holds = self.test(test, mask)
+                done, mask = either(done, both(mask, opposite(holds))), both(mask, holds)
+            if not some(mask):
+                return done
+            self.left.append([False, False])
+            mask = self.run(body, mask)
+            broken, continued = self.left.pop()
+            done, mask = either(done, broken), either(mask, continued)
+            if step is not None and some(mask):
+                self.run(step, mask)
+        raise RuntimeError(f"after {_MOST_ROUNDS:,} rounds this loop hasn't ended: {body.line}")
+
+    def run_break(self, mask: Any, place: int = 0) -> bool:
+        if self.left:  # outside of a loop, the thread is done
+            self.left[-1][place] = either(self.left[-1][place], mask)
+        return False
+
+    def run_continue(self, mask: Any) -> bool:
+        return self.run_break(mask, 1)
+
+    def run_return(self, mask: Any, value: Node | None) -> bool:
+        if value is not None:
+            self.store(self.result, self.value(value, mask), mask)
+        return False
+
+    def run_declare(self, mask: Any, kind: Any, name: str, is_other: bool, first: Node | None) -> Any:
+        if is_other and first is not None:  # a pointer or a reference
+            self.scopes[-1][name] = self.target(first, mask)
+        else:
+            value = self.dtype(kind).type(0) if first is None else self.value(first, mask)
+            self.scopes[-1][name] = Variable(value if kind == "auto" else self.cast(value, self.dtype(kind)))
+        return mask
+
+    def run_array(self, mask: Any, kind: Any, name: str, length: Node | None, first: list[Node] | None) -> Any:
+        """A thread's own array is a list of variables."""
+        values = [self.cast(self.value(node, mask), self.dtype(kind)) for node in first or ()]
+        count = len(values) if length is None else int(self.value(length, mask))
+        values += [self.dtype(kind).type(0)] * (count - len(values))
+        self.scopes[-1][name] = list(map(Variable, values))
+        return mask
+
+    # -- values
+
+    def result_of(self, node: Node, mask: Any) -> Any:
+        """A value, or what nothing can be computed with, such as an array."""
+        self.line = node.line
+        if node.kind not in ("name", "index"):
+            return getattr(self, f"value_{node.kind}")(mask, *node.parts)
+        found = self.target(node, mask)
+        return found.read(mask) if hasattr(found, "read") else found
+
+    def value(self, node: Node, mask: Any) -> Any:
+        found = self.result_of(node, mask)
+        if not isinstance(found, (np.ndarray, np.generic)):
+            raise not_translated(node.line, "an array, a pointer or nothing as a number")
+        return found
+
+    def test(self, node: Node, mask: Any) -> Any:
+        found = self.value(node, mask)
+        return cast(found, np.dtype(bool)) if np.ndim(found) else bool(found)
+
+    def value_number(self, mask: Any, number: Any) -> Any:
+        return number
+
+    def value_cast(self, mask: Any, kind: Any, parts: list[Node]) -> Any:
+        dtype, values = self.dtype(kind), [self.value(part, mask) for part in parts]
+        if len(values) == 2 and dtype.kind == "c":
+            return cast(values[0] + values[1] * np.complex64(1j), dtype)
+        return self.cast(values[0], dtype) if values else dtype.type(0)
+
+    def value_unary(self, mask: Any, sign: str, node: Node) -> Any:
+        if sign in "&*":
+            found = self.target(node, mask)
+            return found.read(mask) if sign == "*" else found
+        if sign == "!":
+            return np.logical_not(self.test(node, mask))
+        (value,) = alike(self.value(node, mask))
+        return self.counted(value.dtype, numbers.UNARY[sign](value))
+
+    def value_binary(self, mask: Any, sign: str, left: Node, right: Node) -> Any:
+        return self.computed(sign, self.value(left, mask), self.value(right, mask))
+
+    def computed(self, sign: str, x: Any, y: Any) -> Any:
+        kind = common(x.dtype) if sign in ("<<", ">>") else common(x.dtype, y.dtype)
+        if kind.kind in "fc" and sign in ("%", "&", "|", "^", "<<", ">>"):
+            raise CompileException(f"{sign} takes whole numbers, got {x.dtype} and {y.dtype}: {self.line}")
+        return self.counted(kind, numbers.BINARY[sign](cast(x, kind), cast(y, kind)))
+
+    def value_both(self, mask: Any, sign: str, left: Node, right: Node) -> Any:
+        """``&&`` and ``||``: the right side is only for those threads that still need it."""
+        first = self.test(left, mask)
+        rest = both(mask, first if sign == "&&" else opposite(first))
+        second = self.test(right, rest)
+        return np.logical_and(first, second) if sign == "&&" else np.logical_or(first, second)
+
+    def value_conditional(self, mask: Any, test: Node, yes: Node, no: Node) -> Any:
+        holds = self.test(test, mask)
+        x, y = self.value(yes, both(mask, holds)), self.value(no, both(mask, opposite(holds)))
+        x, y = (x, y) if x.dtype == y.dtype else alike(x, y)
+        return np.where(holds, x, y) if np.ndim(holds) else x if holds else y
+
+    def value_assign(self, mask: Any, sign: str, left: Node, right: Node) -> Any:
+        place, value = self.place(left, mask), self.value(right, mask)
+        return self.store(place, self.computed(sign, place.read(mask), value) if sign else value, mask)
+
+    def value_step(self, mask: Any, sign: str, node: Node, is_before: bool) -> Any:
+        place = self.place(node, mask)
+        old = place.read(mask).copy()
+        new = self.store(place, self.computed(sign, old, INT.type(1)), mask)
+        return new if is_before else old
+
+    def value_member(self, mask: Any, node: Node, name: str, args: list[Node]) -> Any:
+        base = self.find(node.parts[0]) if node.kind == "name" else None
+        if name == "get" and isinstance(base, Indexer):
+            return [Variable(np.asarray(place, SIZE)) for place in np.unravel_index(base.number, base.shape)]
+        if name in ("size", "ndim", "shape") and isinstance(base, (Raw, Indexer)):
+            sizes = {"size": math.prod(base.shape), "ndim": len(base.shape)}
+            return [Variable(SIZE.type(n), True) for n in base.shape] if name == "shape" else SIZE.type(sizes[name])
+        if name in ("real", "imag") and not args:
+            return getattr(np, name)(self.value(node, mask))
+        raise not_translated(self.line, f".{name}")
+
+    # -- functions
+
+    def value_call(self, mask: Any, name: str, args: list[Node], kinds: list[Any]) -> Any:
+        if name in self.functions:
+            return self.called(self.functions[name], mask, args, kinds)
+        if name in numbers.ATOMIC:
+            return self.atomic(numbers.ATOMIC[name], mask, *args)
+        compute, values = numbers.function(name), [self.value(arg, mask) for arg in args]
+        if compute is None:
+            raise not_translated(self.line, f"the function {name}")
+        try:
+            value = compute(*values)
+        except (TypeError, ValueError) as error:
+            raise CompileException(f"{name}: {error}: {self.line}") from None
+        return self.counted(common(*[x.dtype for x in values]), value, 10)
+
+    def atomic(self, ufunc: np.ufunc, mask: Any, target: Node, value: Node) -> None:
+        place, given = self.target(target, mask), self.value(value, mask)
+        if isinstance(place, Element) and not place.is_const:
+            place.read(mask)
+            place.write(mask, self.counted(place.dtype, self.cast(given, place.dtype)), ufunc)
+        else:
+            self.store(place, ufunc(place.read(mask), given), mask)
+
+    def called(self, function: Function, mask: Any, args: list[Node], kinds: list[Any]) -> Any:
+        if len(args) != len(function.parameters):
+            raise CompileException(f"{len(args)} arguments, and {len(function.parameters)} are wanted: {self.line}")
+        types, scope = self.types | dict(zip(function.letters, map(self.dtype, kinds))), {}
+        for (kind, name, is_own), arg in zip(function.parameters, args):
+            found = self.target(arg, mask) if is_own else Variable(self.value(arg, mask))
+            if kind in function.letters and not kinds:
+                types[kind] = found.dtype
+            wanted = types[kind] if isinstance(kind, str) else kind
+            scope[name] = found if is_own else Variable(self.cast(found.value, wanted))
+        before = self.line, self.scopes, self.left, self.types, self.result
+        self.scopes, self.left, self.types = [self.scopes[0], scope], [], types
+        self.result = None if function.returns is None else Variable(self.dtype(function.returns).type(0))
+        if some(mask):
+            self.run(function.body, mask)
+        value = self.result.value if self.result else None
+        self.line, self.scopes, self.left, self.types, self.result = before
+        return value
+
+    # -- places
+
+    def find(self, name: str) -> Any:
+        for scope in (*reversed(self.scopes), numbers.CONSTANTS):
+            if name in scope:
+                return scope[name]
+        raise not_translated(self.line, f"the name {name}")
+
+    def target(self, node: Node, mask: Any) -> Any:
+        """What a pointer or a reference stands for: a place or an array."""
+        if node.kind == "name":
+            return self.find(*node.parts)
+        if node.kind == "unary" and node.parts[0] in "&*":
+            return self.target(node.parts[1], mask)
+        if node.kind == "index":
+            return self.element(mask, *node.parts)
+        return self.value_member(mask, *node.parts) if node.kind == "member" else Variable(self.value(node, mask))
+
+    def place(self, node: Node, mask: Any) -> Any:
+        found = self.target(node, mask) if node.kind in ("name", "index", "unary") else None
+        if not hasattr(found, "write"):
+            raise not_translated(node.line, "writing to this")
+        return found
+
+    def element(self, mask: Any, base: Node, index: Node) -> Any:
+        found, many = self.target(base, mask), self.target(index, mask) if index.kind == "name" else None
+        if isinstance(many, list) and isinstance(found, Raw):  # a number for each axis
+            steps = [SIZE.type(math.prod(found.shape[axis + 1 :])) for axis in range(len(many))]
+            return Element(found, sum(cast(part.value, SIZE) * step for part, step in zip(many, steps)), self.line)
+        number = cast(self.value(index, mask), SIZE)
+        if isinstance(found, list):
+            outside = (number < 0) | (number >= len(found))
+            if some(both(mask, outside)):
+                raise IndexError(f"an index is outside, there are {len(found)} elements: {self.line}")
+            number = np.where(outside, 0, number)
+            return np.choose(number, [part.value for part in found]) if number.ndim else found[int(number)]
+        if not isinstance(found, (Raw, Element)):
+            raise CompileException(f"only of a raw array can elements be chosen: {self.line}")
+        raw, begin = (found.raw, found.number) if isinstance(found, Element) else (found, _ZERO)
+        return Element(raw, begin + number, self.line)
+
+    def store(self, place: Any, value: Any, mask: Any) -> Any:
+        if place.is_const:
+            raise CompileException(f"a kernel can only write to its outputs: {self.line}")
+        value = self.cast(value, place.dtype)
+        place.write(mask, value)
+        return value

@@ -1,0 +1,107 @@
+"""`simgpu.ReductionKernel` against NumPy: axes, types, expressions, outputs, errors, launches."""
+
+import numpy as np
+import pytest
+
+import simgpu
+from simgpu import ReductionKernel
+
+g, h = simgpu.asarray, simgpu.asnumpy
+SUM = ReductionKernel("T x", "T y", "x", "a + b", "y = a", "0", "my_sum")
+X = np.random.default_rng(0).integers(-9, 9, (2, 5, 3)).astype(np.float64)
+
+
+@pytest.mark.parametrize("axis", [None, 0, 1, -1, (0, 2), (0, 1), (2, 1, 0), ()])
+@pytest.mark.parametrize("keepdims", [False, True])
+def test_axes(axis, keepdims):
+    for x in X, X.transpose(2, 0, 1), X[:, ::2]:
+        np.testing.assert_array_equal(h(SUM(g(x), axis=axis, keepdims=keepdims)), x.sum(axis, keepdims=keepdims))
+
+
+def test_any_number_of_elements():
+    for n in range(1, 70):
+        assert int(SUM(g(np.arange(n)))) == n * (n - 1) // 2
+    assert h(SUM(g(np.full(300, 1, np.int8)))) == 300 - 256
+
+
+@pytest.mark.parametrize(
+    ("kernel", "wanted"),
+    [
+        (("T x", "T y", "x * x", "a + b", "y = sqrt(a)", "0"), lambda x: np.sqrt((x * x).sum(1))),
+        (("T x", "T y", "x", "max(a, b)", "y = a", "-CUDART_INF"), lambda x: x.max(1)),
+        (("T x", "T y", "x", "a < b ? a : b", "y = a", "1e30"), lambda x: x.min(1)),
+        (("T x", "bool y", "x > 0", "a && b", "y = a", "true"), lambda x: (x > 0).all(1)),
+        (("T x", "int64 y", "x > 0 ? 1 : 0", "a + b", "y = a", 0), lambda x: (x > 0).sum(1)),
+        (("T x", "T y", "x", "a * b", "y = a", "1"), lambda x: x.prod(1)),
+        (("T x", "T y", "x", "max(a, b)", "y = a", None), lambda x: np.maximum(x.max(1), 0)),  # it begins with T()
+        (("T x", "T y", "x", "a + b", "y = a / (_in_ind.size() / _out_ind.size())", "0"), lambda x: x.mean(1)),
+        (("T x", "float32 y", "x > 0 ? 0.5 : 0", "a + b", "y = a", "0", "halves", "int"), lambda x: 0 * x.sum(1)),
+    ],
+)  # fmt: skip
+def test_expressions(kernel, wanted):
+    np.testing.assert_allclose(h(ReductionKernel(*kernel)(g(X), axis=1)), wanted(X), rtol=1e-12)
+
+
+def test_two_inputs_a_preamble_and_outputs_that_are_given():
+    kernel = ReductionKernel("T x, S mask, raw T c", "T y", "mask ? f(x) * c[0] : 0", "a + b", "y += a", "0",
+                             preamble="__device__ T f(T x) { return x + 1; }")  # fmt: skip
+    mask, out = X[:, :, 0] > 0, g(np.full((5, 3), 100.0))
+    assert kernel(g(X), g(mask[..., None]), g(np.array([2.0])), out, axis=0) is out
+    np.testing.assert_array_equal(h(out), 100 + ((X + 1) * 2 * mask[..., None]).sum(0))
+    out = g(np.zeros(()))
+    assert SUM(g(X), out=out) is out and float(out) == X.sum()
+
+
+def test_the_number_of_an_element():
+    picked = ReductionKernel("S t, raw T x, int32 n", "T y", "x[_j * n + t]", "a + b", "y = a", "0")
+    x, t = np.arange(12.0).reshape(4, 3), np.array([2, 0, 1, 2])
+    assert float(picked(g(t), g(x), 3)) == x[np.arange(4), t].sum()
+
+
+def test_float16_is_added_as_its_type_says():
+    x = g(np.ones(4096, np.float16))
+    assert float(SUM(x)) == 4096, "in a tree, as on a card"
+    assert float(ReductionKernel("T x", "T y", "x", "a + b", "y = a", "0", reduce_type="float")(x)) == 4096
+
+
+@pytest.mark.parametrize(
+    ("args", "keywords", "error", "text"),
+    [
+        ((), {}, TypeError, "Wrong number of arguments"), ((g(X),), {"axes": 1}, TypeError, "Wrong arguments"),
+        ((X,), {}, TypeError, "Unsupported type"), ((1.0,), {}, ValueError, "Loop size is undecided"),
+        ((g(X),), {"axis": 3}, np.exceptions.AxisError, "out of"), ((g(X),), {"axis": (1, 1)}, ValueError, "axis"),
+        ((g(X), g(np.zeros(3))), {}, ValueError, "Out shape is mismatched"),
+        ((g(X), g(np.zeros(()))), {"out": g(np.zeros(()))}, ValueError, "cannot specify 'out' as both"),
+        ((g(X),), {"out": np.zeros(())}, TypeError, "Unsupported type"),
+    ],
+)  # fmt: skip
+def test_errors(args, keywords, error, text):
+    with pytest.raises(error, match=text):
+        SUM(*args, **keywords)
+
+
+def test_no_elements():
+    assert h(SUM(g(np.zeros((0, 3))), axis=0)).tolist() == [0, 0, 0] and SUM(g(np.zeros((0, 3))), axis=1).shape == (0,)
+    with pytest.raises(ValueError, match="zero-size array to reduction operation most which has no identity"):
+        ReductionKernel("T x", "T y", "x", "max(a, b)", "y = a", None, "most")(g(np.zeros(0)))
+
+
+def test_what_needs_other_parts_of_c():
+    pair = "struct pair { float value; int index; };"
+    with pytest.raises(NotImplementedError, match="line 1 of the preamble"):
+        ReductionKernel("T x", "T y", "x", "a + b", "y = a", "0", reduce_type="pair", preamble=pair)(g(X))
+    with pytest.raises(NotImplementedError, match="with a raw input"):
+        ReductionKernel("T x, raw T z", "T y", "x * z[0]", "a + b", "y = a", "0")(g(X), g(X), axis=1)
+
+
+def test_launches_are_cupys():
+    """A whole array that's large takes two kernels, with CUB's blocks; two inputs, other axes and few elements, one."""
+    x = g(np.ones((100, 10), np.float32))
+    dot = ReductionKernel("T x, T y", "T z", "x * y", "a + b", "z = a", "0", "dot")
+    calls = [lambda: SUM(x), lambda: SUM(x, axis=0), lambda: SUM(x[:5]), lambda: dot(x, x)]
+    counts = []
+    for call in calls:
+        with simgpu.receipt() as r:
+            call()
+        counts.append(r.launches)
+    assert counts == [2, 1, 1, 1]
