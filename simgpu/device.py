@@ -12,8 +12,8 @@ from .clocks import COPY, HOST, MEMSET, HostClock, Lanes, Span
 from .events import listeners, tell
 from .launches import ONE, Asked
 from .memory import Buffer, Memory, Pool, check_values, root_of
-from .place import Place, estimating, in_use
-from .presets import Preset, preset
+from .place import Place, estimating, in_use, waits
+from .presets import CAPABILITIES, CLOCKS, Preset, preset
 from .rules import computing_card
 from .shapes import untouched
 
@@ -119,6 +119,16 @@ class Card:
         return self.settings[0] == other.settings[0] if same is True else same  # type: ignore[attr-defined]
 
     __hash__: Any = None  # that of what it's in the place of
+
+    @property
+    def mem_info(self) -> tuple[int, int]:
+        """Free and total bytes. What's kept for new arrays isn't free."""
+        return self.pool.capacity - self.pool.held, self.pool.capacity
+
+    @property
+    def compute_capability(self) -> str:
+        """``"75"`` for 7.5. A card that isn't listed is guessed to be like a T4."""
+        return CAPABILITIES[CLOCKS.get(self.card, CLOCKS["NVIDIA T4"])[1]]
 
     def copy_in(self, x: np.ndarray, explicit: bool = True) -> SimulatedArray:
         """A copy of a host array here, `explicit` if the program asked for it. The host doesn't wait for it."""
@@ -246,11 +256,13 @@ class Card:
 
     def wait(self, name: str, nbytes: int, explicit: bool = False) -> None:
         """The program needs `nbytes` from the device, so it waits until they're computed and copied."""
+        waits.check()
         span = self.lanes.copy_out(nbytes)
         tell(self, events.DEVICE_TO_HOST, name, span, nbytes=nbytes, explicit=explicit)
         tell(self, events.SYNCHRONIZE, name, Span(span.asked, span.start, span.asked, span.start), explicit=explicit)
 
     def synchronize(self) -> None:
+        waits.check()
         tell(self, events.SYNCHRONIZE, "synchronize", self.lanes.synchronize())
 
     def clock(self) -> float:

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .rules import names
+from .rules import LOOKED_AT, check_linalg, names
 
 
 class Asked(NamedTuple):
@@ -316,7 +316,9 @@ HOST_INDICES = names("take take_along_axis put_along_axis put choose compress de
 
 def asked_by(name: str, args: Sequence, kwargs: dict) -> Asked:
     entry = KERNELS.get(name, ONE)
-    return entry if isinstance(entry, Asked) else understood(ONE, entry, *args, **kwargs)
+    asked = entry if isinstance(entry, Asked) else understood(ONE, entry, *args, **kwargs)
+    # To raise for a singular matrix, the host has to look: `cupyx.errstate(linalg="raise")`.
+    return asked._replace(reads=(4,)) if name in LOOKED_AT and check_linalg.mode == "raise" else asked
 
 
 def asked_by_method(ufunc: np.ufunc, method: str, values: Sequence, kwargs: dict) -> Asked:

@@ -6,6 +6,7 @@ what it got, where that is, and what to write instead. All values that aren't in
 
 import contextlib
 import functools
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -265,15 +266,28 @@ def _power(function: Callable, x: Any, y: Any, **kwargs: Any) -> Any:
 # it leaves is inf, nan, or a part of the result. Here it's nan. Other matrices in a stack are right.
 
 
+class _Linalg(threading.local):
+    """What `cupyx.errstate(linalg=…)` says of such matrices: ``"ignore"`` or ``"raise"``."""
+
+    mode = "ignore"
+
+    def expected(self) -> Any:
+        return contextlib.suppress(*[np.linalg.LinAlgError] * (self.mode == "ignore"))
+
+
+check_linalg = _Linalg()
+LOOKED_AT = names("linalg.inv linalg.solve linalg.cholesky linalg.matrix_power")
+
+
 def _inverted(function: Callable, x: Any, *rest: Any) -> Any:
-    with contextlib.suppress(np.linalg.LinAlgError):
+    with check_linalg.expected():
         return function(x, *rest)
     is_singular = np.linalg.slogdet(x)[0] == 0  # raises again if it isn't square
     return function(np.where(is_singular[..., None, None], np.nan, x), *rest)
 
 
 def _factored(function: Callable, x: Any) -> Any:
-    with contextlib.suppress(np.linalg.LinAlgError):
+    with check_linalg.expected():
         return function(x)
     if x.ndim > 2:
         return np.stack([_factored(function, part) for part in x])

@@ -1,0 +1,340 @@
+"""CuPy's `random`. The values are NumPy's, not cuRAND's; what a card launches and waits for is counted as CuPy does it.
+
+The same seed gives what `numpy.random` gives, rounded to float32 where that's asked for. Parameters outside of a
+distribution raise `ValueError`, as in NumPy; on a card, most of them give numbers without meaning.
+
+>>> seed(0)
+>>> rand(2)
+array([0.5488135 , 0.71518937])  # Simulated:0
+>>> default_rng(0).integers(10, size=3)
+array([8, 6, 5])  # Simulated:0
+"""
+
+import hashlib
+import inspect
+import os
+from collections.abc import Callable, Sequence
+from inspect import Parameter
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .device import current
+from .indexing import write
+from .launches import Asked
+from .memory import Stored
+from .rules import SCALARS, names, values_on
+from .shapes import untouched
+
+
+class Row(NamedTuple):
+    """A distribution: its parameters, the type of its numbers, and what CuPy does for it.
+
+    `kernels` and `newer` are those of a `RandomState` and of a `Generator`: 0 where it lacks this one. `reads` counts
+    how often a `RandomState` looks at a parameter on the card: "synchronize!" in CuPy's _generator.py.
+    """
+
+    parameters: str
+    dtype: Any
+    kernels: int
+    newer: int = 0
+    reads: int = 0
+
+
+DISTRIBUTIONS = {
+    "beta": Row("a b", float, 1, 1), "binomial": Row("n p", int, 1, 1), "chisquare": Row("df", float, 1, 3),
+    "dirichlet": Row("alpha", float, 3, 3), "exponential": Row("scale=1", float, 6, 2, 1),
+    "f": Row("dfnum dfden", float, 1, 9), "gamma": Row("shape scale=1", float, 2, 2),
+    "geometric": Row("p", int, 1, 1), "gumbel": Row("loc=0 scale=1", float, 2),
+    "hypergeometric": Row("ngood nbad nsample", int, 1, 1), "laplace": Row("loc=0 scale=1", float, 2),
+    "logistic": Row("loc=0 scale=1", float, 6), "lognormal": Row("mean=0 sigma=1", float, 1),
+    "logseries": Row("p", int, 5, 1, 2), "negative_binomial": Row("n p", int, 11, 0, 3),
+    "noncentral_chisquare": Row("df nonc", float, 5, 0, 2), "noncentral_f": Row("dfnum dfden nonc", float, 7, 0, 3),
+    "normal": Row("loc=0 scale=1", float, 1), "pareto": Row("a", float, 6), "poisson": Row("lam=1", int, 1, 1),
+    "power": Row("a", float, 11, 7, 1), "random": Row("", float, 0, 1), "random_sample": Row("", float, 2),
+    "rayleigh": Row("scale=1", float, 7, 0, 1), "standard_cauchy": Row("", float, 6),
+    "standard_exponential": Row("", float, 3, 1), "standard_gamma": Row("shape", float, 1, 1),
+    "standard_normal": Row("", float, 1, 1), "standard_t": Row("df", float, 1),
+    "triangular": Row("left mode right", float, 9, 0, 3), "uniform": Row("low=0 high=1", float, 3, 4),
+    "vonmises": Row("mu kappa", float, 1), "wald": Row("mean scale", float, 4), "weibull": Row("a", float, 7, 0, 1),
+    "zipf": Row("a", int, 3, 0, 1),
+}  # fmt: skip
+_AS_NUMBERS = names("gumbel lognormal normal uniform")  # a RandomState leaves their parameters as they are
+_WITH_DTYPE = names("beta random standard_exponential standard_gamma standard_normal uniform")  # of a Generator
+_WITH_OUT = _WITH_DTYPE - {"beta", "uniform"}
+
+
+def _plain(device: Any, x: Any) -> np.ndarray:
+    """A parameter's values. A host array or a list is copied to the device, as a side effect."""
+    if isinstance(x, Stored):
+        return values_on(device, x)
+    if not isinstance(x, SCALARS):
+        device.copy_in(np.asarray(x), explicit=False)
+    return np.asarray(x)
+
+
+def _drawn(draw: Callable, params: Sequence, size: Any, dtype: Any, asked: Asked, more: tuple = ()) -> Any:
+    """What ``draw(*params, size=size)`` gives, as a new array of the current card, with its kernels counted.
+
+    If only shapes are computed, they're known without drawing; `more` are the axes of a single draw.
+    """
+    device, name = current(), draw.__name__
+    plain = [_plain(device, x) for x in params]
+    if device.instead is None:
+        values = np.asarray(draw(*plain, size=size)).astype(dtype, copy=False)
+    else:
+        shape = np.broadcast_shapes(*(x.shape for x in plain)) if size is None else np.empty(size, bool).shape
+        values = untouched(shape + more, dtype)
+    device.launch(name, values.nbytes, 10 * values.size, values.dtype.char, asked.kernels)
+    device.besides(name, asked, 8)
+    return device.new(values)
+
+
+def _floating(dtype: Any) -> np.dtype:
+    if np.dtype(dtype).char not in "fd":
+        raise TypeError("cupy.random only supports float32 and float64")
+    return np.dtype(dtype)
+
+
+def _method(name: str, row: Row, is_newer: bool) -> Any:
+    """A method of a RandomState or of a Generator, under CuPy's signature."""
+    any_way = Parameter.POSITIONAL_OR_KEYWORD
+    words = [word.partition("=") for word in f"self {row.parameters} size=".split()]
+    given = [Parameter(key, any_way, default=float(x) if x else None if is_set else Parameter.empty)
+             for key, is_set, x in words]  # fmt: skip
+    given += [Parameter("dtype", any_way, default=row.dtype)] * (not is_newer or name in _WITH_DTYPE)
+    given += [Parameter("out", any_way, default=None)] * (is_newer and name in _WITH_OUT)
+    signature = inspect.Signature(given)
+
+    def method(*args, **kwargs):
+        bound = signature.bind(*args, **kwargs)
+        bound.apply_defaults()
+        self, *params = [bound.arguments[key] for key, _, _ in words[:-1]]
+        size, out, dtype = (bound.arguments.get(key) for key in ("size", "out", "dtype"))
+        dtype = np.dtype(dtype or row.dtype) if row.dtype is int else _floating(dtype or row.dtype)
+        for (key, _, _), x in zip(words[1:], params):
+            if is_newer and not isinstance(x, (Stored, int, float)):
+                raise TypeError(f"{key} is required to be a cupy.ndarray or a scalar")
+        numbers = [x for x in params if isinstance(x, SCALARS) and (is_newer or name not in _AS_NUMBERS)]
+        zeros = sum(x == 0 for x in numbers)  # arrays are made of numbers: of 0 by a memset
+        kernels, reads = (row.newer, 0) if is_newer else (row.kernels, row.reads)
+        asked = Asked(kernels + len(numbers) - zeros, memsets=zeros, reads=(1,) * reads)
+        size = out.shape if out is not None and size is None else size
+        drawn = _drawn(getattr(self._numpys, name), params, size, dtype, asked)
+        return drawn if out is None else _written(drawn, out)
+
+    method.__name__, method.__signature__ = name, signature  # type: ignore[attr-defined]
+    method.__doc__ = f"Draw an array on the device from NumPy's distribution `{name}`."
+    return method
+
+
+def _written(drawn: Any, out: Any) -> Any:
+    if drawn.dtype != out.dtype:
+        raise TypeError(f"Supplied output array has the wrong type. Expected {drawn.dtype}, got {out.dtype}")
+    if drawn.shape != out.shape:
+        raise ValueError("size must match out.shape when used together")
+    out[...] = drawn
+    return out
+
+
+class RandomState:
+    """`cupy.random.RandomState`: draws arrays on the current card. The values are those of NumPy's `RandomState`.
+
+    Its methods take ``dtype=``: float32 or float64, or an integer type. `seed` is a whole number below 2**64, or an
+    array; `method`, which of cuRAND's generators it would be, makes no difference.
+
+    >>> RandomState(7).randint(0, 100, size=4, dtype=np.int32)
+    array([47, 68, 25, 67], dtype=int32)  # Simulated:0
+    """
+
+    def __init__(self, seed: Any = None, method: Any = None) -> None:
+        self.seed(seed)
+
+    def seed(self, seed: Any = None) -> None:
+        """Begin again from `seed`, or from chance. Raises `TypeError` or `ValueError` for what's no seed."""
+        if isinstance(seed, np.ndarray):
+            seed = int(hashlib.md5(seed.tobytes(), usedforsecurity=False).hexdigest()[:16], 16)
+        if seed is not None and np.asarray(seed).dtype.kind not in "biu":
+            raise TypeError("Seed must be an integer.")
+        if seed is not None and not 0 <= seed < 2**64:
+            raise ValueError("Seed must be an integer between 0 and 2**64 - 1")
+        # NumPy's takes a larger seed only by way of a bit generator.
+        is_small = seed is None or seed < 2**32
+        self._numpys = np.random.RandomState(seed if is_small else np.random.MT19937(int(seed)))
+
+    def rand(self, *size: int, dtype: Any = float) -> Any:
+        return self.random_sample(size, dtype)  # type: ignore[attr-defined]
+
+    def randn(self, *size: int, dtype: Any = float) -> Any:
+        return self.normal(size=size, dtype=dtype)  # type: ignore[attr-defined]
+
+    def randint(self, low: Any, high: Any = None, size: Any = None, dtype: Any = int) -> Any:
+        """Whole numbers in [low, high), or [0, low). Unless there's a power of 2 of them, this waits for the card.
+
+        Of 2**32 numbers, those behind the last multiple are drawn again, and the host asks how many these are.
+        """
+        low, high = (0, low) if high is None else (low, high)
+        count = int(high) - int(low) if isinstance(low, SCALARS) and isinstance(high, SCALARS) else -1
+        if count == 0:
+            raise ValueError("low >= high")
+        is_power = count > 0 and count & (count - 1) == 0
+        asked = Asked(4) if is_power else Asked(7, reads=(4,))
+        return _drawn(self._numpys.randint, (low, high), size, dtype, asked)
+
+    def random_integers(self, low: Any, high: Any = None, size: Any = None) -> Any:
+        """Whole numbers from `low` to `high`, or from 1 to `low`, both included."""
+        return self.randint(1, low + 1, size) if high is None else self.randint(low, high + 1, size)
+
+    def tomaxint(self, size: Any = None) -> Any:
+        return _drawn(self._numpys.tomaxint, (), size, int, Asked(2))
+
+    def choice(self, a: Any, size: Any = None, replace: bool = True, p: Any = None) -> Any:
+        """Elements of `a`, or of ``range(a)``. As in CuPy, `size` is needed, and `p` goes with ``replace=True``."""
+        is_number = isinstance(a, (int, np.integer))
+        if a is None or not is_number and np.ndim(a) > 1:
+            raise ValueError("a must be 1-dimensional or an integer")
+        if size is None or (p is not None and not replace) or not is_number and np.ndim(a) == 0:
+            raise NotImplementedError("as in CuPy, choice takes a size, an `a` with elements, and p only to replace")
+        p = None if p is None else _plain(current(), p)
+        asked = Asked(11, reads=(1, 8)) if p is not None else Asked(8, reads=(4,)) if replace else Asked(1)
+
+        def choice(size):
+            return self._numpys.choice(a if is_number else len(a), size, replace, p)
+
+        places = _drawn(choice, (), size, np.int64, asked)
+        if is_number:
+            return places
+        return (a if isinstance(a, Stored) else current().copy_in(np.asarray(a), explicit=False))[places]
+
+    def permutation(self, a: Any) -> Any:
+        """``range(a)`` in another order, or the rows of an array."""
+        if not isinstance(a, (int, np.integer, Stored)):
+            raise TypeError(f"permutation takes a whole number or an array on the device, got {type(a).__name__}")
+
+        def permutation(size):
+            return self._numpys.permutation(*size)
+
+        is_array = isinstance(a, Stored)
+        places = _drawn(permutation, (), (len(a) if is_array else a,), np.int64, Asked(3))
+        return a[places] if is_array else places
+
+    def shuffle(self, a: Any) -> None:
+        """Bring the rows of an array into another order, in place."""
+        if not isinstance(a, Stored) or a._values.ndim == 0:
+            raise TypeError("The array must be cupy.ndarray with at least one axis")
+        new = self.permutation(a)
+        write(a.device, a._values, ..., new._values)
+        a.device.launch("setitem", 2 * a._values.nbytes)
+
+    def multinomial(self, n: int, pvals: Any, size: Any = None) -> Any:
+        """How often each of the outcomes comes, in `n` draws."""
+        shares = _plain(current(), pvals)
+
+        def multinomial(size):
+            return self._numpys.multinomial(n, shares, size)
+
+        asked = Asked(12, memsets=1, reads=(1, 8))
+        return _drawn(multinomial, (), () if size is None else size, int, asked, shares.shape)
+
+    def multivariate_normal(
+        self, mean: Any, cov: Any, size: Any = None, check_valid: str = "ignore", tol: float = 1e-8,
+        method: str = "cholesky", dtype: Any = float,
+    ) -> Any:  # fmt: skip
+        """Points around `mean`. Raises `ValueError` for other shapes; for a `cov` that can't be, if `check_valid`."""
+        plain = [_plain(current(), x) for x in (mean, cov)]
+
+        def multivariate_normal(size):
+            return self._numpys.multivariate_normal(*plain, size, check_valid, tol)
+
+        size = () if size is None else size
+        return _drawn(multivariate_normal, (), size, _floating(dtype), Asked(4), plain[0].shape)
+
+
+class BitGenerator:
+    """What a `Generator` draws from: a state for each of many threads. The values are those of NumPy's PCG64."""
+
+    _bytes = 48
+
+    def __init__(self, seed: Any = None, *, size: int = -1) -> None:
+        self._numpys, device = np.random.default_rng(seed), current()
+        nbytes = self._bytes * (8 * 256 * device.multiprocessors if size < 0 else size)
+        device.memset("generator", nbytes)
+        device.launch("generator", nbytes)
+
+
+# CuPy's kinds of them, with the bytes of a state.
+XORWOW, MRG32k3a, Philox4x3210 = (
+    type(name, (BitGenerator,), {"_bytes": nbytes, "__module__": __name__})
+    for name, nbytes in (("XORWOW", 48), ("MRG32k3a", 72), ("Philox4x3210", 64))
+)
+
+
+class Generator:
+    """`cupy.random.Generator`: ``default_rng(seed)``. The values are those of NumPy's ``default_rng(seed)``."""
+
+    def __init__(self, bit_generator: BitGenerator) -> None:
+        self.bit_generator, self._numpys = bit_generator, bit_generator._numpys
+
+    def integers(
+        self, low: int, high: int | None = None, size: Any = None, dtype: Any = np.int64, endpoint: bool = False
+    ) -> Any:
+        """Whole numbers in [low, high), or [0, low); with `endpoint`, the last one included."""
+
+        def integers(size):
+            return self._numpys.integers(low, high, size, dtype, endpoint)
+
+        return _drawn(integers, (), size, dtype, Asked(2))
+
+
+for _name, _row in DISTRIBUTIONS.items():
+    if _row.kernels:
+        setattr(RandomState, _name, _method(_name, _row, is_newer=False))
+    if _row.newer:
+        setattr(Generator, _name, _method(_name, _row, is_newer=True))
+
+# -- Functions of the module, which draw from a state that each card has -----------------------------------
+
+_states: dict[Any, RandomState] = {}
+
+
+def get_random_state() -> RandomState:
+    """The state of the current card. CUPY_SEED in the environment is its first seed."""
+    if current() not in _states:
+        first = os.environ.get("CUPY_SEED")
+        _states[current()] = RandomState(None if first is None else int(first))
+    return _states[current()]
+
+
+def set_random_state(rs: RandomState) -> None:
+    if not isinstance(rs, RandomState):
+        raise TypeError(f"Random state must be an instance of RandomState. Actual: {type(rs)}")
+    _states[current()] = rs
+
+
+def reset_states() -> None:
+    """Forget all states: the next draw begins from chance."""
+    _states.clear()
+
+
+def default_rng(seed: Any = None) -> Generator:
+    """A `Generator` from a seed or a `BitGenerator`; a `Generator` is returned as it is."""
+    if isinstance(seed, Generator):
+        return seed
+    return Generator(seed if isinstance(seed, BitGenerator) else XORWOW(seed))
+
+
+def _function(name: str) -> Callable:
+    method = getattr(RandomState, name)
+
+    def function(*args, **kwargs):
+        return method(get_random_state(), *args, **kwargs)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__, parameters = method.__doc__, list(inspect.signature(method).parameters.values())
+    function.__signature__ = inspect.Signature(parameters[1:])  # type: ignore[attr-defined]
+    return function
+
+
+globals().update({name: _function(name) for name in dir(RandomState) if not name.startswith("_")})
+random = ranf = sample = globals()["random_sample"]
+bytes = np.random.bytes  # on the host: as in CuPy
