@@ -15,7 +15,7 @@ def main(given: Sequence[str] | None = None) -> int:
     """Run the program that the command line names. Returns its exit status."""
     words = list(sys.argv[1:] if given is None else given)
     parser = argparse.ArgumentParser(prog="python -m simgpu", description=__doc__, allow_abbrev=False)
-    parser.add_argument("--like", metavar="CARD", help='the card to simulate, as "NVIDIA T4", "A100", "H100"')
+    parser.add_argument("--like", metavar="CARD", help='the card to simulate: "NVIDIA T4", "A100", …')
     parser.add_argument("--json", metavar="FILE.json", nargs="?", const="", help="the receipt as JSON")
     parser.add_argument("--fail-on", metavar="WHAT", type=limits, default={}, help="implicit-copies, waits, waits=3")
     parser.add_argument("program", nargs="?")
@@ -26,7 +26,10 @@ def main(given: Sequence[str] | None = None) -> int:
         options = parser.parse_args(words)
     if options.program is None or not os.path.isfile(options.program):
         parser.error(f"which program? There's no file {options.program!r}")
-    run = Run(os.path.basename(options.program), options.like, options.fail_on)
+    try:
+        run = Run(os.path.basename(options.program), options.like, options.fail_on)
+    except ValueError as error:
+        parser.error(str(error))
     status = run_program(options.program, options.args)
     sys.stdout.flush()
     kept = run.finish(options.json)

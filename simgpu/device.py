@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from . import dispatch, events, launches
-from .array import SimulatedArray
+from .arrays import SimulatedArray
 from .clocks import COPY, HOST, MEMSET, HostClock, Lanes, Span
 from .events import listeners, tell
 from .launches import ONE, Asked
 from .memory import Buffer, Memory, Pool, check_values, root_of
-from .place import Place, estimating, in_use, waits
+from .places import Place, estimating, in_use
 from .presets import CAPABILITIES, CLOCKS, Preset, preset
 from .rules import computing_card
 from .shapes import untouched
@@ -256,13 +256,13 @@ class Card:
 
     def wait(self, name: str, nbytes: int, explicit: bool = False) -> None:
         """The program needs `nbytes` from the device, so it waits until they're computed and copied."""
-        waits.check()
+        events.check_wait()
         span = self.lanes.copy_out(nbytes)
         tell(self, events.DEVICE_TO_HOST, name, span, nbytes=nbytes, explicit=explicit)
         tell(self, events.SYNCHRONIZE, name, Span(span.asked, span.start, span.asked, span.start), explicit=explicit)
 
     def synchronize(self) -> None:
-        waits.check()
+        events.check_wait()
         tell(self, events.SYNCHRONIZE, "synchronize", self.lanes.synchronize())
 
     def clock(self) -> float:
@@ -333,20 +333,18 @@ def devices(count: int = 0, like: Any = "NVIDIA T4", memory: int | None = None) 
     return _devices
 
 
-def current() -> Device:
+simulating: list[Callable[[], Any]] = []  # what gives the device that another library simulates, or None
+
+
+def current() -> Any:
     """The device in use: inside ``with device:`` that one, otherwise the first."""
+    if (device := estimating.get()) is not None:
+        return device
+    for simulated in simulating:
+        if (device := simulated()) is not None:
+            return device
     first = devices()[0]
-    return estimating.get() or (first.current_card() if first.cards else first)
-
-
-def asarray(x: Any, dtype: Any = None) -> Any:
-    """`x` on the device in use: a host array, numbers or lists of them; an array there is the same (`cupy.asarray`)."""
-    return current()(x if isinstance(x, SimulatedArray) else np.asarray(x), dtype)
-
-
-def asnumpy(x: Any) -> np.ndarray:
-    """`x` on the host (`cupy.asnumpy`)."""
-    return x.get() if isinstance(x, SimulatedArray) else np.asarray(x)
+    return first.current_card() if first.cards else first
 
 
 in_use.insert(0, current)

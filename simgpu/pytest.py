@@ -9,7 +9,7 @@ _run: Any = None
 
 def pytest_addoption(parser: Any) -> None:
     group = parser.getgroup("simgpu", "a simulated GPU in CuPy's place")
-    group.addoption("--simgpu-like", metavar="CARD", help='the card to simulate, as "NVIDIA T4", "A100", "H100"')
+    group.addoption("--simgpu-like", metavar="CARD", help='the card to simulate: "NVIDIA T4", "A100", …')
     group.addoption("--simgpu-json", metavar="FILE", help="write the receipt as JSON")
     group.addoption("--simgpu-fail-on", metavar="WHAT", type=limits, default={}, help="implicit-copies, waits, waits=3")
 

@@ -12,6 +12,7 @@ array([8, 6, 5])  # Simulated:0
 
 import hashlib
 import inspect
+import operator
 import os
 from collections.abc import Callable, Sequence
 from inspect import Parameter
@@ -19,6 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .creation import asarray
 from .device import current
 from .indexing import write
 from .launches import Asked
@@ -28,17 +30,13 @@ from .shapes import untouched
 
 
 class Row(NamedTuple):
-    """A distribution: its parameters, the type of its numbers, and what CuPy does for it.
-
-    `kernels` and `newer` are those of a `RandomState` and of a `Generator`: 0 where it lacks this one. `reads` counts
-    how often a `RandomState` looks at a parameter on the card: "synchronize!" in CuPy's _generator.py.
-    """
+    """A distribution, and what CuPy does for it."""
 
     parameters: str
     dtype: Any
-    kernels: int
-    newer: int = 0
-    reads: int = 0
+    kernels: int  # of a RandomState; 0 where it lacks this one
+    newer: int = 0  # of a Generator
+    reads: int = 0  # how often a RandomState looks at a parameter on the card: "synchronize!" in its source
 
 
 DISTRIBUTIONS = {
@@ -48,7 +46,8 @@ DISTRIBUTIONS = {
     "geometric": Row("p", int, 1, 1), "gumbel": Row("loc=0 scale=1", float, 2),
     "hypergeometric": Row("ngood nbad nsample", int, 1, 1), "laplace": Row("loc=0 scale=1", float, 2),
     "logistic": Row("loc=0 scale=1", float, 6), "lognormal": Row("mean=0 sigma=1", float, 1),
-    "logseries": Row("p", int, 5, 1, 2), "negative_binomial": Row("n p", int, 11, 0, 3),
+    "logseries": Row("p", int, 5, 1, 2), "multinomial": Row("n pvals", int, 12, 0, 2),
+    "multivariate_normal": Row("mean cov", float, 4), "negative_binomial": Row("n p", int, 11, 0, 3),
     "noncentral_chisquare": Row("df nonc", float, 5, 0, 2), "noncentral_f": Row("dfnum dfden nonc", float, 7, 0, 3),
     "normal": Row("loc=0 scale=1", float, 1), "pareto": Row("a", float, 6), "poisson": Row("lam=1", int, 1, 1),
     "power": Row("a", float, 11, 7, 1), "random": Row("", float, 0, 1), "random_sample": Row("", float, 2),
@@ -61,6 +60,7 @@ DISTRIBUTIONS = {
 }  # fmt: skip
 _AS_NUMBERS = names("gumbel lognormal normal uniform")  # a RandomState leaves their parameters as they are
 _WITH_DTYPE = names("beta random standard_exponential standard_gamma standard_normal uniform")  # of a Generator
+_VECTORS = names("dirichlet multinomial multivariate_normal")  # draw vectors, with an axis of their own
 _WITH_OUT = _WITH_DTYPE - {"beta", "uniform"}
 
 
@@ -73,18 +73,16 @@ def _plain(device: Any, x: Any) -> np.ndarray:
     return np.asarray(x)
 
 
-def _drawn(draw: Callable, params: Sequence, size: Any, dtype: Any, asked: Asked, more: tuple = ()) -> Any:
-    """What ``draw(*params, size=size)`` gives, as a new array of the current card, with its kernels counted.
-
-    If only shapes are computed, they're known without drawing; `more` are the axes of a single draw.
-    """
+def _drawn(draw: Callable, params: Sequence, size: Any, dtype: Any, asked: Asked) -> Any:
+    """What ``draw(*params, size=size)`` gives, as a new array of the current card, with its kernels counted."""
     device, name = current(), draw.__name__
     plain = [_plain(device, x) for x in params]
     if device.instead is None:
         values = np.asarray(draw(*plain, size=size)).astype(dtype, copy=False)
-    else:
-        shape = np.broadcast_shapes(*(x.shape for x in plain)) if size is None else np.empty(size, bool).shape
-        values = untouched(shape + more, dtype)
+    else:  # only shapes are computed, and these are known without drawing
+        vector = plain[-1].shape[-1:] if name in _VECTORS else ()
+        shape = np.broadcast_shapes(*(x.shape for x in plain)) if size is None else np.empty(size, bool).shape + vector
+        values = untouched(shape, dtype)
     device.launch(name, values.nbytes, 10 * values.size, values.dtype.char, asked.kernels)
     device.besides(name, asked, 8)
     return device.new(values)
@@ -121,20 +119,18 @@ def _method(name: str, row: Row, is_newer: bool) -> Any:
         asked = Asked(kernels + len(numbers) - zeros, memsets=zeros, reads=(1,) * reads)
         size = out.shape if out is not None and size is None else size
         drawn = _drawn(getattr(self._numpys, name), params, size, dtype, asked)
-        return drawn if out is None else _written(drawn, out)
+        if out is None:
+            return drawn
+        if drawn.dtype != out.dtype:
+            raise TypeError(f"Supplied output array has the wrong type. Expected {drawn.dtype}, got {out.dtype}")
+        if drawn.shape != out.shape:
+            raise ValueError("size must match out.shape when used together")
+        out[...] = drawn
+        return out
 
     method.__name__, method.__signature__ = name, signature  # type: ignore[attr-defined]
     method.__doc__ = f"Draw an array on the device from NumPy's distribution `{name}`."
     return method
-
-
-def _written(drawn: Any, out: Any) -> Any:
-    if drawn.dtype != out.dtype:
-        raise TypeError(f"Supplied output array has the wrong type. Expected {drawn.dtype}, got {out.dtype}")
-    if drawn.shape != out.shape:
-        raise ValueError("size must match out.shape when used together")
-    out[...] = drawn
-    return out
 
 
 class RandomState:
@@ -142,9 +138,6 @@ class RandomState:
 
     Its methods take ``dtype=``: float32 or float64, or an integer type. `seed` is a whole number below 2**64, or an
     array; `method`, which of cuRAND's generators it would be, makes no difference.
-
-    >>> RandomState(7).randint(0, 100, size=4, dtype=np.int32)
-    array([47, 68, 25, 67], dtype=int32)  # Simulated:0
     """
 
     def __init__(self, seed: Any = None, method: Any = None) -> None:
@@ -165,6 +158,9 @@ class RandomState:
     def rand(self, *size: int, dtype: Any = float) -> Any:
         return self.random_sample(size, dtype)  # type: ignore[attr-defined]
 
+    def tomaxint(self, size: Any = None) -> Any:
+        return _drawn(self._numpys.tomaxint, (), size, int, Asked(2))
+
     def randn(self, *size: int, dtype: Any = float) -> Any:
         return self.normal(size=size, dtype=dtype)  # type: ignore[attr-defined]
 
@@ -174,7 +170,7 @@ class RandomState:
         Of 2**32 numbers, those behind the last multiple are drawn again, and the host asks how many these are.
         """
         low, high = (0, low) if high is None else (low, high)
-        count = int(high) - int(low) if isinstance(low, SCALARS) and isinstance(high, SCALARS) else -1
+        count = int(high) - int(low) if all(isinstance(x, SCALARS) for x in (low, high)) else -1
         if count == 0:
             raise ValueError("low >= high")
         is_power = count > 0 and count & (count - 1) == 0
@@ -182,41 +178,33 @@ class RandomState:
         return _drawn(self._numpys.randint, (low, high), size, dtype, asked)
 
     def random_integers(self, low: Any, high: Any = None, size: Any = None) -> Any:
-        """Whole numbers from `low` to `high`, or from 1 to `low`, both included."""
         return self.randint(1, low + 1, size) if high is None else self.randint(low, high + 1, size)
-
-    def tomaxint(self, size: Any = None) -> Any:
-        return _drawn(self._numpys.tomaxint, (), size, int, Asked(2))
 
     def choice(self, a: Any, size: Any = None, replace: bool = True, p: Any = None) -> Any:
         """Elements of `a`, or of ``range(a)``. As in CuPy, `size` is needed, and `p` goes with ``replace=True``."""
-        is_number = isinstance(a, (int, np.integer))
-        if a is None or not is_number and np.ndim(a) > 1:
+        if a is None or np.ndim(a) > 1:
             raise ValueError("a must be 1-dimensional or an integer")
-        if size is None or (p is not None and not replace) or not is_number and np.ndim(a) == 0:
+        is_number = isinstance(a, (int, np.integer))
+        if size is None or (p is not None and not replace) or np.ndim(a) == 0 and not is_number:
             raise NotImplementedError("as in CuPy, choice takes a size, an `a` with elements, and p only to replace")
         p = None if p is None else _plain(current(), p)
         asked = Asked(11, reads=(1, 8)) if p is not None else Asked(8, reads=(4,)) if replace else Asked(1)
 
-        def choice(size):
+        def choice(size: Any) -> Any:
             return self._numpys.choice(a if is_number else len(a), size, replace, p)
 
         places = _drawn(choice, (), size, np.int64, asked)
-        if is_number:
-            return places
-        return (a if isinstance(a, Stored) else current().copy_in(np.asarray(a), explicit=False))[places]
+        return places if is_number else asarray(a)[places]
 
     def permutation(self, a: Any) -> Any:
         """``range(a)`` in another order, or the rows of an array."""
-        if not isinstance(a, (int, np.integer, Stored)):
-            raise TypeError(f"permutation takes a whole number or an array on the device, got {type(a).__name__}")
+        if isinstance(a, Stored):
+            return a[self.permutation(len(a._values))]  # type: ignore[index]
 
-        def permutation(size):
+        def permutation(size: Any) -> Any:
             return self._numpys.permutation(*size)
 
-        is_array = isinstance(a, Stored)
-        places = _drawn(permutation, (), (len(a) if is_array else a,), np.int64, Asked(3))
-        return a[places] if is_array else places
+        return _drawn(permutation, (), (operator.index(a),), np.int64, Asked(3))
 
     def shuffle(self, a: Any) -> None:
         """Bring the rows of an array into another order, in place."""
@@ -226,53 +214,24 @@ class RandomState:
         write(a.device, a._values, ..., new._values)
         a.device.launch("setitem", 2 * a._values.nbytes)
 
-    def multinomial(self, n: int, pvals: Any, size: Any = None) -> Any:
-        """How often each of the outcomes comes, in `n` draws."""
-        shares = _plain(current(), pvals)
 
-        def multinomial(size):
-            return self._numpys.multinomial(n, shares, size)
-
-        asked = Asked(12, memsets=1, reads=(1, 8))
-        return _drawn(multinomial, (), () if size is None else size, int, asked, shares.shape)
-
-    def multivariate_normal(
-        self, mean: Any, cov: Any, size: Any = None, check_valid: str = "ignore", tol: float = 1e-8,
-        method: str = "cholesky", dtype: Any = float,
-    ) -> Any:  # fmt: skip
-        """Points around `mean`. Raises `ValueError` for other shapes; for a `cov` that can't be, if `check_valid`."""
-        plain = [_plain(current(), x) for x in (mean, cov)]
-
-        def multivariate_normal(size):
-            return self._numpys.multivariate_normal(*plain, size, check_valid, tol)
-
-        size = () if size is None else size
-        return _drawn(multivariate_normal, (), size, _floating(dtype), Asked(4), plain[0].shape)
-
-
-class BitGenerator:
+class XORWOW:
     """What a `Generator` draws from: a state for each of many threads. The values are those of NumPy's PCG64."""
-
-    _bytes = 48
 
     def __init__(self, seed: Any = None, *, size: int = -1) -> None:
         self._numpys, device = np.random.default_rng(seed), current()
-        nbytes = self._bytes * (8 * 256 * device.multiprocessors if size < 0 else size)
+        nbytes = 48 * (8 * 256 * device.multiprocessors if size < 0 else size)
         device.memset("generator", nbytes)
         device.launch("generator", nbytes)
 
 
-# CuPy's kinds of them, with the bytes of a state.
-XORWOW, MRG32k3a, Philox4x3210 = (
-    type(name, (BitGenerator,), {"_bytes": nbytes, "__module__": __name__})
-    for name, nbytes in (("XORWOW", 48), ("MRG32k3a", 72), ("Philox4x3210", 64))
-)
+BitGenerator = MRG32k3a = Philox4x3210 = XORWOW  # CuPy's other kinds
 
 
 class Generator:
     """`cupy.random.Generator`: ``default_rng(seed)``. The values are those of NumPy's ``default_rng(seed)``."""
 
-    def __init__(self, bit_generator: BitGenerator) -> None:
+    def __init__(self, bit_generator: XORWOW) -> None:
         self.bit_generator, self._numpys = bit_generator, bit_generator._numpys
 
     def integers(
@@ -280,7 +239,7 @@ class Generator:
     ) -> Any:
         """Whole numbers in [low, high), or [0, low); with `endpoint`, the last one included."""
 
-        def integers(size):
+        def integers(size: Any) -> Any:
             return self._numpys.integers(low, high, size, dtype, endpoint)
 
         return _drawn(integers, (), size, dtype, Asked(2))
@@ -311,16 +270,14 @@ def set_random_state(rs: RandomState) -> None:
     _states[current()] = rs
 
 
-def reset_states() -> None:
-    """Forget all states: the next draw begins from chance."""
-    _states.clear()
+reset_states = _states.clear
 
 
 def default_rng(seed: Any = None) -> Generator:
     """A `Generator` from a seed or a `BitGenerator`; a `Generator` is returned as it is."""
     if isinstance(seed, Generator):
         return seed
-    return Generator(seed if isinstance(seed, BitGenerator) else XORWOW(seed))
+    return Generator(seed if isinstance(seed, XORWOW) else XORWOW(seed))
 
 
 def _function(name: str) -> Callable:

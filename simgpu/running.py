@@ -88,15 +88,16 @@ class Run:
             costs = sorted(self.receipt.lines(), key=lambda line: -getattr(line, counted))
             found = [f"{getattr(line, counted):>7,}  {line.line}" for line in costs if getattr(line, counted)]
             left = len(found) - MOST_LINES
-            rows += [f"{name}, by line:"] * bool(found) + found[:MOST_LINES]
-            rows += [f"         and {left:,} more lines"] * (left > 0)
+            rows += [f"{name}, by line:"] * bool(found) + found[:MOST_LINES] + [f"{left:9,} more lines"] * (left > 0)
         rows += [f"FAILED: {count:,} {name}, {self.limits[name]:,} allowed" for name, count in over.items()]
         return "\n".join(rows)
 
     def _figures(self) -> dict[str, Any]:
         r = self.receipt
-        ways = {"host to device": r.host_to_device, "device to host": r.device_to_host,
-                "device to device": r.device_to_device}  # fmt: skip
+        copies = {
+            way.replace("_", " "): vars(getattr(r, way))
+            for way in ("host_to_device", "device_to_host", "device_to_device")
+        }
         lines = [
             {"file": line.place[0], "line": line.place[1], "launches": line.launches, "copies": line.copies,
              "implicit-copies": line.implicit, "waits": line.waits, "device seconds": line.seconds}
@@ -104,9 +105,8 @@ class Run:
         ]  # fmt: skip
         return {
             "program": self.what, "card": self.devices[0].card, "launches": r.launches, "launched": dict(r.launched),
-            "memsets": r.memsets, "copies": {name: vars(copies) for name, copies in ways.items()},
-            "implicit-copies": sum(copies.implicit for copies in ways.values()), "waits": r.synchronizations,
-            "first uses": r.first_uses, "peak memory": r.peak_memory,
+            "memsets": r.memsets, "copies": copies, "waits": r.synchronizations, "first uses": r.first_uses,
+            "implicit-copies": sum(way["implicit"] for way in copies.values()), "peak memory": r.peak_memory,
             "simulated seconds": float(r.simulated_seconds or 0), "lines": lines,
         }  # fmt: skip
 

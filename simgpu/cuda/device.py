@@ -2,8 +2,9 @@
 
 from typing import Any
 
-from ..device import Card, current
-from . import runtime
+from ..device import Card
+from .runtime import card
+from .runtime import getDevice as get_device_id  # noqa: F401
 
 
 class _Cards(type):
@@ -12,22 +13,11 @@ class _Cards(type):
 
 
 class Device(metaclass=_Cards):
-    """The card with this number, or the current one: ``with Device(1):``, ``Device().synchronize()``.
-
-    Raises `CUDARuntimeError` if there's no such card. `simgpu.devices(2, like="A100")` makes two.
+    """The card with this number, or the current one. Raises `CUDARuntimeError` if there's no such card.
 
     >>> Device(0).id, Device().compute_capability, Device().mem_info[1]
     (0, '75', 17179869184)
     """
 
     def __new__(cls, device: Any = None) -> Any:
-        return runtime.card(device)
-
-
-def get_device_id() -> int:
-    return current().index
-
-
-def get_compute_capability() -> str:
-    """``"75"`` for a card with compute capability 7.5."""
-    return current().compute_capability
+        return card(device)

@@ -4,10 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..device import current
-from ..memory import OutOfMemoryError
-
-__all__ = ["MemoryPool", "OutOfMemoryError", "PinnedMemoryPool", "alloc_pinned_memory", "get_allocator",
-           "set_allocator", "set_pinned_memory_allocator"]  # fmt: skip
+from ..memory import OutOfMemoryError  # noqa: F401
 
 
 class MemoryPool:
@@ -28,7 +25,6 @@ class MemoryPool:
         return current().pool.used
 
     def total_bytes(self) -> int:
-        """In use, and kept for new arrays."""
         return self.used_bytes() if _allocator is None else current().pool.held
 
     def free_bytes(self) -> int:
@@ -56,29 +52,30 @@ class MemoryPool:
         return 0 if pool.limit == pool.capacity else pool.limit
 
     def malloc(self, size: int) -> Any:
-        """For `set_allocator`. Called by itself, it raises `NotImplementedError`: here, memory has no address."""
+        """For `set_allocator`. Called by itself, it raises `NotImplementedError`."""
         raise NotImplementedError("MemoryPool.malloc isn't simulated: there's no memory with addresses")
 
 
 class PinnedMemoryPool:
     """Pinned memory: ``np.frombuffer(pool.malloc(nbytes), dtype)``. Here it's like any other, and none is kept."""
 
-    def __init__(self, allocator: Any = None) -> None:
-        """`allocator` makes no difference."""
-
-    def malloc(self, size: int) -> bytearray:
-        return bytearray(size)
-
-    def n_free_blocks(self) -> int:
-        return 0
-
-    def free_all_blocks(self) -> None:
-        """Nothing is kept."""
+    __init__ = MemoryPool.__init__  # type: ignore[assignment]
+    malloc = staticmethod(bytearray)
+    n_free_blocks = staticmethod(lambda: 0)
+    free_all_blocks = staticmethod(lambda: None)
 
 
-default_pool, default_pinned_pool = MemoryPool(), PinnedMemoryPool()
-_allocator: Callable | None = default_pool.malloc
-alloc_pinned_memory = default_pinned_pool.malloc
+_pool, _pinned_pool = MemoryPool(), PinnedMemoryPool()
+_allocator: Callable | None = _pool.malloc
+alloc_pinned_memory = _pinned_pool.malloc
+
+
+def get_default_memory_pool() -> MemoryPool:
+    return _pool
+
+
+def get_default_pinned_memory_pool() -> PinnedMemoryPool:
+    return _pinned_pool
 
 
 def get_allocator() -> Callable | None:

@@ -7,16 +7,12 @@ from ..presets import CLOCKS
 
 is_hip = False
 profilerStart = profilerStop = lambda: None  # nobody listens
+runtimeGetVersion = driverGetVersion = lambda: 12090  # CUDA 12.9 has these rules
 _ERRORS = {  # CUDA's numbers, names and words
     101: "cudaErrorInvalidDevice: invalid device ordinal",
     400: "cudaErrorInvalidResourceHandle: invalid resource handle",
     600: "cudaErrorNotReady: device not ready",
 }
-# What these cards have in common: CUDA C++ Programming Guide, technical specifications per compute capability.
-_LIMITS = {
-    "warpSize": 32, "maxThreadsPerBlock": 1024, "maxThreadsDim": (1024, 1024, 64),
-    "maxGridSize": (2**31 - 1, 65535, 65535), "sharedMemPerBlock": 48 * 1024, "regsPerBlock": 65536,
-}  # fmt: skip
 
 
 class CUDARuntimeError(RuntimeError):
@@ -66,15 +62,9 @@ def getDeviceProperties(index: int) -> dict[str, Any]:
     device = card(index)
     major, minor = map(int, device.compute_capability)
     clock = CLOCKS.get(device.card, CLOCKS["NVIDIA T4"])[0]
-    return {
+    return {  # the last ones are alike: CUDA C++ Programming Guide, technical specifications per compute capability
         "name": device.name.encode(), "totalGlobalMem": device.pool.capacity, "major": major, "minor": minor,
-        "multiProcessorCount": device.multiprocessors, "clockRate": round(clock / 1e3), **_LIMITS,
+        "multiProcessorCount": device.multiprocessors, "clockRate": round(clock / 1e3),
+        "warpSize": 32, "maxThreadsPerBlock": 1024, "maxThreadsDim": (1024, 1024, 64),
+        "maxGridSize": (2**31 - 1, 65535, 65535), "sharedMemPerBlock": 48 * 1024, "regsPerBlock": 65536,
     }  # fmt: skip
-
-
-def runtimeGetVersion() -> int:
-    """The version of CUDA whose rules these are: 12.9."""
-    return 12090
-
-
-driverGetVersion = runtimeGetVersion

@@ -1,32 +1,20 @@
 """Streams are queues of work on a card, and events are marks in them, with times. `clocks.py` says when what runs."""
 
 import itertools
-from collections.abc import Callable
 from typing import Any, ClassVar
 
 from .. import events
+from ..words import Missing
 from .runtime import CUDARuntimeError, card
 
 _numbers = itertools.count(16)
 
 
 class Stream:
-    """A queue of work on the current card: ``with Stream(non_blocking=True):``. `Stream.null` is there from the start.
+    """A queue of work on the current card, which runs in order. `Stream.null` is there from the start.
 
-    Work in one stream runs in order. Streams wait for the null stream and it waits for them, unless they're
-    `non_blocking`. A stream is current for all threads; in CuPy, for one. Raises `RuntimeError` where it's entered
-    while another card is current.
-
-    >>> import numpy as np
-    >>> import simgpu
-    >>> x = simgpu.asarray(np.ones(1_000_000))
-    >>> with Stream(non_blocking=True) as stream:
-    ...     y = x + 1
-    >>> stream.done
-    False
-    >>> stream.synchronize()
-    >>> stream.done
-    True
+    Streams wait for the null stream and it waits for them, unless they're `non_blocking`. A stream is current for all
+    threads; in CuPy, for one. Raises `RuntimeError` where it's entered while another card is current.
     """
 
     null: ClassVar[Any]
@@ -44,9 +32,6 @@ class Stream:
 
     device_id = property(lambda self: -1 if self._card is None else self._card.index)
     _on = property(lambda self: self._card or card())  # the null stream is on each card
-
-    def __repr__(self) -> str:
-        return f"<Stream {self.ptr} (device {self.device_id})>"
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Stream) and self.ptr == other.ptr
@@ -85,20 +70,15 @@ class Stream:
 
     def record(self, event: Any = None) -> "Event":
         """Put `event`, or a new one, behind the work in it. Returns it."""
-        event = Event() if event is None else event
-        event.record(self)
+        (event := event or Event()).record(self)
         return event
 
     def wait_event(self, event: "Event") -> None:
         """What's put into it from now on starts after `event`. The host doesn't wait."""
         self._on.lanes.wait_in(self.ptr, event._time or 0)
 
-    def launch_host_func(self, callback: Callable, arg: Any) -> None:
-        """Call ``callback(arg)`` when the work in it is done: here, values are there at once."""
-        callback(arg)
-
-    def begin_capture(self, mode: Any = None) -> None:
-        raise NotImplementedError("Stream.begin_capture isn't simulated: there are no CUDA graphs here")
+    def __getattr__(self, name: str) -> Any:
+        raise Missing(f"Stream.{name} isn't simulated")
 
 
 Stream.null, Stream.ptds = Stream(null=True), Stream(ptds=True)

@@ -1,12 +1,4 @@
-"""What programs use of `cupyx`, CuPy's names for what NumPy hasn't got.
-
->>> import numpy as np
->>> import simgpu
->>> x, i = simgpu.asarray(np.zeros(3)), simgpu.asarray(np.array([1, 0, 1]))
->>> scatter_add(x, i, 1)
->>> x
-array([1., 2., 0.])  # Simulated:0
-"""
+"""What programs use of `cupyx`, CuPy's names for what NumPy hasn't got."""
 
 import contextlib
 import importlib
@@ -16,40 +8,36 @@ from typing import Any
 
 import numpy as np
 
-from ..device import current
+from ..events import DeviceSynchronized, allowed  # noqa: F401
 from ..indexing import scatter
-from ..place import DeviceSynchronized, waits
-from ..rules import check_linalg
+from ..rules import names
 from ..words import Missing
 
-__all__ = [
-    "DeviceSynchronized", "allow_synchronize", "empty_like_pinned", "empty_pinned", "errstate", "geterr", "rsqrt",
-    "scatter_add", "scatter_max", "scatter_min", "seterr", "zeros_like_pinned", "zeros_pinned",
-]  # fmt: skip
-
+_MISSING = names("""
+    GeneralizedUFunc cusolver cusparse cutensor distributed get_runtime_info lapack linalg optimizing scipy signal time
+    tools
+""")
 # Arrays of the host in pinned memory: here, that's memory like any other.
 empty_pinned, empty_like_pinned, zeros_pinned, zeros_like_pinned = np.empty, np.empty_like, np.zeros, np.zeros_like
 
 
 def scatter_add(a: Any, slices: Any, value: Any) -> None:
-    """``a[slices] += value``, where repeated places add up."""
+    """``np.add.at(a, slices, value)``, at any index."""
     scatter(np.add, a, slices, value)
 
 
 def scatter_max(a: Any, slices: Any, value: Any) -> None:
-    """The larger one of ``a[slices]`` and `value`, at each place."""
     scatter(np.maximum, a, slices, value)
 
 
 def scatter_min(a: Any, slices: Any, value: Any) -> None:
-    """The smaller one of ``a[slices]`` and `value`, at each place."""
     scatter(np.minimum, a, slices, value)
 
 
 def rsqrt(x: Any) -> Any:
     """``1 / sqrt(x)``, in one kernel."""
     device = x.device.begin()
-    made = device.new(device.compute(lambda values: np.reciprocal(np.sqrt(values)), x._values))
+    made = device.new(device.compute(np.reciprocal, device.compute(np.sqrt, x._values)))
     device.launch("rsqrt", 2 * made.nbytes, 10 * made.size, made.dtype.char)
     return made
 
@@ -58,16 +46,19 @@ def rsqrt(x: Any) -> Any:
 def allow_synchronize(allow: bool) -> Iterator[None]:
     """With False, whatever waits for the device raises `DeviceSynchronized` in this block, in this thread."""
     warnings.warn("cupyx.allow_synchronize will be removed from CuPy: it doesn't see every wait", stacklevel=3)
-    earlier, waits.allowed = waits.allowed, allow
+    earlier, allowed.waits = allowed.waits, allow
     try:
         yield
     finally:
-        waits.allowed = earlier
+        allowed.waits = earlier
 
 
 def geterr() -> dict[str, Any]:
     """What is checked. On a card, that's linear algebra at most."""
-    return {**dict.fromkeys(("divide", "over", "under", "invalid")), "linalg": check_linalg.mode}
+    return {
+        **dict.fromkeys(("divide", "over", "under", "invalid")),
+        "linalg": "ignore" if allowed.singular else "raise",
+    }
 
 
 def seterr(*, divide: Any = None, over: Any = None, under: Any = None, invalid: Any = None, linalg: Any = None) -> Any:
@@ -78,7 +69,7 @@ def seterr(*, divide: Any = None, over: Any = None, under: Any = None, invalid: 
     earlier = geterr()
     if any(mode is not None for mode in (divide, over, under, invalid)) or linalg not in (None, "ignore", "raise"):
         raise NotImplementedError("cupyx.seterr sets linalg alone, to 'ignore' or 'raise'")
-    check_linalg.mode = linalg or check_linalg.mode
+    allowed.singular = (linalg or earlier["linalg"]) == "ignore"
     return earlier
 
 
@@ -92,17 +83,9 @@ def errstate(**modes: Any) -> Iterator[None]:
         seterr(**earlier)
 
 
-def get_runtime_info(*, full: bool = False) -> str:
-    """What computes here, in a line."""
-    return f"simgpu: {current()}, a {current().name}; no CUDA"
-
-
 def __getattr__(name: str) -> Any:
-    if name == "jit":
-        return importlib.import_module("simgpu.jit")
-    if name == "profiler":
-        return importlib.import_module(".profiler", __name__)
-    if name in ("GeneralizedUFunc", "cusolver", "cusparse", "cutensor", "distributed", "lapack", "linalg", "optimizing",
-                "scipy", "signal", "time", "tools"):  # fmt: skip
+    if name in ("jit", "profiler"):
+        return importlib.import_module({"jit": "simgpu.jit"}.get(name, f"{__name__}.{name}"))
+    if name in _MISSING:
         raise Missing(f"cupyx.{name} isn't simulated")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -28,7 +28,7 @@ def test_waiting_can_be_forbidden():
     with pytest.warns(UserWarning, match="allow_synchronize"), cupyx.allow_synchronize(False):
         y = x + 1
         for wait in (lambda: float(y.sum()), y.get, y.device.synchronize):
-            with pytest.raises(cupyx.DeviceSynchronized, match="test_cupyx.py"):
+            with pytest.raises(cupyx.DeviceSynchronized, match="forbids"):
                 wait()
     assert y.get().sum() == 6
 
@@ -50,12 +50,12 @@ def test_singular_matrices_raise_if_asked_for_and_then_the_host_looks():
 
 
 def test_benchmark_is_in_simulated_time():
-    x = simgpu.asarray(np.ones((1024, 1024), np.float32))
+    x = simgpu.asarray(np.ones((512, 512), np.float32))
     times = profiler.benchmark(lambda y: y @ y, (x,), n_repeat=3, name="product")
-    np.testing.assert_allclose(times.gpu_times, 0.378e-3, rtol=0.05)
+    np.testing.assert_allclose(times.gpu_times, 64.8e-6, rtol=0.05)
     assert times.cpu_times.shape == (3,) and times.gpu_times.shape == (1, 3) and times.cpu_times.max() < 50e-6
     assert repr(times).startswith("product  ") and repr(times).endswith("simulated (NVIDIA T4)")
-    assert len(profiler.benchmark(lambda: x @ x, n_repeat=99, max_duration=1e-3).cpu_times) == 3
+    assert len(profiler.benchmark(lambda: x @ x, n_repeat=99, max_duration=1e-4).cpu_times) == 2
     with pytest.raises(ValueError, match="callable"):
         profiler.benchmark(3)
 

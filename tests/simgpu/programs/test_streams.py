@@ -76,7 +76,7 @@ def test_a_copy_in_another_stream_runs_beside_a_product_and_kernels_do_not(card)
     beside = seconds(lambda: card(host), cuda.Stream(non_blocking=True))
     assert beside < 0.95 * copied and beside < 1.05 * product
     assert seconds(lambda: card(host), cuda.Stream()) == pytest.approx(copied)  # a blocking one waits for the null one
-    assert seconds(lambda: x @ x, cuda.Stream(non_blocking=True)) == pytest.approx(2 * product, rel=0.02)
+    assert seconds(lambda: x @ x, cuda.Stream(non_blocking=True)) == pytest.approx(2 * product, rel=0.05)
 
 
 def test_the_null_stream_waits_for_blocking_ones_alone(card):
@@ -191,9 +191,9 @@ def test_a_limit_of_memory(card):
 
 def test_allocators(card):
     earlier = cuda.get_allocator()
-    with cuda.using_allocator(None):
-        assert cuda.MemoryPool().free_bytes() == 0 and cuda.get_allocator() is None
-    assert cuda.get_allocator() == earlier
+    cuda.set_allocator(None)
+    assert cuda.MemoryPool().free_bytes() == 0 and cuda.get_allocator() is None
+    cuda.set_allocator(earlier)
     with pytest.raises(NotImplementedError, match="set_allocator"):
         cuda.set_allocator(lambda size: None)
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from .lines import users_line
 from .memory import Stored
 from .words import WRITE
 
@@ -23,23 +22,6 @@ class _Entered(threading.local):
 
 
 _entered = _Entered()
-
-
-class DeviceSynchronized(RuntimeError):
-    """The program waits for the device where `cupyx.allow_synchronize(False)` forbids that."""
-
-
-class _Waits(threading.local):
-    """Whether this thread may wait for a device."""
-
-    allowed = True
-
-    def check(self) -> None:
-        if not self.allowed:
-            raise DeviceSynchronized(f"allow_synchronize(False) forbids waiting for the device: {users_line()}")
-
-
-waits = _Waits()
 
 
 class Place:
@@ -87,7 +69,7 @@ class Place:
         self._rng = self.new_generator(seed)
 
     def use(self) -> Any:
-        """Make this the current card, in this thread. Returns it."""
+        """Make this the current card, in this thread."""
         _entered.stack[-1:] = [self]
         return self
 
