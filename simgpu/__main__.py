@@ -8,7 +8,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from .running import Run, limits, run_program
+from .running import Run, limits, run_program, simulated_time
 
 
 def main(given: Sequence[str] | None = None) -> int:
@@ -18,6 +18,7 @@ def main(given: Sequence[str] | None = None) -> int:
     parser.add_argument("--like", metavar="CARD", help='the card to simulate: "NVIDIA T4", "A100", …')
     parser.add_argument("--json", metavar="FILE.json", nargs="?", const="", help="the receipt as JSON")
     parser.add_argument("--fail-on", metavar="WHAT", type=limits, default={}, help="implicit-copies, waits, waits=3")
+    parser.add_argument("--simulated-clock", action="store_true", help="the program's `time` is simulated, too")
     parser.add_argument("program", nargs="?")
     parser.add_argument("args", nargs=argparse.REMAINDER, help="what the program finds in sys.argv")
     options = parser.parse_args(words)
@@ -30,11 +31,13 @@ def main(given: Sequence[str] | None = None) -> int:
         run = Run(os.path.basename(options.program), options.like, options.fail_on)
     except ValueError as error:
         parser.error(str(error))
+    if options.simulated_clock:
+        sys.modules["time"] = simulated_time(run.devices[0].host)
     status = run_program(options.program, options.args)
     sys.stdout.flush()
-    kept = run.finish(options.json)
+    is_kept = run.finish(options.json)
     print(run.said, file=sys.stderr)
-    return status or (0 if kept else 3)
+    return status or (0 if is_kept else 3)
 
 
 if __name__ == "__main__":

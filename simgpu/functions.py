@@ -204,7 +204,7 @@ GONE = {
 MISSING = names("""
     DataSource ElementwiseKernel RawKernel RawModule ReductionKernel annotations clear_memo
     disable_experimental_feature_warning format_parser fromDlpack from_dlpack fuse lib make_aligned_dtype memoize poly1d
-    polynomial show_config testing typing
+    polynomial show_config typing
 """)
 
 

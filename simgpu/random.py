@@ -254,6 +254,7 @@ for _name, _row in DISTRIBUTIONS.items():
 # -- Functions of the module, which draw from a state that each card has -----------------------------------
 
 _states: dict[Any, RandomState] = {}
+reset_states = _states.clear
 
 
 def get_random_state() -> RandomState:
@@ -268,9 +269,6 @@ def set_random_state(rs: RandomState) -> None:
     if not isinstance(rs, RandomState):
         raise TypeError(f"Random state must be an instance of RandomState. Actual: {type(rs)}")
     _states[current()] = rs
-
-
-reset_states = _states.clear
 
 
 def default_rng(seed: Any = None) -> Generator:

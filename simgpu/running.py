@@ -7,6 +7,7 @@ import importlib.util
 import json
 import sys
 import threading
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
@@ -56,7 +57,7 @@ def limits(text: str) -> dict[str, int]:
 
 
 class Run:
-    """From `__init__` to `finish`, CuPy's names are ours, and a receipt counts. `said` is what it ends with."""
+    """From now on, CuPy's names are ours; until `finish`, a receipt counts. `said` is what it ends with."""
 
     def __init__(self, what: str, like: str | None, limits: dict[str, int]) -> None:
         self.what, self.limits, self.said = what, limits, ""
@@ -64,15 +65,11 @@ class Run:
         taken = [name for name in sys.modules if name.partition(".")[0] in ("cupy", "cupyx")]
         if taken:
             raise RuntimeError(f"CuPy itself is loaded already ({taken[0]}), so nothing can stand in for it")
-        self._finder = StandsIn()
-        sys.meta_path.insert(0, self._finder)  # type: ignore[arg-type]
+        sys.meta_path.insert(0, StandsIn())  # type: ignore[arg-type]
         self.receipt = receipt().__enter__()
 
     def finish(self, json_file: str | None = None) -> bool:
         """End it, and write the figures as JSON: to a file, or with ``""`` into `said`. Whether it kept the limits."""
-        sys.meta_path.remove(self._finder)  # type: ignore[arg-type]
-        for name in [name for name in sys.modules if name.partition(".")[0] in ("cupy", "cupyx")]:
-            del sys.modules[name]
         self.receipt.__exit__(None, None, None)
         figures = self._figures()
         over = {name: figures[name] for name, most in self.limits.items() if figures[name] > most}
@@ -109,6 +106,16 @@ class Run:
             "implicit-copies": sum(way["implicit"] for way in copies.values()), "peak memory": r.peak_memory,
             "simulated seconds": float(r.simulated_seconds or 0), "lines": lines,
         }  # fmt: skip
+
+
+def simulated_time(host: Any) -> ModuleType:
+    """Python's `time`, but it tells the time of a simulated GPU's host, which moves by what's asked of the GPU."""
+    found, begin = ModuleType("time"), time.time_ns()
+    vars(found).update(vars(time))
+    for name in ("time", "perf_counter", "monotonic", "process_time"):
+        setattr(found, name, lambda: (begin + host.now) / 1e9)
+        setattr(found, f"{name}_ns", lambda: begin + host.now)
+    return found
 
 
 def run_program(program: str, args: Sequence[str]) -> int:

@@ -108,6 +108,23 @@ def test_it_ends_as_under_python(run, program):
     assert (status, out, told.partition("program.py, on a simulated")[0]) == plain
 
 
+def test_the_programs_stopwatch_can_be_simulated(run):
+    program = """
+import time, cupy
+x = cupy.ones((1024, 1024), "f")
+_ = x @ x
+cupy.cuda.Device().synchronize()
+for wait in (lambda: None, cupy.cuda.Device().synchronize):
+    begin = time.perf_counter()
+    _ = x @ x
+    wait()
+    print(f"{1e6 * (time.perf_counter() - begin):.0f} µs")
+    cupy.cuda.Device().synchronize()
+"""
+    _, out, _ = run("-m", "simgpu", "--simulated-clock", "program.py", program=program)
+    assert out == "20 µs\n378 µs\n"  # the launch alone, and the product as well
+
+
 def test_what_is_not_simulated_says_so(run):
     program = "import cupyx.scipy.sparse"
     status, _, told = run("-m", "simgpu", "program.py", program=program)
