@@ -88,12 +88,6 @@ def _drawn(draw: Callable, params: Sequence, size: Any, dtype: Any, asked: Asked
     return device.new(values)
 
 
-def _floating(dtype: Any) -> np.dtype:
-    if np.dtype(dtype).char not in "fd":
-        raise TypeError("cupy.random only supports float32 and float64")
-    return np.dtype(dtype)
-
-
 def _method(name: str, row: Row, is_newer: bool) -> Any:
     """A method of a RandomState or of a Generator, under CuPy's signature."""
     any_way = Parameter.POSITIONAL_OR_KEYWORD
@@ -109,7 +103,9 @@ def _method(name: str, row: Row, is_newer: bool) -> Any:
         bound.apply_defaults()
         self, *params = [bound.arguments[key] for key, _, _ in words[:-1]]
         size, out, dtype = (bound.arguments.get(key) for key in ("size", "out", "dtype"))
-        dtype = np.dtype(dtype or row.dtype) if row.dtype is int else _floating(dtype or row.dtype)
+        dtype = np.dtype(dtype or row.dtype)
+        if row.dtype is float and dtype.char not in "fd":
+            raise TypeError("cupy.random only supports float32 and float64")
         for (key, _, _), x in zip(words[1:], params):
             if is_newer and not isinstance(x, (Stored, int, float)):
                 raise TypeError(f"{key} is required to be a cupy.ndarray or a scalar")

@@ -63,6 +63,14 @@ def test_a_program_runs_and_ends_with_its_receipt(run, tmp_path):
     assert "      1  line 17 of program.py: cuda.Stream.null.synchronize()" in waits
 
 
+def test_the_page_about_it_shows_what_it_prints(run):
+    page = (ROOT / "docs" / "site" / "pages" / "cupy-without-a-gpu.md").read_text(encoding="utf-8")
+    program, shown = re.search(r"```python\n(.*?)```.*?```\n(mean.py.*?)```", page, re.DOTALL).groups()
+    status, out, told = run("-m", "simgpu", "mean.py", mean=program)
+    own_time = re.compile(r"; .* of this machine's time")
+    assert (status, out, own_time.sub("", told)) == (0, "True\n", own_time.sub("", shown))
+
+
 def test_the_receipt_as_json(run, tmp_path):
     status, _, told = run("-m", "simgpu", "--json", "program.py")
     figures = json.loads(told)
