@@ -61,6 +61,7 @@ DISTRIBUTIONS = {
 _AS_NUMBERS = names("gumbel lognormal normal uniform")  # a RandomState leaves their parameters as they are
 _WITH_DTYPE = names("beta random standard_exponential standard_gamma standard_normal uniform")  # of a Generator
 _VECTORS = names("dirichlet multinomial multivariate_normal")  # draw vectors, with an axis of their own
+_CHECKS = {"check_valid": "ignore", "tol": 1e-8, "method": "cholesky"}  # of multivariate_normal, in CuPy's order
 _WITH_OUT = _WITH_DTYPE - {"beta", "uniform"}
 
 
@@ -73,12 +74,12 @@ def _plain(device: Any, x: Any) -> np.ndarray:
     return np.asarray(x)
 
 
-def _drawn(draw: Callable, params: Sequence, size: Any, dtype: Any, asked: Asked) -> Any:
-    """What ``draw(*params, size=size)`` gives, as a new array of the current card, with its kernels counted."""
+def _drawn(draw: Callable, params: Sequence, size: Any, dtype: Any, asked: Asked, /, **more: Any) -> Any:
+    """What ``draw(*params, size=size, **more)`` gives, as a new array of the current card, with its kernels counted."""
     device, name = current(), draw.__name__
     plain = [_plain(device, x) for x in params]
     if device.instead is None:
-        values = np.asarray(draw(*plain, size=size)).astype(dtype, copy=False)
+        values = np.asarray(draw(*plain, size=size, **more)).astype(dtype, copy=False)
     else:  # only shapes are computed, and these are known without drawing
         vector = plain[-1].shape[-1:] if name in _VECTORS else ()
         shape = np.broadcast_shapes(*(x.shape for x in plain)) if size is None else np.empty(size, bool).shape + vector
@@ -94,6 +95,8 @@ def _method(name: str, row: Row, is_newer: bool) -> Any:
     words = [word.partition("=") for word in f"self {row.parameters} size=".split()]
     given = [Parameter(key, any_way, default=float(x) if x else None if is_set else Parameter.empty)
              for key, is_set, x in words]  # fmt: skip
+    more = _CHECKS if name == "multivariate_normal" else {}
+    given += [Parameter(key, any_way, default=x) for key, x in more.items()]
     given += [Parameter("dtype", any_way, default=row.dtype)] * (not is_newer or name in _WITH_DTYPE)
     given += [Parameter("out", any_way, default=None)] * (is_newer and name in _WITH_OUT)
     signature = inspect.Signature(given)
@@ -114,7 +117,8 @@ def _method(name: str, row: Row, is_newer: bool) -> Any:
         kernels, reads = (row.newer, 0) if is_newer else (row.kernels, row.reads)
         asked = Asked(kernels + len(numbers) - zeros, memsets=zeros, reads=(1,) * reads)
         size = out.shape if out is not None and size is None else size
-        drawn = _drawn(getattr(self._numpys, name), params, size, dtype, asked)
+        passed = {key: bound.arguments[key] for key in more if key != "method"}  # NumPy has one method
+        drawn = _drawn(getattr(self._numpys, name), params, size, dtype, asked, **passed)
         if out is None:
             return drawn
         if drawn.dtype != out.dtype:
@@ -171,7 +175,7 @@ class RandomState:
             raise ValueError("low >= high")
         is_power = count > 0 and count & (count - 1) == 0
         asked = Asked(4) if is_power else Asked(7, reads=(4,))
-        return _drawn(self._numpys.randint, (low, high), size, dtype, asked)
+        return _drawn(self._numpys.randint, (low, high), size, dtype, asked, dtype=dtype)
 
     def random_integers(self, low: Any, high: Any = None, size: Any = None) -> Any:
         return self.randint(1, low + 1, size) if high is None else self.randint(low, high + 1, size)
@@ -186,10 +190,8 @@ class RandomState:
         p = None if p is None else _plain(current(), p)
         asked = Asked(11, reads=(1, 8)) if p is not None else Asked(8, reads=(4,)) if replace else Asked(1)
 
-        def choice(size: Any) -> Any:
-            return self._numpys.choice(a if is_number else len(a), size, replace, p)
-
-        places = _drawn(choice, (), size, np.int64, asked)
+        count = a if is_number else len(a)
+        places = _drawn(self._numpys.choice, (), size, np.int64, asked, a=count, replace=replace, p=p)
         return places if is_number else asarray(a)[places]
 
     def permutation(self, a: Any) -> Any:
@@ -234,11 +236,8 @@ class Generator:
         self, low: int, high: int | None = None, size: Any = None, dtype: Any = np.int64, endpoint: bool = False
     ) -> Any:
         """Whole numbers in [low, high), or [0, low); with `endpoint`, the last one included."""
-
-        def integers(size: Any) -> Any:
-            return self._numpys.integers(low, high, size, dtype, endpoint)
-
-        return _drawn(integers, (), size, dtype, Asked(2))
+        ends = (low,) if high is None else (low, high)
+        return _drawn(self._numpys.integers, ends, size, dtype, Asked(2), dtype=dtype, endpoint=endpoint)
 
 
 for _name, _row in DISTRIBUTIONS.items():

@@ -103,6 +103,9 @@ def test_whole_numbers():
     for wrong in ((3, 3), (0,), (5, 2)):
         with pytest.raises(ValueError, match="low >= high"):
             random.randint(*wrong)
+    for wrong in ((-129, 5), (0, 129)):  # outside of the type
+        with pytest.raises(ValueError, match="is out of bounds for int8"):
+            random.randint(*wrong, size=3, dtype=np.int8)
     assert random.RandomState(0).tomaxint((2,)).get().min() >= 0
 
 
@@ -153,3 +156,10 @@ def test_seeds():
     assert random.get_random_state() is mine
     random.reset_states()
     assert random.get_random_state() is not mine
+
+
+def test_a_covariance_that_cannot_be_raises_if_asked_for():
+    impossible = np.array([[1.0, 2.0], [2.0, 1.0]])
+    assert random.multivariate_normal(np.zeros(2), impossible, 3).shape == (3, 2)
+    with pytest.raises(ValueError, match="covariance"):
+        random.multivariate_normal(np.zeros(2), impossible, 3, check_valid="raise", tol=1e-8)
