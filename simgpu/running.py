@@ -31,9 +31,10 @@ class StandsIn:
         ours = _MODULES.get(name)
         if ours is None and rest.partition(".")[0] in _PARTS:
             ours = f"{_MODULES[package]}.{rest}"
-        if ours is None or importlib.util.find_spec(ours) is None:
+        found = ours and importlib.util.find_spec(ours)
+        if not found:
             raise ModuleNotFoundError(f"{name} isn't simulated: this program runs on simgpu, not on CuPy", name=name)
-        return importlib.machinery.ModuleSpec(name, self, origin="simgpu", loader_state=ours)  # type: ignore[arg-type]
+        return importlib.machinery.ModuleSpec(name, self, origin=found.origin, loader_state=ours)  # type: ignore
 
     def create_module(self, spec: Any) -> ModuleType:
         module = importlib.import_module(spec.loader_state)

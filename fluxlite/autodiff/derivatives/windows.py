@@ -118,16 +118,16 @@ def _columns(x, at):
         yield piece, np.reshape(here, (at.groups, rows, math.prod(here.shape[-1 - dims :])))
 
 
-_CACHED = 1 << 20  # bytes that a processor's core keeps at hand
+_AT_ONCE = 1 << 22  # bytes: smaller pieces are more calls, larger ones take longer to reach in memory
 
 
 def _pieces(x, at, inputs, places):
-    """Pieces of the first axis of the `places` whose windows, copied out, stay in the processor's cache.
+    """Pieces of the first axis of the `places` whose windows, copied out, stay near the processor.
 
     That's quicker where there's much to copy, and takes less memory. A GPU gets it all at once: each piece is a launch.
     """
     row = math.prod((*at.kernel, inputs, *places[1:], x.shape[0])) * x.itemsize
-    many = max(1, _CACHED // row) if type(x) is np.ndarray and row else places[0]
+    many = max(1, _AT_ONCE // row) if type(x) is np.ndarray and row else places[0]
     return [slice(i, i + many) for i in range(0, places[0], many)] if many < places[0] else [slice(None)]
 
 

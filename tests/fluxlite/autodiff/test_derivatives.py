@@ -28,5 +28,5 @@ def test_windows_copied_out_by_pieces_give_the_same(function, calls_of, data):
     """The pieces are as large as a processor's cache, so no other test's arrays need several."""
     call = data.draw(calls_of(function))
     expected = call(*call.operands)
-    with mock.patch.object(windows, "_CACHED", data.draw(st.integers(1, 400))):
+    with mock.patch.object(windows, "_AT_ONCE", data.draw(st.integers(1, 400))):
         np.testing.assert_allclose(call(*call.operands), expected, atol=1e-12)
