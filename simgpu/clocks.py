@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from .presets import Preset
 
@@ -38,11 +38,21 @@ class Span(NamedTuple):
 
 
 class Lanes:
-    """When one device's stream, and the second one for copies made ahead, are free, and what each step costs."""
+    """When one device's streams, and the lane for copies made ahead, are free, and what each step costs.
+
+    What's launched or copied goes to the current stream, which is free at `compute`. Streams have numbers: 0 is the one
+    that a program has without asking, CUDA's null stream. It waits for the others, and they wait for it, except for
+    those in `non_blocking`. Kernels of two streams don't run side by side: a large one fills a card by itself. What
+    streams gain here is that copies run beside kernels.
+    """
 
     def __init__(self, like: Preset, host: HostClock) -> None:
         self.host = host
         self.compute = self.copies_in = host.now
+        self.kernels = self.link = host.now  # when the latest kernel and copy in are done, in whatever stream
+        self.stream, self.non_blocking = 0, set[int]()
+        self.known_as: Any = None  # the object that a program has for the current stream
+        self._ends: dict[int, int] = {}  # when the streams that aren't current are free
         self._used = set(NOTHING_TO_LOAD)
         self.launch_time, self.library_time = _nanoseconds(like.launch), _nanoseconds(like.library)
         self.tape, self._first_use, self._start = map(_nanoseconds, (like.tape, like.first_use, like.start))
@@ -91,6 +101,8 @@ class Lanes:
             if queue[0] > now:
                 now = queue[0]
             start = now if now > self.compute else self.compute
+            if self.kernels > start:
+                start = self.kernels
             end = start + each
             queue.append(end)
             while count > 1:
@@ -101,7 +113,7 @@ class Lanes:
                 end = (now if now > end else end) + each
                 queue.append(end)
             host.now = now
-            self.compute = end
+            self.compute = self.kernels = end
         return loaded, asked, now, start, end
 
     def copy_in(self, nbytes: int) -> Span:
@@ -109,8 +121,8 @@ class Lanes:
         with self.host.lock:
             asked = self.host.now
             self.host.now += self.launch_time + round(nbytes * self._staging)
-            start = max(self.host.now, self.compute)
-            self.compute = start + self._latency + round(nbytes * self._pinned)
+            start = max(self.host.now, self.compute, self.link)
+            self.compute = self.link = start + self._latency + round(nbytes * self._pinned)
             return Span(asked, self.host.now, start, self.compute)
 
     def copy_out(self, nbytes: int) -> Span:
@@ -153,12 +165,34 @@ class Lanes:
 
     def busy_until(self) -> int:
         """When all work requested so far will be done."""
-        return max(self.compute, self.copies_in)
+        return max(self.compute, self.copies_in, *self._ends.values())
 
-    def synchronize(self) -> Span:
+    def end_of(self, stream: int) -> int:
+        """When the work requested so far in this stream will be done."""
+        self._ends[self.stream] = self.compute
+        if stream:
+            return self._ends.get(stream, 0)
+        return max(end for number, end in self._ends.items() if number not in self.non_blocking)
+
+    def enter(self, stream: int) -> None:
+        """Make this stream the current one."""
+        end = self.end_of(stream)
+        if stream not in self.non_blocking:
+            end = max(end, self._ends.get(0, 0))
+        self.stream, self.compute = stream, end
+
+    def wait_in(self, stream: int, time: int) -> None:
+        """Later work in this stream starts at this `time` or after. The host doesn't wait."""
+        if stream == self.stream:
+            self.wait_for(time)
+        else:
+            self._ends[stream] = max(time, self._ends.get(stream, 0))
+
+    def synchronize(self, until: int | None = None) -> Span:
+        """The host waits for all work, or for this time."""
         with self.host.lock:
             asked = self.host.now
-            self.host.now = max(asked, self.busy_until())
+            self.host.now = max(asked, self.busy_until() if until is None else until)
             return Span(asked, self.host.now, asked, self.host.now)
 
 

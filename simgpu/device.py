@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from . import dispatch, events, launches
-from .array import SimulatedArray
+from .arrays import SimulatedArray
 from .clocks import COPY, HOST, MEMSET, HostClock, Lanes, Span
 from .events import listeners, tell
 from .launches import ONE, Asked
 from .memory import Buffer, Memory, Pool, check_values, root_of
-from .place import Place, estimating, in_use
-from .presets import Preset, preset
+from .places import Place, estimating, in_use
+from .presets import CAPABILITIES, CLOCKS, Preset, preset
 from .rules import computing_card
 from .shapes import untouched
 
@@ -119,6 +119,16 @@ class Card:
         return self.settings[0] == other.settings[0] if same is True else same  # type: ignore[attr-defined]
 
     __hash__: Any = None  # that of what it's in the place of
+
+    @property
+    def mem_info(self) -> tuple[int, int]:
+        """Free and total bytes. What's kept for new arrays isn't free."""
+        return self.pool.capacity - self.pool.held, self.pool.capacity
+
+    @property
+    def compute_capability(self) -> str:
+        """``"75"`` for 7.5. A card that isn't listed is guessed to be like a T4."""
+        return CAPABILITIES[CLOCKS.get(self.card, CLOCKS["NVIDIA T4"])[1]]
 
     def copy_in(self, x: np.ndarray, explicit: bool = True) -> SimulatedArray:
         """A copy of a host array here, `explicit` if the program asked for it. The host doesn't wait for it."""
@@ -246,11 +256,13 @@ class Card:
 
     def wait(self, name: str, nbytes: int, explicit: bool = False) -> None:
         """The program needs `nbytes` from the device, so it waits until they're computed and copied."""
+        events.check_wait()
         span = self.lanes.copy_out(nbytes)
         tell(self, events.DEVICE_TO_HOST, name, span, nbytes=nbytes, explicit=explicit)
         tell(self, events.SYNCHRONIZE, name, Span(span.asked, span.start, span.asked, span.start), explicit=explicit)
 
     def synchronize(self) -> None:
+        events.check_wait()
         tell(self, events.SYNCHRONIZE, "synchronize", self.lanes.synchronize())
 
     def clock(self) -> float:
@@ -321,20 +333,18 @@ def devices(count: int = 0, like: Any = "NVIDIA T4", memory: int | None = None) 
     return _devices
 
 
-def current() -> Device:
+simulating: list[Callable[[], Any]] = []  # what gives the device that another library simulates, or None
+
+
+def current() -> Any:
     """The device in use: inside ``with device:`` that one, otherwise the first."""
+    if (device := estimating.get()) is not None:
+        return device
+    for simulated in simulating:
+        if (device := simulated()) is not None:
+            return device
     first = devices()[0]
-    return estimating.get() or (first.current_card() if first.cards else first)
-
-
-def asarray(x: Any, dtype: Any = None) -> Any:
-    """`x` on the device in use: a host array, numbers or lists of them; an array there is the same (`cupy.asarray`)."""
-    return current()(x if isinstance(x, SimulatedArray) else np.asarray(x), dtype)
-
-
-def asnumpy(x: Any) -> np.ndarray:
-    """`x` on the host (`cupy.asnumpy`)."""
-    return x.get() if isinstance(x, SimulatedArray) else np.asarray(x)
+    return first.current_card() if first.cards else first
 
 
 in_use.insert(0, current)

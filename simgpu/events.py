@@ -1,5 +1,6 @@
 """What happens on devices, reported to listeners. A listener is an open receipt; most of the time there's none."""
 
+import threading
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -39,3 +40,21 @@ def tell(device, kind, name, span, times=1, nbytes=0, explicit=True, figures=Non
     event = Event(device, kind, name, times, nbytes, explicit, span, figures)
     for listener in list(listeners):
         listener(event)
+
+
+class _Allowed(threading.local):
+    """What `cupyx` forbids in this thread: waits for a device, and singular matrices that raise nothing."""
+
+    waits = singular = True
+
+
+allowed = _Allowed()
+
+
+class DeviceSynchronized(RuntimeError):
+    """The program waits for a device where `cupyx.allow_synchronize(False)` forbids that."""
+
+
+def check_wait() -> None:
+    if not allowed.waits:
+        raise DeviceSynchronized("this waits for the device, which allow_synchronize(False) forbids")

@@ -17,7 +17,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .rules import names
+from .events import allowed
+from .rules import LOOKED_AT, names
 
 
 class Asked(NamedTuple):
@@ -236,6 +237,9 @@ def _sorted(x, axis=-1, *rest, **kwargs):
 KERNELS: dict[str, Entry] = {
     "zeros": Asked(0, memsets=1), "zeros_like": Asked(0, memsets=1),  # _creation/basic.py:224, :257
     "empty": NOTHING, "empty_like": NOTHING, "ix_": NOTHING,
+    "eye": Asked(1, memsets=1), "identity": Asked(1, memsets=1),  # _creation/basic.py:111: zeros, and the diagonal
+    "linspace": Asked(2), "logspace": Asked(3),  # _creation/ranges.py:67: all, and then the last one; a power
+    "indices": lambda dimensions, *rest: Asked(2 * len(dimensions)),  # _indexing/generate.py:139: aranges, and copies
     # sums and their like, _core/_routines_math.pyx:88 and _core/_routines_statistics.pyx
     "sum": _total, "prod": _total, "mean": _mean,
     "average": lambda x, axis=None, weights=None, *rest, **kwargs: (
@@ -316,7 +320,9 @@ HOST_INDICES = names("take take_along_axis put_along_axis put choose compress de
 
 def asked_by(name: str, args: Sequence, kwargs: dict) -> Asked:
     entry = KERNELS.get(name, ONE)
-    return entry if isinstance(entry, Asked) else understood(ONE, entry, *args, **kwargs)
+    asked = entry if isinstance(entry, Asked) else understood(ONE, entry, *args, **kwargs)
+    # To raise for a singular matrix, the host has to look: `cupyx.errstate(linalg="raise")`.
+    return asked._replace(reads=(4,)) if name in LOOKED_AT and not allowed.singular else asked
 
 
 def asked_by_method(ufunc: np.ufunc, method: str, values: Sequence, kwargs: dict) -> Asked:

@@ -46,16 +46,18 @@ class Pool:
 
     def __init__(self, capacity: int, device_name: str) -> None:
         self.capacity, self.device_name = capacity, device_name
+        self.limit = capacity  # a program can set a lower one
         self.used = self.peak = 0
+        self.held = 0  # what's in use, and what was and is kept for new arrays: CuPy gives nothing back by itself
         self.earlier_peaks: list[int] = []  # for each open receipt, `peak` at the time it was opened
 
     def make_room(self, size: int) -> None:
         """Raises `OutOfMemoryError` if `size` bytes don't fit."""
         gc.collect()  # CuPy does this too: models that refer to themselves may be garbage already
-        if self.used + size > self.capacity:
+        if self.used + size > self.limit:
             raise OutOfMemoryError(
-                f"{self.device_name} is out of memory: {size:,} bytes asked for, {self.capacity - self.used:,} "
-                f"free, {self.used:,} used of {self.capacity:,}. Use smaller batches, or delete what is not needed."
+                f"{self.device_name} is out of memory: {size:,} bytes asked for, {max(0, self.limit - self.used):,} "
+                f"free, {self.used:,} used of {self.limit:,}. Use smaller batches, or delete what is not needed."
             )
 
 
@@ -67,9 +69,11 @@ class Buffer:
     def __init__(self, pool: Pool, nbytes: int, root: Any) -> None:
         self.pool, self.size = pool, 0  # in case make_room raises
         size = -(-nbytes // UNIT) * UNIT
-        if pool.used + size > pool.capacity:
+        if pool.used + size > pool.limit:
             pool.make_room(size)
         pool.used += size
+        if pool.used > pool.held:
+            pool.held = pool.used
         if pool.used > pool.peak:
             pool.peak = pool.used
         self.size, self.root = size, root

@@ -96,6 +96,7 @@ def _made(name: str, row: dict[str, Any]) -> Preset:
 PRESETS = {name: _made(name, row) for name, row in _TABLES["cards"].items()}
 # For kernels written by hand: how fast each card's clock is, and which kind of multiprocessor it has.
 CLOCKS = {name: (row["clock"], row["architecture"]) for name, row in _TABLES["cards"].items()}
+CAPABILITIES = {"Turing": "75", "Ampere": "80", "Ada": "89", "Hopper": "90"}  # CUDA's number for an architecture
 
 
 def preset(name: Any) -> Preset:
@@ -106,6 +107,8 @@ def preset(name: Any) -> Preset:
     """
     if isinstance(name, Preset):
         return name
+    if isinstance(name, str):  # NVIDIA calls all of them so
+        name = next((known for known in PRESETS if known in (f"NVIDIA {name}", name.removeprefix("NVIDIA "))), name)
     if not isinstance(name, str) or name not in PRESETS:
         cards = ", ".join(PRESETS)
         raise ValueError(f"like=… is a preset, or one of {cards}: there's no preset for {in_words(name)}")

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from .events import allowed
 from .lines import warn_at_call
 from .memory import Stored
 from .words import WRITE
@@ -265,15 +266,22 @@ def _power(function: Callable, x: Any, y: Any, **kwargs: Any) -> Any:
 # it leaves is inf, nan, or a part of the result. Here it's nan. Other matrices in a stack are right.
 
 
+LOOKED_AT = names("linalg.inv linalg.solve linalg.cholesky linalg.matrix_power")
+
+
+def _accepted() -> Any:
+    return contextlib.suppress(*[np.linalg.LinAlgError] * allowed.singular)
+
+
 def _inverted(function: Callable, x: Any, *rest: Any) -> Any:
-    with contextlib.suppress(np.linalg.LinAlgError):
+    with _accepted():
         return function(x, *rest)
     is_singular = np.linalg.slogdet(x)[0] == 0  # raises again if it isn't square
     return function(np.where(is_singular[..., None, None], np.nan, x), *rest)
 
 
 def _factored(function: Callable, x: Any) -> Any:
-    with contextlib.suppress(np.linalg.LinAlgError):
+    with _accepted():
         return function(x)
     if x.ndim > 2:
         return np.stack([_factored(function, part) for part in x])

@@ -21,3 +21,7 @@ def in_words(x: Any) -> str:
 
 def _is_plain(x: Any) -> bool:
     return x is None or isinstance(x, (bool, float, complex, str, bytes)) or isinstance(x, int) and abs(x) < 10**20
+
+
+class Missing(NotImplementedError, AttributeError):
+    """A name that CuPy has and the simulation lacks: for `hasattr` and ``from … import`` it isn't there."""

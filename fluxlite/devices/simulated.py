@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from simgpu import device as simulated
-from simgpu import lines, place, presets
-from simgpu.array import HostReads, SimulatedArray
+from simgpu import lines, places, presets
+from simgpu.arrays import HostReads, SimulatedArray
 from simgpu.device import CountedGenerator
 from simgpu.dispatch import quiet
 from simgpu.indexing import scatter_add
@@ -38,7 +38,8 @@ __all__ = [  # with what the other devices take from simgpu
 
 # It learns fluxlite's names, and which device is in use.
 WRITE.update({"to the host": "cpu", "to the GPU": "fl.gpu", "for a GPU": "fl.simulate_gpu()"})
-place.in_use.append(lambda: SETTINGS.require_gpu())
+places.in_use.append(lambda: SETTINGS.require_gpu())
+simulated.simulating.append(lambda: current(SETTINGS.simulation() or []))
 lines.leave_out(sys.modules["fluxlite"])
 gpu_generators.append(CountedGenerator)
 

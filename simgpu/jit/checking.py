@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..memory import Stored
-from ..place import in_use
+from ..places import in_use
 from . import advice
 from .errors import DataRace, KernelError, Place, many
 from .kernel import Kernel

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..memory import Stored
-from ..place import in_use
+from ..places import in_use
 from ..rules import one_device
 from ..words import WRITE
 from .errors import KernelError, Problem, many, without_our_lines

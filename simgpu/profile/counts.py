@@ -61,7 +61,10 @@ class Moment(NamedTuple):
 
 @dataclass
 class LineCosts:
-    """What one line of the program cost. `seconds` is how long the devices worked on it, None on a real GPU."""
+    """What one line of the program cost. `seconds` is how long the devices worked on it, None on a real GPU.
+
+    `implicit` counts the copies that the program didn't ask for, and `place` is its file and number.
+    """
 
     line: str = ""
     launches: int = 0
@@ -69,6 +72,8 @@ class LineCosts:
     bytes: int = 0
     waits: int = 0
     seconds: float | None = 0.0
+    implicit: int = 0
+    place: Place = ("", 0)
 
     def add(self, event: Event) -> None:
         self.launches += event.times * (event.kind == events.LAUNCH)
@@ -76,6 +81,7 @@ class LineCosts:
         if event.kind in _COPIES:
             self.copies += event.times
             self.bytes += event.bytes
+            self.implicit += event.times * (not event.explicit)
         if event.span is None:
             self.seconds = None
         elif self.seconds is not None and _LANES.get(event.kind) != "host":
@@ -166,7 +172,7 @@ class Counts:
 
     def lines(self) -> list[LineCosts]:
         """What each line of the program cost, most launches first."""
-        found = [replace(costs, line=text_of(place)) for place, costs in self._lines.items()]
+        found = [replace(costs, line=text_of(place), place=place) for place, costs in self._lines.items()]
         return sorted(found, key=lambda costs: (-costs.launches, -costs.copies, -costs.waits, costs.line))
 
     @property

@@ -7,7 +7,7 @@ from typing import Any
 from ..clocks import HostClock
 from ..device import Card, Device
 from ..memory import Stored
-from ..place import estimating
+from ..places import estimating
 from ..presets import Preset, preset
 from ..shapes import TooLargeError, outcome
 from .recording import Receipt

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..events import Event, listeners
 from ..lines import place_of_call, text_of
-from ..place import estimating
+from ..places import estimating
 from .counts import Counts
 from .pictures import Picture, Timeline
 from .seconds import Seconds, duration

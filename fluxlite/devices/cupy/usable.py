@@ -34,7 +34,7 @@ def usable(backend: str) -> Functional:
     from pathlib import Path
 
     is_cuda, situations, spec = backend == "CUDA", SITUATIONS[backend], importlib.util.find_spec("cupy")
-    if spec is None:
+    if spec is None or Path(spec.origin or "").parent.name == "simgpu":  # `python -m simgpu` stands in: that's no GPU
         return situations["not installed"]
     # CuPy's import takes 180 MB, so its package's name and the driver are looked at first.
     names = [path.name for path in Path(spec.origin or "").parent.parent.glob("cupy_*.dist-info")]

@@ -99,7 +99,7 @@ def test_it_is_loaded_when_it_is_used():
     program = (
         "import sys, fluxlite as fl; fl.cuda.devices; before = set(sys.modules); fl.simulate_gpu(); "
         "fl.cuda.jit.rawkernel; "
-        "assert not any(name == 'simgpu.array' or name.endswith('.jit') for name in before), before; "
+        "assert not any(name == 'simgpu.arrays' or name.endswith('.jit') for name in before), before; "
         "assert 'simgpu.jit.launch' not in sys.modules and 'cupyx' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", program], check=True)

@@ -68,9 +68,10 @@ class Place:
     def seed(self, seed: int | None) -> None:
         self._rng = self.new_generator(seed)
 
-    def use(self) -> None:
+    def use(self) -> Any:
         """Make this the current card, in this thread."""
         _entered.stack[-1:] = [self]
+        return self
 
     def __enter__(self) -> Any:
         _entered.stack.append(self)

@@ -95,8 +95,9 @@ def _operators(ufunc: np.ufunc) -> tuple[Callable[[Any, Any], Any], ...]:
     def on_the_left(x, y):
         if isinstance(y, _OPERANDS):
             return call_ufunc(ufunc, (x, y))
-        # NumPy asks both operands.
-        return NotImplemented if getattr(y, "__array_ufunc__", "none") is None else ufunc(x, y)
+        if not hasattr(y, "__array_ufunc__"):  # CuPy's _core/core.pyx:109
+            return NotImplemented if getattr(y, "__array_priority__", 0) > x.__array_priority__ else ufunc(x, y)
+        return NotImplemented if y.__array_ufunc__ is None else ufunc(x, y)  # NumPy asks both operands
 
     def on_the_right(x, y):
         return call_ufunc(ufunc, (y, x)) if isinstance(y, SCALARS) else ufunc(y, x)
@@ -204,6 +205,7 @@ class SimulatedArray(HostReads, Stored):
 
     __slots__ = ()
     __hash__ = None  # type: ignore[assignment]
+    __array_priority__ = 100
 
     # -- NumPy calls these (NEP 13, NEP 18) ------------------------------------------------------
 

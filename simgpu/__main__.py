@@ -1,0 +1,44 @@
+"""``python -m simgpu program.py``: a program that says `import cupy`, without a GPU. Its receipt is on standard error.
+
+It exits as the program does; with 3 if the program did more than ``--fail-on`` allows.
+"""
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+
+from .running import Run, limits, run_program, simulated_time
+
+
+def main(given: Sequence[str] | None = None) -> int:
+    """Run the program that the command line names. Returns its exit status."""
+    words = list(sys.argv[1:] if given is None else given)
+    parser = argparse.ArgumentParser(prog="python -m simgpu", description=__doc__, allow_abbrev=False)
+    parser.add_argument("--like", metavar="CARD", help='the card to simulate: "NVIDIA T4", "A100", …')
+    parser.add_argument("--json", metavar="FILE.json", nargs="?", const="", help="the receipt as JSON")
+    parser.add_argument("--fail-on", metavar="WHAT", type=limits, default={}, help="implicit-copies, waits, waits=3")
+    parser.add_argument("--simulated-clock", action="store_true", help="the program's `time` is simulated, too")
+    parser.add_argument("program", nargs="?")
+    parser.add_argument("args", nargs=argparse.REMAINDER, help="what the program finds in sys.argv")
+    options = parser.parse_args(words)
+    if options.json and not options.json.endswith(".json"):  # then that was the program
+        words[words.index("--json")] = "--json="
+        options = parser.parse_args(words)
+    if options.program is None or not os.path.isfile(options.program):
+        parser.error(f"which program? There's no file {options.program!r}")
+    try:
+        run = Run(os.path.basename(options.program), options.like, options.fail_on)
+    except ValueError as error:
+        parser.error(str(error))
+    if options.simulated_clock:
+        sys.modules["time"] = simulated_time(run.devices[0].host)
+    status = run_program(options.program, options.args)
+    sys.stdout.flush()
+    is_kept = run.finish(options.json)
+    print(run.said, file=sys.stderr)
+    return status or (0 if is_kept else 3)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

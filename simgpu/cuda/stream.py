@@ -1,0 +1,133 @@
+"""Streams are queues of work on a card, and events are marks in them, with times. `clocks.py` says when what runs."""
+
+import itertools
+from typing import Any, ClassVar
+
+from .. import events
+from ..words import Missing
+from .runtime import CUDARuntimeError, card
+
+_numbers = itertools.count(16)
+
+
+class Stream:
+    """A queue of work on the current card, which runs in order. `Stream.null` is there from the start.
+
+    Streams wait for the null stream and it waits for them, unless they're `non_blocking`. A stream is current for all
+    threads; in CuPy, for one. Raises `RuntimeError` where it's entered while another card is current.
+    """
+
+    null: ClassVar[Any]
+    ptds: ClassVar[Any]
+
+    def __init__(
+        self, null: bool = False, non_blocking: bool = False, ptds: bool = False, priority: int | None = None
+    ) -> None:
+        self._card = None if null or ptds else card()
+        self.ptr = 0 if null else 2 if ptds else next(_numbers)  # CUDA's numbers for these two
+        self.is_non_blocking, self.priority = bool(non_blocking and self._card), priority or 0
+        self._earlier: list[Stream] = []  # what was current before each open ``with`` block
+        if self.is_non_blocking:
+            self._on.lanes.non_blocking.add(self.ptr)
+
+    device_id = property(lambda self: -1 if self._card is None else self._card.index)
+    _on = property(lambda self: self._card or card())  # the null stream is on each card
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Stream) and self.ptr == other.ptr
+
+    def __hash__(self) -> int:
+        return self.ptr
+
+    def __enter__(self) -> "Stream":
+        earlier = get_current_stream()
+        self.use()
+        self._earlier.append(earlier)
+        return self
+
+    def __exit__(self, *exc_info: Any) -> None:
+        self._earlier.pop()._become_current(self._on)
+
+    def use(self) -> "Stream":
+        """Make it the current stream. Returns it."""
+        if self._on is not card():
+            raise RuntimeError(f"this stream is on {self._on}, and the current device is {card()}: with x.device:")
+        self._become_current(self._on)
+        return self
+
+    def _become_current(self, on: Any) -> None:
+        on.lanes.enter(self.ptr)
+        on.lanes.known_as = self
+
+    @property
+    def done(self) -> bool:
+        """Whether all work in it is done."""
+        return self._on.lanes.end_of(self.ptr) <= self._on.host.now
+
+    def synchronize(self) -> None:
+        """Wait for all work in it."""
+        _wait(self._on, self._on.lanes.end_of(self.ptr))
+
+    def record(self, event: Any = None) -> "Event":
+        """Put `event`, or a new one, behind the work in it. Returns it."""
+        (event := event or Event()).record(self)
+        return event
+
+    def wait_event(self, event: "Event") -> None:
+        """What's put into it from now on starts after `event`. The host doesn't wait."""
+        self._on.lanes.wait_in(self.ptr, event._time or 0)
+
+    def __getattr__(self, name: str) -> Any:
+        raise Missing(f"Stream.{name} isn't simulated")
+
+
+Stream.null, Stream.ptds = Stream(null=True), Stream(ptds=True)
+
+
+def get_current_stream(device_id: int = -1) -> Stream:
+    """The stream that work goes to, on the current card or this one."""
+    return card(None if device_id == -1 else device_id).lanes.known_as or Stream.null
+
+
+class Event:
+    """A mark in a stream: `record` puts it behind the work that's there, and `get_elapsed_time` reads two of them."""
+
+    def __init__(self, block: bool = False, disable_timing: bool = False, interprocess: bool = False) -> None:
+        if interprocess and not disable_timing:
+            raise ValueError("Timing must be disabled for interprocess events")
+        self._has_time, self._on = not disable_timing, card()
+        self._time: int | None = None  # when the work before it is done
+
+    def record(self, stream: Any = None) -> None:
+        """Put it into `stream`, or into the current one."""
+        stream = get_current_stream() if stream is None else stream
+        self._on = stream._on
+        self._time = max(self._on.host.now, self._on.lanes.end_of(stream.ptr))
+
+    @property
+    def done(self) -> bool:
+        """Whether the work before it is done."""
+        return (self._time or 0) <= self._on.host.now
+
+    def synchronize(self) -> None:
+        """Wait for the work before it."""
+        if self._time is not None:
+            _wait(self._on, self._time)
+
+
+def get_elapsed_time(start_event: Event, end_event: Event) -> float:
+    """The milliseconds between two events, simulated.
+
+    Raises `CUDARuntimeError` as CUDA does: cudaErrorNotReady if the work before one of them isn't done yet, so
+    synchronize first; cudaErrorInvalidResourceHandle if one wasn't recorded.
+    """
+    start, end = start_event._time, end_event._time
+    if start is None or end is None or not (start_event._has_time and end_event._has_time):
+        raise CUDARuntimeError(400, "both events must be recorded, and made without disable_timing")
+    if not (start_event.done and end_event.done):
+        raise CUDARuntimeError(600, "the work before an event isn't done: call end.synchronize() first")
+    return (end - start) / 1e6
+
+
+def _wait(device: Any, until: int) -> None:
+    events.tell(device, events.SYNCHRONIZE, "synchronize", device.lanes.synchronize(until))

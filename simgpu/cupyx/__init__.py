@@ -1,0 +1,83 @@
+"""What programs use of `cupyx`, CuPy's names for what NumPy hasn't got."""
+
+import contextlib
+import importlib
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from ..events import DeviceSynchronized, allowed  # noqa: F401
+from ..indexing import scatter
+from ..words import Missing
+
+# Arrays of the host in pinned memory: here, that's memory like any other.
+empty_pinned, empty_like_pinned, zeros_pinned, zeros_like_pinned = np.empty, np.empty_like, np.zeros, np.zeros_like
+
+
+def scatter_add(a: Any, slices: Any, value: Any) -> None:
+    """``np.add.at(a, slices, value)``, at any index."""
+    scatter(np.add, a, slices, value)
+
+
+def scatter_max(a: Any, slices: Any, value: Any) -> None:
+    scatter(np.maximum, a, slices, value)
+
+
+def scatter_min(a: Any, slices: Any, value: Any) -> None:
+    scatter(np.minimum, a, slices, value)
+
+
+def rsqrt(x: Any) -> Any:
+    """``1 / sqrt(x)``, in one kernel."""
+    device = x.device.begin()
+    made = device.new(device.compute(np.reciprocal, device.compute(np.sqrt, x._values)))
+    device.launch("rsqrt", 2 * made.nbytes, 10 * made.size, made.dtype.char)
+    return made
+
+
+@contextlib.contextmanager
+def allow_synchronize(allow: bool) -> Iterator[None]:
+    """With False, whatever waits for the device raises `DeviceSynchronized` in this block, in this thread."""
+    warnings.warn("cupyx.allow_synchronize will be removed from CuPy: it doesn't see every wait", stacklevel=3)
+    earlier, allowed.waits = allowed.waits, allow
+    try:
+        yield
+    finally:
+        allowed.waits = earlier
+
+
+def geterr() -> dict[str, Any]:
+    return {
+        **dict.fromkeys(("divide", "over", "under", "invalid")),
+        "linalg": "ignore" if allowed.singular else "raise",
+    }
+
+
+def seterr(*, divide: Any = None, over: Any = None, under: Any = None, invalid: Any = None, linalg: Any = None) -> Any:
+    """With ``linalg="raise"``, singular matrices raise `LinAlgError`, which costs a wait. Returns what was set before.
+
+    Raises `NotImplementedError` for everything else, as CuPy does.
+    """
+    earlier = geterr()
+    if any(mode is not None for mode in (divide, over, under, invalid)) or linalg not in (None, "ignore", "raise"):
+        raise NotImplementedError("cupyx.seterr sets linalg alone, to 'ignore' or 'raise'")
+    allowed.singular = (linalg or earlier["linalg"]) == "ignore"
+    return earlier
+
+
+@contextlib.contextmanager
+def errstate(**modes: Any) -> Iterator[None]:
+    """`seterr` for this block."""
+    earlier = seterr(**modes)
+    try:
+        yield
+    finally:
+        seterr(**earlier)
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("jit", "profiler"):
+        return importlib.import_module({"jit": "simgpu.jit"}.get(name, f"{__name__}.{name}"))
+    raise Missing(f"cupyx.{name} isn't simulated")

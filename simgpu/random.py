@@ -1,0 +1,290 @@
+"""CuPy's `random`. The values are NumPy's, not cuRAND's; what a card launches and waits for is counted as CuPy does it.
+
+The same seed gives what `numpy.random` gives, rounded to float32 where that's asked for. Parameters outside of a
+distribution raise `ValueError`, as in NumPy; on a card, most of them give numbers without meaning.
+
+>>> seed(0)
+>>> rand(2)
+array([0.5488135 , 0.71518937])  # Simulated:0
+>>> default_rng(0).integers(10, size=3)
+array([8, 6, 5])  # Simulated:0
+"""
+
+import hashlib
+import inspect
+import operator
+import os
+from collections.abc import Callable, Sequence
+from inspect import Parameter
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .creation import asarray
+from .device import current
+from .indexing import write
+from .launches import Asked
+from .memory import Stored
+from .rules import SCALARS, names, values_on
+from .shapes import untouched
+
+
+class Row(NamedTuple):
+    """A distribution, and what CuPy does for it."""
+
+    parameters: str
+    dtype: Any
+    kernels: int  # of a RandomState; 0 where it lacks this one
+    newer: int = 0  # of a Generator
+    reads: int = 0  # how often a RandomState looks at a parameter on the card: "synchronize!" in its source
+
+
+DISTRIBUTIONS = {
+    "beta": Row("a b", float, 1, 1), "binomial": Row("n p", int, 1, 1), "chisquare": Row("df", float, 1, 3),
+    "dirichlet": Row("alpha", float, 3, 3), "exponential": Row("scale=1", float, 6, 2, 1),
+    "f": Row("dfnum dfden", float, 1, 9), "gamma": Row("shape scale=1", float, 2, 2),
+    "geometric": Row("p", int, 1, 1), "gumbel": Row("loc=0 scale=1", float, 2),
+    "hypergeometric": Row("ngood nbad nsample", int, 1, 1), "laplace": Row("loc=0 scale=1", float, 2),
+    "logistic": Row("loc=0 scale=1", float, 6), "lognormal": Row("mean=0 sigma=1", float, 1),
+    "logseries": Row("p", int, 5, 1, 2), "multinomial": Row("n pvals", int, 12, 0, 2),
+    "multivariate_normal": Row("mean cov", float, 4), "negative_binomial": Row("n p", int, 11, 0, 3),
+    "noncentral_chisquare": Row("df nonc", float, 5, 0, 2), "noncentral_f": Row("dfnum dfden nonc", float, 7, 0, 3),
+    "normal": Row("loc=0 scale=1", float, 1), "pareto": Row("a", float, 6), "poisson": Row("lam=1", int, 1, 1),
+    "power": Row("a", float, 11, 7, 1), "random": Row("", float, 0, 1), "random_sample": Row("", float, 2),
+    "rayleigh": Row("scale=1", float, 7, 0, 1), "standard_cauchy": Row("", float, 6),
+    "standard_exponential": Row("", float, 3, 1), "standard_gamma": Row("shape", float, 1, 1),
+    "standard_normal": Row("", float, 1, 1), "standard_t": Row("df", float, 1),
+    "triangular": Row("left mode right", float, 9, 0, 3), "uniform": Row("low=0 high=1", float, 3, 4),
+    "vonmises": Row("mu kappa", float, 1), "wald": Row("mean scale", float, 4), "weibull": Row("a", float, 7, 0, 1),
+    "zipf": Row("a", int, 3, 0, 1),
+}  # fmt: skip
+_AS_NUMBERS = names("gumbel lognormal normal uniform")  # a RandomState leaves their parameters as they are
+_WITH_DTYPE = names("beta random standard_exponential standard_gamma standard_normal uniform")  # of a Generator
+_VECTORS = names("dirichlet multinomial multivariate_normal")  # draw vectors, with an axis of their own
+_CHECKS = {"check_valid": "ignore", "tol": 1e-8, "method": "cholesky"}  # of multivariate_normal, in CuPy's order
+_WITH_OUT = _WITH_DTYPE - {"beta", "uniform"}
+
+
+def _plain(device: Any, x: Any) -> np.ndarray:
+    """A parameter's values. A host array or a list is copied to the device, as a side effect."""
+    if isinstance(x, Stored):
+        return values_on(device, x)
+    if not isinstance(x, SCALARS):
+        device.copy_in(np.asarray(x), explicit=False)
+    return np.asarray(x)
+
+
+def _drawn(draw: Callable, params: Sequence, size: Any, dtype: Any, asked: Asked, /, **more: Any) -> Any:
+    """What ``draw(*params, size=size, **more)`` gives, as a new array of the current card, with its kernels counted."""
+    device, name = current(), draw.__name__
+    plain = [_plain(device, x) for x in params]
+    if device.instead is None:
+        values = np.asarray(draw(*plain, size=size, **more)).astype(dtype, copy=False)
+    else:  # only shapes are computed, and these are known without drawing
+        vector = plain[-1].shape[-1:] if name in _VECTORS else ()
+        shape = np.broadcast_shapes(*(x.shape for x in plain)) if size is None else np.empty(size, bool).shape + vector
+        values = untouched(shape, dtype)
+    device.launch(name, values.nbytes, 10 * values.size, values.dtype.char, asked.kernels)
+    device.besides(name, asked, 8)
+    return device.new(values)
+
+
+def _method(name: str, row: Row, is_newer: bool) -> Any:
+    """A method of a RandomState or of a Generator, under CuPy's signature."""
+    any_way = Parameter.POSITIONAL_OR_KEYWORD
+    words = [word.partition("=") for word in f"self {row.parameters} size=".split()]
+    given = [Parameter(key, any_way, default=float(x) if x else None if is_set else Parameter.empty)
+             for key, is_set, x in words]  # fmt: skip
+    more = _CHECKS if name == "multivariate_normal" else {}
+    given += [Parameter(key, any_way, default=x) for key, x in more.items()]
+    given += [Parameter("dtype", any_way, default=row.dtype)] * (not is_newer or name in _WITH_DTYPE)
+    given += [Parameter("out", any_way, default=None)] * (is_newer and name in _WITH_OUT)
+    signature = inspect.Signature(given)
+
+    def method(*args, **kwargs):
+        bound = signature.bind(*args, **kwargs)
+        bound.apply_defaults()
+        self, *params = [bound.arguments[key] for key, _, _ in words[:-1]]
+        size, out, dtype = (bound.arguments.get(key) for key in ("size", "out", "dtype"))
+        dtype = np.dtype(dtype or row.dtype)
+        if row.dtype is float and dtype.char not in "fd":
+            raise TypeError("cupy.random only supports float32 and float64")
+        for (key, _, _), x in zip(words[1:], params):
+            if is_newer and not isinstance(x, (Stored, int, float)):
+                raise TypeError(f"{key} is required to be a cupy.ndarray or a scalar")
+        numbers = [x for x in params if isinstance(x, SCALARS) and (is_newer or name not in _AS_NUMBERS)]
+        zeros = sum(x == 0 for x in numbers)  # arrays are made of numbers: of 0 by a memset
+        kernels, reads = (row.newer, 0) if is_newer else (row.kernels, row.reads)
+        asked = Asked(kernels + len(numbers) - zeros, memsets=zeros, reads=(1,) * reads)
+        size = out.shape if out is not None and size is None else size
+        passed = {key: bound.arguments[key] for key in more if key != "method"}  # NumPy has one method
+        drawn = _drawn(getattr(self._numpys, name), params, size, dtype, asked, **passed)
+        if out is None:
+            return drawn
+        if drawn.dtype != out.dtype:
+            raise TypeError(f"Supplied output array has the wrong type. Expected {drawn.dtype}, got {out.dtype}")
+        if drawn.shape != out.shape:
+            raise ValueError("size must match out.shape when used together")
+        out[...] = drawn
+        return out
+
+    method.__name__, method.__signature__ = name, signature  # type: ignore[attr-defined]
+    method.__doc__ = f"Draw an array on the device from NumPy's distribution `{name}`."
+    return method
+
+
+class RandomState:
+    """`cupy.random.RandomState`: draws arrays on the current card. The values are those of NumPy's `RandomState`.
+
+    Its methods take ``dtype=``: float32 or float64, or an integer type. `seed` is a whole number below 2**64, or an
+    array; `method`, which of cuRAND's generators it would be, makes no difference.
+    """
+
+    def __init__(self, seed: Any = None, method: Any = None) -> None:
+        self.seed(seed)
+
+    def seed(self, seed: Any = None) -> None:
+        """Begin again from `seed`, or from chance. Raises `TypeError` or `ValueError` for what's no seed."""
+        if isinstance(seed, np.ndarray):
+            seed = int(hashlib.md5(seed.tobytes(), usedforsecurity=False).hexdigest()[:16], 16)
+        if seed is not None and np.asarray(seed).dtype.kind not in "biu":
+            raise TypeError("Seed must be an integer.")
+        if seed is not None and not 0 <= seed < 2**64:
+            raise ValueError("Seed must be an integer between 0 and 2**64 - 1")
+        # NumPy's takes a larger seed only by way of a bit generator.
+        is_small = seed is None or seed < 2**32
+        self._numpys = np.random.RandomState(seed if is_small else np.random.MT19937(int(seed)))
+
+    def rand(self, *size: int, dtype: Any = float) -> Any:
+        return self.random_sample(size, dtype)  # type: ignore[attr-defined]
+
+    def tomaxint(self, size: Any = None) -> Any:
+        return _drawn(self._numpys.tomaxint, (), size, int, Asked(2))
+
+    def randn(self, *size: int, dtype: Any = float) -> Any:
+        return self.normal(size=size, dtype=dtype)  # type: ignore[attr-defined]
+
+    def randint(self, low: Any, high: Any = None, size: Any = None, dtype: Any = int) -> Any:
+        """Whole numbers in [low, high), or [0, low). Unless there's a power of 2 of them, this waits for the card.
+
+        Of 2**32 numbers, those behind the last multiple are drawn again, and the host asks how many these are.
+        """
+        low, high = (0, low) if high is None else (low, high)
+        count = int(high) - int(low) if all(isinstance(x, SCALARS) for x in (low, high)) else -1
+        if count == 0:
+            raise ValueError("low >= high")
+        is_power = count > 0 and count & (count - 1) == 0
+        asked = Asked(4) if is_power else Asked(7, reads=(4,))
+        return _drawn(self._numpys.randint, (low, high), size, dtype, asked, dtype=dtype)
+
+    def random_integers(self, low: Any, high: Any = None, size: Any = None) -> Any:
+        return self.randint(1, low + 1, size) if high is None else self.randint(low, high + 1, size)
+
+    def choice(self, a: Any, size: Any = None, replace: bool = True, p: Any = None) -> Any:
+        """Elements of `a`, or of ``range(a)``. As in CuPy, `size` is needed, and `p` goes with ``replace=True``."""
+        if a is None or np.ndim(a) > 1:
+            raise ValueError("a must be 1-dimensional or an integer")
+        is_number = isinstance(a, (int, np.integer))
+        if size is None or (p is not None and not replace) or np.ndim(a) == 0 and not is_number:
+            raise NotImplementedError("as in CuPy, choice takes a size, an `a` with elements, and p only to replace")
+        p = None if p is None else _plain(current(), p)
+        asked = Asked(11, reads=(1, 8)) if p is not None else Asked(8, reads=(4,)) if replace else Asked(1)
+
+        count = a if is_number else len(a)
+        places = _drawn(self._numpys.choice, (), size, np.int64, asked, a=count, replace=replace, p=p)
+        return places if is_number else asarray(a)[places]
+
+    def permutation(self, a: Any) -> Any:
+        """``range(a)`` in another order, or the rows of an array."""
+        if isinstance(a, Stored):
+            return a[self.permutation(len(a._values))]  # type: ignore[index]
+
+        def permutation(size: Any) -> Any:
+            return self._numpys.permutation(*size)
+
+        return _drawn(permutation, (), (operator.index(a),), np.int64, Asked(3))
+
+    def shuffle(self, a: Any) -> None:
+        """Bring the rows of an array into another order, in place."""
+        if not isinstance(a, Stored) or a._values.ndim == 0:
+            raise TypeError("The array must be cupy.ndarray with at least one axis")
+        new = self.permutation(a)
+        write(a.device, a._values, ..., new._values)
+        a.device.launch("setitem", 2 * a._values.nbytes)
+
+
+class XORWOW:
+    """What a `Generator` draws from: a state for each of many threads. The values are those of NumPy's PCG64."""
+
+    def __init__(self, seed: Any = None, *, size: int = -1) -> None:
+        self._numpys, device = np.random.default_rng(seed), current()
+        nbytes = 48 * (8 * 256 * device.multiprocessors if size < 0 else size)
+        device.memset("generator", nbytes)
+        device.launch("generator", nbytes)
+
+
+BitGenerator = MRG32k3a = Philox4x3210 = XORWOW  # CuPy's other kinds
+
+
+class Generator:
+    """`cupy.random.Generator`: ``default_rng(seed)``. The values are those of NumPy's ``default_rng(seed)``."""
+
+    def __init__(self, bit_generator: XORWOW) -> None:
+        self.bit_generator, self._numpys = bit_generator, bit_generator._numpys
+
+    def integers(
+        self, low: int, high: int | None = None, size: Any = None, dtype: Any = np.int64, endpoint: bool = False
+    ) -> Any:
+        """Whole numbers in [low, high), or [0, low); with `endpoint`, the last one included."""
+        ends = (low,) if high is None else (low, high)
+        return _drawn(self._numpys.integers, ends, size, dtype, Asked(2), dtype=dtype, endpoint=endpoint)
+
+
+for _name, _row in DISTRIBUTIONS.items():
+    if _row.kernels:
+        setattr(RandomState, _name, _method(_name, _row, is_newer=False))
+    if _row.newer:
+        setattr(Generator, _name, _method(_name, _row, is_newer=True))
+
+# -- Functions of the module, which draw from a state that each card has -----------------------------------
+
+_states: dict[Any, RandomState] = {}
+reset_states = _states.clear
+
+
+def get_random_state() -> RandomState:
+    """The state of the current card. CUPY_SEED in the environment is its first seed."""
+    if current() not in _states:
+        first = os.environ.get("CUPY_SEED")
+        _states[current()] = RandomState(None if first is None else int(first))
+    return _states[current()]
+
+
+def set_random_state(rs: RandomState) -> None:
+    if not isinstance(rs, RandomState):
+        raise TypeError(f"Random state must be an instance of RandomState. Actual: {type(rs)}")
+    _states[current()] = rs
+
+
+def default_rng(seed: Any = None) -> Generator:
+    """A `Generator` from a seed or a `BitGenerator`; a `Generator` is returned as it is."""
+    if isinstance(seed, Generator):
+        return seed
+    return Generator(seed if isinstance(seed, XORWOW) else XORWOW(seed))
+
+
+def _function(name: str) -> Callable:
+    method = getattr(RandomState, name)
+
+    def function(*args, **kwargs):
+        return method(get_random_state(), *args, **kwargs)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__, parameters = method.__doc__, list(inspect.signature(method).parameters.values())
+    function.__signature__ = inspect.Signature(parameters[1:])  # type: ignore[attr-defined]
+    return function
+
+
+globals().update({name: _function(name) for name in dir(RandomState) if not name.startswith("_")})
+random = ranf = sample = globals()["random_sample"]
+bytes = np.random.bytes  # on the host: as in CuPy

@@ -1,0 +1,144 @@
+"""A program or a test run that says `import cupy` runs on a simulated GPU, and ends with its receipt."""
+
+import argparse
+import importlib
+import importlib.machinery
+import importlib.util
+import json
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from .device import devices
+from .profile.recording import MOST_LINES, receipt
+
+# What of CuPy is found here under its own name. A program finds all that's in these modules, too.
+_MODULES = {"cupy": "simgpu", "cupyx": "simgpu.cupyx", "cupyx.jit": "simgpu.jit"}
+_PARTS = ("cuda", "fft", "lib", "linalg", "polynomial", "random", "testing", "profiler")
+
+
+class StandsIn:
+    """Finds our modules where a program imports CuPy's (PEP 302). What isn't there raises `ModuleNotFoundError`."""
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
+        package, _, rest = name.partition(".")
+        if package not in ("cupy", "cupyx"):
+            return None
+        ours = _MODULES.get(name)
+        if ours is None and rest.partition(".")[0] in _PARTS:
+            ours = f"{_MODULES[package]}.{rest}"
+        found = ours and importlib.util.find_spec(ours)
+        if not found:
+            raise ModuleNotFoundError(f"{name} isn't simulated: this program runs on simgpu, not on CuPy", name=name)
+        return importlib.machinery.ModuleSpec(name, self, origin=found.origin, loader_state=ours)  # type: ignore
+
+    def create_module(self, spec: Any) -> ModuleType:
+        module = importlib.import_module(spec.loader_state)
+        spec.loader_state = module.__spec__  # the import puts its own in there
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        assert module.__spec__ is not None
+        module.__spec__ = module.__spec__.loader_state
+
+
+def limits(text: str) -> dict[str, int]:
+    """What ``--fail-on implicit-copies,waits=2`` means: how many of what are allowed."""
+    found = {}
+    for part in text.split(","):
+        name, _, most = part.partition("=")
+        if name not in ("implicit-copies", "waits") or not (most or "0").isdecimal():
+            raise argparse.ArgumentTypeError(f"takes implicit-copies, waits, or waits=3 to allow 3, got {part!r}")
+        found[name] = int(most or 0)
+    return found
+
+
+class Run:
+    """From now on, CuPy's names are ours; until `finish`, a receipt counts. `said` is what it ends with."""
+
+    def __init__(self, what: str, like: str | None, limits: dict[str, int]) -> None:
+        self.what, self.limits, self.said = what, limits, ""
+        self.devices = devices(1, like) if like else devices()
+        taken = [name for name in sys.modules if name.partition(".")[0] in ("cupy", "cupyx")]
+        if taken:
+            raise RuntimeError(f"CuPy itself is loaded already ({taken[0]}), so nothing can stand in for it")
+        sys.meta_path.insert(0, StandsIn())  # type: ignore[arg-type]
+        self.receipt = receipt().__enter__()
+
+    def finish(self, json_file: str | None = None) -> bool:
+        """End it, and write the figures as JSON: to a file, or with ``""`` into `said`. Whether it kept the limits."""
+        self.receipt.__exit__(None, None, None)
+        figures = self._figures()
+        over = {name: figures[name] for name, most in self.limits.items() if figures[name] > most}
+        self.said = json.dumps(figures, indent=1) if json_file == "" else self._text(over)
+        if json_file:
+            Path(json_file).write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+        return not over
+
+    def _text(self, over: dict[str, int]) -> str:
+        title = f"{self.what}, on a {self.devices[0].name}: values are NumPy's, times are a model's"
+        rows = [title, repr(self.receipt)]
+        for name, counted in (("implicit copies", "implicit"), ("waits", "waits")):
+            costs = sorted(self.receipt.lines(), key=lambda line: -getattr(line, counted))
+            found = [f"{getattr(line, counted):>7,}  {line.line}" for line in costs if getattr(line, counted)]
+            left = len(found) - MOST_LINES
+            rows += [f"{name}, by line:"] * bool(found) + found[:MOST_LINES] + [f"{left:9,} more lines"] * (left > 0)
+        rows += [f"FAILED: {count:,} {name}, {self.limits[name]:,} allowed" for name, count in over.items()]
+        return "\n".join(rows)
+
+    def _figures(self) -> dict[str, Any]:
+        r = self.receipt
+        copies = {
+            way.replace("_", " "): vars(getattr(r, way))
+            for way in ("host_to_device", "device_to_host", "device_to_device")
+        }
+        lines = [
+            {"file": line.place[0], "line": line.place[1], "launches": line.launches, "copies": line.copies,
+             "implicit-copies": line.implicit, "waits": line.waits, "device seconds": line.seconds}
+            for line in r.lines()
+        ]  # fmt: skip
+        return {
+            "program": self.what, "card": self.devices[0].card, "launches": r.launches, "launched": dict(r.launched),
+            "memsets": r.memsets, "copies": copies, "waits": r.synchronizations, "first uses": r.first_uses,
+            "implicit-copies": sum(way["implicit"] for way in copies.values()), "peak memory": r.peak_memory,
+            "simulated seconds": float(r.simulated_seconds or 0), "lines": lines,
+        }  # fmt: skip
+
+
+def simulated_time(host: Any) -> ModuleType:
+    """Python's `time`, but it tells the time of a simulated GPU's host, which moves by what's asked of the GPU."""
+    found, begin = ModuleType("time"), time.time_ns()
+    vars(found).update(vars(time))
+    for name in ("time", "perf_counter", "monotonic", "process_time"):
+        setattr(found, name, lambda: (begin + host.now) / 1e9)
+        setattr(found, f"{name}_ns", lambda: begin + host.now)
+    return found
+
+
+def run_program(program: str, args: Sequence[str]) -> int:
+    """Run a file as Python does: its own `__main__`, arguments, folder and traceback. Returns its exit status."""
+    path = Path(program).absolute()
+    main = ModuleType("__main__")
+    main.__file__, main.__builtins__ = str(path), __builtins__  # type: ignore[attr-defined]
+    sys.modules["__main__"], sys.argv, sys.path[0] = main, [program, *args], str(path.parent)
+    status = 0
+    try:
+        exec(compile(path.read_bytes(), path, "exec", dont_inherit=True), vars(main))
+    except SystemExit as end:
+        status = end.code if isinstance(end.code, int) else int(end.code is not None)
+        if not isinstance(end.code, (int, type(None))):
+            print(end.code, file=sys.stderr)
+    except BaseException as error:
+        trace = error.__traceback__
+        while trace is not None and trace.tb_frame.f_code.co_filename == __file__:
+            trace = trace.tb_next
+        sys.excepthook(type(error), error.with_traceback(trace), trace)
+        status = 130 if isinstance(error, KeyboardInterrupt) else 1
+    for thread in threading.enumerate():  # Python waits for them, too
+        if thread is not threading.current_thread() and not thread.daemon:
+            thread.join()
+    return status

@@ -1,0 +1,148 @@
+"""``import simgpu as cp``: CuPy's names, keywords and refusals."""
+
+import operator
+
+import numpy as np
+import pytest
+
+import simgpu as cp
+from simgpu import functions
+
+
+@pytest.fixture
+def x():
+    return cp.asarray(np.arange(6.0).reshape(2, 3))
+
+
+def test_every_name_of_cupy_is_there_or_said_to_be_missing():
+    cupy = pytest.importorskip("cupy")
+    found = {}
+    for prefix, module in (("", cupy), ("linalg.", cupy.linalg), ("fft.", cupy.fft)):
+        for name in dir(module):
+            if name[0] == "_" or name in ("annotations", "config"):
+                continue
+            try:
+                operator.attrgetter(prefix + name)(cp)
+            except NotImplementedError:
+                continue  # it names what's missing
+            except AttributeError:
+                found[prefix + name] = "unknown"
+    assert found == {}
+
+
+def test_names_that_cupy_lacks_are_lacking_here():
+    with pytest.raises(AttributeError, match="'block', and nor has CuPy"):
+        cp.block  # noqa: B018
+    with pytest.raises(NotImplementedError, match="from_dlpack"):
+        cp.from_dlpack  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    ("call", "asked"),  # kernels, memsets
+    [
+        (lambda: cp.zeros((2, 3)), (0, 1)),
+        (lambda: cp.ones(3, np.float32), (1, 0)),
+        (lambda: cp.full((2,), 7), (1, 0)),
+        (lambda: cp.empty(3), (0, 0)),
+        (lambda: cp.arange(5), (1, 0)),
+        (lambda: cp.linspace(0, 1, 5), (2, 0)),
+        (lambda: cp.eye(3), (1, 1)),
+        (lambda: cp.array(1.0), (1, 0)),
+        (lambda: cp.add(1, 2), (1, 0)),
+    ],
+)
+def test_new_arrays_are_made_there_without_an_upload(call, asked):
+    with cp.receipt() as r:
+        made = call()
+    assert isinstance(made, cp.ndarray) and (r.launches, r.memsets, r.host_to_device.count) == (*asked, 0)
+
+
+def test_values_of_the_host_are_copied():
+    with cp.receipt() as r:
+        x = cp.array([[1, 2], [3, 4]], np.float32, order="F")
+    assert (r.launches, r.host_to_device.explicit) == (0, 1) and x.dtype == np.float32 and x.flags.f_contiguous
+
+
+def test_lists_of_device_arrays_are_joined_there(x):
+    with cp.receipt() as r:
+        losses = cp.array([x.sum(), x.max()])
+    assert r.host_to_device.count == 0 and losses.get().tolist() == [15.0, 5.0]
+    assert cp.array([[x, x]]).shape == (1, 2, 2, 3)
+
+
+def test_an_array_of_an_array_is_a_copy_unless_asked_otherwise(x):
+    assert cp.asarray(x) is x and cp.array(x) is not x and cp.array(x, copy=False) is x
+    assert cp.array(x, np.float32).dtype == np.float32
+
+
+@pytest.mark.parametrize(
+    ("call", "wanted"),
+    [
+        (lambda x: cp.reshape(x, newshape=(3, 2)), lambda x: x.reshape(3, 2)),
+        (lambda x: cp.concatenate(tup=[x, x]), lambda x: np.concatenate([x, x])),
+        (lambda x: cp.argmax(x, 1, np.int32), lambda x: x.argmax(1).astype(np.int32)),
+        (lambda x: cp.flip(a=x, axis=1), lambda x: np.flip(x, 1)),
+        (lambda x: cp.take_along_axis(x, cp.argsort(x, 1), axis=1), lambda x: np.sort(x, 1)),
+        (lambda x: cp.linalg.matrix_power(M=x @ x.T, n=2), lambda x: np.linalg.matrix_power(x @ x.T, 2)),
+        (lambda x: cp.alltrue(x), np.all),
+        (lambda x: cp.msort(x), lambda x: np.sort(x, 0)),
+        (lambda x: cp.r_[1:3, 7, x[0]], lambda x: np.r_[1:3, 7, x[0]]),
+        (lambda x: cp.c_[x[0], x[1]], lambda x: np.c_[x[0], x[1]]),
+        (lambda x: cp.histogram(x=x, bins=3)[0], lambda x: np.histogram(x, 3)[0]),
+        (lambda x: cp.add(x, 1, x), lambda x: x + 1),
+        (lambda x: cp.divmod(x, 2)[1], lambda x: x % 2),
+        (lambda x: cp.add.reduce(x, 1), lambda x: x.sum(1)),
+        (lambda x: cp.atleast_2d([1, 2]), lambda x: np.array([[1, 2]])),
+        (lambda x: cp.mgrid[:2, :3], lambda x: np.mgrid[:2, :3]),
+        (lambda x: cp.vectorize(lambda v: v * 2 if v > 1 else 0.0)(x), lambda x: np.where(x > 1, x * 2, 0)),
+    ],
+)
+def test_cupys_keywords_give_numpys_values(x, call, wanted):
+    expected = wanted(x.get())
+    made = call(x)
+    np.testing.assert_allclose(made.get(), expected)
+    assert made.dtype == expected.dtype
+
+
+def test_a_keyword_of_numpys_that_cupy_calls_otherwise_is_refused(x):
+    with pytest.raises(TypeError, match="'shape'"):
+        cp.reshape(x, shape=(3, 2))
+    with pytest.raises(TypeError, match="'device'"):
+        cp.zeros(3, device="cpu")
+
+
+CALLS = {
+    "sum": ([1, 2],), "max": ([1, 2],), "reshape": ([1, 2], (2, 1)), "take": ([1, 2], 0), "sort": ([1, 2],),
+    "all": ([1, 2],), "cumsum": ([1, 2],), "stack": ([[1], [2]],), "where": ([True], 1, 2), "sin": ([1.0],),
+    "add": ([1], [2]), "median": ([1, 2],), "unique": ([1, 1],), "dot": ([1], [2]), "einsum": ("i,i", [1], [2]),
+    "argwhere": ([0, 1],), "polyval": ([1], 2), "linalg.norm": ([1.0],), "linalg.det": ([[1.0]],),
+}  # fmt: skip
+
+
+# CuPy calls a method of these functions' argument, and so there's none to be found.
+BY_METHOD = ["sum", "max", "reshape", "take", "dot", "linalg.norm", "linalg.det", "unique", "where"]
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_lists_are_refused_as_cupy_refuses_them(name):
+    with pytest.raises(AttributeError if name in BY_METHOD else TypeError, match="unsupported type"):
+        functions.get(name)(*CALLS[name])
+
+
+def test_a_host_array_is_refused_or_computed_by_numpy():
+    x = np.arange(3.0)
+    with pytest.raises(TypeError, match="is on CPU"):
+        cp.sin(x)
+    with cp.receipt() as r:
+        assert type(cp.sum(x)) is np.float64 and type(cp.asnumpy(x)) is np.ndarray
+    assert r.launches == 0
+    assert isinstance(cp.zeros_like(x), cp.ndarray)
+
+
+def test_get_array_module(x):
+    assert cp.get_array_module(1, x) is cp and cp.get_array_module(np.ones(1)) is np
+
+
+def test_functions_that_numpy_2_gave_up_raise_as_there():
+    with pytest.raises(RuntimeError, match="ast.literal_eval"):
+        cp.safe_eval("1")
