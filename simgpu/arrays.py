@@ -266,7 +266,9 @@ class SimulatedArray(HostReads, Stored):
 
     def __pow__(self, other: Any) -> Any:
         # NumPy's own ** does this too: squaring is far cheaper than a power.
-        return call_ufunc(np.square, (self,)) if type(other) is int and other == 2 else self._power(other)
+        if type(other) is int and other == 2 and self.dtype.kind != "b":
+            return call_ufunc(np.square, (self,))
+        return (self.astype(int) if self.dtype.kind == "b" and type(other) is int else self)._power(other)
 
     def __ipow__(self, other: Any) -> Any:
         return call_ufunc(np.power, (self, other), {"out": (self,)})
@@ -413,7 +415,19 @@ class SimulatedArray(HostReads, Stored):
         return device.new(values)
 
     def fill(self, value: Any) -> None:
+        if getattr(value, "shape", ()) != ():
+            raise ValueError(f"x.fill takes one number, got an array of shape {value.shape}")
         self[...] = value
+
+    def byteswap(self, inplace: bool = False) -> SimulatedArray:
+        """The bytes of each number the other way round, in new memory, or with `inplace` where they are."""
+        device = self.device.begin()
+        values = device.compute(np.ndarray.byteswap, self._values)
+        device.launch("byteswap", 2 * values.nbytes)
+        if not inplace:
+            return device.new(values)
+        write(device, self._values, ..., values)
+        return self
 
     def sort(self, axis: int = -1, kind: Any = None) -> None:
         _check_kind(kind)

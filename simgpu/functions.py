@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from . import creation, differing
+from . import creation, differing, polynomials
 from .device import current
 from .dispatch import call, plan_of
 from .memory import Stored, check_dtype
@@ -35,8 +35,8 @@ FUNCTIONS = names("""
     fliplr flipud gradient histogram hsplit hstack i0 imag inner interp intersect1d isclose iscomplex iscomplexobj
     isfortran isin isneginf isposinf isreal isrealobj ix_ kron lexsort matmul matrix_transpose max mean median meshgrid
     min moveaxis nan_to_num nancumprod nancumsum nanmax nanmean nanmedian nanmin nanprod nanstd nansum nanvar ndim
-    nonzero outer packbits pad partition place poly polyadd polyfit polymul polysub polyval prod ptp put_along_axis
-    putmask ravel real real_if_close repeat reshape resize roll rollaxis roots rot90 round
+    nonzero outer packbits pad partition place polyfit prod ptp put_along_axis
+    putmask ravel real real_if_close repeat reshape resize roll rollaxis rot90 round
     save savetxt savez savez_compressed searchsorted select setdiff1d setxor1d shape shares_memory may_share_memory sinc
     sort sort_complex split squeeze stack std sum swapaxes take take_along_axis tensordot tile trace transpose
     trapezoid tril tril_indices_from trim_zeros triu triu_indices_from union1d unique unique_all unique_counts
@@ -58,6 +58,7 @@ OWN = {
         ndarray obj2sctype percentile piecewise put quantile ravel_multi_index result_type sctype2char size ufunc
         vectorize who
     """),
+    polynomials: names("poly poly1d polyadd polymul polysub polyval roots"),
 }  # fmt: skip
 # Names that NumPy 2 gave up, and others of the same function.
 ALIASES = {
@@ -89,7 +90,7 @@ WITHOUT_LISTS = BY_METHOD | names("""
 # These move so many of their arguments there first, or all arrays in a list.
 MOVING = {
     **dict.fromkeys(names("angle around round average diff gradient imag isneginf isposinf iscomplex isreal nan_to_num "
-                          "real resize tile tril triu unwrap vander diag apply_over_axes percentile quantile"), 1),
+                          "real resize tile tril triu unwrap vander diag"), 1),
     **dict.fromkeys(names("allclose append cross isclose"), 2),
     **dict.fromkeys(names("atleast_1d atleast_2d atleast_3d ix_"), 99),
 }  # fmt: skip
@@ -203,7 +204,7 @@ GONE = {
 MISSING = names("""
     DataSource ElementwiseKernel RawKernel RawModule ReductionKernel annotations clear_memo cuda
     disable_experimental_feature_warning format_parser fromDlpack from_dlpack fuse get_default_memory_pool
-    get_default_pinned_memory_pool lib make_aligned_dtype memoize poly1d polynomial random show_config testing typing
+    get_default_pinned_memory_pool make_aligned_dtype memoize polynomial random show_config testing typing
 """)
 
 

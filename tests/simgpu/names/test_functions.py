@@ -25,7 +25,7 @@ def test_every_name_of_cupy_is_there_or_said_to_be_missing():
                 found[prefix + name] = "unknown"
             except NotImplementedError:
                 continue  # it names what's missing
-    assert set(found) <= {"linalg", "fft"}  # submodules
+    assert set(found) <= {"linalg", "fft", "lib"}  # submodules
 
 
 def test_names_that_cupy_lacks_are_lacking_here():
@@ -125,6 +125,26 @@ BY_METHOD = ["sum", "max", "reshape", "take", "dot", "linalg.norm", "linalg.det"
 def test_lists_are_refused_as_cupy_refuses_them(name):
     with pytest.raises(AttributeError if name in BY_METHOD else TypeError, match="unsupported type"):
         functions.get(name)(*CALLS[name])
+
+
+def test_polynomials():
+    p = cp.poly1d([1, -3, 2])
+    assert str(p) == str(np.poly1d([1, -3, 2])) and (p * p - p).coeffs.get().tolist() == [1, -6, 12, -9, 2]
+    assert p(cp.array([1, 2, 3])).get().tolist() == [0, 0, 2] and (p**2)[4] == 1 and p.order == 2
+    assert type(cp.polyadd(cp.array([1]), cp.array([2, 3]))) is cp.ndarray
+    with pytest.raises(NotImplementedError, match="symmetric"):
+        cp.roots(cp.array([1, -3, 2]))
+    with pytest.raises(TypeError, match=r"p.get\(\)"):
+        np.asarray(p)
+
+
+def test_a_function_along_an_axis_gets_arrays_of_the_device(x):
+    with cp.receipt() as r:
+        total = cp.apply_along_axis(lambda row: cp.sum(row), 1, x)
+    assert r.host_to_device.count == 0 and total.get().tolist() == [3, 12]
+    assert cp.apply_over_axes(cp.sum, x, [0, 1]).get().tolist() == [[15]]
+    view = cp.lib.stride_tricks.as_strided(x, (2, 2), (8, 8))
+    assert view.get().tolist() == [[0, 1], [1, 2]]
 
 
 def test_a_host_array_is_refused_or_computed_by_numpy():
