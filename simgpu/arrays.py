@@ -289,7 +289,9 @@ class SimulatedArray(HostReads, Stored):
     def shape(self, shape: Any) -> None:
         values = self._values.reshape(shape)
         if root_of(values) is not self._buffer.root:
-            raise AttributeError(f"x.shape = {shape} would need a copy: x.reshape({shape}) makes one")
+            raise AttributeError(
+                f"incompatible shape: x.shape = {shape} would need a copy: x.reshape({shape}) makes one"
+            )
         self._values = values
 
     dtype, ndim, size, itemsize = map(_known, ("dtype", "ndim", "size", "itemsize"))
@@ -332,9 +334,11 @@ class SimulatedArray(HostReads, Stored):
         return self._view(self._values.view() if dtype is None else self._values.view(dtype))
 
     def reshape(self, *shape: Any, order: Any = "C", copy: bool | None = None) -> SimulatedArray:
+        if isinstance(copy, str):
+            raise ValueError("strings are not allowed for copy=: it's True, False or None")
         values = self._values.reshape(*shape, order=order)
         if copy is False and root_of(values) is not self._buffer.root:
-            raise ValueError(f"x.reshape({shape}, copy=False): as x lies in memory, this takes a copy")
+            raise ValueError(f"Unable to avoid creating a copy: x.reshape({shape}, copy=False), as x lies in memory")
         return self._view_or_copy(values.copy(order) if copy else values, "reshape")
 
     def reduced_view(self, dtype: Any = None) -> SimulatedArray:

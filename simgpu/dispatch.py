@@ -399,6 +399,7 @@ def _array(device, a, dtype=None, order=None, copy=None, subok=False, ndmin=0):
     shape = _shape_of(a, found)
     if shape is None:
         values = np.array(a, dtype=dtype, order=order, copy=None, ndmin=ndmin)
+        check_dtype(values.dtype)
         # A number fills memory on the device, without a copy.
         return device.copy_in(values) if values.ndim else array_of(device, values[()], values.dtype)
     if isinstance(a, Stored):

@@ -4,7 +4,9 @@ from typing import Any
 
 import numpy as np
 
+from .creation import asarray
 from .dispatch import call
+from .memory import Stored
 
 
 class stride_tricks:  # noqa: N801  (CuPy's name)
@@ -22,4 +24,5 @@ class stride_tricks:  # noqa: N801  (CuPy's name)
         """All windows of this shape, as a view."""
         if subok or writeable:
             raise NotImplementedError("sliding_window_view on a GPU takes neither subok nor writeable")
+        x = x if isinstance(x, Stored) else asarray(x)
         return call(np.lib.stride_tricks.sliding_window_view, (x, window_shape, axis), {}, x.device)

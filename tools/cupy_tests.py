@@ -11,6 +11,7 @@ why: most of it is what no simulation can have, such as an address, or what only
 import argparse
 import collections
 import importlib
+import math
 import os
 import random
 import re
@@ -23,6 +24,7 @@ from importlib.util import spec_from_file_location
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 FOLDERS = [
@@ -41,15 +43,17 @@ HERE = {
     "exceptions",
 }  # what simgpu may have of cupy's submodules
 
+ALSO_IN_CORE = {"array", "concatenate", "ndarray", "ufunc"}  # names that tests take from cupy._core
+
 # Why a test says nothing about simgpu, and a pattern that's searched in its name (the file, the class, the function).
 DOES_NOT_APPLY = {
     "addresses: DLPack, CUDA's array interface, other libraries' memory": "dlpack|DLPack|cuda_array_interface|"
-    "CudaArrayInterface|mdspan|numpy_interop|external_memory|test_cupy_get_ndarray",
+    "CudaArrayInterface|mdspan|numpy_interop|cupy_like|CuPyLike|memptr|byte_bounds|NdarrayDeepCopy|test_ndarray_strides$|cupy_get_ndarray|strides_is_given|int_with_strides",
     "records, and types that NumPy gets elsewhere": "test_structured|bfloat16|Structured|structured|void|Void",
     "C and CUDA: kernels as text, headers, compilers": "test_raw|test_include|test_carray|userkernel|test_function.py|"
     "RawKernel|test_elementwise.py::TestElementwise(Invalid|Raises|Type)|fft_tests/test_callback",
     "CuPy's inside: CUB, cuTENSOR, plans, caches, flags": "cub_reduction|[Cc]ub[A-Z_]|[Cc]utensor|test_internal|"
-    "fft_tests/test_cache|test_scan|Plan|GpuFft|multi_gpu|MultiGpu|accelerator|BatchedGesv|test_core.py::TestGetTypename",
+    "fft_tests/test_cache|test_scan|Plan|GpuFft|multi_gpu|MultiGpu|accelerator|BatchedGesv|test_core.py::TestGetTypename|test_docstring",
     "fuse": "fusion_tests|[Ff]usion|[Ff]use",
     "values of random numbers": "cupy_random|test_random",
     "classes of one's own, made of cupy.ndarray": "[Ss]ubclass|test_slots|subok",
@@ -65,6 +69,12 @@ class NotThere(types.ModuleType):
     def __getattr__(self, name: str) -> Any:
         if name[:2] == "__":
             raise AttributeError(name)
+        if name.endswith("Warning"):
+            return UserWarning
+        if self.__name__ == "cupy._core.internal" and name == "prod":  # cupy.testing makes its arrays with it
+            return math.prod
+        if self.__name__ in ("cupy._core", "cupy._core.core") and name in ALSO_IN_CORE:
+            return getattr(sys.modules["cupy"], name)
         return NotThere(f"{self.__name__}.{name}")
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -81,6 +91,10 @@ class NotThere(types.ModuleType):
     def __lt__(self, other: Any) -> bool:
         return False
 
+    def __add__(self, other: Any) -> Any:
+        return other
+
+    __radd__ = __mod__ = __add__
     __le__ = __gt__ = __ge__ = __contains__ = __lt__
     __enter__ = __exit__ = __getitem__ = __iter__ = __call__
     is_test_running = False
@@ -154,9 +168,12 @@ def stand_in(source: Path) -> None:
         sys.modules[f"cupy.{name}"] = found
         setattr(simgpu, name, found)
         _without_an_inside(found)
+        found.__dict__.setdefault("__path__", [])
     _without_an_inside(simgpu)
-    simgpu.fft.config = NotThere("cupy.fft.config")
     simgpu.testing = importlib.import_module("cupy.testing")  # type: ignore[attr-defined]
+    # Each test has its seed: `Counted`.
+    simgpu.testing.fix_random = lambda: lambda target: target
+    simgpu.testing.generate_seed = lambda: SEED
 
 
 class Counted:
@@ -180,6 +197,8 @@ class Counted:
         signal.signal(signal.SIGALRM, late)
         signal.alarm(SECONDS)
         NotThere.is_test_running = True
+        random.seed(SEED)
+        np.random.seed(SEED)
         yield
         NotThere.is_test_running = False
         signal.alarm(0)
@@ -272,6 +291,7 @@ def main() -> int:
     parser.add_argument("parts", nargs="*", help="folders or files of its tests; all folders if there are none")
     parser.add_argument("--page", type=Path, help="write the result to this page")
     parser.add_argument("--failed", action="store_true", help="print each test that failed, and its last line")
+    parser.add_argument("--left-out", action="store_true", help="print each test that doesn't apply, and why")
     given = parser.parse_args()
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     os.environ.setdefault("CUPY_TEST_GPU_LIMIT", "1")
@@ -289,6 +309,10 @@ def main() -> int:
         for name, (end, last) in counted.ends.items():
             if end == "failed":
                 print(f"{name.rpartition('cupy_tests/')[2]}\n    {last}")
+    if given.left_out:
+        for name, (end, last) in counted.ends.items():
+            if end not in ("passed", "failed"):
+                print(f"{end.partition(':')[0]} | {name.rpartition('cupy_tests/')[2]} | {last}")
     if given.page:
         given.page.write_text(page(counted.ends), encoding="utf-8")
     return 0

@@ -84,7 +84,7 @@ def test_an_array_of_an_array_is_a_copy_unless_asked_otherwise(x):
         (lambda x: cp.linalg.matrix_power(M=x @ x.T, n=2), lambda x: np.linalg.matrix_power(x @ x.T, 2)),
         (lambda x: cp.alltrue(x), np.all),
         (lambda x: cp.msort(x), lambda x: np.sort(x, 0)),
-        (lambda x: cp.r_[1:3, 7, x[0]], lambda x: np.r_[1:3, 7, x[0]]),
+        (lambda x: cp.r_[7, x[0]], lambda x: np.r_[7, x[0]]),
         (lambda x: cp.c_[x[0], x[1]], lambda x: np.c_[x[0], x[1]]),
         (lambda x: cp.histogram(x=x, bins=3)[0], lambda x: np.histogram(x, 3)[0]),
         (lambda x: cp.add(x, 1, x), lambda x: x + 1),
