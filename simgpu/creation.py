@@ -15,7 +15,7 @@ from .rules import names, refused, values_on
 
 
 def array(
-    obj: Any, dtype: Any = None, copy: bool = True, order: Any = "K", subok: bool = False, ndmin: int = 0,
+    obj: Any, dtype: Any = None, copy: bool | None = True, order: Any = "K", subok: bool = False, ndmin: int = 0,
     *, blocking: bool = False,
 ) -> SimulatedArray:  # fmt: skip
     """An array on the device in use, with a copy of `obj`: numbers, lists of them, or an array of the host or a device.
@@ -28,7 +28,7 @@ def array(
     array([3., 2.])  # Simulated:0
     """
     check_dtype(dtype)
-    keywords = {"dtype": dtype, "copy": copy or None, "order": order, "subok": subok, "ndmin": ndmin}
+    keywords = {"dtype": dtype, "copy": copy, "order": order, "subok": subok, "ndmin": ndmin}
     return call(np.array, (obj,), keywords, current())
 
 
@@ -78,7 +78,7 @@ def require(a: Any, dtype: Any = None, requirements: Any = None) -> SimulatedArr
         raise ValueError(f"require takes C, F and O, got {min(unknown)}")
     if {"C", "F"} <= wanted:
         raise ValueError("an array can't be required to have both C and F order")
-    made = array(a, dtype, copy=False, order="F" if "F" in wanted else "C" if "C" in wanted else "A")
+    made = asarray(a, dtype, order="F" if "F" in wanted else "C" if "C" in wanted else "A")
     return made.copy() if "O" in wanted and made.base is not None else made
 
 

@@ -127,7 +127,7 @@ def corrcoef(
 def put(a: Any, ind: Any, v: Any, mode: str = "wrap") -> None:
     """Write `v` at the places `ind` of the flattened array."""
     if mode not in ("raise", "wrap", "clip"):
-        raise TypeError(f"clipmode not understood: {mode!r}")
+        raise ValueError(f"put: mode is 'raise', 'wrap' or 'clip', got {mode!r}")
     return a.put(ind, v, mode)
 
 
