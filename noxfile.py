@@ -9,6 +9,7 @@
     .venv/bin/nox -s arguments -- 20000            bad arguments for every public name: every error says which it is
     .venv/bin/nox -s races            compare the detector of data races with their definition: 10,000 random traces
     .venv/bin/nox -s random_programs -- 5000       gradients of random programs, beside finite differences
+    .venv/bin/nox -s cupy_tests -- ../cupy         CuPy's own tests with simgpu in the place of cupy: how many pass
     .venv/bin/nox -s alone            fluxlite and simgpu in an empty folder, with NumPy, safetensors and tqdm
     .venv/bin/nox -s package          build both packages, and try each in a fresh environment; the sdist's tests, too
     .venv/bin/nox -s constraints      choose the versions in constraints.txt anew: for a class, its sticks, and Binder
@@ -175,6 +176,13 @@ def random_programs(session: nox.Session) -> None:
     count = session.posargs[0] if session.posargs else "5000"
     tests = "tests/fluxlite/autodiff/test_random_programs.py"
     session.run(sys.executable, "-m", "pytest", "-p", "no:nbval", tests, env={"FLUXLITE_EXAMPLES": count})
+
+
+@nox.session(venv_backend="none", default=False)  # five minutes
+def cupy_tests(session: nox.Session) -> None:
+    """CuPy's own tests with simgpu in the place of cupy, from a folder with CuPy's source; makes the site's page."""
+    page = ["--page", "docs/site/pages/cupy-tests.md"] if len(session.posargs) == 1 else []
+    session.run(sys.executable, "tools/cupy_tests.py", *session.posargs, *page, env={"PYTHONPATH": os.getcwd()})
 
 
 @nox.session(default=False)  # two minutes

@@ -268,7 +268,9 @@ class SimulatedArray(HostReads, Stored):
 
     def __pow__(self, other: Any) -> Any:
         # NumPy's own ** does this too: squaring is far cheaper than a power.
-        return call_ufunc(np.square, (self,)) if type(other) is int and other == 2 else self._power(other)
+        if type(other) is int and other == 2 and self.dtype.kind != "b":
+            return call_ufunc(np.square, (self,))
+        return (self.astype(int) if self.dtype.kind == "b" and type(other) is int else self)._power(other)
 
     def __ipow__(self, other: Any) -> Any:
         return call_ufunc(np.power, (self, other), {"out": (self,)})
@@ -289,7 +291,9 @@ class SimulatedArray(HostReads, Stored):
     def shape(self, shape: Any) -> None:
         values = self._values.reshape(shape)
         if root_of(values) is not self._buffer.root:
-            raise AttributeError(f"x.shape = {shape} would need a copy: x.reshape({shape}) makes one")
+            raise AttributeError(
+                f"incompatible shape: x.shape = {shape} would need a copy: x.reshape({shape}) makes one"
+            )
         self._values = values
 
     dtype, ndim, size, itemsize = map(_known, ("dtype", "ndim", "size", "itemsize"))
@@ -332,9 +336,11 @@ class SimulatedArray(HostReads, Stored):
         return self._view(self._values.view() if dtype is None else self._values.view(dtype))
 
     def reshape(self, *shape: Any, order: Any = "C", copy: bool | None = None) -> SimulatedArray:
+        if isinstance(copy, str):
+            raise ValueError("strings are not allowed for copy=: it's True, False or None")
         values = self._values.reshape(*shape, order=order)
         if copy is False and root_of(values) is not self._buffer.root:
-            raise ValueError(f"x.reshape({shape}, copy=False): as x lies in memory, this takes a copy")
+            raise ValueError(f"Unable to avoid creating a copy: x.reshape({shape}, copy=False), as x lies in memory")
         return self._view_or_copy(values.copy(order) if copy else values, "reshape")
 
     def reduced_view(self, dtype: Any = None) -> SimulatedArray:
@@ -415,7 +421,19 @@ class SimulatedArray(HostReads, Stored):
         return device.new(values)
 
     def fill(self, value: Any) -> None:
+        if getattr(value, "shape", ()) != ():
+            raise ValueError(f"x.fill takes one number, got an array of shape {value.shape}")
         self[...] = value
+
+    def byteswap(self, inplace: bool = False) -> SimulatedArray:
+        """The bytes of each number the other way round, in new memory, or with `inplace` where they are."""
+        device = self.device.begin()
+        values = device.compute(np.ndarray.byteswap, self._values)
+        device.launch("byteswap", 2 * values.nbytes)
+        if not inplace:
+            return device.new(values)
+        write(device, self._values, ..., values)
+        return self
 
     def sort(self, axis: int = -1, kind: Any = None) -> None:
         _check_kind(kind)

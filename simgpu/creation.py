@@ -8,14 +8,14 @@ import numpy as np
 from .arrays import SimulatedArray
 from .device import current
 from .dispatch import call, plan_of
-from .memory import Stored, check_dtype
+from .memory import Stored, check_dtype, constructors
 from .rules import names, refused, values_on
 
 # -- From values -----------------------------------------------------------------------------------
 
 
 def array(
-    obj: Any, dtype: Any = None, copy: bool = True, order: Any = "K", subok: bool = False, ndmin: int = 0,
+    obj: Any, dtype: Any = None, copy: bool | None = True, order: Any = "K", subok: bool = False, ndmin: int = 0,
     *, blocking: bool = False,
 ) -> SimulatedArray:  # fmt: skip
     """An array on the device in use, with a copy of `obj`: numbers, lists of them, or an array of the host or a device.
@@ -28,7 +28,7 @@ def array(
     array([3., 2.])  # Simulated:0
     """
     check_dtype(dtype)
-    keywords = {"dtype": dtype, "copy": copy or None, "order": order, "subok": subok, "ndmin": ndmin}
+    keywords = {"dtype": dtype, "copy": copy, "order": order, "subok": subok, "ndmin": ndmin}
     return call(np.array, (obj,), keywords, current())
 
 
@@ -68,13 +68,17 @@ def asarray_chkfinite(a: Any, dtype: Any = None, order: Any = None) -> Simulated
 
 def require(a: Any, dtype: Any = None, requirements: Any = None) -> SimulatedArray:
     """`a` on the device in use, as required: ``"C"`` or ``"F"`` for its order, ``"O"`` for its own memory."""
+    try:
+        dtype = None if dtype is None else np.dtype(dtype)
+    except TypeError as error:
+        raise ValueError(f"require: {error}") from None
     given = [requirements] if isinstance(requirements, str) else requirements or ()
     wanted = {str(name).upper()[0] for name in given}
     if unknown := wanted - set("CFO"):
         raise ValueError(f"require takes C, F and O, got {min(unknown)}")
     if {"C", "F"} <= wanted:
         raise ValueError("an array can't be required to have both C and F order")
-    made = array(a, dtype, copy=False, order="F" if "F" in wanted else "C" if "C" in wanted else "A")
+    made = asarray(a, dtype, order="F" if "F" in wanted else "C" if "C" in wanted else "A")
     return made.copy() if "O" in wanted and made.base is not None else made
 
 
@@ -127,7 +131,7 @@ zeros_like, ones_like, full_like, empty_like = map(_like, ("zeros_like", "ones_l
 # What NumPy makes from numbers, or reads from a file. CuPy takes neither device= nor like=.
 RULES = names("""
     arange bartlett blackman diag_indices empty eye full hamming hanning identity indices kaiser linspace logspace
-    mask_indices ones tri tril_indices triu_indices zeros fft.fftfreq fft.rfftfreq
+    ones tri tril_indices triu_indices zeros fft.fftfreq fft.rfftfreq
     frombuffer fromfile fromfunction fromiter fromstring genfromtxt loadtxt
 """)
 _READING = names("fromfile genfromtxt fromfunction")
@@ -141,6 +145,8 @@ def by_rule(name: str, numpys: Callable) -> Callable:
             raise refused(name, refusing)
         device = next((x.device for x in args if isinstance(x, Stored)), None) or current()
         check_dtype(keywords.get("dtype"))
+        if name in ("tril_indices", "triu_indices") and args and isinstance(args[0], Stored):
+            raise TypeError(f"{name} takes a number of rows, got an array: {name}_from takes that")
         if name in _READING:
             return device.copy_in(np.asarray(numpys(*args, **keywords)))
         result = call(numpys, args, keywords, device)
@@ -155,6 +161,7 @@ def by_rule(name: str, numpys: Callable) -> Callable:
 def full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C") -> SimulatedArray:
     """An array of this shape on the device in use, filled with a number or with the values of a device array."""
     if not isinstance(fill_value, Stored):
+        fill_value = fill_value[()] if isinstance(fill_value, np.ndarray) else fill_value
         return _full(shape, fill_value, dtype, order)
     made = by_rule("empty", np.empty)(shape, fill_value._values.dtype if dtype is None else dtype, order)
     made[...] = fill_value
@@ -164,6 +171,23 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C") -> Si
 _full = by_rule("full", np.full)
 
 
+def _constructed(shape: Any, dtype: Any, memptr: Any, strides: Any, order: Any) -> SimulatedArray:
+    """``cupy.ndarray(shape, dtype, …)``: new memory that nothing has been written to."""
+    if memptr is not None:
+        raise NotImplementedError("simgpu has no addresses: memptr isn't there")
+    if shape is None:
+        raise TypeError("ndarray takes a shape, got None")
+    if strides is None:
+        return call(np.empty, (shape, dtype, order or "C"), {}, current())
+    try:
+        return current().new(np.ndarray(shape, dtype, strides=strides, order=order))
+    except ValueError as error:
+        raise ValueError(f"ndarray() with strides must stay in an array's memory of this shape: {error}") from None
+
+
+constructors.append(_constructed)
+
+
 class Grid:
     """``mgrid`` and ``ogrid``: coordinates by slices, made on the device in use."""
 
@@ -171,23 +195,34 @@ class Grid:
         self._numpys = numpys
 
     def __getitem__(self, key: Any) -> Any:
-        device, made = current(), self._numpys[key]
+        parts = key if isinstance(key, tuple) else (key,)
+        known = tuple(slice(*map(_known, (part.start, part.stop, part.step))) for part in parts)
+        device, made = current(), self._numpys[known if isinstance(key, tuple) else known[0]]
         for axis in made if isinstance(made, (list, tuple)) else (made,):
             device.launch("grid", axis.nbytes)
         return list(map(device.new, made)) if isinstance(made, (list, tuple)) else device.new(made)
+
+
+def _known(end: Any) -> Any:
+    return end._values if isinstance(end, Stored) else end
 
 
 mgrid, ogrid = Grid(np.mgrid), Grid(np.ogrid)
 
 
 class _Joined:
-    """``r_`` and ``c_``: slices, numbers and device arrays, joined along an axis."""
+    """``r_`` and ``c_``: numbers and device arrays, joined along an axis."""
 
     def __init__(self, axis: int) -> None:
         self._axis = axis
 
     def __getitem__(self, key: Any) -> SimulatedArray:
-        parts = [self._part(part) for part in (key if isinstance(key, tuple) else (key,))]
+        key = key if isinstance(key, tuple) else (key,)
+        if any(isinstance(part, (str, slice)) for part in key):
+            raise NotImplementedError("r_ and c_ take neither slices nor words on a GPU (nor do CuPy's)")
+        parts = [self._part(part) for part in key]
+        kind = np.result_type(*(y if np.isscalar(y) else x._values for x, y in zip(parts, key)))
+        parts = [x.astype(kind, copy=False) if np.isscalar(y) else x for x, y in zip(parts, key)]
         if self._axis < 0:
             parts = [x.reshape(-1, 1) if x.ndim < 2 else x for x in parts]
         made = call(np.concatenate, (parts, self._axis), {}, parts[0].device)
@@ -197,24 +232,28 @@ class _Joined:
         return 0
 
     def _part(self, part: Any) -> SimulatedArray:
-        if isinstance(part, str):
-            raise NotImplementedError("r_ and c_ take no directions in words on a GPU (CuPy's don't)")
-        if isinstance(part, slice):
-            made = asarray(np.r_[part])
-        else:
-            made = part if isinstance(part, SimulatedArray) else asarray(part)
+        made = part if isinstance(part, SimulatedArray) else asarray(part)
         return made.reshape(1) if made.ndim == 0 else made
 
 
 r_, c_ = _Joined(0), _Joined(-1)
 
 
+def mask_indices(n: int, mask_func: Callable, k: Any = 0) -> tuple:
+    """Where ``mask_func(x, k)`` of an n x n array isn't 0. Waits for the device."""
+    return mask_func(by_rule("ones", np.ones)((n, n), np.int8), k).nonzero()
+
+
 def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = None) -> None:
     """Write `src`, an array there or a number, into `dst`, everywhere or `where` a mask says. NumPy's casting rules."""
     if not isinstance(dst, Stored):
         raise AttributeError(f"copyto writes to an array on a GPU, got {type(dst).__name__}")
-    if isinstance(src, np.ndarray) and src.size == 1:
-        src = src.reshape(()).item() if np.can_cast(src.dtype, dst._values.dtype, casting) else src.reshape(())[()]
+    if (
+        isinstance(src, (np.ndarray, np.generic))
+        and src.size == 1
+        and np.can_cast(src.dtype, dst._values.dtype, casting)
+    ):
+        src, casting = src.item(), "unsafe"  # as a number, whose type was looked at
     if isinstance(src, Stored):
         values_on(dst.device, src)
     call(np.copyto, (dst, src), {"casting": casting} | ({} if where is None else {"where": where}), dst.device)

@@ -10,11 +10,12 @@ import numpy as np
 from .arrays import SimulatedArray
 from .creation import asarray
 from .device import current
-from .dispatch import call
+from .dispatch import call, plan_of
 from .indexing import Flat
 from .memory import Stored
-from .rules import refusal
+from .rules import refusal, refused
 from .ufuncs import ufunc  # noqa: F401  (CuPy's name)
+from .words import in_words
 
 ndarray, flatiter = SimulatedArray, Flat
 
@@ -126,7 +127,7 @@ def corrcoef(
 def put(a: Any, ind: Any, v: Any, mode: str = "wrap") -> None:
     """Write `v` at the places `ind` of the flattened array."""
     if mode not in ("raise", "wrap", "clip"):
-        raise TypeError(f"clipmode not understood: {mode!r}")
+        raise ValueError(f"put: mode is 'raise', 'wrap' or 'clip', got {mode!r}")
     return a.put(ind, v, mode)
 
 
@@ -138,12 +139,54 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "wrap", order: st
 
 def piecewise(x: Any, condlist: Any, funclist: Any) -> Any:
     """The number of `funclist` whose condition holds, for each element of `x`. CuPy takes no functions there."""
-    funclist = [funclist] if not isinstance(funclist, (list, tuple)) else list(funclist)
+    funclist = list(funclist._values if isinstance(funclist, Stored) else funclist)
     if any(map(callable, funclist)):
         raise NotImplementedError("piecewise takes numbers on a GPU, no functions (CuPy's does so): use where")
-    if any(isinstance(value, Stored) for value in funclist) and not isinstance(condlist, list):
-        condlist = [condlist]
-    return call(np.piecewise, (_on_device(np.piecewise, x), condlist, funclist), {}, x.device)
+    x = asarray(x) if np.isscalar(x) else _on_device(np.piecewise, x)
+    return call(np.piecewise, (x, condlist, funclist), {}, x.device)
+
+
+def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
+    """Of each place, the choice whose condition is the first to hold there."""
+    if len(condlist) != len(choicelist) or not condlist:
+        raise ValueError(f"select takes as many choices as conditions, got {len(choicelist)} and {len(condlist)}")
+    if not np.isscalar(default):
+        raise TypeError(f"select on a GPU takes a number as default, got {in_words(default)}")
+    if wrong := [x for x in condlist if not isinstance(x, Stored)]:
+        raise AttributeError(f"select takes arrays on the device as conditions, got {in_words(wrong[0])}")
+    return call(np.select, (condlist, choicelist, default), {}, condlist[0].device)
+
+
+def einsum(*operands: Any, **kwargs: Any) -> Any:
+    """Sums of products, by Einstein's convention."""
+    if refusing := plan_of(np.einsum).refused_keywords & kwargs.keys():
+        raise refused("einsum", refusing)
+    if device := next((x.device for x in operands if isinstance(x, Stored)), None):
+        return call(np.einsum, operands, kwargs, device)
+    for x in operands[isinstance(operands[0], str) if operands else 0 :]:
+        if isinstance(x, np.ndarray) or isinstance(x, list) and isinstance(operands[0], str):
+            raise refusal(np.einsum, x, current())
+    made = np.asarray(np.einsum(*operands, **kwargs))  # of numbers
+    current().launch("einsum", made.nbytes)
+    return current().new(made)
+
+
+def row_stack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Any:
+    """As `vstack`, which is its name now."""
+    warnings.warn("row_stack is called vstack now", DeprecationWarning, 2)
+    return np.vstack(tup, dtype=dtype, casting=casting)  # type: ignore[call-overload]
+
+
+def meshgrid(*xi: Any, indexing: str = "xy", copy: bool = True, sparse: bool = False) -> tuple:
+    """Coordinates of a grid, from those along each of its axes, which are arrays of one axis."""
+    if indexing not in ("xy", "ij"):
+        raise ValueError(f"meshgrid: indexing is 'xy' or 'ij', got {indexing!r}")
+    for x in xi:
+        if x.ndim != 1 or not isinstance(x, Stored):
+            raise ValueError(f"meshgrid takes arrays on the device with one axis, got {in_words(x)}")
+    if len(xi) < 2:
+        return xi
+    return tuple(call(np.meshgrid, xi, {"indexing": indexing, "copy": copy, "sparse": sparse}, xi[0].device))
 
 
 def load(file: Any, mmap_mode: Any = None, allow_pickle: Any = None) -> Any:
@@ -201,9 +244,13 @@ class vectorize:  # noqa: N801  (CuPy's name)
         device = next((x.device for x in args if isinstance(x, Stored)), None) or current()
         values = [x._values if isinstance(x, Stored) else x for x in args]
         with np.errstate(all="ignore"):
-            made = np.asarray(np.vectorize(self.pyfunc)(*values))
+            made = np.asarray(np.vectorize(self._of_numbers)(*values))
         device.launch(f"vectorize {self.pyfunc.__name__}", sum(getattr(x, "nbytes", 0) for x in values) + made.nbytes)
         return device.new(made)
+
+    def _of_numbers(self, *numbers: Any) -> Any:
+        result = self.pyfunc(*numbers)
+        return result._values[()] if isinstance(result, Stored) else result
 
 
 # -- What the host knows -----------------------------------------------------------------------------
@@ -291,13 +338,13 @@ def byte_bounds(a: Any) -> tuple[int, int]:
 
 
 def who(vardict: Any = None) -> None:
-    """Print name, shape, bytes and type of each array of a device in this dict, or among the caller's variables."""
-    frame = sys._getframe(1)
-    found = vardict if vardict is not None else frame.f_globals if frame.f_back is None else frame.f_locals
-    rows = [(name, x) for name, x in found.items() if isinstance(x, SimulatedArray)]
-    if not rows:
-        return
-    cells = [(name, " x ".join(map(str, x.shape)), str(x.nbytes), str(x.dtype)) for name, x in rows]
-    for row in [("Name", "Shape", "Bytes", "Type"), *cells]:
-        print("".join(f"{cell:<24}" for cell in row).rstrip())
-    print(f"\nUpper bound on total bytes  =  {sum(x.nbytes for _, x in rows)}")
+    """Print name, shape, bytes and type of each device array in this dict, or among the caller's global variables."""
+    found = sys._getframe(1).f_globals if vardict is None else vardict
+    arrays = [(name, x) for name, x in sorted(found.items()) if isinstance(x, SimulatedArray)]
+    rows = [(name, " x ".join(map(str, x.shape)), x.nbytes, x.dtype) for name, x in arrays]
+    if rows:
+        print(f"{'Name':<16}{'Shape':<16}{'Bytes':<16}Type\n{'=' * 60}\n")
+    for row in rows:
+        print("".join(f"{cell!s:<16}" for cell in row).rstrip())
+    total = sum(x.nbytes for x in {id(x): x for _, x in arrays}.values())
+    print(f"\nUpper bound on total bytes  =       {total}")

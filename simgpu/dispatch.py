@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from . import launches, rules
+from . import launches, rules, slices
 from .indexing import add_at, array_of, wrapped
 from .launches import TEN_EACH, Asked
 from .memory import Stored, check_dtype, root_of
@@ -104,8 +104,9 @@ def call_ufunc(ufunc: np.ufunc, inputs: tuple, kwargs: dict | None = None, metho
         device = device.begin()
     try:
         result = (device.instead or quiet.run)(ufunc, *values)
-    except ValueError:
-        if ufunc is not np.power:  # an integer to a negative power is no error on a card
+    except (ValueError, OverflowError):
+        # An integer to a negative power is no error on a card, nor is a boolean compared with a number of any size.
+        if ufunc is not np.power and ufunc not in rules.COMPARISONS:
             raise
         return _call_with_keywords(ufunc, inputs, values, {}, method, device)
     if type(result) is tuple:
@@ -177,7 +178,7 @@ def array_function(x: Any, function: Callable, types: Sequence[type], args: tupl
 
 _PLAIN = frozenset((int, float, bool, str, type, type(None)))
 # These call a function of the user's, and a context can't be entered twice.
-_CALLING_BACK = rules.names("apply_along_axis apply_over_axes piecewise fromfunction")
+_CALLING_BACK = rules.names("piecewise fromfunction")
 
 
 class Plan:
@@ -398,6 +399,7 @@ def _array(device, a, dtype=None, order=None, copy=None, subok=False, ndmin=0):
     shape = _shape_of(a, found)
     if shape is None:
         values = np.array(a, dtype=dtype, order=order, copy=None, ndmin=ndmin)
+        check_dtype(values.dtype)
         # A number fills memory on the device, without a copy.
         return device.copy_in(values) if values.ndim else array_of(device, values[()], values.dtype)
     if isinstance(a, Stored):
@@ -461,5 +463,6 @@ def _by(ours: Callable) -> Callable:
 
 _OWN = {
     "take": _by(take), "take_along_axis": _by(take_along_axis), "put": _by(put),
+    "apply_along_axis": _by(slices.apply_along_axis), "apply_over_axes": _by(slices.apply_over_axes),
     "copy": _by(lambda a, order="K": a.copy(order)), "empty": empty, "empty_like": empty,
 }  # fmt: skip

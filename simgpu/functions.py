@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from . import creation, differing
+from . import creation, differing, polynomials
 from .device import current
 from .dispatch import call, plan_of
 from .memory import Stored, check_dtype
@@ -32,13 +32,13 @@ FUNCTIONS = names("""
     array_equal array_equiv array_split array2string array_repr array_str astype atleast_1d atleast_2d atleast_3d
     average broadcast_arrays broadcast_to choose clip column_stack compress concatenate convolve copy correlate
     count_nonzero cov cross cumprod cumsum cumulative_prod cumulative_sum delete diag diag_indices_from diagflat
-    diagonal diff digitize dot dsplit dstack ediff1d einsum expand_dims extract fill_diagonal fix flatnonzero flip
+    diagonal diff digitize dot dsplit dstack ediff1d expand_dims extract fill_diagonal fix flatnonzero flip
     fliplr flipud gradient histogram hsplit hstack i0 imag inner interp intersect1d isclose iscomplex iscomplexobj
-    isfortran isin isneginf isposinf isreal isrealobj ix_ kron lexsort matmul matrix_transpose max mean median meshgrid
+    isfortran isin isneginf isposinf isreal isrealobj ix_ kron lexsort matmul matrix_transpose max mean median
     min moveaxis nan_to_num nancumprod nancumsum nanmax nanmean nanmedian nanmin nanprod nanstd nansum nanvar ndim
-    nonzero outer packbits pad partition place poly polyadd polyfit polymul polysub polyval prod ptp put_along_axis
-    putmask ravel real real_if_close repeat reshape resize roll rollaxis roots rot90 round
-    save savetxt savez savez_compressed searchsorted select setdiff1d setxor1d shape shares_memory may_share_memory sinc
+    nonzero outer packbits pad partition place polyfit prod ptp put_along_axis
+    putmask ravel real real_if_close repeat reshape resize roll rollaxis rot90 round
+    save savetxt savez savez_compressed searchsorted setdiff1d setxor1d shape shares_memory may_share_memory sinc
     sort sort_complex split squeeze stack std sum swapaxes take take_along_axis tensordot tile trace transpose
     trapezoid tril tril_indices_from trim_zeros triu triu_indices_from union1d unique unique_all unique_counts
     unique_inverse unique_values unpackbits unravel_index unwrap vander var vdot vsplit vstack where
@@ -51,19 +51,20 @@ FUNCTIONS = names("""
 OWN = {
     creation: names("""
         array asanyarray asarray asarray_chkfinite ascontiguousarray asfarray asfortranarray asnumpy c_ copyto
-        empty_like full full_like mgrid ogrid ones_like r_ require zeros_like
+        empty_like full full_like mask_indices mgrid ogrid ones_like r_ require zeros_like
     """),
     differing: names("""
-        argmax argmin bincount broadcast byte_bounds can_cast common_type corrcoef flatiter get_array_module histogram2d
-        histogramdd in1d is_available issctype issubclass_ issubsctype load min_scalar_type msort nanargmax nanargmin
-        ndarray obj2sctype percentile piecewise put quantile ravel_multi_index result_type sctype2char size ufunc
-        vectorize who
+        argmax argmin bincount broadcast byte_bounds can_cast common_type corrcoef einsum flatiter get_array_module
+        histogram2d histogramdd in1d is_available issctype issubclass_ issubsctype load meshgrid min_scalar_type msort
+        nanargmax nanargmin ndarray obj2sctype percentile piecewise put quantile ravel_multi_index result_type
+        row_stack sctype2char select size ufunc vectorize who
     """),
+    polynomials: names("poly poly1d polyadd polymul polysub polyval roots"),
 }  # fmt: skip
 # Names that NumPy 2 gave up, and others of the same function.
 ALIASES = {
     "alltrue": "all", "sometrue": "any", "product": "prod", "cumproduct": "cumprod", "round_": "round",
-    "row_stack": "vstack", "trapz": "trapezoid", "concat": "concatenate", "permute_dims": "transpose",
+    "trapz": "trapezoid", "concat": "concatenate", "permute_dims": "transpose",
 }  # fmt: skip
 # What a parameter is called in CuPy and in NumPy.
 RENAMED = {
@@ -90,10 +91,11 @@ WITHOUT_LISTS = BY_METHOD | names("""
 # These move so many of their arguments there first, or all arrays in a list.
 MOVING = {
     **dict.fromkeys(names("angle around round average diff gradient imag isneginf isposinf iscomplex isreal nan_to_num "
-                          "real resize tile tril triu unwrap vander diag apply_over_axes percentile quantile"), 1),
+                          "real resize tile tril triu unwrap vander diag linalg.cond"), 1),
     **dict.fromkeys(names("allclose append cross isclose"), 2),
     **dict.fromkeys(names("atleast_1d atleast_2d atleast_3d ix_"), 99),
 }  # fmt: skip
+OF_NUMBERS = {"diagflat": 1, "kron": 2}  # so many arguments, if they're numbers
 MOVING_LISTS = names("concatenate dstack hstack vstack")
 # The host knows the answer, whatever is asked about.
 ABOUT = names("""
@@ -168,6 +170,8 @@ def _without_arrays(name: str, computes: Callable, args: tuple, kwargs: dict) ->
     if args and name in MOVING or name in MOVING_LISTS and isinstance(args[0], (list, tuple)) and args[0]:
         args = _moved(name, args)
         return call(computes, args, kwargs, current())
+    if (count := OF_NUMBERS.get(name, 0)) and all(map(np.isscalar, args[:count])):
+        return call(computes, (*map(creation.asarray, args[:count]), *args[count:]), kwargs, current())
     first = next((x for x in given if isinstance(x, (np.ndarray, list, tuple))), given[0])
     if name in BY_METHOD and isinstance(first, np.ndarray):
         return computes(*args, **kwargs)
@@ -203,7 +207,7 @@ GONE = {
 # CuPy has them and we don't.
 MISSING = names("""
     DataSource annotations clear_memo disable_experimental_feature_warning format_parser fromDlpack from_dlpack fuse
-    lib make_aligned_dtype memoize poly1d polynomial show_config typing
+    make_aligned_dtype memoize polynomial show_config typing
 """)
 
 

@@ -165,6 +165,8 @@ def _index_part(device: Any, part: Any) -> Any:
         one_device(device, part)
         return part._values
     is_list, part = not isinstance(part, np.ndarray), np.asarray(part)
+    if part.dtype.kind not in "biuf":
+        raise IndexError(f"arrays used as indices must be of integer or boolean type, this one is of {part.dtype}")
     # An empty list means no places. An empty array's type says what it is: a mask, or places.
     return device.copy_in(part.astype(np.int32) if is_list and part.size == 0 else part, explicit=False)._values
 

@@ -315,7 +315,7 @@ ON_HOST = names("array_repr array_str array2string save savez savez_compressed s
 FROM_HOST = names("array asarray asanyarray ascontiguousarray asfortranarray frombuffer fromiter fromstring loadtxt")
 # These accept host arrays: CuPy uses them on the host (parameters), or copies them (indices).
 HOST_PARAMETERS = names("split array_split hsplit vsplit dsplit pad tile reshape transpose")
-HOST_INDICES = names("take take_along_axis put_along_axis put choose compress delete")
+HOST_INDICES = names("take take_along_axis put_along_axis put choose compress delete histogram")
 
 
 def asked_by(name: str, args: Sequence, kwargs: dict) -> Asked:

@@ -16,8 +16,8 @@ def check_dtype(dtype: Any) -> None:
     """Raises `ValueError` if no GPU can hold an array of this type. None asks for none."""
     if dtype is not None and np.dtype(dtype).char in LACKING_DTYPES:
         raise ValueError(
-            f"a GPU holds numbers and booleans, and has no {np.dtype(dtype)!r}. Take a number's type, such as "
-            f"np.float64, np.int32 or np.complex64, or compute on the host: {WRITE['to the host']}(x)"
+            f"Unsupported dtype: a GPU holds numbers and booleans, and has no {np.dtype(dtype)!r}. Take a number's "
+            f"type, such as np.float64, np.int32 or np.complex64, or compute on the host: {WRITE['to the host']}(x)"
         )
 
 
@@ -93,12 +93,30 @@ def root_of(values: Any) -> Any:
     return values
 
 
+constructors: list[Any] = []  # what makes ``cupy.ndarray(shape, dtype)``, once it's asked for
+
+
 class Stored:
-    """Values in a buffer on a device: a simulated array's data, without its operations."""
+    """Values in a buffer on a device: a simulated array's data, without its operations.
+
+    Without a buffer, the arguments are those of ``cupy.ndarray(shape, dtype, memptr, strides, order)``.
+    """
 
     __slots__ = ("_values", "device", "_buffer", "base", "__weakref__")
 
-    def __init__(self, values: np.ndarray, device: Any, buffer: Buffer, base: Any) -> None:
+    def __init__(
+        self,
+        values: Any = None,
+        device: Any = float,
+        buffer: Any = None,
+        base: Any = None,
+        order: Any = "C",
+        **names: Any,
+    ) -> None:
+        if buffer is None:
+            shape, dtype = names.get("shape", values), names.get("dtype", device)
+            made = constructors[0](shape, dtype, names.get("memptr"), names.get("strides", base), order)
+            values, device, buffer, base = made._values, made.device, made._buffer, None
         if values.dtype.char in LACKING_DTYPES:
             check_dtype(values.dtype)  # this raises; for each array, asking twice is faster than a call
         self._values, self.device, self._buffer = values, device, buffer

@@ -262,6 +262,40 @@ def _power(function: Callable, x: Any, y: Any, **kwargs: Any) -> Any:
     return result
 
 
+def _compared(function: Callable, x: Any, y: Any, **kwargs: Any) -> Any:
+    """A boolean with a number that's too large for any integer type."""
+    wide = [v.astype(np.int64) if isinstance(v, np.ndarray) and v.dtype == bool else v for v in (x, y)]
+    return function(*wide, **kwargs)
+
+
+def _packed(function: Callable, a: Any, axis: Any = None, bitorder: Any = "big") -> Any:
+    if bitorder not in ("big", "little"):
+        raise ValueError(f"bitorder is 'big' or 'little', got {bitorder!r}")
+    return function(a, axis=axis, bitorder=bitorder)
+
+
+def _by_keys(function: Callable, keys: Any, *rest: Any) -> Any:
+    if getattr(keys, "ndim", 1) > 2:
+        raise NotImplementedError("lexsort on a GPU takes keys with one or two axes (as CuPy's)")
+    return function(keys, *rest)
+
+
+def _selected(function: Callable, conditions: Any, choices: Any, *rest: Any) -> Any:
+    if any(isinstance(x, np.ndarray) and x.dtype.kind != "b" for x in conditions):
+        raise ValueError("select on a GPU takes conditions that are arrays of booleans")
+    return function(conditions, choices, *rest)
+
+
+def _in_float32(function: Callable, a: np.ndarray, *rest: Any) -> Any:
+    """Of float16, in float32, and then rounded."""
+    if not _is_half(a):
+        return function(a, *rest)
+    made = function(a.astype(np.float32), *rest)
+    if isinstance(made, np.ndarray):
+        return made.astype(np.float16)
+    return type(made)(*(part.astype(np.float16) for part in made))
+
+
 # A matrix that can't be inverted or decomposed raises nothing on a card, since nobody looks: that would be a wait. What
 # it leaves is inf, nan, or a part of the result. Here it's nan. Other matrices in a stack are right.
 
@@ -295,6 +329,10 @@ DIFFERENT: dict[str, Callable] = {
     **dict.fromkeys(names("cumsum cumprod nancumsum nancumprod cumulative_sum cumulative_prod"), summed),
     "var": _spread, "std": _spread,  # _core/_routines_statistics.pyx:556: the mean by :644, in float32
     "einsum": _summed_products,  # linalg/_einsum.py:623
+    **dict.fromkeys(names("less less_equal greater greater_equal equal not_equal"), _compared),
+    **dict.fromkeys(names("linalg.eigh linalg.eigvalsh"), _in_float32),  # linalg/_eigenvalue.py:29
+    "packbits": _packed, "unpackbits": _packed,  # _binary/packing.py:47
+    "lexsort": _by_keys, "select": _selected,  # _sorting/sort.py:78, _indexing/indexing.py:203
     "power": _power,  # _core/_routines_math.pyx:1000
     # linalg/_util.py:110, with 'ignore' in cupyx/_ufunc_config.py:50
     **dict.fromkeys(names("linalg.inv linalg.solve linalg.matrix_power"), _inverted), "linalg.cholesky": _factored,

@@ -7,7 +7,7 @@ import numpy as np
 from .device import current
 from .dispatch import array_ufunc, call_ufunc
 from .indexing import scatter, write
-from .memory import Stored, check_dtype
+from .memory import LACKING_DTYPES, Stored, check_dtype
 from .rules import SCALARS, refusal
 
 
@@ -25,7 +25,8 @@ class ufunc:  # noqa: N801  (CuPy's name)
     def __init__(self, numpys: np.ufunc) -> None:
         self._numpys = numpys
         self.name = self.__name__ = numpys.__name__
-        self.nin, self.nout, self.nargs, self.types = numpys.nin, numpys.nout, numpys.nargs, numpys.types
+        self.nin, self.nout, self.nargs = numpys.nin, numpys.nout, numpys.nargs
+        self.types = [kinds for kinds in numpys.types if LACKING_DTYPES.isdisjoint(kinds)]
         self.__doc__ = f"`cupy.{self.name}`: NumPy's `{self.name}`, for arrays on a GPU and numbers."
 
     def __repr__(self) -> str:

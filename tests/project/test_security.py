@@ -60,7 +60,7 @@ def test_nothing_of_ours_can_unpickle_or_open_a_connection():
     for path in [*PACKAGE.rglob("*.py"), *(ROOT / "simgpu").rglob("*.py"), *(ROOT / "fluxlite_course").rglob("*.py")]:
         # The workers of one training send each other pickles: they're processes of one program. And `x.dump` of a GPU's
         # array writes one, as CuPy's does. The page says both.
-        may_pickle = path in (PACKAGE / "distributed" / "world.py", ROOT / "simgpu" / "array.py")
+        may_pickle = path in (PACKAGE / "distributed" / "world.py", ROOT / "simgpu" / "arrays.py")
         here = forbidden - {"pickle"} if may_pickle else forbidden
         text = path.read_text(encoding="utf-8")
         for node in ast.walk(ast.parse(text)) if any(name in text for name in here) else ():
@@ -69,7 +69,7 @@ def test_nothing_of_ours_can_unpickle_or_open_a_connection():
             assert not {name.partition(".")[0] for name in names} & here, path
         assert "allow_pickle=True" not in text, path
     assert "send each other pickles" in PAGE and "x.dump(file)" in PAGE
-    assert "pickle.load" not in (ROOT / "simgpu" / "array.py").read_text(encoding="utf-8")
+    assert "pickle.load" not in (ROOT / "simgpu" / "arrays.py").read_text(encoding="utf-8")
 
 
 def test_the_temporary_files_have_the_names_that_are_listed(tmp_path, monkeypatch):

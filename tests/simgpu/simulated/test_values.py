@@ -176,7 +176,42 @@ def test_a_matrix_that_is_not_one_still_raises(simulated):
                 function(simulated(wrong))
 
 
+COMPARED = {"less": [False, False], "less_equal": [False, False], "greater": [True, True],
+            "greater_equal": [True, True], "equal": [False, False], "not_equal": [True, True]}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", COMPARED)
+def test_booleans_are_compared_with_numbers_of_any_size(name, simulated):
+    assert cpu(getattr(np, name)(simulated(np.array([True, False])), -(2**70))).tolist() == COMPARED[name]
+
+
+IN_FLOAT32 = ["linalg.eigh", "linalg.eigvalsh"]
+
+
+def test_eigenvalues_of_float16_are_computed_in_float32(simulated):
+    x = simulated(np.diag([3.0, 2.0]).astype(np.float16))
+    values, vectors = np.linalg.eigh(x)
+    assert values.dtype == vectors.dtype == np.linalg.eigvalsh(x).dtype == np.float16
+    np.testing.assert_allclose(cpu(values), [2, 3])
+
+
+REFUSED = {
+    "lexsort": (NotImplementedError, lambda x: np.lexsort(np.zeros_like(x, shape=(2, 3, 4)))),
+    "select": (ValueError, lambda x: np.select([x], [x])),
+    "packbits": (ValueError, lambda x: np.packbits(x > 1, bitorder=1)),
+    "unpackbits": (ValueError, lambda x: np.unpackbits(x.astype(np.uint8), bitorder=1)),
+}
+
+
+@pytest.mark.on("Simulated", "CUDA")
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_numpy_takes_and_cupy_does_not(name, device):
+    error, call = REFUSED[name]
+    with pytest.raises(error):
+        call(device(np.arange(3)))
+
+
 def test_each_row_of_the_table_is_here():
     tested = {name.removeprefix("x.").partition(" ")[0] for name in SUMS} - {"add.reduce", "add.accumulate"}
-    tested |= {f"linalg.{name.partition(' ')[0]}" for name in UNCHECKED} | {"power"}
+    tested |= {f"linalg.{name.partition(' ')[0]}" for name in UNCHECKED} | {"power", *COMPARED, *IN_FLOAT32, *REFUSED}
     assert tested == {name for name in DIFFERENT if hasattr(np, name) or "." in name}

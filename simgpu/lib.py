@@ -1,0 +1,28 @@
+"""CuPy's `cupy.lib`: views by strides."""
+
+from typing import Any
+
+import numpy as np
+
+from .creation import asarray
+from .dispatch import call
+from .memory import Stored
+
+
+class stride_tricks:  # noqa: N801  (CuPy's name)
+    """`cupy.lib.stride_tricks`."""
+
+    @staticmethod
+    def as_strided(x: Any, shape: Any = None, strides: Any = None) -> Any:
+        """A view of the memory of `x` with this shape and these steps in bytes. Nothing checks that it's inside."""
+        return x._view(np.lib.stride_tricks.as_strided(x._values, shape, strides))
+
+    @staticmethod
+    def sliding_window_view(
+        x: Any, window_shape: Any, axis: Any = None, *, subok: bool = False, writeable: bool = False
+    ) -> Any:  # fmt: skip
+        """All windows of this shape, as a view."""
+        if subok or writeable:
+            raise NotImplementedError("sliding_window_view on a GPU takes neither subok nor writeable")
+        x = x if isinstance(x, Stored) else asarray(x)
+        return call(np.lib.stride_tricks.sliding_window_view, (x, window_shape, axis), {}, x.device)

@@ -1,0 +1,220 @@
+"""Polynomials by their coefficients, the highest power's first: `poly1d`, and `polyadd` and its kin."""
+
+import functools
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .creation import asarray
+from .device import current
+from .dispatch import call
+from .memory import Stored
+from .rules import refusal
+
+
+def _coefficients(x: Any) -> Any:
+    if isinstance(x, poly1d):
+        return x._coeffs
+    if np.isscalar(x):
+        return asarray([x])
+    if not isinstance(x, Stored):
+        raise refusal(poly1d, x, current())
+    if x._values.ndim > 1:
+        raise ValueError("polynomials on a GPU have one axis of coefficients")
+    return call(np.atleast_1d, (x,), {}, x.device)
+
+
+def _of_polynomials(numpys: Callable) -> Callable:
+    @functools.wraps(numpys, assigned=("__name__",), updated=())
+    def function(a1: Any, a2: Any) -> Any:
+        given = _coefficients(a1), _coefficients(a2)
+        out = call(numpys, given, {}, given[0].device)
+        return poly1d(out) if isinstance(a1, poly1d) or isinstance(a2, poly1d) else out
+
+    return function
+
+
+polyadd, polysub, polymul = map(_of_polynomials, (np.polyadd, np.polysub, np.polymul))
+
+
+def polyval(p: Any, x: Any) -> Any:
+    """The polynomial `p` at each of `x`: numbers, an array, or a polynomial."""
+    if isinstance(p, poly1d):
+        p = p.coeffs
+    if not isinstance(p, Stored) or p._values.ndim == 0:
+        raise TypeError(
+            f"polyval: unsupported type {type(p).__name__}; it takes coefficients on the device, or a poly1d"
+        )
+    if p._values.ndim > 1:
+        raise ValueError("polyval takes coefficients in one axis")
+    if isinstance(x, poly1d):
+        total = poly1d(p[:1] * 0)  # type: ignore[index]
+        for c in p:  # type: ignore[attr-defined]
+            total = polyadd(polymul(total, x), c)
+        return total
+    x = x if isinstance(x, Stored) else asarray(x)
+    kind = np.result_type(p._values.dtype.type(0), x._values)
+    if kind.kind == "b":
+        return p.any() * x + p[-1]  # type: ignore[attr-defined,index]
+    p, x = p.astype(kind, copy=False), x.astype(kind, copy=False)  # type: ignore[attr-defined]
+    return call(np.polyval, (p, x), {}, p.device)
+
+
+def poly(seq_of_zeros: Any) -> Any:
+    """The coefficients of the polynomial with these zeros, or of a symmetric matrix's."""
+    x = seq_of_zeros
+    if x.ndim == 2 and x.shape[0] == x.shape[1] and x.size:
+        _check_symmetric(x._values)
+    elif x.ndim != 1:
+        raise ValueError("poly takes zeros in one axis, or a square matrix")
+    return call(np.poly, (x,), {}, x.device) if x.size else 1.0
+
+
+def roots(p: Any) -> Any:
+    """Where the polynomial is 0. CuPy finds that for up to two coefficients, and where the companion is symmetric."""
+    p = p.coeffs if isinstance(p, poly1d) else p
+    if p.dtype.kind == "b":
+        raise NotImplementedError("roots on a GPU takes no booleans (CuPy's doesn't)")
+    if p.ndim == 0:
+        raise TypeError("roots takes coefficients in one axis")
+    known = np.trim_zeros(p._values, "f")
+    if known.size > 2:
+        _check_symmetric(np.polynomial.polynomial.polycompanion(known[::-1]))
+    elif known.size == 2 and p.size == 2 and known[1] == 0:
+        return asarray(np.zeros(1))
+    return call(np.roots, (p,), {}, p.device)
+
+
+def _check_symmetric(matrix: np.ndarray) -> None:
+    if not np.array_equal(matrix, matrix.conj().T):
+        raise NotImplementedError("on a GPU only symmetric and Hermitian matrices have eigenvalues here (as in CuPy)")
+
+
+class poly1d:  # noqa: N801  (CuPy's name)
+    """A polynomial by its coefficients, or with ``r=True`` by its zeros; `variable` is for printing.
+
+    >>> import simgpu as cp
+    >>> p = cp.poly1d([1, 2])
+    >>> (p * p).coeffs, p(3)
+    (array([1, 4, 4])  # Simulated:0, array(5)  # Simulated:0)
+    """
+
+    __hash__: Any = None
+    __array_ufunc__ = None  # NumPy's numbers leave the operators to it
+
+    def __init__(self, c_or_r: Any, r: bool = False, variable: str | None = None) -> None:
+        self.variable = self._variable = variable or getattr(c_or_r, "variable", "x")
+        if isinstance(c_or_r, (poly1d, np.poly1d)):
+            self._coeffs = asarray(c_or_r.coeffs)
+            return
+        c = poly(c_or_r) if r else c_or_r
+        self._coeffs = asarray(c) if np.ndim(c) or isinstance(c, Stored) else asarray([c])
+        if self._coeffs.ndim > 1:
+            raise ValueError("Polynomial must be 1d only.")
+        self._coeffs = self._coeffs.reshape(-1)
+
+    @property
+    def coeffs(self) -> Any:
+        """The coefficients, without zeros at the beginning. Finding these waits for the device."""
+        trimmed = call(np.trim_zeros, (self._coeffs, "f"), {}, self._coeffs.device)
+        self._coeffs = trimmed if trimmed.size else asarray(np.zeros(1, trimmed.dtype))
+        return self._coeffs
+
+    c = coef = coefficients = coeffs
+    order = o = property(lambda self: self.coeffs.size - 1)
+    r = roots = property(lambda self: roots(self))
+
+    def get(self, stream: Any = None) -> np.poly1d:
+        """A copy on the host."""
+        return np.poly1d(self.coeffs.get(), variable=self.variable)
+
+    def set(self, polyin: np.poly1d, stream: Any = None) -> None:
+        """Take over the coefficients of a polynomial on the host, of the same type and number."""
+        if not isinstance(polyin, np.poly1d):
+            raise TypeError("only a numpy.poly1d can be set")
+        self.variable = self._variable = polyin.variable
+        self.coeffs.set(polyin.coeffs)
+
+    def __array__(self, *args: Any, **kwargs: Any) -> Any:
+        raise TypeError("a polynomial on a device isn't copied to the host by itself: p.get() does so")
+
+    def __repr__(self) -> str:
+        return repr(self.get())
+
+    def __str__(self) -> str:
+        return str(self.get())
+
+    def __len__(self) -> int:
+        return self.order
+
+    def __iter__(self) -> Any:
+        return iter(self.coeffs)
+
+    def __call__(self, val: Any) -> Any:
+        return polyval(self.coeffs, val)
+
+    def __neg__(self) -> "poly1d":
+        return poly1d(-self.coeffs)
+
+    def __pos__(self) -> "poly1d":
+        return self
+
+    def __add__(self, other: Any) -> Any:
+        return polyadd(self, other)
+
+    def __sub__(self, other: Any) -> Any:
+        return polysub(self, other)
+
+    def __mul__(self, other: Any) -> Any:
+        return poly1d(self.coeffs * other) if np.isscalar(other) else polymul(self, other)
+
+    def __radd__(self, other: Any) -> Any:
+        return polyadd(_not_numpys(other), self)
+
+    def __rsub__(self, other: Any) -> Any:
+        return polysub(_not_numpys(other), self)
+
+    def __rmul__(self, other: Any) -> Any:
+        return polymul(self._coeffs.dtype.type(_not_numpys(other)) if np.isscalar(other) else other, self)
+
+    def __truediv__(self, other: Any) -> Any:
+        if not np.isscalar(other):
+            raise NotImplementedError("polynomials are divided by numbers alone on a GPU")
+        return poly1d(self.coeffs / other)
+
+    def __pow__(self, val: Any) -> Any:
+        if not isinstance(val, (int, float, np.number)) or int(val) != val or val < 0:  # type: ignore[call-overload]
+            raise ValueError("Power to non-negative integers only.")
+        base = self.coeffs
+        wide = np.promote_types(base.dtype, "f8" if base.dtype.kind == "f" or base.dtype == "u8" else int)
+        base = base.astype(np.complex128 if base.dtype.kind == "c" else wide, copy=False)
+        return poly1d(functools.reduce(polymul, [base] * operator.index(val)) if val else 1)  # type: ignore[arg-type]
+
+    def __eq__(self, other: Any) -> Any:
+        if not isinstance(other, poly1d):
+            raise NotImplementedError("a polynomial is compared with polynomials alone")
+        a, b = self.coeffs, other.coeffs
+        return a.shape == b.shape and bool((a == b).all())
+
+    def __getitem__(self, val: int) -> Any:
+        return self._coeffs[-val - 1] if 0 <= val < self._coeffs.size else 0
+
+    def __setitem__(self, key: int, val: Any) -> None:
+        if key < 0:
+            raise ValueError("Negative powers are not supported.")
+        if (more := key - self._coeffs.size + 1) > 0:
+            self._coeffs = call(np.pad, (self._coeffs, (more, 0)), {}, self._coeffs.device)
+        self._coeffs[-key - 1] = val
+
+    def _not_here(self, *args: Any, **kwargs: Any) -> Any:
+        raise NotImplementedError("poly1d has neither integ nor deriv on a GPU (nor has CuPy's)")
+
+    integ = deriv = _not_here
+
+
+def _not_numpys(number: Any) -> Any:
+    if isinstance(number, np.generic):
+        raise TypeError("NumPy's numbers before a polynomial are not supported on a GPU (nor in CuPy)")
+    return number
