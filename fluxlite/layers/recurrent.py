@@ -351,22 +351,31 @@ def result(last_cell, h, c=None, *_):
     return np.transpose(np.concatenate([h, c[-1:]]) if last_cell else h, (2, 0, 1)).copy()
 
 
+CACHED = 2**16  # so many numbers of slopes are still in a processor's cache when the loop needs them
+
+
 def way_back(g, made, cell, last_cell, *operands):
     """What all pieces begin with: the gradients of the sums behind all gates, ``(rows, T, N)``, and of the states."""
     if made is None or type(g) is TrackedArray:  # another gradient looks on, and one inside it sees the single steps
         operands = tuple([x if x is None else +x for x in operands])  # so that no two of them are one parameter
         return list(gradient(lambda *operands: np.sum(g * composed(cell, last_cell, *operands)), *operands))
-    Wh, (_, size, count), length = operands[2], made[0].shape, operands[0].shape[1]
-    states = [np.zeros_like(made[0][0]) for _ in operands[4:]]
+    (x, _, Wh, *_), hs = operands, made[0]
+    _, size, count = hs.shape
+    states = [np.zeros_like(hs[0]) for _ in operands[4:]]
     if last_cell:
         states[1] += g[:, -1].T
-    before = [each[:length] for each in made[: len(states)]]
-    slopes, *others = cell.slopes(*before, *[each[-length:] for each in made])
-    g, flat = np.transpose(g[:, :length], (1, 2, 0)), np.reshape(slopes, (length, -1, count))
-    for of_output, *of_step in zip(*[each[::-1] for each in (g, flat, slopes, *others)]):
-        states[0] += of_output
-        cell.back(Wh, *of_step, *states)
-    rows = np.transpose(flat, (1, 0, 2)).copy()
+    g, length = np.transpose(g, (1, 2, 0)), x.shape[1]
+    rows = np.empty_like(hs, shape=(cell.blocks * size, length, count))
+    most = max(1, CACHED // max(1, rows[:, 0].size))
+    for stop in range(length, 0, -most):
+        some = slice(max(0, stop - most), stop)
+        before = [each[some] for each in made[: len(states)]]
+        slopes, *others = cell.slopes(*before, *[each[-length:][some] for each in made])
+        flat = np.reshape(slopes, (len(slopes), len(rows), count))
+        for of_output, *of_step in zip(*[each[::-1] for each in (g[some], flat, slopes, *others)]):
+            states[0] += of_output
+            cell.back(Wh, *of_step, *states)
+        rows[:, some] = np.transpose(flat, (1, 0, 2))
     if cell.blocks > cell.gates:  # a GRU's candidate has one for its product with the state, and one for its sum
         return np.concatenate([rows[: 2 * size], rows[3 * size :]]), rows[: 3 * size], states
     return rows, rows, states

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from gradcheck import check_forward, check_gradient, check_second
+from gradcheck import check_forward, check_gradient, check_second, weighted_sum
 from inside import RULES, identity, piece, recurrent, sequence
 
 import fluxlite as fl
@@ -130,6 +130,17 @@ def test_second_derivatives(kind):
     given = operands(kind, 2, 3)
     check_second(run(kind), *given)
     check_second(without(kind), *given[:3])
+
+
+@KIND
+@pytest.mark.parametrize("cached", [1, 40])
+def test_the_steps_that_a_cache_holds_do_not_matter(kind, cached, monkeypatch):
+    """One at a time, or a few and then the rest."""
+    given = operands(kind, 2, 7)
+    whole = fl.gradient(weighted_sum(run(kind)), *given)
+    monkeypatch.setattr(recurrent, "CACHED", cached)
+    for one, other in zip(fl.gradient(weighted_sum(run(kind)), *given), whole):
+        np.testing.assert_allclose(one, other, atol=1e-12)
 
 
 @KIND
