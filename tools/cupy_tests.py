@@ -43,6 +43,8 @@ HERE = {
     "exceptions",
 }  # what simgpu may have of cupy's submodules
 
+# CUDA's libraries and the compiler, which tests import to ask whether they're used.
+INSIDE = {"compiler", "cub", "cublas", "cufft", "cusolver", "cusparse", "cutensor", "driver", "function", "thrust"}
 ALSO_IN_CORE = {"array", "concatenate", "ndarray", "ufunc"}  # names that tests take from cupy._core
 
 # Why a test says nothing about simgpu, and a pattern that's searched in its name (the file, the class, the function).
@@ -144,11 +146,11 @@ def ours(name: str) -> types.ModuleType | None:
 
 
 def _without_an_inside(module: types.ModuleType) -> None:
-    """What begins with _ in this module of CuPy's, and isn't ours, is none of its names."""
+    """What begins with _ in this module of CuPy's, and isn't ours, is none of its names; nor are CUDA's libraries."""
     known = module.__dict__.get("__getattr__")
 
     def found(name: str) -> Any:
-        if name[:1] == "_" and name[:2] != "__":
+        if name[:1] == "_" and name[:2] != "__" or name in INSIDE:
             return NotThere(f"{module.__name__}.{name}")
         if known is None:
             raise AttributeError(name)
@@ -169,7 +171,8 @@ def stand_in(source: Path) -> None:
         setattr(simgpu, name, found)
         _without_an_inside(found)
         found.__dict__.setdefault("__path__", [])
-    _without_an_inside(simgpu)
+    for module in (simgpu, importlib.import_module("simgpu.cupyx")):
+        _without_an_inside(module)
     simgpu.testing = importlib.import_module("cupy.testing")  # type: ignore[attr-defined]
     # Each test has its seed: `Counted`.
     simgpu.testing.fix_random = lambda: lambda target: target

@@ -5,7 +5,7 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from simgpu import PRESETS
+from simgpu import PRESETS, preset
 
 from ..crossing import BATCHES, HERE, SIZES, Crossover, compared, crossover, measured
 from ..draw.alive import Alive, Each, Knob, Part, drawing
@@ -120,7 +120,7 @@ class Explorer(Shown):
         widgets = ipywidgets("crossover(batch=64)")
         crossover(batch, card, copies, wait)  # raises with a better message than the controls would
         style = {"description_width": "4em"}
-        self.card = widgets.Dropdown(options=list(PRESETS), value=card, description="card", style=style)
+        self.card = widgets.Dropdown(options=list(PRESETS), value=preset(card).name, description="card", style=style)
         moved = [("x, y in and the loss out at each step", True), ("none", False)]
         choices = (
             ("batch", BATCHES, batch), ("copies", moved, copies), ("the GPU", list(WAITS.items()), wait),

@@ -83,7 +83,7 @@ def test_an_unknown_card_and_a_batch_that_nobody_recorded_are_refused():
 
 @pytest.mark.parametrize("call", [crossover, crossover_explorer])
 @pytest.mark.parametrize(
-    ("wrong", "words"), [((3,), "not 3;"), (("64",), "not '64';"), ((64, "T4"), "no preset for 'T4'")]
+    ("wrong", "words"), [((3,), "not 3;"), (("64",), "not '64';"), ((64, "T5"), "no preset for 'T5'")]
 )
 def test_the_explorer_refuses_in_the_words_of_the_plain_call(call, wrong, words):
     with pytest.raises(ValueError, match=words):

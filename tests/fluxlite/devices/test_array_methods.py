@@ -40,7 +40,7 @@ METHODS = {
     "var": (F, dict(axis=1, dtype=np.float64, out=OUT, ddof=1, keepdims=True)),
     "argmax": (F, dict(axis=1, out=OUT, dtype=np.int32, keepdims=True), place("argmax")),
     "argmin": (F, dict(axis=1, out=OUT, dtype=np.int32, keepdims=True), place("argmin")),
-    "argsort": (T, dict(axis=0, kind="stable")),
+    "argsort": (T, dict(axis=0, kind="stable")), "byteswap": (T, dict(inplace=True)),
     "argpartition": (SQUARE, dict(kth=(0, 1, 2), axis=0)),  # all of them: then there is one answer
     "searchsorted": (V[::-1].copy(), dict(v=V[:3], side="right", sorter=np.array([3, 2, 1, 0]))),
     "cumsum": (F, dict(axis=1, dtype=np.float64, out=OUT)), "cumprod": (F, dict(axis=1, dtype=np.float64, out=OUT)),
@@ -68,7 +68,6 @@ ATTRIBUTES = names("T base device dtype flags flat imag itemsize mT nbytes ndim 
 # What CuPy has and the simulation does not, and why.
 LEFT_OUT = {
     "cstruct data mdspan toDlpack": "the address of memory that no kernel of another library could read",
-    "byteswap": "numbers are turned on the host, before they move",
 }
 
 
