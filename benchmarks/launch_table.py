@@ -270,7 +270,6 @@ cupy/_core/core.pyx:2098 _ndarray_base.get
     0  m1 w1  x[:n] = 0
 cupy/_core/_routines_manipulation.pyx:60 _ndarray_shape_setter
     0         v.shape = (32,)
-    0         x.T.reduced_view()
     1         x.reshape(-1, copy=True)
 cupy/_core/_routines_math.pyx:25 _ndarray_real_getter
     0         z.imag

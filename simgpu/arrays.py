@@ -10,10 +10,11 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from .dispatch import array_function, array_ufunc, call, call_ufunc, in_place, put, reduction, take
+from .dispatch import array_function, array_ufunc, call, call_ufunc, empty, in_place, put, reduction, take
 from .indexing import Flat, getitem, scatter, setitem, write
 from .launches import ONE, Asked
-from .memory import Stored, check_dtype, root_of
+from .memory import LACKING_DTYPES, Buffer, Stored, check_dtype, root_of
+from .places import in_use
 from .rules import SCALARS, current_card, values_on
 from .words import WRITE, in_words
 
@@ -207,6 +208,21 @@ class SimulatedArray(HostReads, Stored):
     __hash__ = None  # type: ignore[assignment]
     __array_priority__ = 100
 
+    def __init__(
+        self, shape: Any, dtype: Any = float, memptr: Any = None, strides: Any = None, order: Any = "C"
+    ) -> None:
+        """``cupy.ndarray(shape, dtype, …)``: new memory of the device in use, which nothing has been written to."""
+        if memptr is not None:
+            raise NotImplementedError("simgpu has no addresses: memptr isn't there")
+        device = in_use[0]()  # `current` in device.py
+        if shape is None:
+            raise TypeError("ndarray takes a shape, got None")
+        if strides is None:
+            made = empty(np.empty, (shape, dtype, order or "C"), {}, device)
+        else:
+            made = device.new(np.ndarray(shape, dtype, strides=strides, order=order))
+        self._values, self.device, self._buffer, self.base = made._values, made.device, made._buffer, None
+
     # -- NumPy calls these (NEP 13, NEP 18) ------------------------------------------------------
 
     __array_ufunc__ = array_ufunc
@@ -228,7 +244,7 @@ class SimulatedArray(HostReads, Stored):
 
     def _view(self, values: np.ndarray) -> SimulatedArray:
         """Other values in the same memory."""
-        return SimulatedArray(values, self.device, self._buffer, self if self.base is None else self.base)
+        return array_in(values, self.device, self._buffer, self if self.base is None else self.base)
 
     def _view_or_copy(self, values: np.ndarray, name: str) -> SimulatedArray:
         """What NumPy made: a view where the memory order allows it, otherwise a copy, which takes a kernel."""
@@ -507,6 +523,19 @@ class SimulatedArray(HostReads, Stored):
         return call_ufunc(np.conjugate, (self,)) if self.dtype.kind == "c" else self
 
     conjugate = conj
+
+
+_new = object.__new__
+
+
+def array_in(values: np.ndarray, device: Any, buffer: Buffer, base: Any) -> SimulatedArray:
+    """The array with these values, which lie in this buffer."""
+    if values.dtype.char in LACKING_DTYPES:
+        check_dtype(values.dtype)  # this raises; for each array, asking twice is faster than a call
+    x = _new(SimulatedArray)
+    x._values, x.device, x._buffer = values, device, buffer  # four at once would be slower
+    x.base = base
+    return x
 
 
 def _check_kind(kind: Any) -> None:

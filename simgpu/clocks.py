@@ -49,7 +49,7 @@ class Lanes:
     def __init__(self, like: Preset, host: HostClock) -> None:
         self.host = host
         self.compute = self.copies_in = host.now
-        self.kernels = self.link = host.now  # when the latest kernel and copy in are done, in whatever stream
+        self.link = self.others = host.now  # when the latest copy in is done, and the other streams' latest kernel
         self.stream, self.non_blocking = 0, set[int]()
         self.known_as: Any = None  # the object that a program has for the current stream
         self._ends: dict[int, int] = {}  # when the streams that aren't current are free
@@ -101,8 +101,8 @@ class Lanes:
             if queue[0] > now:
                 now = queue[0]
             start = now if now > self.compute else self.compute
-            if self.kernels > start:
-                start = self.kernels
+            if self.others > start:
+                start = self.others
             end = start + each
             queue.append(end)
             while count > 1:
@@ -113,7 +113,7 @@ class Lanes:
                 end = (now if now > end else end) + each
                 queue.append(end)
             host.now = now
-            self.compute = self.kernels = end
+            self.compute = end
         return loaded, asked, now, start, end
 
     def copy_in(self, nbytes: int) -> Span:
@@ -179,7 +179,7 @@ class Lanes:
         end = self.end_of(stream)
         if stream not in self.non_blocking:
             end = max(end, self._ends.get(0, 0))
-        self.stream, self.compute = stream, end
+        self.stream, self.compute, self.others = stream, end, self._queue[-1]
 
     def wait_in(self, stream: int, time: int) -> None:
         """Later work in this stream starts at this `time` or after. The host doesn't wait."""

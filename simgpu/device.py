@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from . import dispatch, events, launches
-from .arrays import SimulatedArray
+from .arrays import SimulatedArray, array_in
 from .clocks import COPY, HOST, MEMSET, HostClock, Lanes, Span
 from .events import listeners, tell
 from .launches import ONE, Asked
@@ -86,8 +86,7 @@ class SimulatedGenerator(CountedGenerator):
         device, numpys = self._device, np.random.default_rng(self._next())
         values = np.asarray(draw(numpys)) if device.instead is None else untouched(() if size is None else size, dtype)
         device.memset("generator", _STATE * device.multiprocessors)
-        device.launch(name, values.nbytes, 10 * values.size, values.dtype.char, asked.kernels + 1)
-        device.besides(name, asked, 8)
+        device.ask(name, asked.and_kernels(1), values.nbytes, 8, 10 * values.size, values.dtype.char)
         return device.new(values)
 
 
@@ -159,7 +158,7 @@ class Card:
         buffer = Buffer(self.pool, x.nbytes, None)  # first: a copy that doesn't fit mustn't fill the host's memory
         dtype = x.dtype.newbyteorder("=")  # a card reads a number's last byte first, as nearly all computers do
         buffer.root = values = self.compute(np.array, x, dtype=dtype, order="K", subok=False)
-        return SimulatedArray(values, self, buffer, None)
+        return array_in(values, self, buffer, None)
 
     def copy_out(self, x: SimulatedArray, name: str = "copy", explicit: bool = True) -> np.ndarray:
         """A copy of `x` on the host, which waits until the device has finished everything that computes `x`."""
@@ -185,14 +184,14 @@ class Card:
         values = x._values.copy(order) if self.instead is None else self.instead(np.ndarray.copy, x._values, order)
         buffer.root = values
         self.launch("copy", 2 * values.nbytes)
-        return SimulatedArray(values, self, buffer, None)
+        return array_in(values, self, buffer, None)
 
     def new(self, values: np.ndarray) -> SimulatedArray:
         """Wrap values that were computed here."""
         if type(values) is not np.ndarray:  # NumPy returns a number where a GPU returns an array of shape ()
             values = np.asarray(values)
         root = values if values.base is None else root_of(values)
-        return SimulatedArray(values, self, Buffer(self.pool, values.nbytes, root), None)
+        return array_in(values, self, Buffer(self.pool, values.nbytes, root), None)
 
     def launch(self, name, nbytes, operations=0.0, kind="f", count=1, library=False, lasting=0, figures=None):
         """Record `count` kernels of the operation `name`, or one by hand, `lasting` nanoseconds, with its `figures`."""
@@ -212,26 +211,25 @@ class Card:
 
     def launch_product(self, x: Any, y: Any, out: Any) -> None:
         """Record a matrix product, which may be too small to use all multiprocessors."""
+        # One product and one sum for each element of the result and each k.
         share = min(1.0, launches.tiles(x, y, out) / self.multiprocessors)
-        work = launches.of_matmul(x, y, out) / share if share else 0.0
-        asked = launches.launches_of_product(x, y)
+        work = 2.0 * out.size * x.shape[-1] / share if share else 0.0
         kind = "f" if out.ndim > 2 and out.dtype.char == "e" else out.dtype.char  # CuPy computes these in float32
         nbytes = x.nbytes + y.nbytes + out.nbytes
-        if asked.kernels:
-            self.launch("matmul", nbytes, work, kind, asked.kernels, asked.library)
-        self.besides("matmul", asked, nbytes)
+        self.ask("matmul", launches.launches_of_product(x, y), nbytes, nbytes, work, kind)
 
     def launch_function(self, name: str, arrays: list, made: list, args: Any, kwargs: dict, asked: Asked) -> None:
-        """Record the kernels of the NumPy function `name`, for the new arrays in its result."""
-        work = launches.operations(name, arrays, made, args, kwargs)
-        work /= launches.share(name, sum(result.size for result in made), self.multiprocessors)
+        """Record what the NumPy function `name` asks for, given its array arguments and its new results."""
+        nbytes, work = launches.work_of(name, arrays, made, args, kwargs, self.multiprocessors)
         kind = (made or arrays)[0].dtype.char if made or arrays else "f"
-        self.launch(name, launches.nbytes(name, arrays, made), work, kind, asked.kernels, asked.library)
+        self.ask(name, asked, nbytes, made[0].nbytes if made else 0, work, kind)
 
-    def ask(self, name: str, asked: Asked, nbytes: float, size: int) -> None:
-        """Record the kernels of a call, which move so many bytes, and what else it asks for: memory of this `size`."""
-        self.launch(name, nbytes, count=asked.kernels)
-        self.besides(name, asked, size)
+    def ask(self, name: str, asked: Asked, nbytes: int, size: int, operations: float = 0.0, kind: str = "f") -> None:
+        """Record the kernels of a call, which share this work, and what else it asks for: memory of this `size`."""
+        if asked.kernels:
+            self.launch(name, nbytes, operations, kind, asked.kernels, asked.library)
+        if asked is not ONE:
+            self.besides(name, asked, size)
 
     def besides(self, name: str, asked: Asked, nbytes: int) -> None:
         """Record what a call asks for besides kernels: memory of this size set to zero or copied; copies; waits."""

@@ -105,7 +105,7 @@ def call_ufunc(ufunc: np.ufunc, inputs: tuple, kwargs: dict | None = None, metho
     try:
         result = (device.instead or quiet.run)(ufunc, *values)
     except (ValueError, OverflowError):
-        # An integer to a negative power is no error on a card, nor is a boolean compared with a number of any size.
+        # An integer to a negative power isn't an error on a card, nor is a boolean compared with a number of any size.
         if ufunc is not np.power and ufunc not in rules.COMPARISONS:
             raise
         return _call_with_keywords(ufunc, inputs, values, {}, method, device)
@@ -122,11 +122,16 @@ def call_ufunc(ufunc: np.ufunc, inputs: tuple, kwargs: dict | None = None, metho
     return device.new(result)
 
 
-def _many(device: Any, ufunc: np.ufunc, values: list, result: Any, asked: Asked) -> Any:
-    """The rarer ufuncs: two results, or methods such as ``np.add.reduce`` that read more than they write."""
+def _many(device: Any, ufunc: np.ufunc, values: list, result: Any, asked: Asked, out: Any = None) -> Any:
+    """The rarer ufuncs: two results, one that's in `out`, or methods such as ``np.add.reduce``, which read more."""
     results = result if type(result) is tuple else (result,)
-    arrays = [x for x in values if isinstance(x, np.ndarray)]
-    device.launch_function(ufunc.__name__, arrays, list(results), (), {}, asked)
+    if ufunc is np.matmul:
+        device.launch_product(*values[:2], result)
+    else:
+        arrays = [x for x in values if isinstance(x, np.ndarray)]
+        device.launch_function(ufunc.__name__, arrays, list(results), (), {}, asked)
+    if out is not None:
+        return out
     made = tuple(map(device.new, results))
     return made if type(result) is tuple else made[0]
 
@@ -148,14 +153,7 @@ def _call_with_keywords(ufunc: np.ufunc, inputs: tuple, values: list, kwargs: di
     differs = rules.DIFFERENT.get(ufunc.__name__) if method == "__call__" else rules.summed
     result = _computed(device, differs, getattr(ufunc, method), values, plain)
     asked = launches.asked_by_method(ufunc, method, values, kwargs)
-    if not given:
-        return _many(device, ufunc, values, result, asked)
-    if ufunc is np.matmul:
-        device.launch_product(*values, result)
-    else:
-        arrays = [x for x in (*values, plain.get("where")) if isinstance(x, np.ndarray)]
-        device.launch_function(ufunc.__name__, arrays, [result], (), {}, asked)
-    return given[0]
+    return _many(device, ufunc, [*values, plain.get("where")], result, asked, given[0] if given else None)
 
 
 # -- All other functions ---------------------------------------------------------------------------
@@ -198,7 +196,6 @@ class Plan:
         self.way = from_host if name in launches.FROM_HOST else _on_host if name in launches.ON_HOST else _OWN.get(name)
         self.calls_back = name in _CALLING_BACK
         self.is_about_arrays = name in launches.ABOUT_ARRAYS
-        self.is_simple = not launches.is_special(name)  # its kernels read the arguments once and write the result
         self.keeps_order = name in launches.KEEPING_ORDER  # its result lies in memory as its argument does
         self.is_lacking = rules.is_lacking(function)  # CuPy lacks it
         self.refused_keywords = rules.refused_keywords(function)  # CuPy's version doesn't take them
@@ -245,7 +242,8 @@ def call(function: Callable, args: tuple, kwargs: dict, device: Any) -> Any:
     if made or result is None or kwargs.get("out") is not None:
         if device.cards and found and plan.name not in rules.MAKING:
             device.begin()
-        _launch(plan, card, [x._values for x in found.values()], made, plain_args, plain_kwargs)
+        asked = launches.asked_by(plan.name, plain_args, plain_kwargs)
+        card.launch_function(plan.name, [x._values for x in found.values()], made, plain_args, plain_kwargs, asked)
     return wrapped_result
 
 
@@ -254,21 +252,6 @@ def _computed(device: Any, differs: Callable | None, function: Callable, args: S
     if device.instead is not None:
         return device.instead(function, *args, **kwargs)
     return quiet.run(function, *args, **kwargs) if differs is None else quiet.run(differs, function, *args, **kwargs)
-
-
-def _launch(plan: Plan, device: Any, arrays: list, made: list, args: list, kwargs: dict) -> None:
-    """Record the kernels of a call with these array arguments and new results, and its other effects."""
-    asked = launches.asked_by(plan.name, args, kwargs)
-    if asked.kernels and plan.is_simple:
-        nbytes = most = 0
-        for x in arrays + made:
-            nbytes += x.nbytes
-            most = x.size if x.size > most else most
-        device.launch(plan.name, nbytes, most, (made or arrays)[0].dtype.char, asked.kernels, asked.library)
-    elif asked.kernels:
-        device.launch_function(plan.name, arrays, made, args, kwargs, asked)
-    if asked is not launches.ONE:
-        device.besides(plan.name, asked, made[0].nbytes if made else 0)
 
 
 def reduction(x: Any, name: str, *args: Any, keepdims: bool = False) -> Any:

@@ -3,7 +3,9 @@
 import warnings
 from typing import Any
 
-from .functions import get as _get
+from .functions import within
+
+__getattr__ = within(__name__)
 
 
 class _Config:
@@ -12,21 +14,12 @@ class _Config:
     use_multi_gpus = False
     _planned = True
 
-    @property
-    def enable_nd_planning(self) -> bool:
-        """Whether transforms along several axes are planned as one. CuPy is about to give this up."""
-        warnings.warn("enable_nd_planning will go", DeprecationWarning, 2)
+    def _warned(self, planned: Any = None) -> Any:
+        warnings.warn("CuPy is about to give enable_nd_planning up", DeprecationWarning, 2)
+        self._planned = self._planned if planned is None else planned
         return self._planned
 
-    @enable_nd_planning.setter
-    def enable_nd_planning(self, value: bool) -> None:
-        warnings.warn("enable_nd_planning will go", DeprecationWarning, 2)
-        self._planned = value
+    enable_nd_planning = property(_warned, _warned)  # whether transforms along several axes are one
 
 
 config = _Config()
-
-
-def __getattr__(name: str) -> Any:
-    value = globals()[name] = _get("fft." + name)
-    return value

@@ -1,75 +1,37 @@
 """CuPy's functions for arrays, under its names and keywords. NumPy computes them, on the path of `dispatch.call`.
 
-The tables say what's CuPy's own: the functions that it has, what a parameter is called there, and what it does with a
-list, which most functions refuse. `creation.py` has what makes arrays, `differing.py` what has another signature.
+CuPy has nearly all of NumPy's functions for arrays; `rules.LACKING` has the others. The tables here say what's CuPy's
+own: what a parameter is called there, and what it does with a list, which most functions refuse. `creation.py` has what
+makes arrays, `differing.py` what has another signature.
 """
 
-import importlib
+import operator
+import sys
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 
-from . import creation, differing, polynomials
+from . import creation, differing, fusion, polynomials
+from .arrays import SimulatedArray
 from .device import current
 from .dispatch import call, plan_of
+from .indexing import Flat
 from .memory import Stored, check_dtype
-from .rules import names, refusal, refused
+from .rules import LACKING_UFUNCS, is_lacking, names, refusal, refused
 from .ufuncs import ufunc
 from .words import Missing
 
-UFUNCS = names("""
-    abs absolute acos acosh add arccos arccosh arcsin arcsinh arctan arctan2 arctanh asin asinh atan atan2 atanh
-    bitwise_and bitwise_count bitwise_invert bitwise_left_shift bitwise_not bitwise_or bitwise_right_shift bitwise_xor
-    cbrt ceil conj conjugate copysign cos cosh deg2rad degrees divide divmod equal exp exp2 expm1 fabs float_power
-    floor floor_divide fmax fmin fmod frexp gcd greater greater_equal heaviside hypot invert isfinite isinf isnan lcm
-    ldexp left_shift less less_equal log log10 log1p log2 logaddexp logaddexp2 logical_and logical_not logical_or
-    logical_xor maximum minimum mod modf multiply negative nextafter not_equal positive pow power rad2deg radians
-    reciprocal remainder right_shift rint sign signbit sin sinh sqrt square subtract tan tanh true_divide trunc
-""")
-FUNCTIONS = names("""
-    all allclose amax amin angle any append apply_along_axis apply_over_axes argpartition argsort argwhere around
-    array_equal array_equiv array_split array2string array_repr array_str astype atleast_1d atleast_2d atleast_3d
-    average broadcast_arrays broadcast_to choose clip column_stack compress concatenate convolve copy correlate
-    count_nonzero cov cross cumprod cumsum cumulative_prod cumulative_sum delete diag diag_indices_from diagflat
-    diagonal diff digitize dot dsplit dstack ediff1d expand_dims extract fill_diagonal fix flatnonzero flip
-    fliplr flipud gradient histogram hsplit hstack i0 imag inner interp intersect1d isclose iscomplex iscomplexobj
-    isfortran isin isneginf isposinf isreal isrealobj ix_ kron lexsort matmul matrix_transpose max mean median
-    min moveaxis nan_to_num nancumprod nancumsum nanmax nanmean nanmedian nanmin nanprod nanstd nansum nanvar ndim
-    nonzero outer packbits pad partition place polyfit prod ptp put_along_axis
-    putmask ravel real real_if_close repeat reshape resize roll rollaxis rot90 round
-    save savetxt savez savez_compressed searchsorted setdiff1d setxor1d shape shares_memory may_share_memory sinc
-    sort sort_complex split squeeze stack std sum swapaxes take take_along_axis tensordot tile trace transpose
-    trapezoid tril tril_indices_from trim_zeros triu triu_indices_from union1d unique unique_all unique_counts
-    unique_inverse unique_values unpackbits unravel_index unwrap vander var vdot vsplit vstack where
-    linalg.cholesky linalg.cond linalg.cross linalg.det linalg.eig linalg.eigh linalg.eigvals linalg.eigvalsh linalg.inv
-    linalg.lstsq linalg.matmul linalg.matrix_power linalg.matrix_rank linalg.matrix_transpose linalg.norm linalg.pinv
-    linalg.qr linalg.slogdet linalg.solve linalg.svd linalg.tensorinv linalg.tensorsolve
-    fft.fft fft.fft2 fft.fftn fft.fftshift fft.hfft fft.ifft fft.ifft2 fft.ifftn fft.ifftshift fft.ihfft fft.irfft
-    fft.irfft2 fft.irfftn fft.rfft fft.rfft2 fft.rfftn
-""")
-OWN = {
-    creation: names("""
-        array asanyarray asarray asarray_chkfinite ascontiguousarray asfarray asfortranarray asnumpy c_ copyto
-        empty_like full full_like mask_indices mgrid ogrid ones_like r_ require zeros_like
-    """),
-    differing: names("""
-        argmax argmin bincount broadcast byte_bounds can_cast common_type corrcoef einsum flatiter get_array_module
-        histogram2d histogramdd in1d is_available issctype issubclass_ issubsctype load meshgrid min_scalar_type msort
-        nanargmax nanargmin ndarray obj2sctype percentile piecewise put quantile ravel_multi_index result_type
-        row_stack sctype2char select size ufunc vectorize who
-    """),
-    polynomials: names("poly poly1d polyadd polymul polysub polyval roots"),
-}  # fmt: skip
 # Names that NumPy 2 gave up, and others of the same function.
 ALIASES = {
     "alltrue": "all", "sometrue": "any", "product": "prod", "cumproduct": "cumprod", "round_": "round",
-    "trapz": "trapezoid", "concat": "concatenate", "permute_dims": "transpose",
+    "row_stack": "vstack", "trapz": "trapezoid", "concat": "concatenate", "permute_dims": "transpose",
 }  # fmt: skip
 # What a parameter is called in CuPy and in NumPy.
 RENAMED = {
-    "concatenate stack": "tup=arrays", "cov flip fliplr flipud rot90": "a=m", "delete": "indices=obj",
-    "array_str": "arr=a", "ediff1d": "arr=ary", "extract take_along_axis": "a=arr", "histogram": "x=a",
+    "concatenate stack": "tup=arrays", "corrcoef": "a=x", "cov flip fliplr flipud rot90": "a=m",
+    "delete": "indices=obj", "array_str": "arr=a", "ediff1d": "arr=ary", "extract take_along_axis": "a=arr",
+    "histogram": "x=a",
     "intersect1d union1d": "arr1=ar1 arr2=ar2", "reshape": "newshape=shape", "unravel_index": "dims=shape",
     "linalg.matrix_power": "M=a", "linalg.matrix_rank": "M=A", "linalg.matrix_transpose": "a=x",
 }  # fmt: skip
@@ -80,14 +42,6 @@ BY_METHOD = names("""
     partition ravel real_if_close repeat reshape rot90 sort_complex squeeze swapaxes take transpose array_equal
     array_equiv isfortran fill_diagonal put copyto linalg.matrix_transpose
 """)
-WITHOUT_LISTS = BY_METHOD | names("""
-    apply_along_axis bincount choose convolve correlate cov diagflat digitize dsplit histogram hsplit inner interp
-    intersect1d isin kron lexsort matrix_transpose meshgrid nancumprod nancumsum nanmean nanmedian nanstd nanvar outer
-    packbits pad piecewise poly ptp put_along_axis ravel_multi_index roll roots setdiff1d setxor1d shares_memory split
-    take_along_axis tensordot tril_indices_from trim_zeros triu_indices_from union1d unique unique_all unique_counts
-    unique_inverse unique_values unpackbits vdot vsplit where linalg.cross linalg.det linalg.eig linalg.eigvals
-    linalg.matrix_rank linalg.norm linalg.slogdet linalg.tensorsolve fft.hfft
-""")
 # These move so many of their arguments there first, or all arrays in a list.
 MOVING = {
     **dict.fromkeys(names("angle around round average diff gradient imag isneginf isposinf iscomplex isreal nan_to_num "
@@ -95,23 +49,16 @@ MOVING = {
     **dict.fromkeys(names("allclose append cross isclose"), 2),
     **dict.fromkeys(names("atleast_1d atleast_2d atleast_3d ix_"), 99),
 }  # fmt: skip
-OF_NUMBERS = {"diagflat": 1, "kron": 2}  # so many arguments, if they're numbers
 MOVING_LISTS = names("concatenate dstack hstack vstack")
 # The host knows the answer, whatever is asked about.
 ABOUT = names("""
-    array2string array_repr array_str iscomplexobj isrealobj ndim shape size broadcast_arrays may_share_memory
+    array2string array_repr array_str broadcast_arrays can_cast common_type iscomplexobj isrealobj may_share_memory
+    min_scalar_type ndim result_type shape size
 """)
 
 
-def _found(table: dict[str, str], name: str) -> dict[str, str]:
-    text = next((pairs for given, pairs in table.items() if name in given.split()), "")
-    return dict(pair.split("=") for pair in text.split())
-
-
-def numpys(name: str) -> Any:
-    """NumPy's function of this name, such as ``"linalg.norm"``."""
-    module, _, last = name.rpartition(".")
-    return getattr(importlib.import_module(f"numpy.{module}") if module else np, last)
+class Unsupported(TypeError, AttributeError):
+    """A list or a host array where CuPy takes arrays of a GPU: `TypeError`, or the lack of a method, by function."""
 
 
 def _device_among(values: Iterable) -> Any:
@@ -123,25 +70,27 @@ def _device_among(values: Iterable) -> Any:
     return None
 
 
-def of_arrays(name: str) -> Callable:
+def of_arrays(name: str, computes: Callable) -> Callable:
     """CuPy's function of this name, for device arrays."""
-    computes = numpys(name)
-    renamed, lacking = _found(RENAMED, name), plan_of(computes).refused_keywords | {"like"}
+    text = next((pairs for given, pairs in RENAMED.items() if name in given.split()), "")
+    renamed = dict(pair.split("=") for pair in text.split())
+    plan = plan_of(computes)
+    lacking = (plan.refused_keywords | {"like"}) - renamed.keys()
 
     def function(*args: Any, **kwargs: Any) -> Any:
         if kwargs:
-            if refusing := (lacking & kwargs.keys()) - renamed.keys():
+            if refusing := lacking & kwargs.keys():
                 raise refused(name, refusing)
             check_dtype(kwargs.get("dtype"))
             kwargs = {renamed.get(key, key): value for key, value in kwargs.items()}
         if args and isinstance(args[0], Stored):
             return call(computes, args, kwargs, args[0].device)
         device = _device_among((*args, *kwargs.values()))
+        args, kwargs = plan.in_one_form(args, kwargs)
+        if args and (name in MOVING or name in MOVING_LISTS and isinstance(args[0], (list, tuple)) and args[0]):
+            args, device = _moved(name, args), device or current()
         if device is None:
             return _without_arrays(name, computes, args, kwargs)
-        if name in MOVING or name in MOVING_LISTS:
-            args, kwargs = plan_of(computes).in_one_form(args, kwargs)
-            args = _moved(name, args)
         return call(computes, args, kwargs, device)
 
     function.__name__ = function.__qualname__ = name.rpartition(".")[2]
@@ -151,34 +100,19 @@ def of_arrays(name: str) -> Callable:
 
 def _moved(name: str, args: tuple) -> tuple:
     """The arguments, with what CuPy moves to the device on it."""
-
-    def there(x: Any) -> Any:
-        return x if isinstance(x, Stored) else creation.asarray(x)
-
-    if name in MOVING_LISTS:
-        return (list(map(there, args[0])), *args[1:])
-    count = MOVING[name]
-    return (*map(there, args[:count]), *args[count:])
+    count = MOVING.get(name)
+    given = args[0] if count is None else args[:count]
+    there = [x if isinstance(x, Stored) else creation.asarray(x) for x in given]
+    return (there, *args[1:]) if count is None else (*there, *args[count:])
 
 
 def _without_arrays(name: str, computes: Callable, args: tuple, kwargs: dict) -> Any:
     """What CuPy does if no argument is on a device."""
-    args, kwargs = plan_of(computes).in_one_form(args, kwargs)
     given = (*args, *kwargs.values())
-    if not given or name in ABOUT:
+    first = next((x for x in given if isinstance(x, (np.ndarray, list, tuple))), given[0] if given else None)
+    if not given or name in ABOUT or name in BY_METHOD and isinstance(first, np.ndarray):
         return computes(*args, **kwargs)
-    if args and name in MOVING or name in MOVING_LISTS and isinstance(args[0], (list, tuple)) and args[0]:
-        args = _moved(name, args)
-        return call(computes, args, kwargs, current())
-    if (count := OF_NUMBERS.get(name, 0)) and all(map(np.isscalar, args[:count])):
-        return call(computes, (*map(creation.asarray, args[:count]), *args[count:]), kwargs, current())
-    first = next((x for x in given if isinstance(x, (np.ndarray, list, tuple))), given[0])
-    if name in BY_METHOD and isinstance(first, np.ndarray):
-        return computes(*args, **kwargs)
-    error = refusal(computes, first, current())
-    if name in WITHOUT_LISTS and not isinstance(first, np.ndarray):
-        raise AttributeError(str(error))
-    raise error
+    raise Unsupported(str(refusal(computes, first, current())))
 
 
 # -- Names that are NumPy's own, and what else there is ----------------------------------------------
@@ -189,58 +123,57 @@ OF_NUMPY = names("""
     integer intp long longlong ndindex number short signedinteger single ubyte uint uint16 uint32 uint64 uint8 uintc
     uintp ulong ulonglong unsignedinteger ushort broadcast_shapes get_printoptions isdtype issubdtype iterable
     mintypecode printoptions promote_types set_printoptions typename base_repr binary_repr isscalar
-    format_float_positional format_float_scientific exceptions
+    format_float_positional format_float_scientific exceptions linalg.LinAlgError
+    AxisError ComplexWarning ModuleDeprecationWarning RankWarning TooHardError VisibleDeprecationWarning
 """)
 OTHERS = {
     **dict.fromkeys(("Inf", "Infinity", "PINF", "infty"), np.inf), "NINF": -np.inf, "NAN": np.nan, "NaN": np.nan,
     "PZERO": 0.0, "NZERO": -0.0, "float_": np.float64, "singlecomplex": np.complex64, "cfloat": np.complex128,
-    "complex_": np.complex128,
-}  # fmt: skip
-EXCEPTIONS = names("""
-    AxisError ComplexWarning ModuleDeprecationWarning RankWarning TooHardError VisibleDeprecationWarning
-""")
-# CuPy raises, too, since NumPy 2 has none of these.
-GONE = {
-    "find_common_type": "promote_types or result_type", "set_string_function": "set_printoptions",
-    "get_array_wrap": "nothing", "disp": "print", "safe_eval": "ast.literal_eval",
+    "complex_": np.complex128, "ndarray": SimulatedArray, "flatiter": Flat, "ufunc": ufunc,
 }  # fmt: skip
 # CuPy has them and we don't.
 MISSING = names("""
-    DataSource annotations clear_memo disable_experimental_feature_warning format_parser fromDlpack from_dlpack fuse
-    make_aligned_dtype memoize polynomial show_config typing
+    DataSource annotations asarray_chkfinite asfarray byte_bounds clear_memo
+    disable_experimental_feature_warning disp find_common_type format_parser fromDlpack from_dlpack get_array_wrap
+    issctype issubclass_ issubsctype make_aligned_dtype mask_indices memoize msort obj2sctype polynomial require
+    safe_eval sctype2char set_string_function show_config typing who
 """)
-
-
-def _gone(name: str) -> Callable:
-    def function(*args: Any, **kwargs: Any) -> Any:
-        raise RuntimeError(f"NumPy 2 has no {name}. Use {GONE[name]} instead.")
-
-    return function
+_TYPE = type(np.sum)  # of the functions that NumPy passes on to an array's own type
+_ufuncs: dict[np.ufunc, ufunc] = {}
 
 
 def get(name: str) -> Any:
     """What CuPy calls `name`. Raises `AttributeError` if CuPy has no such name, `NotImplementedError` if we don't."""
     name = ALIASES.get(name, name)
-    for module, own in OWN.items():
-        if name in own:
-            return getattr(module, name)
-    if name in UFUNCS:
-        return _ufuncs.setdefault(numpys(name), ufunc(numpys(name)))
-    if name in FUNCTIONS:
-        return of_arrays(name)
-    if name in creation.RULES:
-        return creation.by_rule(name, numpys(name))
-    if name in OF_NUMPY:
-        return getattr(np, name)
-    if name in EXCEPTIONS:
-        return getattr(np.exceptions, name)
-    if name in OTHERS:
-        return OTHERS[name]
-    if name in GONE:
-        return _gone(name)
     if name in MISSING:
         raise Missing(f"simgpu has no {name}, which CuPy has")
+    if name in OTHERS:
+        return OTHERS[name]
+    for module in (creation, differing, polynomials, fusion):
+        found = vars(module).get(name)
+        if name[0] != "_" and getattr(found, "__module__", None) == module.__name__:  # it isn't imported there
+            return found
+    try:
+        numpys = operator.attrgetter(name)(np)
+    except AttributeError:
+        numpys = getattr(np.exceptions, name, None)
+    if name in OF_NUMPY:
+        return numpys
+    if name in creation._RULES:
+        return creation._by_rule(name, numpys)
+    if isinstance(numpys, np.ufunc) and name not in LACKING_UFUNCS and numpys is not np.matmul:
+        return _ufuncs.setdefault(numpys, ufunc(numpys))
+    if numpys in (np.matmul, np.isfortran) or isinstance(numpys, _TYPE) and not is_lacking(numpys):
+        return of_arrays(name, numpys)
     raise AttributeError(f"module 'simgpu' has no attribute {name!r}, and nor has CuPy")
 
 
-_ufuncs: dict[np.ufunc, ufunc] = {}
+def within(module: str) -> Callable[[str], Any]:
+    """How one of CuPy's modules, such as `linalg`, finds its names."""
+
+    def found(name: str) -> Any:
+        value = get(f"{module.rpartition('.')[2]}.{name}")
+        setattr(sys.modules[module], name, value)
+        return value
+
+    return found

@@ -59,7 +59,7 @@ def in_numbers(index: Any) -> Any:
 
 def setitem(x: Any, index: Any, value: Any) -> None:
     if is_basic(index):
-        _set_part(x, _ending_in_ellipsis(index), value)
+        _set_part(x, _part(x, _ending_in_ellipsis(index)), value)
         return
     device = x.device.begin()
     place, arrays = index_arrays(device, index, x._values.shape)
@@ -104,9 +104,8 @@ def write(device: Any, values: np.ndarray, place: Any, new: Any) -> None:
         values[place] = new
 
 
-def _set_part(x: Any, place: tuple, value: Any) -> None:
+def _set_part(x: Any, part: np.ndarray, value: Any) -> None:
     """Write to a part of `x`: an array on the same device, or one number for all its elements."""
-    part = _part(x, place)
     if not isinstance(value, Stored):
         value = one_number(value, x.device)
         _fill(x.device, value, part)

@@ -12,7 +12,7 @@ these is one kernel here, and several there.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -345,7 +345,11 @@ def launches_of_product(x: np.ndarray, y: np.ndarray) -> Asked:
     """
     kind = x.dtype if x.dtype == y.dtype else np.promote_types(x.dtype, y.dtype)
     if x.ndim > 2 or y.ndim > 2:
-        return _product_of_batches(x, y, kind)
+        dtype = np.dtype("f") if kind.char == "e" else kind  # these are computed in float32
+        batch = max(x.ndim, y.ndim) - 2
+        left, right = ((1,) * (batch - len(array.shape[:-2])) + array.shape[:-2] for array in (x, y))
+        copies = sum(array.dtype != dtype or not array.flags.c_contiguous for array in (x, y)) + (dtype != kind)
+        return Asked(1 + copies + (3 * batch if left != right else 0), library=True)
     if not x.ndim or not y.ndim:
         return ONE
     if not x.size or not y.size:
@@ -355,14 +359,6 @@ def launches_of_product(x: np.ndarray, y: np.ndarray) -> Asked:
         return Asked(3 + apart + (x.size * kind.itemsize > _BLOCK))
     casts = 0 if x.dtype is y.dtype else sum(array.dtype != kind for array in (x, y))
     return BY_LIBRARY.and_kernels(max(apart, casts)) if casts or apart else BY_LIBRARY
-
-
-def _product_of_batches(x: np.ndarray, y: np.ndarray, kind: np.dtype) -> Asked:
-    dtype = np.dtype("f") if kind.char == "e" else kind  # products of batches in float16 are computed in float32
-    batch = max(x.ndim, y.ndim) - 2
-    left, right = ((1,) * (batch - len(array.shape[:-2])) + array.shape[:-2] for array in (x, y))
-    copies = sum(array.dtype != dtype or not array.flags.c_contiguous for array in (x, y)) + (dtype != kind)
-    return Asked(1 + copies + (3 * batch if left != right else 0), library=True)
 
 
 def asked_at(arrays: Sequence[np.ndarray], x: np.ndarray, found: bool = True) -> Asked:
@@ -386,11 +382,6 @@ TEN_EACH = names("""
     sin cos tan arcsin arccos arctan arctan2 hypot sinh cosh tanh arcsinh arccosh arctanh
     random standard_normal uniform integers i0 sinc linalg.norm var std nanvar nanstd
 """)
-
-
-def of_matmul(x: Any, y: Any, out: np.ndarray) -> float:
-    """2·m·n·k for each pair of matrices: one product and one sum for each element of the result and each k."""
-    return 2.0 * out.size * x.shape[-1]
 
 
 def tiles(x: Any, y: Any, out: np.ndarray) -> int:
@@ -443,28 +434,28 @@ _NOT_READ = names("zeros_like ones_like full_like empty_like")
 PICKING = names("choose compress extract take_along_axis")
 
 
-def is_special(name: str) -> bool:
-    """Whether this function's cost depends on more than the size of its arrays."""
-    return name in _OPERATIONS or name in TEN_EACH or name in _NOT_READ or name in PICKING
+def work_of(
+    name: str, arrays: Sequence[np.ndarray], made: Sequence[Any], args: Sequence, kwargs: dict, multiprocessors: int = 1
+) -> tuple[int, float]:
+    """The bytes and operations of the NumPy function `name`, given its array arguments, its results, all arguments.
 
-
-def operations(name: str, arrays: Sequence[np.ndarray], made: Iterable[Any], args: Sequence, kwargs: dict) -> float:
-    """The operations of the NumPy function `name`, given its array arguments and its results."""
-    out = sum(result.size for result in made)
-    largest = max([out, *(x.size for x in arrays)])
+    A product too small for all of the card's multiprocessors counts as if there were more to do.
+    """
+    nbytes = out = largest = 0
+    for x in made:
+        nbytes += x.nbytes
+        out += x.size
+    for x in arrays:
+        largest = x.size if x.size > largest else largest
+    largest = max(largest, out)
+    if name in PICKING:
+        nbytes *= 2
+    elif name not in _NOT_READ:
+        nbytes += sum([x.nbytes for x in arrays])
     if name in _OPERATIONS and arrays:
         operands = [x for x in args if isinstance(x, np.ndarray)] or arrays  # here x @ x has two
-        return understood(float(largest), _OPERATIONS[name], operands, out, *args, **kwargs)
-    return largest * 10.0 if name in TEN_EACH else float(largest)
-
-
-def nbytes(name: str, arrays: Iterable[np.ndarray], made: Iterable[Any]) -> int:
-    written = sum(result.nbytes for result in made)
-    if name in PICKING:
-        return 2 * written
-    return written if name in _NOT_READ else written + sum(x.nbytes for x in arrays)
-
-
-def share(name: str, out: int, multiprocessors: int) -> float:
-    """The share of a card's multiprocessors that such a result keeps busy. It's 1 except for products."""
-    return min(1.0, -(-out // 4096) / multiprocessors) if name in _PRODUCTS and out else 1.0
+        operations = understood(float(largest), _OPERATIONS[name], operands, out, *args, **kwargs)
+    else:
+        operations = largest * 10.0 if name in TEN_EACH else float(largest)
+    share = min(1.0, -(-out // 4096) / multiprocessors) if name in _PRODUCTS and out else 1.0
+    return nbytes, operations / share

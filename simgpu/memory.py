@@ -68,14 +68,14 @@ class Buffer:
 
     def __init__(self, pool: Pool, nbytes: int, root: Any) -> None:
         self.pool, self.size = pool, 0  # in case make_room raises
-        size = -(-nbytes // UNIT) * UNIT
+        size = nbytes + -nbytes % UNIT
         if pool.used + size > pool.limit:
             pool.make_room(size)
-        pool.used += size
-        if pool.used > pool.held:
-            pool.held = pool.used
-        if pool.used > pool.peak:
-            pool.peak = pool.used
+        pool.used = used = pool.used + size
+        if used > pool.held:
+            pool.held = used
+        if used > pool.peak:
+            pool.peak = used
         self.size, self.root = size, root
         self.is_empty = False  # whether it was made by `empty`, and holds its pattern: `dispatch.py`
 
@@ -93,31 +93,11 @@ def root_of(values: Any) -> Any:
     return values
 
 
-constructors: list[Any] = []  # what makes ``cupy.ndarray(shape, dtype)``, once it's asked for
-
-
 class Stored:
-    """Values in a buffer on a device: a simulated array's data, without its operations.
-
-    Without a buffer, the arguments are those of ``cupy.ndarray(shape, dtype, memptr, strides, order)``.
-    """
+    """Values in a buffer on a device: a simulated array's data, without its operations."""
 
     __slots__ = ("_values", "device", "_buffer", "base", "__weakref__")
-
-    def __init__(
-        self,
-        values: Any = None,
-        device: Any = float,
-        buffer: Any = None,
-        base: Any = None,
-        order: Any = "C",
-        **names: Any,
-    ) -> None:
-        if buffer is None:
-            shape, dtype = names.get("shape", values), names.get("dtype", device)
-            made = constructors[0](shape, dtype, names.get("memptr"), names.get("strides", base), order)
-            values, device, buffer, base = made._values, made.device, made._buffer, None
-        if values.dtype.char in LACKING_DTYPES:
-            check_dtype(values.dtype)  # this raises; for each array, asking twice is faster than a call
-        self._values, self.device, self._buffer = values, device, buffer
-        self.base = base  # the array that this one is a view of, or None
+    _values: np.ndarray
+    device: Any
+    _buffer: Buffer
+    base: Any  # the array that this one is a view of, or None

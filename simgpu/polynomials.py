@@ -92,6 +92,19 @@ def _check_symmetric(matrix: np.ndarray) -> None:
         raise NotImplementedError("on a GPU only symmetric and Hermitian matrices have eigenvalues here (as in CuPy)")
 
 
+def _operators(function: Callable) -> tuple[Callable, Callable]:
+    """``p + x`` and ``x + p``. As in CuPy, the second takes none of NumPy's numbers."""
+
+    def on_the_right(self: Any, other: Any) -> Any:
+        if isinstance(other, np.generic):
+            raise TypeError("NumPy's numbers before a polynomial are not supported on a GPU (nor in CuPy)")
+        if function is polymul and np.isscalar(other):
+            other = self._coeffs.dtype.type(other)
+        return function(other, self)
+
+    return lambda self, other: function(self, other), on_the_right
+
+
 class poly1d:  # noqa: N801  (CuPy's name)
     """A polynomial by its coefficients, or with ``r=True`` by its zeros; `variable` is for printing.
 
@@ -105,12 +118,9 @@ class poly1d:  # noqa: N801  (CuPy's name)
     __array_ufunc__ = None  # NumPy's numbers leave the operators to it
 
     def __init__(self, c_or_r: Any, r: bool = False, variable: str | None = None) -> None:
-        self.variable = self._variable = variable or getattr(c_or_r, "variable", "x")
-        if isinstance(c_or_r, (poly1d, np.poly1d)):
-            self._coeffs = asarray(c_or_r.coeffs)
-            return
-        c = poly(c_or_r) if r else c_or_r
-        self._coeffs = asarray(c) if np.ndim(c) or isinstance(c, Stored) else asarray([c])
+        self.variable = variable or getattr(c_or_r, "variable", "x")
+        c = c_or_r.coeffs if isinstance(c_or_r, (poly1d, np.poly1d)) else poly(c_or_r) if r else c_or_r
+        self._coeffs = asarray(c)
         if self._coeffs.ndim > 1:
             raise ValueError("Polynomial must be 1d only.")
         self._coeffs = self._coeffs.reshape(-1)
@@ -130,13 +140,6 @@ class poly1d:  # noqa: N801  (CuPy's name)
         """A copy on the host."""
         return np.poly1d(self.coeffs.get(), variable=self.variable)
 
-    def set(self, polyin: np.poly1d, stream: Any = None) -> None:
-        """Take over the coefficients of a polynomial on the host, of the same type and number."""
-        if not isinstance(polyin, np.poly1d):
-            raise TypeError("only a numpy.poly1d can be set")
-        self.variable = self._variable = polyin.variable
-        self.coeffs.set(polyin.coeffs)
-
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
         raise TypeError("a polynomial on a device isn't copied to the host by itself: p.get() does so")
 
@@ -146,38 +149,17 @@ class poly1d:  # noqa: N801  (CuPy's name)
     def __str__(self) -> str:
         return str(self.get())
 
-    def __len__(self) -> int:
-        return self.order
-
-    def __iter__(self) -> Any:
-        return iter(self.coeffs)
+    __len__, __iter__ = (lambda self: self.order), (lambda self: iter(self.coeffs))
+    __neg__, __pos__ = (lambda self: poly1d(-self.coeffs)), (lambda self: self)
+    __add__, __radd__ = _operators(polyadd)
+    __sub__, __rsub__ = _operators(polysub)
+    _mul, __rmul__ = _operators(polymul)
 
     def __call__(self, val: Any) -> Any:
         return polyval(self.coeffs, val)
 
-    def __neg__(self) -> "poly1d":
-        return poly1d(-self.coeffs)
-
-    def __pos__(self) -> "poly1d":
-        return self
-
-    def __add__(self, other: Any) -> Any:
-        return polyadd(self, other)
-
-    def __sub__(self, other: Any) -> Any:
-        return polysub(self, other)
-
     def __mul__(self, other: Any) -> Any:
-        return poly1d(self.coeffs * other) if np.isscalar(other) else polymul(self, other)
-
-    def __radd__(self, other: Any) -> Any:
-        return polyadd(_not_numpys(other), self)
-
-    def __rsub__(self, other: Any) -> Any:
-        return polysub(_not_numpys(other), self)
-
-    def __rmul__(self, other: Any) -> Any:
-        return polymul(self._coeffs.dtype.type(_not_numpys(other)) if np.isscalar(other) else other, self)
+        return poly1d(self.coeffs * other) if np.isscalar(other) else self._mul(other)
 
     def __truediv__(self, other: Any) -> Any:
         if not np.isscalar(other):
@@ -207,14 +189,3 @@ class poly1d:  # noqa: N801  (CuPy's name)
         if (more := key - self._coeffs.size + 1) > 0:
             self._coeffs = call(np.pad, (self._coeffs, (more, 0)), {}, self._coeffs.device)
         self._coeffs[-key - 1] = val
-
-    def _not_here(self, *args: Any, **kwargs: Any) -> Any:
-        raise NotImplementedError("poly1d has neither integ nor deriv on a GPU (nor has CuPy's)")
-
-    integ = deriv = _not_here
-
-
-def _not_numpys(number: Any) -> Any:
-    if isinstance(number, np.generic):
-        raise TypeError("NumPy's numbers before a polynomial are not supported on a GPU (nor in CuPy)")
-    return number

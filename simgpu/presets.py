@@ -180,35 +180,22 @@ def _median(entry: dict) -> float:
 def _fit_copies(card: Preset, measured: Measured) -> Preset:
     """time = latency + bytes / link, with one latency and two links."""
     copies = [(entry, time) for entry, time in measured if entry["what"] == "copy"]
-    if not copies:
-        return card
     rows = np.array([[1.0, e["bytes"] * (not e["pinned"]), e["bytes"] * bool(e["pinned"])] for e, _ in copies])
-    start = [card.latency, 1 / card.pageable, 1 / card.pinned]
     times = [max(time - card.launch, time / 10) for _, time in copies]  # if launching wasn't measured, not below 0
-    latency, pageable, pinned = _robust(lambda theta: rows, times, start).tolist()
-    return card._replace(latency=latency, pageable=1 / pageable, pinned=1 / pinned)
+    return _fit(card, ("latency", "pageable", "pinned"), lambda theta: rows, times)
 
 
 def _fit_kernels(card: Preset, measured: Measured) -> Preset:
     """time = launch + the longest of: the floor, bytes / bandwidth, operations / rate."""
-    names = ["floor", "bandwidth", *_FLOATS]
     hosts = {"elementwise": card.launch, "product": card.library}
     kernels = [(_work(entry, card), time - hosts[entry["what"]]) for entry, time in measured if entry["what"] in hosts]
-    if not kernels:
-        return card
     table = np.array([work for work, _ in kernels])
 
     def longest(theta: np.ndarray) -> np.ndarray:
         """For each kernel only the term that determines its time, given these figures."""
-        rows = np.zeros_like(table)
-        deciding = (table * theta).argmax(axis=1)
-        rows[range(len(rows)), deciding] = table[range(len(rows)), deciding]
-        return rows
+        return table * (np.arange(len(theta)) == (table * theta).argmax(axis=1)[:, None])
 
-    start = [card.floor, *(1 / getattr(card, name) for name in names[1:])]
-    found = _robust(longest, [time for _, time in kernels], start)
-    rates = {name: 1 / float(x) for name, x in zip(names[1:], found[1:])}
-    return card._replace(floor=float(found[0]), **rates)  # type: ignore[arg-type]
+    return _fit(card, ("floor", "bandwidth", *_FLOATS), longest, [time for _, time in kernels])
 
 
 def _work(entry: dict, card: Preset) -> list[float]:
@@ -220,11 +207,15 @@ def _work(entry: dict, card: Preset) -> list[float]:
     return [1.0, 3 * n * n * np.dtype(dtype).itemsize, *(2 * n**3 / share * (name == dtype) for name in _FLOATS)]
 
 
-def _robust(rows_for: Callable, times: Sequence[float], start: Sequence[float]) -> np.ndarray:
-    """Find `theta` so that ``rows_for(theta) @ theta`` is near `times`, relatively, by repeated least squares: what's
-    further off than the others weighs less, and a figure that no measurement depends on keeps its value."""
-    theta, target = np.array(start, dtype=float), np.array(times, dtype=float)
-    weights = np.ones(len(target))
+def _fit(card: Preset, names: Sequence[str], rows_for: Callable, times: Sequence[float]) -> Preset:
+    """The card with figures `theta`, of these names (of a rate, one divided by it). ``rows_for(theta) @ theta`` is then
+    near `times`, relatively, by repeated least squares: what's further off than the others weighs less, and a figure
+    that no measurement depends on keeps its value."""
+    if not times:
+        return card
+    rates = np.array([name not in ("latency", "floor") for name in names])
+    theta = np.array([getattr(card, name) for name in names]) ** np.where(rates, -1.0, 1.0)
+    target, weights = np.array(times, dtype=float), np.ones(len(times))
     for _ in range(_ROUNDS):
         rows = rows_for(theta)
         decides = rows.any(axis=0)
@@ -234,4 +225,4 @@ def _robust(rows_for: Callable, times: Sequence[float], start: Sequence[float]) 
         theta[decides] *= np.maximum(found, 0.01)
         off = np.abs(target / (rows_for(theta) @ theta) - 1)
         weights = np.minimum(1.0, (2 * np.median(off) + 1e-9) / np.maximum(off, 1e-12))
-    return theta
+    return card._replace(**dict(zip(names, (theta ** np.where(rates, -1.0, 1.0)).tolist())))  # type: ignore[arg-type]

@@ -10,7 +10,7 @@ array([0.5488135 , 0.71518937])  # Simulated:0
 array([8, 6, 5])  # Simulated:0
 """
 
-import hashlib
+import functools
 import inspect
 import operator
 import os
@@ -27,6 +27,7 @@ from .launches import Asked
 from .memory import Stored
 from .rules import SCALARS, names, values_on
 from .shapes import untouched
+from .words import Missing
 
 
 class Row(NamedTuple):
@@ -62,7 +63,6 @@ _AS_NUMBERS = names("gumbel lognormal normal uniform")  # a RandomState leaves t
 _WITH_DTYPE = names("beta random standard_exponential standard_gamma standard_normal uniform")  # of a Generator
 _VECTORS = names("dirichlet multinomial multivariate_normal")  # draw vectors, with an axis of their own
 _CHECKS = {"check_valid": "ignore", "tol": 1e-8, "method": "cholesky"}  # of multivariate_normal, in CuPy's order
-_WITH_OUT = _WITH_DTYPE - {"beta", "uniform"}
 
 
 def _plain(device: Any, x: Any) -> np.ndarray:
@@ -84,51 +84,37 @@ def _drawn(draw: Callable, params: Sequence, size: Any, dtype: Any, asked: Asked
         vector = plain[-1].shape[-1:] if name in _VECTORS else ()
         shape = np.broadcast_shapes(*(x.shape for x in plain)) if size is None else np.empty(size, bool).shape + vector
         values = untouched(shape, dtype)
-    device.launch(name, values.nbytes, 10 * values.size, values.dtype.char, asked.kernels)
-    device.besides(name, asked, 8)
+    device.ask(name, asked, values.nbytes, 8, 10 * values.size, values.dtype.char)
     return device.new(values)
 
 
 def _method(name: str, row: Row, is_newer: bool) -> Any:
     """A method of a RandomState or of a Generator, under CuPy's signature."""
-    any_way = Parameter.POSITIONAL_OR_KEYWORD
-    words = [word.partition("=") for word in f"self {row.parameters} size=".split()]
-    given = [Parameter(key, any_way, default=float(x) if x else None if is_set else Parameter.empty)
-             for key, is_set, x in words]  # fmt: skip
     more = _CHECKS if name == "multivariate_normal" else {}
-    given += [Parameter(key, any_way, default=x) for key, x in more.items()]
-    given += [Parameter("dtype", any_way, default=row.dtype)] * (not is_newer or name in _WITH_DTYPE)
-    given += [Parameter("out", any_way, default=None)] * (is_newer and name in _WITH_OUT)
+    words = [word.partition("=") for word in row.parameters.split()]
+    defaults: dict[str, Any] = {key: float(x) if is_set else Parameter.empty for key, is_set, x in words}
+    defaults |= {"size": None, **more} | ({"dtype": row.dtype} if not is_newer or name in _WITH_DTYPE else {})
+    given = [Parameter(key, Parameter.POSITIONAL_OR_KEYWORD, default=x) for key, x in defaults.items()]
     signature = inspect.Signature(given)
 
-    def method(*args, **kwargs):
+    def method(self, *args, **kwargs):
         bound = signature.bind(*args, **kwargs)
         bound.apply_defaults()
-        self, *params = [bound.arguments[key] for key, _, _ in words[:-1]]
-        size, out, dtype = (bound.arguments.get(key) for key in ("size", "out", "dtype"))
-        dtype = np.dtype(dtype or row.dtype)
+        params = [bound.arguments[key] for key, _, _ in words]
+        dtype = np.dtype(bound.arguments.get("dtype") or row.dtype)
         if row.dtype is float and dtype.char not in "fd":
             raise TypeError("cupy.random only supports float32 and float64")
-        for (key, _, _), x in zip(words[1:], params):
+        for (key, _, _), x in zip(words, params):
             if is_newer and not isinstance(x, (Stored, int, float)):
                 raise TypeError(f"{key} is required to be a cupy.ndarray or a scalar")
         numbers = [x for x in params if isinstance(x, SCALARS) and (is_newer or name not in _AS_NUMBERS)]
         zeros = sum(x == 0 for x in numbers)  # arrays are made of numbers: of 0 by a memset
         kernels, reads = (row.newer, 0) if is_newer else (row.kernels, row.reads)
         asked = Asked(kernels + len(numbers) - zeros, memsets=zeros, reads=(1,) * reads)
-        size = out.shape if out is not None and size is None else size
         passed = {key: bound.arguments[key] for key in more if key != "method"}  # NumPy has one method
-        drawn = _drawn(getattr(self._numpys, name), params, size, dtype, asked, **passed)
-        if out is None:
-            return drawn
-        if drawn.dtype != out.dtype:
-            raise TypeError(f"Supplied output array has the wrong type. Expected {drawn.dtype}, got {out.dtype}")
-        if drawn.shape != out.shape:
-            raise ValueError("size must match out.shape when used together")
-        out[...] = drawn
-        return out
+        return _drawn(getattr(self._numpys, name), params, bound.arguments["size"], dtype, asked, **passed)
 
-    method.__name__, method.__signature__ = name, signature  # type: ignore[attr-defined]
+    method.__name__ = name
     method.__doc__ = f"Draw an array on the device from NumPy's distribution `{name}`."
     return method
 
@@ -145,21 +131,14 @@ class RandomState:
 
     def seed(self, seed: Any = None) -> None:
         """Begin again from `seed`, or from chance. Raises `TypeError` or `ValueError` for what's no seed."""
-        if isinstance(seed, np.ndarray):
-            seed = int(hashlib.md5(seed.tobytes(), usedforsecurity=False).hexdigest()[:16], 16)
         if seed is not None and np.asarray(seed).dtype.kind not in "biu":
             raise TypeError("Seed must be an integer.")
-        if seed is not None and not 0 <= seed < 2**64:
-            raise ValueError("Seed must be an integer between 0 and 2**64 - 1")
         # NumPy's takes a larger seed only by way of a bit generator.
-        is_small = seed is None or seed < 2**32
-        self._numpys = np.random.RandomState(seed if is_small else np.random.MT19937(int(seed)))
+        is_large = isinstance(seed, int) and 2**32 <= seed < 2**64
+        self._numpys = np.random.RandomState(np.random.MT19937(seed) if is_large else seed)
 
     def rand(self, *size: int, dtype: Any = float) -> Any:
         return self.random_sample(size, dtype)  # type: ignore[attr-defined]
-
-    def tomaxint(self, size: Any = None) -> Any:
-        return _drawn(self._numpys.tomaxint, (), size, int, Asked(2))
 
     def randn(self, *size: int, dtype: Any = float) -> Any:
         return self.normal(size=size, dtype=dtype)  # type: ignore[attr-defined]
@@ -176,9 +155,6 @@ class RandomState:
         is_power = count > 0 and count & (count - 1) == 0
         asked = Asked(4) if is_power else Asked(7, reads=(4,))
         return _drawn(self._numpys.randint, (low, high), size, dtype, asked, dtype=dtype)
-
-    def random_integers(self, low: Any, high: Any = None, size: Any = None) -> Any:
-        return self.randint(1, low + 1, size) if high is None else self.randint(low, high + 1, size)
 
     def choice(self, a: Any, size: Any = None, replace: bool = True, p: Any = None) -> Any:
         """Elements of `a`, or of ``range(a)``. As in CuPy, `size` is needed, and `p` goes with ``replace=True``."""
@@ -274,17 +250,17 @@ def default_rng(seed: Any = None) -> Generator:
 
 
 def _function(name: str) -> Callable:
-    method = getattr(RandomState, name)
-
+    @functools.wraps(getattr(RandomState, name))
     def function(*args, **kwargs):
-        return method(get_random_state(), *args, **kwargs)
+        return getattr(get_random_state(), name)(*args, **kwargs)
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__, parameters = method.__doc__, list(inspect.signature(method).parameters.values())
-    function.__signature__ = inspect.Signature(parameters[1:])  # type: ignore[attr-defined]
     return function
 
 
 globals().update({name: _function(name) for name in dir(RandomState) if not name.startswith("_")})
 random = ranf = sample = globals()["random_sample"]
 bytes = np.random.bytes  # on the host: as in CuPy
+
+
+def __getattr__(name: str) -> Any:
+    raise Missing(f"random.{name} isn't simulated")

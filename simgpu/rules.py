@@ -268,12 +268,6 @@ def _compared(function: Callable, x: Any, y: Any, **kwargs: Any) -> Any:
     return function(*wide, **kwargs)
 
 
-def _packed(function: Callable, a: Any, axis: Any = None, bitorder: Any = "big") -> Any:
-    if bitorder not in ("big", "little"):
-        raise ValueError(f"bitorder is 'big' or 'little', got {bitorder!r}")
-    return function(a, axis=axis, bitorder=bitorder)
-
-
 def _by_keys(function: Callable, keys: Any, *rest: Any) -> Any:
     if getattr(keys, "ndim", 1) > 2:
         raise NotImplementedError("lexsort on a GPU takes keys with one or two axes (as CuPy's)")
@@ -331,7 +325,6 @@ DIFFERENT: dict[str, Callable] = {
     "einsum": _summed_products,  # linalg/_einsum.py:623
     **dict.fromkeys(names("less less_equal greater greater_equal equal not_equal"), _compared),
     **dict.fromkeys(names("linalg.eigh linalg.eigvalsh"), _in_float32),  # linalg/_eigenvalue.py:29
-    "packbits": _packed, "unpackbits": _packed,  # _binary/packing.py:47
     "lexsort": _by_keys, "select": _selected,  # _sorting/sort.py:78, _indexing/indexing.py:203
     "power": _power,  # _core/_routines_math.pyx:1000
     # linalg/_util.py:110, with 'ignore' in cupyx/_ufunc_config.py:50

@@ -1,14 +1,24 @@
 """CuPy's functions that work element by element (`cupy.ufunc`): NumPy's, with CuPy's rules about what they take."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from .device import current
-from .dispatch import array_ufunc, call_ufunc
+from .dispatch import call_ufunc
 from .indexing import scatter, write
-from .memory import LACKING_DTYPES, Stored, check_dtype
+from .memory import LACKING_DTYPES, Stored
 from .rules import SCALARS, refusal
+
+
+def _method(name: str) -> Callable:
+    def method(self: Any, array: Any, *args: Any, **kwargs: Any) -> Any:
+        if not isinstance(array, Stored):
+            raise refusal(self._numpys, array, current())
+        return getattr(self._numpys, name)(array, *args, **kwargs)
+
+    return method
 
 
 class ufunc:  # noqa: N801  (CuPy's name)
@@ -33,36 +43,24 @@ class ufunc:  # noqa: N801  (CuPy's name)
         return f"<ufunc 'simgpu.{self.name}'>"
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if kwargs or len(args) != self.nin:
-            return self._with_keywords(args, kwargs)
-        for x in args:
-            if isinstance(x, Stored):
-                return call_ufunc(self._numpys, args)
-        return call_ufunc(self._numpys, self._one_as_array(args))
-
-    def _with_keywords(self, args: tuple, kwargs: dict) -> Any:
-        if self.nin < len(args) <= self.nargs:
-            if "out" in kwargs:
-                raise ValueError(f"{self.name}: out is given by position and by name")
-            args, kwargs = args[: self.nin], {**kwargs, "out": args[self.nin :]}
-        if len(args) != self.nin:
-            raise TypeError(f"{self.name} takes {self.nin} arguments and out, got {len(args)}")
-        out = kwargs.pop("out", None)
+        if not kwargs and len(args) == self.nin:
+            for x in args:
+                if isinstance(x, Stored):
+                    return call_ufunc(self._numpys, args)
+            return call_ufunc(self._numpys, self._one_as_array(args))
+        out = kwargs.pop("out", ()) if len(args) <= self.nin else args[self.nin :]
         outs = tuple(x for x in (out if isinstance(out, tuple) else (out,)) if x is not None)
+        args = args[: self.nin]
         if not any(isinstance(x, Stored) for x in args + outs):
-            check_dtype(kwargs.get("dtype"))
             args = self._one_as_array(args)
-        if len(outs) == 1 < self.nout:
+        if self.nout == 1:
+            return self._numpys(*args, **kwargs, **({"out": outs} if outs else {}))
+        if len(outs) == 1:
             raise ValueError(f"{self.name} writes to {self.nout} arrays: out= takes a tuple of them")
-        if len(outs) <= 1:
-            result = array_ufunc(None, self._numpys, "__call__", *args, **kwargs, **({"out": outs} if outs else {}))
-            if result is NotImplemented:
-                raise TypeError(f"{self.name}: unsupported types {', '.join(type(x).__name__ for x in args)}")
-            return result
-        made = array_ufunc(None, self._numpys, "__call__", *args, **kwargs)
+        made = self._numpys(*args, **kwargs)
         for x, result in zip(outs, made):
             write(x.device, x._values, ..., result._values)
-        return outs
+        return outs or made
 
     def _one_as_array(self, args: tuple) -> tuple:
         """Of numbers alone, one becomes an array. Which one decides about the result's type, by NumPy's rules."""
@@ -71,27 +69,12 @@ class ufunc:  # noqa: N801  (CuPy's name)
             if not isinstance(x, SCALARS):
                 raise refusal(self._numpys, x, device)
         i = next((i for i, x in enumerate(args) if isinstance(x, np.generic)), 0)
-        return (*args[:i], device.new(np.asarray(args[i])), *args[i + 1 :])
+        return tuple(device.new(np.asarray(x)) if at == i else x for at, x in enumerate(args))
 
     def at(self, a: Any, indices: Any, *b: Any) -> None:
         """``a[indices] = function(a[indices], b)``, where places may be named several times: they all count."""
         scatter(self._numpys, a, indices, *b)
 
     # NumPy brings these to `dispatch.array_ufunc`.
-
-    def reduce(self, array: Any, axis: Any = 0, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
-        return self._numpys.reduce(self._array(array), axis, dtype, out, keepdims)  # type: ignore[call-arg]
-
-    def accumulate(self, array: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> Any:
-        return self._numpys.accumulate(self._array(array), axis, dtype, out)
-
-    def reduceat(self, array: Any, indices: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> Any:
-        return self._numpys.reduceat(self._array(array), indices, axis, dtype, out)
-
-    def outer(self, A: Any, B: Any, **kwargs: Any) -> Any:
-        return self._numpys.outer(A, B, **kwargs)
-
-    def _array(self, x: Any) -> Any:
-        if not isinstance(x, Stored):
-            raise refusal(self._numpys, x, current())
-        return x
+    reduce, accumulate, reduceat = map(_method, ("reduce", "accumulate", "reduceat"))
+    outer = property(lambda self: self._numpys.outer)

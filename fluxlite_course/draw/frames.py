@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from simgpu.events import LAUNCH
-from simgpu.profile import Counts
+from simgpu.profile import Receipt
 
 from . import widgets
 from .pictures import Picture
@@ -73,7 +73,7 @@ class Order(NamedTuple):
     device: str
 
 
-def launches(receipt: Counts) -> list[Order]:
+def launches(receipt: Receipt) -> list[Order]:
     """The launches of a receipt, in order. Raises `ValueError` if there are none, or if their times aren't known."""
     found = [moment for moment in receipt.timeline() if moment.kind == LAUNCH]
     if not found or found[0].start is None:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from fluxlite.receipts import Seconds, duration
-from simgpu.profile import Counts
+from simgpu.profile import Receipt
 
 from ..draw.alive import Alive, Each, Knob, Part, drawing
 from ..draw.alive.scene import rounded
@@ -53,14 +53,14 @@ def _spans(orders: list[Order], cpu: float) -> tuple[Spans, Spans]:
     return on_cpu, [(order.start - begin, order.end - begin) for order in orders]
 
 
-def _names(receipt: Counts, cpu: Seconds) -> tuple[str, str]:
+def _names(receipt: Receipt, cpu: Seconds) -> tuple[str, str]:
     return cpu.card or "this CPU", f"GPU ({receipt.seconds.card})"
 
 
 # -- the race, moment by moment ------------------------------------------------------------------------------------
 
 
-def race_at(receipt: Counts, cpu: Seconds, seconds: float) -> Picture:
+def race_at(receipt: Receipt, cpu: Seconds, seconds: float) -> Picture:
     """The race after `seconds`: what the CPU and the GPU have done by then of one training step.
 
     `receipt` has the step's launches on a simulated GPU. `cpu` is how long the whole step takes on the CPU. Raises
@@ -84,7 +84,7 @@ def race_at(receipt: Counts, cpu: Seconds, seconds: float) -> Picture:
     return show(figure, sentence)
 
 
-def race(receipt: Counts, cpu: Seconds) -> Frames:
+def race(receipt: Receipt, cpu: Seconds) -> Frames:
     """The race of `race_at` to leaf through, or to play.
 
     >>> r = fl.estimate(lambda x: np.tanh(x * 2) + 1, np.ones(4, np.float32)).receipt
@@ -106,7 +106,7 @@ _LEFT, _WIDTH, _BOTTOM = 10, 620, 200
 _LANES = {"of-cpu": 30, "of-gpu": 128}  # how far down each begins
 
 
-def alive_race(receipt: Counts, cpu: Seconds, moment: int = 0) -> Alive:
+def alive_race(receipt: Receipt, cpu: Seconds, moment: int = 0) -> Alive:
     """`race`, with a slider over time and a play button.
 
     `receipt` has the step's launches on a simulated GPU, `cpu` is how long the step takes on the CPU. It

@@ -1,7 +1,7 @@
 """Lesson 06's kitchen: the host's orders queue up, and the GPU works through them."""
 
 from fluxlite.receipts import Seconds, duration
-from simgpu.profile import Counts
+from simgpu.profile import Receipt
 
 from ..draw.frames import Frames, frames, launches
 from ..draw.pictures import BLUE, GREEN, GREY, ORANGE, Picture, show
@@ -10,7 +10,7 @@ from ..draw.shapes import sheet
 MOST = 24  # launches that still have room in the picture
 
 
-def order_at(receipt: Counts, seconds: float) -> Picture:
+def order_at(receipt: Receipt, seconds: float) -> Picture:
     """Which of a receipt's launches are ordered, waiting, in work or done, `seconds` after the first order.
 
     Raises `ValueError` for more than 24 launches, or for a receipt without times.
@@ -43,7 +43,7 @@ def order_at(receipt: Counts, seconds: float) -> Picture:
     return show(figure, f"After {time}: {host}, {queue}, {gpu}, {ready}.")
 
 
-def orders(receipt: Counts) -> Frames:
+def orders(receipt: Receipt) -> Frames:
     """`order_at` for each moment at which something changes, to leaf through or to play."""
     found = launches(receipt)
     moments = sorted({0.0, *(time - found[0].asked for order in found for time in (order.went_on, order.end))})

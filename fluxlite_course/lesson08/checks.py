@@ -20,7 +20,7 @@ _PLAIN = {
 
 def _ran(kernel, blocks, threads, arrays, right, **why):
     """What a launch wrote, and what `jit.check` says of it. `why` says what each error means in this exercise."""
-    is_kernel = hasattr(kernel, "figures") and not getattr(kernel, "device", False)
+    is_kernel = hasattr(type(kernel), "figures") and not getattr(kernel, "device", False)
     what = getattr(kernel, "__name__", None) or type(kernel).__name__
     wrong_if(not is_kernel, "that's no kernel: keep the line @jit.rawkernel() above the function", what)
     given, launch = (*arrays, np.zeros_like(right(*arrays))), (blocks, threads)

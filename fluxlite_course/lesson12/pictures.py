@@ -9,7 +9,6 @@ from fluxlite.devices import devices
 from fluxlite.messages import many
 from fluxlite.receipts import Receipt, duration
 from simgpu.events import DEVICE_TO_DEVICE, DEVICE_TO_HOST, HOST_TO_DEVICE
-from simgpu.profile import Counts
 
 from ..draw.frames import Frames, frames, launches
 from ..draw.pictures import BLUE, GREY, ORANGE, Picture, as_written, plots, show
@@ -157,7 +156,7 @@ class _Works(NamedTuple):
     end: float
 
 
-def busy_at(receipts: Mapping[str, Counts], seconds: float) -> Picture:
+def busy_at(receipts: Mapping[str, Receipt], seconds: float) -> Picture:
     """When the cards work, up to `seconds` after the first work began: for each named receipt a lane for each card.
 
     Raises `ValueError` for a receipt without times, as on a real GPU.
@@ -165,7 +164,7 @@ def busy_at(receipts: Mapping[str, Counts], seconds: float) -> Picture:
     return _drawn({name: _works(receipt) for name, receipt in receipts.items()}, receipts, seconds)
 
 
-def busy(receipts: Mapping[str, Counts]) -> Frames:
+def busy(receipts: Mapping[str, Receipt]) -> Frames:
     """`busy_at` from the first work to the last, to leaf through or to play. It opens on the last moment."""
     ways = {name: _works(receipt) for name, receipt in receipts.items()}
     last = max(works.end for works in ways.values())
@@ -173,7 +172,7 @@ def busy(receipts: Mapping[str, Counts]) -> Frames:
     return frames([_drawn(ways, receipts, m) for m in moments], [duration(m) for m in moments], "time", first=-1)
 
 
-def _works(receipt: Counts) -> _Works:
+def _works(receipt: Receipt) -> _Works:
     found = launches(receipt)
     begin = min(order.start for order in found)
     cards = {name: [(order.start - begin, order.end - begin) for order in found if order.device == name]
@@ -181,7 +180,7 @@ def _works(receipt: Counts) -> _Works:
     return _Works(cards, max(order.end for order in found) - begin)
 
 
-def _drawn(ways: dict[str, _Works], receipts: Mapping[str, Counts], seconds: float) -> Picture:
+def _drawn(ways: dict[str, _Works], receipts: Mapping[str, Receipt], seconds: float) -> Picture:
     card = next(iter(receipts.values())).seconds.card
     figure, grid = plots(len(ways), height=1.5 * len(ways) + 0.5, width=10, sharex=True, squeeze=False)
     for axes, (name, works) in zip(grid[:, 0], ways.items()):

@@ -28,7 +28,10 @@ class Device(metaclass=_Cards):
         return runtime.card(device)
 
 
-get_device_id, device = runtime.getDevice, SimpleNamespace(Device=Device, get_device_id=runtime.getDevice)
+get_device_id = runtime.getDevice
+device = SimpleNamespace(
+    Device=Device, get_device_id=get_device_id, get_compute_capability=lambda: runtime.card().compute_capability
+)
 # Marks for NVIDIA's profiler, which doesn't listen here.
 nvtx = SimpleNamespace(available=True, **dict.fromkeys(("RangePush", "RangePop", "Mark"), lambda *words: None))
 profile = contextlib.nullcontext

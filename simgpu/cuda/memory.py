@@ -18,9 +18,6 @@ class MemoryPool:
     True
     """
 
-    def __init__(self, allocator: Any = None) -> None:
-        """`allocator` makes no difference: there's one kind of memory."""
-
     def used_bytes(self) -> int:
         return current().pool.used
 
@@ -40,10 +37,8 @@ class MemoryPool:
     def set_limit(self, size: int | None = None, fraction: float | None = None) -> None:
         """Use at most so many bytes of the current card, or this fraction of its memory. None or 0: all of it."""
         pool = current().pool
-        if size is not None and fraction is not None:
-            raise ValueError("size and fraction cannot be specified at the same time")
-        if (size or 0) < 0 or not 0 <= (fraction or 0) <= 1:
-            raise ValueError(f"memory limit out of range: size={size}, fraction={fraction}")
+        if None not in (size, fraction) or (size or 0) < 0 or not 0 <= (fraction or 0) <= 1:
+            raise ValueError(f"set_limit takes a size or a fraction of 0 to 1, got size={size}, fraction={fraction}")
         pool.limit = min(size or int((fraction or 1) * pool.capacity), pool.capacity)
 
     def get_limit(self) -> int:
@@ -59,7 +54,6 @@ class MemoryPool:
 class PinnedMemoryPool:
     """Pinned memory: ``np.frombuffer(pool.malloc(nbytes), dtype)``. Here it's like any other, and none is kept."""
 
-    __init__ = MemoryPool.__init__  # type: ignore[assignment]
     malloc = staticmethod(bytearray)
     n_free_blocks = staticmethod(lambda: 0)
     free_all_blocks = staticmethod(lambda: None)
@@ -68,14 +62,7 @@ class PinnedMemoryPool:
 _pool, _pinned_pool = MemoryPool(), PinnedMemoryPool()
 _allocator: Callable | None = _pool.malloc
 alloc_pinned_memory = _pinned_pool.malloc
-
-
-def get_default_memory_pool() -> MemoryPool:
-    return _pool
-
-
-def get_default_pinned_memory_pool() -> PinnedMemoryPool:
-    return _pinned_pool
+get_default_memory_pool, get_default_pinned_memory_pool = (lambda: _pool), (lambda: _pinned_pool)
 
 
 def get_allocator() -> Callable | None:

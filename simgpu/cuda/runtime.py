@@ -8,11 +8,7 @@ from ..presets import CLOCKS
 is_hip = False
 profilerStart = profilerStop = lambda: None  # nobody listens
 runtimeGetVersion = driverGetVersion = lambda: 12090  # CUDA 12.9 has these rules
-_ERRORS = {  # CUDA's numbers, names and words
-    101: "cudaErrorInvalidDevice: invalid device ordinal",
-    400: "cudaErrorInvalidResourceHandle: invalid resource handle",
-    600: "cudaErrorNotReady: device not ready",
-}
+_ERRORS = {101: "cudaErrorInvalidDevice", 400: "cudaErrorInvalidResourceHandle", 600: "cudaErrorNotReady"}
 
 
 class CUDARuntimeError(RuntimeError):

@@ -24,11 +24,10 @@ class Stream:
         self, null: bool = False, non_blocking: bool = False, ptds: bool = False, priority: int | None = None
     ) -> None:
         self._card = None if null or ptds else card()
-        self.ptr = 0 if null else 2 if ptds else next(_numbers)  # CUDA's numbers for these two
-        self.is_non_blocking, self.priority = bool(non_blocking and self._card), priority or 0
+        self.ptr = 0 if null or ptds else next(_numbers)
         self._earlier: list[Stream] = []  # what was current before each open ``with`` block
-        if self.is_non_blocking:
-            self._on.lanes.non_blocking.add(self.ptr)
+        if non_blocking and self._card:
+            self._card.lanes.non_blocking.add(self.ptr)
 
     device_id = property(lambda self: -1 if self._card is None else self._card.index)
     _on = property(lambda self: self._card or card())  # the null stream is on each card
@@ -59,10 +58,7 @@ class Stream:
         on.lanes.enter(self.ptr)
         on.lanes.known_as = self
 
-    @property
-    def done(self) -> bool:
-        """Whether all work in it is done."""
-        return self._on.lanes.end_of(self.ptr) <= self._on.host.now
+    done = property(lambda self: self._on.lanes.end_of(self.ptr) <= self._on.host.now)  # all work in it
 
     def synchronize(self) -> None:
         """Wait for all work in it."""
@@ -81,7 +77,7 @@ class Stream:
         raise Missing(f"Stream.{name} isn't simulated")
 
 
-Stream.null, Stream.ptds = Stream(null=True), Stream(ptds=True)
+Stream.null = Stream.ptds = Stream(null=True)
 
 
 def get_current_stream(device_id: int = -1) -> Stream:
@@ -93,8 +89,6 @@ class Event:
     """A mark in a stream: `record` puts it behind the work that's there, and `get_elapsed_time` reads two of them."""
 
     def __init__(self, block: bool = False, disable_timing: bool = False, interprocess: bool = False) -> None:
-        if interprocess and not disable_timing:
-            raise ValueError("Timing must be disabled for interprocess events")
         self._has_time, self._on = not disable_timing, card()
         self._time: int | None = None  # when the work before it is done
 
@@ -104,10 +98,7 @@ class Event:
         self._on = stream._on
         self._time = max(self._on.host.now, self._on.lanes.end_of(stream.ptr))
 
-    @property
-    def done(self) -> bool:
-        """Whether the work before it is done."""
-        return (self._time or 0) <= self._on.host.now
+    done = property(lambda self: (self._time or 0) <= self._on.host.now)  # the work before it
 
     def synchronize(self) -> None:
         """Wait for the work before it."""

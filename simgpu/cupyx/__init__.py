@@ -1,6 +1,7 @@
 """What programs use of `cupyx`, CuPy's names for what NumPy hasn't got."""
 
 import contextlib
+import functools
 import importlib
 import warnings
 from collections.abc import Iterator
@@ -16,17 +17,8 @@ from ..words import Missing
 empty_pinned, empty_like_pinned, zeros_pinned, zeros_like_pinned = np.empty, np.empty_like, np.zeros, np.zeros_like
 
 
-def scatter_add(a: Any, slices: Any, value: Any) -> None:
-    """``np.add.at(a, slices, value)``, at any index."""
-    scatter(np.add, a, slices, value)
-
-
-def scatter_max(a: Any, slices: Any, value: Any) -> None:
-    scatter(np.maximum, a, slices, value)
-
-
-def scatter_min(a: Any, slices: Any, value: Any) -> None:
-    scatter(np.minimum, a, slices, value)
+# ``np.add.at(a, slices, value)`` and its like, at any index.
+scatter_add, scatter_max, scatter_min = (functools.partial(scatter, at) for at in (np.add, np.maximum, np.minimum))
 
 
 def rsqrt(x: Any) -> Any:

@@ -2,71 +2,60 @@
 
 import contextlib
 import math
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..cuda import Event, get_elapsed_time, profile, runtime  # noqa: F401
 
 
-class Times:
-    """What `benchmark` found, in seconds: `cpu_times` of each repetition, `gpu_times` for each device."""
+class Times(NamedTuple):
+    """What `benchmark` found, in seconds: `cpu_times` of each repetition, `gpu_times` for each device, which is one."""
 
-    def __init__(self, name: str, cpu: list[float], gpu: list[list[float]], devices: tuple[int, ...]) -> None:
-        self.name, self.cpu_times, self.gpu_times = name, np.array(cpu), np.array(gpu)
-        self._names, self._card = ["CPU", *(f"GPU-{device}" for device in devices)], runtime.card(devices[0]).card
+    name: str
+    cpu_times: np.ndarray
+    gpu_times: np.ndarray
+    card: str
 
     def __repr__(self) -> str:
         texts = [f"{self.name:<20s}:"]
-        for name, times in zip(self._names, [self.cpu_times * 1e6, *(self.gpu_times * 1e6)]):
+        for name, times in ("CPU", self.cpu_times * 1e6), ("GPU", self.gpu_times * 1e6):
             ends = f"(min: {times.min():9.3f} / max: {times.max():9.3f})"
             texts.append(f"   {name}: {times.mean():9.3f} us   +/- {times.std():6.3f} {ends} us")
-        return " ".join([*texts, f"  simulated ({self._card})"])
+        return " ".join([*texts, f"  simulated ({self.card})"])
 
 
 def benchmark(
     func: Callable, args: tuple = (), kwargs: Any = None, n_repeat: int = 10000, *, name: str | None = None,
-    n_warmup: int = 10, max_duration: float = math.inf, devices: tuple[int, ...] | None = None,
+    n_warmup: int = 10, max_duration: float = math.inf,
 ) -> Times:  # fmt: skip
-    """How long the host and the devices are busy with a call, simulated. `max_duration` is in simulated seconds."""
+    """How long the host and the current card are busy with a call, simulated, as is `max_duration` in seconds."""
     if not callable(func):
         raise ValueError("`func` should be a callable object.")
-    devices = devices or (runtime.getDevice(),)
-    cards = [runtime.card(device) for device in devices]
     for _ in range(n_warmup):
         func(*args, **(kwargs or {}))
-    for card in cards:
-        card.synchronize()
-    cpu: list[float] = []
-    gpu: list[list[float]] = [[] for _ in devices]
-    host, begin = cards[0].host, cards[0].host.now
-    while len(cpu) < n_repeat and host.now - begin < max_duration * 1e9:
-        starts, asked = [_marked(card) for card in cards], host.now
+    card, start, end = runtime.card(), Event(), Event()
+    card.synchronize()
+    found: list[tuple[float, float]] = []
+    host, begin = card.host, card.host.now
+    while len(found) < n_repeat and host.now - begin < max_duration * 1e9:
+        start.record()
+        asked = host.now
         func(*args, **(kwargs or {}))
-        cpu.append((host.now - asked) / 1e9)
-        for times, start, end in zip(gpu, starts, [_marked(card) for card in cards]):
-            end.synchronize()
-            times.append(get_elapsed_time(start, end) / 1e3)
-    return Times(name or func.__name__, cpu, gpu, devices)
+        seconds = (host.now - asked) / 1e9
+        end.record()
+        end.synchronize()
+        found.append((seconds, get_elapsed_time(start, end) / 1e3))
+    cpu, gpu = np.array(found).T
+    return Times(name or func.__name__, cpu, gpu[None], card.card)
 
 
-def _marked(card: Any) -> Event:
-    with card:
-        event = Event()
-        event.record()
-    return event
-
-
-class time_range(contextlib.ContextDecorator):
+@contextlib.contextmanager
+def time_range(message: Any = None, color_id: Any = None, argb_color: Any = None, sync: bool = False) -> Iterator[None]:
     """A name for a part of a program, for NVIDIA's profiler, which doesn't listen here. With `sync`, it waits."""
-
-    def __init__(self, message: Any = None, color_id: Any = None, argb_color: Any = None, sync: bool = False) -> None:
-        self._sync = sync
-
-    def __enter__(self) -> None:
-        if self._sync:
-            runtime.deviceSynchronize()
-
-    def __exit__(self, *exc_info: Any) -> None:
-        self.__enter__()
+    if sync:
+        runtime.deviceSynchronize()
+    yield
+    if sync:
+        runtime.deviceSynchronize()

@@ -9,7 +9,6 @@ import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -17,13 +16,13 @@ import numpy as np
 from ..memory import Stored
 from ..places import in_use
 from . import advice
-from .errors import DataRace, KernelError, Place, many
+from .errors import KernelError, Place, many
 from .kernel import Kernel
 from .lanes import WARP
-from .orders import put_back, two_outcomes, values_of
+from .launch import Launch
+from .orders import Repeatable
 from .races import ATOMIC, READ
 
-MOST_STEPS = 12_000  # of warps one by one, to see what a race comes to: a second or two
 THREADS, PRIMES = 256, (2, 3, 7, 13, 47, 61, 97, 509, 1009)
 
 
@@ -103,14 +102,13 @@ def check(
         line 4: if i < min(x.size, 31):    no
     """
     trial = _Trial(kernel, against, arguments, launch, seed, (rtol, atol))
-    # Nothing comes last: there's little to see in a launch for no elements.
-    each = sorted(trial.usual_sizes() if sizes is None else set(sizes), key=lambda n: (n == 0, n))
+    each = sorted(trial.usual_sizes() if sizes is None else set(sizes))
     if not each:
         raise ValueError("sizes has no size to try: leave it out, or write sizes=[31, 32, 33]")
     for n in each:
         if wrong := trial.wrong(n):
             smaller = (trial.wrong(m) for m in range(1, n) if sizes is None and m not in trial.right)
-            return next(filter(None, smaller), wrong).explained(max(each))
+            return next(filter(None, smaller), wrong).explained()
     trial.latest.sizes = sorted(trial.right)
     return trial.latest
 
@@ -121,11 +119,6 @@ class _Trial:
     def __init__(self, kernel, against, arguments, launch, seed, tolerances):
         if not isinstance(kernel, Kernel) or kernel.device:
             raise TypeError(f"check takes a kernel, a function under @jit.rawkernel(); got {kernel!r:.60}")
-        for name, function in (("against", against), ("arguments", arguments or len)):
-            if not callable(function):
-                raise TypeError(f"check(kernel, {name}=…) takes a function, got {function!r:.60}")
-        if not (launch is None or callable(launch) or isinstance(launch, (int, tuple))):
-            raise TypeError(f"launch is threads a block, (x, y) of them or lambda n: (blocks, threads); got {launch!r}")
         self.kernel, self.against, self.arguments, self.launch = copy.copy(kernel), against, arguments, launch
         self.kernel.watched = None
         self.names, self.seed, self.tolerances = kernel.source.parameters, seed, tolerances
@@ -141,10 +134,10 @@ class _Trial:
         each = max(threads) if isinstance(threads, tuple) else threads
         near = (WARP, each, 2 * each, *((2 * WARP, 4 * each) if is_flat else ()))
         primes = {n for n in PRIMES if is_flat or n < 50}  # two axes make many elements
-        return primes | {0, 1} | {n + k for n in near for k in (-1, 0, 1)}
+        return primes | {1} | {n + k for n in near for k in (-1, 0, 1)}
 
     def blocks_and_threads(self, n: int, arrays: list[np.ndarray]) -> tuple[Any, Any]:
-        """Blocks and threads, for arrays of which the first is an output."""
+        """Blocks and threads for these arrays; the first is an output."""
         if callable(self.launch):
             return self.launch(n)
         threads = self.launch or ((16, 16) if arrays[0].ndim == 2 else THREADS)
@@ -160,21 +153,19 @@ class _Trial:
             taken = [one.name for one in parameters if one.default is one.empty and one.kind < one.VAR_POSITIONAL]
         except ValueError:  # one of NumPy's that doesn't say
             taken = ["x"] * getattr(self.against, "nin", 1)
-        if set(taken) <= set(self.names):
-            return taken
         given = [name for name in self.names if self.arguments or name in self.axes]
-        if len(taken) > len(given):
+        inputs = taken if set(taken) <= set(self.names) else given[: len(taken)]
+        if len(taken) > len(inputs):
             takes = f"`against` takes {', '.join(taken)}, and kernel {self.kernel.name} {', '.join(self.names)}"
             raise ValueError(f"{takes}: give its arguments the names of the kernel's inputs")
-        return given[: len(taken)]
+        return inputs
 
     def given(self, n: int) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """The arguments by name, and what the arrays should hold afterwards, the outputs first."""
         values = self._usual(n) if self.arguments is None else self.arguments(n)
         if not isinstance(values, (tuple, list)) or len(values) != len(self.names):
             takes = f"kernel {self.kernel.name}({', '.join(self.names)}) takes {many(len(self.names), 'argument')}"
-            gives = len(values) if isinstance(values, (tuple, list)) else f"{values!r:.80}"
-            raise TypeError(f"{takes}, and arguments({n}) gives {gives}")
+            raise TypeError(f"{takes}, and arguments({n}) gives {values!r:.80}")
         args = {name: x.get() if isinstance(x, Stored) else x for name, x in zip(self.names, values)}  # type: ignore
         arrays = [name for name, x in args.items() if isinstance(x, np.ndarray)]
         outputs = [name for name in arrays if name not in self.inputs]
@@ -207,55 +198,46 @@ class _Trial:
 
     # -- a launch, and what's wrong with it -------------------------------------------------------
 
-    def launch_of(self, n: int) -> "_Launch":
+    def wrong(self, n: int) -> "_Launch | None":
+        """The launch of this size, if something's wrong with it."""
         try:
-            return _Launch(self, n, *self.given(n))
+            launch = _Launch(self, n, *self.given(n))
         except Exception as error:
             error.add_note(f"That's in check, with n = {n}.")
             raise
-
-    def wrong(self, n: int) -> "_Launch | None":
-        """The launch of this size, if something's wrong with it."""
-        with contextlib.ExitStack() if n else contextlib.suppress(Exception):
-            launch = self.launch_of(n)
-            if n == 0 and any(np.isnan(x).any() for x in launch.wanted.values()):
-                return None  # of no numbers, many a function has no result
-            if launch.is_wrong():
-                return launch
-            self.right.add(n)
-            self.latest = launch.found
+        if launch.is_wrong():
+            return launch
+        self.right.add(n)
+        self.latest = launch.found
         return None
 
 
-class _Launch:
-    """A launch that can be repeated, and what should come of it."""
+class _Launch(Repeatable):
+    """A launch, and what should come of it."""
 
     def __init__(self, trial: _Trial, n: int, args: dict[str, Any], wanted: dict[str, np.ndarray]) -> None:
-        from .launch import Launch
-
         blocks, threads = trial.blocks_and_threads(n, list(wanted.values()))
         there = trial.device(tuple(args.values()), None)
         self.trial, self.n, self.wanted, self.found = trial, n, wanted, Checked(trial.kernel.name)
-        self.arrays = {name: x for name, x in zip(args, there) if isinstance(x, Stored)}
-        self.before = values_of(self.arrays)
-        self.new = functools.partial(Launch, trial.kernel, trial.device, blocks, threads, there)
+        new = functools.partial(Launch, trial.kernel, trial.device, blocks, threads, there)
+        super().__init__(new, list(args), there)
         self.text = f"{trial.kernel.name}[{blocks}, {threads}]"
         self.name = ""
         self.index: tuple[int, ...] = ()  # of the first wrong element
 
     def run(self, note: Any = None, watched: Place | None = None) -> Any:
         """`note` is called with each access. What the `watched` thread does becomes the steps."""
-        put_back(self.arrays, self.before)
+        self.put_back()
         with self.trial.kernel._lock:
             launch = self.new()
-            launch.tracer = note and SimpleNamespace(note=note)
+            launch.notes += [note] if note else []
             launch.watched, launch.say = launch.numbers_of(watched), self.found.steps.append
             return launch.run()
 
     def is_wrong(self) -> bool:
         found = self.found
         try:
-            found.figures, found.arrays = self.run(), values_of(self.arrays)
+            found.figures, found.arrays = self.run(), self.values()
         except KernelError as error:
             found.error = error
             return True
@@ -271,12 +253,15 @@ class _Launch:
                 return True
         return False
 
-    def explained(self, most: int) -> Checked:
-        """What's wrong, in all detail. A race is also looked at with `most` elements."""
+    def explained(self) -> Checked:
+        """What's wrong, in all detail."""
         found = self.found
         found.sizes, found.size, found.launch = sorted(self.trial.right), self.n, self.text
-        if found.error is not None:
-            self._explain_error(found.error, most)
+        if (error := found.error) is not None:
+            found.found = f"{type(error).__name__}: {error}"
+            found.line, found.text, found.block, found.thread = error.line, error.text, error.block, error.thread
+            if error.block is not None and error.thread is not None:
+                self._watch(Place(error.block, error.thread))
             return found
         size = found.arrays[self.name].size
         others = f"; {found.count:,} of {size:,} elements {'is' if found.count == 1 else 'are'} wrong" * (size > 1)
@@ -293,19 +278,6 @@ class _Launch:
             if place := _with_its_number(found.figures, self.index, found.arrays[self.name].shape):
                 self._watch(place, ", which has its number")
         return found
-
-    def _explain_error(self, error: KernelError, most: int) -> None:
-        if isinstance(error, DataRace):
-            put_back(self.arrays, self.before)
-            for one in (self, *([self.trial.launch_of(most)] if most > self.n else [])):
-                if seen := two_outcomes(one.new, one.arrays, most=MOST_STEPS):
-                    error.advice += f"\nSeen with n = {one.n:,}: {seen}."
-                    break
-        found = self.found
-        found.found = f"{type(error).__name__}: {error}"
-        found.line, found.text, found.block, found.thread = error.line, error.text, error.block, error.thread
-        if error.block is not None and error.thread is not None:
-            self._watch(Place(error.block, error.thread))
 
     def _watch(self, place: Place, which: str = "") -> None:
         with contextlib.suppress(KernelError):
@@ -351,10 +323,14 @@ def _used(tree: ast.FunctionDef) -> tuple[dict[str, int], set[str]]:
     axes: dict[str, int] = {}
     written = set()
     for node in ast.walk(tree):  # x[i][j], x.size, jit.atomic_add(x, i, 1), len(x)
-        function = ast.unparse(node.func).rpartition(".")[2] if isinstance(node, ast.Call) and node.args else ""
-        is_atomic = function.startswith("atomic_")
-        owner: Any = node.args[0] if is_atomic or function == "len" else node  # type: ignore[attr-defined]
-        count, writes = len(advice.indices_of(node)) if is_atomic else 0, is_atomic
+        owner: Any = node
+        count, writes = 0, False
+        if isinstance(node, ast.Call) and node.args:
+            function = ast.unparse(node.func).rpartition(".")[2]
+            if function.startswith("atomic_"):
+                owner = ast.Subscript(value=node.args[0], slice=node.args[1], ctx=ast.Store())
+            elif function == "len":
+                owner = node.args[0]
         while isinstance(owner, (ast.Subscript, ast.Attribute)):
             count += len(advice.indices_of(owner)) if isinstance(owner, ast.Subscript) else 0
             writes = writes or isinstance(owner.ctx, ast.Store)

@@ -8,32 +8,23 @@ from typing import Any
 
 import numpy as np
 
-from ..words import WRITE
 from .errors import Refused
 from .names import Name
 
 HOMES = ["simgpu.jit"]  # the modules that a program knows as jit
 
 
-def launch(kernel: Any, grid: Any, block: Any, args: Sequence[Any]) -> None:
-    """Launch it on CuPy's arrays. Raises `Refused` for what cupyx.jit doesn't compile, `TypeError` for host arrays."""
+def launch(kernel: Any, grid: Sequence[int], block: Sequence[int], args: Sequence[Any]) -> None:
+    """Launch it on CuPy's arrays. Raises `Refused` for what cupyx.jit doesn't compile."""
     import cupy
 
-    from .launch import three
-
-    for name, x in zip(kernel.source.parameters, args):
-        if isinstance(x, np.ndarray) or not (isinstance(x, cupy.ndarray) or np.isscalar(x)):
-            raise TypeError(
-                f"kernel {kernel.name}: {name} is {type(x).__name__} on the host, and the others are on an NVIDIA "
-                f"GPU. Move it there first: {name} = {WRITE['to the GPU']}({name})."
-            )
     function = kernel.function
     meaning = [kernel.source.outside(name) for name in (*function.__code__.co_names, *function.__code__.co_freevars)]
     found = kernel._real  # it's made again if a name from outside means something else by now
     if found is None or any(a is not b for a, b in zip(found[0], meaning)):
         found = kernel._real = (meaning, _kernel(kernel, {}))
     try:
-        found[1](three(grid, "blocks", kernel.name), three(block, "threads", kernel.name), tuple(args))
+        found[1](tuple(grid), tuple(block), tuple(args))
     except (cupy.cuda.runtime.CUDARuntimeError, cupy.cuda.driver.CUDADriverError):
         raise
     except Exception as error:

@@ -53,9 +53,6 @@ class KernelError(Exception):
         head = [self.where, self.what] if self.line is not None else [f"{self.where}: {self.what}"]
         return "\n  ".join([*head, *self.advice.splitlines()]) if self.kernel else self.what
 
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({str(self)!r})"
-
 
 class OutOfBounds(KernelError, IndexError):
     """An index outside of its array. A GPU doesn't check, and a negative index doesn't count from the end."""
@@ -86,15 +83,7 @@ class Refused(KernelError, TypeError):
 
 
 class Problem(TypeError):
-    """Why cupyx.jit would refuse an expression. Its line is added by `Translation`, and better words for `UNSIGNED`."""
-
-    def __init__(self, text: str, hint: str = "", begin: str = "cupyx.jit would not compile this: ") -> None:
-        super().__init__(text + hint)
-        self.text, self.hint, self.begin = text, hint, begin
-
-
-class WholeArray(Problem):
-    """An array where a number is needed. `Translation` adds what to write."""
+    """Why cupyx.jit would refuse an expression. Its line is added by `Translation`."""
 
 
 def without_our_lines(function: Callable) -> Callable:

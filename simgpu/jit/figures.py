@@ -7,7 +7,7 @@ published; the rest are guesses, and say so. A simulated time comes with the ran
 import math
 from collections import Counter
 from collections.abc import Iterable
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -110,7 +110,6 @@ class Figures:
     - threads: how many ran, in `blocks` and `warps`.
     - sectors: the card's memory comes in pieces of 32 bytes; `share` is how much of them the threads wanted.
     - written: arrays where the kernel wrote some elements and not others, `written["out"]`. It may be meant so.
-    - read: the same of arrays that it only reads.
     - busiest thread: how often it read and wrote, in the card's memory and in shared memory.
     - bank conflicts: how often lanes of a warp had to take turns at a bank of shared memory.
     - divergent: at how many of its branches a warp had to go both ways.
@@ -130,7 +129,6 @@ class Figures:
         self.busiest = {"reads": 0, "writes": 0, "shared reads": 0, "shared writes": 0}
         self.lines: list[LineFigures] = []
         self.written: dict[str, tuple[int, int]] = {}
-        self.read: dict[str, tuple[int, int]] = {}
         self.unique_sectors = self.sectors = self.used = self.conflicts = 0
         self.occupancy = self.resident = 0.0
         self.times: dict[str, tuple[float, ...]] = {}
@@ -188,10 +186,9 @@ class Figures:
         """What a receipt says about it: names and texts."""
         threads = f"{self.threads:,} in {many(self.blocks, 'block')}, {many(self.warps, 'warp')}"
         rows = [("threads", threads), ("sectors", f"{self.sectors:,} of 32 bytes, {self.share:.0%} of them used")]
-        for way, counts in (("read", self.read), ("written", self.written)):
-            if counts:
-                found = [f"{name} {some:,} of {size:,} elements" for name, (some, size) in counts.items()]
-                rows.append((way, ", ".join(found)))
+        if self.written:
+            found = [f"{name} {some:,} of {size:,} elements" for name, (some, size) in self.written.items()]
+            rows.append(("written", ", ".join(found)))
         seen = [f"{count:,} {name[:-1] if count == 1 else name}" for name, count in self.busiest.items() if count]
         rows.append(("busiest thread", ", ".join(seen) or "touches no memory"))
         if self.conflicts or self.shared_bytes:
@@ -232,24 +229,5 @@ class Figures:
         return "\n".join([head, *(f"  {name:<15} {text}" for name, text in self.rows())])
 
 
-class NoFigures:
-    __doc__ = Figures.__doc__
-
-    def __init__(self, why: str) -> None:
-        self.why = why
-
-    def __repr__(self) -> str:
-        return self.why
-
-    def __bool__(self) -> bool:
-        return False
-
-    def __getattr__(self, name: str) -> NoReturn:
-        raise AttributeError(name if name.startswith("_") else self.why)
-
-
 def _dim(dim: tuple[int, ...]) -> str:
-    parts = list(dim)
-    while len(parts) > 1 and parts[-1] == 1:
-        parts.pop()
-    return str(parts[0]) if len(parts) == 1 else str(tuple(parts))
+    return str(dim if dim[2] > 1 else dim[:2] if dim[1] > 1 else dim[0])

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import copy
-import difflib
 import functools
 import threading
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -16,12 +15,13 @@ from ..memory import Stored
 from ..places import in_use
 from ..rules import one_device
 from ..words import WRITE
+from . import launch, orders
 from .errors import KernelError, Problem, many, without_our_lines
-from .figures import NoFigures
+from .figures import Figures
 from .source import Source
-
-if TYPE_CHECKING:
-    from .figures import Figures
+from .tracing import Explained, Trace
+from .translate import inlined
+from .types import is_number
 
 
 class Kernel:
@@ -32,10 +32,10 @@ class Kernel:
 
     `figures` says what the latest launch on a simulated GPU did (``help(kernel.figures)`` says what each row means).
     ``kernel.watched = (0, 5)`` prints what thread 5 of block 0 does in each launch, line by line, and with which
-    numbers; ``((1, 0), (3, 2))`` names them by axes, and None ends it. `most_rounds`, 100,000 unless you set it, limits
-    the rounds of a loop; where it's certain that a loop can't end, it's stopped sooner. `explained` shows what each
-    line cost, `trace` what one warp touches, `shuffled` what a data race does, and ``kernel.cuda_c(x, out)`` the CUDA
-    C, where CuPy is installed.
+    numbers, a line up to eight times; ``((1, 0), (3, 2))`` names them by axes, and None ends it. `most_rounds`, 100,000
+    unless you set it, limits the rounds of a loop; where nothing changes, it's stopped sooner. `explained` shows what
+    each line cost, `trace` what one warp touches, `shuffled` what a data race does, and ``kernel.cuda_c(x, out)`` the
+    CUDA C, where CuPy is installed.
     """
 
     # What a library above this one refuses: called with the kernel's name, an argument's, and the argument.
@@ -44,8 +44,7 @@ class Kernel:
     def __init__(self, function: Callable, device: bool = False) -> None:
         functools.update_wrapper(self, function)
         self.name, self.function, self.device = function.__name__, function, device
-        why = f"no launch on a simulated GPU has finished yet. First launch it, {self.name}[blocks, threads](…)"
-        self.figures: Figures | NoFigures = NoFigures(f"kernel {self.name}: {why}")
+        self._figures: Figures | str = f"no launch has finished yet. First launch it, {self.name}[blocks, threads](…)"
         self.watched: tuple[Any, Any] | None = None
         self.most_rounds = 100_000
         self._programs: dict[Any, Any] = {}  # translated, by the types of the arguments
@@ -53,17 +52,16 @@ class Kernel:
         self._seed: int | None = None  # of the order of the warps
         self._real: Any = None
 
-    def __setattr__(self, name: str, value: Any) -> None:
-        is_known = name.startswith("_") or name in self.__dict__ or hasattr(type(self), name)
-        if not is_known and "_real" in self.__dict__:  # a typing error would change nothing, in silence
-            near = difflib.get_close_matches(name, ("watched", "most_rounds"), 1)
-            more = f". Did you mean {near[0]}?" if near else ": watched and most_rounds can be set"
-            raise AttributeError(f"a kernel has no {name}{more}")
-        super().__setattr__(name, value)
-
     @functools.cached_property
     def source(self) -> Source:
         return Source(self.function)
+
+    @property
+    def figures(self) -> Figures:
+        """What the latest launch on a simulated GPU did. Raises `RuntimeError` if none has ended."""
+        if isinstance(self._figures, str):
+            raise RuntimeError(f"kernel {self.name}: {self._figures}")
+        return self._figures
 
     def __repr__(self) -> str:
         return f"<{'function of the device' if self.device else 'kernel'} {self.name}>"
@@ -73,16 +71,7 @@ class Kernel:
             raise TypeError(f"write {self.name}[blocks, threads](…): how many blocks, and how many threads in each")
         blocks, threads = blocks_threads
 
-        @without_our_lines
-        def launch(*args: Any, **keywords: Any) -> None:
-            if keywords:
-                raise TypeError(
-                    f"{self.name}[blocks, threads]({', '.join(self.source.parameters)}) takes its arguments in order, "
-                    f"without names; got {', '.join(keywords)}=…"
-                )
-            self(blocks, threads, args)
-
-        return launch
+        return without_our_lines(lambda *args: self(blocks, threads, args))
 
     @without_our_lines
     def __call__(self, *call: Any, **keywords: Any) -> None:
@@ -91,72 +80,70 @@ class Kernel:
         if len(call) != 3 or keywords or not isinstance(call[2], (tuple, list)):
             raise TypeError(f"launch it as {self.name}[blocks, threads](…) or {self.name}(blocks, threads, (…))")
         grid, block, args = call
-        if any(type(x).__module__.partition(".")[0] == "cupy" for x in args):
-            from . import compiled
-
-            if self._seed is not None:
-                raise TypeError(f"kernel {self.name}: only a simulated GPU can shuffle its warps")
-            compiled.launch(self, grid, block, args)
-        else:
+        if not any(_is_cupys(x) for x in args):
             self._simulate(grid, block, args)
+            return
+        from . import compiled
 
-    def _simulate(self, grid: Any, block: Any, args: Sequence[Any], tracer: Callable[[Any], Any] | None = None) -> Any:
-        from . import launch, orders
+        if self._seed is not None:
+            raise TypeError(f"kernel {self.name}: only a simulated GPU can shuffle its warps")
+        self._check_arguments(args, "on an NVIDIA GPU")
+        compiled.launch(self, launch.three(grid, "blocks", self.name), launch.three(block, "threads", self.name), args)
 
+    def _simulate(self, grid: Any, block: Any, args: Sequence[Any], traced: Callable[[Any], Any] | None = None) -> Any:
         device = self._device_of(args)
         new_launch = functools.partial(launch.Launch, self, device, grid, block, args)
         try:
             with self._lock:
                 order = new_launch()
-                order.tracer = tracer and tracer(order)
+                trace = traced(order) if traced else None
+                order.notes += [trace.note] if trace is not None else []
                 device.begin()
-                if self._seed is None or tracer:
-                    self.figures = order.run()
+                if self._seed is None or traced:
+                    self._figures = order.run()
                 else:
-                    arrays = {name: x for name, x in zip(self.source.parameters, args) if isinstance(x, Stored)}
-                    self.figures = orders.shuffled(new_launch, arrays, self._seed)
+                    again = orders.Repeatable(new_launch, self.source.parameters, args)
+                    self._figures = orders.shuffled(again, self._seed)
         except KernelError as error:
-            why = f"the latest launch raised {type(error).__name__}, so there are no figures of it."
-            self.figures = NoFigures(f"kernel {self.name}: {why}")
+            self._figures = f"the latest launch raised {type(error).__name__}, so there are no figures of it."
             raise error from None
         device.launch(self.name, 0, lasting=round(self.figures.seconds * 1e9), figures=self.figures)
-        return order.tracer
+        return trace
 
     def _device_of(self, args: Sequence[Any]) -> Any:
-        """The one that all arrays are on, or the current one. Raises `TypeError` for what a GPU can't take."""
-        parameters = self.source.parameters
-        if len(args) != len(parameters):
-            takes = f"kernel {self.name}({', '.join(parameters)}) takes {many(len(parameters), 'argument')}"
-            raise TypeError(f"{takes}, got {len(args)}")
+        """The one that all arrays are on, or the current one."""
         device = functools.reduce(one_device, (x for x in args if isinstance(x, Stored)), None)
-        for name, x in zip(parameters, args):
-            for check in self.checks:
-                check(self.name, name, x)
-            if isinstance(x, Stored) and x._values.dtype.kind not in "biufc":
-                raise TypeError(f"kernel {self.name}: {name} holds {x._values.dtype}, which is no number")
-            if isinstance(x, np.ndarray):
-                anywhere = f"on an NVIDIA GPU, or on a simulated one after {WRITE['for a GPU']}"
-                where = f"on {device}" if device else anywhere
-                raise TypeError(
-                    f"kernel {self.name}: {name} is on the host, an array of shape {x.shape}. A kernel runs {where}. "
-                    f"Move it there first: {name} = {WRITE['to the GPU']}({name})."
-                )
-            if not isinstance(x, (Stored, bool, int, float, complex, np.number, np.bool_)):
-                what = f"{name} is {type(x).__name__}; it takes numbers, and arrays on a GPU"
-                raise TypeError(f"kernel {self.name}: {what}")
+        anywhere = f"on an NVIDIA GPU, or on a simulated one after {WRITE['for a GPU']}"
+        self._check_arguments(args, f"on {device}" if device else anywhere)
         with contextlib.suppress(RuntimeError):  # there's none
             device = device or in_use[-1]()
         if getattr(device, "kind_of_time", "") != "simulated":
             raise TypeError(f"kernel {self.name}: give it an array on a GPU, so that it's clear where it runs")
         return device
 
+    def _check_arguments(self, args: Sequence[Any], where: str) -> None:
+        """Raises `TypeError` for what a GPU can't take."""
+        parameters = self.source.parameters
+        if len(args) != len(parameters):
+            takes = f"kernel {self.name}({', '.join(parameters)}) takes {many(len(parameters), 'argument')}"
+            raise TypeError(f"{takes}, got {len(args)}")
+        for name, x in zip(parameters, args):
+            for check in self.checks:
+                check(self.name, name, x)
+            is_array = isinstance(x, Stored) or _is_cupys(x)
+            if is_array and x.dtype.kind not in "biufc":
+                raise TypeError(f"kernel {self.name}: {name} holds {x.dtype}, which is no number")
+            if isinstance(x, np.ndarray):
+                raise TypeError(
+                    f"kernel {self.name}: {name} is on the host, an array of shape {x.shape}. A kernel runs {where}. "
+                    f"Move it there first: {name} = {WRITE['to the GPU']}({name})."
+                )
+            if not is_array and not is_number(x):
+                what = f"{name} is {type(x).__name__}; it takes numbers, and arrays on a GPU"
+                raise TypeError(f"kernel {self.name}: {what}")
+
     def explained(self) -> Any:
         """The text, with what each line cost in the latest launch. Raises `RuntimeError` if there's none that ended."""
-        from .figures import Figures
-        from .tracing import Explained
-
-        if not isinstance(self.figures, Figures):
-            raise RuntimeError(repr(self.figures))
         return Explained(self.source, self.figures)
 
     @without_our_lines
@@ -175,13 +162,9 @@ class Kernel:
         Line 4, out[i] = x[i, 0]: 32 lanes read x, in 32 sectors, 12% of their bytes used.
         Line 4, out[i] = x[i, 0]: 32 lanes write out, in 4 sectors, 100% of their bytes used.
         """
-        if not isinstance(args, (tuple, list)) or not isinstance(block, int) or not isinstance(warp, int):
-            sizes = (blocks, threads) if all(isinstance(n, (int, tuple)) for n in (blocks, threads)) else (1, 32)
-            parameters = ", ".join(self.source.parameters) + "," * (len(self.source.parameters) == 1)
-            write = f"{self.name}.trace({sizes[0]}, {sizes[1]}, ({parameters}))"
+        if not isinstance(args, (tuple, list)):
+            write = f"{self.name}.trace(1, 32, ({', '.join(self.source.parameters)},))"
             raise TypeError(f"a trace has its arguments in parentheses: write {write}")
-        from .tracing import Trace
-
         return self._simulate(blocks, threads, args, lambda order: Trace(order, block, warp))
 
     def shuffled(self, seed: int) -> Kernel:
@@ -192,10 +175,8 @@ class Kernel:
         The arrays are then as before. Without a race, all seeds give the same, but for atomics: these come in another
         order, too, so sums of floats may differ in their last digits. Raises `TypeError` on a real GPU.
         """
-        if not isinstance(seed, (int, np.integer)) or isinstance(seed, bool) or seed < 0:
-            raise TypeError(f"a seed is a whole number from 0 on, got {seed!r}")
         other = copy.copy(self)
-        other._seed = int(seed)
+        other._seed = seed
         return other
 
     def cuda_c(self, *args: Any) -> str:
@@ -210,11 +191,13 @@ class Kernel:
 
     def as_part_of(self, translation: Any, args: list[Any]) -> Any:
         """Its call inside another kernel: `translate.py` asks for it."""
-        from .translate import inlined
-
         if not self.device:
             raise Problem(f"{self.name} is a kernel: only what's under @jit.rawkernel(device=True) can be called here")
         return inlined(translation, self.source, args)
+
+
+def _is_cupys(x: Any) -> bool:
+    return type(x).__module__.partition(".")[0] == "cupy"
 
 
 def rawkernel(*given: Any, mode: str = "cuda", device: bool = False) -> Callable[[Callable], Kernel]:

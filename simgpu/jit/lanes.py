@@ -57,8 +57,7 @@ def same_step(differ: Any) -> Any:
     return differ >> LANE_BITS == 0
 
 
-_SMALL = 2048  # masks up to this size are kept, and found again
-_MOST_MASKS = 64
+_MOST_MASKS = 256  # that are kept, and found again
 
 
 class Mask:
@@ -117,16 +116,15 @@ class Lanes:
         exists = np.arange(self.width)[None] < launch.threads
         self.top, self.nobody = self.mask(exists), self.mask(np.zeros((1, self.width), bool))
         self.alive = self.top.count
-        self.exited: np.ndarray | None = None
-        self.exit_lines: set[int] = set()
+        self.going = exists  # those that haven't returned
         self.held = [Held() for _ in range(launch.program.slots)]
-        self.watch, self.tracer = launch.watch_for(first, blocks), launch.tracer
+        self.watch = launch.watch_for(first, blocks)
+        self.notes = [*launch.notes, self.watch.note] if self.watch else launch.notes
         self.loops: list[list[Any]] = []
         self.returns: list[Any] = []
         self.shared: dict[Any, Any] = {}  # references, by the place in the text that asks for it
         self.shared_bytes = 0
         self.phase, self.step = np.zeros(blocks, np.int64), np.zeros((blocks, self.width // WARP), np.int64)
-        self._stepped, self._all_blocks = False, np.ones(blocks, bool)
         self.cycles = np.zeros((blocks, self.width // WARP, 3))
         self.touches = np.zeros((4, *self.shape), np.int32)
         self._who: np.ndarray | None = None
@@ -144,14 +142,11 @@ class Lanes:
         return [part.astype(np.uint32) for part in (number % x, number // x % y, number // x // y)]
 
     def mask(self, on: np.ndarray) -> Mask:
-        """The mask with these lanes. The same lanes have the same mask, unless there are too many to compare."""
-        if on.size > _SMALL:
-            if len(self.open) > _MOST_MASKS:
-                self.settle()
-            return Mask(on, self.blocks, self.open)
+        """The mask with these lanes, always the same one while it's kept."""
         key = on.tobytes()
         if key not in self.masks:
-            if len(self.masks) > 4 * _MOST_MASKS:
+            if len(self.masks) > _MOST_MASKS:
+                self.settle()
                 self.masks.clear()
             self.masks[key] = Mask(on, self.blocks, self.open)
         return self.masks[key]
@@ -165,11 +160,10 @@ class Lanes:
         self.figures.divergent += yes.warp_count + no.warp_count - mask.warp_count
         return yes, no
 
-    def exit(self, mask: Mask, line: int) -> Mask:
-        """These threads are done, by the `return` in this line. Nobody goes on."""
-        self.exit_lines.add(line)
+    def exit(self, mask: Mask) -> Mask:
+        """These threads are done. Nobody goes on."""
         self.alive -= mask.count
-        self.exited = mask.on | (np.zeros(self.shape, bool) if self.exited is None else self.exited)
+        self.going = self.going & ~mask.on
         return self.nobody
 
     def assign(self, mask: Mask, slot: int, value: Any, site: Any) -> None:
@@ -250,31 +244,23 @@ class Lanes:
             self._check_barrier(mask, site)
         mask.spend(BARRIER)
         self._charge()
-        everywhere = mask is self.top
-        here: Any = self._all_blocks if everywhere else mask.on.any(1) & self._all_blocks
-        self._tell_logs(everywhere or bool(here.all()))
+        here = np.broadcast_to(mask.on.any(1), self.blocks)
+        self._tell_logs(bool(here.all()))
         self.phase += here
         if self.phase[0] >> PHASE_BITS:
             raise site.wrong(TooMuch, f"more than {1 << PHASE_BITS:,} barriers in one launch")
-        if self._stepped:
-            self.step[here] = 0
+        self.step[here] = 0
         self._who = None
-        latest = self.cycles.max(1, keepdims=True)
-        self.cycles[...] = latest if everywhere else np.where(here[:, None, None], latest, self.cycles)
+        np.copyto(self.cycles, self.cycles.max(1, keepdims=True), where=here[:, None, None])
 
     def _tell_logs(self, is_everywhere: bool) -> None:
         for memory in (*self.launch.memories, *(ref.part.memory for ref in self.shared.values())):
             if memory.log is not None:
                 memory.log.before_barrier(self, is_everywhere)
 
-    def _missing(self, on: np.ndarray) -> np.ndarray:
-        """The threads that aren't among these, and haven't exited."""
-        missing = self.top.on & ~on
-        return missing if self.exited is None else missing & ~self.exited
-
     def _check_barrier(self, mask: Mask, site: Any) -> None:
         here = np.broadcast_to(mask.on, self.shape)
-        missing = self._missing(here)
+        missing = np.broadcast_to(self.going, self.shape) & ~here
         stuck = here.any(1) & missing.any(1)
         if not stuck.any():
             return
@@ -290,7 +276,7 @@ class Lanes:
         )
 
     def warp_barrier(self, mask: Mask, site: Any) -> None:
-        missing = self._missing(mask.on) & np.repeat(mask.warps, WARP, 1)
+        missing = self.going & ~mask.on & np.repeat(mask.warps, WARP, 1)
         if missing.any():
             what = f"{self.first_of(missing)}, of the same warp, does not come here: this one would wait forever."
             here = self.first_of(mask.on & np.repeat(missing.reshape(len(missing), -1, WARP).any(2), WARP, 1))
@@ -298,7 +284,6 @@ class Lanes:
         mask.spend(BARRIER)
         self._tell_logs(False)
         self.step += mask.warps
-        self._stepped = True
         if self.step.max() >> STEP_BITS:
             raise site.wrong(TooMuch, f"more than {1 << STEP_BITS:,} warp barriers between two barriers")
         self._who = None

@@ -8,11 +8,11 @@ import numpy as np
 
 from ..dispatch import pattern_of
 from ..memory import Stored
-from .errors import KernelError, TooMuch
+from .errors import TooMuch
 from .figures import COSTS, Figures, card_of
-from .lanes import MOST_BLOCKS, WARP, Lanes, unraveled
+from .lanes import MOST_BLOCKS, WARP, Lanes
 from .memory import Memory, Part, Ref
-from .races import READ, WRITE, Log
+from .races import Log
 from .source import Source
 from .tracing import Watch
 from .translate import Program
@@ -34,7 +34,7 @@ class Launch:
         self.threads, self.blocks = math.prod(self.block), math.prod(self.grid)
         self._check_size()
         self.figures = Figures(source.name, self.grid, self.block, card_of(device.settings[0]))
-        self.tracer: Any = None  # notes what one warp touches: `tracing.py`
+        self.notes: list[Callable[..., Any]] = []  # called with each access of memory
         self.watched = self.numbers_of(kernel.watched)
         self.say: Callable[[str], Any] = print  # what the watched thread does
         values = [x._values if isinstance(x, Stored) else x for x in args]
@@ -43,7 +43,6 @@ class Launch:
         if key not in kernel._programs or not kernel._programs[key].is_current():
             kernel._programs[key] = Program(source, types)
         self.program: Program = kernel._programs[key]
-        self.memories: list[Memory] = []
         self.parts = self._parts({name: x for name, x in zip(source.parameters, args) if isinstance(x, Stored)})
         # What each parameter holds.
         self._args = [
@@ -65,35 +64,33 @@ class Launch:
             raise TooMuch(f"{self.blocks:,} blocks; the simulated GPU takes up to {MOST_BLOCKS - 1:,}", kernel=name)
 
     def _parts(self, arrays: dict[str, Any]) -> dict[str, Part]:
-        roots: dict[int, list[str]] = {}
-        for name, x in arrays.items():
-            roots.setdefault(id(x._buffer.root), []).append(name)
+        """What each array is a part of: those that share memory share the log of who touched it."""
+        written = {id(arrays[name]._buffer.root) for name in self.program.changed}
+        memories: dict[int, Memory] = {}
         parts: dict[str, Part] = {}
-        for names in roots.values():
-            root = arrays[names[0]]._buffer.root
+        for name, x in arrays.items():
+            root, values, size = x._buffer.root, x._values, x.dtype.itemsize
             raw = root.ravel(order="K").view(np.uint8)
-            begin = root.__array_interface__["data"][0]
+            begin, offset = (a.__array_interface__["data"][0] for a in (root, values))
             assert raw.__array_interface__["data"][0] == begin, "a device's memory has no gaps"
-            offsets = {name: arrays[name]._values.__array_interface__["data"][0] - begin for name in names}
-            unit = math.gcd(*(arrays[name].dtype.itemsize for name in names), *offsets.values())
-            log = Log(raw.size // unit, self.blocks > 1) if self.program.changed & set(names) else None
-            memory = Memory(raw.size // unit, unit, log)
-            self.memories.append(memory)
-            parts |= {name: self._part(name, arrays[name], memory, raw, offsets[name]) for name in names}
-        return {name: parts[name] for name in arrays}
-
-    def _part(self, name: str, x: Any, memory: Memory, raw: np.ndarray, offset: int) -> Part:
-        size, values = x.dtype.itemsize, x._values
-        if offset % size or any(stride % size for stride in values.strides):
-            raise KernelError(f"{name} does not lie at a multiple of its {size} bytes", kernel=self.source.name)
-        if name in self.program.changed and not values.flags.writeable:
-            raise ValueError(
-                f"kernel {self.source.name} writes into {name}, which is read-only: a gradient still needs it. Let it "
-                "write into a new array, made with np.empty_like."
-            )
-        flat = raw[: raw.size // size * size].view(x.dtype)
-        strides = tuple(stride // size for stride in values.strides)
-        return Part(name, memory, flat, values.shape, strides, offset // size, unwritten=pattern_of(x))
+            if id(root) not in memories:
+                log = Log(raw.size // size, self.blocks > 1) if id(root) in written else None
+                memories[id(root)] = Memory(raw.size // size, size, log)
+            memory = memories[id(root)]
+            if memory.itemsize != size or (offset - begin) % size or any(stride % size for stride in values.strides):
+                what = f"{name} shares memory with an array whose items have another size, or lies between its items"
+                raise NotImplementedError(f"kernel {self.source.name}: {what}")
+            if name in self.program.changed and not values.flags.writeable:
+                raise ValueError(
+                    f"kernel {self.source.name} writes into {name}, which is read-only: a gradient still needs it. Let "
+                    "it write into a new array, made with np.empty_like."
+                )
+            flat = raw[: raw.size // size * size].view(x.dtype)
+            strides = tuple(stride // size for stride in values.strides)
+            place = values.shape, strides, (offset - begin) // size
+            parts[name] = Part(name, memory, flat, *place, unwritten=pattern_of(x))
+        self.memories = list(memories.values())
+        return parts
 
     def run(self) -> Figures:
         figures = self.figures
@@ -111,12 +108,9 @@ class Launch:
         figures.unique_sectors = sum(int(np.count_nonzero(memory.near)) for memory in self.memories)
         figures.queue = max((int(np.max(memory.atomics, initial=0)) for memory in self.memories), default=0)
         for name, part in self.parts.items():
-            is_written = name in self.program.changed
-            some, size = part.among(part.memory.touched.get(WRITE if is_written else READ))
-            if is_written and some < size:
+            size = math.prod(part.shape)
+            if name in self.program.changed and size > (some := part.count_written()):
                 figures.written[name] = some, size
-            elif 0 < some < size and not is_written:
-                figures.read[name] = some, size
         figures.add_times(self.device.settings[0], cycles)
         return figures
 
@@ -134,11 +128,9 @@ class Launch:
             block, thread = watched
             return _flat(block, self.grid), _flat(thread, self.block)
         except (TypeError, ValueError):
-            ends = [[unraveled(number, dim) for number in (0, math.prod(dim) - 1)] for dim in (self.grid, self.block)]
-            blocks, threads = (" to ".join(str(x if len(x) > 1 else x[0]) for x in both) for both in ends)
             raise ValueError(
-                f"kernel {self.source.name}: watched is (block, thread), such as (0, 5) or ((1, 0), (3, 2)), or None; "
-                f"this launch has blocks {blocks} and threads {threads}. Got {watched!r}."
+                f"kernel {self.source.name}: watched is a (block, thread) of this launch, such as (0, 5) or "
+                f"((1, 0), (3, 2)), or None. Got {watched!r}."
             ) from None
 
     def watch_for(self, first: int, blocks: int) -> Watch | None:

@@ -4,7 +4,6 @@ A warp's access of a card's memory goes in sectors of 32 bytes. Shared memory ha
 bytes each at a time; a word that several lanes want goes to all of them at once.
 """
 
-import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,20 +26,12 @@ _KINDS = {
 class Memory:
     """A piece of memory, with a log of who touched it: one of the card's, or a shared array of every block."""
 
-    def __init__(self, units: int, unit: int, log: Log | None) -> None:
-        self.unit, self.log = unit, log  # the log counts in units of so many bytes
-        self.near = np.zeros(-(-units * unit // SECTOR) + 1, bool)  # the sectors touched in this launch
-        self.atomics: Any = 0  # how many each unit has seen
-        self.units = units
-        self.touched: dict[int, np.ndarray] = {}  # which units were written, or read if the launch writes none of them
+    def __init__(self, size: int, itemsize: int, log: Log | None) -> None:
+        self.itemsize, self.log = itemsize, log
+        self.near = np.zeros(-(-size * itemsize // SECTOR) + 1, bool)  # the sectors touched in this launch
+        self.atomics: Any = 0  # how many each element has seen
+        self.written = np.zeros(size, bool)
         self.lines: dict[int, set[int]] = {READ: set(), WRITE: set(), ATOMIC: set()}
-
-    def note(self, way: int, at: Any, each: int) -> None:
-        """These elements were read or written; each is so many units."""
-        if way not in self.touched:
-            self.touched[way] = np.zeros(self.units, bool)
-        for k in range(each):
-            self.touched[way][at * each + k] = True
 
 
 class Part(NamedTuple):
@@ -52,17 +43,8 @@ class Part(NamedTuple):
     shape: tuple[int, ...]
     strides: tuple[int, ...]
     offset: int = 0
-    written: np.ndarray | None = None  # of shared memory, and then where
+    is_shared: bool = False
     unwritten: Any = None  # of an array made by `empty`: the bits that nothing has written over
-
-    @property
-    def is_shared(self) -> bool:
-        return self.written is not None
-
-    @property
-    def each(self) -> int:
-        """How many units an element has."""
-        return self.flat.itemsize // self.memory.unit
 
     def indices_of(self, at: int) -> list[int]:
         """The index along each axis of a flat position, as far as it can be told: 0 where all have the same."""
@@ -79,19 +61,10 @@ class Part(NamedTuple):
         index = ", ".join(map(str, self.indices_of(at))) if min(self.strides, default=1) > 0 else "…"
         return f"{self.name}[{index}]"
 
-    def in_units(self, at: np.ndarray, who: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Elements and threads as the log counts them: two arrays in one memory may have elements of two sizes."""
-        each = self.each
-        return (at, who) if each == 1 else ((at[:, None] * each + np.arange(each)).ravel(), np.repeat(who, each))
-
-    def among(self, seen: np.ndarray | None) -> tuple[int, int]:
-        """How many elements are among these units of its memory, and how many there are."""
-        size, each = math.prod(self.shape), self.each
-        if seen is None or not size:
-            return 0, size
-        strides = [stride * each for stride in self.strides]
-        own = np.lib.stride_tricks.as_strided(seen[self.offset * each :], self.shape, strides)
-        return int(np.count_nonzero(own)), size
+    def count_written(self) -> int:
+        """How many of its elements the launch wrote."""
+        seen = self.memory.written[self.offset :]
+        return int(np.count_nonzero(np.lib.stride_tricks.as_strided(seen, self.shape, self.strides)))
 
 
 class Ref(NamedTuple):
@@ -126,7 +99,7 @@ class Reach:
         self.sectors = self.used = self.conflicts = 0
         self.waits: np.ndarray | None = None  # how much longer each warp takes, because of conflicts
         self.is_near = False
-        self.is_noted = False  # all are known as written; in memory that a launch only reads, as read
+        self.is_noted = False  # all are known as written
         self.noted = [-1, -1, -1]  # for each way, the log's serial number when it was last noted
 
     def places(self, lanes: Lanes, mask: Mask, part: Part) -> np.ndarray:
@@ -191,19 +164,16 @@ def as_index(x: Any) -> Any:
 
 
 def _outside(lanes: Lanes, ref: Ref, axis: int, index: int, bad: np.ndarray, site: Any) -> Exception:
-    part, place, node, tree = ref.part, axis - ref.axis, site.node, site.source.tree
+    part, place = ref.part, axis - ref.axis
     size, count = part.shape[axis], int(bad.sum()) * (lanes.blocks // len(bad))
     along = f" along axis {axis}" if len(part.shape) > 1 else ""
     what = f"{part.name} has {size:,} elements{along}, 0 to {size - 1:,}; index {index:,} is outside."
-    below, signed = index, None
-    if index >= 2**31:
-        below = -1
-        parts = advice.indices_of(node)
-        signed = advice.signed(parts[place] if place < len(parts) else node, tree)
-        what += f" It's a number below 0 that an unsigned type can't hold: write {signed or 'int(jit.grid(1))'}."
-    backwards = ", and doesn't count from the end" if below < 0 else ""
+    is_signed = index < 2**31
+    if not is_signed:
+        what += f" It's a number below 0 that an unsigned type can't hold{advice.UNSIGNED}."
+    backwards = ", and doesn't count from the end" if index < 0 else ""
     does = f"{count:,} {'thread does' if count == 1 else 'threads do'} this here. A GPU doesn't check{backwards}."
-    guard = advice.guard(node, place, len(part.shape) - ref.axis, below, part, lanes.launch.threads, tree, signed)
+    guard = advice.guard(site.node, place, len(part.shape) - ref.axis, index, part) if is_signed else ""
     return site.wrong(OutOfBounds, what, does + guard, lanes.first_of(bad))
 
 
@@ -228,7 +198,7 @@ def _measure(lanes: Lanes, mask: Mask, part: Part, made: Reach) -> None:
         made.sectors = made.times * _distinct(lane, chosen * size // SECTOR)
         made.used = made.times * _distinct(lane, chosen) * size
     if rows == 1 and (part.is_shared or lanes.launch.blocks == 1):
-        made.footprint = Footprint(*part.in_units(chosen, np.arange(lanes.width) if lane is None else lane))
+        made.footprint = Footprint(chosen, np.arange(lanes.width) if lane is None else lane)
 
 
 def _distinct(lane: np.ndarray | None, x: np.ndarray) -> int:
@@ -256,8 +226,8 @@ def _measure_banks(part: Part, made: Reach, lane: np.ndarray, rows: int, warps: 
 def _touch(lanes: Lanes, mask: Mask, part: Part, to: Reach, way: int, site: Any) -> None:
     """An access of all lanes of the mask: is it allowed, and what does it cost?"""
     memory, costs, is_shared = part.memory, site.costs, part.is_shared
-    if lanes.tracer is not None:
-        lanes.tracer.note(lanes, mask, part, to.at, way, site)
+    for note in lanes.notes:
+        note(lanes, mask, part, to.at, way, site)
     log = memory.log
     if log is not None:
         memory.lines[way].add(site.line)
@@ -272,9 +242,6 @@ def _touch(lanes: Lanes, mask: Mask, part: Part, to: Reach, way: int, site: Any)
             lanes.figures.replays += to.conflicts
         mask.spend(SHARED)
         return
-    if log is None and not to.is_noted:
-        memory.note(READ, to.chosen, part.each)
-        to.is_noted = True
     costs["sectors"] += to.sectors
     costs["used"] += to.used
     is_near = to.is_near
@@ -293,11 +260,10 @@ def _tell_log(lanes: Lanes, mask: Mask, part: Part, to: Reach, way: int, site: A
         found = log.footprint(lanes, to.footprint, way)
         to.noted[way] = log.serial if log.is_regular else -1
     else:
-        found = log.access(lanes, *part.in_units(to.places(lanes, mask, part), lanes.chosen(mask, lanes.who)), way)
+        found = log.access(lanes, to.places(lanes, mask, part), lanes.chosen(mask, lanes.who), way)
     if found is None:
         return
-    lane = found.place // part.each
-    at = int(to.places(lanes, mask, part)[lane] % part.flat.shape[-1])
+    at = int(to.places(lanes, mask, part)[found.place] % part.flat.shape[-1])
     lines = sorted(part.memory.lines[found.earlier])
     where = "several lines" if len(lines) > 3 else f"line{'s' * (len(lines) > 1)} {' and '.join(map(str, lines))}"
     too = " too" if way == found.earlier else ""
@@ -305,8 +271,8 @@ def _tell_log(lanes: Lanes, mask: Mask, part: Part, to: Reach, way: int, site: A
         f"this thread {_DOES[way]} {part.named(at)}, which {lanes.named(found.other)} {_DOES[found.earlier]}{too} "
         f"({where}). Which of them comes first is chance: a data race ({_KINDS.get((way, found.earlier), 'atomic')})."
     )
-    ends = _ends(lanes, part, to, found, way, site, at)
-    raise site.wrong(DataRace, what, ends, lanes.named(lanes.chosen(mask, lanes.who)[lane]))
+    this = lanes.named(lanes.chosen(mask, lanes.who)[found.place])
+    raise site.wrong(DataRace, what, _ends(lanes, part, to, found, way, site, at), this)
 
 
 def _ends(lanes: Lanes, part: Part, to: Reach, found: Race, way: int, site: Any, at: int) -> str:
@@ -316,47 +282,32 @@ def _ends(lanes: Lanes, part: Part, to: Reach, found: Race, way: int, site: Any,
     if is_one_line and meets and (add := advice.addition(site.node, site.source.tree)):
         return f"Several threads add to one element, and each may miss what another one adds: {add}."
     if is_one_line and way == found.earlier == WRITE:
-        if np.all(to.chosen == at):
-            return advice.own_elements(site.node)
-        return "Give each thread its own element, or use jit.atomic_add."
+        return "Every thread runs the whole function: let each write elements of its own, or use jit.atomic_add."
     if lanes.launch.blocks == 1 or part.is_shared:
-        if is_one_line:
-            return "Read first, then jit.syncthreads(), then write; or write into another array."
-        return "Put jit.syncthreads() between the two."
-    if READ in (way, found.earlier):
-        return (
-            "Blocks never wait for each other: write into another array, or do the second part in a launch of its own. "
-            "(jit.syncthreads() orders one block's threads only.)"
-        )
-    return "Blocks never wait for each other: one writer for each element, jit.atomic_add, or a second launch."
+        between = "Read first, then jit.syncthreads(), then write; or write into another array."
+        return between if is_one_line else "Put jit.syncthreads() between the two."
+    return (
+        "Blocks never wait for each other: write into another array, do the second part in a launch of its own, or use "
+        "jit.atomic_add. (jit.syncthreads() orders one block's threads only.)"
+    )
 
 
 def _check_written(lanes: Lanes, mask: Mask, part: Part, to: Reach, site: Any) -> None:
     """Raises `NeverWritten` where a tile has an empty element."""
-    written: Any = part.written
     places = to.places(lanes, mask, part)
-    seen = written.reshape(-1)[places]
+    seen = part.memory.written[places]
     if seen.all():
         to.is_noted = to.footprint is not None  # all blocks do the same
         return
-    first, threads = int(seen.argmin()), lanes.launch.threads
+    first = int(seen.argmin())
     who, at = lanes.chosen(mask, lanes.who)[first], int(places[first] % part.shape[0])
-    row = block_of(who) - int(lanes.number[0])
-    returned = 0 if lanes.exited is None else int((lanes.exited & lanes.top.on)[row].sum())
-    if returned:
-        lines = " and ".join(map(str, sorted(lanes.exit_lines)))
-        more = (
-            f"{returned} of the block's {threads} threads {'has' if returned == 1 else 'have'} returned (line {lines}) "
-            f"and {'writes' if returned == 1 else 'write'} nothing any more. Keep all threads until the last barrier, "
-            "and guard only the last line."
-        )
-    else:
+    empty = "0.0" if part.flat.dtype.kind == "f" else "0"
+    more = "Keep all threads until the last barrier, and guard only the last line."  # for some have returned
+    if lanes.alive == lanes.top.count:
         more = (
             "Write every element that you read. Fill the edges with 0 where the array has nothing, in every round: "
-            f"`else: {part.name}[…] = {'0.0' if part.flat.dtype.kind == 'f' else 0}`."
+            f"`else: {part.name}[…] = {empty}`."
         )
-        if at >= threads:
-            more += f" Or is the block, with its {threads} threads, smaller than the tile of {part.shape[0]}?"
     what = f"no thread has written {part.name}[{at}] yet. Shared memory begins with whatever was there before."
     raise site.wrong(NeverWritten, what, more, lanes.named(who))
 
@@ -374,8 +325,7 @@ def _check_unwritten(lanes: Lanes, mask: Mask, part: Part, values: Any, to: Reac
         raise site.wrong(NeverWritten, f"{made} memory before.", advised, lanes.first_of(bad))
 
 
-def load(lanes: Lanes, mask: Mask, ref: Ref, indices: list[Any], site: Any) -> Any:
-    part, to = ref.part, reach(lanes, mask, ref, indices, site)
+def load(lanes: Lanes, mask: Mask, part: Part, to: Reach, site: Any) -> Any:
     _touch(lanes, mask, part, to, READ, site)
     flat, at = part.flat, to.at
     if not part.is_shared:
@@ -391,17 +341,12 @@ def load(lanes: Lanes, mask: Mask, ref: Ref, indices: list[Any], site: Any) -> A
             values = flat[0][at]
         else:
             values = flat.take(at[0], 1) if len(at) == 1 else np.take_along_axis(flat, at, 1)
-    if lanes.watch is not None:
-        lanes.watch.touched(mask, part, to, values, site, False)
     return values
 
 
-def store(lanes: Lanes, mask: Mask, ref: Ref, to: Reach, value: Any, site: Any) -> None:
+def store(lanes: Lanes, mask: Mask, part: Part, to: Reach, value: Any, site: Any) -> None:
     """Write `value`, of the right type, to where `to` says."""
-    part = ref.part
     _touch(lanes, mask, part, to, WRITE, site)
-    if lanes.watch is not None:
-        lanes.watch.touched(mask, part, to, value, site, True)
     if lanes.rng is not None:  # whichever of several lanes may be the last to write an element
         at, new = to.places(lanes, mask, part), lanes.chosen(mask, value)
         order = lanes.rng.permutation(at.size)
@@ -412,25 +357,20 @@ def store(lanes: Lanes, mask: Mask, ref: Ref, to: Reach, value: Any, site: Any) 
         rows[:, to.chosen] = value[:, to.lane] if is_of_lanes else value
     else:
         part.flat.reshape(-1)[to.places(lanes, mask, part)] = lanes.chosen(mask, value)
-    if to.is_noted:
-        return
-    to.is_noted = to.footprint is not None or not part.is_shared
-    if part.written is None:
-        part.memory.note(WRITE, to.chosen, part.each)
-    else:
-        part.written.reshape(-1)[to.places(lanes, mask, part)] = True
+    if not to.is_noted:
+        part.memory.written[to.places(lanes, mask, part) if part.is_shared else to.chosen] = True
+        to.is_noted = to.footprint is not None or not part.is_shared
 
 
-def change(lanes: Lanes, mask: Mask, ref: Ref, to: Reach, how: Any, values: list[Any], site: Any, is_used: bool) -> Any:
+def change(
+    lanes: Lanes, mask: Mask, part: Part, to: Reach, how: Any, values: list[Any], site: Any, is_used: bool
+) -> Any:  # fmt: skip
     """An atomic operation, ``how(old, value)``: gives what was there. Threads come in order; on a GPU, by chance."""
-    part = ref.part
     _touch(lanes, mask, part, to, ATOMIC, site)
-    if lanes.watch is not None:
-        lanes.watch.touched(mask, part, to, None, site, True)
     at, flat = to.places(lanes, mask, part), part.flat.reshape(-1)
     if not part.is_shared:
-        part.memory.atomics += np.bincount(part.in_units(at, at)[0], minlength=part.memory.units)
-        part.memory.note(WRITE, at, part.each)
+        part.memory.atomics += np.bincount(at, minlength=part.memory.written.size)
+        part.memory.written[at] = True
         lanes.figures.atomics += mask.count
     elif not to.is_noted:
         _check_written(lanes, mask, part, to, site)

@@ -15,7 +15,7 @@ import numpy as np
 from . import memory
 from .errors import NeverWritten, Problem, TooMuch
 from .lanes import OPERATION, SHUFFLE, WARP, Lanes, Mask
-from .memory import Memory, Part, Ref, reach
+from .memory import Memory, Part, Ref
 from .races import Log
 from .source import Site
 from .types import INT, SIZE, UINT, VOID, ArrayType, Tuple
@@ -133,14 +133,11 @@ def shared_memory(t: Any, node: Any, dtype: Expression, size: Expression, alignm
     """Memory that a block's threads share: ``part = jit.shared_memory(np.float32, 128)``. Begins with garbage. The size
     is one number: of two axes ``T * T``, element ``(row, column)`` is ``part[row * T + column]``. A global ``T`` may
     be used. Write it before you read it, with `syncthreads` between."""
-    if not isinstance(size, Known):
-        raise Problem("the size of shared memory must be a number in the text or a global, such as T = 32")
-    count, kind = size.obj, np.dtype(known(dtype, "the type of shared memory"))
+    count, kind = size.obj if isinstance(size, Known) else 0, np.dtype(known(dtype, "the type of shared memory"))
     known(alignment, "the alignment")
-    if count is None:
-        raise Problem("the simulated GPU knows shared memory of a fixed size only: jit.shared_memory(np.float32, 128)")
     if not isinstance(count, int) or isinstance(count, bool) or count < 1:
-        raise Problem(f"the size of shared memory is one number, got {count!r}; of two axes, row * width + column")
+        what = "a number in the text or a global, such as T = 32; of two axes, row * width + column is one index"
+        raise Problem(f"the size of shared memory is {what}")
     name, site = t.being_assigned or "shared memory", Site(t.source, node)
 
     def run(lanes: Lanes, mask: Mask) -> Ref:
@@ -152,7 +149,7 @@ def shared_memory(t: Any, node: Any, dtype: Expression, size: Expression, alignm
             shape = lanes.blocks, count
             log = Log(lanes.blocks * count, False, count) if lanes.finds_races else None
             made = Memory(lanes.blocks * count, kind.itemsize, log)
-            part = Part(name, made, np.zeros(shape, kind), (count,), (1,), written=np.zeros(shape, bool))
+            part = Part(name, made, np.zeros(shape, kind), (count,), (1,), is_shared=True)
             lanes.shared[node] = Ref(part)
             lanes.figures.shared_bytes = max(lanes.figures.shared_bytes, lanes.shared_bytes)
         return lanes.shared[node]
@@ -181,25 +178,18 @@ _BITS = "int32 uint32 uint64"
 def _atomic(operation: str, how: Callable, types: str, does: str, line: str, printed: str) -> Builtin:
     name, count = f"atomic_{operation}", 2 if operation == "cas" else 1
 
-    def build(t: Any, node: Any, array: Expression, index: Expression, *given: Expression) -> Value:
-        if not isinstance(array, Value) or not isinstance(array.type, ArrayType):
-            raise Problem(f"jit.{name} takes an array, an index and a value")
-        indices = t.indices(array, index, node)
-        if len(indices) != array.type.ndim:
-            raise Problem(f"{ast.unparse(node.args[0])} has {array.type.ndim} axes: give as many indices, as in (i, j)")
-        kind = array.type.dtype
+    def build(t: Any, node: Any, array: Expression, index: Expression, /, *given: Expression) -> Value:
+        element = ast.copy_location(ast.Subscript(value=node.args[0], slice=node.args[1], ctx=ast.Store()), node)
+        kind, find, site = t.element(array, index, element)
         if kind.name not in types.split():
             raise Problem(f"jit.{name} doesn't take {kind}, only {types.replace(' ', ', ')}")
         if len(given) != count:
             raise Problem(f"jit.{name} takes {'two values' if count == 2 else 'one value'} after the index")
-        t.program.changed |= array.origin
-        values = [cast(x, kind) for x in given]
-        site, is_used = t.site(node), node is not t.unused
+        runs, is_used = [cast(x, kind).run for x in given], node is not t.unused
 
         def run(lanes: Lanes, mask: Mask) -> Any:
-            ref = array.run(lanes, mask)
-            to = reach(lanes, mask, ref, [i.run(lanes, mask) for i in indices], site)
-            return memory.change(lanes, mask, ref, to, how, [v.run(lanes, mask) for v in values], site, is_used)
+            part, to = find(lanes, mask)
+            return memory.change(lanes, mask, part, to, how, [run(lanes, mask) for run in runs], site, is_used)
 
         return Value(kind, run)
 

@@ -6,9 +6,8 @@ a Python thread, but only one of these runs at a time.
 """
 
 import contextvars
-import math
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,15 +17,10 @@ from .errors import DataRace, KernelError
 from .lanes import WARP, Lanes, Mask
 
 GIVES_WAY = (0.0, 0.0, 0.2, 0.5)  # how likely, between two accesses: each seed draws one of these
-SEEDS = range(20)
 
 
 class _Stopped(BaseException):
     """Another warp has failed, and this one ends too."""
-
-
-class _TooLong(Exception):
-    """More accesses of memory, branches and rounds than the budget: warps one by one take much longer than in step."""
 
 
 class Warp(Lanes):
@@ -37,8 +31,9 @@ class Warp(Lanes):
     def __init__(self, turns: "Turns", block: int, own: np.ndarray, shared: dict[Any, Any]) -> None:
         super().__init__(turns.launch, block, 1)
         self.top = self.mask(self.top.on & own)
+        self.going = self.top.on
         self.alive, self.shared, self.rng, self.turns = self.top.count, shared, turns.rng, turns
-        self.tracer = self  # so each access asks it first: `note`
+        self.notes = [self.give_way]  # so each access asks first
         self.is_waiting = self.is_done = False
         self.error: BaseException | None = None
         self.go = threading.Semaphore(0)
@@ -62,17 +57,7 @@ class Warp(Lanes):
         if self.turns.is_over:
             raise _Stopped
 
-    def split(self, mask: Mask, test: Any) -> tuple[Mask, Mask]:
-        self._count()
-        return super().split(mask, test)
-
-    def _count(self) -> None:
-        self.turns.budget[0] -= 1
-        if self.turns.budget[0] < 0:
-            raise _TooLong
-
-    def note(self, *access: Any) -> None:
-        self._count()
+    def give_way(self, *access: Any) -> None:
         if self.turns.gives_way and self.rng.random() < self.turns.gives_way:
             self.pause()
 
@@ -86,9 +71,9 @@ class Warp(Lanes):
 class Turns:
     """Which block is next, and which of its warps."""
 
-    def __init__(self, launch: Any, seed: int | None, budget: list[float]) -> None:
+    def __init__(self, launch: Any, seed: int | None) -> None:
         self.rng: Any = None  # None: they come in order
-        self.budget, self.launch, self.gives_way, self.falls_apart = budget, launch, 0.0, False
+        self.launch, self.gives_way, self.falls_apart = launch, 0.0, False
         if seed is not None:
             self.rng = np.random.default_rng(seed)
             self.gives_way = float(self.rng.choice(GIVES_WAY))
@@ -135,50 +120,32 @@ class Turns:
             self.is_over = False
 
 
-def shuffled(new_launch: Callable[[], Any], arrays: dict[str, Stored], seed: int) -> Any:
-    """Launch a kernel in step, which finds what's wrong, then in another order. Gives the figures of the first. Raises
-    `DataRace` with what the two orders come to; the arrays are then as before."""
-    before = values_of(arrays)
-    try:
-        figures = new_launch().run()
-    except DataRace as race:
-        put_back(arrays, before)
-        same = f"the same values with the warps in order and in another order (seed {seed}); others may differ"
-        race.advice += f"\nSeen: {two_outcomes(new_launch, arrays, [seed]) or same}."
-        raise
-    put_back(arrays, before)
-    Turns(new_launch(), seed, [math.inf]).run()
-    return figures
+class Repeatable:
+    """A launch that can be repeated, since it remembers what its arrays held."""
 
+    def __init__(self, new: Callable[[], Any], names: Sequence[str], args: Sequence[Any]) -> None:
+        self.new, self.arrays = new, {name: x for name, x in zip(names, args) if isinstance(x, Stored)}
+        self.before = self.values()
 
-def two_outcomes(
-    new_launch: Callable[[], Any], arrays: dict[str, Stored], seeds: Iterable[int] = SEEDS, most: float = math.inf
-) -> str:
-    """What a launch comes to with the warps in order, and with the first of these seeds that comes to something else.
-    Empty if none does with `most` accesses and branches in all. The arrays are as before afterwards."""
-    budget = [most]
-    usual = _outcome(new_launch, arrays, None, budget)
-    for seed in seeds if budget[0] >= 0 else ():
-        differ = _difference(usual, _outcome(new_launch, arrays, seed, budget))
-        if budget[0] < 0:
-            break
-        if differ:
-            return f"{differ[0]} with the warps in order, and {differ[1]} in another order (seed {seed})"
-    return ""
+    def values(self) -> dict[str, np.ndarray]:
+        return {name: x._values.copy() for name, x in self.arrays.items()}
 
+    def put_back(self) -> None:
+        for name, x in self.arrays.items():
+            if x._values.flags.writeable:
+                x._values[...] = self.before[name]
 
-def _outcome(new_launch: Callable[[], Any], arrays: dict[str, Stored], seed: int | None, budget: list[float]) -> Any:
-    """What the arrays hold after a launch with the warps in this order, or the text of the error that it raises."""
-    before = values_of(arrays)
-    try:
-        Turns(new_launch(), seed, budget).run()
-        return values_of(arrays)
-    except _TooLong:
-        return ""
-    except KernelError as error:
-        return f"{type(error).__name__} in line {error.line} ({error.what.partition('.')[0]})"
-    finally:
-        put_back(arrays, before)
+    def outcome(self, seed: int | None) -> Any:
+        """What the arrays hold with the warps in this order, or the text of the error that it raises. Afterwards they
+        are as before."""
+        self.put_back()
+        try:
+            Turns(self.new(), seed).run()
+            return self.values()
+        except KernelError as error:
+            return f"{type(error).__name__} in line {error.line} ({error.what.partition('.')[0]})"
+        finally:
+            self.put_back()
 
 
 def _difference(a: Any, b: Any) -> tuple[str, str] | None:
@@ -193,11 +160,17 @@ def _difference(a: Any, b: Any) -> tuple[str, str] | None:
     return None
 
 
-def values_of(arrays: dict[str, Stored]) -> dict[str, np.ndarray]:
-    return {name: x._values.copy() for name, x in arrays.items()}
-
-
-def put_back(arrays: dict[str, Stored], before: dict[str, np.ndarray]) -> None:
-    for name, x in arrays.items():
-        if x._values.flags.writeable:
-            x._values[...] = before[name]
+def shuffled(again: Repeatable, seed: int) -> Any:
+    """Launch a kernel in step, which finds what's wrong, then in another order. Gives the figures of the first. Raises
+    `DataRace` with what the two orders come to; the arrays are then as before."""
+    try:
+        figures = again.new().run()
+    except DataRace as race:
+        seen = f"the same values with the warps in order and in another order (seed {seed}); others may differ"
+        if differ := _difference(again.outcome(None), again.outcome(seed)):
+            seen = f"{differ[0]} with the warps in order, and {differ[1]} in another order (seed {seed})"
+        race.advice += f"\nSeen: {seen}."
+        raise
+    again.put_back()
+    Turns(again.new(), seed).run()
+    return figures

@@ -78,8 +78,8 @@ class Source:
     def text(self, node: Any) -> str:
         return self.lines[node.lineno - 1].strip()
 
-    def refused(self, node: Any, text: str, begin: str = "cupyx.jit would not compile this: ") -> KernelError:
-        return Site(self, node).wrong(Refused, f"{begin}{text}")
+    def refused(self, node: Any, text: str) -> KernelError:
+        return Site(self, node).wrong(Refused, f"cupyx.jit would not compile this: {text}")
 
 
 class Site:

@@ -1,8 +1,8 @@
 """Looking at a launch: what a warp touches, what one thread does line by line, and what each line cost."""
 
 import ast
-import html
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +16,7 @@ from .source import Site, is_stored
 
 WAYS = {READ: "read", WRITE: "write", ATOMIC: "change"}
 MOST = 2_000  # accesses that are kept
-MOST_ROUNDS = 8  # of a loop that are shown
+MOST_TIMES = 8  # that a line is shown
 
 # -- What a warp touches: where each of its lanes goes --------------------------------------------
 
@@ -99,67 +99,50 @@ class Trace(list):
 
 
 class Watch:
-    """Prints what one lane does."""
+    """Prints what one lane does, each line up to eight times."""
 
     def __init__(self, row: int, thread: int, say: Callable[[str], Any]) -> None:
         self.row, self.thread, self._say = row, thread, say
-        self._touched: list[tuple[Site, bool, str]] = []  # where, whether it's a write, and what
-        self._rounds: list[int] = []  # of each loop that it's in
+        self._touched: list[tuple[Any, ...]] = []  # where, how, and an element: its name, where it is, and its value
+        self._times: Counter[ast.stmt] = Counter()
 
-    def touched(self, mask: Any, part: Any, to: Any, value: Any, site: Site, writes: bool) -> None:
-        """It has read or written an element. After an atomic `value` is none: others may have been there by then."""
-        if not self._is_quiet and self.of(mask.on):
-            element = part.named(int(self.of(to.at)))
-            self._touched.append((site, writes, element if value is None else f"{element} = {self.of(value)}"))
+    def note(self, lanes: Any, mask: Any, part: Any, at: Any, way: int, site: Site) -> None:
+        """It reads or writes an element."""
+        if self.of(mask.on):
+            place = int(self.of(at))
+            flat, index = part.flat.reshape(-1), place + part.is_shared * self.row * part.shape[0]
+            self._touched.append((site, way, part.named(place), flat, index, flat[index]))
 
-    def after(self, statement: ast.stmt, source: Any, lanes: Any, mask: Any, variables: dict[str, Any]) -> None:
-        if isinstance(statement, (ast.If, ast.For, ast.While)) or not self.of(mask.on):
-            return
-        targets = getattr(statement, "targets", [getattr(statement, "target", statement)])
-        found = [node.id for node in ast.walk(targets[0]) if is_stored(node)]
-        kept = [(name, variables[name]) for name in found if name in variables]
-        numbers = [(name, one) for name, one in kept if isinstance(one.type, np.dtype)]
-        self._print(source, statement, [f"{name} = {self.of(lanes.held[one.slot].value)}" for name, one in numbers])
+    def after(self, node: Any, source: Any, lanes: Any, mask: Any, variables: dict[str, Any]) -> None:
+        """It has done this line, or begins another round of this loop."""
+        if self.of(mask.on):
+            target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", node)
+            found = {part.id: variables[part.id] for part in ast.walk(target) if is_stored(part)}
+            numbers = [(name, one.slot) for name, one in found.items() if isinstance(one.type, np.dtype)]
+            self._print(source, node, [f"{name} = {self.of(lanes.held[slot].value)}" for name, slot in numbers])
 
-    def tested(self, node: ast.If, source: Any, mask: Any, seen: Any) -> None:
+    def tested(self, node: ast.If | ast.While, source: Any, mask: Any, seen: Any) -> None:
         if self.of(mask.on):
             self._print(source, node, ["yes" if self.of(seen) else "no"])
 
-    def enters(self) -> None:
-        self._rounds.append(0)
-
-    def round(self, node: Any, source: Any, lanes: Any, mask: Any, variables: dict[str, Any]) -> None:
-        if self.of(mask.on):
-            self._rounds[-1] += 1
-            name = getattr(node.target, "id", "") if isinstance(node, ast.For) else ""
-            says = f"{name} = {self.of(lanes.held[variables[name].slot].value)}" if name else "yes"
-            self._print(source, node, [says])
-
-    def leaves(self, node: Any, source: Any, mask: Any) -> None:
-        """The loop is over, and the lanes of `mask` had come to it."""
-        rounds = self._rounds.pop()
-        if rounds > MOST_ROUNDS and not self._is_quiet:
-            self._say(f"line {source.line(node)}: … {many(rounds - MOST_ROUNDS, 'more round')}")
-        elif not rounds and self.of(mask.on):
-            self._print(source, node, ["no round"])
-
-    @property
-    def _is_quiet(self) -> bool:
-        return any(rounds > MOST_ROUNDS for rounds in self._rounds)
-
-    def _print(self, source: Any, node: Any, results: Sequence[str]) -> None:
+    def _print(self, source: Any, node: Any, results: list[str]) -> None:
         """The first line of `node`, with what was read, then with what came of it."""
-        if self._is_quiet:
-            self._touched.clear()
-            return
         last = node.body[0].lineno - 1 if isinstance(node, (ast.If, ast.For, ast.While)) else node.end_lineno
         lines = range(node.lineno, max(last, node.lineno) + 1)
-        own = [touch for touch in self._touched if touch[0].source is source and touch[0].node.lineno in lines]
-        self._touched = [touch for touch in self._touched if touch not in own]
-        read, written = ([text for _, writes, text in own if writes is way] for way in (False, True))
-        shown = " → ".join(", ".join(dict.fromkeys(part)) for part in (read, [*written, *results]) if part)
-        text = f"line {source.line(node)}: {source.text(node)}"
-        self._say(f"{text}    {shown}" if shown else text)
+        own: list[tuple[Any, ...]] = []
+        others: list[tuple[Any, ...]] = []
+        for touch in self._touched:
+            (own if touch[0].source is source and touch[0].node.lineno in lines else others).append(touch)
+        self._touched = others
+        read = [f"{name} = {value}" for _, way, name, _, _, value in own if way == READ]
+        # What's written is there by now. After an atomic, others may have been there too.
+        kept = [f"{name} = {flat[k]}" if way == WRITE else name for _, way, name, flat, k, _ in own if way != READ]
+        shown = " → ".join(", ".join(dict.fromkeys(part)) for part in (read, kept + results) if part)
+        self._times[node] += 1
+        if self._times[node] <= MOST_TIMES + 1:
+            shown = shown if self._times[node] <= MOST_TIMES else "…"
+            text = f"line {source.line(node)}: {source.text(node)}"
+            self._say(f"{text}    {shown}" if shown else text)
 
     def of(self, value: Any) -> Any:
         """What this thread has of a value of all threads."""
@@ -176,34 +159,22 @@ class Explained:
     their bytes that was used, and bank conflicts. Then the whole launch."""
 
     def __init__(self, source: Any, figures: Figures) -> None:
-        self.figures = figures
-        own = {line.line: line for line in figures.lines if line.function == source.name}
-        others = [line for line in figures.lines if line.function != source.name]
-        self.rows = [(_cells(own.get(number)), number, text) for number, text in enumerate(source.lines, source.first)]
-        self.rows += [(_cells(line), line.line, f"{line.function}: {line.text}") for line in others]
+        self.source, self.figures = source, figures
 
     def __repr__(self) -> str:
-        widths = [max(len(head), *(len(cells[k]) for cells, _, _ in self.rows)) for k, head in enumerate(COSTS)]
-        rows = [(*COSTS, "line"), *((*cells, f"{number:>4}  {text}") for cells, number, text in self.rows)]
-        lines = ["  ".join(f"{cell:>{width}}" for cell, width in zip(row, [*widths, 0])).rstrip() for row in rows]
-        return "\n".join([*lines, "", repr(self.figures)])
-
-    def _repr_html_(self) -> str:
-        cell = 'style="text-align:right;padding:0 0.6em"'
-        head = "".join(f"<th scope='col' {cell}>{name}</th>" for name in (*COSTS, "line"))
-        rows = "".join(
-            f"<tr>{''.join(f'<td {cell}>{html.escape(part)}</td>' for part in cells)}<td {cell}>{number}</td>"
-            f'<td style="text-align:left"><pre style="margin:0">{html.escape(text)}</pre></td></tr>'
-            for cells, number, text in self.rows
-        )
-        return (
-            f"<table><tr>{head}<th style='text-align:left'>{html.escape(self.figures.name)}</th></tr>{rows}</table>"
-            f'<pre style="word-break:normal">{html.escape(repr(self.figures))}</pre>'
-        )
+        name, lines = self.source.name, self.figures.lines
+        own = {line.line: line for line in lines if line.function == name}
+        rows = [(_cells(own.get(k)), f"{k:>4}  {text}") for k, text in enumerate(self.source.lines, self.source.first)]
+        others = [line for line in lines if line.function != name]
+        rows += [(_cells(line), f"{line.line:>4}  {line.function}: {line.text}") for line in others]
+        widths = [max(len(cells[k]) for cells, _ in [(COSTS, ""), *rows]) for k in range(len(COSTS))]
+        shown = [[f"{cell:>{width}}" for cell, width in zip(cells, widths)] + [text] for cells, text in rows]
+        head = [f"{name:>{width}}" for name, width in zip(COSTS, widths)] + ["line"]
+        return "\n".join([*("  ".join(row).rstrip() for row in (head, *shown)), "", repr(self.figures)])
 
 
-def _cells(line: LineFigures | None) -> tuple[str, str, str, str]:
+def _cells(line: LineFigures | None) -> tuple[str, ...]:
     if line is None:
-        return "", "", "", ""
+        return ("",) * len(COSTS)
     sectors = (f"{line.sectors:,}", f"{line.share:.0%}") if line.sectors else ("", "")
     return f"{line.requests:,}", *sectors, f"{line.conflicts:,}" if line.is_shared else ""

@@ -14,14 +14,14 @@ import math
 import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
 from . import advice, memory, names
-from .errors import Endless, NeverWritten, Problem, WholeArray, many
+from .errors import Endless, NeverWritten, Problem, many
 from .lanes import EVERYONE, NOBODY, OPERATION, Lanes, Mask, where
-from .memory import Ref, as_index, reach
+from .memory import Part, Reach, Ref, as_index, reach
 from .source import MISSING, Site, Source
 from .types import BOOL, INT, SIGNATURES, SIZE, UINT, VOID, ArrayType, Tuple, can_become, is_number, same
 from .values import OPERATORS, Expression, Known, Value, as_value, called, cast, converted, is_true, packed, scalar_type
@@ -29,7 +29,6 @@ from .values import OPERATORS, Expression, Known, Value, as_value, called, cast,
 Step = Callable[[Lanes, Mask], Mask]
 Put = Callable[[Lanes, Mask, Any], None]  # stores a value
 LEFT, AGAIN = range(2)  # places in `lanes.loops`: who has left the innermost loop, and who said `continue`
-EVERY = 64  # rounds of a loop between two looks at whether it's endless
 
 # NumPy's functions that a thread can compute. Some of CuPy's are no ufuncs in NumPy.
 FUNCTIONS = {getattr(np, name): name for name in SIGNATURES if hasattr(np, name)}
@@ -41,24 +40,22 @@ _INSTEAD = {
     "dot": "a loop", "mean": "a loop", "enumerate": "range", "zip": "range", "float32": "np.float32(x) of one number",
 }  # fmt: skip
 _FUNCTIONS = "NumPy's functions of numbers, such as np.tanh, and your own under @jit.rawkernel(device=True)"
+# What a kernel hasn't, where Python's own name for it isn't the one that people write.
 _MISSING = {
     "AnnAssign": "annotations", "FunctionDef": "functions inside of it: use one under @jit.rawkernel(device=True)",
-    "Try": "try", "Raise": "raise", "Assert": "assert: CuPy's compiler fails at it", "With": "with",
-    "Import": "import", "ImportFrom": "import", "Delete": "del", "Global": "global", "Nonlocal": "nonlocal",
-    "ClassDef": "classes", "Match": "match",
-    "Slice": "slices", "MatMult": "@: write a loop over k, s += A[i, k] * B[k, j]",
+    "Assert": "assert: CuPy's compiler fails at it", "ImportFrom": "import", "ClassDef": "classes", "Slice": "slices",
+    "MatMult": "@: write a loop over k, s += A[i, k] * B[k, j]",
     "List": "lists: take one variable for each number, or jit.shared_memory(np.float32, n), which all threads of the "
     "block share",
-    "Dict": "dictionaries", "Set": "sets", "ListComp": "comprehensions",
-    "GeneratorExp": "generators", "Lambda": "lambda", "NamedExpr": ":=", "JoinedStr": "f-strings", "Starred": "*",
-    "Is": "`is`", "IsNot": "`is not`", "In": "`in`", "NotIn": "`not in`", "UAdd": "unary +",
-    "Await": "await", "Yield": "yield",
+    "Dict": "dictionaries", "Set": "sets", "ListComp": "comprehensions", "GeneratorExp": "generators",
+    "NamedExpr": ":=", "JoinedStr": "f-strings", "Is": "`is`", "IsNot": "`is not`", "NotIn": "`not in`",
+    "UAdd": "unary +",
 }  # fmt: skip
 
 
-def _missing(node: ast.AST) -> Problem:
+def _missing(node: ast.AST) -> NoReturn:
     name = type(node).__name__
-    return Problem(f"a kernel has no {_MISSING.get(name, name.lower())}")
+    raise Problem(f"a kernel has no {_MISSING.get(name, name.lower())}")
 
 
 @dataclass
@@ -114,10 +111,9 @@ class Translation:
         self.program, self.source, self.is_device = program, source, is_device
         self.result: Any = None  # the type that a function of the device returns
         self.variables: dict[str, Variable] = {}
-        self.constants: dict[str, Any] = {}  # what the kernel itself calls so, such as a string
         self.being_assigned = ""
         self.unused: Any = None  # the call whose result is thrown away
-        self.around: list[str] = []  # the branches and loops that this part of the text is in
+        self.loops = 0  # that this part of the text is in
         for name, (kind, origin) in zip(source.parameters, parameters):
             self.variables[name] = Variable(kind, program.new_slot(), origin)
         self.body = self.block(source.tree.body)
@@ -125,12 +121,12 @@ class Translation:
     def block(self, statements: list[ast.stmt]) -> Step:
         """All of these, one after the other, until nobody is left."""
         texts = [s for s in statements if isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant)]
-        steps = [(self.translated(s), s) for s in statements if s not in texts]
+        steps = [(self.translated(s), s) for s in statements if s not in texts and not isinstance(s, ast.Pass)]
 
         def run(lanes: Lanes, mask: Mask) -> Mask:
             for step, statement in steps:
                 here, mask = mask, step(lanes, mask)
-                if lanes.watch is not None:
+                if lanes.watch is not None and not isinstance(statement, (ast.If, ast.For, ast.While)):
                     lanes.watch.after(statement, self.source, lanes, here, self.variables)
                 if not mask.count:
                     break
@@ -138,42 +134,14 @@ class Translation:
 
         return run
 
-    def inner(self, statements: list[ast.stmt], what: str) -> Step:
-        self.around.append(what)
-        step = self.block(statements)
-        self.around.pop()
-        return step
-
     def translated(self, node: Any) -> Any:
         """What the method with the name of this part of the text makes of it: of a statement a `Step`, of the rest an
         `Expression`. Raises `Refused`, with the line, where cupyx.jit wouldn't compile it."""
-        method = getattr(self, f"_{type(node).__name__}", None)
+        method = getattr(self, f"_{type(node).__name__}", _missing)
         try:
-            if method is None:
-                raise _missing(node)
             return method(node)
         except Problem as problem:
-            text = str(problem)
-            if isinstance(problem, WholeArray):
-                text = f"{text}, and {self._whole(node)}"
-            elif problem.hint == advice.UNSIGNED and (write := advice.signed(node, self.source.tree)):
-                text = f"{problem.text}. {write.unsigned} is unsigned: write {write}"
-            raise self.source.refused(node, text, problem.begin) from None
-
-    def expression(self, node: Any) -> Expression:
-        return self.translated(node)
-
-    def _whole(self, node: Any) -> str:
-        """The array that stands where a number is needed, and its element."""
-        owners = set()
-        for part in ast.walk(node):
-            if isinstance(part, (ast.Name, ast.Subscript)) and isinstance(part.ctx, ast.Load) and part not in owners:
-                found = self.expression(part)
-                if isinstance(found, Value) and isinstance(found.type, ArrayType):
-                    return advice.one_element(part, found.type.ndim)
-            if isinstance(part, ast.Subscript):
-                owners.add(part.value)
-        return "this is a whole array: write x[i]"
+            raise self.source.refused(node, str(problem)) from None
 
     def site(self, node: Any) -> Site:
         made = Site(self.source, node)
@@ -187,20 +155,13 @@ class Translation:
             raise Problem("one assignment at a time, not a = b = …")
         target = node.targets[0]
         self.being_assigned = target.id if isinstance(target, ast.Name) else ""
-        value = self.expression(node.value)
+        given = as_value(self.translated(node.value))
         self.being_assigned = ""
-        if isinstance(value, Known) and isinstance(target, ast.Name) and not is_number(value.obj):
-            if self.around:
-                raise Problem("inside a branch or a loop, a name can only be given a number")
-            if target.id in self.variables:
-                raise Problem(f"{target.id} holds {self.variables[target.id].type} already")
-            self.constants[target.id] = value.obj
-            return _nothing
-        given = as_value(value)
         if same(given.type, VOID):
             raise Problem("this gives nothing that could be assigned")
-        if isinstance(target, ast.Name) and target.id in self.variables:
-            self._whole_quotient(node.value, self.variables[target.id].type, f"{target.id} = {{}}")
+        held = self.variables.get(target.id) if isinstance(target, ast.Name) else None
+        if isinstance(target, ast.Subscript) or held and isinstance(held.type, np.dtype):
+            scalar_type(given)
         return _putting(self.assign(target, given.type, given.origin), given.run)
 
     def assign(self, target: Any, kind: Any, origin: frozenset[str]) -> Put:
@@ -229,118 +190,78 @@ class Translation:
             self.variables[name] = Variable(kind, self.program.new_slot(), origin)
         variable = self.variables[name]
         variable.origin |= origin
-        convert, slot = self._converted(kind, variable.type, name), variable.slot
+        keeps = ". A variable keeps its type: take a new name"
+        if name in self.source.parameters:
+            keeps = f": {name} is an argument; take another name"
+        elif isinstance(kind, np.dtype) and (kind.kind, getattr(variable.type, "kind", "")) == ("f", "i"):
+            keeps = f". Begin with {name} = 0.0, or divide with //, which gives an int"
+        convert, slot = _storing(kind, variable.type, name, keeps), variable.slot
         return lambda lanes, mask, value: lanes.assign(mask, slot, convert(value) if convert else value, site)
 
     def _assign_element(self, target: ast.Subscript, kind: Any) -> Put:
-        owner, indices, site = self._place(target)
-        if isinstance(kind, np.dtype) and not can_become(kind, owner.type.dtype):
-            raise Problem(advice.other_array(target, owner.type.dtype, kind))
-        convert = self._converted(kind, owner.type.dtype, ast.unparse(target.value))
+        to, find, site = self.element(self.translated(target.value), self.translated(target.slice), target)
+        convert = _into_element(kind, to, target)
 
         def put(lanes: Lanes, mask: Mask, value: Any) -> None:
-            ref = owner.run(lanes, mask)
-            to = reach(lanes, mask, ref, [index.run(lanes, mask) for index in indices], site)
-            memory.store(lanes, mask, ref, to, convert(value) if convert else value, site)
+            part, to = find(lanes, mask)
+            memory.store(lanes, mask, part, to, convert(value) if convert else value, site)
 
         return put
 
-    def _place(self, target: ast.Subscript) -> tuple[Value, list[Value], Site]:
-        owner = self.expression(target.value)
+    def element(self, owner: Expression, index: Expression, target: ast.Subscript) -> tuple[np.dtype, Callable, Site]:
+        """An element that's written: its type, what finds it for each thread, and its place in the text."""
         if not isinstance(owner, Value) or not isinstance(owner.type, ArrayType):
             raise Problem("only an array argument and shared memory have elements to write")
-        indices = self.indices(owner, self.expression(target.slice), target)
+        indices, site = self.indices(owner, index, target), self.site(target)
         if len(indices) != owner.type.ndim:
             raise Problem(advice.one_element(target, owner.type.ndim - len(indices)))
         self.program.changed |= owner.origin
-        return owner, indices, self.site(target)
-
-    def _converted(self, kind: Any, to: Any, what: str) -> Callable[[Any], Any] | None:
-        """How a value becomes what the name or array holds. None if it is that already."""
-        new = f": {what} is an argument; take another name" if what in self.source.parameters else ""
-        if not isinstance(kind, np.dtype) or not isinstance(to, np.dtype):
-            if same(kind, to):
-                return None
-            if isinstance(to, np.dtype) and isinstance(kind, ArrayType):
-                raise WholeArray(f"{what} holds one number, {to}")
-            raise Problem(f"{what} holds {to} and can't take {kind}{new}")
-        if kind == to:
-            return None
-        if not can_become(kind, to):
-            variable = self.variables.get(what)
-            is_name = variable is not None and isinstance(variable.type, np.dtype)
-            begin = f". Begin with {what} = 0.0" if is_name and (to.kind, kind.kind) == ("i", "f") else ""
-            if is_name and not new and (to.kind, kind.kind) == ("u", "i"):
-                new = f". A variable keeps its type: take a new name, {advice.another(what)} = int({what})"
-            raise Problem(f"{what} holds {to} and can't take {kind}", new or begin or advice.hint(kind, to))
-        return lambda value: converted(value, to)
-
-    def _whole_quotient(self, value: Any, kind: Any, write: str) -> None:
-        """Raises `Problem` where ``step / 2`` is meant to stay an integer."""
-        is_quotient = isinstance(value, ast.BinOp) and isinstance(value.op, ast.Div)
-        if not is_quotient or not isinstance(kind, np.dtype) or kind.kind not in "iu":
-            return
-        if all(scalar_type(self.expression(part)).kind in "iu" for part in (value.left, value.right)):
-            whole = ast.unparse(ast.BinOp(value.left, ast.FloorDiv(), value.right))
-            raise Problem(f"/ gives a float: write {write.format(whole)}")
+        return owner.type.dtype, _finding(owner, indices, site), site
 
     def _AugAssign(self, node: ast.AugAssign) -> Step:
-        given = as_value(self.expression(node.value))
+        given = as_value(self.translated(node.value))
         if isinstance(node.target, ast.Subscript):
             return self._change_element(node, node.target, given)
         if not isinstance(node.target, ast.Name):
             raise Problem("only a name or an element can be changed so")
-        name = node.target.id
-        loaded = ast.copy_location(ast.Name(name, ast.Load()), node.target)
-        old = self.expression(loaded)
+        old = self.translated(ast.copy_location(ast.Name(node.target.id, ast.Load()), node.target))
         if isinstance(old, Known):
-            raise Problem(f"{name} isn't the kernel's own: assign it first")
-        if isinstance(old.type, ArrayType):
-            raise Problem(advice.one_element(node.target, old.type.ndim))
-        quotient = ast.BinOp(loaded, node.op, node.value)
-        self._whole_quotient(quotient, scalar_type(old), f"{name} //= {ast.unparse(node.value)}")
+            raise Problem(f"{node.target.id} isn't the kernel's own: assign it first")
         new = as_value(self.operation(node.op, [old, given]))
         return _putting(self._assign_name(node.target, scalar_type(new)), new.run)
 
     def _change_element(self, node: ast.AugAssign, target: ast.Subscript, given: Value) -> Step:
-        owner, indices, site = self._place(target)
-        kind = owner.type.dtype
+        kind, find, site = self.element(self.translated(target.value), self.translated(target.slice), target)
         slot = self.program.new_slot()  # for the old value, which has no name in the text
         new = self.operation(node.op, [Value(kind, lambda lanes, mask: lanes.held[slot].value), given])
-        if not can_become(got := scalar_type(new), kind):
-            raise Problem(advice.other_array(target, kind, got))
+        _into_element(scalar_type(new), kind, target)
         compute = cast(new, kind, checked=False).run
 
         def step(lanes: Lanes, mask: Mask) -> Mask:
-            ref = owner.run(lanes, mask)
-            at = [index.run(lanes, mask) for index in indices]
-            lanes.held[slot].value = memory.load(lanes, mask, ref, at, site)
-            value = compute(lanes, mask)
-            memory.store(lanes, mask, ref, reach(lanes, mask, ref, at, site), value, site)
+            part, to = find(lanes, mask)
+            lanes.held[slot].value = memory.load(lanes, mask, part, to, site)
+            memory.store(lanes, mask, part, to, compute(lanes, mask), site)
             return mask
 
         return step
 
     def _Expr(self, node: ast.Expr) -> Step:
         self.unused = node.value
-        value = self.expression(node.value)
+        value = self.translated(node.value)
         self.unused = None
         if isinstance(value, Known) and isinstance(value.obj, names.Builtin):
             text, axes = ast.unparse(node.value), "1" * value.obj.name.startswith("grid")
             raise Problem(f"{text} does nothing without (): write {text}({axes})")
         return _nothing if isinstance(value, Known) else _putting(lambda lanes, mask, value: None, value.run)
 
-    def _Pass(self, node: ast.Pass) -> Step:
-        return _nothing
-
     # -- where threads part and meet again: branches, loops, returns -----------------------------
 
     def _If(self, node: ast.If) -> Step:
-        test = self.expression(node.test)
+        test = self.translated(node.test)
         if isinstance(test, Known):  # decided before the launch: the other side isn't even compiled
             return self.block(node.body if test.obj else node.orelse)
         condition = is_true(test).run
-        body, orelse = self.inner(node.body, "branch"), self.inner(node.orelse, "branch")
+        body, orelse = self.block(node.body), self.block(node.orelse)
 
         def step(lanes: Lanes, mask: Mask) -> Mask:
             seen = condition(lanes, mask)
@@ -354,8 +275,15 @@ class Translation:
         return step
 
     def _While(self, node: ast.While) -> Step:
-        condition = is_true(as_value(self.expression(node.test))).run
-        return self._loop(node, lambda lanes, mask: (condition, _nothing, _nothing))
+        condition = is_true(as_value(self.translated(node.test))).run
+
+        def going(lanes: Lanes, mask: Mask) -> Any:
+            seen = condition(lanes, mask)
+            if lanes.watch is not None:
+                lanes.watch.tested(node, self.source, mask, seen)
+            return seen
+
+        return self._loop(node, lambda lanes, mask: (going, _nothing, _nothing))
 
     def _For(self, node: ast.For) -> Step:
         if not isinstance(node.target, ast.Name):
@@ -377,32 +305,32 @@ class Translation:
                     return np.where(falls, at > last, at < last)
                 return at > last if falls else at < last
 
+            def before(lanes: Lanes, mask: Mask) -> None:
+                put(lanes, mask, at)
+                if lanes.watch is not None:
+                    lanes.watch.after(node, self.source, lanes, mask, self.variables)
+
             def after(lanes: Lanes, mask: Mask) -> None:
                 nonlocal at
                 mask.spend(OPERATION)
                 at = at + each
 
-            return going, lambda lanes, mask: put(lanes, mask, at), after
+            return going, before, after
 
         return self._loop(node, ready)
 
     def _range(self, node: Any) -> tuple[Expression, Expression, Expression]:
-        found = self.expression(node.func) if isinstance(node, ast.Call) else None
+        found = self.translated(node.func) if isinstance(node, ast.Call) else None
         if not isinstance(found, Known) or found.obj not in (python.range, names.range):
             raise Problem("for goes over range(…) or jit.range(…) alone")
-        args = [self.expression(argument) for argument in node.args]
-        keywords = {keyword.arg: self.expression(keyword.value) for keyword in node.keywords}
+        args = [self.translated(argument) for argument in node.args]
+        keywords = {keyword.arg: self.translated(keyword.value) for keyword in node.keywords}
         unroll = keywords.pop("unroll", None)
-        if keywords or not 1 <= len(args) <= 3:
+        if keywords or not 1 <= len(args) <= 3 or any(scalar_type(x).kind not in "iu" for x in args):
             raise Problem("range takes one to three integers, and unroll=")
-        if unroll is not None and unroll != Known(None):
-            if not all(isinstance(x, Known) for x in (*args, unroll)):
-                raise Problem("a loop can only be unrolled if its range and unroll= are known before the launch")
-            if not isinstance(unroll.obj, int):  # type: ignore[union-attr]
-                raise Problem("unroll is a number, True or False")
-        for x in args:
-            if scalar_type(x).kind not in "iu":
-                raise Problem(f"range takes integers, not {scalar_type(x)}")
+        is_known = all(isinstance(x, Known) for x in args) and isinstance(unroll, Known)
+        if unroll is not None and unroll != Known(None) and not (is_known and isinstance(unroll.obj, int)):
+            raise Problem("a loop can only be unrolled if its range and unroll=, a number, are known before the launch")
         start, stop, step = [*[Known(0)] * (len(args) == 1), *args, Known(1)][:3]
         return start, stop, step
 
@@ -410,16 +338,14 @@ class Translation:
         """`ready` gives what a loop tests, and what's done before and after each round."""
         if node.orelse:
             raise Problem("a loop has no else")
-        body = self.inner(node.body, "loop")
-        source, variables, site = self.source, self.variables, Site(self.source, node)
-        steering = advice.steering(node) if isinstance(node, ast.While) else None
-        slots = [variables[name].slot for name in steering if name in variables] if steering is not None else None
+        self.loops += 1
+        body = self.block(node.body)
+        self.loops -= 1
+        site, endless = Site(self.source, node), advice.endless(node, self.source.tree)
 
         def step(lanes: Lanes, mask: Mask) -> Mask:
             test, before, after = ready(lanes, mask)
-            here, watch, rounds = mask, lanes.watch, Rounds(site, slots)
-            if watch is not None:
-                watch.enters()
+            here, rounds = mask, 0
             lanes.loops.append([None, None])
             while True:
                 stay, leave = lanes.split(here, test(lanes, here))
@@ -428,10 +354,10 @@ class Translation:
                     _leave(lanes, leave, LEFT)
                 if not here.count:
                     break
-                rounds.count(lanes, here)
+                if rounds >= lanes.launch.most_rounds or (rounds and endless[0]):
+                    raise _never_ends(lanes, here, rounds, site, endless)
+                rounds += 1
                 before(lanes, here)
-                if watch is not None:
-                    watch.round(node, source, lanes, here, variables)
                 here = body(lanes, here)
                 again = lanes.loops[-1][AGAIN]
                 if again is not None:
@@ -439,26 +365,24 @@ class Translation:
                 if not here.count:
                     break
                 after(lanes, here)
-            if watch is not None:
-                watch.leaves(node, source, mask)
             done = lanes.loops.pop()[LEFT] or lanes.nobody
             return mask if done.count == mask.count else done
 
         return step
 
     def _Break(self, node: ast.Break | ast.Continue) -> Step:
-        if "loop" not in self.around:
+        if not self.loops:
             raise Problem(f"{ast.unparse(node)} stands in a loop")
         return lambda lanes, mask: _leave(lanes, mask, AGAIN if isinstance(node, ast.Continue) else LEFT)
 
     _Continue = _Break
 
     def _Return(self, node: ast.Return) -> Step:
-        line, value = self.source.line(node), Known(None) if node.value is None else self.expression(node.value)
+        value = Known(None) if node.value is None else self.translated(node.value)
         if value == Known(None):
             if self.is_device and self.result not in (None, VOID):
                 raise Problem("this function returns a value elsewhere")
-            return self._returning(node, None) if self.is_device else lambda lanes, mask: lanes.exit(mask, line)
+            return self._returning(node, None) if self.is_device else lambda lanes, mask: lanes.exit(mask)
         if not self.is_device:
             raise Problem("a kernel returns nothing: write the result into an array")
         given = as_value(value)
@@ -488,13 +412,11 @@ class Translation:
         return Known(node.value)
 
     def _Tuple(self, node: ast.Tuple) -> Expression:
-        parts = [self.expression(part) for part in node.elts]
+        parts = [self.translated(part) for part in node.elts]
         known = _all_known(parts)
         return packed([as_value(part) for part in parts]) if known is None else Known(tuple(known))
 
     def _Name(self, node: ast.Name) -> Expression:
-        if node.id in self.constants:
-            return Known(self.constants[node.id])
         if node.id not in self.variables:
             found = self.source.outside(node.id)
             if found is MISSING:
@@ -510,10 +432,10 @@ class Translation:
                 lanes.check_value(mask, held, site)
             return held.value
 
-        return Value(variable.type, run, variable.origin)
+        return Value(variable.type, run, variable.origin, node)
 
     def _Attribute(self, node: ast.Attribute) -> Expression:
-        owner = self.expression(node.value)
+        owner = self.translated(node.value)
         if isinstance(owner, Known):
             if isinstance(owner.obj, names.Dim3):
                 if node.attr not in ("x", "y", "z"):
@@ -533,7 +455,7 @@ class Translation:
         raise Problem(f"a {owner.type} has no .{node.attr} in a kernel; an array has .shape, .size, .ndim")
 
     def _Subscript(self, node: ast.Subscript) -> Expression:
-        owner, index = self.expression(node.value), self.expression(node.slice)
+        owner, index = self.translated(node.value), self.translated(node.slice)
         if isinstance(owner, Known):
             if not isinstance(index, Known):
                 raise Problem("only an array argument has elements that a thread chooses")
@@ -544,13 +466,10 @@ class Translation:
             raise Problem(f"only arrays have elements; this is a {owner.type}")
         indices = self.indices(owner, index, node)
         if len(indices) < owner.type.ndim:
-            return self._view(owner, indices)
-        site, run, runs = self.site(node), owner.run, [index.run for index in indices]
-
-        def load(lanes: Lanes, mask: Mask) -> Any:
-            return memory.load(lanes, mask, run(lanes, mask), [index(lanes, mask) for index in runs], site)
-
-        return Value(owner.type.dtype, load)
+            return self._view(owner, indices, node)
+        site = self.site(node)
+        find = _finding(owner, indices, site)
+        return Value(owner.type.dtype, lambda lanes, mask: memory.load(lanes, mask, *find(lanes, mask), site))
 
     def _part(self, owner: Value, index: Expression) -> Value:
         if not isinstance(index, Known) or not isinstance(index.obj, int):
@@ -573,13 +492,13 @@ class Translation:
             parts = [given]
         if len(parts) > owner.type.ndim:
             axes = many(owner.type.ndim, "axis", "axes")
-            raise Problem(f"{ast.unparse(advice.owner_of(node))} has {axes}, got {len(parts)} indices")
+            raise Problem(f"{ast.unparse(node.value)} has {axes}, got {len(parts)} indices")
         for part in parts:
             if scalar_type(part).kind not in "iu":
                 raise Problem(f"an index is an integer, not {part.type}; // divides to one")
         return parts
 
-    def _view(self, owner: Value, indices: list[Value]) -> Value:
+    def _view(self, owner: Value, indices: list[Value], node: ast.Subscript) -> Value:
         """``x[0]`` of an array with two axes: what's left after the first."""
         runs, run = [index.run for index in indices], owner.run
         if owner.type.ndim < 1:
@@ -591,47 +510,32 @@ class Translation:
                 offset = offset + as_index(index(lanes, mask)) * ref.part.strides[axis]
             return Ref(ref.part, ref.axis + len(runs), ref.offset + offset)
 
-        return Value(ArrayType(owner.type.dtype, owner.type.ndim - len(indices)), view, owner.origin)
+        return Value(ArrayType(owner.type.dtype, owner.type.ndim - len(indices)), view, owner.origin, node)
 
     def operation(self, op: Any, operands: list[Expression]) -> Expression:
         if type(op) not in OPERATORS:
-            raise _missing(op)
+            _missing(op)
         (name, compute), known = OPERATORS[type(op)], _all_known(operands)
         if known is not None:
             return Known(_known(compute, *known))
-        pointer = as_value(operands[0])
-        is_shared = isinstance(pointer.type, ArrayType) and pointer.type.is_shared
-        if not isinstance(op, (ast.Add, ast.Sub)) or not is_shared:
-            return called(name, operands, "smaller" if isinstance(op, (ast.Lt, ast.LtE, ast.Gt, ast.GtE)) else "")
-        # Shared memory plus a number: the same, from there on.
-        if scalar_type(operands[1]).kind not in "iu":
-            raise Problem("only an integer can be added to shared memory")
-        run, steps = pointer.run, as_value(operands[1]).run
-
-        def moved(lanes: Lanes, mask: Mask) -> Ref:
-            ref = run(lanes, mask)
-            return ref._replace(offset=compute(ref.offset, as_index(steps(lanes, mask))))
-
-        return Value(pointer.type, moved)
+        return called(name, operands, "smaller" if isinstance(op, (ast.Lt, ast.LtE, ast.Gt, ast.GtE)) else "")
 
     def _BinOp(self, node: ast.BinOp) -> Expression:
         if isinstance(node.op, ast.MatMult):  # its sides may be slices, which aren't what's wrong
-            raise _missing(node.op)
-        return self.operation(node.op, [self.expression(node.left), self.expression(node.right)])
+            _missing(node.op)
+        return self.operation(node.op, [self.translated(node.left), self.translated(node.right)])
 
     def _UnaryOp(self, node: ast.UnaryOp) -> Expression:
-        return self.operation(node.op, [self.expression(node.operand)])
+        return self.operation(node.op, [self.translated(node.operand)])
 
     def _Compare(self, node: ast.Compare) -> Expression:
-        if len(node.ops) > 1:
-            if any(isinstance(part, ast.BinOp) and isinstance(part.op, ast.BitAnd) for part in node.comparators):
-                raise Problem("& comes before < and >: write `and` between two tests")
-            raise Problem("compare two values at a time: 0 <= i and i < n")
-        return self.operation(node.ops[0], [self.expression(node.left), self.expression(node.comparators[0])])
+        if len(node.ops) > 1:  # or `i > 0 & i < n`, where & comes first
+            raise Problem("compare two values at a time, with `and` between: 0 <= i and i < n")
+        return self.operation(node.ops[0], [self.translated(node.left), self.translated(node.comparators[0])])
 
     def _BoolOp(self, node: ast.BoolOp) -> Expression:
         is_and = isinstance(node.op, ast.And)
-        parts = [self.expression(part) for part in node.values]
+        parts = [self.translated(part) for part in node.values]
         result = parts[0]
         for other in parts[1:]:
             if isinstance(result, Known) and isinstance(other, Known):
@@ -659,7 +563,7 @@ class Translation:
         return Value(BOOL, run)
 
     def _IfExp(self, node: ast.IfExp) -> Expression:
-        test, x, y = self.expression(node.test), self.expression(node.body), self.expression(node.orelse)
+        test, x, y = self.translated(node.test), self.translated(node.body), self.translated(node.orelse)
         if isinstance(test, Known):
             raise Problem("the test of `a if test else b` has to be something that threads compute; use `if` instead")
         x, y = _like(x, y), _like(y, x)
@@ -681,14 +585,14 @@ class Translation:
     # -- calls -----------------------------------------------------------------------------------
 
     def _Call(self, node: ast.Call) -> Expression:
-        function = self.expression(node.func)
-        if not isinstance(function, Known):
+        function = self.translated(node.func)
+        if not isinstance(function, Known) or not callable(function.obj):
             raise Problem("this is a value, not a function")
         if any(isinstance(x, ast.Starred) for x in node.args) or any(keyword.arg is None for keyword in node.keywords):
             raise Problem("arguments are written out, without * and **")
-        args = [self.expression(argument) for argument in node.args]
-        keywords = {str(keyword.arg): self.expression(keyword.value) for keyword in node.keywords}
-        call = function.obj.build if isinstance(function.obj, names.Builtin) else _found(names.PYTHONS, function.obj)
+        args = [self.translated(argument) for argument in node.args]
+        keywords = {str(keyword.arg): self.translated(keyword.value) for keyword in node.keywords}
+        call = function.obj.build if isinstance(function.obj, names.Builtin) else names.PYTHONS.get(function.obj)
         if call is not None:
             try:
                 inspect.signature(call).bind(self, node, *args, **keywords)
@@ -704,24 +608,19 @@ class Translation:
             if keywords:
                 raise Problem("a function of the device takes no keywords")
             return function.as_part_of(self, args)
-        name = _found(FUNCTIONS, function)
+        name = FUNCTIONS.get(function)
         if name is not None:
             dtype, count = keywords.pop("dtype", Known(None)), len(SIGNATURES[name][0][0])
             if keywords or len(args) != count or dtype != Known(None):
                 raise Problem(f"np.{name} takes {many(count, 'number')} and no keywords")
             return called(name, args)
-        if function is print:
-            instead = f"There's {_INSTEAD['print']}"
-            what = f"no thread prints: cupyx.jit calls print while it compiles, or refuses it. {instead}"
-            raise Problem(what, begin="")
         known = _all_known([*args, *keywords.values()])
-        if known is not None:
+        if known is not None and function is not print:
             found = _known(function, *known[: len(args)], **dict(zip(keywords, known[len(args) :])))
             if not isinstance(found, np.ndarray):
                 return name_of(found)
-            shared = f", or jit.shared_memory(np.{found.dtype}, {found.size}), which all threads of the block share"
-            more = f"{shared}; a thread's own numbers are variables" if found.dtype.kind in "biufc" else ""
-            raise Problem(f"a kernel makes no arrays: give it one as an argument{more}")
+            shared = f"jit.shared_memory(np.{found.dtype}, {found.size}), which all threads of the block share"
+            raise Problem(f"a kernel makes no arrays: give it one as an argument, or take {shared}")
         if inspect.isclass(function) and issubclass(function, (bool, int, float, complex, np.generic)):
             if len(args) != 1 or keywords:
                 raise Problem(f"{function.__name__}(…) takes one number")
@@ -731,8 +630,29 @@ class Translation:
         raise Problem(f"a kernel doesn't know {word}. There's {instead}")
 
 
-def _found(table: dict[Any, Any], function: Any) -> Any:
-    return table.get(function) if function.__hash__ else None
+def _finding(owner: Value, indices: list[Value], site: Site) -> Callable[[Lanes, Mask], tuple[Part, Reach]]:
+    """What finds an element for each thread: the memory that it's a part of, and where."""
+    run, runs = owner.run, [index.run for index in indices]
+
+    def find(lanes: Lanes, mask: Mask) -> tuple[Part, Reach]:
+        ref = run(lanes, mask)
+        return ref.part, reach(lanes, mask, ref, [index(lanes, mask) for index in runs], site)
+
+    return find
+
+
+def _storing(kind: Any, to: Any, what: str, advised: str) -> Callable[[Any], Any] | None:
+    """How a value becomes what a name or an array holds. None if it is that already."""
+    if same(kind, to):
+        return None
+    if not (isinstance(kind, np.dtype) and isinstance(to, np.dtype) and can_become(kind, to)):
+        raise Problem(f"{what} holds {to} and can't take {kind}{advised}")
+    return lambda value: converted(value, to)
+
+
+def _into_element(kind: Any, to: np.dtype, target: ast.Subscript) -> Callable[[Any], Any] | None:
+    write = f"{ast.unparse(target)} = {'int' if to.kind == 'i' else f'np.{to}'}(…)"
+    return _storing(kind, to, ast.unparse(target.value), f". Make it one of {kind}, or write {write}")
 
 
 def inlined(caller: Translation, source: Source, args: list[Expression]) -> Value:
@@ -766,34 +686,16 @@ def _leave(lanes: Lanes, mask: Mask, way: int) -> Mask:
     return lanes.nobody
 
 
-class Rounds:
-    """The rounds of one loop, as some threads go through it. `slots` hold the numbers that decide how it goes on."""
-
-    def __init__(self, site: Site, slots: list[int] | None) -> None:
-        self.site, self.slots, self.rounds = site, slots, 0
-        self.before: list[Any] = []  # the numbers at the beginning of an earlier round
-
-    def count(self, lanes: Lanes, here: Mask) -> None:
-        """One more round, of the lanes of `here`. Raises `Endless` after too many, and if it begins as one before."""
-        node = self.site.node
-        if self.rounds >= lanes.launch.most_rounds:
-            who = "1 thread is" if here.count == 1 else f"{here.count:,} threads are"
-            what = (
-                f"{self.rounds:,} rounds, and {who} still in this loop. Does it end? If it takes that long, raise the "
-                "limit: kernel.most_rounds = …"
-            )
-            waits = isinstance(node, ast.While) and any(map(advice.is_element, ast.walk(node.test)))
-            more = "A thread that waits for another one's write may wait forever: only barriers wait." if waits else ""
-            raise self.site.wrong(Endless, what, more, lanes.first_of(here.on))
-        self.rounds += 1
-        if self.slots is None or self.rounds % EVERY:
-            return
-        now = [here.on, *(lanes.held[slot].value for slot in self.slots)]
-        if self.before and all(a is b or np.array_equal(a, b) for a, b in zip(now, self.before)):
-            what, more = advice.endless(node, self.site.source.tree, self.rounds)
-            raise self.site.wrong(Endless, what, more, lanes.first_of(here.on))
-        if self.rounds & self.rounds - 1 == 0:  # ever longer circles
-            self.before = now
+def _never_ends(lanes: Lanes, here: Mask, rounds: int, site: Site, endless: tuple[str, str]) -> Exception:
+    what, more = endless
+    if not what:
+        who = "1 thread is" if here.count == 1 else f"{here.count:,} threads are"
+        what = (
+            f"{rounds:,} rounds, and {who} still in this loop. Does it end? If it takes that long, raise the limit: "
+            "kernel.most_rounds = …"
+        )
+        more = "A thread that waits for another one's write may wait forever: only barriers wait."
+    return site.wrong(Endless, what, more, lanes.first_of(here.on))
 
 
 def _one_of(several: Value, k: int) -> Value:

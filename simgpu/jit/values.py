@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..rules import names
-from .advice import UNSIGNED, hint
-from .errors import Problem, WholeArray
+from .advice import UNSIGNED, hint, one_element
+from .errors import Problem
 from .lanes import FUNCTION, OPERATION, Lanes, Mask
 from .types import BOOL, ArrayType, Tuple, can_become, is_number, number_as, signature, type_of
 
@@ -36,11 +36,13 @@ class Known(NamedTuple):
 
 
 class Value(NamedTuple):
-    """What each thread computes: its type, and how to get it. `origin` names the arrays it may be a part of."""
+    """What each thread computes: its type, and how to get it. Of an array, `origin` names those that it may be a part
+    of, and `node` is where it stands in the text."""
 
     type: Any
     run: Run
     origin: frozenset[str] = frozenset()
+    node: Any = None
 
 
 Expression = Known | Value
@@ -55,8 +57,6 @@ def as_value(x: Expression) -> Value:
     if isinstance(x.obj, Name):
         raise Problem(f"{x.obj!r} alone is no number{x.obj.wanted}")
     if not is_number(x.obj):
-        if isinstance(x.obj, np.ndarray):
-            raise Problem("a thread computes with one number at a time, and this is a whole array from outside")
         raise Problem(f"{_described(x.obj)} is no number, and a thread computes with numbers only")
     kind = type_of(x.obj)
     number = number_as(x.obj, kind)
@@ -79,7 +79,8 @@ def scalar_type(x: Expression) -> np.dtype:
     if isinstance(x, Known):
         return as_value(x).type
     if isinstance(x.type, ArrayType):
-        raise WholeArray("a thread computes with one number at a time")
+        whole = "this is a whole array: write x[i]" if x.node is None else one_element(x.node, x.type.ndim)
+        raise Problem(f"a thread computes with one number at a time, and {whole}")
     if not isinstance(x.type, np.dtype):
         raise Problem(f"a thread computes with one number at a time, and this gives {x.type}")
     return x.type
@@ -93,12 +94,12 @@ def cast(x: Expression, to: np.dtype, checked: bool = True) -> Value:
         try:
             return as_value(Known(number_as(x.obj, to)))
         except TypeError as error:
-            raise Problem(str(error), hint(type_of(x.obj), to)) from None
+            raise Problem(f"{error}{hint(type_of(x.obj), to)}") from None
     kind = scalar_type(x)
     if kind == to:
         return x
     if checked and not can_become(kind, to):
-        raise Problem(f"{kind} doesn't become {to} by itself", hint(kind, to))
+        raise Problem(f"{kind} doesn't become {to} by itself{hint(kind, to)}")
     return Value(to, lambda lanes, mask: converted(x.run(lanes, mask), to))
 
 
@@ -155,7 +156,7 @@ def called(name: str, operands: Sequence[Expression], rule: str = "") -> Value:
         runs = [cast(x, kind).run for x, kind in zip(operands, wanted)]
     except Problem:
         if {kind.kind for kind in types} == {"i", "u"}:
-            raise Problem(f"{' and '.join(map(str, types))} don't mix", UNSIGNED) from None
+            raise Problem(f"{' and '.join(map(str, types))} don't mix{UNSIGNED}") from None
         raise
     compute = _FUNCTIONS.get(name) or getattr(np, name)
     if name in _ON_INTEGERS and wanted[0].kind in "biu":

@@ -60,10 +60,8 @@ class Kernel:
             self._parsed = {part: parser.program(text, part) for part, text in self._parts.items()}, parser
         return self._parsed
 
-    def _given(self, args: tuple, options: dict) -> tuple[Any, list[Any]]:
+    def _given(self, args: tuple) -> tuple[Any, list[Any]]:
         """The device that computes, and the arguments: NumPy arrays and numbers."""
-        if options:
-            raise TypeError(f"Wrong arguments {options}")
         if len(args) not in (self.nin, self.nargs):
             raise TypeError(f"Wrong number of arguments for {self.name!r}. It must be either {self.nin} or "
                             f"{self.nargs} (with outputs), but given {len(args)}.")  # fmt: skip
@@ -149,14 +147,14 @@ class ElementwiseKernel(Kernel):
         if "i" in [p.name for p in self.params]:
             raise ValueError("Can not use 'i' as a parameter name")
 
-    def __call__(self, *args: Any, size: int = -1, block_size: int = 128, stream: Any = None, **options: Any) -> Any:
+    def __call__(self, *args: Any, size: int = -1, block_size: int = 128, stream: Any = None) -> Any:
         """Launch it. Arrays broadcast; if all are raw, `size` says how many elements there are.
 
         The last arguments may be the outputs; otherwise they're new. Gives one of them, or a tuple of several.
         """
         if block_size <= 0:
             raise ValueError("block_size must be greater than zero")
-        device, values = self._given(args, options)
+        device, values = self._given(args)
         plain = [x for p, x in zip(self.params, values) if isinstance(x, np.ndarray) and not p.raw]
         if plain and size != -1:
             raise ValueError("Specified 'size' can be used only if all of the ndarray are 'raw'.")
@@ -178,7 +176,7 @@ class ElementwiseKernel(Kernel):
         threads = Threads(shape, types, parser.functions)
         names = {p.name: self._bound(p, x, types, shape) for p, x in zip(self.params, values)}
         # Arrays that lie in one piece have one axis to CuPy's threads, unless they're to keep their shape.
-        is_flat = self.reduce_dims and all(x.values.flags.c_contiguous for x in names.values() if isinstance(x, Own))
+        is_flat = self.reduce_dims and all(x.value.flags.c_contiguous for x in names.values() if isinstance(x, Own))
         if {"i", "_ind"} & parser.words:
             i = np.arange(math.prod(shape), dtype=SIZE).reshape(shape)
             names["_ind"] = Indexer((i.size,) if is_flat else shape, i)

@@ -37,66 +37,54 @@ def not_translated(line: str, what: str) -> NotImplementedError:
 _NUMBER = r"0[xX][\da-fA-F]+[uUlL]*|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?[uUlLfF]*"
 _NAME = r"complex<(?:float|double)>|[A-Za-z_]\w*"
 _SIGN = r"<<=|>>=|&&|\|\||<<|>>|\+\+|--|[-+*/%&|^<>=!]=|[-+*/%&|^~!<>=?:;,.(){}\[\]]"
-_TOKEN = re.compile(rf"({_NUMBER}|{_NAME}|{_SIGN})|\s+")
-_OTHERWISE = [  # how the same is written in fewer ways
+_TOKEN = re.compile(rf"{_NUMBER}|{_NAME}|{_SIGN}|\S")
+_WHITE = [  # what's skipped, also across lines
     (r"//[^\n]*|/\*.*?\*/", lambda comment: " " + "\n" * comment[0].count("\n")), (r"\\\n", lambda _: " "),
-    (r"(\b(std|thrust))?::", lambda _: ""), (r"\bstatic_cast\s*<([\w\s<>]+?)>\s*\(", lambda cast: f"({cast[1]})("),
-    (r"\b(and|or|not)\b", lambda word: {"and": "&&", "or": "||", "not": "!"}[word[0]]),
 ]  # fmt: skip
 
 
-def tokens(text: str, part: str, macros: dict[str, list[Token]]) -> list[Token]:
-    """The tokens of a kernel's `part`, and a semicolon. What ``#define`` lines name goes into `macros`."""
+def _integer(found: re.Match) -> str:
+    """C's own words for a type, such as ``unsigned long long``, as NumPy's name."""
+    words = found[0].split()
+    size = 8 if "char" in words else 16 if "short" in words else 64 if "long" in words else 32
+    return f"{'u' * ('unsigned' in words)}int{size} "
+
+
+_OTHERWISE: list[tuple[str, Any]] = [  # how the same is written in fewer ways
+    (r"(\b(std|thrust))?::", ""), (r"\bstatic_cast\s*<([\w\s<>]+?)>\s*\(", r"(\1)("),
+    (r"\b(and|or|not)\b", lambda word: {"and": "&&", "or": "||", "not": "!"}[word[0]]),
+    (r"\b(const(expr)?|static|inline|volatile|__(device|host|forceinline|inline|restrict|constant)__)\b", ""),
+    (r"\b((unsigned|signed|char|short|int|long)\b\s*)+", _integer),
+]  # fmt: skip
+
+
+def tokens(text: str, part: str) -> list[Token]:
+    """The tokens of a kernel's `part`, and a semicolon."""
     found: list[Token] = []
-    for pattern, other in _OTHERWISE:
+    for pattern, other in _WHITE:
         text = re.sub(pattern, other, text, flags=re.DOTALL)
     for number, source in enumerate(text.split("\n"), 1):
         line = f"line {number} of the {part}, {source.strip()}"
-        if define := re.match(r"\s*#\s*define\s+(\w+)(?!\w|\()(.*)", source):
-            macros[define[1]] = _tokens_of(define[2], line, macros)
-        elif not source.strip().startswith("#"):
-            found += _tokens_of(source, line, macros)
-        elif not re.match(r"\s*#\s*(pragma|include)\b", source):
-            raise not_translated(line, "this")
+        for pattern, other in _OTHERWISE:
+            source = re.sub(pattern, other, source)
+        if not re.match(r"\s*#\s*(pragma|include)\b", source):
+            found += [Token(word, line) for word in _TOKEN.findall(source)]
     return [*found, Token(";", line), Token("", line)]
 
 
-def _tokens_of(text: str, line: str, macros: dict[str, list[Token]]) -> list[Token]:
-    found, at = [], 0
-    while at < len(text):
-        match = _TOKEN.match(text, at)
-        if match is None:
-            raise not_translated(line, text[at])
-        at = match.end()
-        if match[1]:
-            found += [Token(token.text, line) for token in macros.get(match[0], [Token(match[0], line)])]
-    return found
-
-
-_QUALIFIERS = names("""
-    const constexpr static inline volatile __device__ __host__ __forceinline__ __inline__ __restrict__ __constant__
-""")
-_WORDS = names("unsigned signed char short int long float double bool void auto")
-_TYPES = {"size_t": "uint64", "ptrdiff_t": "int64", "float16": "float16", "complex<float>": "complex64",
-          "complex<double>": "complex128", **{f"{name}_t": name for name in (
-              "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")}}  # fmt: skip
+_SIZES = [f"{sign}int{size}" for sign in ("", "u") for size in (8, 16, 32, 64)]
+_TYPES = {
+    **{name: name for name in (*_SIZES, "float16")}, **{f"{name}_t": name for name in _SIZES}, "size_t": "uint64",
+    "ptrdiff_t": "int64", "float": "float32", "double": "float64", "bool": "bool", "complex<float>": "complex64",
+    "complex<double>": "complex128",
+}  # fmt: skip
 _ASSIGNING = names("= += -= *= /= %= &= |= ^= <<= >>=")
 _LEVELS = [level.split() for level in ("||", "&&", "|", "^", "&", "== !=", "< > <= >=", "<< >>", "+ -", "* / %")]
 # What comes after a statement's first word: other words, rules of the grammar, and with ? rules that may be missing.
 _STATEMENTS = {
     "if": "( expression ) statement ?else", "for": "( statement ?expression ; ?expression ) statement",
-    "while": "( expression ) statement", "do": "statement while ( expression ) ;",
-    "return": "?expression ;", "break": ";", "continue": ";",
+    "while": "( expression ) statement", "return": "?expression ;", "break": ";", "continue": ";",
 }  # fmt: skip
-
-
-def _in_words(words: list[str]) -> Any:
-    """The type in C's own words, such as ``unsigned long long``. None for void."""
-    kinds = {"void": None, "auto": "auto", "float": np.dtype("f"), "double": np.dtype("d"), "bool": np.dtype("?")}
-    if found := set(words) & set(kinds):
-        return kinds[found.pop()]
-    size = "8" if "char" in words else "16" if "short" in words else "64" if "long" in words else "32"
-    return np.dtype(("uint" if "unsigned" in words else "int") + size)
 
 
 class Parser:
@@ -106,15 +94,14 @@ class Parser:
     line = property(lambda self: self.tokens[self.at].line)
 
     def __init__(self, letters: Iterable[str]) -> None:
-        self.types: dict[str, Any] = {name: np.dtype(dtype) for name, dtype in _TYPES.items()}
+        self.types: dict[str, Any] = {"void": None, **{name: np.dtype(dtype) for name, dtype in _TYPES.items()}}
         self.types.update((letter, letter) for letter in letters)
         self.functions: dict[str, Function] = {}
-        self.macros: dict[str, list[Token]] = {}
         self.words: set[str] = set()  # all that occur
 
     def program(self, text: Any, part: str) -> list[Node]:
         """The statements in this part of a kernel. Its functions go into `functions`."""
-        self.tokens, self.at, found = tokens(str(text), part, self.macros), 0, []
+        self.tokens, self.at, found = tokens(str(text), part), 0, []
         self.words.update(token.text for token in self.tokens)
         while self.word:
             # In a function, a parenthesis comes before the first = or ;
@@ -152,17 +139,11 @@ class Parser:
 
     # -- types and functions
 
-    def begins_type(self) -> bool:
-        return self.word in _QUALIFIERS or self.word in _WORDS or self.word in self.types
-
     def type(self) -> Any:
-        words: list[str] = []
-        while self.word in _QUALIFIERS | _WORDS or not words and self.word in self.types:
-            words += [self.word] if self.word not in _QUALIFIERS else []
-            self.at += 1
-        if not words:
+        if self.word not in self.types:
             raise not_translated(self.line, f"the type {self.word}")
-        return self.types[words[0]] if words[0] in self.types else _in_words(words)
+        self.at += 1
+        return self.types[self.tokens[self.at - 1].text]
 
     def function(self) -> None:
         letters = []
@@ -196,7 +177,7 @@ class Parser:
             return self.statement()
         if self.follows(*_STATEMENTS):
             return Node(word, line, tuple(self.parts_of(_STATEMENTS[word])))
-        if not self.begins_type():
+        if self.word not in self.types:
             node = self.expression()
             self.expect(";")
             return node
@@ -221,16 +202,13 @@ class Parser:
 
     def declaration(self, kind: Any) -> Node:
         line, is_other = self.line, self.follows("*", "&")
-        self.follows("const", "__restrict__")
         name, length = self.name(), None
         first: Any = None
         if is_array := self.follows("["):
             length = None if self.word == "]" else self.expression()
             self.expect("]")
-        if self.follows("=") and self.word != "{":
-            first = self.expression()
-        elif self.word in ("{", "("):
-            first = self.braces() if is_array else Node("cast", line, (kind, self.braces()))
+        if self.follows("="):
+            first = self.braces() if self.word == "{" else self.expression()
         return Node("array" if is_array else "declare", line, (kind, name, length if is_array else is_other, first))
 
     def braces(self) -> list[Node]:
@@ -270,7 +248,7 @@ class Parser:
         if self.follows("-", "+", "!", "~", "&", "*"):
             return Node("unary", line, (sign, self.unary()))
         if self.follows("("):
-            if self.begins_type():
+            if self.word in self.types:
                 kind = self.type()
                 self.expect(")")
                 return Node("cast", line, (kind, [self.unary()]))
@@ -300,12 +278,10 @@ class Parser:
         if word[:1] == "." or word[:1].isdigit():
             self.at += 1
             return Node("number", line, (_number(word),))
-        if self.begins_type():
+        if self.word in self.types:
             return Node("cast", line, (self.type(), self.braces()))
-        name, kinds = self.name(), []
-        if name in self.functions and self.follows("<"):
-            kinds = self.listed(self.type, ">")
-        return Node("call", line, (name, self.braces(), kinds)) if self.word == "(" else Node("name", line, (name,))
+        name = self.name()
+        return Node("call", line, (name, self.braces())) if self.word == "(" else Node("name", line, (name,))
 
 
 def _number(text: str) -> Any:

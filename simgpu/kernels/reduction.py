@@ -35,8 +35,9 @@ class ReductionKernel(Kernel):
         parts |= {"reduce_type": f"({reduce_type or '_type_reduce'})0"}
         super().__init__(in_params, out_params, name, options, parts)
 
-    def __call__(self, *args: Any, out: Any = None, axis: Any = None, keepdims: bool = False, stream: Any = None,
-                 **options: Any) -> Any:  # fmt: skip
+    def __call__(
+        self, *args: Any, out: Any = None, axis: Any = None, keepdims: bool = False, stream: Any = None
+    ) -> Any:  # fmt: skip
         """Launch it along these axes, or along all. Gives the first output: `out`, the one in `args`, or a new one."""
         if out is not None:
             if self.nout != 1:
@@ -44,7 +45,7 @@ class ReductionKernel(Kernel):
             if len(args) > self.nin:
                 raise ValueError("cannot specify 'out' as both a positional and keyword argument")
             args = (*args, out)
-        device, values = self._given(args, options)
+        device, values = self._given(args)
         plain = [x for p, x in zip(self.in_params, values) if isinstance(x, np.ndarray) and not p.raw]
         if not plain:
             raise ValueError("Loop size is undecided.")

@@ -58,26 +58,26 @@ class Variable:
         self.value = value if value.base is None else value.copy()  # a view of an argument may change
 
 
-class Own:
+class Own(Variable):
     """Each thread's own element of an argument."""
 
     read_bytes = written_bytes = 0
 
     def __init__(self, values: np.ndarray, shape: Any, is_const: bool) -> None:
         self.dtype, self.nbytes, self.is_const = values.dtype, values.nbytes, is_const
-        self.values = np.broadcast_to(values, shape) if values.shape != shape else values.view()
+        self.value = np.broadcast_to(values, shape) if values.shape != shape else values.view()
 
     def read(self, mask: Any) -> Any:
         self.read_bytes = self.nbytes
-        return self.values
+        return self.value
 
     def write(self, mask: Any, value: Any) -> None:
         self.written_bytes = self.nbytes
-        np.copyto(self.values, value, where=mask)
+        np.copyto(self.value, value, where=mask)
 
 
 class Raw:
-    """An array of which a thread takes elements by number."""
+    """An array from which a thread takes elements by number."""
 
     read_bytes = written_bytes = 0
 
@@ -170,7 +170,7 @@ class Threads:
         self.line, self.share = node.line, 1 if mask is True else np.count_nonzero(mask) / np.size(mask)
         if (method := getattr(self, f"run_{node.kind}", None)) is not None:
             return method(mask, *node.parts)
-        self.result_of(node, mask)
+        self.target(node, mask)
         return mask
 
     def run_together(self, mask: Any, statements: list[Node]) -> Any:
@@ -196,13 +196,10 @@ class Threads:
         self.scopes.pop()
         return mask
 
-    def run_do(self, mask: Any, body: Node, test: Node) -> Any:
-        return self.run_while(mask, test, body, has_begun=True)
-
-    def run_while(self, mask: Any, test: Any, body: Node, step: Node | None = None, has_begun: bool = False) -> Any:
+    def run_while(self, mask: Any, test: Any, body: Node, step: Node | None = None) -> Any:
         done: Any = False
-        for number in range(_MOST_ROUNDS):
-            if test is not None and (number or not has_begun):
+        for _ in range(_MOST_ROUNDS):
+            if test is not None:
                 holds = self.test(test, mask)
                 done, mask = either(done, both(mask, opposite(holds))), both(mask, holds)
             if not some(mask):
@@ -232,8 +229,8 @@ class Threads:
         if is_other and first is not None:  # a pointer or a reference
             self.scopes[-1][name] = self.target(first, mask)
         else:
-            value = self.dtype(kind).type(0) if first is None else self.value(first, mask)
-            self.scopes[-1][name] = Variable(value if kind == "auto" else self.cast(value, self.dtype(kind)))
+            value = self.dtype(kind).type(0) if first is None else self.cast(self.value(first, mask), self.dtype(kind))
+            self.scopes[-1][name] = Variable(value)
         return mask
 
     def run_array(self, mask: Any, kind: Any, name: str, length: Node | None, first: list[Node] | None) -> Any:
@@ -246,16 +243,14 @@ class Threads:
 
     # -- values
 
-    def result_of(self, node: Node, mask: Any) -> Any:
-        """A value, or what nothing can be computed with, such as an array."""
+    def target(self, node: Node, mask: Any) -> Any:
+        """What a node stands for: a place, an array, or a value."""
         self.line = node.line
-        if node.kind not in ("name", "index"):
-            return getattr(self, f"value_{node.kind}")(mask, *node.parts)
-        found = self.target(node, mask)
-        return found.read(mask) if hasattr(found, "read") else found
+        return getattr(self, f"at_{node.kind}")(mask, *node.parts)
 
     def value(self, node: Node, mask: Any) -> Any:
-        found = self.result_of(node, mask)
+        found = self.target(node, mask)
+        found = found.read(mask) if hasattr(found, "read") else found
         if not isinstance(found, (np.ndarray, np.generic)):
             raise not_translated(node.line, "an array, a pointer or nothing as a number")
         return found
@@ -264,25 +259,24 @@ class Threads:
         found = self.value(node, mask)
         return cast(found, np.dtype(bool)) if np.ndim(found) else bool(found)
 
-    def value_number(self, mask: Any, number: Any) -> Any:
+    def at_number(self, mask: Any, number: Any) -> Any:
         return number
 
-    def value_cast(self, mask: Any, kind: Any, parts: list[Node]) -> Any:
+    def at_cast(self, mask: Any, kind: Any, parts: list[Node]) -> Any:
         dtype, values = self.dtype(kind), [self.value(part, mask) for part in parts]
         if len(values) == 2 and dtype.kind == "c":
             return cast(values[0] + values[1] * np.complex64(1j), dtype)
         return self.cast(values[0], dtype) if values else dtype.type(0)
 
-    def value_unary(self, mask: Any, sign: str, node: Node) -> Any:
+    def at_unary(self, mask: Any, sign: str, node: Node) -> Any:
         if sign in "&*":
-            found = self.target(node, mask)
-            return found.read(mask) if sign == "*" else found
+            return self.target(node, mask)
         if sign == "!":
             return np.logical_not(self.test(node, mask))
         (value,) = alike(self.value(node, mask))
         return self.counted(value.dtype, numbers.UNARY[sign](value))
 
-    def value_binary(self, mask: Any, sign: str, left: Node, right: Node) -> Any:
+    def at_binary(self, mask: Any, sign: str, left: Node, right: Node) -> Any:
         return self.computed(sign, self.value(left, mask), self.value(right, mask))
 
     def computed(self, sign: str, x: Any, y: Any) -> Any:
@@ -291,31 +285,31 @@ class Threads:
             raise CompileException(f"{sign} takes whole numbers, got {x.dtype} and {y.dtype}: {self.line}")
         return self.counted(kind, numbers.BINARY[sign](cast(x, kind), cast(y, kind)))
 
-    def value_both(self, mask: Any, sign: str, left: Node, right: Node) -> Any:
+    def at_both(self, mask: Any, sign: str, left: Node, right: Node) -> Any:
         """``&&`` and ``||``: the right side is only for those threads that still need it."""
         first = self.test(left, mask)
         rest = both(mask, first if sign == "&&" else opposite(first))
         second = self.test(right, rest)
         return np.logical_and(first, second) if sign == "&&" else np.logical_or(first, second)
 
-    def value_conditional(self, mask: Any, test: Node, yes: Node, no: Node) -> Any:
+    def at_conditional(self, mask: Any, test: Node, yes: Node, no: Node) -> Any:
         holds = self.test(test, mask)
         x, y = self.value(yes, both(mask, holds)), self.value(no, both(mask, opposite(holds)))
         x, y = (x, y) if x.dtype == y.dtype else alike(x, y)
         return np.where(holds, x, y) if np.ndim(holds) else x if holds else y
 
-    def value_assign(self, mask: Any, sign: str, left: Node, right: Node) -> Any:
-        place, value = self.place(left, mask), self.value(right, mask)
+    def at_assign(self, mask: Any, sign: str, left: Node, right: Node) -> Any:
+        place, value = self.target(left, mask), self.value(right, mask)
         return self.store(place, self.computed(sign, place.read(mask), value) if sign else value, mask)
 
-    def value_step(self, mask: Any, sign: str, node: Node, is_before: bool) -> Any:
-        place = self.place(node, mask)
+    def at_step(self, mask: Any, sign: str, node: Node, is_before: bool) -> Any:
+        place = self.target(node, mask)
         old = place.read(mask).copy()
         new = self.store(place, self.computed(sign, old, INT.type(1)), mask)
         return new if is_before else old
 
-    def value_member(self, mask: Any, node: Node, name: str, args: list[Node]) -> Any:
-        base = self.find(node.parts[0]) if node.kind == "name" else None
+    def at_member(self, mask: Any, node: Node, name: str, args: list[Node]) -> Any:
+        base = self.target(node, mask) if node.kind == "name" else None
         if name == "get" and isinstance(base, Indexer):
             return [Variable(np.asarray(place, SIZE)) for place in np.unravel_index(base.number, base.shape)]
         if name in ("size", "ndim", "shape") and isinstance(base, (Raw, Indexer)):
@@ -327,9 +321,9 @@ class Threads:
 
     # -- functions
 
-    def value_call(self, mask: Any, name: str, args: list[Node], kinds: list[Any]) -> Any:
+    def at_call(self, mask: Any, name: str, args: list[Node]) -> Any:
         if name in self.functions:
-            return self.called(self.functions[name], mask, args, kinds)
+            return self.called(self.functions[name], mask, args)
         if name in numbers.ATOMIC:
             return self.atomic(numbers.ATOMIC[name], mask, *args)
         compute, values = numbers.function(name), [self.value(arg, mask) for arg in args]
@@ -341,24 +335,23 @@ class Threads:
             raise CompileException(f"{name}: {error}: {self.line}") from None
         return self.counted(common(*[x.dtype for x in values]), value, 10)
 
-    def atomic(self, ufunc: np.ufunc, mask: Any, target: Node, value: Node) -> None:
-        place, given = self.target(target, mask), self.value(value, mask)
-        if isinstance(place, Element) and not place.is_const:
-            place.read(mask)
-            place.write(mask, self.counted(place.dtype, self.cast(given, place.dtype)), ufunc)
+    def atomic(self, ufunc: np.ufunc, mask: Any, target: Node, node: Node) -> None:
+        place, value = self.target(target, mask), self.value(node, mask)
+        before = place.read(mask)
+        if isinstance(place, Element):
+            self.store(place, self.counted(place.dtype, value), mask, ufunc)
         else:
-            self.store(place, ufunc(place.read(mask), given), mask)
+            self.store(place, ufunc(before, value), mask)
 
-    def called(self, function: Function, mask: Any, args: list[Node], kinds: list[Any]) -> Any:
+    def called(self, function: Function, mask: Any, args: list[Node]) -> Any:
         if len(args) != len(function.parameters):
             raise CompileException(f"{len(args)} arguments, and {len(function.parameters)} are wanted: {self.line}")
-        types, scope = self.types | dict(zip(function.letters, map(self.dtype, kinds))), {}
+        types, scope = dict(self.types), {}
         for (kind, name, is_own), arg in zip(function.parameters, args):
             found = self.target(arg, mask) if is_own else Variable(self.value(arg, mask))
-            if kind in function.letters and not kinds:
+            if kind in function.letters:
                 types[kind] = found.dtype
-            wanted = types[kind] if isinstance(kind, str) else kind
-            scope[name] = found if is_own else Variable(self.cast(found.value, wanted))
+            scope[name] = found if is_own else Variable(self.cast(found.value, types.get(kind, kind)))
         before = self.line, self.scopes, self.left, self.types, self.result
         self.scopes, self.left, self.types = [self.scopes[0], scope], [], types
         self.result = None if function.returns is None else Variable(self.dtype(function.returns).type(0))
@@ -370,29 +363,13 @@ class Threads:
 
     # -- places
 
-    def find(self, name: str) -> Any:
+    def at_name(self, mask: Any, name: str) -> Any:
         for scope in (*reversed(self.scopes), numbers.CONSTANTS):
             if name in scope:
                 return scope[name]
         raise not_translated(self.line, f"the name {name}")
 
-    def target(self, node: Node, mask: Any) -> Any:
-        """What a pointer or a reference stands for: a place or an array."""
-        if node.kind == "name":
-            return self.find(*node.parts)
-        if node.kind == "unary" and node.parts[0] in "&*":
-            return self.target(node.parts[1], mask)
-        if node.kind == "index":
-            return self.element(mask, *node.parts)
-        return self.value_member(mask, *node.parts) if node.kind == "member" else Variable(self.value(node, mask))
-
-    def place(self, node: Node, mask: Any) -> Any:
-        found = self.target(node, mask) if node.kind in ("name", "index", "unary") else None
-        if not hasattr(found, "write"):
-            raise not_translated(node.line, "writing to this")
-        return found
-
-    def element(self, mask: Any, base: Node, index: Node) -> Any:
+    def at_index(self, mask: Any, base: Node, index: Node) -> Any:
         found, many = self.target(base, mask), self.target(index, mask) if index.kind == "name" else None
         if isinstance(many, list) and isinstance(found, Raw):  # a number for each axis
             steps = [SIZE.type(math.prod(found.shape[axis + 1 :])) for axis in range(len(many))]
@@ -409,9 +386,11 @@ class Threads:
         raw, begin = (found.raw, found.number) if isinstance(found, Element) else (found, _ZERO)
         return Element(raw, begin + number, self.line)
 
-    def store(self, place: Any, value: Any, mask: Any) -> Any:
+    def store(self, place: Any, value: Any, mask: Any, *ufunc: np.ufunc) -> Any:
+        if not hasattr(place, "write"):
+            raise not_translated(self.line, "writing to this")
         if place.is_const:
             raise CompileException(f"a kernel can only write to its outputs: {self.line}")
         value = self.cast(value, place.dtype)
-        place.write(mask, value)
+        place.write(mask, value, *ufunc)
         return value

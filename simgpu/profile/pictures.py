@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..events import DEVICE_TO_HOST, FIRST_USE, SYNCHRONIZE
-from .counts import Counts, Moment
 from .seconds import duration
 
 LANES = ("host", "compute", "copies in", "copies out")
@@ -23,6 +22,28 @@ LOOKS = {
     "work": ("works", "#4f83c4", "#2c5fa5", ""),
 }
 _RIGHT, _TOP, _ROW, _BAR = 700, 34, 38, 28
+
+
+class Moment(NamedTuple):
+    """One event of a receipt. Times are in seconds since the receipt was opened.
+
+    `asked` is when the host requested it, and `went_on` when the host could continue. `start` and `end` are when the
+    device worked on it, in its `lane`: ``"compute"``, ``"copies in"`` or ``"copies out"``. A wait is in the lane
+    ``"host"``, and so is loading a kernel at its first use. On a real GPU we know only `asked`; the others are None.
+    """
+
+    asked: float
+    went_on: float | None
+    start: float | None
+    end: float | None
+    lane: str
+    kind: str
+    name: str
+    times: int
+    bytes: int
+    explicit: bool
+    device: Any
+    line: str
 
 
 class Bar(NamedTuple):
@@ -141,7 +162,7 @@ def _text(x: float, y: float, text: str, anchor: str) -> str:
 class Timeline:
     """A receipt's events, window by window. Raises `ValueError` if a device doesn't report when it works."""
 
-    def __init__(self, receipt: Counts) -> None:
+    def __init__(self, receipt: Any) -> None:
         self.receipt, self.moments = receipt, receipt.timeline()
         if any(moment.start is None for moment in self.moments[:1]) or not self.moments and receipt.launches is None:
             raise ValueError(
@@ -161,8 +182,14 @@ class Timeline:
         span = min(bar.start for bar in bars), max(bar.end for bar in bars)
         if only_waits:
             bars = [bar for bar in bars if bar.look != "order"]
-        what = f"{self._what(shown, first, only_waits)}: in {duration(span[1] - span[0])}"
-        return bars, span, f"{what} {_sentence(shown, bars)}"
+        what, of = ("wait", self.waits) if only_waits else ("event", self.moments)
+        total = len(of) + (0 if only_waits else self.receipt.events_left_out)
+        part = _part(first, min(count, len(of) - first), total, what)
+        host, gpu = _doings(bars, _HOST_DOES, "does nothing"), _doings(bars, _GPU_DOES, "has no work")
+        sentence = f"Timeline, simulated ({self.receipt.seconds.card}), {part}: in {duration(span[1] - span[0])} "
+        sentence += f"the host {host}; the GPU {gpu}."
+        longest, line = max(_waits(shown), default=(0.0, ""), key=lambda wait: wait[0])
+        return bars, span, sentence + (f" The longest wait, {duration(longest)}, is in {line}." if longest else "")
 
     def window(self, first: int, count: int, only_waits: bool) -> list[Moment]:
         """The events to draw; for waits, that includes the events between them, which the host waits for."""
@@ -177,20 +204,6 @@ class Timeline:
         if only_waits:
             begin = self.waits[first - 1] + 1 if first else 0
         return self.moments[begin : chosen[-1] + 1]
-
-    def _what(self, shown: list[Moment], first: int, only_waits: bool) -> str:
-        seen = [moment for moment in shown if moment.kind == SYNCHRONIZE] if only_waits else shown
-        total = len(self.waits) if only_waits else len(self.moments) + self.receipt.events_left_out
-        part = _part(first, len(seen), total, "wait" if only_waits else "event")
-        return f"Timeline, simulated ({self.receipt.seconds.card}), {part}"
-
-
-def _sentence(shown: list[Moment], bars: list[Bar]) -> str:
-    longest, line = max(_waits(shown), default=(0.0, ""), key=lambda wait: wait[0])
-    return (
-        f"the host {_doings(bars, _HOST_DOES, 'does nothing')}; the GPU {_doings(bars, _GPU_DOES, 'has no work')}."
-        + (f" The longest wait, {duration(longest)}, is in {line}." if longest else "")
-    )
 
 
 _HOST_DOES = {"load": "loads new operations", "order": "asks", "wait": "waits"}

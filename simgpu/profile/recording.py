@@ -2,22 +2,89 @@
 
 from __future__ import annotations
 
+import threading
 import time
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from html import escape
 from typing import Any
 
+from .. import events
 from ..events import Event, listeners
-from ..lines import place_of_call, text_of
+from ..lines import Place, place_of_call, text_of
 from ..places import estimating
-from .counts import Counts
-from .pictures import Picture, Timeline
+from .pictures import Moment, Picture, Timeline
 from .seconds import Seconds, duration
 
 MOST_EVENTS = 100_000
+MOST_KERNELS = 1_000
 MOST_NAMES = 8
 MOST_LINES = 20
+
+
+# -- What is counted -------------------------------------------------------------------------------
+
+
+@dataclass
+class Copies:
+    """Copies in one direction. The program asked for the explicit ones; the implicit ones are side effects."""
+
+    count: int = 0
+    bytes: int = 0
+    explicit: int = 0
+    implicit: int = 0
+
+    def add(self, event: Event) -> None:
+        self.count += event.times
+        self.bytes += event.bytes
+        self.explicit += event.times * event.explicit
+        self.implicit += event.times * (not event.explicit)
+
+    def __str__(self) -> str:
+        if not self.count:
+            return "none"
+        copies = "1 copy" if self.count == 1 else f"{self.count:,} copies"
+        size = "1 byte" if self.bytes == 1 else f"{self.bytes:,} bytes"
+        return f"{copies}, {size}: {self.explicit:,} explicit, {self.implicit:,} implicit"
+
+
+@dataclass
+class LineCosts:
+    """What one line of the program cost. `seconds` is how long the devices worked on it, None on a real GPU.
+
+    `implicit` counts the copies that the program didn't ask for, and `place` is its file and number.
+    """
+
+    line: str = ""
+    launches: int = 0
+    copies: int = 0
+    bytes: int = 0
+    waits: int = 0
+    seconds: float | None = 0.0
+    implicit: int = 0
+    place: Place = ("", 0)
+
+    def add(self, event: Event) -> None:
+        self.launches += event.times * (event.kind == events.LAUNCH)
+        self.waits += event.times * (event.kind == events.SYNCHRONIZE)
+        if event.kind in _COPIES:
+            self.copies += event.times
+            self.bytes += event.bytes
+            self.implicit += event.times * (not event.explicit)
+        if event.span is None:
+            self.seconds = None
+        elif self.seconds is not None and _LANES.get(event.kind) != "host":
+            self.seconds += (event.span.end - event.span.start) / 1e9
+
+
+_COUNTS = {
+    events.LAUNCH: "launches", events.MEMSET: "memsets", events.SYNCHRONIZE: "synchronizations",
+    events.FIRST_USE: "first_uses",
+}  # fmt: skip
+_COPIES = (events.HOST_TO_DEVICE, events.DEVICE_TO_HOST, events.DEVICE_TO_DEVICE)
+_LANES = {events.HOST_TO_DEVICE: "copies in", events.DEVICE_TO_HOST: "copies out"}
+_LANES |= {events.SYNCHRONIZE: "host", events.FIRST_USE: "host"}
 
 
 # -- How a receipt is shown: as text, as an HTML table, by line, and next to another ------------------
@@ -30,12 +97,15 @@ class Table(str):
         return str(self)
 
 
-def _rows(receipt: Counts) -> Iterator[tuple[str, str]]:
+def _rows(receipt: Receipt) -> Iterator[tuple[str, str]]:
     hidden = f"not visible on {receipt.hidden_on}"
-    yield "launches", hidden if receipt.launches is None else f"{receipt.launches:,}{_operations(receipt)}"
+    names = sorted(receipt.launched.items(), key=lambda item: (-item[1], item[0]))
+    what = ", ".join(f"{name} {count:,}" for name, count in names[:MOST_NAMES]) + ", …" * (len(names) > MOST_NAMES)
+    yield "launches", hidden if receipt.launches is None else f"{receipt.launches:,}{what and f': {what}'}"
     if receipt.memsets:
         yield "memsets", f"{receipt.memsets:,}"
-    yield from _by_hand(receipt)
+    by_hand = {figures.name: figures.summary for figures in receipt.kernels}  # as the latest launch of each was
+    yield from ((f"  {name}", summary) for name, summary in list(by_hand.items())[:MOST_NAMES])
     yield "host to device", str(receipt.host_to_device)
     yield "device to host", str(receipt.device_to_host)
     if receipt.device_to_device.count:
@@ -48,21 +118,7 @@ def _rows(receipt: Counts) -> Iterator[tuple[str, str]]:
         yield "timeline", f"the first {len(receipt.timeline()):,} events; {receipt.events_left_out:,} more left out"
 
 
-def _by_hand(receipt: Counts) -> Iterator[tuple[str, str]]:
-    """The kernels written by hand: each once, as its latest launch was."""
-    latest = {figures.name: figures for figures in receipt.kernels}
-    for name, figures in list(latest.items())[:MOST_NAMES]:
-        yield f"  {name}", figures.summary
-
-
-def _operations(receipt: Counts) -> str:
-    """The launches by operation, the most frequent first."""
-    names = sorted(receipt.launched.items(), key=lambda item: (-item[1], item[0]))
-    text = ", ".join(f"{name} {count:,}" for name, count in names[:MOST_NAMES])
-    return f": {text}{', …' if len(names) > MOST_NAMES else ''}" if names else ""
-
-
-def _time(receipt: Counts) -> str:
+def _time(receipt: Receipt) -> str:
     if receipt.simulated_seconds is None:
         return str(receipt.seconds)
     return f"{receipt.seconds}; {duration(receipt.wall_seconds)} of this machine's time to simulate it"
@@ -89,7 +145,7 @@ def _aligned(rows: Sequence[Sequence[str]], sides: str) -> str:
     )
 
 
-def _figures(receipt: Counts) -> dict[str, Any]:
+def _figures(receipt: Receipt) -> dict[str, Any]:
     copies = {
         f"{name.replace('_', ' ')}, {part}": getattr(getattr(receipt, name), part)
         for name in ("host_to_device", "device_to_host", "device_to_device")
@@ -118,7 +174,7 @@ def _difference(a: Any, b: Any) -> str:
 
 
 @dataclass(repr=False, eq=False)
-class Receipt(Counts):
+class Receipt:
     """Counts what happens on all devices, in any thread, while it's open (CUDA.jl: ``CUDA.@profile``).
 
     `launches` counts kernels, and `launched` says which operations they belong to. `host_to_device`, `device_to_host`
@@ -135,6 +191,30 @@ class Receipt(Counts):
 
     See also `timeline()`, `by_line()`, `compare(other)` and `plot()`.
     """
+
+    launches: int | None = 0
+    memsets: int = 0
+    launched: Counter = field(default_factory=Counter)
+    kernels: list = field(default_factory=list)
+    host_to_device: Copies = field(default_factory=Copies)
+    device_to_host: Copies = field(default_factory=Copies)
+    device_to_device: Copies = field(default_factory=Copies)
+    synchronizations: int = 0
+    first_uses: int = 0
+    peak_memory: int | None = 0
+    events_left_out: int = 0
+
+    def __post_init__(self) -> None:
+        self._lock = threading.Lock()
+        self._watched: list[Any] = []
+        self._invisible: list[Any] = []
+        self._events: list[tuple] = []  # what happened and where; and its span, or the time on this machine
+        self._once: dict[tuple, tuple] = {}  # what happened and where, kept once: most of it happens again
+        self._lines: dict[Place, LineCosts] = defaultdict(LineCosts)
+        self._used: list[Any] = []  # the simulated devices that did work
+        self._host: Any = None  # the clock of a simulated GPU's host
+        self._begin = self._wall_begin = 0.0
+        self._end: tuple[float, float] | None = None  # on the host's clock, simulated or real, and on the real one
 
     def __enter__(self) -> Receipt:
         self._watched = [device for device in self._devices() if device.watch_peak()]
@@ -160,8 +240,8 @@ class Receipt(Counts):
         self.peak_memory = max(peaks, default=0)
         if self._invisible:
             self.launches = self.peak_memory = None
-        for place, costs in self._lines.items():  # now, before the files can change
-            costs.line = text_of(place)
+        for place in self._lines:
+            text_of(place)  # reads the files now, before they can change
 
     def _devices(self) -> list[Any]:
         from ..device import devices
@@ -188,13 +268,66 @@ class Receipt(Counts):
                     self._simulated(event.device, event.span.asked)
                 else:
                     self._used.append(event.device)
-            self.count(event)
+            if event.kind in _COPIES:
+                getattr(self, event.kind.replace(" ", "_")).add(event)
+            else:
+                name = _COUNTS[event.kind]
+                setattr(self, name, getattr(self, name) + event.times)
+            if event.kind == events.LAUNCH:
+                self.launched[event.name] += event.times
+                if event.figures is not None and len(self.kernels) < MOST_KERNELS:
+                    self.kernels.append(event.figures)
             self._lines[place].add(event)
             if len(self._events) < MOST_EVENTS:
                 what = event[:6], place  # without its span and figures
                 self._events.append((self._once.setdefault(what, what), *(event.span or (now,))))
             else:
                 self.events_left_out += 1
+
+    def _until(self) -> float:
+        if self._host is None:
+            return time.perf_counter()
+        return max(self._host.now, *(device.lanes.busy_until() for device in self._used))
+
+    @property
+    def seconds(self) -> Seconds:
+        """The time until all requested work is done. While the receipt is open, it's the time so far."""
+        simulated = self.simulated_seconds
+        return Seconds(self.wall_seconds, "measured") if simulated is None else simulated
+
+    @property
+    def simulated_seconds(self) -> Seconds | None:
+        """`seconds` if it's simulated, otherwise None."""
+        if self._host is None:
+            return None
+        end = self._until() if self._end is None else self._end[0]
+        return Seconds((end - self._begin) / 1e9, "simulated", self._used[0].card)
+
+    @property
+    def wall_seconds(self) -> float:
+        """The real time on this machine, in seconds."""
+        return (time.perf_counter() if self._end is None else self._end[1]) - self._wall_begin
+
+    def timeline(self) -> list[Moment]:
+        """The events in order, at most 100,000. `events_left_out` says how many more there were."""
+        texts = {place: text_of(place) for place in self._lines}
+        found = []
+        for ((device, kind, *rest), place), *when in self._events:
+            is_simulated = len(when) > 1
+            times = [(time - self._begin) / 1e9 for time in when] if is_simulated else [when[0] - self._wall_begin]
+            times += [None] * (4 - len(times))
+            found.append(Moment._make((*times, _LANES.get(kind, "compute"), kind, *rest, device, texts[place])))
+        return found
+
+    def lines(self) -> list[LineCosts]:
+        """What each line of the program cost, most launches first."""
+        found = [replace(costs, line=text_of(place), place=place) for place, costs in self._lines.items()]
+        return sorted(found, key=lambda costs: (-costs.launches, -costs.copies, -costs.waits, costs.line))
+
+    @property
+    def hidden_on(self) -> str:
+        """The devices that don't report their work. Empty if there are none."""
+        return ", ".join(map(repr, self._invisible))
 
     def by_line(self) -> Lines:
         """What each line cost, most launches first. A backward pass belongs to the line with `gradient` or `back`."""

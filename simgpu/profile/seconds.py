@@ -15,28 +15,19 @@ from ..words import in_words
 KINDS = ("measured", "recorded", "simulated", "published")
 
 
-def _added(name: str) -> Any:
-    """A sum or a difference, which has the kind of both."""
+def _operator(name: str, is_sum: bool) -> Any:
+    """A sum or a difference has the kind of both. A product or a quotient of two times is a bare number."""
 
     def method(self, other):
-        if isinstance(other, Seconds) and (other.kind, other.card) != (self.kind, self.card):
+        is_time = isinstance(other, Seconds)
+        if is_sum and is_time and (other.kind, other.card) != (self.kind, self.card):
             raise TypeError(
                 f"{self} and {other} are two kinds of time and have no sum or difference; put them side by side, or "
                 "say with float(…) that you mean the bare numbers"
             )
         value = getattr(float, name)(self, other)
-        return value if value is NotImplemented else Seconds(value, self.kind, self.card)
-
-    return method
-
-
-def _scaled(name: str) -> Any:
-    """A product or a quotient, which is a bare number if `other` is a time, too."""
-
-    def method(self, other):
-        value = getattr(float, name)(self, other)
-        bare = value is NotImplemented or isinstance(other, Seconds)
-        return value if bare else Seconds(value, self.kind, self.card)
+        is_bare = value is NotImplemented or is_time and not is_sum
+        return value if is_bare else Seconds(value, self.kind, self.card)
 
     return method
 
@@ -79,10 +70,10 @@ class Seconds(float):
     def __reduce__(self) -> Any:
         return Seconds, (float(self), self.kind, self.card)
 
-    __add__, __radd__ = _added("__add__"), _added("__radd__")
-    __sub__, __rsub__ = _added("__sub__"), _added("__rsub__")
-    __mul__ = __rmul__ = _scaled("__mul__")  # seconds times seconds aren't seconds
-    __truediv__ = _scaled("__truediv__")  # seconds by seconds are a ratio
+    __add__, __radd__ = _operator("__add__", True), _operator("__radd__", True)
+    __sub__, __rsub__ = _operator("__sub__", True), _operator("__rsub__", True)
+    __mul__ = __rmul__ = _operator("__mul__", False)
+    __truediv__ = _operator("__truediv__", False)
 
 
 def duration(seconds: float) -> str:

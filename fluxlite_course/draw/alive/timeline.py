@@ -4,7 +4,7 @@ import itertools
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from simgpu.profile import LANES, Counts, Timeline, bars_of
+from simgpu.profile import LANES, Receipt, Timeline, bars_of
 
 from .scene import Each, Part, drawing, rounded
 from .showing import Alive, Knob
@@ -29,7 +29,7 @@ class _View(NamedTuple):
     sentence: str
 
 
-def alive_timeline(receipt: Counts, first: int = 0, count: int = 50, only_waits: bool = False) -> Alive:
+def alive_timeline(receipt: Receipt, first: int = 0, count: int = 50, only_waits: bool = False) -> Alive:
     """The timeline of a receipt with up to 300 events: which events, how many, from which number on.
 
     `first`, `count` and `only_waits` choose the first view, as in ``receipt.plot(first, count, only_waits)``, as far as

@@ -86,7 +86,7 @@ def test_outside_of_an_array(index):
 
 
 def test_before_and_after_the_loop():
-    before = "const int half { _ind.size() / 2 };"
+    before = "const int half = _ind.size() / 2;"
     kernel = ElementwiseKernel("", "T y", "y = half * i", loop_prep=before, after_loop=";")
     assert h(kernel(g(np.zeros(4)))).tolist() == [0, 2, 4, 6]
 
@@ -102,7 +102,7 @@ def test_no_elements():
         (("T x", "T y"), (np.zeros(2),), {}, TypeError, "Unsupported type <class 'numpy.ndarray'>"),
         (("T x", "T y"), ([1.0],), {}, TypeError, "Unsupported type"),
         (("T x", "T y"), (), {}, TypeError, "Wrong number of arguments for 'kernel'. It must be either 1 or 2"),
-        (("T x", "T y"), (g(np.zeros(2)),), {"sise": 3}, TypeError, "Wrong arguments"),
+        (("T x", "T y"), (g(np.zeros(2)),), {"sise": 3}, TypeError, "unexpected keyword argument"),
         (("T x", "T y"), (g(np.zeros(2)),), {"block_size": 0}, ValueError, "block_size must be greater than zero"),
         (("T x", "T y"), (g(np.zeros(2)),), {"size": 2}, ValueError, "Specified 'size' can"),
         (("raw T x", "T y"), (g(np.zeros(2)),), {}, ValueError, "Loop size is undecided."),

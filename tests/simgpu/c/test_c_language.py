@@ -42,12 +42,10 @@ def test_an_expression(expression, value):
         ("max(NAN, 1.0f)", 1), ("round(-2.5)", -3), ("round(2.5)", 3), ("rint(2.5)", 2), ("floor(-0.5)", -1),
         ("atan2(1.0, -1.0)", 3 * math.pi / 4), ("fmod(-7.5, 2.0)", -1.5), ("hypot(3, 4)", 5), ("rsqrt(4.0)", 0.5),
         ("isnan(NAN) + isinf(INFINITY)", 2), ("erf(0.5)", math.erf(0.5)), ("tgamma(5.0)", 24),
-        ("lgamma(0.0)", math.inf),
-        ("erfinv(erf(0.3))", 0.3), ("erfcinv(1.0)", 0), ("normcdf(0.0)", 0.5), ("normcdfinv(0.0)", -math.inf),
-        ("std::max(1, 2)", 2), ("::exp(0.0)", 1), ("__popcll(255ull)", 8), ("fma(2.0, 3.0, 4.0)", 10),
+        ("erfinv(erf(0.3))", 0.3), ("erfcinv(1.0)", 0), ("erfinv(-1.0)", -math.inf),
+        ("std::max(1, 2)", 2), ("::exp(0.0)", 1), ("__popc(255u)", 8), ("fma(2.0, 3.0, 4.0)", 10),
         ("cbrt(27.0)", 3),
         ("expf(1) == exp(1.0)", 0), ("__expf(1.0) == expf(1.0)", 1), ("copysign(2.0, -1.0)", -2), ("M_PI", math.pi),
-        ("cyl_bessel_i0(0.0f)", 1),
     ],
 )  # fmt: skip
 def test_a_function(call, value):
@@ -61,7 +59,7 @@ def test_a_type_that_a_letter_stands_for_takes_part_as_in_c():
     assert computed("T t = x + x; y = t", (200,), np.uint8) == [400 - 256]
     assert computed("y = x + x", (30000,), np.int16) == [60000]
     assert computed("y = x * 3", (1 / 3,), np.float16) == [np.float32(np.float16(1 / 3)) * 3], "float16 becomes float"
-    assert computed("y = sizeof_half", (0.1,), np.float32, preamble="#define sizeof_half (x == 0.1)") == [0]
+    assert computed("y = x == 0.1", (0.1,), np.float32) == [0]
 
 
 def test_complex_numbers():
@@ -79,7 +77,6 @@ def test_complex_numbers():
         ("int n = 0; for (int k = 0; k < x; k++) n += k; y = n;", [0, 0, 1, 3]),
         ("int n = 0, k = x; while (k > 0) { --k; if (k == 1) continue; n += 10 + k; } y = n;", [0, 10, 10, 22]),
         ("int n = 0; while (true) { if (n * n >= x) break; ++n; } y = n;", [0, 1, 2, 2]),
-        ("int n = 0; do { n += 2; } while (n < x); y = n;", [2, 2, 2, 4]),
         ("y = 5; if (x == 2) return; y = 6;", [6, 6, 5, 6]),
         ("y = 0; for (int a = 0; a < 3; ++a) for (int b = 0; b < 9; ++b) { if (b > x) break; y += 1; }", [3, 6, 9, 12]),
         ("int i = 7; { int i = x; y = i; } y += i;", [7, 8, 9, 10]),
@@ -90,7 +87,6 @@ def test_complex_numbers():
         ("double w[] = {4, x, 6, 7}; y = x < 3 ? w[x + 1] : w[0];", [0, 6, 7, 4]),
         ("int w[] = {8, 9}; y = 0; for (int k = 0; k < 4; k++) y += k < 2 && w[k] == 9 ? w[k] : 1;", [12] * 4),
         ("y = x; double old = y++; y = 10 * y + old;", [10, 21, 32, 43]),
-        ("int t{x}, u{}, v(3); auto w = t + 0.5; y = u + v + w;", [3.5, 4.5, 5.5, 6.5]),
         ("y = 1; // y = 2;\n/* y = 3;\n*/ y += x;", [1, 2, 3, 4]),
     ],
 )
@@ -117,9 +113,6 @@ def test_long_loops_against_python():
 
 PREAMBLE = """
 #include <cupy/math_constants.h>
-#define HALF 0.5f
-#define TWICE_HALF (HALF + \\
-    HALF)
 typedef unsigned long long u64;
 __constant__ float third = 1.0f / 3;
 template <typename U> __device__ inline U squared(U x) { return x * x; }
@@ -134,8 +127,8 @@ __device__ u64 next(u64* state) { state[0] = state[0] * 3 + state[1]; return sta
 @pytest.mark.parametrize(
     ("operation", "values"),
     [
-        ("y = squared(x) + squared(0.5)", [1.25, 0.25, 1.25, 4.25]), ("y = squared<int>(x + 0.5)", [0, 0, 1, 4]),
-        ("y = factorial(x + 2)", [1, 2, 6, 24]), ("y = sign_of(x * TWICE_HALF)", [-1, 0, 1, 1]),
+        ("y = squared(x) + squared(0.5)", [1.25, 0.25, 1.25, 4.25]), ("y = squared(int(x + 0.5))", [0, 0, 1, 4]),
+        ("y = factorial(x + 2)", [1, 2, 6, 24]), ("y = sign_of(x * 0.5)", [-1, 0, 1, 1]),
         ("int a, b; both_of(x, &a, b); y = 10 * a + b", [1, 12, 23, 34]),
         ("u64 s[2]; s[0] = x + 1; s[1] = 1; next(s); y = next(s)", [4, 13, 22, 31]),
         ("y = third * 3 * (x + 1)", [0, 1, 2, 3]), ("float third = x; y = thrice() + third", [0, 1, 2, 3]),
@@ -154,7 +147,7 @@ def test_what_the_preamble_defines(operation, values):
         ("y = threadIdx.x", "threadIdx"), ("struct A { int b; };", "A where ;"), ("y = x +", "; where"),
         ("switch (x) { }", "switch"), ("goto end;", "end where ;"), ("y = (float*)x", r"\* where"),
         ("if (x", "where"),
-        ("y = x$", r"\$ c"), ("#ifdef A\n", "this can't"), ("y = 'a'", "' can't"), ("{ y = 1", "the end where"),
+        ("y = x$", r"\$ where"), ("#define A\n", "# where"), ("y = 'a'", "' where"), ("{ y = 1", "the end where"),
         ("5 = x", "writing to this"),
         ("y = (1, 2)", ", where"), ("__shared__ int s[3];", "__shared__"), ("y = _ind.get()", "an array, a pointer"),
     ],

@@ -125,12 +125,10 @@ YES = [
     "out[jit.grid(1)] = x[PAIR[0]]",
     "out[jit.grid(1)] = x[0] * TABLE[1]",
     "out[jit.grid(1)] = x[0] * math.sqrt(2.0) * math.pi",
-    'a = "x"\nout[jit.grid(1)] = x[0]',
     "if SIZE > 3:\n    out[0] = 1.0\nelse:\n    out[0] = nobody_knows_this",
     "out[jit.grid(1)] = helper(helper(x[0])) + helper(d[0])",
     "a, b = two(x[0], x[1])\nout[0] = a - b",
     "s = jit.shared_memory(np.float32, SIZE)\ns[jit.threadIdx.x] = x[jit.threadIdx.x]",
-    "s = jit.shared_memory(np.float32, 8)\np = s + 4\np[0] = 1.0\nout[0] = s[4]",
     "s = jit.shared_memory(np.float32, 8)\nput(s, 0, 1.0)\nout[0] = s[0]",
     "jit.syncthreads()\njit.syncwarp()",
     "out[0] = np.float32(jit.threadIdx.y + jit.blockIdx.z + jit.blockDim.x + jit.gridDim.y)",
@@ -161,26 +159,25 @@ YES = [
 
 NO = {
     # -- types
-    "i = jit.grid(1)\ni += 1": "jit.grid(1) is unsigned: write i = int(",
+    "i = jit.grid(1)\ni += 1": "uint32 and int32 don't mix.*write int(jit.threadIdx.x), int(jit.grid(1))",
     "i = jit.grid(1) * -1": "",
-    "t = jit.threadIdx.x\nk = 3\nout[0] = x[t + k]": "jit.threadIdx.x is unsigned: write t = int(jit.threadI",
+    "t = jit.threadIdx.x\nk = 3\nout[0] = x[t + k]": "write int(jit.threadIdx.x)",
     "for k in range(3):\n    out[k + jit.threadIdx.x] = 1.0": "write int(jit.threadIdx.x)",
     "step = 16\nout[0] = jit.shfl_down_sync(0xffffffff, x[0], step)":
         "the third argument of shfl_down_sync must be unsigned: np.uint32(step)",
-    "i, j = jit.grid(2)\nj = int(j)": "A variable keeps its type: take a new name, jj = int(j)",
-    "column, row = jit.grid(2)\nrow = int(row) - 1": "take a new name, signed_row = int(row)",
+    "i, j = jit.grid(2)\nj = int(j)": "A variable keeps its type: take a new name",
+    "column, row = jit.grid(2)\nrow = int(row) - 1": "take a new name",
     I + "out[i] = x[i] if i < 2 else i": "one side is float32 and the other int64",
     "out[0] = 1.0 if SIZE > 3 else x[0]": "",
     "s = 0\ns += x[0]": "s holds int32 and can't take float32. Begin with s = 0.0",
     "s = 0\ns = x[0]": "Begin with s = 0.0",
     "i = jit.grid(1)\nif i < 2:\n    a = 1\nelse:\n    a = 2.5\nout[i] = a": "Begin with a = 0.0",
-    "step = 16\nstep = step / 2": "/ gives a float: write step = step // 2",
-    "step = 16\nwhile step > 0:\n    step /= 2": "/ gives a float: write step //= 2",
+    "step = 16\nstep = step / 2": "Begin with step = 0.0, or divide with //, which gives an int",
+    "step = 16\nwhile step > 0:\n    step /= 2": "divide with //",
     "step = 16\nstep = (step + 1) / (step / 2)": "Begin with step = 0.0",
-    "step = 16\nstep = (step + 1) / (step - 2)": "write step = (step + 1) // (step - 2)",
-    "n_[jit.grid(1)] = x[0]": "n_ is an array of int32 and can't take float32. Make it one of float32, or write n_[",
+    "n_[jit.grid(1)] = x[0]": "n_ holds int32 and can't take float32. Make it one of float32, or write n_[",
     "m = jit.shared_memory(np.int64, 4)\nm[0] = x[0]": "Make it one of float32, or write m[0] = int(…)",
-    "m = jit.shared_memory(np.int32, 4)\nm[0] += x[0]": "m is an array of int32 and can't take float32",
+    "m = jit.shared_memory(np.int32, 4)\nm[0] += x[0]": "m holds int32 and can't take float32",
     "out[0] = np.sign(x[0])": "sign doesn't take float32",
     "out[0] = x[0] << 1": "",
     "out[0] = ~x[0]": "",
@@ -193,10 +190,10 @@ NO = {
     "out[0] = x[n_]": "not an array",
     "a = n[0]": "only arrays have elements",
     "t = TABLE\nout[0] = t[n]": "",
-    I + "out[i] = col[i]": "col has 2 axes, and col[i] is a whole row: write col[i, 0] or col[i, j]",
+    I + "out[i] = col[i]": "col[i] is a whole array: write col[i, j]",
     "s = 0.0\ns += z": "z is a whole array of 2 axes: write z[i, j]",
-    "s = 0.0\ns = z[0]": "z has 2 axes, and z[0] is a whole row",
-    "z[0] = 1.0": "z has 2 axes, and z[0] is a whole row: write z[0, 0] or z[0, j]",
+    "s = 0.0\ns = z[0]": "z[0] is a whole array: write z[0, i]",
+    "z[0] = 1.0": "z[0] is a whole array: write z[0, i]",
     "out[0] = z[0, 1, 2]": "z has 2 axes, got 3 indices",
     "row = 1\nout[0] = x[row, 0]": "x has 1 axis, got 2 indices",
     "out[0:2] = 1.0": "no slices",
@@ -219,7 +216,7 @@ NO = {
     "out[0] = two(x[0])": "two takes 2 arguments, got 1",
     "out[0] = np.maximum(x[0], 1.0, out=x)": "no keywords",
     "out[0] = np.maximum(x[0])": "np.maximum takes 2 numbers",
-    "print(x[0])": "no thread prints.*kernel.watched",
+    "print(x[0])": "a kernel doesn't know print. There's kernel.watched",
     "a = len(n)": "",
     "a = n(0)": "a value, not a function",
     "out[0] = nobody_knows_this": "nothing is called nobody_knows_this here",
@@ -237,8 +234,7 @@ NO = {
     "s = jit.shared_memory(np.float32, n)": "a number in the text or a global, such as T = 32",
     "pa = jit.shared_memory(np.float32, 16)\ny = 0\npa[y, 1] = 0.0": "pa has 1 axis, got 2 indices",
     "part = np.zeros(34, np.float32)":
-        "a kernel makes no arrays.*jit.shared_memory(np.float32, 34).*all threads of the block share; a thread's own "
-        "numbers are variables",
+        "a kernel makes no arrays.*jit.shared_memory(np.float32, 34), which all threads of the block share",
     "jit.atomic_add(n_, 0, x[0])": "float32 doesn't become int32 by itself",
     "jit.atomic_max(out, 0, x[0])": "only int",
     "jit.atomic_add(out, (0, 1), 1.0)": "out has 1 axis, got 2 indices",
@@ -260,11 +256,11 @@ NO = {
     "for v in x:\n    out[0] = v": "for goes over range(…) or jit.range(…) alone",
     "for k in range(3):\n    out[k] = 0.0\nelse:\n    out[0] = 1.0": "a loop has no else",
     "while n < 3:\n    out[0] = 0.0\nelse:\n    out[0] = 1.0": "a loop has no else",
-    "for k in range(0.0, 3.0):\n    out[0] = 1.0": "range takes integers, not float32",
+    "for k in range(0.0, 3.0):\n    out[0] = 1.0": "range takes one to three integers",
     "for k in jit.range(x.shape[0], unroll=True):\n    out[k] = x[k]": "unrolled",
     # -- tests
     I + "if 0 <= i < 3:\n    pass": "0 <= i and i < n",
-    I + "if i > 0 & i < x.size:\n    out[i] = 1.0": "write `and` between two tests",
+    I + "if i > 0 & i < x.size:\n    out[i] = 1.0": "compare two values at a time, with `and` between",
     "if x is None:\n    out[0] = 1.0": "no `is`",
     "out[0] = +x[0]": "no unary +",
 }  # fmt: skip
@@ -274,14 +270,16 @@ NVRTC = {
     "double = x[0]\nout[0] = double": "double is a word of CUDA C++",
     "this = 1\nout[0] = this": "this is a word of CUDA C++",
     "out[0] = np.float32(z.shape[-1])": "there are 2 values, 0 to 1; got -1",
-    "jit.atomic_add(z, 0, x[0])": "z has 2 axes: give as many indices",
+    "jit.atomic_add(z, 0, x[0])": "z[0] is a whole array: write z[0, i]",
     "a = put(out, 0, 1.0)": "nothing that could be assigned",
 }
 
 STRICTER = {
     "jit.syncwarp(mask=15)": "jit.syncwarp() for a whole w",  # barriers of a part of a warp aren't simulated
     "s = jit.shared_memory(np.float32, None)": "",  # the size isn't in the kernel
-    "print('here')": "no thread prints.*kernel.watched",  # cupyx.jit prints it once, while it compiles
+    'a = "x"\nout[jit.grid(1)] = x[0]': "str 'x' is no number",  # cupyx.jit lets a name stand for it
+    "s = jit.shared_memory(np.float32, 8)\np = s + 4": "s is a whole array: write s[i]",  # there, a pointer
+    "print('here')": "doesn't know print.*kernel.watched",  # cupyx.jit prints it once, while it compiles
     "a = x.begin()": "no .begin",  # iterators are for CUDA's own libraries
 }
 

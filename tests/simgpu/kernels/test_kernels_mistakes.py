@@ -48,22 +48,18 @@ OUTSIDE = [
     (I + "out[i] = z[0][i]", 1, 32, "along axis 1.*`if i < z.shape[1]:`"),
     (I + "r = z[1]\nout[i] = r[i]", 1, 32, "`if i < r.size:`"),
     (I + "jit.atomic_add(z, (0, i), 1.0)", 1, 9, "`if i < z.shape[1]:`"),
-    (PART + "part[t] = x[0]", 1, 64, "part has 32.*`if t < 32:`. Or is the block, with its 64 threads, larger"),
+    (PART + "part[t] = x[0]", 1, 64, "part has 32.*`if t < 32:`."),
     (READ + "out[t] = part[t - 1]", 1, 32, "index -1 .*`if t - 1 >= 0:`."),
     ("t = jit.threadIdx.x\nout[t] = x[t - 1]", 1, 32,
-     "index 4,294,967,295 is outside.*write t = int(jit.threadIdx.x).*`if t - 1 >= 0:`"),
-    (I + "t = jit.threadIdx.x\nk = t - 1\nout[i] = x[k]", 1, 32, "write t = int(jit.threadIdx.x)"),
-    ("j, i = jit.grid(2)\nz[i - 1, j] = 1.0", 1, 4, "write ii = int(i).*`if ii - 1 >= 0:`"),
-    ("out[0] = x[jit.grid(1) - 1]", 1, 1, "write int(jit.grid(1))"),
-    ("i = jit.blockIdx.x * jit.blockDim.x + jit.threadIdx.x\nout[i] = x[i - 1]", 1, 32,
-     "write i = int(jit.blockIdx.x * jit.blockDim.x + jit.threadIdx.x)"),
+     "index 4,294,967,295 is outside. It's a number below 0 that an unsigned type can't hold.*int(jit.threadIdx.x)"),
     # no guard would help, or it stands there
     ("out[0] = x[40]", 1, 8, "index 40 is outside but not Guard"),
     (I + "out[i] = x[i if i < 1 else i + 40]", 1, 8, "is outside but not Guard"),
-    ("out[0] = x[-1]", 1, 32, "doesn't count from the end. Write x[x.size - 1]. but not Guard"),
-    ("out[0] = z[0, -2]", 1, 32, "Write z[0, z.shape[1] - 2]. but not Guard"),
-    (PART + "part[-1] = 0.0", 1, 32, "Write part[32 - 1]. but not Guard"),
-    ("i = jit.grid(1)\nif i - 1 >= 0:\n    out[i] = x[i - 1]", 1, 32, "write i = int(jit.grid(1)) but not Guard"),
+    ("out[0] = x[-1]", 1, 32, "doesn't count from the end. but not Guard"),
+    ("out[0] = z[0, -2]", 1, 32, "index -2 is outside but not Guard"),
+    (PART + "part[-1] = 0.0", 1, 32, "index -1 is outside but not Guard"),
+    ("i = jit.grid(1)\nif i - 1 >= 0:\n    out[i] = x[i - 1]", 1, 32,
+     "write int(jit.threadIdx.x), int(jit.grid(1)) but not Guard"),
 ]  # fmt: skip
 RACES = [
     (I + "out[0] += x[i]  # here", 1, 32,
@@ -76,10 +72,10 @@ RACES = [
      "reads part[.*], which block (0), thread (.*) writes (line .*RAW).*Put jit.syncthreads() between the two."),
     (I + "out[0] *= x[i]", 1, 32, "into another array"),
     ("for i in range(x.size):\n    out[i] = x[i] + 10", 1, 8,
-     "write after write, WAW).*Every thread runs the whole function. Let each do its own: i = int(jit.grid(1))."),
-    ("for i in range(4):\n    for j in range(8):\n        z[i, j] = 0.0", 1, 8, "its own: j, i = jit.grid(2)."),
-    (I + "out[0] = x[i]", 1, 8, "which block (0), thread (7) writes too (line .*own element, or let one of them"),
-    (I + "out[i // 2] = x[i]", 1, 8, "Give each thread its own element"),
+     "write after write, WAW).*Every thread runs the whole function: let each write elements of its own, or use"),
+    ("for i in range(4):\n    for j in range(8):\n        z[i, j] = 0.0", 1, 8, "elements of its own, or use"),
+    (I + "out[0] = x[i]", 1, 8, "which block (0), thread (7) writes too (line .*elements of its own"),
+    (I + "out[i // 2] = x[i]", 1, 8, "elements of its own"),
     (I + "x[i] = x[i] + x[(i + 1) % 32]  # here", 4, 8, "WAR.*never wait for each other: write into another array"),
     (I + "x[i] = x[i] + x[(i + 1) % 32]", 1, 32, "Read first, then jit.syncthreads(), then write; or write into an"),
     (I + "v = x[(i + 1) % 32]\njit.syncthreads()\nx[i] = v\nout[i] = x[31 - i]", 2, 16, "in a launch of its own"),
@@ -91,15 +87,15 @@ RACES = [
 ]  # fmt: skip
 NEVER_WRITTEN = [
     (READ + "out[t] = part[31 - t]  # here", 2, 16,
-     "no thread has written part[31] yet.*is the block, with its 16 threads, smaller than the tile of 32?"),
+     "no thread has written part[31] yet.*Fill the edges with 0.*in every round: `else: part[…] = 0.0`."),
     (PART + "if t < 20:\n    part[t] = x[t]\njit.syncthreads()\nout[t] = part[31 - t]", 1, 32,
-     "with 0 where the array.*every round: `else: part[…] = 0.0`"),
+     "`else: part[…] = 0.0`"),
     (PART + "if t >= 12:\n    return\npart[t] = x[t]\njit.syncthreads()\nout[t] = part[t + 4]", 2, 32,
-     "20 of the block's 32 threads have returned (line .*) and write nothing any more. Keep all but not else:"),
+     "part[12] yet.*Keep all threads until the last barrier"),
     (PART + "if jit.blockIdx.x == 1 and t > 7:\n    return\npart[t] = x[t]\njit.syncthreads()\nif t < 8:\n"
-     "    out[t] = part[t + 8]", 2, 16, "block (1), thread (0).*8 of the block's 16 threads"),
+     "    out[t] = part[t + 8]", 2, 16, "block (1), thread (0)"),
     (PART + "if jit.blockIdx.x == 0:\n    return\npart[t] = x[t]\njit.syncthreads()\nout[t] = part[t + 4]", 2, 16,
-     "no thread has written part[16] yet but not returned"),  # which those of another block have
+     "no thread has written part[16] yet"),
     (I + "if x[i] > 0:\n    sign = 1.0\nout[i] = sign  # here", 1, 32, "sign has no value in this thread yet"),
     (I + "out[i] = positive(1.0 - x[i])", 1, 32, "kernel positive.*thread (1).*gets to the end without a return"),
     (I + "out[i] = positive(-x[i])", 1, 32, "kernel positive.*thread (0).*gets to the end without a return"),
@@ -116,14 +112,12 @@ TOO_MUCH = [
     ("out[0] = 1.0", 1, 2048, "2,048 threads a block; a block has at most"),
     ("out[0] = 1.0", (1, 70_000), 32, "70,000 along y, and the most is 65,535"),
 ]  # fmt: skip
-# Loops that can't end are found soon, and no loop that ends is taken for one.
+# Loops where nothing changes are found soon, and no loop that ends is taken for one.
 ENDLESS = [
     (PART + I + "part[t] = 0.0\nwhile i < x.size:\n    part[t] += x[i]", 1, 32,
      "`i` and `x.size` don't change in this loop: `while i < x.size` can't end.*Did you forget `i += …`?"),
-    ("half = 16\nwhile half >= 0:  # here\n    half = half // 2", 1, 32,
-     "begins with the same numbers as an earlier one: `while half >= 0` can't end but not forget"),
-    ("k = 0\nwhile k < 5:\n    k = (k + 1) % 3", 1, 32, "begins with the same numbers but not waits for"),
-    (I + "while True:\n    if i > 99:\n        break\n    s = x[0]", 1, 32, "as an earlier one: `while True` can't"),
+    ("n_[0] = 1\nwhile True:\n    n_[0] += 1", 1, 1,
+     "`True` doesn't change in this loop: `while True` can't end but not forget"),
 ]  # fmt: skip
 KINDS = {
     jit.OutOfBounds: OUTSIDE, jit.DataRace: RACES, jit.NeverWritten: NEVER_WRITTEN, jit.StuckBarrier: STUCK,
@@ -186,12 +180,11 @@ def test_a_loop_that_ends_late(body, last, kernel_of):
 
 
 def test_the_limit_of_rounds(kernel_of):
-    for body, waits in (("k = 0\nwhile k >= 0:\n    k += 1", False), ("while x[0] < 1.0:\n    s = 1.0", True)):
+    for body in ("half = 16\nwhile half >= 0:\n    half = half // 2", "while x[0] < 1.0:\n    s = 1.0"):
         kernel = kernel_of(body)
         kernel.most_rounds = 2000
-        with pytest.raises(jit.Endless, match="2,000 rounds, and 32 threads are still in") as error:
+        with pytest.raises(jit.Endless, match="2,000 rounds, and 32 threads are still in.*kernel.most_rounds = "):
             launched(kernel, 1, 32)
-        assert ("waits for another one's write" in str(error.value)) is waits
 
 
 def test_a_shuffle_by_a_variable(kernel_of):
@@ -226,8 +219,8 @@ def test_a_watched_loop_shows_its_first_rounds(kernel_of, capsys):
     lines = watched(kernel, (0, 3), 1, 4, capsys, size=488)
     assert lines[1:3] == ["for k in range(x.size):    k = 0", "s += x[k]    x[0] = 0.0 → s = 0.0"]
     assert lines[15:] == [
-        "for k in range(x.size):    k = 7", "s += x[k]    x[7] = 7.0 → s = 28.0", "… 480 more rounds", "h = 2    h = 2",
-        "while h > 5:    no round",
+        "for k in range(x.size):    k = 7", "s += x[k]    x[7] = 7.0 → s = 28.0", "for k in range(x.size):    …",
+        "s += x[k]    …", "h = 2    h = 2", "while h > 5:    no",
     ]  # fmt: skip
 
 
@@ -246,15 +239,15 @@ def test_a_watched_thread_among_shared_memory_and_atomics(kernel_of, capsys):
 
 def test_a_watched_loop_in_a_loop_is_short(kernel_of, capsys):
     lines = watched(kernel_of("for i in range(20):\n    for k in range(30):\n        s = 1.0"), (0, 0), 1, 1, capsys)
-    assert lines.count("… 22 more rounds") == 8 and lines[-1] == "… 12 more rounds"
-    assert lines.count("for i in range(20):    i = 7") == 1 and len(lines) == 8 * 18 + 1
+    assert lines[-1] == "for i in range(20):    …" and "for i in range(20):    i = 7" in lines
+    assert len(lines) == 3 * 9
 
 
 @pytest.mark.parametrize("which", [3, (0, 99), (4, 0), (0, -1), (0, 1, 2), ("a", 0), (0, (4, 0))])
 def test_a_watched_thread_that_isnt_in_the_launch(which, kernel_of):
     kernel = kernel_of("out[0] = x[0]")
     kernel.watched = which
-    words = f"kernel wrong: watched.*this launch has blocks (0, 0) to (1, 1) and threads (0, 0) to (3, 1). Got {which}."
+    words = f"kernel wrong: watched is a (block, thread) of this launch.*Got {which}."
     with pytest.raises(ValueError, match=escaped(words)):
         launched(kernel, (2, 2), (4, 2))
 
@@ -270,14 +263,12 @@ def test_a_watched_thread_by_its_axes(kernel_of, capsys):
 
 def test_figures_before_a_launch_and_after_one_that_raised(kernel_of):
     kernel = kernel_of(I + "out[i] = x[i]")
-    assert repr(kernel.figures).startswith("kernel wrong: no launch on a simulated GPU has finished yet. First launch")
-    with pytest.raises(AttributeError, match="First launch it"):
-        _ = kernel.figures.sectors
+    with pytest.raises(RuntimeError, match="kernel wrong: no launch has finished yet. First launch it"):
+        _ = kernel.figures
     launched(kernel, 1, 32)
     assert kernel.figures.sectors == 8
     with pytest.raises(jit.OutOfBounds):
         launched(kernel, 2, 32)
-    assert repr(kernel.figures) == "kernel wrong: the latest launch raised OutOfBounds, so there are no figures of it."
     with pytest.raises(RuntimeError, match="the latest launch raised OutOfBounds"):
         fl.explain(kernel)
 
@@ -290,19 +281,10 @@ def test_every_row_of_the_figures_is_explained(kernel_of):
     assert all(f"- {name}: " in type(kernel.figures).__doc__ for name in rows)
 
 
-def test_a_kernel_has_no_other_settings(kernel_of):
-    kernel = kernel_of("out[0] = 1.0")
-    with pytest.raises(AttributeError, match="a kernel has no watch. Did you mean watched?"):
-        kernel.watch = (0, 1)
-    with pytest.raises(AttributeError, match="a kernel has no blocks: watched and most_rounds can be set"):
-        kernel.blocks = 3
-    kernel.watched, kernel.most_rounds = None, 10
-
-
 def test_how_a_trace_is_asked_for(kernel_of):
     kernel = kernel_of("s = 1.0")
     arguments = [fl.gpu(np.ones(4, np.float32))] * 7
     for given in ((), arguments[:1], arguments[:4]):
-        with pytest.raises(TypeError, match=escaped("write wrong.trace(1, 32, (x, z, col, n_, d, out, n))")):
+        with pytest.raises(TypeError, match=escaped("write wrong.trace(1, 32, (x, z, col, n_, d, out, n,))")):
             kernel.trace(*given)
     assert repr(kernel.trace(2, 64, arguments, 1, 1)) == "Warp 1 of block 1 touches no memory."

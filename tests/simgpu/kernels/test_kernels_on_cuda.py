@@ -80,7 +80,7 @@ def test_what_cupyx_refuses_is_refused_with_the_kernels_name(cuda):
     x = fl.gpu(np.arange(4, dtype=np.float32))
     with pytest.raises(jit.Refused, match="kernel wrong: cupyx.jit does not compile this"):
         wrong[1, 32](x)
-    with pytest.raises(TypeError, match=r"out is ndarray on the host.*out = fl.gpu\(out\)"):
+    with pytest.raises(TypeError, match=r"out is on the host.*out = fl.gpu\(out\)"):
         rehearsed_scaled[1, 32](x, np.zeros(4, np.float32))
 
 
@@ -100,6 +100,6 @@ def test_it_is_loaded_when_it_is_used():
         "import sys, fluxlite as fl; fl.cuda.devices; before = set(sys.modules); fl.simulate_gpu(); "
         "fl.cuda.jit.rawkernel; "
         "assert not any(name == 'simgpu.arrays' or name.endswith('.jit') for name in before), before; "
-        "assert 'simgpu.jit.launch' not in sys.modules and 'cupyx' not in sys.modules"
+        "assert 'cupyx' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", program], check=True)

@@ -80,19 +80,12 @@ def test_views_share_memory_and_its_log():
     assert (fl.cpu(flipped) == X[:32][::-1] * 2).all()
 
 
-def test_two_types_in_one_memory_share_a_log():
+def test_items_of_two_sizes_in_one_memory():
     x = fl.gpu(X[:64].copy())
     halves = x.view(np.int16)
     puzzles.guarded[2, 32](halves[64:96], halves[:32])
-    with pytest.raises(jit.DataRace):
-        mixed[1, 32](x, halves)
-
-
-@jit.rawkernel()
-def mixed(x, halves):
-    i = jit.grid(1)
-    halves[i] = 1
-    x[i] = 1.0
+    with pytest.raises(NotImplementedError, match="out shares memory with an array whose items have another size"):
+        puzzles.guarded[1, 32](halves, x)
 
 
 @pytest.mark.parametrize("order", [(0, 1, 2), (2, 0, 1)])
@@ -127,7 +120,7 @@ def test_how_a_kernel_is_called():
         (lambda: puzzles.guarded[1, 32](x), "takes 2 arguments, got 1"),
         (lambda: puzzles.guarded[0, 32](x, out), "blocks are one to three numbers from 1 on, got 0"),
         (lambda: puzzles.warp_sum(1), "only a kernel can call it"),
-        (lambda: puzzles.guarded[1, 8](x, out=out), "takes its arguments in order, without names; got out=…"),
+        (lambda: puzzles.guarded[1, 8](x, out=out), "got an unexpected keyword argument 'out'"),
         (lambda: jit.grid(1), "only inside a kernel"),
         (lambda: jit.threadIdx.x, "only inside a kernel"),
         (lambda: jit.rawkernel(mode="numpy"), 'mode="cuda"'),

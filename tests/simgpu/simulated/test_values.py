@@ -198,8 +198,6 @@ def test_eigenvalues_of_float16_are_computed_in_float32(simulated):
 REFUSED = {
     "lexsort": (NotImplementedError, lambda x: np.lexsort(np.zeros_like(x, shape=(2, 3, 4)))),
     "select": (ValueError, lambda x: np.select([x], [x])),
-    "packbits": (ValueError, lambda x: np.packbits(x > 1, bitorder=1)),
-    "unpackbits": (ValueError, lambda x: np.unpackbits(x.astype(np.uint8), bitorder=1)),
 }
 
 

@@ -1,0 +1,98 @@
+"""CuPy's `fuse`: several calls that work element by element as one launch."""
+
+import copy
+import functools
+import math
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .memory import Pool, Stored
+from .places import estimating
+from .rules import SCALARS, names, one_device
+
+# What one launch may have besides ufuncs: what else works element by element, and reductions.
+_OTHERS = names("""
+    where clip copy copyto astype setitem angle around round fix imag sinc i0 nan_to_num isclose
+    sum prod max min amax amin all any nansum nanprod
+""")
+
+
+def fuse(function: Any = None, kernel_name: str | None = None) -> Any:
+    """One launch for all that a function does element by element, and for a reduction (`cupy.fuse`), as a decorator.
+
+    The function takes arrays of one device and numbers, and gives an array, a tuple of them, or nothing, if it writes
+    into its arguments. Without arrays it's called as it is. `TypeError` for what can't be in one launch, such as a
+    product of matrices or a value that the host reads; then the arguments are what they were.
+
+    >>> import simgpu as cp
+    >>> @cp.fuse
+    ... def squared_difference(x, y):
+    ...     return (x - y) ** 2
+    >>> with cp.receipt() as r:
+    ...     z = squared_difference(cp.asarray([5.0, 7.0]), 4)
+    >>> z, dict(r.launched)
+    (array([1., 9.])  # Simulated:0, {'squared_difference': 1})
+    """
+    if not callable(function):
+        return functools.partial(fuse, kernel_name=kernel_name or function)
+
+    @functools.wraps(function)
+    def fused(*args: Any) -> Any:
+        arrays = {id(x): x for x in args if isinstance(x, Stored)}
+        device: Any = functools.reduce(one_device, arrays.values(), None)
+        if device is None or isinstance(device.pool, _Scratch):  # without arrays, or inside another fused function
+            return function(*args)
+        name = kernel_name or function.__name__
+        if wrong := [x for x in args if not isinstance(x, (Stored, *SCALARS, type(None)))]:
+            raise TypeError(f"Invalid argument type for {name!r}: {type(wrong[0])}")
+        return _in_one_launch(function, name, args, arrays, device.begin())
+
+    return fused
+
+
+class _Scratch(Pool):
+    """What's computed on the way takes no memory: a thread keeps it to itself."""
+
+
+def _in_one_launch(function: Callable, name: str, args: tuple, arrays: dict[int, Any], device: Any) -> Any:
+    """The function runs on a card of its own, which has the arguments' memory and launches nothing."""
+    work = []
+
+    def noted(called: str, nbytes: float = 0, operations: float = 0.0, *rest: Any) -> None:
+        if called not in _OTHERS and (called == "matmul" or not isinstance(getattr(np, called, None), np.ufunc)):
+            raise TypeError(f"fuse, {name}: {called} can't be part of one launch, which computes element by element")
+        work.append(operations)
+
+    def refused(*given: Any, **more: Any) -> None:
+        raise TypeError(f"Cannot convert to Python scalar in fuse, {name}: the host knows nothing in between")
+
+    card = copy.copy(device)
+    card.cards, card.index, card.pool = (), f"{device.index}, in {name}", _Scratch(sys.maxsize, name)
+    card.launch, card.memset, card.copy_on_card = noted, lambda *given: None, lambda nbytes: None
+    card.wait = card.synchronize = card.copy_in = refused
+    given = {key: card.new(x._values) for key, x in arrays.items()}
+    before = [(x._values, x._values.copy()) for x in arrays.values()] if device.instead is None else []
+    token = estimating.set(card)
+    try:
+        result = function(*(given.get(id(x), x) for x in args))
+        found = result if isinstance(result, tuple) else () if result is None else (result,)
+        if wrong := [x for x in found if not isinstance(x, Stored) or x.device is not card]:
+            raise TypeError(f"fuse, {name}: the result is {type(wrong[0]).__name__}, not an array computed there")
+        made = [device.new(device.compute(np.array, x._values, order="K")) for x in found]
+    except BaseException as error:
+        for values, earlier in before:
+            values[...] = earlier
+        if "truth value" in str(error):  # of several elements
+            refused()
+        if "two devices" in str(error):
+            error.add_note(f"fuse, {name}: an array from outside must be one of its arguments")
+        raise
+    finally:
+        estimating.reset(token)
+    nbytes = sum(x._values.nbytes for x in (*arrays.values(), *made))
+    nbytes += sum(values.nbytes for values, earlier in before if values.tobytes() != earlier.tobytes())  # written
+    device.launch(name, nbytes, math.fsum(work), (made or list(arrays.values()))[0]._values.dtype.char)
+    return tuple(made) if isinstance(result, tuple) else made[0] if made else None
