@@ -6,10 +6,10 @@ from typing import NamedTuple
 from fluxlite.receipts import Seconds, duration
 from simgpu.profile import Receipt
 
-from ..draw.alive import Alive, Each, Knob, Part, drawing
-from ..draw.alive.scene import rounded
 from ..draw.frames import Frames, Order, frames, launches
 from ..draw.pictures import GREY, Picture, look, plots, show
+from ..scenes import Each, Knob, Part, Scene, drawing
+from ..scenes.parts import rounded
 
 MOMENTS = 13
 FINER = 3  # the living picture's steps for each of the film's
@@ -95,25 +95,25 @@ def race(receipt: Receipt, cpu: Seconds) -> Frames:
     moments = instants(launches(receipt), float(cpu), MOMENTS)
     drawn = [race_at(receipt, cpu, moment) for moment in moments]
     film = frames(drawn, [f"{moment * 1e6:.0f} µs" for moment in moments], "time", ms=900)
-    film.alive = lambda: alive_race(receipt, cpu, film.now)
+    film.scene = lambda: race_scene(receipt, cpu, film.now)
     return film
 
 
-# -- the race, alive -----------------------------------------------------------------------------------------------
+# -- the race, scene -----------------------------------------------------------------------------------------------
 
 
 _LEFT, _WIDTH, _BOTTOM = 10, 620, 200
-_LANES = {"of-cpu": 30, "of-gpu": 128}  # how far down each begins
+_LANES = {"host": 30, "gpu": 128}  # how far down each begins
 
 
-def alive_race(receipt: Receipt, cpu: Seconds, moment: int = 0) -> Alive:
+def race_scene(receipt: Receipt, cpu: Seconds, moment: int = 0) -> Scene:
     """`race`, with a slider over time and a play button.
 
     `receipt` has the step's launches on a simulated GPU, `cpu` is how long the step takes on the CPU. It
     begins at this `moment` of the film, a number. Raises `ValueError` for a receipt without times, as on a real GPU.
 
     >>> r = fl.estimate(lambda x: np.tanh(x * 2) + 1, np.ones(4, np.float32)).receipt
-    >>> alive_race(r, fl.Seconds(6e-6, "measured")).sentences[-1]
+    >>> race_scene(r, fl.Seconds(6e-6, "measured")).sentences[-1]
     'After 48 µs: both have done all 3 operations, the CPU first.'
     """
     orders, (name, card) = launches(receipt), _names(receipt, cpu)
@@ -126,20 +126,20 @@ def alive_race(receipt: Receipt, cpu: Seconds, moment: int = 0) -> Alive:
     picture = drawing(
         640, _BOTTOM + 60, f"A race: one training step of {len(orders)} operations, on a CPU and on a GPU",
         Part("text", text=f"{name}, {cpu.kind}", x=_LEFT, y=20),
-        Part("text", text=f"{card}, simulated", x=_LEFT, y=_LANES["of-gpu"] - 10),
-        *_alive_lane("of-cpu", scale, on_cpu, Each((0, each.on_cpu - 1) for each in seen)),
-        *_alive_lane("of-gpu", scale, on_gpu, Each((0, each.on_gpu - 1) for each in seen)),
+        Part("text", text=f"{card}, simulated", x=_LEFT, y=_LANES["gpu"] - 10),
+        *_lane_scene("host", scale, on_cpu, Each((0, each.on_cpu - 1) for each in seen)),
+        *_lane_scene("gpu", scale, on_gpu, Each((0, each.on_gpu - 1) for each in seen)),
         Part("path", class_="cursor", d=x), *_axis(times[-1], scale),
     )  # fmt: skip
-    return Alive(picture, [slider], [each.sentence for each in seen], [FINER * moment])
+    return Scene(picture, [slider], [each.sentence for each in seen], [FINER * moment])
 
 
-def _alive_lane(name: str, scale: float, spans: Spans, done: Each) -> Iterator[Part]:
+def _lane_scene(name: str, scale: float, spans: Spans, done: Each) -> Iterator[Part]:
     """All operations hollow, and over them, full, those that are done. They're done in order."""
     xs = [rounded((_LEFT + start * scale, max((end - start) * scale, 1))) for start, end in spans]
     bars = [{"x": x, "y": _LANES[name], "width": width, "height": 56} for x, width in xs]
-    yield Part("g", *(Part("rect", class_="todo", **bar) for bar in bars), class_=name)
-    full = [Part("rect", **bar, data_n=number, class_="done") for number, bar in enumerate(bars)]
+    yield Part("g", *(Part("rect", class_="hollow", **bar) for bar in bars), class_=name)
+    full = [Part("rect", **bar, data_n=number) for number, bar in enumerate(bars)]
     yield Part("g", *full, class_=name, only=done)
 
 

@@ -1,4 +1,4 @@
-"""The crossover explorer, alive: a training step's time on a CPU and on a card, for all settings of `crossover`."""
+"""The crossover explorer: a training step's time on a CPU and on a card, for all settings of `crossover`."""
 
 import itertools
 import math
@@ -8,27 +8,28 @@ from typing import Any
 from simgpu import PRESETS, preset
 
 from ..crossing import BATCHES, HERE, SIZES, Crossover, compared, crossover, measured
-from ..draw.alive import Alive, Each, Knob, Part, drawing
-from ..draw.alive.scene import rounded
 from ..draw.pictures import show
 from ..draw.widgets import Shown, ipywidgets, said
+from ..scenes import Each, Knob, Part, Scene, drawing
+from ..scenes.parts import rounded
 from ..timing import Timing
 
 COPIES = {"x, y in and the loss out": True, "none": False}
 WAITS = {"waited for": True, "not waited for": False}
+_LOOKS = {"recorded": "host recorded", "simulated": "gpu simulated"}
 _LEFT, _RIGHT, _TOP, _BOTTOM = 92, 622, 66, 386
 _LEAST, _MOST = 10.0, 2e6  # microseconds
 _DECADES = ("10 µs", "100 µs", "1 ms", "10 ms", "100 ms", "1 s")
 
 
-def alive_crossover(
+def crossover_scene(
     batch: int = 64, card: str = "NVIDIA T4", copies: bool = True, wait: bool = True, cards: Sequence[str] = ()
-) -> Alive:
+) -> Scene:
     """All settings of `crossover` for these `cards`, all presets by default; the others choose the first one shown.
 
     It takes about half a second for each card. Raises `ValueError` for a card or a batch that isn't there.
 
-    >>> alive_crossover(cards=["NVIDIA T4"]).at(batch="1")
+    >>> crossover_scene(cards=["NVIDIA T4"]).at(batch="1")
     'One training step, batch 1, ... The lines cross at a hidden size of about 426. From 512 on the GPU wins; ...'
     """
     crossover(batch, card, copies, wait)  # raises with a better message than we would
@@ -38,7 +39,7 @@ def alive_crossover(
     found = [crossover(size, name, *rest) for name, size, *rest in itertools.product(*values)]
     first = [list(some).index(value) for some, value in zip(values, (card, batch, copies, wait))]
     knobs = [Knob(name, list(map(str, some))) for name, some in labels.items()]
-    return Alive(_drawing(found), knobs, [f"{each.caption} {each.conclusion}" for each in found], first)
+    return Scene(_drawing(found), knobs, [f"{each.caption} {each.conclusion}" for each in found], first)
 
 
 def place(size: float, micro: float) -> tuple[float, float]:
@@ -49,7 +50,7 @@ def place(size: float, micro: float) -> tuple[float, float]:
 
 
 def _drawing(found: list[Crossover]) -> Part:
-    band = Part("polygon", class_="band", points=Each(map(_band, found)))
+    band = Part("polygon", class_="band host", points=Each(map(_band, found)))
     marks = {"recorded": "M-5 4h10l-5-9z", "simulated": "M-4.5-4.5h9v9h-9z"}
     times: Any = {"recorded": lambda each: [timing.median for timing in each.cpu.values()],
                   "simulated": lambda each: each.gpu.values()}  # fmt: skip
@@ -58,7 +59,7 @@ def _drawing(found: list[Crossover]) -> Part:
         heights = Each(rounded(place(1, float(time) * 1e6)[1] for time in times[kind](each)) for each in found)
         xs = rounded(place(size, 1)[0] for size in SIZES)
         points = [Part("path", d=mark) for _ in SIZES]
-        lines.append(Part("g", Part("polyline"), *points, class_=kind, xs=xs, ys=heights))
+        lines.append(Part("g", Part("polyline"), *points, class_=_LOOKS[kind], xs=xs, ys=heights))
     return drawing(
         640, 456, "Time of one training step by hidden size, on a CPU and on a GPU, both axes logarithmic",
         *_axes(), band, *_crossing(found), *lines,
@@ -100,7 +101,7 @@ def _crossing(found: list[Crossover]) -> Iterator[Part]:
 def _key(row: int, kind: str, mark: str, name: Any) -> Iterator[Part]:
     y = 14 + 28 * row
     line, middle = Part("polyline", points=f"108,{y} 156,{y}"), f"translate(132 {y})"
-    yield Part("g", line, Part("path", d=mark, transform=middle), class_=kind)
+    yield Part("g", line, Part("path", d=mark, transform=middle), class_=_LOOKS[kind])
     yield Part("text", text=name, x=168, y=y + 5)
 
 
@@ -144,12 +145,12 @@ class Explorer(Shown):
         self.words.value = said(self.now.conclusion)
         self.sentence = f"{self.now.caption} {self.now.conclusion}"
 
-    def alive(self) -> Alive | None:
+    def scene(self) -> Scene | None:
         """Batch, copies and waiting for the card shown, to choose without a kernel. None for times measured here."""
         if self.cpu.value == LIVE:
             return None
         card = self.card.value
-        return alive_crossover(self.batch.value, card, self.copies.value, self.wait.value, cards=[card])
+        return crossover_scene(self.batch.value, card, self.copies.value, self.wait.value, cards=[card])
 
     def _chosen(self) -> Crossover:
         batch, *rest = self.batch.value, self.card.value, self.copies.value, self.wait.value

@@ -194,7 +194,7 @@ class Temperatures(Shown):
     def _draw(self) -> None:
         picture = self.pictures[self.now]
         self.page, self.sentence = picture._repr_html_(), picture.sentence
-        self.image.value = picture.image()
+        self.image.value = picture._repr_html_()
         style = "white-space:pre-wrap;word-break:normal;max-width:44em;line-height:1.4;margin:.3em 0 .3em 1em"
         self.text.value = f'<pre style="{style}">{html.escape(self.texts[self.now])}</pre>'
         self.words.value = said(picture.sentence.partition(" It writes:")[0])

@@ -14,10 +14,10 @@ from fluxlite import TrackedArray
 from fluxlite.autodiff.rules import RULES, Rule, name_of
 from fluxlite.messages import many
 
-from ..draw.alive.scene import Each, Part, drawing
-from ..draw.alive.showing import Alive, Knob
 from ..draw.pictures import GREY, ORANGE, Picture, as_written, show
 from ..draw.shapes import rectangle, sheet
+from ..scenes.parts import Each, Part, drawing
+from ..scenes.scene import Knob, Scene
 
 
 class Entry(NamedTuple):
@@ -149,7 +149,7 @@ class _State(NamedTuple):
     sentence: str
 
 
-def alive_tape(lines: Mapping[str, Any]) -> Alive:
+def tape_scene(lines: Mapping[str, Any]) -> Scene:
     """The tape after each line of a program, and then `back` on its way through it, with the gradients that arrive.
 
     `lines` maps each line's text to the tracked result that it made, or to a tuple of them, as for `growing_tape`. The
@@ -158,7 +158,7 @@ def alive_tape(lines: Mapping[str, Any]) -> Alive:
 
     >>> w = fl.param(np.array([0.5, -1.0]))
     >>> loss = np.sum(w * 3.0)
-    >>> alive_tape({"w = param(…)": w, "loss = np.sum(w * 3)": loss}).sentences[-1]
+    >>> tape_scene({"w = param(…)": w, "loss = np.sum(w * 3)": loss}).sentences[-1]
     'back has come to the start: the gradient of #1 param is [3 3].'
     """
     made = [each if isinstance(each, tuple) else (each,) for each in lines.values()]
@@ -172,7 +172,7 @@ def alive_tape(lines: Mapping[str, Any]) -> Alive:
     labels = [f"after {line}" for line in lines]
     labels += [f"back is at #{s.visited + 1}" if s.visited >= 0 else "back is done" for s in states[len(lines) :]]
     picture = _drawing([*lines, "back(loss)"], entries, states)
-    return Alive(picture, [Knob("step", labels, slider=True, ms=1500)], [state.sentence for state in states])
+    return Scene(picture, [Knob("step", labels, slider=True, ms=1500)], [state.sentence for state in states])
 
 
 def _growing(lines: list[str], tapes: list[Tape], entries: list[str]) -> Iterator[_State]:

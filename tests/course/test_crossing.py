@@ -166,8 +166,8 @@ def test_a_control_that_moves_draws_what_the_plain_call_gives():
     assert repr(explorer.now) == repr(plain)
     assert plain.conclusion in explorer.words.value and "NOT waited for" in explorer.picture.value
     assert plain.conclusion in repr(explorer)
-    assert "data:image/png;base64," in explorer._repr_mimebundle_()["text/html"]
-    assert explorer.alive().at() == explorer.sentence and len(explorer.alive().sentences) == 24
+    assert "data:image/svg+xml;base64," in explorer._repr_mimebundle_()["text/html"]
+    assert explorer.scene().at() == explorer.sentence and len(explorer.scene().sentences) == 24
 
 
 def test_this_machine_is_measured_when_that_is_chosen_and_only_once_for_a_batch(monkeypatch):
@@ -184,7 +184,7 @@ def test_this_machine_is_measured_when_that_is_chosen_and_only_once_for_a_batch(
     explorer.cpu.value = LIVE
     explorer.card.value = "H200"
     assert asked == [64] and explorer.now.kinds[0] == "measured"
-    assert explorer.alive() is None, "what was measured here has no states to choose from"
+    assert explorer.scene() is None, "what was measured here has no states to choose from"
 
 
 def test_a_preset_of_ones_own_is_a_card_too():

@@ -8,7 +8,7 @@ from matplotlib.colors import to_rgba
 
 import fluxlite as fl
 from fluxlite.receipts import duration
-from fluxlite_course.draw.pictures import ORANGE, look
+from fluxlite_course.draw.pictures import GREEN, look
 from fluxlite_course.lesson00.pictures import race, race_at
 from fluxlite_course.lesson01.pictures import copy_time, copy_times
 from fluxlite_course.lesson03.pictures import RATES, ball, path
@@ -46,7 +46,7 @@ def test_each_lane_of_the_race_has_the_colour_of_its_kind_of_time(monkeypatch):
     for kind in ("recorded", "measured"):
         race_at(one_step(), fl.Seconds(40e-6, kind), 1)
         cpu, *_, gpu = drawn.pop().axes[0].patches
-        assert cpu.get_facecolor() == to_rgba(look(kind)["color"]) and gpu.get_edgecolor() == to_rgba(ORANGE)
+        assert cpu.get_facecolor() == to_rgba(look(kind)["color"]) and gpu.get_edgecolor() == to_rgba(GREEN)
 
 
 @pytest.mark.slow
@@ -54,7 +54,7 @@ def test_the_race_runs_where_no_kernel_does():
     film = race(one_step(), fl.Seconds(40e-6, "measured"))
     film.slider.value = 5
     page = film._repr_mimebundle_()["text/html"]
-    assert film.alive().at() == film.sentence and film.sentence in page and "<script>" in page
+    assert film.scene().at() == film.sentence and film.sentence in page and "<script>" in page
 
 
 @pytest.mark.slow

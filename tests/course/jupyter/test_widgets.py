@@ -8,7 +8,6 @@ import pytest
 import fluxlite as fl
 from fluxlite_course.draw import plots, show
 from fluxlite_course.draw.frames import frames
-from fluxlite_course.draw.timeline_viewer import timeline
 from fluxlite_course.draw.widgets import Shown, ipywidgets
 from fluxlite_course.lesson03.training_monitor import monitor
 from fluxlite_course.lesson04.pictures import playground, rnn_demo
@@ -31,7 +30,6 @@ WITHOUT = {
     "reading(read)[1] shows": lambda: draw(scores),
     "next_letter(letters, scores, temperature=1.0) shows": lambda: temperatures(["a"], [1.0], {1.0: "a"}),
     "loss_curve(history), shows": lambda: monitor(lambda model: 0.0, *no_training()),
-    "receipt.plot()": lambda: timeline(fl.estimate(np.tanh, np.ones(2, np.float32)).receipt),
 }
 
 
