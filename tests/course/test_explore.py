@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import fluxlite as fl
 from fluxlite_course import crossing, crossover, pages
 from fluxlite_course.lesson06.explorer import crossover_scene, place
 from fluxlite_course.pages import EXPLORE, whole_page, write_pages

@@ -8,8 +8,9 @@ import pytest
 import fluxlite as fl
 from fluxlite.receipts import duration
 from fluxlite_course import crossing
-from fluxlite_course.lesson00.pictures import race, step
-from fluxlite_course.lesson01.pictures import copy_time, copy_times
+from fluxlite_course.lesson00.pictures import race
+from fluxlite_course.lesson00.pictures import step as one_step
+from fluxlite_course.lesson01.pictures import copy_times
 from fluxlite_course.lesson03.pictures import RATES, ball, path
 from fluxlite_course.lesson04.pictures import memories, memory
 from fluxlite_course.lesson05.pictures import orders
@@ -24,10 +25,10 @@ def products(count=8):
 
 def test_in_the_race_many_waves_make_the_gpu_the_first():
     scene = race()
-    for waves, first in (("1", "CPU"), ("1,024", "CPU"), ("65,536", "GPU")):
+    for number, first in (("1", "CPU"), ("1,024", "CPU"), ("65,536", "GPU")):
         said = [
             re.search(r"has done (all )?(\d+).* given (?:all )?(\d+).* carried out (\d+)", each)
-            for setting, each in zip(scene.settings, scene.sentences) if setting["waves trained at once"] == waves
+            for setting, each in zip(scene.settings, scene.sentences) if setting["waves trained at once"] == number
         ]  # fmt: skip
         counts = np.array([[int(n) for n in each.groups()[1:]] for each in said])
         assert (np.diff(counts, axis=0) >= 0).all() and (counts[:, 2] <= counts[:, 1]).all()
@@ -38,22 +39,22 @@ def test_in_the_race_many_waves_make_the_gpu_the_first():
 
 
 def test_the_race_takes_as_long_as_the_crossover_says():
-    for waves in (64, 1024):
-        taken = float(crossing.simulated(6, waves, "NVIDIA T4", copies=False))
-        assert step(waves, "NVIDIA T4").gpu[-1][1] == pytest.approx(taken, abs=2e-6)
+    for number in (64, 1024):
+        taken = float(crossing.simulated(6, number, "NVIDIA T4", copies=False))
+        assert one_step(number, "NVIDIA T4").gpu[-1][1] == pytest.approx(taken, abs=2e-6)
 
 
-@pytest.mark.slow
 def test_a_small_copy_is_latency_and_a_large_one_transfer():
-    assert "100 % of it is latency" in copy_time(4).sentence
-    assert "100 % of it is the transfer" in copy_time(2**30).sentence
-    sentences = [picture.sentence for picture in copy_times().pictures]
-    turn = ["transfer" in sentence for sentence in sentences]
-    assert turn == sorted(turn) and turn[-1]  # first latency counts, then the transfer
+    scene = copy_times()
+    assert "100 % of it is latency" in scene.at(size="4 bytes") and "100 % of it is the transfer" in scene.at(
+        size="1 GB"
+    )
+    turn = ["transfer" in sentence for sentence in scene.sentences]
+    assert turn == sorted(turn)  # first latency counts, then the transfer
 
 
-@pytest.mark.parametrize("nbytes", [4, 4_000_000])
-def test_the_films_copy_takes_as_long_as_the_simulated_one(nbytes):
+@pytest.mark.parametrize("size, nbytes", [("4 bytes", 4), ("4 MB", 2**22)])
+def test_the_films_copy_takes_as_long_as_the_simulated_one(size, nbytes):
     def timed(x):
         fl.cuda.synchronize()
         begin = fl.clock()
@@ -64,7 +65,7 @@ def test_the_films_copy_takes_as_long_as_the_simulated_one(nbytes):
     with fl.simulate_gpu(like="NVIDIA T4"):
         fl.gpu(np.zeros(1, np.float32))  # the first copy sets up the card
         took = timed(np.zeros(nbytes // 4, np.float32))
-    assert f": {duration(took)}, and" in copy_time(nbytes).sentence
+    assert f": {duration(took)}, and" in copy_times().at(size=size)
 
 
 def bowl(w):
