@@ -19,7 +19,7 @@ from fluxlite.writing import write_whole
 
 from .kit.copies import learner_folder
 from .lesson00.pictures import race
-from .lesson06.explorer import crossover_scene
+from .lesson06.explorer import crossover_explorer
 from .lesson14.tape import tape_scene
 from .scenes import Scene, page
 from .scenes.timeline import timeline as timeline_of
@@ -98,7 +98,7 @@ EXPLORE = {
         "When does a GPU win?", "07-cpu-against-gpu",
         "One step of training, for networks from 8 to 4,096 wide. Left of the crossing the CPU is faster, right of it "
         "the GPU. Choose a card, and what each step does besides computing.",
-        lambda: crossover_scene(cards=CARDS),
+        lambda: crossover_explorer(cards=CARDS),
     ),
     "tape": Explored(
         "The tape", "13-under-the-hood",

@@ -1,7 +1,7 @@
 """Lesson 06's kitchen: the host's orders queue up, and the GPU works through them."""
 
 from fluxlite.receipts import Seconds, duration
-from simgpu.profile import Moment, Receipt
+from simgpu.profile import Receipt
 
 from ..scenes import Each, Knob, Scene, drawing, label, launches
 from ..scenes.boxes import box, ticket

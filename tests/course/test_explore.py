@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from fluxlite_course import crossing, crossover, pages
-from fluxlite_course.lesson06.explorer import crossover_scene, place
+from fluxlite_course.lesson06.explorer import crossover_explorer, place
 from fluxlite_course.pages import EXPLORE, whole_page, write_pages
 
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
@@ -20,7 +20,7 @@ LIMIT = 60_000  # bytes of a page, for a phone
 
 @pytest.fixture(scope="module")
 def two_cards():
-    return crossover_scene(cards=["NVIDIA T4", "H200"])
+    return crossover_explorer(cards=["NVIDIA T4", "H200"])
 
 
 def at_state(scene, state):
@@ -99,7 +99,7 @@ def few_cards(tmp_path_factory):
     """The four pages; the crossover for one card, which takes less time."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(EXPLORE, "crossover", EXPLORE["crossover"]._replace(
-            scene=lambda: crossover_scene(cards=["NVIDIA T4"])))  # fmt: skip
+            scene=lambda: crossover_explorer(cards=["NVIDIA T4"])))  # fmt: skip
         return write_pages(tmp_path_factory.mktemp("pages") / "explore", lessons="../lessons", back="./index.html")
 
 
