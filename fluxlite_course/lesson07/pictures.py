@@ -105,7 +105,7 @@ def crossing_lines(lines: Mapping[str, Times], cpu: str, gpu: str) -> Scene:
 
     >>> lines = {name: {1: fl.Seconds(1e-4, kind)} for name, kind in (("CPU", "recorded"), ("T4", "simulated"))}
     >>> crossing_lines(lines, "CPU", "T4")
-    1 wave at once. The CPU takes 0.1 ms (recorded), the T4 0.1 ms (simulated). That's about the same.
+    1 wave at once. The CPU takes 100 µs (recorded), the T4 100 µs (simulated). That's about the same.
     """
     sizes = sorted(set(lines[cpu]) & set(lines[gpu]))
     every = [1e6 * float(time) for times in lines.values() for time in times.values()]

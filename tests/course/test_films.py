@@ -11,7 +11,7 @@ from fluxlite_course import crossing
 from fluxlite_course.lesson00.pictures import race
 from fluxlite_course.lesson00.pictures import step as one_step
 from fluxlite_course.lesson01.pictures import copy_times
-from fluxlite_course.lesson03.pictures import RATES, ball, path
+from fluxlite_course.lesson03.pictures import RATES, REACH, balls, path
 from fluxlite_course.lesson04.pictures import memories, memory
 from fluxlite_course.lesson05.pictures import orders
 from fluxlite_course.lesson07.pictures import crossing_lines
@@ -74,23 +74,20 @@ def bowl(w):
 
 @pytest.mark.parametrize("rate", RATES)
 def test_the_balls_words_fit_its_way(rate):
-    way, words = path(rate), ball(rate).sentence
+    way, scene = path(rate), balls()
+    words = scene.at(**{"learning rate": f"{rate:g}"})
     w = 1.0
-    for step in range(10):
-        assert way[step] == pytest.approx(w)
+    for number in range(10):
+        assert way[number] == pytest.approx(w)
         w -= rate * fl.gradient(bowl, w)[0]
     assert ("farther up" in words) == (bowl(way[-1]) > bowl(way[0]))
     assert ("over the bottom" in words) == (way[1] > 2)
-    assert ("leaves the picture" in words) == (np.abs(way - 2).max() > 3)
+    assert ("leaves the picture" in words) == (np.abs(way - 2).max() > REACH)
     last = re.search(r"After 10 steps the loss is (below )?([\d.,e-]*\d);", words)
     said, true = float(last[2].replace(",", "")), bowl(way[-1])
     assert true < said if last[1] else true == pytest.approx(said, rel=0.05, abs=0.5 if true > 100 else 0)
-
-
-def test_a_ball_has_a_learning_rate():
-    for rate in (0, -1, 1, float("nan")):
-        with pytest.raises(ValueError, match="the learning rate of this picture"):
-            ball(rate)
+    third = scene.at(**{"learning rate": f"{rate:g}", "steps": "3"})
+    assert float(re.search(r"w is (-?[\d.]+),", third)[1]) == pytest.approx(way[3], rel=0.01)
 
 
 @pytest.mark.slow

@@ -5,11 +5,9 @@ import sys
 import numpy as np
 import pytest
 
-import fluxlite as fl
 from fluxlite_course.draw import plots, show
 from fluxlite_course.draw.frames import frames
 from fluxlite_course.draw.widgets import Shown, ipywidgets
-from fluxlite_course.lesson03.training_monitor import monitor
 from fluxlite_course.lesson04.pictures import playground, rnn_demo
 from fluxlite_course.lesson09.digit_pad import draw, reading
 from fluxlite_course.lesson10.pictures import next_letter, temperatures
@@ -21,15 +19,10 @@ def scores(pictures):
     return np.eye(10)[:1]
 
 
-def no_training():
-    return {"w": np.zeros(1)}, [], fl.setup(fl.Descent(0.1), {"w": np.zeros(1)})
-
-
 WITHOUT = {
     "rnn_demo() shows": playground,
     "reading(read)[1] shows": lambda: draw(scores),
     "next_letter(letters, scores, temperature=1.0) shows": lambda: temperatures(["a"], [1.0], {1.0: "a"}),
-    "loss_curve(history), shows": lambda: monitor(lambda model: 0.0, *no_training()),
 }
 
 
