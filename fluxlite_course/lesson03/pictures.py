@@ -32,7 +32,7 @@ def balls() -> Scene:
     states = [(number, step) for number in range(len(RATES)) for step in range(STEPS + 1)]
     # Outside the picture, a ball stays at its upper edge.
     ways = [path(rate).clip(BOTTOM - 1.1 * REACH, BOTTOM + 1.1 * REACH) for rate in RATES]
-    places = [list(zip(map(xs, way), map(ys, _loss(way)))) for way in ways]
+    places = [list(zip(*_in(xs, ys, way, _loss(way)))) for way in ways]
     steps = [
         Part("path", class_="host line dots", d=f"M{x1} {y1}L{x2} {y2}", data_n=number * STEPS + step)
         for number, way in enumerate(places) for step, ((x1, y1), (x2, y2)) in enumerate(zip(way, way[1:]))
@@ -51,7 +51,7 @@ def balls() -> Scene:
         640, 390, "A ball on a bowl: the loss by the weight w",
         *across(xs, 330, "w"), *upward(ys, 60, "loss"), curve(*_in(xs, ys, bowl, _loss(bowl)), "rest"),
         Part("g", curve(*_in(xs, ys, slope, tangent), "axis")),
-        label(xs(START) + 20, ys(9) - 26, "slope -18"),
+        label(xs(START) - 44, ys(9) + 16, "slope -18", "end"),
         Part("g", *steps, only=seen), Part("g", *rings, only=seen), ball,
         label(340, 30, Each(f"loss {_number(loss)}" for loss in losses), "bold big middle"),
     )  # fmt: skip
