@@ -62,7 +62,7 @@ def machine(receipt: Receipt, source: str, lines: Sequence[int], guess: bool = F
     bottom = top + _HIGH + (44 if guess else 16) + _LANE * len(_lanes_of(moments)) + 20
     words = [label(_RIGHT, bottom, f"simulated ({receipt.seconds.card})", "end small"), label(8, bottom, rest, "small")]
     title = f"A cell, and what it did on the host and on the GPU, simulated ({receipt.seconds.card})"
-    shown = [label(30, 18 + 21 * n, line[:70], "code") for n, line in enumerate(code)]
+    shown = [label(30, 18 + 21 * n, line[:70].replace(" ", "\N{NO-BREAK SPACE}"), "code") for n, line in enumerate(code)]
     return Scene(drawing(640, bottom + 10, title, *_boxes(top), *shown, *parts, *words), knobs, said)
 
 
@@ -103,7 +103,7 @@ def _host_does(now: _Now) -> str:
     if now.event is None:
         return "is done" if now.is_last else "has asked for all"
     if now.does == "load":
-        return f"loads {now.event.name[:10]}: {duration((now.event.went_on or 0.0) - now.event.asked)}"
+        return f"loads {now.event.name[:12]}, once"
     return "waits" if now.does == "wait" else f"asks: {_name(now.event)}"
 
 
@@ -162,7 +162,8 @@ def _outcome(moments: list[Moment], nows: list[_Now], code: int, top: int, gap: 
     look: Any = Each("bold wait" if now.does == "wait" else None for now in nows)
     yield label(_HOST + 12, top + 153, Each(_host_does(now) for now in nows), look)
     look = Each(None if now.works or now.is_last else "bold wait" for now in nows)
-    yield label(_GPU + 46, top + 153, Each(_gpu_does(now, moments) for now in nows), look)
+    x = Each(_GPU + (46 if now.works else 12) for now in nows)
+    yield label(x, top + 153, Each(_gpu_does(now, moments) for now in nows), look)
     yield label(320, top + 128, Each(f"queue: {len(now.queue)}" for now in nows), "middle small")
     landed = {HOST_TO_DEVICE: 0, DEVICE_TO_HOST: 0}
     numbers = [n for n, moment in enumerate(moments) if moment.lane != "host"]
