@@ -21,7 +21,7 @@ from .crossing import times
 from .kit.copies import learner_folder
 from .lesson00.pictures import race_scene
 from .lesson06.explorer import crossover_scene
-from .lesson14.tape import tape_scene
+from .lesson14.tape import tape as tape_of
 from .scenes import Scene, page
 from .scenes.timeline import timeline as timeline_of
 from .sine_wave import problem
@@ -75,7 +75,7 @@ def tape() -> Scene:
     s = h + b
     y = np.tanh(s)
     loss = np.sum(y)
-    return tape_scene(
+    return tape_of(
         {"w, b = param(…), …": (w, b), "h = w * x": h, "s = h + b": s, "y = np.tanh(s)": y, "loss = np.sum(y)": loss}
     )
 
