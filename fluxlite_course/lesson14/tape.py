@@ -195,7 +195,7 @@ def _drawing(lines: list[str], entries: list[str], states: list[_State]) -> Part
 def _handed(state: _State, bottom: int) -> str | None:
     """Arrows beside the boxes, from the entry that `back` visits to those that get a part of its gradient."""
     start, *ends = (bottom - _ROW * (n + 1) + _BAR / 2 for n in (state.visited, *state.hands_to))
-    bends = [(y, _RIGHT - 16 - (y - start) / 3) for y in ends]
+    bends = [(y, _RIGHT - min(16 + (y - start) / 3, 60)) for y in ends]
     arrows = (f"M{_RIGHT} {start:g}C{x:g} {start:g} {x:g} {y:g} {_RIGHT - 3} {y:g}m-8-5l8 5l-8 5" for y, x in bends)
     return "".join(arrows) or None
 
