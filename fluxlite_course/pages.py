@@ -20,7 +20,7 @@ from fluxlite.writing import write_whole
 from .kit.copies import learner_folder
 from .lesson00.pictures import race
 from .lesson06.explorer import crossover_explorer
-from .lesson14.tape import tape_scene
+from .lesson14.pictures import tape as tape_of
 from .scenes import Scene, page
 from .scenes.timeline import timeline as timeline_of
 
@@ -66,7 +66,7 @@ def tape() -> Scene:
     s = h + b
     y = np.tanh(s)
     loss = np.sum(y)
-    return tape_scene(
+    return tape_of(
         {"w, b = param(…), …": (w, b), "h = w * x": h, "s = h + b": s, "y = np.tanh(s)": y, "loss = np.sum(y)": loss}
     )
 

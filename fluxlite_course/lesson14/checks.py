@@ -87,7 +87,8 @@ def softsign_rule(softsign):
 
 def _check_softsign(softsign, x, s, g):
     with explained({
-        " for x, of shape": "the first pullback is that of x, which was not broadcast: its gradient has its shape, unsummed",
+        " for x, of shape":
+            "the first pullback is that of x, which was not broadcast: its gradient has its shape, unsummed",
         "the rule of": "multiply by g first, then sum over the rows: each of them has used s",
         "no derivative with respect to its argument": "an operand has no pullback: there are 2, for x and for s",
     }):  # fmt: skip

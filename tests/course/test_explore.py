@@ -86,7 +86,7 @@ def test_the_timeline_is_that_of_lesson_06():
 
 
 def test_the_tape_is_that_of_lesson_13():
-    (cell,) = (cell for cell in cells("13") if "growing_tape(lines)" in cell)
+    (cell,) = (cell for cell in cells("13") if "tape(lines)" in cell)
     for option in pages.tape().knobs[0].options[:5]:
         assert f'"{option.removeprefix("after ")}":' in cell
 

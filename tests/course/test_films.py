@@ -15,7 +15,7 @@ from fluxlite_course.lesson03.pictures import RATES, ball, path
 from fluxlite_course.lesson04.pictures import memories, memory
 from fluxlite_course.lesson05.pictures import orders
 from fluxlite_course.lesson07.pictures import crossing_lines, waves
-from fluxlite_course.lesson12.pictures import busy, busy_at
+from fluxlite_course.lesson12.pictures import busy
 from fluxlite_course.sine_wave import problem, train
 
 
@@ -190,21 +190,30 @@ def on_cards(*arrays):
 def test_the_two_cards_shares_are_those_of_their_launches(two_cards):
     first, second = two_cards
     x = np.ones((512, 512), np.float32)
-    picture = busy({"both": on_cards(first(x), second(x))}).pictures[-1]
-    shares = [int(n) for n in re.findall(r"Simulated:\d (\d+) %", picture.sentence)]
-    assert len(shares) == 2 and all(50 < share <= 100 for share in shares)
+    scene = busy({"both": on_cards(first(x), second(x))})
+    shares = [int(n) for n in re.findall(r"card \d (\d+) %", scene.sentences[-1])]
+    assert "both: not begun" in scene.at() and len(shares) == 2 and all(50 < share <= 100 for share in shares)
 
 
 def test_each_way_to_use_two_cards_is_done_in_its_own_time(two_cards):
     first, second = two_cards
     x = np.ones((512, 512), np.float32)
     one, both = on_cards(first(x), first(x)), on_cards(first(x), second(x))
-    film = busy({"one": one, "both": both})
-    assert "one: in" in film.pictures[0].sentence and "both: in" in film.pictures[0].sentence
-    last = film.pictures[-1].sentence
-    times = dict(re.findall(r"(\w+): done in ([\d.]+) µs", last))
+    scene = busy({"one": one, "both": both})
+    assert "one: in" in scene.sentences[1] and "both: in" in scene.sentences[1]
+    times = dict(re.findall(r"(\w+): done in ([\d.]+) µs", scene.sentences[-1]))
     assert float(times["both"]) < float(times["one"])
-    assert str(busy_at({"one": one, "both": both}, 1.0).sentence).partition(". ")[2] == last.partition(". ")[2]
+
+
+def test_a_copy_from_card_to_card_is_drawn_from_lane_to_lane(two_cards):
+    first, second = two_cards
+    x = first(np.ones((512, 512), np.float32))
+    with fl.receipt() as receipt:
+        there = second(x @ x), second(x)
+        with second:
+            there[0] @ there[1]
+    drawn = [part for part in busy({"split": receipt}).picture.parts() if part.attributes.get("class") == "rest"]
+    assert len(drawn) == receipt.device_to_device.count == 2
 
 
 def test_films_need_times():
