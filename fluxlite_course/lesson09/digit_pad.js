@@ -21,7 +21,7 @@ const SHELL = `
 
 const bytesOf = text => Uint8Array.from(atob(text), letter => letter.charCodeAt(0));
 const textOf = bytes => btoa(String.fromCharCode(...bytes));
-const colourOf = element => getComputedStyle(element).color.match(/[\d.]+/g).map(Number);
+const colourOf = element => (getComputedStyle(element).color.match(/[\d.]+/g) ?? [0, 0, 0]).map(Number);
 
 function add(parent, tag, name, text = '') {
   const child = document.createElement(tag);
@@ -195,7 +195,7 @@ function render({model, el}) {
     if (down) line(from, [x, y]);
     movePen();
   });
-  canvas.addEventListener('transitionend', () => { repaint(); read(); });  // the theme has another colour
+  canvas.addEventListener('transitionend', () => { repaint(); read(); });  // the theme has changed
   find('.clear').addEventListener('click', clear);
   model.get('examples').forEach((strokes, digit) => {
     const button = document.createElement('button');
@@ -207,7 +207,7 @@ function render({model, el}) {
   });
   model.on('change:told', read);
   model.on('change:sheet', take);
-  const sized = new ResizeObserver(repaint);
+  const sized = new ResizeObserver(() => { repaint(); read(); });  // also once it's in the page, and has a colour
   sized.observe(canvas);
   take();
   read();
