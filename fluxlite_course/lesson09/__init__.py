@@ -6,6 +6,6 @@ from .digit_pad import Reading, draw, trained_network
 from .pictures import filters_at_work, worst_mistakes
 
 __all__ = [
-    "Reading", "answer", "check", "confusion", "digit_row", "digits", "draw", "expect_error", "filters_at_work", "guess",
-    "start", "todo", "trained_network", "worst_mistakes",
+    "Reading", "answer", "check", "confusion", "digit_row", "digits", "draw", "expect_error", "filters_at_work",
+    "guess", "start", "todo", "trained_network", "worst_mistakes",
 ]  # fmt: skip

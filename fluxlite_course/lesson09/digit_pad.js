@@ -1,8 +1,8 @@
-// The digit pad's page: a sheet with a pen, and beside it the layers' numbers, which Python sends (`told`) while one draws.
+// The digit pad's page: a sheet with a pen, and beside it the layers' numbers, which Python sends (`told`) as you draw.
 const CELLS = 28, RADIUS = 1.6, SOFT = 1.6, SHARP = 3.5, WIDE = 68;  // WIDE: points in a row, as large in each layer
 const WAYS = {ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1]};
-const HELP = 'Draw with the mouse or a finger. With the keyboard: Tab to the sheet, the arrows move the pen, space puts ' +
-  'it down or lifts it.';
+const HELP = 'Draw with the mouse or a finger. With the keyboard: Tab to the sheet, the arrows move the pen, space ' +
+  'puts it down or lifts it.';
 const SHELL = `
   <div class="sheet">
     <div class="paper">
@@ -67,7 +67,7 @@ function build(panel, layers) {
     const row = add(panel, 'div', many ? 'maps' : last ? 'bars shares' : 'bars');
     const columns = many ? Math.max(count, 8) : count;
     row.style.gridTemplateColumns = `repeat(${columns}, minmax(0, 1fr))`;
-    return {last, label, shape, verdict: last && add(label, 'span', 'verdict'), cells: Array.from({length: count}, (_, i) => {
+    const cells = Array.from({length: count}, (_, i) => {
       const cell = add(row, many ? 'canvas' : 'div', 'cell');
       if (many) {
         [cell.height, cell.width] = shape;
@@ -77,7 +77,8 @@ function build(panel, layers) {
       const share = last && add(cell, 'span', 'share'), bar = add(cell, 'i', '');
       if (last) add(cell, 'b', '', i);
       return {cell, share, bar};
-    })};
+    });
+    return {last, shape, cells, verdict: last && add(label, 'span', 'verdict')};
   });
   return told => rows.forEach((row, place) => fill(panel, row, bytesOf(told.layers[place][2]), told));
 }
@@ -179,7 +180,11 @@ function render({model, el}) {
   });
   canvas.addEventListener('pointermove', event => {
     if (!last) return;
-    for (const one of event.getCoalescedEvents?.() ?? [event]) { const next = place(one); line(last, next); last = next; }
+    for (const one of event.getCoalescedEvents?.() ?? [event]) {
+      const next = place(one);
+      line(last, next);
+      last = next;
+    }
   });
   for (const end of ['pointerup', 'pointercancel']) canvas.addEventListener(end, () => { last = null; });
   canvas.addEventListener('focus', () => { if (canvas.matches(':focus-visible')) movePen(); });
@@ -224,8 +229,7 @@ function render({model, el}) {
 function still(state, el) {
   render({model: {get: name => state[name] ?? [], on() {}, off() {}}, el});
   for (const part of el.querySelectorAll('.tools, .help')) part.remove();
-  const paper = el.querySelector('.paper');
-  paper.inert = true;
+  el.querySelector('.paper').inert = true;
 }
 
 export default {render, still};

@@ -31,14 +31,15 @@ EXAMPLES: dict[int, list[Stroke]] = {
     0: [[(14, 4), (9, 6), (7, 13), (9, 21), (14, 24), (19, 21), (21, 13), (18, 6), (14, 4)]],
     1: [[(10, 8), (15, 4), (15, 24)]],
     2: [[(8, 8), (10, 5), (16, 4), (19, 7), (18, 12), (12, 18), (7, 24), (21, 24)]],
-    3: [[(8, 5), (14, 4), (19, 6), (18, 11), (13, 13), (19, 16), (20, 21), (15, 24), (8, 23)]],
+    3: [[(8, 6), (10, 4.6), (13, 4), (16, 4.3), (18.4, 6), (19, 8), (18, 10.6), (16, 12.3), (13, 13), (16.5, 13.8),
+         (19, 15.8), (20, 18.5), (19.3, 21.2), (17.4, 23.2), (14.5, 24.2), (11, 24), (8, 22.6)]],
     4: [[(16, 4), (10, 11), (7, 18), (21, 18)], [(17, 11), (16, 24)]],
     5: [[(19, 4), (10, 4), (9, 12), (15, 11), (19, 15), (19, 21), (14, 24), (8, 23)]],
     6: [[(17, 4), (11, 8), (9, 15), (9, 21), (13, 24), (18, 22), (18, 17), (14, 15), (10, 18)]],
     7: [[(8, 4), (20, 4), (17, 12), (13, 24)], [(10, 14), (19, 14)]],
     8: [[(14, 13), (9, 10), (10, 5), (15, 4), (18, 7), (14, 13), (9, 18), (10, 23), (16, 24), (19, 20), (14, 13)]],
     9: [[(18, 8), (15, 4), (10, 5), (9, 11), (13, 13), (18, 10), (18, 8), (17, 17), (14, 24)]],
-}
+}  # fmt: skip
 
 
 def trained_network() -> fl.Chain:
@@ -217,11 +218,6 @@ def _pad() -> type:  # made when it's needed: nothing else here needs anywidget
         sheet = traitlets.Unicode().tag(sync=True, echo_update=False)
         told = traitlets.Dict().tag(sync=True)
 
-        def __init__(self, read: Callable, reading: Reading) -> None:
-            super().__init__()
-            self._read, self._reading = read, reading
-            self.ink = reading.ink
-
         @property
         def ink(self) -> np.ndarray:
             return np.frombuffer(base64.b64decode(self.sheet), np.uint8).reshape(CELLS, CELLS)
@@ -230,6 +226,11 @@ def _pad() -> type:  # made when it's needed: nothing else here needs anywidget
         def ink(self, ink: np.ndarray) -> None:
             seen(ink)  # raises for ink of another shape
             self.sheet = _text(ink)
+
+        def __init__(self, read: Callable, reading: Reading) -> None:
+            super().__init__()
+            self._read, self._reading = read, reading
+            self.ink = reading.ink
 
         @traitlets.observe("sheet")
         def _drawn(self, change: Any) -> None:
@@ -240,9 +241,9 @@ def _pad() -> type:  # made when it's needed: nothing else here needs anywidget
                 self.told = {"sentence": f"{type(error).__name__}: {error}", "layers": []}
 
         def _repr_mimebundle_(self, **kwargs: Any) -> Any:
-            data, metadata = super()._repr_mimebundle_(**kwargs)
+            live: Any = super()._repr_mimebundle_(**kwargs)
             still = {"text/html": self._reading._repr_html_(), "text/plain": repr(self._reading)}
-            return {**data, **still}, metadata
+            return {**live[0], **still}, live[1]
 
     return Pad
 
