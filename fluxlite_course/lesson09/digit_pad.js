@@ -107,7 +107,7 @@ function render({model, el}) {
   el.innerHTML = SHELL;
   const find = name => el.querySelector(name);
   const canvas = find('canvas'), pen = find('.pen'), layers = find('.layers'), status = find('.hidden');
-  const still = matchMedia('(prefers-reduced-motion: reduce)');
+  const calm = matchMedia('(prefers-reduced-motion: reduce)');
   const ink = new Float32Array(CELLS * CELLS);
   let x = CELLS / 2, y = CELLS / 4, down = false, last = null, timer = 0, frame = 0, mine = false, show = 0, says = 0;
   let built = '', update = null;
@@ -151,13 +151,15 @@ function render({model, el}) {
       const at = part => from.map((one, k) => one + (to[k] - one) * part / parts);
       return Array.from({length: parts}, (_, part) => [at(part), at(part + 1)]);
     }));
-    if (still.matches) return steps.forEach(step => line(...step));
+    if (calm.matches) return steps.forEach(step => line(...step));
     show = setInterval(() => steps.length ? line(...steps.shift()) : clearInterval(show), 25);
   }
   function read() {
     const told = model.get('told'), now = told.layers.map(layer => layer.slice(0, 2)).join();
-    if (!told.layers.length) layers.textContent = told.sentence;
-    else if (now !== built) update = build(layers, told.layers);
+    if (!told.layers.length) {
+      layers.replaceChildren();
+      add(layers, 'p', '', told.sentence);  // an error
+    } else if (now !== built) update = build(layers, told.layers);
     built = now;
     if (built) update(told);
     clearTimeout(says);  // said once the pen rests, or a screen reader would never come to an end
@@ -194,6 +196,7 @@ function render({model, el}) {
     if (event.ctrlKey || event.metaKey || event.altKey || !way && event.key !== ' ') return;
     event.preventDefault();
     event.stopPropagation();
+    clearInterval(show);
     const from = [x, y];
     if (way) [x, y] = from.map((one, k) => Math.min(CELLS - 1, Math.max(1, one + way[k])));
     else down = !down;
