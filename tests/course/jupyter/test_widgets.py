@@ -11,13 +11,8 @@ from fluxlite_course.draw.frames import frames
 from fluxlite_course.draw.widgets import Shown, ipywidgets
 from fluxlite_course.lesson03.training_monitor import monitor
 from fluxlite_course.lesson04.pictures import playground, rnn_demo
-from fluxlite_course.lesson09.digit_pad import draw, reading
 
 # -- what the widgets share ------------------------------------------------------------------------------------------
-
-
-def scores(pictures):
-    return np.eye(10)[:1]
 
 
 def no_training():
@@ -26,7 +21,6 @@ def no_training():
 
 WITHOUT = {
     "rnn_demo() shows": playground,
-    "reading(read)[1] shows": lambda: draw(scores),
     "loss_curve(history), shows": lambda: monitor(lambda model: 0.0, *no_training()),
 }
 
@@ -41,7 +35,7 @@ def test_without_ipywidgets_the_message_says_what_to_install_and_what_to_call_in
 
 def test_what_to_call_instead_needs_no_ipywidgets(monkeypatch):
     monkeypatch.setitem(sys.modules, "ipywidgets", None)
-    assert reading(scores)[0] and rnn_demo()[0]["loss"] == 0.0649
+    assert rnn_demo()[0]["loss"] == 0.0649
 
 
 def test_where_a_widget_does_not_live_its_picture_and_its_sentence_stand():
