@@ -2,26 +2,20 @@
 
 import sys
 
-import numpy as np
 import pytest
 
-import fluxlite as fl
 from fluxlite_course.draw import plots, show
 from fluxlite_course.draw.frames import frames
 from fluxlite_course.draw.widgets import Shown, ipywidgets
-from fluxlite_course.lesson03.training_monitor import monitor
 from fluxlite_course.lesson04.pictures import playground, rnn_demo
 
 # -- what the widgets share ------------------------------------------------------------------------------------------
 
 
-def no_training():
-    return {"w": np.zeros(1)}, [], fl.setup(fl.Descent(0.1), {"w": np.zeros(1)})
 
 
 WITHOUT = {
     "rnn_demo() shows": playground,
-    "loss_curve(history), shows": lambda: monitor(lambda model: 0.0, *no_training()),
 }
 
 
