@@ -10,7 +10,7 @@ from fluxlite_course.draw import plots, show
 from fluxlite_course.draw.frames import frames
 from fluxlite_course.draw.widgets import Shown, ipywidgets
 from fluxlite_course.lesson03.training_monitor import monitor
-from fluxlite_course.lesson04.pictures import playground, rnn_demo
+from fluxlite_course.lesson04.pictures import rnn_demo
 from fluxlite_course.lesson09.digit_pad import draw, reading
 
 # -- what the widgets share ------------------------------------------------------------------------------------------
@@ -25,7 +25,6 @@ def no_training():
 
 
 WITHOUT = {
-    "rnn_demo() shows": playground,
     "reading(read)[1] shows": lambda: draw(scores),
     "loss_curve(history), shows": lambda: monitor(lambda model: 0.0, *no_training()),
 }
