@@ -22,7 +22,7 @@ def unrolled() -> Scene:
     """The network over three steps: the same weights in each, and the memory that goes from one to the next.
 
     >>> unrolled().at(step="2")
-    'Step 2: the point x[1], 1 number, and the memory that step 1 left, 6 numbers, stand side by side. Times w1, ...'
+    "Step 2: the point x[1], 1 number, and the memory that step 1 left, 6 numbers, stand side by side. Times w1, ..."
     """
     steps = range(3)
     looks = [Each(None if step <= now else "faint" for now in steps) for step in steps]
