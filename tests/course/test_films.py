@@ -12,11 +12,9 @@ from fluxlite_course.lesson00.pictures import race
 from fluxlite_course.lesson00.pictures import step as one_step
 from fluxlite_course.lesson01.pictures import copy_times
 from fluxlite_course.lesson03.pictures import RATES, REACH, balls, path
-from fluxlite_course.lesson04.pictures import memories, memory
 from fluxlite_course.lesson05.pictures import orders
 from fluxlite_course.lesson07.pictures import crossing_lines
 from fluxlite_course.lesson12.pictures import busy
-from fluxlite_course.sine_wave import problem, train
 
 
 def products(count=8):
@@ -88,23 +86,6 @@ def test_the_balls_words_fit_its_way(rate):
     assert true < said if last[1] else true == pytest.approx(said, rel=0.05, abs=0.5 if true > 100 else 0)
     third = scene.at(**{"learning rate": f"{rate:g}", "steps": "3"})
     assert float(re.search(r"w is (-?[\d.]+),", third)[1]) == pytest.approx(way[3], rel=0.01)
-
-
-@pytest.mark.slow
-def test_the_memory_is_that_of_the_network():
-    x, y, w1, w2 = problem()
-    train(x, y, w1, w2)
-    film = memories(w1, w2)
-    assert len(film.pictures) == 20
-    h = np.zeros_like(w2.T)
-    for point in x[:3]:
-        h = np.tanh(np.concatenate([point, h], axis=1) @ w1)
-    said = [float(number) for number in re.findall(r"-?\d\.\d", film.pictures[2].sentence)[:6]]
-    np.testing.assert_allclose(said, h.ravel(), atol=0.051)
-    missed = float(re.search(r"misses the next point by (\d\.\d\d)\.$", film.pictures[2].sentence)[1])
-    assert missed == pytest.approx(abs((h @ w2).item() - y[2].item()), abs=0.0051)
-    with pytest.raises(ValueError, match="step is a number from 1 to 20, got 21"):
-        memory(w1, w2, 21)
 
 
 def test_every_order_is_in_one_place_at_each_moment():

@@ -117,19 +117,6 @@ def test_a_link_opens_another_lesson_in_the_same_window(opened):
     assert shown == 1, "two lessons share the window"
 
 
-def test_a_slider_moves_and_the_network_is_trained_anew(opened):
-    page = opened("05-sine-wave-rnn.ipynb")
-    run_all(page)
-    wait_until(lambda: all_have_run(page), lambda: f"the lesson does not come to its end: {prompts(page)}")
-    slider = page.locator('.jupyter-widgets.widget-slider:has-text("memory size")')
-    readout, pictures = slider.locator(".widget-readout"), page.locator(".jupyter-widgets img")
-    before, picture = readout.inner_text(), pictures.last.get_attribute("src")
-    slider.locator(".noUi-handle").focus()
-    page.keyboard.press("ArrowRight")
-    wait_until(lambda: readout.inner_text() != before, "the slider does not move")
-    wait_until(lambda: pictures.last.get_attribute("src") != picture, "the picture stays as it is")
-
-
 def test_a_digit_is_drawn_with_the_mouse_and_with_the_keyboard(opened):
     page = opened("pad.ipynb")
     run_all(page)
