@@ -282,6 +282,8 @@ def _histogram(id: str, question: Question, counts: Counter[str], text: Asked) -
         lines.append(f"  {letter} {mark:<6}{first:<{OPTION}}{counts[letter]:5} {bar}".rstrip())
         lines += [" " * 10 + line for line in more]
     return lines
+
+
 def look_at_class(folder: Path, one_learner: Collection[str] = ()) -> Class:
     """What the zip files in `folder` and below hold. All files signed with a name in `one_learner` are one learner's.
 

@@ -127,13 +127,9 @@ def _row(first: float, second: float, rest: float, digit: int) -> list[float]:
     return scores
 
 
-_ROWS = [
-    _row(12.0, 3.0, 0.0, 7),  # sure
-    _row(0.4, 0.3, 0.2, 0),  # anything
-    _row(12.0, 11.9, 0.0, 4),  # 4 or 5
-    _row(-5.0, -14.0, -20.0, 2),  # sure, though all scores are negative
-    _row(3.0, 0.0, 0.0, 9),  # about 0.69
-]
+# The largest score, the second, the others, and whose the largest is: sure, anything, 4 or 5, sure though all scores
+# are negative, about 0.69.
+_ROWS = [_row(*row) for row in ((12, 3, 0, 7), (0.4, 0.3, 0.2, 0), (12, 11.9, 0, 4), (-5, -14, -20, 2), (3, 0, 0, 9))]
 _EXACT = [_row(60.0, 0.0, 0.0, 5), _row(0.4, 0.3, 0.2, 0)]  # the first share is 1, not a bit less
 _NONE = "none of these"
 

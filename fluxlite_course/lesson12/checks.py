@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+from unittest import mock
 
 import numpy as np
 
@@ -15,34 +16,23 @@ from ..kit.vocabulary import called, described, expect, explained, on_cpu, refus
 @contextlib.contextmanager
 def _two_cards():
     """Two simulated cards, even if CUDA_VISIBLE_DEVICES hides some."""
-    hidden = os.environ.pop("CUDA_VISIBLE_DEVICES", None)
-    try:
+    with mock.patch.dict(os.environ):
+        os.environ.pop("CUDA_VISIBLE_DEVICES", None)
         with fl.simulate_gpu(False), fl.simulate_gpu(2, like="NVIDIA T4"):
             yield list(fl.cuda.devices())
-    finally:
-        if hidden is not None:
-            os.environ["CUDA_VISIBLE_DEVICES"] = hidden
-
-
-_WHY_NOT = {
-    ("b", "cpu"): "device1(a) is a copy of a on card 1",
-    ("b", "0"): "device1 says which card, whichever is current",
-    ("c", "0"): "inside the block card 1 is current, and gpu moves to the current card",
-    ("c", "cpu"): "gpu makes a copy on a card; which one is current inside the block?",
-    ("d", "1"): "after the block card 0 is current again, and gpu moves to it, even from another card",
-    ("d", "cpu"): "gpu brings nothing back; it moves to the current card",
-    ("e", "1"): "cpu(b) is a new array on the host; only b itself is still on card 1",
-    ("e", "0"): "cpu(b) is a new array on the host",
-}
 
 
 @exercise("11.1", "where is what", look_at="fl.cuda.device(b), or b alone in a cell: its place stands behind it")
 def where_is_what(b, c, d, e):
-    for name, answer, right in (("b", b, "1"), ("c", c, "1"), ("d", d, "0"), ("e", e, "cpu")):
+    for name, answer, right, why in (
+        ("b", b, "1", "device1(a) is a copy of a on card 1, whichever is current"),
+        ("c", c, "1", "inside the block card 1 is current, and gpu makes a copy on the current card"),
+        ("d", d, "0", "after the block card 0 is current again, and gpu moves to it, even from another card"),
+        ("e", e, "cpu", "cpu(b) is a new array on the host; only b itself is still on card 1"),
+    ):
         place = _place(answer)
         refuse({
-            f'{name}: write 0, 1 or "CPU"': place not in ("0", "1", "cpu"),
-            f"{name}: {_WHY_NOT.get((name, place))}": place != right,
+            f'{name}: write 0, 1 or "CPU"': place not in ("0", "1", "cpu"), f"{name}: {why}": place != right,
         }, f"{name} = {answer!r}")  # fmt: skip
     spelled = '. In a program it\'s written "CPU"' if isinstance(e, str) and e != "CPU" else ""
     return f"card 1, card 1, card 0, host: gpu follows the current card, device1 doesn't{spelled}"
