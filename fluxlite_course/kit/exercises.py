@@ -27,6 +27,7 @@ from fluxlite.messages import many, said
 from simgpu.words import in_words
 
 from . import progress
+from .boxes import face, publish
 
 RIGHT, NOT_RIGHT, NOT_YET, STOPPED = "right", "not right", "not yet", "stopped"
 COURSE = Path(__file__).parents[1]
@@ -160,13 +161,16 @@ def check(id: str, *answers: Any) -> None:
     03.3  not yet     put your answer in place of the three dots in the cell above
     """
     verdict = _of_a_failed_cell(id, answers, sys._getframe(1).f_code.co_names) or judge(id, *answers)
-    if verdict.word != NOT_YET and progress.read()["checks"].get(id) != RIGHT:  # once right, always right
+    before = progress.read()["checks"]
+    if verdict.word != NOT_YET and before.get(id) != RIGHT:  # once right, always right
         progress.keep("checks", id, verdict.word)
-    count = ""
+    count, solved, ids = "", 0, list(exercises(number_in(id)))
     if verdict.word == RIGHT:
-        ids, kept = exercises(number_in(id)), progress.read()["checks"]
-        count = f"   ({sum(kept.get(one) == RIGHT for one in ids)} of {len(ids)} in this lesson)"
-    print(f"{verdict}{count}")
+        kept = progress.read()["checks"]
+        solved = sum(kept.get(one) == RIGHT for one in ids)
+        count = f"   ({solved} of {len(ids)} in this lesson)"
+    joy = solved == len(ids) and before.get(id) != RIGHT
+    publish(f"{verdict}{count}", face(*verdict, (solved, len(ids)), joy))
     if verdict.word != RIGHT and "NBGRADER_EXECUTION" in os.environ:
         raise AssertionError(str(verdict))
 
