@@ -34,6 +34,7 @@ NOTEBOOKS = ROOT / "notebooks"
 WORDS = "words.ipynb"  # a page for reading: the lessons link to it
 SOLUTION = re.compile(r"^( *)### BEGIN SOLUTION\n(.*?)^ *### END SOLUTION\n?", re.MULTILINE | re.DOTALL)
 GUESS = re.compile(r"""^guess\("(\d\d-[A-Z])"\)""", re.MULTILINE)
+PUZZLE = re.compile(r"^%%puzzle (\d\d-\d)")
 CHECK = re.compile(r"""^check\("(\d\d\.\d+)\"""", re.MULTILINE)
 START = re.compile(r"""^start\("(\d\d)"\)""", re.MULTILINE)
 WIDGET = "application/vnd.jupyter.widget-view+json"
@@ -64,11 +65,17 @@ def for_learners(lesson: dict[str, Any], name: str, place: Place | None = PLACE)
     number = name[:2]
     cells: list[dict[str, Any]] = []
     waiting: list[str] = []  # solutions whose check is still to come
-    for cell in lesson["cells"]:
+    for at, cell in enumerate(lesson["cells"]):
         if cell["cell_type"] != "code":
             cells.append(cell)
             continue
         code = cell["source"]
+        if is_alone(lesson["cells"], at):
+            solutions = [solution(match) for match in SOLUTION.finditer(code)]
+            program = SOLUTION.sub("", code).rstrip("\n")
+            cells.append({**cell, "source": program, "outputs": [], "execution_count": None})
+            cells.append(folded(cell["id"], solutions))
+            continue
         waiting += [solution(match) for match in SOLUTION.finditer(code)]
         shown = asked(cell) if GUESS.search(code) else []
         cells.append({**cell, "source": starter(code), "outputs": shown, "execution_count": None})
@@ -89,6 +96,12 @@ def handed_out(made: dict[str, Any], number: str) -> dict[str, Any]:
 def starter(code: str) -> str:
     """A cell's code before a learner has worked on it."""
     return versioned(SOLUTION.sub(lambda match: f"{match[1]}{STUB}\n", code))
+
+
+def is_alone(cells: list[dict[str, Any]], place: int) -> bool:
+    """Whether the cell at this place is a puzzle that no check follows: its program runs as it stands."""
+    after = (cell["source"] for cell in cells[place + 1 :] if cell["cell_type"] == "code")
+    return bool(PUZZLE.search(cells[place]["source"])) and not CHECK.search(next(after, ""))
 
 
 def asked(cell: dict[str, Any]) -> list[dict[str, Any]]:

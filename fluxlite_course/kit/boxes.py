@@ -9,6 +9,7 @@ from typing import Any
 from fluxlite.messages import ipython
 
 _CODE = re.compile(r"`([^`]+)`")
+_SHAPES = {"right": "✓", "at par": "✓", "under par": "★", "above par": "▲", "not right": "✗", "stopped": "!"}
 _EMPHASIS = re.compile(r"(?<!\w)\*(?=\S)([^*]+)\*(?!\w)")
 
 
@@ -45,7 +46,7 @@ def style(*parts: str) -> str:
 
 def box(kind: str, inside: str, *parts: str) -> str:
     """A box as HTML that needs no kernel. `kind` says how it looks: ``"guess"``, ``"right"``, ``"not right"``, …"""
-    kind = kind.replace("not ", "not-")
+    kind = kind.replace(" ", "-")
     return f'<style>{style(*parts)}</style>\n<div class="fluxlite-box {kind}">\n{inside}\n</div>'
 
 
@@ -60,20 +61,30 @@ def publish(text: str, page: str, more: dict[str, Any] | None = None) -> None:
 
 
 def face(
-    id: str, word: str, message: str, rows: tuple[tuple[str, str], ...], solved: tuple[int, int], joy: bool
+    id: str, word: str, message: str, rows: tuple[tuple[str, str], ...], below: list[str], joy: bool = False
 ) -> str:
-    """A check's verdict as a box: a shape and a word, never a colour alone. `solved` are how many of how many."""
-    shape = {"right": "✓", "not right": "✗", "stopped": "!"}.get(word, "…")
-    head = f'<span class="shape" aria-hidden="true">{shape}</span><b class="id">{id}</b> '
+    """A verdict as a box: a shape and a word, never a colour alone. Its rows follow, and the HTML `below`."""
+    head = f'<span class="shape" aria-hidden="true">{_SHAPES.get(word, "…")}</span><b class="id">{id}</b> '
     lines = [f'<p>{head}<b class="word">{word}</b> {html.escape(message)}</p>']
-    lines += [
-        f'<div class="fact"><span>{name}</span><span>{html.escape(text)}</span></div>' for name, text in rows
-    ]  # fmt: skip
-    done, of = solved
-    if word == "right":
-        dots = f'<span class="dots" aria-hidden="true">{"●" * done}{"○" * (of - done)}</span>'
-        whole = ", so it's complete" * (done == of)
-        lines.append(f'<p class="small">{dots}{done} of {of} in this lesson{whole}</p>')
-    if joy:
-        lines.append('<span class="joy" aria-hidden="true"></span>')
+    lines += [fact(name, text) for name, text in rows]
+    lines += [*below, *['<span class="joy" aria-hidden="true"></span>'] * joy]
     return box(word, "\n".join(lines), "Checks", *["Joy"] * joy)
+
+
+def solved(done: int, of: int) -> str:
+    """How many of a lesson's checks are right, as dots and in words."""
+    whole = ", so it's complete" * (done == of)
+    dots = f'<span class="dots" aria-hidden="true">{"●" * done}{"○" * (of - done)}</span>'
+    return f'<p class="small">{dots}{done} of {of} in this lesson{whole}</p>'
+
+
+def fact(name: str, text: str) -> str:
+    """A row of a box: what it is, and how it is."""
+    return f'<div class="fact"><span>{name}</span><span>{html.escape(text)}</span></div>'
+
+
+def bars(values: list[tuple[str, float, str]]) -> str:
+    """Bars below each other, each with its label and its value in words. The one for par is fainter."""
+    longest = max(value for _, value, _ in values)
+    line = '<div class="fact bar {}"><span>{}</span><span><i style="width:{:.0f}%"></i>{}</span></div>'
+    return "\n".join(line.format(label, label, 45 * value / longest, words) for label, value, words in values)

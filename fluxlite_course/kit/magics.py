@@ -1,4 +1,4 @@
-"""``%device_time``: how long a line takes, waiting included, and what it asked of the GPU (CUDA.jl: ``@time``)."""
+"""``%device_time``: how long a line takes and what it asked of the GPU (CUDA.jl: ``@time``); and ``%%puzzle``."""
 
 import ast
 import time
@@ -6,17 +6,25 @@ from collections.abc import Callable
 from typing import Any
 
 from IPython.core.error import UsageError
-from IPython.core.magic import Magics, line_cell_magic, magics_class
+from IPython.core.magic import Magics, cell_magic, line_cell_magic, magics_class
 
 from fluxlite.devices import devices
 from fluxlite.receipts import Seconds, receipt
 
 from ..timing import wait
+from .puzzles import play
 
 
 @magics_class
 class DeviceMagics(Magics):
     """The magics that `start`, or ``%load_ext fluxlite_course``, adds to a notebook."""
+
+    @cell_magic
+    def puzzle(self, line: str, cell: str) -> None:
+        """Run a cell with a puzzle's program; show what it asks of a simulated T4, your best so far, and par."""
+        shell: Any = self.shell
+        _compiled(shell, cell)(shell.user_ns)
+        play(line.strip(), shell.user_ns)
 
     @line_cell_magic
     def device_time(self, line: str, cell: str | None = None) -> Any:

@@ -18,7 +18,7 @@ FILE = "progress.json"
 # How many seconds one notebook waits for others to write; and, where there are no locks, for a sign that's left over.
 PATIENCE, LEFT_OVER = 20.0, 2.0
 # `learner` holds a random id, since two people may share a name, and one person may hand in twice.
-PARTS = ("guesses", "checks", "learner")
+PARTS = ("guesses", "checks", "puzzles", "learner")
 PASSING = ("Colab", "Kaggle", "Binder")
 # Where the lesson began: what a lesson's own cells do to the current folder mustn't move the record.
 _home: Path | None = None
@@ -56,11 +56,11 @@ def read() -> dict[str, dict[str, Any]]:
                 found = _read_file_or_begin(path())
         written = found
     known = _together(written, _unwritten)
-    return {part: known[part] for part in ("guesses", "checks")}
+    return {part: known[part] for part in PARTS if part != "learner"}
 
 
 def keep(part: str, key: str, value: str) -> None:
-    """Store one guess, or one check's outcome."""
+    """Store one guess, one check's outcome, or a puzzle's best figure."""
     if read()[part].get(key) == value:
         return
     file = path()

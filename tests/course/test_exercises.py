@@ -13,6 +13,8 @@ import fluxlite as fl
 from fluxlite_course import answer, bench, check, expect_error, guess, reset, start, todo
 from fluxlite_course.kit import exercises, guesses, progress
 from fluxlite_course.kit.exercises import NotRight, exercise, judge
+from fluxlite_course.kit.magics import DeviceMagics
+from fluxlite_course.kit.puzzles import puzzle
 
 
 @pytest.fixture(autouse=True)
@@ -329,6 +331,54 @@ def test_a_check_has_a_face_with_the_same_words_and_joy_once(notebook, monkeypat
     assert "✗" in wrong["text/html"] and "not right" in wrong["text/html"] and "yours" in wrong["text/html"]
     faces = [shown(monkeypatch, code.format("99.1", "lambda x: 2 * x"))["text/html"] for _ in range(2)]
     assert ["joy" in face for face in faces] == [True, False]
+
+
+PUZZLE = """
+def f(x):
+    for _ in range({}):
+        x = x + 1
+    return x{}
+"""
+
+
+@puzzle("99-1", counts="launches", par=2)
+def added(f):
+    x = fl.gpu(np.zeros(1_000, np.float32))
+    with fl.receipt() as r:
+        found = f(x)
+    if not np.all(fl.cpu(found) > 0):
+        raise NotRight("nothing was added")
+    return r
+
+
+@pytest.mark.parametrize(
+    ("cells", "words"),
+    [
+        (
+            [PUZZLE.format(3, "")],
+            "99-1  above par   the result is right\n      this run    3 launches",
+        ),
+        ([PUZZLE.format(2, "")], "99-1  at par      the result is right: well played"),
+        ([PUZZLE.format(1, "")], "99-1  under par   the result is right: well played"),
+        (
+            [PUZZLE.format(1, ""), PUZZLE.format(5, "")],
+            "this run    5 launches\n      your best   1 launch\n      par         2",
+        ),
+        ([PUZZLE.format(0, "")], "99-1  not right   nothing was added\n      par         2 launches"),
+        ([PUZZLE.format(0, " + 1j / 0")], "99-1  stopped     your code raised ZeroDivisionError"),
+        ([PUZZLE.format(1, " + fl.gpu(np.array(fl.cpu(x)))")], "whole arrays came back to the host"),
+        (["g = 1"], "99-1  not yet     the cell has to define f"),
+    ],
+)
+def test_a_puzzle_is_right_or_not_and_beside_par_and_the_best_so_far(notebook, cells, words, monkeypatch, capsys):
+    monkeypatch.setattr(Lesson99, "added", added, raising=False)
+    shell = InteractiveShell.instance()
+    shell.user_ns["fl"], shell.user_ns["np"] = fl, np
+    shell.register_magics(DeviceMagics)
+    for each in cells:
+        capsys.readouterr()
+        shell.run_cell(f"%%puzzle 99-1\n{each}").raise_error()
+    assert words in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("wrong", ["e", None])

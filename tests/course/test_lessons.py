@@ -187,7 +187,7 @@ def test_a_copy_runs_to_its_end_and_every_exercise_is_not_yet(path, tmp_path, mo
     verdicts = re.findall(r"^(\d\d\.\d+)  (right|not right|not yet|stopped)\b", said, re.MULTILINE)
     assert verdicts == [(id, "not yet") for id, _ in verdicts]
     assert sorted(id for id, _ in verdicts) == sorted(exercises.exercises(path.name[:2]))
-    kept = {"progress.json", "my-gpu-report.png", "my-gpu-report.txt"}
+    kept = {"progress.json", ".progress.json.lock", "my-gpu-report.png", "my-gpu-report.txt"}
     assert set(os.listdir(tmp_path)) <= kept, "a lesson leaves files behind"
 
 

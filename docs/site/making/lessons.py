@@ -25,12 +25,17 @@ def for_readers(lesson: dict[str, Any], name: str) -> dict[str, Any]:
     """The lesson, a notebook, for the site: `name` is its file's."""
     cells: list[dict[str, Any]] = []
     waiting: list[dict[str, Any]] = []  # solved cells whose check is still to come
-    for cell in lesson["cells"]:
+    for at, cell in enumerate(lesson["cells"]):
         if cell["cell_type"] != "code":
             cells.append({**cell, "source": on_site(cell["source"], f"notebooks/{name}", f"lessons/{name}")})
             continue
         code, cell = cell["source"], plain(cell)
-        if notebooks.SOLUTION.search(code):
+        if notebooks.is_alone(lesson["cells"], at):
+            cells.append({**cell, "source": notebooks.SOLUTION.sub("", code).rstrip("\n"), "outputs": []})
+            cells += folded(
+                "One solution", cell["id"], [{**cell, "id": f"{cell['id']}-solved", "source": solved(code)}]
+            )
+        elif notebooks.SOLUTION.search(code):
             cells.append({**cell, "source": notebooks.starter(code), "outputs": []})
             waiting.append({**cell, "id": f"{cell['id']}-solved", "source": solved(code)})
         elif notebooks.CHECK.search(code):
