@@ -65,7 +65,9 @@ def face(
 ) -> str:
     """A verdict as a box: a shape and a word, never a colour alone. Its rows follow, and the HTML `below`."""
     head = f'<span class="shape" aria-hidden="true">{_SHAPES.get(word, "…")}</span><b class="id">{id}</b> '
+    message, *more = message.split("\n")  # a check's message may have rows of its own, such as a score
     lines = [f'<p>{head}<b class="word">{word}</b> {html.escape(message)}</p>']
+    lines += [fact(*row.strip().rpartition("  ")[::2]) for row in more if row.strip()]
     lines += [fact(name, text) for name, text in rows]
     lines += [*below, *['<span class="joy" aria-hidden="true"></span>'] * joy]
     return box(word, "\n".join(lines), "Checks", *["Joy"] * joy)
