@@ -1,6 +1,6 @@
-"""``%device_time``: how long a line takes, waiting included, and what it asked of the GPU (CUDA.jl: ``@time``).
+"""``%device_time``: how long a line takes and what it asked of the GPU (CUDA.jl: ``@time``).
 
-``%%machine`` above a cell shows what it did, moment by moment.
+``%%machine`` above a cell shows what it did, moment by moment, and ``%%puzzle`` counts it.
 """
 
 import ast
@@ -19,11 +19,19 @@ from simgpu.events import Event, listeners
 
 from ..scenes.machine import machine
 from ..timing import wait
+from .puzzles import play
 
 
 @magics_class
 class DeviceMagics(Magics):
     """The magics that `start`, or ``%load_ext fluxlite_course``, adds to a notebook."""
+
+    @cell_magic
+    def puzzle(self, line: str, cell: str) -> None:
+        """Run a cell with a puzzle's program; show what it asks of a simulated T4, your best so far, and par."""
+        shell: Any = self.shell
+        _compiled(shell, cell)(shell.user_ns)
+        play(line.strip(), shell.user_ns)
 
     @line_cell_magic
     def device_time(self, line: str, cell: str | None = None) -> Any:
