@@ -57,7 +57,8 @@ def standardize(standardize):
         result = standardize(x, mean, spread)
     returned(result, "the function", "(x - mean) / spread must be returned")
     end, way = "the result was" if r.launches else "x was", "compute where the many numbers are, and move the few"
-    quiet(r, f"{end} copied back to the host: {way}" if r.device_to_host.bytes >= 12_000 else quiet.__defaults__[0])
+    all_of_it = f"{end} copied back to the host: {way}"
+    quiet(r, all_of_it if r.device_to_host.bytes >= 12_000 else "something was read back to the host")
     words = "the values aren't (x - mean) / spread"
     expect(result, (values - mean) / spread, words, shape=words, where="the result is on the host", atol=1e-4)
     slow = "the values are right, but the result is float64: a GPU computes much slower with it"

@@ -105,7 +105,8 @@ def _right_length(found, direction, length, largest, given):
 
 def _ahead(rnn, head, x, known, wiped=False, own=lambda p, t: p[-1]):
     """The right answer, or a slip: `wiped` empties the memory, `own` chooses another input for the later steps."""
-    state, found = None, []
+    state = None
+    found: list = []
     for t in range(len(x)):
         h, state = rnn.cell(x[t] if t < known else own(found, t), None if wiped else state)
         found.append(head(h))

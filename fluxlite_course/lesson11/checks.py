@@ -117,16 +117,15 @@ def _epoch(my_batches, X, Y, batchsize, rng):
     words = "a loop can't go through what my_batches gives"
     wrong_if(not hasattr(made, "__iter__"), words, type(made).__name__, "pairs (x, y), by yield")
     found = list(itertools.islice(made, 100))
-    words = "it doesn't end: an epoch is one round through the data"
-    wrong_if(len(found) == 100, words, "100 batches and more", "3 batches")
+    wrong_if(len(found) == 100, "it doesn't end: an epoch is one round through the data", "100 batches and more")
     for pair in found:
         _right_pair(pair)
     labels, sizes = [int(label) for _, y in found for label in y], [len(y) for _, y in found]
-    twice = min((label for label in labels if labels.count(label) > 1), default=None)
+    twice = min((label for label in labels if labels.count(label) > 1), default=-1)
     wanted = [len(part) for part in np.split(Y, range(batchsize, 10, batchsize))]
     missing = len(set(range(10)) - set(labels))
     refuse({
-        f"observation {twice} comes {labels.count(twice)} times: draw an order, not numbers": twice is not None,
+        f"observation {twice} comes {labels.count(twice)} times: draw an order, not numbers": twice >= 0,
         "the observations that don't fill a batch are left out": missing and missing == 10 % batchsize,
         "some are missing": missing,
         "the small batch is not the last one: do whole batches change places?":

@@ -42,7 +42,7 @@ def _place(answer):
     """``"0"``, ``"1"`` or ``"cpu"``, for a number, a text or a device."""
     if isinstance(answer, fl.Device):
         return "cpu" if answer.backend == "CPU" else str(answer.index)
-    word = "not a place" if isinstance(answer, bool) else str(answer).strip().strip("'\"").lower()
+    word = "not a place" if isinstance(answer, bool) else str(answer).strip("'\" ").lower()
     return "cpu" if word in ("host", "the host") else word
 
 
