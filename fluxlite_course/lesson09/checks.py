@@ -29,8 +29,7 @@ def shapes(shapes):
     right = [fl.outputsize(model[: i + 1], (32, 8, 8, 1)) for i in range(len(model))]
     tuples = isinstance(shapes, (list, tuple)) and all(isinstance(shape, (list, tuple)) for shape in shapes)
     wrong_if(not tuples, "shapes is a list with a tuple for each layer", f"{shapes!r:.80}", "[(32, 8, 8, …), …]")
-    words = f"the model has {len(right)} layers, so there are {len(right)} shapes"
-    wrong_if(len(shapes) != len(right), words, f"{len(shapes)} shapes")
+    wrong_if(len(shapes) != 5, "the model has 5 layers, so there are 5 shapes", f"{len(shapes)} shapes")
     for number, (found, wanted, (others, last)) in enumerate(zip(map(tuple, shapes), right, _WHY)):
         refuse({} if found == wanted else {f"after layer {number}: {why}": made for why, made in {
             "the observations come first, and there are 32 of them": found == wanted[1:],
@@ -143,8 +142,7 @@ def answers(answers):
         given = answers(rows.copy(), least)
         found = given.tolist() if isinstance(given, np.ndarray) else given
         one_each = isinstance(found, (list, tuple)) and len(found) == len(right)
-        words = "answers returns a list, with an answer for each picture"
-        wrong_if(not one_each, words, shown(given), f"{len(right)} answers")
+        wrong_if(not one_each, "answers returns a list, with an answer for each picture", shown(given))
         for number, (one, wanted) in enumerate(zip(found, right)):
             if one != wanted or isinstance(one, bool):
                 _wrong(one, wanted, shares[number].max(), rows[number].max(), least)

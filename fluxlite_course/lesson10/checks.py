@@ -31,8 +31,7 @@ def loss_in_pieces(loss_in_pieces):
 
     def one_number(rnn, head):
         found = loss_in_pieces(rnn, head, x, y, 4)
-        words = "loss_in_pieces returns one number, the mean squared error"
-        wrong_if(getattr(found, "shape", None) != (), words, described(found))
+        wrong_if(getattr(found, "shape", None) != (), "loss_in_pieces returns one number", described(found))
         return found
 
     words = "an LSTM's state is a tuple of two arrays, so it has no data; stop_gradient cuts both"

@@ -114,8 +114,7 @@ def my_batches(my_batches):
 def _epoch(my_batches, X, Y, batchsize, rng):
     """The labels in the order that they came in. Raises if the epoch isn't correct."""
     made = my_batches(X, Y, batchsize, rng)
-    words = "a loop can't go through what my_batches gives"
-    wrong_if(not hasattr(made, "__iter__"), words, type(made).__name__, "pairs (x, y), by yield")
+    wrong_if(not hasattr(made, "__iter__"), "a loop can't go through what my_batches gives", type(made).__name__)
     found = list(itertools.islice(made, 100))
     wrong_if(len(found) == 100, "it doesn't end: an epoch is one round through the data", "100 batches and more")
     for pair in found:

@@ -142,8 +142,7 @@ def parallel_gradient(parallel_gradient):
     with _two_cards() as cards:
         found = parallel_gradient(loss, model, x, y, cards)
         alone = isinstance(found, tuple) and len(found) == 1
-        words = "gradient gives a tuple, one entry for each argument"
-        wrong_if(alone, words, "a tuple", "its entry for the model: [0]")
+        wrong_if(alone, "gradient gives a tuple, one entry for each argument: take [0]", "a tuple")
         yours = _flat(fl.cpu(returned(found, "parallel_gradient", "the gradient for the whole batch")))
     counts = {card: sum(len(part) for part in parts) for card, parts in sorted(rows.items())}
     seen = np.concatenate([np.zeros((0, 3)), *(part for parts in rows.values() for part in parts)])

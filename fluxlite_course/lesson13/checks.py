@@ -47,8 +47,7 @@ def save_best(save_best):
             best, kept = (loss, float(number)) if better else (best, kept)
             wrong_if(not path.exists(), f"no file was written at the first loss, {loss}, which is smaller than inf")
             contents = fl.load(path)
-            words = "in the file there is nothing called model"
-            wrong_if("model" not in contents, words, ", ".join(contents), "save(path, model=model)")
+            wrong_if("model" not in contents, "in the file there is nothing called model", ", ".join(contents))
             other = float(contents["model"]["layers"][0]["weight"][0, 0]) != kept
             refuse({
                 "save_best returned None": given is None,
