@@ -92,7 +92,7 @@ def _predicted(predict, W, b, x, what):
             raise NotRight(words, yours, f"a result of shape {wanted.shape}") from None
     returned(result, "predict_any", "the prediction must be returned")
     mixed = "right for one vector; for a square batch it mixes the observations, without any error"
-    slips = {mixed: x.T @ W.T + b, f"{mixed}: W @ x": W @ x + b} if x.shape == W.shape else {}
+    slips = {mixed: x.T @ W.T + b, f"{mixed}, by W @ x": W @ x + b} if x.shape == W.shape else {}
     expect(result, wanted, f"for {what} the values are wrong", slips, atol=1e-4, where="the result is on the host",
            shape=f"for {what} the result has the wrong shape")  # fmt: skip
     return r

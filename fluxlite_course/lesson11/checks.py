@@ -173,9 +173,9 @@ def loader_for(loader_for):
             "an epoch's batches don't have each observation once": sorted(numbers) != sorted([*range(1000)] * 2),
             "the loader doesn't shuffle": all(np.array_equal(np.concatenate(one), np.arange(1000)) for one in orders),
             f"{len(orders[0])} batches of 1,000: they don't have batchsize observations": len(orders[0]) != 10,
-            about: moved_first != first,
-        }, "it was moved first" if moved_first else "each batch travels by itself",
-           f"{4 * (X.size + Y.size) / MB:g} MB there, {free / 2 / MB:g} MB is half")  # fmt: skip
+        }, about)  # fmt: skip
+        half = f"{4 * (X.size + Y.size) / MB:g} MB there, {free / 2 / MB:g} MB is half"
+        wrong_if(moved_first != first, about, f"moved first: {'yes' if moved_first else 'no'}", half)
     return "moved first where it fits into half of what's free, batch by batch where it doesn't"
 
 
