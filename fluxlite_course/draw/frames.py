@@ -60,7 +60,7 @@ class Frames(widgets.Shown):
     def _draw(self) -> None:
         picture = self.pictures[self.now]
         self.page, self.sentence = picture._repr_html_(), picture.sentence
-        self.image.value, self.words.value = picture.image(), widgets.said(picture.sentence)
+        self.image.value, self.words.value = picture._repr_html_(), widgets.said(picture.sentence)
 
 
 class Order(NamedTuple):

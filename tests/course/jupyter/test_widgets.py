@@ -8,18 +8,11 @@ import pytest
 import fluxlite as fl
 from fluxlite_course.draw import plots, show
 from fluxlite_course.draw.frames import frames
-from fluxlite_course.draw.timeline_viewer import timeline
 from fluxlite_course.draw.widgets import Shown, ipywidgets
 from fluxlite_course.lesson03.training_monitor import monitor
 from fluxlite_course.lesson04.pictures import playground, rnn_demo
-from fluxlite_course.lesson09.digit_pad import draw, reading
-from fluxlite_course.lesson10.pictures import next_letter, temperatures
 
 # -- what the widgets share ------------------------------------------------------------------------------------------
-
-
-def scores(pictures):
-    return np.eye(10)[:1]
 
 
 def no_training():
@@ -28,10 +21,7 @@ def no_training():
 
 WITHOUT = {
     "rnn_demo() shows": playground,
-    "reading(read)[1] shows": lambda: draw(scores),
-    "next_letter(letters, scores, temperature=1.0) shows": lambda: temperatures(["a"], [1.0], {1.0: "a"}),
     "loss_curve(history), shows": lambda: monitor(lambda model: 0.0, *no_training()),
-    "receipt.plot()": lambda: timeline(fl.estimate(np.tanh, np.ones(2, np.float32)).receipt),
 }
 
 
@@ -45,8 +35,7 @@ def test_without_ipywidgets_the_message_says_what_to_install_and_what_to_call_in
 
 def test_what_to_call_instead_needs_no_ipywidgets(monkeypatch):
     monkeypatch.setitem(sys.modules, "ipywidgets", None)
-    assert reading(scores)[0] and rnn_demo()[0]["loss"] == 0.0649
-    assert next_letter(["a"], [1.0], 1.0).sentence.startswith("Temperature 1")
+    assert rnn_demo()[0]["loss"] == 0.0649
 
 
 def test_where_a_widget_does_not_live_its_picture_and_its_sentence_stand():
