@@ -91,7 +91,7 @@ class _Frame(NamedTuple):
             numbers = [text.removesuffix(".0") for text in (value or outcomes[0], outcomes[1])]
             this, other = numbers if self.run[2] == 0 else numbers[::-1]
             return f"a race: at the end {name} is {this}, in the other order {other}"
-        return f"{type(error).__name__} in line {error.line}" if error and error.line else ""
+        return f"the launch ends with {type(error).__name__}, in line {error.line}" if error and error.line else ""
 
     @property
     def cost(self) -> str:
@@ -112,11 +112,11 @@ class _Frame(NamedTuple):
     def sentence(self) -> str:
         step, line = self.step, self.step.place[1]
         come = step.warps.count(WAITS)
-        said = [f"Line {line}, {step.text}: {step.said}."]
+        said = [f"Line {line}, {step.text.rstrip(':')}: {step.said}."]
         if step.touch:
             said = [step.touch.sentence, f"{step.said[0].upper()}{step.said[1:]}."]
         if step.waits:
-            said.append(f"{come} of {many(len(step.warps) - step.warps.count(DONE), 'warp')} are here.")
+            said.append(f"Here: {come} of {many(len(step.warps) - step.warps.count(DONE), 'warp')}.")
         if self.is_last and self.is_cut:
             said.append("The warp goes on, but we stop here.")
         if self.is_last and self.end:
@@ -176,9 +176,9 @@ def _then_the_last(frames: Iterator[_Frame]) -> Iterator[_Frame]:
 
 def _drawing(title: str, frames: list[_Frame]) -> Part:
     code, bottom = _code(frames)
-    parts = [code, *_told(frames, bottom), *_lanes(frames, bottom + 38), *_memory(frames, bottom + 104)]
+    parts = [*code, *_told(frames, bottom), *_lanes(frames, bottom + 38), *_memory(frames, bottom + 104)]
     bottom += 104 + _MAP + 30
-    if any(len(frame.step.warps) > 1 or frame.step.waits for frame in frames):
+    if any(WAITS in frame.step.warps or frame.run[2] for frame in frames):
         parts += _queue(frames, bottom)
         bottom += 60
     if any(frame.end for frame in frames):
@@ -187,30 +187,42 @@ def _drawing(title: str, frames: list[_Frame]) -> Part:
     return drawing(640, bottom, title, Part("g", *parts, class_="lens"))
 
 
-def _code(frames: list[_Frame]) -> tuple[Part, int]:
-    """The text of the kernel, and of functions that it calls, with the current line marked."""
-    sources = list(dict.fromkeys(frame.step.place[0] for frame in frames))
-    rows = {(source, source.first + k): text for source in sources for k, text in enumerate(source.lines)}
-    places = {place: row for row, place in enumerate(rows)}
-    shown = min(len(rows), _MOST_LINES)
-    at = [places[frame.step.place] for frame in frames]
+def _code(frames: list[_Frame]) -> tuple[list[Part], int]:
+    """The text of each kernel, with the current line marked."""
+    looks = list({id(frame.look): frame.look for frame in frames}.values())
+    rows = {id(one): _lines(one, frames) for one in looks}
+    height = min(_MOST_LINES, max(map(len, rows.values()))) * _LINE
+    return [_text(one, rows[id(one)], frames, height) for one in looks], height
+
+
+def _lines(one: Look, frames: list[_Frame]) -> dict[tuple[Any, int], str]:
+    """The lines of a kernel, and of functions that it calls, by source and number."""
+    sources = dict.fromkeys(frame.step.place[0] for frame in frames if frame.look is one)
+    return {(source, source.first + k): text for source in sources for k, text in enumerate(source.lines)}
+
+
+def _text(one: Look, rows: dict[tuple[Any, int], str], frames: list[_Frame], height: int) -> Part:
+    at = [list(rows).index(frame.step.place) if frame.look is one else 0 for frame in frames]
+    shown, error = height // _LINE, one.error
     top = [max(0, min(row - shown // 2, len(rows) - shown)) * _LINE for row in at]
-    errors = {(f.look.error.kernel, f.look.error.line): f.look.error for f in frames if f.look.error}
-    parts = [Part("rect", class_="now glide", x=0, width=640, height=_LINE, y=Each(row * _LINE for row in at))]
-    parts += [Part("path", class_="ink", d="M4 4.5l8 5-8 5z", transform=Each(f"translate(0 {row * _LINE})" for row in at))]
-    for (source, line), text in rows.items():
-        y = places[source, line] * _LINE + 14
-        parts.append(label(20, y, text.replace(" ", "\u00a0"), "code"))
-        if error := errors.get((source.name, line)):
-            parts.append(label(634, y, "race" if isinstance(error, DataRace) else "error", "end bold wait"))
+    parts = [Part("rect", class_="now", width=640, height=_LINE, y=Each(row * _LINE for row in at))]
+    parts += [Part("path", class_="ink", d="M5 4.5l8 5-8 5z", transform=Each(f"translate(0 {row * _LINE})" for row in at))]
+    for row, ((source, line), text) in enumerate(rows.items()):
+        parts.append(label(20, row * _LINE + 14, text.replace(" ", "\u00a0"), "code"))
+        if error and (error.kernel, error.line) == (source.name, line):
+            name = "race" if isinstance(error, DataRace) else "error"
+            parts.append(label(634, row * _LINE + 14, name, "end bold wait"))
     moved = Part("g", *parts, transform=Each(f"translate(0 {-y})" for y in top))
-    return Part("svg", moved, width=640, height=shown * _LINE), shown * _LINE
+    there = Each(None if frame.look is one else "none" for frame in frames)
+    return Part("g", Part("svg", moved, width=640, height=height), display=there)
 
 
 def _told(frames: list[_Frame], y: float) -> Iterator[Part]:
     """What the step does, and what it costs."""
     looks = Each("bold wait" if frame.step.waits else "bold" for frame in frames)
     yield label(4, y + 24, Each(frame.does for frame in frames), looks)
+    values = Each(frame.step.said if frame.step.touch else None for frame in frames)
+    yield label(140, y + 24, values, "code")
     cost = Each("end bold wait" if frame.is_costly else "end bold gpu" for frame in frames)
     yield label(636, y + 24, Each(frame.cost for frame in frames), cost)
 
@@ -326,8 +338,7 @@ def _rows(touched: set[int], total: int) -> list[int]:
 def _queue(frames: list[_Frame], y: float) -> Iterator[Part]:
     """The block's warps: above the line those on their way, on it those that wait."""
     yield label(_LEFT - 10, y + 15, "warps", "end")
-    has_barrier = any(WAITS in frame.step.warps for frame in frames)
-    if has_barrier:
+    if any(WAITS in frame.step.warps for frame in frames):
         yield label(_LEFT - 10, y + 50, "barrier", "end wait")
         yield Part("path", class_="wait line bar-line", d=f"M{_LEFT} {y + 48}H636")
     for warp in range(max(len(frame.step.warps) for frame in frames)):

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import ast
-import contextlib
 import functools
+import threading
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from simgpu.jit import Kernel
-from simgpu.jit.errors import DataRace, KernelError, many
+from simgpu.jit.errors import DataRace, KernelError, StuckBarrier, many
 from simgpu.jit.launch import Launch
 from simgpu.jit.orders import Repeatable, Turns, Warp, difference
 from simgpu.jit.tracing import Touch, Trace
@@ -19,7 +19,8 @@ from simgpu.jit.tracing import Touch, Trace
 WARP = 32
 _ALL_BLOCKS = 16  # of a racing launch; of a larger one, the first blocks
 _ARRIVALS = 4  # at a barrier that are shown one by one; the last step of these has all that came later
-_SEEDS = 20  # other orders that are tried
+_SEEDS = 20  # other orders that are tried,
+_MOST_TOUCHES = 8_000  # and accesses of memory by warps, in all blocks of an order
 LATER, READY, WAITS, DONE = "later", "ready", "waits", "done"
 
 
@@ -45,7 +46,7 @@ class Seen(NamedTuple):
 
     steps: dict[tuple[int, int], list[Step]]
     cut: set[tuple[int, int]]
-    outcome: Any
+    outcome: Any  # None if it takes too long to know
 
 
 class Look(NamedTuple):
@@ -76,26 +77,27 @@ def look(kernel: Kernel, grid: Any, block: Any, args: Sequence[Any], warps: Sequ
         except KernelError as found:
             error = found
         again.put_back()
-        orders = [_seen(again, None, warps, most, error)]
-        for seed in range(_SEEDS if isinstance(error, DataRace) else 0):
-            other = _seen(again, seed, warps, most, error)
-            if difference(orders[0].outcome, other.outcome):
+        orders = [_seen(kernel, again, None, warps, most, error)]
+        for seed in range(_SEEDS if isinstance(error, DataRace) and orders[0].outcome else 0):
+            other = _seen(kernel, again, seed, warps, most, error)
+            if other.outcome and difference(orders[0].outcome, other.outcome):
                 orders.append(other)
                 break
     return Look(orders, error)
 
 
-def _seen(again: Repeatable, seed: int | None, warps: Sequence[tuple[int, int]], most: int, error: Any) -> Seen:
-    turns = _Turns(again.new(), seed, warps, most, isinstance(error, DataRace))
-    outcome: Any = None
+def _seen(kernel: Any, again: Repeatable, seed: int | None, warps: Any, most: int, error: Any) -> Seen:
+    turns = _Turns(again.new(), seed, warps, most, error)
     try:
-        with contextlib.suppress(_Enough):
-            turns.run()
-        outcome = again.values()
-    except KernelError as found:
-        outcome = f"{type(found).__name__} in line {found.line}"
+        turns.run()
+        outcome: Any = again.values() if turns.failed is None else f"{type(turns.failed).__name__} in line {turns.failed.line}"
     finally:
         again.put_back()
+    outcome = outcome if turns.is_whole else None
+    for eye in turns.eyes.values():
+        if not eye.steps:
+            nothing = "there's nothing to see of this warp" + ": another one fails first" * (error is not None)
+            eye.steps.append(Step((kernel.source, kernel.source.line(kernel.source.tree)), (), nothing))
     cut = {pair for pair, eye in turns.eyes.items() if eye.is_cut}
     return Seen({pair: turns.eyes[pair].steps for pair in warps}, cut, outcome)
 
@@ -114,14 +116,22 @@ class _Warp(Warp):
             self.watch = self.eye  # type: ignore[assignment]
             self.notes = [self.give_way, self.eye.note]
 
+    def give_way(self, *access: Any) -> None:
+        self.turns.count()
+        super().give_way(*access)
+
     @property
     def state(self) -> str:
         return DONE if self.is_done else WAITS if self.is_waiting else READY if self.has_begun else LATER
 
     def barrier(self, mask: Any, site: Any) -> None:
-        self.is_waiting = True
+        self.is_waiting = self.has_begun = True
+        is_stuck = isinstance(self.turns.error, StuckBarrier) and self.turns.error.line == site.line
         if self.eye:
-            self.eye.add(site.source, site.line, mask.on, "waits at the barrier", waits=True)
+            said = "waits forever: not all threads come here" if is_stuck else "waits at the barrier"
+            self.eye.add(site.source, site.line, mask.on, said, waits=True)
+        if is_stuck:
+            raise self.turns.error
         for eye in self.turns.near:
             eye.another_came()
         super().barrier(mask, site)
@@ -130,23 +140,42 @@ class _Warp(Warp):
 class _Turns(Turns):
     warp = _Warp
 
-    def __init__(self, launch: Any, seed: int | None, warps: Sequence[tuple[int, int]], most: int, races: bool) -> None:
+    def __init__(self, launch: Any, seed: int | None, warps: Sequence[tuple[int, int]], most: int, error: Any) -> None:
         super().__init__(launch, seed)
-        self.falls_apart, self.races = False, races  # a warp stays whole: there's one to look at
-        blocks = range(min(launch.blocks, _ALL_BLOCKS)) if races else ()
+        self.falls_apart = False  # a warp stays whole: there's one to look at
+        self.error, self.races = error, isinstance(error, DataRace)
+        self.failed: KernelError | None = None  # what was raised in this order
+        self.is_whole, self.touches = True, 0
+        blocks = range(min(launch.blocks, _ALL_BLOCKS)) if self.races else ()
         self.blocks = sorted({*blocks, *(block for block, _ in warps)})  # type: ignore[assignment]
         self.eyes = {pair: _Eye(launch, pair, most) for pair in warps}
         self.near: list[_Eye] = []  # those that look at this block
 
     def _take(self, warps: list[Any]) -> None:
+        self.touches = 0
         self.near = [warp.eye for warp in warps if warp.eye]
         for eye in self.near:
             eye.warps = warps
-        with contextlib.suppress(_Enough):
+        try:
             super()._take(warps)
+        except _Enough:
+            pass
+        except KernelError as error:
+            self.failed = self.failed or error
+            failed = next((warp.eye for warp in warps if warp.error is error and warp.eye), None)
+            if failed and not failed.steps[-1].waits:
+                failed.fails(error)
+        self.back = threading.Semaphore(0)  # those that were stopped have released it
+
+    def count(self) -> None:
+        self.touches += 1
+        if self.touches * len(self.blocks) > _MOST_TOUCHES:
+            self.is_whole = False
+            raise _Enough
 
     def enough(self) -> bool:
-        return not self.races and all(eye.is_cut or eye.is_done for eye in self.near)
+        """Whether nothing more of this block is needed. Of a race, the end is."""
+        return not self.races and all(eye.is_cut or warp.is_done for eye in self.near for warp in eye.own())
 
 
 class _Eye:
@@ -157,7 +186,7 @@ class _Eye:
         self.here = slice(pair[1] * WARP, (pair[1] + 1) * WARP)
         self.steps: list[Step] = []
         self.warps: list[Any] = []  # of its block
-        self.is_cut = self.is_done = False
+        self.is_cut = False
         self._wrote: Any = None  # where the latest access wrote
 
     def add(self, source: Any, line: int, on: Any, said: str, touch: Any = None, part: Any = None, **more: Any) -> None:
@@ -167,9 +196,18 @@ class _Eye:
                 raise _Enough
             return
         lanes = tuple(int(lane) for lane in np.ravel(on)[self.here].nonzero()[0])
-        for warp in self.warps:
-            warp.has_begun |= warp.eye is self
+        for warp in self.own():
+            warp.has_begun = True
         self.steps.append(Step((source, line), lanes, said, touch, part, self._states(), **more))
+
+    def fails(self, error: KernelError) -> None:
+        last = self.steps[-1]
+        line = error.line if error.line in range(last.place[0].first, last.place[0].first + len(last.place[0].lines)) else 0
+        place = (last.place[0], line or last.place[1])
+        self.steps.append(last._replace(place=place, said=error.what.partition(". ")[0].rstrip("."), touch=None))
+
+    def own(self) -> list[Any]:
+        return [warp for warp in self.warps if warp.eye is self]
 
     def another_came(self) -> None:
         """A warp has come to the barrier: that's a step of those that wait there already."""
@@ -208,7 +246,7 @@ class _Eye:
             flat, place = self._wrote
             self.steps[-1], self._wrote = last._replace(said=f"{last.said} = {flat[place]:g}"), None
         elif result:
-            self.steps[-1] = last._replace(said=f"{last.said}   →   {result}")
+            self.steps[-1] = last._replace(said=f"{last.said} → {result}")
 
     def tested(self, node: Any, source: Any, mask: Any, seen: Any) -> None:
         yes = np.broadcast_to(seen, (1, mask.on.shape[1])) & mask.on
