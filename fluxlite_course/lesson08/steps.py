@@ -14,6 +14,7 @@ from simgpu.jit import Kernel
 from simgpu.jit.errors import DataRace, KernelError, StuckBarrier, many
 from simgpu.jit.launch import Launch
 from simgpu.jit.orders import Repeatable, Turns, Warp, difference
+from simgpu.jit.source import is_stored
 from simgpu.jit.tracing import Touch, Trace
 
 WARP = 32
@@ -234,10 +235,10 @@ class _Eye:
 
     def after(self, node: Any, source: Any, lanes: Any, mask: Any, variables: dict[str, Any]) -> None:
         line, last = source.line(node), self.steps[-1] if self.steps else None
-        target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)
-        name = target.id if isinstance(target, ast.Name) else ""
-        is_number = name in variables and isinstance(variables[name].type, np.dtype)
-        result = f"{name} = {self._numbers(lanes.held[variables[name].slot].value)}" if is_number else ""
+        target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", node)
+        names = [part.id for part in ast.walk(target) if is_stored(part)]
+        slots = {name: variables[name].slot for name in names if isinstance(variables[name].type, np.dtype)}
+        result = "; ".join(f"{name} = {self._numbers(lanes.held[slot].value)}" for name, slot in slots.items())
         if self.is_cut or last is None or last.touch is None or last.place != (source, line):
             if result or isinstance(node, ast.Return):
                 self.add(source, line, mask.on, result or "done: these lanes leave")
