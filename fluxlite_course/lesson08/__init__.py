@@ -2,9 +2,9 @@
 
 from .. import answer, check, crossing, expect_error, guess, sine_wave, start, todo
 from .microscope import microscope
-from .pictures import chip, compared, halving, without_barrier
+from .pictures import chip, compared, halving
 
 __all__ = [
     "answer", "check", "chip", "compared", "crossing", "expect_error", "guess", "halving", "microscope", "sine_wave",
-    "start", "todo", "without_barrier",
+    "start", "todo",
 ]  # fmt: skip

@@ -3,8 +3,6 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import numpy as np
-
 from fluxlite.receipts import Seconds, duration
 
 from ..draw.pictures import Picture, look, plots, show
@@ -71,11 +69,11 @@ def _named(name: str, x: float, y: float, height: float) -> list[Part]:
 
 def _pipes() -> Iterator[Part]:
     """As wide as their bandwidth."""
-    for x, end, rate, look in ((298, 340, LEVEL_2, "gpu"), (416, 454, MEMORY, "gpu"), (530, 570, LINK, "host")):
+    for x, end, rate, whose in ((298, 340, LEVEL_2, "gpu"), (416, 454, MEMORY, "gpu"), (530, 570, LINK, "host")):
         height = max(1.5, 120 * rate / LEVEL_2)
-        yield Part("rect", class_=look, x=x, y=133 - height / 2, width=end - x, height=height)
-        yield label((x + end) / 2, 40, f"{rate:,}", f"middle {look}")
-        yield label((x + end) / 2, 56, "GB/s", f"middle small {look}")
+        yield Part("rect", class_=whose, x=x, y=133 - height / 2, width=end - x, height=height)
+        yield label((x + end) / 2, 40, f"{rate:,}", f"middle {whose}")
+        yield label((x + end) / 2, 56, "GB/s", f"middle small {whose}")
 
 
 def halving(numbers: tuple[int, ...] = (3, 1, 4, 1, 5, 9, 2, 6)) -> Scene:
@@ -151,23 +149,3 @@ def compared(times: dict[str, tuple[Seconds, tuple[float, float] | None]]) -> Pi
     axes.minorticks_off()
     axes.set_yticks(range(len(times)), list(times))
     return show(figure, "; ".join(said) + ".")
-
-
-def without_barrier(x: Any, seed: int) -> float:
-    """What `block_sum` could give on a real GPU if its barrier were left out: one of many possible orders.
-
-    x has a power of 2 of elements, at least 64. Each warp goes through its rounds in step, but at its own pace: `seed`
-    decides which warp is next.
-    """
-    part = np.array(x, dtype=np.float64)
-    random = np.random.default_rng(seed)
-    rounds = {warp: len(part) // 2 for warp in range(len(part) // (2 * WARP))}
-    while rounds:
-        warp = int(random.choice(sorted(rounds)))
-        half = rounds[warp]
-        t = np.arange(WARP * warp, min(WARP * (warp + 1), half))
-        part[t] += part[t + half]
-        rounds[warp] = half // 2
-        if rounds[warp] <= WARP * warp:  # none of its threads has anything left to add
-            del rounds[warp]
-    return float(part[0])

@@ -13,16 +13,15 @@ import numpy as np
 from simgpu.jit import Kernel
 from simgpu.jit.errors import DataRace, KernelError, StuckBarrier, many
 from simgpu.jit.launch import Launch
-from simgpu.jit.orders import Repeatable, Turns, Warp, difference
+from simgpu.jit.orders import Repeatable, Turns, Warp
 from simgpu.jit.source import is_stored
 from simgpu.jit.tracing import Touch, Trace
 
 WARP = 32
-_ALL_BLOCKS = 16  # of a racing launch; of a larger one, the first blocks
-_ARRIVALS = 4  # at a barrier that are shown one by one; the last step of these has all that came later
-_SEEDS = 20  # other orders that are tried,
-_MOST_TOUCHES = 8_000  # and accesses of memory by warps, in all blocks of an order
-LATER, READY, WAITS, DONE = "later", "ready", "waits", "done"
+_ALL_BLOCKS, _SEEDS = 16, 10  # of a racing launch: its first blocks, in so many other orders
+_MOST_TOUCHES = 8_000  # accesses of memory by warps, in all blocks of an order
+_ARRIVALS = 4  # at a barrier, one by one; the last of these has all that come later
+LATER, READY, WAITS, DONE = "later", "ready", "waits", "done"  # what a warp is at
 
 
 class Step(NamedTuple):
@@ -43,26 +42,24 @@ class Step(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """A launch in one order: the steps of each warp looked at, whether there were more, and what the arrays came to."""
+    """A launch in one order: the steps of each warp looked at, those that had more, and what the arrays came to."""
 
     steps: dict[tuple[int, int], list[Step]]
     cut: set[tuple[int, int]]
-    outcome: Any  # None if it takes too long to know
+    outcome: dict[str, np.ndarray] | None  # None if it failed, or takes too long
 
 
 class Look(NamedTuple):
-    """A launch in order, in another one if that comes to something else, and the error that it raises in step."""
+    """A launch in order, in another one if that comes to something else, and the error that it raises in step. Then an
+    element where orders differ, and what it came to in each."""
 
     orders: list[Seen]
     error: KernelError | None
-
-    @property
-    def outcomes(self) -> tuple[str, str] | None:
-        """Where the two orders differ first, in words."""
-        return difference(*(seen.outcome for seen in self.orders)) if len(self.orders) > 1 else None
+    element: str = ""
+    ends: tuple[str, ...] = ()
 
 
-def look(kernel: Kernel, grid: Any, block: Any, args: Sequence[Any], warps: Sequence[tuple[int, int]], most: int) -> Look:
+def look(kernel: Kernel, grid: Any, block: Any, args: Sequence[Any], warps: Sequence[Any], most: int) -> Look:
     """Follow these warps, each a pair of block and warp, for so many steps. The arrays are as before afterwards.
 
     Raises `ValueError` for a warp that isn't there.
@@ -78,47 +75,65 @@ def look(kernel: Kernel, grid: Any, block: Any, args: Sequence[Any], warps: Sequ
         except KernelError as found:
             error = found
         again.put_back()
-        orders = [_seen(kernel, again, None, warps, most, error)]
-        for seed in range(_SEEDS if isinstance(error, DataRace) and orders[0].outcome else 0):
-            other = _seen(kernel, again, seed, warps, most, error)
-            if other.outcome and difference(orders[0].outcome, other.outcome):
-                orders.append(other)
-                break
-    return Look(orders, error)
+        first = _seen(kernel, again, None, warps, most, error)
+        if not isinstance(error, DataRace) or first.outcome is None:
+            return Look([first], error)
+        others = [_seen(kernel, again, seed, warps, most, error) for seed in range(_SEEDS)]
+    return _compared([first, *(other for other in others if other.outcome)], error)
+
+
+def _compared(seen: list[Seen], error: KernelError) -> Look:
+    """Where the outcomes differ first."""
+    for name in seen[0].outcome or ():
+        values = np.stack([each.outcome[name] for each in seen if each.outcome])
+        for index in np.argwhere(((values != values[0]) & ~((values != values) & (values[0] != values[0]))).any(0))[:1]:
+            ends = [short(value) for value in values[:, *index]]
+            other = next(each for each, end in zip(seen, ends) if end != ends[0])
+            distinct = tuple(dict.fromkeys([ends[0], ends[seen.index(other)], *ends]))
+            return Look([seen[0], other], error, f"{name}[{', '.join(map(str, index))}]", distinct)
+    return Look(seen[:1], error)
 
 
 def _seen(kernel: Any, again: Repeatable, seed: int | None, warps: Any, most: int, error: Any) -> Seen:
     turns = _Turns(again.new(), seed, warps, most, error)
     try:
         turns.run()
-        outcome: Any = again.values() if turns.failed is None else f"{type(turns.failed).__name__} in line {turns.failed.line}"
+        outcome = again.values() if turns.is_whole else None
     finally:
         again.put_back()
-    outcome = outcome if turns.is_whole else None
     for eye in turns.eyes.values():
         if not eye.steps:
             nothing = "there's nothing to see of this warp" + ": another one fails first" * (error is not None)
             eye.steps.append(Step((kernel.source, kernel.source.line(kernel.source.tree)), (), nothing))
     cut = {pair for pair, eye in turns.eyes.items() if eye.is_cut}
-    return Seen({pair: turns.eyes[pair].steps for pair in warps}, cut, outcome)
+    return Seen({pair: eye.steps for pair, eye in turns.eyes.items()}, cut, outcome)
+
+
+def short(number: Any) -> str:
+    return f"{number:g}" if isinstance(number, (float, np.floating)) else str(number)
 
 
 class _Enough(BaseException):
-    """All that's looked at has been seen."""
+    """All that's looked at has been seen, or it takes too long."""
 
 
 class _Warp(Warp):
     """A warp that an eye may follow, and whose arrival at a barrier the others see."""
 
+    turns: _Turns
+
     def __init__(self, turns: _Turns, block: int, own: np.ndarray, shared: dict[Any, Any]) -> None:
         super().__init__(turns, block, own, shared)
         self.has_begun, self.eye = False, turns.eyes.get((block, int(own.argmax()) // WARP))
         if self.eye:
-            self.watch = self.eye  # type: ignore[assignment]
-            self.notes = [self.give_way, self.eye.note]
+            self.eye.warp = self
+            self.watch, self.notes = self.eye, [self.give_way, self.eye.note]  # type: ignore[assignment]
 
     def give_way(self, *access: Any) -> None:
-        self.turns.count()
+        self.turns.touches += 1
+        if self.turns.touches * len(self.turns.blocks) > _MOST_TOUCHES:
+            self.turns.is_whole = False
+            raise _Enough
         super().give_way(*access)
 
     @property
@@ -127,34 +142,33 @@ class _Warp(Warp):
 
     def barrier(self, mask: Any, site: Any) -> None:
         self.is_waiting = self.has_begun = True
-        is_stuck = isinstance(self.turns.error, StuckBarrier) and self.turns.error.line == site.line
+        error = self.turns.error
+        is_stuck = isinstance(error, StuckBarrier) and error.line == site.line
         if self.eye:
             said = "waits forever: not all threads come here" if is_stuck else "waits at the barrier"
             self.eye.add(site.source, site.line, mask.on, said, waits=True)
         if is_stuck:
-            raise self.turns.error
+            raise error
         for eye in self.turns.near:
             eye.another_came()
         super().barrier(mask, site)
 
 
 class _Turns(Turns):
-    warp = _Warp
+    warp: Any = _Warp
+    blocks: Any
 
-    def __init__(self, launch: Any, seed: int | None, warps: Sequence[tuple[int, int]], most: int, error: Any) -> None:
+    def __init__(self, launch: Any, seed: int | None, warps: Sequence[Any], most: int, error: Any) -> None:
         super().__init__(launch, seed)
         self.falls_apart = False  # a warp stays whole: there's one to look at
-        self.error, self.races = error, isinstance(error, DataRace)
-        self.failed: KernelError | None = None  # what was raised in this order
-        self.is_whole, self.touches = True, 0
-        blocks = range(min(launch.blocks, _ALL_BLOCKS)) if self.races else ()
-        self.blocks = sorted({*blocks, *(block for block, _ in warps)})  # type: ignore[assignment]
+        self.error, self.is_whole, self.touches = error, True, 0
+        self.races = isinstance(error, DataRace)
+        self.blocks = sorted({*range(min(launch.blocks, _ALL_BLOCKS) * self.races), *(block for block, _ in warps)})
         self.eyes = {pair: _Eye(launch, pair, most) for pair in warps}
         self.near: list[_Eye] = []  # those that look at this block
 
     def _take(self, warps: list[Any]) -> None:
-        self.touches = 0
-        self.near = [warp.eye for warp in warps if warp.eye]
+        self.near, self.touches = [warp.eye for warp in warps if warp.eye], 0
         for eye in self.near:
             eye.warps = warps
         try:
@@ -162,21 +176,11 @@ class _Turns(Turns):
         except _Enough:
             pass
         except KernelError as error:
-            self.failed = self.failed or error
-            failed = next((warp.eye for warp in warps if warp.error is error and warp.eye), None)
-            if failed and not failed.steps[-1].waits:
-                failed.fails(error)
-        self.back = threading.Semaphore(0)  # those that were stopped have released it
-
-    def count(self) -> None:
-        self.touches += 1
-        if self.touches * len(self.blocks) > _MOST_TOUCHES:
             self.is_whole = False
-            raise _Enough
-
-    def enough(self) -> bool:
-        """Whether nothing more of this block is needed. Of a race, the end is."""
-        return not self.races and all(eye.is_cut or warp.is_done for eye in self.near for warp in eye.own())
+            for warp in warps:
+                if warp.error is error and warp.eye and warp.eye.steps and not warp.eye.steps[-1].waits:
+                    warp.eye.fails(error)
+        self.back = threading.Semaphore(0)  # those that were stopped have released it
 
 
 class _Eye:
@@ -186,29 +190,27 @@ class _Eye:
         self.trace, self.most = Trace(launch, *pair), most
         self.here = slice(pair[1] * WARP, (pair[1] + 1) * WARP)
         self.steps: list[Step] = []
+        self.warp: Any = None
         self.warps: list[Any] = []  # of its block
         self.is_cut = False
         self._wrote: Any = None  # where the latest access wrote
 
     def add(self, source: Any, line: int, on: Any, said: str, touch: Any = None, part: Any = None, **more: Any) -> None:
-        if len(self.steps) >= self.most:
+        turns = self.warp.turns
+        if len(self.steps) == self.most:
             self.is_cut = True
-            if self.warps[0].turns.enough():
+            if not turns.races and all(eye.is_cut or eye.warp.is_done for eye in turns.near):
                 raise _Enough
             return
+        self.warp.has_begun = True
         lanes = tuple(int(lane) for lane in np.ravel(on)[self.here].nonzero()[0])
-        for warp in self.own():
-            warp.has_begun = True
         self.steps.append(Step((source, line), lanes, said, touch, part, self._states(), **more))
 
     def fails(self, error: KernelError) -> None:
-        last = self.steps[-1]
-        line = error.line if error.line in range(last.place[0].first, last.place[0].first + len(last.place[0].lines)) else 0
-        place = (last.place[0], line or last.place[1])
-        self.steps.append(last._replace(place=place, said=error.what.partition(". ")[0].rstrip("."), touch=None))
-
-    def own(self) -> list[Any]:
-        return [warp for warp in self.warps if warp.eye is self]
+        source, line = self.steps[-1].place
+        line = error.line if error.kernel == source.name and error.line else line
+        said = error.what.partition(". ")[0].rstrip(".")
+        self.steps.append(self.steps[-1]._replace(place=(source, line), said=said, touch=None))
 
     def another_came(self) -> None:
         """A warp has come to the barrier: that's a step of those that wait there already."""
@@ -223,15 +225,14 @@ class _Eye:
     def note(self, lanes: Any, mask: Any, part: Any, at: Any, way: int, site: Any) -> None:
         count = len(self.trace)
         self.trace.note(lanes, mask, part, at, way, site)
-        if len(self.trace) == count:
-            return
-        touch = self.trace[-1]
-        lane = min(touch.addresses)
-        place = touch.addresses[lane] // touch.itemsize
-        flat = part.flat.reshape(-1)
-        said = f"lane {lane}: {part.named(place)}" + (f" = {flat[place]:g}" if touch.way == "read" else "")
-        self._wrote = None if touch.way == "read" else (flat, place)
-        self.add(site.source, site.line, mask.on, said, touch, part)
+        if len(self.trace) > count:
+            touch, flat = self.trace[-1], part.flat.reshape(-1)
+            lane = min(touch.addresses)
+            place = touch.addresses[lane] // touch.itemsize
+            is_read = touch.way == "read"
+            said = f"lane {lane}: {part.named(place)}" + (f" = {short(flat[place])}" if is_read else "")
+            self._wrote = None if is_read else (flat, place)
+            self.add(site.source, site.line, mask.on, said, touch, part)
 
     def after(self, node: Any, source: Any, lanes: Any, mask: Any, variables: dict[str, Any]) -> None:
         line, last = source.line(node), self.steps[-1] if self.steps else None
@@ -242,10 +243,9 @@ class _Eye:
         if self.is_cut or last is None or last.touch is None or last.place != (source, line):
             if result or isinstance(node, ast.Return):
                 self.add(source, line, mask.on, result or "done: these lanes leave")
-            return
-        if self._wrote:
+        elif self._wrote:
             flat, place = self._wrote
-            self.steps[-1], self._wrote = last._replace(said=f"{last.said} = {flat[place]:g}"), None
+            self.steps[-1], self._wrote = last._replace(said=f"{last.said} = {short(flat[place])}"), None
         elif result:
             self.steps[-1] = last._replace(said=f"{last.said} → {result}")
 
@@ -259,5 +259,5 @@ class _Eye:
 
     def _numbers(self, value: Any) -> str:
         """What the lanes have of a value: one number, or the first ones and the last."""
-        values = [f"{x:g}" for x in np.broadcast_to(value, (1, self.warps[0].width))[0, self.here].tolist()]
+        values = [short(x) for x in np.broadcast_to(value, (1, self.warp.width))[0, self.here]]
         return values[0] if len(set(values)) == 1 else f"{', '.join(values[:3])}, … {values[-1]}"

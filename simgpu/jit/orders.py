@@ -148,7 +148,7 @@ class Repeatable:
             self.put_back()
 
 
-def difference(a: Any, b: Any) -> tuple[str, str] | None:
+def _difference(a: Any, b: Any) -> tuple[str, str] | None:
     """Two outcomes in words, where they differ first."""
     if isinstance(a, str) or isinstance(b, str):
         x, y = (one if isinstance(one, str) else "no error" for one in (a, b))
@@ -167,7 +167,7 @@ def shuffled(again: Repeatable, seed: int) -> Any:
         figures = again.new().run()
     except DataRace as race:
         seen = f"the same values with the warps in order and in another order (seed {seed}); others may differ"
-        if differ := difference(again.outcome(None), again.outcome(seed)):
+        if differ := _difference(again.outcome(None), again.outcome(seed)):
             seen = f"{differ[0]} with the warps in order, and {differ[1]} in another order (seed {seed})"
         race.advice += f"\nSeen: {seen}."
         raise

@@ -100,7 +100,7 @@ def test_what_lights_up():
     assert not view.along and view.rows == list(range(32)) and "a column is a bank" in view.about
     first = _View(next(step for step in steps if step.touch), True, 0)
     assert first.along == first.wanted and first.along.count("M") == 1 and not first.late
-    assert [first.label(row) for row in (0, 1)] == ["[0, 0]", "[1, 0]"]
+    assert [text for _, text in first.labels] == [f"[{row}, 0]" for row in range(8)]
     assert not _View(read, False, 0).ways  # another step's memory is there, without lights
 
 
@@ -115,12 +115,13 @@ def test_a_race_comes_to_another_number_in_another_order():
     x, out = numbers(256), numbers(1)
     kernel = learners.summed(barrier_after=False)
     seen = look(kernel, 1, 256, (x, out), [(0, 0)], 40)
-    assert isinstance(seen.error, jit.DataRace) and len({float(each.outcome["out"][0]) for each in seen.orders}) == 2
+    one, other = (f"{each.outcome['out'][0]:g}" for each in seen.orders)
+    assert isinstance(seen.error, jit.DataRace) and seen.element == "out[0]"
+    assert seen.ends[:2] == (one, other) and "32896" in seen.ends and len(set(seen.ends)) == len(seen.ends) > 2
     scene = microscope(kernel, 1, 256, (x, out))
-    one, other = (float(each.outcome["out"][0]) for each in seen.orders)
-    assert scene.at(step="40").endswith(f"at the end out[0] is {one:g}, in the other order {other:g}.")
+    assert f"A race: out[0] ends as {one}. In other orders: {other}, " in scene.at(step="40")
     last = {"step": "40", "order of the warps": "another"}
-    assert scene.at(**last).endswith(f"at the end out[0] is {other:g}, in the other order {one:g}.")
+    assert f"A race: out[0] ends as {other}. In other orders: {one}, " in scene.at(**last)
     assert len(scene._repr_html_()) < 60_000
 
 
