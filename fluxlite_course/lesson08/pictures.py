@@ -1,7 +1,6 @@
 """Lesson 14's pictures: what's inside a GPU, how a block adds up, and times compared."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from fluxlite.receipts import Seconds, duration
 

@@ -1,7 +1,6 @@
 """Lesson 14's checks: each likely wrong kernel gets its own helpful message."""
 
 import kernels_of_lesson14 as learners
-import numpy as np
 from answers import not_right, right
 
 import fluxlite as fl
