@@ -31,8 +31,7 @@ def loss_in_pieces(loss_in_pieces):
 
     def one_number(rnn, head):
         found = loss_in_pieces(rnn, head, x, y, 4)
-        words = "loss_in_pieces returns one number, the mean squared error"
-        wrong_if(getattr(found, "shape", None) != (), words, described(found))
+        wrong_if(getattr(found, "shape", None) != (), "loss_in_pieces returns one number", described(found))
         return found
 
     words = "an LSTM's state is a tuple of two arrays, so it has no data; stop_gradient cuts both"
@@ -105,7 +104,8 @@ def _right_length(found, direction, length, largest, given):
 
 def _ahead(rnn, head, x, known, wiped=False, own=lambda p, t: p[-1]):
     """The right answer, or a slip: `wiped` empties the memory, `own` chooses another input for the later steps."""
-    state, found = None, []
+    state = None
+    found: list = []
     for t in range(len(x)):
         h, state = rnn.cell(x[t] if t < known else own(found, t), None if wiped else state)
         found.append(head(h))

@@ -10,7 +10,7 @@ import fluxlite as fl
 from fluxlite.messages import many
 
 from ..kit.exercises import exercise
-from ..kit.vocabulary import called, described, expect, explained, on_cpu, refuse, returned, same, wrong_if
+from ..kit.vocabulary import called, expect, explained, on_cpu, refuse, returned, same, wrong_if
 
 
 @contextlib.contextmanager
@@ -42,7 +42,7 @@ def _place(answer):
     """``"0"``, ``"1"`` or ``"cpu"``, for a number, a text or a device."""
     if isinstance(answer, fl.Device):
         return "cpu" if answer.backend == "CPU" else str(answer.index)
-    word = "not a place" if isinstance(answer, bool) else str(answer).strip().strip("'\"").lower()
+    word = "not a place" if isinstance(answer, bool) else str(answer).strip("'\" ").lower()
     return "cpu" if word in ("host", "the host") else word
 
 
@@ -63,7 +63,7 @@ def split(split):
         # We look only at the bytes on the cards.
         layers, full = [round(nbytes / _LAYER, 1) for nbytes in held], int(held[0] == 0)
         refuse({
-            f"split should return something that you can call with x, not {described(run)}": not callable(run),
+            f"split should return something that you can call with x, not a {type(run).__name__}": not callable(run),
             "the model you were given was changed; moving makes a new one, so keep that":
                 any(fl.device_of(leaf) is not None and not on_cpu(leaf) for leaf in fl.leaves(model)),
             "the weights were copied, and none is on the cards in devices: is it devices[0], not device0, and kept?":
@@ -142,10 +142,10 @@ def parallel_gradient(parallel_gradient):
     with _two_cards() as cards:
         found = parallel_gradient(loss, model, x, y, cards)
         alone = isinstance(found, tuple) and len(found) == 1
-        words = "gradient gives a tuple, one entry for each argument"
-        wrong_if(alone, words, "a tuple", "its entry for the model: [0]")
+        wrong_if(alone, "gradient gives a tuple, one entry for each argument: take [0]", "a tuple")
         yours = _flat(fl.cpu(returned(found, "parallel_gradient", "the gradient for the whole batch")))
     counts = {card: sum(len(part) for part in parts) for card, parts in sorted(rows.items())}
+    counts = {"the host" if card < 0 else f"card {card}": count for card, count in counts.items()}
     seen = np.concatenate([np.zeros((0, 3)), *(part for parts in rows.values() for part in parts)])
     refuse({
         "loss was never called": not rows,
@@ -154,7 +154,7 @@ def parallel_gradient(parallel_gradient):
         "each card worked on the whole batch": len(x) in counts.values(),
         "the two parts together aren't the batch: is a row there twice, or missing?":
             not same(np.sort(seen, axis=0), np.sort(x, axis=0)),
-    }, f"rows: {', '.join(f'{count} on card {card}' for card, count in counts.items())}", "3 rows on each")  # fmt: skip
+    }, f"rows: {', '.join(f'{count} on {card}' for card, count in counts.items())}", "3 rows on each")  # fmt: skip
     two = "these are two gradients, one of each card; the mean of the two is wanted"
     expect(yours, whole, "the values aren't those of the whole batch", {
         "it's twice as large: the loss is a mean, so average the two gradients, don't add them": 2 * whole,

@@ -106,9 +106,8 @@ _ARGUMENTS = ("CUDA", "AMDGPU", "Metal", "preference", "environment")
 def from_the_lines(cluster):
     words = 'cluster is a dict, such as {"CUDA": "functional", "preference": "CPU"}'
     wrong_if(not isinstance(cluster, dict), words, f"{cluster!r}")
-    for name in cluster:
-        expected = f"some of {', '.join(_ARGUMENTS)}"
-        wrong_if(name not in _ARGUMENTS, f"pretend has no argument {name!r}", f"{cluster!r}", expected)
+    others = ", ".join(repr(name) for name in cluster if name not in _ARGUMENTS)
+    wrong_if(others, f"pretend has no argument {others}", f"{cluster!r}", f"some of {', '.join(_ARGUMENTS)}")
     try:
         yours = _said(cluster)
     except (TypeError, ValueError) as error:
