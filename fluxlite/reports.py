@@ -225,7 +225,7 @@ def _lines(row: Row, branch: str, indent: str) -> Iterator[tuple[str, str, str]]
 
 
 # The page's own text colours can be read on light and dark. Without any styles, as on GitHub, nested lists remain.
-COLOURS = {"C": "#1f5fa8", "G": "#2a6f3c", "C+G": "#6b4a9e"}  # white text is readable on each of these
+COLOURS = {"C": "#2577b5", "G": "#0b8163", "C+G": "#6b4a9e"}  # white text is readable on each of these
 _LIST = "list-style:none;margin:0 0 0 .45em;padding-left:1em;border-left:1px solid #8888"
 _BESIDE_A_TRIANGLE = ' style="padding-left:1.15em"'  # what doesn't unfold starts where the others' names do
 _BADGE = "color:#fff;border-radius:.25em;padding:0 .35em;font-size:.85em;background:"

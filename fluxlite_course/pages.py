@@ -1,7 +1,7 @@
 """Four pages to explore without a kernel: the crossover, the timeline, the race and the tape.
 
 ``python -m fluxlite_course.pages FOLDER`` writes them. Each is one file that needs no other. To put one into a page
-of yours, write ``EXPLORE["race"].alive().html()`` there. What runs in them is the lessons' own cells.
+of yours, write ``EXPLORE["race"].scene().html()`` there. What runs in them is the lessons' own cells.
 """
 
 import argparse
@@ -17,14 +17,12 @@ import numpy as np
 import fluxlite as fl
 from fluxlite.writing import write_whole
 
-from .crossing import times
-from .draw.alive import Alive, page
-from .draw.alive.timeline import alive_timeline
 from .kit.copies import learner_folder
-from .lesson00.pictures import alive_race
-from .lesson06.explorer import alive_crossover
-from .lesson14.tape import alive_tape
-from .sine_wave import problem
+from .lesson00.pictures import race
+from .lesson06.explorer import crossover_explorer
+from .lesson14.pictures import tape as tape_of
+from .scenes import Scene, page
+from .scenes.timeline import timeline as timeline_of
 
 CARD = "NVIDIA T4"
 CARDS = ("GTX 1650", CARD, "RTX 4090", "A100", "H200")
@@ -45,14 +43,7 @@ def functions(lesson: str, name: str) -> dict[str, Any]:
     return names
 
 
-def race() -> Alive:
-    """Lesson 00: one step of its training, on a recorded CPU and on a simulated T4."""
-    x, y, w1, w2 = problem()
-    receipt = fl.estimate(functions("00", "train")["train"], w1, w2, x[:1], y[:1], 1, like=CARD).receipt
-    return alive_race(receipt, times("training step", hidden=6, batch=1).median)
-
-
-def timeline() -> Alive:
+def timeline() -> Any:
     """Lesson 06: a loop that reads a number in each step, after a first use of each kernel."""
     steps, kept = functions("06", "steps")["steps"], []
 
@@ -64,10 +55,10 @@ def timeline() -> Alive:
 
     matrices = np.random.default_rng(0).standard_normal((2, 640, 640), dtype=np.float32)
     fl.estimate(both, matrices[0], matrices[1] / 25, like=CARD)
-    return alive_timeline(kept[0], count=50)
+    return timeline_of(kept[0], count=50)
 
 
-def tape() -> Alive:
+def tape() -> Scene:
     """Lesson 13: five lines, the tape that they make, and the way back."""
     w, b = fl.param(np.array([0.5, -1.0])), fl.param(np.array(0.1))
     x = np.array([1.0, 2.0])
@@ -75,7 +66,7 @@ def tape() -> Alive:
     s = h + b
     y = np.tanh(s)
     loss = np.sum(y)
-    return alive_tape(
+    return tape_of(
         {"w, b = param(…), …": (w, b), "h = w * x": h, "s = h + b": s, "y = np.tanh(s)": y, "loss = np.sum(y)": loss}
     )
 
@@ -86,14 +77,15 @@ class Explored(NamedTuple):
     title: str
     lesson: str
     about: str
-    alive: Callable[[], Alive]
+    scene: Callable[[], Scene]
 
 
 EXPLORE = {
     "race": Explored(
         "A race", "00-start-here",
         "One step of training: the CPU computes, one operation after the other. For the GPU, Python only gives orders, "
-        "and giving an order takes longer than carrying it out. Move the time, or let it run.",
+        "and giving an order takes longer than carrying it out. Move the time, or let it run. "
+        "Then train more waves at once.",
         race,
     ),
     "timeline": Explored(
@@ -106,7 +98,7 @@ EXPLORE = {
         "When does a GPU win?", "07-cpu-against-gpu",
         "One step of training, for networks from 8 to 4,096 wide. Left of the crossing the CPU is faster, right of it "
         "the GPU. Choose a card, and what each step does besides computing.",
-        lambda: alive_crossover(cards=CARDS),
+        lambda: crossover_explorer(cards=CARDS),
     ),
     "tape": Explored(
         "The tape", "13-under-the-hood",
@@ -127,11 +119,11 @@ def whole_page(name: str, lessons: str = "", back: str = "") -> str:
     """
     if name not in EXPLORE:
         raise ValueError(f"the pages are {', '.join(EXPLORE)}; there is none called {name!r}")
-    title, lesson, about, alive = EXPLORE[name]
+    title, lesson, about, scene = EXPLORE[name]
     links = [f'<a href="{html.escape(lessons)}/{lesson}.html">Lesson {lesson[:2]} explains it</a>'] * bool(lessons)
     links += [f'<a href="{html.escape(back)}">More to explore</a>'] * bool(back)
     after = f"<p>{' · '.join(links)}</p>" if links else ""
-    return page(title, alive(), before=f"<p>{html.escape(about)}</p>", after=after, head={"description": about})
+    return page(title, scene(), before=f"<p>{html.escape(about)}</p>", after=after, head={"description": about})
 
 
 def write_pages(folder: str | Path, lessons: str = "", back: str = "") -> list[Path]:

@@ -9,13 +9,13 @@ import html
 import io
 from typing import Any
 
-# Okabe and Ito's colours, which also differ in brightness.
-BLUE, ORANGE, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#737373"
+# One colour each for the host, waiting and the GPU, in all pictures. They can be told apart without colour vision.
+BLUE, ORANGE, GREEN, GREY = HOST, WAIT, GPU, REST = "#2577b5", "#c4501a", "#0b8163", "#767676"
 
 _LOOKS: dict[str, dict[str, Any]] = {
     "measured": {"color": BLUE, "linestyle": "-", "marker": "o", "markersize": 7},
-    "recorded": {"color": GREEN, "linestyle": ":", "marker": "^", "markersize": 8},
-    "simulated": {"color": ORANGE, "linestyle": "--", "marker": "s", "markersize": 7, "markerfacecolor": "white"},
+    "recorded": {"color": BLUE, "linestyle": ":", "marker": "^", "markersize": 8},
+    "simulated": {"color": GREEN, "linestyle": "--", "marker": "s", "markersize": 7, "markerfacecolor": "none"},
     "published": {"color": GREY, "linestyle": "-.", "marker": "D", "markersize": 6},
 }
 _STYLE: Any = {
@@ -24,6 +24,9 @@ _STYLE: Any = {
     "axes.spines.top": False,
     "axes.spines.right": False,
     "legend.frameon": False,
+    # On a light page and on a dark one, since the pictures have no ground of their own.
+    **dict.fromkeys(("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color"), REST),
+    "axes.facecolor": "none",
 }
 
 
@@ -75,32 +78,26 @@ def projector(on: bool = True) -> None:
 
 
 class Picture:
-    """A figure as an HTML image whose alternative text is also printed below it."""
+    """A figure as an HTML image on the page's own ground; the sentence is its alternative text."""
 
     def __init__(self, figure: Any, sentence: str):
         self.sentence = sentence
         buffer = io.BytesIO()
-        figure.savefig(buffer, format="png", dpi=110, bbox_inches="tight", facecolor="white")
+        figure.savefig(buffer, format="png", dpi=110, bbox_inches="tight", facecolor="none")
         self.png = buffer.getvalue()
 
-    def image(self) -> str:
-        """The image alone, as HTML. We make our own <img>: JupyterLab drops the alternative text of an image output."""
+    def _repr_html_(self) -> str:
+        # We make our own <img>: JupyterLab drops the alternative text of an image output.
         source = base64.b64encode(self.png).decode()
         text = html.escape(self.sentence, quote=True)
         return f'<img alt="{text}" src="data:image/png;base64,{source}" style="max-width:100%">'
-
-    def _repr_html_(self) -> str:
-        return (
-            f'<figure style="margin:0">{self.image()}'
-            f'<figcaption style="max-width:60em;color:inherit">{html.escape(self.sentence)}</figcaption></figure>'
-        )
 
     def __repr__(self) -> str:
         return self.sentence
 
 
 def show(figure: Any, sentence: str) -> Picture:
-    """Show a Matplotlib `figure` as a notebook cell's result, with `sentence` as caption and alternative text.
+    """Show a Matplotlib `figure` as a notebook cell's result, with `sentence` as its alternative text.
 
     Raises `ValueError` without a sentence, since a learner who can't see the picture needs it.
 

@@ -19,7 +19,7 @@ class Drawing(Picture):
         self.svg = resources.files(package).joinpath(name).read_text(encoding="utf-8")
         self.sentence = html.unescape(" ".join(re.findall(r"(?s)<desc>(.*?)</desc>", self.svg)[0].split()))
 
-    def image(self) -> str:
+    def _repr_html_(self) -> str:
         source = base64.b64encode(self.svg.encode()).decode()
         text = html.escape(self.sentence, quote=True)
         return f'<img alt="{text}" src="data:image/svg+xml;base64,{source}" style="max-width:100%">'

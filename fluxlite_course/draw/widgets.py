@@ -11,7 +11,7 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-from .alive import Alive
+from ..scenes import Scene
 
 _VIEW = "application/vnd.jupyter.widget-view+json"
 
@@ -74,11 +74,11 @@ class Shown:
     """A widget as the result of a cell, and HTML and a sentence for where the widget can't run.
 
     That's in a stored notebook, on GitHub, or after the kernel has ended. `page` is the picture as HTML; `widget` is
-    the widget itself. If `alive` is a function, it makes the picture that a page with scripts shows instead of `page`.
+    the widget itself. If `scene` is a function, it makes the picture that a page with scripts shows instead of `page`.
     It returns None if there's none for the current settings.
     """
 
-    alive: Callable[[], Alive | None] | None = None
+    scene: Callable[[], Scene | None] | None = None
 
     def __init__(self, widget: Any, page: str = "", sentence: str = "") -> None:
         self.widget, self.page, self.sentence = widget, page, sentence
@@ -103,8 +103,8 @@ class Shown:
         return {_VIEW: view, "text/html": self._html(), "text/plain": self.sentence}
 
     def _html(self) -> str:
-        alive = self.alive and self.alive()
-        return alive.instead_of(self.page) if alive else self.page
+        scene = self.scene and self.scene()
+        return scene._repr_html_() if scene else self.page
 
     def __repr__(self) -> str:
         return self.sentence

@@ -19,7 +19,7 @@ from .copies import FOLDER
 READY = "READY"
 # The oldest versions that work, as in pyproject.toml; and what's needed only to start JupyterLab.
 NEEDED = {"numpy": "2.0", "safetensors": "0.8", "tqdm": "4.60", "ipywidgets": "7.7", "matplotlib": "3.8",
-          "filelock": "3.20.1"}  # fmt: skip
+          "anywidget": "0.9.15", "filelock": "3.20.1"}  # fmt: skip
 TO_START = {"jupyterlab": "4"}
 FIRST_LOSS = 3.9155  # of lesson 05's first epoch
 

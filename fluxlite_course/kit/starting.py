@@ -13,6 +13,7 @@ from fluxlite.simulated import SimulatedDevice
 from simgpu.words import in_words
 
 from . import copies, exercises, progress
+from .boxes import box
 
 CARD = "NVIDIA T4"
 _ALONE = (
@@ -84,9 +85,7 @@ class _Box(list):
     """Lines in a grey box, for facts rather than errors."""
 
     def _repr_html_(self) -> str:
-        # We set both colours: a dark theme would put its light text on the light box.
-        style = "background:#eef1f4;color:#1a1a1a;padding:.6em 1em;border-left:4px solid #8899aa"
-        return f'<div style="{style}">{"<br>".join(map(html.escape, self))}</div>'
+        return box("note", f"<p>{'<br>'.join(map(html.escape, self))}</p>")
 
     def __repr__(self) -> str:
         return "\n".join(self)

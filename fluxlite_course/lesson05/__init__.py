@@ -1,7 +1,7 @@
 """What notebook 06, waiting for the GPU, uses: from the kit, from `draw`, and what only this lesson has."""
 
 from .. import answer, check, crossing, expect_error, guess, start, todo
-from ..draw import timeline
-from .pictures import order_at, orders
+from ..scenes.timeline import timeline
+from .pictures import orders
 
-__all__ = ["answer", "check", "crossing", "expect_error", "guess", "order_at", "orders", "start", "timeline", "todo"]
+__all__ = ["answer", "check", "crossing", "expect_error", "guess", "orders", "start", "timeline", "todo"]

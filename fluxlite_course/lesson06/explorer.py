@@ -1,4 +1,4 @@
-"""The crossover explorer, alive: a training step's time on a CPU and on a card, for all settings of `crossover`."""
+"""The crossover explorer: a training step's time on a CPU and on a card, for all settings of `crossover`."""
 
 import itertools
 import math
@@ -7,38 +7,37 @@ from typing import Any
 
 from simgpu import PRESETS, preset
 
-from ..crossing import BATCHES, HERE, SIZES, Crossover, compared, crossover, measured
-from ..draw.alive import Alive, Each, Knob, Part, drawing
-from ..draw.alive.scene import rounded
-from ..draw.pictures import show
-from ..draw.widgets import Shown, ipywidgets, said
-from ..timing import Timing
+from ..crossing import BATCHES, SIZES, Crossover, crossover
+from ..scenes import Each, Knob, Part, Scene, drawing
+from ..scenes.parts import rounded
 
 COPIES = {"x, y in and the loss out": True, "none": False}
 WAITS = {"waited for": True, "not waited for": False}
+_LOOKS = {"recorded": "host recorded", "simulated": "gpu simulated"}
 _LEFT, _RIGHT, _TOP, _BOTTOM = 92, 622, 66, 386
 _LEAST, _MOST = 10.0, 2e6  # microseconds
 _DECADES = ("10 µs", "100 µs", "1 ms", "10 ms", "100 ms", "1 s")
 
 
-def alive_crossover(
+def crossover_explorer(
     batch: int = 64, card: str = "NVIDIA T4", copies: bool = True, wait: bool = True, cards: Sequence[str] = ()
-) -> Alive:
+) -> Scene:
     """All settings of `crossover` for these `cards`, all presets by default; the others choose the first one shown.
 
     It takes about half a second for each card. Raises `ValueError` for a card or a batch that isn't there.
 
-    >>> alive_crossover(cards=["NVIDIA T4"]).at(batch="1")
+    >>> crossover_explorer(cards=["NVIDIA T4"]).at(batch="1")
     'One training step, batch 1, ... The lines cross at a hidden size of about 426. From 512 on the GPU wins; ...'
     """
     crossover(batch, card, copies, wait)  # raises with a better message than we would
+    card = preset(card).name
     cards = list(cards) or list(PRESETS)
     labels: Any = {"card": cards, "batch": BATCHES, "copies": COPIES, "the GPU": WAITS}
     values: Any = cards, BATCHES, COPIES.values(), WAITS.values()
     found = [crossover(size, name, *rest) for name, size, *rest in itertools.product(*values)]
     first = [list(some).index(value) for some, value in zip(values, (card, batch, copies, wait))]
     knobs = [Knob(name, list(map(str, some))) for name, some in labels.items()]
-    return Alive(_drawing(found), knobs, [f"{each.caption} {each.conclusion}" for each in found], first)
+    return Scene(_drawing(found), knobs, [f"{each.caption} {each.conclusion}" for each in found], first)
 
 
 def place(size: float, micro: float) -> tuple[float, float]:
@@ -49,7 +48,7 @@ def place(size: float, micro: float) -> tuple[float, float]:
 
 
 def _drawing(found: list[Crossover]) -> Part:
-    band = Part("polygon", class_="band", points=Each(map(_band, found)))
+    band = Part("polygon", class_="band host", points=Each(map(_band, found)))
     marks = {"recorded": "M-5 4h10l-5-9z", "simulated": "M-4.5-4.5h9v9h-9z"}
     times: Any = {"recorded": lambda each: [timing.median for timing in each.cpu.values()],
                   "simulated": lambda each: each.gpu.values()}  # fmt: skip
@@ -58,7 +57,7 @@ def _drawing(found: list[Crossover]) -> Part:
         heights = Each(rounded(place(1, float(time) * 1e6)[1] for time in times[kind](each)) for each in found)
         xs = rounded(place(size, 1)[0] for size in SIZES)
         points = [Part("path", d=mark) for _ in SIZES]
-        lines.append(Part("g", Part("polyline"), *points, class_=kind, xs=xs, ys=heights))
+        lines.append(Part("g", Part("polyline"), *points, class_=_LOOKS[kind], xs=xs, ys=heights))
     return drawing(
         640, 456, "Time of one training step by hidden size, on a CPU and on a GPU, both axes logarithmic",
         *_axes(), band, *_crossing(found), *lines,
@@ -100,74 +99,5 @@ def _crossing(found: list[Crossover]) -> Iterator[Part]:
 def _key(row: int, kind: str, mark: str, name: Any) -> Iterator[Part]:
     y = 14 + 28 * row
     line, middle = Part("polyline", points=f"108,{y} 156,{y}"), f"translate(132 {y})"
-    yield Part("g", line, Part("path", d=mark, transform=middle), class_=kind)
+    yield Part("g", line, Part("path", d=mark, transform=middle), class_=_LOOKS[kind])
     yield Part("text", text=name, x=168, y=y + 5)
-
-
-# -- the explorer --------------------------------------------------------------------------------------------------
-
-
-RECORDED, LIVE = "recorded", "this machine, measured now (takes a few seconds)"
-
-
-class Explorer(Shown):
-    """Five controls, the picture for their settings, and a sentence that says where the lines cross.
-
-    `now` is the `Crossover` shown, the same that the plain call returns for these settings.
-    """
-
-    def __init__(self, batch: int, card: str, copies: bool, wait: bool) -> None:
-        widgets = ipywidgets("crossover(batch=64)")
-        crossover(batch, card, copies, wait)  # raises with a better message than the controls would
-        style = {"description_width": "4em"}
-        self.card = widgets.Dropdown(options=list(PRESETS), value=preset(card).name, description="card", style=style)
-        moved = [("x, y in and the loss out at each step", True), ("none", False)]
-        choices = (
-            ("batch", BATCHES, batch), ("copies", moved, copies), ("the GPU", list(WAITS.items()), wait),
-            ("the CPU", [RECORDED, LIVE], RECORDED),
-        )  # fmt: skip
-        self.batch, self.copies, self.wait, self.cpu = buttons = [
-            widgets.ToggleButtons(options=options, value=value, description=name, style=style)
-            for name, options, value in choices
-        ]
-        for each in buttons:
-            each.style.button_width = "auto"
-        self.controls = [self.card, *buttons]
-        self.picture, self.words = widgets.HTML(), widgets.HTML()
-        super().__init__(widgets.VBox([*self.controls, self.words, self.picture]))
-        self._here: dict[int, dict[int, Timing]] = {}  # times measured on this machine, for each batch
-        self.follow(self._draw, *self.controls)
-
-    def _draw(self) -> None:
-        self.now = self._chosen()
-        self.page = self.picture.value = show(self.now.figure(), self.now.caption)._repr_html_()
-        self.words.value = said(self.now.conclusion)
-        self.sentence = f"{self.now.caption} {self.now.conclusion}"
-
-    def alive(self) -> Alive | None:
-        """Batch, copies and waiting for the card shown, to choose without a kernel. None for times measured here."""
-        if self.cpu.value == LIVE:
-            return None
-        card = self.card.value
-        return alive_crossover(self.batch.value, card, self.copies.value, self.wait.value, cards=[card])
-
-    def _chosen(self) -> Crossover:
-        batch, *rest = self.batch.value, self.card.value, self.copies.value, self.wait.value
-        if self.cpu.value == RECORDED:
-            return crossover(batch, *rest)
-        if batch not in self._here:
-            self.words.value = said("The CPU is being measured …")
-            self._here[batch] = measured(batch)
-        return compared(self._here[batch], HERE, batch, *rest)
-
-
-def crossover_explorer(batch: int = 64, card: str = "NVIDIA T4", copies: bool = True, wait: bool = True) -> Explorer:
-    """`crossover` with buttons: choose the card, the batch, with or without copies, waiting or not.
-
-    The CPU's line is recorded, unless you choose to measure it on this machine. Raises `ImportError` without
-    ipywidgets. You can call ``crossover(batch=64)`` without it.
-
-    >>> crossover_explorer()
-    One training step, ... The lines cross at a hidden size of about 272. From 512 on the GPU wins; ...
-    """
-    return Explorer(batch, card, copies, wait)

@@ -6,6 +6,7 @@ import fluxlite as fl
 from fluxlite.messages import many
 
 from ..kit.exercises import NotRight, exercise
+from ..kit.puzzles import puzzle
 from ..kit.vocabulary import called, described, expect, explained, on_cpu, on_gpu, refuse, same, wrong_if
 from ..sine_wave import problem, run
 
@@ -71,8 +72,28 @@ def _one_number(x):
     return float(fl.cpu(x))
 
 
+@puzzle("08-1", counts="launches", par=237)
+def sequence_loss_with_a_par(sequence_loss):
+    return _same_loss(sequence_loss)
+
+
 @exercise("08.3", "out of the loop", look_at="what does the next step need, and what could wait?")
 def sequence_loss(sequence_loss):
+    r = _same_loss(sequence_loss)
+    launches = r.launches
+    yours, expected = f"{launches} launches", f"at most {LAUNCHES}"
+    refuse({
+        "the loss is still computed in each step; np.stack makes one array of 20": launches > 400,
+        "a product too many is in the loop: is it the one with w2? No next step needs that":
+            launches > LAUNCHES and r.launched["matmul"] > 105,
+    }, yours, expected)  # fmt: skip
+    hint = "r.launched of a receipt: what is there 20 times?"
+    wrong_if(launches > LAUNCHES, "right, but with too many launches", yours, expected, hint)
+    return f"the same loss and gradient with {launches} launches, not 307"
+
+
+def _same_loss(sequence_loss):
+    """The receipt of a learner's loss and its gradient, if both are right."""
     for n in (1, 3):
         x, y, w1, w2 = problem(waves=n)
         (found, grads), r = called(_with_gradients, sequence_loss, *fl.gpu((w1, w2, x, y)))
@@ -88,14 +109,7 @@ def sequence_loss(sequence_loss):
             words = f"the loss is right, but its gradient for {name} isn't: it has to flow back through all 20 steps"
             hint = "inside the loop h stays what step made it: no .data, no new zeros"
             wrong_if(not same(got, want, **_NEAR), words, look_at=hint)
-    launches = r.launches
-    refuse({
-        "the loss is still computed in each step; np.stack makes one array of 20": launches > 400,
-        "a product too many is in the loop: is it the one with w2? No next step needs that":
-            launches > LAUNCHES and r.launched["matmul"] > 105,
-        "right, but with too many launches: look into r.launched of a receipt": launches > LAUNCHES,
-    }, f"{launches} launches", f"at most {LAUNCHES}")  # fmt: skip
-    return f"the same loss and gradient with {launches} launches, not 307"
+    return r
 
 
 def _with_gradients(loss, w1, w2, x, y):

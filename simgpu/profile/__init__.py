@@ -3,6 +3,6 @@
 Read `recording.py` (a receipt listens, counts, and shows itself as text) and `seconds.py`; `pictures.py` draws it.
 """
 
-from .pictures import LANES, Moment, Timeline, bars_of  # noqa: F401
+from .pictures import LANES, Moment, Picture, Timeline, bars_of  # noqa: F401
 from .recording import Receipt  # noqa: F401
 from .seconds import Seconds, duration  # noqa: F401

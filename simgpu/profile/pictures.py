@@ -16,10 +16,10 @@ MOST_BARS = 400  # two for most events, the host's and the device's; with more, 
 COLUMNS = 150
 # Name, fill, edge, and the dashes that make stripes: they tell it without colour.
 LOOKS = {
-    "order": ("asks", "#f2c14e", "#8a6508", ""),
-    "load": ("first use", "#d9c8ee", "#8a63bd", "5 3"),
-    "wait": ("waits", "none", "#d0453a", "1.5 3.5"),
-    "work": ("works", "#4f83c4", "#2c5fa5", ""),
+    "order": ("asks", "#2577b5", "#185480", ""),
+    "load": ("first use", "none", "#2577b5", "5 3"),
+    "wait": ("waits", "none", "#c4501a", "1.5 3.5"),
+    "work": ("works", "#0b8163", "#075c46", ""),
 }
 _RIGHT, _TOP, _ROW, _BAR = 700, 34, 38, 28
 
@@ -57,14 +57,13 @@ class Bar(NamedTuple):
 
 
 class Picture:
-    """A picture, `svg`, and a `sentence` that says what's in it: for screen readers, and below it for all."""
+    """A picture, `svg`, and a `sentence` that says what's in it, for screen readers."""
 
     def __init__(self, svg: str, sentence: str) -> None:
         self.svg, self.sentence = svg, sentence
 
     def _repr_html_(self) -> str:
-        caption = f'<figcaption style="max-width:60em;color:inherit">{escape(self.sentence)}</figcaption>'
-        return f'<figure style="margin:0">{self.svg}{caption}</figure>'
+        return self.svg
 
     def __repr__(self) -> str:
         return self.sentence

@@ -33,7 +33,7 @@ if sys.argv[1] == "stopped":
 """
 
 
-def alive(pid):
+def scene(pid):
     """Whether a process still runs. One that has ended, and that nobody has asked after, doesn't."""
     try:
         with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
@@ -58,7 +58,7 @@ def test_no_process_is_left_over_however_the_notebook_ends(end):
         assert lines[-2:] == [workers._NOTHING, "then 0 []"] and workers._NOTHING in lines[:-2]
     left = pids
     for _ in range(120):
-        left = [pid for pid in left if alive(pid)]
+        left = [pid for pid in left if scene(pid)]
         if not left and not os.path.exists(folder):
             break
         time.sleep(0.25)

@@ -33,14 +33,14 @@ def test_a_notebook_is_stored_as_run_from_top_to_bottom_without_errors(path):
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_every_picture_has_an_alternative_text_and_says_the_same_below(path):
+def test_every_picture_has_an_alternative_text(path):
     for cell in cells(path):
         for output in cell.get("outputs", []):
             data = output.get("data", {})
             assert "image/png" not in data, "a bare picture: show(figure, sentence) gives it a text"
             page = data.get("text/html", "")
-            for alternative in re.findall(r'(?:<img alt|<figure[^>]*><svg[^>]* aria-label)="([^"]*)"', page):
-                assert alternative and f">{alternative}</figcaption>" in page
+            for tag in re.findall("<img [^>]*>|<svg [^>]*>", page):
+                assert re.search('(?:alt|aria-label)="[^"]', tag), tag[:200]
 
 
 def test_links_between_notebooks_lead_somewhere():

@@ -126,9 +126,9 @@ def example(name: str, source: str) -> str:
 
 def explore(folder: Path) -> None:
     """A page for each picture that a reader can move. It's the widget's own picture, and needs no kernel."""
-    for name, (title, lesson, about, alive) in EXPLORE.items():
+    for name, (title, lesson, about, scene) in EXPLORE.items():
         after = f"[Lesson {lesson[:2]}](../lessons/{lesson}.ipynb) explains it. [More to look at](index.md)"
-        text = f"# {title}\n\n{about}\n\n~~~~{{raw}} html\n{alive().html()}\n~~~~\n\n{after}\n"
+        text = f"# {title}\n\n{about}\n\n~~~~{{raw}} html\n{scene().html()}\n~~~~\n\n{after}\n"
         (folder / f"{name}.md").write_text(text, encoding="utf-8")
 
 

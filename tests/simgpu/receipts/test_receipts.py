@@ -237,7 +237,6 @@ def test_the_picture_has_lanes_and_a_sentence(example):
     )
     assert repr(picture).endswith(": float(z.sum()).")
     assert f'aria-label="{picture.sentence}"' in picture.svg and picture.svg in picture._repr_html_()
-    assert f">{picture.sentence}</figcaption>" in picture._repr_html_()
     assert "events 2 to 3 of 5" in repr(example.plot(first=1, count=2))
     with pytest.raises(ValueError, match="no events from number 99 on: this receipt has 5 events"):
         example.plot(first=99)

@@ -1,4 +1,4 @@
-"""HTML of a picture with knobs: for a page of its own, for a place in another page, and for a stored notebook."""
+"""A scene: a picture, knobs, and a sentence for each setting of the knobs, as HTML that needs no kernel."""
 
 import base64
 import functools
@@ -8,12 +8,13 @@ import itertools
 import json
 import math
 import re
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from typing import Any, NamedTuple
 
-from .scene import Part, moves
+from .parts import Part, moves
 
 
 class Knob(NamedTuple):
@@ -25,18 +26,21 @@ class Knob(NamedTuple):
     ms: int = 0
 
 
-@dataclass
-class Alive:
+@dataclass(repr=False)
+class Scene:
     """A picture, knobs, and a sentence for each state. A state is a setting of all knobs; the last knob turns fastest.
 
-    `first` has each knob's position at first. Raises `ValueError` unless there are as many sentences as states, and as
-    many values of all that moves.
+    `first` has each knob's position at first. As a cell's result it's shown in the page, and moves there without a
+    kernel. Screen readers read the sentences; `at` has them for you, and printing a scene prints the first one.
+    Raises `ValueError` unless there are as many sentences as states, and as many values of all that moves.
 
-    >>> from fluxlite_course.draw.alive import Each, Part, drawing
+    >>> from fluxlite_course.scenes import Each, Part, drawing
     >>> bar = Part("rect", x=0, y=0, height=9, width=Each([10, 20]))
-    >>> sizes = Alive(drawing(30, 9, "A bar", bar), [Knob("size", ["1", "2"])], ["One wide.", "Two wide."])
+    >>> sizes = Scene(drawing(30, 9, "A bar", bar), [Knob("size", ["1", "2"])], ["One wide.", "Two wide."])
     >>> sizes.at(size="2")
     'Two wide.'
+    >>> sizes
+    One wide.
     """
 
     picture: Part
@@ -82,38 +86,54 @@ class Alive:
 
     def html(self) -> str:
         """For a place in a page of yours, as often as you like: style, picture, sentence, numbers and script."""
+        data = json.dumps(self.data(), ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
         return (
-            f'<div class="fluxlite-alive"><style>{style()}</style>{self._shown()}'
-            f"{_json(self.data())}<script>{script()}</script></div>"
+            f'<div class="fluxlite-scene"><style>{style()}</style>{self._shown()}'
+            f'<script type="application/json">{data}</script><script>{script()}</script></div>'
         )
 
-    def instead_of(self, still: str) -> str:
-        """For a stored notebook: `still`, as HTML, and a script that puts the living picture in its place.
+    def still(self) -> str:
+        """The first state as an image, with the sentence as its alternative text."""
+        look = style().replace(".fluxlite-scene {", "svg { background: #fff;", 1)
+        svg = self.picture.markup(self.state, hidden=False).replace(">", f"><style>{look}</style>", 1)
+        svg = svg.replace("<svg", '<svg xmlns="http://www.w3.org/2000/svg"', 1)
+        source = base64.b64encode(svg.encode()).decode()
+        said = html.escape(self.sentences[self.state])
+        return f'<img alt="{said}" src="data:image/svg+xml;base64,{source}" style="max-width:100%">'
 
-        A page that keeps scripts out, as JupyterLab does with a notebook it doesn't trust, and GitHub, shows `still`.
-        All else is inside the script's data, so nothing of it is left over there.
+    def _repr_html_(self) -> str:
+        """For a notebook: the still, and packed beside it what the script puts in its place.
+
+        A page that keeps scripts out, as JupyterLab does with a notebook it doesn't trust, and GitHub, shows the still.
         """
-        shown = self._shown().replace('"', "'")  # they're all around attributes; a notebook's file would double each
-        data = {**self.data(), "style": style(), "shown": shown}
-        return f'<div class="fluxlite-alive"><div>{still}</div>{_json(data)}<script>{script()}</script></div>'
+        packed = {"page": self._shown(), "style": style(), "script": script(), "data": self.data()}
+        squeezed = zlib.compressobj(9, wbits=-15)  # without a header, as the page's "deflate-raw" takes it
+        raw = squeezed.compress(json.dumps(packed, ensure_ascii=False).encode()) + squeezed.flush()
+        data = base64.b64encode(raw).decode()
+        return (
+            f'<div class="fluxlite-packed"><div>{self.still()}</div><script type="text/plain">{data}</script>'
+            f"<script>{_short(_file('unpack.js'))}</script></div>"
+        )
+
+    def __repr__(self) -> str:
+        return self.sentences[self.state]
 
     def _shown(self) -> str:
-        sentence = html.escape(self.sentences[self.state])
         return (
             f'<div class="fluxlite-picture">{self.picture.markup(self.state)}</div>'
-            f'<p class="fluxlite-says" role="status" aria-live="polite">{sentence}</p>'
+            f'<p class="fluxlite-says" role="status" aria-live="polite">{html.escape(repr(self))}</p>'
         )
 
 
-def page(title: str, alive: Alive, before: str = "", after: str = "", head: Mapping[str, str] | None = None) -> str:
+def page(title: str, scene: Scene, before: str = "", after: str = "", head: Mapping[str, str] | None = None) -> str:
     """A whole page, which needs no other file: `title`, `before`, the picture, `after`. The latter two are HTML.
 
     The page itself forbids all but its own style and script, so that nothing in it can ask a host for anything. `head`
     are further ``<meta>``, by name.
 
-    >>> from fluxlite_course.draw.alive import Each, Part, drawing
+    >>> from fluxlite_course.scenes import Each, Part, drawing
     >>> picture = drawing(9, 9, "Square", Part("rect", width=9, height=Each([1, 9])))
-    >>> made = page("A square", Alive(picture, [Knob("height", ["1", "9"])], ["Flat.", "High."]))
+    >>> made = page("A square", Scene(picture, [Knob("height", ["1", "9"])], ["Flat.", "High."]))
     >>> made.startswith("<!DOCTYPE html>") and "https:" not in made
     True
     """
@@ -127,7 +147,7 @@ def page(title: str, alive: Alive, before: str = "", after: str = "", head: Mapp
         f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{html.escape(rules, quote=True)}">'
         f'<meta name="viewport" content="width=device-width, initial-scale=1">{meta}<title>{name}</title>'
-        f"<style>{_AROUND}</style></head>\n<body><main><h1>{name}</h1>{before}\n{alive.html()}\n{after}</main></body>"
+        f"<style>{_AROUND}</style></head>\n<body><main><h1>{name}</h1>{before}\n{scene.html()}\n{after}</main></body>"
         "</html>\n"
     )
 
@@ -141,14 +161,14 @@ _AROUND = (
 
 @functools.cache
 def style() -> str:
-    """The style sheet, `alive.css`, without comments."""
-    return _short(_file("alive.css"))
+    """The style sheet, `scene.css`, without comments."""
+    return _short(_file("scene.css"))
 
 
 @functools.cache
 def script() -> str:
-    """The script, `alive.js`, without comments."""
-    return _short(_file("alive.js"))
+    """The script, `scene.js`, without comments."""
+    return _short(_file("scene.js"))
 
 
 def _file(name: str) -> str:
@@ -159,11 +179,6 @@ def _short(source: str) -> str:
     """On one line, without comments, which stand on lines of their own."""
     lines = re.sub(r"(?ms)^\s*/\*.*?\*/\s*$", "", source).splitlines()
     return " ".join(line.strip() for line in lines if line.strip() and not line.strip().startswith("//"))
-
-
-def _json(data: Mapping[str, Any]) -> str:
-    text = json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
-    return f'<script type="application/json">{text}</script>'
 
 
 def _hash(text: str) -> str:

@@ -1,18 +1,21 @@
-"""Pictures that stay alive without a kernel: the markup, the numbers beside it, and what is left without scripts."""
+"""Scenes, which need no kernel: the markup, the numbers beside it, and what is left without scripts."""
 
+import base64
 import json
 import re
+import zlib
 from html.parser import HTMLParser
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 
 import fluxlite as fl
-from fluxlite_course.draw.alive import Alive, Each, Knob, Part, drawing, page
-from fluxlite_course.draw.alive.scene import moves
-from fluxlite_course.draw.alive.showing import script, style
-from fluxlite_course.draw.alive.timeline import MOST_EVENTS, alive_timeline
-from fluxlite_course.lesson14.tape import alive_tape
+from fluxlite_course.lesson14.pictures import tape
+from fluxlite_course.scenes import Each, Knob, Part, Scene, drawing, page
+from fluxlite_course.scenes.parts import moves
+from fluxlite_course.scenes.scene import script, style
+from fluxlite_course.scenes.timeline import MOST_EVENTS, timeline
 
 VOID = {"meta", "img", "br", "input", "link", "hr"}
 
@@ -59,7 +62,7 @@ def bars():
         Part("text", text=Each(["a < b", "c", None, "d"]), x=Each([1, None, 1, 1])),
     )  # fmt: skip
     said = ["One. First.", "Two. First.", "One. Second.", "Two. <b> & Second."]
-    return Alive(picture, [Knob("size", ["1", "2"]), Knob("time", ["now", "then"], slider=True)], said)
+    return Scene(picture, [Knob("size", ["1", "2"]), Knob("time", ["now", "then"], slider=True)], said)
 
 
 # -- a picture whose parts move ---------------------------------------------------------------------------------------
@@ -85,37 +88,37 @@ def test_equal_values_are_written_once():
 
 
 def test_settings_have_sentences_and_the_last_knob_turns_fastest():
-    alive = bars()
-    assert alive.settings[1] == {"size": "1", "time": "then"}
-    assert (alive.at(), alive.at(size="2"), alive.at(time="then")) == ("One. First.", "One. Second.", "Two. First.")
-    assert Alive(alive.picture, alive.knobs, alive.sentences, [1, 0]).state == 2
+    scene = bars()
+    assert scene.settings[1] == {"size": "1", "time": "then"}
+    assert (scene.at(), scene.at(size="2"), scene.at(time="then")) == ("One. First.", "One. Second.", "Two. First.")
+    assert Scene(scene.picture, scene.knobs, scene.sentences, [1, 0]).state == 2
 
 
 def test_too_few_values_for_the_knobs_are_refused():
-    alive = bars()
+    scene = bars()
     with pytest.raises(ValueError, match="the knobs have 4 states, so all that moves takes 4 values, got 3, 4"):
-        Alive(alive.picture, alive.knobs, alive.sentences[:3])
+        Scene(scene.picture, scene.knobs, scene.sentences[:3])
     with pytest.raises(ValueError, match="have 6 states, .* got 4"):
-        Alive(alive.picture, [Knob("size", ["1", "2", "3"]), alive.knobs[1]], alive.sentences)
+        Scene(scene.picture, [Knob("size", ["1", "2", "3"]), scene.knobs[1]], scene.sentences)
 
 
 # -- HTML -------------------------------------------------------------------------------------------------------------
 
 
 def test_a_place_in_a_page_is_well_formed_and_says_what_the_library_says():
-    alive = bars()
-    read = Reader(alive.html())
+    scene = bars()
+    read = Reader(scene.html())
     assert read.wrong == [] and read.ids == []
     (data,) = read.data
-    assert [" ".join(data["phrases"][n] for n in says) for says in data["says"]] == alive.sentences
+    assert [" ".join(data["phrases"][n] for n in says) for says in data["says"]] == scene.sentences
     assert ("p", {"class": "fluxlite-says", "role": "status", "aria-live": "polite"}) in read.found
-    assert alive.picture.markup(0) in alive.html()
+    assert scene.picture.markup(0) in scene.html()
 
 
 def test_no_sentence_ends_the_script():
-    alive = bars()
-    alive = Alive(alive.picture, alive.knobs, [*alive.sentences[:3], "</script><img src=x onerror=alert(1)>"])
-    read = Reader(alive.html())
+    scene = bars()
+    scene = Scene(scene.picture, scene.knobs, [*scene.sentences[:3], "</script><img src=x onerror=alert(1)>"])
+    read = Reader(scene.html())
     assert read.wrong == [] and "img" not in {tag for tag, _ in read.found}
     assert "</script><img" in "".join(read.data[0]["phrases"])
 
@@ -140,18 +143,22 @@ def test_script_and_style_are_short_and_whole():
         assert word not in script() + style()
 
 
-def says(alive):
-    return re.search(r"<p .*?</p>", alive.html())[0]
-
-
 def test_in_a_notebook_that_keeps_scripts_out_the_still_picture_is_all_there_is():
-    still = '<figure><img alt="Bars." src="data:image/png;base64,AA=="><figcaption>Bars.</figcaption></figure>'
-    stored = bars().instead_of(still)
+    scene = bars()
+    stored = scene._repr_html_()
     left = re.sub(r"<script.*?</script>", "", stored, flags=re.DOTALL)
-    assert left == f'<div class="fluxlite-alive"><div>{still}</div></div>'
-    (data,) = Reader(stored).data
-    assert Reader(data["shown"]).wrong == [] and data["style"] == style()
-    assert Reader(data["shown"]).found[1:] == [*Reader(bars().picture.markup(0)).found, *Reader(says(bars())).found]
+    assert left == f'<div class="fluxlite-packed"><div>{scene.still()}</div></div>'
+    assert f'<img alt="{scene}" src="data:image/svg+xml;base64,' in left
+    drawn = ElementTree.fromstring(base64.b64decode(re.search('base64,(.*?)"', left)[1]))
+    assert len(list(drawn.iter("{http://www.w3.org/2000/svg}rect"))) == 2, "what's hidden is left out"
+
+
+def test_what_is_packed_for_a_notebook_is_what_a_page_has():
+    scene = bars()
+    packed = re.search('<script type="text/plain">(.*?)</script>', scene._repr_html_())[1]
+    found = json.loads(zlib.decompress(base64.b64decode(packed), wbits=-15))
+    assert found["style"] == style() and found["script"] == script()
+    assert found["data"] == json.loads(json.dumps(scene.data())) and found["page"] in scene.html()
 
 
 # -- the timeline -----------------------------------------------------------------------------------------------------
@@ -172,20 +179,20 @@ def receipt():
 
 
 def test_each_window_says_what_the_plain_call_says(receipt):
-    alive, number = alive_timeline(receipt, count=20), len(receipt.timeline())
-    assert alive.at() == repr(receipt.plot(count=20))
-    places = alive.knobs[2].options
+    scene, number = timeline(receipt, count=20), len(receipt.timeline())
+    assert scene.at() == repr(receipt.plot(count=20))
+    places = scene.knobs[2].options
     for place in places[:: len(places) // 4]:
         setting = {"how many events": "5", "from event": place}
-        assert alive.at(**setting) == repr(receipt.plot(int(place) - 1, 5))
+        assert scene.at(**setting) == repr(receipt.plot(int(place) - 1, 5))
     everything = {"show": "only waits", "how many events": f"all {number}"}
-    assert alive.at(**everything) == repr(receipt.plot(only_waits=True))
+    assert scene.at(**everything) == repr(receipt.plot(only_waits=True))
     last = {**everything, "how many events": "5", "from event": places[-1]}
-    assert "the host waits at none of them" in alive.at(**last)
+    assert "the host waits at none of them" in scene.at(**last)
 
 
 def test_bars_are_where_the_receipt_has_them(receipt):
-    read = Reader(alive_timeline(receipt).html())
+    read = Reader(timeline(receipt).html())
     drawn = [a for tag, a in read.found if tag == "rect" and "data-n" in a]
     for number, moment in enumerate(receipt.timeline()):
         works = [a for a in drawn if a["data-n"] == str(number) and "work" in a["class"]]
@@ -198,11 +205,11 @@ def test_bars_are_where_the_receipt_has_them(receipt):
 
 
 def test_the_window_is_what_is_shown_and_fills_the_width(receipt):
-    alive = alive_timeline(receipt, count=20)
-    (data,) = Reader(alive.html()).data
-    state = alive.settings.index({**alive.settings[alive.state], "from event": alive.knobs[2].options[5]})
+    scene = timeline(receipt, count=20)
+    (data,) = Reader(scene.html()).data
+    state = scene.settings.index({**scene.settings[scene.state], "from event": scene.knobs[2].options[5]})
     found = {name: values[which[state]] for _, name, values, which in data["moves"] if name in ("only", "transform")}
-    first = int(alive.knobs[2].options[5]) - 1
+    first = int(scene.knobs[2].options[5]) - 1
     assert found["only"] == [first, first + 19]
     scale, shift = map(float, re.findall(r"scale\((\S+) 1\) translate\((\S+) 0\)", found["transform"])[0])
     moments = receipt.timeline()[first : first + 20]
@@ -211,12 +218,11 @@ def test_the_window_is_what_is_shown_and_fills_the_width(receipt):
     assert -shift == pytest.approx(begin, abs=0.1) and scale * (end - begin) == pytest.approx(620, rel=1e-3)
 
 
-def test_a_receipt_with_too_many_events_or_with_none_has_no_living_timeline():
+def test_a_receipt_with_too_many_events_is_a_picture_that_does_not_move_and_one_with_none_raises():
     many = fl.estimate(lambda x: [x + x for _ in range(MOST_EVENTS + 1)], np.ones(2, np.float32)).receipt
-    none = fl.estimate(lambda x: x, np.ones(2, np.float32)).receipt
-    for receipt in (many, none):
-        with pytest.raises(ValueError, match=f"takes 1 to {MOST_EVENTS} events, this receipt has"):
-            alive_timeline(receipt)
+    assert repr(timeline(many, 5, 20)) == repr(many.plot(5, 20)) and "<svg" in timeline(many)._repr_html_()
+    with pytest.raises(ValueError, match="0 events"):
+        timeline(fl.estimate(lambda x: x, np.ones(2, np.float32)).receipt)
 
 
 # -- the tape ---------------------------------------------------------------------------------------------------------
@@ -230,17 +236,17 @@ def program():
 
 def test_the_gradients_on_the_way_back_are_those_of_the_library():
     w, b, h, loss = program()
-    alive = alive_tape({"w, b": (w, b), "h = np.tanh(w * 2 + b)": h, "loss = np.sum(h * w)": loss})
+    scene = tape({"w, b": (w, b), "h = np.tanh(w * 2 + b)": h, "loss = np.sum(h * w)": loss})
     dw, db = fl.gradient(lambda w, b: np.sum(np.tanh(w * 2.0 + b) * w), w.data, b.data)
     said = f"the gradient of #1 param is [{dw[0]:.2f} {dw[1]:.2f}] and of #2 param is {db:.2f}."
-    assert alive.sentences[-1] == f"back has come to the start: {said}"
-    assert [re.search(r"at (#\d)", s)[1] for s in alive.sentences[3:-1]] == ["#7", "#6", "#5", "#4", "#3"]
-    assert "the tape has 5 entries" in alive.sentences[1]
+    assert scene.sentences[-1] == f"back has come to the start: {said}"
+    assert [re.search(r"at (#\d)", s)[1] for s in scene.sentences[3:-1]] == ["#7", "#6", "#5", "#4", "#3"]
+    assert "the tape has 5 entries" in scene.sentences[1]
 
 
 def test_the_tape_is_still_there_for_back_itself():
     *_, loss = made = program()
-    alive_tape({"w, b": made[:2], "h": made[2], "loss": loss})
+    tape({"w, b": made[:2], "h": made[2], "loss": loss})
     fl.back(loss)
     assert made[0].grad is not None
 
@@ -248,6 +254,6 @@ def test_the_tape_is_still_there_for_back_itself():
 def test_a_loss_is_a_number_and_tracked():
     w = fl.param(np.ones(2))
     with pytest.raises(ValueError, match=re.escape("a number; got an array of shape (2,)")):
-        alive_tape({"w": w, "h": w * 2})
+        tape({"w": w, "h": w * 2})
     with pytest.raises(TypeError, match="got ndarray"):
-        alive_tape({"w": np.ones(2)})
+        tape({"w": np.ones(2)})

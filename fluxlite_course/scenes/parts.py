@@ -25,6 +25,8 @@ class Part:
     - ``only``: a pair ``(a, b)``. Of the parts inside, those whose ``data_n`` is from a to b are shown.
     - ``xs``, ``ys``: coordinates. Lines inside run through these points, and other parts inside are put onto them.
 
+    A click on a part with ``data_pick="1:2"`` chooses option 2 of knob 1. The knob itself is there for the keyboard.
+
     >>> print(Part("circle", r=2, stroke_width=1).markup(0))
     <circle r="2" stroke-width="1"/>
     """
@@ -44,17 +46,19 @@ class Part:
         """What has a value for each state, the text as ``text``."""
         return {name: value for name, value in [*self.attributes.items(), ("text", self.text)] if type(value) is Each}
 
-    def markup(self, state: int) -> str:
-        """The part in this state, as SVG."""
+    def markup(self, state: int, hidden: bool = True) -> str:
+        """The part in this state, as SVG. What's hidden in it is left out unless `hidden`."""
         shown = {name: _in(state, value) for name, value in self.attributes.items()}
+        if shown.get("display") == "none" and not hidden:
+            return ""
         only, xs, ys = (shown.pop(name, None) for name in ("only", "xs", "ys"))
         if self.moving:
             shown["data-moves"] = ""
         if xs is not None:
             shown["data-xs"] = json.dumps(xs, separators=(",", ":"))
-            inside = "".join(part.markup(state) for part in _placed(self.inside, xs, ys))
+            inside = "".join(part.markup(state, hidden) for part in _placed(self.inside, xs, ys))
         else:
-            inside = "".join(_shown(part, only).markup(state) for part in self.inside)
+            inside = "".join(_shown(part, only).markup(state, hidden) for part in self.inside)
         attributes = "".join(f' {name}="{html.escape(_text(v))}"' for name, v in shown.items() if v is not None)
         text = _in(state, self.text)
         inside += html.escape("" if text is None else _text(text))
@@ -84,6 +88,11 @@ def moves(picture: Part) -> list[Move]:
 def drawing(width: int, height: int, title: str, *inside: Part) -> Part:
     """A picture of this size, whose name for a screen reader is `title`."""
     return Part("svg", *inside, viewBox=f"0 0 {width} {height}", role="img", aria_label=title)
+
+
+def label(x: Any, y: Any, text: Any, look: str = "", **more: Any) -> Part:
+    """Words at a place: to the right of it, or with ``"middle"`` or ``"end"`` in `look` around it, or to its left."""
+    return Part("text", text=text, x=x, y=y, class_=look or None, **more)
 
 
 def rounded(numbers: Iterable[float], digits: int = 1) -> list[float]:

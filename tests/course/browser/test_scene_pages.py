@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from fluxlite_course.lesson06.explorer import alive_crossover
+from fluxlite_course.lesson06.explorer import crossover_explorer
 from fluxlite_course.pages import EXPLORE, write_pages
 
 pytestmark = pytest.mark.slow
@@ -22,16 +22,16 @@ NAMES = list(EXPLORE)
 def living():
     """The four pictures; the crossover for one card, which takes less time."""
     return {
-        **{name: EXPLORE[name].alive() for name in ("race", "timeline", "tape")},
-        "crossover": alive_crossover(cards=["NVIDIA T4", "H200"]),
+        **{name: EXPLORE[name].scene() for name in ("race", "timeline", "tape")},
+        "crossover": crossover_explorer(cards=["NVIDIA T4", "H200"]),
     }
 
 
 @pytest.fixture(scope="module")
 def folder(living, tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
-        for name, alive in living.items():
-            patch.setitem(EXPLORE, name, EXPLORE[name]._replace(alive=lambda alive=alive: alive))
+        for name, scene in living.items():
+            patch.setitem(EXPLORE, name, EXPLORE[name]._replace(scene=lambda scene=scene: scene))
         return write_pages(tmp_path_factory.mktemp("explore"), back="index.html")[0].parent
 
 
@@ -67,17 +67,17 @@ def picture(page):
 @pytest.mark.parametrize("name", NAMES)
 def test_the_script_draws_what_python_draws(opened, living, name):
     """In each state: Python's markup, as the browser reads it, against the picture that the script moved there."""
-    page, alive = opened(name), living[name]
-    assert said(page) == alive.at()
-    for state in range(0, len(alive.sentences), max(1, len(alive.sentences) // 12)):
-        for knob, option in alive.settings[state].items():
-            choose(page, alive, knob, option)
-        assert said(page) == alive.sentences[state]
-        assert tidy(page, picture(page)) == tidy(page, alive.picture.markup(state)), f"state {state}"
+    page, scene = opened(name), living[name]
+    assert said(page) == scene.at()
+    for state in range(0, len(scene.sentences), max(1, len(scene.sentences) // 12)):
+        for knob, option in scene.settings[state].items():
+            choose(page, scene, knob, option)
+        assert said(page) == scene.sentences[state]
+        assert tidy(page, picture(page)) == tidy(page, scene.picture.markup(state)), f"state {state}"
 
 
-def choose(page, alive, name, option):
-    knob = next(knob for knob in alive.knobs if knob.name == name)
+def choose(page, scene, name, option):
+    knob = next(knob for knob in scene.knobs if knob.name == name)
     if knob.slider:
         page.locator("input[type=range]").fill(str(list(knob.options).index(option)))
     elif len(knob.options) > 1:
@@ -99,8 +99,8 @@ def tidy(page, markup):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_by_keyboard_alone(opened, living, name):
-    page, alive = opened(name), living[name]
-    sliders = any(knob.slider for knob in alive.knobs)
+    page, scene = opened(name), living[name]
+    sliders = any(knob.slider for knob in scene.knobs)
     for _ in range(8):
         page.keyboard.press("Tab")
         if page.evaluate("document.activeElement.type") == ("range" if sliders else "radio"):
@@ -111,14 +111,14 @@ def test_by_keyboard_alone(opened, living, name):
     assert where == "solid", "you see where you are"
     before, words = tidy(page, picture(page)), said(page)
     page.keyboard.press("ArrowRight")
-    assert said(page) != words and said(page) in alive.sentences and tidy(page, picture(page)) != before
+    assert said(page) != words and said(page) in scene.sentences and tidy(page, picture(page)) != before
     page.keyboard.press("ArrowLeft")
     assert said(page) == words and tidy(page, picture(page)) == before
     assert page.get_attribute(".fluxlite-says", "aria-live") == "polite"
     if sliders:
         slider = page.locator("input[type=range]")
         page.keyboard.press("End")
-        assert slider.get_attribute("aria-valuetext") == alive.knobs[-1].options[-1]
+        assert slider.get_attribute("aria-valuetext") == scene.knobs[-1].options[-1]
 
 
 def test_play_runs_to_the_end_without_reading_each_step_out(opened, living):
@@ -182,20 +182,21 @@ def test_on_a_phone_and_on_a_desk_by_day_and_by_night(opened, name, width, schem
 
 
 def test_several_in_one_page_and_in_a_notebook(opened, living, tmp_path, browser):
-    """Twice the same, and one that takes the place of a still picture: each has its own knobs."""
-    tape, still = living["tape"], "<figure><img alt='x'><figcaption>still</figcaption></figure>"
+    """Twice the same, and one as a notebook stores it, in the place of its still: each has its own knobs."""
+    tape = living["tape"]
     (tmp_path / "both.html").write_text(
         f'<!DOCTYPE html><meta charset="utf-8"><body>{tape.html()}{living["crossover"].html()}'
-        f"{living['crossover'].html()}{tape.instead_of(still)}",
+        f"{living['crossover'].html()}{tape._repr_html_()}",
         encoding="utf-8",
     )
     page = browser.new_page()
     page.goto((tmp_path / "both.html").as_uri())
-    assert "still" not in page.inner_text("body") and page.locator("form").count() == 4
+    page.wait_for_function("document.forms.length == 4")
+    assert page.locator("img").count() == 0
     page.locator("input[type=range]").nth(1).press("ArrowRight")
     words = page.locator(".fluxlite-says").all_inner_texts()
     assert (words[0], words[3]) == (tape.sentences[0], tape.sentences[1])
-    page.locator(".fluxlite-alive").nth(1).get_by_label("1024", exact=True).check(force=True)
+    page.locator(".fluxlite-scene").nth(1).get_by_label("1024", exact=True).check(force=True)
     words = page.locator(".fluxlite-says").all_inner_texts()
     assert "batch 1024" in words[1] and "batch 64" in words[2]
     ids = page.eval_on_selector_all("[id]", "all => all.map(e => e.id)")

@@ -32,10 +32,6 @@ const put = (part, name, value) => {
 const start = (root) => {
   root.setAttribute("data-on", "");
   const data = JSON.parse(root.querySelector('script[type="application/json"]').textContent);
-  if (data.shown) {
-    root.firstElementChild.innerHTML = data.shown;
-    root.prepend(make("style", {}, data.style));
-  }
   const says = root.querySelector(".fluxlite-says");
   const parts = root.querySelectorAll("[data-moves]");
   const chosen = [...data.first];
@@ -72,6 +68,7 @@ const start = (root) => {
       input.addEventListener("input", () => { set(+input.value); show(); });
       return label;
     }
+    root.style.setProperty("--step", ms + "ms");
     const play = make("button", { type: "button" }, "▶ play");
     let timer = 0;
     const stop = () => {
@@ -98,14 +95,21 @@ const start = (root) => {
   };
 
   // A form of its own: the buttons of two pictures are then two groups, whatever their names.
-  const form = make("form", { "aria-label": "knobs of the picture", "data-lm-suppress-shortcuts": "true", autocomplete: "off" });
+  const named = { "aria-label": "knobs of the picture", "data-lm-suppress-shortcuts": "true", autocomplete: "off" };
+  const form = make("form", named);
   form.addEventListener("submit", (event) => event.preventDefault());
+  // Notebook 7 would move to another cell.
+  form.addEventListener("keydown", (event) => event.stopPropagation());
   data.knobs.forEach(([name, options, slides, ms], k) => {
     if (options.length > 1) form.append(slides ? slider(name, options, k, ms) : buttons(name, options, k));
   });
   root.querySelector(".fluxlite-picture").before(form);
+  for (const part of root.querySelectorAll("[data-pick]")) {
+    const [k, option] = part.dataset.pick.split(":");
+    part.addEventListener("click", () => form.querySelector(`[name="knob${k}"][value="${option}"]`).click());
+  }
   show();
 };
 
-document.querySelectorAll(".fluxlite-alive:not([data-on])").forEach(start);
+document.querySelectorAll(".fluxlite-scene:not([data-on])").forEach(start);
 })();

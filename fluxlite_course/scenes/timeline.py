@@ -1,13 +1,13 @@
-"""A receipt's timeline, alive: all its events, a window over them, and what the plain call says about each window."""
+"""A receipt's timeline: all its events, and a window over them."""
 
 import itertools
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from simgpu.profile import LANES, Receipt, Timeline, bars_of
+from simgpu.profile import LANES, Picture, Receipt, Timeline, bars_of
 
-from .scene import Each, Part, drawing, rounded
-from .showing import Alive, Knob
+from .parts import Each, Part, drawing, rounded
+from .scene import Knob, Scene
 
 MOST_EVENTS = 300  # with more, a page would be too large to carry around
 EVENTS, WAITS = "all events", "only waits"
@@ -29,20 +29,20 @@ class _View(NamedTuple):
     sentence: str
 
 
-def alive_timeline(receipt: Receipt, first: int = 0, count: int = 50, only_waits: bool = False) -> Alive:
-    """The timeline of a receipt with up to 300 events: which events, how many, from which number on.
+def timeline(receipt: Receipt, first: int = 0, count: int = 50, only_waits: bool = False) -> Scene | Picture:
+    """What ran when, in a lane each, and a window over it: which events, how many, from which number on.
 
     `first`, `count` and `only_waits` choose the first view, as in ``receipt.plot(first, count, only_waits)``, as far as
-    the knobs can. Raises `ValueError` for a receipt with more events, or with none, or without a simulated GPU's times.
+    the knobs can. With more than 300 events it's that picture, which doesn't move. Raises `ValueError` for a receipt
+    without events, or without a simulated GPU's times.
 
     >>> r = fl.estimate(lambda x: float((x + x).sum()), np.ones(4, np.float32)).receipt
-    >>> alive_timeline(r, count=5).at(show="only waits")
+    >>> timeline(r, count=5).at(show="only waits")
     'Timeline, simulated (NVIDIA T4), 1 wait: in ...'
     """
-    timeline = Timeline(receipt)
-    number = len(timeline.moments)
+    line, number = Timeline(receipt), len(receipt.timeline())
     if not 0 < number <= MOST_EVENTS or receipt.events_left_out:
-        raise ValueError(f"a living timeline takes 1 to {MOST_EVENTS} events, this receipt has {number:,}")
+        return receipt.plot(first, count, only_waits)
     step = -(-number // _PLACES)
     places = range(0, number, step)
     sizes = sorted({size for size in (*_WINDOWS, count) if size < number} | {number})
@@ -51,9 +51,9 @@ def alive_timeline(receipt: Receipt, first: int = 0, count: int = 50, only_waits
         Knob("how many events", [f"all {number}" if size == number else str(size) for size in sizes]),
         Knob("from event", [str(place + 1) for place in places], slider=True),
     ]
-    views = [_view(timeline, *setting) for setting in itertools.product((False, True), sizes, places)]
+    views = [_view(line, *setting) for setting in itertools.product((False, True), sizes, places)]
     start = [int(only_waits), sizes.index(min(count, number)), min(first // step, len(places) - 1)]
-    return Alive(_drawing(timeline, views), knobs, [view.sentence for view in views], start)
+    return Scene(_drawing(line, views), knobs, [view.sentence for view in views], start)
 
 
 def _view(timeline: Timeline, only_waits: bool, count: int, first: int) -> _View:
