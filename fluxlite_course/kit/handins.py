@@ -21,15 +21,13 @@ from . import exercises, progress
 from .guesses import questions
 
 ABOUT = "handin.json"
-# In bytes: what a hand-in says takes a few thousand, a learner's notebooks a few million.
-LARGEST, LARGEST_ZIP = 1_000_000, 64_000_000
-# In bytes: a zip file says itself how long its list of contents is, and that's read at once.
-LONGEST_LIST = 2_000_000
+# In bytes: what a hand-in says takes a few thousand, a learner's notebooks a few million; a zip file says itself how
+# long its list of contents is, and that's read at once.
+LARGEST, LARGEST_ZIP, LONGEST_LIST = 1_000_000, 64_000_000, 2_000_000
 # So many zip files are opened in one: a school's hand-ins in a platform's, one or two in a learner's. And none deeper.
 INSIDE = (2_000, 20, 0)
 # So many remarks are enough about one file, about a zip file inside it, and about one inside that.
 REMARKS = (100, 3, 3)
-# Files that pack others, and that no zip command made.
 OTHER_PACKINGS = (".rar", ".7z", ".tar", ".gz", ".tgz", ".bz2", ".xz")
 
 

@@ -4,7 +4,8 @@ A check says what's wanted, and what learners get instead: its slips, each with 
 one that fits is the reply. `expect` compares numbers, `refuse` asks questions, `quiet` reads a receipt.
 """
 
-from collections.abc import Callable, Mapping
+import contextlib
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ import numpy as np
 import fluxlite as fl
 from fluxlite.messages import many
 
-from .exercises import NotRight, shown
+from .exercises import NotDone, NotRight, shown
 
 Slips = Mapping[str, Any]
 
@@ -144,7 +145,22 @@ def expect(
     refuse({**fits, before + otherwise: True}, *facts)
 
 
-def quiet(r: Any, why: str = "something was read back to the host") -> None:
-    """Raise `NotRight` if receipt `r` has copies back to the host."""
+def quiet(r: Any, why: str = "something was read back to the host", got: Any = None) -> None:
+    """Raise `NotRight` if receipt `r` has copies back to the host, or the result `got` is there."""
     back = r.device_to_host
-    wrong_if(back.count, why, f"{many(back.count, 'copy')}, {back.bytes:,} bytes back", "no copies back")
+    wrong_if(back.count or on_cpu(got), why, f"{many(back.count, 'copy')}, {back.bytes:,} bytes back", "no copies back")
+
+
+@contextlib.contextmanager
+def explained(meanings: Mapping[str, str], expected: Any = None) -> Iterator[None]:
+    """If the code inside raises an error that says a key of `meanings`, raise `NotRight` with its meaning instead."""
+    try:
+        yield
+    except (NotRight, NotDone):
+        raise
+    except Exception as error:
+        said = "\n".join([str(error), *getattr(error, "__notes__", ())])
+        meaning = next((meaning for words, meaning in meanings.items() if words in said), None)
+        if meaning is None:
+            raise
+        raise NotRight(meaning, f"the error says: {error}", expected) from None

@@ -8,27 +8,18 @@ from ..kit.exercises import exercise, shown
 from ..kit.vocabulary import is_number, on_cpu, refuse, same, wrong_if
 
 # What's wrong with a shape, behind the number of its layer.
-_SLIPS = {
-    (0, 32, 6, 6, 4): "pad=1 puts a point of paper around each picture, so that its size stays",
-    (0, 32, 8, 8, 1): "one channel comes in; the layer has 4 filters, and each makes a channel",
-    (0, 32, 4, 8, 8): "here the channels come last, as in (N, H, W, C)",
-    (0, 32, 10, 10, 4): "pad=1 adds a point on each side, and the 3 × 3 window takes one away again",
-    (1, 32, 4, 4, 1): "pooling looks at each channel by itself, so all 4 stay",
-    (1, 32, 7, 7, 4): "the windows don't overlap: a 2 × 2 window goes on by 2",
-    (1, 32, 8, 8, 4): "of each 2 × 2 window one number stays",
-    (1, 32, 4, 4, 2): "pooling looks at each channel by itself, so all 4 stay",
-    (2, 32, 4, 4, 6): "there's no pad here: a 3 × 3 window has only 2 places along 4 points",
-    (2, 32, 2, 2, 4): "6 filters make 6 channels",
-    (2, 32, 2, 2, 24): "a filter sums over the channels that come in, so 6 filters make 6 channels",
-    (2, 32, 3, 3, 6): "a window of 3 has 4 - 3 + 1 places along 4 points",
-    (2, 32, 1, 1, 6): "a window has 4 - 3 + 1 places along 4 points",
-    (3, 32, 6): "flatten keeps all numbers of a picture: 2 × 2 places of 6 channels",
-    (3, 32, 4): "flatten keeps all numbers of a picture: 2 × 2 places of 6 channels",
-    (3, 768): "flatten leaves the observations apart: only a picture's own numbers become one row",
-    (3, 24): "the 32 observations stay, each has its row",
-    (4, 10): "the 32 observations stay, each has its row",
-    (4, 32, 24): "Dense(24, 10) takes 24 numbers and gives 10",
-}
+# Layer by layer: what's wrong with a shape, if it isn't the last axis, and if it is.
+_WHY = (
+    ("pad=1 puts a point of paper around each picture, so that its size stays",
+     "one channel comes in; the layer has 4 filters, and each makes a channel"),
+    ("the windows don't overlap: a 2 × 2 window goes on by 2",
+     "pooling looks at each channel by itself, so all 4 stay"),
+    ("there's no pad here: a 3 × 3 window has only 2 places along 4 points",
+     "a filter sums over the channels that come in, so 6 filters make 6 channels"),
+    ("flatten leaves the observations apart: only a picture's own numbers become one row",
+     "flatten keeps all numbers of a picture: 2 × 2 places of 6 channels"),
+    ("the 32 observations stay, each has its row", "Dense(24, 10) takes 24 numbers and gives 10"),
+)  # fmt: skip
 
 
 @exercise("15.1", "the shape after each layer", look_at="section 2; fl.outputsize(small[:1], (32, 8, 8, 1))")
@@ -40,13 +31,14 @@ def shapes(shapes):
     wrong_if(not tuples, "shapes is a list with a tuple for each layer", f"{shapes!r:.80}", "[(32, 8, 8, …), …]")
     words = f"the model has {len(right)} layers, so there are {len(right)} shapes"
     wrong_if(len(shapes) != len(right), words, f"{len(shapes)} shapes")
-    for number, (found, wanted) in enumerate(zip(map(tuple, shapes), right)):
-        why = "that is another shape"
-        if len(found) != len(wanted):
-            why = f"{len(wanted)} axes, {'(N, H, W, C)' if len(wanted) == 4 else '(N, features)'}"
-        if found == wanted[1:]:
-            why = "the observations come first, and there are 32 of them"
-        wrong_if(found != wanted, f"after layer {number}: {_SLIPS.get((number, *found), why)}", found)
+    for number, (found, wanted, (others, last)) in enumerate(zip(map(tuple, shapes), right, _WHY)):
+        refuse({} if found == wanted else {f"after layer {number}: {why}": made for why, made in {
+            "the observations come first, and there are 32 of them": found == wanted[1:],
+            "here the channels come last, as in (N, H, W, C)": sorted(found) == sorted(wanted),
+            others: len(found) < len(wanted) or found[-1] == wanted[-1],
+            f"{len(wanted)} axes, {'(N, H, W, C)' if len(wanted) == 4 else '(N, features)'}": len(found) > len(wanted),
+            last: True,
+        }.items()}, found)  # fmt: skip
     return " → ".join(map(str, right))
 
 
@@ -111,20 +103,17 @@ def accuracy_of(accuracy_of):
     heart = _Heart()
     found = accuracy_of(heart.train, X, labels, np.random.default_rng(15))
     known, asked = set(heart.known), set(heart.asked)
-    wrong_if(not known, "nothing was learned: train(X, labels) with a part of the data gives the model")
-    wrong_if(not asked, "the model wasn't asked anything: model(X) with the other part gives its scores")
     both = known & asked
-    yours = f"{len(known)} learned, {len(asked)} asked, {len(both)} in both"
     refuse({
+        "nothing was learned: train(X, labels) with a part of the data gives the model": not known,
+        "the model wasn't asked anything: model(X) with the other part gives its scores": not asked,
         "it's asked about exactly what it learned from. By heart is enough for 1.00": asked == known,
         "it has learned from all that it's asked about: keep a part away from train": both == asked,
         "some of what it's asked about, it has learned from": both,
-    }, yours, "0 in both")  # fmt: skip
-    words = "it learns from the small part and is tested on the large one: the other way round"
-    wrong_if(len(known) < len(asked), words, yours)
-    words = "they aren't shuffled: data may be sorted, by writer for example"
-    pictures = f"asked about pictures {min(asked)} to {max(asked)}"
-    wrong_if(max(asked) - min(asked) < len(asked), words, pictures, "rng.permutation(…)")
+        "it learns from the small part and is tested on the large one: the other way round": len(known) < len(asked),
+        "they aren't shuffled, by rng.permutation(…): data may be sorted, by writer for example":
+            max(asked, default=0) - min(asked, default=0) < len(asked),
+    }, f"{len(known)} learned, {len(asked)} asked, {len(both)} in both", "0 in both")  # fmt: skip
     wrong_if(not is_number(found), "accuracy_of returns a number, the share of right ones", shown(found))
     right = np.mean([number < 25 for number in heart.asked])
     words = "the model was asked about the right pictures, but the share is another one: are these their labels?"

@@ -4,69 +4,55 @@ import re
 
 import numpy as np
 import pytest
-from matplotlib.colors import to_rgba
 
 import fluxlite as fl
 from fluxlite.receipts import duration
-from fluxlite_course.draw.pictures import GREEN, look
-from fluxlite_course.lesson00.pictures import race, race_at
-from fluxlite_course.lesson01.pictures import copy_time, copy_times
+from fluxlite_course import crossing
+from fluxlite_course.lesson00.pictures import race
+from fluxlite_course.lesson00.pictures import step as one_step
+from fluxlite_course.lesson01.pictures import copy_times
 from fluxlite_course.lesson03.pictures import RATES, ball, path
 from fluxlite_course.lesson05.pictures import orders
 from fluxlite_course.lesson07.pictures import crossing_lines, waves
 from fluxlite_course.lesson12.pictures import busy
-from fluxlite_course.sine_wave import problem, training_step
-
-
-def one_step():
-    x, y, w1, w2 = problem()
-    return fl.estimate(training_step, x[0], y[0], np.zeros_like(w2.T), w1, w2).receipt
 
 
 def products(count=8):
     return fl.estimate(lambda A: [A @ A for _ in range(count)], np.ones((512, 512), np.float32)).receipt
 
 
-def test_in_the_race_the_cpu_is_through_when_the_gpu_has_begun():
-    film = race(one_step(), fl.Seconds(40e-6, "measured"))
-    operations = one_step().launches
-    first, last = film.pictures[0].sentence, film.pictures[-1].sentence
-    assert f"0 of {operations} operations" in first and "ordered 0 launches" in first
-    assert f"both have done all {operations}" in last and "the CPU first" in last
-    assert "the GPU first" in race(one_step(), fl.Seconds(1, "measured")).pictures[-1].sentence
-    done = [int(re.search(r"GPU has done (\d+)", p.sentence)[1]) for p in film.pictures[:-1]]
-    ordered = [int(re.search(r"ordered (\d+)", p.sentence)[1]) for p in film.pictures[:-1]]
-    assert done == sorted(done) and all(d <= o for d, o in zip(done, ordered))
+def test_in_the_race_many_waves_make_the_gpu_the_first():
+    scene = race()
+    for number, first in (("1", "CPU"), ("1,024", "CPU"), ("65,536", "GPU")):
+        said = [
+            re.search(r"has done (all )?(\d+).* given (?:all )?(\d+).* carried out (\d+)", each)
+            for setting, each in zip(scene.settings, scene.sentences) if setting["waves trained at once"] == number
+        ]  # fmt: skip
+        counts = np.array([[int(n) for n in each.groups()[1:]] for each in said])
+        assert (np.diff(counts, axis=0) >= 0).all() and (counts[:, 2] <= counts[:, 1]).all()
+        operations = counts[-1, 2]
+        assert counts[0].tolist() == [0, 0, 0] and counts[-1, 1] == operations
+        done = [list(counts[:, lane] == operations).index(True) for lane in (0, 2) if counts[-1, lane] == operations]
+        assert (len(done) == 1) if first == "GPU" else done[0] < done[1]
 
 
-def test_each_lane_of_the_race_has_the_colour_of_its_kind_of_time(monkeypatch):
-    drawn = []
-    monkeypatch.setattr("fluxlite_course.lesson00.pictures.show", lambda figure, words: drawn.append(figure))
-    for kind in ("recorded", "measured"):
-        race_at(one_step(), fl.Seconds(40e-6, kind), 1)
-        cpu, *_, gpu = drawn.pop().axes[0].patches
-        assert cpu.get_facecolor() == to_rgba(look(kind)["color"]) and gpu.get_edgecolor() == to_rgba(GREEN)
+def test_the_race_takes_as_long_as_the_crossover_says():
+    for number in (64, 1024):
+        taken = float(crossing.simulated(6, number, "NVIDIA T4", copies=False))
+        assert one_step(number, "NVIDIA T4").gpu[-1][1] == pytest.approx(taken, abs=2e-6)
 
 
-@pytest.mark.slow
-def test_the_race_runs_where_no_kernel_does():
-    film = race(one_step(), fl.Seconds(40e-6, "measured"))
-    film.slider.value = 5
-    page = film._repr_mimebundle_()["text/html"]
-    assert film.scene().at() == film.sentence and film.sentence in page and "<script>" in page
-
-
-@pytest.mark.slow
 def test_a_small_copy_is_latency_and_a_large_one_transfer():
-    assert "100 % of it is latency" in copy_time(4).sentence
-    assert "100 % of it is the transfer" in copy_time(2**30).sentence
-    sentences = [picture.sentence for picture in copy_times().pictures]
-    turn = ["transfer" in sentence for sentence in sentences]
-    assert turn == sorted(turn) and turn[-1]  # first latency counts, then the transfer
+    scene = copy_times()
+    assert "100 % of it is latency" in scene.at(size="4 bytes") and "100 % of it is the transfer" in scene.at(
+        size="1 GB"
+    )
+    turn = ["transfer" in sentence for sentence in scene.sentences]
+    assert turn == sorted(turn)  # first latency counts, then the transfer
 
 
-@pytest.mark.parametrize("nbytes", [4, 4_000_000])
-def test_the_films_copy_takes_as_long_as_the_simulated_one(nbytes):
+@pytest.mark.parametrize("size, nbytes", [("4 bytes", 4), ("4 MB", 2**22)])
+def test_the_films_copy_takes_as_long_as_the_simulated_one(size, nbytes):
     def timed(x):
         fl.cuda.synchronize()
         begin = fl.clock()
@@ -77,7 +63,7 @@ def test_the_films_copy_takes_as_long_as_the_simulated_one(nbytes):
     with fl.simulate_gpu(like="NVIDIA T4"):
         fl.gpu(np.zeros(1, np.float32))  # the first copy sets up the card
         took = timed(np.zeros(nbytes // 4, np.float32))
-    assert f": {duration(took)}, and" in copy_time(nbytes).sentence
+    assert f": {duration(took)}, and" in copy_times().at(size=size)
 
 
 def bowl(w):
@@ -106,15 +92,15 @@ def test_a_ball_has_a_learning_rate():
 
 
 def test_every_order_is_in_one_place_at_each_moment():
-    film = orders(products())
-    for picture in film.pictures:
+    scene = orders(products())
+    for sentence in scene.sentences:
         waiting, done = (
-            int(n) for n in re.search(r"(\d+) waits? in the queue.* (\d+) (?:is|are) done", picture.sentence).groups()
+            int(n) for n in re.search(r"(\d+) waits? in the queue.* (\d+) (?:is|are) done", sentence).groups()
         )
-        assert waiting + done + ("works on" in picture.sentence) <= 8
-        assert re.match(r"After [\d.]+ m?µ?s simulated \(NVIDIA T4\): ", picture.sentence)
-        assert not re.search(r"\b1 wait |\b1 are ", picture.sentence)
-    assert "8 are done" in film.pictures[-1].sentence and "all 8 orders" in film.pictures[-1].sentence
+        assert waiting + done + ("works on" in sentence) + ("still giving" in sentence) <= 8
+        assert re.match(r"After [\d.]+ m?µ?s simulated \(NVIDIA T4\): ", sentence)
+        assert not re.search(r"\b1 wait |\b1 are ", sentence)
+    assert "8 are done" in scene.sentences[-1] and "all 8 orders" in scene.sentences[-1]
     with pytest.raises(ValueError, match="room for 24 launches, got 25"):
         orders(products(25))
 
@@ -214,6 +200,6 @@ def test_a_copy_from_card_to_card_is_drawn_from_lane_to_lane(two_cards):
 def test_films_need_times():
     with fl.receipt() as nothing:
         pass
-    for film in (orders, lambda r: busy({"r": r}), lambda r: race(r, fl.Seconds(1, "measured"))):
+    for film in (orders, lambda r: busy({"r": r})):
         with pytest.raises(ValueError, match="launches whose times are known"):
             film(nothing)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import fluxlite as fl
-from fluxlite_course.lesson14.tape import tape
+from fluxlite_course.lesson14.pictures import tape
 from fluxlite_course.scenes import Each, Knob, Part, Scene, drawing, page
 from fluxlite_course.scenes.parts import moves
 from fluxlite_course.scenes.scene import script, style

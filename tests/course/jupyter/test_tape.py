@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import fluxlite as fl
-from fluxlite_course.lesson14.tape import entries
+from fluxlite_course.lesson14.pictures import entries
 
 
 @pytest.fixture
