@@ -199,10 +199,7 @@ def described(record: Mapping[str, Any]) -> str:
 
 
 def times(what: str, name: str = RECORD, **settings: Any) -> Timing:
-    """The times recorded for one case, such as ``times("product", n=2048)``. The dtype is float32 unless you give one.
-
-    Raises `ValueError` for a case that wasn't recorded.
-    """
+    """The times recorded for one case, such as ``times("product", n=2048)``, in float32, or raises `ValueError`."""
     kept, wanted = record(name), {"dtype": "float32", "what": what, **settings}
     for entry in kept["measurements"]:
         if all(entry.get(key) == value for key, value in wanted.items()):

@@ -24,8 +24,9 @@ from fluxlite.messages import many
 from fluxlite.writing import write_whole
 
 from . import exercises, progress
+from .boxes import plain
 from .copies import FOLDER
-from .guesses import Asked, Question, asked, question, questions
+from .guesses import Question, question, questions
 from .handins import ABOUT, Handin, Remark, by_learner, collect, comparable
 
 # At most this many characters: on the wall, for the last row of a room, per line, option and bar; on a teacher's
@@ -233,10 +234,9 @@ class Class:
             right = self._right(id)
             tried = sum(id in one.checks for one in self.handins) - right
             lines.append(f"{id}  {exercise.title:<44}{right:3} right {tried:3} tried")
-        read = asked(number)
         for id, asks in questions(number).items():
             if counts := self._guessed(id):
-                lines += ["", *_histogram(id, asks, counts, read.get(id, Asked("", {})))]
+                lines += ["", *_histogram(id, asks, counts)]
         return "\n".join(lines)
 
 
@@ -271,17 +271,19 @@ def _no_formula(text: str) -> str:
     return f"'{text}" if text.startswith(tuple("=+-@＝＋－＠")) else text
 
 
-def _histogram(id: str, question: Question, counts: Counter[str], text: Asked) -> list[str]:
+def _histogram(id: str, question: Question, counts: Counter[str]) -> list[str]:
     """A question, and a bar for each option. An option's text takes as many lines as it needs."""
-    lines = textwrap.wrap(f"{id}  {text.words}", WIDTH, subsequent_indent=" " * 6)
+    lines = textwrap.wrap(f"{id}  {plain(question.words)}", WIDTH, subsequent_indent=" " * 6)
     scale = min(1, LONGEST / max(counts.values()))
     for letter in question.replies:
         mark = "right" if letter == question.right else ""
-        first, *more = textwrap.wrap(text.options.get(letter, ""), OPTION) or [""]
+        first, *more = textwrap.wrap(plain(question.options[letter]), OPTION) or [""]
         bar = "#" * round(counts[letter] * scale)
         lines.append(f"  {letter} {mark:<6}{first:<{OPTION}}{counts[letter]:5} {bar}".rstrip())
         lines += [" " * 10 + line for line in more]
     return lines
+
+
 def look_at_class(folder: Path, one_learner: Collection[str] = ()) -> Class:
     """What the zip files in `folder` and below hold. All files signed with a name in `one_learner` are one learner's.
 

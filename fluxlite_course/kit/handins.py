@@ -79,21 +79,13 @@ def collect(folder: Path) -> tuple[list[Handin], list[Remark]]:
 
 
 def printable(text: str) -> str:
-    """A text on one line, without characters that move a terminal's cursor; of a long one the beginning and the end.
-
-    >>> printable("Ada\\nL. \\x1b[31m")
-    'Ada L. [31m'
-    """
+    """A text on one line, without characters that move a terminal's cursor; of a long one the beginning and the end."""
     text = text if len(text) <= 100 else f"{text[:60]}…{text[-39:]}"
     return " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
 
 
 def comparable(name: str) -> str:
-    """Names that should count as one name have the same text here.
-
-    >>> comparable("Zoe\u0308") == comparable("ZO\u00cb")
-    True
-    """
+    """Names that should count as one have the same text here: Zoë and ZOË, however their letters are stored."""
     return unicodedata.normalize("NFKC", name).casefold()
 
 

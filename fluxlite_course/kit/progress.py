@@ -16,7 +16,7 @@ from fluxlite.writing import write_whole
 FILE = "progress.json"
 PATIENCE = 20.0  # so many seconds one notebook waits for others to write
 # `learner` holds a random id, since two people may share a name, and one person may hand in twice.
-PARTS = ("guesses", "checks", "learner")
+PARTS = ("guesses", "checks", "puzzles", "learner")
 PASSING = ("Colab", "Kaggle", "Binder")
 # Where the lesson began: what a lesson's own cells do to the current folder mustn't move the record.
 _home: Path | None = None
@@ -53,11 +53,11 @@ def read() -> dict[str, dict[str, Any]]:
             with _alone(path()):
                 written = _read_file_or_begin(path())
     known = _together(written or {}, _unwritten)
-    return {part: known[part] for part in ("guesses", "checks")}
+    return {part: known[part] for part in PARTS if part != "learner"}
 
 
 def keep(part: str, key: str, value: str) -> None:
-    """Store one guess, or one check's outcome."""
+    """Store one guess, one check's outcome, or a puzzle's best figure."""
     if read()[part].get(key) == value:
         return
     file = path()

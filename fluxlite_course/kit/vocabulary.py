@@ -19,11 +19,7 @@ Slips = Mapping[str, Any]
 
 
 def on_cpu(x: Any) -> bool:
-    """Whether `x` is an array on the CPU. False for what isn't an array.
-
-    >>> on_cpu(np.ones(2)), on_cpu(2)
-    (True, False)
-    """
+    """Whether `x` is an array on the CPU. False for what isn't an array."""
     return fl.device_of(x) == fl.get_device("CPU")
 
 
@@ -52,20 +48,12 @@ def normal(seed: int, *shapes: tuple[int, ...]) -> Any:
 
 
 def described(x: Any) -> str:
-    """A learner's object: an array by its shape, others by type and beginning.
-
-    >>> described(np.ones(2)), described(2)
-    ('ndarray of shape (2,)', 'int: 2')
-    """
+    """A learner's object: an array by its shape, others by type and beginning."""
     return f"{type(x).__name__} of shape {x.shape}" if hasattr(x, "shape") and not np.isscalar(x) else shown(x)
 
 
 def digits(x: Any) -> str:
-    """The first numbers of an array.
-
-    >>> digits(np.arange(9) / 8)
-    '[0.    0.125 0.25  0.375]'
-    """
+    """The first numbers of an array."""
     return np.array2string(np.ravel(fl.cpu(x))[:4], precision=3)
 
 
@@ -99,11 +87,7 @@ def returned(got: Any, name: str, gives: Any = None) -> Any:
 
 
 def number(got: Any, what: str, expected: Any = "a number") -> float:
-    """A learner's number, `what`. Raises `NotRight` for text, and for what has no single number in it.
-
-    >>> number(np.float32(0.5), "your answer")
-    0.5
-    """
+    """A learner's number, `what`. Raises `NotRight` for text, and for what has no single number in it."""
     wrong_if(isinstance(got, str), f"{what} is text; write a number, without quotes", repr(got), expected)
     try:
         return float(fl.cpu(got))

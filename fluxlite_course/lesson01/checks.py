@@ -57,7 +57,8 @@ def standardize(standardize):
         result = standardize(x, mean, spread)
     returned(result, "the function", "(x - mean) / spread must be returned")
     end, way = "the result was" if r.launches else "x was", "compute where the many numbers are, and move the few"
-    quiet(r, f"{end} copied back to the host: {way}" if r.device_to_host.bytes >= 12_000 else quiet.__defaults__[0])
+    all_of_it = f"{end} copied back to the host: {way}"
+    quiet(r, all_of_it if r.device_to_host.bytes >= 12_000 else "something was read back to the host")
     words = "the values aren't (x - mean) / spread"
     expect(result, (values - mean) / spread, words, shape=words, where="the result is on the host", atol=1e-4)
     slow = "the values are right, but the result is float64: a GPU computes much slower with it"
@@ -74,8 +75,7 @@ def predict_any(predict_any):
     _predicted(predict_any, W, b, batch, "4 observations of 4 features")
     W, b, batch = normal(1, (2, 5), (2,), (100, 5))
     r = _predicted(predict_any, W, b, batch, "100 observations of 5 features")
-    words = f"{r.launches:,} launches for 100 observations: each by itself"
-    wrong_if(r.launches > 10, words, expected="2 launches: one product for the whole batch, one sum")
+    wrong_if(r.launches > 10, f"{r.launches:,} launches for 100 observations: each by itself", expected="2 launches")
     quiet(r, "it computes on the host")
     return "one vector, a square batch, and 100 observations at once"
 
@@ -92,7 +92,7 @@ def _predicted(predict, W, b, x, what):
             raise NotRight(words, yours, f"a result of shape {wanted.shape}") from None
     returned(result, "predict_any", "the prediction must be returned")
     mixed = "right for one vector; for a square batch it mixes the observations, without any error"
-    slips = {mixed: x.T @ W.T + b, f"{mixed}: W @ x": W @ x + b} if x.shape == W.shape else {}
+    slips = {mixed: x.T @ W.T + b, f"{mixed}, by W @ x": W @ x + b} if x.shape == W.shape else {}
     expect(result, wanted, f"for {what} the values are wrong", slips, atol=1e-4, where="the result is on the host",
            shape=f"for {what} the result has the wrong shape")  # fmt: skip
     return r

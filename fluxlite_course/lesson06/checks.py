@@ -59,13 +59,12 @@ def own_bench(bench):
             wrong and {"perf_counter", "time", "default_timer", "monotonic"} & set(names),
         "that's not the time of one product": wrong,
     }, yours, f"{duration(once)} for the product, by fl.clock() before and after f()")  # fmt: skip
-    other = _bench_of_product(bench, smaller, first_use=False)
-    words, whatever = "right for a product of 2048 × 2048, but not for one of 1024 × 1024", "measure it, whatever f is"
-    wrong_if(not _near(other, quick, 0.02), words, duration(other), f"{duration(quick)}: {whatever}")
-    first = _bench_of_product(bench, x, first_use=True)
-    words = f"{duration(first)} for the first product of a program: loading it is in your time"
-    warm = f"{duration(once)}: one call before the clock starts, to warm up"
-    wrong_if(first > 2 * once, words, duration(first), warm)
+    other, first = _bench_of_product(bench, smaller, first_use=False), _bench_of_product(bench, x, first_use=True)
+    refuse({
+        "right for a product of 2048 × 2048, but not for one of 1024 × 1024": not _near(other, quick, 0.02),
+        f"{duration(first)} for the first product of a program: loading it is in your time": first > 2 * once,
+    }, f"{duration(other)} for the smaller one, {duration(first)} for the first",
+       f"{duration(quick)} and {duration(once)}: measure it, whatever f is, after one call to warm up")  # fmt: skip
     return f"{duration(once)} for the product, also after three others, and also for the first of its kind"
 
 
@@ -73,15 +72,14 @@ def _bench_of_product(bench, x, first_use):
     """What a learner's `bench` reports for a product launched after three others. Only shapes are computed."""
 
     def run(x):
-        device = fl.gpu_device()
         for _ in range(0 if first_use else 3):
             x @ x
-        return bench(lambda: x @ x, device)
+        return bench(lambda: x @ x, fl.gpu_device())
 
     given = fl.estimate(run, x, shapes_only=True, first_use=first_use).result
-    wrong_if(given is None, "your bench returns None", None, "the seconds: return what you have measured")
-    several, one = isinstance(given, (list, tuple)), "one number, for example the median"
-    wrong_if(several, "your bench returns several times", type(given).__name__, one)
+    refuse({
+        "your bench returns None": given is None, "your bench returns several times": isinstance(given, (list, tuple)),
+    }, type(given).__name__, "one number, the seconds, for example the median")  # fmt: skip
     return number(getattr(given, "median", given), "what bench returns")
 
 

@@ -6,6 +6,7 @@ import fluxlite as fl
 from fluxlite.messages import many
 
 from ..kit.exercises import NotRight, exercise
+from ..kit.puzzles import puzzle
 from ..kit.vocabulary import called, described, expect, explained, on_cpu, on_gpu, refuse, same, wrong_if
 from ..sine_wave import problem, run
 
@@ -24,9 +25,7 @@ def predict(predict):
     for n in (1, 64):
         x = problem(waves=n)[0]
         words = f"{n} waves, and a memory with a single row: each wave needs a row of its own"
-        with explained(
-            {f"size {n} and the array at index 1 has size 1": words}, f"zeros of shape (x.shape[1], 6) = ({n}, 6)"
-        ):
+        with explained({f"size {n} and the array at index 1 has size 1": words}, f"zeros of shape ({n}, 6)"):
             found, r = called(predict, fl.gpu(x), w1, w2)
         counts[n], many_of = r.launches, found if isinstance(found, (list, tuple)) else ()
         refuse({
@@ -73,8 +72,26 @@ def _one_number(x):
     return float(fl.cpu(x))
 
 
+@puzzle("08-1", counts="launches", par=237)
+def sequence_loss_with_a_par(sequence_loss):
+    return _same_loss(sequence_loss)
+
+
 @exercise("08.3", "out of the loop", look_at="what does the next step need, and what could wait?")
 def sequence_loss(sequence_loss):
+    r = _same_loss(sequence_loss)
+    launches = r.launches
+    refuse({
+        "the loss is still computed in each step; np.stack makes one array of 20": launches > 400,
+        "a product too many is in the loop: is it the one with w2? No next step needs that":
+            launches > LAUNCHES and r.launched["matmul"] > 105,
+        "right, but with too many launches: look into r.launched of a receipt": launches > LAUNCHES,
+    }, f"{launches} launches", f"at most {LAUNCHES}")  # fmt: skip
+    return f"the same loss and gradient with {launches} launches, not 307"
+
+
+def _same_loss(sequence_loss):
+    """The receipt of a learner's loss and its gradient, if both are right."""
     for n in (1, 3):
         x, y, w1, w2 = problem(waves=n)
         (found, grads), r = called(_with_gradients, sequence_loss, *fl.gpu((w1, w2, x, y)))
@@ -90,14 +107,7 @@ def sequence_loss(sequence_loss):
             words = f"the loss is right, but its gradient for {name} isn't: it has to flow back through all 20 steps"
             hint = "inside the loop h stays what step made it: no .data, no new zeros"
             wrong_if(not same(got, want, **_NEAR), words, look_at=hint)
-    launches = r.launches
-    refuse({
-        "the loss is still computed in each step; np.stack makes one array of 20": launches > 400,
-        "a product too many is in the loop: is it the one with w2? No next step needs that":
-            launches > LAUNCHES and r.launched["matmul"] > 105,
-        "right, but with too many launches: look into r.launched of a receipt": launches > LAUNCHES,
-    }, f"{launches} launches", f"at most {LAUNCHES}")  # fmt: skip
-    return f"the same loss and gradient with {launches} launches, not 307"
+    return r
 
 
 def _with_gradients(loss, w1, w2, x, y):

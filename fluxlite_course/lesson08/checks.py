@@ -22,9 +22,8 @@ def _ran(kernel, blocks, threads, arrays, right, what="", **why):
         kernel.most_rounds = rounds
     if error := found.error:
         kind = type(error).__name__
-        meaning, advice = (
-            (what + why[kind], "") if kind in why else ("that's no kernel that a GPU could run", error.advice)
-        )
+        meaning = what + why[kind] if kind in why else "that's no kernel that a GPU could run"
+        advice = "" if kind in why else error.advice  # it's for any kernel
         raise NotRight(meaning, f"{error.where}\n{error.what}\n{advice}".strip())
     return list(found.arrays.values())[-1], found.figures, found
 
@@ -48,8 +47,7 @@ def _busiest(figures):
 
 def _score(what, figures, par):
     """As in golf: what the busiest thread reads and writes, below what's right about it."""
-    rows = ("your score", _busiest(figures)), ("par", par)
-    return "\n".join([what, *(f"      {name:<11} {text}" for name, text in rows)])
+    return f"{what}\n      {'your score':<11} {_busiest(figures)}\n      {'par':<11} {par}"
 
 
 def _together(figures, what):

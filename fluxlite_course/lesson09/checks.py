@@ -5,7 +5,7 @@ import numpy as np
 import fluxlite as fl
 
 from ..kit.exercises import exercise, shown
-from ..kit.vocabulary import is_number, on_cpu, refuse, same, wrong_if
+from ..kit.vocabulary import described, is_number, on_cpu, refuse, same, wrong_if
 
 # What's wrong with a shape, behind the number of its layer.
 # Layer by layer: what's wrong with a shape, if it isn't the last axis, and if it is.
@@ -29,8 +29,7 @@ def shapes(shapes):
     right = [fl.outputsize(model[: i + 1], (32, 8, 8, 1)) for i in range(len(model))]
     tuples = isinstance(shapes, (list, tuple)) and all(isinstance(shape, (list, tuple)) for shape in shapes)
     wrong_if(not tuples, "shapes is a list with a tuple for each layer", f"{shapes!r:.80}", "[(32, 8, 8, …), …]")
-    words = f"the model has {len(right)} layers, so there are {len(right)} shapes"
-    wrong_if(len(shapes) != len(right), words, f"{len(shapes)} shapes")
+    wrong_if(len(shapes) != 5, "the model has 5 layers, so there are 5 shapes", f"{len(shapes)} shapes")
     for number, (found, wanted, (others, last)) in enumerate(zip(map(tuple, shapes), right, _WHY)):
         refuse({} if found == wanted else {f"after layer {number}: {why}": made for why, made in {
             "the observations come first, and there are 32 of them": found == wanted[1:],
@@ -56,16 +55,16 @@ def read_theirs(read_theirs):
     wrong_if(not seen, "the model wasn't called", None, "model(…) of the pictures, in the other order")
     wrong_if(found is not scores, "read_theirs returns what the model returns", shown(found), "the model's scores")
     got, wanted = seen[-1], np.moveaxis(x, 1, -1)
-    shape, expected = getattr(got, "shape", None), f"shape {wanted.shape}, for x of shape {x.shape}"
-    wrong_if(shape is None, "the model takes an array", shown(got), expected)
+    shape, size = getattr(got, "shape", None), getattr(got, "size", 0)
     refuse({
+        "the model takes an array": shape is None,
         "the pictures were on the GPU, and now they're on the CPU": on_cpu(got),
         "the channels are still in front": shape == x.shape,
         "all axes are turned round: the observations come last now": shape == x.shape[::-1],
         "height and width are swapped: the pictures lie on their sides": shape == (2, 5, 4, 3),
-        f"{got.size} of {x.size} numbers are left: all channels of all pictures go to the model": got.size < x.size,
+        f"{size} of {x.size} numbers are left: all channels of all pictures go to the model": size < x.size,
         "that's another order": shape != wanted.shape,
-    }, f"shape {shape}", expected)  # fmt: skip
+    }, described(got), f"shape {wanted.shape}, for x of shape {x.shape}")  # fmt: skip
     yours, right = (f"first point: {fl.cpu(pictures)[0, 0, 0].tolist()}" for pictures in (got, wanted))
     wrong_if(not same(got, wanted), "the shape is right, and the pictures are scrambled: reshape leaves the numbers in "
              "their order and cuts them into other rows", yours, f"{right}, one number of each channel")  # fmt: skip
@@ -127,13 +126,9 @@ def _row(first: float, second: float, rest: float, digit: int) -> list[float]:
     return scores
 
 
-_ROWS = [
-    _row(12.0, 3.0, 0.0, 7),  # sure
-    _row(0.4, 0.3, 0.2, 0),  # anything
-    _row(12.0, 11.9, 0.0, 4),  # 4 or 5
-    _row(-5.0, -14.0, -20.0, 2),  # sure, though all scores are negative
-    _row(3.0, 0.0, 0.0, 9),  # about 0.69
-]
+# The largest score, the second, the others, and whose the largest is: sure, anything, 4 or 5, sure though all scores
+# are negative, about 0.69.
+_ROWS = [_row(*row) for row in ((12, 3, 0, 7), (0.4, 0.3, 0.2, 0), (12, 11.9, 0, 4), (-5, -14, -20, 2), (3, 0, 0, 9))]
 _EXACT = [_row(60.0, 0.0, 0.0, 5), _row(0.4, 0.3, 0.2, 0)]  # the first share is 1, not a bit less
 _NONE = "none of these"
 
@@ -147,8 +142,7 @@ def answers(answers):
         given = answers(rows.copy(), least)
         found = given.tolist() if isinstance(given, np.ndarray) else given
         one_each = isinstance(found, (list, tuple)) and len(found) == len(right)
-        words = "answers returns a list, with an answer for each picture"
-        wrong_if(not one_each, words, shown(given), f"{len(right)} answers")
+        wrong_if(not one_each, "answers returns a list, with an answer for each picture", shown(given))
         for number, (one, wanted) in enumerate(zip(found, right)):
             if one != wanted or isinstance(one, bool):
                 _wrong(one, wanted, shares[number].max(), rows[number].max(), least)

@@ -1,5 +1,7 @@
 """Lesson 16, sequences: checks."""
 
+import functools
+
 import numpy as np
 
 import fluxlite as fl
@@ -29,8 +31,7 @@ def loss_in_pieces(loss_in_pieces):
 
     def one_number(rnn, head):
         found = loss_in_pieces(rnn, head, x, y, 4)
-        words = "loss_in_pieces returns one number, the mean squared error"
-        wrong_if(getattr(found, "shape", None) != (), words, described(found))
+        wrong_if(getattr(found, "shape", None) != (), "loss_in_pieces returns one number", described(found))
         return found
 
     words = "an LSTM's state is a tuple of two arrays, so it has no data; stop_gradient cuts both"
@@ -89,16 +90,14 @@ def _right_length(found, direction, length, largest, given):
     values = fl.destructure(found)[0]
     wrong_if(on_cpu(values), f"{case} is on the CPU; the weights that it changes are on the GPU")
     values, right = fl.cpu(values), min(length, largest)
-    if same(values, direction * right, 1e-4):
-        return
-    now, factor = float(np.linalg.norm(values)), float(values @ direction)
-    elsewhere = not same(values, direction * factor, atol=1e-4 * max(1.0, now))
-    twice = abs(now - largest / length) < 1e-3 * largest / length
-    refuse({
-        f"{case}: it points elsewhere now. Multiply all numbers by the same factor": elsewhere,
+    now, along = float(np.linalg.norm(values)), float(values @ direction) * direction
+    refuse({} if same(values, direction * right, 1e-4) else {
+        f"{case}: it points elsewhere now. Multiply all numbers by the same factor":
+            not same(values, along, atol=1e-4 * max(1.0, now)),
         f"{case}: a short gradient stays as it is": length <= largest,
         f"{case}: it's as long as before": abs(now - length) < 1e-3,
-        f"{case}: the factor is largest / length, and it multiplies the gradient once": twice,
+        f"{case}: the factor is largest / length, and it multiplies the gradient once":
+            abs(now - largest / length) < 1e-3 * largest / length,
         f"{case}: its length is another one": True,
     }, f"length {now:.4g}", f"length {right:g}")  # fmt: skip
 
@@ -121,24 +120,21 @@ def ahead(ahead):
         found, right = ahead(rnn, head, x, known), fl.cpu(_ahead(rnn, head, x, known))
         words = "h is the memory; the prediction, one number, is head(h)"
         wrong_if(getattr(found, "shape", None) == (8, 4), words, "shape (8, 4)", "shape (8, 1)")
-        slips = {
-            "the memory is empty at each step: hand the state on": _ahead(rnn, head, x, known, wiped=True),
-            "it still sees the true points after the known ones": _ahead(rnn, head, x, 8),
-            "one true point too many: with known=3 the steps 0, 1 and 2 see true points":
-                _ahead(rnn, head, x, known + 1),
-            "one true point too few: with known=3 the steps 0, 1 and 2 see true points":
-                _ahead(rnn, head, x, known - 1) if known > 1 else right,
-            "after the known points it sees zeros: its input is the last prediction":
-                _ahead(rnn, head, x, known, own=lambda p, t: x[t] * 0),
+        make = functools.partial(_ahead, rnn, head, x)
+        true = "with known=3 the steps 0, 1 and 2 see true points"
+        after = "after the known points it sees"
+        expect(found, right, f"from step {_first_wrong(found, right)} on the predictions are others", {
+            "the memory is empty at each step: hand the state on": make(known, wiped=True),
+            "it still sees the true points after the known ones": make(8),
+            f"one true point too many: {true}": make(known + 1),
+            f"one true point too few: {true}": make(known - 1) if known > 1 else right,
+            f"{after} zeros: its input is the last prediction": make(known, own=lambda p, t: x[t] * 0),
             "its input stays the last true point: it's the last prediction, a new one at each step":
-                _ahead(rnn, head, x, known, own=lambda p, t: x[known - 1]),  # noqa: B023
-            "after the known points it sees the true point of the step before: it's the prediction of that step":
-                _ahead(rnn, head, x, known, own=lambda p, t: x[t - 1]),
-        }  # fmt: skip
-        words = f"from step {_first_wrong(found, right)} on the predictions are others"
-        expect(found, right, words, slips, before=f"known={known}: ",
-               shape="ahead returns one prediction for each step, also for the known ones", atol=1e-4,
-               show=lambda x: fl.cpu(x).ravel().round(2))  # fmt: skip
+                make(known, own=lambda p, t: x[known - 1]),  # noqa: B023
+            f"{after} the true point of the step before: it's the prediction of that step":
+                make(known, own=lambda p, t: x[t - 1]),
+        }, before=f"known={known}: ", shape="ahead returns one prediction for each step, also for the known ones",
+           atol=1e-4, show=lambda x: fl.cpu(x).ravel().round(2))  # fmt: skip
     return "with known=8 that's teacher forcing, and with known=1 it's on its own from the second step"
 
 

@@ -114,19 +114,17 @@ def my_batches(my_batches):
 def _epoch(my_batches, X, Y, batchsize, rng):
     """The labels in the order that they came in. Raises if the epoch isn't correct."""
     made = my_batches(X, Y, batchsize, rng)
-    words = "a loop can't go through what my_batches gives"
-    wrong_if(not hasattr(made, "__iter__"), words, type(made).__name__, "pairs (x, y), by yield")
+    wrong_if(not hasattr(made, "__iter__"), "a loop can't go through what my_batches gives", type(made).__name__)
     found = list(itertools.islice(made, 100))
-    words = "it doesn't end: an epoch is one round through the data"
-    wrong_if(len(found) == 100, words, "100 batches and more", "3 batches")
+    wrong_if(len(found) == 100, "it doesn't end: an epoch is one round through the data", "100 batches and more")
     for pair in found:
         _right_pair(pair)
     labels, sizes = [int(label) for _, y in found for label in y], [len(y) for _, y in found]
-    twice = min((label for label in labels if labels.count(label) > 1), default=None)
+    twice = min((label for label in labels if labels.count(label) > 1), default=-1)
     wanted = [len(part) for part in np.split(Y, range(batchsize, 10, batchsize))]
     missing = len(set(range(10)) - set(labels))
     refuse({
-        f"observation {twice} comes {labels.count(twice)} times: draw an order, not numbers": twice is not None,
+        f"observation {twice} comes {labels.count(twice)} times: draw an order, not numbers": twice >= 0,
         "the observations that don't fill a batch are left out": missing and missing == 10 % batchsize,
         "some are missing": missing,
         "the small batch is not the last one: do whole batches change places?":
@@ -175,9 +173,9 @@ def loader_for(loader_for):
             "an epoch's batches don't have each observation once": sorted(numbers) != sorted([*range(1000)] * 2),
             "the loader doesn't shuffle": all(np.array_equal(np.concatenate(one), np.arange(1000)) for one in orders),
             f"{len(orders[0])} batches of 1,000: they don't have batchsize observations": len(orders[0]) != 10,
-            about: moved_first != first,
-        }, "it was moved first" if moved_first else "each batch travels by itself",
-           f"{4 * (X.size + Y.size) / MB:g} MB there, {free / 2 / MB:g} MB is half")  # fmt: skip
+        }, about)  # fmt: skip
+        half = f"{4 * (X.size + Y.size) / MB:g} MB there, {free / 2 / MB:g} MB is half"
+        wrong_if(moved_first != first, about, f"moved first: {'yes' if moved_first else 'no'}", half)
     return "moved first where it fits into half of what's free, batch by batch where it doesn't"
 
 

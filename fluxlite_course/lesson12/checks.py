@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+from unittest import mock
 
 import numpy as np
 
@@ -9,40 +10,29 @@ import fluxlite as fl
 from fluxlite.messages import many
 
 from ..kit.exercises import exercise
-from ..kit.vocabulary import called, described, expect, explained, on_cpu, refuse, returned, same, wrong_if
+from ..kit.vocabulary import called, expect, explained, on_cpu, refuse, returned, same, wrong_if
 
 
 @contextlib.contextmanager
 def _two_cards():
     """Two simulated cards, even if CUDA_VISIBLE_DEVICES hides some."""
-    hidden = os.environ.pop("CUDA_VISIBLE_DEVICES", None)
-    try:
+    with mock.patch.dict(os.environ):
+        os.environ.pop("CUDA_VISIBLE_DEVICES", None)
         with fl.simulate_gpu(False), fl.simulate_gpu(2, like="NVIDIA T4"):
             yield list(fl.cuda.devices())
-    finally:
-        if hidden is not None:
-            os.environ["CUDA_VISIBLE_DEVICES"] = hidden
-
-
-_WHY_NOT = {
-    ("b", "cpu"): "device1(a) is a copy of a on card 1",
-    ("b", "0"): "device1 says which card, whichever is current",
-    ("c", "0"): "inside the block card 1 is current, and gpu moves to the current card",
-    ("c", "cpu"): "gpu makes a copy on a card; which one is current inside the block?",
-    ("d", "1"): "after the block card 0 is current again, and gpu moves to it, even from another card",
-    ("d", "cpu"): "gpu brings nothing back; it moves to the current card",
-    ("e", "1"): "cpu(b) is a new array on the host; only b itself is still on card 1",
-    ("e", "0"): "cpu(b) is a new array on the host",
-}
 
 
 @exercise("11.1", "where is what", look_at="fl.cuda.device(b), or b alone in a cell: its place stands behind it")
 def where_is_what(b, c, d, e):
-    for name, answer, right in (("b", b, "1"), ("c", c, "1"), ("d", d, "0"), ("e", e, "cpu")):
+    for name, answer, right, why in (
+        ("b", b, "1", "device1(a) is a copy of a on card 1, whichever is current"),
+        ("c", c, "1", "inside the block card 1 is current, and gpu makes a copy on the current card"),
+        ("d", d, "0", "after the block card 0 is current again, and gpu moves to it, even from another card"),
+        ("e", e, "cpu", "cpu(b) is a new array on the host; only b itself is still on card 1"),
+    ):
         place = _place(answer)
         refuse({
-            f'{name}: write 0, 1 or "CPU"': place not in ("0", "1", "cpu"),
-            f"{name}: {_WHY_NOT.get((name, place))}": place != right,
+            f'{name}: write 0, 1 or "CPU"': place not in ("0", "1", "cpu"), f"{name}: {why}": place != right,
         }, f"{name} = {answer!r}")  # fmt: skip
     spelled = '. In a program it\'s written "CPU"' if isinstance(e, str) and e != "CPU" else ""
     return f"card 1, card 1, card 0, host: gpu follows the current card, device1 doesn't{spelled}"
@@ -52,7 +42,7 @@ def _place(answer):
     """``"0"``, ``"1"`` or ``"cpu"``, for a number, a text or a device."""
     if isinstance(answer, fl.Device):
         return "cpu" if answer.backend == "CPU" else str(answer.index)
-    word = "not a place" if isinstance(answer, bool) else str(answer).strip().strip("'\"").lower()
+    word = "not a place" if isinstance(answer, bool) else str(answer).strip("'\" ").lower()
     return "cpu" if word in ("host", "the host") else word
 
 
@@ -73,7 +63,7 @@ def split(split):
         # We look only at the bytes on the cards.
         layers, full = [round(nbytes / _LAYER, 1) for nbytes in held], int(held[0] == 0)
         refuse({
-            f"split should return something that you can call with x, not {described(run)}": not callable(run),
+            f"split should return something that you can call with x, not a {type(run).__name__}": not callable(run),
             "the model you were given was changed; moving makes a new one, so keep that":
                 any(fl.device_of(leaf) is not None and not on_cpu(leaf) for leaf in fl.leaves(model)),
             "the weights were copied, and none is on the cards in devices: is it devices[0], not device0, and kept?":
@@ -152,10 +142,10 @@ def parallel_gradient(parallel_gradient):
     with _two_cards() as cards:
         found = parallel_gradient(loss, model, x, y, cards)
         alone = isinstance(found, tuple) and len(found) == 1
-        words = "gradient gives a tuple, one entry for each argument"
-        wrong_if(alone, words, "a tuple", "its entry for the model: [0]")
+        wrong_if(alone, "gradient gives a tuple, one entry for each argument: take [0]", "a tuple")
         yours = _flat(fl.cpu(returned(found, "parallel_gradient", "the gradient for the whole batch")))
     counts = {card: sum(len(part) for part in parts) for card, parts in sorted(rows.items())}
+    counts = {"the host" if card < 0 else f"card {card}": count for card, count in counts.items()}
     seen = np.concatenate([np.zeros((0, 3)), *(part for parts in rows.values() for part in parts)])
     refuse({
         "loss was never called": not rows,
@@ -164,7 +154,7 @@ def parallel_gradient(parallel_gradient):
         "each card worked on the whole batch": len(x) in counts.values(),
         "the two parts together aren't the batch: is a row there twice, or missing?":
             not same(np.sort(seen, axis=0), np.sort(x, axis=0)),
-    }, f"rows: {', '.join(f'{count} on card {card}' for card, count in counts.items())}", "3 rows on each")  # fmt: skip
+    }, f"rows: {', '.join(f'{count} on {card}' for card, count in counts.items())}", "3 rows on each")  # fmt: skip
     two = "these are two gradients, one of each card; the mean of the two is wanted"
     expect(yours, whole, "the values aren't those of the whole batch", {
         "it's twice as large: the loss is a mean, so average the two gradients, don't add them": 2 * whole,

@@ -27,12 +27,12 @@ def restore(restore):
             names = [(i, name) for i in range(2) for name in ("weight", "bias")]
             arrays, wanted = ([getattr(layers[i], name, np.nan) for i, name in names] for layers in (model, saved))
             equal = all(np.array_equal(fl.cpu(a), b) for a, b in zip(arrays, wanted))
-            words = "the numbers of the model are not those of the file"
-            wrong_if(not equal, words, "other weights", "load(path, model=model)")
             x = rng.standard_normal((3, 64)).astype(np.float32)
-            other = not same(model(x if on_cpu(arrays[0]) else fl.gpu(x)), saved(x))
-            wrong_if(other, "the numbers are right, but the model computes something else. A file holds no functions: "
-                     "where is relu?")  # fmt: skip
+            refuse({
+                "the numbers of the model are not those of the file: load(path, model=model)": not equal,
+                "the numbers are right, but the model computes something else. A file has no functions: where is relu?":
+                    equal and not same(model(x if on_cpu(arrays[0]) else fl.gpu(x)), saved(x)),
+            })  # fmt: skip
     return "files of two sizes are read, each into a model that fits"
 
 
@@ -47,8 +47,7 @@ def save_best(save_best):
             best, kept = (loss, float(number)) if better else (best, kept)
             wrong_if(not path.exists(), f"no file was written at the first loss, {loss}, which is smaller than inf")
             contents = fl.load(path)
-            words = "in the file there is nothing called model"
-            wrong_if("model" not in contents, words, ", ".join(contents), "save(path, model=model)")
+            wrong_if("model" not in contents, "in the file there is nothing called model", ", ".join(contents))
             other = float(contents["model"]["layers"][0]["weight"][0, 0]) != kept
             refuse({
                 "save_best returned None": given is None,

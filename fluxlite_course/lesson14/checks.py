@@ -87,8 +87,7 @@ def softsign_rule(softsign):
 
 def _check_softsign(softsign, x, s, g):
     with explained({
-        " for x, of shape":
-            "the first pullback is that of x, which was not broadcast: its gradient has its shape, unsummed",
+        " for x, of shape": "the first pullback is that of x, which was not broadcast: its gradient has its shape",
         "the rule of": "multiply by g first, then sum over the rows: each of them has used s",
         "no derivative with respect to its argument": "an operand has no pullback: there are 2, for x and for s",
     }):  # fmt: skip
@@ -129,7 +128,7 @@ def check_gradient(check_gradient):
             wrong = _positions(check_gradient, f, at)
             words = f"the gradient of {title} is right, but your check calls it wrong{reason}"
             room = "[]: steps to both sides, over 2 * step, and room for rounding in proportion to the slope"
-            wrong_if(wrong, words, f"wrong at {_listed(wrong)}", room)
+            wrong_if(wrong, words, f"wrong at {sorted(wrong)}", room)
         for title, pullback, places in (
             ("is wrong at one place, the last one", lambda g, out, x: g * 2 * x * factor, {(1, 2)}),
             ("is too large at one place and too small at another", lambda g, out, x: g * 2 * x + off,
@@ -138,10 +137,9 @@ def check_gradient(check_gradient):
             ("is 1 percent off", lambda g, out, x: g * 2.02 * x, everywhere),
         ):  # fmt: skip
             wrong = _positions(check_gradient, _with_rule(pullback, weights), x)
-            hint = f"found at {_listed(wrong)}" if wrong else "nothing found"
             found = "also names places that are right" if wrong - places else "doesn't find every place"
             words = f"a rule {title}, and your check {found}"
-            wrong_if(wrong != places, words, hint, f"wrong at {_listed(places)}")
+            wrong_if(wrong != places, words, f"wrong at {sorted(wrong)}", f"wrong at {sorted(places)}")
     finally:
         RULES.clear()
         RULES.update(before)
@@ -177,11 +175,6 @@ def _positions(check_gradient, f, x):
         "check_gradient gives the list of the positions that are wrong": np.isscalar(found),
     }, shown(found), "[], or [(0, 1)]")  # fmt: skip
     return {tuple(int(i) for i in np.atleast_1d(place)) for place in found}
-
-
-def _listed(places):
-    shown = [str(place) for place in sorted(places)]
-    return ", ".join(shown[:3]) + (", …" if len(shown) > 3 else "") if shown else "nothing"
 
 
 @exercise("13.4", "the order of the way back", look_at="back in section 2: which number is taken next?")

@@ -118,22 +118,18 @@ def step_time(step_time):
 def _slip(found, compute, nbytes, n, link):
     """What's probably wrong with this time."""
     right, steps, share = float(ring(nbytes, n, link)), 2 * (n - 1), 2 * (n - 1) / n
-    own = "each of the 2 (n - 1) steps has its own, and waits for the one before"
+    count = round((found - compute - share * nbytes / link.bandwidth) / link.latency)
     # How many latencies, and how much of the gradients, one may think it takes, and what's wrong with that.
     slips = {
-        "the latencies are missing: there are 2 (n - 1) of them": (0, share),
         "the bytes are missing": (steps, 0),
         "there are n - 1 steps to add up, and as many to hand round": (n - 1, (n - 1) / n),
-        f"one latency isn't enough: {own}": (1, share),
-        f"two latencies aren't enough: {own}": (2, share),
-        **{f"that's {some} latencies; the ring has 2 (n - 1) steps": (count, share)
-           for some, count in (("n", n), ("n - 1", n - 1), ("2 n", 2 * n))},
         "all gradients travel once here; a card sends 2 (n - 1) / n of them": (steps, 1),
         "a card sends 2 (n - 1) / n of the gradients, a little less than twice all": (steps, 2),
         "a step carries one piece, 1/n of the gradients, not all of them": (steps, steps),
         "that's one message with all gradients; a ring has 2 (n - 1) steps, each with 1/n of them": (1, 1),
         "that's the piece of one step; there are 2 (n - 1) steps": (steps, 1 / n),
-    }  # fmt: skip
+        f"that's {many(count, 'latency')}; each of the 2 (n - 1) steps has its own": (min(abs(count), 2 * n), share),
+    }
     times = {
         "one card has nobody to exchange anything with, so only the computing is left": found if n == 1 else 0.0,
         "bytes divided by bytes per second are seconds; multiplied, they aren't": max(found, 1e3),

@@ -13,38 +13,30 @@ from ..kit.vocabulary import described, digits, refuse, returned, same, wrong_if
 
 SIMULATED = False  # this lesson is about what your computer really has, so start leaves the simulated GPU off
 
-_COMPUTERS: dict[str, dict] = {
-    "server": {"CUDA": "no driver", "AMDGPU": "functional"},
-    "mac": {"Metal": "functional", "preference": "CUDA"},
-    "workstation": {"CUDA": "functional", "AMDGPU": "functional", "preference": "CPU"},
-}
-_WHY_NOT = {
-    ("server", "cuda"): "installed is not enough: without a driver CUDA is not functional",
-    ("server", "cpu"): "a CUDA without a driver doesn't end the search; what comes after CUDA?",
-    ("server", "metal"): "Metal is for Apple's GPUs, and nothing says that the server is a Mac",
-    ("mac", "cuda"): "asking for CUDA doesn't make it appear: a Mac has none",
-    ("mac", "cpu"): "a preference isn't exclusive: if you can't have it, you get the first that works",
-    ("mac", "amdgpu"): "there's no AMD GPU in it",
-    ("workstation", "cuda"): "two GPUs are there, but the preference asks for the CPU, which is always functional",
-    ("workstation", "amdgpu"): "two GPUs are there, but the preference asks for the CPU, which is always functional",
-}
+# Each with what's wrong with other answers.
+_COMPUTERS: dict[str, tuple[dict, str]] = {
+    "server": ({"CUDA": "no driver", "AMDGPU": "functional"}, "installed is not enough: without a driver CUDA is not "
+               "functional. But that doesn't end the search; what comes after CUDA?"),
+    "mac": ({"Metal": "functional", "preference": "CUDA"}, "asking for CUDA doesn't make it appear. But a preference "
+            "isn't exclusive: if you can't have it, you get the first that works"),
+    "workstation": ({"CUDA": "functional", "AMDGPU": "functional", "preference": "CPU"},
+                    "two GPUs are there, but the preference asks for the CPU, which is always functional"),
+}  # fmt: skip
 
 
 @exercise("10.1", "three computers, predicted", look_at="fl.pretend(…) with the values of the table, and get_device()")
 def three_computers(server, mac, workstation, warnings):
     given = {"server": server, "mac": mac, "workstation": workstation}
-    wanted, lines = {}, []
-    for name, computer in _COMPUTERS.items():
+    backends, wanted, lines = fl.supported_devices(), {}, []
+    for name, (computer, why) in _COMPUTERS.items():
         with fl.pretend(**computer), put_aside() as said:
             wanted[name] = fl.get_device().backend
         lines += said.getvalue().splitlines()
-    backends = fl.supported_devices()
-    for name, answer in given.items():
-        word = str(getattr(answer, "backend", answer)).strip().lower()  # CUDA in any case, or a device
+        word = str(getattr(given[name], "backend", given[name])).strip().lower()  # CUDA in any case, or a device
         refuse({
             f"{name}: one of {', '.join(backends)}, in quotes": word not in map(str.lower, backends),
-            f"{name}: {_WHY_NOT.get((name, word), 'not this one')}": word != wanted[name].lower(),
-        }, f"{name} = {answer!r}")  # fmt: skip
+            f"{name}: {why}": word != wanted[name].lower(),
+        }, f"{name} = {given[name]!r}")  # fmt: skip
     expected = sum(line.startswith("┌ Warning") for line in lines)
     few = "one of the three doesn't have what the preference asks for, and says so"
     many = "a warning says that you can't have what you asked for. On how many of the three is that so?"
@@ -114,9 +106,8 @@ _ARGUMENTS = ("CUDA", "AMDGPU", "Metal", "preference", "environment")
 def from_the_lines(cluster):
     words = 'cluster is a dict, such as {"CUDA": "functional", "preference": "CPU"}'
     wrong_if(not isinstance(cluster, dict), words, f"{cluster!r}")
-    for name in cluster:
-        expected = f"some of {', '.join(_ARGUMENTS)}"
-        wrong_if(name not in _ARGUMENTS, f"pretend has no argument {name!r}", f"{cluster!r}", expected)
+    others = ", ".join(repr(name) for name in cluster if name not in _ARGUMENTS)
+    wrong_if(others, f"pretend has no argument {others}", f"{cluster!r}", f"some of {', '.join(_ARGUMENTS)}")
     try:
         yours = _said(cluster)
     except (TypeError, ValueError) as error:

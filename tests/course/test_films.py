@@ -11,9 +11,9 @@ from fluxlite_course import crossing
 from fluxlite_course.lesson00.pictures import race
 from fluxlite_course.lesson00.pictures import step as one_step
 from fluxlite_course.lesson01.pictures import copy_times
-from fluxlite_course.lesson03.pictures import RATES, ball, path
+from fluxlite_course.lesson03.pictures import RATES, REACH, balls, path
 from fluxlite_course.lesson05.pictures import orders
-from fluxlite_course.lesson07.pictures import crossing_lines, waves
+from fluxlite_course.lesson07.pictures import crossing_lines
 from fluxlite_course.lesson12.pictures import busy
 
 
@@ -72,23 +72,20 @@ def bowl(w):
 
 @pytest.mark.parametrize("rate", RATES)
 def test_the_balls_words_fit_its_way(rate):
-    way, words = path(rate), ball(rate).sentence
+    way, scene = path(rate), balls()
+    words = scene.at(**{"learning rate": f"{rate:g}"})
     w = 1.0
-    for step in range(10):
-        assert way[step] == pytest.approx(w)
+    for number in range(10):
+        assert way[number] == pytest.approx(w)
         w -= rate * fl.gradient(bowl, w)[0]
     assert ("farther up" in words) == (bowl(way[-1]) > bowl(way[0]))
     assert ("over the bottom" in words) == (way[1] > 2)
-    assert ("leaves the picture" in words) == (np.abs(way - 2).max() > 3)
+    assert ("leaves the picture" in words) == (np.abs(way - 2).max() > REACH)
     last = re.search(r"After 10 steps the loss is (below )?([\d.,e-]*\d);", words)
     said, true = float(last[2].replace(",", "")), bowl(way[-1])
     assert true < said if last[1] else true == pytest.approx(said, rel=0.05, abs=0.5 if true > 100 else 0)
-
-
-def test_a_ball_has_a_learning_rate():
-    for rate in (0, -1, 1, float("nan")):
-        with pytest.raises(ValueError, match="the learning rate of this picture"):
-            ball(rate)
+    third = scene.at(**{"learning rate": f"{rate:g}", "steps": "3"})
+    assert float(re.search(r"w is (-?[\d.]+),", third)[1]) == pytest.approx(way[3], rel=0.01)
 
 
 def test_every_order_is_in_one_place_at_each_moment():
@@ -110,7 +107,7 @@ def test_who_is_faster_is_computed_from_both_lines():
         return {n: fl.Seconds(time, kind) for n, time in zip((1, 64, 4096), seconds)}
 
     lines = {"CPU": line("recorded", (1e-5, 2e-4, 1e-2)), "T4": line("simulated", (2e-4, 2e-4, 2e-4))}
-    words = [picture.sentence for picture in crossing_lines(lines, "CPU", "T4").pictures]
+    words = crossing_lines(lines, "CPU", "T4").sentences
     assert "1 wave at once" in words[0] and "CPU is faster, by a factor of about 20" in words[0]
     assert (
         "takes 10 µs (recorded), the T4 200 µs (simulated)" in words[0]
@@ -119,36 +116,20 @@ def test_who_is_faster_is_computed_from_both_lines():
     )
 
 
-def test_the_picture_of_the_lines_says_the_factor_that_a_log_scale_hides(monkeypatch):
-    drawn = []
-    monkeypatch.setattr(
-        "fluxlite_course.lesson07.pictures.show", lambda figure, words: drawn.append((figure, words)) or words
-    )
+@pytest.mark.parametrize("slowest", [4e-3, 0.3, 4])
+def test_the_picture_says_the_factor_that_a_log_scale_hides_and_no_line_leaves_it(slowest):
     lines = {
-        "CPU": {n: fl.Seconds(time, "recorded") for n, time in ((1, 1e-4), (4096, 4e-4), (65_536, 4e-3))},
+        "CPU": {n: fl.Seconds(time, "measured") for n, time in ((1, 1e-4), (4096, 4e-4), (65_536, slowest))},
         "T4": {n: fl.Seconds(4e-4, "simulated") for n in (1, 4096, 65_536)},
     }
-    for at in lines["T4"]:
-        waves(lines, at, "CPU", "T4")
-    texts = [[text.get_text() for text in figure.axes[0].texts] for figure, _ in drawn]
-    assert texts == [["× 4"], [], ["× 10"]]
-    for figure, _ in drawn:
-        figure.draw_without_rendering()
-        assert all(text.get_window_extent().x1 < figure.bbox.x1 for text in figure.axes[0].texts)
-
-
-@pytest.mark.parametrize("slowest", [4e-3, 0.3, 4])
-def test_no_line_leaves_the_picture(monkeypatch, slowest):
-    drawn = []
-    monkeypatch.setattr("fluxlite_course.lesson07.pictures.show", lambda figure, words: drawn.append(figure))
-    lines = {
-        "CPU": {n: fl.Seconds(time, "measured") for n, time in ((1, 1e-4), (4096, slowest))},
-        "T4": {n: fl.Seconds(4e-4, "simulated") for n in (1, 4096)},
-    }
-    waves(lines, 1, "CPU", "T4")
-    (axes,) = drawn[0].axes
-    low, high = axes.get_ylim()
-    assert low < 100 and 1e6 * slowest < high and 1e6 * slowest / 10 <= axes.get_yticks()[-1] < high
+    scene = crossing_lines(lines, "CPU", "T4")
+    written = [
+        re.findall(r">(×[^<]*|[^<]* is faster|about the same)</text>", scene.picture.markup(n)) for n in range(3)
+    ]
+    assert written == [["× 4", "CPU is faster"], ["about the same"], [f"× {slowest / 4e-4:.2g}", "T4 is faster"]]
+    points = re.findall(r'points="([^"]*)"', scene.picture.markup(0))
+    heights = [float(point.split(",")[1]) for line in points for point in line.split()]
+    assert min(heights) > 0 and max(heights) < 380
 
 
 @pytest.fixture

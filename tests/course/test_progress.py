@@ -41,7 +41,7 @@ def test_progress_is_written_as_soon_as_that_goes_again(tmp_path, monkeypatch):
     progress.path().write_text('{"checks": {"03.4": "right"}}')
     progress.keep("checks", "03.2", "right")
     progress.keep("guesses", "03-A", "b")
-    expected = {"checks": {"03.1": "right", "03.2": "right", "03.4": "right"}, "guesses": {"03-A": "b"}}
+    expected = {"checks": {"03.1": "right", "03.2": "right", "03.4": "right"}, "guesses": {"03-A": "b"}, "puzzles": {}}
     written = json.loads(progress.path().read_text())
     assert progress.read() == expected == {part: written[part] for part in expected}
 
@@ -183,4 +183,4 @@ def test_progress_edited_by_hand(capsys):
     answer("03-A")
     answer("03-B")
     assert capsys.readouterr().out.startswith("03-A  it is b: ")
-    assert progress.read() == {"guesses": {"03-A": "z"}, "checks": {}}
+    assert progress.read() == {"guesses": {"03-A": "z"}, "checks": {}, "puzzles": {}}
