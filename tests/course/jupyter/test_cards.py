@@ -1,14 +1,12 @@
 """Pictures of several GPUs, and of how one is chosen: what is drawn is what happened, and the sentence says it."""
 
-import re
-
 import numpy as np
 import pytest
 
 import fluxlite as fl
 from fluxlite.messages import DeviceError
 from fluxlite_course.lesson12.pictures import cards
-from fluxlite_course.lesson16 import decision
+from fluxlite_course.lesson16.pictures import QUESTIONS, decision
 
 
 def texts(scene):
@@ -69,11 +67,11 @@ def test_what_cannot_be_drawn_says_so(devices):
 
 
 def test_the_picture_of_the_decision_has_every_question():
-    picture = decision()
-    bold = re.findall('class="bold"[^>]*>([^<]*)<', picture.svg)
-    abouts, last, outcomes = bold[:5], bold[5], bold[6:]
-    assert all(f"{about}: {outcome}" in picture.sentence for about, outcome in zip(abouts, outcomes, strict=True))
-    assert abouts[-1] == ", ".join(fl.supported_devices()[:-1]) and last == "the CPU"
+    scene = decision()
+    for question, said in zip(QUESTIONS, scene.sentences):
+        assert f"{question.about}: {question.asked} Yes: {question.answer}" in said
+    assert "Yes" not in scene.sentences[-1] and scene.sentences[-1].endswith("the CPU.")
+    assert QUESTIONS[-1].about == ", ".join(fl.supported_devices()[:-1])
 
 
 def test_the_questions_are_those_that_get_device_asks():
