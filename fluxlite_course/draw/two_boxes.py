@@ -10,7 +10,6 @@ from simgpu.events import DEVICE_TO_HOST, HOST_TO_DEVICE
 
 from ..scenes import Each, Knob, Part, Scene, drawing, label
 from ..scenes.boxes import arrow, box
-from .pictures import BLUE, ORANGE
 
 MOST_ARROWS = 6
 # The boxes, and what's between them.
@@ -163,9 +162,3 @@ def _rest(found: list[Copies], more: int, states: int) -> Any:
 
 def _y(row: float) -> float:
     return _TOP + 34 + row * _ROW
-
-
-def copied(style: str, explicit: bool) -> dict[str, Any]:
-    """How an arrow for copies looks: solid if the program asked for them, dashed if they're side effects."""
-    color, line = (BLUE, "-") if explicit else (ORANGE, "--")
-    return {"arrowstyle": style, "lw": 2, "color": color, "linestyle": line, "shrinkA": 0, "shrinkB": 0}
