@@ -35,7 +35,7 @@ def __dir__() -> list[str]:
 
 
 def load_ipython_extension(shell: Any) -> None:
-    """``%load_ext fluxlite_course`` calls this. It adds ``%device_time``; `start` does it, too."""
+    """``%load_ext fluxlite_course`` calls this. It adds ``%device_time`` and ``%%machine``; `start` does it, too."""
     from .kit.magics import DeviceMagics
 
     shell.register_magics(DeviceMagics)

@@ -17,14 +17,12 @@ import numpy as np
 import fluxlite as fl
 from fluxlite.writing import write_whole
 
-from .crossing import times
 from .kit.copies import learner_folder
-from .lesson00.pictures import race_scene
-from .lesson06.explorer import crossover_scene
-from .lesson14.tape import tape_scene
+from .lesson00.pictures import race
+from .lesson06.explorer import crossover_explorer
+from .lesson14.pictures import tape as tape_of
 from .scenes import Scene, page
 from .scenes.timeline import timeline as timeline_of
-from .sine_wave import problem
 
 CARD = "NVIDIA T4"
 CARDS = ("GTX 1650", CARD, "RTX 4090", "A100", "H200")
@@ -43,13 +41,6 @@ def functions(lesson: str, name: str) -> dict[str, Any]:
     names = {"np": np, "fl": fl}
     exec(compile(code, file, "exec"), names)
     return names
-
-
-def race() -> Scene:
-    """Lesson 00: one step of its training, on a recorded CPU and on a simulated T4."""
-    x, y, w1, w2 = problem()
-    receipt = fl.estimate(functions("00", "train")["train"], w1, w2, x[:1], y[:1], 1, like=CARD).receipt
-    return race_scene(receipt, times("training step", hidden=6, batch=1).median)
 
 
 def timeline() -> Any:
@@ -75,7 +66,7 @@ def tape() -> Scene:
     s = h + b
     y = np.tanh(s)
     loss = np.sum(y)
-    return tape_scene(
+    return tape_of(
         {"w, b = param(…), …": (w, b), "h = w * x": h, "s = h + b": s, "y = np.tanh(s)": y, "loss = np.sum(y)": loss}
     )
 
@@ -93,7 +84,8 @@ EXPLORE = {
     "race": Explored(
         "A race", "00-start-here",
         "One step of training: the CPU computes, one operation after the other. For the GPU, Python only gives orders, "
-        "and giving an order takes longer than carrying it out. Move the time, or let it run.",
+        "and giving an order takes longer than carrying it out. Move the time, or let it run. "
+        "Then train more waves at once.",
         race,
     ),
     "timeline": Explored(
@@ -106,7 +98,7 @@ EXPLORE = {
         "When does a GPU win?", "07-cpu-against-gpu",
         "One step of training, for networks from 8 to 4,096 wide. Left of the crossing the CPU is faster, right of it "
         "the GPU. Choose a card, and what each step does besides computing.",
-        lambda: crossover_scene(cards=CARDS),
+        lambda: crossover_explorer(cards=CARDS),
     ),
     "tape": Explored(
         "The tape", "13-under-the-hood",

@@ -1,155 +1,119 @@
-"""The race: what the CPU, the host and the GPU have done of one training step, from moment to moment."""
+"""The race: what a CPU, the host and a GPU have done of one training step, from moment to moment."""
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from fluxlite.receipts import Seconds, duration
-from simgpu.profile import Receipt
+import fluxlite as fl
+from fluxlite.receipts import duration
+from simgpu import preset
 
-from ..draw.frames import Frames, Order, frames, launches
-from ..draw.pictures import GREY, Picture, look, plots, show
-from ..scenes import Each, Knob, Part, Scene, drawing
+from .. import crossing
+from ..scenes import Each, Knob, Part, Scene, drawing, label, launches
+from ..scenes.axes import Axis, across
 from ..scenes.parts import rounded
+from ..sine_wave import training_step
 
-MOMENTS = 13
-FINER = 3  # the living picture's steps for each of the film's
+WAVES = (1, 64, 1_024, 65_536)
+_TICK = 15e-6  # seconds from one moment to the next
+_TOPS, _HIGH = (36, 122, 208), 40  # where the three lanes are, and their height
 
 Spans = list[tuple[float, float]]  # where operations begin and end, in seconds
 
 
-class Reached(NamedTuple):
-    """How many operations are done on the CPU, and on the GPU, and the same in words."""
+class Step(NamedTuple):
+    """One training step: the CPU's operations, the host's orders, and the GPU's work on them."""
 
-    on_cpu: int
-    on_gpu: int
-    sentence: str
+    cpu: Spans
+    host: Spans
+    gpu: Spans
 
+    def done(self, seconds: float) -> tuple[int, int, int]:
+        """How many of each are done after so many seconds."""
+        cpu, host, gpu = (sum(end <= seconds + 1e-9 for _, end in spans) for spans in self)
+        return cpu, host, gpu
 
-def reached(orders: list[Order], cpu: float, seconds: float) -> Reached:
-    """How far the race of these orders is after `seconds`, if the CPU takes `cpu` seconds for all of it."""
-    begin, end, count = orders[0].asked, max(order.end for order in orders), len(orders)
-    given = sum(order.went_on - begin <= seconds for order in orders)
-    done = sum(order.end - begin <= seconds for order in orders)
-    on_cpu = min(count, int(count * seconds / cpu + 1e-9))
-    after = f"After {duration(seconds)}:"
-    if on_cpu == done == count:
-        first = "CPU" if cpu < end - begin else "GPU"
-        return Reached(on_cpu, done, f"{after} both have done all {count} operations, the {first} first.")
-    part = f"all {count}" if on_cpu == count else f"{on_cpu} of {count}"
-    gpu = f"The host has ordered {given} launches, and the GPU has done {done} of them."
-    return Reached(on_cpu, done, f"{after} the CPU has done {part} operations. {gpu}")
+    def said(self, seconds: float) -> str:
+        """The same in words."""
+        (cpu, host, gpu), count = self.done(seconds), len(self.gpu)
+        part = f"all {count}" if cpu == count else f"{cpu} of {count}"
+        orders = f"all {count}" if host == count else f"{host} of {count}"
+        after = f"After {duration(seconds)}: the CPU has done {part} operations."
+        return f"{after} The host has given {orders} orders, and the GPU has carried out {gpu}."
 
 
-def instants(orders: list[Order], cpu: float, count: int) -> list[float]:
-    """So many moments of the race, in seconds, from its start until both are done."""
-    length = max(cpu, max(order.end for order in orders) - orders[0].asked)
-    return [length * number / (count - 1) for number in range(count)]
+def race(waves: Sequence[int] = WAVES, card: str = "NVIDIA T4") -> Scene:
+    """One training step of the sine-wave network, on a recorded CPU and on a simulated `card`, moment by moment.
 
+    `waves` are the numbers of waves trained at once: powers of 4, up to a million. Raises `ValueError` for a number
+    that wasn't recorded, and for an unknown card.
 
-def _spans(orders: list[Order], cpu: float) -> tuple[Spans, Spans]:
-    """Each operation on the CPU, and on the GPU. Nobody has timed the CPU's one by one: each gets the same share."""
-    begin, share = orders[0].asked, cpu / len(orders)
-    on_cpu = [(number * share, (number + 1) * share) for number in range(len(orders))]
-    return on_cpu, [(order.start - begin, order.end - begin) for order in orders]
-
-
-def _names(receipt: Receipt, cpu: Seconds) -> tuple[str, str]:
-    return cpu.card or "this CPU", f"GPU ({receipt.seconds.card})"
-
-
-# -- the race, moment by moment ------------------------------------------------------------------------------------
-
-
-def race_at(receipt: Receipt, cpu: Seconds, seconds: float) -> Picture:
-    """The race after `seconds`: what the CPU and the GPU have done by then of one training step.
-
-    `receipt` has the step's launches on a simulated GPU. `cpu` is how long the whole step takes on the CPU. Raises
-    `ValueError` for a receipt without times, as on a real GPU.
+    >>> race([1]).at(time="105 µs")
+    'After 105 µs: the CPU has done all 25 operations. The host has given 6 of 25 orders, ...'
     """
-    orders = launches(receipt)
-    on_cpu, on_gpu, sentence = reached(orders, float(cpu), seconds)
-    figure, axes = plots(height=2.7, width=10)
-    orange = look("simulated")["color"]
-    lanes = (1, look(cpu.kind)["color"], GREY, 0.5, on_cpu), (0, orange, orange, None, on_gpu)
-    for (row, colour, edge, line, done), spans in zip(lanes, _spans(orders, float(cpu))):
-        for number, (start, end) in enumerate(spans):
-            axes.barh(row, (end - start) * 1e6, left=start * 1e6, height=0.5, edgecolor=edge, linewidth=line,
-                      facecolor=colour if number < done else "white")  # fmt: skip
-    axes.axvline(seconds * 1e6, color="black", linewidth=1.5)
-    name, card = _names(receipt, cpu)
-    axes.set_yticks([0, 1], [f"{card},\nsimulated", f"{name},\n{cpu.kind}"])
-    last = instants(orders, float(cpu), 2)[-1]
-    axes.set(xlabel="µs since the start of the step", xlim=(0, last * 1.03e6), ylim=(-0.5, 1.5))
-    axes.tick_params(axis="y", length=0)
-    return show(figure, sentence)
-
-
-def race(receipt: Receipt, cpu: Seconds) -> Frames:
-    """The race of `race_at` to leaf through, or to play.
-
-    >>> r = fl.estimate(lambda x: np.tanh(x * 2) + 1, np.ones(4, np.float32)).receipt
-    >>> film = race(r, fl.Seconds(6e-6, "measured"))
-    >>> film.pictures[0]
-    After 0 s: the CPU has done 0 of 3 operations. The host has ordered 0 launches, and the GPU has done 0 of them.
-    """
-    moments = instants(launches(receipt), float(cpu), MOMENTS)
-    drawn = [race_at(receipt, cpu, moment) for moment in moments]
-    film = frames(drawn, [f"{moment * 1e6:.0f} µs" for moment in moments], "time", ms=900)
-    film.scene = lambda: race_scene(receipt, cpu, film.now)
-    return film
-
-
-# -- the race, scene -----------------------------------------------------------------------------------------------
-
-
-_LEFT, _WIDTH, _BOTTOM = 10, 620, 200
-_LANES = {"host": 30, "gpu": 128}  # how far down each begins
-
-
-def race_scene(receipt: Receipt, cpu: Seconds, moment: int = 0) -> Scene:
-    """`race`, with a slider over time and a play button.
-
-    `receipt` has the step's launches on a simulated GPU, `cpu` is how long the step takes on the CPU. It
-    begins at this `moment` of the film, a number. Raises `ValueError` for a receipt without times, as on a real GPU.
-
-    >>> r = fl.estimate(lambda x: np.tanh(x * 2) + 1, np.ones(4, np.float32)).receipt
-    >>> race_scene(r, fl.Seconds(6e-6, "measured")).sentences[-1]
-    'After 48 µs: both have done all 3 operations, the CPU first.'
-    """
-    orders, (name, card) = launches(receipt), _names(receipt, cpu)
-    times = instants(orders, float(cpu), FINER * (MOMENTS - 1) + 1)
-    seen = [reached(orders, float(cpu), time) for time in times]
-    scale = _WIDTH / (times[-1] * 1.01)
-    slider = Knob("time", [f"{time * 1e6:.0f} µs" for time in times], slider=True, ms=300)
-    x = Each(f"M{_LEFT + time * scale:.1f} 26V{_BOTTOM}" for time in times)
-    on_cpu, on_gpu = _spans(orders, float(cpu))
-    picture = drawing(
-        640, _BOTTOM + 60, f"A race: one training step of {len(orders)} operations, on a CPU and on a GPU",
-        Part("text", text=f"{name}, {cpu.kind}", x=_LEFT, y=20),
-        Part("text", text=f"{card}, simulated", x=_LEFT, y=_LANES["gpu"] - 10),
-        *_lane_scene("host", scale, on_cpu, Each((0, each.on_cpu - 1) for each in seen)),
-        *_lane_scene("gpu", scale, on_gpu, Each((0, each.on_gpu - 1) for each in seen)),
-        Part("path", class_="cursor", d=x), *_axis(times[-1], scale),
+    steps, name = [step(number, card) for number in waves], preset(card).name
+    length = max(each.gpu[-1][1] for each in steps)
+    times = [number * _TICK for number in range(math.ceil(length / _TICK) + 2)]
+    axis = Axis(0, times[-1] * 1e6, 10, 630)
+    states = [(each, time) for each in steps for time in times]
+    moving = [axis(time * 1e6) for _, time in states]
+    cpu = crossing.record("amd-epyc-waves")["cpu"]
+    names = (
+        f"CPU: computing ({cpu}, a server, recorded)", "host: giving orders to the GPU",
+        f"GPU: carrying them out ({name}, simulated)",
     )  # fmt: skip
-    return Scene(picture, [slider], [each.sentence for each in seen], [FINER * moment])
+    picture = drawing(
+        640, 320, "A race: one training step, on a CPU and on a GPU",
+        *(part for lane, words in enumerate(names) for part in _lane(lane, words, steps, states, axis)),
+        Part("path", class_="cursor", d=Each("".join(f"M{x:g} {y - 5}v{_HIGH + 10}" for y in _TOPS) for x in moving)),
+        *across(axis, 262, "µs since the start of the step"),
+    )  # fmt: skip
+    knobs = [
+        Knob("waves trained at once", [f"{number:,}" for number in waves]),
+        Knob("time", [f"{time * 1e6:.0f} µs" for time in times], slider=True, ms=300),
+    ]
+    return Scene(picture, knobs, [each.said(time) for each, time in states])
 
 
-def _lane_scene(name: str, scale: float, spans: Spans, done: Each) -> Iterator[Part]:
-    """All operations hollow, and over them, full, those that are done. They're done in order."""
-    xs = [rounded((_LEFT + start * scale, max((end - start) * scale, 1))) for start, end in spans]
-    bars = [{"x": x, "y": _LANES[name], "width": width, "height": 56} for x, width in xs]
-    yield Part("g", *(Part("rect", class_="hollow", **bar) for bar in bars), class_=name)
-    full = [Part("rect", **bar, data_n=number) for number, bar in enumerate(bars)]
-    yield Part("g", *full, class_=name, only=done)
+def step(waves: int, card: str) -> Step:
+    """What a training step takes. Nobody has timed the CPU's operations one by one: each gets the same share."""
+    arrays = crossing.arrays(6, batch=waves)
+    orders = launches(fl.estimate(training_step, *arrays, like=card, shapes_only=True).receipt)
+    seconds = crossing.times("training step", name="amd-epyc-waves", hidden=6, batch=waves).median
+    share, begin = float(seconds) / len(orders), float(orders[0].asked or 0)
+    return Step(
+        [(number * share, (number + 1) * share) for number in range(len(orders))],
+        [(float(order.asked or 0) - begin, float(order.went_on or 0) - begin) for order in orders],
+        [(float(order.start or 0) - begin, float(order.end or 0) - begin) for order in orders],
+    )
 
 
-def _axis(length: float, scale: float) -> Iterator[Part]:
-    yield Part("path", class_="axis", d=f"M{_LEFT} {_BOTTOM}h{_WIDTH}")
-    micro = length * 1e6
-    step = next((step for step in (1, 2, 5, 10, 20, 50, 100, 200, 500) if micro / step <= 8), 10**9)
-    for number in range(int(micro / step) + 1):
-        x = rounded([_LEFT + number * step * 1e-6 * scale])[0]
-        yield Part("path", class_="axis", d=f"M{x} {_BOTTOM}v6")
-        look = "middle wide" if number % 2 else "middle" if number else None
-        yield Part("text", text=number * step, class_=look, x=x, y=_BOTTOM + 26)
-    yield Part("text", text="µs since the start of the step", class_="middle", x=320, y=_BOTTOM + 54)
+def _lane(lane: int, name: str, steps: list[Step], states: list[tuple[Step, float]], axis: Axis) -> Iterator[Part]:
+    """All operations hollow, and over them, full, those that are done. Of the next step's, none is shown."""
+    y, most = _TOPS[lane], max(len(each.gpu) for each in steps)
+    groups = [[_block(span, y, axis) for span in each[lane]] for each in steps]
+    outlines = ["".join(f"M{x:g} {y}h{w:g}v{_HIGH}h-{w:g}z" for x, w in group if w) for group in groups]
+    full = [
+        Part("rect", x=x, y=y, width=width, height=_HIGH, data_n=number * most + place)
+        for number, group in enumerate(groups) for place, (x, width) in enumerate(group)
+    ]  # fmt: skip
+    done = [(steps.index(each), each.done(time)[lane]) for each, time in states]
+    look = "gpu" if lane == 2 else "host"
+    yield label(10, y - 12, name)
+    yield label(
+        630, y - 12, Each(_counted(steps[number][lane], count, axis) for number, count in done), f"{look} bold end"
+    )
+    yield Part("path", class_=f"{look} hollow", d=Each(outlines[number] for number, _ in done))
+    yield Part("g", *full, class_=f"{look} apart", only=Each((n * most, n * most + count - 1) for n, count in done))
+
+
+def _block(span: tuple[float, float], y: int, axis: Axis) -> tuple[float, float]:
+    """Where an operation's box begins, and how wide it is. What comes later than the picture's end sticks to it."""
+    start, end = (min(axis(time * 1e6), axis.end) for time in span)
+    return start, rounded([max(end - start, 0)])[0]
+
+
+def _counted(spans: Spans, done: int, axis: Axis) -> str:
+    count, end = len(spans), spans[-1][1]
+    later = f", all after {duration(end)}" if end * 1e6 > axis.high else ""
+    return f"all {count}, after {duration(end)}" if done == count else f"{done} of {count}{later}"

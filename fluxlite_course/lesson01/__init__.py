@@ -2,6 +2,6 @@
 
 from .. import answer, check, expect_error, guess, start, todo
 from ..draw import boxes
-from .pictures import copy_time, copy_times
+from .pictures import copy_times
 
-__all__ = ["answer", "boxes", "check", "copy_time", "copy_times", "expect_error", "guess", "start", "todo"]
+__all__ = ["answer", "boxes", "check", "copy_times", "expect_error", "guess", "start", "todo"]

@@ -2,9 +2,6 @@
 
 from .. import answer, check, expect_error, guess, start, todo
 from ..draw.falling import falling
-from .pictures import ball, balls
-from .training_monitor import loss_curve, monitor
+from .pictures import balls
 
-__all__ = [
-    "answer", "ball", "balls", "check", "expect_error", "falling", "guess", "loss_curve", "monitor", "start", "todo",
-]  # fmt: skip
+__all__ = ["answer", "balls", "check", "expect_error", "falling", "guess", "start", "todo"]

@@ -2,11 +2,14 @@
 
 import numpy as np
 
-from ..draw.frames import Frames, frames
-from ..draw.pictures import BLUE, GREY, ORANGE, Picture, plots, show
+from fluxlite.messages import many
+
+from ..scenes import Each, Knob, Part, Scene, drawing, label
+from ..scenes.axes import Axis, across, curve, upward
 
 STEPS, START, BOTTOM = 10, 1.0, 2.0
 RATES = (0.01, 0.02, 0.05, 0.08, 0.1, 0.11, 0.115, 0.15, 0.2)
+REACH = 2.2  # how far from the bottom the picture goes
 
 
 def path(rate: float) -> np.ndarray:
@@ -19,58 +22,72 @@ def path(rate: float) -> np.ndarray:
     return BOTTOM + (START - BOTTOM) * (1 - 18 * rate) ** np.arange(STEPS + 1)
 
 
-def ball(rate: float) -> Picture:
-    """The ball's way for one learning rate, on the bowl of lesson 04's loss, (3w - 6)².
+def balls() -> Scene:
+    """The ball's way on the bowl of lesson 04's loss, (3w - 6)², for nine learning rates, step by step.
 
-    Raises `ValueError` for a rate that isn't above 0 and below 1.
-
-    >>> ball(0.11)
-    Learning rate 0.11: each step jumps over the bottom, but not as far up. After 10 steps the loss is 6; it was 9.
+    >>> balls()
+    Learning rate 0.05: the ball reaches the bottom. After 10 steps the loss is below 0.0001; it was 9.
     """
-    if not 0 < rate < 1:
-        raise ValueError(f"the learning rate of this picture is above 0 and below 1, got {rate}")
+    xs, ys = Axis(BOTTOM - REACH, BOTTOM + REACH, 60, 620), Axis(0, float(_loss(BOTTOM + REACH)), 330, 40)
+    states = [(number, step) for number in range(len(RATES)) for step in range(STEPS + 1)]
+    # Outside the picture, a ball stays at its upper edge.
+    ways = [path(rate).clip(BOTTOM - 1.1 * REACH, BOTTOM + 1.1 * REACH) for rate in RATES]
+    places = [list(zip(map(xs, way), map(ys, _loss(way)))) for way in ways]
+    steps = [
+        Part("path", class_="host line dots", d=f"M{x1} {y1}L{x2} {y2}", data_n=number * STEPS + step)
+        for number, way in enumerate(places) for step, ((x1, y1), (x2, y2)) in enumerate(zip(way, way[1:]))
+    ]  # fmt: skip
+    rings = [
+        Part("circle", class_="host hollow", cx=x, cy=y, r=7, data_n=number * STEPS + step)
+        for number, way in enumerate(places) for step, (x, y) in enumerate(way[:-1])
+    ]  # fmt: skip
+    seen = Each((number * STEPS, number * STEPS + step - 1) for number, step in states)
+    now = [places[number][step] for number, step in states]
+    ball = Part("circle", class_="host glide", cx=Each(x for x, _ in now), cy=Each(y for _, y in now), r=12)
+    bowl, slope = np.linspace(xs.low, xs.high, 41), np.array([START - 0.3, START + 0.3])
+    tangent = _loss(START) - 18 * (slope - START)
+    losses = [float(_loss(path(RATES[number])[step])) for number, step in states]
+    picture = drawing(
+        640, 390, "A ball on a bowl: the loss by the weight w",
+        *across(xs, 330, "w"), *upward(ys, 60, "loss"), curve(*_in(xs, ys, bowl, _loss(bowl)), "rest"),
+        Part("g", curve(*_in(xs, ys, slope, tangent), "axis")),
+        label(xs(START) + 20, ys(9) - 26, "slope -18"),
+        Part("g", *steps, only=seen), Part("g", *rings, only=seen), ball,
+        label(340, 30, Each(f"loss {_number(loss)}" for loss in losses), "bold big middle"),
+    )  # fmt: skip
+    knobs = [
+        Knob("learning rate", [f"{rate:g}" for rate in RATES], slider=True),
+        Knob("steps", [str(step) for step in range(STEPS + 1)], slider=True, ms=500),
+    ]
+    return Scene(picture, knobs, [_said(RATES[number], step) for number, step in states], [2, STEPS])
+
+
+def _loss(w: np.ndarray | float) -> np.ndarray:
+    return (np.asarray(w) * 3 - 6) ** 2
+
+
+def _in(xs: Axis, ys: Axis, w: np.ndarray, loss: np.ndarray) -> tuple[list[float], list[float]]:
+    """Where points are in the picture."""
+    return [xs(each) for each in w], [ys(each) for each in loss]
+
+
+def _number(loss: float) -> str:
+    return "below 0.0001" if loss < 1e-4 else f"{loss:.2g}" if loss < 100 else f"{loss:,.0f}"
+
+
+def _said(rate: float, step: int) -> str:
     way = path(rate)
-    reach = 1.3 if np.abs(way - BOTTOM).max() < 1.3 else 3.0  # where the ball runs away, we step back once
-    outside = np.abs(way - BOTTOM) > reach
-    seen = way[: int(outside.argmax()) if outside.any() else len(way)]
-    figure, axes = plots(height=3.6, width=8)
-    bowl = np.linspace(BOTTOM - reach, BOTTOM + reach, 200)
-    axes.plot(bowl, _loss(bowl), color=GREY)
-    if reach < 2:  # from farther away, the slope would be a speck
-        slope = np.array([START - 0.22, START + 0.22])
-        axes.plot(slope, _loss(START) - 18 * (slope - START), color="black", linestyle="--")
-        axes.text(START + 0.1, _loss(START) + 1.2, "slope -18, at w = 1", fontsize=12)
-    axes.plot(seen, _loss(seen), ":", color=ORANGE, linewidth=1.5)
-    axes.plot(seen[:-1], _loss(seen[:-1]), "o", color=ORANGE, fillstyle="none", markersize=9)
-    axes.plot(seen[-1], _loss(seen[-1]), "o", color=BLUE, markersize=13)
-    top = _loss(BOTTOM + reach)
-    axes.set(xlabel="w", ylabel="loss", xlim=(BOTTOM - reach, BOTTOM + reach), ylim=(-0.06 * top, 1.05 * top))
-    return show(figure, f"Learning rate {rate:g}: {_said(way, len(seen))}")
-
-
-def _loss(w: np.ndarray | float) -> np.ndarray | float:
-    return (w * 3 - 6) ** 2
-
-
-def _said(way: np.ndarray, seen: int) -> str:
-    first, last = float(_loss(way[0])), float(_loss(way[-1]))
-    end = f"{last:.2g}" if last >= 1e-4 else "below 0.0001"
+    first, last = float(_loss(way[0])), float(_loss(way[step]))
+    if step < STEPS:
+        return f"Learning rate {rate:g}, {many(step, 'step')}: w is {way[step]:.3g}, the loss {_number(last)}."
     if last > first:
-        leaves = f" Step {seen} leaves the picture." if seen < len(way) else ""
-        how, end = f"each step jumps over the bottom, and farther up.{leaves}", f"{last:,.0f}"
+        away = np.abs(way - BOTTOM) > REACH
+        leaves = f" Step {away.argmax()} leaves the picture." if away.any() else ""
+        how = f"each step jumps over the bottom, and farther up.{leaves}"
     elif way[1] > BOTTOM + 1e-9:
         how = "each step jumps over the bottom, but not as far up."
     elif last > 1e-3:
         how = "small steps, and the ball is still on its way."
     else:
         how = "the ball reaches the bottom."
-    return f"{how} After {STEPS} steps the loss is {end}; it was {first:.0f}."
-
-
-def balls() -> Frames:
-    """`ball` with a slider for the learning rate.
-
-    >>> balls().pictures[0]
-    Learning rate 0.01: small steps, and the ball is still on its way. After 10 steps the loss is 0.17; it was 9.
-    """
-    return frames([ball(rate) for rate in RATES], [f"{rate:g}" for rate in RATES], "learning rate", first=2)
+    return f"Learning rate {rate:g}: {how} After {STEPS} steps the loss is {_number(last)}; it was {first:.0f}."

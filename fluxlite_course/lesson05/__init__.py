@@ -2,6 +2,6 @@
 
 from .. import answer, check, crossing, expect_error, guess, start, todo
 from ..scenes.timeline import timeline
-from .pictures import order_at, orders
+from .pictures import orders
 
-__all__ = ["answer", "check", "crossing", "expect_error", "guess", "order_at", "orders", "start", "timeline", "todo"]
+__all__ = ["answer", "check", "crossing", "expect_error", "guess", "orders", "start", "timeline", "todo"]

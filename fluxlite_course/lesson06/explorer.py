@@ -7,12 +7,9 @@ from typing import Any
 
 from simgpu import PRESETS, preset
 
-from ..crossing import BATCHES, HERE, SIZES, Crossover, compared, crossover, measured
-from ..draw.pictures import show
-from ..draw.widgets import Shown, ipywidgets, said
+from ..crossing import BATCHES, SIZES, Crossover, crossover
 from ..scenes import Each, Knob, Part, Scene, drawing
 from ..scenes.parts import rounded
-from ..timing import Timing
 
 COPIES = {"x, y in and the loss out": True, "none": False}
 WAITS = {"waited for": True, "not waited for": False}
@@ -22,17 +19,18 @@ _LEAST, _MOST = 10.0, 2e6  # microseconds
 _DECADES = ("10 µs", "100 µs", "1 ms", "10 ms", "100 ms", "1 s")
 
 
-def crossover_scene(
+def crossover_explorer(
     batch: int = 64, card: str = "NVIDIA T4", copies: bool = True, wait: bool = True, cards: Sequence[str] = ()
 ) -> Scene:
     """All settings of `crossover` for these `cards`, all presets by default; the others choose the first one shown.
 
     It takes about half a second for each card. Raises `ValueError` for a card or a batch that isn't there.
 
-    >>> crossover_scene(cards=["NVIDIA T4"]).at(batch="1")
+    >>> crossover_explorer(cards=["NVIDIA T4"]).at(batch="1")
     'One training step, batch 1, ... The lines cross at a hidden size of about 426. From 512 on the GPU wins; ...'
     """
     crossover(batch, card, copies, wait)  # raises with a better message than we would
+    card = preset(card).name
     cards = list(cards) or list(PRESETS)
     labels: Any = {"card": cards, "batch": BATCHES, "copies": COPIES, "the GPU": WAITS}
     values: Any = cards, BATCHES, COPIES.values(), WAITS.values()
@@ -103,72 +101,3 @@ def _key(row: int, kind: str, mark: str, name: Any) -> Iterator[Part]:
     line, middle = Part("polyline", points=f"108,{y} 156,{y}"), f"translate(132 {y})"
     yield Part("g", line, Part("path", d=mark, transform=middle), class_=_LOOKS[kind])
     yield Part("text", text=name, x=168, y=y + 5)
-
-
-# -- the explorer --------------------------------------------------------------------------------------------------
-
-
-RECORDED, LIVE = "recorded", "this machine, measured now (takes a few seconds)"
-
-
-class Explorer(Shown):
-    """Five controls, the picture for their settings, and a sentence that says where the lines cross.
-
-    `now` is the `Crossover` shown, the same that the plain call returns for these settings.
-    """
-
-    def __init__(self, batch: int, card: str, copies: bool, wait: bool) -> None:
-        widgets = ipywidgets("crossover(batch=64)")
-        crossover(batch, card, copies, wait)  # raises with a better message than the controls would
-        style = {"description_width": "4em"}
-        self.card = widgets.Dropdown(options=list(PRESETS), value=preset(card).name, description="card", style=style)
-        moved = [("x, y in and the loss out at each step", True), ("none", False)]
-        choices = (
-            ("batch", BATCHES, batch), ("copies", moved, copies), ("the GPU", list(WAITS.items()), wait),
-            ("the CPU", [RECORDED, LIVE], RECORDED),
-        )  # fmt: skip
-        self.batch, self.copies, self.wait, self.cpu = buttons = [
-            widgets.ToggleButtons(options=options, value=value, description=name, style=style)
-            for name, options, value in choices
-        ]
-        for each in buttons:
-            each.style.button_width = "auto"
-        self.controls = [self.card, *buttons]
-        self.picture, self.words = widgets.HTML(), widgets.HTML()
-        super().__init__(widgets.VBox([*self.controls, self.words, self.picture]))
-        self._here: dict[int, dict[int, Timing]] = {}  # times measured on this machine, for each batch
-        self.follow(self._draw, *self.controls)
-
-    def _draw(self) -> None:
-        self.now = self._chosen()
-        self.page = self.picture.value = show(self.now.figure(), self.now.caption)._repr_html_()
-        self.words.value = said(self.now.conclusion)
-        self.sentence = f"{self.now.caption} {self.now.conclusion}"
-
-    def scene(self) -> Scene | None:
-        """Batch, copies and waiting for the card shown, to choose without a kernel. None for times measured here."""
-        if self.cpu.value == LIVE:
-            return None
-        card = self.card.value
-        return crossover_scene(self.batch.value, card, self.copies.value, self.wait.value, cards=[card])
-
-    def _chosen(self) -> Crossover:
-        batch, *rest = self.batch.value, self.card.value, self.copies.value, self.wait.value
-        if self.cpu.value == RECORDED:
-            return crossover(batch, *rest)
-        if batch not in self._here:
-            self.words.value = said("The CPU is being measured …")
-            self._here[batch] = measured(batch)
-        return compared(self._here[batch], HERE, batch, *rest)
-
-
-def crossover_explorer(batch: int = 64, card: str = "NVIDIA T4", copies: bool = True, wait: bool = True) -> Explorer:
-    """`crossover` with buttons: choose the card, the batch, with or without copies, waiting or not.
-
-    The CPU's line is recorded, unless you choose to measure it on this machine. Raises `ImportError` without
-    ipywidgets. You can call ``crossover(batch=64)`` without it.
-
-    >>> crossover_explorer()
-    One training step, ... The lines cross at a hidden size of about 272. From 512 on the GPU wins; ...
-    """
-    return Explorer(batch, card, copies, wait)

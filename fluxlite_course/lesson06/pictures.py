@@ -1,15 +1,17 @@
-"""Lesson 07's bars: times side by side, each in the look of its kind, and a program's phases one after the other."""
+"""Lesson 07's bars: times side by side, with a zoom, and a program's phases one after the other."""
 
 import json
+import math
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from fluxlite.receipts import Seconds, duration
 
-from ..draw.pictures import BLUE, GREY, as_written, look, plots
+from ..draw.pictures import BLUE, GREY, plots
+from ..scenes import Each, Knob, Part, Scene, drawing, label, rounded
 
 
 def program_phases(*options: str) -> dict[str, Seconds]:
@@ -39,30 +41,54 @@ def phases_figure(phases: Mapping[str, Seconds], blue: str) -> Any:
     return figure
 
 
-def time_bars(times: Mapping[str, Seconds], log: bool = False, notes: Mapping[str, str] | None = None) -> Any:
-    """A bar for each time, in the look of its kind, with its value and kind. `notes` adds words, for some or all bars.
+def time_bars(times: Mapping[str, Seconds], notes: Mapping[str, str] | None = None) -> Scene:
+    """A bar for each time, with its value and kind, and a knob that zooms in by ten until the shortest one is there.
 
-    Raises `ValueError` without times.
+    `notes` adds words, for some or all bars. Raises `ValueError` without times.
 
     >>> times = {"asked for": fl.Seconds(2e-5, "simulated"), "waited for": fl.Seconds(3e-3, "simulated")}
-    >>> figure = time_bars(times, log=True)
+    >>> time_bars(times).at(zoom="× 100")
+    'asked for: 20 µs simulated. waited for: 3 ms simulated. Zoomed in 100 times: 1 of 2 bars goes on beyond the ...'
     """
     if not times:
         raise ValueError("time_bars takes at least one time, got none")
-    figure, axes = plots(height=0.9 + 0.62 * len(times))
-    least, most = min(map(float, times.values())), max(map(float, times.values()))
-    for name, seconds in times.items():
-        colour, at = look(seconds.kind)["color"], (float(seconds), as_written(name))
-        hollow = {"color": "white", "edgecolor": colour, "linestyle": "--", "linewidth": 2}
-        axes.barh(at[1], at[0], height=0.6, **(hollow if seconds.kind == "simulated" else {"color": colour}))
-        said = f"{duration(seconds)} {seconds.kind}" + (f", {notes[name]}" if notes and name in notes else "")
-        axes.annotate(as_written(said), at, (6, 0), textcoords="offset points", va="center", fontsize=12)
-    axes.invert_yaxis()
-    axes.set(xlim=(0, 1.45 * most), xlabel="time")
-    if log:
-        axes.set(xscale="log", xlim=(least / 3, most * max(30.0, (most / least) ** 0.9)))
-        axes.set(xlabel="time, on a log scale: each bar says its value")
-    axes.set_xticks([])
-    axes.minorticks_off()
-    axes.spines["bottom"].set_visible(False)
-    return figure
+    most, least = max(map(float, times.values())), min(map(float, times.values()))
+    zooms = [10**power for power in range(1 + math.ceil(math.log10(most / least) - 1 - 1e-9))] or [1]
+    said = {name: " ".join([duration(time), time.kind]) for name, time in times.items()}
+    said |= {name: f"{said[name]}, {note}" for name, note in (notes or {}).items() if name in said}
+    bars = [part for row, name in enumerate(times) for part in _bar(row, name, said[name], times[name], zooms, most)]
+    bottom = _ROW * len(times) + 16
+    width = Each(f"the whole width: {duration(most / zoom)}" for zoom in zooms)
+    picture = drawing(
+        640, bottom + 30, "Times as bars", *bars, Part("path", class_="axis", d=f"M{_LEFT} {bottom - 8}v8H632v-8"),
+        label(320, bottom + 22, width, "middle"),
+    )  # fmt: skip
+    sentences = [
+        " ".join([*(f"{name}: {words}." for name, words in said.items()), *_beyond(times, zoom, most / zoom)])
+        for zoom in zooms
+    ]
+    knobs = [Knob("zoom", [f"× {zoom:,}" for zoom in zooms], slider=True, ms=1200)] if len(zooms) > 1 else []
+    return Scene(picture, knobs, sentences)
+
+
+_LEFT, _ROW = 6, 68
+_LOOKS = {"measured": "host", "recorded": "host", "simulated": "gpu hollow dashed", "published": "rest"}
+
+
+def _bar(row: int, name: str, said: str, time: Seconds, zooms: list[int], most: float) -> Iterator[Part]:
+    """A bar and the words above it. What doesn't fit in goes on beyond the picture's edge, and says so."""
+    y, look = row * _ROW, _LOOKS[time.kind]
+    colour, hollow = look.split()[0], "hollow" in look
+    shares = [float(time) / most * zoom for zoom in zooms]
+    widths = Each(rounded(min(share, 1.2) * (632 - _LEFT) for share in shares))
+    beyond = Each("goes on →" if share > 1 + 1e-9 else "" for share in shares)
+    yield label(_LEFT, y + 20, name)
+    yield label(632, y + 20, said, f"{colour} bold end")
+    yield Part("rect", class_=f"{look} glide", x=_LEFT, y=y + 30, width=widths, height=28)
+    yield label(626, y + 49, beyond, f"{colour} bold end" if hollow else "inside end")
+
+
+def _beyond(times: Mapping[str, Seconds], zoom: int, width: float) -> list[str]:
+    count = sum(float(time) > width * (1 + 1e-9) for time in times.values())
+    goes = f"{count} of {len(times)} bars {'goes' if count == 1 else 'go'}"
+    return [f"Zoomed in {zoom:,} times: {goes} on beyond the picture."] if zoom > 1 else []

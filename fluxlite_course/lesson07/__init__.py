@@ -3,9 +3,8 @@
 from .. import answer, check, crossing, expect_error, guess, start, todo
 from .my_report import report
 from .pictures import both_sides, crossing_lines
-from .pictures import waves as at_once
 
 __all__ = [
-    "answer", "at_once", "both_sides", "check", "crossing", "crossing_lines", "expect_error", "guess", "report",
+    "answer", "both_sides", "check", "crossing", "crossing_lines", "expect_error", "guess", "report",
     "start", "todo",
 ]  # fmt: skip

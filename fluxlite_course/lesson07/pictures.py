@@ -2,7 +2,7 @@
 
 import html
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import fluxlite as fl
@@ -11,8 +11,8 @@ from fluxlite.receipts import Seconds, duration
 from simgpu import preset
 
 from ..crossing import winner
-from ..draw.frames import Frames, frames
-from ..draw.pictures import GREY, Picture, look, plots, show
+from ..scenes import Each, Knob, Part, Scene, drawing, label
+from ..scenes.axes import Axis, across, curve, upward
 
 AT_LEAST = 0.05  # seconds of runs for a case: a short one needs many, or another program is in all of them
 Case = tuple[Callable[..., Any], tuple[Any, ...]]  # a function, and the arrays to call it with
@@ -94,51 +94,62 @@ def _row(name: str, run: Callable[..., Any], arrays: tuple[Any, ...], card: str,
 
 
 Times = Mapping[int, Seconds]  # by the number of waves: how long a step takes
+_LOOKS = {"measured": "host", "recorded": "host recorded", "simulated": "gpu simulated", "published": "rest"}
+_LEFT, _RIGHT, _TOP, _BOTTOM = 100, 620, 116, 380
 
 
-def waves(lines: Mapping[str, Times], at: int, cpu: str, gpu: str) -> Picture:
-    """The lines by name, and which of `cpu` and `gpu` is faster with `at` waves. Each line has its own kind of time."""
-    figure, axes = plots(height=4.2)
-    for name, times in lines.items():
-        kind = next(iter(times.values())).kind
-        axes.loglog(list(times), [1e6 * float(time) for time in times.values()], label=f"{name}, {kind}", **look(kind))
-    _marked(axes, lines[cpu][at], lines[gpu][at], at)
-    axes.set_xscale("log", base=2)
-    axes.set(xlabel="waves at once (log)", ylabel="µs per step (log)")
-    ticks = [n for n in lines[cpu] if n in (1, 2**4, 2**8, 2**12, 2**16, 2**20)]
-    axes.set_xticks(ticks, [f"{n:,}" for n in ticks])
-    longest = max(1e6 * float(time) for times in lines.values() for time in times.values())
-    heights = [10**k for k in range(1, 12) if 10**k < 2 * longest]
-    axes.set_yticks(heights, [f"{height:,}" for height in heights])
-    axes.set(ylim=(10, max(500_000, 2 * longest)), xlim=(0.6, 10 * max(lines[cpu])))  # and room for the factor
-    axes.minorticks_off()
-    axes.legend(loc="upper left", fontsize=12)
-    return show(figure, _said(lines[cpu][at], lines[gpu][at], at, cpu, gpu))
+def crossing_lines(lines: Mapping[str, Times], cpu: str, gpu: str) -> Scene:
+    """Lines of time per step by the number of waves, and which of `cpu` and `gpu` is faster, with a slider over waves.
+
+    The slider has the numbers that both lines have. Each line has its own kind of time.
+
+    >>> lines = {name: {1: fl.Seconds(1e-4, kind)} for name, kind in (("CPU", "recorded"), ("T4", "simulated"))}
+    >>> crossing_lines(lines, "CPU", "T4")
+    1 wave at once. The CPU takes 100 µs (recorded), the T4 100 µs (simulated). That's about the same.
+    """
+    sizes = sorted(set(lines[cpu]) & set(lines[gpu]))
+    every = [1e6 * float(time) for times in lines.values() for time in times.values()]
+    xs = Axis(min(sizes), 4 * max(sizes), _LEFT, _RIGHT, log=True)
+    ys = Axis(10, max(500_000, 2 * max(every)), _BOTTOM, _TOP, log=True)
+    curves = [
+        curve([xs(n) for n in times], [ys(1e6 * float(time)) for time in times.values()], _LOOKS[_kind(times)])
+        for times in lines.values()
+    ]
+    gaps = [(xs(n), ys(1e6 * float(lines[cpu][n])), ys(1e6 * float(lines[gpu][n]))) for n in sizes]
+    faster = [_faster(lines[cpu][n], lines[gpu][n], cpu, gpu) for n in sizes]
+    ticks = [n for n in sizes if n in (1, 2**6, 2**10, 2**16, 2**20)]
+    picture = drawing(
+        640, 440, "Time of a training step, by the number of waves trained at once, both axes logarithmic",
+        *(part for row, (name, times) in enumerate(lines.items()) for part in _key(row, name, _kind(times))),
+        *across(xs, _BOTTOM, "waves at once (log)", ticks, "{:,}".format),
+        *upward(ys, _LEFT, "time per step (log)", text=lambda micro: duration(micro / 1e6)),
+        Part("path", class_="gap", d=Each(f"M{x} {begin}V{end}" for x, begin, end in gaps)), *curves,
+        label(_RIGHT, 24, Each(f"× {factor:.2g}" if name else "" for name, factor in faster), "bold big end"),
+        label(_RIGHT, 50, Each(f"{name} is faster" if name else "about the same" for name, _ in faster), "end"),
+    )  # fmt: skip
+    said = [_said(lines[cpu][n], lines[gpu][n], n, cpu, gpu) for n in sizes]
+    return Scene(picture, [Knob("waves", [f"{n:,}" for n in sizes], slider=True, ms=700)], said)
 
 
-def _marked(axes: Any, on_cpu: Seconds, on_gpu: Seconds, at: int) -> None:
-    """A line from the faster to the slower of the two at the slider's place, with the factor that a log scale hides."""
-    low, high = sorted((1e6 * float(on_cpu), 1e6 * float(on_gpu)))
-    axes.axvline(at, color=GREY, linewidth=0.8)
-    axes.plot([at, at], [low, high], color="#1a1a1a", linewidth=5, alpha=0.5, solid_capstyle="butt")
-    if high / low > 1.25:
-        axes.annotate(
-            f"× {high / low:.2g}", (at, (low * high) ** 0.5), (10, 0), textcoords="offset points", va="center",
-            fontsize=15, bbox={"facecolor": "white", "edgecolor": "none", "pad": 1},
-        )  # fmt: skip
+def _kind(times: Times) -> str:
+    return next(iter(times.values())).kind
+
+
+def _key(row: int, name: str, kind: str) -> Iterator[Part]:
+    """A line's name and kind, beside a piece of it."""
+    y = 16 + 26 * row
+    yield curve([_LEFT, _LEFT + 48], [y, y], _LOOKS[kind])
+    yield label(_LEFT + 60, y + 5, f"{name}, {kind}")
+
+
+def _faster(on_cpu: Seconds, on_gpu: Seconds, cpu: str, gpu: str) -> tuple[str, float]:
+    """Which of the two is faster, and by how much; no name where it's about the same."""
+    ratio = float(on_cpu) / float(on_gpu)
+    return "" if 0.8 < ratio < 1.25 else gpu if ratio > 1 else cpu, max(ratio, 1 / ratio)
 
 
 def _said(on_cpu: Seconds, on_gpu: Seconds, at: int, cpu: str, gpu: str) -> str:
     times = f"The {cpu} takes {duration(on_cpu)} ({on_cpu.kind}), the {gpu} {duration(on_gpu)} ({on_gpu.kind})."
-    ratio = float(on_cpu) / float(on_gpu)
-    winner, factor = (gpu, ratio) if ratio > 1 else (cpu, 1 / ratio)
-    verdict = f"The {winner} is faster, by a factor of about {factor:.2g}."
-    if 0.8 < ratio < 1.25:
-        verdict = "That's about the same."
+    name, factor = _faster(on_cpu, on_gpu, cpu, gpu)
+    verdict = f"The {name} is faster, by a factor of about {factor:.2g}." if name else "That's about the same."
     return f"{many(at, 'wave')} at once. {times} {verdict}"
-
-
-def crossing_lines(lines: Mapping[str, Times], cpu: str, gpu: str) -> Frames:
-    """`waves` with a slider for the number of waves, from the numbers that `cpu`'s line has."""
-    sizes = sorted(set(lines[cpu]) & set(lines[gpu]))
-    return frames([waves(lines, size, cpu, gpu) for size in sizes], [f"{size:,}" for size in sizes], "waves")

@@ -1,7 +1,7 @@
 """The host and its GPUs as boxes: what's in each memory, and what was copied between them."""
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from fluxlite import device_of, leaves
@@ -10,10 +10,11 @@ from fluxlite.messages import many
 from fluxlite.receipts import Receipt, duration
 from simgpu.events import DEVICE_TO_DEVICE, DEVICE_TO_HOST, HOST_TO_DEVICE
 
-from ..draw.frames import Frames, frames, launches
-from ..draw.pictures import BLUE, GREY, ORANGE, Picture, as_written, plots, show
+from ..draw.pictures import Picture, as_written, show
 from ..draw.shapes import box, sheet
 from ..draw.two_boxes import copied
+from ..scenes import Each, Knob, Part, Scene, drawing, label, launches
+from ..scenes.axes import Axis, across
 
 # The layout in inches: the host's box, the cards' boxes, and the arcs between cards to their right.
 _HOST_WIDTH = 2.2
@@ -120,8 +121,8 @@ def _place(card: int | None) -> str:
 
 def _box(axes: Any, left: float, width: float, top: float, height: float, title: str, labels: list[str]) -> None:
     box(axes, left, top, width, height, title, above=0.07)
-    for row, label in enumerate(labels):
-        axes.text(left + 0.12, top + (row + 0.55) * _ROW + 0.05, as_written(label), va="center", fontsize=11)
+    for row, text in enumerate(labels):
+        axes.text(left + 0.12, top + (row + 0.55) * _ROW + 0.05, as_written(text), va="center", fontsize=11)
 
 
 def _arcs(axes: Any, routes: list[Route], tops: list[float], rows: dict[int, int]) -> None:
@@ -145,72 +146,108 @@ def _arcs(axes: Any, routes: list[Route], tops: list[float], rows: dict[int, int
 # -- when each of two cards works, and when it waits ---------------------------------------------------------------
 
 
-MOMENTS = 9
-_LOOKS: tuple[dict[str, Any], ...] = ({"edgecolor": BLUE}, {"edgecolor": ORANGE, "hatch": "///"})
+MOMENTS = 40
+_LEFT, _RIGHT, _LANE, _HIGH = 76, 520, 34, 26  # where time begins and ends; a lane, and the bars in it
+_ANOTHER = 14  # between two ways
 
 
 class _Works(NamedTuple):
-    """What a receipt's cards do: each launch from when to when, in seconds since the first of all began."""
+    """What a receipt's cards do: each launch from when to when, in seconds since the first of all began.
 
-    cards: dict[str, list[tuple[float, float]]]
+    Then the copies between cards: from which one to which one, and from when to when.
+    """
+
+    cards: dict[int, list[tuple[float, float]]]
+    copies: list[tuple[int, int, float, float]]
     end: float
 
+    def share(self, card: int, until: float) -> float:
+        """The share of the time up to `until` in which this card works."""
+        return sum(max(0.0, min(end, until) - start) for start, end in self.cards[card]) / until
 
-def busy_at(receipts: Mapping[str, Receipt], seconds: float) -> Picture:
-    """When the cards work, up to `seconds` after the first work began: for each named receipt a lane for each card.
+
+def busy(receipts: Mapping[str, Receipt]) -> Scene:
+    """When the cards work, and when they copy, from the first work to the last. A lane for each card of a receipt.
 
     Raises `ValueError` for a receipt without times, as on a real GPU.
     """
-    return _drawn({name: _works(receipt) for name, receipt in receipts.items()}, receipts, seconds)
-
-
-def busy(receipts: Mapping[str, Receipt]) -> Frames:
-    """`busy_at` from the first work to the last, to leaf through or to play. It opens on the last moment."""
     ways = {name: _works(receipt) for name, receipt in receipts.items()}
+    card = next(iter(receipts.values())).seconds.card
     last = max(works.end for works in ways.values())
-    moments = [last * number / MOMENTS for number in range(1, MOMENTS)] + [last]
-    return frames([_drawn(ways, receipts, m) for m in moments], [duration(m) for m in moments], "time", first=-1)
+    at = Axis(0, last * 1e3, _LEFT, _RIGHT)
+    moments = [last * number / MOMENTS for number in range(MOMENTS + 1)]
+    parts, top = [], 0
+    for name, works in ways.items():
+        parts += _way(name, works, top + 20, at, moments)
+        top += 26 + _LANE * len(works.cards) + _ANOTHER
+    picture = drawing(
+        640, top + 52, "When each card works: a lane for each, with the same time for all ways to share the work",
+        *parts, *across(at, top, f"ms, simulated ({card})"),
+    )  # fmt: skip
+    said = ["; ".join(f"{name}: {_said(works, moment)}" for name, works in ways.items()) for moment in moments]
+    sentences = [f"After {duration(m)}, simulated ({card}). {words}." for m, words in zip(moments, said)]
+    return Scene(picture, [Knob("time", [duration(m) for m in moments], slider=True, ms=150)], sentences)
 
 
 def _works(receipt: Receipt) -> _Works:
+    """From a receipt of a simulated GPU."""
     found = launches(receipt)
-    begin = min(order.start for order in found)
-    cards = {name: [(order.start - begin, order.end - begin) for order in found if order.device == name]
-             for name in sorted({order.device for order in found})}  # fmt: skip
-    return _Works(cards, max(order.end for order in found) - begin)
+    begin = min(moment.start or 0.0 for moment in found)
+    cards: dict[int, list[tuple[float, float]]] = {moment.device.index: [] for moment in found}
+    for moment in found:
+        cards[moment.device.index].append(((moment.start or 0.0) - begin, (moment.end or 0.0) - begin))
+    copies = [
+        (int(m.name.split(":")[1].split()[0]), m.device.index, (m.start or 0.0) - begin, (m.end or 0.0) - begin)
+        for m in receipt.timeline()
+        if m.kind == DEVICE_TO_DEVICE and m.name.startswith("copy from ")
+    ]
+    return _Works(dict(sorted(cards.items())), copies, max(moment.end or 0.0 for moment in found) - begin)
 
 
-def _drawn(ways: dict[str, _Works], receipts: Mapping[str, Receipt], seconds: float) -> Picture:
-    card = next(iter(receipts.values())).seconds.card
-    figure, grid = plots(len(ways), height=1.5 * len(ways) + 0.5, width=10, sharex=True, squeeze=False)
-    for axes, (name, works) in zip(grid[:, 0], ways.items()):
-        _lanes(axes, works, seconds)
-        axes.set_title(as_written(name), loc="left", fontsize=13, weight="bold")
-    last = max(works.end for works in ways.values())
-    grid[-1, 0].set(xlabel=f"time, ms, simulated ({as_written(card)})", xlim=(0, last * 1.1e3))
-    told = "; ".join(f"{name}: {_said(works, seconds)}" for name, works in ways.items())
-    return show(figure, f"After {duration(seconds)}, simulated ({card}). {told}.")
+def _way(name: str, works: _Works, y: int, at: Axis, moments: list[float]) -> Iterator[Part]:
+    """A way's name and lanes, of which as much is seen as has happened, and how busy each card was up to now."""
+    yield label(4, y, name, "bold")
+    tops = {card: 6 + row * _LANE for row, card in enumerate(works.cards)}
+    bars = [_bar(at(start * 1e3), at(end * 1e3), tops[card], _HIGH)
+            for card, spans in works.cards.items() for start, end in spans]  # fmt: skip
+    copies = [_copy(at(start * 1e3), at(end * 1e3), tops[source] + _HIGH / 2, tops[target] + _HIGH / 2)
+              for source, target, start, end in works.copies if {source, target} <= set(tops)]  # fmt: skip
+    now = [min(moment, works.end) for moment in moments]
+    height = _LANE * len(tops)
+    seen = Each(at(moment * 1e3) for moment in now)
+    # An SVG in an SVG lets nothing stick out: it's as wide as time has gone on.
+    yield Part("svg", Part("path", class_="gpu", d="".join(bars)), *copies,
+               class_="glide", x=0, y=y, width=seen, height=height + 6)  # fmt: skip
+    yield Part("rect", class_="ink glide", x=seen, y=y + 2, width=1.5, height=height)
+    for card, top in tops.items():
+        shares = Each(f"{100 * works.share(card, moment):.0f} % busy" if moment else "" for moment in now)
+        yield label(4, y + top + 18, f"card {card}")
+        yield label(_RIGHT + 110, y + top + 18, shares, "end")
+    done = Each(f"done: {duration(works.end)}" if moment >= works.end else "" for moment in moments)
+    yield label(_RIGHT + 110, y, done, "end bold")
 
 
-def _lanes(axes: Any, works: _Works, seconds: float) -> None:
-    for row, spans in enumerate(works.cards.values()):
-        for start, end in spans:
-            if start < seconds:
-                look = {"height": 0.6, "facecolor": "white", "linewidth": 1.5, **_LOOKS[row % 2]}
-                axes.barh(row, (min(end, seconds) - start) * 1e3, left=start * 1e3, **look)
-    count, done = len(works.cards), min(works.end, seconds)
-    axes.axvline(done * 1e3, color=GREY, linewidth=1)
-    if works.end <= seconds:
-        axes.text(done * 1e3, (count - 1) / 2, f" done: {duration(done)}", ha="left", va="center")
-    axes.set_yticks(range(count), works.cards)
-    axes.set_ylim(count - 0.4, -0.6)
-    axes.tick_params(axis="y", length=0)
+def _bar(start: float, end: float, top: float, height: float) -> str:
+    return f"M{start:g} {top:g}H{max(end - 1, start + 0.5):g}v{height:g}H{start:g}z"
+
+
+def _copy(start: float, end: float, y: float, to_y: float) -> Part:
+    """A copy from one lane to another, with an arrow that shows which way it goes, and its name if there's room."""
+    low, high, tip = min(y, to_y), max(y, to_y), 4 if to_y > y else -4
+    words = "copy" if end - start > 56 else ""
+    middle = start + 12 if words else (start + end) / 2
+    arrow = f"M{middle:g} {low + 4:g}V{high - 4:g}M{middle - 4:g} {to_y - 2 * tip:g}l4 {tip}l4 {-tip}"
+    return Part(
+        "g", Part("path", class_="rest", d=_bar(start, end, low - 7, high - low + 14)),
+        Part("path", stroke="#fff", stroke_width=2, fill="none", d=arrow),
+        label(middle + 8, (y + to_y) / 2 + 5, words, "inside"),
+    )  # fmt: skip
 
 
 def _said(works: _Works, seconds: float) -> str:
     """The share of the time in which each card has worked, up to `seconds` or until all is done."""
+    if not seconds:
+        return "not begun"
     until = min(seconds, works.end)
-    shares = {card: sum(max(0.0, min(end, until) - start) for start, end in spans) / until
-              for card, spans in works.cards.items()}  # fmt: skip
-    words = " and ".join(f"{card} {100 * share:.0f} %" for card, share in shares.items())
+    words = " and ".join(f"card {card} {100 * works.share(card, until):.0f} %" for card in works.cards)
     return f"{'done in' if works.end <= seconds else 'in'} {duration(until)}; at work: {words}"

@@ -12,7 +12,7 @@ import pytest
 import fluxlite as fl
 from fluxlite_course import crossing, crossover, sine_wave
 from fluxlite_course.crossing import BATCHES, SIZES, Crossover
-from fluxlite_course.lesson06.explorer import LIVE, crossover_explorer
+from fluxlite_course.lesson06.explorer import crossover_explorer
 from fluxlite_course.timing import Timing
 from simgpu.presets import preset
 
@@ -151,40 +151,6 @@ def test_the_program_of_the_lesson_times_its_phases():
         "train: first epoch",
         "train: 199 epochs",
     ]
-
-
-# -- the explorer -----------------------------------------------------------------------------------------------------
-
-
-def test_a_control_that_moves_draws_what_the_plain_call_gives():
-    pytest.importorskip("ipywidgets")
-    explorer = crossover_explorer()
-    assert repr(explorer.now) == repr(crossover()) and crossover().conclusion in explorer.sentence
-    explorer.batch.value, explorer.card.value = 1024, "H200"
-    explorer.copies.value = explorer.wait.value = False
-    plain = crossover(1024, "H200", copies=False, wait=False)
-    assert repr(explorer.now) == repr(plain)
-    assert plain.conclusion in explorer.words.value and "NOT waited for" in explorer.picture.value
-    assert plain.conclusion in repr(explorer)
-    assert "data:image/svg+xml;base64," in explorer._repr_mimebundle_()["text/html"]
-    assert explorer.scene().at() == explorer.sentence and len(explorer.scene().sentences) == 24
-
-
-def test_this_machine_is_measured_when_that_is_chosen_and_only_once_for_a_batch(monkeypatch):
-    pytest.importorskip("ipywidgets")
-    asked = []
-
-    def measured(batch):
-        asked.append(batch)
-        return {size: Timing([fl.Seconds(1e-3, "measured")]) for size in SIZES}
-
-    monkeypatch.setattr("fluxlite_course.lesson06.explorer.measured", measured)
-    explorer = crossover_explorer()
-    assert not asked
-    explorer.cpu.value = LIVE
-    explorer.card.value = "H200"
-    assert asked == [64] and explorer.now.kinds[0] == "measured"
-    assert explorer.scene() is None, "what was measured here has no states to choose from"
 
 
 def test_a_preset_of_ones_own_is_a_card_too():

@@ -10,11 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import fluxlite as fl
 from fluxlite_course import crossing, crossover, pages
-from fluxlite_course.draw.frames import launches
-from fluxlite_course.lesson00.pictures import MOMENTS, instants, race_at, race_scene
-from fluxlite_course.lesson06.explorer import crossover_scene, place
+from fluxlite_course.lesson06.explorer import crossover_explorer, place
 from fluxlite_course.pages import EXPLORE, whole_page, write_pages
 
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
@@ -23,7 +20,7 @@ LIMIT = 60_000  # bytes of a page, for a phone
 
 @pytest.fixture(scope="module")
 def two_cards():
-    return crossover_scene(cards=["NVIDIA T4", "H200"])
+    return crossover_explorer(cards=["NVIDIA T4", "H200"])
 
 
 def at_state(scene, state):
@@ -64,21 +61,13 @@ def test_a_wrong_number_is_noticed(two_cards):
 # -- the race ---------------------------------------------------------------------------------------------------------
 
 
-def test_the_race_says_what_the_film_says():
-    receipt = fl.estimate(lambda x: np.tanh(x * 2) + 1, np.ones(4, np.float32)).receipt
-    cpu = fl.Seconds(6e-6, "measured")
-    scene = race_scene(receipt, cpu, 4)
-    film = [race_at(receipt, cpu, time).sentence for time in instants(launches(receipt), float(cpu), MOMENTS)]
-    assert [scene.sentences[3 * number] for number in range(MOMENTS)] == film
-    assert scene.at() == film[4]
-
-
 def test_in_the_race_what_is_full_is_what_is_done():
-    scene = pages.race()
-    for state, sentence in enumerate(scene.sentences[:-1]):
-        cpu, gpu = (value[1] + 1 for (_, name), value in at_state(scene, state).items() if name == "only")
-        said = re.search(r"CPU has done (?:all )?(\d+).* GPU has done (\d+)", sentence)
-        assert (cpu, gpu) == (int(said[1]), int(said[2]))
+    scene = pages.race([1, 64])
+    for state, sentence in enumerate(scene.sentences):
+        only = (value for (_, name), value in at_state(scene, state).items() if name == "only")
+        cpu, host, gpu = (last - first + 1 for first, last in only)
+        said = re.search(r"has done (?:all )?(\d+).* given (?:all )?(\d+).* carried out (\d+)", sentence)
+        assert [cpu, host, gpu] == [int(number) for number in said.groups()]
 
 
 # -- the programs are the lessons' ------------------------------------------------------------------------------------
@@ -97,7 +86,7 @@ def test_the_timeline_is_that_of_lesson_06():
 
 
 def test_the_tape_is_that_of_lesson_13():
-    (cell,) = (cell for cell in cells("13") if "growing_tape(lines)" in cell)
+    (cell,) = (cell for cell in cells("13") if "tape(lines)" in cell)
     for option in pages.tape().knobs[0].options[:5]:
         assert f'"{option.removeprefix("after ")}":' in cell
 
@@ -110,7 +99,7 @@ def few_cards(tmp_path_factory):
     """The four pages; the crossover for one card, which takes less time."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(EXPLORE, "crossover", EXPLORE["crossover"]._replace(
-            scene=lambda: crossover_scene(cards=["NVIDIA T4"])))  # fmt: skip
+            scene=lambda: crossover_explorer(cards=["NVIDIA T4"])))  # fmt: skip
         return write_pages(tmp_path_factory.mktemp("pages") / "explore", lessons="../lessons", back="./index.html")
 
 

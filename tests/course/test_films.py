@@ -4,70 +4,55 @@ import re
 
 import numpy as np
 import pytest
-from matplotlib.colors import to_rgba
 
 import fluxlite as fl
 from fluxlite.receipts import duration
-from fluxlite_course.draw.pictures import GREEN, look
-from fluxlite_course.lesson00.pictures import race, race_at
-from fluxlite_course.lesson01.pictures import copy_time, copy_times
-from fluxlite_course.lesson03.pictures import RATES, ball, path
-from fluxlite_course.lesson04.pictures import memories, memory
+from fluxlite_course import crossing
+from fluxlite_course.lesson00.pictures import race
+from fluxlite_course.lesson00.pictures import step as one_step
+from fluxlite_course.lesson01.pictures import copy_times
+from fluxlite_course.lesson03.pictures import RATES, REACH, balls, path
 from fluxlite_course.lesson05.pictures import orders
-from fluxlite_course.lesson07.pictures import crossing_lines, waves
-from fluxlite_course.lesson12.pictures import busy, busy_at
-from fluxlite_course.sine_wave import problem, train, training_step
-
-
-def one_step():
-    x, y, w1, w2 = problem()
-    return fl.estimate(training_step, x[0], y[0], np.zeros_like(w2.T), w1, w2).receipt
+from fluxlite_course.lesson07.pictures import crossing_lines
+from fluxlite_course.lesson12.pictures import busy
 
 
 def products(count=8):
     return fl.estimate(lambda A: [A @ A for _ in range(count)], np.ones((512, 512), np.float32)).receipt
 
 
-def test_in_the_race_the_cpu_is_through_when_the_gpu_has_begun():
-    film = race(one_step(), fl.Seconds(40e-6, "measured"))
-    operations = one_step().launches
-    first, last = film.pictures[0].sentence, film.pictures[-1].sentence
-    assert f"0 of {operations} operations" in first and "ordered 0 launches" in first
-    assert f"both have done all {operations}" in last and "the CPU first" in last
-    assert "the GPU first" in race(one_step(), fl.Seconds(1, "measured")).pictures[-1].sentence
-    done = [int(re.search(r"GPU has done (\d+)", p.sentence)[1]) for p in film.pictures[:-1]]
-    ordered = [int(re.search(r"ordered (\d+)", p.sentence)[1]) for p in film.pictures[:-1]]
-    assert done == sorted(done) and all(d <= o for d, o in zip(done, ordered))
+def test_in_the_race_many_waves_make_the_gpu_the_first():
+    scene = race()
+    for number, first in (("1", "CPU"), ("1,024", "CPU"), ("65,536", "GPU")):
+        said = [
+            re.search(r"has done (all )?(\d+).* given (?:all )?(\d+).* carried out (\d+)", each)
+            for setting, each in zip(scene.settings, scene.sentences) if setting["waves trained at once"] == number
+        ]  # fmt: skip
+        counts = np.array([[int(n) for n in each.groups()[1:]] for each in said])
+        assert (np.diff(counts, axis=0) >= 0).all() and (counts[:, 2] <= counts[:, 1]).all()
+        operations = counts[-1, 2]
+        assert counts[0].tolist() == [0, 0, 0] and counts[-1, 1] == operations
+        done = [list(counts[:, lane] == operations).index(True) for lane in (0, 2) if counts[-1, lane] == operations]
+        assert (len(done) == 1) if first == "GPU" else done[0] < done[1]
 
 
-def test_each_lane_of_the_race_has_the_colour_of_its_kind_of_time(monkeypatch):
-    drawn = []
-    monkeypatch.setattr("fluxlite_course.lesson00.pictures.show", lambda figure, words: drawn.append(figure))
-    for kind in ("recorded", "measured"):
-        race_at(one_step(), fl.Seconds(40e-6, kind), 1)
-        cpu, *_, gpu = drawn.pop().axes[0].patches
-        assert cpu.get_facecolor() == to_rgba(look(kind)["color"]) and gpu.get_edgecolor() == to_rgba(GREEN)
+def test_the_race_takes_as_long_as_the_crossover_says():
+    for number in (64, 1024):
+        taken = float(crossing.simulated(6, number, "NVIDIA T4", copies=False))
+        assert one_step(number, "NVIDIA T4").gpu[-1][1] == pytest.approx(taken, abs=2e-6)
 
 
-@pytest.mark.slow
-def test_the_race_runs_where_no_kernel_does():
-    film = race(one_step(), fl.Seconds(40e-6, "measured"))
-    film.slider.value = 5
-    page = film._repr_mimebundle_()["text/html"]
-    assert film.scene().at() == film.sentence and film.sentence in page and "<script>" in page
-
-
-@pytest.mark.slow
 def test_a_small_copy_is_latency_and_a_large_one_transfer():
-    assert "100 % of it is latency" in copy_time(4).sentence
-    assert "100 % of it is the transfer" in copy_time(2**30).sentence
-    sentences = [picture.sentence for picture in copy_times().pictures]
-    turn = ["transfer" in sentence for sentence in sentences]
-    assert turn == sorted(turn) and turn[-1]  # first latency counts, then the transfer
+    scene = copy_times()
+    assert "100 % of it is latency" in scene.at(size="4 bytes") and "100 % of it is the transfer" in scene.at(
+        size="1 GB"
+    )
+    turn = ["transfer" in sentence for sentence in scene.sentences]
+    assert turn == sorted(turn)  # first latency counts, then the transfer
 
 
-@pytest.mark.parametrize("nbytes", [4, 4_000_000])
-def test_the_films_copy_takes_as_long_as_the_simulated_one(nbytes):
+@pytest.mark.parametrize("size, nbytes", [("4 bytes", 4), ("4 MB", 2**22)])
+def test_the_films_copy_takes_as_long_as_the_simulated_one(size, nbytes):
     def timed(x):
         fl.cuda.synchronize()
         begin = fl.clock()
@@ -78,7 +63,7 @@ def test_the_films_copy_takes_as_long_as_the_simulated_one(nbytes):
     with fl.simulate_gpu(like="NVIDIA T4"):
         fl.gpu(np.zeros(1, np.float32))  # the first copy sets up the card
         took = timed(np.zeros(nbytes // 4, np.float32))
-    assert f": {duration(took)}, and" in copy_time(nbytes).sentence
+    assert f": {duration(took)}, and" in copy_times().at(size=size)
 
 
 def bowl(w):
@@ -87,52 +72,32 @@ def bowl(w):
 
 @pytest.mark.parametrize("rate", RATES)
 def test_the_balls_words_fit_its_way(rate):
-    way, words = path(rate), ball(rate).sentence
+    way, scene = path(rate), balls()
+    words = scene.at(**{"learning rate": f"{rate:g}"})
     w = 1.0
-    for step in range(10):
-        assert way[step] == pytest.approx(w)
+    for number in range(10):
+        assert way[number] == pytest.approx(w)
         w -= rate * fl.gradient(bowl, w)[0]
     assert ("farther up" in words) == (bowl(way[-1]) > bowl(way[0]))
     assert ("over the bottom" in words) == (way[1] > 2)
-    assert ("leaves the picture" in words) == (np.abs(way - 2).max() > 3)
+    assert ("leaves the picture" in words) == (np.abs(way - 2).max() > REACH)
     last = re.search(r"After 10 steps the loss is (below )?([\d.,e-]*\d);", words)
     said, true = float(last[2].replace(",", "")), bowl(way[-1])
     assert true < said if last[1] else true == pytest.approx(said, rel=0.05, abs=0.5 if true > 100 else 0)
-
-
-def test_a_ball_has_a_learning_rate():
-    for rate in (0, -1, 1, float("nan")):
-        with pytest.raises(ValueError, match="the learning rate of this picture"):
-            ball(rate)
-
-
-@pytest.mark.slow
-def test_the_memory_is_that_of_the_network():
-    x, y, w1, w2 = problem()
-    train(x, y, w1, w2)
-    film = memories(w1, w2)
-    assert len(film.pictures) == 20
-    h = np.zeros_like(w2.T)
-    for point in x[:3]:
-        h = np.tanh(np.concatenate([point, h], axis=1) @ w1)
-    said = [float(number) for number in re.findall(r"-?\d\.\d", film.pictures[2].sentence)[:6]]
-    np.testing.assert_allclose(said, h.ravel(), atol=0.051)
-    missed = float(re.search(r"misses the next point by (\d\.\d\d)\.$", film.pictures[2].sentence)[1])
-    assert missed == pytest.approx(abs((h @ w2).item() - y[2].item()), abs=0.0051)
-    with pytest.raises(ValueError, match="step is a number from 1 to 20, got 21"):
-        memory(w1, w2, 21)
+    third = scene.at(**{"learning rate": f"{rate:g}", "steps": "3"})
+    assert float(re.search(r"w is (-?[\d.]+),", third)[1]) == pytest.approx(way[3], rel=0.01)
 
 
 def test_every_order_is_in_one_place_at_each_moment():
-    film = orders(products())
-    for picture in film.pictures:
+    scene = orders(products())
+    for sentence in scene.sentences:
         waiting, done = (
-            int(n) for n in re.search(r"(\d+) waits? in the queue.* (\d+) (?:is|are) done", picture.sentence).groups()
+            int(n) for n in re.search(r"(\d+) waits? in the queue.* (\d+) (?:is|are) done", sentence).groups()
         )
-        assert waiting + done + ("works on" in picture.sentence) <= 8
-        assert re.match(r"After [\d.]+ m?µ?s simulated \(NVIDIA T4\): ", picture.sentence)
-        assert not re.search(r"\b1 wait |\b1 are ", picture.sentence)
-    assert "8 are done" in film.pictures[-1].sentence and "all 8 orders" in film.pictures[-1].sentence
+        assert waiting + done + ("works on" in sentence) + ("still giving" in sentence) <= 8
+        assert re.match(r"After [\d.]+ m?µ?s simulated \(NVIDIA T4\): ", sentence)
+        assert not re.search(r"\b1 wait |\b1 are ", sentence)
+    assert "8 are done" in scene.sentences[-1] and "all 8 orders" in scene.sentences[-1]
     with pytest.raises(ValueError, match="room for 24 launches, got 25"):
         orders(products(25))
 
@@ -142,7 +107,7 @@ def test_who_is_faster_is_computed_from_both_lines():
         return {n: fl.Seconds(time, kind) for n, time in zip((1, 64, 4096), seconds)}
 
     lines = {"CPU": line("recorded", (1e-5, 2e-4, 1e-2)), "T4": line("simulated", (2e-4, 2e-4, 2e-4))}
-    words = [picture.sentence for picture in crossing_lines(lines, "CPU", "T4").pictures]
+    words = crossing_lines(lines, "CPU", "T4").sentences
     assert "1 wave at once" in words[0] and "CPU is faster, by a factor of about 20" in words[0]
     assert (
         "takes 10 µs (recorded), the T4 200 µs (simulated)" in words[0]
@@ -151,36 +116,20 @@ def test_who_is_faster_is_computed_from_both_lines():
     )
 
 
-def test_the_picture_of_the_lines_says_the_factor_that_a_log_scale_hides(monkeypatch):
-    drawn = []
-    monkeypatch.setattr(
-        "fluxlite_course.lesson07.pictures.show", lambda figure, words: drawn.append((figure, words)) or words
-    )
+@pytest.mark.parametrize("slowest", [4e-3, 0.3, 4])
+def test_the_picture_says_the_factor_that_a_log_scale_hides_and_no_line_leaves_it(slowest):
     lines = {
-        "CPU": {n: fl.Seconds(time, "recorded") for n, time in ((1, 1e-4), (4096, 4e-4), (65_536, 4e-3))},
+        "CPU": {n: fl.Seconds(time, "measured") for n, time in ((1, 1e-4), (4096, 4e-4), (65_536, slowest))},
         "T4": {n: fl.Seconds(4e-4, "simulated") for n in (1, 4096, 65_536)},
     }
-    for at in lines["T4"]:
-        waves(lines, at, "CPU", "T4")
-    texts = [[text.get_text() for text in figure.axes[0].texts] for figure, _ in drawn]
-    assert texts == [["× 4"], [], ["× 10"]]
-    for figure, _ in drawn:
-        figure.draw_without_rendering()
-        assert all(text.get_window_extent().x1 < figure.bbox.x1 for text in figure.axes[0].texts)
-
-
-@pytest.mark.parametrize("slowest", [4e-3, 0.3, 4])
-def test_no_line_leaves_the_picture(monkeypatch, slowest):
-    drawn = []
-    monkeypatch.setattr("fluxlite_course.lesson07.pictures.show", lambda figure, words: drawn.append(figure))
-    lines = {
-        "CPU": {n: fl.Seconds(time, "measured") for n, time in ((1, 1e-4), (4096, slowest))},
-        "T4": {n: fl.Seconds(4e-4, "simulated") for n in (1, 4096)},
-    }
-    waves(lines, 1, "CPU", "T4")
-    (axes,) = drawn[0].axes
-    low, high = axes.get_ylim()
-    assert low < 100 and 1e6 * slowest < high and 1e6 * slowest / 10 <= axes.get_yticks()[-1] < high
+    scene = crossing_lines(lines, "CPU", "T4")
+    written = [
+        re.findall(r">(×[^<]*|[^<]* is faster|about the same)</text>", scene.picture.markup(n)) for n in range(3)
+    ]
+    assert written == [["× 4", "CPU is faster"], ["about the same"], [f"× {slowest / 4e-4:.2g}", "T4 is faster"]]
+    points = re.findall(r'points="([^"]*)"', scene.picture.markup(0))
+    heights = [float(point.split(",")[1]) for line in points for point in line.split()]
+    assert min(heights) > 0 and max(heights) < 380
 
 
 @pytest.fixture
@@ -203,26 +152,35 @@ def on_cards(*arrays):
 def test_the_two_cards_shares_are_those_of_their_launches(two_cards):
     first, second = two_cards
     x = np.ones((512, 512), np.float32)
-    picture = busy({"both": on_cards(first(x), second(x))}).pictures[-1]
-    shares = [int(n) for n in re.findall(r"Simulated:\d (\d+) %", picture.sentence)]
-    assert len(shares) == 2 and all(50 < share <= 100 for share in shares)
+    scene = busy({"both": on_cards(first(x), second(x))})
+    shares = [int(n) for n in re.findall(r"card \d (\d+) %", scene.sentences[-1])]
+    assert "both: not begun" in scene.at() and len(shares) == 2 and all(50 < share <= 100 for share in shares)
 
 
 def test_each_way_to_use_two_cards_is_done_in_its_own_time(two_cards):
     first, second = two_cards
     x = np.ones((512, 512), np.float32)
     one, both = on_cards(first(x), first(x)), on_cards(first(x), second(x))
-    film = busy({"one": one, "both": both})
-    assert "one: in" in film.pictures[0].sentence and "both: in" in film.pictures[0].sentence
-    last = film.pictures[-1].sentence
-    times = dict(re.findall(r"(\w+): done in ([\d.]+) µs", last))
+    scene = busy({"one": one, "both": both})
+    assert "one: in" in scene.sentences[1] and "both: in" in scene.sentences[1]
+    times = dict(re.findall(r"(\w+): done in ([\d.]+) µs", scene.sentences[-1]))
     assert float(times["both"]) < float(times["one"])
-    assert str(busy_at({"one": one, "both": both}, 1.0).sentence).partition(". ")[2] == last.partition(". ")[2]
+
+
+def test_a_copy_from_card_to_card_is_drawn_from_lane_to_lane(two_cards):
+    first, second = two_cards
+    x = first(np.ones((512, 512), np.float32))
+    with fl.receipt() as receipt:
+        there = second(x @ x), second(x)
+        with second:
+            there[0] @ there[1]
+    drawn = [part for part in busy({"split": receipt}).picture.parts() if part.attributes.get("class") == "rest"]
+    assert len(drawn) == receipt.device_to_device.count == 2
 
 
 def test_films_need_times():
     with fl.receipt() as nothing:
         pass
-    for film in (orders, lambda r: busy({"r": r}), lambda r: race(r, fl.Seconds(1, "measured"))):
+    for film in (orders, lambda r: busy({"r": r})):
         with pytest.raises(ValueError, match="launches whose times are known"):
             film(nothing)

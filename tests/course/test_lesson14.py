@@ -28,7 +28,7 @@ test_a_wrong_kernel_is_not_right_and_told_why = not_right(
     ("14.3", [learners.eight_by_one_block], "one thread handles 64 elements"),
     ("14.3", [learners.only_the_first_eighth], "7,168 of 8,192 elements of out were never written"),
     ("14.3", [learners.eight_not_doubled], "numbers are wrong"),
-    ("14.3", [learners.eight_forever], "a loop that doesn't end"),
+    ("14.3", [learners.eight_forever], "can't end"),
     ("14.4", [learners.summed(barrier_after=False)], "there's still a race"),
     ("14.4", [learners.summed(barrier_after=False, barrier_inside=True)], "a barrier inside an if"),
     ("14.4", [learners.sum_alone], "one thread reads 256 numbers"),

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from fluxlite_course.lesson06.explorer import crossover_scene
+from fluxlite_course.lesson06.explorer import crossover_explorer
 from fluxlite_course.pages import EXPLORE, write_pages
 
 pytestmark = pytest.mark.slow
@@ -23,7 +23,7 @@ def living():
     """The four pictures; the crossover for one card, which takes less time."""
     return {
         **{name: EXPLORE[name].scene() for name in ("race", "timeline", "tape")},
-        "crossover": crossover_scene(cards=["NVIDIA T4", "H200"]),
+        "crossover": crossover_explorer(cards=["NVIDIA T4", "H200"]),
     }
 
 
