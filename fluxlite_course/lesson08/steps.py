@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import ast
 import functools
+import math
 import threading
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from simgpu.jit import Kernel
-from simgpu.jit.errors import DataRace, KernelError, StuckBarrier, many
-from simgpu.jit.launch import Launch
+from fluxlite.cuda.jit import DataRace, Kernel, KernelError, StuckBarrier
+from fluxlite.messages import many
+from simgpu.jit.launch import Launch, three
 from simgpu.jit.orders import Repeatable, Turns, Warp
 from simgpu.jit.source import is_stored
 from simgpu.jit.tracing import Touch, Trace
@@ -57,6 +58,13 @@ class Look(NamedTuple):
     error: KernelError | None
     element: str = ""
     ends: tuple[str, ...] = ()
+
+
+def some_warps(kernel: Kernel, grid: Any, block: Any) -> tuple[tuple[int, int], ...]:
+    """The first two, and the very last, where guards are."""
+    blocks, threads = math.prod(three(grid, "blocks", kernel.name)), math.prod(three(block, "threads", kernel.name))
+    last = (threads - 1) // WARP
+    return (0, 0), (0, 1) if last else (min(1, blocks - 1), 0), (blocks - 1, last)
 
 
 def look(kernel: Kernel, grid: Any, block: Any, args: Sequence[Any], warps: Sequence[Any], most: int) -> Look:
