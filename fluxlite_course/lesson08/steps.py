@@ -76,6 +76,7 @@ def look(kernel: Kernel, grid: Any, block: Any, args: Sequence[Any], warps: Sequ
     again, error = Repeatable(new, kernel.source.parameters, args), None
     with kernel._lock:
         launch = new()
+        launch.watched = -1, -1  # what `kernel.watched` would print isn't asked for
         for pair in warps:
             Trace(launch, *pair)  # raises
         try:
@@ -87,10 +88,10 @@ def look(kernel: Kernel, grid: Any, block: Any, args: Sequence[Any], warps: Sequ
         if not isinstance(error, DataRace) or first.outcome is None:
             return Look([first], error)
         others = [_seen(kernel, again, seed, warps, most, error) for seed in range(_SEEDS)]
-    return _compared([first, *(other for other in others if other.outcome)], error)
+    return _compared([first, *(other for other in others if other.outcome)], error, launch.blocks)
 
 
-def _compared(seen: list[Seen], error: KernelError) -> Look:
+def _compared(seen: list[Seen], error: KernelError, blocks: int) -> Look:
     """Where the outcomes differ first."""
     for name in seen[0].outcome or ():
         values = np.stack([each.outcome[name] for each in seen if each.outcome])
@@ -98,7 +99,8 @@ def _compared(seen: list[Seen], error: KernelError) -> Look:
             ends = [short(value) for value in values[:, *index]]
             other = next(each for each, end in zip(seen, ends) if end != ends[0])
             distinct = tuple(dict.fromkeys([ends[0], ends[seen.index(other)], *ends]))
-            return Look([seen[0], other], error, f"{name}[{', '.join(map(str, index))}]", distinct)
+            some = f" (after {_ALL_BLOCKS} of {blocks:,} blocks)" * (blocks > _ALL_BLOCKS)
+            return Look([seen[0], other], error, f"{name}[{', '.join(map(str, index))}]{some}", distinct)
     return Look(seen[:1], error)
 
 
