@@ -130,9 +130,10 @@ def _drawing(title: str, frames: list[_Frame]) -> Part:
     if any(WAITS in frame.step.warps for frame in frames):
         parts += _queue(frames, y)
         y += 60
-    if any(frame.end for frame in frames):
-        parts.append(label(4, y + 14, Each(frame.end for frame in frames), "bold wait"))
-        y += 24
+    for row, face in enumerate(("bold wait", "wait")):
+        ends = [(*frame.end.split(". "), "")[row] for frame in frames]
+        parts += [label(4, y + 14, Each(ends), face)] * any(ends)
+        y += 24 * any(ends)
     return drawing(640, y, title, Part("g", *parts, class_="lens"))
 
 
