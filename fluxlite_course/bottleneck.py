@@ -200,7 +200,7 @@ def _lane(lane: str, y: int, steps: Sequence[Step], ends: list[float]) -> Iterat
     yield label(
         12, y + 40, Each(duration(step.lanes[lane]) if step.lanes[lane] else "nothing" for step in steps), "small"
     )
-    yield label(_LEFT - 10, y + 40, "busiest", "end small bold wait", display=shown)
+    yield label(_LEFT - 10, y + 40, "busiest", "end small bold", display=shown)
     usual = {"host": "host", "network": "rest"}.get(lane, "gpu")
     look = Each("wait glide" if won else f"{usual} glide" for won in wins)
     for number in range(_SHOWN):
