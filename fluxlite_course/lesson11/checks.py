@@ -63,7 +63,7 @@ def feed(feed):
 
     def epoch(model, opt_state):
         for x, y in feed(pictures, 2048):
-            (grad,) = fl.gradient(lambda m: fl.logitcrossentropy(m(x), y), model)
+            (grad,) = fl.gradient(lambda m, x=x, y=y: fl.logitcrossentropy(m(x), y), model)
             fl.update(opt_state, model, grad)
 
     return fl.estimate(epoch, model, fl.setup(fl.Adam(0.003), model), like="NVIDIA T4", shapes_only=True).receipt
