@@ -1,11 +1,9 @@
 """Two boxes, host and device, and what goes between them."""
 
 from collections.abc import Iterable
-from typing import Any
 
 from ..scenes import Part, Scene, drawing, label
 from ..scenes.boxes import arrow, box
-from .pictures import BLUE, ORANGE
 
 # The boxes, and what's between them.
 _HOST, _DEVICE, _TOP, _WIDE, _ROW = 6, 444, 34, 190, 54
@@ -47,9 +45,3 @@ def _memory(x: float, name: str, what: str, rows: int, inside: Iterable[str]) ->
 
 def _y(row: float) -> float:
     return _TOP + 34 + row * _ROW
-
-
-def copied(style: str, explicit: bool) -> dict[str, Any]:
-    """How an arrow for copies looks: solid if the program asked for them, dashed if they're side effects."""
-    color, line = (BLUE, "-") if explicit else (ORANGE, "--")
-    return {"arrowstyle": style, "lw": 2, "color": color, "linestyle": line, "shrinkA": 0, "shrinkB": 0}

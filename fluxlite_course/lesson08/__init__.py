@@ -1,7 +1,7 @@
 """What notebook 14, inside a GPU, uses: from the kit, from `draw`, and what only this lesson has."""
 
 from .. import answer, check, crossing, expect_error, guess, sine_wave, start, todo
-from .microscope import microscope
+from .microscopes import microscope
 from .pictures import chip, compared, halving
 
 __all__ = [

@@ -38,27 +38,28 @@ def chip() -> Scene:
     more = [Part("rect", class_="box gpu-line", x=8 + 22 * (k % 13), y=244 + 18 * (k // 13), width=17, height=13, rx=2)
             for k in range(MULTIPROCESSORS - 1)]  # fmt: skip
     said = [f"{name}: {facts}" for name, (*_, facts) in _PARTS.items()]
-    told = label(4, 330, Each(said), "bold")
+    both = zip(*(fact.rpartition(", ")[::2] for fact in said))  # how large it is, and how far away
+    told = [label(4, 330 + 24 * row, Each(texts), "bold") for row, texts in enumerate(both)]
     one = label(152, 20, f"1 of {MULTIPROCESSORS} multiprocessors", "middle bold")
     others = label(302, 292, f"{MULTIPROCESSORS - 1} more", "gpu")
     title = f"Inside an NVIDIA T4: {MULTIPROCESSORS} multiprocessors with {LANES} lanes each, two caches, the memory"
     frame = Part("rect", class_="box gpu-line", x=8, y=30, width=290, height=206, rx=6)
-    picture = drawing(640, 342, title, one, frame, *_pipes(), *boxes, *lanes, *more, others, told)
+    picture = drawing(640, 366, title, one, frame, *_pipes(), *boxes, *lanes, *more, others, *told)
     return Scene(picture, [Knob("part", names)], said)
 
 
 # The parts to choose: look, x, y, width, height, and what's said.
 _PARTS: dict[str, tuple[str, int, int, int, int, str]] = {
     "lanes": ("part gpu-line", 14, 38, 278, 78,
-              f"{LANES} in each multiprocessor, {MULTIPROCESSORS * LANES:,} in all; a warp is {WARP} threads in step"),
+              f"{LANES} in each multiprocessor, {MULTIPROCESSORS * LANES:,} in all, a warp is {WARP} threads in step"),
     "registers": ("part gpu-line", 14, 124, 278, 48, "256 KB, each thread's own, there at once"),
     "shared memory": ("part gpu-line", 14, 180, 136, 48,
                       f"64 KB, shared by the threads of a block, {TO_SHARED} cycles away"),
     "L1 cache": ("part gpu-line", 156, 180, 136, 48, f"32 KB, what was fetched last, {TO_LEVEL_1} cycles away"),
-    "L2 cache": ("part gpu-line", 340, 62, 76, 142,
+    "L2 cache": ("part gpu-line", 346, 62, 74, 142,
                  f"4 MB, {LEVEL_2:,} GB/s to the multiprocessors, {TO_LEVEL_2} cycles away"),
-    "memory": ("part gpu-line", 454, 62, 76, 142, f"16 GB, {MEMORY} GB/s to the L2 cache, {TO_MEMORY} cycles away"),
-    "host": ("part host-line", 570, 62, 66, 142, f"the CPU and its memory, {LINK} GB/s to the card's memory"),
+    "memory": ("part gpu-line", 458, 62, 72, 142, f"16 GB, {MEMORY} GB/s to the L2 cache, {TO_MEMORY} cycles away"),
+    "host": ("part host-line", 572, 62, 64, 142, f"the CPU and its memory, {LINK} GB/s to the card's memory"),
 }  # fmt: skip
 
 
@@ -68,7 +69,7 @@ def _named(name: str, x: float, y: float, height: float) -> list[Part]:
 
 def _pipes() -> Iterator[Part]:
     """As wide as their bandwidth."""
-    for x, end, rate, whose in ((298, 340, LEVEL_2, "gpu"), (416, 454, MEMORY, "gpu"), (530, 570, LINK, "host")):
+    for x, end, rate, whose in ((298, 346, LEVEL_2, "gpu"), (420, 458, MEMORY, "gpu"), (530, 572, LINK, "host")):
         height = max(1.5, 120 * rate / LEVEL_2)
         yield Part("rect", class_=whose, x=x, y=133 - height / 2, width=end - x, height=height)
         yield label((x + end) / 2, 40, f"{rate:,}", f"middle {whose}")

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import ast
 import functools
+import math
 import threading
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from simgpu.jit import Kernel
-from simgpu.jit.errors import DataRace, KernelError, StuckBarrier, many
-from simgpu.jit.launch import Launch
+from fluxlite.cuda.jit import DataRace, Kernel, KernelError, StuckBarrier
+from fluxlite.messages import many
+from simgpu.jit.launch import Launch, three
 from simgpu.jit.orders import Repeatable, Turns, Warp
 from simgpu.jit.source import is_stored
 from simgpu.jit.tracing import Touch, Trace
@@ -59,6 +60,13 @@ class Look(NamedTuple):
     ends: tuple[str, ...] = ()
 
 
+def some_warps(kernel: Kernel, grid: Any, block: Any) -> tuple[tuple[int, int], ...]:
+    """The first two, and the very last, where guards are."""
+    blocks, threads = math.prod(three(grid, "blocks", kernel.name)), math.prod(three(block, "threads", kernel.name))
+    last = (threads - 1) // WARP
+    return (0, 0), (0, 1) if last else (min(1, blocks - 1), 0), (blocks - 1, last)
+
+
 def look(kernel: Kernel, grid: Any, block: Any, args: Sequence[Any], warps: Sequence[Any], most: int) -> Look:
     """Follow these warps, each a pair of block and warp, for so many steps. The arrays are as before afterwards.
 
@@ -68,6 +76,7 @@ def look(kernel: Kernel, grid: Any, block: Any, args: Sequence[Any], warps: Sequ
     again, error = Repeatable(new, kernel.source.parameters, args), None
     with kernel._lock:
         launch = new()
+        launch.watched = -1, -1  # what `kernel.watched` would print isn't asked for
         for pair in warps:
             Trace(launch, *pair)  # raises
         try:
@@ -79,10 +88,10 @@ def look(kernel: Kernel, grid: Any, block: Any, args: Sequence[Any], warps: Sequ
         if not isinstance(error, DataRace) or first.outcome is None:
             return Look([first], error)
         others = [_seen(kernel, again, seed, warps, most, error) for seed in range(_SEEDS)]
-    return _compared([first, *(other for other in others if other.outcome)], error)
+    return _compared([first, *(other for other in others if other.outcome)], error, launch.blocks)
 
 
-def _compared(seen: list[Seen], error: KernelError) -> Look:
+def _compared(seen: list[Seen], error: KernelError, blocks: int) -> Look:
     """Where the outcomes differ first."""
     for name in seen[0].outcome or ():
         values = np.stack([each.outcome[name] for each in seen if each.outcome])
@@ -90,7 +99,8 @@ def _compared(seen: list[Seen], error: KernelError) -> Look:
             ends = [short(value) for value in values[:, *index]]
             other = next(each for each, end in zip(seen, ends) if end != ends[0])
             distinct = tuple(dict.fromkeys([ends[0], ends[seen.index(other)], *ends]))
-            return Look([seen[0], other], error, f"{name}[{', '.join(map(str, index))}]", distinct)
+            some = f" (after {_ALL_BLOCKS} of {blocks:,} blocks)" * (blocks > _ALL_BLOCKS)
+            return Look([seen[0], other], error, f"{name}[{', '.join(map(str, index))}]{some}", distinct)
     return Look(seen[:1], error)
 
 

@@ -6,7 +6,7 @@ import pytest
 
 import fluxlite as fl
 from fluxlite.cuda import jit
-from fluxlite_course.lesson08.microscope import _View, microscope
+from fluxlite_course.lesson08.microscopes import _View, microscope
 from fluxlite_course.lesson08.steps import look
 
 pytestmark = pytest.mark.usefixtures("simulated")

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from simgpu.jit import Kernel
-from simgpu.jit.errors import DataRace
-from simgpu.jit.launch import three
+from fluxlite.cuda.jit import DataRace, Kernel
 from simgpu.jit.tracing import Touch
 
 from ..scenes import Each, Knob, Part, Scene, drawing, label
-from .steps import DONE, LATER, WAITS, WARP, Look, Step, look
+from .steps import DONE, LATER, WAITS, WARP, Look, Step, look, some_warps
 
 _LEFT, _CELL, _LINE = 84, 17.25, 19
 _MOST_LINES, _MOST_ROWS = 16, 8
@@ -50,10 +47,7 @@ def microscope(
     kernels: list[Any] = list(kernel) if isinstance(kernel, (list, tuple)) else [kernel]
     for each in kernels:
         _check(each, args)
-    blocks, threads = (math.prod(three(n, what, kernels[0].name)) for n, what in ((grid, "blocks"), (block, "threads")))
-    last = (threads - 1) // WARP
-    some = ((0, 0), (0, 1) if last else (min(1, blocks - 1), 0), (blocks - 1, last))
-    pairs = list(dict.fromkeys(warps or some))
+    pairs = list(dict.fromkeys(warps or some_warps(kernels[0], grid, block)))
     looks = [look(each, grid, block, args, pairs, steps) for each in kernels]
     orders = range(max(len(each.orders) for each in looks))
     films = [list(_frames(*chosen)) for chosen in itertools.product(looks, pairs, orders)]
@@ -136,9 +130,10 @@ def _drawing(title: str, frames: list[_Frame]) -> Part:
     if any(WAITS in frame.step.warps for frame in frames):
         parts += _queue(frames, y)
         y += 60
-    if any(frame.end for frame in frames):
-        parts.append(label(4, y + 14, Each(frame.end for frame in frames), "bold wait"))
-        y += 24
+    for row, face in enumerate(("bold wait", "wait")):
+        ends = [(*frame.end.split(". "), "")[row] for frame in frames]
+        parts += [label(4, y + 14, Each(ends), face)] * any(ends)
+        y += 24 * any(ends)
     return drawing(640, y, title, Part("g", *parts, class_="lens"))
 
 
