@@ -198,7 +198,7 @@ def _queue(frames: list[_Frame], y: float) -> Iterator[Part]:
     looks = {WAITS: "lane waits", LATER: "lane out", DONE: "lane out"}
     for warp in range(max(len(frame.step.warps) for frame in frames)):
         at = [(*frame.step.warps, *[DONE] * WARP)[warp] for frame in frames]
-        own = [looks.get(a, "lane" if warp == frame.warp else "lane ready") for a, frame in zip(at, frames)]
+        own = [looks.get(a, "lane" if warp == frame.warp else "lane ready") + " glide" for a, frame in zip(at, frames)]
         x = _LEFT + _CELL * (warp + 0.5)
         places = Each(f"translate({x:g} {y + 24 * (state == WAITS):g})" for state in at)
         yield _box(Each("✓" if state == DONE else warp for state in at), Each(own), places)
