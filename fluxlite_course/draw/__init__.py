@@ -4,9 +4,9 @@ from .mistakes import confusion
 from .model_trees import trees
 from .pictures import BLUE, GREEN, GREY, ORANGE, look, plots, projector, show
 from .shapes import digit_row
-from .two_boxes import boxes, host_and_device
+from .two_boxes import host_and_device
 
 __all__ = [
-    "BLUE", "GREEN", "GREY", "ORANGE", "boxes", "confusion", "digit_row", "host_and_device", "look", "plots",
+    "BLUE", "GREEN", "GREY", "ORANGE", "confusion", "digit_row", "host_and_device", "look", "plots",
     "projector", "show", "trees",
 ]  # fmt: skip

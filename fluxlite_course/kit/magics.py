@@ -30,7 +30,8 @@ class DeviceMagics(Magics):
     def puzzle(self, line: str, cell: str) -> None:
         """Run a cell with a puzzle's program; show what it asks of a simulated T4, your best so far, and par."""
         shell: Any = self.shell
-        _compiled(shell, cell)(shell.user_ns)
+        run, _ = _compiled(shell, cell)
+        run(shell.user_ns)
         play(line.strip(), shell.user_ns)
 
     @line_cell_magic

@@ -98,7 +98,7 @@ def _predicted(predict, W, b, x, what):
     return r
 
 
-@exercise("01.4", "one copy back instead of one per step", look_at="boxes(r): which line copies?")
+@exercise("01.4", "one copy back instead of one per step", look_at="%%machine above the call: which line copies?")
 def run(run):
     steps = 25
     now, W = normal(2, (8, 4), (4, 4))

@@ -81,14 +81,12 @@ def sequence_loss_with_a_par(sequence_loss):
 def sequence_loss(sequence_loss):
     r = _same_loss(sequence_loss)
     launches = r.launches
-    yours, expected = f"{launches} launches", f"at most {LAUNCHES}"
     refuse({
         "the loss is still computed in each step; np.stack makes one array of 20": launches > 400,
         "a product too many is in the loop: is it the one with w2? No next step needs that":
             launches > LAUNCHES and r.launched["matmul"] > 105,
-    }, yours, expected)  # fmt: skip
-    hint = "r.launched of a receipt: what is there 20 times?"
-    wrong_if(launches > LAUNCHES, "right, but with too many launches", yours, expected, hint)
+        "right, but with too many launches: look into r.launched of a receipt": launches > LAUNCHES,
+    }, f"{launches} launches", f"at most {LAUNCHES}")  # fmt: skip
     return f"the same loss and gradient with {launches} launches, not 307"
 
 

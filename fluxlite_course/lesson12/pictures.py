@@ -10,17 +10,13 @@ from fluxlite.messages import many
 from fluxlite.receipts import Receipt, duration
 from simgpu.events import DEVICE_TO_DEVICE, DEVICE_TO_HOST, HOST_TO_DEVICE
 
-from ..draw.pictures import Picture, as_written, show
-from ..draw.shapes import box, sheet
-from ..draw.two_boxes import copied
-from ..scenes import Each, Knob, Part, Scene, drawing, label, launches
+from ..scenes import Each, Knob, Part, Scene, drawing, label, launches, rounded
 from ..scenes.axes import Axis, across
+from ..scenes.boxes import arrow, box
 
-# The layout in inches: the host's box, the cards' boxes, and the arcs between cards to their right.
-_HOST_WIDTH = 2.2
-_CARD, _CARD_WIDTH = 4.9, 3.3
-_WIDTH = 10.4
-_ROW, _GAP = 0.36, 0.5
+# The host's box, the cards' boxes, and the arcs between cards at their right.
+_HOST, _CARD, _ARCS, _WIDE = 6, 300, 480, 164
+_LINE, _ARROW, _GAP = 42, 48, 46  # a thing in a box, an arrow with its words, and from a box to the next
 
 
 class Route(NamedTuple):
@@ -33,11 +29,20 @@ class Route(NamedTuple):
     explicit: bool
 
     @property
+    def carried(self) -> str:
+        return f"{self.bytes:,} bytes{'' if self.explicit else ', implicit'}"
+
+    @property
     def words(self) -> str:
-        return f"{many(self.copies, 'copy')}, {self.bytes:,} bytes{'' if self.explicit else ', implicit'}"
+        return f"{many(self.copies, 'copy')}, {self.carried}"
+
+    @property
+    def looks(self) -> tuple[str, bool]:
+        """Its colour, and whether it's dashed: what the program didn't ask for is."""
+        return ("host", False) if self.explicit else ("wait", True)
 
 
-def cards(receipt: Receipt, **things: Any) -> Picture:
+def cards(receipt: Receipt, **things: Any) -> Scene:
     """A picture of the host and all its GPUs, with an arrow for each route of copies in `receipt`.
 
     Solid arrows are copies that the program asked for; dashed ones are side effects. `things` are arrays or models,
@@ -55,22 +60,19 @@ def cards(receipt: Receipt, **things: Any) -> Picture:
     found = devices()
     if not found:
         raise ValueError("cards draws GPUs, and there is none; simulate_gpu(2) puts two in their place")
-    routes = _routes(receipt)
-    inside = _inside(things, found)
-    rows = {i: max(2, len(inside[i]), sum(_is_left(route, i) for route in routes)) for i in range(len(found))}
-    tops = _tops(rows)
-    height = max(tops[-1], len(inside[None]) * _ROW + 0.1)
-    figure, axes = sheet(_WIDTH, height + 0.4, (-0.05, _WIDTH - 0.05), (height, -0.35))
-    _box(axes, 0, _HOST_WIDTH, 0, height - 0.05, "host", inside[None])
-    for i, device in enumerate(found):
-        _box(axes, _CARD, _CARD_WIDTH, tops[i], rows[i] * _ROW + 0.1, f"card {i}: {device!r}", inside[i])
-        for row, route in enumerate(route for route in routes if _is_left(route, i)):
-            y, left, right = tops[i] + (row + 0.55) * _ROW, _HOST_WIDTH + 0.08, _CARD - 0.08
-            style = "->" if route.source is None else "<-"
-            axes.annotate("", (right, y), (left, y), arrowprops=copied(style, route.explicit))
-            axes.text((left + right) / 2, y - 0.04, route.words, ha="center", va="bottom", fontsize=10)
-    _arcs(axes, [route for route in routes if None not in (route.source, route.target)], tops, rows)
-    return show(figure, _sentence(routes, inside))
+    routes, inside = _routes(receipt), _inside(things, found)
+    with_host = [[route for route in routes if _is_with_host(route, i)] for i in range(len(found))]
+    heights = [14 + max(60, _LINE * len(inside[i]), _ARROW * len(with_host[i])) for i in range(len(found))]
+    *tops, end = itertools.accumulate((height + _GAP for height in heights), initial=34)
+    parts = [_memory(_HOST, 34, end - _GAP - 34, "host", inside[None])]
+    for i, top in enumerate(tops):
+        parts.append(_memory(_CARD, top, heights[i], f"card {i}", inside[i]))
+        parts += [part for row, route in enumerate(with_host[i]) for part in _straight(route, top + 30 + _ARROW * row)]
+    middles = [top + height / 2 for top, height in zip(tops, heights)]
+    between = [route for route in routes if None not in (route.source, route.target)]
+    parts += _arcs(between, middles)
+    picture = drawing(640, end - _GAP + 12, "The host and its cards, and what was copied from where to where", *parts)
+    return Scene(picture, [], [_sentence(routes, inside)])
 
 
 def _routes(receipt: Receipt) -> list[Route]:
@@ -87,8 +89,8 @@ def _routes(receipt: Receipt) -> list[Route]:
     return [Route(source, target, *total, explicit) for (source, target, explicit), total in found.items()]
 
 
-def _is_left(route: Route, card: int) -> bool:
-    """Whether it's a copy between this card and the host, whose box is on the left."""
+def _is_with_host(route: Route, card: int) -> bool:
+    """Whether it's a copy between this card and the host."""
     return (route.source, route.target) in ((None, card), (card, None))
 
 
@@ -102,12 +104,6 @@ def _inside(things: dict[str, Any], found: list[Any]) -> dict[int | None, list[s
     return inside
 
 
-def _tops(rows: dict[int, int]) -> list[float]:
-    """Where each card's box begins, and finally where the picture ends."""
-    *tops, end = itertools.accumulate((count * _ROW + 0.1 + _GAP for count in rows.values()), initial=0.0)
-    return [*tops, end + 0.05 - _GAP]
-
-
 def _sentence(routes: list[Route], inside: dict[int | None, list[str]]) -> str:
     ways = [f"{route.words}, from {_place(route.source)} to {_place(route.target)}" for route in routes]
     names = {place: ", ".join(text.partition(":")[0] for text in texts) for place, texts in inside.items()}
@@ -119,28 +115,40 @@ def _place(card: int | None) -> str:
     return "the host" if card is None else f"card {card}"
 
 
-def _box(axes: Any, left: float, width: float, top: float, height: float, title: str, labels: list[str]) -> None:
-    box(axes, left, top, width, height, title, above=0.07)
-    for row, text in enumerate(labels):
-        axes.text(left + 0.12, top + (row + 0.55) * _ROW + 0.05, as_written(text), va="center", fontsize=11)
+def _memory(x: float, y: float, height: float, name: str, inside: list[str]) -> Part:
+    wide, look = (_WIDE, "host") if name == "host" else (_ARCS - _CARD, "gpu")
+    lines = [label(12, 24 + _LINE * row, text.partition(": ")[0], "bold") for row, text in enumerate(inside)]
+    lines += [label(12, 42 + _LINE * row, text.partition(": ")[2], "small") for row, text in enumerate(inside)]
+    return box(x, y, wide, height, name, *lines, look=f"{look} hollow")
 
 
-def _arcs(axes: Any, routes: list[Route], tops: list[float], rows: dict[int, int]) -> None:
-    right = _CARD + _CARD_WIDTH + 0.08
-    texts, widest, middle = [], 0.0, 0.0
+def _straight(route: Route, y: float) -> Iterator[Part]:
+    """Between the host and a card: above the arrow how many copies, below it how many bytes."""
+    ends = (_HOST + _WIDE + 8, _CARD - 8)
+    start, end = ends if route.source is None else ends[::-1]
+    yield arrow(start, y, end, y, *route.looks)
+    yield label(sum(ends) / 2, y - 8, many(route.copies, "copy"), "middle")
+    yield label(sum(ends) / 2, y + 17, route.carried, "middle small")
+
+
+def _arcs(routes: list[Route], middles: list[float]) -> Iterator[Part]:
+    """From card to card, each arc outside the one before, and beside them what went where."""
+    words, widest, height = [], 0.0, 0.0
     for number, route in enumerate(routes):
-        ends = (route.source or 0, route.target or 0)
-        start, end = (tops[i] + (rows[i] * _ROW + 0.1) / 2 + 0.12 * number for i in ends)
-        bend = 0.35 * (number + 1)  # each arc outside the one before
-        look = {"connectionstyle": f"arc3,rad={-bend if end > start else bend}", **copied("->", route.explicit)}
-        axes.annotate("", (right, end), (right, start), arrowprops=look)
-        widest = max(widest, bend * abs(end - start) / 2)
-        middle += (start + end) / 2 / len(routes)
-        copies = route.words.replace(", ", "\n", 1)
-        texts.append(copies if len(routes) == 1 else f"{route.source} → {route.target}: {copies}")
-    for number, text in enumerate(texts):
-        y = middle + 0.55 * (number - (len(texts) - 1) / 2)
-        axes.text(right + widest + 0.15, y, text, va="center", fontsize=10)
+        start, end = (middles[card or 0] + 14 * number for card in (route.source, route.target))
+        look, dashed = route.looks
+        bend = 44 + 30 * number
+        curved = f"M{_ARCS + 6} {start:g}C{_ARCS + bend} {start:g} {_ARCS + bend} {end:g} {_ARCS + 12} {end:g}"
+        yield Part("path", class_=f"{look} line dashed" if dashed else f"{look} line", d=curved)
+        yield Part("path", class_=look, d=f"M{_ARCS + 4} {end:g}l12 -6v12z", stroke="none")
+        widest, height = _ARCS + 0.75 * bend + 12, height + (start + end) / 2 / len(routes)
+        words += [
+            (f"{route.source} → {route.target}", "bold"),
+            (many(route.copies, "copy"), ""),
+            (route.carried, "small"),
+        ]
+    for row, (text, look) in enumerate(words):
+        yield label(widest, rounded([height + 18 * (row - len(words) / 2) + 14])[0], text, look)
 
 
 # -- when each of two cards works, and when it waits ---------------------------------------------------------------

@@ -62,8 +62,7 @@ def machine(receipt: Receipt, source: str, lines: Sequence[int], guess: bool = F
     bottom = top + _HIGH + (44 if guess else 16) + _LANE * len(_lanes_of(moments)) + 20
     words = [label(_RIGHT, bottom, f"simulated ({receipt.seconds.card})", "end small"), label(8, bottom, rest, "small")]
     title = f"A cell, and what it did on the host and on the GPU, simulated ({receipt.seconds.card})"
-    lines = [line[:70].replace(" ", "\N{NO-BREAK SPACE}") for line in code]
-    shown = [label(30, 18 + 21 * n, line, "code") for n, line in enumerate(lines)]
+    shown = [label(30, 18 + 21 * n, line[:70].replace(" ", "\xa0"), "code") for n, line in enumerate(code)]
     return Scene(drawing(640, bottom + 10, title, *_boxes(top), *shown, *parts, *words), knobs, said)
 
 

@@ -12,7 +12,7 @@ import pytest
 
 import fluxlite as fl
 from fluxlite_course.lesson14.pictures import tape
-from fluxlite_course.scenes import Each, Knob, Part, Scene, drawing, page
+from fluxlite_course.scenes import Each, Knob, Part, Scene, drawing
 from fluxlite_course.scenes.parts import moves
 from fluxlite_course.scenes.scene import script, style
 from fluxlite_course.scenes.timeline import MOST_EVENTS, timeline
@@ -121,17 +121,6 @@ def test_no_sentence_ends_the_script():
     read = Reader(scene.html())
     assert read.wrong == [] and "img" not in {tag for tag, _ in read.found}
     assert "</script><img" in "".join(read.data[0]["phrases"])
-
-
-def test_a_page_needs_no_host_and_allows_none():
-    made = page("Bars & more", bars(), before="<p>Before.</p>", head={"description": 'of "bars"'})
-    read = Reader(made)
-    assert read.wrong == [] and read.found[0][0] == "html" and "<h1>Bars &amp; more</h1><p>Before.</p>" in made
-    rules = next(a["content"] for tag, a in read.found if a.get("http-equiv") == "Content-Security-Policy")
-    assert rules.startswith("default-src 'none';") and "unsafe" not in rules and rules.count("sha256-") == 3
-    assert "//" not in re.sub(r'content="[^"]*"', "", made)
-    # What the rules forbid: a style or a handler in an attribute.
-    assert not [a for _, a in read.found if "style" in a or any(name.startswith("on") for name in a)]
 
 
 def test_script_and_style_are_short_and_whole():
