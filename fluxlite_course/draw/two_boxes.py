@@ -1,7 +1,6 @@
 """Two boxes, host and device, and what goes between them."""
 
 from collections.abc import Iterable
-from typing import Any
 
 from ..scenes import Part, Scene, drawing, label
 from ..scenes.boxes import arrow, box

@@ -8,6 +8,7 @@ import fluxlite as fl
 from fluxlite import simulate_gpu
 
 from ..kit.exercises import exercise
+from ..kit.puzzles import puzzle
 from ..kit.vocabulary import described, expect, explained, number, on_cpu, refuse, returned, wrong_if
 
 MB = 10**6
@@ -46,6 +47,26 @@ def _copies(make):
         for _ in itertools.chain(batches, batches, batches):
             pass
     return r.host_to_device.count
+
+
+@puzzle("09-1", counts="seconds", par=30e-3)
+def feed(feed):
+    small = np.arange(20, dtype=np.float32).reshape(10, 2), np.arange(10, dtype=np.float32).reshape(10, 1)
+    wanted, found = list(fl.DataLoader(small, batchsize=4)), list(feed(small, 4))
+    several = len(found) == len(wanted) and all(isinstance(batch, tuple) and len(batch) == 2 for batch in found)
+    wrong_if(not several, "feed gives batches, each a pair (x, y)", f"{len(found)} batches", f"{len(wanted)} batches")
+    for got, batch in zip(found, wanted):
+        for array, right in zip(got, batch):
+            expect(array, right, "a batch has other numbers", where="a batch is on the CPU, and the model on the GPU")
+    pictures = np.zeros((10_240, 3072), np.float32), np.zeros((10_240, 10), np.float32)
+    model = fl.Chain(fl.Dense(3072, 1024, fl.relu), fl.Dense(1024, 10))
+
+    def epoch(model, opt_state):
+        for x, y in feed(pictures, 2048):
+            (grad,) = fl.gradient(lambda m, x=x, y=y: fl.logitcrossentropy(m(x), y), model)
+            fl.update(opt_state, model, grad)
+
+    return fl.estimate(epoch, model, fl.setup(fl.Adam(0.003), model), like="NVIDIA T4", shapes_only=True).receipt
 
 
 @exercise("09.2", "each number travels once", look_at="the receipt of one epoch: bytes to the GPU")

@@ -4,6 +4,7 @@ nbval compares what a solved lesson prints. Here we run a learner's copy to its 
 """
 
 import csv
+import importlib
 import os
 import re
 import subprocess
@@ -12,14 +13,17 @@ from collections import Counter
 from pathlib import Path
 
 import nbformat
+import numpy as np
 import pytest
 from nbclient import NotebookClient
 
+import fluxlite
 from fluxlite import functional
 from fluxlite_course.kit import exercises
 from fluxlite_course.kit.boxes import marked
 from fluxlite_course.kit.copies import fingerprint
 from fluxlite_course.kit.guesses import questions
+from fluxlite_course.kit.puzzles import play, puzzles
 from tools import notebooks as tool
 
 ROOT = Path(__file__).parents[2]
@@ -109,6 +113,24 @@ def test_every_question_is_asked_once_in_order_and_its_answer_is_not_in_the_note
             assert all(marked(words) in shown for words in question.options.values())
             assert not any(reply in shown for reply in question.replies.values())
             assert not question.later or f'answer("{match[1]}")' in later
+
+
+@every_lesson
+def test_a_puzzle_begins_above_par_and_its_solution_is_at_par(path, monkeypatch, capsys, tmp_path):
+    monkeypatch.setenv("FLUXLITE_PROGRESS", str(tmp_path / "progress.json"))
+    found = [source for source in code(path) if tool.PUZZLE.search(source)]
+    assert [tool.PUZZLE.search(source)[1] for source in found] == list(puzzles(path.name[:2]))
+    own = importlib.import_module(f"fluxlite_course.{exercises.folders()[path.name[:2]].name}")
+    for source in found:
+        for program, word in ((tool.SOLUTION.sub("", source), "above par"), (source, "at par")):
+            space = {name: getattr(fluxlite, name) for name in fluxlite.__all__}
+            space |= {"fl": fluxlite, "np": np, **vars(own)}
+            magic, _, body = program.partition("\n")
+            helpers = [one for one in code(path) if one.startswith("t = np.linspace")]  # step, of lesson 08
+            exec("\n".join([*helpers, body]), space)
+            capsys.readouterr()
+            play(magic.split()[1], space)
+            assert capsys.readouterr().out.split("   ")[0].split("  ")[1].strip() == word
 
 
 def test_no_letter_is_right_in_more_than_half_of_the_questions():
