@@ -138,6 +138,17 @@ def test_a_kernel_that_fails_is_followed_to_its_end(kernel, warp, said):
     assert said in microscope(kernel, 4, 256, (x, np.zeros_like(x)), [warp]).sentences[-1]
 
 
+def test_the_text_in_cuda_c():
+    pytest.importorskip("cupy")
+    x = numbers(64)
+    scene = microscope(learners.affine_by_hand, 2, 32, (x, np.zeros_like(x)), [(0, 0)], cuda_c=True)
+    shown = [part.text for part in scene.picture.parts() if part.tag == "text"]
+    assert any(
+        str(text).replace("\u00a0", " ").startswith('extern "C" __global__ void affine_by_hand(') for text in shown
+    )
+    assert scene.at(text="CUDA C", step="2") == scene.at(step="2")
+
+
 def test_what_cant_be_seen():
     x = numbers(32)
     with pytest.raises(TypeError, match=r"got affine_undecorated: write @jit.rawkernel\(\) above its def"):
