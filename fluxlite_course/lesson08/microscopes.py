@@ -29,7 +29,7 @@ def microscope(
     sectors of the card's memory, or a word of each of the 32 banks of shared memory), and the block's warps at the
     barrier. `warps` are pairs of a block and a warp: the first two and the last unless you choose. Each is followed for
     so many `steps`. If the kernel races, there's another order of the warps, which ends with other numbers. Several
-    kernels, in a list, take the same arguments. The arrays stay as they are. With ``cuda_c=True`` there's the CUDA C, too,
+    kernels, in a list, take the same arguments. The arrays stay as they are. With ``cuda_c=True`` there is CUDA C, too,
     which CuPy makes.
 
     Raises `TypeError` for what isn't a kernel, `ValueError` for a warp that isn't there, `ImportError` without CuPy.
