@@ -253,7 +253,8 @@ class _View:
                                   if word * _WORD < total})  # fmt: skip
         for k, row in enumerate(rows if len(rows) <= _MOST_ROWS else (rows[0], rows[-1])):
             first = max(row * _BYTES // touch.itemsize, part.offset)
-            self.labels[k : k + 1] = [(self._middle(row), part.named(first).removeprefix(part.name))]
+            index = part.named(first).removeprefix(part.name).strip("[]")
+            self.labels[k] = self._middle(row), index if len(index) < 11 else f"…{index[-9:]}"
         what = "shared memory, a column is a bank" if touch.is_shared else "memory, a row is 4 sectors of 32 bytes"
         self.about = f"{touch.array}: {what}"
         if is_now:

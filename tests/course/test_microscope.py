@@ -100,7 +100,7 @@ def test_what_lights_up():
     assert not view.along and view.rows == list(range(32)) and "a column is a bank" in view.about
     first = _View(next(step for step in steps if step.touch), True, 0)
     assert first.along == first.wanted and first.along.count("M") == 1 and not first.late
-    assert [text for _, text in first.labels] == [f"[{row}, 0]" for row in range(8)]
+    assert [text for _, text in first.labels] == [f"{row}, 0" for row in range(8)]
     assert not _View(read, False, 0).ways  # another step's memory is there, without lights
 
 
