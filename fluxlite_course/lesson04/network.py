@@ -1,7 +1,7 @@
 """Lesson 05's network as scenes: three steps side by side, its memory point by point, and a playground."""
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -115,7 +115,7 @@ def _slider(count: int) -> Knob:
     return Knob("point", [str(n) for n in range(1, count + 1)], slider=True, ms=500)
 
 
-def _numbers(values: np.ndarray) -> str:
+def _numbers(values: Iterable[float]) -> str:
     return ", ".join(f"{value:.1f}".replace("-0.0", "0.0") for value in values)
 
 

@@ -78,7 +78,7 @@ def _hidden_said(step: SeveralCards, buckets: int) -> str:
 
 _WIDE, _HIGH = 168, 34  # a piece's box
 # Where the middle of each card's boxes is, clockwise, for as many cards as the picture has room for.
-_PLACES = {
+_PLACES: dict[int, Sequence[tuple[float, float]]] = {
     2: ((112, 130), (528, 130)),
     3: ((112, 100), (528, 100), (320, 330)),
     4: ((112, 108), (528, 108), (528, 382), (112, 382)),
@@ -192,7 +192,7 @@ def _way(card: int, cards: int) -> tuple[tuple[float, float], ...]:
     (x, y), (to_x, to_y) = _PLACES[cards][card], _PLACES[cards][(card + 1) % cards]
     length = math.hypot(to_x - x, to_y - y)
     dx, dy = (to_x - x) / length, (to_y - y) / length
-    aside = 46 if cards == 2 else 0  # two go there and back, one above the other
+    aside = 46.0 if cards == 2 else 0.0  # two go there and back, one above the other
     x, y, to_x, to_y = x + dy * aside, y - dx * aside, to_x + dy * aside, to_y - dx * aside
     # From the middle of a card's boxes, in this direction, to a little outside of them.
     wide, high = _WIDE / 2 + 12, cards * _HIGH / 2 + 34
