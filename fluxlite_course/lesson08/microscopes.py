@@ -187,7 +187,7 @@ def _told(frames: list[_Frame], y: float) -> Iterator[Part]:
     yield label(4, y, does, Each("bold wait" if step.waits else "bold" for step in steps))
     yield label(140, y, Each(step.said if step.touch else None for step in steps), "code")
     costs = Each(step.touch.cost.replace(" of their bytes", "") if step.touch else None for step in steps)
-    yield label(636, y, costs, Each("end bold wait" if _wastes(step.touch) else "end bold gpu" for step in steps))
+    yield label(636, y, costs, Each("end bold wait" if _wastes(step.touch) else "end bold" for step in steps))
 
 
 def _wastes(touch: Touch | None) -> bool:
