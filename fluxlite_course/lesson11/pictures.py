@@ -6,7 +6,7 @@ from fluxlite.receipts import Receipt, duration
 from simgpu.events import HOST_TO_DEVICE, LAUNCH
 from simgpu.profile import Moment
 
-from ..draw.pictures import BLUE, ORANGE, Picture, as_written, plots, show
+from ..draw.pictures import BLUE, GREY, ORANGE, Picture, as_written, plots, show
 
 _LANES = {  # from the lower one up
     "compute": (LAUNCH, "launches", {"facecolor": "#d6e6f2", "edgecolor": BLUE}),
@@ -63,7 +63,7 @@ def _draw(axes: Any, name: str, spans: Spans) -> None:
             axes.barh(row, (end - start) * 1e3, left=start * 1e3, height=0.7, linewidth=1.5, **look)
             axes.text((start + end) * 500, row, str(number), ha="center", va="center", weight="bold")
     end = _end(spans)
-    axes.axvline(end * 1e3, color="black", linewidth=1, linestyle=":")
+    axes.axvline(end * 1e3, color=GREY, linewidth=1, linestyle=":")
     axes.text(end * 1e3, 1.42, f" {duration(end)}", ha="left", va="top")
     axes.set_yticks([0, 1], _LANES)
     axes.set_title(as_written(name), loc="left", fontsize=13, weight="bold")

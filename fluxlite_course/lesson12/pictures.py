@@ -184,7 +184,8 @@ def busy(receipts: Mapping[str, Receipt]) -> Scene:
     last = max(works.end for works in ways.values())
     at = Axis(0, last * 1e3, _LEFT, _RIGHT)
     moments = [last * number / MOMENTS for number in range(MOMENTS + 1)]
-    parts, top = [], 0
+    parts: list[Part] = []
+    top = 0
     for name, works in ways.items():
         parts += _way(name, works, top + 20, at, moments)
         top += 26 + _LANE * len(works.cards) + _ANOTHER
