@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from fluxlite import explain
-from fluxlite.reports import Row
 
 from ..scenes import Part, Scene, drawing, label
 
@@ -37,7 +36,7 @@ def trees(models: Mapping[str, Any]) -> Scene:
 class _Node(NamedTuple):
     """One line of the picture."""
 
-    row: Row
+    row: Any  # of `explain`
     depth: int
     label: str
     above: int  # its parent's line, -1 for the root
@@ -51,7 +50,7 @@ class _Node(NamedTuple):
         return f"{self.row.letter} {self.label}".strip()
 
 
-def _nodes(root: Row) -> Iterator[_Node]:
+def _nodes(root: Any) -> Iterator[_Node]:
     """The rows with their depths. If a list or tuple is an object's only part, its parts are drawn instead of it."""
     waiting = [(root, 0, root.what, "", -1)]
     count = 0
