@@ -12,13 +12,8 @@ from fluxlite_course.lesson00.pictures import race
 from fluxlite_course.lesson00.pictures import step as one_step
 from fluxlite_course.lesson01.pictures import copy_times
 from fluxlite_course.lesson03.pictures import RATES, REACH, balls, path
-from fluxlite_course.lesson05.pictures import orders
 from fluxlite_course.lesson07.pictures import crossing_lines
 from fluxlite_course.lesson12.pictures import busy
-
-
-def products(count=8):
-    return fl.estimate(lambda A: [A @ A for _ in range(count)], np.ones((512, 512), np.float32)).receipt
 
 
 def test_in_the_race_many_waves_make_the_gpu_the_first():
@@ -86,20 +81,6 @@ def test_the_balls_words_fit_its_way(rate):
     assert true < said if last[1] else true == pytest.approx(said, rel=0.05, abs=0.5 if true > 100 else 0)
     third = scene.at(**{"learning rate": f"{rate:g}", "steps": "3"})
     assert float(re.search(r"w is (-?[\d.]+),", third)[1]) == pytest.approx(way[3], rel=0.01)
-
-
-def test_every_order_is_in_one_place_at_each_moment():
-    scene = orders(products())
-    for sentence in scene.sentences:
-        waiting, done = (
-            int(n) for n in re.search(r"(\d+) waits? in the queue.* (\d+) (?:is|are) done", sentence).groups()
-        )
-        assert waiting + done + ("works on" in sentence) + ("still giving" in sentence) <= 8
-        assert re.match(r"After [\d.]+ m?µ?s simulated \(NVIDIA T4\): ", sentence)
-        assert not re.search(r"\b1 wait |\b1 are ", sentence)
-    assert "8 are done" in scene.sentences[-1] and "all 8 orders" in scene.sentences[-1]
-    with pytest.raises(ValueError, match="room for 24 launches, got 25"):
-        orders(products(25))
 
 
 def test_who_is_faster_is_computed_from_both_lines():
@@ -181,6 +162,5 @@ def test_a_copy_from_card_to_card_is_drawn_from_lane_to_lane(two_cards):
 def test_films_need_times():
     with fl.receipt() as nothing:
         pass
-    for film in (orders, lambda r: busy({"r": r})):
-        with pytest.raises(ValueError, match="launches whose times are known"):
-            film(nothing)
+    with pytest.raises(ValueError, match="launches whose times are known"):
+        busy({"r": nothing})
