@@ -6,5 +6,6 @@ from .shapes import digit_row
 from .two_boxes import host_and_device
 
 __all__ = [
-    "BLUE", "GREEN", "GREY", "ORANGE", "confusion", "digit_row", "host_and_device", "look", "plots", "projector", "show",
+    "BLUE", "GREEN", "GREY", "ORANGE", "confusion", "digit_row", "host_and_device", "look", "plots",
+    "projector", "show",
 ]  # fmt: skip
