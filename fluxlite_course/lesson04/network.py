@@ -281,9 +281,7 @@ def _losses(states: list[tuple[Demo, bool]]) -> Iterator[Part]:
 def _figures(states: list[tuple[Demo, bool]]) -> Iterator[Part]:
     yield label(412, 330, "loss of the last epoch")
     yield label(412, 352, Each(f"{each.numbers['loss']:g}" for each, _ in states), "bold")
-    yield label(
-        412, 384, Each("one step ahead, mean error²" if not own else "own output, up to t = 10" for _, own in states)
-    )
+    yield label(412, 384, Each("one step ahead" if not own else "own output, up to t = 10" for _, own in states))
     figure = [each.numbers["own" if own else "one_step"] for each, own in states]
     yield label(412, 406, Each(f"{number:g}" for number in figure), "bold")
     yield label(412, 438, Each("own output, after it" if own else "" for _, own in states))
