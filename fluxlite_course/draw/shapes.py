@@ -9,10 +9,10 @@ from .pictures import Picture, plots, show
 
 
 def rectangle(axes: Any, x: float, y: float, width: float, height: float, **look: Any) -> None:
-    """A rectangle, white unless its look says otherwise."""
+    """A rectangle, with Matplotlib's keywords for its look."""
     from matplotlib.patches import Rectangle
 
-    axes.add_patch(Rectangle((x, y), width, height, **{"facecolor": "white", **look}))
+    axes.add_patch(Rectangle((x, y), width, height, **look))
 
 
 def bitmap(axes: Any, values: Any, colours: str, low: float, high: float) -> None:

@@ -1,14 +1,13 @@
-"""Lesson 05: the sine wave in pictures, how lucky a start can be, the whole lesson in a call, a loop with traps."""
+"""Lesson 05: the sine wave in pictures, how lucky a start can be, and a loop with traps."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 import fluxlite as fl
-from fluxlite.messages import many
 
-from ..draw.pictures import BLUE, GREEN, GREY, ORANGE, Picture, plots, show
-from ..sine_wave import TIMES, problem, run, step, train_by_hand
+from ..draw.pictures import BLUE, GREY, ORANGE, Picture, plots, show
+from ..sine_wave import TIMES, problem, step, train_by_hand
 
 POINTS = TIMES[:21]
 WAVE = np.sin(TIMES).astype(np.float32)[:, None, None]
@@ -80,128 +79,12 @@ def _wave(axes: Any, legend: str = "lower right") -> None:
     axes.legend(loc=legend, fontsize=12)
 
 
-# -- the whole lesson in one call --------------------------------------------------------------------------------------
-
-
-class Demo(NamedTuple):
-    """A trained network: its settings, its figures to three digits, each epoch's loss, and its outputs.
-
-    Fed with true values, those are the outputs `ahead` and the memories after them; fed with its `own` outputs, twice
-    as many of both.
-    """
-
-    settings: tuple[int, int, bool, float]
-    numbers: dict[str, float]
-    losses: list[float]
-    ahead: np.ndarray
-    memories: np.ndarray
-    own: np.ndarray
-    own_memories: np.ndarray
-
-    def sentence(self, closed_loop: bool) -> str:
-        """What there's to be seen; in a `closed_loop`, the network is fed with its own output."""
-        hidden, seed, carry, lr = self.settings
-        lost, one_step, own, own_later = self.numbers.values()
-        memory = f"{many(hidden, 'number')}, {'kept' if carry else 'wiped at each step'}"
-        said = f"Memory of {memory}; seed {seed}, learning rate {lr:g}: "
-        if not np.isfinite(lost):
-            return said + "the weights grew beyond all bounds. Take a smaller learning rate."
-        line = baselines()["straight line"]
-        said += f"the loss ends at {lost}, {'above' if lost > line else 'below'} the straight line's {line:.3g}."
-        if not closed_loop:
-            return f"{said} One step ahead it misses by {one_step} (mean squared error)."
-        both = f"{own} (mean squared error) up to t = 10, and by {own_later} after it"
-        return f"{said} Fed with its own output it misses by {both}; one step ahead, by {one_step}."
-
-
-def demo(hidden: int = 6, seed: int = 1, carry: bool = True, lr: float = 0.1) -> Demo:
-    """Train the sine-wave RNN, and run it with true values and with its own output."""
-    if hidden < 1:
-        raise ValueError(f"hidden is the size of the memory, 1 or more; got {hidden}")
-    w1, w2, losses = train_by_hand(hidden, seed, carry, lr)
-    with np.errstate(all="ignore"):  # if the rate was too large, the numbers overflow
-        ahead = run(WAVE[:20], w1, w2, carry)
-        own = run(WAVE[:40], w1, w2, carry, own=True)
-        numbers = {
-            "loss": losses[-1],
-            "one_step": np.mean((ahead[0] - WAVE[1:21]) ** 2),
-            "own": np.mean((own[0][:20] - WAVE[1:21]) ** 2),
-            "own_later": np.mean((own[0][20:] - WAVE[21:]) ** 2),
-        }
-    numbers = {name: float(f"{value:.3g}") for name, value in numbers.items()}
-    return Demo((hidden, seed, carry, lr), numbers, losses, *ahead, *own)
-
-
-def rnn_demo(
-    hidden: int = 6, seed: int = 1, carry: bool = True, closed_loop: bool = False, lr: float = 0.1
-) -> tuple[dict[str, float], Picture]:
-    """Train the sine-wave RNN and look at it: ``(numbers, picture)``.
-
-    `hidden` is the size of its memory, `seed` chooses the initial weights, and `lr` is the learning rate. Without
-    `carry`, the memory is cleared at each step. With `closed_loop`, the picture shows the wave that it makes from the
-    first point and its own output. Raises `ValueError` if `hidden` is 0.
-
-    The numbers, to three digits: ``loss`` of the last epoch; mean squared errors one step ahead (``one_step``), and
-    with its own output as input, over the 20 points that it learned (``own``) and the 20 after them (``own_later``).
-
-    >>> numbers, picture = rnn_demo()
-    >>> numbers
-    {'loss': 0.0649, 'one_step': 0.00676, 'own': 0.298, 'own_later': 0.827}
-    """
-    made = demo(hidden, seed, carry, lr)
-    return made.numbers, show(_figure(made, closed_loop), made.sentence(closed_loop))
-
-
 def baselines() -> dict[str, float]:
     """The losses of two predictions that need no learning."""
     now, target = WAVE[:20], WAVE[1:21]
     line = np.concatenate([now[:1], 2 * now[1:] - now[:-1]])
     found = {"same value": now, "straight line": line}
     return {name: float(np.sum((values - target) ** 2) / 2) for name, values in found.items()}
-
-
-def _figure(made: Demo, own: bool) -> Any:
-    figure, axes = plots(2, 2, width=9.6, height=4.8, width_ratios=[2, 1], height_ratios=[3, 2])
-    axes[1, 1].remove()  # the loss plot uses the full height
-    axes[0, 1].set_subplotspec(axes[0, 1].get_gridspec()[:, 1])
-    axes[1, 0].sharex(axes[0, 0])
-    axes[0, 0].tick_params(labelbottom=False)
-    _draw_wave(axes[0, 0], made.ahead.ravel(), made.own.ravel() if own else None)
-    _draw_memory(axes[1, 0], (made.own_memories if own else made.memories)[:, 0])
-    _draw_loss(axes[0, 1], made.losses)
-    return figure
-
-
-def _draw_wave(axes: Any, ahead: np.ndarray, own: np.ndarray | None) -> None:
-    fine = np.linspace(TIMES[0], TIMES[20 if own is None else 40], 200)
-    axes.plot(fine, np.sin(fine), color=BLUE, label="the wave")
-    axes.plot(TIMES[1:21], ahead, "o", color=ORANGE, mfc="none", ms=8, mew=2, label="one step ahead")
-    if own is not None:
-        axes.plot(TIMES[1:41], own, "D-", color=GREEN, ms=4, lw=1, label="from its own output")
-        axes.axvline(10, ymax=0.88, color=GREY, lw=1)
-        axes.text(10.1, -1.75, "never seen", color=GREY)
-    axes.set(ylabel="sin t", ylim=(-1.9, 2.1))
-    axes.legend(loc="upper center", ncol=3, fontsize=11, frameon=False, columnspacing=1, handletextpad=0.3)
-
-
-def _draw_memory(axes: Any, memories: np.ndarray) -> None:
-    """A row for each number in the memory: a bar points up for a positive value, down for a negative one."""
-    memories = np.nan_to_num(memories)
-    times, longest = TIMES[1 : 1 + len(memories)], float(np.abs(memories).max())
-    for row, values in enumerate(memories.T):
-        axes.axhline(-row, color=GREY, alpha=0.4, lw=0.8)
-        axes.vlines(times, -row, -row + 0.48 * values / (longest or 1), color=GREY, lw=180 / len(times))
-    axes.set(xlabel="t (radians)", ylabel=f"memory ({len(memories.T)})", yticks=[], ylim=(0.6 - len(memories.T), 0.6))
-    axes.set_title(f"longest bar: {longest:.2f}", loc="right", fontsize=11, color=GREY, pad=2)
-
-
-def _draw_loss(axes: Any, losses: list[float]) -> None:
-    axes.semilogy(range(1, len(losses) + 1), losses, color=BLUE)
-    for name, loss in baselines().items():
-        axes.axhline(loss, color=GREY, lw=1)
-        axes.text(len(losses), loss * 1.07, name, color=GREY, ha="right", fontsize=11)
-    axes.set(xlabel="epoch", ylabel="loss of an epoch (log)", xlim=(0, len(losses)), ylim=(0.002, 9))
-    axes.set_yticks([0.01, 0.1, 1], ["0.01", "0.1", "1"])
 
 
 # -- the training loop with mistakes to switch on, and with gradients that reach further back ---------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import textwrap
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -20,7 +21,7 @@ _BYTES, _SECTOR, _WORD = 128, 32, 4  # of a row of memory
 
 def microscope(
     kernel: Kernel | Sequence[Kernel], grid: Any, block: Any, args: Sequence[Any],
-    warps: Sequence[tuple[int, int]] = (), steps: int = 40,
+    warps: Sequence[tuple[int, int]] = (), steps: int = 40, cuda_c: bool = False,
 ) -> Scene:  # fmt: skip
     """Look into a kernel while it runs: ``microscope(kernel, blocks, threads, (x, out))``.
 
@@ -28,9 +29,10 @@ def microscope(
     sectors of the card's memory, or a word of each of the 32 banks of shared memory), and the block's warps at the
     barrier. `warps` are pairs of a block and a warp: the first two and the last unless you choose. Each is followed for
     so many `steps`. If the kernel races, there's another order of the warps, which ends with other numbers. Several
-    kernels, in a list, take the same arguments. The arrays stay as they are.
+    kernels, in a list, take the same arguments. The arrays stay as they are. With ``cuda_c=True`` there is CUDA C, too,
+    which CuPy makes.
 
-    Raises `TypeError` for what isn't a kernel, and `ValueError` for a warp that isn't there.
+    Raises `TypeError` for what isn't a kernel, `ValueError` for a warp that isn't there, `ImportError` without CuPy.
 
     >>> from fluxlite.cuda import jit
     >>> @jit.rawkernel()
@@ -50,13 +52,15 @@ def microscope(
     pairs = list(dict.fromkeys(warps or some_warps(kernels[0], grid, block)))
     looks = [look(each, grid, block, args, pairs, steps) for each in kernels]
     orders = range(max(len(each.orders) for each in looks))
-    films = [list(_frames(*chosen)) for chosen in itertools.product(looks, pairs, orders)]
+    texts = [{}] if not cuda_c else [{}, {id(one): each.cuda_c(*args) for one, each in zip(looks, kernels)}]
+    films = [list(_frames(*chosen)) for chosen in itertools.product(looks, pairs, orders, texts)]
     longest = max(map(len, films))
     frames = [film[min(k, len(film) - 1)] for film in films for k in range(longest)]
     knobs = [
         Knob("kernel", [each.name for each in kernels]),
         Knob("warp", [f"{w} of block {b}" for b, w in pairs]),
         Knob("order of the warps", ["one after the other", "another"][: len(orders)]),
+        Knob("text", ["Python", "CUDA C"][: len(texts)]),
         Knob("step", [str(k + 1) for k in range(longest)], slider=True, ms=900),
     ]
     title = f"Under the microscope: {' and '.join(each.name for each in kernels)}, one warp, step by step"
@@ -86,6 +90,7 @@ class _Frame(NamedTuple):
     seen: Step | None
     end: str
     last: str  # said at the end
+    c: str  # shown in place of the text
 
     @property
     def sentence(self) -> str:
@@ -99,7 +104,7 @@ class _Frame(NamedTuple):
         return " ".join([*said, self.last]).strip()
 
 
-def _frames(one: Look, pair: tuple[int, int], order: int) -> Iterator[_Frame]:
+def _frames(one: Look, pair: tuple[int, int], order: int, c: dict[int, str]) -> Iterator[_Frame]:
     order = min(order, len(one.orders) - 1)
     seen, error, end = one.orders[order], one.error, ""
     if one.ends:
@@ -114,7 +119,9 @@ def _frames(one: Look, pair: tuple[int, int], order: int) -> Iterator[_Frame]:
         last = ["The warp goes on, but we stop here."] * (pair in seen.cut) + [f"{end[:1].upper()}{end[1:]}."] * bool(
             end
         )
-        yield _Frame(one, pair[1], step, latest, end, " ".join(last) if number == len(steps) else "")
+        yield _Frame(
+            one, pair[1], step, latest, end, " ".join(last) if number == len(steps) else "", c.get(id(one), "")
+        )
 
 
 # -- the picture ------------------------------------------------------------------------------------------------------
@@ -123,8 +130,12 @@ def _frames(one: Look, pair: tuple[int, int], order: int) -> Iterator[_Frame]:
 def _drawing(title: str, frames: list[_Frame]) -> Part:
     looks = list({id(frame.look): frame.look for frame in frames}.values())
     texts = [_lines(one, frames) for one in looks]
-    y = min(_MOST_LINES, max(map(len, texts))) * _LINE
+    in_c = {frame.c: _c_lines(frame.c) for frame in frames if frame.c}
+    y = max(min(_MOST_LINES, max(map(len, texts))), *map(len, in_c.values()), 0) * _LINE
     parts = [_code(one, text, frames, y) for one, text in zip(looks, texts)]
+    for c, lines in in_c.items():
+        words = [label(20, row * _LINE + 14, text, "code") for row, text in enumerate(lines)]
+        parts.append(Part("g", *words, display=Each(None if frame.c == c else "none" for frame in frames)))
     parts += [*_told(frames, y + 24), *_lanes(frames, y + 38), *_memory(frames, y + 104)]
     y += 134 + _MAP
     if any(WAITS in frame.step.warps for frame in frames):
@@ -143,6 +154,13 @@ def _lines(one: Look, frames: list[_Frame]) -> dict[tuple[Any, int], str]:
     return {(source, source.first + k): text for source in sources for k, text in enumerate(source.lines)}
 
 
+def _c_lines(text: str) -> list[str]:
+    """The kernel itself, without what CuPy puts before it, in lines that fit."""
+    lines = text[text.index('extern "C"') :].splitlines()
+    wrapped = [textwrap.wrap(line, 78, subsequent_indent="    ", drop_whitespace=False) for line in lines]
+    return [line.replace(" ", "\u00a0") for line in itertools.chain(*wrapped)]
+
+
 def _code(one: Look, rows: dict[tuple[Any, int], str], frames: list[_Frame], height: int) -> Part:
     """The text, with the current line marked."""
     at = [list(rows).index(frame.step.place) if frame.look is one else 0 for frame in frames]
@@ -158,7 +176,7 @@ def _code(one: Look, rows: dict[tuple[Any, int], str], frames: list[_Frame], hei
             words.append(label(634, row * _LINE + 14, name, "end bold wait"))
     top = [max(0, min(row - shown // 2, len(rows) - shown)) * _LINE for row in at]
     moved = Part("g", now, *words, transform=Each(f"translate(0 {-y})" for y in top))
-    there = Each(None if frame.look is one else "none" for frame in frames)
+    there = Each(None if frame.look is one and not frame.c else "none" for frame in frames)
     return Part("g", Part("svg", moved, width=640, height=height), display=there)
 
 
@@ -169,7 +187,7 @@ def _told(frames: list[_Frame], y: float) -> Iterator[Part]:
     yield label(4, y, does, Each("bold wait" if step.waits else "bold" for step in steps))
     yield label(140, y, Each(step.said if step.touch else None for step in steps), "code")
     costs = Each(step.touch.cost.replace(" of their bytes", "") if step.touch else None for step in steps)
-    yield label(636, y, costs, Each("end bold wait" if _wastes(step.touch) else "end bold gpu" for step in steps))
+    yield label(636, y, costs, Each("end bold wait" if _wastes(step.touch) else "end bold" for step in steps))
 
 
 def _wastes(touch: Touch | None) -> bool:
@@ -198,7 +216,7 @@ def _queue(frames: list[_Frame], y: float) -> Iterator[Part]:
     looks = {WAITS: "lane waits", LATER: "lane out", DONE: "lane out"}
     for warp in range(max(len(frame.step.warps) for frame in frames)):
         at = [(*frame.step.warps, *[DONE] * WARP)[warp] for frame in frames]
-        own = [looks.get(a, "lane" if warp == frame.warp else "lane ready") for a, frame in zip(at, frames)]
+        own = [looks.get(a, "lane" if warp == frame.warp else "lane ready") + " glide" for a, frame in zip(at, frames)]
         x = _LEFT + _CELL * (warp + 0.5)
         places = Each(f"translate({x:g} {y + 24 * (state == WAITS):g})" for state in at)
         yield _box(Each("✓" if state == DONE else warp for state in at), Each(own), places)
@@ -235,7 +253,8 @@ class _View:
                                   if word * _WORD < total})  # fmt: skip
         for k, row in enumerate(rows if len(rows) <= _MOST_ROWS else (rows[0], rows[-1])):
             first = max(row * _BYTES // touch.itemsize, part.offset)
-            self.labels[k : k + 1] = [(self._middle(row), part.named(first).removeprefix(part.name))]
+            index = part.named(first).removeprefix(part.name).strip("[]")
+            self.labels[k] = self._middle(row), index if len(index) < 11 else f"…{index[-9:]}"
         what = "shared memory, a column is a bank" if touch.is_shared else "memory, a row is 4 sectors of 32 bytes"
         self.about = f"{touch.array}: {what}"
         if is_now:

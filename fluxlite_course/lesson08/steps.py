@@ -96,7 +96,7 @@ def _compared(seen: list[Seen], error: KernelError, blocks: int) -> Look:
     for name in seen[0].outcome or ():
         values = np.stack([each.outcome[name] for each in seen if each.outcome])
         for index in np.argwhere(((values != values[0]) & ~((values != values) & (values[0] != values[0]))).any(0))[:1]:
-            ends = [short(value) for value in values[:, *index]]
+            ends = [str(value).removesuffix(".0") for value in values[:, *index]]  # all digits: they may differ late
             other = next(each for each, end in zip(seen, ends) if end != ends[0])
             distinct = tuple(dict.fromkeys([ends[0], ends[seen.index(other)], *ends]))
             some = f" (after {_ALL_BLOCKS} of {blocks:,} blocks)" * (blocks > _ALL_BLOCKS)

@@ -37,7 +37,7 @@ def inside(path: str | Path) -> Picture:
     left = 0
     for i, (name, size) in enumerate(found):
         colour, hatch = [(ORANGE, "///"), (BLUE, ""), (GREY, "...")][i if i < 2 else 1 + (i - 1) % 2]
-        axes.barh(0, size, left=left, height=0.6, facecolor="white", edgecolor=colour, hatch=hatch, linewidth=2)
+        axes.barh(0, size, left=left, height=0.6, facecolor="none", edgecolor=colour, hatch=hatch, linewidth=2)
         axes.text(left + size / 2, 0.4, f"{name}\n{size:,} bytes", ha="center", va="bottom", fontsize=12)
         left += size
     axes.set(xlabel="bytes from the beginning of the file", yticks=[], ylim=(-0.4, 1.3))

@@ -193,11 +193,11 @@ def _way(card: int, cards: int) -> tuple[tuple[float, float], ...]:
     length = math.hypot(to_x - x, to_y - y)
     dx, dy = (to_x - x) / length, (to_y - y) / length
     aside = 46.0 if cards == 2 else 0.0  # two go there and back, one above the other
-    x, y, to_x, to_y = x + dy * aside, y - dx * aside, to_x + dy * aside, to_y - dx * aside
+    begin, end = (x + dy * aside, y - dx * aside), (to_x + dy * aside, to_y - dx * aside)
     # From the middle of a card's boxes, in this direction, to a little outside of them.
     wide, high = _WIDE / 2 + 12, cards * _HIGH / 2 + 34
     reach = min(wide / abs(dx) if dx else math.inf, high / abs(dy) if dy else math.inf)
-    return (x + dx * reach, y + dy * reach), (to_x - dx * reach, to_y - dy * reach), (dx, dy)
+    return (begin[0] + dx * reach, begin[1] + dy * reach), (end[0] - dx * reach, end[1] - dy * reach), (dx, dy)
 
 
 def _link(card: int, cards: int) -> Part:
@@ -260,7 +260,7 @@ def scaling(ones: Mapping[int, OneCard], shared: int, each: int, buckets: int = 
     figure, (left, right) = plots(1, 2, height=4.4, width=11)
     told = []
     for way in WAYS:
-        look: dict[str, Any] = {"color": way.colour, "linestyle": "--", "marker": "s", "markerfacecolor": "white"}
+        look: dict[str, Any] = {"color": way.colour, "linestyle": "--", "marker": "s", "markerfacecolor": "none"}
         strong, weak = faster(ones, shared, way, buckets), kept(ones, each, way, buckets)
         left.loglog(list(strong), list(strong.values()), label=way.name, **look)
         right.semilogx(list(weak), [100 * share for share in weak.values()], **look)
@@ -268,7 +268,7 @@ def scaling(ones: Mapping[int, OneCard], shared: int, each: int, buckets: int = 
         most = f"{way.name}: at most {strong[best]:.3g} times as fast, with {best:,} cards"
         told.append(f"{most}; with {last:,}, {100 * weak[last]:.0f} % is kept")
     left.plot(CARDS, CARDS, color=GREY, linewidth=1)
-    left.text(9, 13, "ideal", color="0.25", ha="right", fontsize=12)
+    left.text(9, 13, "ideal", color=GREY, ha="right", fontsize=12)
     _axes(left, f"{shared:,} rows for all together", "times as fast as one card (log)")
     left.set_yticks(_TICKS, [f"{n:,}" for n in _TICKS])
     left.set_ylim(0.3, 1500)
@@ -277,7 +277,7 @@ def scaling(ones: Mapping[int, OneCard], shared: int, each: int, buckets: int = 
     right.set_ylim(0, 106)
     left.legend(loc="upper left", fontsize=11)
     card = ones[shared].seconds.card
-    figure.suptitle(f"simulated ({card})", fontsize=12, color="0.25")
+    figure.suptitle(f"simulated ({card})", fontsize=12, color=GREY)
     return show(figure, f"1 to 1,024 cards, simulated ({card}). {'. '.join(told)}.")
 
 

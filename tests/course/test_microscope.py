@@ -100,7 +100,7 @@ def test_what_lights_up():
     assert not view.along and view.rows == list(range(32)) and "a column is a bank" in view.about
     first = _View(next(step for step in steps if step.touch), True, 0)
     assert first.along == first.wanted and first.along.count("M") == 1 and not first.late
-    assert [text for _, text in first.labels] == [f"[{row}, 0]" for row in range(8)]
+    assert [text for _, text in first.labels] == [f"{row}, 0" for row in range(8)]
     assert not _View(read, False, 0).ways  # another step's memory is there, without lights
 
 
@@ -136,6 +136,17 @@ def test_a_race_comes_to_another_number_in_another_order():
 def test_a_kernel_that_fails_is_followed_to_its_end(kernel, warp, said):
     x = numbers(1024)
     assert said in microscope(kernel, 4, 256, (x, np.zeros_like(x)), [warp]).sentences[-1]
+
+
+def test_the_text_in_cuda_c():
+    pytest.importorskip("cupy")
+    x = numbers(64)
+    scene = microscope(learners.affine_by_hand, 2, 32, (x, np.zeros_like(x)), [(0, 0)], cuda_c=True)
+    shown = [part.text for part in scene.picture.parts() if part.tag == "text"]
+    assert any(
+        str(text).replace("\u00a0", " ").startswith('extern "C" __global__ void affine_by_hand(') for text in shown
+    )
+    assert scene.at(text="CUDA C", step="2") == scene.at(step="2")
 
 
 def test_what_cant_be_seen():

@@ -112,7 +112,6 @@ FROM_INSIDE = {
     "lesson14.checks": "asks the table of derivative rules: the lesson is about them",
     "lesson14.pictures": "shows the derivative rules as they're called",
     "lesson08.steps": "follows the simulated GPU's warps while they take turns",
-    "draw.model_trees": "has the colours of `explain`",
     "lesson15.workers": "finds MPI as `python -m fluxlite.distributed` does",
 }
 
