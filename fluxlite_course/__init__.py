@@ -2,7 +2,8 @@
 
 `kit/` has what every lesson uses: start, guess, check, progress, handing in, a class. `draw/` has what several lessons
 draw with. Each `lessonNN/` has everything that only this lesson has: its checks, the replies to its questions, its
-pictures. The sine wave, the crossing, the data and the timing, which many lessons share, are files of their own.
+pictures. The sine wave, the crossing, the bottleneck, the data and the timing, which many lessons share, are files of
+their own.
 
 `fluxlite_course.digits` and the other names below are loaded at their first use.
 """
@@ -18,7 +19,7 @@ lines.leave_out(sys.modules[__name__])  # a receipt names the learner's lines, n
 _NAMES = {
     "kit.starting": "start reset", "kit.guesses": "guess answer", "kit.exercises": "check todo",
     "kit.expecting": "expect_error", "timing": "bench", "crossing": "crossover", "data": "digits island",
-    "lesson07.my_report": "report",
+    "bottleneck": "busiest", "lesson07.my_report": "report",
 }  # fmt: skip
 _MODULE_OF = {name: module for module, names in _NAMES.items() for name in names.split()}
 __all__ = list(_MODULE_OF)
@@ -35,7 +36,7 @@ def __dir__() -> list[str]:
 
 
 def load_ipython_extension(shell: Any) -> None:
-    """``%load_ext fluxlite_course`` calls this. It adds ``%device_time``; `start` does it, too."""
+    """``%load_ext fluxlite_course`` calls this. It adds ``%device_time`` and ``%%machine``; `start` does it, too."""
     from .kit.magics import DeviceMagics
 
     shell.register_magics(DeviceMagics)

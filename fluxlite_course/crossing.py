@@ -1,7 +1,7 @@
 """At which size does a GPU start to win? The same training step of the RNN, on a real CPU and on a simulated card.
 
-The CPU's times were recorded once, with ``python -m benchmarks.record_cpu``, and are in ``recorded/``. The card's times
-are estimates, computed from shapes alone. So an answer takes milliseconds, and is the same everywhere.
+The CPU's times are in ``recorded/``, by ``python -m benchmarks.record_cpu``. The card's are estimates, from shapes
+alone, so an answer takes milliseconds and is the same everywhere.
 """
 
 import functools
@@ -141,10 +141,9 @@ def crossover(
 ) -> Crossover:
     """From which hidden size is a card faster? One training step of lesson 05's RNN, for hidden sizes 8 to 4096.
 
-    The card's times are simulated. The CPU's are recorded; ``live=True`` measures them on this machine, which takes a
-    few seconds. `card` is a name or a preset, such as `calibrate` gives. With `copies`, x and y come from the host at
-    each step, and the loss goes back to it. Without `wait`, the clock stops when the step has been requested, not when
-    it's done. Raises `ValueError` for a card that can't be simulated, and for a `batch` that wasn't recorded.
+    The CPU's times are recorded; ``live=True`` measures them here, in a few seconds. `card` is a name or a preset. With
+    `copies`, x and y come from the host at each step, and the loss goes back to it. Without `wait`, the clock stops
+    when the step has been requested, not when it's done. Raises `ValueError` for an unknown card or `batch`.
 
     >>> c = crossover(batch=64)
     >>> round(c.crossing), c.smallest
@@ -200,10 +199,7 @@ def described(record: Mapping[str, Any]) -> str:
 
 
 def times(what: str, name: str = RECORD, **settings: Any) -> Timing:
-    """The times recorded for one case, such as ``times("product", n=2048)``. The dtype is float32 unless you give one.
-
-    Raises `ValueError` for a case that wasn't recorded.
-    """
+    """The times recorded for one case, such as ``times("product", n=2048)``, in float32, or raises `ValueError`."""
     kept, wanted = record(name), {"dtype": "float32", "what": what, **settings}
     for entry in kept["measurements"]:
         if all(entry.get(key) == value for key, value in wanted.items()):

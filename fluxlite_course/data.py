@@ -14,11 +14,10 @@ class Digits(NamedTuple):
 
 
 def digits() -> Digits:
-    """1,797 digits written by 13 people: 8 x 8 images and their labels.
+    """1,797 digits written by 13 people: 8 x 8 images and their labels. Each call returns new arrays.
 
-    `images` is uint8 of shape ``(1797, 64)``, row by row, from 0 (paper) to 16 (all ink): the number of black dots
-    among the 4 x 4 that a pixel stands for. `labels` is uint8 of shape ``(1797,)``, 0 to 9. Each call returns new
-    arrays. Shuffle before you split: in file order, the last part is harder.
+    A pixel is the number of black dots among the 4 x 4 that it stands for, from 0 (paper) to 16 (all ink). Shuffle
+    before you split: in file order, the last part is harder.
 
     Source: Optical Recognition of Handwritten Digits, the test part, by E. Alpaydin and C. Kaynak (1998), UCI Machine
     Learning Repository, https://doi.org/10.24432/C50P49, as shipped with scikit-learn. Licence: CC BY 4.0,

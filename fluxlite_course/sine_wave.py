@@ -4,8 +4,7 @@
     python -m fluxlite_course.sine_wave --gpu    on the GPU
     nsys profile --stats=true python -m fluxlite_course.sine_wave --gpu    with NVIDIA's profiler, phases by name
 
-Its last line is JSON: each phase's seconds. It can't see the time before the first phase or after the last; for that,
-time the whole program from outside.
+Its last line is JSON: each phase's seconds. What's before the first and after the last, only the whole time has.
 """
 
 import io
@@ -23,10 +22,7 @@ TIMES = np.linspace(2, 18, 41)  # 21 points of data, and 20 more that the networ
 
 
 def problem(hidden: int = 6, seed: int = 1, waves: int = 1) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Data and weights in Float32: x and y (20, waves, 1), w1 (1 + hidden, hidden), w2 (hidden, 1).
-
-    By itself it's what lesson 05 has. Lesson 08's other waves are moved along t.
-    """
+    """Data and weights in Float32: x and y (20, waves, 1), w1 (1 + hidden, hidden), w2 (hidden, 1), moved along t."""
     wave = np.sin(TIMES[:21, None] + np.linspace(0, 5, waves)).astype(np.float32)[:, :, None]
     random = np.random.default_rng(seed)
     w1 = random.standard_normal((1 + hidden, hidden)) * 0.4
@@ -41,10 +37,7 @@ def step(x: Any, memory: Any, w1: Any, w2: Any) -> tuple[Any, Any]:
 
 
 def training_step(x: Any, y: Any, memory: Any, w1: Any, w2: Any, rate: float = 0.1) -> tuple[Any, Any]:
-    """One training step, which changes `w1` and `w2` in place: returns the loss, and the memory for the next step.
-
-    x (N, 1), y (N, 1), memory (N, H), w1 (1 + H, H), w2 (H, 1), all with one dtype and on one device.
-    """
+    """One training step, which changes `w1` and `w2` in place: returns the loss, and the memory for the next step."""
 
     def loss(w1: Any, w2: Any) -> tuple[Any, Any]:
         output, after = step(x, memory, w1, w2)
@@ -72,8 +65,7 @@ def train(x: Any, y: Any, w1: Any, w2: Any, epochs: Iterable[int] = range(1, 201
 def run(x: Any, w1: Any, w2: Any, carry: bool = True, own: bool = False) -> tuple[Any, Any]:
     """The outputs (T, N, 1), and the memory after each (T, N, H), for the points x (T, N, 1), where they are.
 
-    Without `carry`, the memory is empty at each step. With `own`, the network sees only the first point, and then its
-    own output.
+    Without `carry`, the memory is empty at each step. With `own`, the input is the first point, then its own output.
     """
     empty = np.zeros_like(x, shape=(x.shape[1], w2.shape[0]))
     output, memory, outputs, memories = x[0], empty, [], []

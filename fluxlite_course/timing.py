@@ -37,12 +37,10 @@ class Timing:
 
 
 def bench(f: Callable[[], Any], repeats: int = 7) -> Timing:
-    """How long ``f()`` takes on the device in use.
+    """How long ``f()`` takes on the device in use: *simulated* on a simulated GPU, otherwise *measured*.
 
     The first call is a warm-up. Then it repeats this `repeats` times: wait, read the clock, run, wait, read the clock.
-    On a real GPU the clock is the GPU's own: two marks in its work, and the time between them.
-
-    The times are *simulated* if a simulated GPU is on, otherwise *measured* (CUDA.jl: ``CUDA.@elapsed``).
+    On a real GPU the clock is the GPU's own, by two marks in its work (CUDA.jl: ``CUDA.@elapsed``).
 
     >>> x = np.ones((2048, 2048), np.float32)
     >>> with fl.simulate_gpu():

@@ -21,19 +21,18 @@ def main(given: Sequence[str] | None = None) -> int:
     parser.add_argument("--simulated-clock", action="store_true", help="the program's `time` is simulated, too")
     parser.add_argument("program", nargs="?")
     parser.add_argument("args", nargs=argparse.REMAINDER, help="what the program finds in sys.argv")
-    options = parser.parse_args(words)
-    if options.json and not options.json.endswith(".json"):  # then that was the program
-        words[words.index("--json")] = "--json="
-        options = parser.parse_args(words)
-    if options.program is None or not os.path.isfile(options.program):
-        parser.error(f"which program? There's no file {options.program!r}")
+    # The program is the first file. --json would take it for its own, and leave us the program's options.
+    here = next((n for n, word in enumerate(words) if os.path.isfile(word) and not word.endswith(".json")), len(words))
+    options, command = parser.parse_args(words[:here]), words[here:]
+    if not command:
+        parser.error(f"which program? There's no file {options.program or options.json!r}")
     try:
-        run = Run(os.path.basename(options.program), options.like, options.fail_on)
+        run = Run(os.path.basename(command[0]), options.like, options.fail_on)
     except ValueError as error:
         parser.error(str(error))
     if options.simulated_clock:
         sys.modules["time"] = simulated_time(run.devices[0].host)
-    status = run_program(options.program, options.args)
+    status = run_program(command[0], command[1:])
     sys.stdout.flush()
     is_kept = run.finish(options.json)
     print(run.said, file=sys.stderr)

@@ -42,7 +42,7 @@ guessed = 'from fluxlite_course.kit import progress\\nprogress.keep("guesses", "
 last.source = guessed + last.source.removeprefix("# ")  # and hand in
 NotebookClient(notebook, timeout=300, kernel_name="python3").execute()
 outputs = [output for cell in notebook.cells if cell.cell_type == "code" for output in cell.outputs]
-said = "".join(output.get("text", "") for output in outputs)
+said = "\n".join(output.get("text") or output.get("data", {}).get("text/plain", "") for output in outputs)
 print(json.dumps(re.findall(r"^(\\d\\d\\.\\d+)  (right|not right|not yet|stopped)\\b", said, re.MULTILINE)))
 """
 

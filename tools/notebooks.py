@@ -4,11 +4,11 @@
     python tools/notebooks.py exercises      make notebooks/learner/, EXAMPLES.md, the links in README and two more
     python tools/notebooks.py nbgrader DIR   make an nbgrader course of the lessons in a new folder
 
-A lesson, notebooks/NN-name.ipynb, is solved: ### BEGIN SOLUTION … ### END SOLUTION. A learner's copy has no outputs,
-todo() in place of each solution, no guesses, and each solution folded away below its check. It also has what it needs
-to be opened alone: a cell for where fluxlite is missing, which says how to install it, and at its end how to hand in.
-Where pyproject.toml names a repository (tools/links.py), the copy has links to Colab, Kaggle and Binder too, and the
-cell installs.
+A lesson, notebooks/NN-name.ipynb, is solved: ### BEGIN SOLUTION … ### END SOLUTION. A learner's copy has no outputs
+but the questions, todo() in place of each solution, and each solution folded away below its check. It also has what it
+needs to be opened alone: a cell for where fluxlite is missing, which says how to install it, and at its end how to hand
+in. Where pyproject.toml names a repository (tools/links.py), the copy has links to Colab, Kaggle and Binder too, and
+the cell installs.
 """
 
 from __future__ import annotations
@@ -33,9 +33,11 @@ from tools.links import FIRST, PLACE, Place, on_binder, on_colab, on_hub, on_kag
 NOTEBOOKS = ROOT / "notebooks"
 WORDS = "words.ipynb"  # a page for reading: the lessons link to it
 SOLUTION = re.compile(r"^( *)### BEGIN SOLUTION\n(.*?)^ *### END SOLUTION\n?", re.MULTILINE | re.DOTALL)
-GUESS = re.compile(r"""^(guess\("\d\d-[A-Z]", )"\w+"\)""", re.MULTILINE)
+GUESS = re.compile(r"""^guess\("(\d\d-[A-Z])"\)""", re.MULTILINE)
+PUZZLE = re.compile(r"^%%puzzle (\d\d-\d)")
 CHECK = re.compile(r"""^check\("(\d\d\.\d+)\"""", re.MULTILINE)
 START = re.compile(r"""^start\("(\d\d)"\)""", re.MULTILINE)
+WIDGET = "application/vnd.jupyter.widget-view+json"
 STUB = "todo()  # your line or lines here"
 KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
 
@@ -63,13 +65,20 @@ def for_learners(lesson: dict[str, Any], name: str, place: Place | None = PLACE)
     number = name[:2]
     cells: list[dict[str, Any]] = []
     waiting: list[str] = []  # solutions whose check is still to come
-    for cell in lesson["cells"]:
+    for at, cell in enumerate(lesson["cells"]):
         if cell["cell_type"] != "code":
             cells.append(cell)
             continue
         code = cell["source"]
+        if is_alone(lesson["cells"], at):
+            solutions = [solution(match) for match in SOLUTION.finditer(code)]
+            program = SOLUTION.sub("", code).rstrip("\n")
+            cells.append({**cell, "source": program, "outputs": [], "execution_count": None})
+            cells.append(folded(cell["id"], solutions))
+            continue
         waiting += [solution(match) for match in SOLUTION.finditer(code)]
-        cells.append({**cell, "source": starter(code), "outputs": [], "execution_count": None})
+        shown = asked(cell) if GUESS.search(code) else []
+        cells.append({**cell, "source": starter(code), "outputs": shown, "execution_count": None})
         if waiting and CHECK.search(code):
             cells.append(folded(cell["id"], waiting))
             waiting = []
@@ -86,12 +95,22 @@ def handed_out(made: dict[str, Any], number: str) -> dict[str, Any]:
 
 def starter(code: str) -> str:
     """A cell's code before a learner has worked on it."""
-    return unguessed(SOLUTION.sub(lambda match: f"{match[1]}{STUB}\n", code))
+    return versioned(SOLUTION.sub(lambda match: f"{match[1]}{STUB}\n", code))
 
 
-def unguessed(code: str) -> str:
-    """A cell's code without the guess, and with the version that it was made for."""
-    code = GUESS.sub(r"\1...)", code)
+def is_alone(cells: list[dict[str, Any]], place: int) -> bool:
+    """Whether the cell at this place is a puzzle that no check follows: its program runs as it stands."""
+    after = (cell["source"] for cell in cells[place + 1 :] if cell["cell_type"] == "code")
+    return bool(PUZZLE.search(cells[place]["source"])) and not CHECK.search(next(after, ""))
+
+
+def asked(cell: dict[str, Any]) -> list[dict[str, Any]]:
+    """A question as the page shows it without a kernel: what the cell showed, without its widget."""
+    return [{**o, "data": {kind: data for kind, data in o["data"].items() if kind != WIDGET}} for o in cell["outputs"]]
+
+
+def versioned(code: str) -> str:
+    """A cell's code with the version that it was made for."""
     return START.sub(rf'start("\1", made_for="{fluxlite.__version__}")', code).rstrip("\n")
 
 
@@ -126,7 +145,7 @@ INSTALL = """# Where fluxlite is missing, as on Colab or Kaggle, this installs i
 try:
     import fluxlite
 except ModuleNotFoundError:
-    %pip install --quiet "ARCHIVE"
+    %pip install --quiet "ARCHIVE" anywidget
     try:
         import fluxlite
     except ModuleNotFoundError:
@@ -262,7 +281,7 @@ def nbgrader_course(folder: Path) -> list[str]:
             continue
         for cell in lesson["cells"]:
             if cell["cell_type"] == "code":  # the solutions stay: nbgrader takes them out itself
-                cell.update(source=unguessed(cell["source"]), outputs=[], execution_count=None)
+                cell.update(source=versioned(cell["source"]), outputs=[], execution_count=None)
         names.append(f"lesson-{path.name[:2]}")
         (folder / "source" / names[-1]).mkdir()
         (folder / "source" / names[-1] / path.name).write_text(text(lesson), encoding="utf-8")

@@ -29,7 +29,7 @@ def falling(losses: Mapping[str, Any], x: str = "step", levels: Mapping[str, flo
     longest = max(len(line) for line in values.values())
     for name, level in (levels or {}).items():
         axes.axhline(level, color=GREY, linewidth=1)
-        axes.text(longest, level * 1.06, name, color="0.25", ha="right", fontsize=12)
+        axes.text(longest, level * 1.06, name, color=GREY, ha="right", fontsize=12)
     axes.set(xlabel=x, ylabel="loss (log scale)")
     # Above the lines: at the right end stand the names of the levels.
     axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=len(values), fontsize=12, borderaxespad=0)

@@ -1,11 +1,9 @@
 """Handing in work and viewing a class's results: one zip file per learner, no server.
 
 ``fluxlite handin NAME`` packs a learner's notebooks and progress. ``fluxlite class FOLDER`` shows a folder of these
-files as a table of learners and exercises. ``class FOLDER 03`` shows a lesson without names, for the wall.
-``class FOLDER --csv`` writes a table for a spreadsheet.
+files as a table, ``class FOLDER 03`` a lesson without names, for the wall, and ``--csv`` writes it for a spreadsheet.
 """
 
-import contextlib
 import csv
 import datetime
 import getpass
@@ -26,14 +24,14 @@ from fluxlite.messages import many
 from fluxlite.writing import write_whole
 
 from . import exercises, progress
+from .boxes import plain
 from .copies import FOLDER
-from .guesses import Asked, Question, asked, question, questions
+from .guesses import Question, question, questions
 from .handins import ABOUT, Handin, Remark, by_learner, collect, comparable
 
-# For the last row of a room: at most this many characters per line, per option, and per bar.
+# At most this many characters: on the wall, for the last row of a room, per line, option and bar; on a teacher's
+# screen of 120 columns per line of remarks and per name, with so many remarks.
 WIDTH, OPTION, LONGEST = 96, 50, 30
-# For a teacher's screen of 120 columns: at most this many characters per line of remarks and per name (the table takes
-# what its lessons need), and so many remarks.
 SCREEN, NAME, NOTES = 100, 18, 20
 SIGNS = {exercises.RIGHT: "+", exercises.NOT_RIGHT: "-", exercises.STOPPED: "-", "": "."}
 # Where a page keeps the notebook for itself: how to get a file of the session, and how the notebook.
@@ -47,9 +45,8 @@ TRIED = {exercises.RIGHT: "right", exercises.NOT_RIGHT: "tried", exercises.STOPP
 def handin(name: str = "", folder: Path | None = None) -> Path:
     """Pack the notebooks and the progress in `folder` into one zip file there; returns its path.
 
-    `name` is the learner's, by default their login name. `folder` is ``my-course`` if it exists, otherwise the current
-    folder. On Colab and Kaggle there are no notebooks to find, so the progress goes alone. Raises `ValueError` if
-    there's neither, or if the name has no letter.
+    `name` is by default the login name, `folder` is ``my-course`` if it exists, otherwise the current folder. Raises
+    `ValueError` if nothing is there, or if the name has no letter.
     """
     folder = (Path(FOLDER) if Path(FOLDER).is_dir() else Path()) if folder is None else folder
     name = name.strip() or user()
@@ -85,13 +82,11 @@ def collected(file: Path) -> str:
     FLUXLITE_HAND_INS names a folder for this learner alone, which is made. Only they, and the group that the folder
     above it hands down, may look into it.
     """
-    place = os.environ.get("FLUXLITE_HAND_INS", "")
-    if not place:
+    if not (place := os.environ.get("FLUXLITE_HAND_INS")):
         return ""
     copy = Path(place, file.name)
     try:
-        with contextlib.suppress(FileExistsError):
-            copy.parent.mkdir(mode=0o750)
+        copy.parent.mkdir(mode=0o750, exist_ok=True)
         _write_here(copy, file.read_bytes())
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or error
@@ -140,11 +135,7 @@ def user() -> str:
 
 
 class Class:
-    """A class: the contents of a folder's zip files.
-
-    Prints as a table of names and lessons, for the teacher. `on_the_wall` shows a lesson to everyone, without names.
-    `csv` is a table for a spreadsheet.
-    """
+    """A class: the contents of a folder's zip files, which prints as a table for the teacher, with names."""
 
     def __init__(self, handins: list[Handin], remarks: list[Remark]) -> None:
         self.handins, self.remarks = handins, remarks
@@ -191,19 +182,17 @@ class Class:
 
     def _table(self) -> str:
         """One row per learner, with lessons side by side: a sign for each exercise. The last row counts those right."""
-        ids = {number: [list(exercises.exercises(number)), list(questions(number))] for number in exercises.folders()}
         begun = {id for one in self.handins for id in (*one.checks, *one.guesses)}
-        shown = {number: (checks, asks) for number, (checks, asks) in ids.items() if begun & {*checks, *asks}}
+        ids = {n: (list(exercises.exercises(n)), list(questions(n))) for n in exercises.folders()}
+        shown = {n: (checks, asks) for n, (checks, asks) in ids.items() if begun & {*checks, *asks}}
         widths = [max(len(checks), len(asks), 2) + 1 for checks, asks in shown.values()]
         rows: list[tuple[str, list[str], str]] = [("", list(shown), "all")]
         for label, one in zip(self.labels, self.handins):
             signs = ["".join(SIGNS[one.checks.get(id, "")] for id in checks) for checks, _ in shown.values()]
             rows.append((label, signs, str(sum(word == exercises.RIGHT for word in one.checks.values()))))
-        rows.append(("", [], ""))
-        rows += _below_each_other(
-            "right: .1 .2 …", [[self._right(id) for id in checks] for checks, _ in shown.values()]
-        )
+        rights = [[self._right(id) for id in checks] for checks, _ in shown.values()]
         hits = [[self._guessed(id)[question(id).right] for id in asks] for _, asks in shown.values()]
+        rows += [("", [], ""), *_below_each_other("right: .1 .2 …", rights)]
         rows += _below_each_other("guessed: A B …", hits)
         indent = max(_wide(label) for label, _, _ in rows) + 2
         legend = "+ right, - tried, . not yet   counts: 2 above 1 is 21"
@@ -228,9 +217,8 @@ class Class:
         table.writerow(["learner", "right", "files", *checks, *guesses])
         for one in self.handins:
             words = [TRIED.get(one.checks.get(id, ""), "") for id in checks]
-            letters = [one.guesses.get(id, "") for id in guesses]
-            files = _no_formula(", ".join(one.files))
-            table.writerow([_no_formula(one.name), words.count(exercises.RIGHT), files, *words, *letters])
+            name, files = map(_no_formula, (one.name, ", ".join(one.files)))
+            table.writerow([name, words.count(exercises.RIGHT), files, *words, *(one.guesses.get(g) for g in guesses)])
         return page.getvalue()
 
     def write_csv(self, file: Path) -> None:
@@ -246,10 +234,9 @@ class Class:
             right = self._right(id)
             tried = sum(id in one.checks for one in self.handins) - right
             lines.append(f"{id}  {exercise.title:<44}{right:3} right {tried:3} tried")
-        read = asked(number)
         for id, asks in questions(number).items():
             if counts := self._guessed(id):
-                lines += ["", *_histogram(id, asks, counts, read.get(id, Asked("", {})))]
+                lines += ["", *_histogram(id, asks, counts)]
         return "\n".join(lines)
 
 
@@ -262,18 +249,14 @@ def _files(one: Handin) -> str:
 def _below_each_other(label: str, counts: list[list[int]]) -> list[tuple[str, list[str], str]]:
     """Numbers in columns one character wide: the tens above the ones."""
     height = len(str(max((count for of_lesson in counts for count in of_lesson), default=0)))
-    return [
-        (label * (row == 0), ["".join(f"{count:{height}}"[row] for count in of_lesson) for of_lesson in counts], "")
-        for row in range(height)
-    ]
+    digits = [[f"{count:{height}}" for count in of_lesson] for of_lesson in counts]
+    return [(label * (row == 0), ["".join(n[row] for n in each) for each in digits], "") for row in range(height)]
 
 
 def _wide(text: str) -> int:
     """How many terminal columns a text takes: an ideograph takes two, a combining accent none."""
-    return sum(
-        0 if unicodedata.category(letter) in ("Mn", "Me") else 1 + (unicodedata.east_asian_width(letter) in "WF")
-        for letter in text
-    )
+    kinds = ((unicodedata.category(letter), unicodedata.east_asian_width(letter)) for letter in text)
+    return sum(0 if kind in ("Mn", "Me") else 1 + (width in "WF") for kind, width in kinds)
 
 
 def _cut(name: str, end: str = "") -> str:
@@ -288,13 +271,13 @@ def _no_formula(text: str) -> str:
     return f"'{text}" if text.startswith(tuple("=+-@＝＋－＠")) else text
 
 
-def _histogram(id: str, question: Question, counts: Counter[str], text: Asked) -> list[str]:
+def _histogram(id: str, question: Question, counts: Counter[str]) -> list[str]:
     """A question, and a bar for each option. An option's text takes as many lines as it needs."""
-    lines = textwrap.wrap(f"{id}  {text.words}", WIDTH, subsequent_indent=" " * 6)
+    lines = textwrap.wrap(f"{id}  {plain(question.words)}", WIDTH, subsequent_indent=" " * 6)
     scale = min(1, LONGEST / max(counts.values()))
     for letter in question.replies:
         mark = "right" if letter == question.right else ""
-        first, *more = textwrap.wrap(text.options.get(letter, ""), OPTION) or [""]
+        first, *more = textwrap.wrap(plain(question.options[letter]), OPTION) or [""]
         bar = "#" * round(counts[letter] * scale)
         lines.append(f"  {letter} {mark:<6}{first:<{OPTION}}{counts[letter]:5} {bar}".rstrip())
         lines += [" " * 10 + line for line in more]
@@ -302,10 +285,9 @@ def _histogram(id: str, question: Question, counts: Counter[str], text: Asked) -
 
 
 def look_at_class(folder: Path, one_learner: Collection[str] = ()) -> Class:
-    """What the learners handed in: the zip files in `folder` and below, with one learner's files combined.
+    """What the zip files in `folder` and below hold. All files signed with a name in `one_learner` are one learner's.
 
-    All files signed with a name in `one_learner` count as one learner's. Raises `ValueError` if there's no such folder,
-    or no hand-in with such a name.
+    Raises `ValueError` if there's no such folder, or no hand-in with such a name.
     """
     if not folder.is_dir():
         raise ValueError(f"{folder} is no folder; name the one with the files that were handed in")

@@ -30,14 +30,7 @@ def fingerprint(notebook: dict[str, Any]) -> str:
 
 
 def hand_out(target: Path, source: Path | None = None) -> list[str]:
-    """Copy the lessons into the folder `target`, which is made if needed; returns messages, one per line.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     lines = hand_out(Path(folder))
-    ...     Path(folder, "00-start-here.ipynb").exists()
-    True
-    """
+    """Copy the lessons into the folder `target`, which is made if needed; returns messages, one per line."""
     target.mkdir(parents=True, exist_ok=True)
     files = sorted((source or learner_folder()).glob("*.ipynb"))
     return [line for file in files if (line := _hand_out_one(file, target / file.name))]
@@ -49,8 +42,12 @@ def _hand_out_one(file: Path, copy: Path) -> str:
         return ""
     theirs = copy.read_bytes()
     known, newest = _hashes(theirs), _hashes(fresh)
-    if known is None:
-        return _repaired(copy, theirs, fresh)
+    if known is None:  # it can't be opened any more
+        if fresh.startswith(theirs):
+            write_whole(copy, fresh)
+            return f"{copy.name} was torn, as when a disk is full. It's whole again; nothing of yours was in it."
+        kept = _renewed(copy, fresh, "torn")
+        return f"{copy.name} could not be read any more. It's fresh now, and what was in it is kept as {kept.name}."
     if known[:1] == newest[:1]:  # type: ignore[index]
         return ""  # they have this version, edited or not
     version = json.loads(fresh)["metadata"]["fluxlite"][VERSION]
@@ -66,36 +63,25 @@ def _hand_out_one(file: Path, copy: Path) -> str:
     return ""
 
 
-def _repaired(copy: Path, theirs: bytes, fresh: bytes) -> str:
-    """Replace a notebook that can't be opened any more, and keep what's left of it."""
-    if fresh.startswith(theirs):
-        write_whole(copy, fresh)
-        return f"{copy.name} was torn, as when a disk is full. It's whole again; nothing of yours was in it."
-    kept = _kept_as(copy, "torn")
-    write_whole(copy, fresh)
-    return f"{copy.name} could not be read any more. It's fresh now, and what was in it is kept as {kept.name}."
-
-
 def renew(copy: Path, source: Path | None = None) -> Path | None:
     """Replace `copy` with a fresh copy. Returns the name under which the old content was kept, if it was."""
     fresh = ((source or learner_folder()) / copy.name).read_bytes()
-    if _made(copy, fresh):
-        return None
-    kept = _kept_as(copy, "mine")
+    return None if _made(copy, fresh) else _renewed(copy, fresh, "mine")
+
+
+def _renewed(copy: Path, fresh: bytes, word: str) -> Path:
+    """Replace the content of `copy`. What was in it gets a name that nothing has yet, which is returned."""
+    for number in itertools.count(1):
+        kept = copy.with_name(f"{copy.stem}.{word}-{number}{copy.suffix}")
+        try:
+            os.link(copy, kept)  # unlike a rename, this never replaces an existing file
+            break
+        except FileExistsError:
+            continue
+        except (OSError, AttributeError):  # the file system has no links
+            if _made(kept, copy.read_bytes()):
+                break
     write_whole(copy, fresh)
-    return kept
-
-
-def _kept_as(copy: Path, word: str) -> Path:
-    """Give the content of `copy` a second name, which nothing has yet."""
-    names = (copy.with_name(f"{copy.stem}.{word}-{number}{copy.suffix}") for number in itertools.count(1))
-    kept = next(name for name in names if not os.path.lexists(name))
-    try:
-        os.link(copy, kept)  # unlike a rename, this never replaces an existing file
-    except FileExistsError:  # it was just made
-        return _kept_as(copy, word)
-    except (OSError, AttributeError):  # the file system has no links
-        write_whole(kept, copy.read_bytes())
     return kept
 
 

@@ -27,6 +27,7 @@ from fluxlite.messages import many, said
 from simgpu.words import in_words
 
 from . import progress
+from .boxes import face, publish, solved
 
 RIGHT, NOT_RIGHT, NOT_YET, STOPPED = "right", "not right", "not yet", "stopped"
 COURSE = Path(__file__).parents[1]
@@ -160,13 +161,16 @@ def check(id: str, *answers: Any) -> None:
     03.3  not yet     put your answer in place of the three dots in the cell above
     """
     verdict = _of_a_failed_cell(id, answers, sys._getframe(1).f_code.co_names) or judge(id, *answers)
-    if verdict.word != NOT_YET and progress.read()["checks"].get(id) != RIGHT:  # once right, always right
+    before = progress.read()["checks"]
+    if verdict.word != NOT_YET and before.get(id) != RIGHT:  # once right, always right
         progress.keep("checks", id, verdict.word)
-    count = ""
     if verdict.word == RIGHT:
         ids, kept = exercises(number_in(id)), progress.read()["checks"]
-        count = f"   ({sum(kept.get(one) == RIGHT for one in ids)} of {len(ids)} in this lesson)"
-    print(f"{verdict}{count}")
+        done = sum(kept.get(one) == RIGHT for one in ids)
+        page = face(*verdict, [solved(done, len(ids))], joy=done == len(ids) and before.get(id) != RIGHT)
+        publish(f"{verdict}   ({done} of {len(ids)} in this lesson)", page)
+    else:
+        publish(str(verdict), face(*verdict, []))
     if verdict.word != RIGHT and "NBGRADER_EXECUTION" in os.environ:
         raise AssertionError(str(verdict))
 
@@ -196,9 +200,15 @@ def judge(id: str, *answers: Any) -> Verdict:
     known = exercises(number_in(id))
     if id not in known:
         raise ValueError(f"there is no exercise {id!r} in this lesson; there are {', '.join(known) or 'none'}")
+    return judged(known[id], *answers)
+
+
+def judged(exercise: Exercise, *answers: Any) -> Verdict:
+    """The verdict on the answers to an exercise. What they print goes below it, unless it's right."""
+    id = exercise.id
     if any(answer is ... for answer in answers):
         return Verdict(id, NOT_YET, "put your answer in place of the three dots in the cell above")
-    wanted = len(inspect.signature(known[id].check).parameters)
+    wanted = len(inspect.signature(exercise.check).parameters)
     if len(answers) != wanted:
         takes = many(wanted, "answer")
         return Verdict(id, NOT_YET, f"this check takes {takes} behind its number, and was given {len(answers)}")
@@ -206,7 +216,7 @@ def judge(id: str, *answers: Any) -> Verdict:
         return Verdict(id, NOT_RIGHT, "an answer that equals everything is no answer")
     printed = _Printed()
     with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
-        verdict = _tried(known[id], answers)
+        verdict = _tried(exercise, answers)
     lines = [line for line in printed.getvalue().strip().splitlines() if not line.startswith("[ Info: Simulated")]
     if verdict.word != RIGHT and any(map(_is_starter, answers)):
         return Verdict(id, NOT_YET, STARTER)

@@ -1,33 +1,34 @@
-"""Guesses: asked before a cell runs, stored, and answered afterwards.
+"""Guesses: asked before a cell runs, kept, and answered afterwards, in one box.
 
-A question's words and options are in the lesson's text cell, and only there. Which option is right, and what we reply
-to each, is in ``questions.toml`` in the lesson's folder.
+A question, its options, the right one, and what we reply to each, are in ``questions.toml`` in the lesson's folder.
 """
 
-import json
+import functools
 import re
 import tomllib
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from fluxlite.messages import at_words
 from simgpu.words import in_words
 
-from . import copies, exercises, progress
+from . import exercises, progress
+from .boxes import box, marked, plain, publish, style
 
-_GUESS = re.compile(r"\*\*Guess (\d\d-[A-Z])\.\*\* (.*?)\n\n(.*)", re.DOTALL)
-_OPTION = re.compile(r"^- \*\*([a-z])\*\* (.+?)(?=\n- \*\*|\n\n|\Z)", re.DOTALL | re.MULTILINE)
+VIEW = "application/vnd.jupyter.widget-view+json"
 
 
-class Question:
-    """A question with lettered options: the right letter, and a reply to each option.
+class Question(NamedTuple):
+    """A question with lettered options: which one is right, and a reply to each. `later` says where the answer comes.
 
-    >>> q = Question("b", a="a plus sign would be needed", b="two and two are joined", c="text is not added")
+    Its words have Markdown's code and emphasis.
     """
 
-    def __init__(self, right: str, **replies: str) -> None:
-        if right not in replies:
-            raise ValueError(f"the right option {right!r} has no reply")
-        self.right, self.replies = right, replies
+    right: str
+    words: str
+    options: dict[str, str]
+    replies: dict[str, str]
+    later: str = ""
 
 
 def questions(number: str) -> dict[str, Question]:
@@ -35,8 +36,8 @@ def questions(number: str) -> dict[str, Question]:
 
     Raises `ValueError` for an unknown lesson, and for a mistake in the file, with the question where it is.
 
-    >>> questions("03")["03-A"].right
-    'b'
+    >>> questions("03")["03-A"].options["c"]
+    'only `actor` on the GPU'
     """
     file = exercises.folders()[exercises.existing(number)] / "questions.toml"
     try:
@@ -55,17 +56,29 @@ def questions(number: str) -> dict[str, Question]:
 
 
 def _in_file(table: Any) -> Question:
-    """A question from its table: ``right`` and a reply for each letter."""
+    """A question from its table: ``question`` and ``right``, a text for each letter, and a reply to each."""
     if not isinstance(table, dict):
         raise ValueError("a question is a table, such as [03-A]")
-    for key, text in table.items():
-        if key != "right" and not re.fullmatch("[a-z]", key):
-            raise ValueError(f"unknown key {key!r}; a question has right, and the options a, b, …")
+    options: dict[str, str] = {}
+    replies = table.get("reply", {})
+    if not isinstance(replies, dict):
+        raise ValueError('a reply is for an option, such as reply.a = "…"')
+    named = {f"reply.{letter}": text for letter, text in replies.items()}
+    for key, text in {**table, "reply": "…", **named}.items():
+        if not re.fullmatch("question|right|later|reply|(reply[.])?[a-z]", key):
+            raise ValueError(f"unknown key {key!r}; a question has question, right, the options a, b, … and reply.a, …")
         if not isinstance(text, str) or not text.strip():
             raise ValueError(f"{key} is text in quotes; got {in_words(text)}")
+        options |= {key: text} if len(key) == 1 else {}
+    if "question" not in table:
+        raise ValueError('what is asked? Add a line such as question = "What is x[0]?"')
     if "right" not in table:
         raise ValueError('which option is right? Add a line such as right = "b"')
-    return Question(**table)
+    if options.keys() != replies.keys():
+        raise ValueError(f"each option needs a reply: {', '.join(options)}; there are {', '.join(replies) or 'none'}")
+    if table["right"] not in options:
+        raise ValueError(f"the right option {table['right']!r} isn't there")
+    return Question(table["right"], table["question"], options, replies, table.get("later", ""))
 
 
 def question(id: str) -> Question:
@@ -76,49 +89,29 @@ def question(id: str) -> Question:
     return known[id]
 
 
-class Asked(NamedTuple):
-    """The words of a question, and of each option by its letter."""
+def guess(id: str, *option: Any) -> None:
+    """Show a question with its options as buttons. What you click is kept and locked; then you can ask for the answer.
 
-    words: str
-    options: dict[str, str]
-
-
-def asked(number: str) -> dict[str, Asked]:
-    """A lesson's questions by id, without Markdown. Empty if there's no such lesson to read.
-
-    >>> asked("03")["03-A"].options["d"]
-    'there is an error'
-    """
-    found = {}
-    for path in copies.learner_folder().glob(f"{number}-*.ipynb"):
-        for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
-            if match := _GUESS.search("".join(cell["source"])):
-                id, words, rest = match.groups()
-                found[id] = Asked(_plain(words), {letter: _plain(text) for letter, text in _OPTION.findall(rest)})
-    return found
-
-
-def _plain(text: str) -> str:
-    """A text on one line, without Markdown."""
-    return " ".join(re.sub(r"\*\*|`|(?<!\w)\*(?=\w)|(?<=\w)\*(?!\w)", "", text).split())
-
-
-def guess(id: str, option: Any = ...) -> None:
-    """Store your guess, a letter such as ``"b"``; three dots pass. Wrong guesses are the useful ones.
+    Where there are no buttons, write the letter behind it, such as ``"b"``; three dots skip the question. Wrong guesses
+    are the useful ones.
 
     >>> guess("03-A", ...)
-    03-A  passed
+    03-A  skipped
     """
-    options = list(question(id).replies)
-    letter = option.strip().lower() if isinstance(option, str) else ""
-    if option is ...:
-        print(f"{id}  passed")
-    elif letter in options:
+    asks = question(id)
+    if not option:
+        _show(id, asks)
+        return
+    letters = list(asks.options)
+    letter = option[0].strip().lower() if isinstance(option[0], str) else ""
+    if option[0] is ...:
+        print(f"{id}  skipped")
+    elif letter in letters:
         progress.keep("guesses", id, letter)
         print(f"{id}  your guess is {letter}")
     else:
-        none = f"{in_words(option)} is none of the options: {', '.join(options)}."
-        print(f"{id}  {none} For example: guess({id!r}, {options[0]!r})")
+        none = f"{in_words(option[0])} is none of the options: {', '.join(letters)}."
+        print(f"{id}  {none} For example: guess({id!r}, {letters[0]!r})")
 
 
 def answer(id: str) -> None:
@@ -134,3 +127,75 @@ def answer(id: str) -> None:
     elif guessed in about.replies:  # not without a guess, nor with an option that no longer exists
         words = f"you guessed {guessed}: {about.replies[guessed]}\n      {words}"
     print(at_words(f"{id}  {words}", indent=" " * 6))
+
+
+# -- the box --------------------------------------------------------------------------------------------------------
+
+
+def _show(id: str, asks: Question) -> None:
+    chosen = progress.read()["guesses"].get(id, "")
+    try:
+        widget = _box()(id, asks, chosen)
+    except ImportError:  # no anywidget
+        publish(*as_page(id, asks, chosen, _hint(id, asks, chosen)))
+        return
+    view = {VIEW: {"version_major": 2, "version_minor": 0, "model_id": widget.model_id}}
+    publish(*as_page(id, asks, chosen), view)
+
+
+def as_page(id: str, asks: Question, chosen: str = "", hint: str | None = None) -> tuple[str, str]:
+    """A question as text and as HTML, without a kernel and without the answer. The `hint` stands below it as HTML."""
+    lines = [f"{id}  {plain(asks.words)}", *(f"      {letter}  {plain(text)}" for letter, text in asks.options.items())]
+    items = (
+        f'<li class="option{" chosen" * (letter == chosen)}"><b>{letter}</b> <span>{marked(text)}</span></li>'
+        for letter, text in asks.options.items()
+    )
+    hint = _hint(id, asks, chosen, "Run this cell") if hint is None else hint
+    page = "\n".join([f"<p>{_asked(id, asks)}</p>", "<ul>", *items, "</ul>", f'<p class="small">{marked(hint)}</p>'])
+    return "\n".join([*lines, f"      {plain(_hint(id, asks, chosen))}"]), box("guess", page, "Guesses")
+
+
+def _hint(id: str, asks: Question, chosen: str, again: str = "") -> str:
+    """What to do next: call `again` what shows the buttons, or else the plain calls are named."""
+    call = f'Write `guess("{id}", "{min(asks.options)}")`'
+    if chosen not in asks.options:
+        return f"{again or call} to guess."
+    answer = f"{again} to see the answer." if again else f'`answer("{id}")` shows the answer.'
+    return f"Your guess, {chosen}, is kept. {asks.later or answer}"
+
+
+def _asked(id: str, asks: Question) -> str:
+    return f'<b class="id">Guess {id}</b> {marked(asks.words)}'
+
+
+@functools.cache
+def _box() -> Any:
+    """The widget's class. Raises `ImportError` without anywidget, which is loaded when a lesson first asks."""
+    from anywidget import AnyWidget
+    from traitlets import Bool, Dict, Unicode
+
+    class Box(AnyWidget):
+        """A question with buttons. The answer comes here from `guess.js` only when it's asked for."""
+
+        _esm = Path(__file__).with_name("guess.js").read_text(encoding="utf-8")
+        _css = style("Guesses")
+        question, later, chosen = (Unicode().tag(sync=True) for _ in range(3))
+        options, answer = Dict().tag(sync=True), Dict().tag(sync=True)
+        asked = Bool().tag(sync=True)
+
+        def __init__(self, id: str, asks: Question, chosen: str) -> None:
+            options = {letter: marked(text) for letter, text in asks.options.items()}
+            chosen = chosen if chosen in options else ""
+            super().__init__(question=_asked(id, asks), options=options, chosen=chosen, later=asks.later)
+            self.observe(lambda change: progress.keep("guesses", id, change.new), names="chosen")
+            self.observe(lambda change: setattr(self, "answer", _reply(asks, self.chosen)), names="asked")
+
+    return Box
+
+
+def _reply(asks: Question, chosen: str) -> dict[str, str]:
+    """The answer as the box shows it: the right letter, and what's said to the guess and to the answer."""
+    words = f"<p><b>{asks.right}</b> is right: {marked(asks.replies[asks.right])}</p>"
+    if chosen != asks.right:
+        words = f"<p><b>{chosen}</b>: {marked(asks.replies[chosen])}</p>{words}"
+    return {"right": asks.right, "words": words}

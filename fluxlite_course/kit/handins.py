@@ -21,15 +21,13 @@ from . import exercises, progress
 from .guesses import questions
 
 ABOUT = "handin.json"
-# In bytes: what a hand-in says takes a few thousand, a learner's notebooks a few million.
-LARGEST, LARGEST_ZIP = 1_000_000, 64_000_000
-# In bytes: a zip file says itself how long its list of contents is, and that's read at once.
-LONGEST_LIST = 2_000_000
+# In bytes: what a hand-in says takes a few thousand, a learner's notebooks a few million; a zip file says itself how
+# long its list of contents is, and that's read at once.
+LARGEST, LARGEST_ZIP, LONGEST_LIST = 1_000_000, 64_000_000, 2_000_000
 # So many zip files are opened in one: a school's hand-ins in a platform's, one or two in a learner's. And none deeper.
 INSIDE = (2_000, 20, 0)
 # So many remarks are enough about one file, about a zip file inside it, and about one inside that.
 REMARKS = (100, 3, 3)
-# Files that pack others, and that no zip command made.
 OTHER_PACKINGS = (".rar", ".7z", ".tar", ".gz", ".tgz", ".bz2", ".xz")
 
 
@@ -81,21 +79,13 @@ def collect(folder: Path) -> tuple[list[Handin], list[Remark]]:
 
 
 def printable(text: str) -> str:
-    """A text on one line, without characters that move a terminal's cursor; of a long one the beginning and the end.
-
-    >>> printable("Ada\\nL. \\x1b[31m")
-    'Ada L. [31m'
-    """
+    """A text on one line, without characters that move a terminal's cursor; of a long one the beginning and the end."""
     text = text if len(text) <= 100 else f"{text[:60]}…{text[-39:]}"
     return " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
 
 
 def comparable(name: str) -> str:
-    """Names that should count as one name have the same text here.
-
-    >>> comparable("Zoe\u0308") == comparable("ZO\u00cb")
-    True
-    """
+    """Names that should count as one have the same text here: Zoë and ZOË, however their letters are stored."""
     return unicodedata.normalize("NFKC", name).casefold()
 
 

@@ -1,22 +1,38 @@
-"""``%device_time``: how long a line takes, waiting included, and what it asked of the GPU (CUDA.jl: ``@time``)."""
+"""``%device_time``: how long a line takes and what it asked of the GPU (CUDA.jl: ``@time``).
+
+``%%machine`` above a cell shows what it did, moment by moment, and ``%%puzzle`` counts it.
+"""
 
 import ast
+import sys
 import time
 from collections.abc import Callable
 from typing import Any
 
 from IPython.core.error import UsageError
-from IPython.core.magic import Magics, line_cell_magic, magics_class
+from IPython.core.magic import Magics, cell_magic, line_cell_magic, magics_class
+from IPython.display import display
 
 from fluxlite.devices import devices
 from fluxlite.receipts import Seconds, receipt
+from simgpu.events import Event, listeners
 
+from ..scenes.machine import machine
 from ..timing import wait
+from .puzzles import play
 
 
 @magics_class
 class DeviceMagics(Magics):
     """The magics that `start`, or ``%load_ext fluxlite_course``, adds to a notebook."""
+
+    @cell_magic
+    def puzzle(self, line: str, cell: str) -> None:
+        """Run a cell with a puzzle's program; show what it asks of a simulated T4, your best so far, and par."""
+        shell: Any = self.shell
+        run, _ = _compiled(shell, cell)
+        run(shell.user_ns)
+        play(line.strip(), shell.user_ns)
 
     @line_cell_magic
     def device_time(self, line: str, cell: str | None = None) -> Any:
@@ -29,12 +45,49 @@ class DeviceMagics(Magics):
         if cell is not None and line.strip():
             raise UsageError(f"%%device_time takes its code from the lines below it, not {line.strip()!r}")
         shell: Any = self.shell
-        run = _compiled(shell, line if cell is None else cell)
+        run, _ = _compiled(shell, line if cell is None else cell)
         return _reported(lambda: run(shell.user_ns))
 
+    @cell_magic
+    def machine(self, line: str, cell: str) -> Any:
+        """Run a cell, and show what it did: two memories and the copies between them, the queue, who waits for whom.
 
-def _compiled(shell: Any, code: str) -> Any:
-    """A function that runs `code`, as IPython understands it, in a namespace, and returns the last line's value."""
+        With ``%%machine guess``, you first say where the first copy goes. It needs a simulated GPU, which knows when it
+        does what.
+        """
+        if line.strip() not in ("", "guess"):
+            raise UsageError(f"it's %%machine or %%machine guess, not %%machine {line.strip()}")
+        run, name = _compiled(self.shell, cell)
+        lines: list[int] = []  # the cell's line of each event, even if a function of another cell asked for it
+
+        def note(event: Event) -> None:
+            frame: Any = sys._getframe()
+            while frame is not None and frame.f_code.co_filename != name:
+                frame = frame.f_back
+            if getattr(event.device, "estimate", None) is None:  # an estimate's events aren't in our receipt
+                lines.append(1 if frame is None else frame.f_lineno)
+
+        listeners.append(note)
+        try:
+            with receipt() as seen:
+                value = run(self.shell.user_ns)  # type: ignore[union-attr]
+        finally:
+            listeners.remove(note)
+        if value is not None:
+            display(value)
+        if not lines and devices():
+            print("Nothing to draw: this cell asked nothing of the GPU.")
+        elif seen.simulated_seconds is None:
+            print("Nothing to draw: %%machine needs a simulated GPU. Run fl.simulate_gpu(), and then this cell again.")
+        else:
+            return machine(seen, cell, lines, guess=bool(line.strip()))
+
+
+def _compiled(shell: Any, code: str) -> tuple[Callable[[dict[str, Any]], Any], str]:
+    """A function that runs `code`, as IPython understands it, in a namespace, and returns the last line's value.
+
+    And the name of the file that its lines are in.
+    """
     source = shell.transform_cell(code)
     name = shell.compile.cache(source)  # lets an error show the line that it comes from
     tree = shell.transform_ast(shell.compile.ast_parse(source))
@@ -46,7 +99,7 @@ def _compiled(shell: Any, code: str) -> Any:
         exec(first, namespace)
         return None if value is None else eval(value, namespace)
 
-    return run
+    return run, name
 
 
 def _reported(run: Callable[[], Any]) -> Any:

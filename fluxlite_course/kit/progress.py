@@ -6,7 +6,6 @@ import json
 import os
 import secrets
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,10 +14,9 @@ from fluxlite.messages import notice
 from fluxlite.writing import write_whole
 
 FILE = "progress.json"
-# How many seconds one notebook waits for others to write; and, where there are no locks, for a sign that's left over.
-PATIENCE, LEFT_OVER = 20.0, 2.0
+PATIENCE = 20.0  # so many seconds one notebook waits for others to write
 # `learner` holds a random id, since two people may share a name, and one person may hand in twice.
-PARTS = ("guesses", "checks", "learner")
+PARTS = ("guesses", "checks", "puzzles", "learner")
 PASSING = ("Colab", "Kaggle", "Binder")
 # Where the lesson began: what a lesson's own cells do to the current folder mustn't move the record.
 _home: Path | None = None
@@ -48,19 +46,18 @@ def passing() -> str:
 
 def read() -> dict[str, dict[str, Any]]:
     """Everything stored: ``{"guesses": {"03-A": "b"}, "checks": {"03.1": "right"}}``."""
-    written: dict[str, dict[str, Any]] = {}
+    written: dict[str, dict[str, Any]] | None = {}
     with contextlib.suppress(OSError):
-        found = _read_file()
-        if found is None:
+        written = _read_file()
+        if written is None:
             with _alone(path()):
-                found = _read_file_or_begin(path())
-        written = found
-    known = _together(written, _unwritten)
-    return {part: known[part] for part in ("guesses", "checks")}
+                written = _read_file_or_begin(path())
+    known = _together(written or {}, _unwritten)
+    return {part: known[part] for part in PARTS if part != "learner"}
 
 
 def keep(part: str, key: str, value: str) -> None:
-    """Store one guess, or one check's outcome."""
+    """Store one guess, one check's outcome, or a puzzle's best figure."""
     if read()[part].get(key) == value:
         return
     file = path()
@@ -86,45 +83,24 @@ def _alone(file: Path) -> Iterator[None]:
 
     The lock is the operating system's: if a kernel is killed, its lock is free. The file that it's on stays.
     """
+    from filelock import FileLock
+
     os.stat(file.parent)  # raises if it's missing; the lock would make it
-    with contextlib.ExitStack() as locked:
-        try:
-            from filelock import FileLock  # installed with the lessons, but not in environments made before it was
-
-            lock = FileLock(file.with_name(f".{file.name}.lock"))
-            lock.acquire(timeout=PATIENCE, poll_interval=0.01)
-            locked.callback(lock.release)
-        except TimeoutError:
-            raise OSError(errno.EBUSY, "another notebook has been writing it all the time") from None
-        except (ImportError, OSError):  # some network drives have no locks
-            locked.enter_context(_with_a_file(file))
-        yield
-
-
-@contextlib.contextmanager
-def _with_a_file(file: Path) -> Iterator[None]:
-    """Where there are no locks: one at a time by a file that only one can make."""
-    mark = file.with_name(f".{file.name}.busy")
-    being_removed = PermissionError if os.name == "nt" else FileExistsError  # Windows says it so
-    end = time.monotonic() + LEFT_OVER
-    while time.monotonic() < end:  # what's still there then, a killed kernel left behind
-        try:
-            os.close(os.open(mark, os.O_CREAT | os.O_EXCL))
-            break
-        except (FileExistsError, being_removed):
-            time.sleep(0.01)
+    lock = FileLock(file.with_name(f".{file.name}.lock"))
+    try:
+        lock.acquire(timeout=PATIENCE, poll_interval=0.01)
+    except TimeoutError:
+        raise OSError(errno.EBUSY, "another notebook has been writing it all the time") from None
+    except OSError:  # some network drives have no locks: then two that write in the same moment may lose an entry
+        pass
     try:
         yield
     finally:
-        with contextlib.suppress(OSError):
-            mark.unlink()
+        lock.release()
 
 
 def _read_file() -> dict[str, dict[str, Any]] | None:
-    """The file's entries, leaving out those that aren't words. None if it isn't a record of progress.
-
-    Raises `OSError` if it's there but can't be opened.
-    """
+    """The file's words. None if it isn't a record of progress. Raises `OSError` if it's there but can't be opened."""
     try:
         known = json.loads(path().read_text(encoding="utf-8-sig"))  # Windows' Notepad may write a byte order mark
         parts = {part: known.get(part, {}).items() for part in PARTS}

@@ -3,7 +3,6 @@
 It leaves no files behind, so learners can run it anywhere, and as often as they like.
 """
 
-import contextlib
 import importlib.metadata
 import os
 import re
@@ -19,10 +18,10 @@ from .copies import FOLDER
 
 READY = "READY"
 # The oldest versions that work, as in pyproject.toml; and what's needed only to start JupyterLab.
-NEEDED = {"numpy": "2.0", "safetensors": "0.8", "tqdm": "4.60", "ipywidgets": "7.7", "matplotlib": "3.8"}
+NEEDED = {"numpy": "2.0", "safetensors": "0.8", "tqdm": "4.60", "ipywidgets": "7.7", "matplotlib": "3.8",
+          "anywidget": "0.9.15", "filelock": "3.20.1"}  # fmt: skip
 TO_START = {"jupyterlab": "4"}
-# The loss of lesson 05's first epoch.
-FIRST_LOSS = 3.9155
+FIRST_LOSS = 3.9155  # of lesson 05's first epoch
 
 # This runs in a separate process, since an import may end Python, and Matplotlib's makes a folder.
 IMPORTS = """
@@ -81,15 +80,12 @@ def broken(names: dict[str, str]) -> str:
 
 def wrong_numbers() -> str:
     """Run one epoch of lesson 05 on the simulated GPU."""
-    from fluxlite import estimate, gpu
+    from fluxlite import estimate
 
     from ..sine_wave import problem, train
 
-    def one_epoch() -> list[float]:
-        x, y, w1, w2 = gpu(problem())
-        return train(x, y, w1, w2, epochs=[10])  # returns the loss of every tenth epoch
-
-    (loss,) = estimate(one_epoch, like="NVIDIA T4").result
+    # Its epoch is called 10, since train returns the loss of every tenth one.
+    (loss,) = estimate(lambda x, y, w1, w2: train(x, y, w1, w2, [10]), *problem(), like="NVIDIA T4").result
     if abs(loss - FIRST_LOSS) < 1e-3:
         return ""
     return f"NumPy computes wrongly: {loss:.4f} where {FIRST_LOSS} is right. {_install('--force-reinstall', 'numpy')}"
@@ -107,12 +103,8 @@ def _install(*what: str) -> str:
 
 
 def _python() -> str:
-    """How to type this Python here: ``.venv/bin/python`` if that leads to it."""
-    path = sys.executable
-    with contextlib.suppress(ValueError):  # on Windows, it may be on another drive
-        near = os.path.relpath(path)
-        path = near if os.sep in near and len(near) < len(path) else path
-    return f'"{path}"' if " " in path else path
+    """How to type this Python here."""
+    return f'"{sys.executable}"' if " " in sys.executable else sys.executable
 
 
 def _numbers(version: str) -> list[int]:

@@ -13,6 +13,7 @@ from fluxlite.simulated import SimulatedDevice
 from simgpu.words import in_words
 
 from . import copies, exercises, progress
+from .boxes import box
 
 CARD = "NVIDIA T4"
 _ALONE = (
@@ -20,34 +21,27 @@ _ALONE = (
     "cell says: your teacher gets them together. To count on from another lesson, put its progress.json here first."
 )
 # Where all files are lost with the session: a warning, and what to do about it.
-_PASSING = {
-    "Colab": [f"Colab: {_ALONE}"],
-    "Kaggle": [f"Kaggle: {_ALONE}"],
-    "Binder": [
-        "Binder: after ten minutes without you all is gone. Before a break hand in, as the last cell says, "
-        "and download the file."
-    ],
-}
+_PASSING = {"Colab": [f"Colab: {_ALONE}"], "Kaggle": [f"Kaggle: {_ALONE}"], "Binder": [
+    "Binder: after ten minutes without you all is gone. Before a break hand in, as the last cell says, and download "
+    "the file.",
+]}  # fmt: skip
 
 
 def start(number: str, made_for: str | None = None) -> None:
     """Begin lesson `number`: print what's there, and turn on the simulated GPU if there's no real one.
 
-    A lesson with ``SIMULATED = False`` does without the simulated GPU, and the box says so.
-
-    Then checks, guesses and progress work. `made_for` is the version that the notebook was made for; if you have a
-    different one, the box says so. Raises `ValueError` for an unknown lesson.
+    A lesson with ``SIMULATED = False`` does without it. `made_for` is the version that the notebook was made for; if
+    you have a different one, the box says so. Raises `ValueError` for an unknown lesson.
     """
     if made_for is not None and not isinstance(made_for, str):
         raise TypeError(f'start(number, made_for): made_for is a version such as "1.0", got {in_words(made_for)}')
-    lesson = exercises.lesson(number)
+    lesson, here = exercises.lesson(number), fluxlite.__version__
     progress.stay()
-    versions = f"fluxlite {fluxlite.__version__} · Python {platform.python_version()} · NumPy {np.__version__}"
-    lines = [f"lesson {number} · {versions}"]
-    if made_for is not None and made_for != fluxlite.__version__:
+    lines = [f"lesson {number} · fluxlite {here} · Python {platform.python_version()} · NumPy {np.__version__}"]
+    if made_for not in (None, here):
         lines.append(
             f"This notebook was made for fluxlite {made_for}. If a number differs from the text, that may be why; "
-            f"reset({number!r}) gives you the lesson for {fluxlite.__version__} and keeps yours."
+            f"reset({number!r}) gives you the lesson for {here} and keeps yours."
         )
     lines += [_gpu_line(getattr(lesson, "SIMULATED", True)), _progress_line()]
     _show(lines + _PASSING.get(progress.passing(), []))
@@ -63,10 +57,8 @@ def _gpu_line(simulated: bool) -> str:
         return "GPU: none in use. The simulated one is off in this lesson."
     with put_aside():  # the box says it instead
         simulate_gpu(like=CARD)
-    return (
-        f"GPU: none in use, and none is needed. A simulated {CARD} stands in: wherever it does, you see the word "
-        "simulated. fl.doctor() says more."
-    )
+    stands = f"A simulated {CARD} stands in: wherever it does, you see the word simulated."
+    return f"GPU: none in use, and none is needed. {stands} fl.doctor() says more."
 
 
 def _progress_line() -> str:
@@ -93,16 +85,14 @@ class _Box(list):
     """Lines in a grey box, for facts rather than errors."""
 
     def _repr_html_(self) -> str:
-        # We set both colours: a dark theme would put its light text on the light box.
-        style = "background:#eef1f4;color:#1a1a1a;padding:.6em 1em;border-left:4px solid #8899aa"
-        return f'<div style="{style}">{"<br>".join(map(html.escape, self))}</div>'
+        return box("note", f"<p>{'<br>'.join(map(html.escape, self))}</p>")
 
     def __repr__(self) -> str:
         return "\n".join(self)
 
 
 def reset(number: str) -> None:
-    """Put a fresh copy of lesson `number` into this folder. Your own is kept under another name.
+    """Put a fresh copy of lesson `number` into this folder, and keep yours under another name.
 
     Raises `ValueError` for an unknown lesson.
     """
@@ -111,7 +101,6 @@ def reset(number: str) -> None:
     if not found:
         raise ValueError(f"there is no notebook of lesson {number} in {copies.learner_folder()}")
     copy = Path.cwd() / found[0].name
-    if (kept := copies.renew(copy)) is None:
-        print(f"{copy.name} is here now.")
-    else:
-        print(f"Your work is kept as {kept.name}; {copy.name} is fresh. Close its tab, then open it again.")
+    kept = copies.renew(copy)
+    fresh = f"Your work is kept as {kept and kept.name}; {copy.name} is fresh. Close its tab, then open it again."
+    print(f"{copy.name} is here now." if kept is None else fresh)

@@ -4,7 +4,8 @@ A check says what's wanted, and what learners get instead: its slips, each with 
 one that fits is the reply. `expect` compares numbers, `refuse` asks questions, `quiet` reads a receipt.
 """
 
-from collections.abc import Callable, Mapping
+import contextlib
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -12,17 +13,13 @@ import numpy as np
 import fluxlite as fl
 from fluxlite.messages import many
 
-from .exercises import NotRight, shown
+from .exercises import NotDone, NotRight, shown
 
 Slips = Mapping[str, Any]
 
 
 def on_cpu(x: Any) -> bool:
-    """Whether `x` is an array on the CPU. False for what isn't an array.
-
-    >>> on_cpu(np.ones(2)), on_cpu(2)
-    (True, False)
-    """
+    """Whether `x` is an array on the CPU. False for what isn't an array."""
     return fl.device_of(x) == fl.get_device("CPU")
 
 
@@ -51,20 +48,12 @@ def normal(seed: int, *shapes: tuple[int, ...]) -> Any:
 
 
 def described(x: Any) -> str:
-    """A learner's object: an array by its shape, others by type and beginning.
-
-    >>> described(np.ones(2)), described(2)
-    ('ndarray of shape (2,)', 'int: 2')
-    """
+    """A learner's object: an array by its shape, others by type and beginning."""
     return f"{type(x).__name__} of shape {x.shape}" if hasattr(x, "shape") and not np.isscalar(x) else shown(x)
 
 
 def digits(x: Any) -> str:
-    """The first numbers of an array.
-
-    >>> digits(np.arange(9) / 8)
-    '[0.    0.125 0.25  0.375]'
-    """
+    """The first numbers of an array."""
     return np.array2string(np.ravel(fl.cpu(x))[:4], precision=3)
 
 
@@ -98,11 +87,7 @@ def returned(got: Any, name: str, gives: Any = None) -> Any:
 
 
 def number(got: Any, what: str, expected: Any = "a number") -> float:
-    """A learner's number, `what`. Raises `NotRight` for text, and for what has no single number in it.
-
-    >>> number(np.float32(0.5), "your answer")
-    0.5
-    """
+    """A learner's number, `what`. Raises `NotRight` for text, and for what has no single number in it."""
     wrong_if(isinstance(got, str), f"{what} is text; write a number, without quotes", repr(got), expected)
     try:
         return float(fl.cpu(got))
@@ -144,7 +129,22 @@ def expect(
     refuse({**fits, before + otherwise: True}, *facts)
 
 
-def quiet(r: Any, why: str = "something was read back to the host") -> None:
-    """Raise `NotRight` if receipt `r` has copies back to the host."""
+def quiet(r: Any, why: str = "something was read back to the host", got: Any = None) -> None:
+    """Raise `NotRight` if receipt `r` has copies back to the host, or the result `got` is there."""
     back = r.device_to_host
-    wrong_if(back.count, why, f"{many(back.count, 'copy')}, {back.bytes:,} bytes back", "no copies back")
+    wrong_if(back.count or on_cpu(got), why, f"{many(back.count, 'copy')}, {back.bytes:,} bytes back", "no copies back")
+
+
+@contextlib.contextmanager
+def explained(meanings: Mapping[str, str], expected: Any = None) -> Iterator[None]:
+    """If the code inside raises an error that says a key of `meanings`, raise `NotRight` with its meaning instead."""
+    try:
+        yield
+    except (NotRight, NotDone):
+        raise
+    except Exception as error:
+        said = "\n".join([str(error), *getattr(error, "__notes__", ())])
+        meaning = next((meaning for words, meaning in meanings.items() if words in said), None)
+        if meaning is None:
+            raise
+        raise NotRight(meaning, f"the error says: {error}", expected) from None

@@ -1,7 +1,7 @@
 """Lesson 00, start here: the first check."""
 
 from ..kit.exercises import exercise
-from ..kit.vocabulary import number, refuse, wrong_if
+from ..kit.vocabulary import expect, number, wrong_if
 
 ONE_STEP = 26  # launches of lesson 00's program for each of an epoch's 20 points
 ONE_EPOCH = 20 * ONE_STEP
@@ -12,11 +12,9 @@ def launches_of_1000_epochs(launches):
     right = 1000 * ONE_EPOCH
     two = f"to Python, {right:,} is two numbers; write {right} or {right:_}"
     wrong_if(isinstance(launches, tuple), two, repr(launches), "a number")
-    found = number(launches, "your answer")
-    refuse({
-        "these are the launches of one epoch": found == ONE_EPOCH,
-        f"{200 * ONE_EPOCH:,} are the launches of 200 epochs, as in the run above": found / 200 in (ONE_EPOCH, right),
-        f"{ONE_STEP} launches are those of one point; an epoch has 20 points": found in (ONE_STEP, 1000 * ONE_STEP),
-    }, f"{launches:,}", "those of 1,000 epochs")  # fmt: skip
-    wrong_if(found != right, "that's not the number", f"{launches:,}", "1,000 times the launches of one epoch")
+    expect(number(launches, "your answer"), right, "that's not the number", {
+        "these are the launches of one epoch": ONE_EPOCH,
+        f"{200 * ONE_EPOCH:,} are the launches of 200 epochs, as in the run above": 200 * ONE_EPOCH,
+        f"{ONE_STEP} launches are those of one point; an epoch has 20 points": 1000 * ONE_STEP,
+    }, yours=f"{launches:,}", expected="1,000 times the launches of one epoch", rtol=0)  # fmt: skip
     return f"{right:,} launches: 1,000 epochs of {ONE_EPOCH}"

@@ -6,23 +6,18 @@ import fluxlite as fl
 from fluxlite import TrackedArray
 from fluxlite.messages import many
 
-from ..kit.exercises import NotRight, exercise
-from ..kit.vocabulary import called, expect, normal, on_cpu, on_gpu, returned, same, wrong_if
+from ..kit.exercises import exercise
+from ..kit.vocabulary import called, expect, explained, normal, on_gpu, quiet, refuse, returned, same, wrong_if
 
 
 @exercise("04.1", "one step of gradient descent", look_at="section 1: w - 0.05 * g")
 def step(step):
     w, x, y = normal(5, (3, 1), (8, 3), (8, 1))
     given, rate = w.copy(), 0.15  # a rate that no learner writes down for the argument
-    try:
+    pair = "gradient gives a tuple, one for each argument: unpack it"
+    nothing = "a gradient is None: the function that you differentiate doesn't use its own argument"
+    with explained({"multiply sequence": pair, "'tuple'": pair, "NoneType": nothing}, "lambda w: mse(x @ w, y)"):
         new = step(w, x, y, rate)
-    except TypeError as error:
-        if "multiply sequence" in str(error) or "for -: " in str(error) and "tuple" in str(error):
-            raise NotRight("gradient gives a tuple, one for each argument: unpack it", error) from None
-        if "NoneType" in str(error):
-            words = "a gradient is None: the function that you differentiate doesn't use its own argument"
-            raise NotRight(words, f"the error says: {error}", "lambda w: mse(x @ w, y)") from None
-        raise
     changed = not np.array_equal(w, given)
     wrong_if(changed, "your step changed the w that it was given. It should return a new one", "w -= …", "w - …")
     wrong_if(isinstance(new, tuple), "a tuple came back", "(…,)", "the new w, an array like w")
@@ -39,8 +34,7 @@ def step(step):
         "this is the step for the sum of the squares, but mse is their mean": w - rate * of_the_sum,
     }, name="step", gives="the new w", shape="not the new w", show=lambda w: w.ravel().round(3), atol=1e-6)  # fmt: skip
     new, r = called(step, *fl.gpu((w, x, y)), rate)
-    back, words = r.device_to_host.count, "on the GPU your step brings something back to the CPU"
-    wrong_if(back or on_cpu(new), words, f"{back} copies back")
+    quiet(r, "on the GPU your step brings something back to the CPU", new)
     return f"the new w, the old one untouched, and on the GPU nothing comes back ({r.launches} launches)"
 
 
@@ -57,31 +51,19 @@ _SAID = {  # what an error says -> what it means here
 def fit(fit):
     model, x, y = _product()
     before = float(fl.mse(model(x), y))
-    with fl.receipt() as r:
-        try:
-            trained = fit(model, x, y)
-        except TypeError as error:
-            for words, meaning in _SAID.items():
-                if words in str(error):
-                    raise NotRight(meaning, f"the error says: {error}") from None
-            raise
+    with fl.receipt() as r, explained(_SAID):
+        trained = fit(model, x, y)
     _model(trained, "fit")
-    here = "it ran on the CPU, from the first step to the last"
-    wrong_if(not r.launches, here, "0 launches", "launches at each step")
     after = float(fl.cpu(fl.mse(fl.cpu(trained)(x), y)))
-    yours, expected = f"loss {after:.4f}", "less than 0.01"
-    forgets = (
-        after > 0.01
-        and after != before
-        and same(after, _losses(*_product(), fl.Adam(0.02), 101, forgets=True)[-1], 0.01, 0)
-    )
-    words = "setup is inside the loop, so Adam forgets everything at each step: call setup once, before the loop"
-    wrong_if(forgets, words, yours, expected)
+    forgets = after != before and same(after, _losses(*_product(), fl.Adam(0.02), 101, forgets=True)[-1], 0.01, 0)
     nothing = "learns nothing: does the function that you differentiate use its own argument m?"
-    words = f"it runs on the GPU, and {nothing} And do you return the model that you trained?"
-    both = f"loss {before:.4f} before, {after:.4f} after"
-    wrong_if(after > 0.95 * before, words, both, f"{expected} after 100 steps")
-    wrong_if(after > 0.01, "it learns, but less than 100 steps of Adam(0.02) would", yours, expected)
+    refuse({
+        "it ran on the CPU, from the first step to the last": not r.launches,
+        "setup is inside the loop, so Adam forgets everything at each step: call setup once, before the loop":
+            after > 0.01 and forgets,
+        f"it runs on the GPU, and {nothing} And do you return the model that you trained?": after > 0.95 * before,
+        "it learns, but less than 100 steps of Adam(0.02) would": after > 0.01,
+    }, f"loss {before:.4f} before, {after:.4f} after, {r.launches} launches", "less than 0.01")  # fmt: skip
     return f"loss {before:.3f} -> {after:.4f} on the GPU, {r.launches:,} launches"
 
 
@@ -97,9 +79,8 @@ def _model(trained, name):
     wrong_if(not callable(trained), "what came back isn't a model", type(trained).__name__, "the trained model")
 
 
-@exercise(
-    "04.3", "a loss of your own", "section 6: train; and a loss is one number, smallest when every answer is right"
-)
+@exercise("04.3", "a loss of your own",
+          "section 6: train; and a loss is one number, smallest when every answer is right")  # fmt: skip
 def learn_xor(learn_xor):
     rng = np.random.default_rng(6)
     steps: set[int] = set()  # the gradient calls in which the model was used
@@ -113,8 +94,7 @@ def learn_xor(learn_xor):
     y = np.array([[0], [1], [1], [0]], np.float32)
     trained, r = called(learn_xor, model, x, y)
     _model(trained, "learn_xor")
-    there = "the model and the four points on the GPU"
-    wrong_if(not r.launches, "it was trained on the CPU", "0 launches", there)
+    wrong_if(not r.launches, "it was trained on the CPU", "0 launches", "the model and the four points on the GPU")
     wrong_if(len(steps) > 200, "it takes too many steps", f"{len(steps):,} steps", "at most 200 steps")
     guesses = fl.cpu(trained)(x)
     worst = float(np.max(np.abs(guesses - y)))
@@ -134,10 +114,12 @@ def fit_quietly(fit_quietly):
     expect(losses, wanted, "these aren't the losses of this training", show=lambda x: x[:3], rtol=1e-4, atol=1e-6,
            shape="there's one loss for each of the 50 steps")  # fmt: skip
     waits = many(r.synchronizations, "wait")
-    wrong_if(not r.launches, "it ran on the CPU", "0 launches", "the same training on the GPU")
-    words = "it still waits for each number, somewhere in the program: first make one array of them, on the GPU"
-    wrong_if(r.synchronizations >= 50, words, waits, "1 wait")
-    wrong_if(r.synchronizations > 2, "fewer waits, but one is enough", waits, "1 wait, after the last step")
+    refuse({
+        "it ran on the CPU": not r.launches,
+        "it still waits for each number, somewhere in the program: first make one array of them, on the GPU":
+            r.synchronizations >= 50,
+        "fewer waits, but one is enough": r.synchronizations > 2,
+    }, f"{waits}, {r.launches} launches", "1 wait, after the last step")  # fmt: skip
     return f"50 losses, {waits}, {r.launches:,} launches"
 
 

@@ -32,7 +32,7 @@ def balls() -> Scene:
     states = [(number, step) for number in range(len(RATES)) for step in range(STEPS + 1)]
     # Outside the picture, a ball stays at its upper edge.
     ways = [path(rate).clip(BOTTOM - 1.1 * REACH, BOTTOM + 1.1 * REACH) for rate in RATES]
-    places = [list(zip(*_in(xs, ys, way, _loss(way)))) for way in ways]
+    places = [[(xs(w), ys(float(_loss(w)))) for w in way.tolist()] for way in ways]
     steps = [
         Part("path", class_="host line dots", d=f"M{x1} {y1}L{x2} {y2}", data_n=number * STEPS + step)
         for number, way in enumerate(places) for step, ((x1, y1), (x2, y2)) in enumerate(zip(way, way[1:]))

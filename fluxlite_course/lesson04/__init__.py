@@ -2,9 +2,10 @@
 
 from .. import answer, check, expect_error, guess, start, todo
 from ..draw.falling import falling
-from .pictures import by_seed, memories, memory, pairs, playground, predicted, reaching_back, rnn_demo, trained
+from .network import memories, playground, rnn_demo, unrolled
+from .pictures import by_seed, pairs, predicted, reaching_back, trained
 
 __all__ = [
-    "answer", "by_seed", "check", "expect_error", "falling", "guess", "memories", "memory", "pairs", "playground",
-    "predicted", "reaching_back", "rnn_demo", "start", "todo", "trained",
+    "answer", "by_seed", "check", "expect_error", "falling", "guess", "memories", "pairs", "playground",
+    "predicted", "reaching_back", "rnn_demo", "start", "todo", "trained", "unrolled",
 ]  # fmt: skip

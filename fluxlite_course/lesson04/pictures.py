@@ -1,20 +1,16 @@
-"""Lesson 05: the sine wave in pictures, how lucky a start can be, the playground, and a loop with traps."""
+"""Lesson 05: the sine wave in pictures, how lucky a start can be, and a loop with traps."""
 
 from typing import Any
 
 import numpy as np
 
 import fluxlite as fl
-from fluxlite.messages import many
 
-from ..draw.frames import Frames, frames
-from ..draw.pictures import BLUE, GREEN, GREY, ORANGE, Picture, plots, show
-from ..draw.widgets import Shown, ipywidgets, said
-from ..sine_wave import TIMES, problem, run, step, train_by_hand
+from ..draw.pictures import BLUE, GREY, ORANGE, Picture, plots, show
+from ..sine_wave import TIMES, problem, step, train_by_hand
 
 POINTS = TIMES[:21]
 WAVE = np.sin(TIMES).astype(np.float32)[:, None, None]
-RATES = (0.01, 0.03, 0.1, 0.3, 1.0)
 
 
 def pairs(data: Any) -> Picture:
@@ -63,7 +59,7 @@ def by_seed(final: Any, line: float) -> Picture:
     axes.semilogx(final, heights, "o", color=BLUE, alpha=0.7)
     axes.annotate("seed 1", (final[1], heights[1]), (final[1], 0.55), arrowprops={"arrowstyle": "->"}, fontsize=12)
     axes.axvline(line, color=GREY)
-    axes.text(line * 1.04, 0.62, "straight line", color="0.25", fontsize=12)
+    axes.text(line * 1.04, 0.62, "straight line", color=GREY, fontsize=12)
     axes.set(xlabel="loss after 200 epochs (log scale)", ylabel="(height means\nnothing)", yticks=[], ylim=(-0.6, 0.9))
     axes.set_xticks([0.01, 0.1], ["0.01", "0.1"])
     lost, spread = int(np.sum(final > line)), f"from {final.min():.1g} to {final.max():.1g}"
@@ -83,172 +79,12 @@ def _wave(axes: Any, legend: str = "lower right") -> None:
     axes.legend(loc=legend, fontsize=12)
 
 
-# -- the memory: six numbers, point by point -----------------------------------------------------------------------
-
-
-def memory(w1: Any, w2: Any, step: int) -> Picture:
-    """The wave up to point `step`, 1 to 20, and the memory after it, for weights w1 (1 + H, H) and w2 (H, 1)."""
-    points, targets, *_ = problem()
-    if not 1 <= step <= len(points):
-        raise ValueError(f"step is a number from 1 to {len(points)}, got {step!r}")
-    outputs, kept = (part[:, 0] for part in run(points, w1, w2))
-    x, y, outputs = map(np.ravel, (points, targets, outputs))
-    figure, (left, right) = plots(1, 2, height=3.2, width=10, width_ratios=[2, 1])
-    left.plot(np.arange(1, 21), x, color=GREY, linewidth=1)
-    left.plot(np.arange(1, step + 1), x[:step], "o", color=BLUE, label="points seen")
-    left.plot([step + 1], [outputs[step - 1]], "o", color=ORANGE, fillstyle="none", markersize=13, markeredgewidth=2,
-              label="the output: where's the next?")  # fmt: skip
-    left.set(xlabel="point", ylabel="sin t", ylim=(-1.3, 1.7), xlim=(0, 22), xticks=[1, 5, 10, 15, 20])
-    left.legend(loc="upper right", ncols=2, fontsize=11)
-    right.bar(range(1, kept.shape[1] + 1), kept[step - 1], color=BLUE)
-    right.axhline(0, color="black", linewidth=1)
-    right.set(xlabel="number in the memory", ylim=(-1.05, 1.05), xticks=range(1, kept.shape[1] + 1))
-    numbers = ", ".join(f"{value:.1f}".replace("-0.0", "0.0") for value in kept[step - 1])
-    off = f"The output misses the next point by {abs(outputs[step - 1] - y[step - 1]):.2f}."
-    return show(figure, f"After point {step} of 20 the memory holds {numbers}. {off}")
-
-
-def memories(w1: Any, w2: Any) -> Frames:
-    """`memory` for all 20 points, to leaf through or to play."""
-    steps = range(1, len(problem()[0]) + 1)
-    return frames([memory(w1, w2, step) for step in steps], steps, "point", first=5, ms=500)
-
-
-# -- the playground: the plain call, and the widget -----------------------------------------------------------------
-
-
-def rnn_demo(
-    hidden: int = 6, seed: int = 1, carry: bool = True, closed_loop: bool = False, lr: float = 0.1
-) -> tuple[dict[str, float], Picture]:
-    """Train the sine-wave RNN and look at it: ``(numbers, picture)``.
-
-    `hidden` is the size of its memory, `seed` chooses the initial weights, and `lr` is the learning rate. Without
-    `carry`, the memory is cleared at each step. With `closed_loop`, the picture shows the wave that it makes from the
-    first point and its own output. Raises `ValueError` if `hidden` is 0.
-
-    The numbers, to three digits: ``loss`` of the last epoch; mean squared errors one step ahead (``one_step``), and
-    with its own output as input, over the 20 points that it learned (``own``) and the 20 after them (``own_later``).
-
-    >>> numbers, picture = rnn_demo()
-    >>> numbers
-    {'loss': 0.0649, 'one_step': 0.00676, 'own': 0.298, 'own_later': 0.827}
-    """
-    if hidden < 1:
-        raise ValueError(f"hidden is the size of the memory, 1 or more; got {hidden}")
-    w1, w2, losses = train_by_hand(hidden, seed, carry, lr)
-    with np.errstate(all="ignore"):  # if the rate was too large, the numbers overflow
-        ahead = run(WAVE[:20], w1, w2, carry)
-        own = run(WAVE[:40], w1, w2, carry, own=True)
-        numbers = {
-            "loss": losses[-1],
-            "one_step": np.mean((ahead[0] - WAVE[1:21]) ** 2),
-            "own": np.mean((own[0][:20] - WAVE[1:21]) ** 2),
-            "own_later": np.mean((own[0][20:] - WAVE[21:]) ** 2),
-        }
-    numbers = {name: float(f"{value:.3g}") for name, value in numbers.items()}
-    figure = _figure(losses, ahead, own if closed_loop else None)
-    return numbers, show(figure, _sentence(numbers, hidden, seed, carry, closed_loop, lr))
-
-
-def _sentence(numbers: dict[str, float], hidden: int, seed: int, carry: bool, closed_loop: bool, lr: float) -> str:
-    lost, one_step, own, own_later = numbers.values()
-    memory = f"{many(hidden, 'number')}, {'kept' if carry else 'wiped at each step'}"
-    said = f"Memory of {memory}; seed {seed}, learning rate {lr:g}: "
-    if not np.isfinite(lost):
-        return said + "the weights grew beyond all bounds. Take a smaller learning rate."
-    line = baselines()["straight line"]
-    said += f"the loss ends at {lost}, {'above' if lost > line else 'below'} the straight line's {line:.3g}."
-    if not closed_loop:
-        return f"{said} One step ahead it misses by {one_step} (mean squared error)."
-    both = f"{own} (mean squared error) up to t = 10, and by {own_later} after it"
-    return f"{said} Fed with its own output it misses by {both}; one step ahead, by {one_step}."
-
-
 def baselines() -> dict[str, float]:
     """The losses of two predictions that need no learning."""
     now, target = WAVE[:20], WAVE[1:21]
     line = np.concatenate([now[:1], 2 * now[1:] - now[:-1]])
     found = {"same value": now, "straight line": line}
     return {name: float(np.sum((values - target) ** 2) / 2) for name, values in found.items()}
-
-
-def _figure(losses: list[float], ahead: tuple[Any, Any], own: tuple[Any, Any] | None) -> Any:
-    figure, axes = plots(2, 2, width=9.6, height=4.8, width_ratios=[2, 1], height_ratios=[3, 2])
-    axes[1, 1].remove()  # the loss plot uses the full height
-    axes[0, 1].set_subplotspec(axes[0, 1].get_gridspec()[:, 1])
-    axes[1, 0].sharex(axes[0, 0])
-    axes[0, 0].tick_params(labelbottom=False)
-    _draw_wave(axes[0, 0], ahead[0].ravel(), None if own is None else own[0].ravel())
-    _draw_memory(axes[1, 0], (own or ahead)[1][:, 0])
-    _draw_loss(axes[0, 1], losses)
-    return figure
-
-
-def _draw_wave(axes: Any, ahead: np.ndarray, own: np.ndarray | None) -> None:
-    fine = np.linspace(TIMES[0], TIMES[20 if own is None else 40], 200)
-    axes.plot(fine, np.sin(fine), color=BLUE, label="the wave")
-    axes.plot(TIMES[1:21], ahead, "o", color=ORANGE, mfc="none", ms=8, mew=2, label="one step ahead")
-    if own is not None:
-        axes.plot(TIMES[1:41], own, "D-", color=GREEN, ms=4, lw=1, label="from its own output")
-        axes.axvline(10, ymax=0.88, color=GREY, lw=1)
-        axes.text(10.1, -1.75, "never seen", color=GREY)
-    axes.set(ylabel="sin t", ylim=(-1.9, 2.1))
-    axes.legend(loc="upper center", ncol=3, fontsize=11, frameon=False, columnspacing=1, handletextpad=0.3)
-
-
-def _draw_memory(axes: Any, memories: np.ndarray) -> None:
-    """A row for each number in the memory: a bar points up for a positive value, down for a negative one."""
-    memories = np.nan_to_num(memories)
-    times, longest = TIMES[1 : 1 + len(memories)], float(np.abs(memories).max())
-    for row, values in enumerate(memories.T):
-        axes.axhline(-row, color="0.85", lw=0.8)
-        axes.vlines(times, -row, -row + 0.48 * values / (longest or 1), color="0.25", lw=180 / len(times))
-    axes.set(xlabel="t (radians)", ylabel=f"memory ({len(memories.T)})", yticks=[], ylim=(0.6 - len(memories.T), 0.6))
-    axes.set_title(f"longest bar: {longest:.2f}", loc="right", fontsize=11, color="0.25", pad=2)
-
-
-def _draw_loss(axes: Any, losses: list[float]) -> None:
-    axes.semilogy(range(1, len(losses) + 1), losses, color=BLUE)
-    for name, loss in baselines().items():
-        axes.axhline(loss, color=GREY, lw=1)
-        axes.text(len(losses), loss * 1.07, name, color="0.25", ha="right", fontsize=11)
-    axes.set(xlabel="epoch", ylabel="loss of an epoch (log)", xlim=(0, len(losses)), ylim=(0.002, 9))
-    axes.set_yticks([0.01, 0.1, 1], ["0.01", "0.1", "1"])
-
-
-def playground() -> Shown:
-    """`rnn_demo` with controls: release one, and the network is trained again. Tab and the arrow keys reach them all.
-
-    Raises `ImportError` without ipywidgets.
-    """
-    w = ipywidgets("rnn_demo()")
-    wide: dict[str, Any] = {"style": {"description_width": "8em"}, "layout": {"width": "36em"}}
-    kept = [("kept", True), ("wiped at each step", False)]
-    fed = [("true values", False), ("its own output", True)]
-    controls = {
-        "hidden": w.IntSlider(6, 1, 16, continuous_update=False, description="memory size", **wide),
-        "seed": w.IntSlider(1, 0, 19, continuous_update=False, description="seed", **wide),
-        "lr": w.Dropdown(options=RATES, value=0.1, description="learning rate", **wide),
-        "carry": w.Dropdown(options=kept, description="memory", **wide),
-        "closed_loop": w.Dropdown(options=fed, description="fed with", **wide),
-    }
-    status, view = w.HTML(), w.HTML()
-    shown = Shown(w.VBox([*controls.values(), status, view]))
-    drawn: dict[str, Any] = {}
-
-    def redraw() -> None:
-        wanted = {name: control.value for name, control in controls.items()}
-        if wanted == drawn:  # a thread that waited may find it done
-            return
-        status.value = said("training …")
-        numbers, picture = rnn_demo(**wanted)
-        drawn.update(wanted)
-        view.value = shown.page = picture._repr_html_()
-        shown.sentence = picture.sentence
-        status.value = said(f"trained: loss {numbers['loss']}")
-
-    shown.follow(redraw, *controls.values())
-    return shown
 
 
 # -- the training loop with mistakes to switch on, and with gradients that reach further back ---------------------

@@ -2,6 +2,5 @@
 
 from .. import answer, check, crossing, expect_error, guess, start, todo
 from ..scenes.timeline import timeline
-from .pictures import orders
 
-__all__ = ["answer", "check", "crossing", "expect_error", "guess", "orders", "start", "timeline", "todo"]
+__all__ = ["answer", "check", "crossing", "expect_error", "guess", "start", "timeline", "todo"]

@@ -8,7 +8,7 @@ from fluxlite.receipts import duration
 from simgpu import preset
 
 from ..crossing import SIZES, crossover
-from ..kit.exercises import NotRight, exercise
+from ..kit.exercises import exercise
 from ..kit.vocabulary import number, refuse, wrong_if
 from ..sine_wave import problem
 
@@ -24,24 +24,21 @@ def seconds_by_hand(seconds):
     given, t4 = number(seconds, "seconds"), preset("NVIDIA T4")
     launches, work = LAUNCHES * t4.launch, LAUNCHES * t4.floor
     copies = COPIES * t4.latency + BYTES / t4.pageable
-    if _near(given, launches + copies):
-        what = f"{LAUNCHES:,} launches of {duration(t4.launch)}; the copies are {duration(copies)} of it"
-        return f"{duration(launches + copies)}: {what}"
-    yours, expected = f"{given:.4g} s", "what the host needs for its orders, and for the copies"
-    both = any(_near(given, launches + work + more, 0.01) for more in (0, copies))
-    words = f"{duration(launches + work)}: host and GPU work at the same time, so their times don't add up"
-    wrong_if(both, words, yours, "the longer of the two")
-    refuse({
+    refuse({} if _near(given, launches + copies) else {
+        f"{duration(launches + work)}: host and GPU work at the same time, so their times don't add up":
+            any(_near(given, launches + work + more, 0.01) for more in (0, copies)),
         "that is a single step; there are 4,000 of them": _near(given, 28 * t4.launch),
         f"you charged the copies, not the {LAUNCHES:,} launches": 0 <= given <= 2 * copies,
         "that's how long the GPU works; but the host takes longer to order it": _near(given, work),
         "that is one launch for each step; there are 28": _near(given, 4_000 * t4.launch),
         "that is 26 launches for each step, as with withgradient; here there are 28":
             _near(given, 26 * 4_000 * t4.launch),
-    }, yours, expected)  # fmt: skip
-    unit = any(_near(given, launches * factor) for factor in (1e3, 1e6, 1e9))
-    wrong_if(unit, "the digits are right, the unit isn't: give seconds", yours, "15 µs are 15e-6 seconds")
-    raise NotRight("that's not what the receipt and the figures of the card give", yours, expected)
+        "the digits are right, the unit isn't: give seconds":
+            any(_near(given, launches * factor) for factor in (1e3, 1e6, 1e9)),
+        "that's not what the receipt and the figures of the card give": True,
+    }, f"{given:.4g} s", "what the host needs for its orders, and for the copies")  # fmt: skip
+    what = f"{LAUNCHES:,} launches of {duration(t4.launch)}; the copies are {duration(copies)} of it"
+    return f"{duration(launches + copies)}: {what}"
 
 
 @exercise("07.2", "a bench of your own", look_at="the traps of this section: which of them is still in it?")
@@ -49,27 +46,25 @@ def own_bench(bench):
     x, smaller = (np.zeros((side, side), np.float32) for side in (2048, 1024))
     once, quick = (float(fl.estimate(np.matmul, a, a, shapes_only=True).seconds) for a in (x, smaller))
     given = _bench_of_product(bench, x, first_use=False)
-    wrong, yours, expected = not _near(given, once, 0.02), duration(given), f"{duration(once)} for the product"
-    order, words = _near(given, preset("NVIDIA T4").library), f"{yours}: you timed the order, not the meal"
-    wrong_if(wrong and order, words, yours, f"{expected}: wait before you stop the clock")
-    wrong_if(given <= 0, "no time has passed on your clock", yours, "fl.clock() read before and after f()")
-    products = round(given / once)
-    earlier = _near(given, products * once, 0.02) and 2 <= products <= 5
-    words = f"{yours}: {products - 1} earlier products are in it"
-    wrong_if(earlier, words, yours, f"{expected}: wait before you start the clock")
-    unit = any(_near(given, once * factor) for factor in (1e3, 1e6))
-    wrong_if(unit, "the time is right, the unit isn't", f"{given:.3g}", f"seconds: {once:.3g}")
+    wrong, yours, products = not _near(given, once, 0.02), duration(given), round(given / once)
     names = getattr(getattr(bench, "__code__", None), "co_names", ())
-    here = wrong and {"perf_counter", "time", "default_timer", "monotonic"} & set(names)
-    wrong_if(here, "your clock is that of this machine, which only plays the GPU", yours, f"{expected}, by fl.clock()")
-    wrong_if(wrong, "that's not the time of one product", yours, expected)
-    other = _bench_of_product(bench, smaller, first_use=False)
-    words, whatever = "right for a product of 2048 × 2048, but not for one of 1024 × 1024", "measure it, whatever f is"
-    wrong_if(not _near(other, quick, 0.02), words, duration(other), f"{duration(quick)}: {whatever}")
-    first = _bench_of_product(bench, x, first_use=True)
-    words = f"{duration(first)} for the first product of a program: loading it is in your time"
-    warm = f"{duration(once)}: one call before the clock starts, to warm up"
-    wrong_if(first > 2 * once, words, duration(first), warm)
+    refuse({
+        f"{yours}: you timed the order, not the meal. Wait before you stop the clock":
+            wrong and _near(given, preset("NVIDIA T4").library),
+        "no time has passed on your clock": given <= 0,
+        f"{yours}: {products - 1} earlier products are in it. Wait before you start the clock":
+            _near(given, products * once, 0.02) and 2 <= products <= 5,
+        "the time is right, the unit isn't: give seconds": any(_near(given, once * factor) for factor in (1e3, 1e6)),
+        "your clock is that of this machine, which only plays the GPU":
+            wrong and {"perf_counter", "time", "default_timer", "monotonic"} & set(names),
+        "that's not the time of one product": wrong,
+    }, yours, f"{duration(once)} for the product, by fl.clock() before and after f()")  # fmt: skip
+    other, first = _bench_of_product(bench, smaller, first_use=False), _bench_of_product(bench, x, first_use=True)
+    refuse({
+        "right for a product of 2048 × 2048, but not for one of 1024 × 1024": not _near(other, quick, 0.02),
+        f"{duration(first)} for the first product of a program: loading it is in your time": first > 2 * once,
+    }, f"{duration(other)} for the smaller one, {duration(first)} for the first",
+       f"{duration(quick)} and {duration(once)}: measure it, whatever f is, after one call to warm up")  # fmt: skip
     return f"{duration(once)} for the product, also after three others, and also for the first of its kind"
 
 
@@ -77,67 +72,60 @@ def _bench_of_product(bench, x, first_use):
     """What a learner's `bench` reports for a product launched after three others. Only shapes are computed."""
 
     def run(x):
-        device = fl.gpu_device()
         for _ in range(0 if first_use else 3):
             x @ x
-        return bench(lambda: x @ x, device)
+        return bench(lambda: x @ x, fl.gpu_device())
 
     given = fl.estimate(run, x, shapes_only=True, first_use=first_use).result
-    wrong_if(given is None, "your bench returns None", None, "the seconds: return what you have measured")
-    several, one = isinstance(given, (list, tuple)), "one number, for example the median"
-    wrong_if(several, "your bench returns several times", type(given).__name__, one)
+    refuse({
+        "your bench returns None": given is None, "your bench returns several times": isinstance(given, (list, tuple)),
+    }, type(given).__name__, "one number, the seconds, for example the median")  # fmt: skip
     return number(getattr(given, "median", given), "what bench returns")
 
 
 @exercise("07.3", "a loop that waits too often", "the receipt's line 'synchronizations', and what float(…) does")
 def fewer_waits(train):
     history = train(*problem())  # 200 epochs
-    no_list, every = not hasattr(history, "__len__"), "20: every tenth epoch's"
-    wrong_if(no_list, "train returns no list of losses", repr(history), "the history: 20 losses")
-    wrong_if(len(history) == 0, "the history is empty: no loss is reported any more", "0 losses", every)
-    last, count = number(history[-1], "the last loss"), len(history)
-    wrong_if(count != 20, f"the history has {count} losses", count, every)
-    words, total = f"the last loss is {last:.4f}", "0.0649, the sum over the epoch's 20 steps"
-    wrong_if(abs(last - 0.0649) > 0.0005, words, f"{last:.4f}", total)
+    every = "20: every tenth epoch's. The last is 0.0649, the sum over the epoch's 20 steps"
+    wrong_if(not hasattr(history, "__len__"), "train returns no list of losses", repr(history), every)
+    last, count = number(history[-1], "the last loss") if len(history) else np.nan, len(history)
+    refuse({
+        "the history is empty: no loss is reported any more": count == 0,
+        f"the history has {count} losses": count != 20,
+        f"the last loss is {last:.4f}": abs(last - 0.0649) > 0.0005,
+    }, f"{count} losses, the last is {last:.4f}", every)  # fmt: skip
     epochs, steps = 20, 20 * 20  # of the run whose launches count
     fewest, most = 25 * steps, 27 * steps  # 26 per step, and one of these adds to the loss, wherever that's done
     e = fl.estimate(train, *problem(), epochs, like="NVIDIA T4")
     launches, waits = e.receipt.launches or 0, e.receipt.synchronizations
-    none = "0 launches: it no longer runs on the GPU"
-    wrong_if(launches == 0, none, "0 launches", f"about {most:,} in {epochs} epochs")
     allowed, counted = epochs // 10 + 1, many(waits, "wait")
     often = "at every step" if waits >= steps else "in every epoch" if waits >= epochs else "too often"
-    words = f"{counted} in {epochs} epochs: something is read {often}"
-    wrong_if(waits > allowed, words, counted, f"at most {allowed}: the loss is reported in every tenth epoch")
     much = "part of it no longer runs on the GPU" if launches < fewest else "something is computed that wasn't before"
-    words = f"{launches:,} launches in {epochs} epochs: {much}"
-    wrong_if(not fewest <= launches <= most, words, f"{launches:,}", f"{fewest:,} to {most:,}")
+    refuse({
+        "0 launches: it no longer runs on the GPU": launches == 0,
+        f"{counted} in {epochs} epochs: something is read {often}": waits > allowed,
+        f"{launches:,} launches in {epochs} epochs: {much}": not fewest <= launches <= most,
+    }, f"{launches:,} launches, {counted}", f"{fewest:,} to {most:,} launches, at most {allowed} waits")  # fmt: skip
     return f"loss 0.0649 as before, {counted} in {epochs} epochs instead of {steps}"
 
 
 @exercise("07.4", "read off the crossing", "crossover(1024, …): which copies and which wait does the program have?")
 def read_off(size, times):
     size, times, right = number(size, "size"), number(times, "times"), crossover(1024)
-    most, yours = right.faster[SIZES[-1]], f"{size:g}, {times:g} times"
+    most, other_size, wrong = right.faster[SIZES[-1]], size != right.smallest, not _near(times, right.faster[SIZES[-1]])
     unwaited = times > 2 * most and _near(times, crossover(1024, copies=False, wait=False).faster[SIZES[-1]])
-    words = f"{times:,.0f} times: that's the time of the launches alone, nothing waited for the GPU"
-    wrong_if(unwaited, words, yours, "this program has to wait: the loss comes back")
-    if size != right.smallest:
-        expected = "the first size of the table at which the GPU wins, and keeps winning"
-        crossing = right.crossing is not None and _near(size, right.crossing, 0.03)
-        wrong_if(crossing, "that's where the lines cross; we want a size of the table", yours, expected)
-        others = [batch for batch in (1, 64) if size == crossover(batch).smallest]
-        others = [batch for batch in others if _near(times, crossover(batch).faster[SIZES[-1]])] or others
-        wrong_if(others, f"that's with a batch of {' or '.join(map(str, others))}", yours, "a batch of 1024")
-        refuse({
-            f"at {size:g} the CPU is still faster": size in right.faster and right.faster[int(size)] <= 1,
-            "the GPU wins from a smaller size on": size in SIZES,
-            "the table has no such size": True,
-        }, yours, expected)  # fmt: skip
-    wrong = not _near(times, most)
+    others = [batch for batch in (1, 64) if size == crossover(batch).smallest]
+    others = [batch for batch in others if _near(times, crossover(batch).faster[SIZES[-1]])] or others
     refuse({
+        f"{times:,.0f} times: that's the time of the launches alone, nothing waited for the GPU": unwaited,
+        "that's where the lines cross; we want a size of the table": other_size and _near(size, right.crossing, 0.03),
+        f"that's with a batch of {' or '.join(map(str, others))}": other_size and others,
+        f"at {size:g} the CPU is still faster": right.faster.get(size, 2) <= 1,
+        "the GPU wins from a smaller size on": other_size and size in SIZES,
+        "the table has no such size": other_size,
         "the size is right; the ratio is upside down": wrong and times and _near(1 / times, most),
-        f"the size is right; the ratio is the one at {size:g}": wrong and _near(times, right.faster[int(size)]),
+        f"the size is right; the ratio is the one at {size:g}": wrong and _near(times, right.faster.get(size, most)),
         "the size is right, the ratio isn't": wrong,
-    }, yours, f"the CPU's time over the GPU's, at {SIZES[-1]}")  # fmt: skip
+    }, f"{size:g}, {times:g} times", "the first size of the table at which the GPU wins, and keeps winning; "
+       f"the CPU's time over the GPU's, at {SIZES[-1]}")  # fmt: skip
     return f"from {right.smallest} on; {most:.0f} times as fast at {SIZES[-1]}, in a comparison with a model"

@@ -6,7 +6,8 @@ import fluxlite as fl
 from fluxlite.messages import many
 
 from ..kit.exercises import NotRight, exercise
-from ..kit.vocabulary import called, described, expect, on_cpu, on_gpu, refuse, same, wrong_if
+from ..kit.puzzles import puzzle
+from ..kit.vocabulary import called, described, expect, explained, on_cpu, on_gpu, refuse, same, wrong_if
 from ..sine_wave import problem, run
 
 LAUNCHES = 260  # for exercise 08.3
@@ -23,29 +24,24 @@ def predict(predict):
     counts = {}
     for n in (1, 64):
         x = problem(waves=n)[0]
-        try:
+        words = f"{n} waves, and a memory with a single row: each wave needs a row of its own"
+        with explained({f"size {n} and the array at index 1 has size 1": words}, f"zeros of shape ({n}, 6)"):
             found, r = called(predict, fl.gpu(x), w1, w2)
-        except ValueError as error:
-            if f"size {n} and the array at index 1 has size 1" not in str(error):
-                raise
-            words = f"{n} waves, and a memory with a single row: each wave needs a row of its own"
-            zeros = f"zeros of shape ({n}, 6), with {n} = x.shape[1]"
-            raise NotRight(words, f"the error says: {error}", zeros) from None
-        counts[n], shape = r.launches, f"shape {x.shape}"
-        if isinstance(found, (list, tuple)):
-            kind = f"{type(found).__name__} of {len(found)}"
-            raise NotRight(f"predict returns a {kind}: np.stack makes one array of it", expected=shape)
-        words = f"the predictions for {many(n, 'wave')} have the shape of x"
-        wrong_if(getattr(found, "shape", None) != x.shape, words, described(found), shape)
-        wrong_if(on_cpu(found), "the predictions are on the CPU; x was on the GPU", described(found))
+        counts[n], many_of = r.launches, found if isinstance(found, (list, tuple)) else ()
+        refuse({
+            f"predict returns a {type(found).__name__} of {len(many_of)}: np.stack makes one array of it": many_of,
+            f"the predictions for {many(n, 'wave')} have the shape of x": getattr(found, "shape", None) != x.shape,
+            "the predictions are on the CPU; x was on the GPU": on_cpu(found),
+        }, described(found), f"shape {x.shape}")  # fmt: skip
         wanted, values = run(x, *problem()[2:])[0][..., 0], fl.cpu(found)[..., 0]
         for i, at in np.argwhere(~np.isclose(values, wanted, **_NEAR).T)[:1]:
             words = f"wave {i + 1} of {n}, step {at + 1}: that's not what step gives"
             hint = "each wave has a memory of its own, a row of h, and keeps it from step to step"
             raise NotRight(words, f"{values[at, i]:.4f}", f"{wanted[at, i]:.4f}", hint)
-    yours = f"{counts[1]:,} launches for 1 wave, {counts[64]:,} for 64"
-    wrong_if(counts[64] > counts[1] + 2, "there is still a loop over the waves", yours, "the same number for both")
-    wrong_if(not counts[1], "0 launches: it doesn't run on the GPU", expected="arrays stay where they are")
+    refuse({
+        "there is still a loop over the waves": counts[64] > counts[1] + 2,
+        "0 launches: it doesn't run on the GPU": not counts[1],
+    }, f"{counts[1]:,} launches for 1 wave, {counts[64]:,} for 64", "the same number for both")  # fmt: skip
     return f"{counts[64]} launches for 64 waves, and so for 1,024; {counts[1]} for 1"
 
 
@@ -76,8 +72,26 @@ def _one_number(x):
     return float(fl.cpu(x))
 
 
+@puzzle("08-1", counts="launches", par=237)
+def sequence_loss_with_a_par(sequence_loss):
+    return _same_loss(sequence_loss)
+
+
 @exercise("08.3", "out of the loop", look_at="what does the next step need, and what could wait?")
 def sequence_loss(sequence_loss):
+    r = _same_loss(sequence_loss)
+    launches = r.launches
+    refuse({
+        "the loss is still computed in each step; np.stack makes one array of 20": launches > 400,
+        "a product too many is in the loop: is it the one with w2? No next step needs that":
+            launches > LAUNCHES and r.launched["matmul"] > 105,
+        "right, but with too many launches: look into r.launched of a receipt": launches > LAUNCHES,
+    }, f"{launches} launches", f"at most {LAUNCHES}")  # fmt: skip
+    return f"the same loss and gradient with {launches} launches, not 307"
+
+
+def _same_loss(sequence_loss):
+    """The receipt of a learner's loss and its gradient, if both are right."""
     for n in (1, 3):
         x, y, w1, w2 = problem(waves=n)
         (found, grads), r = called(_with_gradients, sequence_loss, *fl.gpu((w1, w2, x, y)))
@@ -93,16 +107,7 @@ def sequence_loss(sequence_loss):
             words = f"the loss is right, but its gradient for {name} isn't: it has to flow back through all 20 steps"
             hint = "inside the loop h stays what step made it: no .data, no new zeros"
             wrong_if(not same(got, want, **_NEAR), words, look_at=hint)
-    launches = r.launches
-    yours, expected = f"{launches} launches", f"at most {LAUNCHES}"
-    refuse({
-        "the loss is still computed in each step; np.stack makes one array of 20": launches > 400,
-        "a product too many is in the loop: is it the one with w2? No next step needs that":
-            launches > LAUNCHES and r.launched["matmul"] > 105,
-    }, yours, expected)  # fmt: skip
-    hint = "r.launched of a receipt: what is there 20 times?"
-    wrong_if(launches > LAUNCHES, "right, but with too many launches", yours, expected, hint)
-    return f"the same loss and gradient with {launches} launches, not 307"
+    return r
 
 
 def _with_gradients(loss, w1, w2, x, y):
@@ -116,13 +121,14 @@ def train_on_gpu(train_on_gpu):
     found, r = called(train_on_gpu, *handed, epochs)
     three = isinstance(found, (tuple, list)) and len(found) == 3
     wrong_if(not three, "train_on_gpu returns three things: w1, w2 and the losses", described(found))
-    words = "the arrays that you were given have changed; move them first, and change the copies"
-    wrong_if(not all(map(np.array_equal, given, handed)), words)
-    for name, value in zip(("w1", "w2"), found):
-        words = f"{name} comes back as an array on the host"
-        wrong_if(not isinstance(value, np.ndarray), words, described(value), "cpu(…) at the end")
     remote = any(map(on_gpu, found[2] if isinstance(found[2], (list, tuple)) else [found[2]]))
-    wrong_if(remote, "the losses are still on the GPU", described(found[2]), "cpu(…) at the end")
+    refuse({
+        "the arrays that you were given have changed; move them first, and change the copies":
+            not all(map(np.array_equal, given, handed)),
+        **{f"{name} comes back as an array on the host": not isinstance(value, np.ndarray)
+           for name, value in zip(("w1", "w2"), found)},
+        "the losses are still on the GPU": remote,
+    }, ", ".join(map(described, found)), "cpu(…) at the end")  # fmt: skip
     (x, y, w1, w2), losses = given, []
     for _ in range(epochs):
         error, (g1, g2) = _with_gradients(_loss, w1, w2, x, y)
@@ -132,14 +138,13 @@ def train_on_gpu(train_on_gpu):
     wrong_if(got.shape != (epochs,), "there is a loss for each epoch", f"{got.size} losses", f"{epochs} losses")
     expect(got, np.array(losses), "the losses aren't the same as before", yours=f"{got[-1]:.4f} at the end",
            expected=f"{losses[-1]:.4f}", **_NEAR)  # fmt: skip
-    weights = same(found[0], w1, **_NEAR) and same(found[1], w2, **_NEAR)
-    wrong_if(not weights, "the losses are right, but not the weights that come back: the last update is missing")
-    few = "hardly any of it runs on the GPU now"
-    wrong_if(r.launches < 100 * epochs, few, f"{r.launches} launches", "hundreds in each epoch")
     # Only what the learner asks for: np.stack of many arrays uploads their addresses by itself.
     into, back = r.host_to_device.explicit, r.device_to_host.count
     listed = any("cpu(" in costs.line for costs in r.by_line() if costs.copies >= epochs)
     refuse({
+        "the losses are right, but not the weights that come back: the last update is missing":
+            not (same(found[0], w1, **_NEAR) and same(found[1], w2, **_NEAR)),
+        f"{r.launches} launches: hardly any of it runs on the GPU now": r.launches < 100 * epochs,
         "you still move something to the GPU in each epoch": into > 4,
         "cpu of a list of losses is a copy for each: np.stack first": back > 3 and listed,
         "you still read the loss, or a gradient, in each epoch": back > 3,

@@ -90,12 +90,9 @@ def _progress() -> list[str]:
 
 def _open_question() -> list[str]:
     """What the learner said in lesson 00, and what the receipt says."""
-    letter = progress.read()["guesses"].get("00-A")
-    if letter is None:
-        return []
-    asked = question("00-A")
+    letter, asked = progress.read()["guesses"].get("00-A"), question("00-A")
     said = f"I said {letter}, and it is {asked.right}: {asked.replies[asked.right]}"
-    return [f"Why was the GPU slower, in 2018? {said}"]
+    return [] if letter is None else [f"Why was the GPU slower, in 2018? {said}"]
 
 
 def _receipt() -> str:
@@ -113,6 +110,6 @@ def _waves() -> str:
     for waves in (1, 65_536):
         cpu = times("training step", name="amd-epyc-waves", hidden=6, batch=waves).median
         ratio = float(cpu) / float(simulated(6, waves, CARD, copies=False))
-        winner, factor = ("GPU", ratio) if ratio > 1 else ("CPU", 1 / ratio)
-        found.append(f"with {many(waves, 'wave')} the {winner} wins, {factor:.2g} times as fast")
+        wins, factor = ("GPU", ratio) if ratio > 1 else ("CPU", 1 / ratio)
+        found.append(f"with {many(waves, 'wave')} the {wins} wins, {factor:.2g} times as fast")
     return f"CPU against GPU, 6 hidden units: {'; '.join(found)}. (GPU simulated, CPU recorded.)"

@@ -5,24 +5,14 @@ import numpy as np
 from fluxlite.cuda import jit
 
 from ..kit.exercises import NotRight, exercise
-from ..kit.vocabulary import expect, same, wrong_if
-
-_PLAIN = {
-    "OutOfBounds": "a thread reads or writes outside of an array",
-    "DataRace": "a data race: two threads meet at one element, and nothing says which comes first",
-    "StuckBarrier": "a barrier that some threads never reach: the others would wait forever",
-    "NeverWritten": "a thread reads what no thread has written",
-    "TooMuch": "that's more than a card has",
-    "Endless": "a loop that doesn't end",
-    "Refused": "that's no kernel that a GPU could run",
-}
+from ..kit.vocabulary import expect, refuse, same, wrong_if
 
 
-def _ran(kernel, blocks, threads, arrays, right, **why):
+def _ran(kernel, blocks, threads, arrays, right, what="", **why):
     """What a launch wrote, and what `jit.check` says of it. `why` says what each error means in this exercise."""
     is_kernel = hasattr(type(kernel), "figures") and not getattr(kernel, "device", False)
-    what = getattr(kernel, "__name__", None) or type(kernel).__name__
-    wrong_if(not is_kernel, "that's no kernel: keep the line @jit.rawkernel() above the function", what)
+    name = getattr(kernel, "__name__", None) or type(kernel).__name__
+    wrong_if(not is_kernel, "that's no kernel: keep the line @jit.rawkernel() above the function", name)
     given, launch = (*arrays, np.zeros_like(right(*arrays))), (blocks, threads)
     rounds, kernel.most_rounds = kernel.most_rounds, 10_000  # more than any exercise needs; an endless loop ends sooner
     try:
@@ -32,8 +22,9 @@ def _ran(kernel, blocks, threads, arrays, right, **why):
         kernel.most_rounds = rounds
     if error := found.error:
         kind = type(error).__name__
-        advice = "" if kind in why else error.advice  # the error's own is for any kernel
-        raise NotRight((_PLAIN | why).get(kind, kind), f"{error.where}\n{error.what}\n{advice}".strip())
+        meaning = what + why[kind] if kind in why else "that's no kernel that a GPU could run"
+        advice = "" if kind in why else error.advice  # it's for any kernel
+        raise NotRight(meaning, f"{error.where}\n{error.what}\n{advice}".strip())
     return list(found.arrays.values())[-1], found.figures, found
 
 
@@ -56,8 +47,7 @@ def _busiest(figures):
 
 def _score(what, figures, par):
     """As in golf: what the busiest thread reads and writes, below what's right about it."""
-    rows = ("your score", _busiest(figures)), ("par", par)
-    return "\n".join([what, *(f"      {name:<11} {text}" for name, text in rows)])
+    return f"{what}\n      {'your score':<11} {_busiest(figures)}\n      {'par':<11} {par}"
 
 
 def _together(figures, what):
@@ -74,11 +64,12 @@ def affine(affine):
         DataRace="several threads write the same element. Each has one of its own: jit.grid(1) is its number",
         OutOfBounds="a thread leaves the array: there are 1,024 elements, and 1,024 threads, each with its own number",
     )  # fmt: skip
-    wrong_if(not np.array_equal(next(iter(found.arrays.values())), x), "x has changed: the results belong in out")
-    wrong_if(not out.any(), "out is still all zeros: a kernel returns nothing, it writes into out")
-    one_block = found.element == "out[256]" and not out[256:].any()
-    words = "only the first 256 are there: threadIdx.x counts from 0 in every block. jit.grid(1) counts on"
-    wrong_if(one_block, words, "4 blocks wrote out[0] to out[255]")
+    refuse({
+        "x has changed: the results belong in out": not np.array_equal(next(iter(found.arrays.values())), x),
+        "out is still all zeros: a kernel returns nothing, it writes into out": not out.any(),
+        "only the first 256 are there: threadIdx.x counts from 0 in every block. jit.grid(1) counts on":
+            found.element == "out[256]" and not out[256:].any(),
+    })  # fmt: skip
     _same(found)
     return _score("each element by a thread of its own", figures, "1 read, 1 write")
 
@@ -87,15 +78,15 @@ def affine(affine):
 def pairs(pairs):
     for size, blocks, threads in ((1000, 4, 256), (77, 1, 128), (1024, 4, 256)):
         x = _numbers(size)
-        what = f"with {size:,} elements and {blocks * threads:,} threads"
+        what = f"with {size:,} elements and {blocks * threads:,} threads, "
         out, figures, found = _ran(
-            pairs, blocks, threads, (x,), lambda first: first + np.append(first[1:], np.float32(0)),
-            OutOfBounds=f"{what}, a thread goes past the end. Two things have to be guarded: i, and i + 1",
-            DataRace=f"{what}, two threads write the same element, or read what another one writes",
+            pairs, blocks, threads, (x,), lambda first: first + np.append(first[1:], np.float32(0)), what,
+            OutOfBounds="a thread goes past the end. Two things have to be guarded: i, and i + 1",
+            DataRace="two threads write the same element, or read what another one writes",
         )  # fmt: skip
-        words = f"{what}, the last element is wrong: it has no right neighbour, and stays as it is"
+        words = f"{what}the last element is wrong: it has no right neighbour, and stays as it is"
         wrong_if(found.element == f"out[{size - 1}]", words, f"out[{size - 1}] is {out[-1]:.4g}", f"{x[-1]:.4g}")
-        wrong_if(not out.any(), f"{what}, out is still all zeros")
+        wrong_if(not out.any(), f"{what}out is still all zeros")
         _same(found)
     return _score("with 77, 1,000 and 1,024 elements", figures, "2 reads, 1 write")
 
@@ -103,17 +94,16 @@ def pairs(pairs):
 @exercise("14.3", "neighbours read neighbours", look_at="what do lanes 0 and 1 of a warp read at the same moment?")
 def eight_each(eight_each):
     for blocks, threads in ((8, 128), (2, 64)):
-        x = _numbers(8 * blocks * threads)
-        what = f"with {blocks} blocks of {threads} threads"
-        out, figures, found = _ran(eight_each, blocks, threads, (x,), lambda first: 2 * first,
-            OutOfBounds=f"{what}, a thread leaves the array: the step has to be the number of all threads",
-            DataRace=f"{what}, several threads write the same element: the step has to be the number of all threads",
+        x, step = _numbers(8 * blocks * threads), ": the step has to be the number of all threads"
+        what = f"with {blocks} blocks of {threads} threads, "
+        out, figures, found = _ran(eight_each, blocks, threads, (x,), lambda first: 2 * first, what,
+            OutOfBounds=f"a thread leaves the array{step}", DataRace=f"several threads write the same element{step}",
         )  # fmt: skip
         missing = int(np.sum(out == 0))
-        wrong_if(missing, f"{what}, {missing:,} of {x.size:,} elements of out were never written", expected="all")
+        wrong_if(missing, f"{what}{missing:,} of {x.size:,} elements of out were never written", expected="all")
         _same(found)
         busiest = max(figures.busiest["reads"], figures.busiest["writes"])
-        words = f"{what}, the work isn't shared: one thread handles {busiest:,} elements"
+        words = f"{what}the work isn't shared: one thread handles {busiest:,} elements"
         wrong_if(busiest > 8, words, expected="8 each")
         line = min(figures.lines, key=lambda line: line.share)
         used = f"the values are right, but only {figures.share:.0%} of what's fetched is used"
@@ -143,21 +133,20 @@ def block_sum(block_sum):
 def dot(dot):
     for size, blocks in ((2000, 8), (300, 2)):
         x, y = _numbers(size), _numbers(size, seed=15) + 1
-        what = f"with {size:,} elements in {blocks} blocks of 256 threads"
-        out, figures, _ = _ran(dot, blocks, 256, (x, y), lambda first, second: [first @ second],
-            DataRace=f"{what}, a race: blocks never wait for each other, so only jit.atomic_add may add to out[0]",
-            OutOfBounds=f"{what}, a thread leaves an array: x has {size:,} elements, and out has a single one",
-            StuckBarrier=f"{what}, some threads never reach a barrier: keep it out of every if",
-            NeverWritten=f"{what}, a thread without an element leaves its place in shared memory empty: it needs a 0",
+        what = f"with {size:,} elements in {blocks} blocks of 256 threads, "
+        out, figures, _ = _ran(dot, blocks, 256, (x, y), lambda first, second: [first @ second], what,
+            DataRace="a race: blocks never wait for each other, so only jit.atomic_add may add to out[0]",
+            OutOfBounds=f"a thread leaves an array: x has {size:,} elements, and out has a single one",
+            StuckBarrier="some threads never reach a barrier: keep it out of every if",
+            NeverWritten="a thread without an element leaves its place in shared memory empty: it needs a 0",
         )  # fmt: skip
         expect(out[0], x @ y, "that's not the dot product", {
             "that's the sum of x: y is missing": x.sum(),
             "that's the first block's share alone": x[:256] @ y[:256],
             "that's 256 times as large: only thread 0 adds its block's sum to out": 256 * (x @ y),
-        }, before=f"{what}, ", rtol=1e-4, atol=2e-3, show=lambda x: f"{x:.3f}")  # fmt: skip
+        }, before=what, rtol=1e-4, atol=2e-3, show=lambda x: f"{x:.3f}")  # fmt: skip
         words = f"the right number, with {figures.atomics:,} atomics: add up in each block first, then once for all"
-        few = f"at most {blocks}, one for each block"
-        wrong_if(figures.atomics > blocks, words, f"{figures.atomics:,} atomics", few)
+        wrong_if(figures.atomics > blocks, words, expected=f"at most {blocks}, one for each block")
         _together(figures, "the right number")
     ones = np.ones(1 << 18, np.float32)
     _, many, _ = _ran(dot, 1024, 256, (ones, ones), lambda first, second: [first @ second])
@@ -170,21 +159,21 @@ def by_tiles(by_tiles):
     for rows, inner, columns in ((64, 64, 64), (32, 48, 64)):
         a, b = _numbers(rows, inner), _numbers(inner, columns, seed=15)
         what = f"a ({rows}, {inner}) by ({inner}, {columns}) product"
-        out, figures, found = _ran(by_tiles, (columns // 16, rows // 16), (16, 16), (a, b), np.matmul,
-            DataRace=f"{what} has a race: a tile is read before all of it is there, or overwritten while it's in use",
-            OutOfBounds=f"{what}: a thread leaves an array. Rows and columns may be mixed up",
-            NeverWritten=f"{what}: a thread reads a place of a tile that nobody has filled",
+        out, figures, found = _ran(by_tiles, (columns // 16, rows // 16), (16, 16), (a, b), np.matmul, what,
+            DataRace=" has a race: a tile is read before all of it is there, or overwritten while it's in use",
+            OutOfBounds=": a thread leaves an array. Rows and columns may be mixed up",
+            NeverWritten=": a thread reads a place of a tile that nobody has filled",
         )  # fmt: skip
         words = f"{what}: that's the first tile's share. The others have to be added"
         wrong_if(same(out, a[:, :16] @ b[:16], 1e-3, 1e-3), words, expected="all tiles")
         _same(found)
-        par, reads = 2 * inner // 16, figures.busiest["reads"]
-        words = f"{what} is right, but each thread reads {reads:,} numbers from the card's memory"
-        wrong_if(reads > par, words, f"{reads:,} reads", f"{par}: one of each tile of a, one of each tile of b")
-        words = f"{what} is right, but lanes of a warp take turns at the banks of shared memory"
+        par, reads, turns = 2 * inner // 16, figures.busiest["reads"], figures.conflicts
         asked = sum(line.requests for line in figures.lines if line.is_shared)
-        turns = f"{figures.conflicts:,} bank conflicts in {asked:,} requests"
-        none = "none: let tx, which differs from lane to lane, be the last index"
-        wrong_if(figures.conflicts > asked / 2, words, turns, none)
+        none = "let tx, which differs from lane to lane, be the last index"
+        refuse({
+            f"{what} is right, but each thread reads {reads:,} numbers from the card's memory": reads > par,
+            f"{what} is right, but lanes of a warp take turns at the banks of shared memory: {none}": turns > asked / 2,
+        }, f"{reads:,} reads, {turns:,} bank conflicts in {asked:,} requests",
+           f"{par} reads: one of each tile of a, one of each tile of b; no conflicts")  # fmt: skip
     reads = f"{par} reads, 1 write, {2 * inner} shared reads, {par} shared writes"
     return _score("both products, tile by tile", figures, reads)

@@ -1,97 +1,129 @@
 """Lesson 14's pictures: what's inside a GPU, how a block adds up, and times compared."""
 
-from typing import Any
-
-import numpy as np
+from collections.abc import Iterator, Sequence
 
 from fluxlite.receipts import Seconds, duration
 
-from ..draw.pictures import BLUE, GREEN, GREY, ORANGE, Picture, look, plots, show
-from ..draw.shapes import rectangle, sheet
+from ..draw.pictures import Picture, look, plots, show
+from ..scenes import Each, Knob, Part, Scene, drawing, label
 
 # Turing architecture white paper, 2018, and the T4's datasheet, 2019: notebooks/SOURCES.md has the addresses.
 MULTIPROCESSORS, LANES, WARP = 40, 64, 32
 # GB/s: PCI Express 3 with 16 lanes, one way; the datasheet; Jia et al., 2019 (arXiv 1903.07486), measured.
 LINK, MEMORY, LEVEL_2 = 16, 320, 1270
 # Cycles until a number is there: Jia et al., 2019.
-TO_SHARED, TO_LEVEL_2, TO_MEMORY = 19, 188, 296
-
-_PIPE = 2.4 / LEVEL_2  # height of a pipe for each GB/s
+TO_SHARED, TO_LEVEL_1, TO_LEVEL_2, TO_MEMORY = 19, 32, 188, 296
 
 
-def chip() -> Picture:
-    """A T4's inside: multiprocessors with their lanes, the caches, and pipes as wide as their bandwidth.
+def chip() -> Scene:
+    """A T4's inside: a multiprocessor with its lanes, the caches, the memory. Pipes are as wide as their bandwidth.
 
-    >>> chip().sentence.split(":")[0]
-    'Inside an NVIDIA T4'
+    Choose a part, or click it: it says how large it is, and how far away from a lane.
+
+    >>> chip().at(part="shared memory")
+    'shared memory: 64 KB, shared by the threads of a block, 19 cycles away'
     """
-    figure, axes = sheet(11, 5.2, (-0.2, 17.4), (-0.5, 6.1))
-    _multiprocessors(axes)
-    for x, width, name, facts in (
-        (7.6, 2.0, "L2 cache", f"4 MB\n{TO_LEVEL_2} cycles\naway"),
-        (11.4, 2.0, "memory", f"16 GB\n{TO_MEMORY} cycles\naway"),
-        (15.2, 2.0, "host", "the CPU\nand its\nmemory"),
-    ):
-        _box(axes, x, 0.6, width, 3.6, GREY)
-        axes.text(x + width / 2, 2.6, name, ha="center", weight="bold", fontsize=13)
-        axes.text(x + width / 2, 1.0, facts, ha="center", fontsize=11)
-    for x, rate, end in ((6.2, LEVEL_2, 7.6), (9.6, MEMORY, 11.4), (13.4, LINK, 15.2)):
-        axes.fill_between([x, end], 2.4 - rate * _PIPE / 2, 2.4 + rate * _PIPE / 2, color=ORANGE, linewidth=0)
-        axes.text((x + end) / 2, 4.35, f"{rate:,}\nGB/s", ha="center", fontsize=11, color=ORANGE)
-    return show(
-        figure,
-        f"Inside an NVIDIA T4: {MULTIPROCESSORS} multiprocessors with {LANES} lanes each, {MULTIPROCESSORS * LANES:,} "
-        f"in all. Pipes are as wide as their bandwidth: {LEVEL_2:,} GB/s from the L2 cache, {MEMORY} GB/s from the "
-        f"card's memory, {LINK} GB/s from the host. Shared memory is {TO_SHARED} cycles away, the memory {TO_MEMORY}.",
-    )
+    names = list(_PARTS)
+    picked = {
+        name: {"class_": Each(f"{look} picked" if name == chosen else look for chosen in names), "data_pick": f"0:{k}"}
+        for k, (name, (look, *_)) in enumerate(_PARTS.items())
+    }
+    boxes = [
+        Part("g", Part("rect", x=x, y=y, width=width, height=height, rx=4), *_named(name, x + width / 2, y, height),
+             **picked[name])
+        for name, (_, x, y, width, height, _) in _PARTS.items()
+    ]  # fmt: skip
+    lanes = [Part("rect", class_="gpu", x=20 + 16.5 * (k % 16), y=46 + 17 * (k // 16), width=12, height=12, rx=2)
+             for k in range(LANES)]  # fmt: skip
+    more = [Part("rect", class_="box gpu-line", x=8 + 22 * (k % 13), y=244 + 18 * (k // 13), width=17, height=13, rx=2)
+            for k in range(MULTIPROCESSORS - 1)]  # fmt: skip
+    said = [f"{name}: {facts}" for name, (*_, facts) in _PARTS.items()]
+    both = zip(*(fact.rpartition(", ")[::2] for fact in said))  # how large it is, and how far away
+    told = [label(4, 330 + 24 * row, Each(texts), "bold") for row, texts in enumerate(both)]
+    one = label(152, 20, f"1 of {MULTIPROCESSORS} multiprocessors", "middle bold")
+    others = label(302, 292, f"{MULTIPROCESSORS - 1} more", "gpu")
+    title = f"Inside an NVIDIA T4: {MULTIPROCESSORS} multiprocessors with {LANES} lanes each, two caches, the memory"
+    frame = Part("rect", class_="box gpu-line", x=8, y=30, width=290, height=206, rx=6)
+    picture = drawing(640, 366, title, one, frame, *_pipes(), *boxes, *lanes, *more, others, *told)
+    return Scene(picture, [Knob("part", names)], said)
 
 
-def _multiprocessors(axes: Any) -> None:
-    """40 small boxes, and the last one large, with what's in it."""
-    for k in range(MULTIPROCESSORS - 1):
-        _box(axes, 0.47 * (k % 13), 0.42 * (k // 13) - 0.3, 0.4, 0.35, BLUE)
-    _box(axes, 0, 1.1, 6.0, 4.1, BLUE)
-    axes.text(3.0, 5.3, f"1 of {MULTIPROCESSORS} multiprocessors", ha="center", weight="bold", fontsize=13)
-    axes.text(6.3, 0.2, f"{MULTIPROCESSORS - 1} more", fontsize=11, color=BLUE)
-    for k in range(LANES):
-        _box(axes, 0.2 + 0.355 * (k % 16), 4.7 - 0.36 * (k // 16), 0.27, 0.27, GREEN)
-    axes.text(3.0, 3.2, f"{LANES} lanes; a warp is {WARP} threads in step", ha="center", fontsize=11)
-    shared = f"shared memory, 64 KB: {TO_SHARED} cycles away"
-    for y, text in ((2.2, "registers, 256 KB: each thread's own"), (1.3, shared)):
-        _box(axes, 0.2, y, 5.6, 0.7, GREEN)
-        axes.text(3.0, y + 0.24, text, ha="center", fontsize=11)
+# The parts to choose: look, x, y, width, height, and what's said.
+_PARTS: dict[str, tuple[str, int, int, int, int, str]] = {
+    "lanes": ("part gpu-line", 14, 38, 278, 78,
+              f"{LANES} in each multiprocessor, {MULTIPROCESSORS * LANES:,} in all, a warp is {WARP} threads in step"),
+    "registers": ("part gpu-line", 14, 124, 278, 48, "256 KB, each thread's own, there at once"),
+    "shared memory": ("part gpu-line", 14, 180, 136, 48,
+                      f"64 KB, shared by the threads of a block, {TO_SHARED} cycles away"),
+    "L1 cache": ("part gpu-line", 156, 180, 136, 48, f"32 KB, what was fetched last, {TO_LEVEL_1} cycles away"),
+    "L2 cache": ("part gpu-line", 346, 62, 74, 142,
+                 f"4 MB, {LEVEL_2:,} GB/s to the multiprocessors, {TO_LEVEL_2} cycles away"),
+    "memory": ("part gpu-line", 458, 62, 72, 142, f"16 GB, {MEMORY} GB/s to the L2 cache, {TO_MEMORY} cycles away"),
+    "host": ("part host-line", 572, 62, 64, 142, f"the CPU and its memory, {LINK} GB/s to the card's memory"),
+}  # fmt: skip
 
 
-def _box(axes: Any, x: float, y: float, width: float, height: float, colour: str) -> None:
-    rectangle(axes, x, y, width, height, edgecolor=colour, linewidth=1.5)
+def _named(name: str, x: float, y: float, height: float) -> list[Part]:
+    return [] if name == "lanes" else [label(x, y + height / 2 + 5, name, "middle")]
 
 
-def halving(numbers: tuple[int, ...] = (3, 1, 4, 1, 5, 9, 2, 6)) -> Picture:
+def _pipes() -> Iterator[Part]:
+    """As wide as their bandwidth."""
+    for x, end, rate, whose in ((298, 346, LEVEL_2, "gpu"), (420, 458, MEMORY, "gpu"), (530, 572, LINK, "host")):
+        height = max(1.5, 120 * rate / LEVEL_2)
+        yield Part("rect", class_=whose, x=x, y=133 - height / 2, width=end - x, height=height)
+        yield label((x + end) / 2, 40, f"{rate:,}", f"middle {whose}")
+        yield label((x + end) / 2, 56, "GB/s", f"middle small {whose}")
+
+
+def halving(numbers: tuple[int, ...] = (3, 1, 4, 1, 5, 9, 2, 6)) -> Scene:
     """How threads add up `numbers`, as many as a power of 2: each round, half of the threads add the other half.
 
-    >>> halving()
-    8 numbers are added up in 3 rounds: 3, 1, 4, 1, 5, 9, 2, 6, then 8, 10, 6, 7, then 14, 17, then 31. Between ...
+    >>> halving().at(step="round 1")
+    'Round 1: threads 0 to 3 add what lies 4 places on. In part: 8, 10, 6, 7, 5, 9, 2, 6.'
     """
-    rounds = [list(numbers)]
-    while len(rounds[-1]) > 1:
-        half = len(rounds[-1]) // 2
-        rounds.append([int(a + b) for a, b in zip(rounds[-1][:half], rounds[-1][half:])])
-    height = 1.0 + 0.95 * len(rounds)
-    figure, axes = sheet(9, height, (-0.7, len(numbers) + 1.6), (-1.5 * len(rounds) + 0.9, 0.6))
-    for depth, row in enumerate(rounds):
-        for t, number in enumerate(row):
-            box = {"boxstyle": "round", "facecolor": "white", "edgecolor": GREEN, "linewidth": 2}
-            axes.text(t, -1.5 * depth, str(number), ha="center", va="center", bbox=box, zorder=2)
-            if depth:
-                for start in (t, t + len(row)):
-                    axes.plot([start, t], [-1.5 * depth + 1.5, -1.5 * depth], color=GREY, linewidth=1.2, zorder=1)
-        if depth < len(rounds) - 1:
-            y, end = -1.5 * depth - 0.55, len(numbers) + 0.1
-            axes.plot([-0.6, end], [y, y], color=ORANGE, linestyle="--", linewidth=1.5)
-            axes.text(len(numbers) + 0.2, y, "barrier", color=ORANGE, va="center")
-    added = f"{len(numbers)} numbers are added up in {len(rounds) - 1} rounds"
-    shown = ", then ".join(", ".join(map(str, row)) for row in rounds)
-    return show(figure, f"{added}: {shown}. Between two rounds all threads wait at a barrier.")
+    rows, half = [list(numbers)], len(numbers) // 2
+    steps, said = ["the numbers"], [f"{len(numbers)} numbers, one for each thread: {_list(numbers)}."]
+    while half:
+        before = rows[-1]
+        rows.append([int(a + b) for a, b in zip(before[:half], before[half:])] + before[half:])
+        steps.append(f"round {len(rows) - 1}")
+        who = f"threads 0 to {half - 1} add" if half > 1 else "thread 0 adds"
+        places = "1 place" if half == 1 else f"{half} places"
+        said.append(f"Round {len(rows) - 1}: {who} what lies {places} on. In part: {_list(rows[-1])}.")
+        half //= 2
+        if half:
+            steps.append("barrier")
+            said.append("All threads wait at the barrier: nobody reads before all have written.")
+    steps = [f"{step} {k // 2}" if step == "barrier" else step for k, step in enumerate(steps)]
+    row_of = [(k + 1) // 2 for k in range(len(steps))]
+    parts = [part for row in range(len(rows)) for part in _round(rows, row, row_of, steps)]
+    title = f"{len(numbers)} numbers are added up in {len(rows) - 1} rounds, with a barrier between two rounds"
+    knob = Knob("step", steps, slider=True, ms=1200)
+    return Scene(drawing(640, 84 * len(rows) - 20, title, *parts), [knob], said)
+
+
+def _round(rows: list[list[int]], row: int, row_of: list[int], steps: list[str]) -> Iterator[Part]:
+    """The numbers after a round, the ways they came, and the barrier below."""
+    count, y = len(rows[0]), 26 + 84 * row
+    across, half = 560 / count, len(rows[0]) >> row
+    there = Each(None if row <= now else "none" for now in row_of)
+    for t, number in enumerate(rows[row]):
+        x = round(30 + across * (t + 0.5), 1)
+        new = not row or t < half
+        if row and new:
+            ways = "".join(f"M{30 + across * (k + 0.5):.4g} {y - 66}L{x:g} {y - 18}" for k in (t, t + half))
+            yield Part("path", class_="ways", d=ways, display=there)
+        box = Part("rect", class_="gpu" if new else "box", x=x - 20, y=y - 17, width=40, height=34, rx=5)
+        yield Part("g", box, label(x, y + 6, number, "middle inside" if new else "middle"), display=there)
+    if 0 < row < len(rows) - 1:
+        now = Each("wait line" if step == f"barrier {row}" else "wait line faint" for step in steps)
+        yield Part("path", class_=now, stroke_dasharray="8 5", d=f"M20 {y + 34}H560", display=there)
+        yield label(566, y + 39, "barrier", "wait", display=there)
+
+
+def _list(numbers: Sequence[int]) -> str:
+    return ", ".join(map(str, numbers))
 
 
 def compared(times: dict[str, tuple[Seconds, tuple[float, float] | None]]) -> Picture:
@@ -117,23 +149,3 @@ def compared(times: dict[str, tuple[Seconds, tuple[float, float] | None]]) -> Pi
     axes.minorticks_off()
     axes.set_yticks(range(len(times)), list(times))
     return show(figure, "; ".join(said) + ".")
-
-
-def without_barrier(x: Any, seed: int) -> float:
-    """What `block_sum` could give on a real GPU if its barrier were left out: one of many possible orders.
-
-    x has a power of 2 of elements, at least 64. Each warp goes through its rounds in step, but at its own pace: `seed`
-    decides which warp is next.
-    """
-    part = np.array(x, dtype=np.float64)
-    random = np.random.default_rng(seed)
-    rounds = {warp: len(part) // 2 for warp in range(len(part) // (2 * WARP))}
-    while rounds:
-        warp = int(random.choice(sorted(rounds)))
-        half = rounds[warp]
-        t = np.arange(WARP * warp, min(WARP * (warp + 1), half))
-        part[t] += part[t + half]
-        rounds[warp] = half // 2
-        if rounds[warp] <= WARP * warp:  # none of its threads has anything left to add
-            del rounds[warp]
-    return float(part[0])

@@ -2,10 +2,10 @@
 
 from .. import answer, check, digits, expect_error, guess, start, todo
 from ..draw import confusion, digit_row
-from .digit_pad import draw, reading
+from .digit_pad import Reading, draw, trained_network
 from .pictures import filters_at_work, worst_mistakes
 
 __all__ = [
-    "answer", "check", "confusion", "digit_row", "digits", "draw", "expect_error", "filters_at_work", "guess",
-    "reading", "start", "todo", "worst_mistakes",
+    "Reading", "answer", "check", "confusion", "digit_row", "digits", "draw", "expect_error", "filters_at_work",
+    "guess", "start", "todo", "trained_network", "worst_mistakes",
 ]  # fmt: skip

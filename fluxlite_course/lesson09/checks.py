@@ -5,30 +5,21 @@ import numpy as np
 import fluxlite as fl
 
 from ..kit.exercises import exercise, shown
-from ..kit.vocabulary import is_number, on_cpu, refuse, same, wrong_if
+from ..kit.vocabulary import described, is_number, on_cpu, refuse, same, wrong_if
 
 # What's wrong with a shape, behind the number of its layer.
-_SLIPS = {
-    (0, 32, 6, 6, 4): "pad=1 puts a point of paper around each picture, so that its size stays",
-    (0, 32, 8, 8, 1): "one channel comes in; the layer has 4 filters, and each makes a channel",
-    (0, 32, 4, 8, 8): "here the channels come last, as in (N, H, W, C)",
-    (0, 32, 10, 10, 4): "pad=1 adds a point on each side, and the 3 × 3 window takes one away again",
-    (1, 32, 4, 4, 1): "pooling looks at each channel by itself, so all 4 stay",
-    (1, 32, 7, 7, 4): "the windows don't overlap: a 2 × 2 window goes on by 2",
-    (1, 32, 8, 8, 4): "of each 2 × 2 window one number stays",
-    (1, 32, 4, 4, 2): "pooling looks at each channel by itself, so all 4 stay",
-    (2, 32, 4, 4, 6): "there's no pad here: a 3 × 3 window has only 2 places along 4 points",
-    (2, 32, 2, 2, 4): "6 filters make 6 channels",
-    (2, 32, 2, 2, 24): "a filter sums over the channels that come in, so 6 filters make 6 channels",
-    (2, 32, 3, 3, 6): "a window of 3 has 4 - 3 + 1 places along 4 points",
-    (2, 32, 1, 1, 6): "a window has 4 - 3 + 1 places along 4 points",
-    (3, 32, 6): "flatten keeps all numbers of a picture: 2 × 2 places of 6 channels",
-    (3, 32, 4): "flatten keeps all numbers of a picture: 2 × 2 places of 6 channels",
-    (3, 768): "flatten leaves the observations apart: only a picture's own numbers become one row",
-    (3, 24): "the 32 observations stay, each has its row",
-    (4, 10): "the 32 observations stay, each has its row",
-    (4, 32, 24): "Dense(24, 10) takes 24 numbers and gives 10",
-}
+# Layer by layer: what's wrong with a shape, if it isn't the last axis, and if it is.
+_WHY = (
+    ("pad=1 puts a point of paper around each picture, so that its size stays",
+     "one channel comes in; the layer has 4 filters, and each makes a channel"),
+    ("the windows don't overlap: a 2 × 2 window goes on by 2",
+     "pooling looks at each channel by itself, so all 4 stay"),
+    ("there's no pad here: a 3 × 3 window has only 2 places along 4 points",
+     "a filter sums over the channels that come in, so 6 filters make 6 channels"),
+    ("flatten leaves the observations apart: only a picture's own numbers become one row",
+     "flatten keeps all numbers of a picture: 2 × 2 places of 6 channels"),
+    ("the 32 observations stay, each has its row", "Dense(24, 10) takes 24 numbers and gives 10"),
+)  # fmt: skip
 
 
 @exercise("15.1", "the shape after each layer", look_at="section 2; fl.outputsize(small[:1], (32, 8, 8, 1))")
@@ -38,15 +29,15 @@ def shapes(shapes):
     right = [fl.outputsize(model[: i + 1], (32, 8, 8, 1)) for i in range(len(model))]
     tuples = isinstance(shapes, (list, tuple)) and all(isinstance(shape, (list, tuple)) for shape in shapes)
     wrong_if(not tuples, "shapes is a list with a tuple for each layer", f"{shapes!r:.80}", "[(32, 8, 8, …), …]")
-    words = f"the model has {len(right)} layers, so there are {len(right)} shapes"
-    wrong_if(len(shapes) != len(right), words, f"{len(shapes)} shapes")
-    for number, (found, wanted) in enumerate(zip(map(tuple, shapes), right)):
-        why = "that is another shape"
-        if len(found) != len(wanted):
-            why = f"{len(wanted)} axes, {'(N, H, W, C)' if len(wanted) == 4 else '(N, features)'}"
-        if found == wanted[1:]:
-            why = "the observations come first, and there are 32 of them"
-        wrong_if(found != wanted, f"after layer {number}: {_SLIPS.get((number, *found), why)}", found)
+    wrong_if(len(shapes) != 5, "the model has 5 layers, so there are 5 shapes", f"{len(shapes)} shapes")
+    for number, (found, wanted, (others, last)) in enumerate(zip(map(tuple, shapes), right, _WHY)):
+        refuse({} if found == wanted else {f"after layer {number}: {why}": made for why, made in {
+            "the observations come first, and there are 32 of them": found == wanted[1:],
+            "here the channels come last, as in (N, H, W, C)": sorted(found) == sorted(wanted),
+            others: len(found) < len(wanted) or found[-1] == wanted[-1],
+            f"{len(wanted)} axes, {'(N, H, W, C)' if len(wanted) == 4 else '(N, features)'}": len(found) > len(wanted),
+            last: True,
+        }.items()}, found)  # fmt: skip
     return " → ".join(map(str, right))
 
 
@@ -64,16 +55,16 @@ def read_theirs(read_theirs):
     wrong_if(not seen, "the model wasn't called", None, "model(…) of the pictures, in the other order")
     wrong_if(found is not scores, "read_theirs returns what the model returns", shown(found), "the model's scores")
     got, wanted = seen[-1], np.moveaxis(x, 1, -1)
-    shape, expected = getattr(got, "shape", None), f"shape {wanted.shape}, for x of shape {x.shape}"
-    wrong_if(shape is None, "the model takes an array", shown(got), expected)
+    shape, size = getattr(got, "shape", None), getattr(got, "size", 0)
     refuse({
+        "the model takes an array": shape is None,
         "the pictures were on the GPU, and now they're on the CPU": on_cpu(got),
         "the channels are still in front": shape == x.shape,
         "all axes are turned round: the observations come last now": shape == x.shape[::-1],
         "height and width are swapped: the pictures lie on their sides": shape == (2, 5, 4, 3),
-        f"{got.size} of {x.size} numbers are left: all channels of all pictures go to the model": got.size < x.size,
+        f"{size} of {x.size} numbers are left: all channels of all pictures go to the model": size < x.size,
         "that's another order": shape != wanted.shape,
-    }, f"shape {shape}", expected)  # fmt: skip
+    }, described(got), f"shape {wanted.shape}, for x of shape {x.shape}")  # fmt: skip
     yours, right = (f"first point: {fl.cpu(pictures)[0, 0, 0].tolist()}" for pictures in (got, wanted))
     wrong_if(not same(got, wanted), "the shape is right, and the pictures are scrambled: reshape leaves the numbers in "
              "their order and cuts them into other rows", yours, f"{right}, one number of each channel")  # fmt: skip
@@ -111,20 +102,17 @@ def accuracy_of(accuracy_of):
     heart = _Heart()
     found = accuracy_of(heart.train, X, labels, np.random.default_rng(15))
     known, asked = set(heart.known), set(heart.asked)
-    wrong_if(not known, "nothing was learned: train(X, labels) with a part of the data gives the model")
-    wrong_if(not asked, "the model wasn't asked anything: model(X) with the other part gives its scores")
     both = known & asked
-    yours = f"{len(known)} learned, {len(asked)} asked, {len(both)} in both"
     refuse({
+        "nothing was learned: train(X, labels) with a part of the data gives the model": not known,
+        "the model wasn't asked anything: model(X) with the other part gives its scores": not asked,
         "it's asked about exactly what it learned from. By heart is enough for 1.00": asked == known,
         "it has learned from all that it's asked about: keep a part away from train": both == asked,
         "some of what it's asked about, it has learned from": both,
-    }, yours, "0 in both")  # fmt: skip
-    words = "it learns from the small part and is tested on the large one: the other way round"
-    wrong_if(len(known) < len(asked), words, yours)
-    words = "they aren't shuffled: data may be sorted, by writer for example"
-    pictures = f"asked about pictures {min(asked)} to {max(asked)}"
-    wrong_if(max(asked) - min(asked) < len(asked), words, pictures, "rng.permutation(…)")
+        "it learns from the small part and is tested on the large one: the other way round": len(known) < len(asked),
+        "they aren't shuffled, by rng.permutation(…): data may be sorted, by writer for example":
+            max(asked, default=0) - min(asked, default=0) < len(asked),
+    }, f"{len(known)} learned, {len(asked)} asked, {len(both)} in both", "0 in both")  # fmt: skip
     wrong_if(not is_number(found), "accuracy_of returns a number, the share of right ones", shown(found))
     right = np.mean([number < 25 for number in heart.asked])
     words = "the model was asked about the right pictures, but the share is another one: are these their labels?"
@@ -138,13 +126,9 @@ def _row(first: float, second: float, rest: float, digit: int) -> list[float]:
     return scores
 
 
-_ROWS = [
-    _row(12.0, 3.0, 0.0, 7),  # sure
-    _row(0.4, 0.3, 0.2, 0),  # anything
-    _row(12.0, 11.9, 0.0, 4),  # 4 or 5
-    _row(-5.0, -14.0, -20.0, 2),  # sure, though all scores are negative
-    _row(3.0, 0.0, 0.0, 9),  # about 0.69
-]
+# The largest score, the second, the others, and whose the largest is: sure, anything, 4 or 5, sure though all scores
+# are negative, about 0.69.
+_ROWS = [_row(*row) for row in ((12, 3, 0, 7), (0.4, 0.3, 0.2, 0), (12, 11.9, 0, 4), (-5, -14, -20, 2), (3, 0, 0, 9))]
 _EXACT = [_row(60.0, 0.0, 0.0, 5), _row(0.4, 0.3, 0.2, 0)]  # the first share is 1, not a bit less
 _NONE = "none of these"
 
@@ -158,8 +142,7 @@ def answers(answers):
         given = answers(rows.copy(), least)
         found = given.tolist() if isinstance(given, np.ndarray) else given
         one_each = isinstance(found, (list, tuple)) and len(found) == len(right)
-        words = "answers returns a list, with an answer for each picture"
-        wrong_if(not one_each, words, shown(given), f"{len(right)} answers")
+        wrong_if(not one_each, "answers returns a list, with an answer for each picture", shown(given))
         for number, (one, wanted) in enumerate(zip(found, right)):
             if one != wanted or isinstance(one, bool):
                 _wrong(one, wanted, shares[number].max(), rows[number].max(), least)

@@ -1,284 +1,253 @@
-"""The digit pad: draw a digit with the mouse or the keyboard, and see ten scores move while you draw.
+"""The digit pad: draw a digit, and see what each layer of a network makes of it while you draw.
 
-`reading` is the plain call, which gives numbers and a picture. `draw` adds a pad to draw on.
-
-The pad's page draws by itself, 32 x 32 dots. It writes them into a hidden text field, which is a widget, and so they
-reach the kernel in every front end that has ipywidgets 7 or later.
+`Reading` is the plain call: shares, and a still. `draw` gives a sheet to draw on, an anywidget. Its page
+(`digit_pad.js`) has the pen, and draws the layers' numbers, which come from here. The still is the same page, with the
+numbers of one digit.
 """
 
-from __future__ import annotations
-
+import base64
 import functools
 import html
+import json
 import math
-import string
-import threading
 from collections.abc import Callable, Iterable
 from importlib import resources
 from typing import Any
 
 import numpy as np
 
-from fluxlite import cpu, softmax
+import fluxlite as fl
 
-from ..draw.pictures import BLUE, GREY, ORANGE, Picture, plots, show
-from ..draw.shapes import bitmap
-from ..draw.widgets import Shown, ipywidgets, said
+CELLS = 28  # the sheet has this many cells a side, as MNIST's digits have
+RADIUS, SOFT = 1.6, 1.6  # of the brush and its edge, in cells. So a digit has as much ink as one of the course
+_FULL = 128  # a cell with at least this much ink, of 255, counts as inked
+_DOTS, _WIDEST = 32, 26  # the course's digits were counted on 32 x 32 dots. They fill the height, and at most 26 across
+_CENTRES = np.arange(-1, CELLS + 1) + 0.5  # of the cells, with a frame of paper around them
 
-DOTS = 32  # the pad has this many dots a side, as the forms had from which the course's digits were read
-RADIUS = 2.4  # of the brush, in dots
-_CELLS = 8  # a picture has so many points a side; each counts the ink of 4 x 4 dots
-_WIDEST = 26  # dots. The course's digits fill the height, and leave some paper at the sides
+Stroke = list[tuple[float, float]]  # the places that a pen visits, each (x, y) in cells
 
-Stroke = list[tuple[float, float]]  # the places that a pen visits, each (x, y) in dots
-
-# A digit of each kind, drawn by hand: for people without a mouse, for the picture where no kernel runs, for tests.
+# A digit of each kind, drawn by hand: for people without a mouse, for the still, for tests.
 EXAMPLES: dict[int, list[Stroke]] = {
-    0: [[(16, 4), (10, 7), (8, 15), (10, 24), (16, 28), (22, 24), (24, 15), (21, 7), (16, 4)]],
-    1: [[(11, 9), (17, 4), (17, 28)]],
-    2: [[(9, 9), (12, 5), (18, 4), (22, 8), (21, 14), (14, 21), (8, 28), (24, 28)]],
-    3: [[(9, 6), (16, 4), (22, 7), (21, 13), (15, 15), (22, 18), (23, 24), (17, 28), (9, 26)]],
-    4: [[(18, 4), (12, 12), (8, 20), (24, 20)], [(19, 13), (18, 28)]],
-    5: [[(22, 4), (11, 4), (10, 14), (17, 13), (22, 17), (22, 24), (16, 28), (9, 26)]],
-    6: [[(19, 4), (13, 9), (10, 17), (10, 24), (15, 28), (21, 25), (21, 19), (16, 17), (11, 20)]],
-    7: [[(9, 5), (23, 5), (19, 14), (15, 28)], [(12, 16), (22, 16)]],
-    8: [[(16, 15), (10, 11), (11, 5), (17, 4), (21, 8), (16, 15), (10, 21), (12, 27), (18, 28), (22, 23), (16, 15)]],
-    9: [[(21, 9), (17, 4), (11, 6), (10, 12), (15, 15), (21, 11), (21, 9), (20, 19), (16, 28)]],
-}
+    0: [[(14, 4), (9, 6), (7, 13), (9, 21), (14, 24), (19, 21), (21, 13), (18, 6), (14, 4)]],
+    1: [[(10, 8), (15, 4), (15, 24)]],
+    2: [[(8, 8), (10, 5), (16, 4), (19, 7), (18, 12), (12, 18), (7, 24), (21, 24)]],
+    3: [[(8, 6), (10, 4.6), (13, 4), (16, 4.3), (18.4, 6), (19, 8), (18, 10.6), (16, 12.3), (13, 13), (16.5, 13.8),
+         (19, 15.8), (20, 18.5), (19.3, 21.2), (17.4, 23.2), (14.5, 24.2), (11, 24), (8, 22.6)]],
+    4: [[(16, 4), (10, 11), (7, 18), (21, 18)], [(17, 11), (16, 24)]],
+    5: [[(19, 4), (10, 4), (9, 12), (15, 11), (19, 15), (19, 21), (14, 24), (8, 23)]],
+    6: [[(17, 4), (11, 8), (9, 15), (9, 21), (13, 24), (18, 22), (18, 17), (14, 15), (10, 18)]],
+    7: [[(8, 4), (20, 4), (17, 12), (13, 24)], [(10, 14), (19, 14)]],
+    8: [[(14, 13), (9, 10), (10, 5), (15, 4), (18, 7), (14, 13), (9, 18), (10, 23), (16, 24), (19, 20), (14, 13)]],
+    9: [[(18, 8), (15, 4), (10, 5), (9, 11), (13, 13), (18, 10), (18, 8), (17, 17), (14, 24)]],
+}  # fmt: skip
+
+
+def trained_network() -> fl.Chain:
+    """The network of lesson 15, already trained: `tools/train_digits.py` made its weights.
+
+    >>> images, labels = __import__("fluxlite_course").digits()
+    >>> bool(fl.accuracy(trained_network()(images.reshape(-1, 8, 8, 1) / np.float32(16)), labels.astype(int)) > 0.98)
+    True
+    """
+    model = fl.Chain(
+        fl.Conv((3, 3), 1, 8, fl.relu, pad=1), fl.MaxPool((2, 2)),
+        fl.Conv((3, 3), 8, 16, pad=1), fl.BatchNorm(16, fl.relu), fl.MaxPool((2, 2)),
+        fl.flatten, fl.Dropout(0.3), fl.Dense(64, 10),
+    )  # fmt: skip
+    with resources.as_file(resources.files(__package__) / "trained.safetensors") as path:
+        fl.load(path, model)
+    return model
+
+
+# -- ink ------------------------------------------------------------------------------------------------------------
 
 
 def drawn(strokes: Iterable[Stroke]) -> np.ndarray:
-    """The ink of some strokes on the pad: bool of shape (32, 32).
+    """The ink of some strokes: uint8 of shape (28, 28), from 0 (paper) to 255, with a soft edge as the page's brush.
 
-    A stroke is a list of places (x, y), in dots from the upper left corner; the pen goes straight from each to the
-    next. What lies beside the pad leaves no ink.
+    A stroke is a list of places (x, y), in cells from the upper left corner; the pen goes straight from each to the
+    next. What lies beside the sheet leaves no ink.
 
-    >>> int(drawn([[(16, 4), (16, 28)]]).sum())
-    112
+    >>> drawn([[(14, 4), (14, 24)]])[14, 10:18]
+    array([  0,   0, 143, 255, 255, 143,   0,   0], dtype=uint8)
     """
-    ink = np.zeros((DOTS, DOTS), bool)
-    rows, columns = np.mgrid[:DOTS, :DOTS] + 0.5
+    ink = np.zeros((CELLS, CELLS))
+    rows, columns = np.mgrid[:CELLS, :CELLS] + 0.5
     for stroke in strokes:
         for (x0, y0), (x1, y1) in zip(stroke, stroke[1:] or stroke):
-            steps = 2 * math.ceil(math.hypot(x1 - x0, y1 - y0)) + 1
-            for share in np.linspace(0, 1, steps):
-                x, y = x0 + share * (x1 - x0), y0 + share * (y1 - y0)
-                ink |= (columns - x) ** 2 + (rows - y) ** 2 <= RADIUS**2
-    return ink
+            for share in np.linspace(0, 1, 2 * math.ceil(math.hypot(x1 - x0, y1 - y0)) + 1):
+                far = np.hypot(columns - x0 - share * (x1 - x0), rows - y0 - share * (y1 - y0))
+                ink = np.maximum(ink, np.clip((RADIUS - far) / SOFT + 0.5, 0, 1))
+    return np.round(255 * ink).astype(np.uint8)
 
 
 def seen(ink: np.ndarray) -> np.ndarray:
     """What the network gets to see of `ink`: uint8 of shape (8, 8), from 0 (paper) to 16 (all ink).
 
-    As in the course's digits: the ink is made as high as the picture and put in its middle; then each point counts the
-    ink of its 4 x 4 dots. Raises `ValueError` for ink of another shape.
+    As in the course's digits: the ink is made as high as the picture and put in its middle; then each point counts how
+    many of its 4 x 4 dots are inked. Raises `ValueError` for ink of another shape.
 
     >>> seen(drawn([[(4, 2), (4, 8)]]))[0]
-    array([ 0,  0,  8, 16, 16,  8,  0,  0], dtype=uint8)
+    array([ 0,  0,  2, 15, 15,  2,  0,  0], dtype=uint8)
     """
-    ink = np.asarray(ink, bool)
-    if ink.shape != (DOTS, DOTS):
-        raise ValueError(f"ink is {DOTS} x {DOTS} dots, got an array of shape {ink.shape}")
-    if ink.any():
-        ink = _filling(ink)
-    return ink.reshape(_CELLS, DOTS // _CELLS, _CELLS, DOTS // _CELLS).sum(axis=(1, 3)).astype(np.uint8)
+    if np.shape(ink) != (CELLS, CELLS):
+        raise ValueError(f"ink is {CELLS} x {CELLS} cells, got an array of shape {np.shape(ink)}")
+    framed = np.pad(np.asarray(ink, np.float64), 1)
+    if framed.max() < _FULL:
+        return np.zeros((8, 8), np.uint8)
+    (top, bottom), (left, right) = _span(framed.max(axis=1)), _span(framed.max(axis=0))
+    from_middle = (np.arange(_DOTS) + 0.5 - _DOTS / 2) / min(_DOTS / (bottom - top), _WIDEST / (right - left))
+    rows, columns = (_between((a + b) / 2 + from_middle) for a, b in ((top, bottom), (left, right)))
+    dots = rows @ framed @ columns.T >= _FULL
+    return dots.reshape(8, 4, 8, 4).sum(axis=(1, 3)).astype(np.uint8)
 
 
-def _filling(ink: np.ndarray) -> np.ndarray:
-    """The ink, enlarged from its middle until it's as high as the pad, or as wide as a digit may be."""
-    rows, columns = np.flatnonzero(ink.any(axis=1)), np.flatnonzero(ink.any(axis=0))
-    height, width = rows[-1] - rows[0] + 1, columns[-1] - columns[0] + 1
-    scale = min(DOTS / height, _WIDEST / width)
-    from_middle = (np.arange(DOTS) + 0.5 - DOTS / 2) / scale
-    y = np.floor(rows[0] + height / 2 + from_middle).astype(int)
-    x = np.floor(columns[0] + width / 2 + from_middle).astype(int)
-    return np.pad(ink, DOTS)[np.clip(y, -DOTS, 2 * DOTS - 1)[:, None] + DOTS, np.clip(x, -DOTS, 2 * DOTS - 1) + DOTS]
+def _span(ink: np.ndarray) -> tuple[float, float]:  # where it begins and ends, to a sixteenth of a cell
+    places = np.arange(0, CELLS + 0.01, 1 / 16)
+    inked = places[np.interp(places, _CENTRES, ink) >= _FULL]
+    return inked[0], inked[-1]
 
 
-# -- the plain call -------------------------------------------------------------------------------------------------
+def _between(places: np.ndarray) -> np.ndarray:  # how much of each cell there is at these places, (places, 30)
+    return np.array([np.interp(places, _CENTRES, one) for one in np.eye(CELLS + 2)]).T
 
 
-def reading(read: Callable, ink: Any = 3, answer: Callable | None = None) -> tuple[dict[str, float], Picture]:
-    """What a network reads in `ink`: ``(scores, picture)``.
+@functools.cache
+def _examples() -> np.ndarray:
+    return np.stack([seen(drawn(strokes)) for strokes in EXAMPLES.values()])
 
-    ``read(pictures)`` takes pictures of shape (1, 8, 8), ink from 0 to 16, and gives (1, classes): any scores, of which
-    `softmax` makes shares of 1. `ink` is bool of shape (32, 32), as `drawn` makes it; or a number, for the example of
-    that digit. ``answer(scores)`` gives a list with what to say; otherwise it's the class with the largest score. The
-    numbers are the shares, to two digits.
 
+# -- what the network makes of it -----------------------------------------------------------------------------------
+
+
+def layer_by_layer(model: Callable, pictures: np.ndarray) -> list[tuple[str, np.ndarray]]:
+    """What each layer makes of `pictures`, (N, 8, 8) with ink from 0 to 16: its name, and its output on the CPU.
+
+    A layer that changes nothing, as Dropout outside of training, is left out. What isn't a `Chain` is one layer.
+
+    >>> [(name, out.shape[1:]) for name, out in layer_by_layer(trained_network(), np.zeros((1, 8, 8)))][4:]
+    [('MaxPool', (2, 2, 16)), ('flatten', (64,)), ('Dense', (10,))]
+    """
+    x, device, outputs = pictures[..., None].astype(np.float32) / 16, fl.device_of(model), []
+    x = x if device is None else device(x)
+    for layer in model if isinstance(model, fl.Chain) else [model]:
+        out = layer(x)
+        if out is not x:
+            outputs.append((getattr(layer, "__name__", type(layer).__name__), np.asarray(fl.cpu(out), np.float64)))
+        x = out
+    return outputs
+
+
+class Reading:
+    """What a network reads in `ink`, its ``.shares``, and a picture with what each layer makes of it.
+
+    `model` takes pictures of shape (N, 8, 8, 1), ink from 0 to 1, and gives (N, classes): any scores, of which
+    `softmax` makes shares of 1. `ink` is of shape (28, 28), as `drawn` makes it; or a number, for the example of that
+    digit. ``answer(scores)`` gives a list with what to say; otherwise it's the class with the largest score.
     Raises `ValueError` for ink or scores of another shape.
 
-    >>> reading(lambda pictures: np.zeros((1, 10)), 3)[1]
-    This ink, as 8 × 8 points, is read as 0. The shares, from 0 to 9: 0.10, 0.10, ...
-    """
-    ink = _ink_of(ink)
-    points = seen(ink)
-    shares, word = _read(read, points, answer)
-    sentence = (
-        f"This ink, as 8 × 8 points, is read as {word}. The shares, from 0 to {len(shares) - 1}: "
-        f"{', '.join(f'{share:.2f}' for share in shares)}."
-    )
-    numbers = {str(number): float(f"{share:.2f}") for number, share in enumerate(shares)}
-    return numbers, show(_figure(ink, points, shares, word), sentence)
-
-
-def _ink_of(ink: Any) -> np.ndarray:
-    if isinstance(ink, np.ndarray):
-        return ink
-    if ink not in EXAMPLES:
-        raise ValueError(f"ink is an array of {DOTS} x {DOTS} dots, or a digit from 0 to 9; got {ink!r}")
-    return drawn(EXAMPLES[ink])
-
-
-def _read(read: Callable, points: np.ndarray, answer: Callable | None) -> tuple[np.ndarray, str]:
-    """Each class's share of 1, and what to say."""
-    scores = np.asarray(cpu(read(points[None])), np.float64)
-    if scores.ndim != 2 or len(scores) != 1:
-        raise ValueError(f"read gives the scores of one picture, of shape (1, classes); got {scores.shape}")
-    return softmax(scores[0]), str(np.argmax(scores) if answer is None else list(answer(scores))[0])
-
-
-def _figure(ink: np.ndarray, points: np.ndarray, scores: np.ndarray, word: str) -> Any:
-    figure, (pad, picture, bars) = plots(1, 3, height=3.1, width=9.6, width_ratios=[1, 1, 1.4])
-    for axes, values, title, most in ((pad, ink, "your ink", 1), (picture, points, "what it sees", 16)):
-        bitmap(axes, values, "gray_r", 0, most)
-        axes.set_title(title)
-    best = int(np.argmax(scores))
-    names = range(len(scores))
-    bars.barh(names, scores, color=[BLUE if name == best else GREY for name in names], height=0.7)
-    for name, score in zip(names, scores):
-        bars.text(score + 0.02, name, f"{score:.2f}", va="center", fontsize=11)
-    bars.set(yticks=list(names), xlim=(0, 1.2), xticks=[], ylim=(len(scores) - 0.4, -0.6))
-    bars.tick_params(axis="y", length=0)
-    bars.spines[["bottom", "left"]].set_visible(False)
-    bars.set_title(f"it reads {word}", fontweight="bold")
-    return figure
-
-
-# -- the widget -----------------------------------------------------------------------------------------------------
-
-_NOTHING = "nothing"
-
-_ZOOM = 8  # the page's pixels for each dot
-_HELP = (
-    "Draw with the mouse or a finger. With the keyboard: Tab to the pad, the arrows move the pen, space puts it down "
-    "or lifts it."
-)
-
-
-def draw(read: Callable, ink: Any = 3, answer: Callable | None = None) -> Pad:
-    """`reading` with a pad to draw on: the scores move while you draw.
-
-    Takes what `reading` takes. `ink` is what's on the pad at first. Raises what `read` raises at first, and
-    `ImportError` without ipywidgets.
-    """
-    return Pad(read, ink, answer)
-
-
-class Pad(Shown):
-    """The widget that `draw` returns. What you've drawn is in ``.ink``, what the network sees of it in ``.seen``.
-
-    You can set the ink: ``pad.ink = drawn([[(16, 4), (16, 28)]])``. Its controls are ``.clear`` and ``.example``.
+    >>> Reading(lambda pictures: np.zeros((len(pictures), 10)), 3)
+    It reads 0. The largest share is 10%, for 0.
     """
 
-    def __init__(self, read: Callable, ink: Any, answer: Callable | None) -> None:
-        w = ipywidgets("reading(read)[1]")
-        self._read, self._answer = read, answer
-        picture = reading(read, ink, answer)[1]  # raises before we show anything
-        self._lock, self._turn = threading.RLock(), 0  # changes may come from several threads
-        self._field = w.Text(layout={"display": "none"})  # where the page puts the ink
-        self._field.add_class(f"fluxlite-ink-{self._field.model_id}")
-        self._pad, self._scores = w.HTML(), w.HTML(layout={"margin": "0 0 0 24px"})
-        self.clear = w.Button(description="Clear", tooltip="a new sheet of paper")
-        self.example = w.Dropdown(options=[_NOTHING, *EXAMPLES], value=_NOTHING, description="Example")
-        both = w.HBox([self._pad, self._scores], layout={"flex_flow": "row wrap", "align_items": "flex-start"})
-        box = w.VBox([both, w.HBox([self.clear, self.example]), self._field])
-        super().__init__(box, picture._repr_html_(), picture.sentence)
-        self.ink = _ink_of(ink)
-        self._field.observe(self._changed, names="value")
-        self.clear.on_click(self._cleared)
-        self.example.observe(self._chosen, names="value")
+    def __init__(self, model: Callable, ink: Any = 3, answer: Callable | None = None) -> None:
+        if not isinstance(ink, np.ndarray) and ink not in EXAMPLES:
+            raise ValueError(f"ink is an array of {CELLS} x {CELLS} cells, or a digit from 0 to 9; got {ink!r}")
+        self.ink = ink if isinstance(ink, np.ndarray) else drawn(EXAMPLES[ink])
+        points = seen(self.ink)
+        # The ten examples come along to say what's much: so a number is drawn equally dark for all that you draw.
+        outputs = layer_by_layer(model, np.stack([points, *_examples()]))
+        last, scores = outputs.pop()
+        if scores.ndim != 2 or len(scores) != 1 + len(EXAMPLES):
+            raise ValueError(f"the model gives scores of shape (N, classes); for N = 11 it gave {scores.shape}")
+        shares, best = fl.softmax(scores[0]), int(np.argmax(scores[0]))
+        self.shares = {str(name): float(f"{share:.2f}") for name, share in enumerate(shares)}
+        word = str(best if answer is None else list(answer(scores[:1]))[0])
+        self.sentence = f"It reads {word}. The largest share is {shares[best]:.0%}, for {best}."
+        if not points.any():
+            word, best, shares, self.sentence = "", -1, 0 * shares, "An empty sheet. Draw a digit."
+        layers = [["it sees", [8, 8, 1], _text(points * 15)]]
+        for name, out in outputs:
+            low, high = min(out.min(), 0), np.quantile(out, 0.995)
+            values = np.clip((out[0] - low) / ((high - low) or 1), 0, 1)
+            layers.append([name, list(values.shape), _text(np.round(255 * values))])
+        layers.append([last, [len(shares)], _text(np.round(255 * shares))])
+        self.told = {"sentence": self.sentence, "word": word, "best": best, "layers": layers}  # what the page shows
 
-    @property
-    def ink(self) -> np.ndarray:
-        """What's drawn: bool of shape (32, 32)."""
-        return self._ink
+    def _repr_html_(self) -> str:
+        state = {"sheet": _text(self.ink), "told": self.told}
+        page = _file("digit_pad.js").replace("export default", "return")
+        return (
+            f'<style>{_file("digit_pad.css")}</style><div role="img" aria-label="{self!r}">{self!r}</div><script>'
+            f"(() => {{ {page} }})().still({json.dumps(state)}, document.currentScript.previousElementSibling)</script>"
+        )
 
-    @ink.setter
-    def ink(self, ink: np.ndarray) -> None:
-        ink = np.array(ink, bool)
-        dots = np.packbits(ink).tobytes().hex()
-        with self._lock:
-            self._turn += 1  # the same ink twice is a new page, too: something else was drawn in between
-            self._pad.value = _page(dots, self._field.model_id, self._turn)  # before we say what we read on it
-            self._field.value = dots
-            self._show(ink)
-
-    @property
-    def seen(self) -> np.ndarray:
-        """What the network sees of it: uint8 of shape (8, 8)."""
-        return seen(self._ink)
-
-    def _changed(self, change: Any) -> None:
-        with self._lock:
-            dots = np.frombuffer(bytes.fromhex(self._field.value), np.uint8)
-            self._show(np.unpackbits(dots).reshape(DOTS, DOTS).astype(bool))
-
-    def _cleared(self, button: Any) -> None:
-        self.example.value = _NOTHING
-        self.ink = np.zeros((DOTS, DOTS), bool)
-
-    def _chosen(self, change: Any) -> None:
-        if self.example.value != _NOTHING:
-            self.ink = _ink_of(self.example.value)
-
-    def _show(self, ink: np.ndarray) -> None:
-        points = seen(ink)
-        self._ink = ink
-        if not ink.any():
-            self._scores.value = said("An empty sheet. Draw a digit.")
-            return
-        try:
-            self._scores.value = _bars(points, *_read(self._read, points, self._answer))
-        except Exception as error:  # what is raised while you draw would be seen nowhere
-            self._scores.value = said(f"{type(error).__name__}: {error}")
+    def __repr__(self) -> str:
+        return html.escape(self.sentence)
 
 
-def _page(ink: str, to: str, turn: int) -> str:
-    """The pad's HTML, with this ink on it. Its script writes into the field of the class ``fluxlite-ink-`` + `to`."""
-    brush = int(2 * RADIUS * _ZOOM)
-    return string.Template(_file("digit_pad.html")).substitute(
-        ink=ink, to=f"fluxlite-ink-{to}", dots=DOTS, radius=RADIUS, zoom=_ZOOM, turn=turn, grey=GREY,
-        orange=ORANGE, size=DOTS * _ZOOM, wide=DOTS * _ZOOM + 4, brush=brush, margin=2 - brush // 2,
-        help=_HELP, script=html.escape(_file("digit_pad.js")),
-    )  # fmt: skip
+def _text(values: np.ndarray) -> str:
+    return base64.b64encode(np.asarray(values, np.uint8).tobytes()).decode()
+
+
+# -- the sheet to draw on -------------------------------------------------------------------------------------------
+
+
+def draw(model: Callable, ink: Any = 3, answer: Callable | None = None) -> Any:
+    """`Reading` with a sheet to draw on: the layers move while you draw. Your digit is in ``.ink``, which you can set.
+
+    Takes and raises what `Reading` does. `ink` is there at first. Without anywidget it's the still alone.
+    """
+    reading = Reading(model, ink, answer)
+    try:
+        return _pad()(functools.partial(Reading, model, answer=answer), reading)
+    except ImportError:
+        print("To draw, you need anywidget: run  %pip install anywidget  and reload the page. Here's an example.")
+        return reading
+
+
+@functools.cache
+def _pad() -> type:  # made when it's needed: nothing else here needs anywidget
+    import anywidget
+    import traitlets
+
+    class Pad(anywidget.AnyWidget):
+        _esm, _css = _file("digit_pad.js"), _file("digit_pad.css")
+        examples = traitlets.List(list(EXAMPLES.values())).tag(sync=True)
+        # What the page has drawn isn't sent back to it: it would undo what has been drawn since.
+        sheet = traitlets.Unicode().tag(sync=True, echo_update=False)
+        told = traitlets.Dict().tag(sync=True)
+
+        @property
+        def ink(self) -> np.ndarray:
+            return np.frombuffer(base64.b64decode(self.sheet), np.uint8).reshape(CELLS, CELLS)
+
+        @ink.setter
+        def ink(self, ink: np.ndarray) -> None:
+            seen(ink)  # raises for ink of another shape
+            self.sheet = _text(ink)
+
+        def __init__(self, read: Callable, reading: Reading) -> None:
+            super().__init__()
+            self._read, self._reading = read, reading
+            self.ink = reading.ink
+
+        @traitlets.observe("sheet")
+        def _drawn(self, change: Any) -> None:
+            try:
+                self._reading = self._read(self.ink)
+                self.told = self._reading.told
+            except Exception as error:  # what is raised while you draw would be seen nowhere
+                self.told = {"sentence": f"{type(error).__name__}: {error}", "layers": []}
+
+        def _repr_mimebundle_(self, **kwargs: Any) -> Any:
+            live: Any = super()._repr_mimebundle_(**kwargs)
+            still = {"text/html": self._reading._repr_html_(), "text/plain": repr(self._reading)}
+            return {**live[0], **still}, live[1]
+
+    return Pad
 
 
 @functools.cache
 def _file(name: str) -> str:
     return resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
-
-
-def _bars(points: np.ndarray, scores: np.ndarray, word: str) -> str:
-    """The scores as HTML: it's made faster than a picture, and takes the theme's colours."""
-    best = int(np.argmax(scores))
-    rows = "".join(
-        f'<div style="display:flex;align-items:center;height:20px"><span style="width:1.5em">{name}</span>'
-        f'<span style="background:{BLUE if name == best else GREY};height:14px;width:{160 * float(score):.0f}px">'
-        f'</span><span style="margin-left:6px">{score:.2f}</span></div>'
-        for name, score in enumerate(scores)
-    )
-    cells = "".join(
-        f'<rect x="{x}" y="{y}" width="1.02" height="1.02" fill="rgb({g},{g},{g})"/>'
-        for y, row in enumerate(points)
-        for x, g in enumerate(255 - 255 * row.astype(int) // 16)
-    )
-    sees = (
-        f'<svg width="72" height="72" viewBox="0 0 8 8" style="border:1px solid {GREY};margin:0 12px" role="img" '
-        f'aria-label="8 × 8 points">{cells}</svg>'
-    )
-    return (
-        f'<div style="width:250px;line-height:1.4"><div style="display:flex;align-items:center;margin-bottom:6px">'
-        f'it sees{sees}<span role="status" aria-live="polite">it reads<br><b style="font-size:160%">{html.escape(word)}'
-        f"</b></span></div>{rows}</div>"
-    )

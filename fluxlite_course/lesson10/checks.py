@@ -1,11 +1,13 @@
 """Lesson 16, sequences: checks."""
 
+import functools
+
 import numpy as np
 
 import fluxlite as fl
 
 from ..kit.exercises import NotRight, exercise
-from ..kit.vocabulary import described, expect, on_cpu, refuse, same, wrong_if
+from ..kit.vocabulary import called, described, expect, explained, on_cpu, refuse, same, wrong_if
 
 
 def _numbers(seed, *shape):
@@ -29,21 +31,16 @@ def loss_in_pieces(loss_in_pieces):
 
     def one_number(rnn, head):
         found = loss_in_pieces(rnn, head, x, y, 4)
-        words = "loss_in_pieces returns one number, the mean squared error"
-        wrong_if(getattr(found, "shape", None) != (), words, described(found))
+        wrong_if(getattr(found, "shape", None) != (), "loss_in_pieces returns one number", described(found))
         return found
 
-    try:
+    words = "an LSTM's state is a tuple of two arrays, so it has no data; stop_gradient cuts both"
+    with explained({"'tuple' object has no attribute 'data'": words}, "stop_gradient(state)"):
         found, grads = fl.withgradient(one_number, rnn, head)
-    except AttributeError as error:
-        if "'tuple' object has no attribute 'data'" not in str(error):
-            raise
-        words = "an LSTM's state is a tuple of two arrays, so it has no data; stop_gradient cuts both"
-        raise NotRight(words, f"the error says: {error}", "stop_gradient(state)") from None
     # by cpu: a float of an array on the GPU would print a line about waiting, as if the learner's code had waited
     sums, anew = ([float(part) for part in fl.cpu(_pieces(rnn, head, x, y, empty))] for empty in (False, True))
     size, loss, right = y.size, float(fl.cpu(found)), sum(sums) / y.size
-    slips = {
+    expect(loss, right, "that isn't the mean squared error over all steps", {
         "that's the sum of the squared errors; the mean divides it by their number": sum(sums),
         "each piece begins with an empty memory: give rnn the state that the last piece left": sum(anew) / size,
         "only the last piece counts: add each piece's errors to total": sums[-1] / size,
@@ -51,22 +48,19 @@ def loss_in_pieces(loss_in_pieces):
         "a mean of means: total sums the squared errors, and the last line divides by their number":
             sum(part / n for part, n in zip(sums, (12, 12, 9))) / size,
         "that's divided by the number of pieces as well; one division, by y.size, is enough": right / 3,
-    }  # fmt: skip
-    expect(loss, right, "that isn't the mean squared error over all steps", slips, yours=f"a loss of {loss:.4f}",
-           expected=f"{right:.4f}, as in one piece: only the gradient differs", rtol=1e-4, atol=1e-8)  # fmt: skip
+    }, yours=f"a loss of {loss:.4f}", expected=f"{right:.4f}, as in one piece: only the gradient differs",
+       rtol=1e-4, atol=1e-8)  # fmt: skip
 
     def gradient(**how):
         return _flat(fl.gradient(lambda rnn: sum(_pieces(rnn, head, x, y, **how)) / y.size, rnn)[0])
 
     right, yours = gradient(cut=fl.stop_gradient), np.zeros(0) if grads[0] is None else _flat(grads[0])
-    none = yours.shape != right.shape or not np.any(yours)
-    wrong_if(none, "no gradient reaches rnn: stop_gradient belongs round the state only, not round the outputs")
-    words = "the loss is right, but the gradient still goes back to the first step: cut the state's history"
-    whole = same(yours, gradient(), 1e-3, 1e-6) and not same(yours, right, 1e-3, 1e-6)
-    wrong_if(whole, words, "a gradient through all 11 steps", "a gradient through at most 4")
+    none = "no gradient reaches rnn: stop_gradient belongs round the state only, not round the outputs"
     words = "the loss is right, but not its gradient: inside a piece nothing is cut, between pieces all of the state is"
-    expect(yours, right, words, yours=f"a gradient of length {np.linalg.norm(yours):.4f}",
-           expected=f"{np.linalg.norm(right):.4f}", rtol=1e-3, atol=1e-6)  # fmt: skip
+    expect(yours, right, words, {
+        none: 0 * right,
+        "the loss is right, but the gradient still goes back to the first step: cut the state's history": gradient(),
+    }, shape=none, show=lambda g: f"a gradient of length {np.linalg.norm(g):.4f}", rtol=1e-3, atol=1e-6)  # fmt: skip
     return "the same loss as in one go, and the gradient ends where a piece begins"
 
 
@@ -96,16 +90,14 @@ def _right_length(found, direction, length, largest, given):
     values = fl.destructure(found)[0]
     wrong_if(on_cpu(values), f"{case} is on the CPU; the weights that it changes are on the GPU")
     values, right = fl.cpu(values), min(length, largest)
-    if same(values, direction * right, 1e-4):
-        return
-    now, factor = float(np.linalg.norm(values)), float(values @ direction)
-    elsewhere = not same(values, direction * factor, atol=1e-4 * max(1.0, now))
-    twice = abs(now - largest / length) < 1e-3 * largest / length
-    refuse({
-        f"{case}: it points elsewhere now. Multiply all numbers by the same factor": elsewhere,
+    now, along = float(np.linalg.norm(values)), float(values @ direction) * direction
+    refuse({} if same(values, direction * right, 1e-4) else {
+        f"{case}: it points elsewhere now. Multiply all numbers by the same factor":
+            not same(values, along, atol=1e-4 * max(1.0, now)),
         f"{case}: a short gradient stays as it is": length <= largest,
         f"{case}: it's as long as before": abs(now - length) < 1e-3,
-        f"{case}: the factor is largest / length, and it multiplies the gradient once": twice,
+        f"{case}: the factor is largest / length, and it multiplies the gradient once":
+            abs(now - largest / length) < 1e-3 * largest / length,
         f"{case}: its length is another one": True,
     }, f"length {now:.4g}", f"length {right:g}")  # fmt: skip
 
@@ -128,24 +120,21 @@ def ahead(ahead):
         found, right = ahead(rnn, head, x, known), fl.cpu(_ahead(rnn, head, x, known))
         words = "h is the memory; the prediction, one number, is head(h)"
         wrong_if(getattr(found, "shape", None) == (8, 4), words, "shape (8, 4)", "shape (8, 1)")
-        slips = {
-            "the memory is empty at each step: hand the state on": _ahead(rnn, head, x, known, wiped=True),
-            "it still sees the true points after the known ones": _ahead(rnn, head, x, 8),
-            "one true point too many: with known=3 the steps 0, 1 and 2 see true points":
-                _ahead(rnn, head, x, known + 1),
-            "one true point too few: with known=3 the steps 0, 1 and 2 see true points":
-                _ahead(rnn, head, x, known - 1) if known > 1 else right,
-            "after the known points it sees zeros: its input is the last prediction":
-                _ahead(rnn, head, x, known, own=lambda p, t: x[t] * 0),
+        make = functools.partial(_ahead, rnn, head, x)
+        true = "with known=3 the steps 0, 1 and 2 see true points"
+        after = "after the known points it sees"
+        expect(found, right, f"from step {_first_wrong(found, right)} on the predictions are others", {
+            "the memory is empty at each step: hand the state on": make(known, wiped=True),
+            "it still sees the true points after the known ones": make(8),
+            f"one true point too many: {true}": make(known + 1),
+            f"one true point too few: {true}": make(known - 1) if known > 1 else right,
+            f"{after} zeros: its input is the last prediction": make(known, own=lambda p, t: x[t] * 0),
             "its input stays the last true point: it's the last prediction, a new one at each step":
-                _ahead(rnn, head, x, known, own=lambda p, t: x[known - 1]),  # noqa: B023
-            "after the known points it sees the true point of the step before: it's the prediction of that step":
-                _ahead(rnn, head, x, known, own=lambda p, t: x[t - 1]),
-        }  # fmt: skip
-        words = f"from step {_first_wrong(found, right)} on the predictions are others"
-        expect(found, right, words, slips, before=f"known={known}: ",
-               shape="ahead returns one prediction for each step, also for the known ones", atol=1e-4,
-               show=lambda x: fl.cpu(x).ravel().round(2))  # fmt: skip
+                make(known, own=lambda p, t: x[known - 1]),  # noqa: B023
+            f"{after} the true point of the step before: it's the prediction of that step":
+                make(known, own=lambda p, t: x[t - 1]),
+        }, before=f"known={known}: ", shape="ahead returns one prediction for each step, also for the known ones",
+           atol=1e-4, show=lambda x: fl.cpu(x).ravel().round(2))  # fmt: skip
     return "with known=8 that's teacher forcing, and with known=1 it's on its own from the second step"
 
 
@@ -183,29 +172,18 @@ def memories(memories):
     cell = _Sealed.of(_numbers(5, 6, 3), _numbers(6, 6, 6) / 4, _numbers(7, 6))
     cell, x = fl.gpu((cell, _numbers(8, 4, 30, 3)))
     right = fl.cpu(_memories(cell, x, hoist=True))
-    with fl.receipt() as r:
-        found = memories(cell, x)
-    slips = {
+    found, r = called(memories, cell, x)
+    step = _first_wrong(found, right, steps=1)
+    expect(found, right, f"other memories than before, from step {step} on", {
         "the memory is the same at each step: h @ cell.Wh.T needs the new h, so it stays in the loop":
             _memories(cell, x, hoist=True, keep=False),
         "the bias is added twice": _memories(cell, x, hoist=True, bias=2 * cell.bias),
         "the bias is missing": _memories(cell, x, hoist=True, bias=0),
         "tanh is missing": _memories(cell, x, hoist=True, activation=lambda s: s),
-    }  # fmt: skip
-    step = _first_wrong(found, right, steps=1)
-    words = f"other memories than before, from step {step} on"
-    expect(found, right, words, slips, shape="memories returns the memory after every step",
-           where="the result is on the CPU: compute where x is", atol=1e-4,
-           show=lambda x: fl.cpu(x)[0, step].round(2))  # fmt: skip
-    slow, quick = (_launches(cell, x, hoist) for hoist in (False, True))
-    launches = r.launches or 0
-    what = "a sum that needs only the input is" if launches < slow - 15 else "the product with Wi is"
+    }, shape="memories returns the memory after every step", where="the result is on the CPU: compute where x is",
+       atol=1e-4, show=lambda x: fl.cpu(x)[0, step].round(2))  # fmt: skip
+    slow, quick = (called(_memories, cell, x, hoist)[1].launches for hoist in (False, True))
+    what = "a sum that needs only the input is" if r.launches < slow - 15 else "the product with Wi is"
     words = f"the values are right, but {what} still in the loop"
-    wrong_if(launches > quick + 15, words, f"{launches} launches for 30 steps", f"{quick} or fewer")
-    return f"the same memories with {launches} launches in place of {slow}"
-
-
-def _launches(cell, x, hoist):
-    with fl.receipt() as r:
-        _memories(cell, x, hoist)
-    return r.launches or 0
+    wrong_if(r.launches > quick + 15, words, f"{r.launches} launches for 30 steps", f"{quick} or fewer")
+    return f"the same memories with {r.launches} launches in place of {slow}"

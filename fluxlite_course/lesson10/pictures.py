@@ -1,9 +1,7 @@
 """Lesson 16's pictures: a gap, what's left of an input, a gate over time, and the next letter, from cold to hot."""
 
-from __future__ import annotations
-
-import html
-from collections.abc import Mapping, Sequence
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +10,8 @@ import fluxlite as fl
 from fluxlite.messages import many
 
 from ..draw.pictures import BLUE, GREEN, GREY, ORANGE, Picture, plots, show
-from ..draw.widgets import Shown, ipywidgets, said, with_buttons
+from ..scenes import Each, Knob, Part, Scene, drawing, label, rounded
+from ..scenes.axes import Axis
 
 
 def kept(layer: Any, x: Any) -> np.ndarray:
@@ -130,71 +129,65 @@ def chances(scores: Any, temperature: float) -> np.ndarray:
     return fl.softmax(np.asarray(scores, np.float64) / temperature)
 
 
-def next_letter(letters: Sequence[str], scores: Any, temperature: float, written: str = "", after: str = "") -> Picture:
-    """How likely each of `letters` is to come next, for its `scores`, at one `temperature`.
-
-    `after` is what comes before it, and `written` what the network wrote at this temperature: both go into the sentence
-    below the picture. Raises `ValueError` if there isn't one score for each letter.
-
-    >>> next_letter("ab", [2.0, 0.0], temperature=1.0, after="c")
-    Temperature 1: after 'c', a comes with 88 %, and b with 12 %.
-    """
-    if len(letters) != len(scores):
-        raise ValueError(f"next_letter takes a score for each letter, got {len(letters)} and {len(scores)}")
-    shares = chances(scores, temperature)
-    figure, axes = plots(height=2.2)
-    names = [{" ": "space", "\n": "new line"}.get(letter, letter) for letter in letters]
-    axes.bar(range(len(names)), shares, color=BLUE)
-    axes.set_xticks(range(len(names)), [{"space": "␣", "new line": "↵"}.get(name, name) for name in names])
-    axes.set(ylim=(0, 1), ylabel="probability", xlim=(-0.7, len(names) - 0.3))
-    axes.set_yticks([0, 0.5, 1], ["0", "0.5", "1"])
-    axes.set_title(f"the next letter after {after!r}, temperature {temperature:g}", loc="left", fontsize=13)
-    best = np.argsort(-shares, kind="stable")[:2]
-    told = ", and ".join(f"{names[i]} {'comes ' if i == best[0] else ''}with {_percent(shares[i])}" for i in best)
-    writes = f" It writes: {' / '.join(written.splitlines())}" if written else ""
-    return show(figure, f"Temperature {temperature:g}: after {after!r}, {told}.{writes}")
-
-
 def temperatures(
     letters: Sequence[str], scores: Any, written: Mapping[float, str], after: str = "", first: float | None = None
-) -> Temperatures:
-    """`next_letter` with a slider: all temperatures of `written`, which has for each what the network wrote.
+) -> Scene:
+    """How likely each letter is to come next, and what the network writes, with a slider for the temperature.
 
-    Tab reaches the slider, and the arrow keys move it, or the two buttons beside it. It begins with the temperature
-    `first`, or the lowest. Raises `ValueError` if `first` isn't among them, and `ImportError` without ipywidgets.
+    `scores` has the network's score for each of `letters`, and `after` is what comes before the next one. `written`
+    has for each temperature what the network wrote. The slider begins at the temperature `first`, or at the lowest.
+    Raises `ValueError` if `first` isn't among them, or if there isn't one score for each letter.
 
     >>> temperatures("ab", [2.0, 0.0], {0.5: "aaaa", 2.0: "abab"}, after="c")
     Temperature 0.5: after 'c', a comes with 98 %, and b with 2 %. It writes: aaaa
     """
+    if len(letters) != len(scores):
+        raise ValueError(f"temperatures takes a score for each letter, got {len(letters)} and {len(scores)}")
     if not written or (first is not None and first not in written):
         known = ", ".join(f"{t:g}" for t in sorted(written)) or "none"
         raise ValueError(f"temperatures(first=…) is one of those with a text ({known}), got {first}")
-    pictures = {t: next_letter(letters, scores, t, text, after) for t, text in sorted(written.items())}
-    return Temperatures(written, pictures, min(written) if first is None else first)
+    heats = sorted(written)
+    shares = np.array([chances(scores, heat) for heat in heats])
+    pages = [_lines(written[heat]) for heat in heats]
+    rows = max(map(len, pages))
+    texts = [label(24, 262 + 22 * row, Each(page[row] if row < len(page) else "" for page in pages), "code")
+             for row in range(rows)]  # fmt: skip
+    picture = drawing(
+        640, 268 + 22 * rows, "A bar for each letter, how likely it comes next; below, what the network writes",
+        label(24, 20, f"the next letter after {after!r}", "bold"), *_bars(letters, shares),
+        label(24, 236, "and so it writes", "bold"), *texts,
+    )  # fmt: skip
+    said = [_told(letters, share, after, heat, written[heat]) for heat, share in zip(heats, shares)]
+    knob = Knob("temperature", [f"{heat:g}" for heat in heats], slider=True)
+    return Scene(picture, [knob], said, [0 if first is None else heats.index(first)])
 
 
-class Temperatures(Shown):
-    """What `temperatures` returns: `slider` is its control, and `now` the temperature that it shows."""
+def _lines(text: str, width: int = 64) -> list[str]:
+    """As lines that fit into the picture."""
+    return [line for part in text.splitlines() for line in textwrap.wrap(part, width) or [""]]
 
-    def __init__(self, texts: Mapping[float, str], pictures: Mapping[float, Picture], first: float) -> None:
-        w = ipywidgets("next_letter(letters, scores, temperature=1.0)")
-        self.texts, self.pictures = texts, pictures
-        self.slider = w.SelectionSlider(
-            options=[(f"{t:g}", t) for t in sorted(texts)], value=first, description="temperature",
-            style={"description_width": "8em"}, layout={"width": "30em", "max_width": "100%"},
-        )  # fmt: skip
-        self.image, self.text, self.words = w.HTML(), w.HTML(), w.HTML()
-        super().__init__(w.VBox([with_buttons(self.slider), self.image, self.text, self.words]))
-        self.follow(self._draw, self.slider)
 
-    @property
-    def now(self) -> float:
-        return self.slider.value
+_SIGNS = {" ": "␣", "\n": "↵"}
 
-    def _draw(self) -> None:
-        picture = self.pictures[self.now]
-        self.page, self.sentence = picture._repr_html_(), picture.sentence
-        self.image.value = picture._repr_html_()
-        style = "white-space:pre-wrap;word-break:normal;max-width:44em;line-height:1.4;margin:.3em 0 .3em 1em"
-        self.text.value = f'<pre style="{style}">{html.escape(self.texts[self.now])}</pre>'
-        self.words.value = said(picture.sentence.partition(" It writes:")[0])
+
+def _bars(letters: Sequence[str], shares: np.ndarray) -> Iterator[Part]:
+    """A bar for each letter, its share for each temperature, and lines for 0, a half and 1."""
+    high = Axis(0, 1, 188, 36)
+    for share, words in ((0, "0"), (0.5, "0.5"), (1, "1")):
+        yield Part("path", class_="grid", d=f"M44 {high(share)}H632")
+        yield label(38, high(share) + 5, words, "end")
+    step = 588 / len(letters)
+    for number, letter in enumerate(letters):
+        tops = [high(share) for share in shares[:, number]]
+        x = rounded([44 + step * number])[0]
+        yield Part("rect", class_="host glide", x=x + 1, width=rounded([step - 2])[0], y=Each(tops),
+                   height=Each(rounded(188 - top for top in tops)))  # fmt: skip
+        yield label(rounded([x + step / 2])[0], 208, _SIGNS.get(letter, letter), "middle code")
+
+
+def _told(letters: Sequence[str], shares: np.ndarray, after: str, heat: float, text: str) -> str:
+    names = [{" ": "space", "\n": "new line"}.get(letter, letter) for letter in letters]
+    best = np.argsort(-shares, kind="stable")[:2]
+    told = ", and ".join(f"{names[i]} {'comes ' if i == best[0] else ''}with {_percent(shares[i])}" for i in best)
+    writes = f" It writes: {' / '.join(text.splitlines())}" if text else ""
+    return f"Temperature {heat:g}: after {after!r}, {told}.{writes}"

@@ -2,6 +2,5 @@
 
 from .. import answer, bench, check, digits, expect_error, guess, start, todo
 from ..draw import digit_row
-from .pictures import lanes
 
-__all__ = ["answer", "bench", "check", "digit_row", "digits", "expect_error", "guess", "lanes", "start", "todo"]
+__all__ = ["answer", "bench", "check", "digit_row", "digits", "expect_error", "guess", "start", "todo"]

@@ -7,8 +7,9 @@ import numpy as np
 import fluxlite as fl
 from fluxlite import simulate_gpu
 
-from ..kit.exercises import NotRight, exercise
-from ..kit.vocabulary import expect, number, on_cpu, refuse, returned, wrong_if
+from ..kit.exercises import exercise
+from ..kit.puzzles import puzzle
+from ..kit.vocabulary import described, expect, explained, number, on_cpu, refuse, returned, wrong_if
 
 MB = 10**6
 
@@ -23,21 +24,20 @@ def batches_and_copies(batches, copies_of_gpu_loader, copies_of_all_first):
     left = {"14 batches leave 38 observations over, which make a batch of their own": count - 1}
     expect(number(batches, "batches"), count, "not that many batches", left, yours=batches,
            expected="1,438 observations, at most 100 in each")  # fmt: skip
-    given, yours = number(copies_of_gpu_loader, "the number of copies"), copies_of_gpu_loader
-    expect(given, each, "not that many copies by gpu(loader)", {
+    expect(number(copies_of_gpu_loader, "the number of copies"), each, "not that many copies by gpu(loader)", {
         "a batch is two arrays, x and y; and there are three epochs": count,
         "that is one epoch; there are three": count * 2,
         "a batch is two arrays, x and y: two copies": count * 3,
         "that is the other way; gpu(loader) copies each batch, in each epoch again": first,
-    }, yours=f"{yours} copies by gpu(DataLoader(…))", expected="batches × arrays × epochs")  # fmt: skip
-    given, yours = number(copies_of_all_first, "the number of copies"), copies_of_all_first
-    expect(given, first, "not that many copies by the other way", {
+    }, yours=f"{copies_of_gpu_loader} copies by gpu(DataLoader(…))", expected="batches × arrays × epochs")  # fmt: skip
+    expect(number(copies_of_all_first, "the number of copies"), first, "not that many copies by the other way", {
         "X and Y are two copies; but each epoch's order, which the host draws, has to travel too": 2,
         "the three orders are counted; X and Y have to get there too": 3,
         "X and Y travel once, not in each epoch; what does travel in each epoch?": 6,
         "X and Y travel once, not in each epoch": 9,
         "the batches are made on the GPU, so they don't travel": each,
-    }, expected="all data, and three orders", yours=f"{yours} copies by DataLoader(gpu((X, Y)), …)")  # fmt: skip
+    }, expected="all data, and three orders",
+       yours=f"{copies_of_all_first} copies by DataLoader(gpu((X, Y)), …)")  # fmt: skip
     return f"{count} batches; {each} copies, 2 for each batch; or {first}: X, Y and three orders"
 
 
@@ -49,6 +49,26 @@ def _copies(make):
     return r.host_to_device.count
 
 
+@puzzle("09-1", counts="seconds", par=30e-3)
+def feed(feed):
+    small = np.arange(20, dtype=np.float32).reshape(10, 2), np.arange(10, dtype=np.float32).reshape(10, 1)
+    wanted, found = list(fl.DataLoader(small, batchsize=4)), list(feed(small, 4))
+    several = len(found) == len(wanted) and all(isinstance(batch, tuple) and len(batch) == 2 for batch in found)
+    wrong_if(not several, "feed gives batches, each a pair (x, y)", f"{len(found)} batches", f"{len(wanted)} batches")
+    for got, batch in zip(found, wanted):
+        for array, right in zip(got, batch):
+            expect(array, right, "a batch has other numbers", where="a batch is on the CPU, and the model on the GPU")
+    pictures = np.zeros((10_240, 3072), np.float32), np.zeros((10_240, 10), np.float32)
+    model = fl.Chain(fl.Dense(3072, 1024, fl.relu), fl.Dense(1024, 10))
+
+    def epoch(model, opt_state):
+        for x, y in feed(pictures, 2048):
+            (grad,) = fl.gradient(lambda m, x=x, y=y: fl.logitcrossentropy(m(x), y), model)
+            fl.update(opt_state, model, grad)
+
+    return fl.estimate(epoch, model, fl.setup(fl.Adam(0.003), model), like="NVIDIA T4", shapes_only=True).receipt
+
+
 @exercise("09.2", "each number travels once", look_at="the receipt of one epoch: bytes to the GPU")
 def train_epoch(train_epoch):
     rng = np.random.default_rng(5)
@@ -57,13 +77,8 @@ def train_epoch(train_epoch):
     made = fl.Chain(fl.Dense(6, 3, rng=rng))
     model = fl.gpu(made)
     opt_state, kept = fl.setup(fl.Descent(0.3), model), (X.copy(), Y.copy())
-    with fl.receipt() as r:
-        try:
-            train_epoch(model, opt_state, X, Y)
-        except TypeError as error:
-            if "CPU" in str(error) and "Simulated" in str(error):
-                raise NotRight("a batch stayed on the host, and the model is on the GPU", error) from None
-            raise
+    with fl.receipt() as r, explained({"CPU": "a batch stayed on the host, and the model is on the GPU"}):
+        train_epoch(model, opt_state, X, Y)
     wrong_if(not all(map(np.array_equal, (X, Y), kept)), "your function changed the data it was given")
     batches = [slice(0, 64), slice(64, 128), slice(128, 150)]
     slips = {words: _steps(made, X, Y, slices) for words, slices in {
@@ -75,13 +90,13 @@ def train_epoch(train_epoch):
     words = "the model has learned something else than the loop above: take the same batches, in the same order"
     expect(fl.cpu(model)[0].weight, _steps(made, X, Y, batches), words, slips, atol=1e-4, yours="", expected="")
     back, travelled, copies = r.device_to_host.bytes, r.host_to_device.bytes, r.host_to_device.count
-    wrong_if(back > 100, "something large comes back to the host", f"{back:,} bytes back", "nothing")
     needed = X.nbytes + Y.nbytes
     which = "X" if travelled > needed + 1.5 * X.nbytes else "Y"
     refuse({
+        "something large comes back to the host": back > 100,
         "all the data travels for each batch: gpu(X)[…] moves X, and then cuts": travelled >= 3 * needed,
         f"{which} still travels as a whole for each batch": travelled > 1.2 * needed,
-    }, f"{travelled:,} bytes to the GPU, in {copies} copies", f"{needed:,} bytes")  # fmt: skip
+    }, f"{travelled:,} bytes to the GPU, in {copies} copies, {back:,} back", f"{needed:,}, none back")  # fmt: skip
     return f"the same steps; the check's own small data set travels once: {travelled:,} bytes, in {copies} copies"
 
 
@@ -101,18 +116,17 @@ def my_batches(my_batches):
     Y = np.arange(10)
     rng = np.random.default_rng(1)
     orders = [_epoch(my_batches, X, Y, 4, rng) for _ in range(3)]
-    words = "your function changed the data it was given: take rows out of it, and leave it as it is"
-    wrong_if(not np.array_equal(X.ravel(), np.arange(20)) or not np.array_equal(Y, np.arange(10)), words)
-    words = "nothing is shuffled: the epoch has the order of the data"
-    wrong_if(all(order == sorted(order) for order in orders), words, orders[0], "a random order")
-    words = "every epoch has the same order; draw it inside, from the rng you're given"
-    equal = orders[0] == orders[1] == orders[2]
-    wrong_if(equal, words, f"{orders[0]}, and again {orders[1]}", "a new order at each call")
-    again = _epoch(my_batches, X, Y, 4, np.random.default_rng(1))
-    words = "the same seed gives other orders: draw from rng, and from nothing else"
-    wrong_if(again != orders[0], words, again, orders[0])
-    whole = all(max(map(abs, np.diff(sorted(order[:4])))) == 1 for order in orders)
-    wrong_if(whole, "only whole batches change places; inside, the order is that of the data", orders)
+    refuse({
+        "your function changed the data it was given: take rows out of it, and leave it as it is":
+            not np.array_equal(X.ravel(), np.arange(20)) or not np.array_equal(Y, np.arange(10)),
+        "nothing is shuffled: the epoch has the order of the data": all(order == sorted(order) for order in orders),
+        "every epoch has the same order; draw it inside, from the rng you're given":
+            orders[0] == orders[1] == orders[2],
+        "the same seed gives other orders: draw from rng, and from nothing else":
+            _epoch(my_batches, X, Y, 4, np.random.default_rng(1)) != orders[0],
+        "only whole batches change places; inside, the order is that of the data":
+            all(max(map(abs, np.diff(sorted(order[:4])))) == 1 for order in orders),
+    }, f"{orders[0]}, then {orders[1]}", "a random order, a new one at each call")  # fmt: skip
     for batchsize in (5, 64):
         _epoch(my_batches, X, Y, batchsize, rng)
     return "each observation once, with its label, in a new order each epoch; the last batch is smaller"
@@ -121,43 +135,36 @@ def my_batches(my_batches):
 def _epoch(my_batches, X, Y, batchsize, rng):
     """The labels in the order that they came in. Raises if the epoch isn't correct."""
     made = my_batches(X, Y, batchsize, rng)
-    words = "a loop can't go through what my_batches gives"
-    wrong_if(not hasattr(made, "__iter__"), words, type(made).__name__, "pairs (x, y), by yield")
+    wrong_if(not hasattr(made, "__iter__"), "a loop can't go through what my_batches gives", type(made).__name__)
     found = list(itertools.islice(made, 100))
-    words = "it doesn't end: an epoch is one round through the data"
-    wrong_if(len(found) == 100, words, "100 batches and more", "3 batches")
+    wrong_if(len(found) == 100, "it doesn't end: an epoch is one round through the data", "100 batches and more")
     for pair in found:
         _right_pair(pair)
-    labels = [int(label) for _, y in found for label in y]
-    for label in sorted({label for label in labels if labels.count(label) > 1})[:1]:
-        raise NotRight(f"observation {label} comes {labels.count(label)} times: draw an order, not numbers", labels)
-    sizes = [len(y) for _, y in found]
+    labels, sizes = [int(label) for _, y in found for label in y], [len(y) for _, y in found]
+    twice = min((label for label in labels if labels.count(label) > 1), default=-1)
     wanted = [len(part) for part in np.split(Y, range(batchsize, 10, batchsize))]
     missing = len(set(range(10)) - set(labels))
     refuse({
+        f"observation {twice} comes {labels.count(twice)} times: draw an order, not numbers": twice >= 0,
         "the observations that don't fill a batch are left out": missing and missing == 10 % batchsize,
         "some are missing": missing,
-    }, f"batches of {sizes}", f"batches of {wanted}")  # fmt: skip
-    refuse({
         "the small batch is not the last one: do whole batches change places?":
             sizes != wanted and sorted(sizes) == sorted(wanted),
         "the batches have other sizes": sizes != wanted,
-    }, sizes, wanted)  # fmt: skip
+    }, f"{labels}, in batches of {sizes}", f"batches of {wanted}")  # fmt: skip
     return labels
 
 
 def _right_pair(pair):
-    what = f"a tuple of {len(pair)}" if isinstance(pair, tuple) else f"of type {type(pair).__name__}"
-    words = "a batch is a pair, (x, y)"
-    wrong_if(not isinstance(pair, (tuple, list)) or len(pair) != 2, words, what, "yield x, y")
+    is_pair = isinstance(pair, (tuple, list)) and len(pair) == 2
+    wrong_if(not is_pair, "a batch is a pair, (x, y)", described(pair), "yield x, y")
     x, y = pair
-    lists = any(isinstance(part, (list, tuple)) for part in pair)
-    words = "x and y are lists; take the rows out of the arrays, all at once, and you get arrays"
-    kinds = f"x of type {type(x).__name__}, y of type {type(y).__name__}"
-    wrong_if(lists, words, kinds, "x = X[these], with an array of numbers")
     rows = all(isinstance(part, np.ndarray) for part in pair) and x.ndim == 2 and y.ndim == 1 and len(x) == len(y)
-    words = "x and y are arrays with one row for each observation"
-    wrong_if(not rows, words, f"shapes {np.shape(x)} and {np.shape(y)}", "for example (4, 2) and (4,)")
+    refuse({
+        "x and y are lists; take the rows out of the arrays, all at once, and you get arrays":
+            any(isinstance(part, (list, tuple)) for part in pair),
+        "x and y are arrays with one row for each observation": not rows,
+    }, f"x {described(x)}, y {described(y)}", "for example shapes (4, 2) and (4,), by x = X[these]")  # fmt: skip
     words = "pictures and labels are mixed up: x and y are not rows of the same numbers"
     mixed = f"x of observations {(x[:, 0] / 2).astype(int).tolist()}, y of {y.tolist()}"
     wrong_if(not np.array_equal(x[:, 0], 2 * y), words, mixed, "the same order for both")
@@ -177,23 +184,19 @@ def loader_for(loader_for):
         X[:, 0] = np.arange(1000)
         there = f"{4 * X.size / MB:g} on the GPU, Y 0.04; {free / MB:g} MB free"
         about = f"{what}: X has {X.nbytes / MB:g} MB on the host, {there}"
-        with simulate_gpu(False), simulate_gpu(like="NVIDIA T4", memory=free + MB), fl.receipt() as r:
-            try:
-                batches = returned(loader_for(X, Y, 100, free), "loader_for", "the loader: return it")
-                orders = [[_checked_batch(batch, about) for batch in batches] for _ in range(2)]
-            except MemoryError:
-                raise NotRight("the GPU is out of memory", about, "each batch when its turn comes") from None
+        full = {"out of memory": f"the GPU is out of memory. {about}"}
+        with simulate_gpu(False), simulate_gpu(like="NVIDIA T4", memory=free + MB), fl.receipt() as r, explained(full):
+            batches = returned(loader_for(X, Y, 100, free), "loader_for", "the loader: return it")
+            orders = [[_checked_batch(batch, about) for batch in batches] for _ in range(2)]
         numbers = np.concatenate([np.concatenate(order) for order in orders])
-        once = sorted(numbers) == sorted([*range(1000)] * 2)
-        wrong_if(not once, "an epoch's batches don't have each observation once", about)
-        unshuffled = all(np.array_equal(np.concatenate(order), np.arange(1000)) for order in orders)
-        wrong_if(unshuffled, "the loader doesn't shuffle", "the order of the data", "shuffle=True")
-        count = f"{len(orders[0])} batches of 1,000"
-        wrong_if(len(orders[0]) != 10, "the batches don't have batchsize observations", count, "10")
         moved_first = r.host_to_device.count < 10
-        yours = "it was moved first" if moved_first else "each batch travels by itself"
+        refuse({
+            "an epoch's batches don't have each observation once": sorted(numbers) != sorted([*range(1000)] * 2),
+            "the loader doesn't shuffle": all(np.array_equal(np.concatenate(one), np.arange(1000)) for one in orders),
+            f"{len(orders[0])} batches of 1,000: they don't have batchsize observations": len(orders[0]) != 10,
+        }, about)  # fmt: skip
         half = f"{4 * (X.size + Y.size) / MB:g} MB there, {free / 2 / MB:g} MB is half"
-        wrong_if(moved_first != first, about, yours, half)
+        wrong_if(moved_first != first, about, f"moved first: {'yes' if moved_first else 'no'}", half)
     return "moved first where it fits into half of what's free, batch by batch where it doesn't"
 
 

@@ -1,6 +1,6 @@
 """What notebook 11, several and hidden GPUs, uses: from the kit, from `draw`, and what only this lesson has."""
 
 from .. import answer, check, expect_error, guess, start, todo
-from .pictures import busy, busy_at, cards
+from .pictures import busy, cards
 
-__all__ = ["answer", "busy", "busy_at", "cards", "check", "expect_error", "guess", "start", "todo"]
+__all__ = ["answer", "busy", "cards", "check", "expect_error", "guess", "start", "todo"]

@@ -1,7 +1,7 @@
 """The host and its GPUs as boxes: what's in each memory, and what was copied between them."""
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from fluxlite import device_of, leaves
@@ -10,16 +10,13 @@ from fluxlite.messages import many
 from fluxlite.receipts import Receipt, duration
 from simgpu.events import DEVICE_TO_DEVICE, DEVICE_TO_HOST, HOST_TO_DEVICE
 
-from ..draw.frames import Frames, frames, launches
-from ..draw.pictures import BLUE, GREY, ORANGE, Picture, as_written, plots, show
-from ..draw.shapes import box, sheet
-from ..draw.two_boxes import copied
+from ..scenes import Each, Knob, Part, Scene, drawing, label, launches, rounded
+from ..scenes.axes import Axis, across
+from ..scenes.boxes import arrow, box
 
-# The layout in inches: the host's box, the cards' boxes, and the arcs between cards to their right.
-_HOST_WIDTH = 2.2
-_CARD, _CARD_WIDTH = 4.9, 3.3
-_WIDTH = 10.4
-_ROW, _GAP = 0.36, 0.5
+# The host's box, the cards' boxes, and the arcs between cards at their right.
+_HOST, _CARD, _ARCS, _WIDE = 6, 300, 480, 164
+_LINE, _ARROW, _GAP = 42, 48, 46  # a thing in a box, an arrow with its words, and from a box to the next
 
 
 class Route(NamedTuple):
@@ -32,11 +29,20 @@ class Route(NamedTuple):
     explicit: bool
 
     @property
+    def carried(self) -> str:
+        return f"{self.bytes:,} bytes{'' if self.explicit else ', implicit'}"
+
+    @property
     def words(self) -> str:
-        return f"{many(self.copies, 'copy')}, {self.bytes:,} bytes{'' if self.explicit else ', implicit'}"
+        return f"{many(self.copies, 'copy')}, {self.carried}"
+
+    @property
+    def looks(self) -> tuple[str, bool]:
+        """Its colour, and whether it's dashed: what the program didn't ask for is."""
+        return ("host", False) if self.explicit else ("wait", True)
 
 
-def cards(receipt: Receipt, **things: Any) -> Picture:
+def cards(receipt: Receipt, **things: Any) -> Scene:
     """A picture of the host and all its GPUs, with an arrow for each route of copies in `receipt`.
 
     Solid arrows are copies that the program asked for; dashed ones are side effects. `things` are arrays or models,
@@ -54,22 +60,19 @@ def cards(receipt: Receipt, **things: Any) -> Picture:
     found = devices()
     if not found:
         raise ValueError("cards draws GPUs, and there is none; simulate_gpu(2) puts two in their place")
-    routes = _routes(receipt)
-    inside = _inside(things, found)
-    rows = {i: max(2, len(inside[i]), sum(_is_left(route, i) for route in routes)) for i in range(len(found))}
-    tops = _tops(rows)
-    height = max(tops[-1], len(inside[None]) * _ROW + 0.1)
-    figure, axes = sheet(_WIDTH, height + 0.4, (-0.05, _WIDTH - 0.05), (height, -0.35))
-    _box(axes, 0, _HOST_WIDTH, 0, height - 0.05, "host", inside[None])
-    for i, device in enumerate(found):
-        _box(axes, _CARD, _CARD_WIDTH, tops[i], rows[i] * _ROW + 0.1, f"card {i}: {device!r}", inside[i])
-        for row, route in enumerate(route for route in routes if _is_left(route, i)):
-            y, left, right = tops[i] + (row + 0.55) * _ROW, _HOST_WIDTH + 0.08, _CARD - 0.08
-            style = "->" if route.source is None else "<-"
-            axes.annotate("", (right, y), (left, y), arrowprops=copied(style, route.explicit))
-            axes.text((left + right) / 2, y - 0.04, route.words, ha="center", va="bottom", fontsize=10)
-    _arcs(axes, [route for route in routes if None not in (route.source, route.target)], tops, rows)
-    return show(figure, _sentence(routes, inside))
+    routes, inside = _routes(receipt), _inside(things, found)
+    with_host = [[route for route in routes if _is_with_host(route, i)] for i in range(len(found))]
+    heights = [14 + max(60, _LINE * len(inside[i]), _ARROW * len(with_host[i])) for i in range(len(found))]
+    *tops, end = itertools.accumulate((height + _GAP for height in heights), initial=34)
+    parts = [_memory(_HOST, 34, end - _GAP - 34, "host", inside[None])]
+    for i, top in enumerate(tops):
+        parts.append(_memory(_CARD, top, heights[i], f"card {i}", inside[i]))
+        parts += [part for row, route in enumerate(with_host[i]) for part in _straight(route, top + 30 + _ARROW * row)]
+    middles = [top + height / 2 for top, height in zip(tops, heights)]
+    between = [route for route in routes if None not in (route.source, route.target)]
+    parts += _arcs(between, middles)
+    picture = drawing(640, end - _GAP + 12, "The host and its cards, and what was copied from where to where", *parts)
+    return Scene(picture, [], [_sentence(routes, inside)])
 
 
 def _routes(receipt: Receipt) -> list[Route]:
@@ -86,8 +89,8 @@ def _routes(receipt: Receipt) -> list[Route]:
     return [Route(source, target, *total, explicit) for (source, target, explicit), total in found.items()]
 
 
-def _is_left(route: Route, card: int) -> bool:
-    """Whether it's a copy between this card and the host, whose box is on the left."""
+def _is_with_host(route: Route, card: int) -> bool:
+    """Whether it's a copy between this card and the host."""
     return (route.source, route.target) in ((None, card), (card, None))
 
 
@@ -101,12 +104,6 @@ def _inside(things: dict[str, Any], found: list[Any]) -> dict[int | None, list[s
     return inside
 
 
-def _tops(rows: dict[int, int]) -> list[float]:
-    """Where each card's box begins, and finally where the picture ends."""
-    *tops, end = itertools.accumulate((count * _ROW + 0.1 + _GAP for count in rows.values()), initial=0.0)
-    return [*tops, end + 0.05 - _GAP]
-
-
 def _sentence(routes: list[Route], inside: dict[int | None, list[str]]) -> str:
     ways = [f"{route.words}, from {_place(route.source)} to {_place(route.target)}" for route in routes]
     names = {place: ", ".join(text.partition(":")[0] for text in texts) for place, texts in inside.items()}
@@ -118,99 +115,148 @@ def _place(card: int | None) -> str:
     return "the host" if card is None else f"card {card}"
 
 
-def _box(axes: Any, left: float, width: float, top: float, height: float, title: str, labels: list[str]) -> None:
-    box(axes, left, top, width, height, title, above=0.07)
-    for row, label in enumerate(labels):
-        axes.text(left + 0.12, top + (row + 0.55) * _ROW + 0.05, as_written(label), va="center", fontsize=11)
+def _memory(x: float, y: float, height: float, name: str, inside: list[str]) -> Part:
+    wide, look = (_WIDE, "host") if name == "host" else (_ARCS - _CARD, "gpu")
+    lines = [label(12, 24 + _LINE * row, text.partition(": ")[0], "bold") for row, text in enumerate(inside)]
+    lines += [label(12, 42 + _LINE * row, text.partition(": ")[2], "small") for row, text in enumerate(inside)]
+    return box(x, y, wide, height, name, *lines, look=f"{look} hollow")
 
 
-def _arcs(axes: Any, routes: list[Route], tops: list[float], rows: dict[int, int]) -> None:
-    right = _CARD + _CARD_WIDTH + 0.08
-    texts, widest, middle = [], 0.0, 0.0
+def _straight(route: Route, y: float) -> Iterator[Part]:
+    """Between the host and a card: above the arrow how many copies, below it how many bytes."""
+    ends = (_HOST + _WIDE + 8, _CARD - 8)
+    start, end = ends if route.source is None else ends[::-1]
+    yield arrow(start, y, end, y, *route.looks)
+    yield label(sum(ends) / 2, y - 8, many(route.copies, "copy"), "middle")
+    yield label(sum(ends) / 2, y + 17, route.carried, "middle small")
+
+
+def _arcs(routes: list[Route], middles: list[float]) -> Iterator[Part]:
+    """From card to card, each arc outside the one before, and beside them what went where."""
+    words, widest, height = [], 0.0, 0.0
     for number, route in enumerate(routes):
-        ends = (route.source or 0, route.target or 0)
-        start, end = (tops[i] + (rows[i] * _ROW + 0.1) / 2 + 0.12 * number for i in ends)
-        bend = 0.35 * (number + 1)  # each arc outside the one before
-        look = {"connectionstyle": f"arc3,rad={-bend if end > start else bend}", **copied("->", route.explicit)}
-        axes.annotate("", (right, end), (right, start), arrowprops=look)
-        widest = max(widest, bend * abs(end - start) / 2)
-        middle += (start + end) / 2 / len(routes)
-        copies = route.words.replace(", ", "\n", 1)
-        texts.append(copies if len(routes) == 1 else f"{route.source} → {route.target}: {copies}")
-    for number, text in enumerate(texts):
-        y = middle + 0.55 * (number - (len(texts) - 1) / 2)
-        axes.text(right + widest + 0.15, y, text, va="center", fontsize=10)
+        start, end = (middles[card or 0] + 14 * number for card in (route.source, route.target))
+        look, dashed = route.looks
+        bend = 44 + 30 * number
+        curved = f"M{_ARCS + 6} {start:g}C{_ARCS + bend} {start:g} {_ARCS + bend} {end:g} {_ARCS + 12} {end:g}"
+        yield Part("path", class_=f"{look} line dashed" if dashed else f"{look} line", d=curved)
+        yield Part("path", class_=look, d=f"M{_ARCS + 4} {end:g}l12 -6v12z", stroke="none")
+        widest, height = _ARCS + 0.75 * bend + 12, height + (start + end) / 2 / len(routes)
+        words += [
+            (f"{route.source} → {route.target}", "bold"),
+            (many(route.copies, "copy"), ""),
+            (route.carried, "small"),
+        ]
+    for row, (text, look) in enumerate(words):
+        yield label(widest, rounded([height + 18 * (row - len(words) / 2) + 14])[0], text, look)
 
 
 # -- when each of two cards works, and when it waits ---------------------------------------------------------------
 
 
-MOMENTS = 9
-_LOOKS: tuple[dict[str, Any], ...] = ({"edgecolor": BLUE}, {"edgecolor": ORANGE, "hatch": "///"})
+MOMENTS = 40
+_LEFT, _RIGHT, _LANE, _HIGH = 76, 520, 34, 26  # where time begins and ends; a lane, and the bars in it
+_ANOTHER = 14  # between two ways
 
 
 class _Works(NamedTuple):
-    """What a receipt's cards do: each launch from when to when, in seconds since the first of all began."""
+    """What a receipt's cards do: each launch from when to when, in seconds since the first of all began.
 
-    cards: dict[str, list[tuple[float, float]]]
+    Then the copies between cards: from which one to which one, and from when to when.
+    """
+
+    cards: dict[int, list[tuple[float, float]]]
+    copies: list[tuple[int, int, float, float]]
     end: float
 
+    def share(self, card: int, until: float) -> float:
+        """The share of the time up to `until` in which this card works."""
+        return sum(max(0.0, min(end, until) - start) for start, end in self.cards[card]) / until
 
-def busy_at(receipts: Mapping[str, Receipt], seconds: float) -> Picture:
-    """When the cards work, up to `seconds` after the first work began: for each named receipt a lane for each card.
+
+def busy(receipts: Mapping[str, Receipt]) -> Scene:
+    """When the cards work, and when they copy, from the first work to the last. A lane for each card of a receipt.
 
     Raises `ValueError` for a receipt without times, as on a real GPU.
     """
-    return _drawn({name: _works(receipt) for name, receipt in receipts.items()}, receipts, seconds)
-
-
-def busy(receipts: Mapping[str, Receipt]) -> Frames:
-    """`busy_at` from the first work to the last, to leaf through or to play. It opens on the last moment."""
     ways = {name: _works(receipt) for name, receipt in receipts.items()}
+    card = next(iter(receipts.values())).seconds.card
     last = max(works.end for works in ways.values())
-    moments = [last * number / MOMENTS for number in range(1, MOMENTS)] + [last]
-    return frames([_drawn(ways, receipts, m) for m in moments], [duration(m) for m in moments], "time", first=-1)
+    at = Axis(0, last * 1e3, _LEFT, _RIGHT)
+    moments = [last * number / MOMENTS for number in range(MOMENTS + 1)]
+    parts: list[Part] = []
+    top = 0
+    for name, works in ways.items():
+        parts += _way(name, works, top + 20, at, moments)
+        top += 26 + _LANE * len(works.cards) + _ANOTHER
+    picture = drawing(
+        640, top + 52, "When each card works: a lane for each, with the same time for all ways to share the work",
+        *parts, *across(at, top, f"ms, simulated ({card})"),
+    )  # fmt: skip
+    said = ["; ".join(f"{name}: {_said(works, moment)}" for name, works in ways.items()) for moment in moments]
+    sentences = [f"After {duration(m)}, simulated ({card}). {words}." for m, words in zip(moments, said)]
+    return Scene(picture, [Knob("time", [duration(m) for m in moments], slider=True, ms=150)], sentences)
 
 
 def _works(receipt: Receipt) -> _Works:
+    """From a receipt of a simulated GPU."""
     found = launches(receipt)
-    begin = min(order.start for order in found)
-    cards = {name: [(order.start - begin, order.end - begin) for order in found if order.device == name]
-             for name in sorted({order.device for order in found})}  # fmt: skip
-    return _Works(cards, max(order.end for order in found) - begin)
+    begin = min(moment.start or 0.0 for moment in found)
+    cards: dict[int, list[tuple[float, float]]] = {moment.device.index: [] for moment in found}
+    for moment in found:
+        cards[moment.device.index].append(((moment.start or 0.0) - begin, (moment.end or 0.0) - begin))
+    copies = [
+        (int(m.name.split(":")[1].split()[0]), m.device.index, (m.start or 0.0) - begin, (m.end or 0.0) - begin)
+        for m in receipt.timeline()
+        if m.kind == DEVICE_TO_DEVICE and m.name.startswith("copy from ")
+    ]
+    return _Works(dict(sorted(cards.items())), copies, max(moment.end or 0.0 for moment in found) - begin)
 
 
-def _drawn(ways: dict[str, _Works], receipts: Mapping[str, Receipt], seconds: float) -> Picture:
-    card = next(iter(receipts.values())).seconds.card
-    figure, grid = plots(len(ways), height=1.5 * len(ways) + 0.5, width=10, sharex=True, squeeze=False)
-    for axes, (name, works) in zip(grid[:, 0], ways.items()):
-        _lanes(axes, works, seconds)
-        axes.set_title(as_written(name), loc="left", fontsize=13, weight="bold")
-    last = max(works.end for works in ways.values())
-    grid[-1, 0].set(xlabel=f"time, ms, simulated ({as_written(card)})", xlim=(0, last * 1.1e3))
-    told = "; ".join(f"{name}: {_said(works, seconds)}" for name, works in ways.items())
-    return show(figure, f"After {duration(seconds)}, simulated ({card}). {told}.")
+def _way(name: str, works: _Works, y: int, at: Axis, moments: list[float]) -> Iterator[Part]:
+    """A way's name and lanes, of which as much is seen as has happened, and how busy each card was up to now."""
+    yield label(4, y, name, "bold")
+    tops = {card: 6 + row * _LANE for row, card in enumerate(works.cards)}
+    bars = [_bar(at(start * 1e3), at(end * 1e3), tops[card], _HIGH)
+            for card, spans in works.cards.items() for start, end in spans]  # fmt: skip
+    copies = [_copy(at(start * 1e3), at(end * 1e3), tops[source] + _HIGH / 2, tops[target] + _HIGH / 2)
+              for source, target, start, end in works.copies if {source, target} <= set(tops)]  # fmt: skip
+    now = [min(moment, works.end) for moment in moments]
+    height = _LANE * len(tops)
+    seen = Each(at(moment * 1e3) for moment in now)
+    # An SVG in an SVG lets nothing stick out: it's as wide as time has gone on.
+    yield Part("svg", Part("path", class_="gpu", d="".join(bars)), *copies,
+               class_="glide", x=0, y=y, width=seen, height=height + 6)  # fmt: skip
+    yield Part("rect", class_="ink glide", x=seen, y=y + 2, width=1.5, height=height)
+    for card, top in tops.items():
+        shares = Each(f"{100 * works.share(card, moment):.0f} % busy" if moment else "" for moment in now)
+        yield label(4, y + top + 18, f"card {card}")
+        yield label(_RIGHT + 110, y + top + 18, shares, "end")
+    done = Each(f"done: {duration(works.end)}" if moment >= works.end else "" for moment in moments)
+    yield label(_RIGHT + 110, y, done, "end bold")
 
 
-def _lanes(axes: Any, works: _Works, seconds: float) -> None:
-    for row, spans in enumerate(works.cards.values()):
-        for start, end in spans:
-            if start < seconds:
-                look = {"height": 0.6, "facecolor": "white", "linewidth": 1.5, **_LOOKS[row % 2]}
-                axes.barh(row, (min(end, seconds) - start) * 1e3, left=start * 1e3, **look)
-    count, done = len(works.cards), min(works.end, seconds)
-    axes.axvline(done * 1e3, color=GREY, linewidth=1)
-    if works.end <= seconds:
-        axes.text(done * 1e3, (count - 1) / 2, f" done: {duration(done)}", ha="left", va="center")
-    axes.set_yticks(range(count), works.cards)
-    axes.set_ylim(count - 0.4, -0.6)
-    axes.tick_params(axis="y", length=0)
+def _bar(start: float, end: float, top: float, height: float) -> str:
+    return f"M{start:g} {top:g}H{max(end - 1, start + 0.5):g}v{height:g}H{start:g}z"
+
+
+def _copy(start: float, end: float, y: float, to_y: float) -> Part:
+    """A copy from one lane to another, with an arrow that shows which way it goes, and its name if there's room."""
+    low, high, tip = min(y, to_y), max(y, to_y), 4 if to_y > y else -4
+    words = "copy" if end - start > 56 else ""
+    middle = start + 12 if words else (start + end) / 2
+    arrow = f"M{middle:g} {low + 4:g}V{high - 4:g}M{middle - 4:g} {to_y - 2 * tip:g}l4 {tip}l4 {-tip}"
+    return Part(
+        "g", Part("path", class_="rest", d=_bar(start, end, low - 7, high - low + 14)),
+        Part("path", stroke="#fff", stroke_width=2, fill="none", d=arrow),
+        label(middle + 8, (y + to_y) / 2 + 5, words, "inside"),
+    )  # fmt: skip
 
 
 def _said(works: _Works, seconds: float) -> str:
     """The share of the time in which each card has worked, up to `seconds` or until all is done."""
+    if not seconds:
+        return "not begun"
     until = min(seconds, works.end)
-    shares = {card: sum(max(0.0, min(end, until) - start) for start, end in spans) / until
-              for card, spans in works.cards.items()}  # fmt: skip
-    words = " and ".join(f"{card} {100 * share:.0f} %" for card, share in shares.items())
+    words = " and ".join(f"card {card} {100 * works.share(card, until):.0f} %" for card in works.cards)
     return f"{'done in' if works.end <= seconds else 'in'} {duration(until)}; at work: {words}"

@@ -7,8 +7,8 @@ import numpy as np
 
 import fluxlite as fl
 
-from ..kit.exercises import NotRight, exercise
-from ..kit.vocabulary import is_number, on_cpu, refuse, returned, same, wrong_if
+from ..kit.exercises import exercise
+from ..kit.vocabulary import described, explained, is_number, on_cpu, refuse, same, wrong_if
 
 
 @exercise("12.1", "a file of any size", look_at="load(path) without a target: what is in the file?")
@@ -19,25 +19,20 @@ def restore(restore):
             rng = np.random.default_rng(hidden)
             saved = fl.Chain(fl.Dense(64, hidden, fl.relu, rng=rng), fl.Dense(hidden, 10, rng=rng))
             fl.save(path, model=saved, hidden=hidden)
-            try:
+            words = f"a file with hidden={hidden} does not fit into the model that you build"
+            with explained({"the source has shape": words}, f"Dense(64, {hidden}, …), Dense({hidden}, 10)"):
                 model = restore(path)
-            except ValueError as error:
-                if "the source has shape" not in str(error):
-                    raise
-                words = f"a file with hidden={hidden} does not fit into the model that you build"
-                raise NotRight(words, error, f"Dense(64, {hidden}, …), Dense({hidden}, 10)") from None
-            what = "None" if model is None else f"a {type(model).__name__}"
             is_chain = isinstance(model, fl.Chain)
-            wrong_if(not is_chain, "restore should return the model", what, "a Chain with the file's numbers")
+            wrong_if(not is_chain, "restore should return the model", described(model), "a Chain")
             names = [(i, name) for i in range(2) for name in ("weight", "bias")]
             arrays, wanted = ([getattr(layers[i], name, np.nan) for i, name in names] for layers in (model, saved))
             equal = all(np.array_equal(fl.cpu(a), b) for a, b in zip(arrays, wanted))
-            words = "the numbers of the model are not those of the file"
-            wrong_if(not equal, words, "other weights", "load(path, model=model)")
             x = rng.standard_normal((3, 64)).astype(np.float32)
-            other = not same(model(x if on_cpu(arrays[0]) else fl.gpu(x)), saved(x))
-            wrong_if(other, "the numbers are right, but the model computes something else. A file holds no functions: "
-                     "where is relu?")  # fmt: skip
+            refuse({
+                "the numbers of the model are not those of the file: load(path, model=model)": not equal,
+                "the numbers are right, but the model computes something else. A file has no functions: where is relu?":
+                    equal and not same(model(x if on_cpu(arrays[0]) else fl.gpu(x)), saved(x)),
+            })  # fmt: skip
     return "files of two sizes are read, each into a model that fits"
 
 
@@ -48,24 +43,21 @@ def save_best(save_best):
         model, best, kept = fl.gpu(fl.Chain(fl.Dense(2, 1))), np.inf, 0.0
         for number, loss in enumerate((2.0, 1.0, 1.5, 1.0, np.nan, 0.5), 1):
             model[0].weight[...] = float(number)
-            given = save_best(path, model, loss, best)
-            better = loss < best
-            if better:
-                best, kept = loss, float(number)
+            given, better = save_best(path, model, loss, best), loss < best
+            best, kept = (loss, float(number)) if better else (best, kept)
             wrong_if(not path.exists(), f"no file was written at the first loss, {loss}, which is smaller than inf")
             contents = fl.load(path)
-            words = "in the file there is nothing called model"
-            wrong_if("model" not in contents, words, ", ".join(contents), "save(path, model=model)")
-            if float(contents["model"]["layers"][0]["weight"][0, 0]) != kept:
-                refuse({
-                    f"the loss, {loss}, is the smallest so far, but the file was not written": better,
-                    f"the loss, {loss}, is no smaller than the best so far, but the file was written": loss == best,
-                    f"the loss, {loss}, is not the smallest, but the file was written": True,
-                })  # fmt: skip
-            returned(given, "save_best", f"{best}, the best loss so far")
-            words = f"after a loss of {loss} it didn't return the best so far"
-            wrong_if(not is_number(given) or given != best, words, given, best)
-            wrong_if(on_cpu(model[0].weight), "the model was on the GPU, and now it's on the CPU")
+            wrong_if("model" not in contents, "in the file there is nothing called model", ", ".join(contents))
+            other = float(contents["model"]["layers"][0]["weight"][0, 0]) != kept
+            refuse({
+                "save_best returned None": given is None,
+                f"the loss, {loss}, is the smallest so far, but the file was not written": other and better,
+                f"the loss, {loss}, is no smaller than the best so far, but the file was written":
+                    other and loss == best,
+                f"the loss, {loss}, is not the smallest, but the file was written": other,
+                f"after a loss of {loss} it didn't return the best so far": not is_number(given) or given != best,
+                "the model was on the GPU, and now it's on the CPU": on_cpu(model[0].weight),
+            }, f"{given} was returned", best)  # fmt: skip
     return "six epochs, two of them equally good, one nan: the file holds the best, and the best loss is returned"
 
 
@@ -81,22 +73,17 @@ def arrays_and_bytes(arrays, nbytes):
         fl.save(path, model=fl.gpu(fl.Chain(encoder, decoder)), losses=np.zeros(100), epoch=3)
         stored = load_file(path)
     count, size = len(stored), sum(x.nbytes for x in stored.values())
-    if (arrays, nbytes) == (count, size):
-        return f"{count} arrays, {size:,} bytes: the weight once, two biases, 100 losses of 8 bytes"
-    yours = f"{arrays} arrays, {nbytes} bytes"
     refuse({
         "W and W.T are a tie, so they're stored once": (arrays, nbytes) == (5, size + weight.nbytes),
         "epoch is a number, no array: it's in the text at the beginning of the file":
             arrays == 5 and nbytes in (size + 4, size + 8),
         "losses are in the file, too": arrays == 3,
-    }, yours)  # fmt: skip
-    counted = "weights, biases and losses; a tie counts once, a number not at all"
-    wrong_if(arrays != count, "not that many arrays", yours, counted)
-    refuse({
+        "not that many arrays": arrays != count,
         "losses were never moved to a GPU, so they're still float64: 8 bytes each": nbytes == size - 400,
         "the model is float32, 4 bytes for each number": nbytes == 2 * size - 800,
-    }, yours)  # fmt: skip
-    raise NotRight("the number of arrays is right, the bytes are not", yours, "numbers × bytes for each, added")
+        "the number of arrays is right, the bytes are not: add numbers × bytes for each": nbytes != size,
+    }, f"{arrays} arrays, {nbytes} bytes", "weights, biases, losses; a tie counts once, a number never")  # fmt: skip
+    return f"{count} arrays, {size:,} bytes: the weight once, two biases, 100 losses of 8 bytes"
 
 
 @exercise("12.4", "a training goes on", look_at="section 5: the table of what is left out")
@@ -109,16 +96,16 @@ def take_up(take_up):
         fl.save(path, **half, epoch=2)
         epoch = take_up(path, **run)
         saved = fl.load(path)
-    words = "the model that you got hasn't got the file's weights: load(path, model=model)"
-    wrong_if(not _equal(fl.state(fl.cpu(run["model"])), saved["model"]), words)
-    words = "the optimizer's memory that you got is still new: Adam has forgotten the past gradients"
-    new = not _equal(fl.state(fl.cpu(run["opt_state"])), saved["opt_state"])
-    wrong_if(new, words, "steps so far: 0", "the memory from the file, in opt_state itself")
-    words = "the loader's generator is still new: the batches come in another order"
-    wrong_if(not _equal(run["loader"].rng.bit_generator.state, saved["loader"]), words)
-    yours = epoch if epoch is None or isinstance(epoch, (int, float)) else f"of type {type(epoch).__name__}"
-    words = "it didn't return the number of epochs that are done"
-    wrong_if(isinstance(epoch, bool) or epoch != 2, words, yours, 2)
+    model, opt_state = (fl.state(fl.cpu(run[name])) for name in ("model", "opt_state"))
+    refuse({
+        "the model that you got hasn't got the file's weights: load(path, model=model)":
+            not _equal(model, saved["model"]),
+        "the optimizer's memory that you got is still new: Adam has forgotten the past gradients":
+            not _equal(opt_state, saved["opt_state"]),
+        "the loader's generator is still new: the batches come in another order":
+            not _equal(run["loader"].rng.bit_generator.state, saved["loader"]),
+        "it didn't return the number of epochs that are done": not is_number(epoch) or epoch != 2,
+    }, f"{described(epoch)} was returned", "2, and the file's contents in the objects themselves")  # fmt: skip
     _epochs(run, 4 - epoch)
     words = "the weights at the end are not those of a training that never stopped"
     wrong_if(not _equal(fl.state(fl.cpu(run["model"])), fl.state(fl.cpu(whole["model"]))), words)

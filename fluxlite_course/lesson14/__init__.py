@@ -1,6 +1,6 @@
 """What notebook 13, under the hood, uses: from the kit, from `draw`, and what only this lesson has."""
 
 from .. import answer, check, expect_error, guess, start, todo
-from .tape import growing_tape
+from .pictures import tape
 
-__all__ = ["answer", "check", "expect_error", "growing_tape", "guess", "start", "todo"]
+__all__ = ["answer", "check", "expect_error", "guess", "start", "tape", "todo"]

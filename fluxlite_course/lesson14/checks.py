@@ -10,8 +10,8 @@ import fluxlite as fl
 from fluxlite.autodiff import derivatives  # noqa: F401  (the table of rules is full before a check looks at it)
 from fluxlite.autodiff.rules import RULES
 
-from ..kit.exercises import NotRight, exercise
-from ..kit.vocabulary import expect, refuse, same, wrong_if
+from ..kit.exercises import NotRight, exercise, shown
+from ..kit.vocabulary import expect, explained, refuse, same, wrong_if
 
 
 @exercise("13.1", "an array that counts", look_at="Loud in section 1: what is different here?")
@@ -29,12 +29,11 @@ def mini_array(MiniArray):
             _same_mini(MiniArray, text, call, x)
         MiniArray.asked.clear()
         np.tanh(MiniArray(x) * 2.0 + MiniArray(x)) + MiniArray(x)
-        wanted, got = {"multiply": 1, "add": 2, "tanh": 1}, dict(MiniArray.asked)
-        what, functions = "np.tanh(x * 2.0 + x) + y asks four times", any(isinstance(key, np.ufunc) for key in got)
+        wanted, got, what = {"multiply": 1, "add": 2, "tanh": 1}, dict(MiniArray.asked), "np.tanh(x * 2.0 + x) + y asks"
         refuse({
-            f"{what}, and nothing was counted": not got,
-            "count the functions under their names: ufunc.__name__": functions,
-            f"{what}; your count is another": got != wanted,
+            f"{what} four times, and nothing was counted": not got,
+            "count the functions under their names: ufunc.__name__": any(isinstance(key, np.ufunc) for key in got),
+            f"{what} four times; your count is another": got != wanted,
         }, got, wanted)  # fmt: skip
         return "NumPy hands over each call, computes it, and you count it and wrap the result"
     finally:
@@ -45,28 +44,27 @@ def mini_array(MiniArray):
 def _same_mini(MiniArray, text, call, x):
     """Check that `call` gives a `MiniArray` with the values that NumPy has."""
     wanted, limit = call(x), sys.getrecursionlimit()
+    reduce = f'{text} failed: it asks for np.add.reduce: the method is "reduce", not "__call__"'
+    endless = f"{text} never ends: your method hands a MiniArray back to NumPy, which asks it again"
     # Endless recursion ends early: NumPy 2.0 on Python 3.12, as on Colab, crashes before Python's own limit.
     sys.setrecursionlimit(len(inspect.stack(0)) + 150)
     try:
         got = call(MiniArray(x))
     except RecursionError:
-        words = f"{text} never ends: your method hands a MiniArray back to NumPy, which asks it again"
-        raise NotRight(words, expected="NumPy gets the values of every MiniArray among the inputs") from None
+        raise NotRight(endless, expected="NumPy gets the values of every MiniArray among the inputs") from None
     except (TypeError, ValueError) as error:
-        reduce = 'it asks for np.add.reduce: the method is "reduce", not "__call__"'
-        wrong_if(text.startswith("np.sum"), f"{text} failed: {error}", expected=reduce)
+        wrong_if(text.startswith("np.sum"), reduce, f"the error says: {error}")
         raise
     finally:
         sys.setrecursionlimit(limit)
-    kind = type(got).__name__
-    wrong_if(got is None, f"{text} gave None: the result must be returned", None, "a MiniArray")
-    words = f"{text} gave a bare {kind}: what you compute with it won't be counted"
-    wrong_if(not isinstance(got, MiniArray), words, kind, "MiniArray, with the result inside")
-    twice = isinstance(got.values, MiniArray)
-    wrong_if(twice, f"{text} gave a MiniArray inside a MiniArray", expected="NumPy's values inside")
+    kind, values = type(got).__name__, getattr(got, "values", None)
     lost = ": the keyword axis got lost on the way" if "axis" in text else ""
-    words = f"{text} has other values than NumPy's{lost}"
-    wrong_if(not same(got.values, wanted, atol=1e-8), words, f"{got.values!r}", f"{wanted!r}")
+    refuse({
+        f"{text} gave None: the result must be returned": got is None,
+        f"{text} gave a bare {kind}: what you compute with it won't be counted": not isinstance(got, MiniArray),
+        f"{text} gave a MiniArray inside a MiniArray": isinstance(values, MiniArray),
+        f"{text} has other values than NumPy's{lost}": not same(values, wanted, atol=1e-8),
+    }, f"{kind}: {values!r}", f"a MiniArray with {wanted!r}")  # fmt: skip
 
 
 @exercise("13.2", "the rule of softsign",
@@ -88,18 +86,12 @@ def softsign_rule(softsign):
 
 
 def _check_softsign(softsign, x, s, g):
-    try:
+    with explained({
+        " for x, of shape": "the first pullback is that of x, which was not broadcast: its gradient has its shape",
+        "the rule of": "multiply by g first, then sum over the rows: each of them has used s",
+        "no derivative with respect to its argument": "an operand has no pullback: there are 2, for x and for s",
+    }):  # fmt: skip
         got_x, got_s = fl.gradient(lambda x, s: np.sum(softsign(x, s) * g), x, s)
-    except ValueError as error:
-        if "the rule of" not in str(error):
-            raise
-        first = "the first pullback is that of x, which was not broadcast: its gradient has its shape, without a sum"
-        second = "multiply by g first, then sum over the rows: each of them has used s"
-        raise NotRight(str(error), expected=first if "for x" in str(error) else second) from None
-    except TypeError as error:
-        if "no derivative with respect to its argument" not in str(error):
-            raise
-        raise NotRight("an operand has no pullback", "1 pullback", "2, in this order: for x, for s") from None
     slope_x, slope_s = s / (s + np.abs(x)) ** 2, -x / (s + np.abs(x)) ** 2
     of_x = {
         "g is missing: it is right only where g is 1": slope_x,
@@ -115,10 +107,9 @@ def _check_softsign(softsign, x, s, g):
         "summed along the columns; s was copied into every row": np.sum(g * slope_s, axis=1),
     }
     for name, got, wanted, slips in (("x", got_x, g * slope_x, of_x), ("s", got_s, np.sum(g * slope_s, axis=0), of_s)):
-        slips = {f"the gradient of {name}: {words}": slip for words, slip in slips.items()}
         words = f"the gradient of {name} is not what small steps give"
-        expect(got, wanted, words, slips, shape=words, rtol=1e-6, atol=1e-9,
-               show=lambda x: np.array2string(np.atleast_2d(x)[0], precision=4))  # fmt: skip
+        expect(got, wanted, words, {f"the gradient of {name}: {words}": slip for words, slip in slips.items()},
+               shape=words, rtol=1e-6, atol=1e-9)  # fmt: skip
 
 
 @exercise("13.3", "a check of gradients", look_at="compare in section 4, for one number of x at a time")
@@ -137,7 +128,7 @@ def check_gradient(check_gradient):
             wrong = _positions(check_gradient, f, at)
             words = f"the gradient of {title} is right, but your check calls it wrong{reason}"
             room = "[]: steps to both sides, over 2 * step, and room for rounding in proportion to the slope"
-            wrong_if(wrong, words, f"wrong at {_listed(wrong)}", room)
+            wrong_if(wrong, words, f"wrong at {sorted(wrong)}", room)
         for title, pullback, places in (
             ("is wrong at one place, the last one", lambda g, out, x: g * 2 * x * factor, {(1, 2)}),
             ("is too large at one place and too small at another", lambda g, out, x: g * 2 * x + off,
@@ -146,10 +137,9 @@ def check_gradient(check_gradient):
             ("is 1 percent off", lambda g, out, x: g * 2.02 * x, everywhere),
         ):  # fmt: skip
             wrong = _positions(check_gradient, _with_rule(pullback, weights), x)
-            hint = f"found at {_listed(wrong)}" if wrong else "nothing found"
             found = "also names places that are right" if wrong - places else "doesn't find every place"
             words = f"a rule {title}, and your check {found}"
-            wrong_if(wrong != places, words, hint, f"wrong at {_listed(places)}")
+            wrong_if(wrong != places, words, f"wrong at {sorted(wrong)}", f"wrong at {sorted(places)}")
     finally:
         RULES.clear()
         RULES.update(before)
@@ -177,19 +167,14 @@ def _positions(check_gradient, f, x):
         return f(at)
 
     found = check_gradient(watched, given)
-    at_one = asked and all(np.array_equal(at, asked[0]) for at in asked)
-    wrong_if(at_one, "f was asked at one x only: are up and down the same array?", expected="x.copy() for each")
-    words = "your check changed x, so what comes next computes with another x"
-    wrong_if(not np.array_equal(given, x), words, expected="work on copies")
-    wrong_if(found is None, "check_gradient gave None: the list must be returned", None, "[] or positions")
-    words = "check_gradient gives the list of the positions that are wrong"
-    wrong_if(np.isscalar(found), words, repr(found), "[], or [(0, 1)]")
+    refuse({
+        "f was asked at one x only: are up and down the same array? Take x.copy() for each":
+            asked and all(np.array_equal(at, asked[0]) for at in asked),
+        "your check changed x, so what comes next computes with another x": not np.array_equal(given, x),
+        "check_gradient gave None: the list must be returned": found is None,
+        "check_gradient gives the list of the positions that are wrong": np.isscalar(found),
+    }, shown(found), "[], or [(0, 1)]")  # fmt: skip
     return {tuple(int(i) for i in np.atleast_1d(place)) for place in found}
-
-
-def _listed(places):
-    shown = [str(place) for place in sorted(places)]
-    return ", ".join(shown[:3]) + (", …" if len(shown) > 3 else "") if shown else "nothing"
 
 
 @exercise("13.4", "the order of the way back", look_at="back in section 2: which number is taken next?")

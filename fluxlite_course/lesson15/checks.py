@@ -60,11 +60,11 @@ def _right_sums(found, arrays, ring):
     words = "each card gets a whole array again: np.concatenate joins the pieces"
     wrong_if(shapes != [total.shape] * cards, words, shapes, total.shape)
     values = np.asarray(found, np.float64)
-    words = "nothing was sent. A card has only its own array until something arrives: send(card, piece)"
-    wrong_if(not any(ring.messages), words)
     right = (values == total).reshape(cards, cards, -1).all(axis=2)  # for each card and piece
     one_piece = (values <= total).all() and (right.sum(axis=1) == 1).all()
-    refuse({} if right.all() else {
+    words = "nothing was sent. A card has only its own array until something arrives: send(card, piece)"
+    refuse({words: not any(ring.messages)} if right.all() else {
+        words: not any(ring.messages),
         "that's the mean. An all-reduce gives the sum": np.allclose(values * cards, total),
         "the wrong pieces are handed round: first each card sends its sum, then what it has just got":
             one_piece and max(ring.messages) >= cards,
@@ -83,19 +83,17 @@ def _right_sums(found, arrays, ring):
 
 def _right_traffic(array: np.ndarray, ring: _Ring) -> None:
     cards, most, steps = ring.cards, int(sent(array.nbytes, ring.cards)), 2 * (ring.cards - 1)
-    yours = f"bytes sent by each card: {ring.bytes}"
-    words = "right sums, but whole arrays travel. Cut them into pieces, and send one piece a step"
-    wrong_if(ring.largest == array.size, words, yours, most)
-    wrong_if(max(ring.bytes) > most, "right sums, but a card sends more than it has to", yours, f"{most} each")
-    words = "right sums, but they can't all have come over the links: too little was sent"
-    wrong_if(min(ring.bytes) < most, words, yours, most)
-    words = "right sums, but in more messages than it takes, each with its latency"
-    wrong_if(max(ring.messages) > steps, words, f"{max(ring.messages)} messages from a card", steps)
-    for step in range(steps):
-        turn = ring.senders[step * cards : (step + 1) * cards]
-        words = "right sums, but one card waits for another. In each step all cards send, at the same time"
-        senders = f"step {step + 1}: cards {', '.join(map(str, turn))} send"
-        wrong_if(sorted(turn) != list(range(cards)), words, senders, f"{steps} steps in all")
+    turns = [sorted(ring.senders[step * cards : (step + 1) * cards]) for step in range(steps)]
+    refuse({
+        "right sums, but whole arrays travel. Cut them into pieces, and send one piece a step":
+            ring.largest == array.size,
+        "right sums, but a card sends more than it has to": max(ring.bytes) > most,
+        "right sums, but they can't all have come over the links: too little was sent": min(ring.bytes) < most,
+        "right sums, but in more messages than it takes, each with its latency": max(ring.messages) > steps,
+        "right sums, but one card waits for another. In each step all cards send, at the same time":
+            any(turn != list(range(cards)) for turn in turns),
+    }, f"bytes sent by each card: {ring.bytes}, messages: {ring.messages}, by the cards {ring.senders}",
+       f"{most} bytes each, in {steps} steps")  # fmt: skip
 
 
 @exercise("17.2", "the time of a step", look_at="section 5: the formula, with latencies and bytes")
@@ -119,28 +117,22 @@ def step_time(step_time):
 
 def _slip(found, compute, nbytes, n, link):
     """What's probably wrong with this time."""
-    if n == 1:
-        return "one card has nobody to exchange anything with, so only the computing is left"
-    if found > 1e3 and link.latency < 1:
-        return "bytes divided by bytes per second are seconds; multiplied, they aren't"
     right, steps, share = float(ring(nbytes, n, link)), 2 * (n - 1), 2 * (n - 1) / n
+    count = round((found - compute - share * nbytes / link.bandwidth) / link.latency)
     # How many latencies, and how much of the gradients, one may think it takes, and what's wrong with that.
     slips = {
-        "the latencies are missing: there are 2 (n - 1) of them": (0, share),
         "the bytes are missing": (steps, 0),
         "there are n - 1 steps to add up, and as many to hand round": (n - 1, (n - 1) / n),
-        "one latency isn't enough: each of the 2 (n - 1) steps waits for the one before": (1, share),
-        "that's n latencies; the ring has 2 (n - 1) steps": (n, share),
-        "that's n - 1 latencies; the ring has 2 (n - 1) steps": (n - 1, share),
-        "that's 2 n latencies; the ring has 2 (n - 1) steps": (2 * n, share),
         "all gradients travel once here; a card sends 2 (n - 1) / n of them": (steps, 1),
         "a card sends 2 (n - 1) / n of the gradients, a little less than twice all": (steps, 2),
         "a step carries one piece, 1/n of the gradients, not all of them": (steps, steps),
-        "two latencies aren't enough: each of the 2 (n - 1) steps has its own": (2, share),
         "that's one message with all gradients; a ring has 2 (n - 1) steps, each with 1/n of them": (1, 1),
         "that's the piece of one step; there are 2 (n - 1) steps": (steps, 1 / n),
+        f"that's {many(count, 'latency')}; each of the 2 (n - 1) steps has its own": (min(abs(count), 2 * n), share),
     }
     times = {
+        "one card has nobody to exchange anything with, so only the computing is left": found if n == 1 else 0.0,
+        "bytes divided by bytes per second are seconds; multiplied, they aren't": max(found, 1e3),
         "the computing is missing": right,
         "compute is what each card takes for its own rows already: it isn't divided again": compute / n + right,
         "here nothing overlaps yet: first the computing, then the exchange": max(compute, right),
@@ -155,13 +147,15 @@ _CARDS, _LINK, _MOST = 8, "Ethernet 100", 0.05
 
 @exercise("17.3", "hidden behind the way back", look_at="section 7: several_cards with other rows and buckets")
 def hidden_exchange(rows, buckets):
+    given = f"rows = {rows!r:.60}, buckets = {buckets!r:.60}"
     for name, x in (("rows", rows), ("buckets", buckets)):
         whole = is_number(x) and float(x).is_integer() and x >= 1
-        wrong_if(not whole, f"{name} is a whole number, 1 or more", f"{name} = {x!r:.60}")
+        wrong_if(not whole, f"{name} is a whole number, 1 or more", given)
     rows, buckets = int(rows), int(buckets)
-    power = not rows & (rows - 1) and 64 <= rows <= 65536
-    wrong_if(not power, "rows is a power of 2, from 64 to 65,536", f"rows = {rows:,}")
-    wrong_if(buckets > 10_000, "so many buckets would be a few numbers each", f"buckets = {buckets:,}")
+    refuse({
+        "rows is a power of 2, from 64 to 65,536": rows & (rows - 1) or not 64 <= rows <= 65536,
+        "so many buckets would be a few numbers each": buckets > 10_000,
+    }, given)  # fmt: skip
     share = _waiting(rows, buckets)
     yours = f"{rows:,} rows, {many(buckets, 'bucket')}: {100 * share:.1f} % is waiting"
     best = min(range(1, 65), key=lambda n: _waiting(rows, n))

@@ -1,102 +1,115 @@
 """Lesson 17's pictures: a way back that hides an exchange, a ring step by step, and 2 to 1,024 cards."""
 
-import functools
+import itertools
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from fluxlite.messages import many
 from fluxlite.receipts import Seconds, duration
 from simgpu.words import in_words
 
-from ..draw.frames import Frames, frames
-from ..draw.pictures import BLUE, GREEN, GREY, ORANGE, Picture, as_written, plots, show
-from ..draw.shapes import rectangle, sheet
+from ..draw.pictures import BLUE, GREEN, GREY, ORANGE, Picture, plots, show
+from ..scenes import Each, Knob, Part, Scene, drawing, label, rounded
+from ..scenes.axes import Axis, across
 from .exchange import LINKS, Link, OneCard, SeveralCards, ring, several_cards, tree
 
 BUCKETS = (1, 2, 4, 8, 16, 64, 256)
 
 
-def hidden(one: OneCard, cards: int, link: str | Link, buckets: int) -> Picture:
-    """One step of training on several cards: what each card does, and when the link is busy.
+def hiding(one: OneCard, cards: int, link: str | Link, buckets: Sequence[int] = BUCKETS) -> Scene:
+    """One step of training on several cards, for each number of `buckets`: what a card does, and the link.
 
     `one` is what `one_card` estimated. Raises `ValueError` as `several_cards` does.
+
+    >>> from fluxlite_course.lesson15 import large_network
+    >>> hiding(large_network(4096), 2, "Ethernet 100").at(buckets="4")
+    'The gradients travel in 4 buckets. The step takes 15.2 ms simulated (2 cards, Ethernet 100), and each card ...'
     """
-    found = several_cards(one, cards, link, buckets)
-    return _drawn(one, found, buckets, max(float(found.seconds), float(several_cards(one, cards, link).seconds)))
+    steps = [several_cards(one, cards, link, count) for count in buckets]
+    forward, back, update = map(float, (one.forward, one.back, one.update))
+    through, ends = forward + back, [float(step.seconds) for step in steps]
+    at = Axis(0, max(ends) * 1e3, _LEFT, 580)  # in milliseconds
+
+    def block(words: str, begin: Any, end: Any, look: str = "gpu") -> Iterator[Part]:
+        xs = [(at(from_ * 1e3), at(to * 1e3)) for from_, to in zip(begin, end)]
+        place = {"x": Each(x for x, _ in xs), "width": Each(rounded([max(right - x - 2, 0)])[0] for x, right in xs)}
+        yield Part("rect", class_=f"glide {look}", y=34, height=46, **place)
+        fits = Each(words if right - x > 10 * len(words) else "" for x, right in xs)
+        yield label(Each(rounded([(x + right) / 2])[0] for x, right in xs), 62, fits, "middle inside")
+
+    always = len(steps)
+    picture = drawing(
+        640, 262, f"One step on {cards} cards: what each of them does, and when {steps[0].link} carries gradients",
+        label(_LEFT, 24, "each card", "bold"),
+        *block("forward", [0.0] * always, [forward] * always),
+        *block("way back", [forward] * always, [through] * always),
+        *block("waits", [through] * always, [end - update for end in ends], "wait"),
+        *block("update", [end - update for end in ends], ends),
+        label(_LEFT, 114, steps[0].link, "bold"),
+        Part("path", class_="rest", d=Each(_carried(step, at) for step in steps)),
+        Part("path", class_="cursor glide", d=Each(f"M{at(end * 1e3)} 28V184" for end in ends)),
+        label(Each(at(end * 1e3) + 6 for end in ends), 148, Each(duration(end) for end in ends), "bold"),
+        *across(at, 194, f"ms since the step began, simulated ({steps[0].seconds.card})"),
+    )  # fmt: skip
+    said = [_hidden_said(step, count) for step, count in zip(steps, buckets)]
+    return Scene(picture, [Knob("buckets", [str(count) for count in buckets], slider=True, ms=1500)], said)
 
 
-def hiding(one: OneCard, cards: int, link: str | Link) -> Frames:
-    """`hidden` with a slider, from one bucket to 256."""
-    steps = {buckets: several_cards(one, cards, link, buckets) for buckets in BUCKETS}
-    longest = max(float(found.seconds) for found in steps.values())
-    pictures = [_drawn(one, found, buckets, longest) for buckets, found in steps.items()]
-    return frames(pictures, BUCKETS, "buckets", ms=1500)
+_LEFT = 10
 
 
-def _drawn(one: OneCard, found: SeveralCards, buckets: int, longest: float) -> Picture:
-    figure, axes = plots(height=2.8, width=10)
-    forward, back, update = (float(part) * 1e3 for part in (one.forward, one.back, one.update))
-    whole = float(found.seconds) * 1e3
-    for begin, width, colour, name in (
-        (0.0, forward, GREY, "forward"), (forward, back, BLUE, "way back"), (whole - update, update, GREY, "update"),
-    ):  # fmt: skip
-        axes.barh(0, width, left=begin, height=0.6, facecolor="white", edgecolor=colour, linewidth=2)
-        if width > 0.07 * longest * 1e3:
-            axes.text(begin + width / 2, 0, name, ha="center", va="center", fontsize=11)
-    for begin, end in found.on_the_link:
-        look = {"facecolor": "white", "edgecolor": ORANGE, "linewidth": 2 if buckets <= 16 else 0.5}
-        axes.barh(1, (end - begin) * 1e3, left=begin * 1e3, height=0.6, hatch="///" if buckets <= 16 else None, **look)
-    axes.axvline(whole, color=GREY, linewidth=1)
-    axes.text(whole, 0.5, f" done: {duration(found.seconds)}", va="center")
-    axes.set_yticks([0, 1], ["each card", as_written(found.link)])
-    axes.set(ylim=(1.6, -0.6), xlim=(0, longest * 1.17e3), xlabel=f"ms, simulated ({as_written(found.seconds.card)})")
-    axes.tick_params(axis="y", length=0)
-    waits = f"each card waits for {duration(found.visible)}" if found.visible else "no card waits"
-    travel = f"The gradients travel in {many(buckets, 'bucket')}."
-    return show(figure, f"{travel} The step takes {found.seconds}, and {waits}.")
+def _carried(step: SeveralCards, at: Axis) -> str:
+    """What the link carries, bucket by bucket."""
+    gap = 1.5 if len(step.on_the_link) <= 16 else 0.3
+    bars = (
+        rounded([at(begin * 1e3), max(at(end * 1e3) - at(begin * 1e3) - gap, 0.3)]) for begin, end in step.on_the_link
+    )
+    return "".join(f"M{x} 124h{width}v46h-{width}z" for x, width in bars)
+
+
+def _hidden_said(step: SeveralCards, buckets: int) -> str:
+    waits = f"each card waits for {duration(step.visible)}" if step.visible else "no card waits"
+    return f"The gradients travel in {many(buckets, 'bucket')}. The step takes {step.seconds}, and {waits}."
 
 
 # -- the ring: which piece goes where, step by step ----------------------------------------------------------------
 
 
-_WIDE, _HIGH = 1.5, 0.38  # a piece's box
+_WIDE, _HIGH = 168, 34  # a piece's box
 # Where the middle of each card's boxes is, clockwise, for as many cards as the picture has room for.
-_PLACES = {
-    2: ((-2.5, 0.0), (2.5, 0.0)),
-    3: ((-2.7, 1.2), (2.7, 1.2), (0.0, -1.5)),
-    4: ((-2.7, 1.55), (2.7, 1.55), (2.7, -1.55), (-2.7, -1.55)),
+_PLACES: dict[int, Sequence[tuple[float, float]]] = {
+    2: ((112, 130), (528, 130)),
+    3: ((112, 100), (528, 100), (320, 330)),
+    4: ((112, 108), (528, 108), (528, 382), (112, 382)),
 }
 Pieces = list[list[frozenset[int]]]  # for each card and piece: the cards whose numbers are in it
 
 
-def ring_step(step: int, cards: int = 4) -> Picture:
-    """A ring of `cards` after `step` of its 2 (n - 1) steps: what each card sent, and what each has now.
+def ring_steps(cards: int = 4) -> Scene:
+    """A ring of `cards`: each of its 2 (n - 1) steps, with the pieces on their way, and then as they've arrived.
 
-    In each box stands whose numbers are added up in it. Step 0 is before the first one: then the links are grey.
-    Raises `ValueError` for a step that a ring of so many cards doesn't have, and for more than 4 cards.
+    In each box stands whose numbers are added up in it. Raises `ValueError` for more than 4 cards.
 
-    >>> ring_step(1, cards=3)
-    Step 1 of 4, adding up. Card 0 sends A, card 1 sends B, card 2 sends C, each to the next card. Each card now has ...
+    >>> ring_steps(3).at(step="1 of 4")
+    'Step 1 of 4, adding up. Card 0 sends A, card 1 sends B, card 2 sends C, each to the next card. Each card now ...'
     """
     if isinstance(cards, bool) or not isinstance(cards, int) or cards not in _PLACES:
         raise ValueError(f"this picture has room for 2 to 4 cards, got {in_words(cards)}")
-    last = 2 * (cards - 1)
-    if isinstance(step, bool) or not isinstance(step, int) or not 0 <= step <= last:
-        raise ValueError(f"a ring of {cards} cards has the steps 0 to {last}, got {in_words(step)}")
-    pieces = functools.reduce(after, range(1, step + 1), [[frozenset([card])] * cards for card in range(cards)])
-    figure, axes = sheet(8, 4.8, (-4.1, 3.8), (-2.4, 2.75))
-    for card in range(cards):
-        came = sends(card - 1, step, cards) if step else None
-        _draw_card(axes, card, pieces[card], came)
-        _draw_arrow(axes, card, cards, "ABCD"[sends(card, step, cards)] if step else "")
-    return show(figure, _step_said(step, cards))
-
-
-def ring_steps(cards: int = 4) -> Frames:
-    """`ring_step` with a slider, from before the first step to the last one."""
-    numbers = range(2 * (cards - 1) + 1)
-    return frames([ring_step(step, cards) for step in numbers], list(numbers), "step", ms=1500)
+    steps = 2 * (cards - 1)
+    start: Pieces = [[frozenset([card])] * cards for card in range(cards)]
+    at = list(itertools.accumulate(range(1, steps + 1), after, initial=start))  # the pieces after each step
+    # Between two steps there's a state in which the pieces are on their way.
+    moments = [(0, False), *((step, on_way) for step in range(1, steps + 1) for on_way in (True, False))]
+    seen = [at[step - on_way] for step, on_way in moments]
+    picture = drawing(
+        640, 245 if cards == 2 else 440 if cards == 3 else 490,
+        f"A ring of {cards} cards. Each sends one of its {cards} pieces to the next card, all at the same time",
+        *(_link(card, cards) for card in range(cards)), *(_card(card, cards, seen) for card in range(cards)),
+        *(_travelling(piece, cards, moments, at) for piece in range(cards)),
+    )  # fmt: skip
+    labels = ["start", *(f"{step}: on the way" if on_way else f"{step} of {steps}" for step, on_way in moments[1:])]
+    return Scene(picture, [Knob("step", labels, slider=True, ms=900)], [_step_said(*each, cards) for each in moments])
 
 
 def sends(card: int, step: int, cards: int) -> int:
@@ -118,50 +131,80 @@ def after(pieces: Pieces, step: int) -> Pieces:
     return now
 
 
-def _step_said(step: int, cards: int) -> str:
+def _step_said(step: int, on_way: bool, cards: int) -> str:
     if not step:
         return f"Before the first step: {cards} cards, each with its own gradient, cut into {cards} pieces."
     half = "adding up" if step < cards else "handing round"
     told = ", ".join(f"card {card} sends {'ABCD'[sends(card, step, cards)]}" for card in range(cards))
+    begin = f"Step {step} of {2 * (cards - 1)}, {half}. {told[:1].upper()}{told[1:]}, each to the next card."
+    if on_way:
+        return f"{begin} The pieces are on their way."
     done = step - cards + 2  # so many pieces are whole
     sums = f"the sum of {'all pieces' if done == cards else many(done, 'piece')}"
-    begin = f"Step {step} of {2 * (cards - 1)}, {half}. {told[:1].upper()}{told[1:]}"
-    now = sums if done > 0 else f"a piece with the numbers of {step + 1} cards"
-    return f"{begin}, each to the next card. Each card now has {now}."
+    return f"{begin} Each card now has {sums if done > 0 else f'a piece with the numbers of {step + 1} cards'}."
 
 
-def _draw_card(axes: Any, card: int, pieces: list[frozenset[int]], came: int | None) -> None:
-    cards = len(pieces)
+def _words(whose: frozenset[int], cards: int) -> str:
+    return "the sum" if len(whose) == cards else " + ".join(map(str, sorted(whose)))
+
+
+def _row(card: int, piece: int, cards: int) -> tuple[float, float]:
+    """The middle of a piece's box."""
     x, y = _PLACES[cards][card]
-    top = y + cards * _HIGH / 2
-    axes.text(x, top + 0.07, f"card {card}", ha="center", va="bottom", weight="bold", fontsize=12)
-    for row, whose in enumerate(pieces):
-        bottom, whole, new = top - (row + 1) * _HIGH, len(whose) == cards, row == came
-        fill = "#d5efe6" if whole else "#dce9f5" if len(whose) > 1 else "white"
-        edge: dict[str, Any] = {"edgecolor": ORANGE, "linewidth": 2.5, "zorder": 3} if new else {"edgecolor": GREY}
-        rectangle(axes, x - _WIDE / 2, bottom, _WIDE, _HIGH, facecolor=fill, **edge)
-        text = "sum" if whole else "+".join(map(str, sorted(whose)))
-        look = {"color": GREEN, "weight": "bold"} if whole else {"color": BLUE}
-        axes.text(x, bottom + _HIGH / 2, text, ha="center", va="center", fontsize=11, zorder=4, **look)
-        axes.text(x - _WIDE / 2 - 0.12, bottom + _HIGH / 2, "ABCD"[row], ha="right", va="center", fontsize=11)
+    return x, y + (piece - (cards - 1) / 2) * _HIGH
 
 
-def _draw_arrow(axes: Any, card: int, cards: int, piece: str) -> None:
-    """An arrow from a card to the next one, with the piece that travels; without one, the link in grey."""
+def _card(card: int, cards: int, seen: list[Pieces]) -> Part:
+    """A card: a box for each of its pieces, which says whose numbers are in it."""
+    x, y = _row(card, 0, cards)
+    inside = [label(x, y - _HIGH / 2 - 9, f"card {card}", "middle bold")]
+    for piece in range(cards):
+        y = _row(card, piece, cards)[1]
+        now = [pieces[card][piece] for pieces in seen]
+        filled = Each("gpu faint" if len(whose) == cards else "box" for whose in now)
+        place = {"x": x - _WIDE / 2, "y": y - _HIGH / 2, "width": _WIDE, "height": _HIGH}
+        inside += [
+            Part("rect", **place, class_=filled), Part("rect", **place, class_="box"),
+            label(x - _WIDE / 2 + 10, y + 5, "ABCD"[piece], "bold"),
+            label(x + 8, y + 5, Each(_words(whose, cards) for whose in now), "middle"),
+        ]  # fmt: skip
+    return Part("g", *inside)
+
+
+def _travelling(piece: int, cards: int, moments: list[tuple[int, bool]], at: list[Pieces]) -> Part:
+    """A piece on its way round: in each step, the card that got it sends it on."""
+    places, texts = [], []
+    for step, on_way in moments:
+        card, before = (piece + step) % cards, (piece + step - 1) % cards
+        begin, end, _ = _way(before, cards)
+        x, y = ((begin[0] + end[0]) / 2, (begin[1] + end[1]) / 2) if on_way else _row(card, piece, cards)
+        places.append(f"translate({x:g} {y:g})")
+        texts.append(_words(at[step - on_way][before if on_way else card][piece], cards))
+    return Part(
+        "g", Part("rect", class_="gpu", x=-_WIDE / 2, y=-_HIGH / 2, width=_WIDE, height=_HIGH, rx=4),
+        label(-_WIDE / 2 + 10, 5, "ABCD"[piece], "inside bold"), label(8, 5, Each(texts), "middle inside"),
+        class_="glide", transform=Each(places),
+    )  # fmt: skip
+
+
+def _way(card: int, cards: int) -> tuple[tuple[float, float], ...]:
+    """The link from a card to the next one: where it begins and ends, and its direction."""
     (x, y), (to_x, to_y) = _PLACES[cards][card], _PLACES[cards][(card + 1) % cards]
     length = math.hypot(to_x - x, to_y - y)
     dx, dy = (to_x - x) / length, (to_y - y) / length
-    aside = 0.3 if cards == 2 else 0.0  # two go there and back, side by side
+    aside = 46.0 if cards == 2 else 0.0  # two go there and back, one above the other
+    begin, end = (x + dy * aside, y - dx * aside), (to_x + dy * aside, to_y - dx * aside)
     # From the middle of a card's boxes, in this direction, to a little outside of them.
-    wide, high = _WIDE / 2 + 0.4, cards * _HIGH / 2 + 0.3
+    wide, high = _WIDE / 2 + 12, cards * _HIGH / 2 + 34
     reach = min(wide / abs(dx) if dx else math.inf, high / abs(dy) if dy else math.inf)
-    begin = x + dx * reach + dy * aside, y + dy * reach - dx * aside
-    stop = to_x - dx * reach + dy * aside, to_y - dy * reach - dx * aside
-    axes.annotate("", stop, begin, arrowprops={"arrowstyle": "-|>", "lw": 2.5, "color": ORANGE if piece else "0.8"})
-    if piece:
-        middle = (begin[0] + stop[0]) / 2, (begin[1] + stop[1]) / 2
-        box = {"boxstyle": "circle,pad=0.25", "facecolor": "white", "edgecolor": ORANGE, "linewidth": 2}
-        axes.text(*middle, piece, ha="center", va="center", color=ORANGE, weight="bold", fontsize=12, bbox=box)
+    return (begin[0] + dx * reach, begin[1] + dy * reach), (end[0] - dx * reach, end[1] - dy * reach), (dx, dy)
+
+
+def _link(card: int, cards: int) -> Part:
+    (x, y), (to_x, to_y), (dx, dy) = _way(card, cards)
+    tip = f"M{to_x - 12 * dx + 7 * dy:.1f} {to_y - 12 * dy - 7 * dx:.1f}L{to_x:.1f} {to_y:.1f}"
+    tip += f"L{to_x - 12 * dx - 7 * dy:.1f} {to_y - 12 * dy + 7 * dx:.1f}"
+    return Part("path", class_="rest line", d=f"M{x:.1f} {y:.1f}L{to_x:.1f} {to_y:.1f}{tip}")
 
 
 # -- the large picture: 2 to 1,024 cards ---------------------------------------------------------------------------
@@ -217,7 +260,7 @@ def scaling(ones: Mapping[int, OneCard], shared: int, each: int, buckets: int = 
     figure, (left, right) = plots(1, 2, height=4.4, width=11)
     told = []
     for way in WAYS:
-        look: dict[str, Any] = {"color": way.colour, "linestyle": "--", "marker": "s", "markerfacecolor": "white"}
+        look: dict[str, Any] = {"color": way.colour, "linestyle": "--", "marker": "s", "markerfacecolor": "none"}
         strong, weak = faster(ones, shared, way, buckets), kept(ones, each, way, buckets)
         left.loglog(list(strong), list(strong.values()), label=way.name, **look)
         right.semilogx(list(weak), [100 * share for share in weak.values()], **look)
@@ -225,7 +268,7 @@ def scaling(ones: Mapping[int, OneCard], shared: int, each: int, buckets: int = 
         most = f"{way.name}: at most {strong[best]:.3g} times as fast, with {best:,} cards"
         told.append(f"{most}; with {last:,}, {100 * weak[last]:.0f} % is kept")
     left.plot(CARDS, CARDS, color=GREY, linewidth=1)
-    left.text(9, 13, "ideal", color="0.25", ha="right", fontsize=12)
+    left.text(9, 13, "ideal", color=GREY, ha="right", fontsize=12)
     _axes(left, f"{shared:,} rows for all together", "times as fast as one card (log)")
     left.set_yticks(_TICKS, [f"{n:,}" for n in _TICKS])
     left.set_ylim(0.3, 1500)
@@ -234,7 +277,7 @@ def scaling(ones: Mapping[int, OneCard], shared: int, each: int, buckets: int = 
     right.set_ylim(0, 106)
     left.legend(loc="upper left", fontsize=11)
     card = ones[shared].seconds.card
-    figure.suptitle(f"simulated ({card})", fontsize=12, color="0.25")
+    figure.suptitle(f"simulated ({card})", fontsize=12, color=GREY)
     return show(figure, f"1 to 1,024 cards, simulated ({card}). {'. '.join(told)}.")
 
 

@@ -63,11 +63,8 @@ class Workers:
 def start_workers(count: int = 2) -> Workers:
     """Start `count` processes for the cells that begin with ``%%px``, numbered as MPI numbers them.
 
-    Where MPI or ipyparallel is missing, or no process comes up, it says so, and how to get them. Then a cell with
-    ``%%px`` does nothing, and one with ``%%px --local`` runs here alone. Raises `ValueError` for a count below 1.
-
-    >>> workers = start_workers(2)  # doctest: +SKIP
-    2 workers, processes 4711 and 4712
+    Where that can't be, it says why. Then a cell with ``%%px`` does nothing, and one with ``%%px --local`` runs here
+    alone. Raises `ValueError` for a count below 1.
     """
     if isinstance(count, bool) or not isinstance(count, int) or count < 1:
         raise ValueError(f"start_workers(count): a number of processes, 1 or more, got {in_words(count)}")

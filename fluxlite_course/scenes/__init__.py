@@ -10,6 +10,6 @@ has axes, `boxes.py` boxes, arrows and tickets, and `timeline.py` shows what ran
 
 from .films import film, launches
 from .parts import Each, Part, drawing, label, rounded
-from .scene import Knob, Scene, page
+from .scene import Knob, Scene
 
-__all__ = ["Each", "Knob", "Part", "Scene", "drawing", "film", "label", "launches", "page", "rounded"]
+__all__ = ["Each", "Knob", "Part", "Scene", "drawing", "film", "label", "launches", "rounded"]

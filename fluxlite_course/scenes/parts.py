@@ -90,7 +90,7 @@ def drawing(width: int, height: int, title: str, *inside: Part) -> Part:
     return Part("svg", *inside, viewBox=f"0 0 {width} {height}", role="img", aria_label=title)
 
 
-def label(x: float, y: float, text: Any, look: str = "", **more: Any) -> Part:
+def label(x: Any, y: Any, text: Any, look: Any = "", **more: Any) -> Part:
     """Words at a place: to the right of it, or with ``"middle"`` or ``"end"`` in `look` around it, or to its left."""
     return Part("text", text=text, x=x, y=y, class_=look or None, **more)
 

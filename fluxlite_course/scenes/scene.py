@@ -2,14 +2,13 @@
 
 import base64
 import functools
-import hashlib
 import html
 import itertools
 import json
 import math
 import re
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import resources
 from typing import Any, NamedTuple
@@ -125,40 +124,6 @@ class Scene:
         )
 
 
-def page(title: str, scene: Scene, before: str = "", after: str = "", head: Mapping[str, str] | None = None) -> str:
-    """A whole page, which needs no other file: `title`, `before`, the picture, `after`. The latter two are HTML.
-
-    The page itself forbids all but its own style and script, so that nothing in it can ask a host for anything. `head`
-    are further ``<meta>``, by name.
-
-    >>> from fluxlite_course.scenes import Each, Part, drawing
-    >>> picture = drawing(9, 9, "Square", Part("rect", width=9, height=Each([1, 9])))
-    >>> made = page("A square", Scene(picture, [Knob("height", ["1", "9"])], ["Flat.", "High."]))
-    >>> made.startswith("<!DOCTYPE html>") and "https:" not in made
-    True
-    """
-    rules = (
-        f"default-src 'none'; style-src {_hash(style())} {_hash(_AROUND)}; script-src {_hash(script())}; "
-        "img-src data:; base-uri 'none'; form-action 'none'"
-    )
-    meta = "".join(f'<meta name="{name}" content="{html.escape(text)}">' for name, text in (head or {}).items())
-    name = html.escape(title)
-    return (
-        f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
-        f'<meta http-equiv="Content-Security-Policy" content="{html.escape(rules, quote=True)}">'
-        f'<meta name="viewport" content="width=device-width, initial-scale=1">{meta}<title>{name}</title>'
-        f"<style>{_AROUND}</style></head>\n<body><main><h1>{name}</h1>{before}\n{scene.html()}\n{after}</main></body>"
-        "</html>\n"
-    )
-
-
-_AROUND = (
-    ":root{color-scheme:light dark}body{margin:0;font:1.05rem/1.5 system-ui,sans-serif}"
-    "main{max-width:46rem;margin:auto;padding:.5rem 1rem 2rem}h1{font-size:1.5rem;line-height:1.25}"
-    "a{color:LinkText}a:focus-visible{outline:3px solid #D55E00;outline-offset:2px}"
-)
-
-
 @functools.cache
 def style() -> str:
     """The style sheet, `scene.css`, without comments."""
@@ -179,10 +144,6 @@ def _short(source: str) -> str:
     """On one line, without comments, which stand on lines of their own."""
     lines = re.sub(r"(?ms)^\s*/\*.*?\*/\s*$", "", source).splitlines()
     return " ".join(line.strip() for line in lines if line.strip() and not line.strip().startswith("//"))
-
-
-def _hash(text: str) -> str:
-    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
 def _phrases(sentence: str) -> list[str]:

@@ -71,24 +71,24 @@ class Warp(Lanes):
 class Turns:
     """Which block is next, and which of its warps."""
 
+    warp = Warp  # what each of them is
+
     def __init__(self, launch: Any, seed: int | None) -> None:
-        self.rng: Any = None  # None: they come in order
-        self.launch, self.gives_way, self.falls_apart = launch, 0.0, False
-        if seed is not None:
-            self.rng = np.random.default_rng(seed)
+        self.launch, self.blocks, self.gives_way, self.falls_apart = launch, range(launch.blocks), 0.0, False
+        self.rng: Any = None if seed is None else np.random.default_rng(seed)
+        if self.rng:  # otherwise they come in order
             self.gives_way = float(self.rng.choice(GIVES_WAY))
             self.falls_apart = not launch.program.needs_warps and self.rng.random() < 0.5
         self.back, self.is_over = threading.Semaphore(0), False
 
     def run(self) -> None:
-        launch = self.launch
-        launch.watched = -1, -1
-        for memory in launch.memories:
+        self.launch.watched = -1, -1
+        for memory in self.launch.memories:
             memory.log = None
         with np.errstate(all="ignore"):
-            for block in self.rng.permutation(launch.blocks) if self.rng else range(launch.blocks):
+            for block in self.rng.permutation(self.blocks) if self.rng else self.blocks:
                 shared: dict[Any, Any] = {}
-                self._take([Warp(self, int(block), own, shared) for own in self._threads()])
+                self._take([self.warp(self, int(block), own, shared) for own in self._threads()])
 
     def _threads(self) -> list[np.ndarray]:
         """Which threads of a block go together."""

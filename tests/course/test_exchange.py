@@ -23,14 +23,13 @@ from fluxlite_course.lesson15.pictures import (
     WAYS,
     after,
     faster,
-    hidden,
     hiding,
     kept,
-    ring_step,
     ring_steps,
     scaling,
     sends,
 )
+from fluxlite_course.scenes import Each
 
 SLOW = Link("a string", bandwidth=1000.0, latency=0.5, most=64, source="made up")
 
@@ -92,12 +91,10 @@ def test_every_link_is_slower_than_its_maker_says_and_names_its_sources():
         (lambda: several_cards(large_network(64), "2", "NVLink"), "cards is how many there are"),
         (lambda: several_cards(large_network(64), 9, "NVLink"), "NVLink links up to 8 cards, got 9"),
         (lambda: several_cards(large_network(64), 2, "NVLink", 1.5), "buckets is how many parts the gradients travel"),
-        (lambda: ring_step(0, 5), "room for 2 to 4 cards"),
-        (lambda: ring_step(7, 4), "has the steps 0 to 6"),
-        (lambda: ring_step(1.0, 4), "has the steps 0 to 6"),
+        (lambda: ring_steps(5), "room for 2 to 4 cards"),
     ],
 )
-def test_links_cards_buckets_and_steps_are_checked(call, words):
+def test_links_cards_and_buckets_are_checked(call, words):
     with pytest.raises(ValueError, match=words):
         call()
 
@@ -160,28 +157,29 @@ def test_the_rings_picture_shows_an_all_reduce(cards):
         pieces = after(pieces, step)
         whole = [sum(len(piece) == cards for piece in row) for row in pieces]
         assert whole == [max(0, step - cards + 2)] * cards  # every card has as many sums as the others
-    assert len(ring_steps(cards).pictures) == 2 * (cards - 1) + 1
-    last = ring_step(2 * (cards - 1), cards).sentence
-    assert "handing round" in last and "the sum of all pieces" in last
+    scene = ring_steps(cards)
+    assert "handing round" in scene.sentences[-1] and "the sum of all pieces" in scene.sentences[-1]
+    texts = [part.text for part in scene.picture.parts() if type(part.text) is Each]
+    assert len(texts) == cards * cards + cards  # a box for each card and piece, and the pieces that travel
+    assert all(text[0] != "the sum" == text[-1] for text in texts)
 
 
 def test_the_rings_words_say_who_sends_what():
-    assert "each with its own gradient, cut into 4 pieces" in ring_step(0).sentence
-    assert "Step 2 of 6, adding up. Card 0 sends D, card 1 sends A, card 2 sends B" in ring_step(2).sentence
-    assert "a piece with the numbers of 3 cards" in ring_step(2).sentence
-    assert "Step 4 of 6, handing round" in ring_step(4).sentence and "the sum of 2 pieces" in ring_step(4).sentence
+    scene = ring_steps(4)
+    assert "each with its own gradient, cut into 4 pieces" in scene.at()
+    assert "Step 2 of 6, adding up. Card 0 sends D, card 1 sends A, card 2 sends B" in scene.at(step="2: on the way")
+    assert "a piece with the numbers of 3 cards" in scene.at(step="2 of 6")
+    assert "Step 4 of 6, handing round" in scene.at(step="4 of 6") and "the sum of 2 pieces" in scene.at(step="4 of 6")
 
 
 def test_the_overlaps_words_are_the_models():
     one = large_network(4096)
-    film = hiding(one, 2, "Ethernet 100")
-    assert len(film.pictures) == len(BUCKETS)
-    for buckets, picture in zip(BUCKETS, film.pictures):
-        found = several_cards(one, 2, "Ethernet 100", buckets)
-        assert f"The step takes {found.seconds}," in picture.sentence
-        assert ("1 bucket." if buckets == 1 else f"{buckets} buckets.") in picture.sentence
-    assert hidden(one, 2, "Ethernet 100", 4).sentence == film.pictures[2].sentence
-    assert "no card waits" in hidden(one, 1, "Ethernet 100", 4).sentence
+    scene = hiding(one, 2, "Ethernet 100")
+    for buckets in BUCKETS:
+        said = scene.at(buckets=str(buckets))
+        assert f"The step takes {several_cards(one, 2, 'Ethernet 100', buckets).seconds}," in said
+        assert ("1 bucket." if buckets == 1 else f"{buckets} buckets.") in said
+    assert "no card waits" in hiding(one, 1, "Ethernet 100", [4]).at()
 
 
 def test_scaling_keeps_its_promises():

@@ -11,8 +11,10 @@ from traitlets.config import Config
 
 import fluxlite as fl
 from fluxlite_course import answer, bench, check, expect_error, guess, reset, start, todo
-from fluxlite_course.kit import exercises, progress
+from fluxlite_course.kit import exercises, guesses, progress
 from fluxlite_course.kit.exercises import NotRight, exercise, judge
+from fluxlite_course.kit.magics import DeviceMagics
+from fluxlite_course.kit.puzzles import puzzle
 
 
 @pytest.fixture(autouse=True)
@@ -270,7 +272,7 @@ def test_a_guess_is_kept_and_shown_beside_the_answer(capsys):
     guess("03-A", ...)
     answer("03-A")
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == "03-A  passed" and lines[1].startswith("03-A  it is b: ")
+    assert lines[0] == "03-A  skipped" and lines[1].startswith("03-A  it is b: ")
     guess("03-A", "A ")
     answer("03-A")
     lines = capsys.readouterr().out.splitlines()
@@ -279,6 +281,104 @@ def test_a_guess_is_kept_and_shown_beside_the_answer(capsys):
     guess("03-A", "b")
     answer("03-A")
     assert capsys.readouterr().out.splitlines()[1].startswith("03-A  you guessed b, and it is b: ")
+
+
+def test_a_question_is_printed_where_no_page_shows_it_and_never_its_answer(capsys):
+    guess("03-A")
+    before = capsys.readouterr().out
+    assert before.splitlines()[0] == "03-A  Where are the arrays of the model that fmap(cu, m) returns?"
+    assert "      c  only actor on the GPU" in before and before.endswith('Write guess("03-A", "a") to guess.\n')
+    guess("03-A", "a")
+    guess("03-A")
+    assert capsys.readouterr().out.endswith('Your guess, a, is kept. answer("03-A") shows the answer.\n')
+    assert not any(reply in before for reply in guesses.question("03-A").replies.values())
+
+
+def shown(monkeypatch, code):
+    """What a cell publishes, by its kind."""
+    published = []
+    shell = InteractiveShell.instance()
+    monkeypatch.setattr(shell.display_pub, "publish", lambda data, **about: published.append(data))
+    shell.run_cell(code).raise_error()
+    return published[-1]
+
+
+def test_a_box_sends_the_answer_only_when_it_is_asked_for(notebook, monkeypatch):
+    pytest.importorskip("anywidget")
+    made, real = [], guesses._box()
+    monkeypatch.setattr(guesses, "_box", lambda: lambda *args: made.append(real(*args)) or made[0])
+    data = shown(monkeypatch, "from fluxlite_course import guess; guess('03-A')")
+    (box,) = made
+    assert data[guesses.VIEW]["model_id"] == box.model_id and "Run this cell to guess." in data["text/html"]
+    box.chosen = "d"
+    assert progress.read()["guesses"] == {"03-A": "d"} and "fmap enters only" not in str(box.get_state())
+    box.asked = True
+    assert box.answer["right"] == "b" and "<b>d</b>: fmap takes" in box.answer["words"]
+
+
+def test_without_anywidget_the_box_names_the_plain_call(notebook, monkeypatch):
+    monkeypatch.setitem(sys.modules, "anywidget", None)
+    guesses._box.cache_clear()
+    data = shown(monkeypatch, "from fluxlite_course import guess; guess('03-A')")
+    assert data.keys() == {"text/plain", "text/html"} and '<code>guess("03-A", "a")</code>' in data["text/html"]
+
+
+def test_a_check_has_a_face_with_the_same_words_and_joy_once(notebook, monkeypatch):
+    code = "from fluxlite_course import check; check({!r}, {})"
+    data = shown(monkeypatch, code.format("99.2", "lambda x: x"))
+    assert data["text/plain"].endswith("   (1 of 2 in this lesson)") and "●○" in data["text/html"]
+    wrong = shown(monkeypatch, code.format("99.1", "lambda x: x + 7"))
+    assert "✗" in wrong["text/html"] and "not right" in wrong["text/html"] and "yours" in wrong["text/html"]
+    faces = [shown(monkeypatch, code.format("99.1", "lambda x: 2 * x"))["text/html"] for _ in range(2)]
+    assert ["joy" in face for face in faces] == [True, False]
+
+
+PUZZLE = """
+def f(x):
+    for _ in range({}):
+        x = x + 1
+    return x{}
+"""
+
+
+@puzzle("99-1", counts="launches", par=2)
+def added(f):
+    x = fl.gpu(np.zeros(1_000, np.float32))
+    with fl.receipt() as r:
+        found = f(x)
+    if not np.all(fl.cpu(found) > 0):
+        raise NotRight("nothing was added")
+    return r
+
+
+@pytest.mark.parametrize(
+    ("cells", "words"),
+    [
+        (
+            [PUZZLE.format(3, "")],
+            "99-1  above par   the result is right\n      this run    3 launches",
+        ),
+        ([PUZZLE.format(2, "")], "99-1  at par      the result is right: well played"),
+        ([PUZZLE.format(1, "")], "99-1  under par   the result is right: well played"),
+        (
+            [PUZZLE.format(1, ""), PUZZLE.format(5, "")],
+            "this run    5 launches\n      your best   1 launch\n      par         2",
+        ),
+        ([PUZZLE.format(0, "")], "99-1  not right   nothing was added\n      par         2 launches"),
+        ([PUZZLE.format(0, " + 1j / 0")], "99-1  stopped     your code raised ZeroDivisionError"),
+        ([PUZZLE.format(1, " + fl.gpu(np.array(fl.cpu(x)))")], "whole arrays came back to the host"),
+        (["g = 1"], "99-1  not yet     the cell has to define f"),
+    ],
+)
+def test_a_puzzle_is_right_or_not_and_beside_par_and_the_best_so_far(notebook, cells, words, monkeypatch, capsys):
+    monkeypatch.setattr(Lesson99, "added", added, raising=False)
+    shell = InteractiveShell.instance()
+    shell.user_ns["fl"], shell.user_ns["np"] = fl, np
+    shell.register_magics(DeviceMagics)
+    for each in cells:
+        capsys.readouterr()
+        shell.run_cell(f"%%puzzle 99-1\n{each}").raise_error()
+    assert words in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("wrong", ["e", None])
@@ -301,11 +401,17 @@ def test_the_id_of_the_other_kind_names_those_that_there_are():
 @pytest.mark.parametrize(
     ("table", "words"),
     [
-        ('right = "b"\na = "no"\nb = "yes"\nrigth = "b"', "unknown key 'rigth'"),
-        ('right = "c"\na = "no"\nb = "yes"', "the right option 'c' has no reply"),
-        ('a = "no"\nb = "yes"', "which option is right?"),
-        ('right = "a"\na = 7', "a is text in quotes; got 7"),
-        ('right = "a"\na = " "', "a is text in quotes"),
+        ('question = "?"\nright = "a"\na = "1"\nrigth = "a"\nreply.a = "yes"', "unknown key 'rigth'"),
+        ('question = "?"\nright = "c"\na = "1"\nreply.a = "yes"', "the right option 'c' isn't there"),
+        (
+            'question = "?"\nright = "a"\na = "1"\nb = "2"\nreply.a = "yes"',
+            "each option needs a reply: a, b; there are a",
+        ),
+        ('question = "?"\na = "1"\nreply.a = "yes"', "which option is right?"),
+        ('right = "a"\na = "1"\nreply.a = "yes"', "what is asked?"),
+        ('question = "?"\nright = "a"\na = 7\nreply.a = "yes"', "a is text in quotes; got 7"),
+        ('question = "?"\nright = "a"\na = "1"\nreply.a = " "', "reply.a is text in quotes"),
+        ('question = "?"\nright = "a"\na = "1"\nreply = "yes"', "a reply is for an option"),
     ],
 )
 def test_a_mistake_in_a_file_of_replies_names_the_file_and_the_question(table, words, tmp_path, monkeypatch):

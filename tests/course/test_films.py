@@ -12,15 +12,8 @@ from fluxlite_course.lesson00.pictures import race
 from fluxlite_course.lesson00.pictures import step as one_step
 from fluxlite_course.lesson01.pictures import copy_times
 from fluxlite_course.lesson03.pictures import RATES, REACH, balls, path
-from fluxlite_course.lesson04.pictures import memories, memory
-from fluxlite_course.lesson05.pictures import orders
 from fluxlite_course.lesson07.pictures import crossing_lines
-from fluxlite_course.lesson12.pictures import busy, busy_at
-from fluxlite_course.sine_wave import problem, train
-
-
-def products(count=8):
-    return fl.estimate(lambda A: [A @ A for _ in range(count)], np.ones((512, 512), np.float32)).receipt
+from fluxlite_course.lesson12.pictures import busy
 
 
 def test_in_the_race_many_waves_make_the_gpu_the_first():
@@ -90,37 +83,6 @@ def test_the_balls_words_fit_its_way(rate):
     assert float(re.search(r"w is (-?[\d.]+),", third)[1]) == pytest.approx(way[3], rel=0.01)
 
 
-@pytest.mark.slow
-def test_the_memory_is_that_of_the_network():
-    x, y, w1, w2 = problem()
-    train(x, y, w1, w2)
-    film = memories(w1, w2)
-    assert len(film.pictures) == 20
-    h = np.zeros_like(w2.T)
-    for point in x[:3]:
-        h = np.tanh(np.concatenate([point, h], axis=1) @ w1)
-    said = [float(number) for number in re.findall(r"-?\d\.\d", film.pictures[2].sentence)[:6]]
-    np.testing.assert_allclose(said, h.ravel(), atol=0.051)
-    missed = float(re.search(r"misses the next point by (\d\.\d\d)\.$", film.pictures[2].sentence)[1])
-    assert missed == pytest.approx(abs((h @ w2).item() - y[2].item()), abs=0.0051)
-    with pytest.raises(ValueError, match="step is a number from 1 to 20, got 21"):
-        memory(w1, w2, 21)
-
-
-def test_every_order_is_in_one_place_at_each_moment():
-    scene = orders(products())
-    for sentence in scene.sentences:
-        waiting, done = (
-            int(n) for n in re.search(r"(\d+) waits? in the queue.* (\d+) (?:is|are) done", sentence).groups()
-        )
-        assert waiting + done + ("works on" in sentence) + ("still giving" in sentence) <= 8
-        assert re.match(r"After [\d.]+ m?µ?s simulated \(NVIDIA T4\): ", sentence)
-        assert not re.search(r"\b1 wait |\b1 are ", sentence)
-    assert "8 are done" in scene.sentences[-1] and "all 8 orders" in scene.sentences[-1]
-    with pytest.raises(ValueError, match="room for 24 launches, got 25"):
-        orders(products(25))
-
-
 def test_who_is_faster_is_computed_from_both_lines():
     def line(kind, seconds):
         return {n: fl.Seconds(time, kind) for n, time in zip((1, 64, 4096), seconds)}
@@ -171,26 +133,34 @@ def on_cards(*arrays):
 def test_the_two_cards_shares_are_those_of_their_launches(two_cards):
     first, second = two_cards
     x = np.ones((512, 512), np.float32)
-    picture = busy({"both": on_cards(first(x), second(x))}).pictures[-1]
-    shares = [int(n) for n in re.findall(r"Simulated:\d (\d+) %", picture.sentence)]
-    assert len(shares) == 2 and all(50 < share <= 100 for share in shares)
+    scene = busy({"both": on_cards(first(x), second(x))})
+    shares = [int(n) for n in re.findall(r"card \d (\d+) %", scene.sentences[-1])]
+    assert "both: not begun" in scene.at() and len(shares) == 2 and all(50 < share <= 100 for share in shares)
 
 
 def test_each_way_to_use_two_cards_is_done_in_its_own_time(two_cards):
     first, second = two_cards
     x = np.ones((512, 512), np.float32)
     one, both = on_cards(first(x), first(x)), on_cards(first(x), second(x))
-    film = busy({"one": one, "both": both})
-    assert "one: in" in film.pictures[0].sentence and "both: in" in film.pictures[0].sentence
-    last = film.pictures[-1].sentence
-    times = dict(re.findall(r"(\w+): done in ([\d.]+) µs", last))
+    scene = busy({"one": one, "both": both})
+    assert "one: in" in scene.sentences[1] and "both: in" in scene.sentences[1]
+    times = dict(re.findall(r"(\w+): done in ([\d.]+) µs", scene.sentences[-1]))
     assert float(times["both"]) < float(times["one"])
-    assert str(busy_at({"one": one, "both": both}, 1.0).sentence).partition(". ")[2] == last.partition(". ")[2]
+
+
+def test_a_copy_from_card_to_card_is_drawn_from_lane_to_lane(two_cards):
+    first, second = two_cards
+    x = first(np.ones((512, 512), np.float32))
+    with fl.receipt() as receipt:
+        there = second(x @ x), second(x)
+        with second:
+            there[0] @ there[1]
+    drawn = [part for part in busy({"split": receipt}).picture.parts() if part.attributes.get("class") == "rest"]
+    assert len(drawn) == receipt.device_to_device.count == 2
 
 
 def test_films_need_times():
     with fl.receipt() as nothing:
         pass
-    for film in (orders, lambda r: busy({"r": r})):
-        with pytest.raises(ValueError, match="launches whose times are known"):
-            film(nothing)
+    with pytest.raises(ValueError, match="launches whose times are known"):
+        busy({"r": nothing})

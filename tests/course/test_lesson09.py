@@ -1,11 +1,9 @@
 """Lesson 09's checks: each likely wrong answer gets its own helpful message."""
 
 import numpy as np
-import pytest
 from answers import not_right, right
 
 import fluxlite as fl
-from fluxlite_course.lesson11.pictures import lanes
 
 
 def loss(m, x, y):
@@ -182,31 +180,3 @@ test_right_answers_other_than_the_lessons_own = right(
     ("09.3", [drawn(lambda rng, n: np.argsort(rng.random(n)))]),
     ("09.4", [by_hand]),
 )
-
-
-# -- the picture of copies during computations ----------------------------------------------------------------------
-
-
-def receipt(way, count=3, like="NVIDIA T4"):
-    loader = fl.DataLoader(np.zeros((count * 4, 100_000), np.float32), batchsize=4)
-    return fl.estimate(lambda: [np.exp(fl.gpu(x)) for x in way(loader)], like=like, shapes_only=True).receipt
-
-
-def test_the_picture_says_how_long_each_way_takes():
-    picture = lanes({"by hand": receipt(lambda x: x), "gpu(loader)": receipt(fl.gpu)}, batches=3)
-    assert picture.png.startswith(b"\x89PNG")
-    assert picture.sentence == (
-        "3 batches, simulated (NVIDIA T4). by hand: 635 µs in all, 40 µs of them computing; "
-        "gpu(loader): 620 µs in all, 40 µs of them computing."
-    )
-
-
-def test_what_cannot_be_drawn():
-    with pytest.raises(ValueError, match="by hand: 3 copies are not equally many for each of 2 batches"):
-        lanes({"by hand": receipt(lambda x: x)}, batches=2)
-    with pytest.raises(ValueError, match="several cards"):
-        lanes({"a": receipt(fl.gpu), "b": receipt(fl.gpu, like="A100")}, batches=3)
-    with fl.receipt() as nothing:
-        pass
-    with pytest.raises(ValueError, match="0 copies"):
-        lanes({"nothing": nothing}, batches=1)

@@ -48,9 +48,9 @@ def chatty(model, x):
 
 test_a_wrong_answer_is_not_right_and_told_why = not_right(
     ("10.1", ["CUDA", "Metal", "CPU", 1], "server: installed is not enough"),
-    ("10.1", ["CPU", "Metal", "CPU", 1], "server: a CUDA without a driver doesn't end the search"),
+    ("10.1", ["CPU", "Metal", "CPU", 1], "that doesn't end the search; what comes after CUDA?"),
     ("10.1", ["AMDGPU", "CUDA", "CPU", 1], "mac: asking for CUDA doesn't make it appear"),
-    ("10.1", ["AMDGPU", "CPU", "CPU", 1], "mac: a preference isn't exclusive"),
+    ("10.1", ["AMDGPU", "CPU", "CPU", 1], "But a preference isn't exclusive"),
     ("10.1", ["AMDGPU", "Metal", "CUDA", 1], "workstation: two GPUs are there, but the preference asks"),
     ("10.1", ["AMDGPU", "Metal", None, 1], "workstation: one of CUDA, AMDGPU, Metal, CPU, in quotes"),
     ("10.1", ["AMDGPU", "Metal", "CPU", 0], "one of the three doesn't have what the preference asks for"),

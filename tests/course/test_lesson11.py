@@ -139,9 +139,9 @@ def by_hand(loss, model, x, y, devices):
 test_a_wrong_answer_is_not_right_and_told_why = not_right(
     ("11.1", ["CPU", 1, 0, "CPU"], "b: device1(a) is a copy of a on card 1"),
     ("11.1", [1, 0, 0, "CPU"], "c: inside the block card 1 is current"),
-    ("11.1", [1, "CPU", 0, "CPU"], "c: gpu makes a copy on a card"),
+    ("11.1", [1, "CPU", 0, "CPU"], "and gpu makes a copy on the current card"),
     ("11.1", [1, 1, 1, "CPU"], "d: after the block card 0 is current again"),
-    ("11.1", [1, 1, "CPU", "CPU"], "d: gpu brings nothing back"),
+    ("11.1", [1, 1, "CPU", "CPU"], "gpu moves to it, even from another card"),
     ("11.1", [1, 1, 0, 1], "e: cpu(b) is a new array on the host; only b itself"),
     ("11.1", [1, 1, 0, None], 'e: write 0, 1 or "CPU"'),
     ("11.2", [all_on_one], "everything is on card 0, and card 1 is empty"),

@@ -85,7 +85,7 @@ test_a_wrong_answer_is_not_right_and_told_why = not_right(
     ("12.4", [taken_up("model", "loader")], "the optimizer's memory that you got is still new"),
     ("12.4", [taken_up("model", "opt_state")], "the loader's generator is still new"),
     ("12.4", [taken_up("opt_state", "loader")], "the model that you got hasn't got the file's weights"),
-    ("12.4", [taken_up(*EVERYTHING, given=lambda contents: contents)], "of type dict"),
+    ("12.4", [taken_up(*EVERYTHING, given=lambda contents: contents)], "dict: {'model'"),
 )
 
 

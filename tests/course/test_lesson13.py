@@ -99,7 +99,7 @@ def softsign(*pullbacks, body=lambda x, s: x / (s + np.abs(x))):
 SOFTSIGN = [
     ((), "softsign has no rule yet"),
     ((of_x,), "an operand has no pullback"),
-    ((of_s, of_x), "expected    the first pullback is that of x"),
+    ((of_s, of_x), "the first pullback is that of x"),
     ((lambda g, out, x, s: slope_x(x, s), of_s), "the gradient of x: g is missing"),
     ((lambda g, out, x, s: g / s, of_s), "the gradient of x: right only at x = 0"),
     ((lambda g, out, x, s: g * s / (s + x) ** 2, of_s), "the gradient of x: right only where x is positive"),

@@ -74,7 +74,7 @@ test_a_wrong_answer_is_not_right_and_told_why = not_right(
     ("15.1", [shapes(3, (32, 6))], "after layer 3: flatten keeps all numbers of a picture"),
     ("15.1", [shapes(3, (768,))], "after layer 3: flatten leaves the observations apart"),
     ("15.1", [shapes(3, (32, 2, 2, 6))], "after layer 3: 2 axes, (N, features)"),
-    ("15.1", [shapes(4, (32, 11))], "after layer 4: that is another shape"),
+    ("15.1", [shapes(4, (32, 11))], "after layer 4: Dense(24, 10) takes 24 numbers"),
     ("15.1", [SHAPES[:4]], "there are 5 shapes"),
     ("15.1", [(32, 10)], "a list with a tuple for each layer"),
     ("15.2", [lambda model, x: model(x)], "the channels are still in front"),

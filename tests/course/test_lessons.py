@@ -4,6 +4,7 @@ nbval compares what a solved lesson prints. Here we run a learner's copy to its 
 """
 
 import csv
+import importlib
 import os
 import re
 import subprocess
@@ -12,13 +13,17 @@ from collections import Counter
 from pathlib import Path
 
 import nbformat
+import numpy as np
 import pytest
 from nbclient import NotebookClient
 
+import fluxlite
 from fluxlite import functional
 from fluxlite_course.kit import exercises
+from fluxlite_course.kit.boxes import marked
 from fluxlite_course.kit.copies import fingerprint
 from fluxlite_course.kit.guesses import questions
+from fluxlite_course.kit.puzzles import play, puzzles
 from tools import notebooks as tool
 
 ROOT = Path(__file__).parents[2]
@@ -47,7 +52,7 @@ def text(path):
 
 
 def printed(cell):
-    return "".join(output.get("text", "") for output in cell["outputs"])
+    return "".join(output.get("text", "") or output.get("data", {}).get("text/plain", "") for output in cell["outputs"])
 
 
 # -- the lessons --------------------------------------------------------------------------------------------------
@@ -96,19 +101,36 @@ def test_every_exercise_is_asked_once_solved_checked_and_hinted(path):
 
 
 @every_lesson
-def test_every_question_is_guessed_before_it_is_answered_and_has_its_options(path):
-    number, everything = path.name[:2], "\n".join(code(path))
-    asked = questions(number)
-    # A lesson may answer what an earlier one asked.
-    assert re.findall(r'^guess\("(.+?)"', everything, re.MULTILINE) == list(asked)
-    answered = re.findall(r'^answer\("(.+?)"', everything, re.MULTILINE)
-    later = re.findall(r'^answer\("(.+?)"', "\n".join("\n".join(code(it)) for it in LESSONS if it > path), re.M)
-    for id, question in asked.items():
-        assert id in answered + later
-        assert id not in answered or everything.index(f'guess("{id}"') < everything.index(f'answer("{id}"')
-        assert f'guess("{id}", "{question.right}")' in everything, f"{id}: the solved lesson guesses wrongly"
-        options = text(path)[text(path).index(f"Guess {id}") :].partition("Guess ")[2].partition("Guess ")[0]
-        assert all(f"**{letter}**" in options for letter in question.replies), f"{id}: an option is not in the text"
+def test_every_question_is_asked_once_in_order_and_its_answer_is_not_in_the_notebook(path):
+    asked = questions(path.name[:2])
+    stored = [(tool.GUESS.search(cell["source"]), cell) for cell in cells(path) if cell["cell_type"] == "code"]
+    assert [match[1] for match, _ in stored if match] == list(asked)
+    later = "\n".join("\n".join(code(it)) for it in LESSONS if it > path)
+    for match, cell in stored:
+        if match:
+            question, (output,) = asked[match[1]], cell["outputs"]
+            shown = output["data"]["text/html"]
+            assert all(marked(words) in shown for words in question.options.values())
+            assert not any(reply in shown for reply in question.replies.values())
+            assert not question.later or f'answer("{match[1]}")' in later
+
+
+@every_lesson
+def test_a_puzzle_begins_above_par_and_its_solution_is_at_par(path, monkeypatch, capsys, tmp_path):
+    monkeypatch.setenv("FLUXLITE_PROGRESS", str(tmp_path / "progress.json"))
+    found = [source for source in code(path) if tool.PUZZLE.search(source)]
+    assert [tool.PUZZLE.search(source)[1] for source in found] == list(puzzles(path.name[:2]))
+    own = importlib.import_module(f"fluxlite_course.{exercises.folders()[path.name[:2]].name}")
+    for source in found:
+        for program, word in ((tool.SOLUTION.sub("", source), "above par"), (source, "at par")):
+            space = {name: getattr(fluxlite, name) for name in fluxlite.__all__}
+            space |= {"fl": fluxlite, "np": np, **vars(own)}
+            magic, _, body = program.partition("\n")
+            helpers = [one for one in code(path) if one.startswith("t = np.linspace")]  # step, of lesson 08
+            exec("\n".join([*helpers, body]), space)
+            capsys.readouterr()
+            play(magic.split()[1], space)
+            assert capsys.readouterr().out.split("   ")[0].split("  ")[1].strip() == word
 
 
 def test_no_letter_is_right_in_more_than_half_of_the_questions():
@@ -132,12 +154,14 @@ def test_the_copies_are_what_the_lessons_make_byte_for_byte():
 
 
 @every_copy
-def test_a_copy_holds_no_output_no_guess_and_no_solution_in_code(path):
+def test_a_copy_holds_no_output_but_questions_and_no_solution_in_code(path):
     for cell in cells(path):
         if cell["cell_type"] == "code":
-            assert cell["outputs"] == [] and cell["execution_count"] is None
+            kinds = [kind for output in cell["outputs"] for kind in output["data"]]
+            asks = tool.GUESS.search(cell["source"])
+            assert kinds == (["text/html", "text/plain"] if asks else []) and cell["execution_count"] is None
     everything = "\n".join(code(path))
-    assert "SOLUTION" not in everything and not re.search(r'^guess\(".*", "', everything, re.MULTILINE)
+    assert "SOLUTION" not in everything and not re.search(r'^guess\(".*", ', everything, re.MULTILINE)
     about = nbformat.read(path, as_version=4).metadata.fluxlite
     assert about["lesson"] == path.name[:2] and about["sources"] == fingerprint({"cells": cells(path)})
 
@@ -185,7 +209,7 @@ def test_a_copy_runs_to_its_end_and_every_exercise_is_not_yet(path, tmp_path, mo
     verdicts = re.findall(r"^(\d\d\.\d+)  (right|not right|not yet|stopped)\b", said, re.MULTILINE)
     assert verdicts == [(id, "not yet") for id, _ in verdicts]
     assert sorted(id for id, _ in verdicts) == sorted(exercises.exercises(path.name[:2]))
-    kept = {"progress.json", "my-gpu-report.png", "my-gpu-report.txt"}
+    kept = {"progress.json", ".progress.json.lock", "my-gpu-report.png", "my-gpu-report.txt"}
     assert set(os.listdir(tmp_path)) <= kept, "a lesson leaves files behind"
 
 

@@ -41,7 +41,7 @@ def test_progress_is_written_as_soon_as_that_goes_again(tmp_path, monkeypatch):
     progress.path().write_text('{"checks": {"03.4": "right"}}')
     progress.keep("checks", "03.2", "right")
     progress.keep("guesses", "03-A", "b")
-    expected = {"checks": {"03.1": "right", "03.2": "right", "03.4": "right"}, "guesses": {"03-A": "b"}}
+    expected = {"checks": {"03.1": "right", "03.2": "right", "03.4": "right"}, "guesses": {"03-A": "b"}, "puzzles": {}}
     written = json.loads(progress.path().read_text())
     assert progress.read() == expected == {part: written[part] for part in expected}
 
@@ -124,50 +124,30 @@ def test_a_killed_notebook_leaves_no_lock_behind(monkeypatch):
         assert not progress.path().exists(), "two notebooks wrote at once"
         holder.kill()
     monkeypatch.setattr(progress, "PATIENCE", 0)
-    monkeypatch.setattr(progress, "LEFT_OVER", 1e9)
     progress.keep("checks", "03.2", "right")
     assert json.loads(progress.path().read_text())["checks"] == {"03.1": "right", "03.2": "right"}
 
 
-def without(locks, monkeypatch):
-    """An environment made before filelock was needed, or a network drive that has no locks."""
-    if locks == "not installed":
-        monkeypatch.setitem(sys.modules, "filelock", None)
-    elif locks == "not on this drive":
-        filelock = pytest.importorskip("filelock")
+@pytest.mark.parametrize("locks", ["there", "not on this drive"])
+def test_threads_that_write_at_once_lose_nothing(locks, monkeypatch):
+    threads, filelock = (8, pytest.importorskip("filelock"))
+    if locks != "there":  # a network drive: one after the other still writes
 
         def refuse(self, **how):
             raise OSError(37, "No locks available")
 
+        threads = 1
         monkeypatch.setattr(filelock.FileLock, "acquire", refuse)
-
-
-@pytest.mark.parametrize("locks", ["there", "not installed", "not on this drive"])
-def test_threads_that_write_at_once_lose_nothing(locks, monkeypatch, tmp_path):
-    without(locks, monkeypatch)
     monkeypatch.setattr(progress, "PATIENCE", 600)
-    monkeypatch.setattr(progress, "LEFT_OVER", 600)
-    with ThreadPoolExecutor(8) as pool:
+    with ThreadPoolExecutor(threads) as pool:
         list(pool.map(lambda number: progress.keep("checks", f"03.{number}", "right"), range(100)))
     assert len(json.loads(progress.path().read_text())["checks"]) == 100
-    assert not (tmp_path / ".progress.json.busy").exists()
-
-
-def test_without_locks_what_was_left_behind_holds_nobody_up_for_long(tmp_path, monkeypatch):
-    without("not on this drive", monkeypatch)
-    monkeypatch.setattr(progress, "LEFT_OVER", 0.05)
-    (tmp_path / ".progress.json.busy").touch()
-    progress.keep("checks", "03.1", "right")
-    assert json.loads(progress.path().read_text())["checks"] == {"03.1": "right"}
-    assert not (tmp_path / ".progress.json.busy").exists()
 
 
 @pytest.mark.skipif(os.name == "nt", reason="links need rights there")
-@pytest.mark.parametrize("name", [".progress.json.lock", ".progress.json.busy"])
-def test_links_that_someone_has_planted_lead_nowhere(name, tmp_path, monkeypatch):
-    monkeypatch.setattr(progress, "LEFT_OVER", 0.05)
+def test_links_that_someone_has_planted_lead_nowhere(tmp_path):
     (tmp_path / "mine").write_text("precious")
-    (tmp_path / name).symlink_to(tmp_path / "mine")
+    (tmp_path / ".progress.json.lock").symlink_to(tmp_path / "mine")
     progress.keep("checks", "03.1", "right")
     assert (tmp_path / "mine").read_text() == "precious" and progress.path().exists()
 
@@ -203,4 +183,4 @@ def test_progress_edited_by_hand(capsys):
     answer("03-A")
     answer("03-B")
     assert capsys.readouterr().out.startswith("03-A  it is b: ")
-    assert progress.read() == {"guesses": {"03-A": "z"}, "checks": {}}
+    assert progress.read() == {"guesses": {"03-A": "z"}, "checks": {}, "puzzles": {}}

@@ -27,7 +27,7 @@ COURSE = house.modules("fluxlite_course")
 ARROWS = house.graph(SOURCES | SIMGPU | COURSE)
 # Where fluxlite meets the simulated GPU, and what it does without.
 MEETING = {"cuda.jit", "devices.simulated", "receipts"}
-FOR_LESSONS = {"IPython", "ipywidgets", "matplotlib", "fluxlite_course"}
+FOR_LESSONS = {"IPython", "anywidget", "ipywidgets", "matplotlib", "fluxlite_course"}
 # What simgpu imports besides NumPy, and only where it's asked for: CuPy compiles kernels.
 ASKED_FOR = {"simgpu.jit.compiled": {"cupy", "cupyx"}, "simgpu.jit.kernel": {"cupy"}}
 # What you read to understand fmap, gradient, Dense, Chain, gpu and update: these files, and all that they import, even
@@ -110,8 +110,8 @@ FOR_ALL = {
 # Files of the course that need a name from the inside, and why.
 FROM_INSIDE = {
     "lesson14.checks": "asks the table of derivative rules: the lesson is about them",
-    "lesson14.tape": "shows the derivative rules as they're called",
-    "draw.model_trees": "has the colours of `explain`",
+    "lesson14.pictures": "shows the derivative rules as they're called",
+    "lesson08.steps": "follows the simulated GPU's warps while they take turns",
     "lesson15.workers": "finds MPI as `python -m fluxlite.distributed` does",
 }
 

@@ -74,7 +74,7 @@ def test_nothing_of_ours_can_unpickle_or_open_a_connection():
 
 def test_the_temporary_files_have_the_names_that_are_listed(tmp_path, monkeypatch):
     said = re.findall(r"^\| `(\.[^`]+)` \|", PAGE, re.MULTILINE)
-    assert said == [".NAME.NUMBER.tmp", ".progress.json.lock", ".progress.json.busy"]
+    assert said == [".NAME.NUMBER.tmp", ".progress.json.lock"]
     used = []
     real = os.replace
     monkeypatch.setattr(os, "replace", lambda old, new: used.append(os.path.basename(old)) or real(old, new))

@@ -9,12 +9,12 @@ import re
 from pathlib import Path
 from typing import Any
 
+from fluxlite_course.kit.guesses import as_page, question
 from tools import notebooks
 
 from .links import on_site
 
 ANSWER = re.compile(r"""^answer\("(\d\d-[A-Z])"\)""", re.MULTILINE)
-WIDGET = "application/vnd.jupyter.widget-view+json"
 NOTE = """```{{admonition}} To read, or to work in
 This lesson was run already. To work in it, [install fluxlite](../install.md#install), or take
 {{download}}`the learner's copy <../learner/{name}>`: there the exercises are still to do.
@@ -25,19 +25,24 @@ def for_readers(lesson: dict[str, Any], name: str) -> dict[str, Any]:
     """The lesson, a notebook, for the site: `name` is its file's."""
     cells: list[dict[str, Any]] = []
     waiting: list[dict[str, Any]] = []  # solved cells whose check is still to come
-    for cell in lesson["cells"]:
+    for at, cell in enumerate(lesson["cells"]):
         if cell["cell_type"] != "code":
             cells.append({**cell, "source": on_site(cell["source"], f"notebooks/{name}", f"lessons/{name}")})
             continue
         code, cell = cell["source"], plain(cell)
-        if notebooks.SOLUTION.search(code):
+        if notebooks.is_alone(lesson["cells"], at):
+            cells.append({**cell, "source": notebooks.SOLUTION.sub("", code).rstrip("\n"), "outputs": []})
+            cells += folded(
+                "One solution", cell["id"], [{**cell, "id": f"{cell['id']}-solved", "source": solved(code)}]
+            )
+        elif notebooks.SOLUTION.search(code):
             cells.append({**cell, "source": notebooks.starter(code), "outputs": []})
             waiting.append({**cell, "id": f"{cell['id']}-solved", "source": solved(code)})
         elif notebooks.CHECK.search(code):
             cells += folded(f"One solution to {notebooks.CHECK.search(code)[1]}", cell["id"], [*waiting, cell])
             waiting = []
         elif notebooks.GUESS.search(code):
-            cells.append({**cell, "source": notebooks.unguessed(code), "outputs": []})
+            cells += guess(cell, notebooks.GUESS.search(code)[1])
         elif ANSWER.search(code):
             cells += folded(f"The answer to {ANSWER.search(code)[1]}", cell["id"], [answered(cell)])
         else:
@@ -49,9 +54,20 @@ def for_readers(lesson: dict[str, Any], name: str) -> dict[str, Any]:
 
 def plain(cell: dict[str, Any]) -> dict[str, Any]:
     """A cell whose widgets are pictures. Without a kernel a page can show nothing else."""
-    outputs = [{**o, "data": {k: v for k, v in o["data"].items() if k != WIDGET}} if "data" in o else o
+    outputs = [{**o, "data": {k: v for k, v in o["data"].items() if k != notebooks.WIDGET}} if "data" in o else o
                for o in cell["outputs"]]  # fmt: skip
     return {**cell, "outputs": outputs}
+
+
+def guess(cell: dict[str, Any], id: str) -> list[dict[str, Any]]:
+    """A question as a page, and its answer folded below it. One that a later lesson answers has none here."""
+    asks = question(id)
+    hidden = {**cell["metadata"], "tags": ["remove-input"]}
+    page = as_page(id, asks, hint=asks.later)[1]
+    shown = {"output_type": "display_data", "data": {"text/html": page}, "metadata": {}}
+    words = _markdown(f"{cell['id']}-answer", f"**{asks.right}** is right: {asks.replies[asks.right]}")
+    answer = [] if asks.later else folded(f"The answer to {id}", cell["id"], [words])
+    return [{**cell, "outputs": [shown], "metadata": hidden}, *answer]
 
 
 def answered(cell: dict[str, Any]) -> dict[str, Any]:

@@ -6,9 +6,9 @@ import ast
 import re
 import shutil
 from pathlib import Path
+from typing import NamedTuple
 
-from fluxlite_course.pages import EXPLORE
-from tools import coming_from_page
+from tools import coming_from_page, notebooks
 
 from . import lessons, reference
 from .house import every_file, with_sources
@@ -124,11 +124,62 @@ def example(name: str, source: str) -> str:
     return f"# {name}\n\n{text}\n\n```python\n{code}\n```\n\n{run}\n"
 
 
+class Explored(NamedTuple):
+    """A page with a lesson's scene: its title, the lesson's file, the call whose scene it is, and what it shows."""
+
+    title: str
+    lesson: str
+    call: str
+    about: str
+
+    def scene(self) -> str:
+        """The scene as the lesson stores it. Raises `LookupError` if no cell of the lesson shows it."""
+        for cell in notebooks.read(notebooks.NOTEBOOKS / f"{self.lesson}.ipynb")["cells"]:
+            for output in cell.get("outputs", []):
+                shown = "".join(output.get("data", {}).get("text/html", ""))
+                if self.call in "".join(cell["source"]) and "fluxlite-packed" in shown:
+                    return shown
+        raise LookupError(f"no cell of {self.lesson} shows the scene of {self.call}")
+
+
+EXPLORE = {
+    "race": Explored(
+        "A race", "00-start-here", "race(",
+        "One step of training: the CPU computes, one operation after the other. For the GPU, Python only gives orders, "
+        "and giving an order takes longer than carrying it out. Move the time, or let it run.",
+    ),
+    "timeline": Explored(
+        "Which lines wait", "06-waiting-for-the-gpu", "timeline(",
+        "A loop that reads a number in each of its 20 steps. The host asks the GPU for work and goes on, until it "
+        "needs the number: then it waits. Choose which events you see, and how many.",
+    ),
+    "crossover": Explored(
+        "When does a GPU win?", "07-cpu-against-gpu", "crossover_explorer(",
+        "One step of training, for networks from 8 to 4,096 wide. Left of the crossing the CPU is faster, right of it "
+        "the GPU. Choose what each step does besides computing.",
+    ),
+    "tape": Explored(
+        "The tape", "13-under-the-hood", "tape(lines",
+        "What a gradient keeps of each line of a program: one entry for each result. Then it goes through the entries "
+        "from the top down, and each hands its gradient on to what it was made from.",
+    ),
+    "microscope": Explored(
+        "The microscope", "14-inside-a-gpu", "microscope(",
+        "A kernel, line by line: the lanes of a warp, which of them sit out, and where in memory they go.",
+    ),
+    "busiest": Explored(
+        "Who's the busiest?", "17-several-machines", "busiest(",
+        "A step of training on one card or several: the host gives orders, the cards compute, the network carries the "
+        "gradients. One of them is the busiest, and the others wait for it. Turn the knobs.",
+    ),
+}  # fmt: skip
+
+
 def explore(folder: Path) -> None:
-    """A page for each picture that a reader can move. It's the widget's own picture, and needs no kernel."""
-    for name, (title, lesson, about, scene) in EXPLORE.items():
-        after = f"[Lesson {lesson[:2]}](../lessons/{lesson}.ipynb) explains it. [More to look at](index.md)"
-        text = f"# {title}\n\n{about}\n\n~~~~{{raw}} html\n{scene().html()}\n~~~~\n\n{after}\n"
+    """A page for each scene of `EXPLORE`."""
+    for name, page in EXPLORE.items():
+        after = f"[Lesson {page.lesson[:2]}](../lessons/{page.lesson}.ipynb) explains it. [More to look at](index.md)"
+        text = f"# {page.title}\n\n{page.about}\n\n~~~~{{raw}} html\n{page.scene()}\n~~~~\n\n{after}\n"
         (folder / f"{name}.md").write_text(text, encoding="utf-8")
 
 

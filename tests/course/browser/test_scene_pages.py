@@ -1,4 +1,4 @@
-"""The pages to explore in a real browser: without a host, by keyboard, on a phone, in the dark, several in one page.
+"""Scenes in a real browser: without a host, by keyboard, on a phone, in the dark, several in one page.
 
 The pictures that it takes lie in the folder FLUXLITE_SCREENSHOTS, if that is set, to be looked at.
 """
@@ -7,32 +7,49 @@ import os
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+import fluxlite as fl
+from fluxlite_course.lesson00.pictures import race
 from fluxlite_course.lesson06.explorer import crossover_explorer
-from fluxlite_course.pages import EXPLORE, write_pages
+from fluxlite_course.lesson14.pictures import tape
+from fluxlite_course.scenes.timeline import timeline
 
 pytestmark = pytest.mark.slow
 
 SHOTS = os.environ.get("FLUXLITE_SCREENSHOTS")
-NAMES = list(EXPLORE)
+NAMES = ["race", "timeline", "tape", "crossover"]
+AROUND = ":root{color-scheme:light dark}body{margin:0;font:1.05rem/1.5 system-ui}main{max-width:46rem;margin:auto}"
+
+
+def a_timeline():
+    x = np.random.default_rng(0).standard_normal((640, 640), dtype=np.float32)
+    return timeline(fl.estimate(lambda x: [float((x @ x).sum()) for _ in range(20)], x).receipt, count=50)
+
+
+def a_tape():
+    w, b = fl.param(np.array([0.5, -1.0])), fl.param(np.array(0.1))
+    h = w * np.array([1.0, 2.0])
+    s = h + b
+    return tape({"w, b = param(…), …": (w, b), "h = w * x": h, "s = h + b": s, "loss = np.sum(s)": np.sum(s)})
 
 
 @pytest.fixture(scope="module")
 def living():
-    """The four pictures; the crossover for one card, which takes less time."""
-    return {
-        **{name: EXPLORE[name].scene() for name in ("race", "timeline", "tape")},
-        "crossover": crossover_explorer(cards=["NVIDIA T4", "H200"]),
-    }
+    """A scene of each kind: gliding, windowed, growing, with many buttons."""
+    return dict(zip(NAMES, (race([1]), a_timeline(), a_tape(), crossover_explorer(cards=["NVIDIA T4", "H200"]))))
 
 
 @pytest.fixture(scope="module")
 def folder(living, tmp_path_factory):
-    with pytest.MonkeyPatch.context() as patch:
-        for name, scene in living.items():
-            patch.setitem(EXPLORE, name, EXPLORE[name]._replace(scene=lambda scene=scene: scene))
-        return write_pages(tmp_path_factory.mktemp("explore"), back="index.html")[0].parent
+    folder = tmp_path_factory.mktemp("scenes")
+    for name, scene in living.items():
+        head = '<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
+        head += f"<title>{name}</title><style>{AROUND}</style>"
+        page = f'<!DOCTYPE html><html lang="en"><head>{head}</head><body><main>{scene.html()}</main></body></html>'
+        (folder / f"{name}.html").write_text(page, encoding="utf-8")
+    return folder
 
 
 @pytest.fixture

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import fluxlite as fl
-from fluxlite_course.lesson14.tape import tape_scene
-from fluxlite_course.scenes import Each, Knob, Part, Scene, drawing, page
+from fluxlite_course.lesson14.pictures import tape
+from fluxlite_course.scenes import Each, Knob, Part, Scene, drawing
 from fluxlite_course.scenes.parts import moves
 from fluxlite_course.scenes.scene import script, style
 from fluxlite_course.scenes.timeline import MOST_EVENTS, timeline
@@ -123,17 +123,6 @@ def test_no_sentence_ends_the_script():
     assert "</script><img" in "".join(read.data[0]["phrases"])
 
 
-def test_a_page_needs_no_host_and_allows_none():
-    made = page("Bars & more", bars(), before="<p>Before.</p>", head={"description": 'of "bars"'})
-    read = Reader(made)
-    assert read.wrong == [] and read.found[0][0] == "html" and "<h1>Bars &amp; more</h1><p>Before.</p>" in made
-    rules = next(a["content"] for tag, a in read.found if a.get("http-equiv") == "Content-Security-Policy")
-    assert rules.startswith("default-src 'none';") and "unsafe" not in rules and rules.count("sha256-") == 3
-    assert "//" not in re.sub(r'content="[^"]*"', "", made)
-    # What the rules forbid: a style or a handler in an attribute.
-    assert not [a for _, a in read.found if "style" in a or any(name.startswith("on") for name in a)]
-
-
 def test_script_and_style_are_short_and_whole():
     assert len(script()) < 6_000 and len(style()) < 6_000
     assert "/*" not in script() and "/*" not in style() and "//" not in script()
@@ -236,7 +225,7 @@ def program():
 
 def test_the_gradients_on_the_way_back_are_those_of_the_library():
     w, b, h, loss = program()
-    scene = tape_scene({"w, b": (w, b), "h = np.tanh(w * 2 + b)": h, "loss = np.sum(h * w)": loss})
+    scene = tape({"w, b": (w, b), "h = np.tanh(w * 2 + b)": h, "loss = np.sum(h * w)": loss})
     dw, db = fl.gradient(lambda w, b: np.sum(np.tanh(w * 2.0 + b) * w), w.data, b.data)
     said = f"the gradient of #1 param is [{dw[0]:.2f} {dw[1]:.2f}] and of #2 param is {db:.2f}."
     assert scene.sentences[-1] == f"back has come to the start: {said}"
@@ -246,7 +235,7 @@ def test_the_gradients_on_the_way_back_are_those_of_the_library():
 
 def test_the_tape_is_still_there_for_back_itself():
     *_, loss = made = program()
-    tape_scene({"w, b": made[:2], "h": made[2], "loss": loss})
+    tape({"w, b": made[:2], "h": made[2], "loss": loss})
     fl.back(loss)
     assert made[0].grad is not None
 
@@ -254,6 +243,6 @@ def test_the_tape_is_still_there_for_back_itself():
 def test_a_loss_is_a_number_and_tracked():
     w = fl.param(np.ones(2))
     with pytest.raises(ValueError, match=re.escape("a number; got an array of shape (2,)")):
-        tape_scene({"w": w, "h": w * 2})
+        tape({"w": w, "h": w * 2})
     with pytest.raises(TypeError, match="got ndarray"):
-        tape_scene({"w": np.ones(2)})
+        tape({"w": np.ones(2)})

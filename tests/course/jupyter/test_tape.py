@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import fluxlite as fl
-from fluxlite_course.lesson14.tape import growing_tape, tape
+from fluxlite_course.lesson14.pictures import entries
 
 
 @pytest.fixture
@@ -12,16 +12,16 @@ def w():
     return fl.param(np.array([0.5, -1.0]))
 
 
-def relative(entries):
+def relative(found):
     """The entries as text, numbered from 1, in whatever program they were made."""
-    numbers = {f"#{entry.number}": f"#{i}" for i, entry in enumerate(entries, 1)}
-    return [f"{e.function}({', '.join(numbers.get(o, o) for o in e.operands)})" for e in entries]
+    numbers = {f"#{entry.number}": f"#{i}" for i, entry in enumerate(found, 1)}
+    return [f"{e.function}({', '.join(numbers.get(o, o) for o in e.operands)})" for e in found]
 
 
 def test_functions_and_operands_in_the_order_of_the_call(w):
     x = np.array([1.0, 2.0])
     loss = np.sum(np.concatenate([x - w, x, w])[1:] * 2.0)
-    assert relative(tape(loss)) == [
+    assert relative(entries(loss)) == [
         "param()",
         "np.subtract(array, #1)",
         "np.concatenate(#2, array, #1)",
@@ -34,13 +34,13 @@ def test_functions_and_operands_in_the_order_of_the_call(w):
 def test_a_result_used_twice_is_one_entry_and_one_not_used_is_none(w):
     h = np.tanh(w)
     np.exp(h)
-    assert relative(tape(h * h)) == ["param()", "np.tanh(#1)", "np.multiply(#2, #2)"]
+    assert relative(entries(h * h)) == ["param()", "np.tanh(#1)", "np.multiply(#2, #2)"]
 
 
 def test_what_back_has_cleared(w):
     h = np.tanh(w)
     fl.back(np.sum(h))
-    assert relative(tape(h)) == ["cleared by back()"]
+    assert relative(entries(h)) == ["cleared by back()"]
 
 
 def test_numbers_inside_a_gradient():
@@ -48,7 +48,7 @@ def test_numbers_inside_a_gradient():
 
     def f(x):
         y = x * 3.0 + 1.0
-        seen.extend(relative(tape(y)))
+        seen.extend(relative(entries(y)))
         return y
 
     fl.gradient(f, 2.0)
@@ -56,24 +56,10 @@ def test_numbers_inside_a_gradient():
 
 
 def test_prints_one_entry_in_each_line(w):
-    lines = repr(tape(np.tanh(w))).splitlines()
+    lines = repr(entries(np.tanh(w))).splitlines()
     assert lines[0] == f"#{w.number} param" and lines[1].endswith(f" np.tanh(#{w.number})")
 
 
 def test_only_what_is_tracked():
-    with pytest.raises(TypeError, match="takes results that are tracked, got ndarray"):
-        tape(np.ones(2))
-
-
-def test_the_picture_has_a_column_for_each_line(w, monkeypatch):
-    pytest.importorskip("matplotlib")
-    seen = []
-    monkeypatch.setattr("fluxlite_course.lesson14.tape.show", lambda figure, sentence: seen.append(figure) or sentence)
-    b = fl.param(np.array(0.1))
-    h = w + b
-    sentence = growing_tape({"w, b": (w, b), "h = w + b": h, "np.sum(h)": np.sum(h)})
-    assert sentence.startswith("The tape after each line has 2, 3, 4 entries;")
-    texts = seen[0].axes[0].texts
-    new = [text.get_text() for text in texts if text.get_weight() == "bold"]
-    assert [text.split(" ", 1)[-1].split("(")[0] for text in new] == ["param", "param", "add", "sum", "back"]
-    assert {"w, b", "h = w + b", "np.sum(h)"} <= {text.get_text() for text in texts}
+    with pytest.raises(TypeError, match="has results that are tracked, got ndarray"):
+        entries(np.ones(2))

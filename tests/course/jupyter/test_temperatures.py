@@ -1,4 +1,4 @@
-"""Lesson 16's pictures, and the slider of the temperature, moved from Python."""
+"""Lesson 16's pictures, and its scene: the temperature."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,6 @@ from fluxlite_course.lesson10.pictures import (
     gap_picture,
     gates_picture,
     left_picture,
-    next_letter,
     temperatures,
 )
 
@@ -26,34 +25,22 @@ def test_low_temperatures_sharpen_and_high_ones_flatten():
             chances(SCORES, wrong)
 
 
-def test_the_plain_call_says_the_likeliest_two_and_what_is_written():
-    picture = next_letter(LETTERS, SCORES, 1.0, "ab\nba", after="x")
-    assert picture.png.startswith(b"\x89PNG")
-    assert picture.sentence == ("Temperature 1: after 'x', a comes with 66 %, and b with 24 %. It writes: ab / ba")
-    assert "new line with 100 %" not in next_letter(["\n"], [1.0], 1.0).sentence
-    assert "new line comes with 100 %." in next_letter(["\n"], [1.0], 1.0).sentence
+def test_each_temperature_says_the_likeliest_two_and_what_is_written():
+    scene = temperatures(LETTERS, SCORES, WRITTEN | {1.0: "ab\nba"}, after="x", first=1.0)
+    assert scene.at() == "Temperature 1: after 'x', a comes with 66 %, and b with 24 %. It writes: ab / ba"
+    assert list(scene.knobs[0].options) == ["0.5", "1", "2"] and "It writes: aaaa" in scene.at(temperature="0.5")
+    html = temperatures(LETTERS, SCORES, WRITTEN, first=2.0).html()
+    assert ">b &lt;a&gt;</text>" in html and ">↵</text>" in html
+    assert "new line comes with 100 %." in temperatures(["\n"], [1.0], {1.0: ""}).at()
     with pytest.raises(ValueError, match="a score for each letter, got 4 and 1"):
-        next_letter(LETTERS, [1.0], 1.0)
+        temperatures(LETTERS, [1.0], WRITTEN)
 
 
-def test_the_slider_shows_what_the_plain_call_shows_and_the_text_as_text():
-    shown = temperatures(LETTERS, SCORES, WRITTEN, after="x", first=2.0)
-    assert shown.now == 2.0 and [label for label, _ in shown.slider.options] == ["0.5", "2"]
-    assert repr(shown) == next_letter(LETTERS, SCORES, 2.0, WRITTEN[2.0], "x").sentence
-    assert "b &lt;a&gt;\nba" in shown.text.value and "It writes" not in shown.words.value
-    before = shown.image.value
-    shown.slider.value = 0.5
-    assert shown.now == 0.5 and shown.image.value != before and "aaaa" in shown.text.value
-    assert "Temperature 0.5" in shown.words.value and shown.page == shown.pictures[0.5]._repr_html_()
-    assert 'alt="Temperature 0.5' in shown.image.value
-
-
-def test_all_pictures_are_drawn_before_anything_moves(monkeypatch):
-    shown = temperatures(LETTERS, SCORES, WRITTEN)
-    assert shown.now == 0.5, "the lowest comes first"
-    monkeypatch.setattr("fluxlite_course.lesson10.pictures.next_letter", None)
-    shown.slider.value = 2.0
-    assert shown.now == 2.0 and "Temperature 2:" in shown.sentence
+def test_a_bar_is_as_high_as_its_letter_is_likely():
+    scene = temperatures(LETTERS, SCORES, WRITTEN)
+    bars = [part.attributes["height"] for part in scene.picture.parts() if part.tag == "rect"]
+    for state, heat in enumerate((0.5, 2.0)):
+        np.testing.assert_allclose([bar[state] / 152 for bar in bars], chances(SCORES, heat), atol=1e-3)
 
 
 def test_a_temperature_without_a_text_is_refused():

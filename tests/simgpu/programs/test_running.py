@@ -72,7 +72,7 @@ def test_the_page_about_it_shows_what_it_prints(run):
 
 
 def test_the_receipt_as_json(run, tmp_path):
-    status, _, told = run("-m", "simgpu", "--json", "program.py")
+    status, _, told = run("-m", "simgpu", "--json", "program.py", "-v")
     figures = json.loads(told)
     assert (status, figures["card"], figures["implicit-copies"], figures["waits"]) == (0, "NVIDIA T4", 4, 5)
     assert figures["launches"] == sum(figures["launched"].values()) == 7

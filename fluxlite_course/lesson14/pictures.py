@@ -14,8 +14,6 @@ from fluxlite import TrackedArray
 from fluxlite.autodiff.rules import RULES, Rule, name_of
 from fluxlite.messages import many
 
-from ..draw.pictures import GREY, ORANGE, Picture, as_written, show
-from ..draw.shapes import rectangle, sheet
 from ..scenes.parts import Each, Part, drawing
 from ..scenes.scene import Knob, Scene
 
@@ -31,26 +29,25 @@ class Entry(NamedTuple):
         return f"#{self.number} {self.function}" + (f"({', '.join(self.operands)})" if self.operands else "")
 
 
-class Tape(list):
+class Entries(list):
     """Entries in order of their numbers. Prints one per line."""
 
     def __repr__(self) -> str:
         return "\n".join(map(str, self))
 
 
-def tape(*results: TrackedArray) -> Tape:
+def entries(*results: TrackedArray) -> Entries:
     """The entries that `results` depend on, including their own, in order of their numbers.
 
     Raises `TypeError` for a result that isn't tracked.
 
     >>> w = fl.param(np.ones(2))
-    >>> entries = tape(np.tanh(w * 3.0))
-    >>> [(entry.function, len(entry.operands)) for entry in entries]
+    >>> [(entry.function, len(entry.operands)) for entry in entries(np.tanh(w * 3.0))]
     [('param', 0), ('np.multiply', 2), ('np.tanh', 1)]
     """
     for result in results:
         if not isinstance(result, TrackedArray):
-            raise TypeError(f"tape takes results that are tracked, got {type(result).__name__}")
+            raise TypeError(f"a tape has results that are tracked, got {type(result).__name__}")
     found: dict[int, TrackedArray] = {}
     waiting = list(results)
     while waiting:
@@ -59,7 +56,7 @@ def tape(*results: TrackedArray) -> Tape:
             found[node.number] = node
             waiting += [parent for _, parent in node.call[3]] if node.call else []
     names = {id(rule): name_of(function) for function, rule in RULES.items()}
-    return Tape(_entry(found[number], names) for number in sorted(found))
+    return Entries(_entry(found[number], names) for number in sorted(found))
 
 
 def _entry(node: TrackedArray, names: dict[int, str]) -> Entry:
@@ -88,58 +85,16 @@ def _short(entry: str) -> str:
     return entry.replace(" np.", " ").replace("array", "…")
 
 
-# -- a column for each line of a program ------------------------------------------------------------------------------
-
-_BOX, _GAP, _HEIGHT = 1.95, 0.15, 0.35  # an entry's width, the gap, and its height, in inches
-
-
-def growing_tape(lines: Mapping[str, Any]) -> Picture:
-    """A picture with one column per line of a program: the tape after it, new entries in bold, and the backward pass.
-
-    `lines` maps each line's text to the tracked result that it made, or to a tuple of them.
-
-    >>> w = fl.param(np.ones(2))
-    >>> h = np.tanh(w)
-    >>> growing_tape({"w = param(…)": w, "h = np.tanh(w)": h})
-    The tape after each line has 1, 2 entries; each line adds its own on top. back visits them from the top down.
-    """
-    results: list[TrackedArray] = []
-    columns: dict[str, Tape] = {}
-    for line, made in lines.items():
-        results += made if isinstance(made, tuple) else [made]
-        columns[line] = tape(*results)
-    most = max(map(len, columns.values()))
-    width, height = (_BOX + _GAP) * len(columns), _HEIGHT * (most + 1.2)
-    figure, axes = sheet(width + 0.8, height + 0.2, (-0.05, width + 0.75), (-0.05, height), aspect="equal")
-    counts = [len(entries) for entries in columns.values()]
-    for column, (line, entries) in enumerate(columns.items()):
-        _column(axes, column * (_BOX + _GAP), line, entries, [0, *counts][column])
-    arrow = {"arrowstyle": "->", "lw": 2.5, "shrinkA": 0, "shrinkB": 0}
-    axes.annotate("", (width + 0.05, 0), (width + 0.05, most * _HEIGHT), arrowprops=arrow)
-    axes.text(width + 0.15, most * _HEIGHT / 2, "back", va="center", fontsize=12, weight="bold")
-    said = f"The tape after each line has {', '.join(map(str, counts))} entries; each line adds its own on top."
-    return show(figure, f"{said} back visits them from the top down.")
-
-
-def _column(axes: Any, left: float, line: str, entries: Tape, old: int) -> None:
-    for row, entry in enumerate(entries):
-        new = row >= old
-        face, edge, thick = ("#fbe3d6", ORANGE, 2) if new else ("#f4f6f8", GREY, 1)
-        look = {"facecolor": face, "edgecolor": edge, "linewidth": thick, "zorder": 2 + new}
-        rectangle(axes, left, row * _HEIGHT, _BOX, _HEIGHT * 0.86, **look)
-        middle, text = (row + 0.43) * _HEIGHT, as_written(_short(str(entry)))
-        axes.text(left + 0.08, middle, text, va="center", fontsize=11, weight="bold" if new else "normal", zorder=4)
-    above = len(entries) * _HEIGHT + 0.04
-    axes.text(left, above, as_written(line), va="bottom", fontsize=11, family="monospace", zorder=4)
-
-
 # -- alive: it grows by an entry with each line, then `back` visits the entries from the top down ---------------------
 
 _ROW, _BAR, _TOP, _RIGHT = 46, 36, 12, 244
 
 
 class _State(NamedTuple):
-    """After how many lines, how many entries there are, how many are new, which one `back` visits, and what arrived."""
+    """After how many lines, and how many entries there are, and are new.
+
+    Then which one `back` visits, what arrived where by then, and to which entries the visited one hands its gradient.
+    """
 
     line: int
     entries: int
@@ -147,35 +102,36 @@ class _State(NamedTuple):
     visited: int
     arrived: dict[int, str]
     sentence: str
+    hands_to: tuple[int, ...] = ()
 
 
-def tape_scene(lines: Mapping[str, Any]) -> Scene:
+def tape(lines: Mapping[str, Any]) -> Scene:
     """The tape after each line of a program, and then `back` on its way through it, with the gradients that arrive.
 
-    `lines` maps each line's text to the tracked result that it made, or to a tuple of them, as for `growing_tape`. The
-    last result is the loss, a number. Entries are numbered from 1. Raises `ValueError` for a loss with axes, and
-    `TypeError` for a result that isn't tracked.
+    `lines` maps each line's text to the tracked result that it made, or to a tuple of them. The last result is the
+    loss, a number. Entries are numbered from 1. Raises `ValueError` for a loss with axes, and `TypeError` for a result
+    that isn't tracked.
 
     >>> w = fl.param(np.array([0.5, -1.0]))
     >>> loss = np.sum(w * 3.0)
-    >>> tape_scene({"w = param(…)": w, "loss = np.sum(w * 3)": loss}).sentences[-1]
+    >>> tape({"w = param(…)": w, "loss = np.sum(w * 3)": loss}).sentences[-1]
     'back has come to the start: the gradient of #1 param is [3 3].'
     """
     made = [each if isinstance(each, tuple) else (each,) for each in lines.values()]
     loss = made[-1][-1]
-    tapes = [tape(*sum(made[: number + 1], ())) for number in range(len(made))]
+    tapes = [entries(*sum(made[: number + 1], ())) for number in range(len(made))]
     if np.shape(loss.data):
         raise ValueError(f"the last line makes the loss, a number; got an array of shape {np.shape(loss.data)}")
     places = {str(entry.number): place for place, entry in enumerate(tapes[-1], 1)}
-    entries = [_short(re.sub(r"#(\d+)", lambda number: f"#{places[number[1]]}", str(entry))) for entry in tapes[-1]]
-    states = [*_growing(list(lines), tapes, entries), *_way_back(loss, tapes[-1], entries, len(lines))]
+    texts = [_short(re.sub(r"#(\d+)", lambda number: f"#{places[number[1]]}", str(entry))) for entry in tapes[-1]]
+    states = [*_growing(list(lines), tapes, texts), *_way_back(loss, tapes[-1], texts, len(lines))]
     labels = [f"after {line}" for line in lines]
     labels += [f"back is at #{s.visited + 1}" if s.visited >= 0 else "back is done" for s in states[len(lines) :]]
-    picture = _drawing([*lines, "back(loss)"], entries, states)
+    picture = _drawing([*lines, "back(loss)"], texts, states)
     return Scene(picture, [Knob("step", labels, slider=True, ms=1500)], [state.sentence for state in states])
 
 
-def _growing(lines: list[str], tapes: list[Tape], entries: list[str]) -> Iterator[_State]:
+def _growing(lines: list[str], tapes: list[Entries], entries: list[str]) -> Iterator[_State]:
     before = 0
     for number, (line, there) in enumerate(zip(lines, tapes)):
         count = len(there)
@@ -185,7 +141,7 @@ def _growing(lines: list[str], tapes: list[Tape], entries: list[str]) -> Iterato
         before = count
 
 
-def _way_back(loss: TrackedArray, there: Tape, entries: list[str], line: int) -> Iterator[_State]:
+def _way_back(loss: TrackedArray, there: Entries, entries: list[str], line: int) -> Iterator[_State]:
     """What `back` does, entry by entry, with the library's own pullbacks."""
     places = {entry.number: place for place, entry in enumerate(there)}
     nodes: dict[int, Any] = {places[loss.number]: loss}
@@ -194,14 +150,15 @@ def _way_back(loss: TrackedArray, there: Tape, entries: list[str], line: int) ->
         place = max(place for place in nodes if nodes[place].call)
         node = nodes.pop(place)
         rule, arguments, keywords, parents = node.call
-        told = []
+        told, given = [], []
         for pullback, parent in parents:
             to, piece = places[parent.number], pullback(arrived[place], node.value, *arguments, **keywords)
             arrived[to] = arrived[to] + piece if to in arrived else piece
             nodes[to] = parent
             told.append(f"{_numbers(piece)} to #{to + 1}")
+            given.append(to)
         said = f"back is at {entries[place]}. Its gradient is {_numbers(arrived[place])}. It hands {_and(told)}."
-        yield _State(line, len(entries), 0, place, {n: _numbers(g) for n, g in arrived.items()}, said)
+        yield _State(line, len(entries), 0, place, {n: _numbers(g) for n, g in arrived.items()}, said, tuple(given))
     told = [f"of {entries[place]} is {_numbers(arrived[place])}" for place in sorted(nodes)]
     said = f"back has come to the start: the gradient {_and(told)}."
     yield _State(line, len(entries), 0, -1, {n: _numbers(g) for n, g in arrived.items()}, said)
@@ -231,7 +188,16 @@ def _drawing(lines: list[str], entries: list[str], states: list[_State]) -> Part
         program.append(Part("path", fill="currentColor", d=at, display=here))
     boxes = [_box(n, entry, bottom - _ROW * (n + 1), states) for n, entry in enumerate(entries)]
     title = "A gradient's tape: the program's lines at the left, its entries at the right, the first at the bottom"
-    return drawing(640, bottom + 4, title, *program, *boxes)
+    given = Part("path", class_="host line", d=Each(_handed(state, bottom) for state in states))
+    return drawing(640, bottom + 4, title, *program, given, *boxes)
+
+
+def _handed(state: _State, bottom: int) -> str | None:
+    """Arrows beside the boxes, from the entry that `back` visits to those that get a part of its gradient."""
+    start, *ends = (bottom - _ROW * (n + 1) + _BAR / 2 for n in (state.visited, *state.hands_to))
+    bends = [(y, _RIGHT - min(16 + (y - start) / 3, 60)) for y in ends]
+    arrows = (f"M{_RIGHT} {start:g}C{x:g} {start:g} {x:g} {y:g} {_RIGHT - 3} {y:g}m-8-5l8 5l-8 5" for y, x in bends)
+    return "".join(arrows) or None
 
 
 def _box(number: int, entry: str, y: int, states: list[_State]) -> Part:
@@ -242,7 +208,9 @@ def _box(number: int, entry: str, y: int, states: list[_State]) -> Part:
     )  # fmt: skip
     there = Each(None if number < state.entries else "none" for state in states)
     gradient = Each(state.arrived.get(number, "") for state in states)
+    inside = ["inside" if number == state.visited else "" for state in states]
     return Part("g",
                 Part("rect", class_=looks, x=_RIGHT, y=y, width=640 - _RIGHT - 4, height=_BAR, rx=4),
-                Part("text", text=entry, class_="code", x=_RIGHT + 10, y=y + 24),
-                Part("text", text=gradient, class_="code end bold", x=626, y=y + 24), display=there)  # fmt: skip
+                Part("text", text=entry, class_=Each(f"code {look}" for look in inside), x=_RIGHT + 10, y=y + 24),
+                Part("text", text=gradient, class_=Each(f"code end bold {look}" for look in inside), x=626, y=y + 24),
+                display=there)  # fmt: skip

@@ -1,0 +1,82 @@
+// A guess: a question and its options as buttons. A click locks them; then a button of its own asks for the answer,
+// which the kernel sends only then.
+
+function element(tag, className, html = "") {
+  const made = document.createElement(tag);
+  made.className = className;
+  made.innerHTML = html; // made by kit/boxes.py, which escapes the words
+  return made;
+}
+
+function option(letter, words) {
+  const button = element("button", "option", `<span>${letter}</span><span>${words}</span><span class="mark"></span>`);
+  button.type = "button";
+  return button;
+}
+
+function render({ model, el }) {
+  const box = element("div", "fluxlite-box guess");
+  const list = element("ul", "");
+  const said = element("p", "small");
+  const show = element("button", "show", "Show the answer");
+  const replies = element("div", "reply");
+  show.type = "button";
+  said.setAttribute("role", "status");
+  replies.setAttribute("aria-live", "polite");
+  box.append(element("p", "ask", model.get("question")), list, said, show, replies);
+  el.append(box);
+  // Otherwise JupyterLab takes Enter and letters for its own commands.
+  el.dataset.lmSuppressShortcuts = "true";
+  el.addEventListener("keydown", (event) => event.key === "Tab" || event.stopPropagation());
+
+  const buttons = Object.entries(model.get("options")).map(([letter, words]) => {
+    const button = option(letter, words);
+    button.addEventListener("click", () => {
+      model.set("chosen", letter);
+      model.save_changes();
+      show.focus();
+    });
+    const item = element("li", "");
+    item.append(button);
+    list.append(item);
+    return [letter, button];
+  });
+
+  let patience;
+  show.addEventListener("click", () => {
+    model.set("asked", true);
+    model.save_changes();
+    patience = setTimeout(() => { said.textContent = "The answer comes when the kernel has finished its cell."; }, 500);
+  });
+
+  function draw() {
+    const chosen = model.get("chosen");
+    const { right, words } = model.get("answer");
+    for (const [letter, button] of buttons) {
+      const marks = [letter === right && "✓ right", right && letter === chosen && letter !== right && "✗ not this one"];
+      if (letter === chosen) marks.unshift("● your guess");
+      button.disabled = Boolean(chosen);
+      button.classList.toggle("chosen", letter === chosen);
+      button.classList.toggle("is-right", letter === right);
+      button.classList.toggle("is-wrong", Boolean(right) && letter === chosen && letter !== right);
+      button.lastChild.textContent = marks.filter(Boolean).join(" · ");
+    }
+    const later = model.get("later");
+    said.textContent = chosen ? `Your guess is kept. ${later}` : "Click your guess. Wrong ones are the useful ones.";
+    said.hidden = Boolean(right);
+    show.hidden = !chosen || Boolean(right) || Boolean(later);
+    replies.innerHTML = words || "";
+    if (right) clearTimeout(patience);
+  }
+
+  model.on("change:chosen", draw);
+  model.on("change:answer", draw);
+  draw();
+  return () => {
+    clearTimeout(patience);
+    model.off("change:chosen", draw);
+    model.off("change:answer", draw);
+  };
+}
+
+export default { render };

@@ -1,0 +1,114 @@
+"""Puzzles: a program that runs as it stands, what it asked of a simulated T4, your best so far, and par.
+
+A puzzle is a function in a lesson's checks, with `@puzzle`. It tries a learner's function and returns the receipt, or
+raises `NotRight`, as checks do. In the notebook it's a cell with ``%%puzzle 06-1`` above it.
+"""
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from fluxlite.messages import many
+from fluxlite.receipts import duration
+
+from . import exercises, progress
+from .boxes import bars, face, fact, publish
+from .exercises import NOT_YET, RIGHT, Exercise, Verdict
+from .vocabulary import wrong_if
+
+TIME = "simulated (NVIDIA T4)"
+# A program for the GPU reads a few numbers back; one that reads whole arrays computes with them on the host.
+MOST_BYTES_BACK = 1_000
+
+
+class Puzzle(NamedTuple):
+    """One puzzle. `counts` is what par is about: launches, copies, waits or seconds."""
+
+    id: str
+    attempt: Callable[..., Any]
+    counts: str
+    par: float
+
+
+def puzzle(id: str, counts: str, par: float) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Mark a function as puzzle `id`. It takes what the learner's cell defines under its parameter's name."""
+
+    def register(attempt: Callable[..., Any]) -> Callable[..., Any]:
+        attempt.puzzle = Puzzle(id, attempt, counts, par)  # type: ignore[attr-defined]
+        return attempt
+
+    return register
+
+
+def puzzles(number: str) -> dict[str, Puzzle]:
+    """A lesson's puzzles by id.
+
+    >>> puzzles("06")["06-1"].counts
+    'seconds'
+    """
+    found = (getattr(value, "puzzle", None) for value in vars(exercises.lesson(number)).values())
+    return {one.id: one for one in found if isinstance(one, Puzzle) and one.id.startswith(f"{number}-")}
+
+
+def play(id: str, space: Mapping[str, Any]) -> None:
+    """Try what the cell defined, and show what it took, your best so far, and par. Raises `ValueError` without such."""
+    known = puzzles(exercises.number_in(id))
+    if id not in known:
+        raise ValueError(f"there is no puzzle {id!r} in this lesson; there are {', '.join(known) or 'none'}")
+    one, took = known[id], {}
+    (name,) = inspect.signature(one.attempt).parameters
+
+    def attempt(answer: Any) -> str:
+        seen = one.attempt(answer)
+        back = seen.device_to_host
+        words = "whole arrays came back to the host: a puzzle's program computes on the GPU"
+        wrong_if(back.bytes > MOST_BYTES_BACK, words, f"{back.bytes:,} bytes back")
+        took.update(figures(seen))
+        return "the result is right"
+
+    if name not in space:
+        verdict = Verdict(id, NOT_YET, f"the cell has to define {name}")
+    else:
+        verdict = exercises.judged(Exercise(id, "", attempt, ""), space[name])
+    _show(one, verdict, took)
+
+
+def _show(one: Puzzle, verdict: Verdict, took: dict[str, float]) -> None:
+    """Keep a run if it's the best so far, and show it beside that and par. `took` has its figures if it's right."""
+    never = float("inf")
+    before = float(progress.read()["puzzles"].get(one.id, never))
+    now = took[one.counts] if verdict.word == RIGHT else never
+    best = min(before, now)
+    if best < before:
+        progress.keep("puzzles", one.id, repr(best))
+    run, par = in_words(one.counts, now), in_words(one.counts, one.par)
+    word = "at par" if run == par else "under par" if now < one.par else "above par"
+    also = ", ".join(in_words(kind, value) for kind, value in took.items() if kind != one.counts)
+    if verdict.word == RIGHT:
+        message = "the result is right" + ("" if word == "above par" else ": well played")
+        verdict = verdict._replace(word=word, message=message)
+    rows = [("this run", now), ("your best", best), ("par", one.par)]
+    lines = [(label, value, in_words(one.counts, value)) for label, value in rows if value < never]
+    counted = [*((label, words) for label, _, words in lines), *[("also", also)] * bool(took)]
+    printed = verdict._replace(rows=(*verdict.rows, *counted))
+    joy = verdict.word in ("at par", "under par") and before > max(now, one.par)
+    publish(str(printed), face(*verdict, [bars(lines), *[fact("also", also)] * bool(took)], joy))
+
+
+def figures(seen: Any) -> dict[str, float]:
+    """What a receipt counts, in a puzzle's words."""
+    copies = seen.host_to_device.count + seen.device_to_host.count
+    return {"launches": seen.launches, "copies": copies, "waits": seen.synchronizations, "seconds": float(seen.seconds)}
+
+
+def in_words(kind: str, value: float) -> str:
+    """A figure with its unit.
+
+    >>> in_words("launches", 2), in_words("copies", 1), in_words("seconds", 0.0026)
+    ('2 launches', '1 copy', '2.6 ms simulated (NVIDIA T4)')
+    """
+    if value == float("inf"):
+        return "never"
+    if kind == "seconds":
+        return f"{duration(value)} {TIME}"
+    return many(int(value), {"launches": "launch", "copies": "copy", "waits": "wait"}[kind], kind)

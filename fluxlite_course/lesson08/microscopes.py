@@ -1,0 +1,308 @@
+"""The microscope: a kernel of yours, line by line, with a warp's lanes, the memory they touch, and the barrier."""
+
+from __future__ import annotations
+
+import itertools
+import textwrap
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from fluxlite.cuda.jit import DataRace, Kernel
+from simgpu.jit.tracing import Touch
+
+from ..scenes import Each, Knob, Part, Scene, drawing, label
+from .steps import DONE, LATER, WAITS, WARP, Look, Step, look, some_warps
+
+_LEFT, _CELL, _LINE = 84, 17.25, 19
+_MOST_LINES, _MOST_ROWS = 16, 8
+_MAP, _ROW = 132, 16  # the memory's height, and that of a row if there are few
+_BYTES, _SECTOR, _WORD = 128, 32, 4  # of a row of memory
+
+
+def microscope(
+    kernel: Kernel | Sequence[Kernel], grid: Any, block: Any, args: Sequence[Any],
+    warps: Sequence[tuple[int, int]] = (), steps: int = 40, cuda_c: bool = False,
+) -> Scene:  # fmt: skip
+    """Look into a kernel while it runs: ``microscope(kernel, blocks, threads, (x, out))``.
+
+    It shows the line that a warp is at, its 32 lanes and who sits out, where in memory they go (a row is 128 bytes: 4
+    sectors of the card's memory, or a word of each of the 32 banks of shared memory), and the block's warps at the
+    barrier. `warps` are pairs of a block and a warp: the first two and the last unless you choose. Each is followed for
+    so many `steps`. If the kernel races, there's another order of the warps, which ends with other numbers. Several
+    kernels, in a list, take the same arguments. The arrays stay as they are. With ``cuda_c=True`` there is CUDA C, too,
+    which CuPy makes.
+
+    Raises `TypeError` for what isn't a kernel, `ValueError` for a warp that isn't there, `ImportError` without CuPy.
+
+    >>> from fluxlite.cuda import jit
+    >>> @jit.rawkernel()
+    ... def every_second(x, out):
+    ...     i = int(jit.grid(1))
+    ...     out[i] = x[2 * i]
+    >>> with fl.simulate_gpu():
+    ...     x = fl.gpu(np.ones(64, np.float32))
+    ...     seen = microscope(every_second, 1, 32, (x, np.zeros_like(x[:32])))
+    [ Info: Simulated:0, a simulated NVIDIA T4, stands in for a GPU.
+    >>> seen.at(step="2")
+    'Line 4, out[i] = x[2 * i]: 32 lanes read x, in 8 sectors, 50% of their bytes used. Lane 0: x[0] = 1.'
+    """
+    kernels: list[Any] = list(kernel) if isinstance(kernel, (list, tuple)) else [kernel]
+    for each in kernels:
+        _check(each, args)
+    pairs = list(dict.fromkeys(warps or some_warps(kernels[0], grid, block)))
+    looks = [look(each, grid, block, args, pairs, steps) for each in kernels]
+    orders = range(max(len(each.orders) for each in looks))
+    texts = [{}] if not cuda_c else [{}, {id(one): each.cuda_c(*args) for one, each in zip(looks, kernels)}]
+    films = [list(_frames(*chosen)) for chosen in itertools.product(looks, pairs, orders, texts)]
+    longest = max(map(len, films))
+    frames = [film[min(k, len(film) - 1)] for film in films for k in range(longest)]
+    knobs = [
+        Knob("kernel", [each.name for each in kernels]),
+        Knob("warp", [f"{w} of block {b}" for b, w in pairs]),
+        Knob("order of the warps", ["one after the other", "another"][: len(orders)]),
+        Knob("text", ["Python", "CUDA C"][: len(texts)]),
+        Knob("step", [str(k + 1) for k in range(longest)], slider=True, ms=900),
+    ]
+    title = f"Under the microscope: {' and '.join(each.name for each in kernels)}, one warp, step by step"
+    return Scene(_drawing(title, frames), knobs, [frame.sentence for frame in frames])
+
+
+def _check(kernel: Any, args: Any) -> None:
+    """Raises `TypeError` with what to write."""
+    if not isinstance(kernel, Kernel):
+        name = getattr(kernel, "__name__", type(kernel).__name__)
+        raise TypeError(f"microscope takes a kernel, got {name}: write @jit.rawkernel() above its def")
+    if kernel.device:
+        raise TypeError(f"{kernel.name} is a function of the device: put the kernel that calls it under the microscope")
+    if not isinstance(args, (tuple, list)):
+        given = ", ".join(kernel.source.parameters)
+        raise TypeError(f"write microscope({kernel.name}, blocks, threads, ({given},)), the arguments in parentheses")
+    if any(type(x).__module__.partition(".")[0] == "cupy" for x in args):
+        raise TypeError("microscope sees a simulated GPU alone: call fl.simulate_gpu(), then make the arrays")
+
+
+class _Frame(NamedTuple):
+    """A step of a warp in one order, the latest step that touched memory, and how the warp and the launch end."""
+
+    look: Look
+    warp: int
+    step: Step
+    seen: Step | None
+    end: str
+    last: str  # said at the end
+    c: str  # shown in place of the text
+
+    @property
+    def sentence(self) -> str:
+        step, touch = self.step, self.step.touch
+        text = step.text.partition("  #")[0].rstrip(":")
+        said = [f"Line {step.place[1]}, {text}: {step.said}."]
+        if touch:
+            said = [touch.sentence, f"{step.said[0].upper()}{step.said[1:]}."]
+        if step.waits:
+            said.append(f"Here: {step.warps.count(WAITS)} of {len(step.warps) - step.warps.count(DONE)} warps.")
+        return " ".join([*said, self.last]).strip()
+
+
+def _frames(one: Look, pair: tuple[int, int], order: int, c: dict[int, str]) -> Iterator[_Frame]:
+    order = min(order, len(one.orders) - 1)
+    seen, error, end = one.orders[order], one.error, ""
+    if one.ends:
+        own, *others = one.ends[order], *one.ends[:order], *one.ends[order + 1 :]
+        end = f"a race: {one.element} ends as {own}. In other orders: {', '.join(others)}"
+    elif error and error.line:
+        end = f"the launch ends with {type(error).__name__}, in line {error.line}"
+    steps = seen.steps[pair]
+    latest = next((step for step in steps if step.touch), None)
+    for number, step in enumerate(steps, 1):
+        latest = step if step.touch else latest
+        last = ["The warp goes on, but we stop here."] * (pair in seen.cut) + [f"{end[:1].upper()}{end[1:]}."] * bool(
+            end
+        )
+        yield _Frame(
+            one, pair[1], step, latest, end, " ".join(last) if number == len(steps) else "", c.get(id(one), "")
+        )
+
+
+# -- the picture ------------------------------------------------------------------------------------------------------
+
+
+def _drawing(title: str, frames: list[_Frame]) -> Part:
+    looks = list({id(frame.look): frame.look for frame in frames}.values())
+    texts = [_lines(one, frames) for one in looks]
+    in_c = {frame.c: _c_lines(frame.c) for frame in frames if frame.c}
+    y = max(min(_MOST_LINES, max(map(len, texts))), *map(len, in_c.values()), 0) * _LINE
+    parts = [_code(one, text, frames, y) for one, text in zip(looks, texts)]
+    for c, lines in in_c.items():
+        words = [label(20, row * _LINE + 14, text, "code") for row, text in enumerate(lines)]
+        parts.append(Part("g", *words, display=Each(None if frame.c == c else "none" for frame in frames)))
+    parts += [*_told(frames, y + 24), *_lanes(frames, y + 38), *_memory(frames, y + 104)]
+    y += 134 + _MAP
+    if any(WAITS in frame.step.warps for frame in frames):
+        parts += _queue(frames, y)
+        y += 60
+    for row, face in enumerate(("bold wait", "wait")):
+        ends = [(*frame.end.split(". "), "")[row] for frame in frames]
+        parts += [label(4, y + 14, Each(ends), face)] * any(ends)
+        y += 24 * any(ends)
+    return drawing(640, y, title, Part("g", *parts, class_="lens"))
+
+
+def _lines(one: Look, frames: list[_Frame]) -> dict[tuple[Any, int], str]:
+    """The lines of a kernel, and of functions that it calls, by source and number."""
+    sources = dict.fromkeys(frame.step.place[0] for frame in frames if frame.look is one)
+    return {(source, source.first + k): text for source in sources for k, text in enumerate(source.lines)}
+
+
+def _c_lines(text: str) -> list[str]:
+    """The kernel itself, without what CuPy puts before it, in lines that fit."""
+    lines = text[text.index('extern "C"') :].splitlines()
+    wrapped = [textwrap.wrap(line, 78, subsequent_indent="    ", drop_whitespace=False) for line in lines]
+    return [line.replace(" ", "\u00a0") for line in itertools.chain(*wrapped)]
+
+
+def _code(one: Look, rows: dict[tuple[Any, int], str], frames: list[_Frame], height: int) -> Part:
+    """The text, with the current line marked."""
+    at = [list(rows).index(frame.step.place) if frame.look is one else 0 for frame in frames]
+    shown, error = height // _LINE, one.error
+    mark = Part("path", class_="ink", d="M5 4.5l8 5-8 5z")
+    now = Part("g", Part("rect", class_="now", width=640, height=_LINE), mark,
+               transform=Each(f"translate(0 {row * _LINE})" for row in at))  # fmt: skip
+    words = []
+    for row, ((source, line), text) in enumerate(rows.items()):
+        words.append(label(20, row * _LINE + 14, text.replace(" ", "\u00a0"), "code"))
+        if error and (error.kernel, error.line) == (source.name, line):
+            name = "race" if isinstance(error, DataRace) else "error"
+            words.append(label(634, row * _LINE + 14, name, "end bold wait"))
+    top = [max(0, min(row - shown // 2, len(rows) - shown)) * _LINE for row in at]
+    moved = Part("g", now, *words, transform=Each(f"translate(0 {-y})" for y in top))
+    there = Each(None if frame.look is one and not frame.c else "none" for frame in frames)
+    return Part("g", Part("svg", moved, width=640, height=height), display=there)
+
+
+def _told(frames: list[_Frame], y: float) -> Iterator[Part]:
+    """What the step does, and what it costs: a waste stands out."""
+    steps = [frame.step for frame in frames]
+    does = Each(f"{step.touch.way}s {step.touch.array}" if step.touch else step.said for step in steps)
+    yield label(4, y, does, Each("bold wait" if step.waits else "bold" for step in steps))
+    yield label(140, y, Each(step.said if step.touch else None for step in steps), "code")
+    costs = Each(step.touch.cost.replace(" of their bytes", "") if step.touch else None for step in steps)
+    yield label(636, y, costs, Each("end bold wait" if _wastes(step.touch) else "end bold" for step in steps))
+
+
+def _wastes(touch: Touch | None) -> bool:
+    return touch is not None and (touch.turns > 1 if touch.is_shared else 2 * touch.used <= _SECTOR * touch.sectors)
+
+
+def _box(number: Any, looks: Each, at: Any, **more: Any) -> Part:
+    """A lane, or a warp."""
+    text = label(0, 15.5, number, "middle")
+    return Part("g", Part("rect", x=-8, width=16, height=22, rx=3), text, class_=looks, transform=at, **more)
+
+
+def _lanes(frames: list[_Frame], y: float) -> Iterator[Part]:
+    yield label(_LEFT - 10, y + 15, "lanes", "end")
+    for lane in range(WARP):
+        steps = [(lane in frame.step.on, frame.step.waits) for frame in frames]
+        looks = Each("lane out" if not is_on else "lane waits" if waits else "lane" for is_on, waits in steps)
+        yield _box(lane, looks, f"translate({_LEFT + _CELL * (lane + 0.5):g} {y:g})")
+
+
+def _queue(frames: list[_Frame], y: float) -> Iterator[Part]:
+    """The block's warps: on the line those that wait, above it the others."""
+    yield label(_LEFT - 10, y + 15, "warps", "end")
+    yield label(_LEFT - 10, y + 50, "barrier", "end wait")
+    yield Part("path", class_="wait line", stroke_dasharray="6 4", d=f"M{_LEFT} {y + 48}H636")
+    looks = {WAITS: "lane waits", LATER: "lane out", DONE: "lane out"}
+    for warp in range(max(len(frame.step.warps) for frame in frames)):
+        at = [(*frame.step.warps, *[DONE] * WARP)[warp] for frame in frames]
+        own = [looks.get(a, "lane" if warp == frame.warp else "lane ready") + " glide" for a, frame in zip(at, frames)]
+        x = _LEFT + _CELL * (warp + 0.5)
+        places = Each(f"translate({x:g} {y + 24 * (state == WAITS):g})" for state in at)
+        yield _box(Each("✓" if state == DONE else warp for state in at), Each(own), places)
+
+
+def _memory(frames: list[_Frame], y: float) -> Iterator[Part]:
+    """Rows of 128 bytes: what there is, what comes along, what's wanted, what has to wait for its turn, and ways."""
+    views = [_View(frame.seen, frame.seen is frame.step, y) for frame in frames]
+    for name, looks in (("there", "there"), ("along", "gpu along"), ("wanted", "gpu"), ("late", "wait")):
+        yield Part("path", class_=looks, d=Each(getattr(view, name) for view in views))
+    cuts, thick = ("".join(f"M{_LEFT + _CELL * k:g} {y}v{_MAP}" for k in range(n, WARP, n)) for n in (1, 8))
+    yield Part("path", class_="cuts", d=cuts)
+    yield Part("path", class_="cuts thick", d=thick, display=Each("none" if view.is_shared else None for view in views))
+    yield Part("path", class_="ways", d=Each(view.ways for view in views))
+    for row in range(_MOST_ROWS):
+        heights, texts = zip(*(view.labels[row] for view in views))
+        yield label(_LEFT - 6, Each(heights), Each(texts), "code end")
+    yield label(_LEFT, y + _MAP + 16, Each(view.about for view in views))
+
+
+class _View:
+    """What of a piece of memory is drawn at a step, as paths."""
+
+    def __init__(self, step: Step | None, is_now: bool, y: float) -> None:
+        self.there = self.along = self.wanted = self.late = self.ways = self.about = ""
+        self.is_shared, self.y, self.labels = False, y, [(0.0, "")] * _MOST_ROWS
+        if step is None or step.touch is None:
+            return
+        touch, part = step.touch, step.part
+        total, self.is_shared = part.flat.shape[-1] * touch.itemsize, touch.is_shared
+        self.rows = rows = _rows({at // _BYTES for at in touch.addresses.values()}, -(-total // _BYTES))
+        self.height = min(_ROW, _MAP / len(rows))
+        self.there = self._boxes({word for row in rows for word in range(row * WARP, (row + 1) * WARP)
+                                  if word * _WORD < total})  # fmt: skip
+        for k, row in enumerate(rows if len(rows) <= _MOST_ROWS else (rows[0], rows[-1])):
+            first = max(row * _BYTES // touch.itemsize, part.offset)
+            index = part.named(first).removeprefix(part.name).strip("[]")
+            self.labels[k] = self._middle(row), index if len(index) < 11 else f"…{index[-9:]}"
+        what = "shared memory, a column is a bank" if touch.is_shared else "memory, a row is 4 sectors of 32 bytes"
+        self.about = f"{touch.array}: {what}"
+        if is_now:
+            self._light(touch)
+
+    def _light(self, touch: Touch) -> None:
+        each = max(1, touch.itemsize // _WORD)
+        words = {lane: range(at // _WORD, at // _WORD + each) for lane, at in touch.addresses.items()}
+        wanted = set(itertools.chain(*words.values()))
+        turns: dict[tuple[int, int], dict[int, None]] = {}  # by bank; with 8 bytes each, half of the lanes go first
+        for lane, word in ((lane, word) for lane, found in words.items() for word in found):
+            turns.setdefault((lane * each // WARP, word % WARP), {})[word] = None
+        late = {word for queue in turns.values() for word in list(queue)[1:]} if touch.is_shared else set[int]()
+        sectors = {word * _WORD // _SECTOR for word in wanted} if not touch.is_shared else ()
+        self.along = self._boxes({sector * 8 + k for sector in sectors for k in range(8)})
+        self.wanted, self.late = self._boxes(wanted - late), self._boxes(late)
+        ways = [(lane, at[0]) for lane, at in words.items() if at[0] // WARP in self.rows]
+        self.ways = "".join(
+            f"M{_x(lane + 0.5)} {self.y - 42:g}L{_x(word % WARP + 0.5)} {self._middle(word // WARP) - 4.5:.4g}"
+            for lane, word in ways
+        )
+
+    def _middle(self, row: int) -> float:
+        """Where a label of this row stands."""
+        return round(self.y + self.height * (self.rows.index(row) + 0.5) + 4.5, 1)
+
+    def _boxes(self, words: set[int]) -> str:
+        """A path around these words, runs of neighbours in one."""
+        found, height = [], self.height - (1 if self.height > 8 else 0.4)
+        for row, line in enumerate(self.rows):
+            on = [k for k in range(WARP) if line * WARP + k in words]
+            for _, run in itertools.groupby(enumerate(on), lambda pair: pair[1] - pair[0]):
+                ks = [k for _, k in run]
+                width = f"{_CELL * len(ks):g}"
+                found.append(f"M{_x(ks[0])} {self.y + self.height * row:.4g}h{width}v{height:.3g}h-{width}z")
+        return "".join(found)
+
+
+def _x(column: float) -> str:
+    return f"{_LEFT + _CELL * column:g}"
+
+
+def _rows(touched: set[int], total: int) -> list[int]:
+    """Which rows of 128 bytes to draw: all, or those around what's touched; if that's too many, those touched."""
+    low, high = min(touched), max(touched)
+    if total <= _MOST_ROWS or total <= WARP and high - low >= _MOST_ROWS:
+        return list(range(total))
+    if high - low < _MOST_ROWS:
+        first = max(0, min(low, total - _MOST_ROWS))
+        return list(range(first, first + _MOST_ROWS))
+    return list(range(low, high + 1)) if high - low < WARP else sorted(touched)

@@ -1,0 +1,273 @@
+"""What some warps of a launch do, step by step, while the warps of a block take turns: the microscope draws it."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import math
+import threading
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fluxlite.cuda.jit import DataRace, Kernel, KernelError, StuckBarrier
+from fluxlite.messages import many
+from simgpu.jit.launch import Launch, three
+from simgpu.jit.orders import Repeatable, Turns, Warp
+from simgpu.jit.source import is_stored
+from simgpu.jit.tracing import Touch, Trace
+
+WARP = 32
+_ALL_BLOCKS, _SEEDS = 16, 10  # of a racing launch: its first blocks, in so many other orders
+_MOST_TOUCHES = 8_000  # accesses of memory by warps, in all blocks of an order
+_ARRIVALS = 4  # at a barrier, one by one; the last of these has all that come later
+LATER, READY, WAITS, DONE = "later", "ready", "waits", "done"  # what a warp is at
+
+
+class Step(NamedTuple):
+    """What one warp does at one moment. `place` is the text it stands in, a `Source`, and the line."""
+
+    place: tuple[Any, int]
+    on: tuple[int, ...]  # the lanes that take part
+    said: str
+    touch: Touch | None = None
+    part: Any = None  # the memory that it touches
+    warps: tuple[str, ...] = ()  # what each warp of the block is at
+    waits: bool = False
+
+    @property
+    def text(self) -> str:
+        source, line = self.place
+        return source.lines[line - source.first].strip()
+
+
+class Seen(NamedTuple):
+    """A launch in one order: the steps of each warp looked at, those that had more, and what the arrays came to."""
+
+    steps: dict[tuple[int, int], list[Step]]
+    cut: set[tuple[int, int]]
+    outcome: dict[str, np.ndarray] | None  # None if it failed, or takes too long
+
+
+class Look(NamedTuple):
+    """A launch in order, in another one if that comes to something else, and the error that it raises in step. Then an
+    element where orders differ, and what it came to in each."""
+
+    orders: list[Seen]
+    error: KernelError | None
+    element: str = ""
+    ends: tuple[str, ...] = ()
+
+
+def some_warps(kernel: Kernel, grid: Any, block: Any) -> tuple[tuple[int, int], ...]:
+    """The first two, and the very last, where guards are."""
+    blocks, threads = math.prod(three(grid, "blocks", kernel.name)), math.prod(three(block, "threads", kernel.name))
+    last = (threads - 1) // WARP
+    return (0, 0), (0, 1) if last else (min(1, blocks - 1), 0), (blocks - 1, last)
+
+
+def look(kernel: Kernel, grid: Any, block: Any, args: Sequence[Any], warps: Sequence[Any], most: int) -> Look:
+    """Follow these warps, each a pair of block and warp, for so many steps. The arrays are as before afterwards.
+
+    Raises `ValueError` for a warp that isn't there.
+    """
+    new = functools.partial(Launch, kernel, kernel._device_of(args), grid, block, args)
+    again, error = Repeatable(new, kernel.source.parameters, args), None
+    with kernel._lock:
+        launch = new()
+        launch.watched = -1, -1  # what `kernel.watched` would print isn't asked for
+        for pair in warps:
+            Trace(launch, *pair)  # raises
+        try:
+            launch.run()
+        except KernelError as found:
+            error = found
+        again.put_back()
+        first = _seen(kernel, again, None, warps, most, error)
+        if not isinstance(error, DataRace) or first.outcome is None:
+            return Look([first], error)
+        others = [_seen(kernel, again, seed, warps, most, error) for seed in range(_SEEDS)]
+    return _compared([first, *(other for other in others if other.outcome)], error, launch.blocks)
+
+
+def _compared(seen: list[Seen], error: KernelError, blocks: int) -> Look:
+    """Where the outcomes differ first."""
+    for name in seen[0].outcome or ():
+        values = np.stack([each.outcome[name] for each in seen if each.outcome])
+        for index in np.argwhere(((values != values[0]) & ~((values != values) & (values[0] != values[0]))).any(0))[:1]:
+            ends = [str(value).removesuffix(".0") for value in values[:, *index]]  # all digits: they may differ late
+            other = next(each for each, end in zip(seen, ends) if end != ends[0])
+            distinct = tuple(dict.fromkeys([ends[0], ends[seen.index(other)], *ends]))
+            some = f" (after {_ALL_BLOCKS} of {blocks:,} blocks)" * (blocks > _ALL_BLOCKS)
+            return Look([seen[0], other], error, f"{name}[{', '.join(map(str, index))}]{some}", distinct)
+    return Look(seen[:1], error)
+
+
+def _seen(kernel: Any, again: Repeatable, seed: int | None, warps: Any, most: int, error: Any) -> Seen:
+    turns = _Turns(again.new(), seed, warps, most, error)
+    try:
+        turns.run()
+        outcome = again.values() if turns.is_whole else None
+    finally:
+        again.put_back()
+    for eye in turns.eyes.values():
+        if not eye.steps:
+            nothing = "there's nothing to see of this warp" + ": another one fails first" * (error is not None)
+            eye.steps.append(Step((kernel.source, kernel.source.line(kernel.source.tree)), (), nothing))
+    cut = {pair for pair, eye in turns.eyes.items() if eye.is_cut}
+    return Seen({pair: eye.steps for pair, eye in turns.eyes.items()}, cut, outcome)
+
+
+def short(number: Any) -> str:
+    return f"{number:g}" if isinstance(number, (float, np.floating)) else str(number)
+
+
+class _Enough(BaseException):
+    """All that's looked at has been seen, or it takes too long."""
+
+
+class _Warp(Warp):
+    """A warp that an eye may follow, and whose arrival at a barrier the others see."""
+
+    turns: _Turns
+
+    def __init__(self, turns: _Turns, block: int, own: np.ndarray, shared: dict[Any, Any]) -> None:
+        super().__init__(turns, block, own, shared)
+        self.has_begun, self.eye = False, turns.eyes.get((block, int(own.argmax()) // WARP))
+        if self.eye:
+            self.eye.warp = self
+            self.watch, self.notes = self.eye, [self.give_way, self.eye.note]  # type: ignore[assignment]
+
+    def give_way(self, *access: Any) -> None:
+        self.turns.touches += 1
+        if self.turns.touches * len(self.turns.blocks) > _MOST_TOUCHES:
+            self.turns.is_whole = False
+            raise _Enough
+        super().give_way(*access)
+
+    @property
+    def state(self) -> str:
+        return DONE if self.is_done else WAITS if self.is_waiting else READY if self.has_begun else LATER
+
+    def barrier(self, mask: Any, site: Any) -> None:
+        self.is_waiting = self.has_begun = True
+        error = self.turns.error
+        is_stuck = isinstance(error, StuckBarrier) and error.line == site.line
+        if self.eye:
+            said = "waits forever: not all threads come here" if is_stuck else "waits at the barrier"
+            self.eye.add(site.source, site.line, mask.on, said, waits=True)
+        if is_stuck:
+            raise error
+        for eye in self.turns.near:
+            eye.another_came()
+        super().barrier(mask, site)
+
+
+class _Turns(Turns):
+    warp: Any = _Warp
+    blocks: Any
+
+    def __init__(self, launch: Any, seed: int | None, warps: Sequence[Any], most: int, error: Any) -> None:
+        super().__init__(launch, seed)
+        self.falls_apart = False  # a warp stays whole: there's one to look at
+        self.error, self.is_whole, self.touches = error, True, 0
+        self.races = isinstance(error, DataRace)
+        self.blocks = sorted({*range(min(launch.blocks, _ALL_BLOCKS) * self.races), *(block for block, _ in warps)})
+        self.eyes = {pair: _Eye(launch, pair, most) for pair in warps}
+        self.near: list[_Eye] = []  # those that look at this block
+
+    def _take(self, warps: list[Any]) -> None:
+        self.near, self.touches = [warp.eye for warp in warps if warp.eye], 0
+        for eye in self.near:
+            eye.warps = warps
+        try:
+            super()._take(warps)
+        except _Enough:
+            pass
+        except KernelError as error:
+            self.is_whole = False
+            for warp in warps:
+                if warp.error is error and warp.eye and warp.eye.steps and not warp.eye.steps[-1].waits:
+                    warp.eye.fails(error)
+        self.back = threading.Semaphore(0)  # those that were stopped have released it
+
+
+class _Eye:
+    """Follows one warp: it's told each access, each line and each test, as `Watch` is of a single thread."""
+
+    def __init__(self, launch: Any, pair: tuple[int, int], most: int) -> None:
+        self.trace, self.most = Trace(launch, *pair), most
+        self.here = slice(pair[1] * WARP, (pair[1] + 1) * WARP)
+        self.steps: list[Step] = []
+        self.warp: Any = None
+        self.warps: list[Any] = []  # of its block
+        self.is_cut = False
+        self._wrote: Any = None  # where the latest access wrote
+
+    def add(self, source: Any, line: int, on: Any, said: str, touch: Any = None, part: Any = None, **more: Any) -> None:
+        turns = self.warp.turns
+        if len(self.steps) == self.most:
+            self.is_cut = True
+            if not turns.races and all(eye.is_cut or eye.warp.is_done for eye in turns.near):
+                raise _Enough
+            return
+        self.warp.has_begun = True
+        lanes = tuple(int(lane) for lane in np.ravel(on)[self.here].nonzero()[0])
+        self.steps.append(Step((source, line), lanes, said, touch, part, self._states(), **more))
+
+    def fails(self, error: KernelError) -> None:
+        source, line = self.steps[-1].place
+        line = error.line if error.kernel == source.name and error.line else line
+        said = error.what.partition(". ")[0].rstrip(".")
+        self.steps.append(self.steps[-1]._replace(place=(source, line), said=said, touch=None))
+
+    def another_came(self) -> None:
+        """A warp has come to the barrier: that's a step of those that wait there already."""
+        states, last = self._states(), self.steps[-1:]
+        if last and last[0].waits and len(self.steps) < self.most and states != last[0].warps:
+            before = [step for step in self.steps[-_ARRIVALS:] if step.waits and step.place == last[0].place]
+            self.steps[-1 if len(before) == _ARRIVALS else len(self.steps) :] = [last[0]._replace(warps=states)]
+
+    def _states(self) -> tuple[str, ...]:
+        return tuple(warp.state for warp in self.warps)
+
+    def note(self, lanes: Any, mask: Any, part: Any, at: Any, way: int, site: Any) -> None:
+        count = len(self.trace)
+        self.trace.note(lanes, mask, part, at, way, site)
+        if len(self.trace) > count:
+            touch, flat = self.trace[-1], part.flat.reshape(-1)
+            lane = min(touch.addresses)
+            place = touch.addresses[lane] // touch.itemsize
+            is_read = touch.way == "read"
+            said = f"lane {lane}: {part.named(place)}" + (f" = {short(flat[place])}" if is_read else "")
+            self._wrote = None if is_read else (flat, place)
+            self.add(site.source, site.line, mask.on, said, touch, part)
+
+    def after(self, node: Any, source: Any, lanes: Any, mask: Any, variables: dict[str, Any]) -> None:
+        line, last = source.line(node), self.steps[-1] if self.steps else None
+        target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", node)
+        names = [part.id for part in ast.walk(target) if is_stored(part)]
+        slots = {name: variables[name].slot for name in names if isinstance(variables[name].type, np.dtype)}
+        result = "; ".join(f"{name} = {self._numbers(lanes.held[slot].value)}" for name, slot in slots.items())
+        if self.is_cut or last is None or last.touch is None or last.place != (source, line):
+            if result or isinstance(node, ast.Return):
+                self.add(source, line, mask.on, result or "done: these lanes leave")
+        elif self._wrote:
+            flat, place = self._wrote
+            self.steps[-1], self._wrote = last._replace(said=f"{last.said} = {short(flat[place])}"), None
+        elif result:
+            self.steps[-1] = last._replace(said=f"{last.said} → {result}")
+
+    def tested(self, node: Any, source: Any, mask: Any, seen: Any) -> None:
+        yes = np.broadcast_to(seen, (1, mask.on.shape[1])) & mask.on
+        there, count = (int(np.count_nonzero(on[0, self.here])) for on in (mask.on, yes))
+        said = f"{'yes' if count else 'no'} in all {there} lanes"
+        if 0 < count < there:
+            said = f"yes in {many(count, 'lane')}, no in {there - count}: those sit out"
+        self.add(source, source.line(node), yes if count else mask.on, said)
+
+    def _numbers(self, value: Any) -> str:
+        """What the lanes have of a value: one number, or the first ones and the last."""
+        values = [short(x) for x in np.broadcast_to(value, (1, self.warp.width))[0, self.here]]
+        return values[0] if len(set(values)) == 1 else f"{', '.join(values[:3])}, … {values[-1]}"

@@ -1,0 +1,264 @@
+"""The living machine: what a cell did, moment by moment, from its receipt. ``%%machine`` above a cell shows it."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from simgpu.events import DEVICE_TO_HOST, FIRST_USE, HOST_TO_DEVICE
+from simgpu.profile import Moment, Receipt, bars_of, duration
+
+from .parts import Each, Part, drawing, label, rounded
+from .scene import Knob, Scene
+
+MOST_EVENTS, MOST_LINES = 40, 16  # with more, a page would be too large, and nobody would look at the rest
+QUESTION = "Where does the first copy go?"
+GUESSES = ("not yet", "to the GPU", "back to the host", "no copy at all")
+_LANES = ("host", "queue", "compute", "copies in", "copies out")
+_LEFT, _RIGHT, _LANE, _CUT = 104, 632, 31, 26
+_HOST, _GPU, _BOX, _HIGH = 8, 434, 198, 172  # where the two boxes begin, how wide and how high they are
+
+
+class _Now(NamedTuple):
+    """A moment of the picture: what the host does, and for which event; whose orders wait; what the GPU works on."""
+
+    time: float
+    line: int
+    does: str
+    event: Moment | None
+    queue: list[int]
+    works: list[int]
+    is_last: bool
+
+
+def machine(receipt: Receipt, source: str, lines: Sequence[int], guess: bool = False) -> Scene:
+    """What a cell did: its `source`, two memories, the queue, the lanes. `lines` has the cell's line of each event.
+
+    With `guess`, you say where the first copy goes before you see it. Raises `ValueError` for a receipt without events,
+    or without a simulated GPU's times.
+
+    >>> r = fl.estimate(lambda x: x + x, np.ones(4, np.float32)).receipt
+    >>> machine(r, "y = x + x", lines=[1])
+    After 0 s simulated (NVIDIA T4): in line 1, the host asks: add; orders in the queue: 0; the GPU waits for orders.
+    """
+    everything = receipt.timeline()
+    moments = everything[:MOST_EVENTS]
+    if not moments or any(moment.start is None for moment in moments):
+        raise ValueError("the machine needs events of a simulated GPU, with their times")
+    nows = _nows(moments, lines)
+    more = len(everything) + receipt.events_left_out - len(moments)
+    rest = f"The first {MOST_EVENTS} events; {more:,} more followed." if more else ""
+    said = [f"{_said(now, moments, receipt.seconds.card)} {rest}".strip() for now in nows]
+    knobs = [Knob("time", [duration(now.time) for now in nows], slider=True, ms=600)]
+    code = source.rstrip().splitlines()[:MOST_LINES]
+    top, again = 24 + 21 * len(code), len(GUESSES) if guess else 1
+    parts: list[Part] = list(_outcome(moments, nows * again, len(code), top, 44 if guess else 16))
+    if guess:
+        knobs = [Knob(QUESTION, GUESSES), *knobs]
+        verdicts = [_verdict(moments, option) for option in GUESSES for _ in nows]
+        said = [f"{verdict} {sentence if n >= len(nows) else ''}".strip() for n, (verdict, sentence) in
+                enumerate(zip(verdicts, said * again))]  # fmt: skip
+        only = Each((int(n >= len(nows)),) * 2 for n in range(len(verdicts)))
+        parts = [Part("g", _choices(top), Part("g", *parts, data_n=1), only=only)]
+        parts.append(label(320, top + _HIGH + 28, Each(verdicts), "bold middle"))
+    bottom = top + _HIGH + (44 if guess else 16) + _LANE * len(_lanes_of(moments)) + 20
+    words = [label(_RIGHT, bottom, f"simulated ({receipt.seconds.card})", "end small"), label(8, bottom, rest, "small")]
+    title = f"A cell, and what it did on the host and on the GPU, simulated ({receipt.seconds.card})"
+    shown = [label(30, 18 + 21 * n, line[:70].replace(" ", "\xa0"), "code") for n, line in enumerate(code)]
+    return Scene(drawing(640, bottom + 10, title, *_boxes(top), *shown, *parts, *words), knobs, said)
+
+
+# -- What is when -------------------------------------------------------------------------------------------------
+
+
+def _nows(moments: list[Moment], lines: Sequence[int]) -> list[_Now]:
+    """A state for each time at which something begins or ends."""
+    times = sorted({time or 0.0 for moment in moments for time in moment[:4]} | {0.0})
+    host = [(bar, moment) for moment in moments for bar in bars_of(moment) if bar.lane == "host"]
+    found = []
+    for time in times:
+        doing: list[Any] = [(bar.look, m) for bar, m in host if bar.start <= time < bar.end]
+        does, event = doing[-1] if doing else ("", None)
+        line = max((n for n, moment in enumerate(moments) if moment.asked <= time), default=0)
+        queue = [n for n, moment in enumerate(moments) if _queued(moment) <= time < _begins(moment)]
+        works = [n for n, m in enumerate(moments) if m.lane != "host" and _begins(m) <= time < (m.end or 0.0)]
+        found.append(_Now(time, lines[line], does, event, queue, works, time == times[-1]))
+    return found
+
+
+def _begins(moment: Moment) -> float:
+    return moment.start or 0.0
+
+
+def _queued(moment: Moment) -> float:
+    """When its order is in the queue. A copy back waits there from the beginning, and the host with it."""
+    return moment.asked if moment.kind == DEVICE_TO_HOST else moment.went_on or 0.0
+
+
+def _said(now: _Now, moments: list[Moment], card: str) -> str:
+    at = f"in line {now.line}, " if now.does else ""
+    return (f"After {duration(now.time)} simulated ({card}): {at}the host {_host_does(now)}; orders in the queue: "
+            f"{len(now.queue)}; the GPU {_gpu_does(now, moments)}.")  # fmt: skip
+
+
+def _host_does(now: _Now) -> str:
+    if now.event is None:
+        return "is done" if now.is_last else "has asked for all"
+    if now.does == "load":
+        return f"loads {now.event.name[:12]}, once"
+    return "waits" if now.does == "wait" else f"asks: {_name(now.event)}"
+
+
+def _gpu_does(now: _Now, moments: list[Moment]) -> str:
+    does = "is done" if now.is_last else "waits for orders"
+    return f"works: {_name(moments[now.works[-1]])}" if now.works else does
+
+
+def _name(moment: Moment) -> str:
+    return f"copy {_size(moment.bytes)}" if moment.lane != "compute" else moment.name[:12]
+
+
+def _size(nbytes: int) -> str:
+    power = 0 if nbytes < 1000 else 1 if nbytes < 999_500 else 2
+    return f"{nbytes / 1000**power:.3g} {('B', 'kB', 'MB')[power]}"
+
+
+def _verdict(moments: list[Moment], guess: str) -> str:
+    if guess == GUESSES[0]:
+        return f"{QUESTION} Click, then it runs."
+    kinds = [moment.kind for moment in moments if moment.kind in (HOST_TO_DEVICE, DEVICE_TO_HOST)]
+    right = {HOST_TO_DEVICE: GUESSES[1], DEVICE_TO_HOST: GUESSES[2]}[kinds[0]] if kinds else GUESSES[3]
+    happens = f"The first copy goes {right}." if kinds else "Nothing is copied."
+    return f"✓ You're right. {happens}" if guess == right else f"✗ Not this time. {happens}"
+
+
+# -- The picture --------------------------------------------------------------------------------------------------
+
+
+def _boxes(top: int) -> Iterator[Part]:
+    for x, name in ((_HOST, "host"), (_GPU, "GPU")):
+        yield Part("rect", class_=f"{name.lower()} line", x=x, y=top, rx=10, width=_BOX, height=_HIGH)
+        yield label(x + 12, top + 24, name, f"bold {name.lower()}")
+        yield label(x + _BOX - 12, top + 23, "memory", "end small")
+        yield Part("path", class_="grid", d=f"M{x + 10} {top + 124}h{_BOX - 20}")
+
+
+def _choices(top: int) -> Part:
+    """The three answers, to click on, in the gap between the boxes."""
+    shapes = ("M214 0h204l-12 -9v18l12 -9", "M426 0h-204l12 -9v18l-12 -9", "M311 -9l18 18m0 -18l-18 18")
+    choices = [Part(
+        "g", Part("rect", class_="hollow rest", x=212, y=-26, width=216, height=48, rx=8),
+        label(320, -7, words, "middle"), Part("path", class_="line rest", d=shape, transform="translate(0 9)"),
+        data_pick=f"0:{n + 1}", transform=f"translate(0 {top + 32 + 56 * n})",
+    ) for n, (shape, words) in enumerate(zip(shapes, GUESSES[1:]))]  # fmt: skip
+    return Part("g", *choices, data_n=0)
+
+
+def _outcome(moments: list[Moment], nows: list[_Now], code: int, top: int, gap: int) -> Iterator[Part]:
+    """The line that runs, what the host and the GPU do now, orders and copies on their way, and the lanes."""
+    line = Each(f"translate(0 {21 * (min(max(now.line, 1), code) - 1)})" for now in nows)
+    running = Part("rect", class_="host faint", x=4, y=3, width=632, height=21, rx=4), label(12, 18, "▸", "host")
+    yield Part("g", *running, transform=line, class_="glide")
+    waits = Each(None if now.does == "wait" else "none" for now in nows)
+    yield Part("rect", class_="wait line glow", x=_HOST, y=top, rx=10, width=_BOX, height=_HIGH, display=waits)
+    look: Any = Each("bold wait" if now.does == "wait" else None for now in nows)
+    yield label(_HOST + 12, top + 153, Each(_host_does(now) for now in nows), look)
+    look = Each(None if now.works or now.is_last else "bold wait" for now in nows)
+    x = Each(_GPU + (46 if now.works else 12) for now in nows)
+    yield label(x, top + 153, Each(_gpu_does(now, moments) for now in nows), look)
+    yield label(320, top + 128, Each(f"queue: {len(now.queue)}" for now in nows), "middle small")
+    landed = {HOST_TO_DEVICE: 0, DEVICE_TO_HOST: 0}
+    numbers = [n for n, moment in enumerate(moments) if moment.lane != "host"]
+    for number, n in enumerate(numbers, 1):
+        yield _flying(str(number), 27, [_ticket(now, n, moments[n], top + 137) for now in nows])
+        kind = moments[n].kind
+        if kind in landed:
+            dashes = None if moments[n].explicit else "5 4"
+            flies = Each(None if n in now.works else "none" for now in nows)
+            arrow = "M214 {}h204l-12 -9v18l12 -9" if kind == HOST_TO_DEVICE else "M426 {}h-204l12 -9v18l-12 -9"
+            yield Part("path", class_="rest line", d=arrow.format(top + 79), display=flies, stroke_dasharray=dashes)
+            places = [_parcel(now, moments[n], min(landed[kind], 5), top + 36) for now in nows]
+            yield _flying(_size(moments[n].bytes), 84, places, dashes)
+            landed[kind] += 1
+    yield from _lanes(moments, nows, numbers, top + _HIGH + gap)
+
+
+def _ticket(now: _Now, n: int, moment: Moment, y: int) -> tuple[int, int, str]:
+    """Where an order is: with the host, in the queue, or with the GPU; without a look where it isn't to be seen."""
+    if now.time < _queued(moment):
+        return _HOST + _BOX - 34, y, "host" if now.time >= moment.asked else ""
+    if n in now.queue:
+        place = now.queue.index(n)
+        return _GPU - 34 - 29 * min(place, 6), y, "host" if place < 7 else ""
+    return _GPU + 12, y, "gpu" if n in now.works else ""
+
+
+def _parcel(now: _Now, moment: Moment, slot: int, y: int) -> tuple[int, int, str]:
+    """Where a copy is: where it begins, between the two memories, or in its place in the other one."""
+    there = moment.kind == HOST_TO_DEVICE
+    if now.time >= (moment.end or 0.0):
+        return (_GPU if there else _HOST) + 12 + 90 * (slot % 2), y + 29 * (slot // 2), "gpu" if there else "host"
+    look = "host" if there else "gpu"
+    if now.time >= _begins(moment):
+        return 278, y + 30, look
+    return 110 if there else 446, y + 30, look if there and now.time >= moment.asked else ""
+
+
+def _flying(words: str, width: int, places: list[tuple[int, int, str]], dashes: str | None = None) -> Part:
+    shown = [look for _, _, look in places if look] or ["host"]
+    box = Part("rect", width=width, height=24, rx=5, class_=Each(look or shown[-1] for _, _, look in places),
+               stroke_dasharray=dashes)  # fmt: skip
+    return Part(
+        "g", box, label(width / 2, 17, words, "inside middle small"), class_="glide",
+        transform=Each(f"translate({x} {y})" for x, y, _ in places), opacity=Each(int(bool(p[2])) for p in places),
+    )  # fmt: skip
+
+
+def _lanes_of(moments: list[Moment]) -> list[str]:
+    return [lane for lane in _LANES if lane in ("host", "queue", "compute") or lane in {m.lane for m in moments}]
+
+
+def _lanes(moments: list[Moment], nows: list[_Now], numbers: list[int], top: int) -> Iterator[Part]:
+    """What ran when, in a lane each; what is still to come is veiled, and where the GPU has no work is marked."""
+    where, lanes = _warped(moments, nows), _lanes_of(moments)
+    foot = {lane: top + _LANE * (row + 1) - 4 for row, lane in enumerate(lanes)}
+    for lane in lanes:
+        yield label(8, foot[lane] - 5, lane)
+        yield Part("path", class_="grid", d=f"M{_LEFT} {foot[lane] + 2}H{_RIGHT}")
+    most, seen = max(1, *(len(now.queue) for now in nows)), sorted({now.time: now for now in nows}.values())
+    for now, after in zip(seen, seen[1:]):
+        x, width = where(now.time), where(after.time) - where(now.time)
+        if now.queue:
+            high = round(22 * len(now.queue) / most)
+            yield Part("rect", class_="rest band", x=x, y=foot["queue"] - high, width=rounded([width])[0], height=high)
+        if not now.works:
+            yield Part("rect", class_="wait band", x=x, y=foot["compute"] - 22, width=rounded([width])[0], height=22)
+    for n, moment in enumerate(moments):
+        for bar in bars_of(moment):
+            if bar.end > bar.start:
+                x, width = rounded((where(bar.start), max(where(bar.end) - where(bar.start), 2)))
+                y = foot[bar.lane] - 22
+                yield Part("rect", class_=f"bar {bar.look}", x=x, y=y, width=width, height=22)
+                if bar.look == "wait" and width > 46:
+                    yield label(x + width / 2, y + 16, "waits", "wait middle small")
+                elif bar.look in ("order", "work") and width > 17 and n in numbers:
+                    yield label(x + width / 2, y + 16, numbers.index(n) + 1, "inside middle small")
+    high = _LANE * len(lanes)
+    veil = Part("rect", class_="hollow", stroke="none", opacity=0.8, width=_RIGHT - _LEFT + 4, height=high - 4)
+    cursor = Part("path", class_="cursor", d=f"M0 0v{high}")
+    at = Each(f"translate({where(now.time)} {top})" for now in nows)
+    moving = Part("g", veil, cursor, transform=at, class_="glide")
+    yield Part("svg", moving, width=_RIGHT + 4, height=top + high)
+
+
+def _warped(moments: list[Moment], nows: list[_Now]) -> Callable[[float], Any]:
+    """Where a time is, from left to right. Loading at a first use takes so long that it's cut short."""
+    times = sorted({now.time for now in nows})
+    pieces = list(zip(times, times[1:]))
+    loads = [moment for moment in moments if moment.kind == FIRST_USE]
+    cut = [any(load.asked <= a and b <= (load.went_on or 0.0) for load in loads) for a, b in pieces]
+    rest = sum(b - a for (a, b), is_cut in zip(pieces, cut) if not is_cut) or 1.0
+    each = min(_CUT, 0.5 * (_RIGHT - _LEFT) / max(sum(cut), 1))
+    scale = (_RIGHT - _LEFT - each * sum(cut)) / rest
+    at = {times[0]: float(_LEFT)}
+    for (a, b), is_cut in zip(pieces, cut):
+        at[b] = at[a] + (each if is_cut else (b - a) * scale)
+    return lambda time: rounded([at[time or 0.0]])[0]

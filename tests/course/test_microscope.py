@@ -1,0 +1,163 @@
+"""The microscope: its lanes, sectors, banks and outcomes are those of the launch."""
+
+import kernels_of_lesson14 as learners
+import numpy as np
+import pytest
+
+import fluxlite as fl
+from fluxlite.cuda import jit
+from fluxlite_course.lesson08.microscopes import _View, microscope
+from fluxlite_course.lesson08.steps import look
+
+pytestmark = pytest.mark.usefixtures("simulated")
+
+
+@jit.rawkernel()
+def along_rows(x, out):
+    column, row = jit.grid(2)
+    out[row, column] = x[row, column]
+
+
+@jit.rawkernel()
+def along_columns(x, out):
+    row, column = jit.grid(2)
+    out[row, column] = x[row, column]
+
+
+@jit.rawkernel()
+def turned(x, out):
+    tile = jit.shared_memory(np.float32, 1024)
+    t = int(jit.threadIdx.x)
+    for k in range(32):
+        tile[k * 32 + t] = x[k, t]
+    jit.syncthreads()
+    out[0, t] = tile[t * 32]
+
+
+def numbers(count, *shape):
+    return fl.gpu(np.arange(1, count + 1, dtype=np.float32).reshape(shape or count))
+
+
+def launches():
+    x, square = numbers(1024), numbers(32 * 32, 32, 32)
+    return {
+        "affine": (learners.affine_by_hand, 5, 256, (x, np.zeros_like(x))),
+        "pairs": (learners.pairs_by_return, 5, 250, (x, np.zeros_like(x))),
+        "eight": (learners.eight_in_a_row, 2, 64, (x, np.zeros_like(x))),
+        "sums": (learners.summed(), 4, 256, (x, np.zeros_like(x[:4]))),
+        "dot": (learners.dot(), 5, 256, (x, x, np.zeros_like(x[:1]))),
+        "turned": (turned, 1, 32, (square, np.zeros_like(square))),
+        "on their side": (learners.tiles_on_their_side, (2, 2), (16, 16), (square, square, np.zeros_like(square))),
+        "padded": (learners.padded_tiles, (2, 2), (16, 16), (square, square, np.zeros_like(square))),
+    }
+
+
+@pytest.mark.parametrize("name", [
+    "affine", "pairs", "eight", "sums", "dot", "turned", "on their side", "padded",
+])  # fmt: skip
+def test_all_warps_together_touch_what_the_figures_count(name):
+    kernel, grid, block, args = launches()[name]
+    before = [fl.cpu(x) for x in args]
+    threads, blocks = int(np.prod(block)), int(np.prod(grid))
+    pairs = [(b, w) for b in range(blocks) for w in range(-(-threads // 32))]
+    seen = look(kernel, grid, block, args, pairs, 10_000)
+    assert all(np.array_equal(fl.cpu(x), y) for x, y in zip(args, before))  # looking changes nothing
+    kernel[grid, block](*args)
+    steps = [step for pair in pairs for step in seen.orders[0].steps[pair]]
+    touches = [step.touch for step in steps if step.touch]
+    assert sum(touch.sectors for touch in touches if not touch.is_shared) == kernel.figures.sectors
+    assert sum(touch.turns - 1 for touch in touches if touch.is_shared) == kernel.figures.conflicts
+    assert len(touches) == sum(line.requests for line in kernel.figures.lines)
+    assert all(step.text == step.touch.text and tuple(step.touch.elements) == step.on for step in steps if step.touch)
+    assert seen.error is None and len(seen.orders) == 1 and not seen.orders[0].cut
+
+
+def test_who_sits_out():
+    x = numbers(1000)
+    steps = look(learners.affine_by_hand, 4, 256, (x, np.zeros_like(x)), [(3, 6), (3, 7)], 40).orders[0].steps
+    assert [len(step.on) for step in steps[3, 6]] == [32] * 6
+    assert [len(step.on) for step in steps[3, 7]] == [32, *[8] * 5]
+    assert steps[3, 7][1].said == "yes in 8 lanes, no in 24: those sit out"
+    assert steps[3, 7][-1].on == tuple(range(8)) and steps[3, 7][-1].said == "lane 0: out[992] = 2980"
+
+
+def test_several_kernels_and_what_they_say():
+    x = numbers(1024, 32, 32)
+    scene = microscope([along_rows, along_columns], (1, 4), (32, 8), (x, x.copy()), [(3, 2)])
+    assert scene.at(step="1").endswith("column = 0, 1, 2, … 31; row = 26.")
+    assert "32 lanes read x, in 4 sectors, 100%" in scene.at(step="2")
+    said = scene.at(kernel="along_columns", step="2")
+    assert said.endswith("32 lanes read x, in 32 sectors, 12% of their bytes used. Lane 0: x[0, 26] = 27.")
+    assert said.startswith("Line ") and "out[row, column] = x[row, column]: " in said
+
+
+def test_what_lights_up():
+    x = numbers(1024, 32, 32)
+    steps = look(turned, 1, 32, (x, x.copy()), [(0, 0)], 200).orders[0].steps[0, 0]
+    read = next(step for step in steps if step.touch and step.touch.is_shared and step.touch.way == "read")
+    view = _View(read, True, 0)
+    assert view.late.count("M") == 31 and view.wanted.count("M") == 1 and view.ways.count("M") == 32
+    assert not view.along and view.rows == list(range(32)) and "a column is a bank" in view.about
+    first = _View(next(step for step in steps if step.touch), True, 0)
+    assert first.along == first.wanted and first.along.count("M") == 1 and not first.late
+    assert [text for _, text in first.labels] == [f"{row}, 0" for row in range(8)]
+    assert not _View(read, False, 0).ways  # another step's memory is there, without lights
+
+
+def test_a_warp_waits_until_all_are_there():
+    steps = look(learners.summed(), 1, 256, (numbers(256), numbers(1)), [(0, 0), (0, 7)], 60).orders[0].steps
+    arrivals = [step.warps for step in steps[0, 0] if step.waits and step.place == steps[0, 0][3].place]
+    assert [states.count("waits") for states in arrivals[:4]] == [1, 2, 3, 8]
+    assert [step.warps.count("waits") for step in steps[0, 7] if step.waits][0] == 8  # the last one to come
+
+
+def test_a_race_comes_to_another_number_in_another_order():
+    x, out = numbers(256), numbers(1)
+    kernel = learners.summed(barrier_after=False)
+    seen = look(kernel, 1, 256, (x, out), [(0, 0)], 40)
+    one, other = (f"{each.outcome['out'][0]:g}" for each in seen.orders)
+    assert isinstance(seen.error, jit.DataRace) and seen.element == "out[0]"
+    assert seen.ends[:2] == (one, other) and "32896" in seen.ends and len(set(seen.ends)) == len(seen.ends) > 2
+    scene = microscope(kernel, 1, 256, (x, out))
+    assert f"A race: out[0] ends as {one}. In other orders: {other}, " in scene.at(step="40")
+    last = {"step": "40", "order of the warps": "another"}
+    assert f"A race: out[0] ends as {other}. In other orders: {one}, " in scene.at(**last)
+    assert len(scene._repr_html_()) < 60_000
+
+
+@pytest.mark.parametrize("kernel, warp, said", [
+    (learners.affine_shifted, (3, 7), "x has 1,024 elements, 0 to 1,023; index 1,024 is outside"),
+    (learners.summed(barrier_after=False, barrier_inside=True), (0, 0), "waits forever: not all threads come here"),
+    (learners.sum_unwritten, (0, 0), "no thread has written part[128] yet"),
+    (learners.eight_forever, (0, 0), "can't end"),
+    (learners.eight_forever, (3, 7), "another one fails first"),
+    (learners.affine_by_all, (0, 0), "The warp goes on, but we stop here. The launch ends with DataRace"),
+])  # fmt: skip
+def test_a_kernel_that_fails_is_followed_to_its_end(kernel, warp, said):
+    x = numbers(1024)
+    assert said in microscope(kernel, 4, 256, (x, np.zeros_like(x)), [warp]).sentences[-1]
+
+
+def test_the_text_in_cuda_c():
+    pytest.importorskip("cupy")
+    x = numbers(64)
+    scene = microscope(learners.affine_by_hand, 2, 32, (x, np.zeros_like(x)), [(0, 0)], cuda_c=True)
+    shown = [part.text for part in scene.picture.parts() if part.tag == "text"]
+    assert any(
+        str(text).replace("\u00a0", " ").startswith('extern "C" __global__ void affine_by_hand(') for text in shown
+    )
+    assert scene.at(text="CUDA C", step="2") == scene.at(step="2")
+
+
+def test_what_cant_be_seen():
+    x = numbers(32)
+    with pytest.raises(TypeError, match=r"got affine_undecorated: write @jit.rawkernel\(\) above its def"):
+        microscope(learners.affine_undecorated, 1, 32, (x, x))
+    with pytest.raises(TypeError, match="halved is a function of the device: put the kernel that calls it"):
+        microscope(learners.halved, 1, 32, (x, x))
+    with pytest.raises(TypeError, match=r"write microscope\(along_rows, blocks, threads, \(x, out,\)\)"):
+        microscope(along_rows, 1, 32, x)
+    with pytest.raises(TypeError, match="x is on the host"):
+        microscope(along_rows, 1, 32, (np.zeros((2, 2)), x))
+    with pytest.raises(ValueError, match="has 1 block of 1 warp, from 0 on; there is no warp 1 in block 0"):
+        microscope(learners.affine_by_hand, 1, 32, (x, x.copy()), [(0, 1)])
