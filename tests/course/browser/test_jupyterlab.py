@@ -1,4 +1,4 @@
-"""JupyterLab in a real browser, as a learner has it: the lessons run, a slider moves, ■ stops a training.
+"""JupyterLab in a real browser, as a learner has it: the lessons run, a link opens, ■ stops a training.
 
 The pictures that it takes lie in the folder FLUXLITE_SCREENSHOTS, if that is set, to be looked at.
 """
@@ -30,11 +30,6 @@ history = fl.train(loss, model, [x] * 50, opt, epochs=1_000_000, progress=False,
 print("stopped:", history.stopped, history.reason, history.steps > 0)
 """
 
-SEVEN = [(8, 4), (20, 4), (17, 12), (13, 24)]  # its corners, in cells of the sheet
-PAD = """
-from fluxlite_course.lesson09 import draw, trained_network
-draw(trained_network())
-"""
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +38,7 @@ def lab(browser, tmp_path_factory):
     # The course's settings; and all cells in the page, also those that are scrolled out of sight.
     settings = json.loads((SETTINGS / "overrides.json").read_text())
     settings["@jupyterlab/notebook-extension:tracker"]["windowingMode"] = "none"
-    own = {"training.ipynb": [LONG_TRAINING, "print('next cell:', model(x).shape)"], "pad.ipynb": [PAD]}
+    own = {"training.ipynb": [LONG_TRAINING, "print('next cell:', model(x).shape)"]}
     with served("jupyterlab", "LabApp", tmp_path_factory.mktemp("lab"), settings, own) as address:
         yield address
 
@@ -115,43 +110,6 @@ def test_a_link_opens_another_lesson_in_the_same_window(opened):
     assert len(page.context.pages) == 1 and page.url.endswith("/doc/tree/01-arrays-on-a-gpu.ipynb")
     shown = page.eval_on_selector_all(".jp-NotebookPanel", "all => all.filter(one => one.offsetParent).length")
     assert shown == 1, "two lessons share the window"
-
-
-def test_a_digit_is_drawn_with_the_mouse_and_with_the_keyboard(opened):
-    page = opened("pad.ipynb")
-    run_all(page)
-    paper, verdict = page.locator("canvas[role=application]"), page.locator(".fluxlite-pad .verdict")
-    first_layer = "() => [...document.querySelectorAll('.maps canvas')].slice(1, 9).map(one => one.toDataURL()).join()"
-    paper.wait_for(timeout=WAIT * 1000)
-
-    def reads(words, how):
-        wait_until(lambda: verdict.inner_text().split() == words.split(), lambda: f"{how}: {verdict.inner_text()}")
-
-    reads("it reads 3", "at first")
-    clear = page.locator('.fluxlite-pad button:text-is("Clear")')
-    clear.click()
-    reads("nothing yet", "cleared")
-    frame, empty = paper.bounding_box(), page.evaluate(first_layer)
-    corners = [(frame["x"] + frame["width"] * x / 28, frame["y"] + frame["height"] * y / 28) for x, y in SEVEN]
-    page.mouse.move(*corners[0])
-    page.mouse.down()
-    for corner in corners[1:]:
-        page.mouse.move(*corner, steps=5)
-    page.mouse.up()
-    reads("it reads 7", "with the mouse")
-    assert page.evaluate(first_layer) != empty, "the layers don't move"
-
-    clear.click()
-    page.keyboard.press("Shift+Tab")  # at once: the sheet is the same one, so no key is lost
-    page.keyboard.press("Space")
-    for _ in range(18):
-        page.keyboard.press("ArrowDown")  # would move to another cell if the pad didn't keep its keys
-    reads("it reads 1", "with the keyboard")
-    status = page.locator(".fluxlite-pad [role=status]")
-    wait_until(lambda: status.text_content().startswith("It reads 1"), "a screen reader isn't told")
-    page.locator('.fluxlite-pad button:text-is("4")').click()
-    reads("it reads 4", "an example, stroke by stroke")
-    take_picture(page, "pad")
 
 
 def test_the_stop_button_ends_a_training_and_the_next_cell_runs(opened):

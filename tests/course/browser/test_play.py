@@ -1,0 +1,183 @@
+"""What one plays with, in JupyterLab and in Notebook 7, by day and by night, each by mouse and by keyboard.
+
+The pictures that it takes lie in the folder FLUXLITE_SCREENSHOTS, if that is set, to be looked at.
+"""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from front_ends import WAIT, served, wait_for_kernel, wait_until
+
+from fluxlite_course.kit.lab import SETTINGS
+
+pytestmark = pytest.mark.slow
+
+pytest.importorskip("notebook", reason="Notebook is not installed: make test EXTRAS=browser")
+
+CELLS = [
+    "import numpy as np, fluxlite as fl\nfrom fluxlite.cuda import jit\nfrom fluxlite_course import busiest, check, "
+    "guess, start\nfrom fluxlite_course.lesson08 import microscope\nfrom fluxlite_course.lesson09 import draw, "
+    "trained_network\nstart('03')\n_ = fl.simulate_gpu()",
+    "draw(trained_network())",
+    'guess("03-A")',
+    'guess("03-B")',
+    'check("03.3", ..., ...)',
+    "%%machine guess\nx = fl.gpu(np.ones(5, np.float32))\ntotal = float((x * 2).sum())",
+    "%%puzzle 06-1\ndef steps(x, W):\n    total, largest = 0.0, 0.0\n    for _ in range(20):\n"
+    "        x = np.tanh(x @ W)\n"
+    "        total = total + float(np.mean(x**2))\n        largest = max(largest, float(np.max(x)))\n"
+    "    return total, largest",
+    "@jit.rawkernel()\ndef twice(x, out):\n    i = int(jit.grid(1))\n    if i < 50:\n        out[i] = 2 * x[i]\n\n"
+    "x = fl.gpu(np.ones(64, np.float32))\nmicroscope(twice, 1, 64, (x, np.zeros_like(x)))",
+    "busiest(batch=(64, 1024), cards=(1, 2))",
+    "guess('00-A')",
+]
+SEVEN = [(8, 4), (20, 4), (17, 12), (13, 24)]  # its corners, in cells of the sheet
+FRONT_ENDS = {"lab": ("jupyterlab", "LabApp", "doc/tree"), "notebook": ("notebook", "JupyterNotebookApp", "notebooks")}
+THEMES = {"light": "JupyterLab Light", "dark": "JupyterLab Dark"}
+
+
+@pytest.fixture(scope="module", params=[(end, theme) for end in FRONT_ENDS for theme in THEMES], ids="-".join)
+def page(request, browser, tmp_path_factory):
+    """The notebook's page when all of it has run, and where its record of progress is."""
+    end, theme = request.param
+    module, app, path = FRONT_ENDS[end]
+    home = tmp_path_factory.mktemp(f"{end}-{theme}")
+    settings = json.loads((SETTINGS / "overrides.json").read_text())
+    settings["@jupyterlab/notebook-extension:tracker"] = {"windowingMode": "none"}
+    settings["@jupyterlab/apputils-extension:themes"] = {"theme": THEMES[theme]}
+    with served(module, app, home, settings, {"play.ipynb": CELLS}) as address:
+        page = browser.new_page(viewport={"width": 1400, "height": 900})
+        page.goto(f"{address}/{path}/play.ipynb")
+        page.wait_for_selector(".jp-Notebook .jp-Cell", timeout=WAIT * 1000)
+        wait_for_kernel(page, address, "play.ipynb")
+        page.click('.lm-MenuBar-itemLabel:text-is("Run")')
+        page.click('li[data-command="runmenu:run-all"]')
+        boxes = page.locator(".fluxlite-box.guess:has(button)")
+        wait_until(lambda: boxes.count() == 3, lambda: page.inner_text("body"))
+        page.record, page.kind = home / "my-course" / "progress.json", "-".join(request.param)
+        yield page
+        take_pictures(page)
+        page.close()
+
+
+def take_pictures(page):
+    folder = os.environ.get("FLUXLITE_SCREENSHOTS")
+    for width in (1400, 1024) if folder else ():
+        panels = "document.querySelectorAll('.jp-WindowedPanel-outer, .jp-Notebook')"
+        page.set_viewport_size({"width": width, "height": 900})
+        page.evaluate("document.querySelectorAll('*').forEach(e => { if (e.scrollTop > 0) e.scrollTop = 0 })")
+        height = page.evaluate(f"Math.max(...Array.from({panels}, panel => panel.scrollHeight))")
+        page.set_viewport_size({"width": width, "height": min(int(height) + 150, 16000)})
+        page.wait_for_timeout(1000)
+        page.screenshot(path=str(Path(folder) / f"play-{page.kind}-{width}.png"))
+
+
+def scene(page, words):
+    """The scene whose picture has these words in its name, and what it says."""
+    found = page.locator(f'.fluxlite-scene:has(svg[aria-label*="{words}"])')
+    found.wait_for(timeout=WAIT * 1000)
+    return found, lambda: found.locator(".fluxlite-says").text_content()
+
+
+def guessed(page):
+    return json.loads(page.record.read_text())["guesses"] if page.record.exists() else {}
+
+
+def test_a_guess_is_kept_locked_and_answered_when_asked(page):
+    first, second, third = (page.locator(".fluxlite-box.guess:has(button)").nth(i) for i in range(3))
+    assert "fmap enters only" not in page.content()
+    first.locator("button.option").nth(0).click()
+    wait_until(lambda: guessed(page), "the guess isn't kept")
+    assert first.locator("button.option:enabled").count() == 0 and "● your guess" in first.inner_text()
+    first.locator("button.show").click()
+    wait_until(lambda: "b is right" in first.inner_text(), first.inner_text)
+    assert "✗ not this one" in first.inner_text() and "✓ right" in first.inner_text()
+
+    second.locator("button.option").nth(0).focus()
+    page.keyboard.press("Tab")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Space")
+    page.keyboard.press("Enter")  # the focus is on "Show the answer" now
+    wait_until(lambda: "c is right" in second.inner_text(), second.inner_text)
+    assert guessed(page) == {"03-A": "a", "03-B": "c"}
+
+    third.locator("button.option").nth(3).click()
+    wait_until(lambda: "Lesson 07 comes back to it" in third.inner_text(), third.inner_text)
+    assert not third.locator("button.show").is_visible()
+
+
+def test_checks_and_puzzles_have_a_face(page):
+    assert "not yet" in page.locator(".fluxlite-box:has-text('03.3')").inner_text()
+    puzzle = page.locator(".fluxlite-box:has-text('06-1')").inner_text()
+    assert "above par" in puzzle and "waits" in puzzle
+
+
+def test_the_machine_flies_once_you_have_guessed(page):
+    machine, said = scene(page, "A cell, and what it did")
+    before = said()
+    machine.locator("[data-pick]").nth(0).click()
+    assert said() != before
+    slider = machine.locator("input[type=range]")
+    guess = said()
+    slider.focus()
+    page.keyboard.press("End")
+    assert said() != guess and slider.input_value() == slider.get_attribute("max")
+
+
+def test_the_microscope_moves_by_keyboard_and_by_mouse(page):
+    microscope, said = scene(page, "Under the microscope")
+    before = said()
+    microscope.locator("input[type=range]").focus()
+    page.keyboard.press("ArrowRight")
+    wait_until(lambda: said() != before, before)  # and no other cell is chosen by the key
+    here = said()
+    microscope.get_by_label("1 of block 0", exact=True).click()
+    wait_until(lambda: said() != here, here)
+
+
+def test_the_busiest_changes_with_its_knobs(page):
+    busiest, said = scene(page, "A step of training")
+    before = said()
+    busiest.get_by_label("1,024", exact=True).click()
+    wait_until(lambda: said() != before, before)
+    here = said()
+    page.keyboard.press("ArrowLeft")
+    wait_until(lambda: said() == before != here, said)
+
+
+def test_a_digit_is_drawn_and_the_layers_follow(page):
+    paper, verdict = page.locator("canvas[role=application]"), page.locator(".fluxlite-pad .verdict")
+    first_layer = "() => [...document.querySelectorAll('.maps canvas')].slice(1, 9).map(one => one.toDataURL()).join()"
+    paper.wait_for(timeout=WAIT * 1000)
+
+    def reads(words, how):
+        wait_until(lambda: verdict.inner_text().split() == words.split(), lambda: f"{how}: {verdict.inner_text()}")
+
+    reads("it reads 3", "at first")
+    clear = page.locator('.fluxlite-pad button:text-is("Clear")')
+    clear.click()
+    reads("nothing yet", "cleared")
+    paper.scroll_into_view_if_needed()
+    frame, empty = paper.bounding_box(), page.evaluate(first_layer)
+    corners = [(frame["x"] + frame["width"] * x / 28, frame["y"] + frame["height"] * y / 28) for x, y in SEVEN]
+    page.mouse.move(*corners[0])
+    page.mouse.down()
+    for corner in corners[1:]:
+        page.mouse.move(*corner, steps=5)
+    page.mouse.up()
+    reads("it reads 7", "with the mouse")
+    assert page.evaluate(first_layer) != empty, "the layers don't move"
+
+    clear.click()
+    page.keyboard.press("Shift+Tab")  # at once: the sheet is the same one, so no key is lost
+    page.keyboard.press("Space")
+    for _ in range(18):
+        page.keyboard.press("ArrowDown")  # would move to another cell if the pad didn't keep its keys
+    reads("it reads 1", "with the keyboard")
+    status = page.locator(".fluxlite-pad [role=status]")
+    wait_until(lambda: status.text_content().startswith("It reads 1"), "a screen reader isn't told")
+    page.locator('.fluxlite-pad button:text-is("4")').click()
+    reads("it reads 4", "an example, stroke by stroke")
