@@ -98,8 +98,6 @@ const start = (root) => {
   const named = { "aria-label": "knobs of the picture", "data-lm-suppress-shortcuts": "true", autocomplete: "off" };
   const form = make("form", named);
   form.addEventListener("submit", (event) => event.preventDefault());
-  // Notebook 7 would move to another cell.
-  form.addEventListener("keydown", (event) => event.stopPropagation());
   data.knobs.forEach(([name, options, slides, ms], k) => {
     if (options.length > 1) form.append(slides ? slider(name, options, k, ms) : buttons(name, options, k));
   });
@@ -111,5 +109,12 @@ const start = (root) => {
   show();
 };
 
+// Notebook 7 would move to another cell by the keys that move a knob. It listens early; we do so earlier.
+if (!window.fluxliteKeys) {
+  window.fluxliteKeys = (event) => {
+    if (event.target.closest?.(".fluxlite-scene form, .fluxlite-keys")) event.stopPropagation();
+  };
+  window.addEventListener("keydown", window.fluxliteKeys, true);
+}
 document.querySelectorAll(".fluxlite-scene:not([data-on])").forEach(start);
 })();

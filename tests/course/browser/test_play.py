@@ -110,8 +110,8 @@ def test_a_guess_is_kept_locked_and_answered_when_asked(page):
 
 
 def test_checks_and_puzzles_have_a_face(page):
-    assert "not yet" in page.locator(".fluxlite-box:has-text('03.3')").inner_text()
-    puzzle = page.locator(".fluxlite-box:has-text('06-1')").inner_text()
+    assert "not yet" in page.locator(".fluxlite-box:has-text('03.3')").text_content()
+    puzzle = page.locator(".fluxlite-box:has-text('06-1')").text_content()
     assert "above par" in puzzle and "waits" in puzzle
 
 
@@ -152,15 +152,15 @@ def test_a_digit_is_drawn_and_the_layers_follow(page):
     paper, verdict = page.locator("canvas[role=application]"), page.locator(".fluxlite-pad .verdict")
     first_layer = "() => [...document.querySelectorAll('.maps canvas')].slice(1, 9).map(one => one.toDataURL()).join()"
     paper.wait_for(timeout=WAIT * 1000)
+    paper.scroll_into_view_if_needed()
 
     def reads(words, how):
-        wait_until(lambda: verdict.inner_text().split() == words.split(), lambda: f"{how}: {verdict.inner_text()}")
+        wait_until(lambda: verdict.text_content().split() == words.split(), lambda: f"{how}: {verdict.text_content()}")
 
     reads("it reads 3", "at first")
     clear = page.locator('.fluxlite-pad button:text-is("Clear")')
     clear.click()
     reads("nothing yet", "cleared")
-    paper.scroll_into_view_if_needed()
     frame, empty = paper.bounding_box(), page.evaluate(first_layer)
     corners = [(frame["x"] + frame["width"] * x / 28, frame["y"] + frame["height"] * y / 28) for x, y in SEVEN]
     page.mouse.move(*corners[0])
