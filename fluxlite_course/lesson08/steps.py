@@ -16,9 +16,8 @@ from fluxlite.messages import many
 from simgpu.jit.launch import Launch, three
 from simgpu.jit.orders import Repeatable, Turns, Warp
 from simgpu.jit.source import is_stored
-from simgpu.jit.tracing import Touch, Trace
+from simgpu.jit.tracing import WARP, Touch, Trace
 
-WARP = 32
 _ALL_BLOCKS, _SEEDS = 16, 10  # of a racing launch: its first blocks, in so many other orders
 _MOST_TOUCHES = 8_000  # accesses of memory by warps, in all blocks of an order
 _ARRIVALS = 4  # at a barrier, one by one; the last of these has all that come later
@@ -174,7 +173,7 @@ class _Turns(Turns):
         self.error, self.is_whole, self.touches = error, True, 0
         self.races = isinstance(error, DataRace)
         self.blocks = sorted({*range(min(launch.blocks, _ALL_BLOCKS) * self.races), *(block for block, _ in warps)})
-        self.eyes = {pair: _Eye(launch, pair, most) for pair in warps}
+        self.eyes = {pair: _Eye(Trace(launch, *pair), most) for pair in warps}
         self.near: list[_Eye] = []  # those that look at this block
 
     def _take(self, warps: list[Any]) -> None:
@@ -196,9 +195,9 @@ class _Turns(Turns):
 class _Eye:
     """Follows one warp: it's told each access, each line and each test, as `Watch` is of a single thread."""
 
-    def __init__(self, launch: Any, pair: tuple[int, int], most: int) -> None:
-        self.trace, self.most = Trace(launch, *pair), most
-        self.here = slice(pair[1] * WARP, (pair[1] + 1) * WARP)
+    def __init__(self, trace: Trace, most: int) -> None:
+        self.trace, self.most = trace, most
+        self.here = slice(trace.warp * WARP, (trace.warp + 1) * WARP)
         self.steps: list[Step] = []
         self.warp: Any = None
         self.warps: list[Any] = []  # of its block
