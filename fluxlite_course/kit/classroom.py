@@ -146,8 +146,7 @@ class Class:
         self.labels = {id(one): _cut(one.name, numbers.get(id(one), "")) for one in handins}
 
     def __repr__(self) -> str:
-        table = [self._table()] if self.handins else ["nobody has handed in"]
-        return "\n\n".join([*table, *self.notes()])
+        return "\n\n".join([self._table() if self.handins else "nobody has handed in", *self.notes()])
 
     def notes(self) -> list[str]:
         """What to say about learners and files, as one block of lines. Maybe none."""
@@ -273,10 +272,9 @@ def _histogram(id: str, question: Question, counts: Counter[str]) -> list[str]:
     """A question, and a bar for each option. An option's text takes as many lines as it needs."""
     lines = textwrap.wrap(f"{id}  {plain(question.words)}", WIDTH, subsequent_indent=" " * 6)
     scale = min(1, LONGEST / max(counts.values()))
-    for letter in question.replies:
-        mark = "right" if letter == question.right else ""
-        first, *more = textwrap.wrap(plain(question.options[letter]), OPTION) or [""]
-        bar = "#" * round(counts[letter] * scale)
+    for letter, option in question.options.items():
+        first, *more = textwrap.wrap(plain(option), OPTION)
+        mark, bar = "right" if letter == question.right else "", "#" * round(counts[letter] * scale)
         lines.append(f"  {letter} {mark:<6}{first:<{OPTION}}{counts[letter]:5} {bar}".rstrip())
         lines += [" " * 10 + line for line in more]
     return lines
