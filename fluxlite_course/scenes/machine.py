@@ -16,6 +16,7 @@ GUESSES = ("not yet", "to the GPU", "back to the host", "no copy at all")
 _LANES = ("host", "queue", "compute", "copies in", "copies out")
 _LEFT, _RIGHT, _LANE, _CUT = 104, 632, 31, 26
 _HOST, _GPU, _BOX, _HIGH = 8, 434, 198, 172  # where the two boxes begin, how wide and how high they are
+_ARROWS = {HOST_TO_DEVICE: "M214 {}h204l-12 -9v18l12 -9", DEVICE_TO_HOST: "M426 {}h-204l12 -9v18l-12 -9"}
 
 
 class _Now(NamedTuple):
@@ -51,7 +52,9 @@ def machine(receipt: Receipt, source: str, lines: Sequence[int], guess: bool = F
     knobs = [Knob("time", [duration(now.time) for now in nows], slider=True, ms=600)]
     code = source.rstrip().splitlines()[:MOST_LINES]
     top, again = 24 + 21 * len(code), len(GUESSES) if guess else 1
-    parts: list[Part] = list(_outcome(moments, nows * again, len(code), top, 44 if guess else 16))
+    lanes = [lane for lane in _LANES if lane in {"host", "queue", "compute", *(moment.lane for moment in moments)}]
+    parts = [*_outcome(moments, nows * again, len(code), top),
+             *_lanes(moments, nows * again, lanes, top + _HIGH + (44 if guess else 16))]  # fmt: skip
     if guess:
         knobs = [Knob(QUESTION, GUESSES), *knobs]
         verdicts = [_verdict(moments, option) for option in GUESSES for _ in nows]
@@ -60,7 +63,7 @@ def machine(receipt: Receipt, source: str, lines: Sequence[int], guess: bool = F
         only = Each((int(n >= len(nows)),) * 2 for n in range(len(verdicts)))
         parts = [Part("g", _choices(top), Part("g", *parts, data_n=1), only=only)]
         parts.append(label(320, top + _HIGH + 28, Each(verdicts), "bold middle"))
-    bottom = top + _HIGH + (44 if guess else 16) + _LANE * len(_lanes_of(moments)) + 20
+    bottom = top + _HIGH + (44 if guess else 16) + _LANE * len(lanes) + 20
     words = [label(_RIGHT, bottom, f"simulated ({receipt.seconds.card})", "end small"), label(8, bottom, rest, "small")]
     title = f"A cell, and what it did on the host and on the GPU, simulated ({receipt.seconds.card})"
     shown = [label(30, 18 + 21 * n, line[:70].replace(" ", "\xa0"), "code") for n, line in enumerate(code)]
@@ -110,9 +113,9 @@ def _size(nbytes: int) -> str:
 def _verdict(moments: list[Moment], guess: str) -> str:
     if guess == GUESSES[0]:
         return f"{QUESTION} Click, then it runs."
-    kinds = [moment.kind for moment in moments if moment.kind in (HOST_TO_DEVICE, DEVICE_TO_HOST)]
-    right = {HOST_TO_DEVICE: GUESSES[1], DEVICE_TO_HOST: GUESSES[2]}[kinds[0]] if kinds else GUESSES[3]
-    happens = f"The first copy goes {right}." if kinds else "Nothing is copied."
+    kind: Any = next((moment.kind for moment in moments if moment.kind in _ARROWS), None)
+    right = dict(zip(_ARROWS, GUESSES[1:])).get(kind, GUESSES[3])
+    happens = f"The first copy goes {right}." if kind else "Nothing is copied."
     return f"✓ You're right. {happens}" if guess == right else f"✗ Not this time. {happens}"
 
 
@@ -129,7 +132,7 @@ def _boxes(top: int) -> Iterator[Part]:
 
 def _choices(top: int) -> Part:
     """The three answers, to click on, in the gap between the boxes."""
-    shapes = ("M214 0h204l-12 -9v18l12 -9", "M426 0h-204l12 -9v18l-12 -9", "M311 -9l18 18m0 -18l-18 18")
+    shapes = (_ARROWS[HOST_TO_DEVICE].format(0), _ARROWS[DEVICE_TO_HOST].format(0), "M311 -9l18 18m0 -18l-18 18")
     choices = [Part(
         "g", Part("rect", class_="hollow rest", x=212, y=-26, width=216, height=48, rx=8),
         label(320, -7, words, "middle"), Part("path", class_="line rest", d=shape, transform="translate(0 9)"),
@@ -138,7 +141,7 @@ def _choices(top: int) -> Part:
     return Part("g", *choices, data_n=0)
 
 
-def _outcome(moments: list[Moment], nows: list[_Now], code: int, top: int, gap: int) -> Iterator[Part]:
+def _outcome(moments: list[Moment], nows: list[_Now], code: int, top: int) -> Iterator[Part]:
     """The line that runs, what the host and the GPU do now, orders and copies on their way, and the lanes."""
     line = Each(f"translate(0 {21 * (min(max(now.line, 1), code) - 1)})" for now in nows)
     running = Part("rect", class_="host faint", x=4, y=3, width=632, height=21, rx=4), label(12, 18, "▸", "host")
@@ -151,20 +154,18 @@ def _outcome(moments: list[Moment], nows: list[_Now], code: int, top: int, gap: 
     x = Each(_GPU + (46 if now.works else 12) for now in nows)
     yield label(x, top + 153, Each(now.gpu for now in nows), looks)
     yield label(320, top + 128, Each(f"queue: {len(now.queue)}" for now in nows), "middle small")
-    landed = {HOST_TO_DEVICE: 0, DEVICE_TO_HOST: 0}
-    numbers = [n for n, moment in enumerate(moments) if moment.lane != "host"]
-    for number, n in enumerate(numbers, 1):
+    landed = dict.fromkeys(_ARROWS, 0)
+    for number, n in enumerate(_orders(moments), 1):
         yield _flying(str(number), 27, [_ticket(now, n, moments[n], top + 137) for now in nows])
         kind = moments[n].kind
         if kind in landed:
             dashes = None if moments[n].explicit else "5 4"
             flies = Each(None if n in now.works else "none" for now in nows)
-            arrow = "M214 {}h204l-12 -9v18l12 -9" if kind == HOST_TO_DEVICE else "M426 {}h-204l12 -9v18l-12 -9"
-            yield Part("path", class_="rest line", d=arrow.format(top + 79), display=flies, stroke_dasharray=dashes)
+            arrow = _ARROWS[kind].format(top + 79)
+            yield Part("path", class_="rest line", d=arrow, display=flies, stroke_dasharray=dashes)
             places = [_parcel(now, moments[n], min(landed[kind], 5), top + 36) for now in nows]
             yield _flying(_size(moments[n].bytes), 84, places, dashes)
             landed[kind] += 1
-    yield from _lanes(moments, nows, numbers, top + _HIGH + gap)
 
 
 def _ticket(now: _Now, n: int, moment: Moment, y: int) -> tuple[int, int, str]:
@@ -198,13 +199,13 @@ def _flying(words: str, width: int, places: list[tuple[int, int, str]], dashes: 
     )  # fmt: skip
 
 
-def _lanes_of(moments: list[Moment]) -> list[str]:
-    return [lane for lane in _LANES if lane in ("host", "queue", "compute") or lane in {m.lane for m in moments}]
+def _orders(moments: list[Moment]) -> list[int]:
+    return [n for n, moment in enumerate(moments) if moment.lane != "host"]
 
 
-def _lanes(moments: list[Moment], nows: list[_Now], numbers: list[int], top: int) -> Iterator[Part]:
+def _lanes(moments: list[Moment], nows: list[_Now], lanes: list[str], top: int) -> Iterator[Part]:
     """What ran when, in a lane each; what is still to come is veiled, and where the GPU has no work is marked."""
-    where, lanes = _warped(moments, nows), _lanes_of(moments)
+    where, numbers = _warped(moments, nows), _orders(moments)
     foot = {lane: top + _LANE * (row + 1) - 4 for row, lane in enumerate(lanes)}
     for lane in lanes:
         yield label(8, foot[lane] - 5, lane)
@@ -212,11 +213,10 @@ def _lanes(moments: list[Moment], nows: list[_Now], numbers: list[int], top: int
     most, seen = max(1, *(len(now.queue) for now in nows)), sorted({now.time: now for now in nows}.values())
     for now, after in zip(seen, seen[1:]):
         x, (width,) = where(now.time), rounded([where(after.time) - where(now.time)])
-        if now.queue:
-            high = round(22 * len(now.queue) / most)
-            yield Part("rect", class_="rest band", x=x, y=foot["queue"] - high, width=width, height=high)
-        if not now.works:
-            yield Part("rect", class_="wait band", x=x, y=foot["compute"] - 22, width=width, height=22)
+        waiting, idle = round(22 * len(now.queue) / most), 22 * (not now.works)
+        for look, lane, high in (("rest band", "queue", waiting), ("wait band", "compute", idle)):
+            if high:
+                yield Part("rect", class_=look, x=x, y=foot[lane] - high, width=width, height=high)
     for n, moment in enumerate(moments):
         for bar in bars_of(moment):
             if bar.end > bar.start:
