@@ -6,6 +6,7 @@ files and shuffling.
 """
 
 import itertools
+import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -15,7 +16,7 @@ import fluxlite as fl
 from fluxlite.receipts import duration
 from simgpu import preset
 
-from .lesson15.exchange import Link, link_of, ring
+from .lesson15.exchange import link_of, ring
 from .scenes import Each, Knob, Part, Scene, drawing, label, rounded
 
 FEEDING = ("copied in each step", "from pinned memory", "a batch ahead", "stays on the GPU")
@@ -85,7 +86,10 @@ def one_step(one: Work, card: str, feeding: str = FEEDING[3], cards: int = 1, li
     pack = 0.0 if feeding == FEEDING[3] else copies * costs.launch
     pack += 0.0 if feeding in (FEEDING[1], FEEDING[3]) else one.batch_bytes / costs.staging
     copy = 0.0 if feeding == FEEDING[3] else copies * costs.latency + one.batch_bytes / costs.pinned
-    exchange = float(ring(one.gradient_bytes, cards, _slot(link, costs.pinned)))
+    between = link_of(link)
+    if between.name == "PCI Express":  # an older card's is slower than the one that lesson 17 has, of generation 5
+        between = between._replace(bandwidth=min(between.bandwidth, costs.pinned))
+    exchange = float(ring(one.gradient_bytes, cards, between))
     host = copied = computed = ended = 0.0  # when each is free
     ahead, bars, ends = feeding == FEEDING[2], [], []
     for n in range(1, _SETTLED + 1):
@@ -103,12 +107,6 @@ def one_step(one: Work, card: str, feeding: str = FEEDING[3], cards: int = 1, li
         ends.append(ended if cards > 1 else max(host, computed))
     lanes = dict(zip(_WHO, (pack + one.orders, copy, one.compute, exchange)))
     return Step(ends[-1] - ends[-2], lanes, bars[: 4 * _SHOWN])
-
-
-def _slot(link: str, pinned: float) -> Link:
-    """The link. An older card's PCI Express is slower than the one that lesson 17 has, of generation 5."""
-    found = link_of(link)
-    return found._replace(bandwidth=min(found.bandwidth, pinned)) if found.name == "PCI Express" else found
 
 
 def busiest(
@@ -139,13 +137,13 @@ def busiest(
     steps = [of(**setting) for setting in chosen]
     gains = [of(**{**setting, "cards": 1}).seconds / step.seconds for setting, step in zip(chosen, steps)]
     knobs = [Knob(name, [f"{x:,}" if isinstance(x, int) else x for x in options]) for name, options in settings.items()]
-    asked = "bf16: float16's figures, which are those of the tensor cores" if "bf16" in settings["precision"] else ""
     said = [_said(step, card, setting, gain) for step, setting, gain in zip(steps, chosen, gains)]
-    return Scene(_drawing(steps, said, f"simulated ({card})", asked), knobs, [" ".join(words) for words in said])
+    picture = _drawing(steps, [words for _, _, words in said], card, "bf16" in settings["precision"])
+    return Scene(picture, knobs, [" ".join(words) for words in said])
 
 
 def _check(settings: dict[str, list], card: str) -> None:
-    states = int(np.prod([len(options) for options in settings.values()]))
+    states = math.prod(map(len, settings.values()))
     if states > MOST_STATES:
         raise ValueError(
             f"that's {states} settings, and {MOST_STATES} at most fit into a page: give fewer of something"
@@ -172,43 +170,38 @@ def _said(step: Step, card: str, setting: dict[str, Any], gain: float) -> tuple[
 # -- The picture --------------------------------------------------------------------------------------------------
 
 
-def _drawing(steps: Sequence[Step], said: list[tuple[str, str, str]], about: str, asked: str) -> Part:
+def _drawing(steps: Sequence[Step], said: list[str], card: str, is_bf16: bool) -> Part:
     lanes = [lane for lane in _WHO if any(step.lanes[lane] for step in steps)]
+    ends, takes = zip(
+        *((max(bar[2] for bar in step.bars), f"A step takes {duration(step.seconds)}.") for step in steps)
+    )
     bottom = _TOP + _ROW * len(lanes)
-    parts = [
-        label(8, 22, Each(f"A step takes {duration(step.seconds)}." for step in steps), "bold"),
-        label(8, 46, Each(words for _, _, words in said)),
-    ]
-    ends = [max(bar[2] for bar in step.bars) for step in steps]
-    for row, lane in enumerate(lanes):
-        parts += _lane(lane, _TOP + _ROW * row, steps, ends)
-    total = Each(f"{_SHOWN} steps, {duration(end)}, {about}" for end in ends)
-    parts += [
+    return drawing(
+        640, bottom + 32, "A step of training: the host, copies, computing and the network, a lane each",
+        label(8, 22, Each(takes), "bold"), label(8, 46, Each(said)),
+        *(part for row, lane in enumerate(lanes) for part in _lane(lane, _TOP + _ROW * row, steps, ends)),
         Part("path", class_="axis", d=f"M{_LEFT} {bottom}H{_RIGHT}"),
-        label(_RIGHT, bottom + 22, total, "end small"),
-    ]
-    parts.append(label(8, bottom + 22, asked, "small"))
-    title = "A step of training: the host, copies, computing and the network, a lane each"
-    return drawing(640, bottom + 32, title, *parts)
+        label(_RIGHT, bottom + 22, Each(f"{_SHOWN} steps, {duration(end)}, simulated ({card})" for end in ends),
+              "end small"),
+        label(8, bottom + 22, "bf16: float16's figures, which are those of the tensor cores" * is_bf16, "small"),
+    )  # fmt: skip
 
 
-def _lane(lane: str, y: int, steps: Sequence[Step], ends: list[float]) -> Iterator[Part]:
-    wins = [step.busiest == lane and step.lanes[lane] > 0 for step in steps]
+def _lane(lane: str, y: int, steps: Sequence[Step], ends: Sequence[float]) -> Iterator[Part]:
+    times = [step.lanes[lane] for step in steps]
+    wins = [step.busiest == lane and time > 0 for step, time in zip(steps, times)]
     shown: Any = Each(None if won else "none" for won in wins)
     yield Part("rect", class_="wait band", x=2, y=y, width=636, height=_ROW - 6, rx=6, display=shown)
     yield label(12, y + 20, lane, "bold")
-    yield label(
-        12, y + 40, Each(duration(step.lanes[lane]) if step.lanes[lane] else "nothing" for step in steps), "small"
-    )
+    yield label(12, y + 40, Each(duration(time) if time else "nothing" for time in times), "small")
     yield label(_LEFT - 10, y + 40, "busiest", "end small bold", display=shown)
     usual = {"host": "host", "network": "rest"}.get(lane, "gpu")
     look = Each("wait glide" if won else f"{usual} glide" for won in wins)
+    scales = [(_RIGHT - _LEFT) / end for end in ends]
     for number in range(_SHOWN):
         spans = [[bar for bar in step.bars if bar[0] == lane][number] for step in steps]
-        scales = [(_RIGHT - _LEFT) / end for end in ends]
-        x = rounded(_LEFT + span[1] * scale for span, scale in zip(spans, scales))
-        width = rounded((span[2] - span[1]) * scale for span, scale in zip(spans, scales))
+        x = rounded(_LEFT + begin * scale for (_, begin, _, _), scale in zip(spans, scales))
+        width = rounded((end - begin) * scale for (_, begin, end, _), scale in zip(spans, scales))
         yield Part("rect", class_=look, x=Each(x), y=y + 7, width=Each(width), height=_ROW - 20, rx=3, stroke="none")
-        middle = Each(rounded(a + b / 2 for a, b in zip(x, width)))
-        words = Each(span[3] if b > 16 else "" for span, b in zip(spans, width))
-        yield label(middle, y + 29, words, "inside middle small")
+        words = Each(batch if wide > 16 else "" for (_, _, _, batch), wide in zip(spans, width))
+        yield label(Each(rounded(a + b / 2 for a, b in zip(x, width))), y + 29, words, "inside middle small")

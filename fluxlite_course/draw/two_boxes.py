@@ -1,12 +1,10 @@
 """Two boxes, host and device, and what goes between them."""
 
-from collections.abc import Iterable
-
 from ..scenes import Part, Scene, drawing, label
 from ..scenes.boxes import arrow, box
 
 # The boxes, and what's between them.
-_HOST, _DEVICE, _TOP, _WIDE, _ROW = 6, 444, 34, 190, 54
+_TOP, _WIDE, _ROW = 34, 190, 54
 _BETWEEN, _MIDDLE = (206, 434), 320
 
 
@@ -22,11 +20,10 @@ def host_and_device() -> Scene:
         ends = [(left, y, right, y)] * there + [(right, y, left, y)] * back
         between += [arrow(*each, "wait" if word == "synchronize" else "host") for each in ends]
         between += [label(_MIDDLE, y - 8, word, "middle bold"), label(_MIDDLE, y + 20, meaning, "middle")]
-    memories = ("host", "the CPU and its memory", ("runs your Python", "has NumPy's arrays")), (
-        "device", "the GPU and its memory", ("computes on order", "has arrays you move"))  # fmt: skip
     picture = drawing(
         640, 340, "Host and device", *between,
-        *(_memory(x, name, what, 5, does) for x, (name, what, does) in zip((_HOST, _DEVICE), memories)),
+        _memory(6, "host", "the CPU and its memory", "host hollow", "runs your Python", "has NumPy's arrays"),
+        _memory(444, "device", "the GPU and its memory", "gpu hollow", "computes on order", "has arrays you move"),
         label(_MIDDLE, _y(3.75) - 8, "receipt", "middle bold"),
         label(_MIDDLE, _y(3.75) + 14, "the list of all these", "middle"),
     )  # fmt: skip
@@ -36,11 +33,10 @@ def host_and_device() -> Scene:
     ])  # fmt: skip
 
 
-def _memory(x: float, name: str, what: str, rows: int, inside: Iterable[str]) -> Part:
-    height, look = rows * _ROW + 30, "gpu" if name == "device" else "host"
-    lines = [label(12, 30 + 26 * row, text) for row, text in enumerate(inside)]
-    lines.append(label(_WIDE / 2, height - 12, what, "small middle"))
-    return box(x, _TOP, _WIDE, height, name, *lines, look=f"{look} hollow")
+def _memory(x: float, name: str, what: str, look: str, *does: str) -> Part:
+    height = 5 * _ROW + 30
+    lines = [label(12, 30 + 26 * row, text) for row, text in enumerate(does)]
+    return box(x, _TOP, _WIDE, height, name, *lines, label(_WIDE / 2, height - 12, what, "small middle"), look=look)
 
 
 def _y(row: float) -> float:

@@ -3,6 +3,7 @@
 import functools
 import html
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +20,8 @@ def marked(text: str) -> str:
     >>> marked("`x < 1` is *not* so")
     '<code>x &lt; 1</code> is <em>not</em> so'
     """
-    pieces = _CODE.split(html.escape(text, quote=False))  # every second one is code
-    pieces[::2] = [_EMPHASIS.sub(r"<em>\1</em>", piece) for piece in pieces[::2]]
-    pieces[1::2] = [f"<code>{piece}</code>" for piece in pieces[1::2]]
-    return "".join(pieces)
+    pieces = enumerate(_CODE.split(html.escape(text, quote=False)))  # every second one is code
+    return "".join(f"<code>{x}</code>" if k % 2 else _EMPHASIS.sub(r"<em>\1</em>", x) for k, x in pieces)
 
 
 def plain(text: str) -> str:
@@ -31,9 +30,7 @@ def plain(text: str) -> str:
     >>> plain("`x < 1` is *not* so")
     'x < 1 is not so'
     """
-    pieces = _CODE.split(text)
-    pieces[::2] = [_EMPHASIS.sub(r"\1", piece) for piece in pieces[::2]]
-    return " ".join("".join(pieces).split())
+    return " ".join(html.unescape(re.sub("</?(code|em)>", "", marked(text))).split())
 
 
 @functools.cache
@@ -60,16 +57,13 @@ def publish(text: str, page: str, more: dict[str, Any] | None = None) -> None:
     display({"text/plain": text, "text/html": page, **(more or {})}, raw=True)
 
 
-def face(
-    id: str, word: str, message: str, rows: tuple[tuple[str, str], ...], below: list[str], joy: bool = False
-) -> str:
+def face(id: str, word: str, message: str, rows: Any, below: Iterable[str] = (), joy: bool = False) -> str:
     """A verdict as a box: a shape and a word, never a colour alone. Its rows follow, and the HTML `below`."""
-    head = f'<span class="shape" aria-hidden="true">{_SHAPES.get(word, "…")}</span><b class="id">{id}</b> '
+    shape = f'<span class="shape" aria-hidden="true">{_SHAPES.get(word, "…")}</span>'
     message, *more = message.split("\n")  # a check's message may have rows of its own, such as a score
-    lines = [f'<p>{head}<b class="word">{word}</b> {html.escape(message)}</p>']
-    lines += [fact(*row.strip().rpartition("  ")[::2]) for row in more if row.strip()]
-    lines += [fact(name, text) for name, text in rows]
-    lines += [*below, *['<span class="joy" aria-hidden="true"></span>'] * joy]
+    head = f'<p>{shape}<b class="id">{id}</b> <b class="word">{word}</b> {html.escape(message)}</p>'
+    facts = [fact(*row) for row in (*(row.strip().rpartition("  ")[::2] for row in more if row.strip()), *rows)]
+    lines = [head, *facts, *below, *['<span class="joy" aria-hidden="true"></span>'] * joy]
     return box(word, "\n".join(lines), "Checks", *["Joy"] * joy)
 
 

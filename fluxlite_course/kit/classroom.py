@@ -39,7 +39,7 @@ TO_GET = {
     "Colab": ("click the folder at the left, then the three dots beside", "File > Download > Download .ipynb"),
     "Kaggle": ("open Output at the right, then the three dots beside", "File > Download Notebook"),
 }
-TRIED = {exercises.RIGHT: "right", exercises.NOT_RIGHT: "tried", exercises.STOPPED: "tried"}
+TRIED = {"+": "right", "-": "tried", ".": ""}  # the signs in words
 
 
 def handin(name: str = "", folder: Path | None = None) -> Path:
@@ -142,16 +142,11 @@ class Class:
         self.namesakes: dict[str, list[Handin]] = {}  # long names may only differ where they're cut
         for one in handins:
             self.namesakes.setdefault(comparable(_cut(one.name)), []).append(one)
-        self.labels = [self._label(one) for one in handins]
-
-    def _label(self, one: Handin) -> str:
-        """A learner's name, with a number if others have it, too."""
-        same = self.namesakes[comparable(_cut(one.name))]
-        return _cut(one.name, f" #{[each is one for each in same].index(True) + 1}" if same[1:] else "")
+        numbers = {id(one): f" #{k}" for same in self.namesakes.values() if same[1:] for k, one in enumerate(same, 1)}
+        self.labels = {id(one): _cut(one.name, numbers.get(id(one), "")) for one in handins}
 
     def __repr__(self) -> str:
-        table = [self._table()] if self.handins else ["nobody has handed in"]
-        return "\n\n".join([*table, *self.notes()])
+        return "\n\n".join([self._table() if self.handins else "nobody has handed in", *self.notes()])
 
     def notes(self) -> list[str]:
         """What to say about learners and files, as one block of lines. Maybe none."""
@@ -163,40 +158,38 @@ class Class:
 
     def _of_learners(self) -> Iterator[str]:
         """Whose guesses a later file answers differently, who shares a name, who handed in more than once."""
-        learners = list(zip(self.labels, self.handins))
-        for label, one in learners:
+        for one in self.handins:
             if one.replaced:
-                yield f"{label} guessed {', '.join(one.replaced)} differently in {_files(one)}; the last counts"
+                guessed = f"{self.labels[id(one)]} guessed {', '.join(one.replaced)}"
+                yield f"{guessed} differently in {_files(one)}; the last counts"
         for same in self.namesakes.values():
             if same[1:]:
-                files = "; ".join(f"{self._label(one)} is {_files(one)}" for one in same)
+                files = "; ".join(f"{self.labels[id(one)]} is {_files(one)}" for one in same)
                 # The name isn't repeated there: it's text from elsewhere, and a shell would run what is in it.
-                question = "Is it one learner? Add --one-learner and the name."
-                yield f"{len(same)} learners with the same name, each counted: {files}. {question}"
+                asked = "Is it one learner? Add --one-learner and the name."
+                yield f"{len(same)} learners with the same name, each counted: {files}. {asked}"
         by_name = "handed in from Colab, Kaggle or Binder, where the name alone tells who it is"
         for why, passing in ("handed in more than once", False), (by_name, True):
-            several = [(label, one) for label, one in learners if len(one.files) > 1 and bool(one.place) is passing]
+            several = [one for one in self.handins if len(one.files) > 1 and bool(one.place) is passing]
             if several:
-                names = ", ".join(f"{label} ({len(set(one.files))} files)" for label, one in several)
+                names = ", ".join(f"{self.labels[id(one)]} ({len(set(one.files))} files)" for one in several)
                 yield f"{why}; taken together: {names}"
 
     def _table(self) -> str:
         """One row per learner, with lessons side by side: a sign for each exercise. The last row counts those right."""
         begun = {id for one in self.handins for id in (*one.checks, *one.guesses)}
-        ids = {n: (list(exercises.exercises(n)), list(questions(n))) for n in exercises.folders()}
-        shown = {n: (checks, asks) for n, (checks, asks) in ids.items() if begun & {*checks, *asks}}
+        shown = {number: ids for number, ids in _lessons().items() if begun & {*ids[0], *ids[1]}}
         widths = [max(len(checks), len(asks), 2) + 1 for checks, asks in shown.values()]
         rows: list[tuple[str, list[str], str]] = [("", list(shown), "all")]
-        for label, one in zip(self.labels, self.handins):
-            signs = ["".join(SIGNS[one.checks.get(id, "")] for id in checks) for checks, _ in shown.values()]
-            rows.append((label, signs, str(sum(word == exercises.RIGHT for word in one.checks.values()))))
+        for one in self.handins:
+            signs = ["".join(SIGNS[one.checks.get(check, "")] for check in checks) for checks, _ in shown.values()]
+            rows.append((self.labels[id(one)], signs, str(list(one.checks.values()).count(exercises.RIGHT))))
         rights = [[self._right(id) for id in checks] for checks, _ in shown.values()]
         hits = [[self._guessed(id)[question(id).right] for id in asks] for _, asks in shown.values()]
         rows += [("", [], ""), *_below_each_other("right: .1 .2 …", rights)]
         rows += _below_each_other("guessed: A B …", hits)
         indent = max(_wide(label) for label, _, _ in rows) + 2
-        legend = "+ right, - tried, . not yet   counts: 2 above 1 is 21"
-        lines = [f"{many(len(self.handins), 'learner')}   {legend}", ""]
+        lines = [f"{many(len(self.handins), 'learner')}   + right, - tried, . not yet   counts: 2 above 1 is 21", ""]
         for label, cells, total in rows:
             padded = "".join(f"{cell:<{width}}" for cell, width in zip(cells, widths))
             lines.append(f"{label}{' ' * (indent - _wide(label))}{padded}{total:>3}".rstrip())
@@ -210,15 +203,14 @@ class Class:
 
     def csv(self) -> str:
         """One row per learner: name, number right, files, a word for each exercise, a letter for each guess."""
-        checks = [id for number in exercises.folders() for id in exercises.exercises(number)]
-        guesses = [id for number in exercises.folders() for id in questions(number)]
+        checks, guesses = ([id for ids in _lessons().values() for id in ids[part]] for part in (0, 1))
         page = io.StringIO(newline="")
         table = csv.writer(page)
         table.writerow(["learner", "right", "files", *checks, *guesses])
         for one in self.handins:
-            words = [TRIED.get(one.checks.get(id, ""), "") for id in checks]
+            words = [TRIED[SIGNS[one.checks.get(id, "")]] for id in checks]
             name, files = map(_no_formula, (one.name, ", ".join(one.files)))
-            table.writerow([name, words.count(exercises.RIGHT), files, *words, *(one.guesses.get(g) for g in guesses)])
+            table.writerow([name, words.count("right"), files, *words, *(one.guesses.get(g) for g in guesses)])
         return page.getvalue()
 
     def write_csv(self, file: Path) -> None:
@@ -238,6 +230,11 @@ class Class:
             if counts := self._guessed(id):
                 lines += ["", *_histogram(id, asks, counts)]
         return "\n".join(lines)
+
+
+def _lessons() -> dict[str, tuple[list[str], list[str]]]:
+    """Each lesson's exercises, and its questions."""
+    return {number: (list(exercises.exercises(number)), list(questions(number))) for number in exercises.folders()}
 
 
 def _files(one: Handin) -> str:
@@ -275,10 +272,9 @@ def _histogram(id: str, question: Question, counts: Counter[str]) -> list[str]:
     """A question, and a bar for each option. An option's text takes as many lines as it needs."""
     lines = textwrap.wrap(f"{id}  {plain(question.words)}", WIDTH, subsequent_indent=" " * 6)
     scale = min(1, LONGEST / max(counts.values()))
-    for letter in question.replies:
-        mark = "right" if letter == question.right else ""
-        first, *more = textwrap.wrap(plain(question.options[letter]), OPTION) or [""]
-        bar = "#" * round(counts[letter] * scale)
+    for letter, option in question.options.items():
+        first, *more = textwrap.wrap(plain(option), OPTION)
+        mark, bar = "right" if letter == question.right else "", "#" * round(counts[letter] * scale)
         lines.append(f"  {letter} {mark:<6}{first:<{OPTION}}{counts[letter]:5} {bar}".rstrip())
         lines += [" " * 10 + line for line in more]
     return lines

@@ -16,7 +16,7 @@ import sys
 import traceback
 import types
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -91,24 +91,38 @@ def exercise(id: str, title: str, look_at: str = "") -> Callable[[Callable[..., 
 
     The function takes the learner's objects. It returns what to say if they're right, and raises `NotRight` otherwise.
     """
-
-    def register(check: Callable[..., str]) -> Callable[..., str]:
-        check.exercise = Exercise(id, title, check, look_at)  # type: ignore[attr-defined]
-        return check
-
-    return register
+    return lambda check: mark(check, Exercise(id, title, check, look_at))
 
 
-def existing(number: Any) -> str:
-    """The number itself, if there's such a lesson. Raises `ValueError` if there isn't."""
+def mark(function: Any, what: Any) -> Any:
+    """The function, marked as this exercise or puzzle."""
+    function.marked = what
+    return function
+
+
+def in_lesson(number: str, kind: Any) -> dict[str, Any]:
+    """A lesson's exercises, or other marked functions of a kind, by id, in the order of its file."""
+    found = (getattr(value, "marked", None) for value in vars(lesson(number)).values())
+    return {one.id: one for one in found if isinstance(one, kind) and number_in(one.id) == number}
+
+
+def named(id: str, what: str, among: Mapping[str, Any]) -> Any:
+    """The exercise, question or puzzle with this id. Raises `ValueError` if there's none."""
+    if id not in among:
+        raise ValueError(f"there is no {what} {id!r} in this lesson; there are {', '.join(among) or 'none'}")
+    return among[id]
+
+
+def folder(number: Any) -> Path:
+    """Where everything of this lesson is. Raises `ValueError` if there's no such lesson."""
     if not isinstance(number, str) or number not in folders():
         raise ValueError(f"there is no lesson {in_words(number)}; the lessons are {', '.join(folders())}")
-    return number
+    return folders()[number]
 
 
 def lesson(number: str) -> types.ModuleType:
     """The module with a lesson's checks. Raises `ValueError` for an unknown lesson."""
-    return importlib.import_module(f"fluxlite_course.{folders()[existing(number)].name}.checks")
+    return importlib.import_module(f"fluxlite_course.{folder(number).name}.checks")
 
 
 def folders() -> dict[str, Path]:
@@ -133,9 +147,8 @@ def number_in(id: Any) -> str:
 
 
 def exercises(number: str) -> dict[str, Exercise]:
-    """A lesson's exercises by id, in the order of its file."""
-    found = (getattr(value, "exercise", None) for value in vars(lesson(number)).values())
-    return {e.id: e for e in found if isinstance(e, Exercise) and e.id.startswith(number + ".")}
+    """A lesson's exercises by id."""
+    return in_lesson(number, Exercise)
 
 
 # -- what a learner calls -----------------------------------------------------------------------------------------
@@ -161,17 +174,17 @@ def check(id: str, *answers: Any) -> None:
     03.3  not yet     put your answer in place of the three dots in the cell above
     """
     verdict = _of_a_failed_cell(id, answers, sys._getframe(1).f_code.co_names) or judge(id, *answers)
-    before = progress.read()["checks"]
-    if verdict.word != NOT_YET and before.get(id) != RIGHT:  # once right, always right
+    was_right = progress.read()["checks"].get(id) == RIGHT
+    if verdict.word != NOT_YET and not was_right:  # once right, always right
         progress.keep("checks", id, verdict.word)
     if verdict.word == RIGHT:
-        ids, kept = exercises(number_in(id)), progress.read()["checks"]
+        kept, ids = progress.read()["checks"], exercises(number_in(id))
         done = sum(kept.get(one) == RIGHT for one in ids)
-        page = face(*verdict, [solved(done, len(ids))], joy=done == len(ids) and before.get(id) != RIGHT)
+        page = face(*verdict, [solved(done, len(ids))], joy=done == len(ids) and not was_right)
         publish(f"{verdict}   ({done} of {len(ids)} in this lesson)", page)
-    else:
-        publish(str(verdict), face(*verdict, []))
-    if verdict.word != RIGHT and "NBGRADER_EXECUTION" in os.environ:
+        return
+    publish(str(verdict), face(*verdict))
+    if "NBGRADER_EXECUTION" in os.environ:
         raise AssertionError(str(verdict))
 
 
@@ -185,11 +198,10 @@ def _of_a_failed_cell(id: str, answers: tuple, names: tuple[str, ...]) -> Verdic
     known = {"".join(linecache.getlines(name)).strip() for answer in answers for name in _cells(answer)}
     if last.error_before_exec is None and shell.transform_cell(cell).strip() in known:
         return None  # it failed later than in the function's own lines
-    for name in names:
-        if re.search(rf"^(async )?(def|class) +{name}\b|^[\w, ]*\b{name}\b[^=(\n]*=(?!=)", cell, re.MULTILINE):
-            words = f"the cell that gives {name} ended in a {type(error).__name__}: {name} is still what it was before"
-            return Verdict(id, NOT_YET, words)
-    return None
+    gives = r"^(async )?(def|class) +{0}\b|^[\w, ]*\b{0}\b[^=(\n]*=(?!=)"
+    words = "the cell that gives {0} ended in a {1}: {0} is still what it was before"
+    given = (name for name in names if re.search(gives.format(name), cell, re.MULTILINE))
+    return next((Verdict(id, NOT_YET, words.format(name, type(error).__name__)) for name in given), None)
 
 
 # -- the verdict --------------------------------------------------------------------------------------------------
@@ -197,10 +209,7 @@ def _of_a_failed_cell(id: str, answers: tuple, names: tuple[str, ...]) -> Verdic
 
 def judge(id: str, *answers: Any) -> Verdict:
     """The verdict on the answers to exercise `id`. Raises `ValueError` for an unknown id."""
-    known = exercises(number_in(id))
-    if id not in known:
-        raise ValueError(f"there is no exercise {id!r} in this lesson; there are {', '.join(known) or 'none'}")
-    return judged(known[id], *answers)
+    return judged(named(id, "exercise", exercises(number_in(id))), *answers)
 
 
 def judged(exercise: Exercise, *answers: Any) -> Verdict:
@@ -250,10 +259,8 @@ def _tried(exercise: Exercise, answers: tuple) -> Verdict:
     except NotDone:
         return Verdict(id, NOT_YET, STARTER)
     except NotRight as wrong:
-        return Verdict(
-            id, NOT_RIGHT, str(wrong),
-            _rows(yours=wrong.yours, expected=wrong.expected, look_at=wrong.look_at or exercise.look_at),
-        )  # fmt: skip
+        rows = _rows(yours=wrong.yours, expected=wrong.expected, look_at=wrong.look_at or exercise.look_at)
+        return Verdict(id, NOT_RIGHT, str(wrong), rows)
     except KeyboardInterrupt:
         return Verdict(id, STOPPED, "you interrupted it", _rows(look_at=exercise.look_at))
     except BaseException as error:  # even SystemExit, which would end the cell silently
@@ -300,9 +307,8 @@ def _cells(answer: Any) -> list[str]:
     cells = []
     for function in vars(answer).values() if isinstance(answer, type) else [answer]:
         with contextlib.suppress(Exception):  # an object may raise anything when we look for its code
-            name = inspect.unwrap(function).__code__.co_filename if callable(function) else ""
-            cells += [name] if name and not os.path.exists(name) else []
-    return cells
+            cells.append(inspect.unwrap(function).__code__.co_filename)
+    return [name for name in cells if not os.path.exists(name)]
 
 
 def _is_starter(answer: Any) -> bool:

@@ -39,19 +39,15 @@ def questions(number: str) -> dict[str, Question]:
     >>> questions("03")["03-A"].options["c"]
     'only `actor` on the GPU'
     """
-    file = exercises.folders()[exercises.existing(number)] / "questions.toml"
+    file = exercises.folder(number) / "questions.toml"
+    found, where = {}, str(file)
     try:
-        tables = tomllib.loads(file.read_text(encoding="utf-8"))
-    except ValueError as error:  # it isn't TOML, or isn't UTF-8
-        raise ValueError(f"{file}: {error}") from None
-    found = {}
-    for id, table in tables.items():
-        if exercises.number_in(id) != number:  # of the other notebook that this folder is for
-            continue
-        try:
-            found[id] = _in_file(table)
-        except ValueError as error:
-            raise ValueError(f"{file}, {id}: {error}") from None
+        for id, table in tomllib.loads(file.read_text(encoding="utf-8")).items():
+            where = f"{file}, {id}"
+            if exercises.number_in(id) == number:  # the others are of the other notebook that this folder is for
+                found[id] = _in_file(table)
+    except ValueError as error:  # it isn't TOML, isn't UTF-8, or isn't a question
+        raise ValueError(f"{where}: {error}") from None
     return found
 
 
@@ -83,10 +79,7 @@ def _in_file(table: Any) -> Question:
 
 def question(id: str) -> Question:
     """The question with this id, ``"03-A"``. Raises `ValueError` if there's none."""
-    known = questions(exercises.number_in(id))
-    if id not in known:
-        raise ValueError(f"there is no question {id!r} in this lesson; there are {', '.join(known) or 'none'}")
-    return known[id]
+    return exercises.named(id, "question", questions(exercises.number_in(id)))
 
 
 def guess(id: str, *option: Any) -> None:

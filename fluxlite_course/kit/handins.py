@@ -142,40 +142,38 @@ class _Search:
         of_moodle: dict[str, bool] = {}  # has this learner's folder or file in Moodle's zip file a hand-in?
         opened, any_hand_in = 0, False
         for info in archive.infolist():
-            *folders, name = info.filename.replace("\\", "/").split("/")
-            if any(part.startswith(".") or part == "__MACOSX" for part in [*folders, name]):
+            path = info.filename.replace("\\", "/").split("/")
+            name = path[-1]
+            if any(part.startswith(".") or part == "__MACOSX" for part in path):
                 continue
             is_zip = name.lower().endswith(".zip")
-            any_hand_in |= is_zip or name == ABOUT
-            whose, submission, _ = [*folders, name][0].partition("_assignsubmission_")
+            is_hand_in = is_zip or name == ABOUT
+            any_hand_in |= is_hand_in
+            opened += is_zip
+            whose, submission, _ = path[0].partition("_assignsubmission_")
             if submission:
-                of_moodle[whose] = of_moodle.get(whose, False) or is_zip or name == ABOUT
-            if name == ABOUT:
-                here = printable("/".join([where, *folders]))
-                with self.trying(here):
-                    self.read(archive, info, here)
-            elif is_zip:
-                opened += 1
-                if opened > INSIDE[depth]:
-                    raise ValueError("too many zip files inside zip files; unpack the outer one")
-                here = printable("/".join([where, *folders, name]))
-                with self.trying(here):
+                of_moodle[whose] = of_moodle.get(whose, False) or is_hand_in
+            if opened > INSIDE[depth]:
+                raise ValueError("too many zip files inside zip files; unpack the outer one")
+            here = printable("/".join([where, *(path if is_zip else path[:-1])]))
+            with self.trying(here):
+                if is_zip:
                     self.look_into(io.BytesIO(_read(archive, info, LARGEST_ZIP)), depth + 1, here)
+                elif is_hand_in:
+                    self.read(archive, info, here)
         if not any_hand_in and not of_moodle:
             raise ValueError(f"no {ABOUT} is in it: fluxlite handin makes one that has it")
-        nothing = [whose for whose, something in of_moodle.items() if not something]
-        self.remarks += [Remark(printable(f"{where}/{whose}"), "no hand-in is in it") for whose in nothing]
+        for whose, something in of_moodle.items():
+            if not something:
+                self.remarks.append(Remark(printable(f"{where}/{whose}"), "no hand-in is in it"))
 
     def read(self, archive: zipfile.ZipFile, info: zipfile.ZipInfo, where: str) -> None:
         about = _json(archive, info)
         beside = archive.NameToInfo.get(info.filename.removesuffix(ABOUT) + progress.FILE)
         kept = _json(archive, beside) if beside else {}
-        known = _known()
-        checks, guesses = (
-            {id: word for id, word in kept.get(part, {}).items() if word in known.get(id, ())}
-            for part in ("checks", "guesses")
-        )
-        if left_out := sorted({*kept.get("checks", {}), *kept.get("guesses", {})} - {*checks, *guesses}):
+        written = [kept.get(part, {}) for part in ("checks", "guesses")]
+        checks, guesses = ({id: word for id, word in part.items() if word in _known().get(id, ())} for part in written)
+        if left_out := sorted({*written[0], *written[1]} - {*checks, *guesses}):
             named = ", ".join(printable(id)[:20] for id in left_out[:5])
             more = f" and {len(left_out) - 5} more" if len(left_out) > 5 else ""
             self.remarks.append(Remark(where, f"has what no lesson writes: {named}{more}; not counted"))
@@ -234,9 +232,7 @@ def by_learner(handins: list[Handin], one_learner: Collection[str] = ()) -> list
 
 def _together(group: list[Handin]) -> Handin:
     """Combine hand-ins. What was right once stays right. If guesses differ, the later one counts."""
-    checks: dict[str, str] = {}
-    guesses: dict[str, str] = {}
-    replaced: set[str] = set()
+    checks, guesses, replaced = dict[str, str](), dict[str, str](), set[str]()
     for one in group:
         replaced |= {id for id, letter in one.guesses.items() if guesses.get(id, letter) != letter}
         guesses |= one.guesses

@@ -32,12 +32,7 @@ class Puzzle(NamedTuple):
 
 def puzzle(id: str, counts: str, par: float) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Mark a function as puzzle `id`. It takes what the learner's cell defines under its parameter's name."""
-
-    def register(attempt: Callable[..., Any]) -> Callable[..., Any]:
-        attempt.puzzle = Puzzle(id, attempt, counts, par)  # type: ignore[attr-defined]
-        return attempt
-
-    return register
+    return lambda attempt: exercises.mark(attempt, Puzzle(id, attempt, counts, par))
 
 
 def puzzles(number: str) -> dict[str, Puzzle]:
@@ -46,16 +41,12 @@ def puzzles(number: str) -> dict[str, Puzzle]:
     >>> puzzles("06")["06-1"].counts
     'seconds'
     """
-    found = (getattr(value, "puzzle", None) for value in vars(exercises.lesson(number)).values())
-    return {one.id: one for one in found if isinstance(one, Puzzle) and one.id.startswith(f"{number}-")}
+    return exercises.in_lesson(number, Puzzle)
 
 
 def play(id: str, space: Mapping[str, Any]) -> None:
     """Try what the cell defined, and show what it took, your best so far, and par. Raises `ValueError` without such."""
-    known = puzzles(exercises.number_in(id))
-    if id not in known:
-        raise ValueError(f"there is no puzzle {id!r} in this lesson; there are {', '.join(known) or 'none'}")
-    one, took = known[id], {}
+    one, took = exercises.named(id, "puzzle", puzzles(exercises.number_in(id))), {}
     (name,) = inspect.signature(one.attempt).parameters
 
     def attempt(answer: Any) -> str:

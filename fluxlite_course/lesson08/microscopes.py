@@ -8,15 +8,15 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from fluxlite.cuda.jit import DataRace, Kernel
-from simgpu.jit.tracing import Touch
+from simgpu.jit.tracing import SECTOR, WARP
 
 from ..scenes import Each, Knob, Part, Scene, drawing, label
-from .steps import DONE, LATER, WAITS, WARP, Look, Step, look, some_warps
+from .steps import DONE, LATER, WAITS, Look, Step, look, some_warps
 
 _LEFT, _CELL, _LINE = 84, 17.25, 19
 _MOST_LINES, _MOST_ROWS = 16, 8
 _MAP, _ROW = 132, 16  # the memory's height, and that of a row if there are few
-_BYTES, _SECTOR, _WORD = 128, 32, 4  # of a row of memory
+_BYTES, _WORD = 128, 4  # of a row of memory
 
 
 def microscope(
@@ -106,22 +106,18 @@ class _Frame(NamedTuple):
 
 def _frames(one: Look, pair: tuple[int, int], order: int, c: dict[int, str]) -> Iterator[_Frame]:
     order = min(order, len(one.orders) - 1)
-    seen, error, end = one.orders[order], one.error, ""
+    steps, end, error = one.orders[order].steps[pair], "", one.error
     if one.ends:
-        own, *others = one.ends[order], *one.ends[:order], *one.ends[order + 1 :]
-        end = f"a race: {one.element} ends as {own}. In other orders: {', '.join(others)}"
+        others = ", ".join(one.ends[:order] + one.ends[order + 1 :])
+        end = f"a race: {one.element} ends as {one.ends[order]}. In other orders: {others}"
     elif error and error.line:
         end = f"the launch ends with {type(error).__name__}, in line {error.line}"
-    steps = seen.steps[pair]
+    last = "The warp goes on, but we stop here. " * (pair in one.orders[order].cut)
+    last += f"{end[0].upper()}{end[1:]}." if end else ""
     latest = next((step for step in steps if step.touch), None)
-    for number, step in enumerate(steps, 1):
+    for step in steps:
         latest = step if step.touch else latest
-        last = ["The warp goes on, but we stop here."] * (pair in seen.cut) + [f"{end[:1].upper()}{end[1:]}."] * bool(
-            end
-        )
-        yield _Frame(
-            one, pair[1], step, latest, end, " ".join(last) if number == len(steps) else "", c.get(id(one), "")
-        )
+        yield _Frame(one, pair[1], step, latest, end, last if step is steps[-1] else "", c.get(id(one), ""))
 
 
 # -- the picture ------------------------------------------------------------------------------------------------------
@@ -151,7 +147,7 @@ def _drawing(title: str, frames: list[_Frame]) -> Part:
 def _lines(one: Look, frames: list[_Frame]) -> dict[tuple[Any, int], str]:
     """The lines of a kernel, and of functions that it calls, by source and number."""
     sources = dict.fromkeys(frame.step.place[0] for frame in frames if frame.look is one)
-    return {(source, source.first + k): text for source in sources for k, text in enumerate(source.lines)}
+    return {(source, n): text for source in sources for n, text in enumerate(source.lines, source.first)}
 
 
 def _c_lines(text: str) -> list[str]:
@@ -187,24 +183,22 @@ def _told(frames: list[_Frame], y: float) -> Iterator[Part]:
     yield label(4, y, does, Each("bold wait" if step.waits else "bold" for step in steps))
     yield label(140, y, Each(step.said if step.touch else None for step in steps), "code")
     costs = Each(step.touch.cost.replace(" of their bytes", "") if step.touch else None for step in steps)
-    yield label(636, y, costs, Each("end bold wait" if _wastes(step.touch) else "end bold" for step in steps))
+    wastes = [touch and (touch.turns > 1 if touch.is_shared else 2 * touch.used <= SECTOR * touch.sectors)
+              for touch in (step.touch for step in steps)]  # fmt: skip
+    yield label(636, y, costs, Each("end bold wait" if wasted else "end bold" for wasted in wastes))
 
 
-def _wastes(touch: Touch | None) -> bool:
-    return touch is not None and (touch.turns > 1 if touch.is_shared else 2 * touch.used <= _SECTOR * touch.sectors)
-
-
-def _box(number: Any, looks: Each, at: Any, **more: Any) -> Part:
+def _box(number: Any, looks: Each, at: Any) -> Part:
     """A lane, or a warp."""
-    text = label(0, 15.5, number, "middle")
-    return Part("g", Part("rect", x=-8, width=16, height=22, rx=3), text, class_=looks, transform=at, **more)
+    frame = Part("rect", x=-8, width=16, height=22, rx=3)
+    return Part("g", frame, label(0, 15.5, number, "middle"), class_=looks, transform=at)
 
 
 def _lanes(frames: list[_Frame], y: float) -> Iterator[Part]:
     yield label(_LEFT - 10, y + 15, "lanes", "end")
     for lane in range(WARP):
-        steps = [(lane in frame.step.on, frame.step.waits) for frame in frames]
-        looks = Each("lane out" if not is_on else "lane waits" if waits else "lane" for is_on, waits in steps)
+        looks = Each("lane out" if lane not in frame.step.on else "lane waits" if frame.step.waits else "lane"
+                     for frame in frames)  # fmt: skip
         yield _box(lane, looks, f"translate({_LEFT + _CELL * (lane + 0.5):g} {y:g})")
 
 
@@ -249,8 +243,7 @@ class _View:
         total, self.is_shared = part.flat.shape[-1] * touch.itemsize, touch.is_shared
         self.rows = rows = _rows({at // _BYTES for at in touch.addresses.values()}, -(-total // _BYTES))
         self.height = min(_ROW, _MAP / len(rows))
-        self.there = self._boxes({word for row in rows for word in range(row * WARP, (row + 1) * WARP)
-                                  if word * _WORD < total})  # fmt: skip
+        self.there = self._boxes({row * WARP + k for row in rows for k in range(WARP)} & {*range(-(-total // _WORD))})
         for k, row in enumerate(rows if len(rows) <= _MOST_ROWS else (rows[0], rows[-1])):
             first = max(row * _BYTES // touch.itemsize, part.offset)
             index = part.named(first).removeprefix(part.name).strip("[]")
@@ -260,22 +253,23 @@ class _View:
         if is_now:
             self._light(touch)
 
-    def _light(self, touch: Touch) -> None:
+    def _light(self, touch: Any) -> None:
         each = max(1, touch.itemsize // _WORD)
         words = {lane: range(at // _WORD, at // _WORD + each) for lane, at in touch.addresses.items()}
         wanted = set(itertools.chain(*words.values()))
-        turns: dict[tuple[int, int], dict[int, None]] = {}  # by bank; with 8 bytes each, half of the lanes go first
-        for lane, word in ((lane, word) for lane, found in words.items() for word in found):
-            turns.setdefault((lane * each // WARP, word % WARP), {})[word] = None
-        late = {word for queue in turns.values() for word in list(queue)[1:]} if touch.is_shared else set[int]()
-        sectors = {word * _WORD // _SECTOR for word in wanted} if not touch.is_shared else ()
-        self.along = self._boxes({sector * 8 + k for sector in sectors for k in range(8)})
-        self.wanted, self.late = self._boxes(wanted - late), self._boxes(late)
-        ways = [(lane, at[0]) for lane, at in words.items() if at[0] // WARP in self.rows]
+        if touch.is_shared:
+            turns: dict[tuple[int, int], dict[int, None]] = {}  # by bank; with 8 bytes each, half of the lanes go first
+            for lane, word in ((lane, word) for lane, found in words.items() for word in found):
+                turns.setdefault((lane * each // WARP, word % WARP), {})[word] = None
+            late = {word for queue in turns.values() for word in list(queue)[1:]}
+            self.wanted, self.late = self._boxes(wanted - late), self._boxes(late)
+        else:
+            self.along = self._boxes({word // 8 * 8 + k for word in wanted for k in range(8)})  # a sector has 8 words
+            self.wanted = self._boxes(wanted)
         self.ways = "".join(
             f"M{_x(lane + 0.5)} {self.y - 42:g}L{_x(word % WARP + 0.5)} {self._middle(word // WARP) - 4.5:.4g}"
-            for lane, word in ways
-        )
+            for lane, (word, *_) in words.items() if word // WARP in self.rows
+        )  # fmt: skip
 
     def _middle(self, row: int) -> float:
         """Where a label of this row stands."""
@@ -283,14 +277,14 @@ class _View:
 
     def _boxes(self, words: set[int]) -> str:
         """A path around these words, runs of neighbours in one."""
-        found, height = [], self.height - (1 if self.height > 8 else 0.4)
+        found, height = "", self.height - (1 if self.height > 8 else 0.4)
         for row, line in enumerate(self.rows):
-            on = [k for k in range(WARP) if line * WARP + k in words]
+            y, on = self.y + self.height * row, [k for k in range(WARP) if line * WARP + k in words]
             for _, run in itertools.groupby(enumerate(on), lambda pair: pair[1] - pair[0]):
-                ks = [k for _, k in run]
-                width = f"{_CELL * len(ks):g}"
-                found.append(f"M{_x(ks[0])} {self.y + self.height * row:.4g}h{width}v{height:.3g}h-{width}z")
-        return "".join(found)
+                (_, first), *more = run
+                width = f"{_CELL * (1 + len(more)):g}"
+                found += f"M{_x(first)} {y:.4g}h{width}v{height:.3g}h-{width}z"
+        return found
 
 
 def _x(column: float) -> str:

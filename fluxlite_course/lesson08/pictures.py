@@ -1,7 +1,8 @@
 """Lesson 14's pictures: what's inside a GPU, how a block adds up, and times compared."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
+from fluxlite.messages import many
 from fluxlite.receipts import Seconds, duration
 
 from ..draw.pictures import Picture, look, plots, show
@@ -23,20 +24,20 @@ def chip() -> Scene:
     >>> chip().at(part="shared memory")
     'shared memory: 64 KB, shared by the threads of a block, 19 cycles away'
     """
-    names = list(_PARTS)
-    picked = {
-        name: {"class_": Each(f"{look} picked" if name == chosen else look for chosen in names), "data_pick": f"0:{k}"}
-        for k, (name, (look, *_)) in enumerate(_PARTS.items())
-    }
-    boxes = [
-        Part("g", Part("rect", x=x, y=y, width=width, height=height, rx=4), *_named(name, x + width / 2, y, height),
-             **picked[name])
-        for name, (_, x, y, width, height, _) in _PARTS.items()
-    ]  # fmt: skip
-    lanes = [Part("rect", class_="gpu", x=20 + 16.5 * (k % 16), y=46 + 17 * (k // 16), width=12, height=12, rx=2)
-             for k in range(LANES)]  # fmt: skip
-    more = [Part("rect", class_="box gpu-line", x=8 + 22 * (k % 13), y=244 + 18 * (k // 13), width=17, height=13, rx=2)
-            for k in range(MULTIPROCESSORS - 1)]  # fmt: skip
+    names, boxes = list(_PARTS), []
+    for k, (name, (x, y, width, height, _)) in enumerate(_PARTS.items()):
+        look = "part host-line" if name == "host" else "part gpu-line"
+        words = [] if name == "lanes" else [label(x + width / 2, y + height / 2 + 5, name, "middle")]
+        looks = Each(f"{look} picked" if name == chosen else look for chosen in names)
+        frame = Part("rect", x=x, y=y, width=width, height=height, rx=4)
+        boxes.append(Part("g", frame, *words, class_=looks, data_pick=f"0:{k}"))
+    for k in range(LANES):
+        boxes.append(
+            Part("rect", class_="gpu", x=20 + 16.5 * (k % 16), y=46 + 17 * (k // 16), width=12, height=12, rx=2)
+        )
+    for k in range(MULTIPROCESSORS - 1):
+        x, y = 8 + 22 * (k % 13), 244 + 18 * (k // 13)
+        boxes.append(Part("rect", class_="box gpu-line", x=x, y=y, width=17, height=13, rx=2))
     said = [f"{name}: {facts}" for name, (*_, facts) in _PARTS.items()]
     both = zip(*(fact.rpartition(", ")[::2] for fact in said))  # how large it is, and how far away
     told = [label(4, 330 + 24 * row, Each(texts), "bold") for row, texts in enumerate(both)]
@@ -44,27 +45,20 @@ def chip() -> Scene:
     others = label(302, 292, f"{MULTIPROCESSORS - 1} more", "gpu")
     title = f"Inside an NVIDIA T4: {MULTIPROCESSORS} multiprocessors with {LANES} lanes each, two caches, the memory"
     frame = Part("rect", class_="box gpu-line", x=8, y=30, width=290, height=206, rx=6)
-    picture = drawing(640, 366, title, one, frame, *_pipes(), *boxes, *lanes, *more, others, *told)
-    return Scene(picture, [Knob("part", names)], said)
+    return Scene(drawing(640, 366, title, one, frame, *_pipes(), *boxes, others, *told), [Knob("part", names)], said)
 
 
-# The parts to choose: look, x, y, width, height, and what's said.
-_PARTS: dict[str, tuple[str, int, int, int, int, str]] = {
-    "lanes": ("part gpu-line", 14, 38, 278, 78,
+# The parts to choose: x, y, width, height, and what's said.
+_PARTS: dict[str, tuple[int, int, int, int, str]] = {
+    "lanes": (14, 38, 278, 78,
               f"{LANES} in each multiprocessor, {MULTIPROCESSORS * LANES:,} in all, a warp is {WARP} threads in step"),
-    "registers": ("part gpu-line", 14, 124, 278, 48, "256 KB, each thread's own, there at once"),
-    "shared memory": ("part gpu-line", 14, 180, 136, 48,
-                      f"64 KB, shared by the threads of a block, {TO_SHARED} cycles away"),
-    "L1 cache": ("part gpu-line", 156, 180, 136, 48, f"32 KB, what was fetched last, {TO_LEVEL_1} cycles away"),
-    "L2 cache": ("part gpu-line", 346, 62, 74, 142,
-                 f"4 MB, {LEVEL_2:,} GB/s to the multiprocessors, {TO_LEVEL_2} cycles away"),
-    "memory": ("part gpu-line", 458, 62, 72, 142, f"16 GB, {MEMORY} GB/s to the L2 cache, {TO_MEMORY} cycles away"),
-    "host": ("part host-line", 572, 62, 64, 142, f"the CPU and its memory, {LINK} GB/s to the card's memory"),
+    "registers": (14, 124, 278, 48, "256 KB, each thread's own, there at once"),
+    "shared memory": (14, 180, 136, 48, f"64 KB, shared by the threads of a block, {TO_SHARED} cycles away"),
+    "L1 cache": (156, 180, 136, 48, f"32 KB, what was fetched last, {TO_LEVEL_1} cycles away"),
+    "L2 cache": (346, 62, 74, 142, f"4 MB, {LEVEL_2:,} GB/s to the multiprocessors, {TO_LEVEL_2} cycles away"),
+    "memory": (458, 62, 72, 142, f"16 GB, {MEMORY} GB/s to the L2 cache, {TO_MEMORY} cycles away"),
+    "host": (572, 62, 64, 142, f"the CPU and its memory, {LINK} GB/s to the card's memory"),
 }  # fmt: skip
-
-
-def _named(name: str, x: float, y: float, height: float) -> list[Part]:
-    return [] if name == "lanes" else [label(x, y + height / 2 + 5, name, "middle")]
 
 
 def _pipes() -> Iterator[Part]:
@@ -82,20 +76,18 @@ def halving(numbers: tuple[int, ...] = (3, 1, 4, 1, 5, 9, 2, 6)) -> Scene:
     >>> halving().at(step="round 1")
     'Round 1: threads 0 to 3 add what lies 4 places on. In part: 8, 10, 6, 7, 5, 9, 2, 6.'
     """
-    rows, half = [list(numbers)], len(numbers) // 2
-    steps, said = ["the numbers"], [f"{len(numbers)} numbers, one for each thread: {_list(numbers)}."]
-    while half:
-        before = rows[-1]
-        rows.append([int(a + b) for a, b in zip(before[:half], before[half:])] + before[half:])
-        steps.append(f"round {len(rows) - 1}")
-        who = f"threads 0 to {half - 1} add" if half > 1 else "thread 0 adds"
-        places = "1 place" if half == 1 else f"{half} places"
-        said.append(f"Round {len(rows) - 1}: {who} what lies {places} on. In part: {_list(rows[-1])}.")
-        half //= 2
-        if half:
-            steps.append("barrier")
+    rows, steps = [list(numbers)], ["the numbers"]
+    said = [f"{len(numbers)} numbers, one for each thread: {', '.join(map(str, numbers))}."]
+    for n in range(1, len(numbers).bit_length()):
+        if n > 1:
+            steps.append(f"barrier {n - 1}")
             said.append("All threads wait at the barrier: nobody reads before all have written.")
-    steps = [f"{step} {k // 2}" if step == "barrier" else step for k, step in enumerate(steps)]
+        before, half = rows[-1], len(numbers) >> n
+        rows.append([int(a + b) for a, b in zip(before[:half], before[half:])] + before[half:])
+        steps.append(f"round {n}")
+        who = f"threads 0 to {half - 1} add" if half > 1 else "thread 0 adds"
+        in_part = ", ".join(map(str, rows[-1]))
+        said.append(f"Round {n}: {who} what lies {many(half, 'place')} on. In part: {in_part}.")
     row_of = [(k + 1) // 2 for k in range(len(steps))]
     parts = [part for row in range(len(rows)) for part in _round(rows, row, row_of, steps)]
     title = f"{len(numbers)} numbers are added up in {len(rows) - 1} rounds, with a barrier between two rounds"
@@ -120,10 +112,6 @@ def _round(rows: list[list[int]], row: int, row_of: list[int], steps: list[str])
         now = Each("wait line" if step == f"barrier {row}" else "wait line faint" for step in steps)
         yield Part("path", class_=now, stroke_dasharray="8 5", d=f"M20 {y + 34}H560", display=there)
         yield label(566, y + 39, "barrier", "wait", display=there)
-
-
-def _list(numbers: Sequence[int]) -> str:
-    return ", ".join(map(str, numbers))
 
 
 def compared(times: dict[str, tuple[Seconds, tuple[float, float] | None]]) -> Picture:

@@ -16,9 +16,8 @@ from fluxlite.messages import many
 from simgpu.jit.launch import Launch, three
 from simgpu.jit.orders import Repeatable, Turns, Warp
 from simgpu.jit.source import is_stored
-from simgpu.jit.tracing import Touch, Trace
+from simgpu.jit.tracing import WARP, Touch, Trace
 
-WARP = 32
 _ALL_BLOCKS, _SEEDS = 16, 10  # of a racing launch: its first blocks, in so many other orders
 _MOST_TOUCHES = 8_000  # accesses of memory by warps, in all blocks of an order
 _ARRIVALS = 4  # at a barrier, one by one; the last of these has all that come later
@@ -111,12 +110,10 @@ def _seen(kernel: Any, again: Repeatable, seed: int | None, warps: Any, most: in
         outcome = again.values() if turns.is_whole else None
     finally:
         again.put_back()
-    for eye in turns.eyes.values():
-        if not eye.steps:
-            nothing = "there's nothing to see of this warp" + ": another one fails first" * (error is not None)
-            eye.steps.append(Step((kernel.source, kernel.source.line(kernel.source.tree)), (), nothing))
+    nothing = "there's nothing to see of this warp" + ": another one fails first" * (error is not None)
+    none = [Step((kernel.source, kernel.source.line(kernel.source.tree)), (), nothing)]
     cut = {pair for pair, eye in turns.eyes.items() if eye.is_cut}
-    return Seen({pair: eye.steps for pair, eye in turns.eyes.items()}, cut, outcome)
+    return Seen({pair: eye.steps or none for pair, eye in turns.eyes.items()}, cut, outcome)
 
 
 def short(number: Any) -> str:
@@ -174,13 +171,12 @@ class _Turns(Turns):
         self.error, self.is_whole, self.touches = error, True, 0
         self.races = isinstance(error, DataRace)
         self.blocks = sorted({*range(min(launch.blocks, _ALL_BLOCKS) * self.races), *(block for block, _ in warps)})
-        self.eyes = {pair: _Eye(launch, pair, most) for pair in warps}
-        self.near: list[_Eye] = []  # those that look at this block
+        self.eyes = {pair: _Eye(Trace(launch, *pair), most) for pair in warps}
+        self.taken: list[Any] = []  # the warps of this block, and those that look at them
+        self.near: list[_Eye] = []
 
     def _take(self, warps: list[Any]) -> None:
-        self.near, self.touches = [warp.eye for warp in warps if warp.eye], 0
-        for eye in self.near:
-            eye.warps = warps
+        self.taken, self.near, self.touches = warps, [warp.eye for warp in warps if warp.eye], 0
         try:
             super()._take(warps)
         except _Enough:
@@ -196,12 +192,11 @@ class _Turns(Turns):
 class _Eye:
     """Follows one warp: it's told each access, each line and each test, as `Watch` is of a single thread."""
 
-    def __init__(self, launch: Any, pair: tuple[int, int], most: int) -> None:
-        self.trace, self.most = Trace(launch, *pair), most
-        self.here = slice(pair[1] * WARP, (pair[1] + 1) * WARP)
+    def __init__(self, trace: Trace, most: int) -> None:
+        self.trace, self.most = trace, most
+        self.here = slice(trace.warp * WARP, (trace.warp + 1) * WARP)
         self.steps: list[Step] = []
         self.warp: Any = None
-        self.warps: list[Any] = []  # of its block
         self.is_cut = False
         self._wrote: Any = None  # where the latest access wrote
 
@@ -230,7 +225,7 @@ class _Eye:
             self.steps[-1 if len(before) == _ARRIVALS else len(self.steps) :] = [last[0]._replace(warps=states)]
 
     def _states(self) -> tuple[str, ...]:
-        return tuple(warp.state for warp in self.warps)
+        return tuple(warp.state for warp in self.warp.turns.taken)
 
     def note(self, lanes: Any, mask: Any, part: Any, at: Any, way: int, site: Any) -> None:
         count = len(self.trace)

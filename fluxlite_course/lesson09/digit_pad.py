@@ -1,8 +1,7 @@
 """The digit pad: draw a digit, and see what each layer of a network makes of it while you draw.
 
-`Reading` is the plain call: shares, and a still. `draw` gives a sheet to draw on, an anywidget. Its page
-(`digit_pad.js`) has the pen, and draws the layers' numbers, which come from here. The still is the same page, with the
-numbers of one digit.
+`Reading` is the plain call: shares, and a still. `draw` gives a sheet to draw on, an anywidget. The page of both,
+`digit_pad.js`, has the pen, and draws the layers' numbers, which come from here.
 """
 
 import base64
@@ -11,7 +10,7 @@ import html
 import json
 import math
 from collections.abc import Callable, Iterable
-from importlib import resources
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -54,8 +53,7 @@ def trained_network() -> fl.Chain:
         fl.Conv((3, 3), 8, 16, pad=1), fl.BatchNorm(16, fl.relu), fl.MaxPool((2, 2)),
         fl.flatten, fl.Dropout(0.3), fl.Dense(64, 10),
     )  # fmt: skip
-    with resources.as_file(resources.files(__package__) / "trained.safetensors") as path:
-        fl.load(path, model)
+    fl.load(Path(__file__).with_name("trained.safetensors"), model)
     return model
 
 
@@ -95,21 +93,15 @@ def seen(ink: np.ndarray) -> np.ndarray:
     framed = np.pad(np.asarray(ink, np.float64), 1)
     if framed.max() < _FULL:
         return np.zeros((8, 8), np.uint8)
-    (top, bottom), (left, right) = _span(framed.max(axis=1)), _span(framed.max(axis=0))
-    from_middle = (np.arange(_DOTS) + 0.5 - _DOTS / 2) / min(_DOTS / (bottom - top), _WIDEST / (right - left))
-    rows, columns = (_between((a + b) / 2 + from_middle) for a, b in ((top, bottom), (left, right)))
+    # Where it begins and ends, to a sixteenth of a cell: from top to bottom, and from left to right.
+    fine = np.arange(0, CELLS + 0.01, 1 / 16)
+    spans = [fine[np.interp(fine, _CENTRES, framed.max(axis)) >= _FULL][[0, -1]] for axis in (1, 0)]
+    scale = min(most / (end - begin) for most, (begin, end) in zip((_DOTS, _WIDEST), spans))
+    places = [span.mean() + (np.arange(_DOTS) + 0.5 - _DOTS / 2) / scale for span in spans]
+    # How much of each row there is at the dots' places, and of each column.
+    rows, columns = (np.array([np.interp(at, _CENTRES, one) for one in np.eye(CELLS + 2)]).T for at in places)
     dots = rows @ framed @ columns.T >= _FULL
     return dots.reshape(8, 4, 8, 4).sum(axis=(1, 3)).astype(np.uint8)
-
-
-def _span(ink: np.ndarray) -> tuple[float, float]:  # where it begins and ends, to a sixteenth of a cell
-    places = np.arange(0, CELLS + 0.01, 1 / 16)
-    inked = places[np.interp(places, _CENTRES, ink) >= _FULL]
-    return inked[0], inked[-1]
-
-
-def _between(places: np.ndarray) -> np.ndarray:  # how much of each cell there is at these places, (places, 30)
-    return np.array([np.interp(places, _CENTRES, one) for one in np.eye(CELLS + 2)]).T
 
 
 @functools.cache
@@ -128,8 +120,8 @@ def layer_by_layer(model: Callable, pictures: np.ndarray) -> list[tuple[str, np.
     >>> [(name, out.shape[1:]) for name, out in layer_by_layer(trained_network(), np.zeros((1, 8, 8)))][4:]
     [('MaxPool', (2, 2, 16)), ('flatten', (64,)), ('Dense', (10,))]
     """
-    x, device, outputs = pictures[..., None].astype(np.float32) / 16, fl.device_of(model), []
-    x = x if device is None else device(x)
+    device, outputs = fl.device_of(model) or fl.cpu, []
+    x = device(pictures[..., None].astype(np.float32) / 16)
     for layer in model if isinstance(model, fl.Chain) else [model]:
         out = layer(x)
         if out is not x:
@@ -141,10 +133,9 @@ def layer_by_layer(model: Callable, pictures: np.ndarray) -> list[tuple[str, np.
 class Reading:
     """What a network reads in `ink`, its ``.shares``, and a picture with what each layer makes of it.
 
-    `model` takes pictures of shape (N, 8, 8, 1), ink from 0 to 1, and gives (N, classes): any scores, of which
-    `softmax` makes shares of 1. `ink` is of shape (28, 28), as `drawn` makes it; or a number, for the example of that
-    digit. ``answer(scores)`` gives a list with what to say; otherwise it's the class with the largest score.
-    Raises `ValueError` for ink or scores of another shape.
+    `model` takes pictures of shape (N, 8, 8, 1), ink from 0 to 1, and gives scores (N, classes), of which `softmax`
+    makes shares. `ink` is of shape (28, 28), as `drawn` makes it; or a digit, for its example. ``answer(scores)`` gives
+    a list with what to say; otherwise it's the best class. Raises `ValueError` for ink or scores of another shape.
 
     >>> Reading(lambda pictures: np.zeros((len(pictures), 10)), 3)
     It reads 0. The largest share is 10%, for 0.
@@ -166,12 +157,11 @@ class Reading:
         self.sentence = f"It reads {word}. The largest share is {shares[best]:.0%}, for {best}."
         if not points.any():
             word, best, shares, self.sentence = "", -1, 0 * shares, "An empty sheet. Draw a digit."
-        layers = [["it sees", [8, 8, 1], _text(points * 15)]]
+        shown = [("it sees", points[..., None] * 15 / 255)]
         for name, out in outputs:
             low, high = min(out.min(), 0), np.quantile(out, 0.995)
-            values = np.clip((out[0] - low) / ((high - low) or 1), 0, 1)
-            layers.append([name, list(values.shape), _text(np.round(255 * values))])
-        layers.append([last, [len(shares)], _text(np.round(255 * shares))])
+            shown.append((name, np.clip((out[0] - low) / ((high - low) or 1), 0, 1)))
+        layers = [[name, list(x.shape), _text(np.round(255 * x))] for name, x in (*shown, (last, shares))]
         self.told = {"sentence": self.sentence, "word": word, "best": best, "layers": layers}  # what the page shows
 
     def _repr_html_(self) -> str:
@@ -250,4 +240,4 @@ def _pad() -> type:  # made when it's needed: nothing else here needs anywidget
 
 @functools.cache
 def _file(name: str) -> str:
-    return resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
+    return Path(__file__).with_name(name).read_text(encoding="utf-8")

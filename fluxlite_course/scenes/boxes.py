@@ -1,12 +1,9 @@
-"""Boxes with a title, arrows, and tickets: small cards with a number, which travel."""
+"""Boxes with a title, and arrows."""
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
-from .parts import Each, Part, label, rounded
-
-CARD = 34, 28  # a ticket's width and height
+from .parts import Part, label, rounded
 
 
 def box(x: float, y: float, width: float, height: float, title: Any, *inside: Part, look: str = "box") -> Part:
@@ -27,19 +24,3 @@ def arrow(x1: float, y1: float, x2: float, y2: float, look: str, dashed: bool = 
     shaft = Part("path", class_="line dashed" if dashed else "line", d=f"M{x1:g} {y1:g}L{x:g} {y:g}")
     head = Part("path", d="M0 0L-12 -6V6Z", transform=f"translate({x2:g} {y2:g}) rotate({angle:g})", stroke="none")
     return Part("g", shaft, head, class_=look)
-
-
-def ticket(text: Any, looks: Any, places: Any, width: float = CARD[0]) -> Part:
-    """A card with a few letters around its place. With an `Each` of places it glides from one to the next.
-
-    `looks` is its colour, such as ``"host"`` or an `Each` of them; `places` are pairs of coordinates, or one pair.
-    """
-    card = Part("rect", x=-width / 2, y=-CARD[1] / 2, width=width, height=CARD[1], rx=5)
-    at = Each(map(_at, places)) if type(places) is Each else _at(places)
-    classes = Each(f"{look} glide" for look in looks) if type(looks) is Each else f"{looks} glide"
-    return Part("g", card, label(0, 5, text, "middle inside"), class_=classes, transform=at)
-
-
-def _at(place: Sequence[float]) -> str:
-    x, y = rounded(place)
-    return f"translate({x:g} {y:g})"

@@ -1,5 +1,6 @@
 """The living machine: what a cell did, moment by moment, from its receipt. ``%%machine`` above a cell shows it."""
 
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -15,18 +16,19 @@ GUESSES = ("not yet", "to the GPU", "back to the host", "no copy at all")
 _LANES = ("host", "queue", "compute", "copies in", "copies out")
 _LEFT, _RIGHT, _LANE, _CUT = 104, 632, 31, 26
 _HOST, _GPU, _BOX, _HIGH = 8, 434, 198, 172  # where the two boxes begin, how wide and how high they are
+_ARROWS = {HOST_TO_DEVICE: "M214 {}h204l-12 -9v18l12 -9", DEVICE_TO_HOST: "M426 {}h-204l12 -9v18l-12 -9"}
 
 
 class _Now(NamedTuple):
-    """A moment of the picture: what the host does, and for which event; whose orders wait; what the GPU works on."""
+    """A moment of the picture: the line, what the host and the GPU do, whose orders wait, what's being worked on."""
 
     time: float
     line: int
-    does: str
-    event: Moment | None
+    host: str
+    gpu: str
     queue: list[int]
     works: list[int]
-    is_last: bool
+    said: str
 
 
 def machine(receipt: Receipt, source: str, lines: Sequence[int], guess: bool = False) -> Scene:
@@ -46,11 +48,13 @@ def machine(receipt: Receipt, source: str, lines: Sequence[int], guess: bool = F
     nows = _nows(moments, lines)
     more = len(everything) + receipt.events_left_out - len(moments)
     rest = f"The first {MOST_EVENTS} events; {more:,} more followed." if more else ""
-    said = [f"{_said(now, moments, receipt.seconds.card)} {rest}".strip() for now in nows]
+    said = [f"After {duration(now.time)} simulated ({receipt.seconds.card}): {now.said} {rest}".strip() for now in nows]
     knobs = [Knob("time", [duration(now.time) for now in nows], slider=True, ms=600)]
     code = source.rstrip().splitlines()[:MOST_LINES]
     top, again = 24 + 21 * len(code), len(GUESSES) if guess else 1
-    parts: list[Part] = list(_outcome(moments, nows * again, len(code), top, 44 if guess else 16))
+    lanes = [lane for lane in _LANES if lane in {"host", "queue", "compute", *(moment.lane for moment in moments)}]
+    parts = [*_outcome(moments, nows * again, len(code), top),
+             *_lanes(moments, nows * again, lanes, top + _HIGH + (44 if guess else 16))]  # fmt: skip
     if guess:
         knobs = [Knob(QUESTION, GUESSES), *knobs]
         verdicts = [_verdict(moments, option) for option in GUESSES for _ in nows]
@@ -59,7 +63,7 @@ def machine(receipt: Receipt, source: str, lines: Sequence[int], guess: bool = F
         only = Each((int(n >= len(nows)),) * 2 for n in range(len(verdicts)))
         parts = [Part("g", _choices(top), Part("g", *parts, data_n=1), only=only)]
         parts.append(label(320, top + _HIGH + 28, Each(verdicts), "bold middle"))
-    bottom = top + _HIGH + (44 if guess else 16) + _LANE * len(_lanes_of(moments)) + 20
+    bottom = top + _HIGH + (44 if guess else 16) + _LANE * len(lanes) + 20
     words = [label(_RIGHT, bottom, f"simulated ({receipt.seconds.card})", "end small"), label(8, bottom, rest, "small")]
     title = f"A cell, and what it did on the host and on the GPU, simulated ({receipt.seconds.card})"
     shown = [label(30, 18 + 21 * n, line[:70].replace(" ", "\xa0"), "code") for n, line in enumerate(code)]
@@ -69,47 +73,32 @@ def machine(receipt: Receipt, source: str, lines: Sequence[int], guess: bool = F
 # -- What is when -------------------------------------------------------------------------------------------------
 
 
-def _nows(moments: list[Moment], lines: Sequence[int]) -> list[_Now]:
+def _nows(moments: list[Any], lines: Sequence[int]) -> list[_Now]:
     """A state for each time at which something begins or ends."""
     times = sorted({time or 0.0 for moment in moments for time in moment[:4]} | {0.0})
-    host = [(bar, moment) for moment in moments for bar in bars_of(moment) if bar.lane == "host"]
+    bars = [(bar, moment) for moment in moments for bar in bars_of(moment) if bar.lane == "host"]
     found = []
     for time in times:
-        doing: list[Any] = [(bar.look, m) for bar, m in host if bar.start <= time < bar.end]
-        does, event = doing[-1] if doing else ("", None)
-        line = max((n for n, moment in enumerate(moments) if moment.asked <= time), default=0)
-        queue = [n for n, moment in enumerate(moments) if _queued(moment) <= time < _begins(moment)]
-        works = [n for n, m in enumerate(moments) if m.lane != "host" and _begins(m) <= time < (m.end or 0.0)]
-        found.append(_Now(time, lines[line], does, event, queue, works, time == times[-1]))
+        at, host, gpu = (
+            "",
+            *(("is done", "is done") if time == times[-1] else ("has asked for all", "waits for orders")),
+        )
+        line = lines[max((n for n, moment in enumerate(moments) if moment.asked <= time), default=0)]
+        for bar, moment in bars:
+            if bar.start <= time < bar.end:
+                does = {"load": f"loads {moment.name[:12]}, once", "wait": "waits"}
+                at, host = f"in line {line}, ", does.get(bar.look, f"asks: {_name(moment)}")
+        queue = [n for n, moment in enumerate(moments) if _queued(moment) <= time < moment.start]
+        works = [n for n, moment in enumerate(moments) if moment.lane != "host" and moment.start <= time < moment.end]
+        gpu = f"works: {_name(moments[works[-1]])}" if works else gpu
+        said = f"{at}the host {host}; orders in the queue: {len(queue)}; the GPU {gpu}."
+        found.append(_Now(time, line, host, gpu, queue, works, said))
     return found
-
-
-def _begins(moment: Moment) -> float:
-    return moment.start or 0.0
 
 
 def _queued(moment: Moment) -> float:
     """When its order is in the queue. A copy back waits there from the beginning, and the host with it."""
     return moment.asked if moment.kind == DEVICE_TO_HOST else moment.went_on or 0.0
-
-
-def _said(now: _Now, moments: list[Moment], card: str) -> str:
-    at = f"in line {now.line}, " if now.does else ""
-    return (f"After {duration(now.time)} simulated ({card}): {at}the host {_host_does(now)}; orders in the queue: "
-            f"{len(now.queue)}; the GPU {_gpu_does(now, moments)}.")  # fmt: skip
-
-
-def _host_does(now: _Now) -> str:
-    if now.event is None:
-        return "is done" if now.is_last else "has asked for all"
-    if now.does == "load":
-        return f"loads {now.event.name[:12]}, once"
-    return "waits" if now.does == "wait" else f"asks: {_name(now.event)}"
-
-
-def _gpu_does(now: _Now, moments: list[Moment]) -> str:
-    does = "is done" if now.is_last else "waits for orders"
-    return f"works: {_name(moments[now.works[-1]])}" if now.works else does
 
 
 def _name(moment: Moment) -> str:
@@ -124,9 +113,9 @@ def _size(nbytes: int) -> str:
 def _verdict(moments: list[Moment], guess: str) -> str:
     if guess == GUESSES[0]:
         return f"{QUESTION} Click, then it runs."
-    kinds = [moment.kind for moment in moments if moment.kind in (HOST_TO_DEVICE, DEVICE_TO_HOST)]
-    right = {HOST_TO_DEVICE: GUESSES[1], DEVICE_TO_HOST: GUESSES[2]}[kinds[0]] if kinds else GUESSES[3]
-    happens = f"The first copy goes {right}." if kinds else "Nothing is copied."
+    kind: Any = next((moment.kind for moment in moments if moment.kind in _ARROWS), None)
+    right = dict(zip(_ARROWS, GUESSES[1:])).get(kind, GUESSES[3])
+    happens = f"The first copy goes {right}." if kind else "Nothing is copied."
     return f"✓ You're right. {happens}" if guess == right else f"✗ Not this time. {happens}"
 
 
@@ -143,7 +132,7 @@ def _boxes(top: int) -> Iterator[Part]:
 
 def _choices(top: int) -> Part:
     """The three answers, to click on, in the gap between the boxes."""
-    shapes = ("M214 0h204l-12 -9v18l12 -9", "M426 0h-204l12 -9v18l-12 -9", "M311 -9l18 18m0 -18l-18 18")
+    shapes = (_ARROWS[HOST_TO_DEVICE].format(0), _ARROWS[DEVICE_TO_HOST].format(0), "M311 -9l18 18m0 -18l-18 18")
     choices = [Part(
         "g", Part("rect", class_="hollow rest", x=212, y=-26, width=216, height=48, rx=8),
         label(320, -7, words, "middle"), Part("path", class_="line rest", d=shape, transform="translate(0 9)"),
@@ -152,33 +141,31 @@ def _choices(top: int) -> Part:
     return Part("g", *choices, data_n=0)
 
 
-def _outcome(moments: list[Moment], nows: list[_Now], code: int, top: int, gap: int) -> Iterator[Part]:
+def _outcome(moments: list[Moment], nows: list[_Now], code: int, top: int) -> Iterator[Part]:
     """The line that runs, what the host and the GPU do now, orders and copies on their way, and the lanes."""
     line = Each(f"translate(0 {21 * (min(max(now.line, 1), code) - 1)})" for now in nows)
     running = Part("rect", class_="host faint", x=4, y=3, width=632, height=21, rx=4), label(12, 18, "▸", "host")
     yield Part("g", *running, transform=line, class_="glide")
-    waits = Each(None if now.does == "wait" else "none" for now in nows)
+    waits = Each(None if now.host == "waits" else "none" for now in nows)
     yield Part("rect", class_="wait line glow", x=_HOST, y=top, rx=10, width=_BOX, height=_HIGH, display=waits)
-    look: Any = Each("bold wait" if now.does == "wait" else None for now in nows)
-    yield label(_HOST + 12, top + 153, Each(_host_does(now) for now in nows), look)
-    look = Each(None if now.works or now.is_last else "bold wait" for now in nows)
+    looks = Each("bold wait" if now.host == "waits" else None for now in nows)
+    yield label(_HOST + 12, top + 153, Each(now.host for now in nows), looks)
+    looks = Each("bold wait" if now.gpu == "waits for orders" else None for now in nows)
     x = Each(_GPU + (46 if now.works else 12) for now in nows)
-    yield label(x, top + 153, Each(_gpu_does(now, moments) for now in nows), look)
+    yield label(x, top + 153, Each(now.gpu for now in nows), looks)
     yield label(320, top + 128, Each(f"queue: {len(now.queue)}" for now in nows), "middle small")
-    landed = {HOST_TO_DEVICE: 0, DEVICE_TO_HOST: 0}
-    numbers = [n for n, moment in enumerate(moments) if moment.lane != "host"]
-    for number, n in enumerate(numbers, 1):
+    landed = dict.fromkeys(_ARROWS, 0)
+    for number, n in enumerate(_orders(moments), 1):
         yield _flying(str(number), 27, [_ticket(now, n, moments[n], top + 137) for now in nows])
         kind = moments[n].kind
         if kind in landed:
             dashes = None if moments[n].explicit else "5 4"
             flies = Each(None if n in now.works else "none" for now in nows)
-            arrow = "M214 {}h204l-12 -9v18l12 -9" if kind == HOST_TO_DEVICE else "M426 {}h-204l12 -9v18l-12 -9"
-            yield Part("path", class_="rest line", d=arrow.format(top + 79), display=flies, stroke_dasharray=dashes)
+            arrow = _ARROWS[kind].format(top + 79)
+            yield Part("path", class_="rest line", d=arrow, display=flies, stroke_dasharray=dashes)
             places = [_parcel(now, moments[n], min(landed[kind], 5), top + 36) for now in nows]
             yield _flying(_size(moments[n].bytes), 84, places, dashes)
             landed[kind] += 1
-    yield from _lanes(moments, nows, numbers, top + _HIGH + gap)
 
 
 def _ticket(now: _Now, n: int, moment: Moment, y: int) -> tuple[int, int, str]:
@@ -191,13 +178,13 @@ def _ticket(now: _Now, n: int, moment: Moment, y: int) -> tuple[int, int, str]:
     return _GPU + 12, y, "gpu" if n in now.works else ""
 
 
-def _parcel(now: _Now, moment: Moment, slot: int, y: int) -> tuple[int, int, str]:
+def _parcel(now: _Now, moment: Any, slot: int, y: int) -> tuple[int, int, str]:
     """Where a copy is: where it begins, between the two memories, or in its place in the other one."""
     there = moment.kind == HOST_TO_DEVICE
-    if now.time >= (moment.end or 0.0):
+    if now.time >= moment.end:
         return (_GPU if there else _HOST) + 12 + 90 * (slot % 2), y + 29 * (slot // 2), "gpu" if there else "host"
     look = "host" if there else "gpu"
-    if now.time >= _begins(moment):
+    if now.time >= moment.start:
         return 278, y + 30, look
     return 110 if there else 446, y + 30, look if there and now.time >= moment.asked else ""
 
@@ -212,25 +199,24 @@ def _flying(words: str, width: int, places: list[tuple[int, int, str]], dashes: 
     )  # fmt: skip
 
 
-def _lanes_of(moments: list[Moment]) -> list[str]:
-    return [lane for lane in _LANES if lane in ("host", "queue", "compute") or lane in {m.lane for m in moments}]
+def _orders(moments: list[Moment]) -> list[int]:
+    return [n for n, moment in enumerate(moments) if moment.lane != "host"]
 
 
-def _lanes(moments: list[Moment], nows: list[_Now], numbers: list[int], top: int) -> Iterator[Part]:
+def _lanes(moments: list[Moment], nows: list[_Now], lanes: list[str], top: int) -> Iterator[Part]:
     """What ran when, in a lane each; what is still to come is veiled, and where the GPU has no work is marked."""
-    where, lanes = _warped(moments, nows), _lanes_of(moments)
+    where, numbers = _warped(moments, nows), _orders(moments)
     foot = {lane: top + _LANE * (row + 1) - 4 for row, lane in enumerate(lanes)}
     for lane in lanes:
         yield label(8, foot[lane] - 5, lane)
         yield Part("path", class_="grid", d=f"M{_LEFT} {foot[lane] + 2}H{_RIGHT}")
     most, seen = max(1, *(len(now.queue) for now in nows)), sorted({now.time: now for now in nows}.values())
     for now, after in zip(seen, seen[1:]):
-        x, width = where(now.time), where(after.time) - where(now.time)
-        if now.queue:
-            high = round(22 * len(now.queue) / most)
-            yield Part("rect", class_="rest band", x=x, y=foot["queue"] - high, width=rounded([width])[0], height=high)
-        if not now.works:
-            yield Part("rect", class_="wait band", x=x, y=foot["compute"] - 22, width=rounded([width])[0], height=22)
+        x, (width,) = where(now.time), rounded([where(after.time) - where(now.time)])
+        waiting, idle = round(22 * len(now.queue) / most), 22 * (not now.works)
+        for look, lane, high in (("rest band", "queue", waiting), ("wait band", "compute", idle)):
+            if high:
+                yield Part("rect", class_=look, x=x, y=foot[lane] - high, width=width, height=high)
     for n, moment in enumerate(moments):
         for bar in bars_of(moment):
             if bar.end > bar.start:
@@ -253,12 +239,11 @@ def _warped(moments: list[Moment], nows: list[_Now]) -> Callable[[float], Any]:
     """Where a time is, from left to right. Loading at a first use takes so long that it's cut short."""
     times = sorted({now.time for now in nows})
     pieces = list(zip(times, times[1:]))
-    loads = [moment for moment in moments if moment.kind == FIRST_USE]
-    cut = [any(load.asked <= a and b <= (load.went_on or 0.0) for load in loads) for a, b in pieces]
+    loads: list[Any] = [moment for moment in moments if moment.kind == FIRST_USE]
+    cut = [any(load.asked <= a and b <= load.went_on for load in loads) for a, b in pieces]
     rest = sum(b - a for (a, b), is_cut in zip(pieces, cut) if not is_cut) or 1.0
     each = min(_CUT, 0.5 * (_RIGHT - _LEFT) / max(sum(cut), 1))
     scale = (_RIGHT - _LEFT - each * sum(cut)) / rest
-    at = {times[0]: float(_LEFT)}
-    for (a, b), is_cut in zip(pieces, cut):
-        at[b] = at[a] + (each if is_cut else (b - a) * scale)
-    return lambda time: rounded([at[time or 0.0]])[0]
+    ways = [each if is_cut else (b - a) * scale for (a, b), is_cut in zip(pieces, cut)]
+    at = dict(zip(times, rounded(itertools.accumulate(ways, initial=_LEFT))))
+    return at.__getitem__

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from simgpu.profile import LANES, Picture, Receipt, Timeline, bars_of
 
-from .parts import Each, Part, drawing, rounded
+from .parts import Each, Part, drawing, label, rounded
 from .scene import Knob, Scene
 
 MOST_EVENTS = 300  # with more, a page would be too large to carry around
@@ -20,13 +20,13 @@ _NAMES = {"order": "asks", "load": "first use", "wait": "waits", "work": "works"
 
 
 class _View(NamedTuple):
-    """A setting of the knobs: the events shown, the time from when to when, in seconds, and the sentence."""
+    """A setting of the knobs: its sentence, the events shown, and the time from when to when, in seconds."""
 
-    events: tuple[int, int]
-    begin: float
-    end: float
     waits: bool
     sentence: str
+    events: tuple[int, int] = (0, -1)
+    begin: float = 0.0
+    end: float = 1e-9
 
 
 def timeline(receipt: Receipt, first: int = 0, count: int = 50, only_waits: bool = False) -> Scene | Picture:
@@ -58,20 +58,18 @@ def timeline(receipt: Receipt, first: int = 0, count: int = 50, only_waits: bool
 
 def _view(timeline: Timeline, only_waits: bool, count: int, first: int) -> _View:
     last = min(first + count, len(timeline.moments)) - 1
-    begin, end = 0.0, 1e-9
     if only_waits:  # those among these events
         among = [number for number, wait in enumerate(timeline.waits) if first <= wait <= last]
         if not among:
-            said = f"Events {first + 1} to {last + 1}: the host waits at none of them."
-            return _View((0, -1), begin, end, True, said)
+            return _View(True, f"Events {first + 1} to {last + 1}: the host waits at none of them.")
         first, count, last = among[0], len(among), timeline.waits[among[-1]]
     try:
         _, (begin, end), sentence = timeline.seen(first, count, only_waits)
     except ValueError as error:
-        return _View((0, -1), begin, end, only_waits, f"Nothing to show: {error}.")
+        return _View(only_waits, f"Nothing to show: {error}.")
     if only_waits:
         first = timeline.waits[first - 1] + 1 if first else 0
-    return _View((first, last), begin, end, only_waits, sentence)
+    return _View(only_waits, sentence, (first, last), begin, end)
 
 
 def _drawing(timeline: Timeline, views: list[_View]) -> Part:
@@ -83,13 +81,13 @@ def _drawing(timeline: Timeline, views: list[_View]) -> Part:
     )  # fmt: skip
     # An SVG in an SVG lets nothing stick out, and needs no id for that.
     inner = Part("svg", bars, x=_LEFT, y=_TOP, width=_WIDTH, height=_BOTTOM - _TOP)
-    names = [Part("text", text=lane, x=_LEFT, y=_TOP + _LANE * row + 23) for row, lane in enumerate(LANES)]
+    names = [label(_LEFT, _TOP + _LANE * row + 23, lane) for row, lane in enumerate(LANES)]
     looks = {bar.look for moment in timeline.moments for bar in bars_of(moment) if bar.end > bar.start}
     about = f"{unit} since the receipt was opened, simulated ({card})"
     return drawing(
         640, _BOTTOM + 62, f"Timeline, simulated ({card}): the host, computing, copies in and copies out, a lane each",
         *_legend([look for look in _NAMES if look in looks]), *names, inner, *_axis(views, factor),
-        Part("text", text=about, class_="middle", x=320, y=_BOTTOM + 54),
+        label(320, _BOTTOM + 54, about, "middle"),
     )  # fmt: skip
 
 
@@ -98,11 +96,12 @@ def _bars(timeline: Timeline) -> Iterator[Part]:
         for bar in bars_of(moment):
             if bar.end > bar.start:
                 start, end = rounded((bar.start * 1e6, bar.end * 1e6))  # in microseconds
-                y = _LANE * LANES.index(bar.lane) + _LANE - _BAR - 4
-                yield Part(
-                    "rect", class_=f"bar {bar.look}", x=start, y=y, width=rounded([end - start])[0], height=_BAR,
-                    data_n=number,
-                )  # fmt: skip
+                at = {
+                    "x": start,
+                    "y": _LANE * (LANES.index(bar.lane) + 1) - _BAR - 4,
+                    "width": rounded([end - start])[0],
+                }
+                yield Part("rect", class_=f"bar {bar.look}", **at, height=_BAR, data_n=number)
 
 
 def _zoom(view: _View) -> str:
@@ -114,13 +113,11 @@ def _axis(views: list[_View], factor: float) -> Iterator[Part]:
     for tick in range(_TICKS + 1):
         x = _LEFT + _WIDTH * tick // _TICKS
         times = [view.begin + (view.end - view.begin) * tick / _TICKS for view in views]
-        text = Each(
-            None if view.events[1] < 0 else _tick(time * factor, (view.end - view.begin) * factor)
-            for time, view in zip(times, views)
-        )
+        spans = [(view.end - view.begin) * factor if view.events[1] >= 0 else None for view in views]
+        text = Each(None if span is None else _tick(time * factor, span) for time, span in zip(times, spans))
         look = ("middle wide" if tick % 2 else "middle") if 0 < tick < _TICKS else "end" if tick else None
         yield Part("path", class_="axis", d=f"M{x} {_BOTTOM}v6")
-        yield Part("text", text=text, class_=look, x=x, y=_BOTTOM + 26)
+        yield label(x, _BOTTOM + 26, text, look)
 
 
 def _tick(time: float, span: float) -> str:
@@ -131,4 +128,4 @@ def _legend(looks: list[str]) -> Iterator[Part]:
     for number, look in enumerate(looks):
         x = _LEFT + 152 * number
         yield Part("rect", class_=f"bar {look}", x=x, y=4, width=26, height=18)
-        yield Part("text", text=_NAMES[look], x=x + 34, y=20)
+        yield label(x + 34, 20, _NAMES[look])

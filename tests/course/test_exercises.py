@@ -113,7 +113,7 @@ def test_what_counts_as_false_is_shown_too(value):
     def shown(_):
         raise NotRight("no", yours=value)
 
-    assert exercises._tried(shown.exercise, [None]).rows == (("yours", str(value)),)
+    assert exercises._tried(shown.marked, [None]).rows == (("yours", str(value)),)
 
 
 def test_what_was_right_once_stays_so(capsys):
