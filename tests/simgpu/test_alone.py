@@ -40,7 +40,7 @@ with simgpu.receipt() as r:
     loss = train(simgpu.asarray(x), simgpu.asarray(y), simgpu.asarray(np.zeros(3, np.float32)))
 print(loss < 1e-6, r.launches, r.host_to_device.count, r.device_to_host.count, r.seconds.kind)
 page = r.plot(count=2000)._repr_html_()
-print(page.startswith('<figure style="margin:0"><svg '), str(r.plot()).partition(", events")[0])
+print(page.startswith('<svg '), str(r.plot()).partition(", events")[0])
 print(simgpu.estimate(train, x, y, np.zeros(3, np.float32), like="H200").receipt.launches == r.launches)
 
 @jit.rawkernel()
