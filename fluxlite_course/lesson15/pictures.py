@@ -99,7 +99,7 @@ def ring_steps(cards: int = 4) -> Scene:
     picture = drawing(
         640, 245 if cards == 2 else 440 if cards == 3 else 490,
         f"A ring of {cards} cards. Each sends one of its {cards} pieces to the next card, all at the same time",
-        *(arrow(*rounded(_way(card, cards)), "rest") for card in range(cards)),
+        *(arrow(*_way(card, cards), "rest") for card in range(cards)),
         *(part for card in range(cards) for part in _card(card, cards, seen)),
         *(_travelling(piece, cards, moments, at) for piece in range(cards)),
     )  # fmt: skip
@@ -189,7 +189,8 @@ def _way(card: int, cards: int) -> tuple[float, float, float, float]:
     wide, high = _WIDE / 2 + 12, cards * _HIGH / 2 + 34
     reach = min(wide / abs(dx) if dx else math.inf, high / abs(dy) if dy else math.inf)
     x, y, to_x, to_y = x + dy * aside, y - dx * aside, to_x + dy * aside, to_y - dx * aside
-    return x + dx * reach, y + dy * reach, to_x - dx * reach, to_y - dy * reach
+    x, y, to_x, to_y = rounded((x + dx * reach, y + dy * reach, to_x - dx * reach, to_y - dy * reach))
+    return x, y, to_x, to_y
 
 
 # -- the large picture: 2 to 1,024 cards ---------------------------------------------------------------------------

@@ -41,9 +41,12 @@ def across(
 ) -> Iterator[Part]:
     """A horizontal axis at height `y`, with numbers `at` these values, or round ones, and what it's about below."""
     yield Part("path", class_="axis", d=f"M{axis.begin} {y}H{axis.end}")
-    for number in at or axis.round_numbers():
+    numbers = at or axis.round_numbers()
+    for place, number in enumerate(numbers):
+        # Where it's narrow, every other one of many is left out.
+        look = "middle wide" if len(numbers) > 8 and place % 2 == 0 else "middle"
         yield Part("path", class_="axis", d=f"M{axis(number)} {y}v6")
-        yield label(axis(number), y + 24, text(number), "middle")
+        yield label(axis(number), y + 24, text(number), look)
     yield label((axis.begin + axis.end) / 2, y + 48, about, "middle")
 
 
