@@ -18,7 +18,7 @@ import numpy as np
 import fluxlite as fl
 from fluxlite.receipts import duration
 from fluxlite.writing import write_whole
-from fluxlite_course.crossing import arrays, compared, recorded
+from fluxlite_course.crossing import arrays, crossover
 from fluxlite_course.sine_wave import training_step
 from simgpu.presets import PRESETS, Preset, preset
 
@@ -43,13 +43,13 @@ def step(card: Preset, hidden: int = 6, batch: int = 1) -> float:
 
 def crossing(card: Preset, batch: int) -> float:
     """The hidden size from which the card wins; twice the largest in the table if it doesn't."""
-    found = compared(recorded(batch), "", batch, card, copies=True, wait=True)
+    found = crossover(batch, card)
     return found.crossing or 8192.0
 
 
 def at(card: Preset, hidden: int, batch: int) -> float:
     """How many times as fast as the CPU the card is."""
-    return compared(recorded(batch), "", batch, card, copies=True, wait=True).faster[hidden]
+    return crossover(batch, card).faster[hidden]
 
 
 def product(card: Preset) -> float:

@@ -8,7 +8,7 @@ import functools
 import json
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,6 @@ from .timing import Timing
 SIZES = tuple(2**n for n in range(3, 13))
 BATCHES = (1, 4, 16, 64, 256, 1024)
 RECORD = "amd-epyc"
-HERE = "this machine, measured now."
 
 
 class Crossover:
@@ -149,13 +148,13 @@ def crossover(
     >>> round(c.crossing), c.smallest
     (272, 512)
     """
-    cpu, about = (measured(batch), HERE) if live else (recorded(batch), described(record()))
-    return compared(cpu, about, batch, card, copies, wait)
-
-
-def compared(cpu: dict[int, Timing], about: str, batch: int, card: Any, copies: bool, wait: bool) -> Crossover:
-    """Compare a CPU's times with a card's; `card` is a name or a preset."""
-    like = preset(card)
+    like, made = preset(card), record()
+    if live:
+        cpu, about = {size: step_times(size, batch) for size in SIZES}, "this machine, measured now."
+    else:
+        threads = many(made["threads"], "thread")
+        about = f"{made['cpu']}, {threads}, NumPy {made['numpy']}, recorded on {made['date']}."
+        cpu = recorded(batch)
     gpu = {size: simulated(size, batch, like, copies, wait) for size in SIZES}
     return Crossover({"batch": batch, "card": like.name, "copies": copies, "wait": wait}, cpu, gpu, about)
 
@@ -192,12 +191,6 @@ def record(name: str = RECORD) -> dict[str, Any]:
     return dict(json.loads(path.read_text(encoding="utf-8")))
 
 
-def described(record: Mapping[str, Any]) -> str:
-    """Where and when a record was made."""
-    threads = many(record["threads"], "thread")
-    return f"{record['cpu']}, {threads}, NumPy {record['numpy']}, recorded on {record['date']}."
-
-
 def times(what: str, name: str = RECORD, **settings: Any) -> Timing:
     """The times recorded for one case, such as ``times("product", n=2048)``, in float32, or raises `ValueError`."""
     kept, wanted = record(name), {"dtype": "float32", "what": what, **settings}
@@ -213,11 +206,6 @@ def recorded(batch: int) -> dict[int, Timing]:
         known = ", ".join(map(str, BATCHES))
         raise ValueError(f"the CPU was recorded with a batch of {known}, not {batch!r}; live=True measures any")
     return {size: times("training step", hidden=size, batch=batch) for size in SIZES}
-
-
-def measured(batch: int) -> dict[int, Timing]:
-    """The times of a training step for each hidden size, measured on this machine's CPU."""
-    return {size: step_times(size, batch) for size in SIZES}
 
 
 def step_times(hidden: int, batch: int, dtype: Any = np.float32) -> Timing:

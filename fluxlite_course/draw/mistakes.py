@@ -21,8 +21,7 @@ def confusion(matrix: Any, labels: Sequence[Any] | None = None) -> tuple[dict[st
     The numbers: how many ``observations``, how many of them ``right``, and the ``mistakes``, the most frequent first:
     the right class, what it was taken for, and how often.
 
-    Raises `TypeError` for what isn't an array of whole numbers, `ValueError` for another shape, negative counts, or
-    another number of labels.
+    Raises `ValueError` for another matrix, and for another number of labels.
 
     >>> numbers, picture = confusion(np.array([[5, 1], [0, 4]]), ["cat", "dog"])
     >>> numbers
@@ -30,7 +29,10 @@ def confusion(matrix: Any, labels: Sequence[Any] | None = None) -> tuple[dict[st
     >>> picture
     9 of 10 observations are recognized. The mistake: cat was taken for dog (once).
     """
-    counts = _checked(matrix)
+    counts = np.asarray(matrix)
+    if counts.dtype.kind not in "iu" or counts.shape != (len(counts),) * 2:
+        got = f"{counts.dtype} of shape {counts.shape}"
+        raise ValueError(f"confusion(matrix) takes whole numbers of shape (classes, classes), got {got}")
     names = [str(i) for i in range(len(counts))] if labels is None else [str(label) for label in labels]
     if len(names) != len(counts):
         raise ValueError(f"confusion(matrix, labels): a label for each of {len(counts)} classes, got {len(names)}")
@@ -40,26 +42,12 @@ def confusion(matrix: Any, labels: Sequence[Any] | None = None) -> tuple[dict[st
     return numbers, show(_figure(counts, names), _sentence(numbers))
 
 
-def _checked(matrix: Any) -> np.ndarray:
-    if not isinstance(matrix, np.ndarray) or matrix.dtype.kind not in "iu":
-        got = f"one of {matrix.dtype}" if isinstance(matrix, np.ndarray) else f"a {type(matrix).__name__}"
-        raise TypeError(f"confusion(matrix) takes an array of whole numbers, as confusion_matrix gives, got {got}")
-    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or matrix.size == 0:
-        raise ValueError(f"confusion(matrix): the matrix has shape (classes, classes), got {matrix.shape}")
-    if matrix.dtype.kind == "i" and matrix.min() < 0:
-        raise ValueError(f"confusion(matrix): counts are at least 0, got {matrix.min()}")
-    return matrix.astype(np.int64)
-
-
 def _sentence(numbers: dict[str, Any]) -> str:
     text = f"{numbers['right']:,} of {numbers['observations']:,} observations are recognized."
-    mistakes = numbers["mistakes"][:3]
-    if not mistakes:
-        return text
-    said = ", ".join(f"{a} was taken for {b} ({'once' if n == 1 else f'{n:,} times'})" for a, b, n in mistakes)
-    what = "The mistake" if len(mistakes) == 1 else "The mistakes"
-    what = "The most frequent mistakes" if numbers["mistakes"][3:] else what
-    return f"{text} {what}: {said}."
+    every = numbers["mistakes"]
+    said = ", ".join(f"{a} was taken for {b} ({'once' if n == 1 else f'{n:,} times'})" for a, b, n in every[:3])
+    what = ("", "The mistake", "The mistakes", "The mistakes", "The most frequent mistakes")[min(len(every), 4)]
+    return f"{text} {what}: {said}." if said else text
 
 
 def _figure(counts: np.ndarray, names: list[str]) -> Any:

@@ -4,10 +4,8 @@ from typing import Any
 
 import numpy as np
 
-import fluxlite as fl
-
 from ..draw.pictures import BLUE, GREY, ORANGE, Picture, plots, show
-from ..sine_wave import TIMES, problem, step, train_by_hand
+from ..sine_wave import TIMES, train_by_hand
 
 POINTS = TIMES[:21]
 WAVE = np.sin(TIMES).astype(np.float32)[:, None, None]
@@ -93,7 +91,7 @@ def baselines() -> dict[str, float]:
 def trained(
     keep_gradients: bool = False, wipe_memory: bool = False, same_point: bool = False, epochs: int = 200
 ) -> list[float]:
-    """Lesson 05's training in the style of `param` and `back`: each epoch's loss, with the mistakes you ask for.
+    """Lesson 05's training: each epoch's loss, with the mistakes you ask for.
 
     `keep_gradients` doesn't set them to zero after a step. `wipe_memory` makes an empty memory at each step.
     `same_point` takes the input itself for the target.
@@ -101,25 +99,8 @@ def trained(
     >>> round(trained(epochs=1)[0], 2), round(trained(wipe_memory=True, epochs=1)[0], 2)
     (3.92, 3.81)
     """
-    x, y, *start = problem()
-    targets, empty = x if same_point else y, np.zeros((1, 6), np.float32)
-    weights: list[Any] = [fl.param(w) for w in start]  # a gradient is None until the first back
-    w1, w2 = weights
-    losses = []
-    with np.errstate(all="ignore"):  # with the gradients kept, the numbers overflow
-        for _ in range(epochs):
-            total, memory = 0.0, empty
-            for point, target in zip(x, targets):
-                output, after = step(point, empty if wipe_memory else memory, w1, w2)
-                loss = np.sum((output - target) ** 2) / 2
-                fl.back(loss)
-                for w in weights:
-                    w.data -= 0.1 * w.grad
-                    if not keep_gradients:
-                        w.grad[...] = 0
-                total, memory = total + loss.data, after.data
-            losses.append(float(total))
-    return losses
+    mistakes = {"keep": keep_gradients, "same_point": same_point}
+    return train_by_hand(carry=not wipe_memory, epochs=epochs, **mistakes).losses
 
 
 def reaching_back(reach: int = 1, seed: int = 1, epochs: int = 200) -> tuple[float, int]:

@@ -11,7 +11,7 @@ from fluxlite.receipts import Receipt, duration
 from simgpu.events import DEVICE_TO_DEVICE, DEVICE_TO_HOST, HOST_TO_DEVICE
 
 from ..scenes import Each, Knob, Part, Scene, drawing, label, launches, rounded
-from ..scenes.axes import Axis, across
+from ..scenes.axes import Axis, across, bars
 from ..scenes.boxes import arrow, box
 
 # The host's box, the cards' boxes, and the arcs between cards at their right.
@@ -182,7 +182,7 @@ def busy(receipts: Mapping[str, Receipt]) -> Scene:
     ways = {name: _works(receipt) for name, receipt in receipts.items()}
     card = next(iter(receipts.values())).seconds.card
     last = max(works.end for works in ways.values())
-    at = Axis(0, last * 1e3, _LEFT, _RIGHT)
+    at = Axis(0, last, _LEFT, _RIGHT)
     moments = [last * number / MOMENTS for number in range(MOMENTS + 1)]
     parts: list[Part] = []
     top = 0
@@ -191,7 +191,7 @@ def busy(receipts: Mapping[str, Receipt]) -> Scene:
         top += 26 + _LANE * len(works.cards) + _ANOTHER
     picture = drawing(
         640, top + 52, "When each card works: a lane for each, with the same time for all ways to share the work",
-        *parts, *across(at, top, f"ms, simulated ({card})"),
+        *parts, *across(at, top, f"ms, simulated ({card})", text=lambda seconds: f"{seconds * 1e3:g}"),
     )  # fmt: skip
     said = ["; ".join(f"{name}: {_said(works, moment)}" for name, works in ways.items()) for moment in moments]
     sentences = [f"After {duration(m)}, simulated ({card}). {words}." for m, words in zip(moments, said)]
@@ -217,15 +217,14 @@ def _way(name: str, works: _Works, y: int, at: Axis, moments: list[float]) -> It
     """A way's name and lanes, of which as much is seen as has happened, and how busy each card was up to now."""
     yield label(4, y, name, "bold")
     tops = {card: 6 + row * _LANE for row, card in enumerate(works.cards)}
-    bars = [_bar(at(start * 1e3), at(end * 1e3), tops[card], _HIGH)
-            for card, spans in works.cards.items() for start, end in spans]  # fmt: skip
-    copies = [_copy(at(start * 1e3), at(end * 1e3), tops[source] + _HIGH / 2, tops[target] + _HIGH / 2)
+    blocks = "".join(bars(spans, at, tops[card], _HIGH) for card, spans in works.cards.items())
+    copies = [_copy(at(start), at(end), tops[source] + _HIGH / 2, tops[target] + _HIGH / 2)
               for source, target, start, end in works.copies if {source, target} <= set(tops)]  # fmt: skip
     now = [min(moment, works.end) for moment in moments]
     height = _LANE * len(tops)
-    seen = Each(at(moment * 1e3) for moment in now)
+    seen = Each(at(moment) for moment in now)
     # An SVG in an SVG lets nothing stick out: it's as wide as time has gone on.
-    yield Part("svg", Part("path", class_="gpu", d="".join(bars)), *copies,
+    yield Part("svg", Part("path", class_="gpu", d=blocks), *copies,
                class_="glide", x=0, y=y, width=seen, height=height + 6)  # fmt: skip
     yield Part("rect", class_="ink glide", x=seen, y=y + 2, width=1.5, height=height)
     for card, top in tops.items():
@@ -236,10 +235,6 @@ def _way(name: str, works: _Works, y: int, at: Axis, moments: list[float]) -> It
     yield label(_RIGHT + 110, y, done, "end bold")
 
 
-def _bar(start: float, end: float, top: float, height: float) -> str:
-    return f"M{start:g} {top:g}H{max(end - 1, start + 0.5):g}v{height:g}H{start:g}z"
-
-
 def _copy(start: float, end: float, y: float, to_y: float) -> Part:
     """A copy from one lane to another, with an arrow that shows which way it goes, and its name if there's room."""
     low, high, tip = min(y, to_y), max(y, to_y), 4 if to_y > y else -4
@@ -247,7 +242,7 @@ def _copy(start: float, end: float, y: float, to_y: float) -> Part:
     middle = start + 12 if words else (start + end) / 2
     arrow = f"M{middle:g} {low + 4:g}V{high - 4:g}M{middle - 4:g} {to_y - 2 * tip:g}l4 {tip}l4 {-tip}"
     return Part(
-        "g", Part("path", class_="rest", d=_bar(start, end, low - 7, high - low + 14)),
+        "g", Part("rect", class_="rest", x=start, y=low - 7, width=max(end - start - 1, 0.5), height=high - low + 14),
         Part("path", stroke="#fff", stroke_width=2, fill="none", d=arrow),
         label(middle + 8, (y + to_y) / 2 + 5, words, "inside"),
     )  # fmt: skip

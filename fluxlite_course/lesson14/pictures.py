@@ -4,85 +4,59 @@ There's no tape object. Each tracked result holds its own entry (`tracked.py`). 
 operands of a result.
 """
 
-import re
-from collections.abc import Iterator, Mapping
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from fluxlite import TrackedArray
-from fluxlite.autodiff.rules import RULES, Rule, name_of
+from fluxlite.autodiff.rules import RULES, name_of
 from fluxlite.messages import many
 
-from ..scenes.parts import Each, Part, drawing
-from ..scenes.scene import Knob, Scene
+from ..scenes import Each, Knob, Part, Scene, drawing, label
 
 
-class Entry(NamedTuple):
-    """One entry: a result's number, the function that made it, and its operands (``#3`` is another entry)."""
-
-    number: int
-    function: str
-    operands: tuple[str, ...] = ()
-
-    def __str__(self) -> str:
-        return f"#{self.number} {self.function}" + (f"({', '.join(self.operands)})" if self.operands else "")
-
-
-class Entries(list):
-    """Entries in order of their numbers. Prints one per line."""
-
-    def __repr__(self) -> str:
-        return "\n".join(map(str, self))
-
-
-def entries(*results: TrackedArray) -> Entries:
-    """The entries that `results` depend on, including their own, in order of their numbers.
-
-    Raises `TypeError` for a result that isn't tracked.
-
-    >>> w = fl.param(np.ones(2))
-    >>> [(entry.function, len(entry.operands)) for entry in entries(np.tanh(w * 3.0))]
-    [('param', 0), ('np.multiply', 2), ('np.tanh', 1)]
-    """
-    for result in results:
-        if not isinstance(result, TrackedArray):
-            raise TypeError(f"a tape has results that are tracked, got {type(result).__name__}")
+def entries(*results: TrackedArray) -> list[TrackedArray]:
+    """All tracked results that `results` depend on, and these themselves, in the order in which they were made."""
     found: dict[int, TrackedArray] = {}
     waiting = list(results)
     while waiting:
         node = waiting.pop()
+        if not isinstance(node, TrackedArray):
+            raise TypeError(f"a tape has results that are tracked, got {type(node).__name__}")
         if node.number not in found:
             found[node.number] = node
             waiting += [parent for _, parent in node.call[3]] if node.call else []
+    return [found[number] for number in sorted(found)]
+
+
+def written(tape: list[TrackedArray]) -> list[str]:
+    """Each entry as text: its number, from 1, the function that made it, and its operands.
+
+    >>> w = fl.param(np.ones(2))
+    >>> written(entries(np.tanh(w * 3.0)))
+    ['#1 param', '#2 np.multiply(#1, 3.0)', '#3 np.tanh(#2)']
+    """
+    places = {node.number: f"#{place}" for place, node in enumerate(tape, 1)}
     names = {id(rule): name_of(function) for function, rule in RULES.items()}
-    return Entries(_entry(found[number], names) for number in sorted(found))
+    return [f"{places[node.number]} {_call(node, places, names)}" for node in tape]
 
 
-def _entry(node: TrackedArray, names: dict[int, str]) -> Entry:
+def _call(node: TrackedArray, places: dict[int, str], names: dict[int, str]) -> str:
     if node.call is None:
-        return Entry(node.number, "param" if node.level.number == 0 else "tracked from the start")
+        return "param" if node.level.number == 0 else "tracked from the start"
     rule, arguments, _, parents = node.call
     if rule is None:
-        return Entry(node.number, "cleared by back")
-    name = names.get(id(rule), "a rule that was replaced")
-    return Entry(node.number, name, tuple(_operands(rule, arguments, parents)))
-
-
-def _operands(rule: Rule, arguments: Any, parents: Any) -> Iterator[str]:
-    """The operands as text. Tracked ones are shown by their numbers, which come in argument order."""
-    tracked = [parent for _, parent in parents]
+        return "cleared by back"
+    tracked, operands = [parent for _, parent in parents], []  # those that are tracked, in the arguments' order
     for argument in arguments[0] if rule.sequence else arguments:
         value = tracked[0].value if tracked else None
         if tracked and (argument is value or type(value) is float and argument == value):
-            yield f"#{tracked.pop(0).number}"
+            operands.append(places[tracked.pop(0).number])
         else:
-            yield "array" if getattr(argument, "shape", ()) else f"{argument!s:.8}"
-
-
-def _short(entry: str) -> str:
-    """So that it fits its box."""
-    return entry.replace(" np.", " ").replace("array", "…")
+            operands.append("array" if getattr(argument, "shape", ()) else f"{argument!s:.8}")
+    return f"{names.get(id(rule), 'a rule that was replaced')}({', '.join(operands)})"
 
 
 # -- alive: it grows by an entry with each line, then `back` visits the entries from the top down ---------------------
@@ -91,18 +65,16 @@ _ROW, _BAR, _TOP, _RIGHT = 46, 36, 12, 244
 
 
 class _State(NamedTuple):
-    """After how many lines, and how many entries there are, and are new.
+    """After how many lines, with how many entries, some of them new; which one `back` visits, what has arrived where,
+    and to which entries the visited one hands its gradient."""
 
-    Then which one `back` visits, what arrived where by then, and to which entries the visited one hands its gradient.
-    """
-
+    sentence: str
     line: int
     entries: int
-    new: int
-    visited: int
-    arrived: dict[int, str]
-    sentence: str
-    hands_to: tuple[int, ...] = ()
+    new: int = 0
+    visited: int = -1
+    arrived: dict[int, str] = {}
+    hands_to: Sequence[int] = ()
 
 
 def tape(lines: Mapping[str, Any]) -> Scene:
@@ -118,50 +90,47 @@ def tape(lines: Mapping[str, Any]) -> Scene:
     'back has come to the start: the gradient of #1 param is [3 3].'
     """
     made = [each if isinstance(each, tuple) else (each,) for each in lines.values()]
-    loss = made[-1][-1]
-    tapes = [entries(*sum(made[: number + 1], ())) for number in range(len(made))]
+    counts = [len(entries(*itertools.chain(*made[: number + 1]))) for number in range(len(made))]
+    everything, loss = entries(*itertools.chain(*made)), made[-1][-1]
     if np.shape(loss.data):
         raise ValueError(f"the last line makes the loss, a number; got an array of shape {np.shape(loss.data)}")
-    places = {str(entry.number): place for place, entry in enumerate(tapes[-1], 1)}
-    texts = [_short(re.sub(r"#(\d+)", lambda number: f"#{places[number[1]]}", str(entry))) for entry in tapes[-1]]
-    states = [*_growing(list(lines), tapes, texts), *_way_back(loss, tapes[-1], texts, len(lines))]
-    labels = [f"after {line}" for line in lines]
-    labels += [f"back is at #{s.visited + 1}" if s.visited >= 0 else "back is done" for s in states[len(lines) :]]
-    picture = _drawing([*lines, "back(loss)"], texts, states)
-    return Scene(picture, [Knob("step", labels, slider=True, ms=1500)], [state.sentence for state in states])
-
-
-def _growing(lines: list[str], tapes: list[Entries], entries: list[str]) -> Iterator[_State]:
-    before = 0
-    for number, (line, there) in enumerate(zip(lines, tapes)):
-        count = len(there)
-        new = " and ".join(entries[before:count])
+    texts = [text.replace(" np.", " ").replace("array", "…") for text in written(everything)]  # to fit their boxes
+    growing = []
+    for number, (line, before, count) in enumerate(zip(lines, [0, *counts], counts)):
+        new = " and ".join(texts[before:count])
         said = f"After {line} the tape has {many(count, 'entry', 'entries')}. New on top: {new}."
-        yield _State(number, count, count - before, -1, {}, said)
-        before = count
+        growing.append(_State(said, number, count, count - before))
+    back = list(_way_back(loss, everything, texts, len(lines)))
+    labels = [*(f"after {line}" for line in lines), *(f"back is at #{at.visited + 1}" for at in back[:-1])]
+    picture = _drawing([*lines, "back(loss)"], texts, growing + back)
+    knob = Knob("step", [*labels, "back is done"], slider=True, ms=1500)
+    return Scene(picture, [knob], [state.sentence for state in growing + back])
 
 
-def _way_back(loss: TrackedArray, there: Entries, entries: list[str], line: int) -> Iterator[_State]:
+def _way_back(loss: TrackedArray, there: list[TrackedArray], texts: list[str], line: int) -> Iterator[_State]:
     """What `back` does, entry by entry, with the library's own pullbacks."""
-    places = {entry.number: place for place, entry in enumerate(there)}
-    nodes: dict[int, Any] = {places[loss.number]: loss}
+    places = {node.number: place for place, node in enumerate(there)}
     arrived: dict[int, Any] = {places[loss.number]: np.ones_like(loss.data)}
-    while any(nodes[place].call for place in nodes):
-        place = max(place for place in nodes if nodes[place].call)
-        node = nodes.pop(place)
+
+    def state(said: str, visited: int = -1, hands_to: Sequence[int] = ()) -> _State:
+        numbers = {n: _numbers(gradient) for n, gradient in arrived.items()}
+        return _State(said, line, len(there), 0, visited, numbers, hands_to)
+
+    for place in range(len(there) - 1, -1, -1):
+        node: Any = there[place]
+        if not node.call or place not in arrived:
+            continue
         rule, arguments, keywords, parents = node.call
         told, given = [], []
         for pullback, parent in parents:
             to, piece = places[parent.number], pullback(arrived[place], node.value, *arguments, **keywords)
             arrived[to] = arrived[to] + piece if to in arrived else piece
-            nodes[to] = parent
             told.append(f"{_numbers(piece)} to #{to + 1}")
             given.append(to)
-        said = f"back is at {entries[place]}. Its gradient is {_numbers(arrived[place])}. It hands {_and(told)}."
-        yield _State(line, len(entries), 0, place, {n: _numbers(g) for n, g in arrived.items()}, said, tuple(given))
-    told = [f"of {entries[place]} is {_numbers(arrived[place])}" for place in sorted(nodes)]
-    said = f"back has come to the start: the gradient {_and(told)}."
-    yield _State(line, len(entries), 0, -1, {n: _numbers(g) for n, g in arrived.items()}, said)
+        said = f"back is at {texts[place]}. Its gradient is {_numbers(arrived[place])}. It hands {_and(told)}."
+        yield state(said, place, given)
+    told = [f"of {texts[n]} is {_numbers(arrived[n])}" for n in sorted(arrived) if not there[n].call]
+    yield state(f"back has come to the start: the gradient {_and(told)}.")
 
 
 def _and(texts: list[str]) -> str:
@@ -181,11 +150,11 @@ def _drawing(lines: list[str], entries: list[str], states: list[_State]) -> Part
     bottom = _TOP + _ROW * max(len(entries), len(lines))
     program = []
     for number, line in enumerate(lines):
+        y = _TOP + _ROW * number
         look = Each("code bold" if s.line == number else "code later" if s.line < number else "code" for s in states)
-        program.append(Part("text", text=line, class_=look, x=18, y=_TOP + _ROW * number + 24))
         here = Each(None if state.line == number else "none" for state in states)
-        at = f"M4 {_TOP + _ROW * number + 12}l9 7l-9 7z"
-        program.append(Part("path", fill="currentColor", d=at, display=here))
+        program += [label(18, y + 24, line, look),
+                    Part("path", fill="currentColor", d=f"M4 {y + 12}l9 7l-9 7z", display=here)]  # fmt: skip
     boxes = [_box(n, entry, bottom - _ROW * (n + 1), states) for n, entry in enumerate(entries)]
     title = "A gradient's tape: the program's lines at the left, its entries at the right, the first at the bottom"
     given = Part("path", class_="host line", d=Each(_handed(state, bottom) for state in states))
@@ -201,16 +170,14 @@ def _handed(state: _State, bottom: int) -> str | None:
 
 
 def _box(number: int, entry: str, y: int, states: list[_State]) -> Part:
-    looks = Each(
-        "entry visited" if number == state.visited else
-        "entry new" if state.entries - state.new <= number < state.entries else "entry"
-        for state in states
+    looks = ["visited" if number == state.visited else "new" if number >= state.entries - state.new else ""
+             for state in states]  # fmt: skip
+    inside = ["inside" if look == "visited" else "" for look in looks]
+    return Part(
+        "g", Part("rect", class_=Each(f"entry {look}" for look in looks), x=_RIGHT, y=y, width=640 - _RIGHT - 4,
+                  height=_BAR, rx=4),
+        label(_RIGHT + 10, y + 24, entry, Each(f"code {look}" for look in inside)),
+        label(626, y + 24, Each(state.arrived.get(number, "") for state in states),
+              Each(f"code end bold {look}" for look in inside)),
+        display=Each(None if number < state.entries else "none" for state in states),
     )  # fmt: skip
-    there = Each(None if number < state.entries else "none" for state in states)
-    gradient = Each(state.arrived.get(number, "") for state in states)
-    inside = ["inside" if number == state.visited else "" for state in states]
-    return Part("g",
-                Part("rect", class_=looks, x=_RIGHT, y=y, width=640 - _RIGHT - 4, height=_BAR, rx=4),
-                Part("text", text=entry, class_=Each(f"code {look}" for look in inside), x=_RIGHT + 10, y=y + 24),
-                Part("text", text=gradient, class_=Each(f"code end bold {look}" for look in inside), x=626, y=y + 24),
-                display=there)  # fmt: skip

@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 
 from fluxlite.messages import many
 from fluxlite.receipts import Seconds, duration
-from simgpu.words import in_words
 
 from ..draw.pictures import BLUE, GREEN, GREY, ORANGE, Picture, plots, show
 from ..scenes import Each, Knob, Part, Scene, drawing, label, rounded
-from ..scenes.axes import Axis, across
+from ..scenes.axes import Axis, across, bars
+from ..scenes.boxes import arrow
 from .exchange import LINKS, Link, OneCard, SeveralCards, ring, several_cards, tree
 
 BUCKETS = (1, 2, 4, 8, 16, 64, 256)
@@ -27,45 +27,39 @@ def hiding(one: OneCard, cards: int, link: str | Link, buckets: Sequence[int] = 
     'The gradients travel in 4 buckets. The step takes 15.2 ms simulated (2 cards, Ethernet 100), and each card ...'
     """
     steps = [several_cards(one, cards, link, count) for count in buckets]
-    forward, back, update = map(float, (one.forward, one.back, one.update))
-    through, ends = forward + back, [float(step.seconds) for step in steps]
-    at = Axis(0, max(ends) * 1e3, _LEFT, 580)  # in milliseconds
-
-    def block(words: str, begin: Any, end: Any, look: str = "gpu") -> Iterator[Part]:
-        xs = [(at(from_ * 1e3), at(to * 1e3)) for from_, to in zip(begin, end)]
-        place = {"x": Each(x for x, _ in xs), "width": Each(rounded([max(right - x - 2, 0)])[0] for x, right in xs)}
-        yield Part("rect", class_=f"glide {look}", y=34, height=46, **place)
-        fits = Each(words if right - x > 10 * len(words) else "" for x, right in xs)
-        yield label(Each(rounded([(x + right) / 2])[0] for x, right in xs), 62, fits, "middle inside")
-
-    always = len(steps)
+    ends, (forward, back, update) = (
+        [float(step.seconds) for step in steps],
+        map(float, (one.forward, one.back, one.update)),
+    )
+    at = Axis(0, max(ends), 10, 580)
+    edges = [[at(time) for time in (0.0, forward, forward + back, end - update, end)] for end in ends]
     picture = drawing(
         640, 262, f"One step on {cards} cards: what each of them does, and when {steps[0].link} carries gradients",
-        label(_LEFT, 24, "each card", "bold"),
-        *block("forward", [0.0] * always, [forward] * always),
-        *block("way back", [forward] * always, [through] * always),
-        *block("waits", [through] * always, [end - update for end in ends], "wait"),
-        *block("update", [end - update for end in ends], ends),
-        label(_LEFT, 114, steps[0].link, "bold"),
-        Part("path", class_="rest", d=Each(_carried(step, at) for step in steps)),
-        Part("path", class_="cursor glide", d=Each(f"M{at(end * 1e3)} 28V184" for end in ends)),
-        label(Each(at(end * 1e3) + 6 for end in ends), 148, Each(duration(end) for end in ends), "bold"),
-        *across(at, 194, f"ms since the step began, simulated ({steps[0].seconds.card})"),
+        label(10, 24, "each card", "bold"),
+        *(part for n, words in enumerate(("forward", "way back", "waits", "update"))
+          for part in _block(words, [(xs[n], xs[n + 1]) for xs in edges])),
+        label(10, 114, steps[0].link, "bold"),
+        Part("path", class_="rest", d=Each(
+            bars(step.on_the_link, at, 124, 46, 1.5 if len(step.on_the_link) <= 16 else 0.3) for step in steps)),
+        Part("path", class_="cursor glide", d=Each(f"M{xs[-1]} 28V184" for xs in edges)),
+        label(Each(xs[-1] + 6 for xs in edges), 148, Each(map(duration, ends)), "bold"),
+        *across(at, 194, f"ms since the step began, simulated ({steps[0].seconds.card})", text=_ms),
     )  # fmt: skip
     said = [_hidden_said(step, count) for step, count in zip(steps, buckets)]
     return Scene(picture, [Knob("buckets", [str(count) for count in buckets], slider=True, ms=1500)], said)
 
 
-_LEFT = 10
+def _block(words: str, edges: list[tuple[float, float]]) -> Iterator[Part]:
+    """A part of the card's step, from where to where, and its name where there's room."""
+    widths = Each(rounded(max(end - begin - 2, 0) for begin, end in edges))
+    look = "wait glide" if words == "waits" else "gpu glide"
+    yield Part("rect", class_=look, x=Each(begin for begin, _ in edges), y=34, width=widths, height=46)
+    fits = Each(words if end - begin > 10 * len(words) else "" for begin, end in edges)
+    yield label(Each(rounded((begin + end) / 2 for begin, end in edges)), 62, fits, "middle inside")
 
 
-def _carried(step: SeveralCards, at: Axis) -> str:
-    """What the link carries, bucket by bucket."""
-    gap = 1.5 if len(step.on_the_link) <= 16 else 0.3
-    bars = (
-        rounded([at(begin * 1e3), max(at(end * 1e3) - at(begin * 1e3) - gap, 0.3)]) for begin, end in step.on_the_link
-    )
-    return "".join(f"M{x} 124h{width}v46h-{width}z" for x, width in bars)
+def _ms(seconds: float) -> str:
+    return f"{seconds * 1e3:g}"
 
 
 def _hidden_said(step: SeveralCards, buckets: int) -> str:
@@ -94,8 +88,8 @@ def ring_steps(cards: int = 4) -> Scene:
     >>> ring_steps(3).at(step="1 of 4")
     'Step 1 of 4, adding up. Card 0 sends A, card 1 sends B, card 2 sends C, each to the next card. Each card now ...'
     """
-    if isinstance(cards, bool) or not isinstance(cards, int) or cards not in _PLACES:
-        raise ValueError(f"this picture has room for 2 to 4 cards, got {in_words(cards)}")
+    if cards not in _PLACES:
+        raise ValueError(f"this picture has room for 2 to 4 cards, got {cards!r}")
     steps = 2 * (cards - 1)
     start: Pieces = [[frozenset([card])] * cards for card in range(cards)]
     at = list(itertools.accumulate(range(1, steps + 1), after, initial=start))  # the pieces after each step
@@ -105,7 +99,8 @@ def ring_steps(cards: int = 4) -> Scene:
     picture = drawing(
         640, 245 if cards == 2 else 440 if cards == 3 else 490,
         f"A ring of {cards} cards. Each sends one of its {cards} pieces to the next card, all at the same time",
-        *(_link(card, cards) for card in range(cards)), *(_card(card, cards, seen) for card in range(cards)),
+        *(arrow(*_way(card, cards), "rest") for card in range(cards)),
+        *(part for card in range(cards) for part in _card(card, cards, seen)),
         *(_travelling(piece, cards, moments, at) for piece in range(cards)),
     )  # fmt: skip
     labels = ["start", *(f"{step}: on the way" if on_way else f"{step} of {steps}" for step, on_way in moments[1:])]
@@ -154,21 +149,18 @@ def _row(card: int, piece: int, cards: int) -> tuple[float, float]:
     return x, y + (piece - (cards - 1) / 2) * _HIGH
 
 
-def _card(card: int, cards: int, seen: list[Pieces]) -> Part:
+def _card(card: int, cards: int, seen: list[Pieces]) -> Iterator[Part]:
     """A card: a box for each of its pieces, which says whose numbers are in it."""
-    x, y = _row(card, 0, cards)
-    inside = [label(x, y - _HIGH / 2 - 9, f"card {card}", "middle bold")]
     for piece in range(cards):
-        y = _row(card, piece, cards)[1]
+        x, y = _row(card, piece, cards)
+        if not piece:
+            yield label(x, y - _HIGH / 2 - 9, f"card {card}", "middle bold")
         now = [pieces[card][piece] for pieces in seen]
-        filled = Each("gpu faint" if len(whose) == cards else "box" for whose in now)
         place = {"x": x - _WIDE / 2, "y": y - _HIGH / 2, "width": _WIDE, "height": _HIGH}
-        inside += [
-            Part("rect", **place, class_=filled), Part("rect", **place, class_="box"),
-            label(x - _WIDE / 2 + 10, y + 5, "ABCD"[piece], "bold"),
-            label(x + 8, y + 5, Each(_words(whose, cards) for whose in now), "middle"),
-        ]  # fmt: skip
-    return Part("g", *inside)
+        yield Part("rect", **place, class_=Each("gpu faint" if len(whose) == cards else "box" for whose in now))
+        yield Part("rect", **place, class_="box")
+        yield label(x - _WIDE / 2 + 10, y + 5, "ABCD"[piece], "bold")
+        yield label(x + 8, y + 5, Each(_words(whose, cards) for whose in now), "middle")
 
 
 def _travelling(piece: int, cards: int, moments: list[tuple[int, bool]], at: list[Pieces]) -> Part:
@@ -176,8 +168,8 @@ def _travelling(piece: int, cards: int, moments: list[tuple[int, bool]], at: lis
     places, texts = [], []
     for step, on_way in moments:
         card, before = (piece + step) % cards, (piece + step - 1) % cards
-        begin, end, _ = _way(before, cards)
-        x, y = ((begin[0] + end[0]) / 2, (begin[1] + end[1]) / 2) if on_way else _row(card, piece, cards)
+        x1, y1, x2, y2 = _way(before, cards)
+        x, y = ((x1 + x2) / 2, (y1 + y2) / 2) if on_way else _row(card, piece, cards)
         places.append(f"translate({x:g} {y:g})")
         texts.append(_words(at[step - on_way][before if on_way else card][piece], cards))
     return Part(
@@ -187,62 +179,49 @@ def _travelling(piece: int, cards: int, moments: list[tuple[int, bool]], at: lis
     )  # fmt: skip
 
 
-def _way(card: int, cards: int) -> tuple[tuple[float, float], ...]:
-    """The link from a card to the next one: where it begins and ends, and its direction."""
+def _way(card: int, cards: int) -> tuple[float, float, float, float]:
+    """The link from a card to the next one: where it begins, and where it ends."""
     (x, y), (to_x, to_y) = _PLACES[cards][card], _PLACES[cards][(card + 1) % cards]
     length = math.hypot(to_x - x, to_y - y)
     dx, dy = (to_x - x) / length, (to_y - y) / length
     aside = 46.0 if cards == 2 else 0.0  # two go there and back, one above the other
-    begin, end = (x + dy * aside, y - dx * aside), (to_x + dy * aside, to_y - dx * aside)
     # From the middle of a card's boxes, in this direction, to a little outside of them.
     wide, high = _WIDE / 2 + 12, cards * _HIGH / 2 + 34
     reach = min(wide / abs(dx) if dx else math.inf, high / abs(dy) if dy else math.inf)
-    return (begin[0] + dx * reach, begin[1] + dy * reach), (end[0] - dx * reach, end[1] - dy * reach), (dx, dy)
-
-
-def _link(card: int, cards: int) -> Part:
-    (x, y), (to_x, to_y), (dx, dy) = _way(card, cards)
-    tip = f"M{to_x - 12 * dx + 7 * dy:.1f} {to_y - 12 * dy - 7 * dx:.1f}L{to_x:.1f} {to_y:.1f}"
-    tip += f"L{to_x - 12 * dx - 7 * dy:.1f} {to_y - 12 * dy + 7 * dx:.1f}"
-    return Part("path", class_="rest line", d=f"M{x:.1f} {y:.1f}L{to_x:.1f} {to_y:.1f}{tip}")
+    x, y, to_x, to_y = x + dy * aside, y - dx * aside, to_x + dy * aside, to_y - dx * aside
+    x, y, to_x, to_y = rounded((x + dx * reach, y + dy * reach, to_x - dx * reach, to_y - dy * reach))
+    return x, y, to_x, to_y
 
 
 # -- the large picture: 2 to 1,024 cards ---------------------------------------------------------------------------
 
-
 CARDS = tuple(2**n for n in range(11))
-_TICKS = CARDS[::2]
 
 
 class Way(NamedTuple):
-    """A line of the picture: a link, and the way in which the gradients go over it."""
+    """A line of the picture: a link, the way in which the gradients go over it, and a colour."""
 
-    name: str
     link: str
     exchange: Callable[..., Seconds]
     colour: str
 
+    @property
+    def name(self) -> str:
+        return f"{self.link}, {self.exchange.__name__}"
+
 
 WAYS = (
-    Way("InfiniBand, tree", "InfiniBand", tree, GREEN),
-    Way("InfiniBand, ring", "InfiniBand", ring, BLUE),
-    Way("Ethernet 100, ring", "Ethernet 100", ring, ORANGE),
-    Way("Ethernet 10, ring", "Ethernet 10", ring, "#6b4c9a"),
-)
+    Way("InfiniBand", tree, GREEN), Way("InfiniBand", ring, BLUE), Way("Ethernet 100", ring, ORANGE),
+    Way("Ethernet 10", ring, "#6b4c9a"),
+)  # fmt: skip
 
 
-def faster(ones: Mapping[int, OneCard], rows: int, way: Way, buckets: int = 4) -> dict[int, float]:
-    """Strong scaling: `rows` rows shared by 1 to 1,024 cards. By how much is the step faster than on one card?"""
-    return _gained(ones, {n: rows // n for n in CARDS if rows // n in ones}, way, buckets)
+def gained(ones: Mapping[int, OneCard], rows: Mapping[int, int], way: Way, buckets: int = 4) -> dict[int, float]:
+    """One card's time by that of so many, each with its `rows`.
 
-
-def kept(ones: Mapping[int, OneCard], rows: int, way: Way, buckets: int = 4) -> dict[int, float]:
-    """Weak scaling: `rows` rows for each of 1 to 1,024 cards. Which share of its time does a card compute?"""
-    return _gained(ones, dict.fromkeys(CARDS, rows), way, buckets)
-
-
-def _gained(ones: Mapping[int, OneCard], rows: Mapping[int, int], way: Way, buckets: int) -> dict[int, float]:
-    """One card's time by that of so many, each with its `rows`."""
+    With as many rows in all, that's by how much the step is faster; with as many for each, the share of its time in
+    which a card computes.
+    """
     steps = {n: several_cards(ones[each], n, way.link, buckets, way.exchange)
              for n, each in rows.items() if n <= LINKS[way.link].most}  # fmt: skip
     return {n: float(ones[rows[1]].seconds) / float(step.seconds) for n, step in steps.items()}
@@ -261,7 +240,8 @@ def scaling(ones: Mapping[int, OneCard], shared: int, each: int, buckets: int = 
     told = []
     for way in WAYS:
         look: dict[str, Any] = {"color": way.colour, "linestyle": "--", "marker": "s", "markerfacecolor": "none"}
-        strong, weak = faster(ones, shared, way, buckets), kept(ones, each, way, buckets)
+        strong = gained(ones, {n: shared // n for n in CARDS if shared // n in ones}, way, buckets)
+        weak = gained(ones, dict.fromkeys(CARDS, each), way, buckets)
         left.loglog(list(strong), list(strong.values()), label=way.name, **look)
         right.semilogx(list(weak), [100 * share for share in weak.values()], **look)
         best, last = max(strong, key=strong.__getitem__), max(weak)
@@ -269,20 +249,15 @@ def scaling(ones: Mapping[int, OneCard], shared: int, each: int, buckets: int = 
         told.append(f"{most}; with {last:,}, {100 * weak[last]:.0f} % is kept")
     left.plot(CARDS, CARDS, color=GREY, linewidth=1)
     left.text(9, 13, "ideal", color=GREY, ha="right", fontsize=12)
-    _axes(left, f"{shared:,} rows for all together", "times as fast as one card (log)")
-    left.set_yticks(_TICKS, [f"{n:,}" for n in _TICKS])
-    left.set_ylim(0.3, 1500)
-    right.axhline(100, color=GREY, linewidth=1)
-    _axes(right, f"{each:,} rows for each card", "% of the time that a card computes")
-    right.set_ylim(0, 106)
+    left.set(title=f"{shared:,} rows for all together", ylabel="times as fast as one card (log)", ylim=(0.3, 1500))
+    left.set_yticks(CARDS[::2], map("{:,}".format, CARDS[::2]))
     left.legend(loc="upper left", fontsize=11)
+    right.axhline(100, color=GREY, linewidth=1)
+    right.set(title=f"{each:,} rows for each card", ylabel="% of the time that a card computes", ylim=(0, 106))
+    for axes in (left, right):
+        axes.set_xticks(CARDS[::2], map("{:,}".format, CARDS[::2]))
+        axes.set_xlabel("cards (log)")
+        axes.minorticks_off()
     card = ones[shared].seconds.card
     figure.suptitle(f"simulated ({card})", fontsize=12, color=GREY)
     return show(figure, f"1 to 1,024 cards, simulated ({card}). {'. '.join(told)}.")
-
-
-def _axes(axes: Any, title: str, name: str) -> None:
-    axes.set_title(title, fontsize=13)
-    axes.set_xticks(_TICKS, [f"{n:,}" for n in _TICKS])
-    axes.set(xlabel="cards (log)", ylabel=name)
-    axes.minorticks_off()

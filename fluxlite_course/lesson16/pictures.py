@@ -1,7 +1,7 @@
 """How a device is chosen, question by question."""
 
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
 from ..scenes import Each, Knob, Part, Scene, drawing, label
 
@@ -34,16 +34,12 @@ def decision() -> Scene:
     >>> decision().at(**{"the first yes": "simulate_gpu()"})
     'get_device("CUDA"): is a backend named? No. simulate_gpu(): is it on? Yes: the simulated GPU.'
     """
-    cases = range(len(QUESTIONS) + 1)
-    parts = [part for row, question in enumerate(QUESTIONS) for part in _row(row, question)]
     last = len(QUESTIONS)
-    look = Each("host" if case == last else "box" for case in cases)
-    parts += _box(
-        _LEFT, last, "the CPU", "", look, Each("inside middle" if case == last else "middle" for case in cases)
-    )
+    parts = [part for row, question in enumerate(QUESTIONS) for part in _row(row, question)]
+    parts += _answer(_LEFT, last, "the CPU", "", "host")
     picture = drawing(640, last * _ROW + 62, "How a device is chosen: five questions, and the first yes counts", *parts)
     knob = Knob("the first yes", [*(question.case for question in QUESTIONS), "nothing of all this"])
-    return Scene(picture, [knob], [_said(case) for case in cases])
+    return Scene(picture, [knob], [_said(case) for case in range(last + 1)])
 
 
 def _said(case: int) -> str:
@@ -58,32 +54,30 @@ def _said(case: int) -> str:
 def _row(row: int, question: Question) -> Iterator[Part]:
     """A question, its answer, the arrow to it, and the one to the next question."""
     cases = range(len(QUESTIONS) + 1)
-    chosen = [case == row for case in cases]
-    yield Part("g", *_box(_LEFT, row, question.about, question.asked, "host hollow", "middle"),
+    yield Part("g", *_box(_LEFT, row, question.about, question.asked, "host hollow"),
                class_=Each("faint" if case < row else None for case in cases))  # fmt: skip
-    yield from _box(_RIGHT, row, question.answer, question.otherwise, Each("gpu" if yes else "box" for yes in chosen),
-                    Each("inside middle" if yes else "middle" for yes in chosen))  # fmt: skip
+    yield from _answer(_RIGHT, row, question.answer, question.otherwise, "gpu")
     y, (left, wide), (right, _) = row * _ROW + 28, _LEFT, _RIGHT
-    yield _arrow(f"M{left + wide + 4} {y}H{right - 4}m-9-6l9 6l-9 6", Each("gpu" if yes else "faint" for yes in chosen))
+    middle = left + wide // 2
+    for d, looks in ((f"M{left + wide + 4} {y}H{right - 4}m-9-6l9 6l-9 6", ["gpu" if n == row else "" for n in cases]),
+                     (f"M{middle} {y + 28}v16m-6-8l6 8l6-8", ["host" if n > row else "" for n in cases])):  # fmt: skip
+        yield Part("path", class_=Each(f"{look or 'rest faint'} line" for look in looks), d=d)
     yield label((left + wide + right) / 2, y - 8, "yes", "middle")
-    yield _arrow(
-        f"M{left + wide / 2:g} {y + 28}v16m-6-8l6 8l6-8", Each("host" if case > row else "faint" for case in cases)
-    )
-    yield label(left + wide / 2 + 12, y + 41, "no", "small")
+    yield label(middle + 12, y + 41, "no", "small")
 
 
-def _arrow(d: str, looks: Each) -> Part:
-    line = Each(f"{look} line" if look != "faint" else "rest line faint" for look in looks)
-    return Part("path", class_=line, d=d)
+def _answer(place: tuple[int, int], row: int, words: str, below: str, look: str) -> Iterator[Part]:
+    """A device, in its colour where it's the one chosen."""
+    chosen = [case == row for case in range(len(QUESTIONS) + 1)]
+    return _box(place, row, words, below, Each(look if each else "box" for each in chosen), chosen)
 
 
 def _box(
-    place: tuple[int, int], row: int, words: str, below: str, look: str | Each, text: str | Each
+    place: tuple[int, int], row: int, words: str, below: str, look: Any, full: Sequence[bool] = ()
 ) -> Iterator[Part]:
+    """A box with one line or two, their letters white where it's `full`."""
     (x, wide), y = place, row * _ROW + 2
     yield Part("rect", class_=look, x=x, y=y, width=wide, height=52, rx=8)
-    first, second = (Each(f"{each} {more}" for each in text) if type(text) is Each else f"{text} {more}"
-                     for more in ("bold", "small"))  # fmt: skip
-    yield label(x + wide / 2, y + (24 if below else 32), words, first)
-    if below:
-        yield label(x + wide / 2, y + 43, below, second)
+    lines = [(24, words, "middle bold"), (43, below, "middle small")] if below else [(32, words, "middle bold")]
+    for down, text, usual in lines:
+        yield label(x + wide / 2, y + down, text, Each(usual + " inside" * each for each in full) or usual)

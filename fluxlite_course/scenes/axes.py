@@ -1,7 +1,7 @@
 """Axes of a scene: where a value is in the picture, and lines with round numbers."""
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from .parts import Part, label, rounded
@@ -41,9 +41,12 @@ def across(
 ) -> Iterator[Part]:
     """A horizontal axis at height `y`, with numbers `at` these values, or round ones, and what it's about below."""
     yield Part("path", class_="axis", d=f"M{axis.begin} {y}H{axis.end}")
-    for number in at or axis.round_numbers():
+    numbers = at or axis.round_numbers()
+    for place, number in enumerate(numbers):
+        # Where it's narrow, every other one of many is left out.
+        look = "middle wide" if len(numbers) > 8 and place % 2 == 0 else "middle"
         yield Part("path", class_="axis", d=f"M{axis(number)} {y}v6")
-        yield label(axis(number), y + 24, text(number), "middle")
+        yield label(axis(number), y + 24, text(number), look)
     yield label((axis.begin + axis.end) / 2, y + 48, about, "middle")
 
 
@@ -56,6 +59,16 @@ def upward(
         yield Part("path", class_="axis", d=f"M{x} {axis(number)}h-6")
         yield label(x - 10, axis(number) + 5, text(number), "end")
     yield label(x, axis.end - 12, about, "middle" if x > 120 else "")
+
+
+def bars(spans: Iterable[tuple[float, float]], axis: Axis, y: float, high: float, gap: float = 1) -> str:
+    """The outline, a path's `d`, of a bar from `y` down for each span of an axis, with a gap behind it.
+
+    >>> bars([(0, 2), (2, 2.1)], Axis(0, 10, 0, 100), y=5, high=20)
+    'M0 5h19v20h-19zM20 5h0.5v20h-0.5z'
+    """
+    places = (rounded([axis(begin), max(axis(end) - axis(begin) - gap, gap / 2)]) for begin, end in spans)
+    return "".join(f"M{x} {y:g}h{width}v{high:g}h-{width}z" for x, width in places)
 
 
 def curve(xs: Sequence[float], ys: Sequence[float], look: str) -> Part:

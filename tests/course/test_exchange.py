@@ -18,17 +18,7 @@ from fluxlite_course.lesson15.exchange import (
     several_cards,
     tree,
 )
-from fluxlite_course.lesson15.pictures import (
-    BUCKETS,
-    WAYS,
-    after,
-    faster,
-    hiding,
-    kept,
-    ring_steps,
-    scaling,
-    sends,
-)
+from fluxlite_course.lesson15.pictures import BUCKETS, CARDS, WAYS, after, gained, hiding, ring_steps, scaling, sends
 from fluxlite_course.scenes import Each
 
 SLOW = Link("a string", bandwidth=1000.0, latency=0.5, most=64, source="made up")
@@ -185,14 +175,14 @@ def test_the_overlaps_words_are_the_models():
 def test_scaling_keeps_its_promises():
     ones = {2**n: large_network(2**n) for n in range(6, 17)}
     for way in WAYS:
-        strong, weak = faster(ones, 65536, way), kept(ones, 4096, way)
+        strong, weak = gained(ones, {n: 65536 // n for n in CARDS}, way), gained(ones, dict.fromkeys(CARDS, 4096), way)
         assert strong[1] == weak[1] == 1 and len(strong) == len(weak) == 11
         assert all(strong[n] < n and weak[n] < 1 for n in strong if n > 1)
         assert all(b <= a + 1e-9 for a, b in zip(weak.values(), list(weak.values())[1:])) or way.exchange is tree
         if way.exchange is ring:
             assert strong[1024] < max(strong.values()) / 3, "a ring turns round"
     sentence = scaling(ones, 65536, 4096).sentence
-    best = max(faster(ones, 65536, WAYS[1]).values())
+    best = max(gained(ones, {n: 65536 // n for n in CARDS}, WAYS[1]).values())
     assert f"InfiniBand, ring: at most {best:.3g} times as fast" in sentence and "simulated (H100)" in sentence
     with pytest.raises(ValueError, match="shared is one of the numbers of rows that were estimated"):
         scaling(ones, 1000, 4096)

@@ -7,7 +7,7 @@ import pytest
 
 from fluxlite_course import crossing, crossover
 from fluxlite_course.lesson00.pictures import race
-from fluxlite_course.lesson06.explorer import crossover_explorer, place
+from fluxlite_course.lesson06.explorer import XS, YS, crossover_explorer
 
 
 @pytest.fixture(scope="module")
@@ -33,12 +33,12 @@ def test_the_crossovers_states_are_those_of_the_plain_call(two_cards, card, sett
     assert two_cards.at(**names) == f"{c.caption} {c.conclusion}"
     shown = at_state(two_cards, two_cards.settings.index(names))
     cpu, gpu = (ys for (_, name), ys in shown.items() if name == "ys")
-    assert gpu == pytest.approx([place(size, float(time) * 1e6)[1] for size, time in c.gpu.items()], abs=0.06)
-    assert cpu == pytest.approx([place(size, float(t.median) * 1e6)[1] for size, t in c.cpu.items()], abs=0.06)
+    assert gpu == pytest.approx([YS(float(time)) for time in c.gpu.values()], abs=0.06)
+    assert cpu == pytest.approx([YS(float(t.median)) for t in c.cpu.values()], abs=0.06)
     assert f"they cross at {c.crossing:.0f}" in shown.values()
     # Where the lines cross in the picture is where the library says: both logarithmic, so they are straight.
     line = next(value for value in shown.values() if re.match(r"M\S+ \d+V", str(value)))
-    xs = [place(size, 1)[0] for size in crossing.SIZES]
+    xs = [XS(size) for size in crossing.SIZES]
     x = float(re.match(r"M(\S+)", line)[1])
     assert np.interp(x, xs, gpu) == pytest.approx(np.interp(x, xs, cpu), abs=0.3)
 
@@ -46,7 +46,7 @@ def test_the_crossovers_states_are_those_of_the_plain_call(two_cards, card, sett
 def test_a_wrong_number_is_noticed(two_cards):
     c = crossover(64)
     gpu = [ys for (_, name), ys in at_state(two_cards, two_cards.state).items() if name == "ys"][1]
-    planted = [place(size, float(time) * 1.02e6)[1] for size, time in c.gpu.items()]  # 2 % more
+    planted = [YS(float(time) * 1.02) for time in c.gpu.values()]  # 2 % more
     assert gpu != pytest.approx(planted, abs=0.06)
 
 
