@@ -31,12 +31,12 @@ def hiding(one: OneCard, cards: int, link: str | Link, buckets: Sequence[int] = 
         [float(step.seconds) for step in steps],
         map(float, (one.forward, one.back, one.update)),
     )
-    at = Axis(0, max(ends), 10, 580)
+    at = Axis(0, max(ends), 10, 560)
     edges = [[at(time) for time in (0.0, forward, forward + back, end - update, end)] for end in ends]
     picture = drawing(
         640, 262, f"One step on {cards} cards: what each of them does, and when {steps[0].link} carries gradients",
         label(10, 24, "each card", "bold"),
-        *(part for n, words in enumerate(("forward", "way back", "waits", "update"))
+        *(part for n, words in enumerate(("forward", "backward", "waits", "update"))
           for part in _block(words, [(xs[n], xs[n + 1]) for xs in edges])),
         label(10, 114, steps[0].link, "bold"),
         Part("path", class_="rest", d=Each(
