@@ -31,7 +31,6 @@ print("stopped:", history.stopped, history.reason, history.steps > 0)
 """
 
 
-
 @pytest.fixture(scope="module")
 def lab(browser, tmp_path_factory):
     """The address of a JupyterLab over a folder with a learner's copies."""
