@@ -43,6 +43,15 @@ def test_every_picture_has_an_alternative_text(path):
                 assert re.search('(?:alt|aria-label)="[^"]', tag), tag[:200]
 
 
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_and_its_scenes_are_small_enough_to_carry_around(path):
+    assert path.stat().st_size <= 400_000
+    for cell in cells(path):
+        for output in cell.get("outputs", []):
+            page = output.get("data", {}).get("text/html", "")
+            assert "fluxlite-packed" not in page or len(page) <= 60_000, cell["source"]
+
+
 def test_links_between_notebooks_lead_somewhere():
     for path in NOTEBOOKS:
         for cell in cells(path):
