@@ -138,7 +138,7 @@ def busiest(
     gains = [of(**{**setting, "cards": 1}).seconds / step.seconds for setting, step in zip(chosen, steps)]
     knobs = [Knob(name, [f"{x:,}" if isinstance(x, int) else x for x in options]) for name, options in settings.items()]
     said = [_said(step, card, setting, gain) for step, setting, gain in zip(steps, chosen, gains)]
-    picture = _drawing(steps, [words for _, _, words in said], card, "bf16" in settings["precision"])
+    picture = _drawing(steps, [words for _, _, words in said], card, [setting["precision"] for setting in chosen])
     return Scene(picture, knobs, [" ".join(words) for words in said])
 
 
@@ -170,7 +170,10 @@ def _said(step: Step, card: str, setting: dict[str, Any], gain: float) -> tuple[
 # -- The picture --------------------------------------------------------------------------------------------------
 
 
-def _drawing(steps: Sequence[Step], said: list[str], card: str, is_bf16: bool) -> Part:
+_BF16 = "bf16: float16's figures, which are those of the tensor cores"
+
+
+def _drawing(steps: Sequence[Step], said: list[str], card: str, precisions: list[Any]) -> Part:
     lanes = [lane for lane in _WHO if any(step.lanes[lane] for step in steps)]
     ends, takes = zip(
         *((max(bar[2] for bar in step.bars), f"A step takes {duration(step.seconds)}.") for step in steps)
@@ -183,7 +186,7 @@ def _drawing(steps: Sequence[Step], said: list[str], card: str, is_bf16: bool) -
         Part("path", class_="axis", d=f"M{_LEFT} {bottom}H{_RIGHT}"),
         label(_RIGHT, bottom + 22, Each(f"{_SHOWN} steps, {duration(end)}, simulated ({card})" for end in ends),
               "end small"),
-        label(8, bottom + 22, "bf16: float16's figures, which are those of the tensor cores" * is_bf16, "small"),
+        label(8, bottom + 22, Each(_BF16 if precision == "bf16" else "" for precision in precisions), "small"),
     )  # fmt: skip
 
 

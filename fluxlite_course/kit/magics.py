@@ -67,6 +67,7 @@ class DeviceMagics(Magics):
             if getattr(event.device, "estimate", None) is None:  # an estimate's events aren't in our receipt
                 lines.append(1 if frame is None else frame.f_lineno)
 
+        used = sum(gpu.memory().used or 0 for gpu in devices())
         listeners.append(note)
         try:
             with receipt() as seen:
@@ -80,7 +81,7 @@ class DeviceMagics(Magics):
         elif seen.simulated_seconds is None:
             print("Nothing to draw: %%machine needs a simulated GPU. Run fl.simulate_gpu(), and then this cell again.")
         else:
-            return machine(seen, cell, lines, guess=bool(line.strip()))
+            return machine(seen, cell, lines, bool(line.strip()), used)
 
 
 def _compiled(shell: Any, code: str) -> tuple[Callable[[dict[str, Any]], Any], str]:

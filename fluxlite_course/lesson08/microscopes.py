@@ -117,7 +117,8 @@ def _frames(one: Look, pair: tuple[int, int], order: int, c: dict[int, str]) -> 
     latest = next((step for step in steps if step.touch), None)
     for step in steps:
         latest = step if step.touch else latest
-        yield _Frame(one, pair[1], step, latest, end, last if step is steps[-1] else "", c.get(id(one), ""))
+        ended = (end, last) if step is steps[-1] else ("", "")  # before, it would be no surprise
+        yield _Frame(one, pair[1], step, latest, *ended, c.get(id(one), ""))
 
 
 # -- the picture ------------------------------------------------------------------------------------------------------

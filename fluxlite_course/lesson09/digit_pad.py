@@ -161,7 +161,7 @@ class Reading:
         for name, out in outputs:
             low, high = min(out.min(), 0), np.quantile(out, 0.995)
             shown.append((name, np.clip((out[0] - low) / ((high - low) or 1), 0, 1)))
-        layers = [[name, list(x.shape), _text(np.round(255 * x))] for name, x in (*shown, (last, shares))]
+        layers = [[name, list(x.shape), _text(np.round(255 * x))] for name, x in (*shown, (f"{last}, softmax", shares))]
         self.told = {"sentence": self.sentence, "word": word, "best": best, "layers": layers}  # what the page shows
 
     def _repr_html_(self) -> str:

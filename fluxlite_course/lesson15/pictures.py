@@ -27,10 +27,8 @@ def hiding(one: OneCard, cards: int, link: str | Link, buckets: Sequence[int] = 
     'The gradients travel in 4 buckets. The step takes 15.2 ms simulated (2 cards, Ethernet 100), and each card ...'
     """
     steps = [several_cards(one, cards, link, count) for count in buckets]
-    ends, (forward, back, update) = (
-        [float(step.seconds) for step in steps],
-        map(float, (one.forward, one.back, one.update)),
-    )
+    ends = [float(step.seconds) for step in steps]
+    forward, back, update = map(float, (one.forward, one.back, one.update))
     at = Axis(0, max(ends), 10, 560)
     edges = [[at(time) for time in (0.0, forward, forward + back, end - update, end)] for end in ends]
     picture = drawing(

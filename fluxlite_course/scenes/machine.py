@@ -31,10 +31,11 @@ class _Now(NamedTuple):
     said: str
 
 
-def machine(receipt: Receipt, source: str, lines: Sequence[int], guess: bool = False) -> Scene:
+def machine(receipt: Receipt, source: str, lines: Sequence[int], guess: bool = False, used: int = 0) -> Scene:
     """What a cell did: its `source`, two memories, the queue, the lanes. `lines` has the cell's line of each event.
 
-    With `guess`, you say where the first copy goes before you see it. Raises `ValueError` for a receipt without events,
+    `used` is how many bytes of the GPU's memory were in use before. With `guess`, you say where the first copy goes before
+    you see it. Raises `ValueError` for a receipt without events,
     or without a simulated GPU's times.
 
     >>> r = fl.estimate(lambda x: x + x, np.ones(4, np.float32)).receipt
@@ -67,7 +68,7 @@ def machine(receipt: Receipt, source: str, lines: Sequence[int], guess: bool = F
     words = [label(_RIGHT, bottom, f"simulated ({receipt.seconds.card})", "end small"), label(8, bottom, rest, "small")]
     title = f"A cell, and what it did on the host and on the GPU, simulated ({receipt.seconds.card})"
     shown = [label(30, 18 + 21 * n, line[:70].replace(" ", "\xa0"), "code") for n, line in enumerate(code)]
-    return Scene(drawing(640, bottom + 10, title, *_boxes(top), *shown, *parts, *words), knobs, said)
+    return Scene(drawing(640, bottom + 10, title, *_boxes(top, used), *shown, *parts, *words), knobs, said)
 
 
 # -- What is when -------------------------------------------------------------------------------------------------
@@ -79,10 +80,8 @@ def _nows(moments: list[Any], lines: Sequence[int]) -> list[_Now]:
     bars = [(bar, moment) for moment in moments for bar in bars_of(moment) if bar.lane == "host"]
     found = []
     for time in times:
-        at, host, gpu = (
-            "",
-            *(("is done", "is done") if time == times[-1] else ("has asked for all", "waits for orders")),
-        )
+        host, gpu = ("is done",) * 2 if time == times[-1] else ("has asked for all", "waits for orders")
+        at = ""
         line = lines[max((n for n, moment in enumerate(moments) if moment.asked <= time), default=0)]
         for bar, moment in bars:
             if bar.start <= time < bar.end:
@@ -112,7 +111,7 @@ def _size(nbytes: int) -> str:
 
 def _verdict(moments: list[Moment], guess: str) -> str:
     if guess == GUESSES[0]:
-        return f"{QUESTION} Click, then it runs."
+        return f"{QUESTION} Click, then press ▶."
     kind: Any = next((moment.kind for moment in moments if moment.kind in _ARROWS), None)
     right = dict(zip(_ARROWS, GUESSES[1:])).get(kind, GUESSES[3])
     happens = f"The first copy goes {right}." if kind else "Nothing is copied."
@@ -122,11 +121,12 @@ def _verdict(moments: list[Moment], guess: str) -> str:
 # -- The picture --------------------------------------------------------------------------------------------------
 
 
-def _boxes(top: int) -> Iterator[Part]:
-    for x, name in ((_HOST, "host"), (_GPU, "GPU")):
+def _boxes(top: int, used: int) -> Iterator[Part]:
+    before = f"memory, {_size(used)} in use" if used else "memory"
+    for x, name, memory in ((_HOST, "host", "memory"), (_GPU, "GPU", before)):
         yield Part("rect", class_=f"{name.lower()} line", x=x, y=top, rx=10, width=_BOX, height=_HIGH)
         yield label(x + 12, top + 24, name, f"bold {name.lower()}")
-        yield label(x + _BOX - 12, top + 23, "memory", "end small")
+        yield label(x + _BOX - 12, top + 23, memory, "end small")
         yield Part("path", class_="grid", d=f"M{x + 10} {top + 124}h{_BOX - 20}")
 
 
@@ -228,7 +228,7 @@ def _lanes(moments: list[Moment], nows: list[_Now], lanes: list[str], top: int) 
                 elif bar.look in ("order", "work") and width > 17 and n in numbers:
                     yield label(x + width / 2, y + 16, numbers.index(n) + 1, "inside middle small")
     high = _LANE * len(lanes)
-    veil = Part("rect", class_="hollow", stroke="none", opacity=0.8, width=_RIGHT - _LEFT + 4, height=high - 4)
+    veil = Part("rect", class_="hollow", stroke="none", opacity=0.6, width=_RIGHT - _LEFT + 4, height=high - 4)
     cursor = Part("path", class_="cursor", d=f"M0 0v{high}")
     at = Each(f"translate({where(now.time)} {top})" for now in nows)
     moving = Part("g", veil, cursor, transform=at, class_="glide")

@@ -87,7 +87,7 @@ def _drawing(timeline: Timeline, views: list[_View]) -> Part:
     return drawing(
         640, _BOTTOM + 62, f"Timeline, simulated ({card}): the host, computing, copies in and copies out, a lane each",
         *_legend([look for look in _NAMES if look in looks]), *names, inner, *_axis(views, factor),
-        label(320, _BOTTOM + 54, about, "middle"),
+        label(320, _BOTTOM + 54, Each(about if view.events[1] >= 0 else view.sentence for view in views), "middle"),
     )  # fmt: skip
 
 

@@ -50,7 +50,7 @@ def test_the_lanes_bars_are_the_receipts_times(receipt):
 def test_a_guess_hides_what_happens_until_it_is_made(receipt):
     scene = machine(receipt, COPIES, LINES, guess=True)
     times = len(machine(receipt, COPIES, LINES).sentences)
-    assert set(scene.sentences[:times]) == {"Where does the first copy go? Click, then it runs."}
+    assert set(scene.sentences[:times]) == {"Where does the first copy go? Click, then press ▶."}
     assert scene.sentences[times].startswith("✓ You're right. The first copy goes to the GPU. After 0 s")
     assert scene.sentences[-1].startswith("✗ Not this time. The first copy goes to the GPU.")
     assert "matmul" not in scene.picture.markup(0, hidden=False)
