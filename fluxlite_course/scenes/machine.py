@@ -34,9 +34,8 @@ class _Now(NamedTuple):
 def machine(receipt: Receipt, source: str, lines: Sequence[int], guess: bool = False, used: int = 0) -> Scene:
     """What a cell did: its `source`, two memories, the queue, the lanes. `lines` has the cell's line of each event.
 
-    `used` is how many bytes of the GPU's memory were in use before. With `guess`, you say where the first copy goes before
-    you see it. Raises `ValueError` for a receipt without events,
-    or without a simulated GPU's times.
+    `used` is how many bytes of the GPU's memory were in use before. With `guess`, you say where the first copy goes
+    before you see it. Raises `ValueError` for a receipt without events, or without a simulated GPU's times.
 
     >>> r = fl.estimate(lambda x: x + x, np.ones(4, np.float32)).receipt
     >>> machine(r, "y = x + x", lines=[1])
@@ -122,7 +121,7 @@ def _verdict(moments: list[Moment], guess: str) -> str:
 
 
 def _boxes(top: int, used: int) -> Iterator[Part]:
-    before = f"memory, {_size(used)} in use" if used else "memory"
+    before = f"{_size(used)} in use" if used else "memory"
     for x, name, memory in ((_HOST, "host", "memory"), (_GPU, "GPU", before)):
         yield Part("rect", class_=f"{name.lower()} line", x=x, y=top, rx=10, width=_BOX, height=_HIGH)
         yield label(x + 12, top + 24, name, f"bold {name.lower()}")
