@@ -47,7 +47,9 @@ def page(request, browser, tmp_path_factory):
     home = tmp_path_factory.mktemp(f"{end}-{theme}")
     settings = json.loads((SETTINGS / "overrides.json").read_text())
     settings["@jupyterlab/notebook-extension:tracker"] = {"windowingMode": "none"}
-    settings["@jupyterlab/apputils-extension:themes"] = {"theme": THEMES[theme]}
+    chosen = home / "JUPYTER_CONFIG_DIR/lab/user-settings/@jupyterlab/apputils-extension/themes.jupyterlab-settings"
+    chosen.parent.mkdir(parents=True)  # Notebook takes no other folder of settings than the user's
+    chosen.write_text(json.dumps({"theme": THEMES[theme]}))
     with served(module, app, home, settings, {"play.ipynb": CELLS}) as address:
         page = browser.new_page(viewport={"width": 1400, "height": 900})
         page.goto(f"{address}/{path}/play.ipynb")
@@ -57,6 +59,8 @@ def page(request, browser, tmp_path_factory):
         page.click('li[data-command="runmenu:run-all"]')
         boxes = page.locator(".fluxlite-box.guess:has(button)")
         wait_until(lambda: boxes.count() == 3, lambda: page.inner_text("body"))
+        themed = page.locator(f'body[data-jp-theme-light="{"true" if theme == "light" else "false"}"]')
+        wait_until(themed.count, "another theme")
         page.record, page.kind = home / "my-course" / "progress.json", "-".join(request.param)
         yield page
         take_pictures(page)
@@ -181,3 +185,12 @@ def test_a_digit_is_drawn_and_the_layers_follow(page):
     wait_until(lambda: status.text_content().startswith("It reads 1"), "a screen reader isn't told")
     page.locator('.fluxlite-pad button:text-is("4")').click()
     reads("it reads4", "an example, stroke by stroke")
+
+
+def test_axe_finds_nothing_serious(page):
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-core is not installed")
+    for kind in (".fluxlite-box", ".fluxlite-scene", ".fluxlite-pad"):
+        found = axe.Axe().run(page, context=kind).response["violations"]
+        serious = [(v["id"], [n["html"][:120] for n in v["nodes"][:3]]) for v in found
+                   if v["impact"] in ("serious", "critical")]  # fmt: skip
+        assert serious == []
