@@ -154,19 +154,6 @@ except ModuleNotFoundError:
             "Is there a network? On Kaggle switch it on, at the right: "
             "Session options, Internet. Then run this cell again."
         ) from None"""
-INSTALL_BY_HAND = """# Where fluxlite is missing, this says how to install it.
-# Anywhere else it does nothing.
-try:
-    import fluxlite
-except ModuleNotFoundError:
-    raise SystemExit(
-        "fluxlite isn't installed in this notebook's Python.\\n"
-        "You need the folder that you cloned or unpacked.\\n"
-        "It's the one with pyproject.toml in it.\\n"
-        "Run this line in a cell of its own, with your folder's path:\\n"
-        '    %pip install "/path/of/the/folder[lab]"\\n'
-        "Then run this cell again."
-    ) from None"""
 HAND_IN = """## Hand in
 
 Does a teacher collect your work? Save this notebook (Ctrl+S). Then put your name into the cell below, take the `#`
@@ -181,12 +168,11 @@ HAND_IN_CELL = "# %run -m fluxlite handin Ada Lovelace"
 
 def with_ways_in(cells: list[dict[str, Any]], name: str, place: Place | None) -> list[dict[str, Any]]:
     """A learner's cells with what a notebook needs that is opened alone. Links and downloads need a place."""
-    first = next(i for i, cell in enumerate(cells) if cell["cell_type"] == "code")
-    code = INSTALL.replace("ARCHIVE", place.archive) if place else INSTALL_BY_HAND
-    install = {"cell_type": "code", "id": "install", "metadata": {}, "outputs": [], "execution_count": None,
-               "source": code}  # fmt: skip
     if place is None:
-        return [*cells[:first], install, *cells[first:], *hand_in()]
+        return [*cells, *hand_in()]
+    install = {"cell_type": "code", "id": "install", "metadata": {}, "outputs": [], "execution_count": None,
+               "source": INSTALL.replace("ARCHIVE", place.archive)}  # fmt: skip
+    first = next(i for i, cell in enumerate(cells) if cell["cell_type"] == "code")
     here = (
         f"*Open this lesson [on Colab]({on_colab(name, place)}), [on Kaggle]({on_kaggle(name, place)}) or "
         f"[on Binder]({on_binder(name, place)}).*"
