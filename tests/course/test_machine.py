@@ -1,8 +1,5 @@
 """``%%machine``: its states say what the receipt says, its bars are the receipt's times, and a guess hides both."""
 
-import json
-import sys
-
 import numpy as np
 import pytest
 
@@ -73,43 +70,3 @@ def test_a_long_cell_shows_its_first_events_and_stays_small():
         with fl.receipt() as nothing:
             pass
         machine(nothing, "pass", [])
-
-
-@pytest.fixture
-def shell(monkeypatch, tmp_path):
-    from IPython.core.interactiveshell import InteractiveShell
-    from traitlets.config import Config
-
-    monkeypatch.setenv("IPYTHONDIR", str(tmp_path))
-    monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])  # a shell puts its own there
-    config = Config()
-    config.HistoryManager.enabled = False
-    shell = InteractiveShell(config=config)
-    shell.run_line_magic("load_ext", "fluxlite_course")
-    shell.run_cell("import numpy as np; import fluxlite as fl")
-    return shell
-
-
-def test_the_magic_runs_the_cell_and_names_its_own_lines(shell, capsys):
-    fl.simulate_gpu()
-    shell.run_cell("def double(x):\n    y = 0\n    return x + x")
-    scene = shell.run_cell("%%machine\na = fl.gpu(np.ones(3))\nb = double(a)\nprint('printed')\nb.shape").result
-    assert shell.user_ns["b"].shape == (3,)
-    assert "in line 2, the host asks: add" in " ".join(scene.sentences)
-    out = capsys.readouterr().out
-    assert "printed" in out and "(3,)" in out
-    assert json.dumps(scene.data())
-
-
-def test_the_magic_says_why_it_draws_nothing(shell, capsys):
-    fl.simulate_gpu(False)
-    assert shell.run_cell("%%machine\nc = 3\nc").result is None
-    assert "Run fl.simulate_gpu(), and then this cell again." in capsys.readouterr().out
-    fl.simulate_gpu()
-    assert shell.run_cell("%%machine guess\nc = 4").result is None
-    assert "asked nothing of the GPU" in capsys.readouterr().out
-    failed = shell.run_cell("%%machine\nd = fl.gpu(np.ones(3))\nd + np.ones(3)")
-    assert isinstance(failed.error_in_exec, TypeError) and failed.result is None
-    assert "d + np.ones(3)" in capsys.readouterr().out
-    shell.run_cell("%%machine slowly\nc = 5")
-    assert "it's %%machine or %%machine guess" in capsys.readouterr().err

@@ -1,5 +1,6 @@
-"""``%device_time`` in a real IPython: the value, the counts, and no time without a word for what kind of time it is."""
+"""``%device_time`` in a real IPython: the value, the counts, and for each time what kind it is; and ``%%machine``."""
 
+import json
 import re
 import subprocess
 import sys
@@ -103,3 +104,31 @@ def test_a_lessons_start_inside_ipython_is_enough_and_outside_it_ipython_is_not_
         for code in (inside, outside)
     ]
     assert "launches          0" in outputs[0] and outputs[1] == "False\n"
+
+
+# -- %%machine -----------------------------------------------------------------------------------------------------
+
+
+def test_the_magic_runs_the_cell_and_names_its_own_lines(shell, capsys):
+    simulate_gpu()
+    shell.run_cell("def double(x):\n    y = 0\n    return x + x")
+    scene = shell.run_cell("%%machine\na = fl.gpu(np.ones(3))\nb = double(a)\nprint('printed')\nb.shape").result
+    assert shell.user_ns["b"].shape == (3,)
+    assert "in line 2, the host asks: add" in " ".join(scene.sentences)
+    out = capsys.readouterr().out
+    assert "printed" in out and "(3,)" in out
+    assert json.dumps(scene.data())
+
+
+def test_the_magic_says_why_it_draws_nothing(shell, capsys):
+    simulate_gpu(False)
+    assert shell.run_cell("%%machine\nc = 3\nc").result is None
+    assert "Run fl.simulate_gpu(), and then this cell again." in capsys.readouterr().out
+    simulate_gpu()
+    assert shell.run_cell("%%machine guess\nc = 4").result is None
+    assert "asked nothing of the GPU" in capsys.readouterr().out
+    failed = shell.run_cell("%%machine\nd = fl.gpu(np.ones(3))\nd + np.ones(3)")
+    assert isinstance(failed.error_in_exec, TypeError) and failed.result is None
+    assert "d + np.ones(3)" in capsys.readouterr().out
+    shell.run_cell("%%machine slowly\nc = 5")
+    assert "it's %%machine or %%machine guess" in capsys.readouterr().err
