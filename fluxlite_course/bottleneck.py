@@ -113,7 +113,7 @@ def busiest(
     example: Example = six_layers, *, card: str = "NVIDIA T4", batch: Any = (64, 1024, 16_384), width: Any = 1024,
     precision: Any = "float32", feeding: Any = FEEDING, cards: Any = 1, link: Any = "PCI Express",
 ) -> Scene:  # fmt: skip
-    """Three steps of training, a lane for each worker, and a knob for each setting of which you give several.
+    """Three steps of training, a lane for each worker, and a knob for each setting with several values.
 
     `example` makes a loss, a model, an optimizer's rule, and data, from a width, rows and a dtype. `batch` is the whole
     batch: with several `cards`, each has its part. ``"bf16"`` stands for 16 bits on tensor cores. Raises `ValueError`

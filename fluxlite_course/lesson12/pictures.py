@@ -214,7 +214,7 @@ def _works(receipt: Receipt) -> _Works:
 
 
 def _way(name: str, works: _Works, y: int, at: Axis, moments: list[float]) -> Iterator[Part]:
-    """A way's name and lanes, of which as much is seen as has happened, and how busy each card was up to now."""
+    """A way's name and lanes, seen as far as they have happened, and how busy each card was up to now."""
     yield label(4, y, name, "bold")
     tops = {card: 6 + row * _LANE for row, card in enumerate(works.cards)}
     blocks = "".join(bars(spans, at, tops[card], _HIGH) for card, spans in works.cards.items())
