@@ -133,9 +133,9 @@ def layer_by_layer(model: Callable, pictures: np.ndarray) -> list[tuple[str, np.
 class Reading:
     """What a network reads in `ink`, its ``.shares``, and a picture with what each layer makes of it.
 
-    `model` takes pictures of shape (N, 8, 8, 1), ink from 0 to 1, and gives scores (N, classes); `softmax`
-    makes shares of them. `ink` is of shape (28, 28), as `drawn` makes it; or a digit, for its example. ``answer(scores)`` gives
-    a list with what to say; otherwise it's the best class. Raises `ValueError` for ink or scores of another shape.
+    `model` takes pictures of shape (N, 8, 8, 1), ink from 0 to 1, and gives scores (N, classes); `softmax` makes shares
+    of them. `ink` is of shape (28, 28), as `drawn` makes it; or a digit, for its example. ``answer(scores)`` gives a
+    list with what to say; otherwise it's the best class. Raises `ValueError` for ink or scores of another shape.
 
     >>> Reading(lambda pictures: np.zeros((len(pictures), 10)), 3)
     It reads 0. The largest share is 10%, for 0.
