@@ -25,10 +25,6 @@ settings.load_profile("fluxlite")
 # If you run the tests, their answers mustn't end up in your own course. That goes for the notebooks' kernels too.
 os.environ["FLUXLITE_PROGRESS"] = str(Path(tempfile.mkdtemp(prefix="fluxlite-"), "progress.json"))
 
-# What the lessons' checks reply and the examples print is compared with 0.2.0, in the tests that see it anyway;
-# but for `nox -s alone`, where only the library's tests are.
-pytest_plugins = ["frozen.from_tests"] if importlib.util.find_spec("frozen") else []
-
 # Programs: tests run them, and looking for docstring examples would, too.
 collect_ignore_glob = ["examples/*", "tests/project/ports/*", "tests/fluxlite/distributed/program_*"]
 if importlib.util.find_spec("mpi4py") is None:  # which the examples there start

@@ -3,7 +3,7 @@
     make test EXTRAS=nox              once: brings nox into .venv
     .venv/bin/nox -l                  what there is
     .venv/bin/nox                     all of it; more than an hour
-    .venv/bin/nox -s "processors(other digits)" -- notebooks/05-sine-wave-rnn.ipynb      a part: any arguments of pytest
+    .venv/bin/nox -s "processors(other digits)" -- notebooks/04-sine-wave-rnn.ipynb      a part: any arguments of pytest
     .venv/bin/nox -s kills            kill 200 programs while they save, and 200 while they train
     .venv/bin/nox -s soak             ten minutes of everything, after which memory is what it was
     .venv/bin/nox -s arguments -- 20000            bad arguments for every public name: every error says which it is
@@ -17,7 +17,6 @@
     .venv/bin/nox -s hub_costs        what a learner costs on a hub, measured: half an hour
     .venv/bin/nox -s site             make the site, then look at it in Chromium: links, folds, and what axe-core says
     .venv/bin/nox -s mutations        plant small changes in the library: does a test notice each? half an hour
-    .venv/bin/nox -s frozen           all lessons' receipts, saved files, names, replies: are they what 0.2.0's were?
 
 NumPy picks its code by the processor: OpenBLAS has a kernel for each family, NumPy's own loops one for each set of
 instructions. They round differently. The environment can choose another one, as long as the processor can run it.
@@ -146,15 +145,6 @@ def arguments(session: nox.Session) -> None:
     """So many calls with bad arguments: at most 1 % may be answered unclearly, none may hang. How many (20000)."""
     script = "tests/helpers/arguments.py"
     session.run(sys.executable, script, *(session.posargs or ["20000"]), env={"PYTHONPATH": os.getcwd()})
-
-
-@nox.session(venv_backend="none", default=False)  # five minutes
-def frozen(session: nox.Session) -> None:
-    """Compare with 0.2.0 (tests/frozen): the receipts of all lessons too. `make test` has the quick ones."""
-    tests = ["tests/frozen", "tests/project/test_examples.py", *sorted(glob("tests/course/test_lesson*.py"))]
-    session.run(
-        sys.executable, "-m", "pytest", "-p", "no:nbval", *tests, *session.posargs, env={"FLUXLITE_FROZEN": "all"}
-    )
 
 
 @nox.session(venv_backend="none", default=False)  # six minutes

@@ -1,4 +1,4 @@
-/* Lesson 14's training kernel as one loop for one core of a CPU: the same arithmetic, in the same order.
+/* Lesson 08's training kernel as one loop for one core of a CPU: the same arithmetic, in the same order.
    record_cpu.py compiles it with gcc -O2. The weights are changed in place: w is (7, 6), v is (6, 1). */
 #include <math.h>
 

@@ -1,8 +1,8 @@
-"""Record how long this machine's CPU takes for a training step. Lesson 07 and its widget draw this as *recorded*.
+"""Record how long this machine's CPU takes for a training step. Lesson 06 and its widget draw this as *recorded*.
 
     python -m benchmarks.record_cpu fluxlite_course/recorded/NAME.json [--threads 1] [--rounds 9] [--what waves]
 
-With ``--what loop``, it's lesson 14's whole training as one loop in C, which takes gcc.
+With ``--what loop``, it's lesson 08's whole training as one loop in C, which takes gcc.
 
 The record says on which processor, when and with what it was made; `fluxlite_course.crossing` reads it. It's a list of
 measurements with all repeats, like the one for `fluxlite.calibrate`.
@@ -46,7 +46,7 @@ Case = dict[str, Any]
 
 
 def cases(what: str) -> Iterator[Case]:
-    """What to measure: lesson 14's ``"loop"``, lesson 08's ``"waves"``, or lesson 07's ``"sizes"``.
+    """What to measure: lesson 08's ``"loop"``, lesson 07's ``"waves"``, or lesson 06's ``"sizes"``.
 
     Of the sizes, Float64 is measured only for one batch size.
     """
@@ -107,7 +107,7 @@ def compiled() -> Callable[..., None]:
 
 
 def one_loop(x: np.ndarray, y: np.ndarray, w1: np.ndarray, w2: np.ndarray) -> np.ndarray:
-    """The losses of lesson 14's training, 200 epochs at a rate of 0.1, by one_loop.c. It leaves the weights alone."""
+    """The losses of lesson 08's training, 200 epochs at a rate of 0.1, by one_loop.c. It leaves the weights alone."""
     losses = np.zeros(200, np.float32)
     compiled()(x, y, w1.copy(), w2.copy(), losses, 200, 0.1)
     return losses

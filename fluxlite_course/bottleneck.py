@@ -1,6 +1,6 @@
 """Who's the busiest in a step of training: the host, the copies, the GPU's computing, or the link between the cards?
 
-A card's step is estimated, as `fluxlite.estimate` does, from shapes alone. The exchange between cards is lesson 17's
+A card's step is estimated, as `fluxlite.estimate` does, from shapes alone. The exchange between cards is lesson 15's
 model, `exchange.ring`. So all times are simulated. Not in the model: what the host does on its own, such as reading
 files and shuffling.
 """
@@ -52,7 +52,7 @@ class Step(NamedTuple):
 
 
 def six_layers(width: int, rows: int, dtype: str) -> tuple[Any, Any, Any, Any, Any]:
-    """Lesson 17's large network: six dense layers with relu, trained by Adam. Loss, model, rule, x and y."""
+    """Lesson 15's large network: six dense layers with relu, trained by Adam. Loss, model, rule, x and y."""
     layers = (fl.Dense.of(np.zeros((width, width), dtype), np.zeros(width, dtype), fl.relu) for _ in range(6))
     x = np.zeros((rows, width), dtype)
     return lambda m, x, y: fl.mse(m(x), y), fl.Chain(*layers), fl.Adam(), x, x
@@ -87,7 +87,7 @@ def one_step(one: Work, card: str, feeding: str = FEEDING[3], cards: int = 1, li
     pack += 0.0 if feeding in (FEEDING[1], FEEDING[3]) else one.batch_bytes / costs.staging
     copy = 0.0 if feeding == FEEDING[3] else copies * costs.latency + one.batch_bytes / costs.pinned
     between = link_of(link)
-    if between.name == "PCI Express":  # an older card's is slower than the one that lesson 17 has, of generation 5
+    if between.name == "PCI Express":  # an older card's is slower than the one that lesson 15 has, of generation 5
         between = between._replace(bandwidth=min(between.bandwidth, costs.pinned))
     exchange = float(ring(one.gradient_bytes, cards, between))
     host = copied = computed = ended = 0.0  # when each is free

@@ -138,7 +138,7 @@ def _times(ratio: float) -> str:
 def crossover(
     batch: int = 64, card: Any = "NVIDIA T4", copies: bool = True, wait: bool = True, live: bool = False
 ) -> Crossover:
-    """From which hidden size is a card faster? One training step of lesson 05's RNN, for hidden sizes 8 to 4096.
+    """From which hidden size is a card faster? One training step of lesson 04's RNN, for hidden sizes 8 to 4096.
 
     The CPU's times are recorded; ``live=True`` measures them here, in a few seconds. `card` is a name or a preset. With
     `copies`, x and y come from the host at each step, and the loss goes back to it. Without `wait`, the clock stops

@@ -32,7 +32,7 @@ def digits() -> Digits:
 
 
 def island() -> str:
-    """A story of 10,000 letters for lesson 16, about an island, a ferry and a dog.
+    """A story of 10,000 letters for lesson 10, about an island, a ferry and a dog.
 
     Plain text, one line for each paragraph. It was written for fluxlite, and has the library's licence.
 

@@ -1,4 +1,4 @@
-"""The sine-wave RNN of lessons 00, 05 and 08: its data, a step, its training; and as a program that times its phases.
+"""The sine-wave RNN of lessons 00, 04 and 08: its data, a step, its training; and as a program that times its phases.
 
     python -m fluxlite_course.sine_wave          on the CPU
     python -m fluxlite_course.sine_wave --gpu    on the GPU
@@ -96,7 +96,7 @@ def train_by_hand(
 ) -> Trained:  # fmt: skip
     """The same training with the way back written by hand, five times as fast: for sliders, and for many seeds.
 
-    Without `carry`, the memory is empty at each step. The gradients go back through `reach` steps: 1 is lesson 05's.
+    Without `carry`, the memory is empty at each step. The gradients go back through `reach` steps: 1 is lesson 04's.
     Two mistakes: to `keep` the gradients and add to them, and to take the `same_point` for its own target.
     """
     x, y, w1, w2 = problem(hidden, seed)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from decimal import Decimal
 
-# 0.0649, -18., 1e-07, 1,644 and 3; but X3, v0.1.0 and 04.3 are names
+# 0.0649, -18., 1e-07, 1,644 and 3; but X3, v0.1.0 and 03.3 are names
 _NUMBER = re.compile(
     r"(?<![\w.])[-+]?(?!0\d)(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d*(?!\.\d))?(?:[eE][-+]?\d+)?(?!\d|\.\d)"
 )

@@ -1,4 +1,4 @@
-"""Train the network that lesson 15 begins with, and write `fluxlite_course/lesson09/trained.safetensors`.
+"""Train the network that lesson 09 begins with, and write `fluxlite_course/lesson09/trained.safetensors`.
 
 It's the lesson's own network. It learns from all digits, each time a little turned, slanted, larger or smaller, so that
 it copes with hands that it has never seen. Run `.venv/bin/python tools/train_digits.py`; it takes half a minute.

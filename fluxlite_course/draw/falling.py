@@ -1,4 +1,4 @@
-"""Losses that fall, or don't: the picture of lessons 04 and 05."""
+"""Losses that fall, or don't: the picture of lessons 03 and 05."""
 
 from collections.abc import Mapping
 from typing import Any

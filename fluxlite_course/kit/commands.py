@@ -27,7 +27,7 @@ def add(command: Callable[..., argparse.ArgumentParser]) -> None:
         "numpy.py that someone handed in, if you stand in its folder.",
     )  # fmt: skip
     looking.add_argument("folder", metavar="FOLDER", type=Path, help="where the zip files are")
-    looking.add_argument("lesson", metavar="LESSON", nargs="*", default=[], help="show lesson 03, say, for the wall")
+    looking.add_argument("lesson", metavar="LESSON", nargs="*", default=[], help="show lesson 02, say, for the wall")
     looking.add_argument("--csv", metavar="FILE", nargs="*", help="write all of it as a table, into class.csv or FILE")
     looking.add_argument(
         "--one-learner", metavar="NAME", nargs="+", action="append", default=[],

@@ -31,11 +31,6 @@ from .boxes import face, publish, solved
 
 RIGHT, NOT_RIGHT, NOT_YET, STOPPED = "right", "not right", "not yet", "stopped"
 COURSE = Path(__file__).parents[1]
-# The notebooks still have the numbers of 0.2, and the folders those that the lessons get when they're told again.
-_NOTEBOOKS = {
-    "02": "02 03", "03": "04", "04": "05", "05": "06", "06": "07", "07": "08", "08": "14", "09": "15", "10": "16",
-    "11": "09", "12": "11", "13": "12", "14": "13", "15": "17", "16": "10",
-}  # fmt: skip
 LIBRARIES = tuple(os.path.dirname(str(package.__file__)) for package in (fluxlite, simgpu)) + (str(COURSE),)
 # How the names of files begin whose lines no learner wrote.
 NOT_A_LEARNERS = (*LIBRARIES, sys.prefix, sys.base_prefix, "<frozen", "<__array_function__")
@@ -128,21 +123,20 @@ def lesson(number: str) -> types.ModuleType:
 def folders() -> dict[str, Path]:
     """Where everything is that only this lesson has, by the lesson's number.
 
-    >>> folders()["05"].name
+    >>> folders()["04"].name
     'lesson04'
     """
-    found = ((path, path.name.removeprefix("lesson")) for path in COURSE.glob("lesson[0-9][0-9]"))
-    return dict(sorted((number, path) for path, own in found for number in _NOTEBOOKS.get(own, own).split()))
+    return {path.name.removeprefix("lesson"): path for path in sorted(COURSE.glob("lesson[0-9][0-9]"))}
 
 
 def number_in(id: Any) -> str:
     """The lesson's number in the id of an exercise or a question.
 
-    >>> number_in("03.1"), number_in("03-A")
-    ('03', '03')
+    >>> number_in("02.2"), number_in("02-C")
+    ('02', '02')
     """
     if not isinstance(id, str):
-        raise ValueError(f'there is no exercise or question {in_words(id)}: id is text such as "03.1"')
+        raise ValueError(f'there is no exercise or question {in_words(id)}: id is text such as "02.2"')
     return re.split("[.-]", id)[0]
 
 
@@ -170,8 +164,8 @@ def check(id: str, *answers: Any) -> None:
 
     Never raises for a learner. If nbgrader runs the notebook, anything but *right* raises `AssertionError`.
 
-    >>> check("03.3", ..., ...)
-    03.3  not yet     put your answer in place of the three dots in the cell above
+    >>> check("00.1", ...)
+    00.1  not yet     put your answer in place of the three dots in the cell above
     """
     verdict = _of_a_failed_cell(id, answers, sys._getframe(1).f_code.co_names) or judge(id, *answers)
     was_right = progress.read()["checks"].get(id) == RIGHT

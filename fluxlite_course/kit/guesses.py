@@ -36,7 +36,7 @@ def questions(number: str) -> dict[str, Question]:
 
     Raises `ValueError` for an unknown lesson, and for a mistake in the file, with the question where it is.
 
-    >>> questions("03")["03-A"].options["c"]
+    >>> questions("02")["02-C"].options["c"]
     'only `actor` on the GPU'
     """
     file = exercises.folder(number) / "questions.toml"
@@ -54,7 +54,7 @@ def questions(number: str) -> dict[str, Question]:
 def _in_file(table: Any) -> Question:
     """A question from its table: ``question`` and ``right``, a text for each letter, and a reply to each."""
     if not isinstance(table, dict):
-        raise ValueError("a question is a table, such as [03-A]")
+        raise ValueError("a question is a table, such as [02-C]")
     options: dict[str, str] = {}
     replies = table.get("reply", {})
     if not isinstance(replies, dict):
@@ -78,7 +78,7 @@ def _in_file(table: Any) -> Question:
 
 
 def question(id: str) -> Question:
-    """The question with this id, ``"03-A"``. Raises `ValueError` if there's none."""
+    """The question with this id, ``"02-C"``. Raises `ValueError` if there's none."""
     return exercises.named(id, "question", questions(exercises.number_in(id)))
 
 
@@ -88,8 +88,8 @@ def guess(id: str, *option: Any) -> None:
     Where there are no buttons, write the letter behind it, such as ``"b"``; three dots skip the question. Wrong guesses
     are the useful ones.
 
-    >>> guess("03-A", ...)
-    03-A  skipped
+    >>> guess("02-C", ...)
+    02-C  skipped
     """
     asks = question(id)
     if not option:
@@ -110,8 +110,8 @@ def guess(id: str, *option: Any) -> None:
 def answer(id: str) -> None:
     """Print the answer to a question, and what you guessed.
 
-    >>> answer("03-A")  # doctest: +SKIP
-    03-A  you guessed a; it is b: fmap enters only what is registered.
+    >>> answer("02-C")  # doctest: +SKIP
+    02-C  you guessed a; it is b: fmap enters only what is registered.
     """
     about, guessed = question(id), progress.read()["guesses"].get(id)
     words = f"it is {about.right}: {about.replies[about.right]}"

@@ -171,6 +171,8 @@ class _Search:
         about = _json(archive, info)
         beside = archive.NameToInfo.get(info.filename.removesuffix(ABOUT) + progress.FILE)
         kept = _json(archive, beside) if beside else {}
+        if progress.is_older(kept):
+            raise ValueError("it is of fluxlite 0.2, whose lessons have other numbers")
         written = [kept.get(part, {}) for part in ("checks", "guesses")]
         checks, guesses = ({id: word for id, word in part.items() if word in _known().get(id, ())} for part in written)
         if left_out := sorted({*written[0], *written[1]} - {*checks, *guesses}):

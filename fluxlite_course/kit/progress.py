@@ -15,8 +15,10 @@ from fluxlite.writing import write_whole
 
 FILE = "progress.json"
 PATIENCE = 20.0  # so many seconds one notebook waits for others to write
-# `learner` holds a random id, since two people may share a name, and one person may hand in twice.
+# `learner` holds a random id, since two people may share a name, and one person may hand in twice; and the edition of
+# the lessons, since those of fluxlite 0.2 had other numbers.
 PARTS = ("guesses", "checks", "puzzles", "learner")
+EDITION = "3"
 PASSING = ("Colab", "Kaggle", "Binder")
 # Where the lesson began: what a lesson's own cells do to the current folder mustn't move the record.
 _home: Path | None = None
@@ -45,7 +47,7 @@ def passing() -> str:
 
 
 def read() -> dict[str, dict[str, Any]]:
-    """Everything stored: ``{"guesses": {"03-A": "b"}, "checks": {"03.1": "right"}}``."""
+    """Everything stored: ``{"guesses": {"02-C": "b"}, "checks": {"02.2": "right"}}``."""
     written: dict[str, dict[str, Any]] | None = {}
     with contextlib.suppress(OSError):
         written = _read_file()
@@ -64,7 +66,7 @@ def keep(part: str, key: str, value: str) -> None:
     try:
         with _alone(file):
             known = _together(_read_file_or_begin(file), _unwritten, {part: {key: value}})  # others may have written
-            known["learner"].setdefault("id", secrets.token_hex(8))
+            known["learner"] = {"id": secrets.token_hex(8)} | known["learner"] | {"edition": EDITION}
             write_whole(file, (json.dumps(known, indent=1, sort_keys=True) + "\n").encode("utf-8"))
             _unwritten.clear()
     except OSError as error:
@@ -100,7 +102,7 @@ def _alone(file: Path) -> Iterator[None]:
 
 
 def _read_file() -> dict[str, dict[str, Any]] | None:
-    """The file's words. None if it isn't a record of progress. Raises `OSError` if it's there but can't be opened."""
+    """The file's words. None if it isn't a record of these lessons. Raises `OSError` if it can't be opened."""
     try:
         known = json.loads(path().read_text(encoding="utf-8-sig"))  # Windows' Notepad may write a byte order mark
         parts = {part: known.get(part, {}).items() for part in PARTS}
@@ -108,7 +110,14 @@ def _read_file() -> dict[str, dict[str, Any]] | None:
         return {}
     except (ValueError, RecursionError, AttributeError):  # not JSON, or not even text; or a list, say
         return None
-    return {part: {key: word for key, word in items if isinstance(word, str)} for part, items in parts.items()}
+    words = {part: {key: word for key, word in items if isinstance(word, str)} for part, items in parts.items()}
+    return None if is_older(words) else words
+
+
+def is_older(record: dict[str, Any]) -> bool:
+    """Whether a record is of fluxlite 0.2, whose lessons had other numbers: its 03.1 is another exercise."""
+    learner = record.get("learner")
+    return isinstance(learner, dict) and "id" in learner and learner.get("edition") != EDITION
 
 
 def _read_file_or_begin(file: Path) -> dict[str, dict[str, Any]]:
@@ -116,8 +125,12 @@ def _read_file_or_begin(file: Path) -> dict[str, dict[str, Any]]:
     known = _read_file()
     if known is not None:
         return known
-    aside = file.with_name(file.stem + ".unreadable" + file.suffix)
+    why, new = "could not be read", ".unreadable"
+    with contextlib.suppress(Exception):  # it isn't even JSON
+        if is_older(json.loads(file.read_text(encoding="utf-8-sig"))):
+            why, new = "is of fluxlite 0.2, whose lessons have other numbers", ".0.2"
+    aside = file.with_name(file.stem + new + file.suffix)
     with contextlib.suppress(OSError):
         os.replace(file, aside)
-    notice(("progress", str(file)), f"{file.name} could not be read; it is now {aside.name}, and a new one begins.")
+    notice(("progress", str(file)), f"{file.name} {why}; it is now {aside.name}, and a new one begins.")
     return {}

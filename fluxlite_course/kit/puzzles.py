@@ -1,7 +1,7 @@
 """Puzzles: a program that runs as it stands, what it asked of a simulated T4, your best so far, and par.
 
 A puzzle is a function in a lesson's checks, with `@puzzle`. It tries a learner's function and returns the receipt, or
-raises `NotRight`, as checks do. In the notebook it's a cell with ``%%puzzle 06-1`` above it.
+raises `NotRight`, as checks do. In the notebook it's a cell with ``%%puzzle 05-1`` above it.
 """
 
 import inspect
@@ -38,7 +38,7 @@ def puzzle(id: str, counts: str, par: float) -> Callable[[Callable[..., Any]], C
 def puzzles(number: str) -> dict[str, Puzzle]:
     """A lesson's puzzles by id.
 
-    >>> puzzles("06")["06-1"].counts
+    >>> puzzles("05")["05-1"].counts
     'seconds'
     """
     return exercises.in_lesson(number, Puzzle)

@@ -21,7 +21,7 @@ READY = "READY"
 NEEDED = {"numpy": "2.0", "safetensors": "0.8", "tqdm": "4.60", "ipywidgets": "7.7", "matplotlib": "3.8",
           "anywidget": "0.9.15", "filelock": "3.20.1"}  # fmt: skip
 TO_START = {"jupyterlab": "4"}
-FIRST_LOSS = 3.9155  # of lesson 05's first epoch
+FIRST_LOSS = 3.9155  # of lesson 04's first epoch
 
 # This runs in a separate process, since an import may end Python, and Matplotlib's makes a folder.
 IMPORTS = """
@@ -79,7 +79,7 @@ def broken(names: dict[str, str]) -> str:
 
 
 def wrong_numbers() -> str:
-    """Run one epoch of lesson 05 on the simulated GPU."""
+    """Run one epoch of lesson 04 on the simulated GPU."""
     from fluxlite import estimate
 
     from ..sine_wave import problem, train

@@ -1,4 +1,4 @@
-"""What notebooks 02 and 03, models and your own model, use: from the kit, from `draw`, and their own."""
+"""What notebook 02, models that move, uses: from the kit, and what only this lesson has."""
 
 from .. import answer, check, expect_error, guess, start, todo
 from .pictures import trees

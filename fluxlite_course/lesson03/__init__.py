@@ -1,4 +1,4 @@
-"""What notebook 04, gradients and training, uses: from the kit, from `draw`, and what only this lesson has."""
+"""What notebook 03, gradients and training, uses: from the kit, from `draw`, and what only this lesson has."""
 
 from .. import answer, check, expect_error, guess, start, todo
 from ..draw.falling import falling

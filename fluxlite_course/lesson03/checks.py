@@ -1,4 +1,4 @@
-"""Lesson 04, gradients and training: checks."""
+"""Lesson 03, gradients and training: checks."""
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from ..kit.exercises import exercise
 from ..kit.vocabulary import called, expect, explained, normal, on_gpu, quiet, refuse, returned, same, wrong_if
 
 
-@exercise("04.1", "one step of gradient descent", look_at="section 1: w - 0.05 * g")
+@exercise("03.1", "one step of gradient descent", look_at="section 1: w - 0.05 * g")
 def step(step):
     w, x, y = normal(5, (3, 1), (8, 3), (8, 1))
     given, rate = w.copy(), 0.15  # a rate that no learner writes down for the argument
@@ -47,7 +47,7 @@ _SAID = {  # what an error says -> what it means here
 }
 
 
-@exercise("04.2", "a loop that learns", look_at="section 3, and the explicit loop in section 4")
+@exercise("03.2", "a loop that learns", look_at="section 3, and the explicit loop in section 4")
 def fit(fit):
     model, x, y = _product()
     before = float(fl.mse(model(x), y))
@@ -79,7 +79,7 @@ def _model(trained, name):
     wrong_if(not callable(trained), "what came back isn't a model", type(trained).__name__, "the trained model")
 
 
-@exercise("04.3", "a loss of your own",
+@exercise("03.3", "a loss of your own",
           "section 6: train; and a loss is one number, smallest when every answer is right")  # fmt: skip
 def learn_xor(learn_xor):
     rng = np.random.default_rng(6)
@@ -103,7 +103,7 @@ def learn_xor(learn_xor):
     return f"at most {worst:.2f} off at each of the four points, trained on the GPU with {r.launches:,} launches"
 
 
-@exercise("04.4", "a loop that waits once", look_at="with fl.receipt() as r: …, then r.synchronizations")
+@exercise("03.4", "a loop that waits once", look_at="with fl.receipt() as r: …, then r.synchronizations")
 def fit_quietly(fit_quietly):
     model, x, y = fl.gpu(_product())
     wanted = _losses(fl.gpu(model), x, y, fl.Momentum(0.1), 50)

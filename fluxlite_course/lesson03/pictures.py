@@ -1,4 +1,4 @@
-"""Lesson 04's ball on a bowl: ten steps of gradient descent, for a learning rate that you choose."""
+"""Lesson 03's ball on a bowl: ten steps of gradient descent, for a learning rate that you choose."""
 
 import numpy as np
 
@@ -23,7 +23,7 @@ def path(rate: float) -> np.ndarray:
 
 
 def balls() -> Scene:
-    """The ball's way on the bowl of lesson 04's loss, (3w - 6)², for nine learning rates, step by step.
+    """The ball's way on the bowl of lesson 03's loss, (3w - 6)², for nine learning rates, step by step.
 
     >>> balls()
     Learning rate 0.05: the ball reaches the bottom. After 10 steps the loss is below 0.0001; it was 9.

@@ -1,4 +1,4 @@
-"""What notebook 05, the sine-wave RNN, uses: from the kit, from `draw`, and what only this lesson has."""
+"""What notebook 04, the sine-wave RNN, uses: from the kit, from `draw`, and what only this lesson has."""
 
 from .. import answer, check, expect_error, guess, start, todo
 from ..draw.falling import falling

@@ -1,4 +1,4 @@
-"""Lesson 05, the sine-wave RNN: checks."""
+"""Lesson 04, the sine-wave RNN: checks."""
 
 from collections.abc import Iterable
 
@@ -12,7 +12,7 @@ from ..kit.exercises import exercise
 from ..kit.vocabulary import called, expect, explained, on_cpu, refuse, returned, same, wrong_if
 
 
-@exercise("05.1", "one step of the network", look_at="the drawing of section 3, from left to right")
+@exercise("04.1", "one step of the network", look_at="the drawing of section 3, from left to right")
 def step(step):
     xs, _, w1, w2 = sine_wave.problem()
     h = empty = np.zeros((1, 6), np.float32)
@@ -57,14 +57,14 @@ def _right(got, wanted, otherwise, what, slips):
     expect(got if hasattr(got, "shape") else np.asarray(got), wanted, otherwise, slips, show=show, rtol=1e-4)
 
 
-@exercise("05.2", "a loop that cannot learn", look_at="what survives from one step to the next, and in which line?")
+@exercise("04.2", "a loop that cannot learn", look_at="what survives from one step to the next, and in which line?")
 def train_wave(train_wave):
     x, y, w1, w2 = sine_wave.problem()
     _right_loss(_last(train_wave(w1, w2, x, y), "train_wave"), "do you use each gradient once, then set it to zero?")
     return "0.0649: the memory lasts from step to step, and 4,000 updates have been made"
 
 
-@exercise("05.3", "the loop with withgradient", look_at="section 11: what goes into withgradient, and what comes out?")
+@exercise("04.3", "the loop with withgradient", look_at="section 11: what goes into withgradient, and what comes out?")
 def train_again(train_again):
     x, y, *weights = sine_wave.problem()
     arrays = (*weights, x, y)
@@ -111,7 +111,7 @@ def _right_loss(loss: float, runaway: str) -> None:
     }, f"a loss of {loss:.4f}", "a loss of 0.0649")  # fmt: skip
 
 
-@exercise("05.4", "its own wave", look_at="what is the input of the second step, and what is its memory?")
+@exercise("04.4", "its own wave", look_at="what is the input of the second step, and what is its memory?")
 def continue_wave(continue_wave):
     w1, w2, _ = sine_wave.train_by_hand()
     xs = sine_wave.problem()[0]

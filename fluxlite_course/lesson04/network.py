@@ -1,4 +1,4 @@
-"""Lesson 05's network as scenes: three steps, its memory point by point, all of it in a call, and a playground."""
+"""Lesson 04's network as scenes: three steps, its memory point by point, all of it in a call, and a playground."""
 
 import itertools
 from collections.abc import Iterable, Iterator, Sequence

@@ -91,7 +91,7 @@ def baselines() -> dict[str, float]:
 def trained(
     keep_gradients: bool = False, wipe_memory: bool = False, same_point: bool = False, epochs: int = 200
 ) -> list[float]:
-    """Lesson 05's training: each epoch's loss, with the mistakes you ask for.
+    """Lesson 04's training: each epoch's loss, with the mistakes you ask for.
 
     `keep_gradients` doesn't set them to zero after a step. `wipe_memory` makes an empty memory at each step.
     `same_point` takes the input itself for the target.
@@ -106,7 +106,7 @@ def trained(
 def reaching_back(reach: int = 1, seed: int = 1, epochs: int = 200) -> tuple[float, int]:
     """Train with gradients that go back through `reach` steps: the last loss, and an epoch's visits of steps.
 
-    A reach of 1 is what lesson 05 does; 20 is the whole history. Raises `ValueError` for a reach below 1.
+    A reach of 1 is what lesson 04 does; 20 is the whole history. Raises `ValueError` for a reach below 1.
 
     >>> reaching_back(reach=2, epochs=1)[1]
     39

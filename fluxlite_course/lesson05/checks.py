@@ -1,4 +1,4 @@
-"""Lesson 06, waiting for the GPU: checks."""
+"""Lesson 05, waiting for the GPU: checks."""
 
 import numpy as np
 
@@ -22,7 +22,7 @@ def _program(x, W):
     return fl.cpu(h)
 
 
-@puzzle("06-1", counts="seconds", par=3.36e-3)
+@puzzle("05-1", counts="seconds", par=3.36e-3)
 def steps(steps):
     A, B = normal(6, (640, 640), (640, 640))
     x, W = fl.gpu(A), fl.gpu(B / 25)
@@ -41,7 +41,7 @@ def steps(steps):
     return r
 
 
-@exercise("06.1", "hidden waits, counted", look_at="the table in section 3: who has to know a number?")
+@exercise("05.1", "hidden waits, counted", look_at="the table in section 3: who has to know a number?")
 def waits(waits):
     x = fl.gpu(np.linspace(-1, 1, 32, dtype=np.float32).reshape(8, 4))
     with fl.receipt() as r, put_aside():
@@ -61,7 +61,7 @@ def waits(waits):
     return f"{right} waits: the if for each of three rows, the text with the mean in it, and cpu"
 
 
-@exercise("06.2", "a stopwatch", look_at="section 4: wait, clock, run, wait, clock")
+@exercise("05.2", "a stopwatch", look_at="section 4: wait, clock, run, wait, clock")
 def time_it(time_it):
     calls: list[int] = []
 
@@ -117,13 +117,13 @@ def _evaluated(model, batches):
     return right / sum(len(y) for _, y in outs), max(float(fl.mse(out, y)) for out, y in outs)
 
 
-@puzzle("06-2", counts="waits", par=2)
+@puzzle("05-2", counts="waits", par=2)
 def evaluate_with_a_par(evaluate):
     _same_two_numbers(evaluate)  # once before
     return _same_two_numbers(evaluate)
 
 
-@exercise("06.3", "the hidden waits of a loop", look_at="r.by_line() of a receipt around evaluate(model, batches)")
+@exercise("05.3", "the hidden waits of a loop", look_at="r.by_line() of a receipt around evaluate(model, batches)")
 def evaluate(evaluate):
     r = _same_two_numbers(evaluate)
     waits = many(r.synchronizations, "wait")
@@ -156,7 +156,7 @@ def _same_two_numbers(evaluate):
     return r
 
 
-@exercise("06.4", "a decision without a wait", look_at="np.minimum and np.where choose on the GPU")
+@exercise("05.4", "a decision without a wait", look_at="np.minimum and np.where choose on the GPU")
 def clip(clip):
     (direction,) = normal(6, (3, 4))
     direction /= np.linalg.norm(direction)

@@ -1,4 +1,4 @@
-"""What notebook 07, CPU against GPU, uses: from the kit, from `draw`, and what only this lesson has."""
+"""What notebook 06, CPU against GPU, uses: from the kit, from `draw`, and what only this lesson has."""
 
 from .. import answer, bench, check, crossing, crossover, expect_error, guess, sine_wave, start, todo
 from ..draw import plots, show

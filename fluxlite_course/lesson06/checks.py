@@ -1,4 +1,4 @@
-"""Lesson 07, CPU against GPU: checks."""
+"""Lesson 06, CPU against GPU: checks."""
 
 import numpy as np
 
@@ -19,7 +19,7 @@ def _near(value, wanted, by=0.05):
     return abs(value - wanted) <= by * wanted
 
 
-@exercise("07.1", "from a receipt to seconds", look_at="the five bars: which is the longest, and what runs meanwhile?")
+@exercise("06.1", "from a receipt to seconds", look_at="the five bars: which is the longest, and what runs meanwhile?")
 def seconds_by_hand(seconds):
     given, t4 = number(seconds, "seconds"), preset("NVIDIA T4")
     launches, work = LAUNCHES * t4.launch, LAUNCHES * t4.floor
@@ -41,7 +41,7 @@ def seconds_by_hand(seconds):
     return f"{duration(launches + copies)}: {what}"
 
 
-@exercise("07.2", "a bench of your own", look_at="the traps of this section: which of them is still in it?")
+@exercise("06.2", "a bench of your own", look_at="the traps of this section: which of them is still in it?")
 def own_bench(bench):
     x, smaller = (np.zeros((side, side), np.float32) for side in (2048, 1024))
     once, quick = (float(fl.estimate(np.matmul, a, a, shapes_only=True).seconds) for a in (x, smaller))
@@ -83,7 +83,7 @@ def _bench_of_product(bench, x, first_use):
     return number(getattr(given, "median", given), "what bench returns")
 
 
-@exercise("07.3", "a loop that waits too often", "the receipt's line 'synchronizations', and what float(…) does")
+@exercise("06.3", "a loop that waits too often", "the receipt's line 'synchronizations', and what float(…) does")
 def fewer_waits(train):
     history = train(*problem())  # 200 epochs
     every = "20: every tenth epoch's. The last is 0.0649, the sum over the epoch's 20 steps"
@@ -109,7 +109,7 @@ def fewer_waits(train):
     return f"loss 0.0649 as before, {counted} in {epochs} epochs instead of {steps}"
 
 
-@exercise("07.4", "read off the crossing", "crossover(1024, …): which copies and which wait does the program have?")
+@exercise("06.4", "read off the crossing", "crossover(1024, …): which copies and which wait does the program have?")
 def read_off(size, times):
     size, times, right = number(size, "size"), number(times, "times"), crossover(1024)
     most, other_size, wrong = right.faster[SIZES[-1]], size != right.smallest, not _near(times, right.faster[SIZES[-1]])

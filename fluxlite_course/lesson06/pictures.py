@@ -1,4 +1,4 @@
-"""Lesson 07's bars: times side by side, with a zoom, and a program's phases one after the other."""
+"""Lesson 06's bars: times side by side, with a zoom, and a program's phases one after the other."""
 
 import json
 import math
@@ -15,7 +15,7 @@ from ..scenes import Each, Knob, Part, Scene, drawing, label, rounded
 
 
 def program_phases(*options: str) -> dict[str, Seconds]:
-    """Run lesson 05's program, `fluxlite_course.sine_wave`, in a fresh process: the seconds of each of its phases.
+    """Run lesson 04's program, `fluxlite_course.sine_wave`, in a fresh process: the seconds of each of its phases.
 
     What the program can't see, the start of Python and its imports, is the first of them. ``"--gpu"`` is an option.
     """

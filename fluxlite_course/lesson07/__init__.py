@@ -1,4 +1,4 @@
-"""What notebook 08, making the GPU win, uses: from the kit, from `draw`, and what only this lesson has."""
+"""What notebook 07, making the GPU win, uses: from the kit, from `draw`, and what only this lesson has."""
 
 from .. import answer, check, crossing, expect_error, guess, start, todo
 from .my_report import report

@@ -1,4 +1,4 @@
-"""Lesson 08, making the GPU win: checks."""
+"""Lesson 07, making the GPU win: checks."""
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from ..kit.puzzles import puzzle
 from ..kit.vocabulary import called, described, expect, explained, on_cpu, on_gpu, refuse, same, wrong_if
 from ..sine_wave import problem, run
 
-LAUNCHES = 260  # for exercise 08.3
+LAUNCHES = 260  # for exercise 07.3
 _NEAR: dict = {"rtol": 2e-3, "atol": 2e-5}
 
 
@@ -18,7 +18,7 @@ def _loss(w1, w2, x, y):
     return np.sum(np.mean((run(x, w1, w2)[0] - y) ** 2, axis=1)) / 2
 
 
-@exercise("08.1", "one loop less", look_at="for point in x: what is the shape of point?")
+@exercise("07.1", "one loop less", look_at="for point in x: what is the shape of point?")
 def predict(predict):
     w1, w2 = fl.gpu(problem()[2:])
     counts = {}
@@ -45,7 +45,7 @@ def predict(predict):
     return f"{counts[64]} launches for 64 waves, and so for 1,024; {counts[1]} for 1"
 
 
-@exercise("08.2", "a loss for any number of waves", "section 3: the gradient of a sum of 16 is 16 times as long")
+@exercise("07.2", "a loss for any number of waves", "section 3: the gradient of a sum of 16 is 16 times as long")
 def batch_loss(batch_loss):
     random = np.random.default_rng(8)
     out, target = random.standard_normal((2, 1, 1), dtype=np.float32)
@@ -72,12 +72,12 @@ def _one_number(x):
     return float(fl.cpu(x))
 
 
-@puzzle("08-1", counts="launches", par=237)
+@puzzle("07-1", counts="launches", par=237)
 def sequence_loss_with_a_par(sequence_loss):
     return _same_loss(sequence_loss)
 
 
-@exercise("08.3", "out of the loop", look_at="what does the next step need, and what could wait?")
+@exercise("07.3", "out of the loop", look_at="what does the next step need, and what could wait?")
 def sequence_loss(sequence_loss):
     r = _same_loss(sequence_loss)
     launches = r.launches
@@ -114,7 +114,7 @@ def _with_gradients(loss, w1, w2, x, y):
     return fl.withgradient(lambda w1, w2: loss(w1, w2, x, y), w1, w2)
 
 
-@exercise("08.4", "move once", look_at="which lines of a receipt's by_line() have copies?")
+@exercise("07.4", "move once", look_at="which lines of a receipt's by_line() have copies?")
 def train_on_gpu(train_on_gpu):
     epochs, given = 6, problem(waves=8)
     handed = tuple(array.copy() for array in given)

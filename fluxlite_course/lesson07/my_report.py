@@ -105,7 +105,7 @@ def _receipt() -> str:
 
 
 def _waves() -> str:
-    """Lesson 08's two ends: one wave, and 65,536 at once."""
+    """Lesson 07's two ends: one wave, and 65,536 at once."""
     found = []
     for waves in (1, 65_536):
         cpu = times("training step", name="amd-epyc-waves", hidden=6, batch=waves).median

@@ -1,4 +1,4 @@
-"""Lesson 08's lines of time by the number of waves, and its table: the same work on this CPU and a simulated card."""
+"""Lesson 07's lines of time by the number of waves, and its table: the same work on this CPU and a simulated card."""
 
 import html
 import time

@@ -1,4 +1,4 @@
-"""What notebook 14, inside a GPU, uses: from the kit, from `draw`, and what only this lesson has."""
+"""What notebook 08, inside a GPU, uses: from the kit, from `draw`, and what only this lesson has."""
 
 from .. import answer, check, crossing, expect_error, guess, sine_wave, start, todo
 from .microscopes import microscope

@@ -1,4 +1,4 @@
-"""Lesson 14, inside a GPU: checks."""
+"""Lesson 08, inside a GPU: checks."""
 
 import numpy as np
 
@@ -57,7 +57,7 @@ def _together(figures, what):
     wrong_if(alone > 64, words, _busiest(figures), "17 shared reads")
 
 
-@exercise("14.1", "a map", look_at="twice in section 2: one thread, one element")
+@exercise("08.1", "a map", look_at="twice in section 2: one thread, one element")
 def affine(affine):
     x = _numbers(1024)
     out, figures, found = _ran(affine, 4, 256, (x,), lambda first: 3 * first + 1,
@@ -74,7 +74,7 @@ def affine(affine):
     return _score("each element by a thread of its own", figures, "1 read, 1 write")
 
 
-@exercise("14.2", "a guard", look_at="section 3: if i < x.size")
+@exercise("08.2", "a guard", look_at="section 3: if i < x.size")
 def pairs(pairs):
     for size, blocks, threads in ((1000, 4, 256), (77, 1, 128), (1024, 4, 256)):
         x = _numbers(size)
@@ -91,7 +91,7 @@ def pairs(pairs):
     return _score("with 77, 1,000 and 1,024 elements", figures, "2 reads, 1 write")
 
 
-@exercise("14.3", "neighbours read neighbours", look_at="what do lanes 0 and 1 of a warp read at the same moment?")
+@exercise("08.3", "neighbours read neighbours", look_at="what do lanes 0 and 1 of a warp read at the same moment?")
 def eight_each(eight_each):
     for blocks, threads in ((8, 128), (2, 64)):
         x, step = _numbers(8 * blocks * threads), ": the step has to be the number of all threads"
@@ -113,7 +113,7 @@ def eight_each(eight_each):
     return _score(f"{figures.share:.0%} of the sectors used", figures, "8 reads, 8 writes")
 
 
-@exercise("14.4", "a sum by halves", look_at="between which two lines must everyone have finished?")
+@exercise("08.4", "a sum by halves", look_at="between which two lines must everyone have finished?")
 def block_sum(block_sum):
     x = _numbers(1024)
     out, figures, found = _ran(block_sum, 4, 256, (x,), lambda first: first.reshape(4, 256).sum(1),
@@ -129,7 +129,7 @@ def block_sum(block_sum):
     return _score("four sums, and no race", figures, "1 read, 1 write, 17 shared reads, 9 shared writes")
 
 
-@exercise("14.5", "a dot product with few atomics", look_at="section 6, and block_sum: one atomic for each block")
+@exercise("08.5", "a dot product with few atomics", look_at="section 6, and block_sum: one atomic for each block")
 def dot(dot):
     for size, blocks in ((2000, 8), (300, 2)):
         x, y = _numbers(size), _numbers(size, seed=15) + 1
@@ -154,7 +154,7 @@ def dot(dot):
     return _score(what, figures, "2 reads, 1 write, 17 shared reads, 9 shared writes")
 
 
-@exercise("14.6", "a product by tiles", look_at="each tile: fetch, barrier, use, barrier")
+@exercise("08.6", "a product by tiles", look_at="each tile: fetch, barrier, use, barrier")
 def by_tiles(by_tiles):
     for rows, inner, columns in ((64, 64, 64), (32, 48, 64)):
         a, b = _numbers(rows, inner), _numbers(inner, columns, seed=15)

@@ -1,4 +1,4 @@
-"""Lesson 14's pictures: what's inside a GPU, how a block adds up, and times compared."""
+"""Lesson 08's pictures: what's inside a GPU, how a block adds up, and times compared."""
 
 from collections.abc import Iterator
 

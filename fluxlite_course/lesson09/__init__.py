@@ -1,4 +1,4 @@
-"""What notebook 15, a network that reads your digit, uses: from the kit, from `draw`, and what only this lesson has."""
+"""What notebook 09, a network that reads your digit, uses: from the kit, from `draw`, and what only this lesson has."""
 
 from .. import answer, check, digits, expect_error, guess, start, todo
 from ..draw import confusion, digit_row

@@ -1,4 +1,4 @@
-"""Lesson 15, a network that reads your digit: checks."""
+"""Lesson 09, a network that reads your digit: checks."""
 
 import numpy as np
 
@@ -22,7 +22,7 @@ _WHY = (
 )  # fmt: skip
 
 
-@exercise("15.1", "the shape after each layer", look_at="section 2; fl.outputsize(small[:1], (32, 8, 8, 1))")
+@exercise("09.1", "the shape after each layer", look_at="section 2; fl.outputsize(small[:1], (32, 8, 8, 1))")
 def shapes(shapes):
     model = fl.Chain(fl.Conv((3, 3), 1, 4, fl.relu, pad=1), fl.MaxPool((2, 2)), fl.Conv((3, 3), 4, 6, fl.relu),
                      fl.flatten, fl.Dense(24, 10))  # fmt: skip
@@ -41,7 +41,7 @@ def shapes(shapes):
     return " → ".join(map(str, right))
 
 
-@exercise("15.2", "channels first", look_at="np.moveaxis(x, from, to) moves an axis; np.reshape doesn't")
+@exercise("09.2", "channels first", look_at="np.moveaxis(x, from, to) moves an axis; np.reshape doesn't")
 def read_theirs(read_theirs):
     x = np.arange(2 * 3 * 4 * 5, dtype=np.float32).reshape(2, 3, 4, 5)
     seen: list = []
@@ -94,7 +94,7 @@ class _Heart:
         return fl.onehotbatch(said, range(10)).astype(np.float32)
 
 
-@exercise("15.3", "an honest accuracy", look_at="which rows does train get, which ones does the model get?")
+@exercise("09.3", "an honest accuracy", look_at="which rows does train get, which ones does the model get?")
 def accuracy_of(accuracy_of):
     X = np.zeros((50, 8, 8, 1), np.float32)
     X[:, 0, 0, 0] = np.arange(50)  # the picture's number
@@ -133,7 +133,7 @@ _EXACT = [_row(60.0, 0.0, 0.0, 5), _row(0.4, 0.3, 0.2, 0)]  # the first share is
 _NONE = "none of these"
 
 
-@exercise("15.4", "none of these", look_at="fl.softmax(scores): shares of 1, a row for each picture")
+@exercise("09.4", "none of these", look_at="fl.softmax(scores): shares of 1, a row for each picture")
 def answers(answers):
     for least, scores in ((0.6, _ROWS), (0.9, _ROWS), (1.0, _EXACT)):
         rows = np.array(scores, np.float32)

@@ -42,7 +42,7 @@ EXAMPLES: dict[int, list[Stroke]] = {
 
 
 def trained_network() -> fl.Chain:
-    """The network of lesson 15, already trained: `tools/train_digits.py` made its weights.
+    """The network of lesson 09, already trained: `tools/train_digits.py` made its weights.
 
     >>> images, labels = __import__("fluxlite_course").digits()
     >>> bool(fl.accuracy(trained_network()(images.reshape(-1, 8, 8, 1) / np.float32(16)), labels.astype(int)) > 0.98)

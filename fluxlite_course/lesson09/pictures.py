@@ -1,4 +1,4 @@
-"""Lesson 15's pictures: what filters make of a digit, and the worst mistakes."""
+"""Lesson 09's pictures: what filters make of a digit, and the worst mistakes."""
 
 from collections.abc import Sequence
 from typing import Any

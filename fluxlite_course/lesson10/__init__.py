@@ -1,4 +1,4 @@
-"""What notebook 16, sequences, uses: from the kit, from `draw`, and what only this lesson has."""
+"""What notebook 10, sequences, uses: from the kit, from `draw`, and what only this lesson has."""
 
 from .. import answer, check, guess, island, start, todo
 from .pictures import gap_picture, gates_picture, kept, left_picture, temperatures

@@ -1,4 +1,4 @@
-"""Lesson 16, sequences: checks."""
+"""Lesson 10, sequences: checks."""
 
 import functools
 
@@ -23,7 +23,7 @@ def _pieces(rnn, head, x, y, anew=False, cut=lambda state: state):
     return sums
 
 
-@exercise("16.1", "a history cut short", look_at="section 4: what is handed on from piece to piece, and what isn't")
+@exercise("10.1", "a history cut short", look_at="section 4: what is handed on from piece to piece, and what isn't")
 def loss_in_pieces(loss_in_pieces):
     random = np.random.default_rng(16)
     rnn = fl.gpu(fl.LSTM(1, 4, return_state=True, init_recurrent_kernel=fl.orthogonal, rng=random))
@@ -68,7 +68,7 @@ def _flat(grads):
     return fl.cpu(fl.destructure(grads)[0])
 
 
-@exercise("16.2", "an exploding gradient, clipped", look_at="section 5: multiply all by one factor")
+@exercise("10.2", "an exploding gradient, clipped", look_at="section 5: multiply all by one factor")
 def clipped(clipped):
     random = np.random.default_rng(2)
     model = fl.gpu(fl.Chain(fl.RNN(2, 3, rng=random), fl.Dense(3, 1, rng=random)))
@@ -112,7 +112,7 @@ def _ahead(rnn, head, x, known, wiped=False, own=lambda p, t: p[-1]):
     return np.stack(found)
 
 
-@exercise("16.3", "on its own", look_at="section 6: read, write, and what write reads")
+@exercise("10.3", "on its own", look_at="section 6: read, write, and what write reads")
 def ahead(ahead):
     random = np.random.default_rng(3)
     rnn, head, x = fl.gpu((fl.RNN(1, 4, rng=random), fl.Dense(4, 1, rng=random), _numbers(4, 8, 1)))
@@ -167,7 +167,7 @@ class _Sealed(fl.RNNCell):
         raise NotRight("the cell was called; this time, write the loop yourself, with its Wi, Wh and bias")
 
 
-@exercise("16.4", "hoisted", look_at="section 7: step_by_step and hoisted, and r.by_line() of a receipt")
+@exercise("10.4", "hoisted", look_at="section 7: step_by_step and hoisted, and r.by_line() of a receipt")
 def memories(memories):
     cell = _Sealed.of(_numbers(5, 6, 3), _numbers(6, 6, 6) / 4, _numbers(7, 6))
     cell, x = fl.gpu((cell, _numbers(8, 4, 30, 3)))

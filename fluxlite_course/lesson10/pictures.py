@@ -1,4 +1,4 @@
-"""Lesson 16's pictures: a gap, what's left of an input, a gate over time, and the next letter, from cold to hot."""
+"""Lesson 10's pictures: a gap, what's left of an input, a gate over time, and the next letter, from cold to hot."""
 
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""What notebook 09, feeding data, uses: from the kit, from `draw`, and what only this lesson has."""
+"""What notebook 11, feeding data, uses: from the kit, from `draw`, and what only this lesson has."""
 
 from .. import answer, bench, check, digits, expect_error, guess, start, todo
 from ..draw import digit_row

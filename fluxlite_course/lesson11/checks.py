@@ -1,4 +1,4 @@
-"""Lesson 09, feeding data: checks."""
+"""Lesson 11, feeding data: checks."""
 
 import itertools
 
@@ -14,7 +14,7 @@ from ..kit.vocabulary import described, expect, explained, number, on_cpu, refus
 MB = 10**6
 
 
-@exercise("09.1", "batches and copies, predicted", look_at="sections 2 and 4: the last batch, and what each way copies")
+@exercise("11.1", "batches and copies, predicted", look_at="sections 2 and 4: the last batch, and what each way copies")
 def batches_and_copies(batches, copies_of_gpu_loader, copies_of_all_first):
     data = np.zeros((1438, 2), np.float32), np.zeros((1438, 1), np.float32)
     options: dict = {"batchsize": 100, "shuffle": True, "rng": 0}
@@ -49,7 +49,7 @@ def _copies(make):
     return r.host_to_device.count
 
 
-@puzzle("09-1", counts="seconds", par=30e-3)
+@puzzle("11-1", counts="seconds", par=30e-3)
 def feed(feed):
     small = np.arange(20, dtype=np.float32).reshape(10, 2), np.arange(10, dtype=np.float32).reshape(10, 1)
     wanted, found = list(fl.DataLoader(small, batchsize=4)), list(feed(small, 4))
@@ -69,7 +69,7 @@ def feed(feed):
     return fl.estimate(epoch, model, fl.setup(fl.Adam(0.003), model), like="NVIDIA T4", shapes_only=True).receipt
 
 
-@exercise("09.2", "each number travels once", look_at="the receipt of one epoch: bytes to the GPU")
+@exercise("11.2", "each number travels once", look_at="the receipt of one epoch: bytes to the GPU")
 def train_epoch(train_epoch):
     rng = np.random.default_rng(5)
     X = rng.standard_normal((150, 6)).astype(np.float32)
@@ -110,7 +110,7 @@ def _steps(made, X, Y, slices):
     return model[0].weight
 
 
-@exercise("09.3", "a loader in five lines", look_at="one order for the whole epoch, used for X and for Y")
+@exercise("11.3", "a loader in five lines", look_at="one order for the whole epoch, used for X and for Y")
 def my_batches(my_batches):
     X = np.arange(20, dtype=np.float32).reshape(10, 2)  # observation i is [2i, 2i + 1], and its label is i
     Y = np.arange(10)
@@ -170,7 +170,7 @@ def _right_pair(pair):
     wrong_if(not np.array_equal(x[:, 0], 2 * y), words, mixed, "the same order for both")
 
 
-@exercise("09.4", "move first if it fits", look_at="the rule of thumb, and what float64 becomes on the way")
+@exercise("11.4", "move first if it fits", look_at="the rule of thumb, and what float64 becomes on the way")
 def loader_for(loader_for):
     for what, features, dtype, first in (
         ("small data", 250, np.float32, True),

@@ -1,4 +1,4 @@
-"""Lesson 11, several GPUs and hidden GPUs: checks."""
+"""Lesson 12, several GPUs and hidden GPUs: checks."""
 
 import contextlib
 import os
@@ -22,7 +22,7 @@ def _two_cards():
             yield list(fl.cuda.devices())
 
 
-@exercise("11.1", "where is what", look_at="fl.cuda.device(b), or b alone in a cell: its place stands behind it")
+@exercise("12.1", "where is what", look_at="fl.cuda.device(b), or b alone in a cell: its place stands behind it")
 def where_is_what(b, c, d, e):
     for name, answer, right, why in (
         ("b", b, "1", "device1(a) is a copy of a on card 1, whichever is current"),
@@ -49,7 +49,7 @@ def _place(answer):
 _LAYER = 64 * 64 * 4 + 512  # a layer's bytes on a card: the weight, and the bias in the smallest unit of memory
 
 
-@exercise("11.2", "a model on two cards", look_at="what first and second are in section 3, and what the call did")
+@exercise("12.2", "a model on two cards", look_at="what first and second are in section 3, and what the call did")
 def split(split):
     rng = np.random.default_rng(0)
     model = fl.Chain(*(fl.Dense(64, 64, np.tanh, rng=rng) for _ in range(4)))
@@ -107,7 +107,7 @@ def _some(values):
     return f"{np.ravel(values)[:3]} …, shape {np.shape(values)}"
 
 
-@exercise("11.3", "what is visible", look_at="the table in section 4; then a fresh process with such a value")
+@exercise("12.3", "what is visible", look_at="the table in section 4; then a fresh process with such a value")
 def visible(how_many, which, how_many_left):
     refuse({
         "how_many: those that aren't in the list are hidden": same(how_many, 4),
@@ -124,7 +124,7 @@ def visible(how_many, which, how_many_left):
     return "2 cards; the first is the computer's card 3; and 1, since the list ends at the 7"
 
 
-@exercise("11.4", "half a batch on each card",
+@exercise("12.4", "half a batch on each card",
           look_at="where each gradient is; what it holds where there is none; and the mean of two means")  # fmt: skip
 def parallel_gradient(parallel_gradient):
     rng = np.random.default_rng(1)

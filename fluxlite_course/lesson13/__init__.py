@@ -1,4 +1,4 @@
-"""What notebook 12, saving and sharing, uses: from the kit, from `draw`, and what only this lesson has."""
+"""What notebook 13, saving and sharing, uses: from the kit, from `draw`, and what only this lesson has."""
 
 from .. import answer, check, digits, expect_error, guess, start, todo
 from .files import elsewhere, inside

@@ -1,4 +1,4 @@
-"""Lesson 12, saving and sharing: checks."""
+"""Lesson 13, saving and sharing: checks."""
 
 import tempfile
 from pathlib import Path
@@ -11,7 +11,7 @@ from ..kit.exercises import exercise
 from ..kit.vocabulary import described, explained, is_number, on_cpu, refuse, same, wrong_if
 
 
-@exercise("12.1", "a file of any size", look_at="load(path) without a target: what is in the file?")
+@exercise("13.1", "a file of any size", look_at="load(path) without a target: what is in the file?")
 def restore(restore):
     with tempfile.TemporaryDirectory() as folder:
         for hidden in (5, 7):
@@ -36,7 +36,7 @@ def restore(restore):
     return "files of two sizes are read, each into a model that fits"
 
 
-@exercise("12.2", "the best of all epochs", look_at="the two cases: what is in the file, and what is returned")
+@exercise("13.2", "the best of all epochs", look_at="the two cases: what is in the file, and what is returned")
 def save_best(save_best):
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "best.safetensors")
@@ -61,7 +61,7 @@ def save_best(save_best):
     return "six epochs, two of them equally good, one nan: the file holds the best, and the best loss is returned"
 
 
-@exercise("12.3", "arrays and bytes of a file, predicted", look_at="section 6: a tie; and which arrays were moved")
+@exercise("13.3", "arrays and bytes of a file, predicted", look_at="section 6: a tie; and which arrays were moved")
 def arrays_and_bytes(arrays, nbytes):
     from safetensors.numpy import load_file
 
@@ -86,7 +86,7 @@ def arrays_and_bytes(arrays, nbytes):
     return f"{count} arrays, {size:,} bytes: the weight once, two biases, 100 losses of 8 bytes"
 
 
-@exercise("12.4", "a training goes on", look_at="section 5: the table of what is left out")
+@exercise("13.4", "a training goes on", look_at="section 5: the table of what is left out")
 def take_up(take_up):
     whole, half, run = _run(1), _run(1), _run(2)
     _epochs(whole, 4)

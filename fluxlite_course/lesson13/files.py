@@ -1,4 +1,4 @@
-"""Lesson 12's picture of a saved model: what is where in the file."""
+"""Lesson 13's picture of a saved model: what is where in the file."""
 
 import json
 import os

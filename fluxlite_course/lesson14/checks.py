@@ -1,4 +1,4 @@
-"""Lesson 13, under the hood: checks."""
+"""Lesson 14, under the hood: checks."""
 
 import inspect
 import sys
@@ -14,7 +14,7 @@ from ..kit.exercises import NotRight, exercise, shown
 from ..kit.vocabulary import expect, explained, refuse, same, wrong_if
 
 
-@exercise("13.1", "an array that counts", look_at="Loud in section 1: what is different here?")
+@exercise("14.1", "an array that counts", look_at="Loud in section 1: what is different here?")
 def mini_array(MiniArray):
     asked = getattr(MiniArray, "asked", None)
     has_counter = isinstance(MiniArray, type) and isinstance(asked, Counter)
@@ -67,7 +67,7 @@ def _same_mini(MiniArray, text, call, x):
     }, f"{kind}: {values!r}", f"a MiniArray with {wanted!r}")  # fmt: skip
 
 
-@exercise("13.2", "the rule of softsign",
+@exercise("14.2", "the rule of softsign",
           look_at="the rule of scaled in section 4: two operands, one of them broadcast")  # fmt: skip
 def softsign_rule(softsign):
     none = not callable(softsign) or softsign not in RULES
@@ -112,7 +112,7 @@ def _check_softsign(softsign, x, s, g):
                shape=words, rtol=1e-6, atol=1e-9)  # fmt: skip
 
 
-@exercise("13.3", "a check of gradients", look_at="compare in section 4, for one number of x at a time")
+@exercise("14.3", "a check of gradients", look_at="compare in section 4, for one number of x at a time")
 def check_gradient(check_gradient):
     x = np.array([[0.4, -1.1, 1.7], [2.0, -0.6, 0.9]])
     weights = np.array([[1.0, -2.0, 0.5], [3.0, 1.5, -1.0]])
@@ -177,7 +177,7 @@ def _positions(check_gradient, f, x):
     return {tuple(int(i) for i in np.atleast_1d(place)) for place in found}
 
 
-@exercise("13.4", "the order of the way back", look_at="back in section 2: which number is taken next?")
+@exercise("14.4", "the order of the way back", look_at="back in section 2: which number is taken next?")
 def order_of_visits(order, pieces):
     try:
         given = [int(number) for number in order]

@@ -1,4 +1,4 @@
-"""What notebook 17, several machines, uses: from the kit, from `draw`, and what only this lesson has."""
+"""What notebook 15, several machines, uses: from the kit, from `draw`, and what only this lesson has."""
 
 from fluxlite.receipts import duration
 

@@ -1,4 +1,4 @@
-"""Lesson 17, several machines: checks."""
+"""Lesson 15, several machines: checks."""
 
 import numpy as np
 
@@ -35,7 +35,7 @@ def _arrays(cards: int) -> list[np.ndarray]:
     return [np.arange(1.0, 2 * cards + 1) * 10**card for card in range(cards)]
 
 
-@exercise("17.1", "an all-reduce in a ring", look_at="the picture of section 4, its second half, step by step")
+@exercise("15.1", "an all-reduce in a ring", look_at="the picture of section 4, its second half, step by step")
 def all_reduce(all_reduce):
     for cards in (4, 3):
         ring, arrays = _Ring(cards), _arrays(cards)
@@ -96,7 +96,7 @@ def _right_traffic(array: np.ndarray, ring: _Ring) -> None:
        f"{most} bytes each, in {steps} steps")  # fmt: skip
 
 
-@exercise("17.2", "the time of a step", look_at="section 5: the formula, with latencies and bytes")
+@exercise("15.2", "the time of a step", look_at="section 5: the formula, with latencies and bytes")
 def step_time(step_time):
     # One card last: what's wrong with it alone says little about what else is wrong.
     cases = [(0.012, 100e6, 8, "PCI Express"), (0.004, 100e6, 2, "NVLink"), (0.002, 8e3, 16, "Ethernet 10"),
@@ -145,7 +145,7 @@ def _slip(found, compute, nbytes, n, link):
 _CARDS, _LINK, _MOST = 8, "Ethernet 100", 0.05
 
 
-@exercise("17.3", "hidden behind the way back", look_at="section 7: several_cards with other rows and buckets")
+@exercise("15.3", "hidden behind the way back", look_at="section 7: several_cards with other rows and buckets")
 def hidden_exchange(rows, buckets):
     given = f"rows = {rows!r:.60}, buckets = {buckets!r:.60}"
     for name, x in (("rows", rows), ("buckets", buckets)):

@@ -1,4 +1,4 @@
-"""Lesson 17's model: what it costs several cards to exchange their gradients, before there's a second card.
+"""Lesson 15's model: what it costs several cards to exchange their gradients, before there's a second card.
 
 A card's own work is estimated with `fluxlite.estimate`, and the exchange computed from the link's bandwidth and
 latency, so all times are simulated. Not in the model: that exchanging takes a little of the cards' own bandwidth and

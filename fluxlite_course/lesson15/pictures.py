@@ -1,4 +1,4 @@
-"""Lesson 17's pictures: a way back that hides an exchange, a ring step by step, and 2 to 1,024 cards."""
+"""Lesson 15's pictures: a way back that hides an exchange, a ring step by step, and 2 to 1,024 cards."""
 
 import itertools
 import math

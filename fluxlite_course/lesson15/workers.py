@@ -1,4 +1,4 @@
-"""Lesson 17's workers: processes that train together. Where they can't be had, the lesson goes on without them.
+"""Lesson 15's workers: processes that train together. Where they can't be had, the lesson goes on without them.
 
 They are engines of ipyparallel, started by MPI. ``%%px`` at the top of a cell runs it in all of them.
 """

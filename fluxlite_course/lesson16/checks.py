@@ -1,4 +1,4 @@
-"""Lesson 10, which backend: checks."""
+"""Lesson 16, which backend: checks."""
 
 import io
 from itertools import zip_longest
@@ -24,7 +24,7 @@ _COMPUTERS: dict[str, tuple[dict, str]] = {
 }  # fmt: skip
 
 
-@exercise("10.1", "three computers, predicted", look_at="fl.pretend(…) with the values of the table, and get_device()")
+@exercise("16.1", "three computers, predicted", look_at="fl.pretend(…) with the values of the table, and get_device()")
 def three_computers(server, mac, workstation, warnings):
     given = {"server": server, "mac": mac, "workstation": workstation}
     backends, wanted, lines = fl.supported_devices(), {}, []
@@ -57,7 +57,7 @@ _PLACES: tuple[tuple[str, dict, bool], ...] = (
 )
 
 
-@exercise("10.2", "one program for every computer",
+@exercise("16.2", "one program for every computer",
           look_at="get_device() without a name: what does it give, and where?")  # fmt: skip
 def predict_everywhere(predict):
     wrong_if(not callable(predict), "predict should be a function of a model and an array", f"{predict!r}")
@@ -102,7 +102,7 @@ _CLUSTER = {"CUDA": "hidden", "environment": "CUDA"}
 _ARGUMENTS = ("CUDA", "AMDGPU", "Metal", "preference", "environment")
 
 
-@exercise("10.3", "from the lines to the computer", look_at="line by line: which argument of pretend is it about?")
+@exercise("16.3", "from the lines to the computer", look_at="line by line: which argument of pretend is it about?")
 def from_the_lines(cluster):
     words = 'cluster is a dict, such as {"CUDA": "functional", "preference": "CPU"}'
     wrong_if(not isinstance(cluster, dict), words, f"{cluster!r}")

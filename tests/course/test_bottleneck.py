@@ -1,4 +1,4 @@
-"""Who is the busiest: steps agree with estimates of loops and with lesson 17's exchange; the longest lane lights up."""
+"""Who is the busiest: steps agree with estimates of loops and with lesson 15's exchange; the longest lane lights up."""
 
 import numpy as np
 import pytest

@@ -89,7 +89,7 @@ def test_a_class_for_the_teacher(learner, tmp_path):
     rows = [line.split() for line in repr(look_at_class(tmp_path)).splitlines() if line]
     assert rows[0][:2] == ["2", "learners"] and rows[1] == ["00", "03", "all"]
     assert rows[2:4] == [["Ada", "Lovelace", "-", "+...", "1"], ["Bob", "+", "+.-.", "2"]]
-    assert [row[-2:] for row in rows[4:]] == [["1", "2000"], ["0", "100"]]
+    assert [row[-2:] for row in rows[4:]] == [["1", "2000"], ["0", "1000"]]
 
 
 def class_of(size):
@@ -139,7 +139,7 @@ def test_who_answers_differently_in_another_learners_name_is_shown(learner, tmp_
     handin("Ada", learner).rename(tmp_path / "Ada.zip")
     monkeypatch.setenv("FLUXLITE_PROGRESS", str(tmp_path / "other" / progress.FILE))
     (tmp_path / "other").mkdir()
-    progress.keep("guesses", "03-A", "d")
+    progress.keep("guesses", "03-A", "a")
     handin("Ada", tmp_path / "other").rename(tmp_path / "Eve.zip")
     shown = repr(look_at_class(tmp_path))
     assert "Ada guessed 03-A differently in Ada.zip, Eve.zip; the last counts\n" in shown

@@ -128,7 +128,7 @@ def test_the_loop_in_c_trains_as_numpy_does():
 
 
 def test_the_loop_was_recorded_and_is_quicker_than_the_kernel():
-    """Lesson 14's end: for one small wave, a core is best. 1.8 ms is the least that the T4's model allows."""
+    """Lesson 08's end: for one small wave, a core is best. 1.8 ms is the least that the T4's model allows."""
     loop = crossing.times("whole training", name="amd-epyc-loop", language="C")
     assert loop.median.kind == "recorded" and len(loop.times) >= 5 and max(loop.quartiles) < 1.8e-3
 

@@ -1,4 +1,4 @@
-"""Lesson 17's model of the exchange, against an exchange that's carried out; and its pictures, with computed words."""
+"""Lesson 15's model of the exchange, against an exchange that's carried out; and its pictures, with computed words."""
 
 import re
 
@@ -189,7 +189,7 @@ def test_scaling_keeps_its_promises():
 
 
 def test_with_16_bits_a_second_card_pays_later():
-    """What lesson 17 says of the tensor cores: from how many rows on two cards are quicker than one."""
+    """What lesson 15 says of the tensor cores: from how many rows on two cards are quicker than one."""
     rows = [2**n for n in range(7, 17)]
 
     def pays_from(link, dtype):

@@ -269,29 +269,29 @@ def test_an_unknown_exercise_is_a_mistake_of_the_lesson(id):
 
 
 def test_a_guess_is_kept_and_shown_beside_the_answer(capsys):
-    guess("03-A", ...)
-    answer("03-A")
+    guess("02-C", ...)
+    answer("02-C")
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == "03-A  skipped" and lines[1].startswith("03-A  it is b: ")
-    guess("03-A", "A ")
-    answer("03-A")
+    assert lines[0] == "02-C  skipped" and lines[1].startswith("02-C  it is b: ")
+    guess("02-C", "A ")
+    answer("02-C")
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == "03-A  your guess is a" and lines[1].startswith("03-A  you guessed a: fmap doesn't look into")
+    assert lines[0] == "02-C  your guess is a" and lines[1].startswith("02-C  you guessed a: fmap doesn't look into")
     assert lines[2].startswith("      it is b: ")
-    guess("03-A", "b")
-    answer("03-A")
-    assert capsys.readouterr().out.splitlines()[1].startswith("03-A  you guessed b, and it is b: ")
+    guess("02-C", "b")
+    answer("02-C")
+    assert capsys.readouterr().out.splitlines()[1].startswith("02-C  you guessed b, and it is b: ")
 
 
 def test_a_question_is_printed_where_no_page_shows_it_and_never_its_answer(capsys):
-    guess("03-A")
+    guess("02-C")
     before = capsys.readouterr().out
-    assert before.splitlines()[0] == "03-A  Where are the arrays of the model that fmap(cu, m) returns?"
-    assert "      c  only actor on the GPU" in before and before.endswith('Write guess("03-A", "a") to guess.\n')
-    guess("03-A", "a")
-    guess("03-A")
-    assert capsys.readouterr().out.endswith('Your guess, a, is kept. answer("03-A") shows the answer.\n')
-    assert not any(reply in before for reply in guesses.question("03-A").replies.values())
+    assert before.splitlines()[0] == "02-C  Where are the arrays of the model that fmap(cu, m) returns?"
+    assert "      c  only actor on the GPU" in before and before.endswith('Write guess("02-C", "a") to guess.\n')
+    guess("02-C", "a")
+    guess("02-C")
+    assert capsys.readouterr().out.endswith('Your guess, a, is kept. answer("02-C") shows the answer.\n')
+    assert not any(reply in before for reply in guesses.question("02-C").replies.values())
 
 
 def shown(monkeypatch, code):
@@ -307,11 +307,11 @@ def test_a_box_sends_the_answer_only_when_it_is_asked_for(notebook, monkeypatch)
     pytest.importorskip("anywidget")
     made, real = [], guesses._box()
     monkeypatch.setattr(guesses, "_box", lambda: lambda *args: made.append(real(*args)) or made[0])
-    data = shown(monkeypatch, "from fluxlite_course import guess; guess('03-A')")
+    data = shown(monkeypatch, "from fluxlite_course import guess; guess('02-C')")
     (box,) = made
     assert data[guesses.VIEW]["model_id"] == box.model_id and "Run this cell to guess." in data["text/html"]
     box.chosen = "d"
-    assert progress.read()["guesses"] == {"03-A": "d"} and "fmap enters only" not in str(box.get_state())
+    assert progress.read()["guesses"] == {"02-C": "d"} and "fmap enters only" not in str(box.get_state())
     box.asked = True
     assert box.answer["right"] == "b" and "<b>d</b>: fmap takes" in box.answer["words"]
 
@@ -319,8 +319,8 @@ def test_a_box_sends_the_answer_only_when_it_is_asked_for(notebook, monkeypatch)
 def test_without_anywidget_the_box_names_the_plain_call(notebook, monkeypatch):
     monkeypatch.setitem(sys.modules, "anywidget", None)
     guesses._box.cache_clear()
-    data = shown(monkeypatch, "from fluxlite_course import guess; guess('03-A')")
-    assert data.keys() == {"text/plain", "text/html"} and '<code>guess("03-A", "a")</code>' in data["text/html"]
+    data = shown(monkeypatch, "from fluxlite_course import guess; guess('02-C')")
+    assert data.keys() == {"text/plain", "text/html"} and '<code>guess("02-C", "a")</code>' in data["text/html"]
 
 
 def test_a_check_has_a_face_with_the_same_words_and_joy_once(notebook, monkeypatch):
@@ -383,17 +383,17 @@ def test_a_puzzle_is_right_or_not_and_beside_par_and_the_best_so_far(notebook, c
 
 @pytest.mark.parametrize("wrong", ["e", None])
 def test_a_letter_that_is_no_option_raises_nothing(wrong, capsys):
-    guess("03-A", wrong)
+    guess("02-C", wrong)
     assert capsys.readouterr().out.startswith(
-        f"03-A  {wrong!r} is none of the options: a, b, c, d. For example: guess("
+        f"02-C  {wrong!r} is none of the options: a, b, c, d. For example: guess("
     )
 
 
 def test_the_id_of_the_other_kind_names_those_that_there_are():
-    with pytest.raises(ValueError, match="there is no exercise '03-A' in this lesson; there are 03.1, "):
-        check("03-A", 1)
-    with pytest.raises(ValueError, match=r"there is no question '03.1' in this lesson; there are 03-A, "):
-        guess("03.1", "a")
+    with pytest.raises(ValueError, match="there is no exercise '02-C' in this lesson; there are 02.1, "):
+        check("02-C", 1)
+    with pytest.raises(ValueError, match=r"there is no question '02.2' in this lesson; there are 02-A, "):
+        guess("02.2", "a")
     with pytest.raises(ValueError, match="there is no question '03-Z'"):
         guess("03-Z", "a")
 
@@ -418,18 +418,18 @@ def test_a_mistake_in_a_file_of_replies_names_the_file_and_the_question(table, w
     monkeypatch.setattr(exercises, "COURSE", tmp_path)
     (tmp_path / "lesson02").mkdir()
     file = tmp_path / "lesson02" / "questions.toml"
-    file.write_text(f"[03-A]\n{table}\n", encoding="utf-8")
+    file.write_text(f"[02-C]\n{table}\n", encoding="utf-8")
     with pytest.raises(ValueError) as error:
-        guess("03-A", "a")
-    assert str(error.value).startswith(f"{file}, 03-A: ") and words in str(error.value)
+        guess("02-C", "a")
+    assert str(error.value).startswith(f"{file}, 02-C: ") and words in str(error.value)
 
 
 def test_a_file_of_replies_that_is_not_toml_is_named_with_the_line(tmp_path, monkeypatch):
     monkeypatch.setattr(exercises, "COURSE", tmp_path)
     (tmp_path / "lesson02").mkdir()
-    (tmp_path / "lesson02" / "questions.toml").write_text('[03-A]\nright = "b\n', encoding="utf-8")
+    (tmp_path / "lesson02" / "questions.toml").write_text('[02-C]\nright = "b\n', encoding="utf-8")
     with pytest.raises(ValueError, match=r"questions.toml: .* line 2"):
-        guess("03-A", "a")
+        guess("02-C", "a")
 
 
 # -- deliberate errors ----------------------------------------------------------------------------------------------
@@ -456,7 +456,7 @@ def test_no_error_another_kind_and_other_words_fail():
 
 def test_start_turns_the_simulated_gpu_on_and_says_so(capsys, monkeypatch):
     with fl.pretend(), fl.simulate_gpu(False):
-        start("03")
+        start("02")
         assert fl.gpu_name() == "Simulated"
     out = capsys.readouterr().out
     assert "GPU: none in use, and none is needed" in out and "pip" not in out
@@ -465,15 +465,15 @@ def test_start_turns_the_simulated_gpu_on_and_says_so(capsys, monkeypatch):
 
 def test_start_leaves_a_gpu_that_is_there_in_charge(capsys):
     with fl.pretend(CUDA=1):
-        start("03")
+        start("02")
         assert fl.gpu_name() == "CUDA"
     assert "a real one (CUDA)" in capsys.readouterr().out
 
 
 def test_start_says_when_the_notebook_is_of_another_version(capsys):
-    start("03", made_for="0.0.1")
+    start("02", made_for="0.0.1")
     assert "This notebook was made for fluxlite 0.0.1." in capsys.readouterr().out
-    start("03", made_for=fl.__version__)
+    start("02", made_for=fl.__version__)
     assert "made for" not in capsys.readouterr().out
 
 
@@ -493,11 +493,11 @@ def test_a_lesson_that_imports_what_is_not_there_says_that(monkeypatch):
 
 def test_reset(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    reset("03")
-    reset("03")
+    reset("02")
+    reset("02")
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == "03-your-own-model.ipynb is here now."
-    assert lines[1].startswith("Your work is kept as 03-your-own-model.mine-1.ipynb; ")
+    assert lines[0] == "02-models-that-move.ipynb is here now."
+    assert lines[1].startswith("Your work is kept as 02-models-that-move.mine-1.ipynb; ")
 
 
 def test_bench_warms_up_and_waits_on_both_sides():

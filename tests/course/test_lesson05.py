@@ -1,210 +1,116 @@
 """Lesson 05's checks: each likely wrong answer gets its own helpful message."""
 
+import time
+
 import numpy as np
-from answers import not_right, replies, right
+from answers import not_right, right
 
 import fluxlite as fl
+from fluxlite_course.kit.exercises import judge
 
 
-def forward(x, h, w1, w2):
-    h = np.tanh(np.concatenate([x, h], axis=1) @ w1)
-    return h @ w2, h
+def stopwatch(before=True, after=True, clock=fl.clock, times=lambda seconds: seconds, warm_up=False):
+    """A `time_it` with some details that can be wrong."""
+
+    def time_it(f):
+        if warm_up:
+            f()
+        if before:
+            fl.cuda.synchronize()
+        start = clock()
+        f()
+        if after:
+            fl.cuda.synchronize()
+        return times(clock() - start)
+
+    return time_it
 
 
-def bent_twice(x, h, w1, w2):
-    out, h = forward(x, h, w1, w2)
-    return np.tanh(out), h
+def by_a_receipt(f):
+    fl.cuda.synchronize()
+    with fl.receipt() as r:
+        f()
+    return r.seconds
 
 
-def not_bent(x, h, w1, w2):
-    h = np.concatenate([x, h], axis=1) @ w1
-    return h @ w2, h
+def evaluate(read_right=False, stacked=False, listed=False, on_cpu=False, read=True, last=False, means=False):
+    def evaluate(model, batches):
+        if on_cpu:
+            model, batches = fl.cpu(model), fl.cpu(batches)
+        right, total, worst, losses = 0, 0, 0.0, []
+        for x, y in batches:
+            out = model(x)
+            loss = fl.mse(out, y)
+            losses.append(loss)
+            if last:
+                worst = loss
+            else:
+                worst = np.maximum(worst, loss)
+            hits = np.mean((out > 0) == (y > 0)) if means else np.sum((out > 0) == (y > 0))
+            right = right + (int(hits) if read_right else hits)
+            total += 1 if means else len(y)
+        if stacked:
+            worst = max(fl.cpu(np.stack(losses)))
+        if listed:
+            worst = max(fl.cpu(losses))
+        return ((float if means else int)(right) / total, float(worst)) if read else (right / total, worst)
+
+    return evaluate
 
 
-def in_place(x, h, w1, w2):
-    h[...] = forward(x, h, w1, w2)[1]
-    return h @ w2, h
+def clip_with_if(g, largest):
+    length = np.sqrt(np.sum(g**2))
+    if length > largest:
+        g = g * (largest / length)
+    return g
 
 
-def without_numpy(x, h, w1, w2):
-    return tuple(np.array(array.tolist(), np.float32) for array in forward(x, h, w1, w2))
-
-
-def into_zeros(x, h, w1, w2):
-    joined = np.zeros((1, 7), np.float32)
-    joined[:, :1], joined[:, 1:] = x, h
-    h = np.tanh(joined @ w1)
-    return h @ w2, h
-
-
-STEPS = [
-    (lambda x, h, w1, w2: None, "step returned None"),
-    (lambda x, h, w1, w2: forward(x, h, w1, w2)[0], "step returns two arrays"),
-    (lambda x, h, w1, w2: (1.0, 2.0), "the shapes aren't the ones in the drawing"),
-    (lambda x, h, w1, w2: forward(x, h, w1, w2)[::-1], "the two are in the other order"),
-    (lambda x, h, w1, w2: forward(h, x, w1, w2), "row 0 of w1 belongs to the input; yours multiplies it with h[0]"),
-    (bent_twice, "outputs never exceed 1: is there a tanh too many?"),
-    (in_place, "step writes into the memory that it's given"),
-    (not_bent, "is a tanh missing?"),
-    (lambda x, h, w1, w2: (forward(x, h, w1, w2)[0], h), "you return the memory that you were given"),
-    (lambda x, h, w1, w2: (h @ w2, forward(x, h, w1, w2)[1]), "the output comes from the old memory"),
-    (lambda x, h, w1, w2: (2 * forward(x, h, w1, w2)[0], forward(x, h, w1, w2)[1]), "but the output isn't"),
-    (lambda x, h, w1, w2: forward(2 * x, h, w1, w2), "the new memory isn't right"),
-    (without_numpy, "returns one on the CPU"),
-    (into_zeros, "right on the CPU; the check also runs it on the GPU"),
-]
-
-
-def training(memory="kept", update="each step", zero=True, detach=True, returns=lambda losses: float(losses[-1])):
-    """A program like the lesson's, with mistakes."""
-
-    def train_wave(w1, w2, x, y, epochs=200):
-        w1, w2, losses = fl.param(w1), fl.param(w2), []
-        h = np.zeros((1, 6), np.float32)
-        for _ in range(epochs):
-            total, h = 0, h if memory == "kept for ever" else np.zeros((1, 6), np.float32)
-            for point, target in zip(x, y):
-                h = np.zeros((1, 6), np.float32) if memory == "wiped" else h
-                out, h = forward(point, h, w1, w2)
-                loss = np.sum((out - target) ** 2) / 2
-                fl.back(loss)
-                total, h = total + loss.data, h.data if detach else h
-                if update == "each step":
-                    move(w1, w2, zero)
-            if update != "each step":
-                move(w1, w2, zero)
-            losses.append(total)
-        return returns(losses)
-
-    return train_wave
-
-
-def move(w1, w2, zero):
-    for w in (w1, w2):
-        w.data -= 0.1 * w.grad
-        if zero:
-            w.grad[...] = 0
-
-
-def one_gradient(w1, w2, x, y, epochs=200):
-    for _ in range(epochs):
-
-        def loss(w1, w2):
-            total, h = 0, np.zeros_like(w2.data.T)
-            for point, target in zip(x, y):
-                out, h = forward(point, h, w1, w2)
-                total = total + np.sum((out - target) ** 2) / 2
-            return total
-
-        value, (g1, g2) = fl.withgradient(loss, w1, w2)
-        w1, w2 = w1 - 0.1 * g1, w2 - 0.1 * g2
-    return value
-
-
-LOOPS = [
-    (training(memory="wiped"), '0.839: as good as "same value as now". What survives from step to step?'),
-    (training(memory="kept for ever"), "the memory of one epoch goes on into the next"),
-    (training(update="each epoch"), "0.193: one update in each epoch, 200 updates instead of 4,000"),
-    (training(zero=False), "the weights grew without limit: do you use each gradient once, then set it to zero?"),
-    (training(returns=lambda losses: None), "train_wave returned None"),
-    (training(returns=lambda losses: np.array([1.0, 2.0])), "train_wave returns one number"),
-    (training(returns=lambda losses: losses[-1] / 20), "yours is their mean"),
-    (training(returns=lambda losses: losses[0]), "the loss of the first epoch"),
-    (training(returns=lambda losses: fl.param(np.array(losses[-1]))), "still tracked"),
-    (training(returns=lambda losses: 0.5), "it learns something else"),
-    (one_gradient, "0.0245: one gradient for a whole epoch"),
-]
-
-
-def again(memory_from="withgradient", waste=0, uphill=False, still=False, in_place=False):
-    """The loop with withgradient, with mistakes."""
-
-    def train_again(w1, w2, x, y, epochs=200, lr=0.1):
-        if not in_place:
-            w1, w2 = w1.copy(), w2.copy()
-        for _ in range(epochs):
-            memory, total = np.zeros_like(w2.T), 0
-            for point, target in zip(x, y):
-
-                def loss(w1, w2):
-                    out, after = forward(point, memory, w1, w2)  # noqa: B023
-                    return np.sum((out - target) ** 2) / 2, after  # noqa: B023
-
-                (value, after), (g1, g2) = fl.withgradient(loss, w1, w2)
-                if memory_from == "a second forward":
-                    after = forward(point, memory, w1, w2)[1]
-                if memory_from != "nowhere":
-                    memory = after
-                rate = 0 if still else -lr if uphill else lr
-                w1 -= rate * g1
-                w2 -= rate * g2
-                total = total + value
-                for _ in range(waste):
-                    w1 + w1
-        return total
-
-    return train_again
-
-
-YOUNGER = [
-    (again(uphill=True), "the weights grew without limit: does each step go against the gradient"),
-    (again(still=True), "no step changed them"),
-    (again("a second forward"), "7 launches per step too many: forward ran twice"),
-    (again("nowhere"), "0.839: as good as"),
-    (again(in_place=True), "it changes the w1 and w2 that it's given"),
-    (again(waste=6), "the loss is right, with 6 launches per step too many"),
-    (one_gradient, "0.0245: one gradient for a whole epoch"),
-    (lambda w1, w2, x, y, epochs=200: None, "train_again returned None"),
-]
-
-
-def continued(fed="own", memory="kept", first=0, extra=0, form=float):
-    """A wave starting at x0, with mistakes."""
-    truth = np.sin(np.linspace(2, 10, 21)).astype(np.float32).reshape(21, 1, 1)
-
-    def continue_wave(x0, n, w1, w2):
-        point, h, values = x0, np.full_like(w2.T, first), []
-        for step in range(n + extra):
-            out, after = forward(point, h, w1, w2)
-            values.append(out)
-            h = after if memory == "kept" else h
-            point = out if fed == "own" else truth[step + 1]
-        return [form(value.item()) for value in values]
-
-    return continue_wave
-
-
-WAVES = [
-    (continued(fed="true values"), "step 2: 0.503 is the answer to a true input"),
-    (continued(memory="fresh"), "step 2 has forgotten step 1"),
-    (continued(first=1), "step 1 already differs"),
-    (continued(extra=1), "there should be n values"),
-    (lambda x0, n, w1, w2: [x0, *continued()(x0, n - 1, w1, w2)], "the first value is x0 itself"),
-    (lambda x0, n, w1, w2: None, "continue_wave returned None"),
-    (lambda x0, n, w1, w2: [*continued()(x0, 3, w1, w2), 0.0, 0.0, 0.0], "it begins well"),
-    (lambda x0, n, w1, w2: 0.5, "continue_wave returned one float"),
-]
-
-
-WRONG = {"05.1": STEPS, "05.2": LOOPS, "05.3": YOUNGER, "05.4": WAVES}
 test_a_wrong_answer_is_not_right_and_told_why = not_right(
-    *[(id, [answer], words) for id, answers in WRONG.items() for answer, words in answers]
-)
-test_where_the_library_says_what_is_wrong_the_check_passes_it_on = replies(
-    "stopped",
-    ("05.1", [lambda x, h, w1, w2: forward(x, h, w2, w1)], "matmul"),
-    ("05.2", [training(detach=False)], "detached, as in h = h.data"),
+    ("05.1", [3], "how often does the if run?"),
+    ("05.1", [4], "one is missing"),
+    ("05.1", [6], "one too many: the host knows len(h)"),
+    ("05.1", [0], "something has to wait"),
+    ("05.1", [1], "so does the text"),
+    ("05.1", [9], "too many: neither rows nor comparisons wait"),
+    ("05.1", ["five"], "that's not a number of waits"),
+    ("05.2", [stopwatch(after=False)], "20 µs: you timed the order, not the meal"),
+    ("05.2", [stopwatch(before=False)], "11.4 ms: three earlier products are in it"),
+    ("05.2", [lambda f: stopwatch(clock=time.perf_counter)(f)], "that's this machine's time to simulate it"),
+    ("05.2", [stopwatch(times=lambda seconds: None)], "time_it returns the seconds"),
+    ("05.2", [stopwatch(times=lambda seconds: 1000 * seconds)], "fl.clock() gives seconds"),
+    ("05.2", [stopwatch(times=lambda seconds: -seconds)], "a negative time"),
+    ("05.2", [lambda f: fl.clock() - fl.clock()], "time_it didn't run f"),
+    ("05.2", [stopwatch(warm_up=True)], "time_it runs f() once"),
+    ("05.3", [evaluate(read_right=True)], "41 waits: you still read a number for each batch"),
+    ("05.3", [evaluate(listed=True)], "make it one array with np.stack"),
+    ("05.3", [evaluate(on_cpu=True)], "0 launches: it no longer runs on the GPU"),
+    ("05.3", [evaluate(read=False)], "still on the GPU"),
+    ("05.3", [evaluate(means=True)], "that's the mean of the batches' shares"),
+    ("05.3", [evaluate(last=True)], "not the largest loss of all 40"),
+    ("05.3", [lambda model, batches: None], "returns two numbers"),
+    ("05.3", [lambda model, batches: (0.5, 1.0)], "the share of right answers has changed"),
+    ("05.4", [clip_with_if], "3 waits for three gradients"),
+    ("05.4", [lambda g, largest: g * (largest / np.sqrt(np.sum(g**2)))], "a short gradient should stay as it is"),
+    ("05.4", [lambda g, largest: np.clip(g, -largest, largest)], "a long gradient should get shorter"),
+    ("05.4", [lambda g, largest: clip_with_if(fl.cpu(g), largest)], "is on the CPU"),
+    ("05.4", [lambda g, largest: None], "gives an array of the gradient's shape"),
+    ("05.4", [lambda g, largest: np.ones_like(g) / 12**0.5], "its direction has changed"),
 )
 
 
-def by_halves(x, h, w1, w2):
-    h = np.tanh(x @ w1[:1] + h @ w1[1:])
-    return h @ w2, h
+def test_one_wait_is_one_wait():
+    assert dict(judge("05.1", 1).rows)["yours"] == "1 wait" and dict(judge("05.1", 2).rows)["yours"] == "2 waits"
+
+
+def with_where(g, largest):
+    length = np.linalg.norm(g)
+    return np.where(length > largest, g * (largest / length), g)
 
 
 test_right_answers_other_than_the_lessons_own = right(
-    ("05.1", [by_halves]),
-    ("05.2", [training(returns=lambda losses: losses)]),
-    ("05.3", [again(waste=2)]),
-    ("05.4", [continued(form=lambda value: np.full((1, 1), value))]),
+    ("05.1", [np.int64(5)]),
+    ("05.2", [by_a_receipt]),
+    ("05.3", [evaluate()], "2 waits"),
+    ("05.3", [evaluate(stacked=True)]),
+    ("05.4", [with_where]),
 )

@@ -3,114 +3,120 @@
 import time
 
 import numpy as np
+import pytest
 from answers import not_right, right
 
 import fluxlite as fl
+from fluxlite_course import crossover
 from fluxlite_course.kit.exercises import judge
+from fluxlite_course.sine_wave import training_step
+from fluxlite_course.timing import bench
+from simgpu.presets import preset
 
 
-def stopwatch(before=True, after=True, clock=fl.clock, times=lambda seconds: seconds, warm_up=False):
-    """A `time_it` with some details that can be wrong."""
-
-    def time_it(f):
-        if warm_up:
-            f()
-        if before:
-            fl.cuda.synchronize()
-        start = clock()
+def own_bench(f, device, warm_up=True, before=True, after=True, clock=fl.clock):
+    if warm_up:
         f()
-        if after:
-            fl.cuda.synchronize()
-        return times(clock() - start)
-
-    return time_it
-
-
-def by_a_receipt(f):
-    fl.cuda.synchronize()
-    with fl.receipt() as r:
-        f()
-    return r.seconds
+    if before:
+        device.synchronize()
+    start = clock()
+    f()
+    if after:
+        device.synchronize()
+    return clock() - start
 
 
-def evaluate(read_right=False, stacked=False, listed=False, on_cpu=False, read=True, last=False, means=False):
-    def evaluate(model, batches):
-        if on_cpu:
-            model, batches = fl.cpu(model), fl.cpu(batches)
-        right, total, worst, losses = 0, 0, 0.0, []
-        for x, y in batches:
-            out = model(x)
-            loss = fl.mse(out, y)
-            losses.append(loss)
-            if last:
-                worst = loss
-            else:
-                worst = np.maximum(worst, loss)
-            hits = np.mean((out > 0) == (y > 0)) if means else np.sum((out > 0) == (y > 0))
-            right = right + (int(hits) if read_right else hits)
-            total += 1 if means else len(y)
-        if stacked:
-            worst = max(fl.cpu(np.stack(losses)))
-        if listed:
-            worst = max(fl.cpu(losses))
-        return ((float if means else int)(right) / total, float(worst)) if read else (right / total, worst)
-
-    return evaluate
+def train(x, y, w1, w2, epochs=200, read=lambda total: total, report=10, keep=True, kept=float):
+    w1, w2, history = w1.copy(), w2.copy(), []
+    for epoch in range(1, epochs + 1):
+        memory, total = np.zeros_like(w2.T), 0
+        for point, target in zip(x, y):
+            error, memory = training_step(point, target, memory, w1, w2)
+            total = total + read(error)
+        if keep and epoch % report == 0:
+            history.append(kept(total))
+    return history
 
 
-def clip_with_if(g, largest):
-    length = np.sqrt(np.sum(g**2))
-    if length > largest:
-        g = g * (largest / length)
-    return g
+def on_the_cpu(x, y, w1, w2, epochs=200):
+    return train(*fl.cpu((x, y, w1, w2)), epochs)
+
+
+def memory_lost(x, y, w1, w2, epochs=200):
+    w1, w2, history = w1.copy(), w2.copy(), []
+    for epoch in range(1, epochs + 1):
+        total = sum(training_step(point, target, np.zeros_like(w2.T), w1, w2)[0] for point, target in zip(x, y))
+        if epoch % 10 == 0:
+            history.append(total)
+    return history
+
+
+# The tables that a learner may read: of one wave, of 64, and the right one, of 1,024.
+ONE, SIXTY_FOUR, WAVES = crossover(1), crossover(64), crossover(1024)
+AT_4096 = WAVES.faster[4096]
+LAUNCH_TIME = crossover(1024, copies=False, wait=False).faster[4096]
 
 
 test_a_wrong_answer_is_not_right_and_told_why = not_right(
-    ("06.1", [3], "how often does the if run?"),
-    ("06.1", [4], "one is missing"),
-    ("06.1", [6], "one too many: the host knows len(h)"),
-    ("06.1", [0], "something has to wait"),
-    ("06.1", [1], "so does the text"),
-    ("06.1", [9], "too many: neither rows nor comparisons wait"),
-    ("06.1", ["five"], "that's not a number of waits"),
-    ("06.2", [stopwatch(after=False)], "20 µs: you timed the order, not the meal"),
-    ("06.2", [stopwatch(before=False)], "11.4 ms: three earlier products are in it"),
-    ("06.2", [lambda f: stopwatch(clock=time.perf_counter)(f)], "that's this machine's time to simulate it"),
-    ("06.2", [stopwatch(times=lambda seconds: None)], "time_it returns the seconds"),
-    ("06.2", [stopwatch(times=lambda seconds: 1000 * seconds)], "fl.clock() gives seconds"),
-    ("06.2", [stopwatch(times=lambda seconds: -seconds)], "a negative time"),
-    ("06.2", [lambda f: fl.clock() - fl.clock()], "time_it didn't run f"),
-    ("06.2", [stopwatch(warm_up=True)], "time_it runs f() once"),
-    ("06.3", [evaluate(read_right=True)], "41 waits: you still read a number for each batch"),
-    ("06.3", [evaluate(listed=True)], "make it one array with np.stack"),
-    ("06.3", [evaluate(on_cpu=True)], "0 launches: it no longer runs on the GPU"),
-    ("06.3", [evaluate(read=False)], "still on the GPU"),
-    ("06.3", [evaluate(means=True)], "that's the mean of the batches' shares"),
-    ("06.3", [evaluate(last=True)], "not the largest loss of all 40"),
-    ("06.3", [lambda model, batches: None], "returns two numbers"),
-    ("06.3", [lambda model, batches: (0.5, 1.0)], "the share of right answers has changed"),
-    ("06.4", [clip_with_if], "3 waits for three gradients"),
-    ("06.4", [lambda g, largest: g * (largest / np.sqrt(np.sum(g**2)))], "a short gradient should stay as it is"),
-    ("06.4", [lambda g, largest: np.clip(g, -largest, largest)], "a long gradient should get shorter"),
-    ("06.4", [lambda g, largest: clip_with_if(fl.cpu(g), largest)], "is on the CPU"),
-    ("06.4", [lambda g, largest: None], "gives an array of the gradient's shape"),
-    ("06.4", [lambda g, largest: np.ones_like(g) / 12**0.5], "its direction has changed"),
+    ("06.1", [72e-9], "you charged the copies, not the 112,000 launches"),
+    ("06.1", [112_000 * 18e-6], "2.02 s: host and GPU work at the same time"),
+    ("06.1", [112_000 * 3e-6], "how long the GPU works"),
+    ("06.1", [4_000 * 15e-6], "one launch for each step; there are 28"),
+    ("06.1", [28 * 15e-6], "a single step; there are 4,000 of them"),
+    ("06.1", [104_000 * 15e-6], "26 launches for each step"),
+    ("06.1", [1680], "the unit isn't: give seconds"),
+    ("06.1", ["1.7"], "seconds is text"),
+    ("06.1", [[1.7, 1]], "seconds isn't a number"),
+    ("06.1", [5], "not what the receipt"),
+    ("06.2", [lambda f, device: own_bench(f, device, after=False)], "20 µs: you timed the order, not the meal"),
+    ("06.2", [lambda f, device: own_bench(f, device, before=False)], "4 earlier products are in it"),
+    ("06.2", [lambda f, device: own_bench(f, device, warm_up=False)], "for the first product of a program"),
+    ("06.2", [lambda f, device: own_bench(f, device, clock=time.perf_counter)], "your clock is that of this machine"),
+    ("06.2", [lambda f, device: f()], "bench returns isn't a number"),
+    ("06.2", [lambda f, device: None], "your bench returns None"),
+    ("06.2", [lambda f, device: [1.0]], "your bench returns several times"),
+    ("06.2", [lambda f, device: 0.0], "no time has passed"),
+    ("06.2", [lambda f, device: 0.00289], "but not for one of 1024 × 1024"),
+    ("06.2", [lambda f, device: 1e3 * own_bench(f, device)], "the unit isn't"),
+    ("06.3", [lambda *data: train(*data, read=float)], "400 waits in 20 epochs: something is read at every step"),
+    ("06.3", [lambda *data: train(*data, report=1)], "the history has 200 losses"),
+    ("06.3", [lambda *data: train(*data, keep=False)], "no loss is reported any more"),
+    ("06.3", [lambda *data: None], "train returns no list"),
+    ("06.3", [on_the_cpu], "0 launches: it no longer runs on the GPU"),
+    ("06.3", [memory_lost], "the last loss is 0.83"),
+    ("06.4", [WAVES.smallest, LAUNCH_TIME], "the time of the launches alone"),
+    ("06.4", [SIXTY_FOUR.smallest, SIXTY_FOUR.faster[4096]], "with a batch of 64"),
+    ("06.4", [WAVES.crossing, AT_4096], "where the lines cross"),
+    ("06.4", [16, AT_4096], "at 16 the CPU is still faster"),
+    ("06.4", [2048, AT_4096], "from a smaller size on"),
+    ("06.4", [100, AT_4096], "the table has no such size"),
+    ("06.4", [WAVES.smallest, 1 / AT_4096], "upside down"),
+    ("06.4", [WAVES.smallest, WAVES.faster[WAVES.smallest]], f"the ratio is the one at {WAVES.smallest}"),
+    ("06.4", [WAVES.smallest, 5], "the ratio isn't"),
+    ("06.4", [WAVES.smallest, "many"], "times is text"),
 )
 
 
-def test_one_wait_is_one_wait():
-    assert dict(judge("06.1", 1).rows)["yours"] == "1 wait" and dict(judge("06.1", 2).rows)["yours"] == "2 waits"
-
-
-def with_where(g, largest):
-    length = np.linalg.norm(g)
-    return np.where(length > largest, g * (largest / length), g)
+def one_wait(*data):
+    return fl.cpu(np.stack(train(*data, kept=lambda total: total))).tolist()
 
 
 test_right_answers_other_than_the_lessons_own = right(
-    ("06.1", [np.int64(5)]),
-    ("06.2", [by_a_receipt]),
-    ("06.3", [evaluate()], "2 waits"),
-    ("06.3", [evaluate(stacked=True)]),
-    ("06.4", [with_where]),
+    ("06.1", [1.68]),
+    ("06.1", [fl.Seconds(1.68, "simulated", "NVIDIA T4")]),
+    ("06.2", [lambda f, device: bench(f)]),
+    ("06.3", [lambda *data: np.array(train(*data))]),
+    ("06.3", [one_wait], "1 wait in 20 epochs"),
+    ("06.4", [np.int64(WAVES.smallest), round(AT_4096)]),
 )
+
+
+def test_what_is_still_to_be_done_is_not_yet():
+    assert judge("06.4", ..., ...).word == "not yet"
+    assert judge("06.1", ...).word == "not yet"
+
+
+def test_the_figures_that_the_lesson_names_are_the_cards():
+    t4 = preset("NVIDIA T4")
+    assert (t4.launch, t4.floor, t4.latency, t4.pageable) == (15e-6, 3e-6, 13e-6, 6e9)
+    assert t4.float32 == pytest.approx(6e12, rel=0.01)

@@ -1,142 +1,140 @@
-"""Lesson 08's checks: each likely wrong answer gets its own helpful message."""
+"""Lesson 08's checks: each likely wrong kernel gets its own helpful message."""
 
-import numpy as np
+import kernels_of_lesson08 as learners
 from answers import not_right, right
 
 import fluxlite as fl
+from fluxlite_course.kit.exercises import judge
+from fluxlite_course.lesson08.pictures import chip, compared, halving
 
-
-def step(x, h, w1, w2):
-    h = np.tanh(np.concatenate([x, h], axis=1) @ w1)
-    return h @ w2, h
-
-
-def memory_for(x):
-    return np.zeros_like(x, shape=(x.shape[1], 6))
-
-
-def predict(x, w1, w2, forgets=False):
-    h, outs = memory_for(x), []
-    for point in x:
-        out, after = step(point, h, w1, w2)
-        h = h if forgets else after
-        outs.append(out)
-    return np.stack(outs)
-
-
-def predict_one_by_one(x, w1, w2):
-    return np.concatenate([predict(x[:, i : i + 1], w1, w2) for i in range(x.shape[1])], axis=1)
-
-
-def predict_with_one_memory(x, w1, w2):
-    h, outs = np.zeros_like(x, shape=(1, 6)), []
-    for point in x:
-        both = np.concatenate([point, np.repeat(h, len(point), axis=0)], axis=1)
-        hidden = np.tanh(both @ w1)
-        outs.append(hidden @ w2)
-        h = hidden[:1]
-    return np.stack(outs)
-
-
-def predict_for_one_wave(x, w1, w2):
-    h, outs = np.zeros_like(x, shape=(1, 6)), []
-    for point in x:
-        out, h = step(point, h, w1, w2)
-        outs.append(out)
-    return np.stack(outs)
-
-
-def whole_loss(w1, w2, x, y):
-    h, total = memory_for(x), 0
-    for point, target in zip(x, y):
-        out, h = step(point, h, w1, w2)
-        total = total + np.mean((out - target) ** 2) / 2
-    return total
-
-
-def one_loss(w1, w2, x, y, reduce=np.mean):
-    return np.sum(reduce((predict(x, w1, w2) - y) ** 2, axis=1)) / 2
-
-
-def sequence_loss(w1, w2, x, y, half=2, over_steps=np.sum, detached=False):
-    h, memories = memory_for(x), []
-    for point in x:
-        h = np.tanh(np.concatenate([point, h], axis=1) @ w1)
-        memories.append(h)
-        h = h.data if detached else h
-    return over_steps(np.mean((np.stack(memories) @ w2 - y) ** 2, axis=1)) / half
-
-
-def the_other(**changed):
-    return lambda w1, w2, x, y: sequence_loss(w1, w2, x, y, **changed)
-
-
-def train_on_gpu(
-    data_each=False, read_each=False, listed=False, on_host=False, remote=False, in_place=False, last=True
-):
-    def train_on_gpu(x, y, w1, w2, epochs):
-        if not on_host:
-            w1, w2 = (w1, w2) if in_place else fl.gpu((w1, w2))
-            x, y = (x, y) if data_each else fl.gpu((x, y))
-        losses = []
-        for epoch in range(epochs):
-            data = fl.gpu((x, y)) if data_each else (x, y)
-            ws = fl.gpu((w1, w2)) if in_place else (w1, w2)
-            error, (g1, g2) = fl.withgradient(lambda w1, w2: one_loss(w1, w2, *data), *ws)  # noqa: B023
-            losses.append(float(error) if read_each else error)
-            if not last and epoch == epochs - 1:
-                continue
-            if in_place:
-                w1 -= 0.1 * fl.cpu(g1)
-                w2 -= 0.1 * fl.cpu(g2)
-            else:
-                w1, w2 = w1 - 0.1 * g1, w2 - 0.1 * g2
-        if remote:
-            return w1, w2, losses
-        return fl.cpu(w1), fl.cpu(w2), losses if read_each else fl.cpu(losses if listed else np.stack(losses))
-
-    return train_on_gpu
-
-
-test_a_wrong_answer_is_not_right_and_told_why = not_right(
-    ("08.1", [predict_one_by_one], "there is still a loop over the waves"),
-    ("08.1", [lambda x, w1, w2: predict(x, w1, w2, forgets=True)], "wave 1 of 1, step 2"),
-    ("08.1", [predict_for_one_wave], "64 waves, and a memory with a single row"),
-    ("08.1", [predict_with_one_memory], "wave 2 of 64, step 2"),
-    ("08.1", [lambda x, w1, w2: None], "the predictions for 1 wave have the shape of x"),
-    ("08.1", [lambda x, w1, w2: list(predict(x, w1, w2))], "a list of 20: np.stack makes one array of it"),
-    ("08.1", [lambda x, w1, w2: fl.cpu(predict(x, w1, w2))], "the predictions are on the CPU"),
-    ("08.2", [lambda out, target: np.sum((out - target) ** 2) / 2], "16 times as large"),
-    ("08.2", [lambda out, target: np.mean((out - target) ** 2)], "The ½ is missing"),
-    ("08.2", [lambda out, target: np.sum((out - target) ** 2) / 2 / 1024], "for one wave it was right"),
-    ("08.2", [lambda out, target: (out - target) ** 2 / 2], "a loss is one number"),
-    ("08.2", [lambda out, target: np.max((out - target) ** 2) / 2], "five different waves"),
-    ("08.3", [lambda *a: (sequence_loss(*a), a[0])], "return the loss alone"),
-    ("08.3", [whole_loss], "the loss is still computed in each step"),
-    ("08.3", [one_loss], "is it the one with w2? No next step needs that"),
-    ("08.3", [lambda *a: one_loss(*a, reduce=np.sum)], "you sum over the waves"),
-    ("08.3", [the_other(half=1)], "the ½ is missing"),
-    ("08.3", [the_other(over_steps=np.mean)], "the mean over the 20 steps"),
-    ("08.3", [the_other(over_steps=np.mean, half=1)], "And the ½ is missing"),
-    ("08.3", [the_other(detached=True)], "its gradient for w1 isn't"),
-    ("08.3", [the_other(over_steps=np.max)], "not the loss that one_loss gives"),
-    ("08.4", [train_on_gpu(data_each=True)], "still move something to the GPU in each epoch"),
-    ("08.4", [train_on_gpu(read_each=True)], "still read the loss, or a gradient, in each epoch"),
-    ("08.4", [train_on_gpu(listed=True)], "np.stack first"),
-    ("08.4", [train_on_gpu(on_host=True)], "hardly any of it runs on the GPU"),
-    ("08.4", [train_on_gpu(remote=True)], "w1 comes back as an array on the host"),
-    ("08.4", [train_on_gpu(in_place=True)], "the arrays that you were given have changed"),
-    ("08.4", [train_on_gpu(last=False)], "the last update is missing"),
-    ("08.4", [lambda *a: None], "returns three things"),
-    ("08.4", [lambda x, y, w1, w2, n: (w1, w2, [0.0] * n)], "the losses aren't the same as before"),
-    ("08.4", [lambda x, y, w1, w2, n: (w1, w2, [])], "a loss for each epoch"),
+test_a_wrong_kernel_is_not_right_and_told_why = not_right(
+    ("08.1", [learners.affine_in_place], "x has changed"),
+    ("08.1", [learners.affine_thread_of_its_block], "only the first 256"),
+    ("08.1", [learners.affine_by_all], "several threads write the same element"),
+    ("08.1", [learners.affine_forgets_one], "1,024 of 1,024 numbers are wrong, out[0]"),
+    ("08.1", [learners.affine_into_a_name], "still all zeros"),
+    ("08.1", [learners.affine_shifted], "a thread leaves the array"),
+    ("08.1", [learners.affine_returns], "that's no kernel that a GPU could run"),
+    ("08.1", [learners.affine_undecorated], "keep the line @jit.rawkernel()"),
+    ("08.1", [learners.halved], "that's no kernel"),
+    ("08.2", [learners.pairs_without_a_guard], "goes past the end"),
+    ("08.2", [learners.pairs_guarded_too_late], "i, and i + 1"),
+    ("08.2", [learners.pairs_without_the_last], "it has no right neighbour"),
+    ("08.2", [learners.pairs_with_the_left], "numbers are wrong"),
+    ("08.2", [learners.pairs_in_place], "two threads write the same element, or read"),
+    ("08.3", [learners.eight_in_a_row], "only 12% of what's fetched is used"),
+    ("08.3", [learners.eight_by_the_block], "several threads write the same element"),
+    ("08.3", [learners.eight_by_1024], "with 2 blocks of 64 threads, a thread leaves the array"),
+    ("08.3", [learners.eight_by_one_block], "one thread handles 64 elements"),
+    ("08.3", [learners.only_the_first_eighth], "7,168 of 8,192 elements of out were never written"),
+    ("08.3", [learners.eight_not_doubled], "numbers are wrong"),
+    ("08.3", [learners.eight_forever], "can't end"),
+    ("08.4", [learners.summed(barrier_after=False)], "there's still a race"),
+    ("08.4", [learners.summed(barrier_after=False, barrier_inside=True)], "a barrier inside an if"),
+    ("08.4", [learners.sum_alone], "one thread reads 256 numbers"),
+    ("08.4", [learners.sum_by_atomics], "by 1,024 atomics"),
+    ("08.4", [learners.summed(first=64)], "4 of 4 numbers are wrong"),
+    ("08.4", [learners.sum_of_one], "each block's first number"),
+    ("08.4", [learners.sum_unwritten], "that nobody has written"),
+    ("08.5", [learners.dot_with_an_atomic_each], "with 2,000 atomics"),
+    ("08.5", [learners.dot(end=learners.ASSIGNED)], "only jit.atomic_add may add to out[0]"),
+    ("08.5", [learners.dot(guarded=False)], "x has 2,000 elements, and out has a single one"),
+    ("08.5", [learners.dot(zeros=False)], "it needs a 0"),
+    ("08.5", [learners.dot(end=learners.FOR_EACH_BLOCK)], "out has a single one"),
+    ("08.5", [learners.dot(with_y=False)], "the sum of x: y is missing"),
+    ("08.5", [learners.dot(end=learners.BY_THE_FIRST)], "the first block's share alone"),
+    ("08.5", [learners.dot(end=learners.BY_ALL)], "256 times as large: only thread 0 adds"),
+    ("08.5", [learners.dot(inside=True)], "some threads never reach a barrier"),
+    ("08.5", [learners.dot_alone], "one thread reads 4,000 numbers"),
+    ("08.6", [learners.product_of_rows], "each thread reads 128 numbers"),
+    ("08.6", [learners.tiled(second_barrier=False)], "overwritten while it's in use"),
+    ("08.6", [learners.tiled(first_barrier=False)], "read before all of it is there"),
+    ("08.6", [learners.tiled(mixed=True)], "numbers are wrong"),
+    ("08.6", [learners.tiled(tiles=1)], "the first tile's share"),
+    ("08.6", [learners.tiles_on_their_side], "take turns at the banks of shared memory"),
+    ("08.6", [learners.tiled(step=32)], "Rows and columns may be mixed up"),
+)
+test_a_right_kernel_may_be_written_otherwise = right(
+    ("08.1", [learners.affine_by_hand], "3 reads, 1 write"),
+    ("08.1", [learners.affine_in_a_loop], "1 read, 1 write"),
+    ("08.2", [learners.pairs_by_return], "3 reads, 2 writes"),
+    ("08.2", [learners.pairs_by_expression], "2 reads, 1 write"),
+    ("08.3", [learners.eight_by_range], "8 reads, 8 writes"),
+    ("08.3", [learners.eight_while], "100% of the sectors"),
+    ("08.4", [learners.summed(barrier_before=True, barrier_after=False)], "17 shared reads, 9 shared writes"),
+    ("08.4", [learners.sum_by_shuffles], "8 shared reads, 1 shared write"),
+    ("08.5", [learners.dot()], "1,024 atomics for 262,144 products"),
+    ("08.5", [learners.dot_in_strides], "1,024 atomics"),
+    ("08.5", [learners.dot_by_the_first_block], "0 atomics"),
+    ("08.6", [learners.padded_tiles], "6 reads, 1 write"),
+    ("08.6", [learners.tiled()], "6 reads, 1 write"),
 )
 
 
-test_right_answers_other_than_the_lessons_own = right(
-    ("08.1", [predict]),
-    ("08.2", [lambda out, target: np.sum((out - target) ** 2) / 2 / len(out)]),
-    ("08.2", [lambda out, target: fl.mse(out, target) / 2]),
-    ("08.3", [sequence_loss]),
-    ("08.4", [train_on_gpu()]),
-)
+def test_a_kernel_keeps_its_own_limit_of_rounds():
+    judge("08.3", learners.eight_forever)
+    judge("08.3", learners.eight_while)
+    assert learners.eight_forever.most_rounds == learners.eight_while.most_rounds == 100_000
+
+
+def test_the_score_stands_beside_par():
+    rows = judge("08.1", learners.affine_by_hand).message.splitlines()
+    assert rows[1:] == ["      your score  3 reads, 1 write", "      par         1 read, 1 write"]
+
+
+def test_a_verdict_names_the_place_of_an_error():
+    rows = dict(judge("08.4", learners.summed(barrier_after=False, barrier_inside=True)).rows)
+    assert "block (0), thread (0), line" in rows["yours"] and "jit.syncthreads()" in rows["yours"]
+
+
+def test_a_verdict_names_the_line_that_wrote_a_wrong_number():
+    yours, line = dict(judge("08.1", learners.affine_forgets_one).rows)["yours"].splitlines()
+    assert yours == "0.484" and line.startswith("written in line ") and line.endswith(": out[i] = 3 * x[i]")
+    assert "no thread has written it" in dict(judge("08.4", learners.sum_in_the_first_block_alone).rows)["yours"]
+
+
+def test_a_verdict_gives_one_advice():
+    for id, kernel, advice in (
+        ("08.1", learners.affine_shifted, "Guard the line"),
+        ("08.1", learners.affine_by_all, "Let each do its own"),
+        ("08.3", learners.eight_by_the_block, "atomic_add"),
+    ):
+        yours = dict(judge(id, kernel).rows)["yours"].splitlines()
+        assert len(yours) == 2 and advice not in yours[1]
+
+
+def test_a_verdicts_lines_stand_below_each_other():
+    yours = dict(judge("08.3", learners.eight_forever).rows)["yours"].splitlines()
+    assert len(yours) == 3 and not any(line.startswith(" ") for line in yours)
+
+
+# -- the pictures -----------------------------------------------------------------------------------------------------
+
+
+def test_the_chip_has_the_simulators_numbers(simulated):
+    from fluxlite_course.lesson08 import pictures as drawn
+    from simgpu.jit.figures import card_of
+    from simgpu.presets import PRESETS
+
+    preset = PRESETS["NVIDIA T4"]
+    card = card_of(preset)
+    assert card.shared_memory[1] == drawn.TO_SHARED
+    assert card.level_2 == drawn.TO_LEVEL_2 and card.far[1] == drawn.TO_MEMORY
+    assert preset.multiprocessors == drawn.MULTIPROCESSORS and card.issue * drawn.WARP == drawn.LANES
+    assert card.shared == 64 * 1024 and preset.memory == 16 * 2**30
+    assert card.level_1 == drawn.TO_LEVEL_1 and "2,560" in chip().at(part="lanes")
+
+
+def test_halving_adds_up():
+    assert halving((1, 2, 3, 4)).sentences[-1].endswith("In part: 10, 6, 3, 4.")
+    assert [knob.options[-1] for knob in halving().knobs] == ["round 3"]
+
+
+def test_three_times_keep_their_kinds():
+    times = {
+        "many": (fl.Seconds(0.8, "simulated", "NVIDIA T4"), None),
+        "one": (fl.Seconds(3e-3, "simulated", "NVIDIA T4"), (2e-3, 6e-3)),
+        "here": (fl.Seconds(0.1, "measured"), None),
+    }
+    said = "many: 0.8 s simulated (NVIDIA T4); one: 3 ms simulated (NVIDIA T4), 2 ms to 6 ms; here: 0.1 s measured."
+    assert compared(times).sentence == said

@@ -4,179 +4,124 @@ import numpy as np
 from answers import not_right, right
 
 import fluxlite as fl
+from fluxlite_course.kit.exercises import judge
+
+SHAPES = [(32, 8, 8, 4), (32, 4, 4, 4), (32, 2, 2, 6), (32, 24), (32, 10)]
 
 
-def loss(m, x, y):
-    return fl.logitcrossentropy(m(x), y)
+def shapes(layer, shape):
+    """The right shapes, but for one."""
+    return [*SHAPES[:layer], shape, *SHAPES[layer + 1 :]]
 
 
-def training(batches, model=lambda model: model):
-    """An answer to 09.2 that gets its batches from a function of X, Y and the batch size."""
-
-    def train_epoch(m, opt_state, X, Y, batchsize=64):
-        for x, y in batches(X, Y, batchsize):
-            grads = fl.gradient(lambda m: loss(m, x, y), model(m))  # noqa: B023
-            fl.update(opt_state, model(m), grads[0])
-
-    return train_epoch
+def channels_last(model, x):
+    return model(np.moveaxis(x, 1, -1))
 
 
-def slices(X, n=64):
-    return [slice(start, start + n) for start in range(0, len(X), n)]
+def reshaped(model, x):
+    n, c, h, w = x.shape
+    return model(x.reshape(n, h, w, c))
 
 
-def everything(X, Y, n):
-    return ((fl.gpu(X)[these], fl.gpu(Y)[these]) for these in slices(X))
-
-
-def whole_y(X, Y, n):
-    return ((fl.gpu(X[these]), fl.gpu(Y)[these]) for these in slices(X))
-
-
-def batch_by_batch(X, Y, n):
-    return ((fl.gpu(X[these]), fl.gpu(Y[these])) for these in slices(X))
-
-
-def on_the_host(X, Y, n):
-    return ((X[these], Y[these]) for these in slices(X))
-
-
-def through_the_host(X, Y, n):
-    X = fl.gpu(X)
-    return ((fl.gpu(fl.cpu(X)[these]), fl.gpu(Y[these])) for these in slices(X))
-
-
-def spoiled(X, Y, n):
-    yield from list(batch_by_batch(X, Y, n))
-    X[...] = 0
-
-
-def drawn(order, rng_of=lambda rng: rng, sizes=None, pair=lambda x, y: (x, y)):
-    """An answer to 09.3: `order` makes the epoch's order from a generator and the number of observations."""
-
-    def my_batches(X, Y, batchsize, rng):
-        numbers = order(rng_of(rng), len(X))
-        for start in range(0, len(X), batchsize) if sizes is None else sizes(len(X), batchsize):
-            chosen = numbers[start : start + batchsize]
-            yield pair(X[chosen], Y[chosen])
-
-    return my_batches
+def forgets_to_return(model, x):
+    model(np.moveaxis(x, 1, -1))
 
 
 def permuted(rng, n):
     return rng.permutation(n)
 
 
-def only_x_shuffled(X, Y, batchsize, rng):
-    X = X[rng.permutation(len(X))]
-    return [(X[these], Y[these]) for these in slices(X, batchsize)]
+def honest(
+    known=slice(None, 40), asked=slice(40, None), labels_of=None, share=fl.accuracy, shuffled_alike=True,
+    order_of=permuted,
+):  # fmt: skip
+    """An `accuracy_of` with some details that can be wrong: which rows it learns from, and which it's asked about."""
+
+    def accuracy_of(train, X, labels, rng):
+        order = order_of(rng, len(X))
+        X, labels = X[order], labels[order] if shuffled_alike else labels
+        model = train(X[known], labels[known])
+        return share(model(X[asked]), labels[labels_of or asked])
+
+    return accuracy_of
 
 
-def in_place(X, Y, batchsize, rng):
+def the_colleagues(train, X, labels, rng):
     order = rng.permutation(len(X))
-    X[...], Y[...] = X[order], Y[order]
-    return [(X[these].copy(), Y[these].copy()) for these in slices(X, batchsize)]
+    cut = 4 * len(X) // 5
+    X, labels = X[order], labels[order]
+    model = train(X[:cut], labels[:cut])
+    return fl.accuracy(model(X[:cut]), labels[:cut])
 
 
-def whole_batches(X, Y, batchsize, rng):
-    return [(X[these], Y[these]) for these in rng.permutation(np.array(slices(X, batchsize), object))]
+def by(share_of=fl.softmax, none="none of these", kind=int, enough=np.greater_equal):
+    """An `answers` with some details that can be wrong."""
 
+    def answers(scores, least):
+        return [kind(np.argmax(row)) if enough(np.max(row), least) else none for row in share_of(scores)]
 
-def same_batches(X, Y, batchsize, rng):
-    *whole, last = slices(X, batchsize)
-    return [(X[these], Y[these]) for these in [*rng.permutation(np.array(whole, object)), last]]
-
-
-def endless(X, Y, batchsize, rng):
-    while True:
-        yield from drawn(permuted)(X, Y, batchsize, rng)
-
-
-def with_a_loader(X, Y, batchsize, rng):
-    return fl.DataLoader((X, Y), batchsize, shuffle=True, rng=rng)
-
-
-def chosen(nbytes, share=0.5, **options):
-    """An answer to 09.4 with its own way to count bytes."""
-
-    def loader_for(X, Y, batchsize, free):
-        options.setdefault("shuffle", True)
-        if nbytes(X, Y) <= free * share:
-            return fl.DataLoader(fl.gpu((X, Y)), batchsize, **options)
-        return fl.gpu(fl.DataLoader((X, Y), batchsize, **options))
-
-    return loader_for
-
-
-def on_gpu(X, Y):
-    return 4 * (X.size + Y.size)
+    return answers
 
 
 test_a_wrong_answer_is_not_right_and_told_why = not_right(
-    ("09.1", [14, 84, 5], "14 batches leave 38 observations over"),
-    ("09.1", [64, 90, 5], "not that many batches"),
-    ("09.1", [15, 45, 5], "a batch is two arrays"),
-    ("09.1", [15, 30, 5], "that is one epoch"),
-    ("09.1", [15, 15, 5], "and there are three epochs"),
-    ("09.1", [15, 5, 90], "that is the other way"),
-    ("09.1", [15, 90, 2], "each epoch's order"),
-    ("09.1", [15, 90, 3], "X and Y have to get there too"),
-    ("09.1", [15, 90, 6], "X and Y travel once"),
-    ("09.1", [15, 90, 90], "they don't travel"),
-    ("09.1", [15, 90, "five"], "the number of copies is text"),
-    ("09.1", ["15", 90, 5], "batches is text; write a number, without quotes"),
-    ("09.2", [training(everything)], "all the data travels for each batch"),
-    ("09.2", [training(whole_y)], "Y still travels as a whole"),
-    ("09.2", [training(on_the_host)], "a batch stayed on the host"),
-    ("09.2", [training(on_the_host, model=fl.cpu)], "hasn't learned"),
-    ("09.2", [training(lambda X, Y, n: list(batch_by_batch(X, Y, n))[:2])], "the last, smaller batch"),
-    ("09.2", [training(lambda X, Y, n: list(batch_by_batch(X, Y, n))[:1])], "from the first batch only"),
-    ("09.2", [training(lambda X, Y, n: [fl.gpu((X, Y))])], "where are the batches?"),
-    ("09.2", [training(lambda X, Y, n: list(batch_by_batch(X, Y, n))[::-1])], "has learned something else"),
-    ("09.2", [training(through_the_host)], "something large comes back to the host"),
-    ("09.2", [training(spoiled)], "your function changed the data"),
-    ("09.3", [drawn(lambda rng, n: np.arange(n))], "nothing is shuffled"),
-    ("09.3", [drawn(permuted, lambda rng: np.random.default_rng(0))], "every epoch has the same order"),
-    ("09.3", [drawn(permuted, lambda rng: np.random.default_rng())], "the same seed gives other orders"),
-    ("09.3", [drawn(permuted, sizes=lambda n, size: range(0, n - size + 1, size))], "don't fill a batch are left out"),
-    ("09.3", [drawn(lambda rng, n: rng.integers(0, n, n))], "times: draw an order, not numbers"),
-    ("09.3", [drawn(permuted, sizes=lambda n, size: [0])], "some are missing"),
-    ("09.3", [lambda X, Y, n, rng: list(drawn(permuted)(X, Y, n // 2, rng))], "the batches have other sizes"),
-    ("09.3", [drawn(permuted, pair=lambda x, y: x)], "a batch is a pair"),
-    ("09.3", [drawn(permuted, pair=lambda x, y: (x.tolist(), y))], "x and y are lists; take the rows"),
-    ("09.3", [drawn(permuted, pair=lambda x, y: (x.T, y))], "x and y are arrays"),
-    ("09.3", [only_x_shuffled], "pictures and labels are mixed up"),
-    ("09.3", [in_place], "changed the data"),
-    ("09.3", [whole_batches], "do whole batches change places?"),
-    ("09.3", [same_batches], "only whole batches change places"),
-    ("09.3", [endless], "it doesn't end"),
-    ("09.3", [lambda X, Y, n, rng: None], "a loop can't go through"),
-    ("09.4", [chosen(lambda X, Y: 0)], "the GPU is out of memory"),
-    ("09.4", [chosen(lambda X, Y: 1e9)], "small data"),
-    ("09.4", [chosen(lambda X, Y: on_gpu(X, Y) + 1)], "data of exactly half"),
-    ("09.4", [chosen(on_gpu, share=0.8)], "data of more than half of what's free"),
-    ("09.4", [chosen(lambda X, Y: 4 * X.size)], "X of less than half, with Y of more than half"),
-    ("09.4", [chosen(lambda X, Y: X.nbytes + Y.nbytes)], "float64 data, of half the bytes on the GPU"),
-    ("09.4", [chosen(on_gpu, shuffle=False)], "doesn't shuffle"),
-    ("09.4", [chosen(on_gpu, partial=False, collate=lambda batch: None)], "a batch is a pair"),
-    ("09.4", [lambda X, Y, batchsize, free: fl.DataLoader((X, Y), batchsize, shuffle=True)], "come out on the host"),
-    ("09.4", [lambda X, Y, n, free: None], "loader_for returned None"),
-    ("09.4", [lambda X, Y, n, free: fl.gpu(fl.DataLoader((X, Y), 10, shuffle=True))], "don't have batchsize"),
-    ("09.4", [lambda X, Y, n, free: fl.gpu(fl.DataLoader((X[1:], Y[1:]), n, shuffle=True))], "each observation once"),
+    ("09.1", [shapes(0, (32, 6, 6, 4))], "after layer 0: pad=1 puts a point of paper around"),
+    ("09.1", [shapes(0, (32, 4, 8, 8))], "after layer 0: here the channels come last"),
+    ("09.1", [shapes(0, (8, 8, 4))], "after layer 0: the observations come first"),
+    ("09.1", [shapes(1, (32, 7, 7, 4))], "after layer 1: the windows don't overlap"),
+    ("09.1", [shapes(1, (32, 4, 4, 1))], "after layer 1: pooling looks at each channel by itself"),
+    ("09.1", [shapes(2, (32, 4, 4, 6))], "after layer 2: there's no pad here"),
+    ("09.1", [shapes(2, (32, 2, 2, 24))], "after layer 2: a filter sums over the channels"),
+    ("09.1", [shapes(3, (32, 6))], "after layer 3: flatten keeps all numbers of a picture"),
+    ("09.1", [shapes(3, (768,))], "after layer 3: flatten leaves the observations apart"),
+    ("09.1", [shapes(3, (32, 2, 2, 6))], "after layer 3: 2 axes, (N, features)"),
+    ("09.1", [shapes(4, (32, 11))], "after layer 4: Dense(24, 10) takes 24 numbers"),
+    ("09.1", [SHAPES[:4]], "there are 5 shapes"),
+    ("09.1", [(32, 10)], "a list with a tuple for each layer"),
+    ("09.2", [lambda model, x: model(x)], "the channels are still in front"),
+    ("09.2", [reshaped], "the pictures are scrambled"),
+    ("09.2", [lambda model, x: model(np.transpose(x))], "the observations come last now"),
+    ("09.2", [lambda model, x: model(np.swapaxes(x, 1, 3))], "the pictures lie on their sides"),
+    ("09.2", [lambda model, x: model(np.moveaxis(x, 1, -1)[..., :2])], "80 of 120 numbers are left"),
+    ("09.2", [lambda model, x: model(np.moveaxis(x, 0, -1))], "that's another order"),
+    ("09.2", [lambda model, x: fl.gpu(model(np.moveaxis(fl.cpu(x), 1, -1)))], "now they're on the CPU"),
+    ("09.2", [forgets_to_return], "returns what the model returns"),
+    ("09.2", [lambda model, x: np.moveaxis(x, 1, -1)], "the model wasn't called"),
+    ("09.3", [honest(order_of=lambda rng, n: np.arange(n))], "they aren't shuffled"),
+    ("09.3", [the_colleagues], "asked about exactly what it learned from"),
+    ("09.3", [honest(asked=slice(None))], "some of what it's asked about"),
+    ("09.3", [honest(known=slice(None))], "it has learned from all that it's asked about"),
+    ("09.3", [honest(known=slice(None, 10), asked=slice(10, None))], "the other way round"),
+    ("09.3", [honest(labels_of=slice(None, 10))], "are these their labels?"),
+    ("09.3", [honest(shuffled_alike=False)], "labels of other pictures"),
+    ("09.3", [honest(share=lambda scores, labels: None)], "returns a number"),
+    ("09.3", [lambda train, X, labels, rng: 1.0], "nothing was learned"),
+    ("09.3", [lambda train, X, labels, rng: train(X[:40], labels[:40]) and 0.1], "wasn't asked anything"),
+    ("09.4", [by(share_of=lambda scores: scores)], "compare the share with least, not the score"),
+    ("09.4", [by(enough=np.greater)], "enough for an answer, since at least 1 may be 1 itself"),
+    ("09.4", [by(none=10)], "or, if no share is large enough, these three words"),
+    ("09.4", [by(kind=str)], "a digit is a number"),
+    ("09.4", [lambda scores, least: [*np.argmax(scores, axis=1)]], "too little for an answer"),
+    ("09.4", [lambda scores, least: ["none of these"] * len(scores)], "its share 1.00, and least is 0.6"),
+    ("09.4", [lambda scores, least: "none of these"], "returns a list"),
+    ("09.4", [by(share_of=lambda scores: fl.softmax(scores)[:, ::-1])], "that's another digit"),
 )
 
 
-def by_hand(X, Y, batchsize, free):
-    if sum(x.astype(np.float32).nbytes for x in (X, Y)) > free / 2:
-        return fl.DataLoader(fl.mapobs(fl.gpu, (X, Y)), batchsize, shuffle=True)
-    return fl.DataLoader((fl.gpu(X), fl.gpu(Y)), batchsize=batchsize, shuffle=True, rng=0)
+def test_a_digit_in_quotes_is_told_which_number_is_expected():
+    assert dict(judge("09.4", by(kind=str)).rows)["expected"].isdigit()
+
+
+def by_splitobs(train, X, labels, rng):
+    known, (x, y) = fl.splitobs((X, labels), at=0.7, shuffle=True, rng=3)
+    return fl.accuracy(train(*known)(x), y)
 
 
 test_right_answers_other_than_the_lessons_own = right(
-    ("09.1", [np.int64(15), 90, 5.0]),
-    ("09.2", [training(lambda X, Y, n: fl.gpu(fl.DataLoader((X, Y), batchsize=n)))]),
-    ("09.2", [training(batch_by_batch)]),
-    ("09.3", [with_a_loader]),
-    ("09.3", [drawn(lambda rng, n: np.argsort(rng.random(n)))]),
-    ("09.4", [by_hand]),
+    ("09.1", [tuple(map(list, SHAPES))]),
+    ("09.2", [channels_last]),
+    ("09.2", [lambda model, x: model(np.transpose(x, (0, 2, 3, 1)))]),
+    ("09.3", [honest()]),
+    ("09.3", [by_splitobs]),
+    ("09.4", [lambda scores, least: np.array(by()(scores, least), dtype=object)]),
+    ("09.4", [by(kind=np.int64)]),
 )

@@ -1,219 +1,182 @@
 """Lesson 11's checks: each likely wrong answer gets its own helpful message."""
 
 import numpy as np
-import pytest
 from answers import not_right, right
 
 import fluxlite as fl
-from fluxlite_course.kit.exercises import judge
 
 
-def halves(model, devices):
-    half = len(model) // 2
-    return devices[0](model[:half]), devices[1](model[half:])
+def loss(m, x, y):
+    return fl.logitcrossentropy(m(x), y)
 
 
-def on_two(move, last=lambda y: y):
-    """A `split` whose function moves x, and the first half's result, with `move`."""
+def training(batches, model=lambda model: model):
+    """An answer to 11.2 that gets its batches from a function of X, Y and the batch size."""
 
-    def split(model, devices):
-        first, second = halves(model, devices)
-        return lambda x: last(second(move(devices[1], first(move(devices[0], x)))))
+    def train_epoch(m, opt_state, X, Y, batchsize=64):
+        for x, y in batches(X, Y, batchsize):
+            grads = fl.gradient(lambda m: loss(m, x, y), model(m))  # noqa: B023
+            fl.update(opt_state, model(m), grads[0])
 
-    return split
-
-
-right_split = on_two(lambda device, x: device(x))
-over_the_host = on_two(lambda device, x: device(fl.cpu(x)))
-never_moved = on_two(lambda device, x: x)
-back_to_the_host = on_two(lambda device, x: device(x), fl.cpu)
-back_to_card_0 = on_two(lambda device, x: device(x), lambda y: fl.get_device("Simulated", 0)(y))
-returns_nothing = on_two(lambda device, x: device(x), lambda y: None)
-wrong_values = on_two(lambda device, x: device(x), lambda y: y[::-1])
-while_card_0_is_current = on_two(lambda device, x: device(x), lambda y: y * 1)
+    return train_epoch
 
 
-def only_x_moved(model, devices):
-    first, second = halves(model, devices)
-    return lambda x: second(first(devices[0](x)))
+def slices(X, n=64):
+    return [slice(start, start + n) for start in range(0, len(X), n)]
 
 
-def all_on_one(model, devices):
-    there = devices[0](model)
-    return lambda x: there(devices[0](x))
+def everything(X, Y, n):
+    return ((fl.gpu(X)[these], fl.gpu(Y)[these]) for these in slices(X))
 
 
-def three_and_one(model, devices):
-    first, second = devices[0](model[:3]), devices[1](model[3:])
-    return lambda x: second(devices[1](first(devices[0](x))))
+def whole_y(X, Y, n):
+    return ((fl.gpu(X[these]), fl.gpu(Y)[these]) for these in slices(X))
 
 
-def each_time(model, devices):
-    def run(x):
-        first, second = halves(model, devices)
-        return second(devices[1](first(devices[0](x))))
-
-    return run
+def batch_by_batch(X, Y, n):
+    return ((fl.gpu(X[these]), fl.gpu(Y[these])) for these in slices(X))
 
 
-def idle_card(model, devices):
-    first, second = halves(model, devices)
-    spare = devices[0](model[2:])
-    del spare
-    hidden = {}
-
-    def run(x):
-        if not hidden:
-            hidden["y"] = devices[1](np.asarray(model(x)))
-        return hidden["y"] if first and second else None
-
-    return run
+def on_the_host(X, Y, n):
+    return ((X[these], Y[these]) for these in slices(X))
 
 
-def in_place(model, devices):
-    first, second = halves(model, devices)
-    model.layers = (*first.layers, *second.layers)
-    return lambda x: second(devices[1](first(devices[0](x))))
+def through_the_host(X, Y, n):
+    X = fl.gpu(X)
+    return ((fl.gpu(fl.cpu(X)[these]), fl.gpu(Y[these])) for these in slices(X))
 
 
-def to_other_cards(model, devices):
-    """Uses the notebook's `device0` and `device1` instead of the two arguments."""
-    with fl.simulate_gpu(2, like="NVIDIA T4", memory=3 * 2**20):
-        first, second = halves(model, fl.cuda.devices())
-    return lambda x: second(first(x))
+def spoiled(X, Y, n):
+    yield from list(batch_by_batch(X, Y, n))
+    X[...] = 0
 
 
-def as_a_chain(model, devices):
-    """A device is a function, so it can stand in a Chain."""
-    first, second = halves(model, devices)
-    return fl.Chain(devices[0], *first, devices[1], *second)
+def drawn(order, rng_of=lambda rng: rng, sizes=None, pair=lambda x, y: (x, y)):
+    """An answer to 11.3: `order` makes the epoch's order from a generator and the number of observations."""
+
+    def my_batches(X, Y, batchsize, rng):
+        numbers = order(rng_of(rng), len(X))
+        for start in range(0, len(X), batchsize) if sizes is None else sizes(len(X), batchsize):
+            chosen = numbers[start : start + batchsize]
+            yield pair(X[chosen], Y[chosen])
+
+    return my_batches
 
 
-def parts(x, y):
-    half = len(x) // 2
-    return (x[:half], y[:half]), (x[half:], y[half:])
+def permuted(rng, n):
+    return rng.permutation(n)
 
 
-def gradient_on(device, loss, model, x, y):
-    model, x, y = device((model, x, y))
-    return fl.gradient(lambda m: loss(m, x, y), model)[0]
+def only_x_shuffled(X, Y, batchsize, rng):
+    X = X[rng.permutation(len(X))]
+    return [(X[these], Y[these]) for these in slices(X, batchsize)]
 
 
-def parallel(join, shared=parts, count=2):
-    """A `parallel_gradient` that splits a batch with `shared` and combines the gradients on the host with `join`."""
-
-    def parallel_gradient(loss, model, x, y, devices):
-        found = []
-        for device, (a, b) in zip(devices[:count], shared(x, y)):
-            found.append(fl.cpu(gradient_on(device, loss, model, a, b)))
-        return join(*found)
-
-    return parallel_gradient
+def in_place(X, Y, batchsize, rng):
+    order = rng.permutation(len(X))
+    X[...], Y[...] = X[order], Y[order]
+    return [(X[these].copy(), Y[these].copy()) for these in slices(X, batchsize)]
 
 
-def mean(a, b):
-    return fl.fmap(lambda a, b: None if a is None else (a + b) / 2, a, b)
+def whole_batches(X, Y, batchsize, rng):
+    return [(X[these], Y[these]) for these in rng.permutation(np.array(slices(X, batchsize), object))]
 
 
-def total(a, b):
-    return fl.fmap(lambda a, b: None if a is None else a + b, a, b)
+def same_batches(X, Y, batchsize, rng):
+    *whole, last = slices(X, batchsize)
+    return [(X[these], Y[these]) for these in [*rng.permutation(np.array(whole, object)), last]]
 
 
-def on_card_0(loss, model, x, y, devices):
-    return gradient_on(devices[0], loss, model, x, y)
+def endless(X, Y, batchsize, rng):
+    while True:
+        yield from drawn(permuted)(X, Y, batchsize, rng)
 
 
-def on_the_host(loss, model, x, y, devices):
-    return gradient_on(fl.get_device("CPU"), loss, model, x, y)
+def with_a_loader(X, Y, batchsize, rng):
+    return fl.DataLoader((X, Y), batchsize, shuffle=True, rng=rng)
 
 
-def on_a_card(loss, model, x, y, devices):
-    """Right, except that the result is on card 1, not on the host."""
-    return devices[1](parallel(mean)(loss, model, x, y, devices))
+def chosen(nbytes, share=0.5, **options):
+    """An answer to 11.4 with its own way to count bytes."""
+
+    def loader_for(X, Y, batchsize, free):
+        options.setdefault("shuffle", True)
+        if nbytes(X, Y) <= free * share:
+            return fl.DataLoader(fl.gpu((X, Y)), batchsize, **options)
+        return fl.gpu(fl.DataLoader((X, Y), batchsize, **options))
+
+    return loader_for
 
 
-def by_hand(loss, model, x, y, devices):
-    return on_card_0(lambda m, x, y: np.mean((m(x) - y) ** 2), model, x, y, devices)
+def on_gpu(X, Y):
+    return 4 * (X.size + Y.size)
 
 
 test_a_wrong_answer_is_not_right_and_told_why = not_right(
-    ("11.1", ["CPU", 1, 0, "CPU"], "b: device1(a) is a copy of a on card 1"),
-    ("11.1", [1, 0, 0, "CPU"], "c: inside the block card 1 is current"),
-    ("11.1", [1, "CPU", 0, "CPU"], "and gpu makes a copy on the current card"),
-    ("11.1", [1, 1, 1, "CPU"], "d: after the block card 0 is current again"),
-    ("11.1", [1, 1, "CPU", "CPU"], "gpu moves to it, even from another card"),
-    ("11.1", [1, 1, 0, 1], "e: cpu(b) is a new array on the host; only b itself"),
-    ("11.1", [1, 1, 0, None], 'e: write 0, 1 or "CPU"'),
-    ("11.2", [all_on_one], "everything is on card 0, and card 1 is empty"),
-    ("11.2", [three_and_one], "the cards don't hold two of the four layers each"),
-    ("11.2", [never_moved], "x comes from the host, and your function didn't move it to the first card"),
-    ("11.2", [only_x_moved], "what card 0 gives wasn't moved to card 1"),
-    ("11.2", [over_the_host], "the numbers between the halves went over the host"),
-    ("11.2", [back_to_the_host], "the result was copied back to the host"),
-    ("11.2", [back_to_card_0], "one call copied more between the cards than it has to"),
-    ("11.2", [each_time], "no weight is on a card: move them once, not in each call"),
-    ("11.2", [idle_card], "card 0 holds weights and computed nothing"),
-    ("11.2", [in_place], "the model you were given was changed"),
-    ("11.2", [lambda model, devices: halves(model, devices)], "split should return something that you can call with x"),
-    ("11.2", [to_other_cards], "none is on the cards in devices: is it devices[0], not device0"),
-    ("11.2", [returns_nothing], "what split returns gives None"),
-    ("11.2", [while_card_0_is_current], "with an array of another card than the current one"),
-    ("11.2", [wrong_values], "the values aren't those of the model on one device"),
-    ("11.3", [4, 3, 1], "how_many: those that aren't in the list are hidden"),
-    ("11.3", [1, 3, 1], "how_many: each number in the list"),
-    ("11.3", [2, 1, 1], "which: the order of the list counts"),
-    ("11.3", [2, 0, 1], "which: 0 is its number inside the process"),
-    ("11.3", [2, 3, 2], "how_many_left: the list ends at a number that doesn't exist"),
-    ("11.3", [2, "three", [1]], "which: the first in the list is number 0"),
-    ("11.3", [2, 3, [1]], "how_many_left: read the list from the left"),
-    ("11.4", [parallel(total)], "it's twice as large"),
-    ("11.4", [parallel(lambda a, b: b)], "that's the gradient of the second half alone"),
-    ("11.4", [parallel(lambda a, b: a)], "that's the gradient of the first half alone"),
-    ("11.4", [parallel(mean, lambda x, y: ((x, y), (x, y)))], "each card worked on the whole batch"),
-    ("11.4", [parallel(mean, lambda x, y: (parts(x, y)[0],) * 2)], "the two parts together aren't the batch"),
-    ("11.4", [on_card_0], "only card 0 had anything to do"),
-    ("11.4", [on_the_host], "loss was called with an x on the host"),
-    ("11.4", [by_hand], "loss was never called"),
-    ("11.4", [parallel(lambda a, b: (mean(a, b),))], "gradient gives a tuple"),
-    ("11.4", [parallel(lambda a, b: [a, b])], "two gradients, one of each card"),
-    ("11.4", [parallel(lambda a, b: None)], "parallel_gradient returned None"),
-    ("11.4", [parallel(lambda a, b: mean(a, b).layers[0].weight)], "that isn't a gradient of this model"),
+    ("11.1", [14, 84, 5], "14 batches leave 38 observations over"),
+    ("11.1", [64, 90, 5], "not that many batches"),
+    ("11.1", [15, 45, 5], "a batch is two arrays"),
+    ("11.1", [15, 30, 5], "that is one epoch"),
+    ("11.1", [15, 15, 5], "and there are three epochs"),
+    ("11.1", [15, 5, 90], "that is the other way"),
+    ("11.1", [15, 90, 2], "each epoch's order"),
+    ("11.1", [15, 90, 3], "X and Y have to get there too"),
+    ("11.1", [15, 90, 6], "X and Y travel once"),
+    ("11.1", [15, 90, 90], "they don't travel"),
+    ("11.1", [15, 90, "five"], "the number of copies is text"),
+    ("11.1", ["15", 90, 5], "batches is text; write a number, without quotes"),
+    ("11.2", [training(everything)], "all the data travels for each batch"),
+    ("11.2", [training(whole_y)], "Y still travels as a whole"),
+    ("11.2", [training(on_the_host)], "a batch stayed on the host"),
+    ("11.2", [training(on_the_host, model=fl.cpu)], "hasn't learned"),
+    ("11.2", [training(lambda X, Y, n: list(batch_by_batch(X, Y, n))[:2])], "the last, smaller batch"),
+    ("11.2", [training(lambda X, Y, n: list(batch_by_batch(X, Y, n))[:1])], "from the first batch only"),
+    ("11.2", [training(lambda X, Y, n: [fl.gpu((X, Y))])], "where are the batches?"),
+    ("11.2", [training(lambda X, Y, n: list(batch_by_batch(X, Y, n))[::-1])], "has learned something else"),
+    ("11.2", [training(through_the_host)], "something large comes back to the host"),
+    ("11.2", [training(spoiled)], "your function changed the data"),
+    ("11.3", [drawn(lambda rng, n: np.arange(n))], "nothing is shuffled"),
+    ("11.3", [drawn(permuted, lambda rng: np.random.default_rng(0))], "every epoch has the same order"),
+    ("11.3", [drawn(permuted, lambda rng: np.random.default_rng())], "the same seed gives other orders"),
+    ("11.3", [drawn(permuted, sizes=lambda n, size: range(0, n - size + 1, size))], "don't fill a batch are left out"),
+    ("11.3", [drawn(lambda rng, n: rng.integers(0, n, n))], "times: draw an order, not numbers"),
+    ("11.3", [drawn(permuted, sizes=lambda n, size: [0])], "some are missing"),
+    ("11.3", [lambda X, Y, n, rng: list(drawn(permuted)(X, Y, n // 2, rng))], "the batches have other sizes"),
+    ("11.3", [drawn(permuted, pair=lambda x, y: x)], "a batch is a pair"),
+    ("11.3", [drawn(permuted, pair=lambda x, y: (x.tolist(), y))], "x and y are lists; take the rows"),
+    ("11.3", [drawn(permuted, pair=lambda x, y: (x.T, y))], "x and y are arrays"),
+    ("11.3", [only_x_shuffled], "pictures and labels are mixed up"),
+    ("11.3", [in_place], "changed the data"),
+    ("11.3", [whole_batches], "do whole batches change places?"),
+    ("11.3", [same_batches], "only whole batches change places"),
+    ("11.3", [endless], "it doesn't end"),
+    ("11.3", [lambda X, Y, n, rng: None], "a loop can't go through"),
+    ("11.4", [chosen(lambda X, Y: 0)], "the GPU is out of memory"),
+    ("11.4", [chosen(lambda X, Y: 1e9)], "small data"),
+    ("11.4", [chosen(lambda X, Y: on_gpu(X, Y) + 1)], "data of exactly half"),
+    ("11.4", [chosen(on_gpu, share=0.8)], "data of more than half of what's free"),
+    ("11.4", [chosen(lambda X, Y: 4 * X.size)], "X of less than half, with Y of more than half"),
+    ("11.4", [chosen(lambda X, Y: X.nbytes + Y.nbytes)], "float64 data, of half the bytes on the GPU"),
+    ("11.4", [chosen(on_gpu, shuffle=False)], "doesn't shuffle"),
+    ("11.4", [chosen(on_gpu, partial=False, collate=lambda batch: None)], "a batch is a pair"),
+    ("11.4", [lambda X, Y, batchsize, free: fl.DataLoader((X, Y), batchsize, shuffle=True)], "come out on the host"),
+    ("11.4", [lambda X, Y, n, free: None], "loader_for returned None"),
+    ("11.4", [lambda X, Y, n, free: fl.gpu(fl.DataLoader((X, Y), 10, shuffle=True))], "don't have batchsize"),
+    ("11.4", [lambda X, Y, n, free: fl.gpu(fl.DataLoader((X[1:], Y[1:]), n, shuffle=True))], "each observation once"),
 )
 
 
-def test_where_to_look_at_a_place_shows_it():
-    """`print` leaves the place out."""
-    advice = dict(judge("11.1", 0, 1, 0, "CPU").rows)["look at"]
-    assert advice.startswith("fl.cuda.device(b), or b alone in a cell") and "print" not in advice
-
-
-def test_two_gradients_added_across_the_cards_stop_with_the_librarys_own_words():
-    def parallel_gradient(loss, model, x, y, devices):
-        found = []
-        for device, (a, b) in zip(devices, parts(x, y)):
-            found.append(gradient_on(device, loss, model, a, b))
-        return mean(*found)
-
-    verdict = judge("11.4", parallel_gradient)
-    assert verdict.word == "stopped" and "arrays of two devices" in verdict.message
-
-
-def test_a_place_in_small_letters_is_right_and_the_verdict_says_how_it_is_written():
-    assert judge("11.1", 1, 1, 0, "cpu").message.endswith('In a program it\'s written "CPU"')
-    assert "written" not in judge("11.1", 1, 1, 0, "CPU").message
+def by_hand(X, Y, batchsize, free):
+    if sum(x.astype(np.float32).nbytes for x in (X, Y)) > free / 2:
+        return fl.DataLoader(fl.mapobs(fl.gpu, (X, Y)), batchsize, shuffle=True)
+    return fl.DataLoader((fl.gpu(X), fl.gpu(Y)), batchsize=batchsize, shuffle=True, rng=0)
 
 
 test_right_answers_other_than_the_lessons_own = right(
-    ("11.1", ["1", np.int64(1), 0, fl.get_device("CPU")]),
-    ("11.1", [1, 1, 0, "host"], "In a program it's written"),
-    ("11.2", [as_a_chain]),
-    ("11.3", [np.int64(2), 3.0, 1]),
-    ("11.4", [parallel(mean)]),
-    ("11.4", [on_a_card]),
+    ("11.1", [np.int64(15), 90, 5.0]),
+    ("11.2", [training(lambda X, Y, n: fl.gpu(fl.DataLoader((X, Y), batchsize=n)))]),
+    ("11.2", [training(batch_by_batch)]),
+    ("11.3", [with_a_loader]),
+    ("11.3", [drawn(lambda rng, n: np.argsort(rng.random(n)))]),
+    ("11.4", [by_hand]),
 )
-
-
-@pytest.mark.parametrize("hidden", ["-1", "0"])
-def test_cards_of_a_lesson_are_there_even_if_those_of_the_computer_are_hidden(hidden, monkeypatch):
-    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", hidden)
-    assert judge("11.2", right_split).word == judge("11.3", 2, 3, 1).word == "right"

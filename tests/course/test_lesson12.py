@@ -1,143 +1,219 @@
 """Lesson 12's checks: each likely wrong answer gets its own helpful message."""
 
-import itertools
-import json
-
 import numpy as np
+import pytest
 from answers import not_right, right
-from safetensors.numpy import save_file
 
 import fluxlite as fl
-from fluxlite_course.lesson13.files import elsewhere, inside, parts
+from fluxlite_course.kit.exercises import judge
 
 
-def restored(hidden=None, activation=fl.relu, filled=True, given=lambda model, contents: model):
-    """An answer to 12.1; `hidden` is a size for all files."""
-
-    def restore(path):
-        contents = fl.load(path)
-        size = contents["hidden"] if hidden is None else hidden
-        model = fl.Chain(fl.Dense(64, size, activation), fl.Dense(size, 10))
-        if filled:
-            fl.load(path, model=model)
-        return given(model, contents)
-
-    return restore
+def halves(model, devices):
+    half = len(model) // 2
+    return devices[0](model[:half]), devices[1](model[half:])
 
 
-def best_saved(better, given=lambda model, loss, best: loss, name="model", what=lambda model: model):
-    """An answer to 12.2."""
+def on_two(move, last=lambda y: y):
+    """A `split` whose function moves x, and the first half's result, with `move`."""
 
-    def save_best(path, model, loss, best):
-        if better(loss, best):
-            fl.save(path, **{name: what(model)})
-            return given(model, loss, best)
-        return best
+    def split(model, devices):
+        first, second = halves(model, devices)
+        return lambda x: last(second(move(devices[1], first(move(devices[0], x)))))
 
-    return save_best
+    return split
 
 
-def smaller(loss, best):
-    return loss < best
+right_split = on_two(lambda device, x: device(x))
+over_the_host = on_two(lambda device, x: device(fl.cpu(x)))
+never_moved = on_two(lambda device, x: x)
+back_to_the_host = on_two(lambda device, x: device(x), fl.cpu)
+back_to_card_0 = on_two(lambda device, x: device(x), lambda y: fl.get_device("Simulated", 0)(y))
+returns_nothing = on_two(lambda device, x: device(x), lambda y: None)
+wrong_values = on_two(lambda device, x: device(x), lambda y: y[::-1])
+while_card_0_is_current = on_two(lambda device, x: device(x), lambda y: y * 1)
 
 
-def nothing_returned(path, model, loss, best):
-    best_saved(smaller)(path, model, loss, best)
+def only_x_moved(model, devices):
+    first, second = halves(model, devices)
+    return lambda x: second(first(devices[0](x)))
 
 
-def last_returned(path, model, loss, best):
-    best_saved(smaller)(path, model, loss, best)
-    return loss
+def all_on_one(model, devices):
+    there = devices[0](model)
+    return lambda x: there(devices[0](x))
 
 
-def taken_up(*names, given=lambda contents: contents["epoch"]):
-    """An answer to 12.4 that loads only what's named."""
-
-    def take_up(path, **targets):
-        return given(fl.load(path, **{name: targets[name] for name in names}))
-
-    return take_up
+def three_and_one(model, devices):
+    first, second = devices[0](model[:3]), devices[1](model[3:])
+    return lambda x: second(devices[1](first(devices[0](x))))
 
 
-EVERYTHING = ("model", "opt_state", "loader")
+def each_time(model, devices):
+    def run(x):
+        first, second = halves(model, devices)
+        return second(devices[1](first(devices[0](x))))
+
+    return run
+
+
+def idle_card(model, devices):
+    first, second = halves(model, devices)
+    spare = devices[0](model[2:])
+    del spare
+    hidden = {}
+
+    def run(x):
+        if not hidden:
+            hidden["y"] = devices[1](np.asarray(model(x)))
+        return hidden["y"] if first and second else None
+
+    return run
+
+
+def in_place(model, devices):
+    first, second = halves(model, devices)
+    model.layers = (*first.layers, *second.layers)
+    return lambda x: second(devices[1](first(devices[0](x))))
+
+
+def to_other_cards(model, devices):
+    """Uses the notebook's `device0` and `device1` instead of the two arguments."""
+    with fl.simulate_gpu(2, like="NVIDIA T4", memory=3 * 2**20):
+        first, second = halves(model, fl.cuda.devices())
+    return lambda x: second(first(x))
+
+
+def as_a_chain(model, devices):
+    """A device is a function, so it can stand in a Chain."""
+    first, second = halves(model, devices)
+    return fl.Chain(devices[0], *first, devices[1], *second)
+
+
+def parts(x, y):
+    half = len(x) // 2
+    return (x[:half], y[:half]), (x[half:], y[half:])
+
+
+def gradient_on(device, loss, model, x, y):
+    model, x, y = device((model, x, y))
+    return fl.gradient(lambda m: loss(m, x, y), model)[0]
+
+
+def parallel(join, shared=parts, count=2):
+    """A `parallel_gradient` that splits a batch with `shared` and combines the gradients on the host with `join`."""
+
+    def parallel_gradient(loss, model, x, y, devices):
+        found = []
+        for device, (a, b) in zip(devices[:count], shared(x, y)):
+            found.append(fl.cpu(gradient_on(device, loss, model, a, b)))
+        return join(*found)
+
+    return parallel_gradient
+
+
+def mean(a, b):
+    return fl.fmap(lambda a, b: None if a is None else (a + b) / 2, a, b)
+
+
+def total(a, b):
+    return fl.fmap(lambda a, b: None if a is None else a + b, a, b)
+
+
+def on_card_0(loss, model, x, y, devices):
+    return gradient_on(devices[0], loss, model, x, y)
+
+
+def on_the_host(loss, model, x, y, devices):
+    return gradient_on(fl.get_device("CPU"), loss, model, x, y)
+
+
+def on_a_card(loss, model, x, y, devices):
+    """Right, except that the result is on card 1, not on the host."""
+    return devices[1](parallel(mean)(loss, model, x, y, devices))
+
+
+def by_hand(loss, model, x, y, devices):
+    return on_card_0(lambda m, x, y: np.mean((m(x) - y) ** 2), model, x, y, devices)
+
+
 test_a_wrong_answer_is_not_right_and_told_why = not_right(
-    ("12.1", [restored(128)], "a file with hidden=5 does not fit into the model that you build"),
-    ("12.1", [restored(given=lambda model, contents: None)], "restore should return the model"),
-    ("12.1", [restored(given=lambda model, contents: contents["model"])], "restore should return the model"),
-    ("12.1", [restored(filled=False)], "the numbers of the model are not those of the file"),
-    ("12.1", [restored(activation=np.tanh)], "where is relu?"),
-    ("12.2", [best_saved(lambda loss, best: True)], "the loss, 1.5, is not the smallest, but the file was written"),
-    ("12.2", [best_saved(lambda loss, best: not loss >= best)], "the loss, nan, is not the smallest, but the file"),
-    ("12.2", [best_saved(lambda loss, best: loss <= best)], "the loss, 1.0, is no smaller than the best so far"),
-    ("12.2", [best_saved(lambda loss, best: loss > best)], "no file was written at the first loss"),
-    ("12.2", [best_saved(lambda loss, best: best == np.inf)], "1.0, is the smallest so far, but the file was"),
-    ("12.2", [nothing_returned], "save_best returned None"),
-    ("12.2", [last_returned], "after a loss of 1.5 it didn't return the best"),
-    ("12.2", [best_saved(smaller, given=lambda model, loss, best: best)], "after a loss of 2.0 it didn't return"),
-    ("12.2", [best_saved(smaller, name="best")], "there is nothing called model"),
-    ("12.3", [5, 17568], "W and W.T are a tie"),
-    ("12.3", [5, 9384], "epoch is a number, no array"),
-    ("12.3", [3, 8576], "losses are in the file, too"),
-    ("12.3", [4, 8976], "losses were never moved to a GPU"),
-    ("12.3", [4, 17952], "the model is float32"),
-    ("12.3", [4, 1], "the bytes are not"),
-    ("12.3", [7, 9376], "not that many arrays"),
-    ("12.4", [taken_up("model", "loader")], "the optimizer's memory that you got is still new"),
-    ("12.4", [taken_up("model", "opt_state")], "the loader's generator is still new"),
-    ("12.4", [taken_up("opt_state", "loader")], "the model that you got hasn't got the file's weights"),
-    ("12.4", [taken_up(*EVERYTHING, given=lambda contents: contents)], "dict: {'model'"),
+    ("12.1", ["CPU", 1, 0, "CPU"], "b: device1(a) is a copy of a on card 1"),
+    ("12.1", [1, 0, 0, "CPU"], "c: inside the block card 1 is current"),
+    ("12.1", [1, "CPU", 0, "CPU"], "and gpu makes a copy on the current card"),
+    ("12.1", [1, 1, 1, "CPU"], "d: after the block card 0 is current again"),
+    ("12.1", [1, 1, "CPU", "CPU"], "gpu moves to it, even from another card"),
+    ("12.1", [1, 1, 0, 1], "e: cpu(b) is a new array on the host; only b itself"),
+    ("12.1", [1, 1, 0, None], 'e: write 0, 1 or "CPU"'),
+    ("12.2", [all_on_one], "everything is on card 0, and card 1 is empty"),
+    ("12.2", [three_and_one], "the cards don't hold two of the four layers each"),
+    ("12.2", [never_moved], "x comes from the host, and your function didn't move it to the first card"),
+    ("12.2", [only_x_moved], "what card 0 gives wasn't moved to card 1"),
+    ("12.2", [over_the_host], "the numbers between the halves went over the host"),
+    ("12.2", [back_to_the_host], "the result was copied back to the host"),
+    ("12.2", [back_to_card_0], "one call copied more between the cards than it has to"),
+    ("12.2", [each_time], "no weight is on a card: move them once, not in each call"),
+    ("12.2", [idle_card], "card 0 holds weights and computed nothing"),
+    ("12.2", [in_place], "the model you were given was changed"),
+    ("12.2", [lambda model, devices: halves(model, devices)], "split should return something that you can call with x"),
+    ("12.2", [to_other_cards], "none is on the cards in devices: is it devices[0], not device0"),
+    ("12.2", [returns_nothing], "what split returns gives None"),
+    ("12.2", [while_card_0_is_current], "with an array of another card than the current one"),
+    ("12.2", [wrong_values], "the values aren't those of the model on one device"),
+    ("12.3", [4, 3, 1], "how_many: those that aren't in the list are hidden"),
+    ("12.3", [1, 3, 1], "how_many: each number in the list"),
+    ("12.3", [2, 1, 1], "which: the order of the list counts"),
+    ("12.3", [2, 0, 1], "which: 0 is its number inside the process"),
+    ("12.3", [2, 3, 2], "how_many_left: the list ends at a number that doesn't exist"),
+    ("12.3", [2, "three", [1]], "which: the first in the list is number 0"),
+    ("12.3", [2, 3, [1]], "how_many_left: read the list from the left"),
+    ("12.4", [parallel(total)], "it's twice as large"),
+    ("12.4", [parallel(lambda a, b: b)], "that's the gradient of the second half alone"),
+    ("12.4", [parallel(lambda a, b: a)], "that's the gradient of the first half alone"),
+    ("12.4", [parallel(mean, lambda x, y: ((x, y), (x, y)))], "each card worked on the whole batch"),
+    ("12.4", [parallel(mean, lambda x, y: (parts(x, y)[0],) * 2)], "the two parts together aren't the batch"),
+    ("12.4", [on_card_0], "only card 0 had anything to do"),
+    ("12.4", [on_the_host], "loss was called with an x on the host"),
+    ("12.4", [by_hand], "loss was never called"),
+    ("12.4", [parallel(lambda a, b: (mean(a, b),))], "gradient gives a tuple"),
+    ("12.4", [parallel(lambda a, b: [a, b])], "two gradients, one of each card"),
+    ("12.4", [parallel(lambda a, b: None)], "parallel_gradient returned None"),
+    ("12.4", [parallel(lambda a, b: mean(a, b).layers[0].weight)], "that isn't a gradient of this model"),
 )
 
 
-def from_arrays(path):
-    first, second = fl.load(path)["model"]["layers"]
-    return fl.Chain(fl.Dense.of(first["weight"], first["bias"], fl.relu), fl.Dense.of(second["weight"], second["bias"]))
+def test_where_to_look_at_a_place_shows_it():
+    """`print` leaves the place out."""
+    advice = dict(judge("12.1", 0, 1, 0, "CPU").rows)["look at"]
+    assert advice.startswith("fl.cuda.device(b), or b alone in a cell") and "print" not in advice
 
 
-def with_fmin(path, model, loss, best):
-    new = np.fmin(loss, best)
-    if new != best:
-        fl.save(str(path), model=model, best=float(new))
-    return new
+def test_two_gradients_added_across_the_cards_stop_with_the_librarys_own_words():
+    def parallel_gradient(loss, model, x, y, devices):
+        found = []
+        for device, (a, b) in zip(devices, parts(x, y)):
+            found.append(gradient_on(device, loss, model, a, b))
+        return mean(*found)
+
+    verdict = judge("12.4", parallel_gradient)
+    assert verdict.word == "stopped" and "arrays of two devices" in verdict.message
 
 
-def by_names(path, **targets):
-    fl.load(path, **targets)
-    return fl.load(path)["epoch"]
+def test_a_place_in_small_letters_is_right_and_the_verdict_says_how_it_is_written():
+    assert judge("12.1", 1, 1, 0, "cpu").message.endswith('In a program it\'s written "CPU"')
+    assert "written" not in judge("12.1", 1, 1, 0, "CPU").message
 
 
 test_right_answers_other_than_the_lessons_own = right(
-    ("12.1", [from_arrays]),
-    ("12.2", [with_fmin]),
-    ("12.3", [np.int64(4), 9376.0]),
-    ("12.4", [by_names]),
+    ("12.1", ["1", np.int64(1), 0, fl.get_device("CPU")]),
+    ("12.1", [1, 1, 0, "host"], "In a program it's written"),
+    ("12.2", [as_a_chain]),
+    ("12.3", [np.int64(2), 3.0, 1]),
+    ("12.4", [parallel(mean)]),
+    ("12.4", [on_a_card]),
 )
 
 
-def test_a_program_that_runs_elsewhere_sees_no_gpu_and_says_its_errors_in_plain_letters(tmp_path):
-    """Jupyter sets FORCE_COLOR for its kernels. Since Python 3.13, the line that the lesson shows would be coloured."""
-    assert elsewhere("import os; print(os.environ['PYTHON_COLORS'])", tmp_path) == "0"
-    assert elsewhere("import os; print(os.environ['CUDA_VISIBLE_DEVICES'])", tmp_path) == "-1"
-    assert elsewhere("print('first'); raise ValueError('red?')", tmp_path) == "ValueError: red?"
-    assert elsewhere("import os; print(os.getcwd())", tmp_path) == str(tmp_path.resolve())
-    assert elsewhere("pass", tmp_path) == ""
-
-
-def test_the_picture_of_a_file_shows_all_of_its_bytes_in_their_order(tmp_path):
-    path = tmp_path / "a.safetensors"
-    fl.save(path, model=fl.Chain(fl.Dense(64, 32), fl.Dense(32, 10)), losses=np.zeros(100))
-    text = path.stat().st_size - (64 + 1) * 32 * 4 - (32 + 1) * 10 * 4 - 100 * 8
-    found = parts(path)
-    assert sorted(found[1:]) == [("layers[0]", 8320), ("layers[1]", 1320), ("losses", 800)]
-    assert found[0] == ("text", text)
-    assert inside(path).sentence.startswith(
-        f"First {text:,} bytes of text with the names and shapes, then the numbers:"
-    )
-
-
-def test_the_picture_of_a_file_keeps_parts_apart_that_are_apart(tmp_path):
-    path = tmp_path / "a.safetensors"
-    save_file({"layers[0].a": np.ones(4), "layers[1].a": np.ones(3), "layers[0].b": np.ones(2)}, path)
-    stored = json.loads(path.read_bytes()[8 : parts(path)[0][1]])
-    order = sorted(stored, key=lambda name: stored[name]["data_offsets"])
-    assert [name for name, _ in parts(path)[1:]] == [k for k, _ in itertools.groupby(name[:9] for name in order)]
+@pytest.mark.parametrize("hidden", ["-1", "0"])
+def test_cards_of_a_lesson_are_there_even_if_those_of_the_computer_are_hidden(hidden, monkeypatch):
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", hidden)
+    assert judge("12.2", right_split).word == judge("12.3", 2, 3, 1).word == "right"

@@ -3,125 +3,170 @@
 import numpy as np
 from answers import not_right, right
 
-import fluxlite as fl
 from fluxlite_course.kit.exercises import judge
 
-SHAPES = [(32, 8, 8, 4), (32, 4, 4, 4), (32, 2, 2, 6), (32, 24), (32, 10)]
+
+def add_up(pieces, send):
+    n = len(pieces)
+    for step in range(n - 1):
+        for card in range(n):
+            piece, neighbour = (card - step) % n, (card + 1) % n
+            pieces[neighbour][piece] = pieces[neighbour][piece] + send(card, pieces[card][piece])
 
 
-def shapes(layer, shape):
-    """The right shapes, but for one."""
-    return [*SHAPES[:layer], shape, *SHAPES[layer + 1 :]]
+def around(which=lambda card, step: card + 1 - step, keep=lambda old, new: new, steps=lambda n: n - 1, end=None):
+    """An all_reduce whose second half can be wrong in some details."""
+
+    def all_reduce(arrays, send):
+        n = len(arrays)
+        pieces = [np.split(array, n) for array in arrays]
+        add_up(pieces, send)
+        for step in range(steps(n)):
+            for card in range(n):
+                piece, neighbour = which(card, step) % n, (card + 1) % n
+                pieces[neighbour][piece] = keep(pieces[neighbour][piece], send(card, pieces[card][piece]))
+        found = [np.concatenate(row) for row in pieces]
+        return end(found) if end else found
+
+    return all_reduce
 
 
-def channels_last(model, x):
-    return model(np.moveaxis(x, 1, -1))
+def only_the_first_half(arrays, send):
+    pieces = [np.split(array, len(arrays)) for array in arrays]
+    add_up(pieces, send)
+    return [np.concatenate(row) for row in pieces]
 
 
-def reshaped(model, x):
-    n, c, h, w = x.shape
-    return model(x.reshape(n, h, w, c))
+def whole_arrays(arrays, send):
+    """Each card passes on what it got, all of it, n - 1 times."""
+    n = len(arrays)
+    sums, travelling = [array.copy() for array in arrays], list(arrays)
+    for _ in range(n - 1):
+        arrived = [send(card, travelling[card]) for card in range(n)]
+        travelling = [arrived[(card - 1) % n] for card in range(n)]
+        sums = [total + one for total, one in zip(sums, travelling)]
+    return sums
 
 
-def forgets_to_return(model, x):
-    model(np.moveaxis(x, 1, -1))
+def one_after_the_other(arrays, send):
+    """Each piece goes right round before the next one begins: as many bytes and messages, and no two at a time."""
+    n = len(arrays)
+    pieces = [np.split(array, n) for array in arrays]
+    for piece in range(n):
+        for step in range(2 * (n - 1)):
+            card, neighbour = (piece + step) % n, (piece + step + 1) % n
+            arrived = send(card, pieces[card][piece])
+            pieces[neighbour][piece] = arrived if step >= n - 1 else pieces[neighbour][piece] + arrived
+    return [np.concatenate(row) for row in pieces]
 
 
-def permuted(rng, n):
-    return rng.permutation(n)
+def number_by_number(arrays, send):
+    def in_many(card, piece):
+        return np.concatenate([send(card, one) for one in np.split(piece, len(piece))])
+
+    return around()(arrays, in_many)
 
 
-def honest(
-    known=slice(None, 40), asked=slice(40, None), labels_of=None, share=fl.accuracy, shuffled_alike=True,
-    order_of=permuted,
-):  # fmt: skip
-    """An `accuracy_of` with some details that can be wrong: which rows it learns from, and which it's asked about."""
-
-    def accuracy_of(train, X, labels, rng):
-        order = order_of(rng, len(X))
-        X, labels = X[order], labels[order] if shuffled_alike else labels
-        model = train(X[known], labels[known])
-        return share(model(X[asked]), labels[labels_of or asked])
-
-    return accuracy_of
+def looks_into_the_memory(arrays, send):
+    around()(arrays, send)
+    return [sum(arrays) for _ in arrays]
 
 
-def the_colleagues(train, X, labels, rng):
-    order = rng.permutation(len(X))
-    cut = 4 * len(X) // 5
-    X, labels = X[order], labels[order]
-    model = train(X[:cut], labels[:cut])
-    return fl.accuracy(model(X[:cut]), labels[:cut])
+def sends_too_little(arrays, send):
+    send(0, np.split(arrays[0], len(arrays))[0])
+    return [sum(arrays) for _ in arrays]
 
 
-def by(share_of=fl.softmax, none="none of these", kind=int, enough=np.greater_equal):
-    """An `answers` with some details that can be wrong."""
-
-    def answers(scores, least):
-        return [kind(np.argmax(row)) if enough(np.max(row), least) else none for row in share_of(scores)]
-
-    return answers
+def step_time(latencies=lambda n: 2 * (n - 1), share=lambda n: 2 * (n - 1) / n, compute=lambda c, n: c):
+    """A step_time with some details that can be wrong."""
+    return lambda c, nbytes, n, link: compute(c, n) + latencies(n) * link.latency + share(n) * nbytes / link.bandwidth
 
 
 test_a_wrong_answer_is_not_right_and_told_why = not_right(
-    ("15.1", [shapes(0, (32, 6, 6, 4))], "after layer 0: pad=1 puts a point of paper around"),
-    ("15.1", [shapes(0, (32, 4, 8, 8))], "after layer 0: here the channels come last"),
-    ("15.1", [shapes(0, (8, 8, 4))], "after layer 0: the observations come first"),
-    ("15.1", [shapes(1, (32, 7, 7, 4))], "after layer 1: the windows don't overlap"),
-    ("15.1", [shapes(1, (32, 4, 4, 1))], "after layer 1: pooling looks at each channel by itself"),
-    ("15.1", [shapes(2, (32, 4, 4, 6))], "after layer 2: there's no pad here"),
-    ("15.1", [shapes(2, (32, 2, 2, 24))], "after layer 2: a filter sums over the channels"),
-    ("15.1", [shapes(3, (32, 6))], "after layer 3: flatten keeps all numbers of a picture"),
-    ("15.1", [shapes(3, (768,))], "after layer 3: flatten leaves the observations apart"),
-    ("15.1", [shapes(3, (32, 2, 2, 6))], "after layer 3: 2 axes, (N, features)"),
-    ("15.1", [shapes(4, (32, 11))], "after layer 4: Dense(24, 10) takes 24 numbers"),
-    ("15.1", [SHAPES[:4]], "there are 5 shapes"),
-    ("15.1", [(32, 10)], "a list with a tuple for each layer"),
-    ("15.2", [lambda model, x: model(x)], "the channels are still in front"),
-    ("15.2", [reshaped], "the pictures are scrambled"),
-    ("15.2", [lambda model, x: model(np.transpose(x))], "the observations come last now"),
-    ("15.2", [lambda model, x: model(np.swapaxes(x, 1, 3))], "the pictures lie on their sides"),
-    ("15.2", [lambda model, x: model(np.moveaxis(x, 1, -1)[..., :2])], "80 of 120 numbers are left"),
-    ("15.2", [lambda model, x: model(np.moveaxis(x, 0, -1))], "that's another order"),
-    ("15.2", [lambda model, x: fl.gpu(model(np.moveaxis(fl.cpu(x), 1, -1)))], "now they're on the CPU"),
-    ("15.2", [forgets_to_return], "returns what the model returns"),
-    ("15.2", [lambda model, x: np.moveaxis(x, 1, -1)], "the model wasn't called"),
-    ("15.3", [honest(order_of=lambda rng, n: np.arange(n))], "they aren't shuffled"),
-    ("15.3", [the_colleagues], "asked about exactly what it learned from"),
-    ("15.3", [honest(asked=slice(None))], "some of what it's asked about"),
-    ("15.3", [honest(known=slice(None))], "it has learned from all that it's asked about"),
-    ("15.3", [honest(known=slice(None, 10), asked=slice(10, None))], "the other way round"),
-    ("15.3", [honest(labels_of=slice(None, 10))], "are these their labels?"),
-    ("15.3", [honest(shuffled_alike=False)], "labels of other pictures"),
-    ("15.3", [honest(share=lambda scores, labels: None)], "returns a number"),
-    ("15.3", [lambda train, X, labels, rng: 1.0], "nothing was learned"),
-    ("15.3", [lambda train, X, labels, rng: train(X[:40], labels[:40]) and 0.1], "wasn't asked anything"),
-    ("15.4", [by(share_of=lambda scores: scores)], "compare the share with least, not the score"),
-    ("15.4", [by(enough=np.greater)], "enough for an answer, since at least 1 may be 1 itself"),
-    ("15.4", [by(none=10)], "or, if no share is large enough, these three words"),
-    ("15.4", [by(kind=str)], "a digit is a number"),
-    ("15.4", [lambda scores, least: [*np.argmax(scores, axis=1)]], "too little for an answer"),
-    ("15.4", [lambda scores, least: ["none of these"] * len(scores)], "its share 1.00, and least is 0.6"),
-    ("15.4", [lambda scores, least: "none of these"], "returns a list"),
-    ("15.4", [by(share_of=lambda scores: fl.softmax(scores)[:, ::-1])], "that's another digit"),
+    ("15.1", [only_the_first_half], "that's the first half. Now hand these round"),
+    ("15.1", [around(keep=np.add)], "counted more than once. When sums are handed round"),
+    ("15.1", [around(which=lambda card, step: card - step)], "something is missing"),
+    ("15.1", [around(which=lambda card, step: card + 1 + step)], "the wrong pieces are handed round"),
+    ("15.1", [around(steps=lambda n: n - 2)], "piece"),
+    ("15.1", [around(end=lambda found: [one / len(found) for one in found])], "that's the mean"),
+    ("15.1", [around(end=lambda found: found[0])], "returns a list with an array for each of the 4 cards"),
+    ("15.1", [around(end=lambda found: [one[:2] for one in found])], "each card gets a whole array again"),
+    ("15.1", [around(steps=lambda n: n)], "a card sends more than it has to"),
+    ("15.1", [whole_arrays], "whole arrays travel"),
+    ("15.1", [number_by_number], "in more messages than it takes"),
+    ("15.1", [one_after_the_other], "one card waits for another"),
+    ("15.1", [lambda arrays, send: [sum(arrays) for _ in arrays]], "nothing was sent"),
+    ("15.1", [sends_too_little], "they can't all have come over the links"),
+    ("15.1", [looks_into_the_memory], "what arrived isn't used"),
+    ("15.1", [lambda arrays, send: send(4, arrays[0])], "card is a number from 0 to 3"),
+    ("15.1", [lambda arrays, send: send(0, 1.0)], "piece is an array"),
+    ("15.2", [step_time(latencies=lambda n: 0)], "8 cards, PCI Express: that's 0 latencies"),
+    ("15.2", [step_time(share=lambda n: 0)], "the bytes are missing"),
+    ("15.2", [step_time(latencies=lambda n: n if n > 1 else 0)], "that's 8 latencies; each of the 2 (n - 1) steps"),
+    ("15.2", [step_time(latencies=lambda n: n - 1)], "that's 7 latencies"),
+    ("15.2", [step_time(latencies=lambda n: min(1, n - 1))], "that's 1 latency"),
+    ("15.2", [step_time(latencies=lambda n: n - 1, share=lambda n: (n - 1) / n)], "and as many to hand round"),
+    ("15.2", [step_time(share=lambda n: 0 if n == 1 else 2)], "a little less than twice all"),
+    ("15.2", [step_time(share=lambda n: 0 if n == 1 else 1)], "all gradients travel once here"),
+    ("15.2", [step_time(share=lambda n: 2 * (n - 1))], "a step carries one piece"),
+    ("15.2", [step_time(latencies=lambda n: 2 * n)], "8 cards, PCI Express: that's 16 latencies"),
+    ("15.2", [step_time(latencies=lambda n: 1, share=lambda n: 1)], "that's one message with all gradients"),
+    ("15.2", [step_time(share=lambda n: 1 / n)], "that's the piece of one step"),
+    ("15.2", [step_time(latencies=lambda n: max(1, 2 * n - 2))], "1 card, NVLink: one card has nobody to exchange"),
+    ("15.2", [step_time(compute=lambda c, n: c / n)], "it isn't divided again"),
+    ("15.2", [step_time(compute=lambda c, n: 0)], "the computing is missing"),
+    ("15.2", [lambda c, b, n, link: max(c, step_time()(0, b, n, link))], "nothing overlaps yet"),
+    ("15.2", [lambda c, b, n, link: c + (n - 1) * b * link.bandwidth], "multiplied, they aren't"),
+    ("15.2", [lambda c, b, n, link: c * (1 if n == 1 else 1.234)], "that's another time"),
+    ("15.2", [lambda c, b, n, link: None], "returns a number of seconds"),
+    ("15.3", [8_192, 6], "too few rows"),
+    ("15.3", [16_384, 1], "with one bucket nothing can travel"),
+    ("15.3", [16_384, 4], "nothing hides the last bucket"),
+    ("15.3", [16_384, 100], "too many buckets: each has 14 latencies"),
+    ("15.3", [32_768, 8], "half as many rows would do"),
+    ("15.3", [16_000, 16], "a power of 2"),
+    ("15.3", ["many", 16], "rows is a whole number"),
+    ("15.3", [16_384, 0], "buckets is a whole number, 1 or more"),
+    ("15.3", [16_384, 10**9], "a few numbers each"),
 )
 
 
-def test_a_digit_in_quotes_is_told_which_number_is_expected():
-    assert dict(judge("15.4", by(kind=str)).rows)["expected"].isdigit()
+def with_pieces_that_arrive_together(arrays, send):
+    n = len(arrays)
+    pieces = [list(np.split(array, n)) for array in arrays]
+    for step in range(2 * (n - 1)):
+        travelling = [(card - step) % n for card in range(n)]
+        arrived = [send(card, pieces[card][travelling[card]]) for card in range(n)]
+        for card in range(n):
+            place = travelling[card - 1]
+            pieces[card][place] = arrived[card - 1] + (pieces[card][place] if step < n - 1 else 0)
+    return tuple(np.concatenate(row) for row in pieces)
 
 
-def by_splitobs(train, X, labels, rng):
-    known, (x, y) = fl.splitobs((X, labels), at=0.7, shuffle=True, rng=3)
-    return fl.accuracy(train(*known)(x), y)
+def in_place(arrays, send):
+    for array, total in zip(arrays, around()(arrays, send)):
+        array[:] = total
+
+
+def step_by_step(compute, nbytes, cards, link):
+    total = compute
+    for _ in range(2 * (cards - 1)):
+        total += link.latency + nbytes / cards / link.bandwidth
+    return total
 
 
 test_right_answers_other_than_the_lessons_own = right(
-    ("15.1", [tuple(map(list, SHAPES))]),
-    ("15.2", [channels_last]),
-    ("15.2", [lambda model, x: model(np.transpose(x, (0, 2, 3, 1)))]),
-    ("15.3", [honest()]),
-    ("15.3", [by_splitobs]),
-    ("15.4", [lambda scores, least: np.array(by()(scores, least), dtype=object)]),
-    ("15.4", [by(kind=np.int64)]),
+    ("15.1", [around()]),
+    ("15.1", [with_pieces_that_arrive_together]),
+    ("15.1", [in_place]),
+    ("15.2", [step_time()]),
+    ("15.2", [step_by_step]),
+    ("15.3", [16_384, 7]),
+    ("15.3", [np.int64(16_384), np.int64(32)]),
+    ("15.3", [16_384.0, 40]),
 )
+
+
+def test_times_that_nearly_agree_are_printed_with_their_difference():
+    rows = dict(judge("15.2", step_time(latencies=lambda n: min(1, n - 1))).rows)
+    assert (rows["yours"], rows["expected"]) == ("15.6515 ms", "15.7256 ms")

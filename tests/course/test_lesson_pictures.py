@@ -16,7 +16,7 @@ from fluxlite_course.lesson07.pictures import BothSides, Row, _row, both_sides
 from fluxlite_course.lesson09.pictures import filters_at_work, worst_mistakes
 from fluxlite_course.sine_wave import train_by_hand
 
-# -- the pictures of lessons 04 and 05, and lesson 05's loop with its mistakes: what they say is computed ------------
+# -- the pictures of lessons 03 and 04, and lesson 04's loop with its mistakes: what they say is computed ------------
 
 
 def test_the_loop_without_a_mistake_is_the_lessons():
@@ -59,7 +59,7 @@ def test_no_legend_lies_on_a_point_and_an_axis_without_a_meaning_says_so(monkeyp
     assert "height means" in strip.axes[0].get_ylabel()
 
 
-# -- lesson 07's bars: each says its value, and looks like its kind of time ------------------------------------------
+# -- lesson 06's bars: each says its value, and looks like its kind of time ------------------------------------------
 
 
 KINDS = {
@@ -106,7 +106,7 @@ def test_the_program_in_a_fresh_process_has_its_phases():
     assert all(seconds > 0 and seconds.kind == "measured" for seconds in phases.values())
 
 
-# -- lesson 08's table of both sides: each row has the CPU's time and the card's, and says who's faster --------------
+# -- lesson 07's table of both sides: each row has the CPU's time and the card's, and says who's faster --------------
 
 
 def row(cpu, gpu, name="a case"):
@@ -152,7 +152,7 @@ def test_a_time_is_the_shortest_of_many(monkeypatch):
     assert float(next(clock)) == pytest.approx(0.064), "three runs, and one more to have enough seconds"
 
 
-# -- lesson 15's pictures --------------------------------------------------------------------------------------------
+# -- lesson 09's pictures --------------------------------------------------------------------------------------------
 
 
 def test_digits_stand_under_their_titles_with_or_without_a_channel():

@@ -72,9 +72,9 @@ def test_front_matter_and_the_first_cell(path):
 
 @every_lesson
 def test_a_lesson_imports_its_own_line_and_nothing_from_inside(path):
-    """The first cell has NumPy, fluxlite and the line of the lesson's folder. Lesson 13 is about the inside."""
+    """The first cell has NumPy, fluxlite and the line of the lesson's folder. Lesson 14 is about the inside."""
     public = {"fluxlite", "fluxlite.cuda", "fluxlite.distributed", "fluxlite.simulated", "fluxlite_course"}
-    shown = {"13": {"fluxlite.devices.moving", "simgpu.dispatch"}}.get(path.name[:2], set())
+    shown = {"14": {"fluxlite.devices.moving", "simgpu.dispatch"}}.get(path.name[:2], set())
     first, *later = (re.findall(r"^ *(?:from|import) ([\w.]+)", source, re.MULTILINE) for source in code(path))
     own = f"fluxlite_course.{exercises.folders()[path.name[:2]].name}"
     assert first.count(own) == 1 and set(first) - {own} <= {"numpy", "fluxlite", "fluxlite.cuda"}
@@ -126,7 +126,7 @@ def test_a_puzzle_begins_above_par_and_its_solution_is_at_par(path, monkeypatch,
             space = {name: getattr(fluxlite, name) for name in fluxlite.__all__}
             space |= {"fl": fluxlite, "np": np, **vars(own)}
             magic, _, body = program.partition("\n")
-            helpers = [one for one in code(path) if one.startswith("t = np.linspace")]  # step, of lesson 08
+            helpers = [one for one in code(path) if one.startswith("t = np.linspace")]  # step, of lesson 07
             exec("\n".join([*helpers, body]), space)
             capsys.readouterr()
             play(magic.split()[1], space)

@@ -1,6 +1,6 @@
 """The microscope: its lanes, sectors, banks and outcomes are those of the launch."""
 
-import kernels_of_lesson14 as learners
+import kernels_of_lesson08 as learners
 import numpy as np
 import pytest
 

@@ -12,7 +12,7 @@ import nbformat
 import pytest
 
 ROOT = Path(__file__).parents[2]
-LESSON = "03-your-own-model.ipynb"
+LESSON = "02-models-that-move.ipynb"
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(importlib.util.find_spec("nbgrader") is None, reason="nbgrader is not installed"),
@@ -70,7 +70,7 @@ def with_solutions(course, change=lambda source: source):
 
 def test_the_released_lesson_holds_no_solution_and_no_guess(course):
     everything = "\n".join(sources(released(course)))
-    assert "todo()  # your line or lines here" in everything and 'guess("03-A")' in everything
+    assert "todo()  # your line or lines here" in everything and 'guess("02-C")' in everything
     assert "SOLUTION" not in everything and "functor(TwoHeads)\n" not in everything
 
 
@@ -79,8 +79,8 @@ def test_a_right_an_untouched_and_a_wrong_learner_are_graded_and_get_feedback(co
     submit(course, "bob", released(course))
     wrong = with_solutions(course, lambda source: source.replace("functor(TwoHeads)", 'functor(TwoHeads, ("body",))'))
     for cell in wrong.cells:  # they also change a locked check, which nbgrader restores
-        if cell.source == 'check("03.1", TwoHeads)':
-            cell.source = 'print("03.1  right")'
+        if cell.source == 'check("02.2", TwoHeads)':
+            cell.source = 'print("02.2  right")'
     submit(course, "eve", wrong)
     nbgrader(course, "autograde", "lesson-03")
     with sqlite3.connect(course / "gradebook.db") as gradebook:

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
@@ -25,6 +26,17 @@ def test_unreadable_progress_is_put_aside(tmp_path, capsys):
         assert progress.read()["checks"] == {"03.1": "right"}
         assert (tmp_path / "progress.unreadable.json").read_text() == content
     assert "could not be read" in capsys.readouterr().err
+
+
+def test_progress_of_0_2_is_put_aside_and_that_is_said(tmp_path, capsys):
+    old = (Path(__file__).parents[1] / "frozen" / "files" / "progress.json").read_text()
+    progress.path().write_text(old)
+    assert progress.read() == {"guesses": {}, "checks": {}, "puzzles": {}}
+    progress.keep("checks", "03.1", "right")
+    assert progress.read()["checks"] == {"03.1": "right"}
+    assert (tmp_path / "progress.0.2.json").read_text() == old
+    said = "is of fluxlite 0.2, whose lessons have other numbers; it is now progress.0.2.json"
+    assert said in capsys.readouterr().err
 
 
 def test_progress_in_a_folder_that_cannot_be_written_lasts_until_the_kernel_ends(tmp_path, monkeypatch, capsys):
@@ -182,5 +194,5 @@ def test_progress_edited_by_hand(capsys):
     progress.path().write_text('\ufeff{"guesses": {"03-A": "z", "03-B": ["a"]}, "checks": {"03.1": 1}}', "utf-8")
     answer("03-A")
     answer("03-B")
-    assert capsys.readouterr().out.startswith("03-A  it is b: ")
+    assert capsys.readouterr().out.startswith("03-A  it is c: ")
     assert progress.read() == {"guesses": {"03-A": "z"}, "checks": {}, "puzzles": {}}

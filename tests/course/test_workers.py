@@ -1,4 +1,4 @@
-"""Lesson 17's workers: they come, they go, and where they can't come the lesson goes on."""
+"""Lesson 15's workers: they come, they go, and where they can't come the lesson goes on."""
 
 import importlib.util
 import os

@@ -7,26 +7,23 @@ from __future__ import annotations
 
 import functools
 import json
-import re
 import tomllib
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from tools.outputs import alike
 
 FROZEN = Path(__file__).parent
-PARTS = ("names", "receipts", "files", "documents", "examples", "replies")
-SEEN_BY_TESTS = PARTS[-2:]  # from_tests.py
+PARTS = ("names", "files", "documents")
 GONE = "gone"
 Entry = str | list[str]
 Entries = dict[str, Entry]
 
 # Which entries have no last digits: those that begin so. A signature is its text, and what was saved is what's loaded.
 EXACT = dict.fromkeys(PARTS, ()) | {"names": ("",), "files": ("model", "state", "training", "Local", "handin", "prog")}
-# How far other numbers may be apart, relative to them; whole numbers are always equal. A training multiplies a last
-# digit's difference.
-TOLERANCE = {"replies": 1e-3, "files": 1e-5, "examples": 0.05}
+# How far other numbers may be apart, relative to them; whole numbers are always equal.
+TOLERANCE = {"files": 1e-5}
 
 _AGAIN = "it's as in 0.2.0 again: take its line out"
 
@@ -63,10 +60,7 @@ def same(part: str, key: str, one: Entry, other: Entry) -> bool:
 @functools.cache
 def frozen(part: str) -> Entries:
     """What a part was in 0.2.0."""
-    found: Entries = {}
-    for key, entry in json.loads((FROZEN / f"{part}.json").read_text(encoding="utf-8")).items():
-        found |= {f"{key}{row}": one for row, one in entry.items()} if isinstance(entry, dict) else {key: entry}
-    return found
+    return json.loads((FROZEN / f"{part}.json").read_text(encoding="utf-8"))
 
 
 @functools.cache
@@ -75,43 +69,17 @@ def changed() -> dict[str, dict[str, dict[str, Entry]]]:
     return tomllib.loads((FROZEN / "changed.toml").read_text(encoding="utf-8"))
 
 
-def differences(part: str, today: Entries, whole: bool = True) -> list[Difference]:
-    """What isn't as frozen or as listed. What's new is no difference; nor, if it isn't the `whole`, what's missing."""
+def differences(part: str, today: Entries) -> list[Difference]:
+    """What isn't as frozen or as listed. What's new is no difference."""
     found = []
     for key, was in frozen(part).items():
         listed = changed().get(part, {}).get(key)
         now = today.get(key, GONE)
-        if (key not in today and not whole) or same(part, key, listed["now"] if listed else was, now):
+        if same(part, key, listed["now"] if listed else was, now):
             continue
         wrong = _AGAIN if same(part, key, was, now) else "not what's listed" if listed else ""
         found.append(Difference(part, key, was, now, wrong))
     return found
-
-
-def difference(part: str, key: str, seen: list[str], taken: tuple[str, ...] = ()) -> Difference | None:
-    """The same for what one test sees. Rows of a table with equal names share a key: "key", "key (2)" and so on.
-
-    `taken` are the keys that lines in changed.toml are going to have.
-    """
-    known = variants(frozen(part), key)
-    now = {name: line["now"] for name, line in variants(changed().get(part, {}), key).items()}
-    if not known or any(same(part, key, one, seen) for one in {**known, **now}.values()):
-        return None
-    again = key in now and same(part, key, known[key], seen)
-    number, name = len({**known, **now}), key
-    while not again and (name in taken or name in now or (name in known and len(known) > 1)):
-        number += 1
-        name = f"{key} ({number})"
-    return Difference(part, name, known[key], seen, _AGAIN if again else "")
-
-
-def variants(entries: dict[str, Any], key: str) -> dict[str, Any]:
-    """The entries that share a key."""
-    return {name: entries[name] for name in entries if without_number(name) == key}
-
-
-def without_number(name: str) -> str:
-    return re.sub(r" \(\d+\)$", "", name)
 
 
 def wrong_lines(listed: dict | None = None) -> list[str]:
@@ -120,12 +88,11 @@ def wrong_lines(listed: dict | None = None) -> list[str]:
     for part, lines in (changed() if listed is None else listed).items():
         known = frozen(part) if part in PARTS else {}
         for key, line in lines.items():
-            was = variants(known, without_number(key)) if part in SEEN_BY_TESTS else {key: known.get(key)}
             if set(line) != {"why", "now"} or not str(line["why"]).strip():
                 found.append(f'{part}: {key} needs {{ why = "a reason", now = … }}')
-            elif not was or None in was.values():
+            elif key not in known:
                 found.append(f"{part}: {key} isn't frozen")
-            elif any(same(part, key, one, line["now"]) for one in was.values()):
+            elif same(part, key, known[key], line["now"]):
                 found.append(f"{part}: {key} is as in 0.2.0")
     return found
 
@@ -144,14 +111,8 @@ def told(found: list[Difference]) -> str:
 
 
 def written(entries: Entries) -> str:
-    """The entries as a file's text, in order, one line for each. A test's rows stand below its name."""
-    groups: dict[str, list[str]] = {}
-    for key in sorted(entries):
-        test, row = re.fullmatch(r"((?:\d\d )?test_\w+(?=\[)|)(.*)", key, re.DOTALL).groups()  # type: ignore[union-attr]
-        groups.setdefault(_json(test), []).append(f"{_json(row)}: {_json(entries[key])}")
-    alone = groups.pop('""', [])
-    lines = [*alone, *(f"{test}: {{\n" + ",\n".join(rows) + "}" for test, rows in groups.items())]
-    return "{\n" + ",\n".join(lines) + "\n}\n"
+    """The entries as a file's text, in order, one line for each."""
+    return "{\n" + ",\n".join(f"{_json(key)}: {_json(entries[key])}" for key in sorted(entries)) + "\n}\n"
 
 
 def _json(x: Entry) -> str:

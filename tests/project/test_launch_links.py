@@ -172,11 +172,11 @@ print("RAISED", type(shell.run_cell({cell.source!r}).error_in_exec).__name__)
 
 def test_where_fluxlite_is_missing_the_first_cell_says_how_to_get_it(pages, unpublished):
     """Instead of a bare ModuleNotFoundError in the cell below. A copy in a learner's own folder has no such cell."""
-    said = first_cell(pages["notebooks/learner/03-your-own-model.ipynb"])
+    said = first_cell(pages["notebooks/learner/02-models-that-move.ipynb"])
     assert "fluxlite could not be installed; the lines above say why." in said and "Session options, Internet" in said
     assert f'PIP install --quiet "https://github.com/a/b/archive/{INSTALLED}.zip#sha256=' in said
     assert "ModuleNotFoundError" not in said
-    assert '"id": "install"' not in unpublished["notebooks/learner/03-your-own-model.ipynb"]
+    assert '"id": "install"' not in unpublished["notebooks/learner/02-models-that-move.ipynb"]
 
 
 # -- a package index -------------------------------------------------------------------------------------------------

@@ -102,7 +102,7 @@ def test_of_a_real_card_driver_and_versions_are_said(monkeypatch):
     monkeypatch.setattr(provenance, "driver", lambda: "580.65.06")
     found = provenance.provenance(CUDADevice(0, "NVIDIA L4"))
     assert (found["card"], found["kind"], found["driver"]) == ("NVIDIA L4", "recorded", "580.65.06")
-    assert (found["cuda"], found["cuda_of_driver"], found["cupy"]) == ("12.9", "13.0", "14.2")
+    assert (found["cuda"], found["cuda_of_driver"], found["cupy"]) == ("12.9", "13.0", "08.2")
     assert (found["memory"], found["multiprocessors"]) == (16 * 2**30, 40)
 
 

@@ -30,8 +30,8 @@ _LINK = re.compile(r"(^```.*?^```$|`[^`\n]+`)|(\]\()([^)\s]+)\)", re.MULTILINE |
 def page_of(path: str) -> str:
     """The site's page of a file in the repository.
 
-    >>> page_of("notebooks/03-your-own-model.ipynb"), page_of("examples/xor.py"), page_of("README.md")
-    ('lessons/03-your-own-model.ipynb', 'examples/xor.md', 'install.md')
+    >>> page_of("notebooks/02-models-that-move.ipynb"), page_of("examples/xor.py"), page_of("README.md")
+    ('lessons/02-models-that-move.ipynb', 'examples/xor.md', 'install.md')
     """
     if path in PAGES:
         return PAGES[path]

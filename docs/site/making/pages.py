@@ -149,26 +149,26 @@ EXPLORE = {
         "and giving an order takes longer than carrying it out. Move the time, or let it run.",
     ),
     "timeline": Explored(
-        "Which lines wait", "06-waiting-for-the-gpu", "timeline(",
+        "Which lines wait", "05-waiting-for-the-gpu", "timeline(",
         "A loop that reads a number in each of its 20 steps. The host asks the GPU for work and goes on, until it "
         "needs the number: then it waits. Choose which events you see, and how many.",
     ),
     "crossover": Explored(
-        "When does a GPU win?", "07-cpu-against-gpu", "crossover_explorer(",
+        "When does a GPU win?", "06-cpu-against-gpu", "crossover_explorer(",
         "One step of training, for networks from 8 to 4,096 wide. Left of the crossing the CPU is faster, right of it "
         "the GPU. Choose what each step does besides computing.",
     ),
     "tape": Explored(
-        "The tape", "13-under-the-hood", "tape(lines",
+        "The tape", "14-under-the-hood", "tape(lines",
         "What a gradient keeps of each line of a program: one entry for each result. Then it goes through the entries "
         "from the top down, and each hands its gradient on to what it was made from.",
     ),
     "microscope": Explored(
-        "The microscope", "14-inside-a-gpu", "microscope(",
+        "The microscope", "08-inside-a-gpu", "microscope(",
         "A kernel, line by line: the lanes of a warp, which of them sit out, and where in memory they go.",
     ),
     "busiest": Explored(
-        "Who's the busiest?", "17-several-machines", "busiest(",
+        "Who's the busiest?", "15-several-machines", "busiest(",
         "A step of training on one card or several: the host gives orders, the cards compute, the network carries the "
         "gradients. One of them is the busiest, and the others wait for it. Turn the knobs.",
     ),

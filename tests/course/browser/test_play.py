@@ -21,11 +21,11 @@ CELLS = [
     "guess, start\nfrom fluxlite_course.lesson08 import microscope\nfrom fluxlite_course.lesson09 import draw, "
     "trained_network\nstart('03')\n_ = fl.simulate_gpu()",
     "draw(trained_network())",
-    'guess("03-A")',
-    'guess("03-B")',
-    'check("03.3", ..., ...)',
+    'guess("02-C")',
+    'guess("02-D")',
+    'check("00.1", ...)',
     "%%machine guess\nx = fl.gpu(np.ones(5, np.float32))\ntotal = float((x * 2).sum())",
-    "%%puzzle 06-1\ndef steps(x, W):\n    total, largest = 0.0, 0.0\n    for _ in range(20):\n"
+    "%%puzzle 05-1\ndef steps(x, W):\n    total, largest = 0.0, 0.0\n    for _ in range(20):\n"
     "        x = np.tanh(x @ W)\n"
     "        total = total + float(np.mean(x**2))\n        largest = max(largest, float(np.max(x)))\n"
     "    return total, largest",
@@ -105,17 +105,17 @@ def test_a_guess_is_kept_locked_and_answered_when_asked(page):
     page.keyboard.press("Tab")
     page.keyboard.press("Space")
     page.keyboard.press("Enter")  # the focus is on "Show the answer" now
-    wait_until(lambda: "c is right" in second.inner_text(), second.inner_text)
-    assert guessed(page) == {"03-A": "a", "03-B": "c"}
+    wait_until(lambda: "a is right" in second.inner_text(), second.inner_text)
+    assert guessed(page) == {"02-C": "a", "02-D": "c"}
 
     third.locator("button.option").nth(3).click()
-    wait_until(lambda: "Lesson 07 comes back to it" in third.inner_text(), third.inner_text)
+    wait_until(lambda: "Lesson 06 comes back to it" in third.inner_text(), third.inner_text)
     assert not third.locator("button.show").is_visible()
 
 
 def test_checks_and_puzzles_have_a_face(page):
-    assert "not yet" in page.locator(".fluxlite-box:has-text('03.3')").text_content()
-    puzzle = page.locator(".fluxlite-box:has-text('06-1')").text_content()
+    assert "not yet" in page.locator(".fluxlite-box:has-text('00.1')").text_content()
+    puzzle = page.locator(".fluxlite-box:has-text('05-1')").text_content()
     assert "above par" in puzzle and "waits" in puzzle
 
 

@@ -1,4 +1,4 @@
-"""Lesson 16's pictures, and its scene: the temperature."""
+"""Lesson 10's pictures, and its scene: the temperature."""
 
 import numpy as np
 import pytest

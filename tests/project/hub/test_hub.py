@@ -1,4 +1,4 @@
-"""A class of five on a real JupyterHub: they run lesson 05 and hand in; hub, proxy and a server get killed.
+"""A class of five on a real JupyterHub: they run lesson 04 and hand in; hub, proxy and a server get killed.
 
 `nox -s hub` brings JupyterHub and its proxy. Where they're missing, these tests skip themselves. The file under test is
 `docs/hub/littlest.py`, as a teacher puts it on the server.
@@ -18,14 +18,14 @@ from running import ROOT, WAIT, Learner, a_hub, alive, missing, wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(bool(missing()), reason=missing() or "-")]
 
-LESSON = "05-sine-wave-rnn.ipynb"
+LESSON = "04-sine-wave-rnn.ipynb"
 # One is called by an address, as where a school's accounts log in.
 NAMES = ["ada", "bob", "cem", "eve@school.example", "grace"]
 SIGNED = ["Ada Lovelace", "Ada Lovelace", "Cem", "Eve", "Grace"]
 
 
 def solutions():
-    """Lesson 05's cells with a solution, in their order."""
+    """Lesson 04's cells with a solution, in their order."""
     cells = json.loads((ROOT / "notebooks" / LESSON).read_text(encoding="utf-8"))["cells"]
     return ["".join(cell["source"]) for cell in cells if "### BEGIN SOLUTION" in "".join(cell["source"])]
 
@@ -38,7 +38,7 @@ def work(content, number):
     for cell, solution in list(zip(open_cells, solved))[:number]:
         cell["source"] = solution
     for cell in content["cells"]:
-        cell["source"] = "".join(cell["source"]).replace('guess("05-A")', f'guess("05-A", "{"abc"[number % 3]}")')
+        cell["source"] = "".join(cell["source"]).replace('guess("04-A")', f'guess("04-A", "{"abc"[number % 3]}")')
 
 
 class Crowd:
@@ -94,7 +94,7 @@ def test_five_learners_run_lesson_05_to_its_end_and_save(crowd):
         cells = json.loads((course / LESSON).read_text(encoding="utf-8"))["cells"]
         assert "Epoch: 200" in json.dumps([cell.get("outputs") for cell in cells])
         known = json.loads((course / "progress.json").read_text(encoding="utf-8"))
-        assert list(known["checks"].values()).count("right") == number and known["guesses"]["05-A"] == "abc"[number % 3]
+        assert list(known["checks"].values()).count("right") == number and known["guesses"]["04-A"] == "abc"[number % 3]
 
 
 def test_the_hub_is_killed_and_started_again_and_nothing_is_lost(crowd, tmp_path):
@@ -160,4 +160,4 @@ def test_a_learners_server_is_killed_and_what_was_saved_is_there(crowd):
     assert crowd.saved()[name] == saved
     session = crowd.learners[name].open(LESSON)
     said = session.printed("from fluxlite_course.kit import progress; print(progress.read()['guesses'])")
-    assert said == "{'05-A': 'c'}\n"
+    assert said == "{'04-A': 'c'}\n"

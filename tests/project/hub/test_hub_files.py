@@ -96,7 +96,7 @@ def test_what_the_image_copies_is_there_and_enough_for_the_package(tmp_path):
     names = zipfile.ZipFile(wheel).namelist()
     build = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["hatch"]["build"]
     assert {f"{package}/__init__.py" for package in build["targets"]["wheel"]["packages"]} <= set(names)
-    assert "fluxlite_course/notebooks/05-sine-wave-rnn.ipynb" in names and "fluxlite/__main__.py" in names
+    assert "fluxlite_course/notebooks/04-sine-wave-rnn.ipynb" in names and "fluxlite/__main__.py" in names
     assert not list(tmp_path.glob("notebooks/*.ipynb"))
 
 

@@ -41,21 +41,21 @@ def printed(text):
 
 
 def for_readers(*cells):
-    lesson = {"cells": [cell("# 03 · A title\nText", type="markdown"), *cells], "metadata": {}}
-    return lessons.for_readers(lesson, "03-your-own-model.ipynb")["cells"][1:]
+    lesson = {"cells": [cell("# 02 · A title\nText", type="markdown"), *cells], "metadata": {}}
+    return lessons.for_readers(lesson, "02-models-that-move.ipynb")["cells"][1:]
 
 
 def test_a_solution_is_folded_with_its_output_and_its_check():
     solved = cell("x = 1\n### BEGIN SOLUTION\nx = 2\nx\n### END SOLUTION", printed("2"))
-    starter, fold, solution, check, end = for_readers(solved, cell('check("03.1", x)', printed("right")))
+    starter, fold, solution, check, end = for_readers(solved, cell('check("02.2", x)', printed("right")))
     assert starter["source"] == f"x = 1\n{notebooks.STUB}" and starter["outputs"] == []
-    assert fold["source"] == '<details class="folded"><summary>One solution to 03.1</summary>'
+    assert fold["source"] == '<details class="folded"><summary>One solution to 02.2</summary>'
     assert solution["source"] == "x = 1\nx = 2\nx" and solution["outputs"] == [printed("2")]
     assert check["outputs"] == [printed("right")] and end["source"] == "</details>"
 
 
 def test_a_solution_without_a_check_is_an_error():
-    with pytest.raises(ValueError, match="03-your-own-model.ipynb has a solution without a check"):
+    with pytest.raises(ValueError, match="02-models-that-move.ipynb has a solution without a check"):
         for_readers(cell("### BEGIN SOLUTION\nx = 2\n### END SOLUTION"))
 
 
@@ -81,10 +81,11 @@ def test_no_lesson_shows_a_solution_a_guess_or_an_answer_unasked(name):
 
 
 def test_links_lead_to_the_sites_pages():
-    text = "[a](../README.md), [b](03-your-own-model.ipynb#What-functor-gives), [c](https://fluxml.ai), `[d](x.md)`"
+    text = "[a](../README.md), [b](02-models-that-move.ipynb#What-functor-gives), [c](https://fluxml.ai), `[d](x.md)`"
     made = links.on_site(text, "notebooks/TEACHING.md", "teaching.md")
     assert made == (
-        "[a](install.md), [b](lessons/03-your-own-model.ipynb#what-functor-gives), [c](https://fluxml.ai), `[d](x.md)`"
+        "[a](install.md), [b](lessons/02-models-that-move.ipynb#what-functor-gives), "
+        "[c](https://fluxml.ai), `[d](x.md)`"
     )
 
 

@@ -97,7 +97,7 @@ def test_lessons_keep_their_pictures_and_fold_their_answers(site):
 # -- in a browser -------------------------------------------------------------------------------------------------
 
 SHAPES = {"desktop": {"width": 1440, "height": 900}, "phone": {"width": 390, "height": 844}}
-LOOKED_AT = ["index.html", "lessons/00-start-here.html", "lessons/03-your-own-model.html", "api/gradients.html",
+LOOKED_AT = ["index.html", "lessons/00-start-here.html", "lessons/02-models-that-move.html", "api/gradients.html",
              "api/fluxlite.cuda.jit.html", "teaching.html", "explore/index.html"]  # fmt: skip
 
 
@@ -176,8 +176,8 @@ def test_the_search_finds_names_of_ours_and_of_flux(opened):
 
 
 def test_an_answer_opens_by_keyboard(opened):
-    tab = opened("lessons/03-your-own-model.html")
-    answer = tab.locator("details.folded", has_text="The answer to 03-A")
+    tab = opened("lessons/02-models-that-move.html")
+    answer = tab.locator("details.folded", has_text="The answer to 02-C")
     inside = answer.get_by_text("it is b: fmap enters only registered classes")
     assert not inside.is_visible()
     answer.locator("summary").focus()
