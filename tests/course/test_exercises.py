@@ -470,13 +470,6 @@ def test_start_leaves_a_gpu_that_is_there_in_charge(capsys):
     assert "a real one (CUDA)" in capsys.readouterr().out
 
 
-def test_start_says_when_the_notebook_is_of_another_version(capsys):
-    start("02", made_for="0.0.1")
-    assert "This notebook was made for fluxlite 0.0.1." in capsys.readouterr().out
-    start("02", made_for=fl.__version__)
-    assert "made for" not in capsys.readouterr().out
-
-
 def test_start_of_a_lesson_that_is_not_there():
     with pytest.raises(ValueError, match="there is no lesson '77'; the lessons are 00, "):
         start("77")

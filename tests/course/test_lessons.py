@@ -166,24 +166,6 @@ def test_a_copy_holds_no_output_but_questions_and_no_solution_in_code(path):
     assert about["lesson"] == path.name[:2] and about["sources"] == fingerprint({"cells": cells(path)})
 
 
-@every_copy
-def test_a_copy_starts_its_lesson_and_says_what_it_was_made_for(path):
-    assert re.search(rf'^start\("{path.name[:2]}", made_for="[\d.]+"\)', code(path)[0], re.MULTILINE)
-
-
-@every_copy
-def test_a_copy_says_at_its_end_how_to_hand_in(path, tmp_path):
-    words, line = cells(path)[-2:]
-    assert "".join(words["source"]).startswith("## Hand in\n") and "On Colab" in "".join(words["source"])
-    source = "".join(line["source"])
-    assert line["cell_type"] == "code" and source == "# %run -m fluxlite handin Ada Lovelace"
-    if path == LEARNERS[0]:  # and this is what the line does, without its first character
-        (tmp_path / path.name).write_bytes(path.read_bytes())
-        command = [sys.executable, "-m", *source.removeprefix("# %run -m ").split()]
-        subprocess.run(command, cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}, check=True)
-        assert (tmp_path / "handin-Ada-Lovelace.zip").exists()
-
-
 @some_copies
 def test_a_lesson_begins_small(path):
     """Thirty learners may share one computer, so plotting and GPU libraries are loaded only when needed."""
