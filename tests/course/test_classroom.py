@@ -109,8 +109,8 @@ def test_the_page_for_teachers_shows_what_they_see():
         return Handin(name, "1", checks, guesses, files=(file,))
 
     handins = [
-        one("Ada Lovelace", "Ada.zip", "00.1 01.1 01.2 01.3 01.4 02.1 02.2", "02.3", "00-A 01-A 01-B 02-A"),
-        one("Bob", "Bob.zip", "00.1 01.1 01.2 01.3 02.1", "01.4", "01-A 01-C 02-B"),
+        one("Ada Lovelace", "Ada.zip", "00.1 01.1 01.2 01.3 02.1 02.2", "02.3", "00-A 01-A 01-B 02-A"),
+        one("Bob", "Bob.zip", "00.1 01.1 01.2 02.1", "01.3", "01-A 01-C 02-B"),
     ]
     page = (Path(__file__).parents[2] / "notebooks" / "TEACHING.md").read_text(encoding="utf-8")
     assert f"```text\n{Class(handins, [])}\n```" in page
