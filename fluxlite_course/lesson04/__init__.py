@@ -3,8 +3,8 @@
 from .. import check, guess, start, todo
 from ..draw.falling import falling
 from ..sine_wave import train_by_hand
+from .fifty import playground
 from .network import continued, memories, same_height, unrolled
-from .playground import playground
 
 __all__ = [
     "check", "continued", "falling", "guess", "memories", "playground", "same_height", "start", "todo",

@@ -94,7 +94,7 @@ def memories(w1: Any, w2: Any) -> Scene:
     most = float(np.ceil(10 * np.abs(kept).max()) / 10)
     picture = drawing(
         640, 400, "The wave, and below it what the network remembers after point 13 and after another one", *_two(),
-        Part("circle", class_="host line glide", r=11, cx=Each(map(_NUMBER, points)),
+        Part("circle", class_="host line glide", r=11, cx=Each(_NUMBER(n) for n in points),
              cy=Each(_HEIGHT(_at(n)) for n in points)),
         Part("circle", class_="glide", **OUTPUT, r=8, cx=Each(_NUMBER(n + 1) for n in points),
              cy=Each(rounded(_HEIGHT(float(y)) for y in outputs.ravel()))),
