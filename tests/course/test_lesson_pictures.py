@@ -10,53 +10,14 @@ import fluxlite as fl
 import fluxlite_course
 from fluxlite_course.draw import digit_row
 from fluxlite_course.draw.falling import falling
-from fluxlite_course.lesson04.pictures import POINTS, by_seed, pairs, predicted, reaching_back, trained
 from fluxlite_course.lesson06.pictures import phases_figure, program_phases, time_bars
 from fluxlite_course.lesson07.pictures import BothSides, Row, _row, both_sides
 from fluxlite_course.lesson09.pictures import filters_at_work, worst_mistakes
-from fluxlite_course.sine_wave import train_by_hand
-
-# -- the pictures of lessons 03 and 04, and lesson 04's loop with its mistakes: what they say is computed ------------
 
 
-def test_the_loop_without_a_mistake_is_the_lessons():
-    np.testing.assert_allclose(trained(), train_by_hand().losses, rtol=1e-3)
-    assert reaching_back()[0] == pytest.approx(train_by_hand().losses[-1], rel=1e-3)
-
-
-def test_each_mistake_does_what_the_lesson_says():
-    right = trained()
-    wiped, same, kept = trained(wipe_memory=True), trained(same_point=True), trained(keep_gradients=True)
-    assert wiped[-1] == pytest.approx(train_by_hand(carry=False).losses[-1], rel=1e-3)
-    assert wiped[-1] > 10 * right[-1] and same[-1] < right[-1] / 10
-    assert kept[0] < right[0] and kept[2] > right[2] and not np.isfinite(kept[-1])
-
-
-def test_a_longer_reach_visits_more_steps_and_learns_more():
-    near, far = reaching_back(1), reaching_back(20)
-    assert near[1] == 20 and far[1] == sum(range(1, 21)) and far[0] < near[0] / 10
-
-
-def test_the_sentences_are_computed():
-    wrong = np.sin(POINTS[1:])
-    wrong[4] += 0.5
-    assert "The worst is 0.50 off, at t = 4.0" in predicted(np.sin(POINTS), wrong).sentence
-    assert "2 of them end above the straight line's 0.1." in by_seed([0.2, 0.05, 0.3], 0.1).sentence
+def test_the_sentence_of_falling_losses_is_computed():
     said = falling({"kept": [4, 0.065]}, "epoch", {"straight line": 0.133}).sentence
     assert said == "The loss over 2 epochs. Kept: 4 to 0.065. Grey lines: straight line at 0.13."
-
-
-def test_no_legend_lies_on_a_point_and_an_axis_without_a_meaning_says_so(monkeypatch):
-    drawn = []
-    monkeypatch.setattr("fluxlite_course.lesson04.pictures.show", lambda figure, words: drawn.append(figure))
-    predicted(np.sin(POINTS), np.sin(POINTS[1:]) + 0.1)
-    by_seed([0.2, 0.05, 0.3], 0.1)
-    scatter, strip = drawn
-    scatter.draw_without_rendering()
-    (axes,) = scatter.axes
-    box = axes.get_legend().get_window_extent().expanded(1, 1.1)
-    assert not any(box.contains(*point) for line in axes.lines for point in axes.transData.transform(line.get_xydata()))
-    assert "height means" in strip.axes[0].get_ylabel()
 
 
 # -- lesson 06's bars: each says its value, and looks like its kind of time ------------------------------------------
@@ -185,8 +146,6 @@ def test_the_worst_mistakes_are_wrong_and_sure_and_the_surest_comes_first():
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: reaching_back(0), "reach is a number of steps, 1 or more; got 0"),
-        (lambda: pairs(np.zeros(20)), "21 points of the wave, got 20"),
         (lambda: falling({}), "one to three lines of losses, got 0"),
         (lambda: time_bars({}), "at least one time"),
         (lambda: both_sides({}), "at least one case"),
