@@ -54,6 +54,5 @@ def memories(memories):
        where="the result is on the CPU: compute where x is", atol=1e-4)  # fmt: skip
     quick = called(_memories, cell, x)[1].launches
     what = "a sum that needs only the input is" if r.launches < quick + 45 else "the product with Wi is"
-    words = f"the values are right, but {what} still in the loop"
-    wrong_if(r.launches > quick + 15, words, f"{r.launches} launches for 30 steps", f"{quick} or fewer")
+    wrong_if(r.launches > quick + 15, f"the values are right, but {what} still in the loop", r.launches, quick)
     return f"the same memories, with {r.launches} launches for 30 steps"

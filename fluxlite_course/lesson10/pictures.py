@@ -20,8 +20,7 @@ _POWERS = {1: "all", 1e-3: "10⁻³", 1e-6: "10⁻⁶", 1e-9: "10⁻⁹", 1e-12:
 
 def temperatures(model: Any, begin: str = "the ") -> Scene:
     """How likely each letter is to come after `begin`, and what `model` writes, with a slider for the temperature."""
-    scores, _ = scores_after(model, begin or " ")
-    shares = np.array([fl.softmax(scores / heat) for heat in HEATS])
+    shares = np.array([fl.softmax(scores_after(model, begin or " ")[0] / heat) for heat in HEATS])
     pages = [write(model, begin, heat).splitlines() for heat in HEATS]
     rows = max(map(len, pages))
     texts = [label(24, 262 + 22 * row, Each(page[row] if row < len(page) else "" for page in pages), "code")
@@ -77,10 +76,9 @@ def _column(x: int, floor: int, name: str, *piled: tuple[Sequence[float], str]) 
     yield Part("path", class_="axis", d=f"M{x - 8} {floor}h76")
     below = np.zeros(16)
     for values, look in piled:
-        tops = floor - 80 * (below + values)  # 1 is as high as 80 points
-        yield Part("rect", class_=f"{look} glide", x=x, y=Each(rounded(tops)), width=60, stroke="none",
+        below = below + values  # 1 is as high as 80 points
+        yield Part("rect", class_=f"{look} glide", x=x, y=Each(rounded(floor - 80 * below)), width=60, stroke="none",
                    height=Each(rounded(80 * value for value in values)))  # fmt: skip
-        below = below + values
     yield label(x + 30, floor + 18, name, "middle")
     yield label(x + 68, floor - 8, Each(f"{value:.2f}" for value in below), "small")
 
@@ -106,6 +104,7 @@ def left_picture(forgets: Sequence[float] = (0, 1, 2, 3, 4)) -> Scene:
     said = [f"forget={f:g}: the gate keeps {keep:.2f} of the memory in each step" for f, keep in zip(forgets, keeps)]
     parts = ["nearly nothing" if left[-1] < 1e-6 else "all" if left[-1] >= 1 else f"{left[-1]:.1%}" for left in lefts]
     end = [f"39 steps later {part.replace('%', ' %')} of an input's effect is left" for part in parts]
+    told = [f"{a}, and {b}." for a, b in zip(said, end)]
     picture = drawing(
         640, 350, "What's left of an input's effect, from the same step to 39 steps later",
         label(70, 24, Each(said), "bold"), label(70, 46, Each(end)), label(84, 262, "dashed: the gate alone", "small"),
@@ -113,8 +112,7 @@ def left_picture(forgets: Sequence[float] = (0, 1, 2, 3, 4)) -> Scene:
         *(Part("g", Part("polyline", class_="line"), class_=look, xs=xs, ys=Each(rounded(map(up, ys)) for ys in each))
           for each, look in ((lefts, "host line"), ([keep**ago for keep in keeps], "rest line dashed"))),
     )  # fmt: skip
-    knob = Knob("forget", [f"{forget:g}" for forget in forgets], slider=True)
-    return Scene(picture, [knob], [f"{a}, and {b}." for a, b in zip(said, end)])
+    return Scene(picture, [Knob("forget", [f"{forget:g}" for forget in forgets], slider=True)], told)
 
 
 def _effect(forget: float) -> np.ndarray:
@@ -123,5 +121,5 @@ def _effect(forget: float) -> np.ndarray:
     layer = fl.LSTM(2, 16, forget=forget, rng=np.random.default_rng(1))
     factors = np.random.default_rng(2).standard_normal(16).astype(np.float32)  # make one number of the output
     (g,) = fl.gradient(lambda x: np.sum(layer(x)[:, -1] * factors), x)
-    effect = np.sqrt(np.mean(g**2, axis=(0, 2)))[::-1]
-    return np.asarray(effect / effect[0])
+    effect = np.sqrt(np.mean(g**2, axis=(0, 2)))
+    return effect[::-1] / effect[-1]

@@ -35,10 +35,9 @@ def story_batches(count: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
 
 def scores_after(model: Any, text: str, memory: Any = None) -> tuple[np.ndarray, Any]:
     """The scores of the letter after `text`, and the memory. A letter that the story doesn't have is a space to it."""
-    layer, dense = model[0], model[1]
     for letter in text.lower():
-        h, memory = layer.cell(_rows(letters().index(letter if letter in letters() else " ")), memory)
-    return dense(h).astype(np.float64), memory
+        h, memory = model[0].cell(_rows(letters().index(letter if letter in letters() else " ")), memory)
+    return model[1](h).astype(np.float64), memory
 
 
 def write(model: Any, begin: str, temperature: float = 0.7, count: int = 250) -> str:
@@ -79,7 +78,6 @@ def gap_picture(gap: int = 40) -> Picture:
     """
     x, y = waves(1, gap, np.random.default_rng(6))
     figure, axes = plots(height=2.8)
-    axes.axvspan(-0.5, 4.5, color=BLUE, alpha=0.12)
     axes.plot(range(5), x[0, :5, 0], "o-", color=BLUE, label="the wave")
     axes.plot(range(5, 5 + gap), x[0, 5:, 0], "x", color=GREY, label="noise")
     axes.plot(4, y[0], "o", mfc="none", mec=ORANGE, ms=15, mew=2.5, label="asked for at the end")

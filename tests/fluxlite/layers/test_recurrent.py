@@ -305,3 +305,11 @@ def test_a_tied_cell_gets_its_whole_gradient_once():
     apart = fl.gradient(lambda m: m(x).sum(), two)[0]
     np.testing.assert_allclose(slopes[0].cell.Wh, apart[0].cell.Wh + apart[1].cell.Wh, rtol=1e-4, atol=1e-5)
     assert slopes[1].cell is None or slopes[1].cell.Wh is None
+
+
+def test_a_forget_gate_may_start_open():
+    lstm = fl.LSTM(2, 3, forget=2.5)
+    assert lstm.cell.bias.tolist() == [0] * 3 + [2.5] * 3 + [0] * 6
+    assert not fl.LSTM(2, 3).cell.bias.any() and fl.LSTM(2, 3, bias=False).cell.bias is None
+    with pytest.raises(ValueError, match="so it needs bias=True"):
+        fl.LSTM(2, 3, bias=False, forget=1)
