@@ -86,7 +86,7 @@ def _column(x: int, floor: int, name: str, *piled: tuple[Sequence[float], str]) 
 def _gate(x: int, y: int, name: str, values: Sequence[float]) -> Iterator[Part]:
     """An arrow through a gate: two doors, which leave an opening between them."""
     yield arrow(x - 62, y, x + 62, y, "rest")
-    doors = Each(rounded(34 * (1 - value) for value in values))
+    doors = Each(rounded(36 * (1 - value) for value in values))
     yield Part("rect", class_="ink glide", x=x - 6, y=y - 36, width=12, height=doors)
     yield Part("rect", class_="ink glide", x=x - 6, y=Each(y + 36 - door for door in doors), width=12, height=doors)
     yield label(x, y - 44, Each(f"{name} = {value:g}" for value in values), "middle bold")
