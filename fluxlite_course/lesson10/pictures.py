@@ -100,7 +100,7 @@ def left_picture(forgets: Sequence[float] = (0, 1, 2, 3, 4)) -> Scene:
     ago, right, up = np.arange(40), Axis(0, 39, 70, 625), Axis(1e-12, 10, 290, 60, log=True)
     keeps = [float(fl.sigmoid(np.float64(forget))) for forget in forgets]
     lefts = [_effect(forget) for forget in forgets]
-    xs = Each([rounded(map(right, ago))] * len(forgets))
+    xs = Each([rounded(right(n) for n in range(40))] * len(forgets))
     said = [f"forget={f:g}: the gate keeps {keep:.2f} of the memory in each step" for f, keep in zip(forgets, keeps)]
     parts = ["nearly nothing" if left[-1] < 1e-6 else "all" if left[-1] >= 1 else f"{left[-1]:.1%}" for left in lefts]
     end = [f"39 steps later {part.replace('%', ' %')} of an input's effect is left" for part in parts]
@@ -109,8 +109,8 @@ def left_picture(forgets: Sequence[float] = (0, 1, 2, 3, 4)) -> Scene:
         640, 350, "What's left of an input's effect, from the same step to 39 steps later",
         label(70, 24, Each(said), "bold"), label(70, 46, Each(end)), label(84, 262, "dashed: the gate alone", "small"),
         *across(right, 290, "steps later", range(0, 40, 5)), *upward(up, 70, "", list(_POWERS), _POWERS.__getitem__),
-        *(Part("g", Part("polyline", class_="line"), class_=look, xs=xs, ys=Each(rounded(map(up, ys)) for ys in each))
-          for each, look in ((lefts, "host line"), ([keep**ago for keep in keeps], "rest line dashed"))),
+        *(Part("g", Part("polyline", class_="line"), class_=look, xs=xs, ys=Each(rounded(up(y) for y in ys) for ys in of))
+          for of, look in ((lefts, "host line"), ([keep**ago for keep in keeps], "rest line dashed"))),
     )  # fmt: skip
     return Scene(picture, [Knob("forget", [f"{forget:g}" for forget in forgets], slider=True)], told)
 
