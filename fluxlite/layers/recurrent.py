@@ -224,7 +224,6 @@ class LSTMCell(Cell):
     Of ``Wi x + Wh h + bias``, cut in four, come input ``i``, forget ``f``, cell ``g`` and output ``o``, in this order:
     a sigmoid of each, but the tanh of ``g``. Then ``c = f * c + i * g`` and ``h = o * tanh(c)``. PyTorch has the same
     order, and two biases, whose sum is this one. ``cell(x, (h, c))`` returns ``(h, (h, c))``, the new ones.
-
     `forget` is what the bias of ``f`` starts at: with 3, a new memory keeps 95 % of itself in a step, with 0 one half.
     """
 

@@ -93,10 +93,7 @@ def _gate(x: int, y: int, name: str, values: Sequence[float]) -> Iterator[Part]:
 
 
 def left_picture(forgets: Sequence[float] = (0, 1, 2, 3, 4)) -> Scene:
-    """How much an input still changes an LSTM's output so many steps later, with a slider for its `forget`.
-
-    The line is measured by a gradient; the dashed one has what the forget gate alone would leave.
-    """
+    """How much an input still changes an LSTM's output steps later, and what its forget gate alone would leave."""
     ago, right, up = np.arange(40), Axis(0, 39, 70, 625), Axis(1e-12, 10, 290, 60, log=True)
     keeps = [float(fl.sigmoid(np.float64(forget))) for forget in forgets]
     lefts = [_effect(forget) for forget in forgets]
@@ -109,8 +106,9 @@ def left_picture(forgets: Sequence[float] = (0, 1, 2, 3, 4)) -> Scene:
         640, 350, "What's left of an input's effect, from the same step to 39 steps later",
         label(70, 24, Each(said), "bold"), label(70, 46, Each(end)), label(84, 262, "dashed: the gate alone", "small"),
         *across(right, 290, "steps later", range(0, 40, 5)), *upward(up, 70, "", list(_POWERS), _POWERS.__getitem__),
-        *(Part("g", Part("polyline", class_="line"), class_=look, xs=xs, ys=Each(rounded(up(y) for y in ys) for ys in of))
-          for of, look in ((lefts, "host line"), ([keep**ago for keep in keeps], "rest line dashed"))),
+        *(Part("g", Part("polyline", class_="line"), class_=look, xs=xs,
+               ys=Each(rounded(up(y) for y in ys) for ys in each))
+          for each, look in ((lefts, "host line"), ([keep**ago for keep in keeps], "rest line dashed"))),
     )  # fmt: skip
     return Scene(picture, [Knob("forget", [f"{forget:g}" for forget in forgets], slider=True)], told)
 

@@ -9,7 +9,7 @@ import fluxlite as fl
 from ..kit.exercises import exercise
 from ..kit.puzzles import puzzle
 from ..kit.vocabulary import expect, explained, number, refuse, wrong_if
-from .photos import loss, network
+from .training import loss, network
 
 
 @exercise("11.1", "batches and copies, predicted", look_at="section 2: what each way copies")
