@@ -98,13 +98,13 @@ def left_picture(forgets: Sequence[float] = (0, 1, 2, 3, 4)) -> Scene:
     keeps = [float(fl.sigmoid(np.float64(forget))) for forget in forgets]
     lefts = [_effect(forget) for forget in forgets]
     xs = Each([rounded(right(n) for n in range(40))] * len(forgets))
-    said = [f"forget={f:g}: the gate keeps {keep:.2f} of the memory in each step" for f, keep in zip(forgets, keeps)]
+    said = [f"forget={f:g}: the gate keeps {keep:.2f} in each step" for f, keep in zip(forgets, keeps)]
     parts = ["nearly nothing" if left[-1] < 1e-6 else "all" if left[-1] >= 1 else f"{left[-1]:.1%}" for left in lefts]
-    end = [f"39 steps later {part.replace('%', ' %')} of an input's effect is left" for part in parts]
+    end = [f"39 steps later {part.replace('%', ' %')} is left of an input's effect" for part in parts]
     told = [f"{a}, and {b}." for a, b in zip(said, end)]
     picture = drawing(
         640, 350, "What's left of an input's effect, from the same step to 39 steps later",
-        label(70, 24, Each(said), "bold"), label(70, 46, Each(end)), label(84, 262, "dashed: the gate alone", "small"),
+        label(8, 18, Each(said), "bold"), label(8, 42, Each(end)), label(84, 262, "dashed: the gate alone"),
         *across(right, 290, "steps later", range(0, 40, 5)), *upward(up, 70, "", list(_POWERS), _POWERS.__getitem__),
         *(Part("g", Part("polyline", class_="line"), class_=look, xs=xs,
                ys=Each(rounded(up(y) for y in ys) for ys in each))

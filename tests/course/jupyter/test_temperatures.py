@@ -25,5 +25,5 @@ def test_a_step_keeps_a_part_and_writes_a_part():
 
 def test_an_open_gate_leaves_an_inputs_effect():
     scene = left_picture()
-    assert "keeps 0.50" in scene.at() and "nearly nothing of an input's effect" in scene.at()
-    assert "keeps 0.95" in scene.at(forget="3") and "39 steps later all of" in scene.at(forget="3")
+    assert "keeps 0.50" in scene.at() and "nearly nothing is left of an input's effect" in scene.at()
+    assert "keeps 0.95" in scene.at(forget="3") and "39 steps later all is left" in scene.at(forget="3")
