@@ -258,3 +258,11 @@ def test_launches_of_a_step(name, simulated):
 
 
 # -- the rest of a program ----------------------------------------------------------------------------------------
+
+
+def test_a_forget_gate_may_start_open():
+    lstm = fl.LSTM(2, 3, forget=2.5)
+    assert lstm.cell.bias.tolist() == [0] * 3 + [2.5] * 3 + [0] * 6
+    assert not fl.LSTM(2, 3).cell.bias.any() and fl.LSTM(2, 3, bias=False).cell.bias is None
+    with pytest.raises(ValueError, match="so it needs bias=True"):
+        fl.LSTM(2, 3, bias=False, forget=1)
