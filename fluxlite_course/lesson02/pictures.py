@@ -25,10 +25,8 @@ def trees(models: Mapping[str, Any]) -> Scene:
     wide, lines = 632 / len(found), max(map(len, found.values()))
     drawn = [part for number, (title, nodes) in enumerate(found.items())
              for part in _tree(4 + wide * number, title, nodes)]  # fmt: skip
-    said = " ".join(
-        f"{title}: {', '.join(f'{node.row.letter} {node.label}'.strip() for node in nodes)}."
-        for title, nodes in found.items()
-    )
+    told = {name: ", ".join(f"{row.letter} {text}".strip() for row, _, text, _ in tree) for name, tree in found.items()}
+    said = " ".join(f"{title}: {words}." for title, words in told.items())
     return Scene(drawing(640, 40 + _HIGH * lines, "Where each array is", *drawn), [], [said])
 
 
