@@ -8,7 +8,7 @@ from .boxes import arrow
 from .parts import Each, Part, drawing, label
 from .scene import Knob, Scene
 
-_WIDE, _HIGH, _ROW = 112, 70, 150  # a box's size, and from row to row
+_WIDE, _HIGH, _GAP, _ROW = 112, 70, 50, 150  # a box's size, the least way from box to box, and from row to row
 
 
 class Node(NamedTuple):
@@ -44,8 +44,9 @@ def graph(title: str, nodes: Sequence[Node], knobs: Sequence[Knob], states: Sequ
              for a, b in edges]  # fmt: skip
     parts += [part for edge in edges for part in _back(*edge, places, states)]
     parts += [part for number, node in enumerate(nodes) for part in _box(number, node, *places[number], states)]
-    bottom = max(y for _, y in places) + _HIGH + 62
-    return Scene(drawing(640, int(bottom), title, *parts), knobs, [state.sentence for state in states], first)
+    wide, high = (int(max(place)) for place in zip(*places))
+    picture = drawing(max(wide + _WIDE + 4, 640), high + _HIGH + 62, title, *parts)
+    return Scene(picture, knobs, [state.sentence for state in states], first)
 
 
 def _places(nodes: Sequence[Node]) -> list[tuple[float, float]]:
@@ -53,7 +54,7 @@ def _places(nodes: Sequence[Node]) -> list[tuple[float, float]]:
     depths: list[int] = []
     for node in nodes:
         depths.append(max((depths[number] + 1 for number in node.made_from), default=0))
-    step = (640 - _WIDE - 8) / max(1, *depths)
+    step = max((640 - _WIDE - 8) / max(1, *depths), _WIDE + _GAP)
     full, so_far, found = Counter(depths), Counter[int](), []
     for depth in depths:
         row = so_far[depth] + (max(full.values()) - full[depth]) / 2
