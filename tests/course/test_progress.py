@@ -50,10 +50,10 @@ def test_progress_is_written_as_soon_as_that_goes_again(tmp_path, monkeypatch):
     monkeypatch.setenv("FLUXLITE_PROGRESS", str(tmp_path / "later" / "progress.json"))
     progress.keep("checks", "03.1", "right")
     (tmp_path / "later").mkdir()
-    progress.path().write_text('{"checks": {"03.4": "right"}}')
+    progress.path().write_text('{"checks": {"03.3": "right"}}')
     progress.keep("checks", "03.2", "right")
     progress.keep("guesses", "03-A", "b")
-    expected = {"checks": {"03.1": "right", "03.2": "right", "03.4": "right"}, "guesses": {"03-A": "b"}, "puzzles": {}}
+    expected = {"checks": {"03.1": "right", "03.2": "right", "03.3": "right"}, "guesses": {"03-A": "b"}, "puzzles": {}}
     written = json.loads(progress.path().read_text())
     assert progress.read() == expected == {part: written[part] for part in expected}
 
@@ -171,11 +171,11 @@ def test_a_record_that_another_notebook_has_just_begun_anew_is_not_moved_aside(t
 
     def alone(file):
         monkeypatch.setattr(progress, "_alone", real)
-        progress.path().write_text('{"checks": {"03.4": "right"}}')  # meanwhile
+        progress.path().write_text('{"checks": {"03.3": "right"}}')  # meanwhile
         return real(file)
 
     monkeypatch.setattr(progress, "_alone", alone)
-    assert progress.read()["checks"] == {"03.4": "right"}
+    assert progress.read()["checks"] == {"03.3": "right"}
     assert not (tmp_path / "progress.unreadable.json").exists()
 
 
