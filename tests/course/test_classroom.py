@@ -89,7 +89,7 @@ def test_a_class_for_the_teacher(learner, tmp_path):
     rows = [line.split() for line in repr(look_at_class(tmp_path)).splitlines() if line]
     assert rows[0][:2] == ["2", "learners"] and rows[1] == ["00", "03", "all"]
     assert rows[2:4] == [["Ada", "Lovelace", "-", "+..", "1"], ["Bob", "+", "+.-", "2"]]
-    assert [row[-2:] for row in rows[4:]] == [["1", "200"], ["0", "10"]]
+    assert [row[-2:] for row in rows[4:]] == [["1", "200"], ["0", "100"]]
 
 
 def class_of(size):
