@@ -102,7 +102,7 @@ class Crossover:
         axes.set(xlabel="hidden size", ylabel="µs per training step", title=f"batch {self.settings['batch']}")
         if self.crossing is not None:
             axes.axvline(self.crossing, ymax=0.8, color=GREY, linewidth=1)
-            axes.text(self.crossing * 1.06, 14, f"they cross at {self.crossing:.0f}", color="#1a1a1a", fontsize=12)
+            axes.text(self.crossing * 1.06, 14, f"they cross at {self.crossing:.0f}", color=GREY, fontsize=12)
         axes.legend(loc="upper left", fontsize=12, frameon=False)
 
 
