@@ -9,7 +9,7 @@ import fluxlite as fl
 from fluxlite.messages import many
 from fluxlite.receipts import Seconds, duration
 
-from ..bottleneck import busiest
+from .. import busiest
 from ..crossing import simulated, times
 from ..scenes import Each, Knob, Part, Scene, drawing, label
 from ..scenes.axes import Axis, across, curve, upward
@@ -55,7 +55,7 @@ def crossing_lines(what: str = "waves") -> Scene:
     """A training step's time by how many ``"waves"`` or ``"digits"`` it takes at once: a server's CPU and a T4.
 
     >>> crossing_lines().at(waves="65,536")
-    '65,536 waves at once. The CPU takes ... The T4 is faster, by a factor of about 27.'
+    '65,536 waves at once. The CPU takes ... The T4 is faster, by a factor of about 9.9.'
     """
     if what == "waves":
         cpu = {n: times("training step", name="amd-epyc-waves", hidden=6, batch=n).median for n in WAVES}

@@ -107,9 +107,17 @@ def test_the_record_is_whole_and_says_where_it_comes_from():
     assert crossing.times("product", n=2048).median.kind == "recorded"
 
 
+@pytest.mark.parametrize(("what", "name"), [("waves", "amd-epyc-waves"), ("digits", "xeon-digits")])
+def test_what_lesson_07_draws_was_recorded(what, name):
+    wanted = list(record_cpu.cases(what))
+    assert [
+        {k: v for k, v in entry.items() if k != "repeats"} for entry in crossing.record(name)["measurements"]
+    ] == wanted
+
+
 def test_recording_writes_what_crossing_reads(tmp_path, monkeypatch):
     few = [{"what": "training step", "hidden": 6, "batch": 2, "dtype": "float64"},
-           {"what": "product", "n": 8, "dtype": "float32"}]  # fmt: skip
+           {"what": "digits step", "batch": 2, "dtype": "float32"}]  # fmt: skip
     monkeypatch.setattr(record_cpu, "cases", lambda what: iter(few))
     measured = record_cpu.measurements(rounds=2, alone=False, what="sizes")
     assert [len(entry["repeats"]) for entry in measured] == [2, 2]
