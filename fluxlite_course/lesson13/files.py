@@ -49,8 +49,8 @@ def flip(path, model, pictures):
     about = {name: each for name, each in json.loads(data[8:text]).items() if name != "__metadata__"}
     names = [name.removeprefix("model.") for name in about]
     flipped = [_flipped(model, name, bit, pictures) for name in names for bit in range(32)]
-    rows = [("text: names, shapes, checksums", -text, 0)]
-    rows += [(f"{name}: float32 {each['shape']}", *each["data_offsets"]) for name, each in zip(names, about.values())]
+    rows = [("names, checksums", -text, 0)]
+    rows += [(f"{name} {each['shape']}", *each["data_offsets"]) for name, each in zip(names, about.values())]
     parts = []
     for y, (words, start, end) in zip(range(0, 200, 26), rows):
         x, wide = 4 + (text + start) / len(data) * 200, max(1.5, (end - start) / len(data) * 200)
@@ -62,7 +62,7 @@ def flip(path, model, pictures):
         looks = Each("wait" if state % 32 == bit else look for state in range(len(flipped)))
         parts.append(Part("rect", class_=looks, x=x, y=186, width=17, height=26, data_pick=f"1:{bit}"))
         parts.append(label(x + 8.5, 204, Each(bits[bit] for *_, bits, _ in flipped), "middle inside"))
-    parts.append(label(4, 248, "A reader that doesn't check reads"))
+    parts.append(label(4, 248, "without checks, it reads"))
     for digit in range(10):
         looks = Each("middle" if read[digit] == digit else "middle bold wait" for *_, read in flipped)
         parts.append(label(270 + 26 * digit, 248, Each(read[digit] for *_, read in flipped), looks))

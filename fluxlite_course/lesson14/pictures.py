@@ -155,7 +155,7 @@ def _drawing(texts: list[str], values: list[str], states: list[_State]) -> Part:
     arrows = Part("path", class_="host line", d=Each(_arrows(state) for state in states))
     heads = [label(490, 18, "value", "end"), label(626, 18, "gradient", "end bold")]
     rows = [_row(n, text, value, states) for n, (text, value) in enumerate(zip(texts, values))]
-    said = label(4, bottom + 20, Each(state.said for state in states), "small")
+    said = label(4, bottom + 20, Each(state.said for state in states), "small wide")
     return drawing(
         640, bottom + 30, "A function's entries, and the gradients that come back", *heads, arrows, *rows, said
     )
@@ -186,7 +186,7 @@ def _row(n: int, text: str, value: str, states: list[_State]) -> Part:
         label(490, y, value, Each(f"code end {look}" for look in inside)),
         label(626, y, Each(state.gradients.get(n, "") for state in states),
               Each(f"code end bold {look}" for look in inside)),
-        label(_LEFT - 64, y - 2, pieces, "end small bold"),
+        label(_LEFT - 64, y - 2, pieces, "end bold"),
         display=Each(None if n < state.count else "none" for state in states),
     )  # fmt: skip
 
