@@ -69,7 +69,7 @@ def flip(path, model, pictures):
     parts.append(label(4, 276, "load: refused, the file is damaged", "bold"))
     said = [f"{old:.4g} becomes {new:.4g}. A reader that doesn't check reads {read}." for old, new, _, read in flipped]
     picture = drawing(640, 286, "A file, its parts, and the bits of one number", *parts)
-    return Scene(picture, [Knob("last number of", names), Knob("bit", BITS, slider=True)], said, [len(names) - 1, 31])
+    return Scene(picture, [Knob("last number of", names), Knob("bit", BITS, slider=True)], said, [len(names) - 1, 9])
 
 
 def _flipped(model, name, bit, pictures):
