@@ -66,7 +66,7 @@ class _State(NamedTuple):
     """How many entries there are; at which one we are; arrows from where to where, what they carry; the gradients."""
 
     said: str
-    count: int
+    shown: int
     here: int
     arrows: list[tuple[int, int]]
     pieces: dict[int, str]
@@ -187,7 +187,7 @@ def _row(n: int, text: str, value: str, states: list[_State]) -> Part:
         label(626, y, Each(state.gradients.get(n, "") for state in states),
               Each(f"code end bold {look}" for look in inside)),
         label(_LEFT - 64, y - 2, pieces, "end bold"),
-        display=Each(None if n < state.count else "none" for state in states),
+        display=Each(None if n < state.shown else "none" for state in states),
     )  # fmt: skip
 
 
