@@ -178,16 +178,17 @@ def _arrows(state: _State) -> str | None:
 def _row(n: int, text: str, value: str, states: list[_State]) -> Part:
     y = _middle(n) + 6
     inside = ["inside" if state.here == n else "" for state in states]
+    looks = list(zip(inside, states))
     pieces = Each(state.pieces.get(n) and f"+ {state.pieces[n]}" for state in states)
     return Part(
         "g", Part("rect", class_=Each("entry visited" if look else "entry" for look in inside), x=_LEFT,
                   y=_middle(n) - _BAR / 2, width=640 - _LEFT - 4, height=_BAR, rx=4),
-        label(_LEFT + 10, y, text, Each(f"code {look}" for look in inside)),
-        label(490, y, value, Each(f"code end {look}" for look in inside)),
+        label(_LEFT + 10, y, text, Each(f"code {look}" if n < state.shown else "code later" for look, state in looks)),
+        label(490, y, Each(value if n < state.shown else "" for state in states),
+              Each(f"code end {look}" for look in inside)),
         label(626, y, Each(state.gradients.get(n, "") for state in states),
               Each(f"code end bold {look}" for look in inside)),
         label(_LEFT - 64, y - 2, pieces, "end bold"),
-        display=Each(None if n < state.shown else "none" for state in states),
     )  # fmt: skip
 
 
