@@ -15,6 +15,8 @@ _images, _labels = digits()
 _X = _images.astype(np.float32) / 8 - 1
 ten = _X[10:20]  # pictures of 0, 1, …, 9
 _folder = tempfile.TemporaryDirectory()  # is deleted when Python ends
+# A pickle. It says: call `print` with these words.
+strangers_file = b"cbuiltins\nprint\n(VI'm running! I could be deleting your files now.\ntR."
 BITS = ["sign", *(f"exponent {n}" for n in range(1, 9)), *(f"fraction {n}" for n in range(1, 24))]
 
 
@@ -37,9 +39,10 @@ def new_run(seed):
 
 
 def go_on(run, epochs):
-    """Train for so many more epochs."""
+    """Train for so many more epochs, and return the run."""
     model, opt_state, loader = run.values()
     train(lambda m, x, y: logitcrossentropy(m(x), y), model, loader, opt_state, epochs, progress=False)
+    return run
 
 
 def flip(path, model, pictures):

@@ -25,6 +25,7 @@ from fluxlite_course.kit.copies import fingerprint
 from fluxlite_course.kit.guesses import questions
 from fluxlite_course.kit.puzzles import play, puzzles
 from tools import notebooks as tool
+from tools import words
 
 ROOT = Path(__file__).parents[2]
 NOTEBOOKS = ROOT / "notebooks"
@@ -195,6 +196,50 @@ def test_a_solution_without_a_check_is_a_mistake():
     with pytest.raises(ValueError, match="lesson 03 has a solution without a check after it:\nx = 1"):
         cell = {"cell_type": "code", "id": "c", "source": "### BEGIN SOLUTION\nx = 1\n### END SOLUTION\n"}
         tool.for_learners({"cells": [{**cell, "metadata": {}, "outputs": []}], "metadata": {}}, "03")
+
+
+# -- short, and something to look at -------------------------------------------------------------------------------
+
+
+def test_the_lessons_are_short():
+    """`python tools/words.py` shows the table."""
+    found = {number: sum(counted) for number, counted in words.lessons().items()}
+    assert sum(found[number] for number in range(words.STORY)) <= words.STORY_AT_MOST
+    others = {number: count for number, count in found.items() if words.STORY <= number != words.REFERENCE}
+    assert {number: count for number, count in others.items() if count > words.LESSON_AT_MOST} == {}
+
+
+def only_true_or_false(cell):
+    """Whether a cell shows nothing but True and False."""
+    shown = re.findall(r"\w+", printed(cell)) if cell["cell_type"] == "code" else []
+    return bool(shown) and set(shown) <= {"True", "False"}
+
+
+@every_lesson
+def test_no_cell_only_says_true_or_false(path):
+    assert ["".join(cell["source"]) for cell in cells(path) if only_true_or_false(cell)] == []
+
+
+def is_drawn(output):
+    """Whether an output is a picture: an image, a scene, a tree. A question's or a check's box isn't."""
+    data = output.get("data", {})
+    return "image/png" in data or ("text/html" in data and "fluxlite-box" not in data["text/html"])
+
+
+def lines_up_to_the_first_picture(path):
+    """The lines of code that a learner has read when something is drawn, but for the imports."""
+    lines = 0
+    for cell in (cell for cell in cells(path) if cell["cell_type"] == "code"):
+        read = (line.strip() for line in cell["source"].splitlines())
+        lines += sum(bool(line) and not line.startswith(("#", "%%", "import ", "from ")) for line in read)
+        if any(map(is_drawn, cell["outputs"])):
+            break
+    return lines
+
+
+@every_lesson
+def test_a_picture_comes_soon(path):
+    assert lines_up_to_the_first_picture(path) <= 7
 
 
 # -- the guide's examples ---------------------------------------------------------------------------------------------
