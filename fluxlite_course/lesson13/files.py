@@ -25,6 +25,9 @@ def here(name):
     return Path(_folder.name, name)
 
 
+path = here("digits.safetensors")
+
+
 def network(hidden=32, seed=0):
     """64 inputs, ten outputs, and so many units between them."""
     rng = np.random.default_rng(seed)
