@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fluxlite.cuda.jit import DataRace, Kernel, KernelError, StuckBarrier
+from fluxlite.cuda.jit import DataRace, Kernel
 from fluxlite.messages import many
 from simgpu.jit.launch import Launch, three
 from simgpu.jit.orders import Repeatable, Turns, Warp
@@ -46,15 +46,15 @@ class Seen(NamedTuple):
 
     steps: dict[tuple[int, int], list[Step]]
     cut: set[tuple[int, int]]
-    outcome: dict[str, np.ndarray] | None  # None if it failed, or takes too long
+    outcome: dict[str, np.ndarray] | None  # None if it takes too long
 
 
 class Look(NamedTuple):
-    """A launch in order, in another one if that comes to something else, and the error that it raises in step. Then an
-    element where orders differ, and what it came to in each."""
+    """A launch in order, in another one if that comes to something else, and the race that it has. Then an element where
+    orders differ, and what it came to in each."""
 
     orders: list[Seen]
-    error: KernelError | None
+    race: DataRace | None
     element: str = ""
     ends: tuple[str, ...] = ()
 
@@ -69,10 +69,10 @@ def some_warps(kernel: Kernel, grid: Any, block: Any) -> tuple[tuple[int, int], 
 def look(kernel: Kernel, grid: Any, block: Any, args: Sequence[Any], warps: Sequence[Any], most: int) -> Look:
     """Follow these warps, each a pair of block and warp, for so many steps. The arrays are as before afterwards.
 
-    Raises `ValueError` for a warp that isn't there.
+    Raises `ValueError` for a warp that isn't there, and what the launch raises, unless that's a race.
     """
     new = functools.partial(Launch, kernel, kernel._device_of(args), grid, block, args)
-    again, error = Repeatable(new, kernel.source.parameters, args), None
+    again, race = Repeatable(new, kernel.source.parameters, args), None
     with kernel._lock:
         launch = new()
         launch.watched = -1, -1  # what `kernel.watched` would print isn't asked for
@@ -80,17 +80,17 @@ def look(kernel: Kernel, grid: Any, block: Any, args: Sequence[Any], warps: Sequ
             Trace(launch, *pair)  # raises
         try:
             launch.run()
-        except KernelError as found:
-            error = found
-        again.put_back()
-        first = _seen(kernel, again, None, warps, most, error)
-        if not isinstance(error, DataRace) or first.outcome is None:
-            return Look([first], error)
-        others = [_seen(kernel, again, seed, warps, most, error) for seed in range(_SEEDS)]
-    return _compared([first, *(other for other in others if other.outcome)], error, launch.blocks)
+        except DataRace as found:
+            race = found
+        finally:
+            again.put_back()
+        seen = [_seen(again, seed, warps, most, race is not None) for seed in [None, *range(_SEEDS * bool(race))]]
+    if race is None or seen[0].outcome is None:
+        return Look(seen[:1], race)
+    return _compared([each for each in seen if each.outcome], race, launch.blocks)
 
 
-def _compared(seen: list[Seen], error: KernelError, blocks: int) -> Look:
+def _compared(seen: list[Seen], race: DataRace, blocks: int) -> Look:
     """Where the outcomes differ first."""
     for name in seen[0].outcome or ():
         values = np.stack([each.outcome[name] for each in seen if each.outcome])
@@ -99,21 +99,19 @@ def _compared(seen: list[Seen], error: KernelError, blocks: int) -> Look:
             other = next(each for each, end in zip(seen, ends) if end != ends[0])
             distinct = tuple(dict.fromkeys([ends[0], ends[seen.index(other)], *ends]))
             some = f" (after {_ALL_BLOCKS} of {blocks:,} blocks)" * (blocks > _ALL_BLOCKS)
-            return Look([seen[0], other], error, f"{name}[{', '.join(map(str, index))}]{some}", distinct)
-    return Look(seen[:1], error)
+            return Look([seen[0], other], race, f"{name}[{', '.join(map(str, index))}]{some}", distinct)
+    return Look(seen[:1], race)
 
 
-def _seen(kernel: Any, again: Repeatable, seed: int | None, warps: Any, most: int, error: Any) -> Seen:
-    turns = _Turns(again.new(), seed, warps, most, error)
+def _seen(again: Repeatable, seed: int | None, warps: Any, most: int, races: bool) -> Seen:
+    turns = _Turns(again.new(), seed, warps, most, races)
     try:
         turns.run()
         outcome = again.values() if turns.is_whole else None
     finally:
         again.put_back()
-    nothing = "there's nothing to see of this warp" + ": another one fails first" * (error is not None)
-    none = [Step((kernel.source, kernel.source.line(kernel.source.tree)), (), nothing)]
     cut = {pair for pair, eye in turns.eyes.items() if eye.is_cut}
-    return Seen({pair: eye.steps or none for pair, eye in turns.eyes.items()}, cut, outcome)
+    return Seen({pair: eye.steps for pair, eye in turns.eyes.items()}, cut, outcome)
 
 
 def short(number: Any) -> str:
@@ -149,13 +147,8 @@ class _Warp(Warp):
 
     def barrier(self, mask: Any, site: Any) -> None:
         self.is_waiting = self.has_begun = True
-        error = self.turns.error
-        is_stuck = isinstance(error, StuckBarrier) and error.line == site.line
         if self.eye:
-            said = "waits forever: not all threads come here" if is_stuck else "waits at the barrier"
-            self.eye.add(site.source, site.line, mask.on, said, waits=True)
-        if is_stuck:
-            raise error
+            self.eye.add(site.source, site.line, mask.on, "waits at the barrier", waits=True)
         for eye in self.turns.near:
             eye.another_came()
         super().barrier(mask, site)
@@ -165,11 +158,10 @@ class _Turns(Turns):
     warp: Any = _Warp
     blocks: Any
 
-    def __init__(self, launch: Any, seed: int | None, warps: Sequence[Any], most: int, error: Any) -> None:
+    def __init__(self, launch: Any, seed: int | None, warps: Sequence[Any], most: int, races: bool) -> None:
         super().__init__(launch, seed)
         self.falls_apart = False  # a warp stays whole: there's one to look at
-        self.error, self.is_whole, self.touches = error, True, 0
-        self.races = isinstance(error, DataRace)
+        self.races, self.is_whole, self.touches = races, True, 0
         self.blocks = sorted({*range(min(launch.blocks, _ALL_BLOCKS) * self.races), *(block for block, _ in warps)})
         self.eyes = {pair: _Eye(Trace(launch, *pair), most) for pair in warps}
         self.taken: list[Any] = []  # the warps of this block, and those that look at them
@@ -181,11 +173,6 @@ class _Turns(Turns):
             super()._take(warps)
         except _Enough:
             pass
-        except KernelError as error:
-            self.is_whole = False
-            for warp in warps:
-                if warp.error is error and warp.eye and warp.eye.steps and not warp.eye.steps[-1].waits:
-                    warp.eye.fails(error)
         self.back = threading.Semaphore(0)  # those that were stopped have released it
 
 
@@ -210,12 +197,6 @@ class _Eye:
         self.warp.has_begun = True
         lanes = tuple(int(lane) for lane in np.ravel(on)[self.here].nonzero()[0])
         self.steps.append(Step((source, line), lanes, said, touch, part, self._states(), **more))
-
-    def fails(self, error: KernelError) -> None:
-        source, line = self.steps[-1].place
-        line = error.line if error.kernel == source.name and error.line else line
-        said = error.what.partition(". ")[0].rstrip(".")
-        self.steps.append(self.steps[-1]._replace(place=(source, line), said=said, touch=None))
 
     def another_came(self) -> None:
         """A warp has come to the barrier: that's a step of those that wait there already."""
