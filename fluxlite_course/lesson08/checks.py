@@ -5,7 +5,7 @@ import numpy as np
 from fluxlite.cuda import jit
 
 from ..kit.exercises import NotRight, exercise
-from ..kit.vocabulary import expect, refuse, same, wrong_if
+from ..kit.vocabulary import refuse, same, wrong_if
 
 
 def _ran(kernel, blocks, threads, arrays, right, what="", **why):
@@ -127,53 +127,3 @@ def block_sum(block_sum):
     wrong_if(figures.atomics, words, expected="0 atomics")
     _together(figures, "right sums")
     return _score("four sums, and no race", figures, "1 read, 1 write, 17 shared reads, 9 shared writes")
-
-
-@exercise("08.5", "a dot product with few atomics", look_at="section 6, and block_sum: one atomic for each block")
-def dot(dot):
-    for size, blocks in ((2000, 8), (300, 2)):
-        x, y = _numbers(size), _numbers(size, seed=15) + 1
-        what = f"with {size:,} elements in {blocks} blocks of 256 threads, "
-        out, figures, _ = _ran(dot, blocks, 256, (x, y), lambda first, second: [first @ second], what,
-            DataRace="a race: blocks never wait for each other, so only jit.atomic_add may add to out[0]",
-            OutOfBounds=f"a thread leaves an array: x has {size:,} elements, and out has a single one",
-            StuckBarrier="some threads never reach a barrier: keep it out of every if",
-            NeverWritten="a thread without an element leaves its place in shared memory empty: it needs a 0",
-        )  # fmt: skip
-        expect(out[0], x @ y, "that's not the dot product", {
-            "that's the sum of x: y is missing": x.sum(),
-            "that's the first block's share alone": x[:256] @ y[:256],
-            "that's 256 times as large: only thread 0 adds its block's sum to out": 256 * (x @ y),
-        }, before=what, rtol=1e-4, atol=2e-3, show=lambda x: f"{x:.3f}")  # fmt: skip
-        words = f"the right number, with {figures.atomics:,} atomics: add up in each block first, then once for all"
-        wrong_if(figures.atomics > blocks, words, expected=f"at most {blocks}, one for each block")
-        _together(figures, "the right number")
-    ones = np.ones(1 << 18, np.float32)
-    _, many, _ = _ran(dot, 1024, 256, (ones, ones), lambda first, second: [first @ second])
-    what = f"{many.atomics:,} atomics for {ones.size:,} products, {many.time.partition(',')[0]}"
-    return _score(what, figures, "2 reads, 1 write, 17 shared reads, 9 shared writes")
-
-
-@exercise("08.6", "a product by tiles", look_at="each tile: fetch, barrier, use, barrier")
-def by_tiles(by_tiles):
-    for rows, inner, columns in ((64, 64, 64), (32, 48, 64)):
-        a, b = _numbers(rows, inner), _numbers(inner, columns, seed=15)
-        what = f"a ({rows}, {inner}) by ({inner}, {columns}) product"
-        out, figures, found = _ran(by_tiles, (columns // 16, rows // 16), (16, 16), (a, b), np.matmul, what,
-            DataRace=" has a race: a tile is read before all of it is there, or overwritten while it's in use",
-            OutOfBounds=": a thread leaves an array. Rows and columns may be mixed up",
-            NeverWritten=": a thread reads a place of a tile that nobody has filled",
-        )  # fmt: skip
-        words = f"{what}: that's the first tile's share. The others have to be added"
-        wrong_if(same(out, a[:, :16] @ b[:16], 1e-3, 1e-3), words, expected="all tiles")
-        _same(found)
-        par, reads, turns = 2 * inner // 16, figures.busiest["reads"], figures.conflicts
-        asked = sum(line.requests for line in figures.lines if line.is_shared)
-        none = "let tx, which differs from lane to lane, be the last index"
-        refuse({
-            f"{what} is right, but each thread reads {reads:,} numbers from the card's memory": reads > par,
-            f"{what} is right, but lanes of a warp take turns at the banks of shared memory: {none}": turns > asked / 2,
-        }, f"{reads:,} reads, {turns:,} bank conflicts in {asked:,} requests",
-           f"{par} reads: one of each tile of a, one of each tile of b; no conflicts")  # fmt: skip
-    reads = f"{par} reads, 1 write, {2 * inner} shared reads, {par} shared writes"
-    return _score("both products, tile by tile", figures, reads)

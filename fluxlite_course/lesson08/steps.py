@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import functools
 import math
 import threading
@@ -19,6 +20,7 @@ from simgpu.jit.source import is_stored
 from simgpu.jit.tracing import WARP, Touch, Trace
 
 _ALL_BLOCKS, _SEEDS = 16, 10  # of a racing launch: its first blocks, in so many other orders
+_ENDS = 5  # outcomes that are told
 _MOST_TOUCHES = 8_000  # accesses of memory by warps, in all blocks of an order
 _ARRIVALS = 4  # at a barrier, one by one; the last of these has all that come later
 LATER, READY, WAITS, DONE = "later", "ready", "waits", "done"  # what a warp is at
@@ -50,8 +52,7 @@ class Seen(NamedTuple):
 
 
 class Look(NamedTuple):
-    """A launch in order, in another one if that comes to something else, and the race that it has. Then an element where
-    orders differ, and what it came to in each."""
+    """A launch in order, in another one if that ends differently, its race, an element that differs, and its ends."""
 
     orders: list[Seen]
     race: DataRace | None
@@ -97,7 +98,7 @@ def _compared(seen: list[Seen], race: DataRace, blocks: int) -> Look:
         for index in np.argwhere(((values != values[0]) & ~((values != values) & (values[0] != values[0]))).any(0))[:1]:
             ends = [str(value).removesuffix(".0") for value in values[:, *index]]  # all digits: they may differ late
             other = next(each for each, end in zip(seen, ends) if end != ends[0])
-            distinct = tuple(dict.fromkeys([ends[0], ends[seen.index(other)], *ends]))
+            distinct = tuple(dict.fromkeys([ends[0], ends[seen.index(other)], *ends]))[:_ENDS]
             some = f" (after {_ALL_BLOCKS} of {blocks:,} blocks)" * (blocks > _ALL_BLOCKS)
             return Look([seen[0], other], race, f"{name}[{', '.join(map(str, index))}]{some}", distinct)
     return Look(seen[:1], race)
@@ -169,10 +170,8 @@ class _Turns(Turns):
 
     def _take(self, warps: list[Any]) -> None:
         self.taken, self.near, self.touches = warps, [warp.eye for warp in warps if warp.eye], 0
-        try:
+        with contextlib.suppress(_Enough):
             super()._take(warps)
-        except _Enough:
-            pass
         self.back = threading.Semaphore(0)  # those that were stopped have released it
 
 
