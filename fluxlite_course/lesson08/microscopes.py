@@ -68,13 +68,9 @@ def _check(kernel: Any, args: Any) -> None:
     if not isinstance(kernel, Kernel):
         name = getattr(kernel, "__name__", type(kernel).__name__)
         raise TypeError(f"microscope takes a kernel, got {name}: write @jit.rawkernel() above its def")
-    if kernel.device:
-        raise TypeError(f"{kernel.name} is a function of the device: put the kernel that calls it under the microscope")
     if not isinstance(args, (tuple, list)):
         given = ", ".join(kernel.source.parameters)
         raise TypeError(f"write microscope({kernel.name}, blocks, threads, ({given},)), the arguments in parentheses")
-    if any(type(x).__module__.partition(".")[0] == "cupy" for x in args):
-        raise TypeError("microscope sees a simulated GPU alone: call fl.simulate_gpu(), then make the arrays")
 
 
 class _Frame(NamedTuple):
@@ -90,8 +86,8 @@ class _Frame(NamedTuple):
     @property
     def sentence(self) -> str:
         step, touch = self.step, self.step.touch
-        text = step.text.partition("  #")[0].rstrip(":")
-        said = [f"Line {step.place[1]}, {text}: {step.said}."]
+        text = self.look.source.lines[step.line - self.look.source.first].strip().partition("  #")[0].rstrip(":")
+        said = [f"Line {step.line}, {text}: {step.said}."]
         if touch:
             said = [touch.sentence, f"{step.said[0].upper()}{step.said[1:]}."]
         if step.waits:
@@ -104,11 +100,8 @@ def _frames(one: Look, pair: tuple[int, int], order: int) -> Iterator[_Frame]:
     steps, end = one.orders[order].steps[pair], ""
     if one.ends:
         others = ", ".join(one.ends[:order] + one.ends[order + 1 :])
-        end = f"a race: {one.element} ends as {one.ends[order]}. In other orders: {others}"
-    elif one.race:
-        end = f"a race, in line {one.race.line}"
-    last = "The warp goes on, but we stop here. " * (pair in one.orders[order].cut)
-    last += f"{end[0].upper()}{end[1:]}." if end else ""
+        end = f"A race: {one.element} ends as {one.ends[order]}. In other orders: {others}."
+    last = f"{'The warp goes on, but we stop here. ' * steps[-1].is_cut}{end}"
     latest = next((step for step in steps if step.touch), None)
     for step in steps:
         latest = step if step.touch else latest
@@ -121,9 +114,8 @@ def _frames(one: Look, pair: tuple[int, int], order: int) -> Iterator[_Frame]:
 
 def _drawing(title: str, frames: list[_Frame]) -> Part:
     looks = list({id(frame.look): frame.look for frame in frames}.values())
-    texts = [_lines(one, frames) for one in looks]
-    y = min(_MOST_LINES, max(map(len, texts))) * _LINE
-    parts = [_code(one, text, frames, y) for one, text in zip(looks, texts)]
+    y = min(_MOST_LINES, max(len(one.source.lines) for one in looks)) * _LINE
+    parts = [_code(one, frames, y) for one in looks]
     parts += [*_told(frames, y + 24), *_lanes(frames, y + 34), *_memory(frames, y + 94)]
     y += 118 + _MAP
     if any(WAITS in frame.step.warps for frame in frames):
@@ -136,25 +128,17 @@ def _drawing(title: str, frames: list[_Frame]) -> Part:
     return drawing(_WIDTH, y, title, Part("g", *parts, class_="lens"))
 
 
-def _lines(one: Look, frames: list[_Frame]) -> dict[tuple[Any, int], str]:
-    """The lines of a kernel, and of functions that it calls, by source and number."""
-    sources = dict.fromkeys(frame.step.place[0] for frame in frames if frame.look is one)
-    return {(source, n): text for source in sources for n, text in enumerate(source.lines, source.first)}
-
-
-def _code(one: Look, rows: dict[tuple[Any, int], str], frames: list[_Frame], height: int) -> Part:
+def _code(one: Look, frames: list[_Frame], height: int) -> Part:
     """The text, with the current line marked."""
-    at = [list(rows).index(frame.step.place) if frame.look is one else 0 for frame in frames]
-    shown, race = height // _LINE, one.race
+    lines, race, shown = one.source.lines, one.race, height // _LINE
+    at = [frame.step.line - one.source.first if frame.look is one else 0 for frame in frames]
     mark = Part("path", class_="ink", d="M5 4.5l8 5-8 5z")
     now = Part("g", Part("rect", class_="now", width=_WIDTH, height=_LINE), mark,
                transform=Each(f"translate(0 {row * _LINE})" for row in at))  # fmt: skip
-    words = []
-    for row, ((source, line), text) in enumerate(rows.items()):
-        words.append(label(20, row * _LINE + 14, text.replace(" ", "\u00a0"), "code"))
-        if race and (race.kernel, race.line) == (source.name, line):
-            words.append(label(_WIDTH - 6, row * _LINE + 14, "race", "end bold wait"))
-    top = [max(0, min(row - shown // 2, len(rows) - shown)) * _LINE for row in at]
+    words = [label(20, row * _LINE + 14, text.replace(" ", "\u00a0"), "code") for row, text in enumerate(lines)]
+    if race and race.kernel == one.source.name:
+        words.append(label(_WIDTH - 6, (race.line - one.source.first) * _LINE + 14, "race", "end bold wait"))
+    top = [max(0, min(row - shown // 2, len(lines) - shown)) * _LINE for row in at]
     moved = Part("g", now, *words, transform=Each(f"translate(0 {-y})" for y in top))
     there = Each(None if frame.look is one else "none" for frame in frames)
     return Part("g", Part("svg", moved, width=_WIDTH, height=height), display=there)
@@ -183,7 +167,8 @@ def _lanes(frames: list[_Frame], y: float) -> Iterator[Part]:
     for lane in range(WARP):
         looks = Each("lane out" if lane not in frame.step.on else "lane waits" if frame.step.waits else "lane"
                      for frame in frames)  # fmt: skip
-        yield _box(lane, looks, f"translate({_LEFT + _CELL * (lane + 0.5):g} {y:g})")
+        number = None if lane % 4 else lane
+        yield _box(number, looks, f"translate({_LEFT + _CELL * (lane + 0.5):g} {y:g})")
 
 
 def _queue(frames: list[_Frame], y: float) -> Iterator[Part]:
@@ -238,21 +223,20 @@ class _View:
             self._light(touch)
 
     def _light(self, touch: Any) -> None:
-        each = max(1, touch.itemsize // _WORD)
-        words = {lane: range(at // _WORD, at // _WORD + each) for lane, at in touch.addresses.items()}
-        wanted = set(itertools.chain(*words.values()))
+        words = {lane: at // _WORD for lane, at in touch.addresses.items()}
+        wanted = set(words.values())
         if touch.is_shared:
-            turns: dict[tuple[int, int], dict[int, None]] = {}  # by bank; with 8 bytes each, half of the lanes go first
-            for lane, word in ((lane, word) for lane, found in words.items() for word in found):
-                turns.setdefault((lane * each // WARP, word % WARP), {})[word] = None
-            late = {word for queue in turns.values() for word in list(queue)[1:]}
+            turns: dict[int, list[int]] = {}  # the words of a bank, one after the other
+            for word in dict.fromkeys(words.values()):
+                turns.setdefault(word % WARP, []).append(word)
+            late = {word for queue in turns.values() for word in queue[1:]}
             self.wanted, self.late = self._boxes(wanted - late), self._boxes(late)
         else:
             self.along = self._boxes({word // 8 * 8 + k for word in wanted for k in range(8)})  # a sector has 8 words
             self.wanted = self._boxes(wanted)
         self.ways = "".join(
             f"M{_x(lane + 0.5)} {self.y - 42:g}L{_x(word % WARP + 0.5)} {self._middle(word // WARP) - 4.5:.4g}"
-            for lane, (word, *_) in words.items() if word // WARP in self.rows
+            for lane, word in words.items() if word // WARP in self.rows
         )  # fmt: skip
 
     def _middle(self, row: int) -> float:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import contextlib
 import functools
 import math
 import threading
@@ -19,43 +18,38 @@ from simgpu.jit.orders import Repeatable, Turns, Warp
 from simgpu.jit.source import is_stored
 from simgpu.jit.tracing import WARP, Touch, Trace
 
-_ALL_BLOCKS, _SEEDS = 16, 10  # of a racing launch: its first blocks, in so many other orders
-_ENDS = 5  # outcomes that are told
-_MOST_TOUCHES = 8_000  # accesses of memory by warps, in all blocks of an order
+_SEEDS, _ENDS = 10, 5  # a racing launch runs in so many other orders; of its outcomes, so many are told
+_MOST_BLOCKS, _MOST_TOUCHES = 16, 8_000  # of a racing launch; its accesses of memory by warps
 _ARRIVALS = 4  # at a barrier, one by one; the last of these has all that come later
 LATER, READY, WAITS, DONE = "later", "ready", "waits", "done"  # what a warp is at
 
 
 class Step(NamedTuple):
-    """What one warp does at one moment. `place` is the text it stands in, a `Source`, and the line."""
+    """What one warp does at one moment."""
 
-    place: tuple[Any, int]
+    line: int
     on: tuple[int, ...]  # the lanes that take part
     said: str
     touch: Touch | None = None
     part: Any = None  # the memory that it touches
     warps: tuple[str, ...] = ()  # what each warp of the block is at
     waits: bool = False
-
-    @property
-    def text(self) -> str:
-        source, line = self.place
-        return source.lines[line - source.first].strip()
+    is_cut: bool = False  # the warp goes on, but that's all we look at
 
 
 class Seen(NamedTuple):
-    """A launch in one order: the steps of each warp looked at, those that had more, and what the arrays came to."""
+    """A launch in one order: the steps of each warp looked at, and what the arrays came to, or None."""
 
     steps: dict[tuple[int, int], list[Step]]
-    cut: set[tuple[int, int]]
-    outcome: dict[str, np.ndarray] | None  # None if it takes too long
+    outcome: dict[str, np.ndarray] | None
 
 
 class Look(NamedTuple):
     """A launch in order, in another one if that ends differently, its race, an element that differs, and its ends."""
 
-    orders: list[Seen]
+    source: Any
     race: DataRace | None
+    orders: list[Seen]
     element: str = ""
     ends: tuple[str, ...] = ()
 
@@ -86,22 +80,19 @@ def look(kernel: Kernel, grid: Any, block: Any, args: Sequence[Any], warps: Sequ
         finally:
             again.put_back()
         seen = [_seen(again, seed, warps, most, race is not None) for seed in [None, *range(_SEEDS * bool(race))]]
-    if race is None or seen[0].outcome is None:
-        return Look(seen[:1], race)
-    return _compared([each for each in seen if each.outcome], race, launch.blocks)
+    return _compared(kernel.source, race, [seen[0], *(each for each in seen[1:] if each.outcome)])
 
 
-def _compared(seen: list[Seen], race: DataRace, blocks: int) -> Look:
+def _compared(source: Any, race: DataRace | None, seen: list[Seen]) -> Look:
     """Where the outcomes differ first."""
-    for name in seen[0].outcome or ():
+    for name, first in (seen[0].outcome or {}).items():
         values = np.stack([each.outcome[name] for each in seen if each.outcome])
-        for index in np.argwhere(((values != values[0]) & ~((values != values) & (values[0] != values[0]))).any(0))[:1]:
+        for index in np.argwhere((values != first).any(0))[:1]:
             ends = [str(value).removesuffix(".0") for value in values[:, *index]]  # all digits: they may differ late
-            other = next(each for each, end in zip(seen, ends) if end != ends[0])
-            distinct = tuple(dict.fromkeys([ends[0], ends[seen.index(other)], *ends]))[:_ENDS]
-            some = f" (after {_ALL_BLOCKS} of {blocks:,} blocks)" * (blocks > _ALL_BLOCKS)
-            return Look([seen[0], other], race, f"{name}[{', '.join(map(str, index))}]{some}", distinct)
-    return Look(seen[:1], race)
+            other = next((k for k, end in enumerate(ends) if end != ends[0]), 0)
+            distinct = tuple(dict.fromkeys([ends[0], ends[other], *ends]))[:_ENDS]
+            return Look(source, race, [seen[0], seen[other]], f"{name}[{', '.join(map(str, index))}]", distinct)
+    return Look(source, race, seen[:1])
 
 
 def _seen(again: Repeatable, seed: int | None, warps: Any, most: int, races: bool) -> Seen:
@@ -111,11 +102,10 @@ def _seen(again: Repeatable, seed: int | None, warps: Any, most: int, races: boo
         outcome = again.values() if turns.is_whole else None
     finally:
         again.put_back()
-    cut = {pair for pair, eye in turns.eyes.items() if eye.is_cut}
-    return Seen({pair: eye.steps for pair, eye in turns.eyes.items()}, cut, outcome)
+    return Seen({pair: eye.steps for pair, eye in turns.eyes.items()}, outcome)
 
 
-def short(number: Any) -> str:
+def _short(number: Any) -> str:
     return f"{number:g}" if isinstance(number, (float, np.floating)) else str(number)
 
 
@@ -137,8 +127,7 @@ class _Warp(Warp):
 
     def give_way(self, *access: Any) -> None:
         self.turns.touches += 1
-        if self.turns.touches * len(self.turns.blocks) > _MOST_TOUCHES:
-            self.turns.is_whole = False
+        if self.turns.touches > _MOST_TOUCHES:
             raise _Enough
         super().give_way(*access)
 
@@ -162,16 +151,19 @@ class _Turns(Turns):
     def __init__(self, launch: Any, seed: int | None, warps: Sequence[Any], most: int, races: bool) -> None:
         super().__init__(launch, seed)
         self.falls_apart = False  # a warp stays whole: there's one to look at
-        self.races, self.is_whole, self.touches = races, True, 0
-        self.blocks = sorted({*range(min(launch.blocks, _ALL_BLOCKS) * self.races), *(block for block, _ in warps)})
+        self.races, self.touches = races, 0
+        self.is_whole = races and launch.blocks <= _MOST_BLOCKS  # what the arrays come to, all blocks tell together
+        self.blocks = range(launch.blocks) if self.is_whole else sorted({block for block, _ in warps})
         self.eyes = {pair: _Eye(Trace(launch, *pair), most) for pair in warps}
         self.taken: list[Any] = []  # the warps of this block, and those that look at them
         self.near: list[_Eye] = []
 
     def _take(self, warps: list[Any]) -> None:
-        self.taken, self.near, self.touches = warps, [warp.eye for warp in warps if warp.eye], 0
-        with contextlib.suppress(_Enough):
+        self.taken, self.near = warps, [warp.eye for warp in warps if warp.eye]
+        try:
             super()._take(warps)
+        except _Enough:
+            self.is_whole = False
         self.back = threading.Semaphore(0)  # those that were stopped have released it
 
 
@@ -183,25 +175,30 @@ class _Eye:
         self.here = slice(trace.warp * WARP, (trace.warp + 1) * WARP)
         self.steps: list[Step] = []
         self.warp: Any = None
-        self.is_cut = False
         self._wrote: Any = None  # where the latest access wrote
 
     def add(self, source: Any, line: int, on: Any, said: str, touch: Any = None, part: Any = None, **more: Any) -> None:
         turns = self.warp.turns
+        if source.name != turns.launch.source.name:
+            return  # inside a function that the kernel calls
         if len(self.steps) == self.most:
-            self.is_cut = True
+            self.steps[-1] = self.steps[-1]._replace(is_cut=True)
             if not turns.races and all(eye.is_cut or eye.warp.is_done for eye in turns.near):
                 raise _Enough
             return
         self.warp.has_begun = True
         lanes = tuple(int(lane) for lane in np.ravel(on)[self.here].nonzero()[0])
-        self.steps.append(Step((source, line), lanes, said, touch, part, self._states(), **more))
+        self.steps.append(Step(line, lanes, said, touch, part, self._states(), **more))
+
+    @property
+    def is_cut(self) -> bool:
+        return bool(self.steps) and self.steps[-1].is_cut
 
     def another_came(self) -> None:
         """A warp has come to the barrier: that's a step of those that wait there already."""
         states, last = self._states(), self.steps[-1:]
         if last and last[0].waits and len(self.steps) < self.most and states != last[0].warps:
-            before = [step for step in self.steps[-_ARRIVALS:] if step.waits and step.place == last[0].place]
+            before = [step for step in self.steps[-_ARRIVALS:] if step.waits and step.line == last[0].line]
             self.steps[-1 if len(before) == _ARRIVALS else len(self.steps) :] = [last[0]._replace(warps=states)]
 
     def _states(self) -> tuple[str, ...]:
@@ -215,7 +212,7 @@ class _Eye:
             lane = min(touch.addresses)
             place = touch.addresses[lane] // touch.itemsize
             is_read = touch.way == "read"
-            said = f"lane {lane}: {part.named(place)}" + (f" = {short(flat[place])}" if is_read else "")
+            said = f"lane {lane}: {part.named(place)}" + (f" = {_short(flat[place])}" if is_read else "")
             self._wrote = None if is_read else (flat, place)
             self.add(site.source, site.line, mask.on, said, touch, part)
 
@@ -225,12 +222,12 @@ class _Eye:
         names = [part.id for part in ast.walk(target) if is_stored(part)]
         slots = {name: variables[name].slot for name in names if isinstance(variables[name].type, np.dtype)}
         result = "; ".join(f"{name} = {self._numbers(lanes.held[slot].value)}" for name, slot in slots.items())
-        if self.is_cut or last is None or last.touch is None or last.place != (source, line):
+        if self.is_cut or last is None or last.touch is None or last.line != line:
             if result or isinstance(node, ast.Return):
                 self.add(source, line, mask.on, result or "done: these lanes leave")
         elif self._wrote:
             flat, place = self._wrote
-            self.steps[-1], self._wrote = last._replace(said=f"{last.said} = {short(flat[place])}"), None
+            self.steps[-1], self._wrote = last._replace(said=f"{last.said} = {_short(flat[place])}"), None
         elif result:
             self.steps[-1] = last._replace(said=f"{last.said} → {result}")
 
@@ -244,5 +241,5 @@ class _Eye:
 
     def _numbers(self, value: Any) -> str:
         """What the lanes have of a value: one number, or the first ones and the last."""
-        values = [short(x) for x in np.broadcast_to(value, (1, self.warp.width))[0, self.here]]
+        values = [_short(x) for x in np.broadcast_to(value, (1, self.warp.width))[0, self.here]]
         return values[0] if len(set(values)) == 1 else f"{', '.join(values[:3])}, … {values[-1]}"
