@@ -102,7 +102,8 @@ def _seen(again: Repeatable, seed: int | None, warps: Any, most: int, races: boo
         outcome = again.values() if turns.is_whole else None
     finally:
         again.put_back()
-    return Seen({pair: eye.steps for pair, eye in turns.eyes.items()}, outcome)
+    none = Step(turns.launch.source.first, (), "there's nothing to see of this warp")
+    return Seen({pair: eye.steps or [none] for pair, eye in turns.eyes.items()}, outcome)
 
 
 def _short(number: Any) -> str:

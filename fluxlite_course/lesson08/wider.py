@@ -38,7 +38,7 @@ def networks(rates: Sequence[float] = (0.1,), seeds: Sequence[int] = (1,)) -> tu
 
 @functools.cache
 def _compiled() -> Callable[..., None]:
-    """``training`` of one_loop.c. Raises `OSError` or `CalledProcessError` where nothing compiles it."""
+    """One_loop.c's ``training``. Raises `OSError` or `CalledProcessError` where nothing compiles it."""
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         library, source = os.path.join(folder, "one_loop.so"), str(Path(__file__).with_name("one_loop.c"))
         command = [os.environ.get("CC", "cc"), "-O2", "-shared", "-fPIC", source, "-o", library, "-lm"]
@@ -86,16 +86,15 @@ def wider(kernel: Any, arrays: Sequence[Any], core: Seconds) -> Scene:
         curve(across_x, [y(s) for s in gpu], "gpu simulated"),
         curve(across_x, [y(s) for s in cpu], f"host {core.kind}"),
     ]  # fmt: skip
-    said, texts = [], []
+    said, words = [], []
     for count, t4, least, most, one in zip(_COUNTS, gpu, low, high, cpu):
-        winner = "too close to call" if least <= one <= most else f"the {'core' if one < t4 else 'T4'} is faster"
-        by = "" if least <= one <= most else f", by {max(t4, one) / min(t4, one):.0f} times"
-        texts.append((f"one core: {duration(one)}", f"T4: {duration(t4)}", f"{winner}{by}"))
-        said.append(
-            f"{count:,} networks: one core {duration(one)} {core.kind}, T4 {duration(t4)} simulated: {winner}{by}."
-        )
-    for k, (at, look) in enumerate(((80, "bold host"), (240, "bold gpu"), (632, "end bold"))):
-        parts.append(label(at, 20, Each(text[k] for text in texts), look))
+        who = "the core" if one < t4 else "the T4"
+        won = f"{who} is faster, by {max(t4, one) / min(t4, one):.0f} times"
+        won = "too close to call" if least <= one <= most else won
+        words.append((f"one core: {duration(one)}", f"T4: {duration(t4)}", won))
+        said.append(f"{count:,} networks: one core {duration(one)} {core.kind}, T4 {duration(t4)} simulated: {won}.")
+    for at, look, each in zip((80, 240, 632), ("bold host", "bold gpu", "end bold"), zip(*words)):
+        parts.append(label(at, 20, Each(each), look))
     for times, look in ((cpu, "host"), (gpu, "gpu")):
         parts.append(Part("circle", r=6, class_=look, cx=Each(across_x), cy=Each(y(s) for s in times)))
     title = "The time of many networks: one after another on one core, and in one launch on a T4"
