@@ -24,11 +24,10 @@ def microscope(
 ) -> Scene:  # fmt: skip
     """Look into a kernel while it runs: ``microscope(kernel, blocks, threads, (x, out))``.
 
-    It shows the line that a warp is at, its 32 lanes and who sits out, where in memory they go (a row is 128 bytes: 4
-    sectors of the card's memory, or a word of each of the 32 banks of shared memory), and the block's warps at the
-    barrier. `warps` are pairs of a block and a warp: the first two and the last unless you choose. Each is followed for
-    so many `steps`. If the kernel races, there's another order of the warps, which ends with other numbers. Several
-    kernels, in a list, take the same arguments. The arrays stay as they are.
+    It shows a warp's line, its 32 lanes, where in memory they go (a row has 128 bytes: 4 sectors, or a word of each
+    bank of shared memory), and the block's warps at the barrier. `warps` are pairs of a block and a warp, followed for
+    so many `steps`. If the kernel races, there's another order of the warps. Several kernels, in a list, take the same
+    arguments. The arrays stay as they are.
 
     Raises `TypeError` for what isn't a kernel, `ValueError` for a warp that isn't there, and what the launch raises.
 
@@ -260,11 +259,9 @@ def _x(column: float) -> str:
 
 
 def _rows(touched: set[int], total: int) -> list[int]:
-    """Which rows of 128 bytes to draw: all, or those around what's touched; if that's too many, those touched."""
+    """Which rows of 128 bytes to draw: those around what's touched; if that's too many, those touched."""
     low, high = min(touched), max(touched)
-    if total <= _MOST_ROWS or total <= WARP and high - low >= _MOST_ROWS:
-        return list(range(total))
-    if high - low < _MOST_ROWS:
-        first = max(0, min(low, total - _MOST_ROWS))
-        return list(range(first, first + _MOST_ROWS))
-    return list(range(low, high + 1)) if high - low < WARP else sorted(touched)
+    if high - low >= WARP:
+        return sorted(touched)
+    first = max(0, min(low, total - _MOST_ROWS))
+    return list(range(first, min(total, max(high + 1, first + _MOST_ROWS))))

@@ -51,17 +51,13 @@ def by(share_of=fl.softmax, none="none of these", kind=int, enough=np.greater_eq
 
 
 test_a_wrong_answer_is_not_right_and_told_why = not_right(
-    ("09.1", [shapes(0, (32, 6, 6, 4))], "after layer 0: pad=1 puts a point of paper around"),
+    ("09.1", [shapes(0, (32, 6, 6, 4))], "after layer 0: pad=1 keeps all 8 × 8 places"),
     ("09.1", [shapes(0, (32, 4, 8, 8))], "after layer 0: here the channels come last"),
     ("09.1", [shapes(0, (8, 8, 4))], "after layer 0: the observations come first"),
-    ("09.1", [shapes(1, (32, 7, 7, 4))], "after layer 1: the windows don't overlap"),
-    ("09.1", [shapes(1, (32, 4, 4, 1))], "after layer 1: pooling looks at each channel by itself"),
-    ("09.1", [shapes(2, (32, 4, 4, 6))], "after layer 2: there's no pad here"),
-    ("09.1", [shapes(2, (32, 2, 2, 24))], "after layer 2: a filter sums over the channels"),
-    ("09.1", [shapes(3, (32, 6))], "after layer 3: flatten keeps all numbers of an image"),
-    ("09.1", [shapes(3, (768,))], "after layer 3: flatten leaves the observations apart"),
-    ("09.1", [shapes(3, (32, 2, 2, 6))], "after layer 3: 2 axes, (N, features)"),
-    ("09.1", [shapes(4, (32, 11))], "after layer 4: Dense(24, 10) takes 24 numbers"),
+    ("09.1", [shapes(1, (32, 7, 7, 4))], "after layer 1: a 2 × 2 window goes on by 2"),
+    ("09.1", [shapes(2, (32, 4, 4, 6))], "after layer 2: without a pad"),
+    ("09.1", [shapes(3, (32, 6))], "after layer 3: flatten makes a row"),
+    ("09.1", [shapes(4, (32, 11))], "after layer 4: Dense(24, 10) makes 10 numbers"),
     ("09.1", [SHAPES[:4]], "there are 5 shapes"),
     ("09.1", [(32, 10)], "a list with a tuple for each layer"),
     ("09.2", [honest(order_of=lambda rng, n: np.arange(n))], "they aren't shuffled"),
