@@ -32,7 +32,7 @@ def networks(rates: Sequence[float] = (0.1,), seeds: Sequence[int] = (1,)) -> tu
     x, y, _, _ = sine_wave.problem()
     weights = [sine_wave.problem(seed=seed)[2:] for seed in seeds for _ in rates]
     first, second = (np.stack(each) for each in zip(*weights))
-    all_rates = np.tile(np.float32(rates), len(seeds))
+    all_rates = np.tile(np.asarray(rates, np.float32), len(seeds))
     return x.ravel(), y.ravel(), first, second[:, :, 0].copy(), all_rates, np.zeros_like(all_rates)
 
 
@@ -113,4 +113,4 @@ def map_of_losses(losses: Any, rates: Sequence[float]) -> Picture:
     figure.colorbar(shown, label="final loss", ticks=[-2, -1, 0], format=lambda power, _: f"{10.0**power:g}")
     row, column = np.unravel_index(np.nanargmin(table), table.shape)
     about = f"{table.size:,} final losses, by rate and seed; the smallest, {table[row, column]:.2g}"
-    return show(figure, f"{about}, has a rate of {rates[column]:.2g}.")
+    return show(figure, f"{about}, has a rate of {rates[int(column)]:.2g}.")

@@ -35,7 +35,8 @@ def shapes(shapes):
 def accuracy_of(accuracy_of):
     X = np.zeros((50, 8, 8, 1), np.float32)
     X[:, 0, 0, 0] = np.arange(50)  # the image's number
-    labels, known, asked = np.arange(50) % 10, {}, []
+    labels, known = np.arange(50) % 10, dict[int, int]()
+    asked: list[int] = []
 
     def model(X):
         """Knows by heart what it has seen, and reads those below 25 of the others."""
