@@ -28,7 +28,7 @@ import numpy as np
 import fluxlite
 from fluxlite_course import sine_wave
 from fluxlite_course.crossing import BATCHES, SIZES, mean_time, prepared
-from fluxlite_course.lesson08.wider import one_loop
+from fluxlite_course.lesson08.many_networks import one_loop
 
 from .harness import ROOT, thread_settings
 
