@@ -3,9 +3,9 @@
 from .. import answer, check, digits, expect_error, guess, start, todo
 from ..draw import confusion
 from .digit_pad import draw, trained_network
-from .pictures import filters_at_work, slide, worst_mistakes
+from .pictures import slide, worst_mistakes
 
 __all__ = [
-    "answer", "check", "confusion", "digits", "draw", "expect_error", "filters_at_work", "guess", "slide", "start",
+    "answer", "check", "confusion", "digits", "draw", "expect_error", "guess", "slide", "start",
     "todo", "trained_network", "worst_mistakes",
 ]  # fmt: skip

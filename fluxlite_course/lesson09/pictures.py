@@ -1,4 +1,4 @@
-"""Lesson 09's pictures: a filter that slides over a digit, what filters make of it, and the worst mistakes."""
+"""Lesson 09's pictures: a filter that slides over a digit, and the worst mistakes."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,8 +7,8 @@ import numpy as np
 
 import fluxlite as fl
 
-from ..draw.pictures import Picture, plots, show
-from ..draw.shapes import bitmap, digit_row
+from ..draw.pictures import Picture
+from ..draw.shapes import digit_row
 from ..scenes import Each, Knob, Part, Scene, drawing, label
 from .digit_pad import seen
 
@@ -37,8 +37,9 @@ def slide(ink: Any, filters: Mapping[str, Any]) -> Scene:
         parts.append(_square(420 + _CELL * column, 36 + _CELL * row, _CELL, fill=_colours(now), fill_opacity=strength))
     for k in range(9):
         x, y, now = 270 + 34 * (k % 3), 90 + 34 * (k // 3), [float(one.flat[k]) for one in weights for _ in places]
-        number = label(x + 16, y + 21, Each(f"{weight:g}" for weight in now), "middle inside")
-        parts += [_square(x, y, 34, fill=_colours(now)), number]
+        strength = Each(round(0.1 + 0.5 * min(abs(weight), 1), 2) for weight in now)
+        number = label(x + 16, y + 21, Each(f"{round(weight, 1) + 0.0:g}" for weight in now), "middle")
+        parts += [_square(x, y, 34, fill=_colours(now), fill_opacity=strength), number]
     at = Each(f"translate({_CELL * (place % 8 - 1)} {_CELL * (place // 8 - 1)})" for _ in weights for place in places)
     parts.append(_square(28, 36, 3 * _CELL, fill="none", stroke="currentColor", stroke_width=2.5, transform=at))
     parts.append(label(321, 220, Each(f"sum {value:.2f}" for value in sums.flat), "middle bold"))
@@ -74,28 +75,3 @@ def worst_mistakes(images: Any, scores: Any, labels: Any, count: int = 5) -> Pic
     titles = [f"is a {labels[i]}\nread {read[i]}\n{sure[i]:.2f}" for i in worst]
     told = "; ".join(f"a {labels[i]} read as {read[i]}, {sure[i]:.2f}" for i in worst)
     return digit_row(np.asarray(images)[worst], titles, f"The worst mistakes, and how sure the network is: {told}.")
-
-
-def filters_at_work(picture: Any, filters: Any, results: Any) -> Picture:
-    """A digit, some filters, and below each what it makes of the digit. Purple is above 0, orange below.
-
-    `picture` is (8, 8); `filters` is (3, 3, 1, outputs), as a `Conv` has them, and `results` (H, W, outputs).
-
-    >>> filters_at_work(np.ones((8, 8)), np.ones((3, 3, 1, 2)), np.ones((8, 8, 2)))
-    A digit, 2 filters of 3 × 3 weights, and below each what it makes of the digit.
-    """
-    from matplotlib.colors import LinearSegmentedColormap
-
-    colours: Any = LinearSegmentedColormap.from_list("", [BELOW, "white", ABOVE])
-    picture, filters, results = np.asarray(picture), np.asarray(filters), np.asarray(results)
-    count = filters.shape[-1]
-    figure, grid = plots(2, count + 1, height=3.0, width=1.2 * (count + 1), squeeze=False)
-    bitmap(grid[0, 0], picture, "gray_r", 0, 1)
-    grid[0, 0].set_title("digit", fontsize=12)
-    grid[1, 0].remove()
-    largest = float(np.abs(results).max()) or 1.0
-    for i in range(count):
-        most = float(np.abs(filters[..., i]).max()) or 1.0
-        bitmap(grid[0, i + 1], filters[:, :, 0, i], colours, -most, most)
-        bitmap(grid[1, i + 1], results[:, :, i], colours, -largest, largest)
-    return show(figure, f"A digit, {count} filters of 3 × 3 weights, and below each what it makes of the digit.")
