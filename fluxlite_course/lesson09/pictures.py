@@ -26,18 +26,20 @@ def slide(ink: Any, filters: Mapping[str, Any]) -> Scene:
     digit, places, weights = seen(ink) / 16, range(64), np.array(list(filters.values()), float)
     windows = np.lib.stride_tricks.sliding_window_view(np.pad(digit, 1), (3, 3)).reshape(64, 3, 3)
     sums = np.round(np.einsum("prc,frc->fp", windows, weights), 2) + 0.0  # no -0
-    most = np.abs(sums).max() or 1.0
+    most = np.abs(sums).max(axis=1, keepdims=True)
+    colours = sums / np.maximum(most, 1e-6)
+    strengths = weights / np.maximum(np.abs(weights).max(axis=(1, 2), keepdims=True), 1e-6)
     parts = [label(x, 16, text, "bold") for x, text in ((28, "digit"), (270, "filter"), (420, "it finds"))]
     for k in places:
         row, column = divmod(k, 8)
         dark = round(0.06 + 0.8 * digit[row, column], 2)
         parts.append(_square(28 + _CELL * column, 36 + _CELL * row, _CELL, class_="ink", opacity=dark))
-        now = [found[k] if k <= place else 0.0 for found in sums for place in places]
-        strength = Each(max(0.06, round(abs(value) / most, 2)) for value in now)
+        now = [found[k] if k <= place else 0.0 for found in colours for place in places]
+        strength = Each(max(0.06, round(abs(value), 2)) for value in now)
         parts.append(_square(420 + _CELL * column, 36 + _CELL * row, _CELL, fill=_colours(now), fill_opacity=strength))
     for k in range(9):
         x, y, now = 270 + 34 * (k % 3), 90 + 34 * (k // 3), [float(one.flat[k]) for one in weights for _ in places]
-        strength = Each(round(0.1 + 0.5 * min(abs(weight), 1), 2) for weight in now)
+        strength = Each(round(0.1 + 0.5 * abs(float(one.flat[k])), 2) for one in strengths for _ in places)
         number = label(x + 16, y + 21, Each(f"{round(weight, 1) + 0.0:g}" for weight in now), "middle")
         parts += [_square(x, y, 34, fill=_colours(now), fill_opacity=strength), number]
     at = Each(f"translate({_CELL * (place % 8 - 1)} {_CELL * (place // 8 - 1)})" for _ in weights for place in places)
