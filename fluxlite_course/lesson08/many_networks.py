@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from fluxlite.messages import many
 from fluxlite.receipts import Seconds, duration
 
 from .. import crossing, sine_wave
@@ -92,7 +93,9 @@ def wider(kernel: Any, arrays: Sequence[Any], core: Seconds) -> Scene:
         won = f"{who} is faster, by {max(t4, one) / min(t4, one):.0f} times"
         won = "too close to call" if least <= one <= most else won
         words.append((f"one core: {duration(one)}", f"T4: {duration(t4)}", won))
-        said.append(f"{count:,} networks: one core {duration(one)} {core.kind}, T4 {duration(t4)} simulated: {won}.")
+        said.append(
+            f"{many(count, 'network')}: one core {duration(one)} {core.kind}, T4 {duration(t4)} simulated: {won}."
+        )
     for at, look, each in zip((80, 240, 632), ("bold host", "bold gpu", "end bold"), zip(*words)):
         parts.append(label(at, 20, Each(each), look))
     for times, look in ((cpu, "host"), (gpu, "gpu")):
