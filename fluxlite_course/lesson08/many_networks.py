@@ -92,10 +92,9 @@ def wider(kernel: Any, arrays: Sequence[Any], core: Seconds) -> Scene:
         who = "the core" if one < t4 else "the T4"
         won = f"{who} is faster, by {max(t4, one) / min(t4, one):.0f} times"
         won = "too close to call" if least <= one <= most else won
-        words.append((f"one core: {duration(one)}", f"T4: {duration(t4)}", won))
-        said.append(
-            f"{many(count, 'network')}: one core {duration(one)} {core.kind}, T4 {duration(t4)} simulated: {won}."
-        )
+        core_takes, t4_takes = f"one core: {duration(one)}", f"T4: {duration(t4)}"
+        words.append((core_takes, t4_takes, won))
+        said.append(f"{many(count, 'network')}: {core_takes} {core.kind}, {t4_takes} simulated: {won}.")
     for at, look, each in zip((80, 240, 632), ("bold host", "bold gpu", "end bold"), zip(*words)):
         parts.append(label(at, 20, Each(each), look))
     for times, look in ((cpu, "host"), (gpu, "gpu")):
