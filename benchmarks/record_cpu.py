@@ -2,7 +2,7 @@
 
     python -m benchmarks.record_cpu fluxlite_course/recorded/NAME.json [--threads 1] [--rounds 9] [--what waves]
 
-With ``--what loop``, it's lesson 08's whole training as one loop in C, which takes gcc.
+With ``--what loop``, it's lesson 08's whole training as one loop in C, which takes a C compiler.
 
 The record says on which processor, when and with what it was made; `fluxlite_course.crossing` reads it. It's a list of
 measurements with all repeats, like the one for `fluxlite.calibrate`.
@@ -11,7 +11,6 @@ measurements with all repeats, like the one for `fluxlite.calibrate`.
 from __future__ import annotations
 
 import argparse
-import ctypes
 import datetime
 import functools
 import json
@@ -19,7 +18,6 @@ import os
 import platform
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -31,6 +29,7 @@ import fluxlite
 from fluxlite_course import sine_wave
 from fluxlite_course.crossing import BATCHES, SIZES, arrays
 from fluxlite_course.lesson07.pictures import DIGITS, WAVES, digits_step
+from fluxlite_course.lesson08.many_networks import one_loop
 
 from .harness import ROOT, thread_settings
 
@@ -122,26 +121,6 @@ def mean_time(run: Callable[[], Any], at_least: float = 2e-3) -> float:
         count += 1
         passed = time.perf_counter() - start
     return passed / count
-
-
-@functools.cache
-def compiled() -> Callable[..., None]:
-    """``training`` of one_loop.c, compiled here."""
-    with tempfile.TemporaryDirectory() as folder:
-        library = os.path.join(folder, "one_loop.so")
-        source = str(Path(__file__).with_name("one_loop.c"))
-        subprocess.run(["gcc", "-O2", "-shared", "-fPIC", source, "-o", library, "-lm"], check=True)
-        training = ctypes.CDLL(library).training
-    array = np.ctypeslib.ndpointer(np.float32, flags="C_CONTIGUOUS")
-    training.argtypes, training.restype = [array] * 5 + [ctypes.c_int, ctypes.c_float], None
-    return training
-
-
-def one_loop(x: np.ndarray, y: np.ndarray, w1: np.ndarray, w2: np.ndarray) -> np.ndarray:
-    """The losses of lesson 08's training, 200 epochs at a rate of 0.1, by one_loop.c. It leaves the weights alone."""
-    losses = np.zeros(200, np.float32)
-    compiled()(x, y, w1.copy(), w2.copy(), losses, 200, 0.1)
-    return losses
 
 
 def measurements(rounds: int, alone: bool, what: str) -> list[Case]:

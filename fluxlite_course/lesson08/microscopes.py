@@ -3,36 +3,33 @@
 from __future__ import annotations
 
 import itertools
-import textwrap
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from fluxlite.cuda.jit import DataRace, Kernel
+from fluxlite.cuda.jit import Kernel
 from simgpu.jit.tracing import SECTOR, WARP
 
 from ..scenes import Each, Knob, Part, Scene, drawing, label
 from .steps import DONE, LATER, WAITS, Look, Step, look, some_warps
 
-_LEFT, _CELL, _LINE = 84, 17.25, 19
-_MOST_LINES, _MOST_ROWS = 16, 8
-_MAP, _ROW = 132, 16  # the memory's height, and that of a row if there are few
+_WIDTH, _LEFT, _CELL, _LINE = 720, 84, 19.75, 19
+_MOST_LINES, _MOST_ROWS = 10, 8
+_MAP, _ROW = 104, 13  # the memory's height, and that of a row if there are few
 _BYTES, _WORD = 128, 4  # of a row of memory
 
 
 def microscope(
     kernel: Kernel | Sequence[Kernel], grid: Any, block: Any, args: Sequence[Any],
-    warps: Sequence[tuple[int, int]] = (), steps: int = 40, cuda_c: bool = False,
+    warps: Sequence[tuple[int, int]] = (), steps: int = 40,
 ) -> Scene:  # fmt: skip
     """Look into a kernel while it runs: ``microscope(kernel, blocks, threads, (x, out))``.
 
-    It shows the line that a warp is at, its 32 lanes and who sits out, where in memory they go (a row is 128 bytes: 4
-    sectors of the card's memory, or a word of each of the 32 banks of shared memory), and the block's warps at the
-    barrier. `warps` are pairs of a block and a warp: the first two and the last unless you choose. Each is followed for
-    so many `steps`. If the kernel races, there's another order of the warps, which ends with other numbers. Several
-    kernels, in a list, take the same arguments. The arrays stay as they are. With ``cuda_c=True`` there is CUDA C, too,
-    which CuPy makes.
+    It shows a warp's line, its 32 lanes, where in memory they go (a row has 128 bytes: 4 sectors, or a word of each
+    bank of shared memory), and the block's warps at the barrier. `warps` are pairs of a block and a warp, followed for
+    so many `steps`. If the kernel races, there's another order of the warps. Several kernels, in a list, take the same
+    arguments. The arrays stay as they are.
 
-    Raises `TypeError` for what isn't a kernel, `ValueError` for a warp that isn't there, `ImportError` without CuPy.
+    Raises `TypeError` for what isn't a kernel, `ValueError` for a warp that isn't there, and what the launch raises.
 
     >>> from fluxlite.cuda import jit
     >>> @jit.rawkernel()
@@ -52,15 +49,13 @@ def microscope(
     pairs = list(dict.fromkeys(warps or some_warps(kernels[0], grid, block)))
     looks = [look(each, grid, block, args, pairs, steps) for each in kernels]
     orders = range(max(len(each.orders) for each in looks))
-    texts = [{}] if not cuda_c else [{}, {id(one): each.cuda_c(*args) for one, each in zip(looks, kernels)}]
-    films = [list(_frames(*chosen)) for chosen in itertools.product(looks, pairs, orders, texts)]
+    films = [list(_frames(*chosen)) for chosen in itertools.product(looks, pairs, orders)]
     longest = max(map(len, films))
     frames = [film[min(k, len(film) - 1)] for film in films for k in range(longest)]
     knobs = [
         Knob("kernel", [each.name for each in kernels]),
         Knob("warp", [f"{w} of block {b}" for b, w in pairs]),
         Knob("order of the warps", ["one after the other", "another"][: len(orders)]),
-        Knob("text", ["Python", "CUDA C"][: len(texts)]),
         Knob("step", [str(k + 1) for k in range(longest)], slider=True, ms=900),
     ]
     title = f"Under the microscope: {' and '.join(each.name for each in kernels)}, one warp, step by step"
@@ -72,13 +67,9 @@ def _check(kernel: Any, args: Any) -> None:
     if not isinstance(kernel, Kernel):
         name = getattr(kernel, "__name__", type(kernel).__name__)
         raise TypeError(f"microscope takes a kernel, got {name}: write @jit.rawkernel() above its def")
-    if kernel.device:
-        raise TypeError(f"{kernel.name} is a function of the device: put the kernel that calls it under the microscope")
     if not isinstance(args, (tuple, list)):
         given = ", ".join(kernel.source.parameters)
         raise TypeError(f"write microscope({kernel.name}, blocks, threads, ({given},)), the arguments in parentheses")
-    if any(type(x).__module__.partition(".")[0] == "cupy" for x in args):
-        raise TypeError("microscope sees a simulated GPU alone: call fl.simulate_gpu(), then make the arrays")
 
 
 class _Frame(NamedTuple):
@@ -90,13 +81,12 @@ class _Frame(NamedTuple):
     seen: Step | None
     end: str
     last: str  # said at the end
-    c: str  # shown in place of the text
 
     @property
     def sentence(self) -> str:
         step, touch = self.step, self.step.touch
-        text = step.text.partition("  #")[0].rstrip(":")
-        said = [f"Line {step.place[1]}, {text}: {step.said}."]
+        text = self.look.source.lines[step.line - self.look.source.first].strip().partition("  #")[0].rstrip(":")
+        said = [f"Line {step.line}, {text}: {step.said}."]
         if touch:
             said = [touch.sentence, f"{step.said[0].upper()}{step.said[1:]}."]
         if step.waits:
@@ -104,21 +94,18 @@ class _Frame(NamedTuple):
         return " ".join([*said, self.last]).strip()
 
 
-def _frames(one: Look, pair: tuple[int, int], order: int, c: dict[int, str]) -> Iterator[_Frame]:
+def _frames(one: Look, pair: tuple[int, int], order: int) -> Iterator[_Frame]:
     order = min(order, len(one.orders) - 1)
-    steps, end, error = one.orders[order].steps[pair], "", one.error
+    steps, end = one.orders[order].steps[pair], ""
     if one.ends:
         others = ", ".join(one.ends[:order] + one.ends[order + 1 :])
-        end = f"a race: {one.element} ends as {one.ends[order]}. In other orders: {others}"
-    elif error and error.line:
-        end = f"the launch ends with {type(error).__name__}, in line {error.line}"
-    last = "The warp goes on, but we stop here. " * (pair in one.orders[order].cut)
-    last += f"{end[0].upper()}{end[1:]}." if end else ""
+        end = f"A race: {one.element} ends as {one.ends[order]}. In other orders: {others}."
+    last = f"{'The warp goes on, but we stop here. ' * steps[-1].is_cut}{end}"
     latest = next((step for step in steps if step.touch), None)
     for step in steps:
         latest = step if step.touch else latest
         ended = (end, last) if step is steps[-1] else ("", "")  # before, it would be no surprise
-        yield _Frame(one, pair[1], step, latest, *ended, c.get(id(one), ""))
+        yield _Frame(one, pair[1], step, latest, *ended)
 
 
 # -- the picture ------------------------------------------------------------------------------------------------------
@@ -126,15 +113,10 @@ def _frames(one: Look, pair: tuple[int, int], order: int, c: dict[int, str]) -> 
 
 def _drawing(title: str, frames: list[_Frame]) -> Part:
     looks = list({id(frame.look): frame.look for frame in frames}.values())
-    texts = [_lines(one, frames) for one in looks]
-    in_c = {frame.c: _c_lines(frame.c) for frame in frames if frame.c}
-    y = max(min(_MOST_LINES, max(map(len, texts))), *map(len, in_c.values()), 0) * _LINE
-    parts = [_code(one, text, frames, y) for one, text in zip(looks, texts)]
-    for c, lines in in_c.items():
-        words = [label(20, row * _LINE + 14, text, "code") for row, text in enumerate(lines)]
-        parts.append(Part("g", *words, display=Each(None if frame.c == c else "none" for frame in frames)))
-    parts += [*_told(frames, y + 24), *_lanes(frames, y + 38), *_memory(frames, y + 104)]
-    y += 134 + _MAP
+    y = min(_MOST_LINES, max(len(one.source.lines) for one in looks)) * _LINE
+    parts = [_code(one, frames, y) for one in looks]
+    parts += [*_told(frames, y + 24), *_lanes(frames, y + 34), *_memory(frames, y + 94)]
+    y += 118 + _MAP
     if any(WAITS in frame.step.warps for frame in frames):
         parts += _queue(frames, y)
         y += 60
@@ -142,39 +124,23 @@ def _drawing(title: str, frames: list[_Frame]) -> Part:
         ends = [(*frame.end.split(". "), "")[row] for frame in frames]
         parts += [label(4, y + 14, Each(ends), face)] * any(ends)
         y += 24 * any(ends)
-    return drawing(640, y, title, Part("g", *parts, class_="lens"))
+    return drawing(_WIDTH, y, title, Part("g", *parts, class_="lens"))
 
 
-def _lines(one: Look, frames: list[_Frame]) -> dict[tuple[Any, int], str]:
-    """The lines of a kernel, and of functions that it calls, by source and number."""
-    sources = dict.fromkeys(frame.step.place[0] for frame in frames if frame.look is one)
-    return {(source, n): text for source in sources for n, text in enumerate(source.lines, source.first)}
-
-
-def _c_lines(text: str) -> list[str]:
-    """The kernel itself, without what CuPy puts before it, in lines that fit."""
-    lines = text[text.index('extern "C"') :].splitlines()
-    wrapped = [textwrap.wrap(line, 78, subsequent_indent="    ", drop_whitespace=False) for line in lines]
-    return [line.replace(" ", "\u00a0") for line in itertools.chain(*wrapped)]
-
-
-def _code(one: Look, rows: dict[tuple[Any, int], str], frames: list[_Frame], height: int) -> Part:
+def _code(one: Look, frames: list[_Frame], height: int) -> Part:
     """The text, with the current line marked."""
-    at = [list(rows).index(frame.step.place) if frame.look is one else 0 for frame in frames]
-    shown, error = height // _LINE, one.error
+    lines, race, shown = one.source.lines, one.race, height // _LINE
+    at = [frame.step.line - one.source.first if frame.look is one else 0 for frame in frames]
     mark = Part("path", class_="ink", d="M5 4.5l8 5-8 5z")
-    now = Part("g", Part("rect", class_="now", width=640, height=_LINE), mark,
+    now = Part("g", Part("rect", class_="now", width=_WIDTH, height=_LINE), mark,
                transform=Each(f"translate(0 {row * _LINE})" for row in at))  # fmt: skip
-    words = []
-    for row, ((source, line), text) in enumerate(rows.items()):
-        words.append(label(20, row * _LINE + 14, text.replace(" ", "\u00a0"), "code"))
-        if error and (error.kernel, error.line) == (source.name, line):
-            name = "race" if isinstance(error, DataRace) else "error"
-            words.append(label(634, row * _LINE + 14, name, "end bold wait"))
-    top = [max(0, min(row - shown // 2, len(rows) - shown)) * _LINE for row in at]
+    words = [label(20, row * _LINE + 14, text.replace(" ", "\u00a0"), "code") for row, text in enumerate(lines)]
+    if race and race.kernel == one.source.name:
+        words.append(label(_WIDTH - 6, (race.line - one.source.first) * _LINE + 14, "race", "end bold wait"))
+    top = [max(0, min(row - shown // 2, len(lines) - shown)) * _LINE for row in at]
     moved = Part("g", now, *words, transform=Each(f"translate(0 {-y})" for y in top))
-    there = Each(None if frame.look is one and not frame.c else "none" for frame in frames)
-    return Part("g", Part("svg", moved, width=640, height=height), display=there)
+    there = Each(None if frame.look is one else "none" for frame in frames)
+    return Part("g", Part("svg", moved, width=_WIDTH, height=height), display=there)
 
 
 def _told(frames: list[_Frame], y: float) -> Iterator[Part]:
@@ -186,7 +152,7 @@ def _told(frames: list[_Frame], y: float) -> Iterator[Part]:
     costs = Each(step.touch.cost.replace(" of their bytes", "") if step.touch else None for step in steps)
     wastes = [touch and (touch.turns > 1 if touch.is_shared else 2 * touch.used <= SECTOR * touch.sectors)
               for touch in (step.touch for step in steps)]  # fmt: skip
-    yield label(636, y, costs, Each("end bold wait" if wasted else "end bold" for wasted in wastes))
+    yield label(_WIDTH - 4, y, costs, Each("end bold wait" if wasted else "end bold" for wasted in wastes))
 
 
 def _box(number: Any, looks: Each, at: Any) -> Part:
@@ -200,14 +166,15 @@ def _lanes(frames: list[_Frame], y: float) -> Iterator[Part]:
     for lane in range(WARP):
         looks = Each("lane out" if lane not in frame.step.on else "lane waits" if frame.step.waits else "lane"
                      for frame in frames)  # fmt: skip
-        yield _box(lane, looks, f"translate({_LEFT + _CELL * (lane + 0.5):g} {y:g})")
+        number = None if lane % 4 else lane
+        yield _box(number, looks, f"translate({_LEFT + _CELL * (lane + 0.5):g} {y:g})")
 
 
 def _queue(frames: list[_Frame], y: float) -> Iterator[Part]:
     """The block's warps: on the line those that wait, above it the others."""
     yield label(_LEFT - 10, y + 15, "warps", "end")
     yield label(_LEFT - 10, y + 50, "barrier", "end wait")
-    yield Part("path", class_="wait line", stroke_dasharray="6 4", d=f"M{_LEFT} {y + 48}H636")
+    yield Part("path", class_="wait line", stroke_dasharray="6 4", d=f"M{_LEFT} {y + 48}H{_WIDTH - 4}")
     looks = {WAITS: "lane waits", LATER: "lane out", DONE: "lane out"}
     for warp in range(max(len(frame.step.warps) for frame in frames)):
         at = [(*frame.step.warps, *[DONE] * WARP)[warp] for frame in frames]
@@ -255,21 +222,20 @@ class _View:
             self._light(touch)
 
     def _light(self, touch: Any) -> None:
-        each = max(1, touch.itemsize // _WORD)
-        words = {lane: range(at // _WORD, at // _WORD + each) for lane, at in touch.addresses.items()}
-        wanted = set(itertools.chain(*words.values()))
+        words = {lane: at // _WORD for lane, at in touch.addresses.items()}
+        wanted = set(words.values())
         if touch.is_shared:
-            turns: dict[tuple[int, int], dict[int, None]] = {}  # by bank; with 8 bytes each, half of the lanes go first
-            for lane, word in ((lane, word) for lane, found in words.items() for word in found):
-                turns.setdefault((lane * each // WARP, word % WARP), {})[word] = None
-            late = {word for queue in turns.values() for word in list(queue)[1:]}
+            turns: dict[int, list[int]] = {}  # the words of a bank, one after the other
+            for word in dict.fromkeys(words.values()):
+                turns.setdefault(word % WARP, []).append(word)
+            late = {word for queue in turns.values() for word in queue[1:]}
             self.wanted, self.late = self._boxes(wanted - late), self._boxes(late)
         else:
             self.along = self._boxes({word // 8 * 8 + k for word in wanted for k in range(8)})  # a sector has 8 words
             self.wanted = self._boxes(wanted)
         self.ways = "".join(
             f"M{_x(lane + 0.5)} {self.y - 42:g}L{_x(word % WARP + 0.5)} {self._middle(word // WARP) - 4.5:.4g}"
-            for lane, (word, *_) in words.items() if word // WARP in self.rows
+            for lane, word in words.items() if word // WARP in self.rows
         )  # fmt: skip
 
     def _middle(self, row: int) -> float:
@@ -293,11 +259,9 @@ def _x(column: float) -> str:
 
 
 def _rows(touched: set[int], total: int) -> list[int]:
-    """Which rows of 128 bytes to draw: all, or those around what's touched; if that's too many, those touched."""
+    """Which rows of 128 bytes to draw: those around what's touched; if that's too many, those touched."""
     low, high = min(touched), max(touched)
-    if total <= _MOST_ROWS or total <= WARP and high - low >= _MOST_ROWS:
-        return list(range(total))
-    if high - low < _MOST_ROWS:
-        first = max(0, min(low, total - _MOST_ROWS))
-        return list(range(first, first + _MOST_ROWS))
-    return list(range(low, high + 1)) if high - low < WARP else sorted(touched)
+    if high - low >= WARP:
+        return sorted(touched)
+    first = max(0, min(low, total - _MOST_ROWS))
+    return list(range(first, min(total, max(high + 1, first + _MOST_ROWS))))

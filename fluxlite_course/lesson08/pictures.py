@@ -1,11 +1,7 @@
-"""Lesson 08's pictures: what's inside a GPU, how a block adds up, and times compared."""
+"""Lesson 08's first picture: what's inside a GPU."""
 
 from collections.abc import Iterator
 
-from fluxlite.messages import many
-from fluxlite.receipts import Seconds, duration
-
-from ..draw.pictures import Picture, look, plots, show
 from ..scenes import Each, Knob, Part, Scene, drawing, label
 
 # Turing architecture white paper, 2018, and the T4's datasheet, 2019: notebooks/SOURCES.md has the addresses.
@@ -68,72 +64,3 @@ def _pipes() -> Iterator[Part]:
         yield Part("rect", class_=whose, x=x, y=133 - height / 2, width=end - x, height=height)
         yield label((x + end) / 2, 40, f"{rate:,}", f"middle {whose}")
         yield label((x + end) / 2, 56, "GB/s", f"middle small {whose}")
-
-
-def halving(numbers: tuple[int, ...] = (3, 1, 4, 1, 5, 9, 2, 6)) -> Scene:
-    """How threads add up `numbers`, as many as a power of 2: each round, half of the threads add the other half.
-
-    >>> halving().at(step="round 1")
-    'Round 1: threads 0 to 3 add what lies 4 places on. In part: 8, 10, 6, 7, 5, 9, 2, 6.'
-    """
-    rows, steps = [list(numbers)], ["the numbers"]
-    said = [f"{len(numbers)} numbers, one for each thread: {', '.join(map(str, numbers))}."]
-    for n in range(1, len(numbers).bit_length()):
-        if n > 1:
-            steps.append(f"barrier {n - 1}")
-            said.append("All threads wait at the barrier: nobody reads before all have written.")
-        before, half = rows[-1], len(numbers) >> n
-        rows.append([int(a + b) for a, b in zip(before[:half], before[half:])] + before[half:])
-        steps.append(f"round {n}")
-        who = f"threads 0 to {half - 1} add" if half > 1 else "thread 0 adds"
-        in_part = ", ".join(map(str, rows[-1]))
-        said.append(f"Round {n}: {who} what lies {many(half, 'place')} on. In part: {in_part}.")
-    row_of = [(k + 1) // 2 for k in range(len(steps))]
-    parts = [part for row in range(len(rows)) for part in _round(rows, row, row_of, steps)]
-    title = f"{len(numbers)} numbers are added up in {len(rows) - 1} rounds, with a barrier between two rounds"
-    knob = Knob("step", steps, slider=True, ms=1200)
-    return Scene(drawing(640, 84 * len(rows) - 20, title, *parts), [knob], said)
-
-
-def _round(rows: list[list[int]], row: int, row_of: list[int], steps: list[str]) -> Iterator[Part]:
-    """The numbers after a round, the ways they came, and the barrier below."""
-    count, y = len(rows[0]), 26 + 84 * row
-    across, half = 560 / count, len(rows[0]) >> row
-    there = Each(None if row <= now else "none" for now in row_of)
-    for t, number in enumerate(rows[row]):
-        x = round(30 + across * (t + 0.5), 1)
-        new = not row or t < half
-        if row and new:
-            ways = "".join(f"M{30 + across * (k + 0.5):.4g} {y - 66}L{x:g} {y - 18}" for k in (t, t + half))
-            yield Part("path", class_="ways", d=ways, display=there)
-        box = Part("rect", class_="gpu" if new else "box", x=x - 20, y=y - 17, width=40, height=34, rx=5)
-        yield Part("g", box, label(x, y + 6, number, "middle inside" if new else "middle"), display=there)
-    if 0 < row < len(rows) - 1:
-        now = Each("wait line" if step == f"barrier {row}" else "wait line faint" for step in steps)
-        yield Part("path", class_=now, stroke_dasharray="8 5", d=f"M20 {y + 34}H560", display=there)
-        yield label(566, y + 39, "barrier", "wait", display=there)
-
-
-def compared(times: dict[str, tuple[Seconds, tuple[float, float] | None]]) -> Picture:
-    """Times on one line each, on a scale of powers of ten; a time may have a range, its least and its most seconds.
-
-    >>> compared({"one launch": (fl.Seconds(3e-3, "simulated", "NVIDIA T4"), (2e-3, 6e-3))})
-    one launch: 3 ms simulated (NVIDIA T4), 2 ms to 6 ms.
-    """
-    figure, axes = plots(height=0.9 + 0.8 * len(times))
-    axes.set_xscale("log")
-    said = []
-    for row, (name, (seconds, span)) in enumerate(times.items()):
-        axes.plot([float(seconds)], [row], **{**look(seconds.kind), "linestyle": "none", "markersize": 11})
-        if span:
-            axes.plot(span, [row, row], color=look(seconds.kind)["color"], linestyle="--", zorder=1)
-        low, high = span or (float(seconds), float(seconds))
-        axes.text(high * 1.5, row, f"{duration(seconds)} {seconds.kind}", va="center")
-        said.append(f"{name}: {seconds}" + (f", {duration(low)} to {duration(high)}" if span else ""))
-    ends = [end for seconds, span in times.values() for end in (*(span or ()), float(seconds))]
-    axes.set(xlim=(min(ends) / 3, max(ends) * 60), ylim=(len(times) - 0.4, -0.6), xlabel="time (log)")
-    axes.set_xticks([10.0**k for k in range(-6, 4) if min(ends) / 3 <= 10.0**k <= max(ends) * 60])
-    axes.xaxis.set_major_formatter(lambda seconds, _: duration(seconds))
-    axes.minorticks_off()
-    axes.set_yticks(range(len(times)), list(times))
-    return show(figure, "; ".join(said) + ".")

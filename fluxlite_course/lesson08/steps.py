@@ -11,50 +11,45 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fluxlite.cuda.jit import DataRace, Kernel, KernelError, StuckBarrier
+from fluxlite.cuda.jit import DataRace, Kernel
 from fluxlite.messages import many
 from simgpu.jit.launch import Launch, three
 from simgpu.jit.orders import Repeatable, Turns, Warp
 from simgpu.jit.source import is_stored
 from simgpu.jit.tracing import WARP, Touch, Trace
 
-_ALL_BLOCKS, _SEEDS = 16, 10  # of a racing launch: its first blocks, in so many other orders
-_MOST_TOUCHES = 8_000  # accesses of memory by warps, in all blocks of an order
+_SEEDS, _ENDS = 10, 5  # a racing launch runs in so many other orders; of its outcomes, so many are told
+_MOST_BLOCKS, _MOST_TOUCHES = 16, 8_000  # of a racing launch; its accesses of memory by warps
 _ARRIVALS = 4  # at a barrier, one by one; the last of these has all that come later
 LATER, READY, WAITS, DONE = "later", "ready", "waits", "done"  # what a warp is at
 
 
 class Step(NamedTuple):
-    """What one warp does at one moment. `place` is the text it stands in, a `Source`, and the line."""
+    """What one warp does at one moment."""
 
-    place: tuple[Any, int]
+    line: int
     on: tuple[int, ...]  # the lanes that take part
     said: str
     touch: Touch | None = None
     part: Any = None  # the memory that it touches
     warps: tuple[str, ...] = ()  # what each warp of the block is at
     waits: bool = False
-
-    @property
-    def text(self) -> str:
-        source, line = self.place
-        return source.lines[line - source.first].strip()
+    is_cut: bool = False  # the warp goes on, but that's all we look at
 
 
 class Seen(NamedTuple):
-    """A launch in one order: the steps of each warp looked at, those that had more, and what the arrays came to."""
+    """A launch in one order: the steps of each warp looked at, and what the arrays came to, or None."""
 
     steps: dict[tuple[int, int], list[Step]]
-    cut: set[tuple[int, int]]
-    outcome: dict[str, np.ndarray] | None  # None if it failed, or takes too long
+    outcome: dict[str, np.ndarray] | None
 
 
 class Look(NamedTuple):
-    """A launch in order, in another one if that comes to something else, and the error that it raises in step. Then an
-    element where orders differ, and what it came to in each."""
+    """A launch in order, in another one if that ends differently, its race, an element that differs, and its ends."""
 
+    source: Any
+    race: DataRace | None
     orders: list[Seen]
-    error: KernelError | None
     element: str = ""
     ends: tuple[str, ...] = ()
 
@@ -69,10 +64,10 @@ def some_warps(kernel: Kernel, grid: Any, block: Any) -> tuple[tuple[int, int], 
 def look(kernel: Kernel, grid: Any, block: Any, args: Sequence[Any], warps: Sequence[Any], most: int) -> Look:
     """Follow these warps, each a pair of block and warp, for so many steps. The arrays are as before afterwards.
 
-    Raises `ValueError` for a warp that isn't there.
+    Raises `ValueError` for a warp that isn't there, and what the launch raises, unless that's a race.
     """
     new = functools.partial(Launch, kernel, kernel._device_of(args), grid, block, args)
-    again, error = Repeatable(new, kernel.source.parameters, args), None
+    again, race = Repeatable(new, kernel.source.parameters, args), None
     with kernel._lock:
         launch = new()
         launch.watched = -1, -1  # what `kernel.watched` would print isn't asked for
@@ -80,43 +75,38 @@ def look(kernel: Kernel, grid: Any, block: Any, args: Sequence[Any], warps: Sequ
             Trace(launch, *pair)  # raises
         try:
             launch.run()
-        except KernelError as found:
-            error = found
-        again.put_back()
-        first = _seen(kernel, again, None, warps, most, error)
-        if not isinstance(error, DataRace) or first.outcome is None:
-            return Look([first], error)
-        others = [_seen(kernel, again, seed, warps, most, error) for seed in range(_SEEDS)]
-    return _compared([first, *(other for other in others if other.outcome)], error, launch.blocks)
+        except DataRace as found:
+            race = found
+        finally:
+            again.put_back()
+        seen = [_seen(again, seed, warps, most, race is not None) for seed in [None, *range(_SEEDS * bool(race))]]
+    return _compared(kernel.source, race, [seen[0], *(each for each in seen[1:] if each.outcome)])
 
 
-def _compared(seen: list[Seen], error: KernelError, blocks: int) -> Look:
+def _compared(source: Any, race: DataRace | None, seen: list[Seen]) -> Look:
     """Where the outcomes differ first."""
-    for name in seen[0].outcome or ():
+    for name, first in (seen[0].outcome or {}).items():
         values = np.stack([each.outcome[name] for each in seen if each.outcome])
-        for index in np.argwhere(((values != values[0]) & ~((values != values) & (values[0] != values[0]))).any(0))[:1]:
+        for index in np.argwhere((values != first).any(0))[:1]:
             ends = [str(value).removesuffix(".0") for value in values[:, *index]]  # all digits: they may differ late
-            other = next(each for each, end in zip(seen, ends) if end != ends[0])
-            distinct = tuple(dict.fromkeys([ends[0], ends[seen.index(other)], *ends]))
-            some = f" (after {_ALL_BLOCKS} of {blocks:,} blocks)" * (blocks > _ALL_BLOCKS)
-            return Look([seen[0], other], error, f"{name}[{', '.join(map(str, index))}]{some}", distinct)
-    return Look(seen[:1], error)
+            other = next((k for k, end in enumerate(ends) if end != ends[0]), 0)
+            distinct = tuple(dict.fromkeys([ends[0], ends[other], *ends]))[:_ENDS]
+            return Look(source, race, [seen[0], seen[other]], f"{name}[{', '.join(map(str, index))}]", distinct)
+    return Look(source, race, seen[:1])
 
 
-def _seen(kernel: Any, again: Repeatable, seed: int | None, warps: Any, most: int, error: Any) -> Seen:
-    turns = _Turns(again.new(), seed, warps, most, error)
+def _seen(again: Repeatable, seed: int | None, warps: Any, most: int, races: bool) -> Seen:
+    turns = _Turns(again.new(), seed, warps, most, races)
     try:
         turns.run()
         outcome = again.values() if turns.is_whole else None
     finally:
         again.put_back()
-    nothing = "there's nothing to see of this warp" + ": another one fails first" * (error is not None)
-    none = [Step((kernel.source, kernel.source.line(kernel.source.tree)), (), nothing)]
-    cut = {pair for pair, eye in turns.eyes.items() if eye.is_cut}
-    return Seen({pair: eye.steps or none for pair, eye in turns.eyes.items()}, cut, outcome)
+    none = Step(turns.launch.source.first, (), "there's nothing to see of this warp")
+    return Seen({pair: eye.steps or [none] for pair, eye in turns.eyes.items()}, outcome)
 
 
-def short(number: Any) -> str:
+def _short(number: Any) -> str:
     return f"{number:g}" if isinstance(number, (float, np.floating)) else str(number)
 
 
@@ -138,8 +128,7 @@ class _Warp(Warp):
 
     def give_way(self, *access: Any) -> None:
         self.turns.touches += 1
-        if self.turns.touches * len(self.turns.blocks) > _MOST_TOUCHES:
-            self.turns.is_whole = False
+        if self.turns.touches > _MOST_TOUCHES:
             raise _Enough
         super().give_way(*access)
 
@@ -149,13 +138,8 @@ class _Warp(Warp):
 
     def barrier(self, mask: Any, site: Any) -> None:
         self.is_waiting = self.has_begun = True
-        error = self.turns.error
-        is_stuck = isinstance(error, StuckBarrier) and error.line == site.line
         if self.eye:
-            said = "waits forever: not all threads come here" if is_stuck else "waits at the barrier"
-            self.eye.add(site.source, site.line, mask.on, said, waits=True)
-        if is_stuck:
-            raise error
+            self.eye.add(site.source, site.line, mask.on, "waits at the barrier", waits=True)
         for eye in self.turns.near:
             eye.another_came()
         super().barrier(mask, site)
@@ -165,27 +149,22 @@ class _Turns(Turns):
     warp: Any = _Warp
     blocks: Any
 
-    def __init__(self, launch: Any, seed: int | None, warps: Sequence[Any], most: int, error: Any) -> None:
+    def __init__(self, launch: Any, seed: int | None, warps: Sequence[Any], most: int, races: bool) -> None:
         super().__init__(launch, seed)
         self.falls_apart = False  # a warp stays whole: there's one to look at
-        self.error, self.is_whole, self.touches = error, True, 0
-        self.races = isinstance(error, DataRace)
-        self.blocks = sorted({*range(min(launch.blocks, _ALL_BLOCKS) * self.races), *(block for block, _ in warps)})
+        self.races, self.touches = races, 0
+        self.is_whole = races and launch.blocks <= _MOST_BLOCKS  # what the arrays come to, all blocks tell together
+        self.blocks = range(launch.blocks) if self.is_whole else sorted({block for block, _ in warps})
         self.eyes = {pair: _Eye(Trace(launch, *pair), most) for pair in warps}
         self.taken: list[Any] = []  # the warps of this block, and those that look at them
         self.near: list[_Eye] = []
 
     def _take(self, warps: list[Any]) -> None:
-        self.taken, self.near, self.touches = warps, [warp.eye for warp in warps if warp.eye], 0
+        self.taken, self.near = warps, [warp.eye for warp in warps if warp.eye]
         try:
             super()._take(warps)
         except _Enough:
-            pass
-        except KernelError as error:
             self.is_whole = False
-            for warp in warps:
-                if warp.error is error and warp.eye and warp.eye.steps and not warp.eye.steps[-1].waits:
-                    warp.eye.fails(error)
         self.back = threading.Semaphore(0)  # those that were stopped have released it
 
 
@@ -197,31 +176,30 @@ class _Eye:
         self.here = slice(trace.warp * WARP, (trace.warp + 1) * WARP)
         self.steps: list[Step] = []
         self.warp: Any = None
-        self.is_cut = False
         self._wrote: Any = None  # where the latest access wrote
 
     def add(self, source: Any, line: int, on: Any, said: str, touch: Any = None, part: Any = None, **more: Any) -> None:
         turns = self.warp.turns
+        if source.name != turns.launch.source.name:
+            return  # inside a function that the kernel calls
         if len(self.steps) == self.most:
-            self.is_cut = True
+            self.steps[-1] = self.steps[-1]._replace(is_cut=True)
             if not turns.races and all(eye.is_cut or eye.warp.is_done for eye in turns.near):
                 raise _Enough
             return
         self.warp.has_begun = True
         lanes = tuple(int(lane) for lane in np.ravel(on)[self.here].nonzero()[0])
-        self.steps.append(Step((source, line), lanes, said, touch, part, self._states(), **more))
+        self.steps.append(Step(line, lanes, said, touch, part, self._states(), **more))
 
-    def fails(self, error: KernelError) -> None:
-        source, line = self.steps[-1].place
-        line = error.line if error.kernel == source.name and error.line else line
-        said = error.what.partition(". ")[0].rstrip(".")
-        self.steps.append(self.steps[-1]._replace(place=(source, line), said=said, touch=None))
+    @property
+    def is_cut(self) -> bool:
+        return bool(self.steps) and self.steps[-1].is_cut
 
     def another_came(self) -> None:
         """A warp has come to the barrier: that's a step of those that wait there already."""
         states, last = self._states(), self.steps[-1:]
         if last and last[0].waits and len(self.steps) < self.most and states != last[0].warps:
-            before = [step for step in self.steps[-_ARRIVALS:] if step.waits and step.place == last[0].place]
+            before = [step for step in self.steps[-_ARRIVALS:] if step.waits and step.line == last[0].line]
             self.steps[-1 if len(before) == _ARRIVALS else len(self.steps) :] = [last[0]._replace(warps=states)]
 
     def _states(self) -> tuple[str, ...]:
@@ -235,7 +213,7 @@ class _Eye:
             lane = min(touch.addresses)
             place = touch.addresses[lane] // touch.itemsize
             is_read = touch.way == "read"
-            said = f"lane {lane}: {part.named(place)}" + (f" = {short(flat[place])}" if is_read else "")
+            said = f"lane {lane}: {part.named(place)}" + (f" = {_short(flat[place])}" if is_read else "")
             self._wrote = None if is_read else (flat, place)
             self.add(site.source, site.line, mask.on, said, touch, part)
 
@@ -245,12 +223,12 @@ class _Eye:
         names = [part.id for part in ast.walk(target) if is_stored(part)]
         slots = {name: variables[name].slot for name in names if isinstance(variables[name].type, np.dtype)}
         result = "; ".join(f"{name} = {self._numbers(lanes.held[slot].value)}" for name, slot in slots.items())
-        if self.is_cut or last is None or last.touch is None or last.place != (source, line):
+        if self.is_cut or last is None or last.touch is None or last.line != line:
             if result or isinstance(node, ast.Return):
                 self.add(source, line, mask.on, result or "done: these lanes leave")
         elif self._wrote:
             flat, place = self._wrote
-            self.steps[-1], self._wrote = last._replace(said=f"{last.said} = {short(flat[place])}"), None
+            self.steps[-1], self._wrote = last._replace(said=f"{last.said} = {_short(flat[place])}"), None
         elif result:
             self.steps[-1] = last._replace(said=f"{last.said} → {result}")
 
@@ -264,5 +242,5 @@ class _Eye:
 
     def _numbers(self, value: Any) -> str:
         """What the lanes have of a value: one number, or the first ones and the last."""
-        values = [short(x) for x in np.broadcast_to(value, (1, self.warp.width))[0, self.here]]
+        values = [_short(x) for x in np.broadcast_to(value, (1, self.warp.width))[0, self.here]]
         return values[0] if len(set(values)) == 1 else f"{', '.join(values[:3])}, … {values[-1]}"

@@ -1,11 +1,11 @@
 """What notebook 09, a network that reads your digit, uses: from the kit, from `draw`, and what only this lesson has."""
 
 from .. import answer, check, digits, expect_error, guess, start, todo
-from ..draw import confusion, digit_row
-from .digit_pad import Reading, draw, trained_network
-from .pictures import filters_at_work, worst_mistakes
+from ..draw import confusion
+from .digit_pad import draw, trained_network
+from .pictures import slide, worst_mistakes
 
 __all__ = [
-    "Reading", "answer", "check", "confusion", "digit_row", "digits", "draw", "expect_error", "filters_at_work",
-    "guess", "start", "todo", "trained_network", "worst_mistakes",
+    "answer", "check", "confusion", "digits", "draw", "expect_error", "guess", "slide", "start",
+    "todo", "trained_network", "worst_mistakes",
 ]  # fmt: skip

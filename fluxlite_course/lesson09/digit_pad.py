@@ -1,7 +1,6 @@
 """The digit pad: draw a digit, and see what each layer of a network makes of it while you draw.
 
-`Reading` is the plain call: shares, and a still. `draw` gives a sheet to draw on, an anywidget. The page of both,
-`digit_pad.js`, has the pen, and draws the layers' numbers, which come from here.
+`draw` gives a sheet to draw on, an anywidget; `Reading` is its still. Their page, `digit_pad.js`, has the pen.
 """
 
 import base64
@@ -23,7 +22,7 @@ _FULL = 128  # a cell with at least this much ink, of 255, counts as inked
 _DOTS, _WIDEST = 32, 26  # the course's digits were counted on 32 x 32 dots. They fill the height, and at most 26 across
 _CENTRES = np.arange(-1, CELLS + 1) + 0.5  # of the cells, with a frame of paper around them
 
-Stroke = list[tuple[float, float]]  # the places that a pen visits, each (x, y) in cells
+Stroke = list[tuple[float, float]]  # the places (x, y) that a pen visits, in cells from the upper left corner
 
 # A digit of each kind, drawn by hand: for people without a mouse, for the still, for tests.
 EXAMPLES: dict[int, list[Stroke]] = {
@@ -42,12 +41,7 @@ EXAMPLES: dict[int, list[Stroke]] = {
 
 
 def trained_network() -> fl.Chain:
-    """The network of lesson 09, already trained: `tools/train_digits.py` made its weights.
-
-    >>> images, labels = __import__("fluxlite_course").digits()
-    >>> bool(fl.accuracy(trained_network()(images.reshape(-1, 8, 8, 1) / np.float32(16)), labels.astype(int)) > 0.98)
-    True
-    """
+    """The network of lesson 09, already trained: `tools/train_digits.py` made its weights."""
     model = fl.Chain(
         fl.Conv((3, 3), 1, 8, fl.relu, pad=1), fl.MaxPool((2, 2)),
         fl.Conv((3, 3), 8, 16, pad=1), fl.BatchNorm(16, fl.relu), fl.MaxPool((2, 2)),
@@ -57,14 +51,8 @@ def trained_network() -> fl.Chain:
     return model
 
 
-# -- ink ------------------------------------------------------------------------------------------------------------
-
-
 def drawn(strokes: Iterable[Stroke]) -> np.ndarray:
     """The ink of some strokes: uint8 of shape (28, 28), from 0 (paper) to 255, with a soft edge as the page's brush.
-
-    A stroke is a list of places (x, y), in cells from the upper left corner; the pen goes straight from each to the
-    next. What lies beside the sheet leaves no ink.
 
     >>> drawn([[(14, 4), (14, 24)]])[14, 10:18]
     array([  0,   0, 143, 255, 255, 143,   0,   0], dtype=uint8)
@@ -82,8 +70,8 @@ def drawn(strokes: Iterable[Stroke]) -> np.ndarray:
 def seen(ink: np.ndarray) -> np.ndarray:
     """What the network gets to see of `ink`: uint8 of shape (8, 8), from 0 (paper) to 16 (all ink).
 
-    As in the course's digits: the ink is made as high as the picture and put in its middle; then each point counts how
-    many of its 4 x 4 dots are inked. Raises `ValueError` for ink of another shape.
+    As in the course's digits, the ink is made as high as the image, and each point counts how many of its 4 x 4 dots
+    are inked. Raises `ValueError` for ink of another shape.
 
     >>> seen(drawn([[(4, 2), (4, 8)]]))[0]
     array([ 0,  0,  2, 15, 15,  2,  0,  0], dtype=uint8)
@@ -109,19 +97,13 @@ def _examples() -> np.ndarray:
     return np.stack([seen(drawn(strokes)) for strokes in EXAMPLES.values()])
 
 
-# -- what the network makes of it -----------------------------------------------------------------------------------
-
-
-def layer_by_layer(model: Callable, pictures: np.ndarray) -> list[tuple[str, np.ndarray]]:
-    """What each layer makes of `pictures`, (N, 8, 8) with ink from 0 to 16: its name, and its output on the CPU.
+def layer_by_layer(model: Callable, images: np.ndarray) -> list[tuple[str, np.ndarray]]:
+    """What each layer makes of `images`, (N, 8, 8) with ink from 0 to 16: its name, and its output on the CPU.
 
     A layer that changes nothing, as Dropout outside of training, is left out. What isn't a `Chain` is one layer.
-
-    >>> [(name, out.shape[1:]) for name, out in layer_by_layer(trained_network(), np.zeros((1, 8, 8)))][4:]
-    [('MaxPool', (2, 2, 16)), ('flatten', (64,)), ('Dense', (10,))]
     """
     device, outputs = fl.device_of(model) or fl.cpu, []
-    x = device(pictures[..., None].astype(np.float32) / 16)
+    x = device(images[..., None].astype(np.float32) / 16)
     for layer in model if isinstance(model, fl.Chain) else [model]:
         out = layer(x)
         if out is not x:
@@ -133,12 +115,9 @@ def layer_by_layer(model: Callable, pictures: np.ndarray) -> list[tuple[str, np.
 class Reading:
     """What a network reads in `ink`, its ``.shares``, and a picture with what each layer makes of it.
 
-    `model` takes pictures of shape (N, 8, 8, 1), ink from 0 to 1, and gives scores (N, classes); `softmax` makes shares
-    of them. `ink` is of shape (28, 28), as `drawn` makes it; or a digit, for its example. ``answer(scores)`` gives a
-    list with what to say; otherwise it's the best class. Raises `ValueError` for ink or scores of another shape.
-
-    >>> Reading(lambda pictures: np.zeros((len(pictures), 10)), 3)
-    It reads 0. The largest share is 10%, for 0.
+    `model` takes images of shape (N, 8, 8, 1), ink from 0 to 1, and gives scores (N, classes). `ink` is of shape
+    (28, 28), or a digit, for its example. ``answer(scores)`` gives a list with what to say; otherwise it's the best
+    class. Raises `ValueError` for ink or scores of another shape.
     """
 
     def __init__(self, model: Callable, ink: Any = 3, answer: Callable | None = None) -> None:
@@ -180,13 +159,11 @@ def _text(values: np.ndarray) -> str:
     return base64.b64encode(np.asarray(values, np.uint8).tobytes()).decode()
 
 
-# -- the sheet to draw on -------------------------------------------------------------------------------------------
-
-
 def draw(model: Callable, ink: Any = 3, answer: Callable | None = None) -> Any:
     """`Reading` with a sheet to draw on: the layers move while you draw. Your digit is in ``.ink``, which you can set.
 
-    Takes and raises what `Reading` does. `ink` is there at first. Without anywidget it's the still alone.
+    >>> draw(lambda images: np.zeros((len(images), 10)), 3).told["sentence"]
+    'It reads 0. The largest share is 10%, for 0.'
     """
     reading = Reading(model, ink, answer)
     try:

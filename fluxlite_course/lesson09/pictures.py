@@ -1,66 +1,79 @@
-"""Lesson 09's pictures: what filters make of a digit, and the worst mistakes."""
+"""Lesson 09's pictures: a filter that slides over a digit, and the worst mistakes."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 import fluxlite as fl
 
-from ..draw.pictures import Picture, plots, show
-from ..draw.shapes import bitmap, digit_row
+from ..draw.pictures import Picture
+from ..draw.shapes import digit_row
+from ..scenes import Each, Knob, Part, Scene, drawing, label
+from .digit_pad import seen
+
+ABOVE, BELOW, GREY = "#6f42b5", "#d95f0e", "#767676"  # above 0, below it, 0
+_CELL = 24
 
 
-def worst_mistakes(pictures: Any, scores: Any, labels: Any, count: int = 5) -> Picture:
-    """The pictures that a network reads wrongly, and is most sure of; the worst first.
+def slide(ink: Any, filters: Mapping[str, Any]) -> Scene:
+    """Each filter, 3 × 3 weights, slides over a pad's ``.ink``: the window, the weights, and what it has found so far.
 
-    `scores` is what the network gives, (N, classes), and `labels` the right classes, (N,). Above each picture stands
-    what it is, what it's read as, and the share that `softmax` gives to that. Raises `ValueError` without mistakes.
+    >>> from .digit_pad import EXAMPLES, drawn
+    >>> slide(drawn(EXAMPLES[1]), {"upright": [[-1, 0, 1]] * 3}).at(place="28")
+    'upright, row 4, column 4: the nine products add up to 2.06.'
+    """
+    digit, places, weights = seen(ink) / 16, range(64), np.array(list(filters.values()), float)
+    windows = np.lib.stride_tricks.sliding_window_view(np.pad(digit, 1), (3, 3)).reshape(64, 3, 3)
+    sums = np.round(np.einsum("prc,frc->fp", windows, weights), 2) + 0.0  # no -0
+    most = np.abs(sums).max(axis=1, keepdims=True)
+    colours = sums / np.maximum(most, 1e-6)
+    strengths = weights / np.maximum(np.abs(weights).max(axis=(1, 2), keepdims=True), 1e-6)
+    parts = [label(x, 16, text, "bold") for x, text in ((28, "digit"), (270, "filter"), (420, "it finds"))]
+    for k in places:
+        row, column = divmod(k, 8)
+        dark = round(0.06 + 0.8 * digit[row, column], 2)
+        parts.append(_square(28 + _CELL * column, 36 + _CELL * row, _CELL, class_="ink", opacity=dark))
+        now = [found[k] if k <= place else 0.0 for found in colours for place in places]
+        strength = Each(max(0.06, round(abs(value), 2)) for value in now)
+        parts.append(_square(420 + _CELL * column, 36 + _CELL * row, _CELL, fill=_colours(now), fill_opacity=strength))
+    for k in range(9):
+        x, y, now = 270 + 34 * (k % 3), 90 + 34 * (k // 3), [float(one.flat[k]) for one in weights for _ in places]
+        strength = Each(round(0.1 + 0.5 * abs(float(one.flat[k])), 2) for one in strengths for _ in places)
+        number = label(x + 16, y + 21, Each(f"{round(weight, 1) + 0.0:g}" for weight in now), "middle")
+        parts += [_square(x, y, 34, fill=_colours(now), fill_opacity=strength), number]
+    at = Each(f"translate({_CELL * (place % 8 - 1)} {_CELL * (place // 8 - 1)})" for _ in weights for place in places)
+    parts.append(_square(28, 36, 3 * _CELL, fill="none", stroke="currentColor", stroke_width=2.5, transform=at))
+    parts.append(label(321, 220, Each(f"sum {value:.2f}" for value in sums.flat), "middle bold"))
+    said = [f"{name}, row {place // 8 + 1}, column {place % 8 + 1}: the nine products add up to {found[place]:.2f}."
+            for name, found in zip(filters, sums) for place in places]  # fmt: skip
+    knobs = [Knob("filter", list(filters)), Knob("place", [str(place + 1) for place in places], slider=True, ms=250)]
+    title = "A window of 3 × 3 points slides over a digit; the sum at each place makes a new image"
+    return Scene(drawing(640, 256, title, *parts), knobs, said, first=[0, 35])
 
-    >>> from fluxlite_course import digits
-    >>> images, labels = digits()
-    >>> worst_mistakes(images[:2].reshape(2, 8, 8), np.array([[2.0, 0.0], [0.0, 0.0]]), labels[:2])
+
+def _colours(values: list[float]) -> Each:
+    return Each(ABOVE if value > 0 else BELOW if value < 0 else GREY for value in values)
+
+
+def _square(x: float, y: float, side: float, **more: Any) -> Part:
+    return Part("rect", x=x, y=y, width=side - 1, height=side - 1, **more)
+
+
+def worst_mistakes(images: Any, scores: Any, labels: Any, count: int = 5) -> Picture:
+    """The images that a network reads wrongly, and is most sure of; the worst first.
+
+    Above each: the true digit, what it's read as, and the share of that. Raises `ValueError` without mistakes.
+
+    >>> worst_mistakes(np.ones((2, 8, 8)), np.zeros((2, 2)), [0, 1])
     The worst mistakes, and how sure the network is: a 1 read as 0, 0.50.
     """
-    scores, labels = np.asarray(scores, np.float64), np.asarray(labels)
-    shares, taken = fl.softmax(scores), scores.argmax(axis=1)
-    wrong = np.flatnonzero(taken != labels)
+    labels, shares = np.asarray(labels), fl.softmax(np.asarray(scores, np.float64))
+    read, sure = shares.argmax(axis=1), shares.max(axis=1)
+    wrong = np.flatnonzero(read != labels)
     if not len(wrong):
-        raise ValueError("there are no mistakes: all pictures are read rightly")
-    worst = wrong[np.argsort(-shares[wrong, taken[wrong]], kind="stable")][:count]
-    found = [(labels[i], taken[i], shares[i, taken[i]]) for i in worst]
-    titles = [f"is a {label}\nread {read}\n{share:.2f}" for label, read, share in found]
-    told = "; ".join(f"a {label} read as {read}, {share:.2f}" for label, read, share in found)
-    return digit_row(np.asarray(pictures)[worst], titles, f"The worst mistakes, and how sure the network is: {told}.")
-
-
-def filters_at_work(picture: Any, filters: Any, results: Any, names: Sequence[str] | None = None) -> Picture:
-    """A picture, some filters, and below each what it makes of the picture. Purple is above 0, orange below.
-
-    `picture` is (8, 8); `filters` is (3, 3, 1, outputs), as a `Conv` has them, and `results` (H, W, outputs), what that
-    layer gives for the picture. Raises `ValueError` if these have different numbers of outputs.
-
-    >>> layer = fl.Conv((3, 3), 1, 2, rng=np.random.default_rng(0))
-    >>> x = np.ones((1, 8, 8, 1), np.float32)
-    >>> filters_at_work(x[0, :, :, 0], layer.weight, layer(x)[0])
-    A digit, 2 filters of 3 × 3 weights, and below each what it makes of the digit.
-    """
-    filters, results = np.asarray(filters), np.asarray(results)
-    count = filters.shape[-1]
-    if results.shape[-1] != count:
-        raise ValueError(f"there are {count} filters, and results of {results.shape[-1]}")
-    figure, grid = plots(2, count + 1, height=3.0, width=1.2 * (count + 1), squeeze=False)
-    picture = np.asarray(picture)
-    bitmap(grid[0, 0], picture, "gray_r", picture.min(), max(picture.max(), picture.min() + 1e-6))
-    grid[0, 0].set_title("digit", fontsize=12)
-    grid[1, 0].remove()
-    largest = float(np.abs(results).max()) or 1.0
-    for i in range(count):
-        weights = filters[:, :, 0, i]
-        most = float(np.abs(weights).max()) or 1.0
-        bitmap(grid[0, i + 1], weights, "PuOr", -most, most)
-        bitmap(grid[1, i + 1], results[:, :, i], "PuOr", -largest, largest)
-        grid[0, i + 1].set_title(f"{i}" if names is None else names[i], fontsize=12)
-    what = f"{count} filters of {filters.shape[0]} × {filters.shape[1]} weights"
-    called = "" if names is None else f" ({', '.join(names)})"
-    return show(figure, f"A digit, {what}{called}, and below each what it makes of the digit.")
+        raise ValueError("there are no mistakes: all images are read rightly")
+    worst = wrong[np.argsort(-sure[wrong], kind="stable")][:count]
+    titles = [f"is a {labels[i]}\nread {read[i]}\n{sure[i]:.2f}" for i in worst]
+    told = "; ".join(f"a {labels[i]} read as {read[i]}, {sure[i]:.2f}" for i in worst)
+    return digit_row(np.asarray(images)[worst], titles, f"The worst mistakes, and how sure the network is: {told}.")

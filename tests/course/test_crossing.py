@@ -126,7 +126,7 @@ def test_recording_writes_what_crossing_reads(tmp_path, monkeypatch):
     }  # fmt: skip
 
 
-@pytest.mark.skipif(not shutil.which("gcc"), reason="gcc compiles the loop")
+@pytest.mark.skipif(not shutil.which("cc"), reason="cc compiles the loop")
 def test_the_loop_in_c_trains_as_numpy_does():
     expected = sine_wave.train(*sine_wave.problem())
     arrays = sine_wave.problem()

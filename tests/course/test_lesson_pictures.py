@@ -10,7 +10,8 @@ import fluxlite_course
 from fluxlite_course.draw import digit_row
 from fluxlite_course.draw.falling import falling
 from fluxlite_course.lesson06.pictures import program_phases, time_bars
-from fluxlite_course.lesson09.pictures import filters_at_work, worst_mistakes
+from fluxlite_course.lesson09.digit_pad import seen
+from fluxlite_course.lesson09.pictures import slide, worst_mistakes
 
 
 def test_the_sentence_of_falling_losses_is_computed():
@@ -65,13 +66,14 @@ def test_digits_stand_under_their_titles_with_or_without_a_channel():
     assert plain.png != digit_row(pictures[::-1], ["a\nb", "c"], "Two.").png
 
 
-def test_filters_are_named_in_the_sentence():
-    layer = fl.CrossCor.of(np.ones((3, 3, 1, 2), np.float32))
-    x = np.zeros((1, 8, 8, 1), np.float32)
-    picture = filters_at_work(x[0, :, :, 0], layer.weight, layer(x)[0], ["one", "other"])
-    assert repr(picture).startswith("A digit, 2 filters of 3 × 3 weights (one, other)")
-    with pytest.raises(ValueError, match="2 filters, and results of 1"):
-        filters_at_work(x[0, :, :, 0], layer.weight, layer(x)[0, :, :, :1])
+def test_a_filter_slides_over_every_place():
+    ink = np.zeros((28, 28), np.uint8)
+    ink[4:24, 13:15] = 255
+    scene = slide(ink, {"upright": [[-1, 0, 1]] * 3, "level": np.transpose([[-1, 0, 1]] * 3)})
+    layer = fl.CrossCor.of(np.array([[-1, 0, 1]] * 3, np.float32)[:, :, None, None], pad=1)
+    found = layer(seen(ink)[None, :, :, None].astype(np.float32) / 16)[0, :, :, 0]
+    assert [float(said.split()[-1][:-1]) for said in scene.sentences[:64]] == pytest.approx(found.ravel(), abs=0.01)
+    assert scene.at(filter="level", place="64").startswith("level, row 8, column 8: ")
 
 
 def test_the_worst_mistakes_are_wrong_and_sure_and_the_surest_comes_first():

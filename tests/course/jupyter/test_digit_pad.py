@@ -50,6 +50,7 @@ def test_what_is_seen_counts_the_ink_of_4_by_4_dots():
 
 def test_the_examples_look_like_the_digits_of_the_course_and_are_read():
     images, labels = fluxlite_course.digits()
+    assert fl.accuracy(trained_network()(images.reshape(-1, 8, 8, 1) / np.float32(16)), labels.astype(int)) > 0.98
     for digit, strokes in EXAMPLES.items():
         points = seen(drawn(strokes)).ravel().astype(int)
         nearest = np.argsort(np.sum((images.astype(int) - points) ** 2, axis=1))[:9]

@@ -1,5 +1,5 @@
 /* Lesson 08's training kernel as one loop for one core of a CPU: the same arithmetic, in the same order.
-   record_cpu.py compiles it with gcc -O2. The weights are changed in place: w is (7, 6), v is (6, 1). */
+   many_networks.py compiles it with -O2. The weights are changed in place: w is (7, 6), v is (6, 1). */
 #include <math.h>
 
 void training(const float *x, const float *y, float *w, float *v, float *losses, int epochs, float rate)

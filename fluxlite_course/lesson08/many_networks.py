@@ -1,0 +1,118 @@
+"""Not faster, wider: lesson 08's training, many networks in one launch and one after another on one core."""
+
+import ctypes
+import functools
+import os
+import subprocess
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fluxlite.messages import many
+from fluxlite.receipts import Seconds, duration
+
+from .. import crossing, sine_wave
+from ..draw.pictures import Picture, plots, show
+from ..scenes import Each, Knob, Part, Scene, drawing, label
+from ..scenes.axes import Axis, across, curve, upward
+
+EPOCHS = 200
+_COUNTS = tuple(2**k for k in range(13))
+_TIMED = 2  # epochs that are launched: all of them take the same time
+
+
+def networks(rates: Sequence[float] = (0.1,), seeds: Sequence[int] = (1,)) -> tuple[np.ndarray, ...]:
+    """Arrays for N networks, one for each rate and seed: x, y, both weights, the rates, room for the losses.
+
+    >>> [array.shape for array in networks(rates=[0.1, 0.2], seeds=[1, 2, 3])]
+    [(20,), (20,), (6, 7, 6), (6, 6), (6,), (6,)]
+    """
+    x, y, _, _ = sine_wave.problem()
+    weights = [sine_wave.problem(seed=seed)[2:] for seed in seeds for _ in rates]
+    first, second = (np.stack(each) for each in zip(*weights))
+    all_rates = np.tile(np.asarray(rates, np.float32), len(seeds))
+    return x.ravel(), y.ravel(), first, second[:, :, 0].copy(), all_rates, np.zeros_like(all_rates)
+
+
+@functools.cache
+def _compiled() -> Callable[..., None]:
+    """One_loop.c's ``training``. Raises `OSError` or `CalledProcessError` where nothing compiles it."""
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        library, source = os.path.join(folder, "one_loop.so"), str(Path(__file__).with_name("one_loop.c"))
+        command = [os.environ.get("CC", "cc"), "-O2", "-shared", "-fPIC", source, "-o", library, "-lm"]
+        subprocess.run(command, check=True, capture_output=True)
+        training = ctypes.CDLL(library).training
+    array = np.ctypeslib.ndpointer(np.float32, flags="C_CONTIGUOUS")
+    training.argtypes, training.restype = [array] * 5 + [ctypes.c_int, ctypes.c_float], None
+    return training
+
+
+def one_loop(x: np.ndarray, y: np.ndarray, w1: np.ndarray, w2: np.ndarray) -> np.ndarray:
+    """The losses of the training at a rate of 0.1, by one_loop.c on one core. It leaves the weights alone."""
+    losses = np.zeros(EPOCHS, np.float32)
+    _compiled()(x, y, w1.copy(), w2.copy(), losses, EPOCHS, 0.1)
+    return losses
+
+
+def on_one_core() -> Seconds:
+    """How long `one_loop` takes: measured here if there's a C compiler, otherwise recorded."""
+    run = functools.partial(one_loop, *sine_wave.problem())
+    try:
+        run()
+    except (OSError, subprocess.CalledProcessError):
+        return crossing.times("whole training", name="amd-epyc-loop", language="C").median
+    return Seconds(min(crossing.mean_time(run) for _ in range(20)), "measured")
+
+
+def wider(kernel: Any, arrays: Sequence[Any], core: Seconds) -> Scene:
+    """Two lines that cross: so many networks in one launch of `kernel`, and one after another in `core` each.
+
+    `arrays` are those of one network, where the kernel runs.
+    """
+    found = []
+    for count in _COUNTS:
+        wide = [*arrays[:2], *(np.concatenate([array] * count) for array in arrays[2:])]
+        kernel[count, 64](*wide, _TIMED)
+        found.append([EPOCHS / _TIMED * s for s in (kernel.figures.seconds, *kernel.figures.range)])
+    x, y = Axis(1, _COUNTS[-1], 80, 620, log=True), Axis(2e-4, 8, 300, 60, log=True)
+    across_x, (gpu, low, high) = [x(count) for count in _COUNTS], zip(*found)
+    cpu = [core * count for count in _COUNTS]
+    edge = " ".join(f"{at},{y(s)}" for at, s in [*zip(across_x, low), *[*zip(across_x, high)][::-1]])
+    parts = [
+        *across(x, 300, "networks"), *upward(y, 80, "all of them trained", text=duration),
+        Part("polygon", class_="gpu band", points=edge),
+        curve(across_x, [y(s) for s in gpu], "gpu simulated"),
+        curve(across_x, [y(s) for s in cpu], f"host {core.kind}"),
+    ]  # fmt: skip
+    said, words = [], []
+    for count, t4, least, most, one in zip(_COUNTS, gpu, low, high, cpu):
+        who = "the core" if one < t4 else "the T4"
+        won = f"{who} is faster, by {max(t4, one) / min(t4, one):.0f} times"
+        won = "too close to call" if least <= one <= most else won
+        core_takes, t4_takes = f"one core: {duration(one)}", f"T4: {duration(t4)}"
+        words.append((core_takes, t4_takes, won))
+        said.append(f"{many(count, 'network')}: {core_takes} {core.kind}, {t4_takes} simulated: {won}.")
+    for at, look, each in zip((80, 240, 632), ("bold host", "bold gpu", "end bold"), zip(*words)):
+        parts.append(label(at, 20, Each(each), look))
+    for times, look in ((cpu, "host"), (gpu, "gpu")):
+        parts.append(Part("circle", r=6, class_=look, cx=Each(across_x), cy=Each(y(s) for s in times)))
+    title = "The time of many networks: one after another on one core, and in one launch on a T4"
+    knob = Knob("networks", [f"{count:,}" for count in _COUNTS], slider=True, ms=700)
+    return Scene(drawing(640, 356, title, *parts), [knob], said)
+
+
+def map_of_losses(losses: Any, rates: Sequence[float]) -> Picture:
+    """Final losses (N,) of networks with these rates, over and over: each a pixel, its rate across, its seed down."""
+    table = np.asarray(losses, np.float64).reshape(-1, len(rates))
+    figure, axes = plots(height=4.2)
+    shown = axes.imshow(np.log10(table), cmap="viridis_r", aspect="auto", vmin=-2.5, vmax=0.5)
+    ticks = [0, len(rates) // 3, 2 * len(rates) // 3, len(rates) - 1]
+    axes.set(xticks=ticks, xticklabels=[f"{rates[k]:.2g}" for k in ticks], yticks=[], xlabel="learning rate",
+             ylabel="seed")  # fmt: skip
+    figure.colorbar(shown, label="final loss", ticks=[-2, -1, 0], format=lambda power, _: f"{10.0**power:g}")
+    row, column = np.unravel_index(np.nanargmin(table), table.shape)
+    about = f"{table.size:,} final losses, by rate and seed; the smallest, {table[row, column]:.2g}"
+    return show(figure, f"{about}, has a rate of {rates[int(column)]:.2g}.")
