@@ -183,7 +183,7 @@ def worth_it() -> Picture:
         last = ", ".join(f"{link} {values[-3]:.2g}" for link, values in gains.items())
         said.append(f"{name}, {ROWS[-3]:,} rows: {last} times as fast")
     axes[0].set_ylabel("as fast as one card")
-    axes[0].legend(loc="lower right", fontsize=11)
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=len(LINKS))
     hours = axes[1].secondary_yaxis("right")
     hours.set_yticks(list(_WEEKS), list(_WEEKS.values()))
     hours.minorticks_off()
