@@ -5,9 +5,9 @@ from ..links import LINKS
 from .exchange import large_network
 from .pictures import compared, hiding, ring_steps, worth_it
 from .training import digit_batches, loss, network
-from .workers import workers
+from .workers import run_on_workers
 
 __all__ = [
     "LINKS", "busiest", "check", "compared", "digit_batches", "guess", "hiding", "large_network", "loss", "network",
-    "ring_steps", "start", "todo", "workers", "worth_it",
+    "ring_steps", "run_on_workers", "start", "todo", "worth_it",
 ]  # fmt: skip

@@ -2,7 +2,6 @@
 
 import importlib.util
 import os
-import signal
 import sys
 import tempfile
 from importlib import resources
@@ -13,7 +12,7 @@ from fluxlite.distributed.world import INSTALL, find_mpiexec, threads_each
 from fluxlite.messages import ipython, many
 
 
-def workers(line: str, cell: str) -> None:
+def run_on_workers(line: str, cell: str) -> None:
     """Write the cell to a file and start it, as ``python -m fluxlite.distributed -n 2 program.py`` does.
 
     `line` has the numbers of workers, which take turns. Where MPI is missing, it shows what another computer printed.
@@ -35,10 +34,9 @@ def workers(line: str, cell: str) -> None:
                 try:
                     for said in process.stdout or ():
                         print("   ", said, end="")
-                except KeyboardInterrupt:
-                    process.send_signal(signal.SIGINT)  # its workers stop after the same step
-                    raise
+                finally:
+                    process.terminate()  # after ■ too, and all its workers with it
 
 
 if ipython() is not None:
-    ipython().register_magic_function(workers, "cell")
+    ipython().register_magic_function(run_on_workers, "cell", "workers")
