@@ -9,70 +9,49 @@ from ..kit.vocabulary import expect, is_number, refuse, wrong_if
 from ..links import LINKS, ring, sent
 
 
-class _Ring:
-    """The links of a ring, which count."""
-
-    def __init__(self, cards: int) -> None:
-        self.cards = cards
-        self.bytes = [0] * cards
-        self.senders: list[int] = []  # in order
-
-    def send(self, card, piece):
-        words = f"send(card, piece): card is a number from 0 to {self.cards - 1}"
-        wrong_if(card not in range(self.cards), words, f"{card!r:.60}")
-        wrong_if(not isinstance(piece, np.ndarray), "send(card, piece): piece is an array", shown(piece))
-        self.bytes[card] += piece.nbytes
-        self.senders.append(int(card))
-        return piece.copy()
-
-
-def _arrays(cards: int) -> list[np.ndarray]:
-    """Whole numbers, so that no sum depends on its order. All are positive: what's counted twice is too large."""
-    return [np.arange(1.0, 2 * cards + 1) * 10**card for card in range(cards)]
-
-
 @exercise("15.1", "an all-reduce in a ring", look_at="the ring's second half, step by step")
 def all_reduce(all_reduce):
     for cards in (4, 3):
-        ring, arrays = _Ring(cards), _arrays(cards)
-        given = [array.copy() for array in arrays]
-        found = all_reduce(given, ring.send)
-        if found is None and not all(map(np.array_equal, given, arrays)):
-            found = given  # changed in place
-        _right_sums(found, arrays, ring)
-        _right_traffic(arrays[0], ring)
+        # Whole numbers, so that no sum depends on its order. All are positive: what's counted twice is too large.
+        arrays = [np.arange(1.0, 2 * cards + 1) * 10**card for card in range(cards)]
+        sends: list[tuple[int, int]] = []  # the card and the bytes, in order
+
+        def send(card, piece, sends=sends, cards=cards):
+            wrong_if(
+                card not in range(cards), f"send(card, piece): card is a number from 0 to {cards - 1}", f"{card!r:.60}"
+            )
+            wrong_if(not isinstance(piece, np.ndarray), "send(card, piece): piece is an array", shown(piece))
+            sends.append((int(card), piece.nbytes))
+            return piece.copy()
+
+        _right_sums(all_reduce([array.copy() for array in arrays], send), arrays, sends)
     return "4 cards: each sent 6 messages of a quarter, 96 bytes in all, and all have the sum; 3 cards as well"
 
 
-def _right_sums(found, arrays, ring):
-    total, cards = np.sum(arrays, axis=0), ring.cards
+def _right_sums(found, arrays, sends):
+    total, cards = np.sum(arrays, axis=0), len(arrays)
     whole = isinstance(found, (list, tuple, np.ndarray)) and [np.shape(x) for x in found] == [total.shape] * cards
     wrong_if(not whole, f"all_reduce returns a list with a whole array for each of the {cards} cards", f"{found!r:.80}")
     values = np.asarray(found, np.float64)
     right = (values == total).reshape(cards, cards, -1).all(axis=2)  # for each card and piece
     card = int(np.argmin(right.all(axis=1)))
     refuse({
-        "nothing was sent. A card has only its own array until something arrives: send(card, piece)":
-            not ring.senders,
+        "nothing was sent. A card has only its own array until something arrives: send(card, piece)": not sends,
         "each card has the sum of one piece: that's the first half. Now hand these round":
-            len(ring.senders) == cards * (cards - 1) and (right.sum(axis=1) == 1).all(),
+            len(sends) == cards * (cards - 1) and (right.sum(axis=1) == 1).all(),
         f"card {card} of {cards} counts something more than once. A sum that's handed round takes the piece's place":
             (values > total).any(),
         f"card {card} of {cards} lacks something. First each card sends the sum that it has, then what it has just got":
             not right.all(),
     }, values[card], total)  # fmt: skip
-
-
-def _right_traffic(array: np.ndarray, ring: _Ring) -> None:
-    cards, most = ring.cards, int(sent(array.nbytes, ring.cards))
-    steps = [sorted(ring.senders[first : first + cards]) for first in range(0, len(ring.senders), cards)]
+    most = sent(total.nbytes, cards)
+    senders = [card for card, _ in sends]
     refuse({
         "right sums, but a card sends more than it has to. Cut the arrays into pieces, and send one piece a step":
-            max(ring.bytes) > most,
+            sum(nbytes for _, nbytes in sends) > cards * most,
         "right sums, but one card waits for another. In each step all cards send, at the same time":
-            any(step != list(range(cards)) for step in steps),
-    }, f"bytes sent by each card: {ring.bytes}, one after the other by the cards {ring.senders}",
-       f"{most} bytes each, in {2 * (cards - 1)} steps")  # fmt: skip
+            any(len(set(senders[n : n + cards])) < cards for n in range(0, len(senders), cards)),
+    }, f"sent one after the other by the cards {senders}", f"{most:.0f} bytes by each of them")  # fmt: skip
 
 
 @exercise("15.2", "the time of a step", look_at="the formula, with latencies and bytes")

@@ -5,14 +5,12 @@ Not in the model: that exchanging takes a little of the cards' own bandwidth and
 """
 
 import functools
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
 import fluxlite as fl
 from fluxlite.receipts import Seconds
-from simgpu import preset
 
 from ..links import ring
 
@@ -44,19 +42,17 @@ def large_network(rows: int, like: str = "H100", dtype: str = "float32") -> OneC
     model = fl.Chain(*(fl.Dense.of(weight.copy(), np.zeros(2048, dtype), fl.relu) for _ in range(6)))
     opt_state = fl.setup(fl.Adam(), model)
 
-    def loss(model: Any, x: Any) -> Any:
+    def loss(model: Any, opt_state: Any, x: Any) -> Any:
         return fl.mse(model(x), x)
 
-    def gradient(model: Any, x: Any) -> Any:
-        return fl.gradient(lambda m: loss(m, x), model)[0]
+    def gradient(model: Any, opt_state: Any, x: Any) -> Any:
+        return fl.gradient(lambda m: loss(m, opt_state, x), model)[0]
 
     def step(model: Any, opt_state: Any, x: Any) -> None:
-        fl.update(opt_state, model, gradient(model, x))
+        fl.update(opt_state, model, gradient(model, opt_state, x))
 
-    def seconds(function: Callable, *args: Any) -> Seconds:
-        return fl.estimate(function, *args, like=preset(like).name, shapes_only=True).seconds
-
-    forward, both, whole = seconds(loss, model, x), seconds(gradient, model, x), seconds(step, model, opt_state, x)
+    parts = [fl.estimate(part, model, opt_state, x, like=like, shapes_only=True) for part in (loss, gradient, step)]
+    forward, both, whole = (part.seconds for part in parts)
     return OneCard(forward, both - forward, whole - both, fl.destructure(model)[0].nbytes)
 
 
