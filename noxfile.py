@@ -5,8 +5,6 @@
     .venv/bin/nox                     all of it; more than an hour
     .venv/bin/nox -s "processors(other digits)" -- notebooks/04-sine-wave-rnn.ipynb      a part: any arguments of pytest
     .venv/bin/nox -s kills            kill 200 programs while they save, and 200 while they train
-    .venv/bin/nox -s soak             ten minutes of everything, after which memory is what it was
-    .venv/bin/nox -s arguments -- 20000            bad arguments for every public name: every error says which it is
     .venv/bin/nox -s races            compare the detector of data races with their definition: 10,000 random traces
     .venv/bin/nox -s random_programs -- 5000       gradients of random programs, beside finite differences
     .venv/bin/nox -s cupy_tests -- ../cupy         CuPy's own tests with simgpu in the place of cupy: how many pass
@@ -132,19 +130,6 @@ def kills(session: nox.Session) -> None:
     command = ["-m", "pytest", "-p", "no:nbval", "--slow", "-s", "-k", "killed or kills", *files]
     times = os.environ.get("FLUXLITE_KILLS", "200")
     session.run(sys.executable, *command, *session.posargs, env={"FLUXLITE_KILLS": times})
-
-
-@nox.session(venv_backend="none", default=False)  # ten minutes
-def soak(session: nox.Session) -> None:
-    """Train, simulate, receipts, checks, save and load, for ten minutes, or as many as you say: -- 60."""
-    session.run(sys.executable, "tests/helpers/soak.py", *(session.posargs or ["10"]), env={"PYTHONPATH": os.getcwd()})
-
-
-@nox.session(venv_backend="none", default=False)  # five minutes
-def arguments(session: nox.Session) -> None:
-    """So many calls with bad arguments: at most 1 % may be answered unclearly, none may hang. How many (20000)."""
-    script = "tests/helpers/arguments.py"
-    session.run(sys.executable, script, *(session.posargs or ["20000"]), env={"PYTHONPATH": os.getcwd()})
 
 
 @nox.session(venv_backend="none", default=False)  # six minutes

@@ -7,8 +7,6 @@ alone, so an answer takes milliseconds and is the same everywhere.
 import functools
 import json
 import math
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +17,7 @@ from fluxlite.messages import many
 from fluxlite.receipts import Seconds, duration
 from simgpu import preset
 
-from .draw.pictures import GREY, as_written, look, plots
+from .draw.pictures import GREY, as_written, look
 from .sine_wave import training_step
 from .timing import Timing
 
@@ -56,11 +54,6 @@ class Crossover:
         return left * (right / left) ** (below / (below - above))  # straight lines on logarithmic axes
 
     @property
-    def kinds(self) -> tuple[str, str]:
-        """The kind of time for the CPU, and for the GPU."""
-        return next(iter(self.cpu.values())).median.kind, next(iter(self.gpu.values())).kind
-
-    @property
     def conclusion(self) -> str:
         """Where the lines cross, in words."""
         first, last = min(self.cpu), max(self.cpu)
@@ -85,30 +78,21 @@ class Crossover:
         return f"One training step, batch {batch}, by hidden size. CPU: {self.about} GPU: {self.conditions}"
 
     def __repr__(self) -> str:
-        measured, simulated = self.kinds
-        head = f"{'hidden size':>11}  {'CPU, ' + measured:>14}  {'GPU, ' + simulated:>14}  faster"
+        head = "hidden size   CPU, recorded  GPU, simulated  faster"
         rows = [
-            f"{size:>11}  {duration(self.cpu[size].median):>14}  {duration(self.gpu[size]):>14}  {winner(ratio)}"
+            f"{size:>11}  {duration(self.cpu[size].median):>14}  {duration(self.gpu[size]):>14}  "
+            f"{f'GPU, {_times(ratio)}' if ratio > 1 else f'CPU, {_times(1 / ratio)}'}"
             for size, ratio in self.faster.items()
         ]
         title = f"One training step, batch {self.settings['batch']}"
         return "\n".join([title, head, *rows, self.conclusion, f"CPU: {self.about}", f"GPU: {self.conditions}"])
 
-    def figure(self) -> Any:
-        """The two lines as a Matplotlib figure."""
-        figure, axes = plots(height=4.2)
-        self.draw(axes)
-        return figure
-
     def draw(self, axes: Any) -> None:
         """Draw the two lines, and where they cross, on a figure's axes."""
-        (cpu, gpu), sizes = self.kinds, sorted(self.cpu)
-        looks = look(cpu)
-        quartiles = zip(*(_micro(self.cpu[n].quartiles) for n in sizes))
-        axes.fill_between(sizes, *quartiles, color=looks["color"], alpha=0.25, linewidth=0)
-        axes.plot(sizes, _micro([self.cpu[n].median for n in sizes]), label=f"CPU, {cpu}", **looks)
-        name = f"{as_written(self.settings['card'])}, {gpu}"
-        axes.plot(sizes, _micro([self.gpu[n] for n in sizes]), label=name, **look(gpu))
+        sizes, names = sorted(self.cpu), {"recorded": "CPU", "simulated": as_written(self.settings["card"])}
+        times = {"recorded": [self.cpu[n].median for n in sizes], "simulated": [self.gpu[n] for n in sizes]}
+        for kind, name in names.items():
+            axes.plot(sizes, [float(each) * 1e6 for each in times[kind]], label=f"{name}, {kind}", **look(kind))
         axes.set_xscale("log", base=2)
         axes.set_yscale("log")
         axes.set_xticks(sizes, list(map(str, sizes)))
@@ -118,43 +102,31 @@ class Crossover:
         axes.set(xlabel="hidden size", ylabel="µs per training step", title=f"batch {self.settings['batch']}")
         if self.crossing is not None:
             axes.axvline(self.crossing, ymax=0.8, color=GREY, linewidth=1)
-            axes.text(self.crossing * 1.06, 14, f"they cross at {self.crossing:.0f}", color="#1a1a1a", fontsize=12)
+            axes.text(self.crossing * 1.06, 14, f"they cross at {self.crossing:.0f}", color=GREY, fontsize=12)
         axes.legend(loc="upper left", fontsize=12, frameon=False)
-
-
-def _micro(times: Any) -> list[float]:
-    return [float(each) * 1e6 for each in times]
-
-
-def winner(ratio: float) -> str:
-    """Who's faster, by the CPU's time divided by the GPU's, and by how much."""
-    return f"GPU, {_times(ratio)}" if ratio > 1 else f"CPU, {_times(1 / ratio)}"
 
 
 def _times(ratio: float) -> str:
     return f"{ratio:.1f} times" if ratio < 9.95 else f"{ratio:,.0f} times"
 
 
-def crossover(
-    batch: int = 64, card: Any = "NVIDIA T4", copies: bool = True, wait: bool = True, live: bool = False
-) -> Crossover:
+def crossover(batch: int = 64, card: Any = "NVIDIA T4", copies: bool = True, wait: bool = True) -> Crossover:
     """From which hidden size is a card faster? One training step of lesson 04's RNN, for hidden sizes 8 to 4096.
 
-    The CPU's times are recorded; ``live=True`` measures them here, in a few seconds. `card` is a name or a preset. With
-    `copies`, x and y come from the host at each step, and the loss goes back to it. Without `wait`, the clock stops
-    when the step has been requested, not when it's done. Raises `ValueError` for an unknown card or `batch`.
+    The CPU's times are recorded. `card` is a name or a preset. With `copies`, x and y come from the host at each step,
+    and the loss goes back to it. Without `wait`, the clock stops when the step has been requested, not when it's done.
+    Raises `ValueError` for an unknown card or `batch`.
 
     >>> c = crossover(batch=64)
     >>> round(c.crossing), c.smallest
     (272, 512)
     """
+    if batch not in BATCHES:
+        raise ValueError(f"the CPU was recorded with a batch of {', '.join(map(str, BATCHES))}, not {batch!r}")
     like, made = preset(card), record()
-    if live:
-        cpu, about = {size: step_times(size, batch) for size in SIZES}, "this machine, measured now."
-    else:
-        threads = many(made["threads"], "thread")
-        about = f"{made['cpu']}, {threads}, NumPy {made['numpy']}, recorded on {made['date']}."
-        cpu = recorded(batch)
+    threads = many(made["threads"], "thread")
+    about = f"{made['cpu']}, {threads}, NumPy {made['numpy']}, recorded on {made['date']}."
+    cpu = {size: times("training step", hidden=size, batch=batch) for size in SIZES}
     gpu = {size: simulated(size, batch, like, copies, wait) for size in SIZES}
     return Crossover({"batch": batch, "card": like.name, "copies": copies, "wait": wait}, cpu, gpu, about)
 
@@ -198,44 +170,3 @@ def times(what: str, name: str = RECORD, **settings: Any) -> Timing:
         if all(entry.get(key) == value for key, value in wanted.items()):
             return Timing([Seconds(each, "recorded", f"{kept['cpu']}, {kept['date']}") for each in entry["repeats"]])
     raise ValueError(f"{kept['cpu']}: nothing was recorded for {wanted}")
-
-
-def recorded(batch: int) -> dict[int, Timing]:
-    """The recorded times of a training step for each hidden size."""
-    if batch not in BATCHES:
-        known = ", ".join(map(str, BATCHES))
-        raise ValueError(f"the CPU was recorded with a batch of {known}, not {batch!r}; live=True measures any")
-    return {size: times("training step", hidden=size, batch=batch) for size in SIZES}
-
-
-def step_times(hidden: int, batch: int, dtype: Any = np.float32) -> Timing:
-    """The times of one training step on this machine's CPU, after a warm-up: up to 25 of them, within 0.4 s."""
-    run = prepared(hidden, batch, dtype)
-    found: list[Seconds] = []
-    end = time.perf_counter() + 0.4
-    while len(found) < 3 or (len(found) < 25 and time.perf_counter() < end):
-        # Short runs: a disturbance then spoils some of them, but not their median.
-        found.append(Seconds(mean_time(run, 3e-4), "measured"))
-    return Timing(found)
-
-
-def prepared(hidden: int, batch: int, dtype: Any = np.float32) -> Callable[[], Any]:
-    """A training step on the CPU as a function to time. It has run once already."""
-    random = np.random.default_rng(1)
-    x, y, memory, w1, w2 = made = arrays(hidden, batch, dtype)
-    for array in made:
-        array[...] = random.standard_normal(array.shape, np.float32) / np.sqrt(array.shape[-1])
-    # A rate of 0 takes the same work, and keeps the numbers.
-    run = functools.partial(training_step, x, y, memory, w1, w2, rate=0.0)
-    run()
-    return run
-
-
-def mean_time(run: Callable[[], Any], at_least: float = 2e-3) -> float:
-    """The mean time of enough runs to fill this many seconds, since one run is too short for the clock."""
-    start, count, passed = time.perf_counter(), 0, 0.0
-    while passed < at_least:
-        run()
-        count += 1
-        passed = time.perf_counter() - start
-    return passed / count

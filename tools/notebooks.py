@@ -5,10 +5,9 @@
     python tools/notebooks.py nbgrader DIR   make an nbgrader course of the lessons in a new folder
 
 A lesson, notebooks/NN-name.ipynb, is solved: ### BEGIN SOLUTION … ### END SOLUTION. A learner's copy has no outputs
-but the questions, todo() in place of each solution, and each solution folded away below its check. It also has what it
-needs to be opened alone: a cell for where fluxlite is missing, which says how to install it, and at its end how to hand
-in. Where pyproject.toml names a repository (tools/links.py), the copy has links to Colab, Kaggle and Binder too, and
-the cell installs.
+but the questions, todo() in place of each solution, and each solution folded away below its check. Where
+pyproject.toml names a repository (tools/links.py), it has what it needs to be opened alone: a cell that installs
+fluxlite where that's missing, and links to Colab, Kaggle and Binder.
 """
 
 from __future__ import annotations
@@ -36,7 +35,6 @@ SOLUTION = re.compile(r"^( *)### BEGIN SOLUTION\n(.*?)^ *### END SOLUTION\n?", r
 GUESS = re.compile(r"""^guess\("(\d\d-[A-Z])"\)""", re.MULTILINE)
 PUZZLE = re.compile(r"^%%puzzle (\d\d-\d)")
 CHECK = re.compile(r"""^check\("(\d\d\.\d+)\"""", re.MULTILINE)
-START = re.compile(r"""^start\("(\d\d)"\)""", re.MULTILINE)
 WIDGET = "application/vnd.jupyter.widget-view+json"
 STUB = "todo()  # your line or lines here"
 KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
@@ -95,7 +93,7 @@ def handed_out(made: dict[str, Any], number: str) -> dict[str, Any]:
 
 def starter(code: str) -> str:
     """A cell's code before a learner has worked on it."""
-    return versioned(SOLUTION.sub(lambda match: f"{match[1]}{STUB}\n", code))
+    return SOLUTION.sub(lambda match: f"{match[1]}{STUB}\n", code).rstrip("\n")
 
 
 def is_alone(cells: list[dict[str, Any]], place: int) -> bool:
@@ -107,11 +105,6 @@ def is_alone(cells: list[dict[str, Any]], place: int) -> bool:
 def asked(cell: dict[str, Any]) -> list[dict[str, Any]]:
     """A question as the page shows it without a kernel: what the cell showed, without its widget."""
     return [{**o, "data": {kind: data for kind, data in o["data"].items() if kind != WIDGET}} for o in cell["outputs"]]
-
-
-def versioned(code: str) -> str:
-    """A cell's code with the version that it was made for."""
-    return START.sub(rf'start("\1", made_for="{fluxlite.__version__}")', code).rstrip("\n")
 
 
 def solution(match: re.Match[str]) -> str:
@@ -154,22 +147,12 @@ except ModuleNotFoundError:
             "Is there a network? On Kaggle switch it on, at the right: "
             "Session options, Internet. Then run this cell again."
         ) from None"""
-HAND_IN = """## Hand in
-
-Does a teacher collect your work? Save this notebook (Ctrl+S). Then put your name into the cell below, take the `#`
-away, and run it. It makes one zip file and says where. In it are your notebooks, your guesses, and for each exercise
-whether it is right or was tried.
-
-On Colab and Kaggle do so after each lesson, since each counts for itself there. If you sign all with the same name,
-your teacher gets them together.\
-"""
-HAND_IN_CELL = "# %run -m fluxlite handin Ada Lovelace"
 
 
 def with_ways_in(cells: list[dict[str, Any]], name: str, place: Place | None) -> list[dict[str, Any]]:
     """A learner's cells with what a notebook needs that is opened alone. Links and downloads need a place."""
     if place is None:
-        return [*cells, *hand_in()]
+        return cells
     install = {"cell_type": "code", "id": "install", "metadata": {}, "outputs": [], "execution_count": None,
                "source": INSTALL.replace("ARCHIVE", place.archive)}  # fmt: skip
     first = next(i for i, cell in enumerate(cells) if cell["cell_type"] == "code")
@@ -178,16 +161,7 @@ def with_ways_in(cells: list[dict[str, Any]], name: str, place: Place | None) ->
         f"[on Binder]({on_binder(name, place)}).*"
     )
     elsewhere = {"cell_type": "markdown", "id": "elsewhere", "metadata": {}, "source": here}
-    return [*cells[:first], elsewhere, install, *cells[first:], *twins(cells, place), *hand_in()]
-
-
-def hand_in() -> list[dict[str, Any]]:
-    """The last cells of a copy: how to hand in, and the line that does it, which *Run All Cells* leaves alone."""
-    return [
-        {"cell_type": "markdown", "id": "hand-in", "metadata": {}, "source": HAND_IN},
-        {"cell_type": "code", "id": "hand-in-cell", "metadata": {}, "outputs": [], "execution_count": None,
-         "source": HAND_IN_CELL},
-    ]  # fmt: skip
+    return [*cells[:first], elsewhere, install, *cells[first:], *twins(cells, place)]
 
 
 def twins(cells: list[dict[str, Any]], place: Place | None) -> list[dict[str, Any]]:
@@ -267,7 +241,7 @@ def nbgrader_course(folder: Path) -> list[str]:
             continue
         for cell in lesson["cells"]:
             if cell["cell_type"] == "code":  # the solutions stay: nbgrader takes them out itself
-                cell.update(source=versioned(cell["source"]), outputs=[], execution_count=None)
+                cell.update(outputs=[], execution_count=None)
         names.append(f"lesson-{path.name[:2]}")
         (folder / "source" / names[-1]).mkdir()
         (folder / "source" / names[-1] / path.name).write_text(text(lesson), encoding="utf-8")

@@ -224,10 +224,18 @@ class LSTMCell(Cell):
     Of ``Wi x + Wh h + bias``, cut in four, come input ``i``, forget ``f``, cell ``g`` and output ``o``, in this order:
     a sigmoid of each, but the tanh of ``g``. Then ``c = f * c + i * g`` and ``h = o * tanh(c)``. PyTorch has the same
     order, and two biases, whose sum is this one. ``cell(x, (h, c))`` returns ``(h, (h, c))``, the new ones.
+    `forget` is what the bias of ``f`` starts at: with 3, a new memory keeps 95 % of itself in a step, with 0 one half.
     """
 
     states = ("h", "c")
     gates = blocks = 4
+
+    def __init__(self, inputs: int, outputs: int, *, forget: float = 0, **keywords: Any):
+        super().__init__(inputs, outputs, **keywords)
+        if forget:
+            if self.bias is None:
+                raise ValueError("LSTMCell(forget=…) is where a bias starts, so it needs bias=True")
+            self.bias[outputs : 2 * outputs] = forget
 
     def step(self, scales, total, Wh, h, c, out=(None,) * 4):
         new_h, new_c, tanh, room = out

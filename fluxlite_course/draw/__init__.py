@@ -3,9 +3,5 @@
 from .mistakes import confusion
 from .pictures import BLUE, GREEN, GREY, ORANGE, look, plots, projector, show
 from .shapes import digit_row
-from .two_boxes import host_and_device
 
-__all__ = [
-    "BLUE", "GREEN", "GREY", "ORANGE", "confusion", "digit_row", "host_and_device", "look", "plots",
-    "projector", "show",
-]  # fmt: skip
+__all__ = ["BLUE", "GREEN", "GREY", "ORANGE", "confusion", "digit_row", "look", "plots", "projector", "show"]

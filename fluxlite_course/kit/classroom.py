@@ -12,10 +12,8 @@ import json
 import os
 import re
 import textwrap
-import unicodedata
 import zipfile
 from collections import Counter
-from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -26,11 +24,11 @@ from fluxlite.writing import write_whole
 from . import exercises, progress
 from .boxes import plain
 from .copies import FOLDER
-from .guesses import Question, question, questions
-from .handins import ABOUT, Handin, Remark, by_learner, collect, comparable
+from .guesses import Question, questions
+from .handins import ABOUT, Handin, by_learner, collect
 
 # At most this many characters: on the wall, for the last row of a room, per line, option and bar; on a teacher's
-# screen of 120 columns per line of remarks and per name, with so many remarks.
+# screen per line of remarks and per name, with so many remarks.
 WIDTH, OPTION, LONGEST = 96, 50, 30
 SCREEN, NAME, NOTES = 100, 18, 20
 SIGNS = {exercises.RIGHT: "+", exercises.NOT_RIGHT: "-", exercises.STOPPED: "-", "": "."}
@@ -137,87 +135,57 @@ def user() -> str:
 class Class:
     """A class: the contents of a folder's zip files, which prints as a table for the teacher, with names."""
 
-    def __init__(self, handins: list[Handin], remarks: list[Remark]) -> None:
+    def __init__(self, handins: list[Handin], remarks: list[str]) -> None:
         self.handins, self.remarks = handins, remarks
-        self.namesakes: dict[str, list[Handin]] = {}  # long names may only differ where they're cut
-        for one in handins:
-            self.namesakes.setdefault(comparable(_cut(one.name)), []).append(one)
-        numbers = {id(one): f" #{k}" for same in self.namesakes.values() if same[1:] for k, one in enumerate(same, 1)}
-        self.labels = {id(one): _cut(one.name, numbers.get(id(one), "")) for one in handins}
 
     def __repr__(self) -> str:
         return "\n\n".join([self._table() if self.handins else "nobody has handed in", *self.notes()])
 
     def notes(self) -> list[str]:
-        """What to say about learners and files, as one block of lines. Maybe none."""
-        said = [*self._of_learners(), *map(str, self.remarks[:NOTES])]
-        if others := dict.fromkeys(remark.file for remark in self.remarks[NOTES:]):
-            said.append(f"There are remarks on these, too: {', '.join(others)}")
-        wrapped = (textwrap.wrap(line, SCREEN, subsequent_indent="  ", break_on_hyphens=False) for line in said)
+        """What to say about files, and about learners with the same name, as one block of lines. Maybe none."""
+        names = Counter(one.name for one in self.handins)
+        same = (f"{one.name}: this one handed in {', '.join(one.files)}" for one in self.handins if names[one.name] > 1)
+        said = [*same, *self.remarks]
+        more = [f"… and {len(said) - NOTES} more such lines"] if len(said) > NOTES else []
+        wrapped = (textwrap.wrap(line, SCREEN, subsequent_indent="  ") for line in [*said[:NOTES], *more])
         return ["\n".join(line for lines in wrapped for line in lines)] if said else []
 
-    def _of_learners(self) -> Iterator[str]:
-        """Whose guesses a later file answers differently, who shares a name, who handed in more than once."""
-        for one in self.handins:
-            if one.replaced:
-                guessed = f"{self.labels[id(one)]} guessed {', '.join(one.replaced)}"
-                yield f"{guessed} differently in {_files(one)}; the last counts"
-        for same in self.namesakes.values():
-            if same[1:]:
-                files = "; ".join(f"{self.labels[id(one)]} is {_files(one)}" for one in same)
-                # The name isn't repeated there: it's text from elsewhere, and a shell would run what is in it.
-                asked = "Is it one learner? Add --one-learner and the name."
-                yield f"{len(same)} learners with the same name, each counted: {files}. {asked}"
-        by_name = "handed in from Colab, Kaggle or Binder, where the name alone tells who it is"
-        for why, passing in ("handed in more than once", False), (by_name, True):
-            several = [one for one in self.handins if len(one.files) > 1 and bool(one.place) is passing]
-            if several:
-                names = ", ".join(f"{self.labels[id(one)]} ({len(set(one.files))} files)" for one in several)
-                yield f"{why}; taken together: {names}"
-
     def _table(self) -> str:
-        """One row per learner, with lessons side by side: a sign for each exercise. The last row counts those right."""
-        begun = {id for one in self.handins for id in (*one.checks, *one.guesses)}
-        shown = {number: ids for number, ids in _lessons().items() if begun & {*ids[0], *ids[1]}}
-        widths = [max(len(checks), len(asks), 2) + 1 for checks, asks in shown.values()]
-        rows: list[tuple[str, list[str], str]] = [("", list(shown), "all")]
+        """One row per learner: for each lesson a sign for each exercise. The last row has the share that's right."""
+        begun = {id[:2] for one in self.handins for id in (*one.checks, *one.guesses)}
+        lessons = {number: list(exercises.exercises(number)) for number in exercises.folders() if number in begun}
+        rows: list[tuple[str, list[str], str]] = [("", list(lessons), "all")]
         for one in self.handins:
-            signs = ["".join(SIGNS[one.checks.get(check, "")] for check in checks) for checks, _ in shown.values()]
-            rows.append((self.labels[id(one)], signs, str(list(one.checks.values()).count(exercises.RIGHT))))
-        rights = [[self._right(id) for id in checks] for checks, _ in shown.values()]
-        hits = [[self._guessed(id)[question(id).right] for id in asks] for _, asks in shown.values()]
-        rows += [("", [], ""), *_below_each_other("right: .1 .2 …", rights)]
-        rows += _below_each_other("guessed: A B …", hits)
-        indent = max(_wide(label) for label, _, _ in rows) + 2
-        lines = [f"{many(len(self.handins), 'learner')}   + right, - tried, . not yet   counts: 2 above 1 is 21", ""]
+            signs = ["".join(SIGNS[one.checks.get(id, "")] for id in ids) for ids in lessons.values()]
+            rows.append((one.name[:NAME], signs, str(list(one.checks.values()).count(exercises.RIGHT))))
+        of_all = [sum(map(self._right, ids)) / max(1, len(ids) * len(self.handins)) for ids in lessons.values()]
+        rows.append(("right", [f"{share:.0%}" for share in of_all], ""))
+        widths = [max(len(cells[k]) for _, cells, _ in rows) + 2 for k in range(len(lessons))]
+        lines = [f"{many(len(self.handins), 'learner')}   + right, - tried, . not yet", ""]
         for label, cells, total in rows:
             padded = "".join(f"{cell:<{width}}" for cell, width in zip(cells, widths))
-            lines.append(f"{label}{' ' * (indent - _wide(label))}{padded}{total:>3}".rstrip())
+            lines.append(f"{label:<{NAME + 2}}{padded}{total:>3}".rstrip())
         return "\n".join(lines)
 
     def _right(self, id: str) -> int:
         return sum(one.checks.get(id) == exercises.RIGHT for one in self.handins)
 
-    def _guessed(self, id: str) -> Counter[str]:
-        return Counter(one.guesses[id] for one in self.handins if id in one.guesses)
-
-    def csv(self) -> str:
-        """One row per learner: name, number right, files, a word for each exercise, a letter for each guess."""
-        checks, guesses = ([id for ids in _lessons().values() for id in ids[part]] for part in (0, 1))
+    def write_csv(self, file: Path) -> None:
+        """Write a table: a row per learner with name, number right, files, a word for each exercise, a letter for each
+        guess. Raises `ValueError` for another file type.
+        """
+        if file.suffix.lower() != ".csv":
+            raise ValueError(f"{file} has another ending than .csv: fluxlite class FOLDER --csv class.csv")
+        checks = [id for number in exercises.folders() for id in exercises.exercises(number)]
+        guesses = [id for number in exercises.folders() for id in questions(number)]
         page = io.StringIO(newline="")
         table = csv.writer(page)
         table.writerow(["learner", "right", "files", *checks, *guesses])
         for one in self.handins:
             words = [TRIED[SIGNS[one.checks.get(id, "")]] for id in checks]
             name, files = map(_no_formula, (one.name, ", ".join(one.files)))
-            table.writerow([name, words.count("right"), files, *words, *(one.guesses.get(g) for g in guesses)])
-        return page.getvalue()
-
-    def write_csv(self, file: Path) -> None:
-        """Write `csv` into a file so that spreadsheets read its letters. Raises `ValueError` for another file type."""
-        if file.suffix.lower() != ".csv":
-            raise ValueError(f"{file} has another ending than .csv: fluxlite class FOLDER --csv class.csv")
-        _write_here(file, self.csv().encode("utf-8-sig"))
+            table.writerow([name, words.count("right"), files, *words, *(one.guesses.get(id) for id in guesses)])
+        _write_here(file, page.getvalue().encode("utf-8-sig"))  # so that Excel reads its letters
 
     def on_the_wall(self, number: str) -> str:
         """A lesson's exercises, its questions, and the guesses. Raises `ValueError` for an unknown lesson."""
@@ -227,40 +195,10 @@ class Class:
             tried = sum(id in one.checks for one in self.handins) - right
             lines.append(f"{id}  {exercise.title:<44}{right:3} right {tried:3} tried")
         for id, asks in questions(number).items():
-            if counts := self._guessed(id):
+            counts = Counter(one.guesses[id] for one in self.handins if id in one.guesses)
+            if counts:
                 lines += ["", *_histogram(id, asks, counts)]
         return "\n".join(lines)
-
-
-def _lessons() -> dict[str, tuple[list[str], list[str]]]:
-    """Each lesson's exercises, and its questions."""
-    return {number: (list(exercises.exercises(number)), list(questions(number))) for number in exercises.folders()}
-
-
-def _files(one: Handin) -> str:
-    """A learner's files, at most six of them."""
-    files = list(dict.fromkeys(one.files))
-    return ", ".join(files[:6]) + (f" and {len(files) - 6} more" if len(files) > 6 else "")
-
-
-def _below_each_other(label: str, counts: list[list[int]]) -> list[tuple[str, list[str], str]]:
-    """Numbers in columns one character wide: the tens above the ones."""
-    height = len(str(max((count for of_lesson in counts for count in of_lesson), default=0)))
-    digits = [[f"{count:{height}}" for count in of_lesson] for of_lesson in counts]
-    return [(label * (row == 0), ["".join(n[row] for n in each) for each in digits], "") for row in range(height)]
-
-
-def _wide(text: str) -> int:
-    """How many terminal columns a text takes: an ideograph takes two, a combining accent none."""
-    kinds = ((unicodedata.category(letter), unicodedata.east_asian_width(letter)) for letter in text)
-    return sum(0 if kind in ("Mn", "Me") else 1 + (width in "WF") for kind, width in kinds)
-
-
-def _cut(name: str, end: str = "") -> str:
-    """A name with its ending, cut to NAME columns."""
-    while _wide(name + end) > NAME:
-        name = name.removesuffix("…")[:-1] + "…"
-    return name + end
 
 
 def _no_formula(text: str) -> str:
@@ -280,12 +218,9 @@ def _histogram(id: str, question: Question, counts: Counter[str]) -> list[str]:
     return lines
 
 
-def look_at_class(folder: Path, one_learner: Collection[str] = ()) -> Class:
-    """What the zip files in `folder` and below hold. All files signed with a name in `one_learner` are one learner's.
-
-    Raises `ValueError` if there's no such folder, or no hand-in with such a name.
-    """
+def look_at_class(folder: Path) -> Class:
+    """What the zip files in `folder` and below hold. Raises `ValueError` if there's no such folder."""
     if not folder.is_dir():
         raise ValueError(f"{folder} is no folder; name the one with the files that were handed in")
     found, remarks = collect(folder)
-    return Class(by_learner(found, one_learner), remarks)
+    return Class(by_learner(found), remarks)

@@ -29,10 +29,6 @@ def add(command: Callable[..., argparse.ArgumentParser]) -> None:
     looking.add_argument("folder", metavar="FOLDER", type=Path, help="where the zip files are")
     looking.add_argument("lesson", metavar="LESSON", nargs="*", default=[], help="show lesson 02, say, for the wall")
     looking.add_argument("--csv", metavar="FILE", nargs="*", help="write all of it as a table, into class.csv or FILE")
-    looking.add_argument(
-        "--one-learner", metavar="NAME", nargs="+", action="append", default=[],
-        help="take all files signed with this name together: a learner who changed computers, say",
-    )  # fmt: skip
 
 
 def check(asked: argparse.Namespace) -> int:
@@ -71,7 +67,7 @@ def look_at_class(asked: argparse.Namespace) -> int:
 
     if asked.csv is not None and asked.lesson:
         raise ValueError(f"--csv writes all lessons: leave out {' '.join(asked.lesson)}, or --csv")
-    seen = look_at_class(asked.folder, [" ".join(name) for name in asked.one_learner])
+    seen = look_at_class(asked.folder)
     if asked.csv is not None:
         file = Path(" ".join(asked.csv) or "class.csv")
         seen.write_csv(file)

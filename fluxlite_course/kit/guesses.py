@@ -4,7 +4,6 @@ A question, its options, the right one, and what we reply to each, are in ``ques
 """
 
 import functools
-import re
 import tomllib
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -44,37 +43,20 @@ def questions(number: str) -> dict[str, Question]:
     try:
         for id, table in tomllib.loads(file.read_text(encoding="utf-8")).items():
             where = f"{file}, {id}"
-            if exercises.number_in(id) == number:  # the others are of the other notebook that this folder is for
-                found[id] = _in_file(table)
+            found[id] = _in_file(table)
     except ValueError as error:  # it isn't TOML, isn't UTF-8, or isn't a question
         raise ValueError(f"{where}: {error}") from None
     return found
 
 
-def _in_file(table: Any) -> Question:
+def _in_file(table: dict[str, Any]) -> Question:
     """A question from its table: ``question`` and ``right``, a text for each letter, and a reply to each."""
-    if not isinstance(table, dict):
-        raise ValueError("a question is a table, such as [02-C]")
-    options: dict[str, str] = {}
-    replies = table.get("reply", {})
-    if not isinstance(replies, dict):
-        raise ValueError('a reply is for an option, such as reply.a = "…"')
-    named = {f"reply.{letter}": text for letter, text in replies.items()}
-    for key, text in {**table, "reply": "…", **named}.items():
-        if not re.fullmatch("question|right|later|reply|(reply[.])?[a-z]", key):
-            raise ValueError(f"unknown key {key!r}; a question has question, right, the options a, b, … and reply.a, …")
-        if not isinstance(text, str) or not text.strip():
-            raise ValueError(f"{key} is text in quotes; got {in_words(text)}")
-        options |= {key: text} if len(key) == 1 else {}
-    if "question" not in table:
-        raise ValueError('what is asked? Add a line such as question = "What is x[0]?"')
-    if "right" not in table:
-        raise ValueError('which option is right? Add a line such as right = "b"')
-    if options.keys() != replies.keys():
-        raise ValueError(f"each option needs a reply: {', '.join(options)}; there are {', '.join(replies) or 'none'}")
-    if table["right"] not in options:
-        raise ValueError(f"the right option {table['right']!r} isn't there")
-    return Question(table["right"], table["question"], options, replies, table.get("later", ""))
+    if missing := {"question", "right", "reply"} - table.keys():
+        raise ValueError(f"a question has {', '.join(sorted(missing))}, too")
+    options = {key: text for key, text in table.items() if len(key) == 1}
+    if options.keys() != table["reply"].keys() or table["right"] not in options:
+        raise ValueError(f"each option needs a reply, and one is right: {', '.join(options)}; {table['right']!r}")
+    return Question(table["right"], table["question"], options, table["reply"], table.get("later", ""))
 
 
 def question(id: str) -> Question:

@@ -10,39 +10,31 @@ import fluxlite
 from fluxlite import gpu_device, gpu_name, simulate_gpu
 from fluxlite.messages import ipython, put_aside
 from fluxlite.simulated import SimulatedDevice
-from simgpu.words import in_words
 
 from . import copies, exercises, progress
 from .boxes import box
 
 CARD = "NVIDIA T4"
 _ALONE = (
-    "each lesson counts for itself here, and forgets when its session ends. Hand in after each one, as its last "
-    "cell says: your teacher gets them together. To count on from another lesson, put its progress.json here first."
+    "each lesson counts for itself here, and forgets when its session ends. Does a teacher collect your work? Hand in "
+    "after each lesson: %run -m fluxlite handin Ada Lovelace, with your name. To count on from another lesson, put its "
+    "progress.json here first."
 )
 # Where all files are lost with the session: a warning, and what to do about it.
 _PASSING = {"Colab": [f"Colab: {_ALONE}"], "Kaggle": [f"Kaggle: {_ALONE}"], "Binder": [
-    "Binder: after ten minutes without you all is gone. Before a break hand in, as the last cell says, and download "
-    "the file.",
+    "Binder: after ten minutes without you all is gone. Before a break run %run -m fluxlite handin Ada, with your "
+    "name, and download the file.",
 ]}  # fmt: skip
 
 
-def start(number: str, made_for: str | None = None) -> None:
+def start(number: str) -> None:
     """Begin lesson `number`: print what's there, and turn on the simulated GPU if there's no real one.
 
-    A lesson with ``SIMULATED = False`` does without it. `made_for` is the version that the notebook was made for; if
-    you have a different one, the box says so. Raises `ValueError` for an unknown lesson.
+    A lesson with ``SIMULATED = False`` does without it. Raises `ValueError` for an unknown lesson.
     """
-    if made_for is not None and not isinstance(made_for, str):
-        raise TypeError(f'start(number, made_for): made_for is a version such as "1.0", got {in_words(made_for)}')
     lesson, here = exercises.lesson(number), fluxlite.__version__
     progress.stay()
     lines = [f"lesson {number} · fluxlite {here} · Python {platform.python_version()} · NumPy {np.__version__}"]
-    if made_for not in (None, here):
-        lines.append(
-            f"This notebook was made for fluxlite {made_for}. If a number differs from the text, that may be why; "
-            f"reset({number!r}) gives you the lesson for {here} and keeps yours."
-        )
     lines += [_gpu_line(getattr(lesson, "SIMULATED", True)), _progress_line()]
     _show(lines + _PASSING.get(progress.passing(), []))
 

@@ -8,7 +8,6 @@ from ..scenes.axes import Axis, across, curve, upward
 from ..scenes.parts import rounded
 
 SIZES = tuple(4**n for n in range(1, 16))
-_UNITS = (" GB", 2**30), (" MB", 2**20), (" kB", 2**10), (" bytes", 1)
 _LEFT, _WIDE = 10, 620
 
 
@@ -23,37 +22,33 @@ def copy_times(card: str = "NVIDIA T4") -> Scene:
     costs = preset(card)
     latency, transfers = costs.launch + costs.latency, [size / costs.pageable for size in SIZES]
     times, name = [latency + each for each in transfers], costs.name
-    shares = [latency / time for time in times]
-    names = [_named(size) for size in SIZES]
-    xs = Axis(1, 2**31, 100, 620, log=True)
-    ys = Axis(10e-6, 1, 330, 190, log=True)
+    names, shares = [_named(size) for size in SIZES], [latency / time for time in times]
+    xs, ys = Axis(1, 2**31, 100, 620, log=True), Axis(10e-6, 1, 330, 190, log=True)
     places = [(xs(size), ys(time)) for size, time in zip(SIZES, times)]
-    width = rounded(_WIDE * share for share in shares)
-    turn = [share > 0.5 for share in shares]
+    waits = rounded(_WIDE * share for share in shares)
+    looks = ["wait glide" if share > 0.5 else "gpu glide" for share in shares]
     picture = drawing(
         640, 400, "The time of one copy: its latency, and its transfer",
         label(_LEFT, 24, Each(f"{size}: {duration(time)}" for size, time in zip(names, times)), "bold"),
         label(_LEFT + _WIDE, 24, f"simulated ({name})", "end"),
         Part("rect", class_="gpu glide", x=_LEFT, y=40, width=_WIDE, height=50),
-        Part("rect", class_="wait glide", x=_LEFT, y=40, width=Each(width), height=50),
+        Part("rect", class_="wait glide", x=_LEFT, y=40, width=Each(waits), height=50),
         label(_LEFT, 114, f"latency: {duration(latency)}", "wait bold"),
         label(_LEFT + _WIDE, 114, Each(f"transfer: {duration(each)}" for each in transfers), "gpu bold end"),
         *across(xs, 330, "size of the copy (log)", [SIZES[0], *SIZES[4::5]], _named),
         *upward(ys, 100, "time (log)", [1e-5, 1e-3, 1e-1], duration),
         curve([x for x, _ in places], [y for _, y in places], "gpu simulated"),
-        Part("circle", class_=Each("wait glide" if before else "gpu glide" for before in turn), r=8,
-             cx=Each(x for x, _ in places), cy=Each(y for _, y in places)),
+        Part("circle", class_=Each(looks), r=8, cx=Each(x for x, _ in places), cy=Each(y for _, y in places)),
     )  # fmt: skip
-    said = map(_said, times, shares)
-    sentences = [f"{size}, simulated ({name}): {rest}" for size, rest in zip(names, said)]
+    sentences = [f"{size}, simulated ({name}): {_said(*each)}" for size, *each in zip(names, times, shares)]
     return Scene(picture, [Knob("size", names, slider=True, ms=700)], sentences)
 
 
 def _named(size: float) -> str:
-    return next(f"{size // one:g}{unit}" for unit, one in _UNITS if size >= one)
+    power = (int(size).bit_length() - 1) // 10
+    return f"{size // 1024**power:g} {('bytes', 'kB', 'MB', 'GB')[power]}"
 
 
 def _said(time: float, share: float) -> str:
-    if share > 0.5:
-        return f"{duration(time)}, and {100 * share:.0f} % of it is latency."
-    return f"{duration(time)}, and {100 - 100 * share:.0f} % of it is the transfer: now the link's bandwidth counts."
+    part = f"{100 * share:.0f} % of it is latency" if share > 0.5 else f"{100 - 100 * share:.0f} % is the transfer"
+    return f"{duration(time)}, and {part}."

@@ -1,4 +1,7 @@
-"""Lesson 03's ball on a bowl: ten steps of gradient descent, for a learning rate that you choose."""
+"""Lesson 03's pictures: a ball that rolls down a bowl, and the graph of the bowl with both passes through it."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 
@@ -6,6 +9,7 @@ from fluxlite.messages import many
 
 from ..scenes import Each, Knob, Part, Scene, drawing, label
 from ..scenes.axes import Axis, across, curve, upward
+from ..scenes.graph import At, Node, graph
 
 STEPS, START, BOTTOM = 10, 1.0, 2.0
 RATES = (0.01, 0.02, 0.05, 0.08, 0.1, 0.11, 0.115, 0.15, 0.2)
@@ -26,7 +30,7 @@ def balls() -> Scene:
     """The ball's way on the bowl of lesson 03's loss, (3w - 6)², for nine learning rates, step by step.
 
     >>> balls()
-    Learning rate 0.05: the ball reaches the bottom. After 10 steps the loss is below 0.0001; it was 9.
+    Learning rate 0.01: small steps, and the ball is still on its way. After 10 steps the loss is 0.17; it was 9.
     """
     xs, ys = Axis(BOTTOM - REACH, BOTTOM + REACH, 60, 620), Axis(0, float(_loss(BOTTOM + REACH)), 330, 40)
     states = [(number, step) for number in range(len(RATES)) for step in range(STEPS + 1)]
@@ -59,7 +63,7 @@ def balls() -> Scene:
         Knob("learning rate", [f"{rate:g}" for rate in RATES], slider=True),
         Knob("steps", [str(step) for step in range(STEPS + 1)], slider=True, ms=500),
     ]
-    return Scene(picture, knobs, [_said(RATES[number], step) for number, step in states], [2, STEPS])
+    return Scene(picture, knobs, [_said(RATES[number], step) for number, step in states], [0, STEPS])
 
 
 def _loss(w: np.ndarray | float) -> np.ndarray:
@@ -91,3 +95,44 @@ def _said(rate: float, step: int) -> str:
     else:
         how = "the ball reaches the bottom."
     return f"Learning rate {rate:g}: {how} After {STEPS} steps the loss is {_number(last)}; it was {first:.0f}."
+
+
+def passes(f: Callable[[Any], Any], tracked: type, at: tuple[float, ...] = (0.0, 1.0, 1.9, 3.0)) -> Scene:
+    """What `f` does with a tracked number, as a graph: the forward pass, then the backward pass, for several `w`.
+
+    A tracked number has `value`, `how` it was made, and `made_from`: pairs of an earlier one and the derivative.
+    """
+    runs = [_history(f(tracked(w))) for w in at]
+    nodes = [Node(node.how, [runs[0].index(earlier) for earlier, _ in node.made_from]) for node in runs[0]]
+    steps = [f"{number} of {2 * len(nodes)}" for number in range(1, 2 * len(nodes) + 1)]
+    knobs = [Knob("w", [f"{w:g}" for w in at]), Knob("step", steps, slider=True, ms=1200)]
+    title = "The loss as a graph: values go from left to right, gradients from right to left"
+    return graph(title, nodes, knobs, [state for run in runs for state in _both(run)], [1, len(steps) - 1])
+
+
+def _history(result: Any) -> list[Any]:
+    """A tracked number, and all that it was made from, each after those that it's made from."""
+    found: list[Any] = []
+    for earlier, _ in result.made_from:
+        found += [node for node in _history(earlier) if node not in found]
+    return [*found, result]
+
+
+def _both(nodes: list[Any]) -> Iterator[At]:
+    values = [_short(node.value) for node in nodes]
+    for number, node in enumerate(nodes):
+        said = f"Forward pass: {node.how} gives {values[number]}."
+        yield At(said, dict(enumerate(values[: number + 1])), visited=number)
+    gradients, there = {len(nodes) - 1: 1.0}, dict(enumerate(values))
+    for number in range(len(nodes) - 1, -1, -1):
+        hands = {nodes.index(earlier): derivative for earlier, derivative in nodes[number].made_from}
+        now = {n: _short(gradient) for n, gradient in gradients.items()}
+        goes = "".join(f" It goes on to {nodes[to].how}, times {_short(by)}." for to, by in hands.items())
+        said = f"Backward pass: the gradient of {nodes[number].how} is {now[number]}.{goes}"
+        yield At(said, there, now, number, {to: _short(by) for to, by in hands.items()})
+        for to, derivative in hands.items():
+            gradients[to] = gradients.get(to, 0) + gradients[number] * derivative
+
+
+def _short(value: float) -> str:
+    return f"{round(float(value), 4) + 0:g}"

@@ -1,11 +1,12 @@
 """What notebook 04, the sine-wave RNN, uses: from the kit, from `draw`, and what only this lesson has."""
 
-from .. import answer, check, expect_error, guess, start, todo
+from .. import check, guess, start, todo
 from ..draw.falling import falling
-from .network import memories, playground, rnn_demo, unrolled
-from .pictures import by_seed, pairs, predicted, reaching_back, trained
+from ..sine_wave import train_by_hand
+from .fifty import playground
+from .network import continued, memories, same_height, unrolled
 
 __all__ = [
-    "answer", "by_seed", "check", "expect_error", "falling", "guess", "memories", "pairs", "playground",
-    "predicted", "reaching_back", "rnn_demo", "start", "todo", "trained", "unrolled",
+    "check", "continued", "falling", "guess", "memories", "playground", "same_height", "start", "todo",
+    "train_by_hand", "unrolled",
 ]  # fmt: skip

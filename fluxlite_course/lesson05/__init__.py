@@ -1,6 +1,7 @@
-"""What notebook 05, waiting for the GPU, uses: from the kit, from `draw`, and what only this lesson has."""
+"""What notebook 05, waiting for the GPU, uses: from the kit, from `scenes`, and what only this lesson has."""
 
-from .. import answer, check, crossing, expect_error, guess, start, todo
+from .. import check, expect_error, guess, start, todo
 from ..scenes.timeline import timeline
+from .pictures import schedules, since
 
-__all__ = ["answer", "check", "crossing", "expect_error", "guess", "start", "timeline", "todo"]
+__all__ = ["check", "expect_error", "guess", "schedules", "since", "start", "timeline", "todo"]

@@ -1,11 +1,8 @@
-"""What notebook 06, CPU against GPU, uses: from the kit, from `draw`, and what only this lesson has."""
+"""What notebook 06, CPU against GPU, uses: from the kit, and what only this lesson has."""
 
-from .. import answer, bench, check, crossing, crossover, expect_error, guess, sine_wave, start, todo
-from ..draw import plots, show
+from .. import answer, check, crossover, guess, sine_wave, start, todo
 from .explorer import crossover_explorer
-from .pictures import phases_figure, program_phases, time_bars
+from .pictures import program_phases, time_bars
 
-__all__ = [
-    "answer", "bench", "check", "crossing", "crossover", "crossover_explorer", "expect_error", "guess", "phases_figure",
-    "plots", "program_phases", "show", "sine_wave", "start", "time_bars", "todo",
-]  # fmt: skip
+__all__ = ["answer", "check", "crossover", "crossover_explorer", "guess", "program_phases", "sine_wave", "start",
+           "time_bars", "todo"]  # fmt: skip

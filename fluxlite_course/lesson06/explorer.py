@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from fluxlite.receipts import duration
-from simgpu import PRESETS, preset
+from simgpu import PRESETS
 
 from ..crossing import BATCHES, SIZES, Crossover, crossover
 from ..scenes import Each, Knob, Part, Scene, drawing, label
@@ -18,29 +18,24 @@ _LOOKS = {"recorded": "host recorded", "simulated": "gpu simulated"}
 XS, YS = Axis(SIZES[0], SIZES[-1], 108, 606, log=True), Axis(1e-5, 2, 386, 66, log=True)
 
 
-def crossover_explorer(
-    batch: int = 64, card: str = "NVIDIA T4", copies: bool = True, wait: bool = True, cards: Sequence[str] = ()
-) -> Scene:
-    """All settings of `crossover` for these `cards`, all presets by default; the others choose the first one shown.
+def crossover_explorer(batch: int = 64, cards: Sequence[str] = tuple(PRESETS)) -> Scene:
+    """All settings of `crossover` for these `cards`. `batch`, and the T4 or else the first card, are shown first.
 
     It takes about half a second for each card. Raises `ValueError` for a card or a batch that isn't there.
 
     >>> crossover_explorer(cards=["NVIDIA T4"]).at(batch="1")
     'One training step, batch 1, ... The lines cross at a hidden size of about 426. From 512 on the GPU wins; ...'
     """
-    crossover(batch, card, copies, wait)  # raises with a better message than we would
-    card = preset(card).name
-    cards = list(cards) or list(PRESETS)
+    crossover(batch)  # raises with a better message than we would
     labels: Any = {"card": cards, "batch": BATCHES, "copies": COPIES, "the GPU": WAITS}
     values: Any = cards, BATCHES, COPIES.values(), WAITS.values()
     found = [crossover(size, name, *rest) for name, size, *rest in itertools.product(*values)]
-    first = [list(some).index(value) for some, value in zip(values, (card, batch, copies, wait))]
+    first = [cards.index("NVIDIA T4") if "NVIDIA T4" in cards else 0, BATCHES.index(batch), 0, 0]
     knobs = [Knob(name, list(map(str, some))) for name, some in labels.items()]
     return Scene(_drawing(found), knobs, [f"{each.caption} {each.conclusion}" for each in found], first)
 
 
 def _drawing(found: list[Crossover]) -> Part:
-    band = Part("polygon", class_="band host", points=Each(map(_band, found)))
     marks = {"recorded": "M-5 4h10l-5-9z", "simulated": "M-4.5-4.5h9v9h-9z"}
     times: Any = {"recorded": lambda each: [timing.median for timing in each.cpu.values()],
                   "simulated": lambda each: each.gpu.values()}  # fmt: skip
@@ -53,17 +48,18 @@ def _drawing(found: list[Crossover]) -> Part:
         640, 456, "Time of one training step by hidden size, on a CPU and on a GPU, both axes logarithmic",
         Part("path", class_="grid", d="".join(f"M92 {YS(time)}H622" for time in YS.round_numbers())),
         *across(XS, 386, "hidden size", SIZES, "{:g}".format), *upward(YS, 92, "", text=duration),
-        band, *_crossing(found), *lines,
+        *_crossing(found), *lines,
         *_key(0, "recorded", marks["recorded"], "CPU, recorded"),
         *_key(1, "simulated", marks["simulated"], Each(f"{each.settings['card']}, simulated" for each in found)),
+        label(622, 19, Each(map(_not_waited, found)), "wait bold end"),
     )  # fmt: skip
 
 
-def _band(found: Crossover) -> str:
-    """The middle half of the CPU's times."""
-    both = zip(*(timing.quartiles for timing in found.cpu.values()))
-    low, high = ([f"{XS(size)},{YS(float(time))}" for size, time in zip(SIZES, times)] for times in both)
-    return " ".join(low + high[::-1])
+def _not_waited(found: Crossover) -> str:
+    """What to know about a step that isn't waited for."""
+    if found.settings["wait"]:
+        return ""
+    return "copying the loss back waits anyway" if found.settings["copies"] else "orders only: nobody saw the work done"
 
 
 def _crossing(found: list[Crossover]) -> Iterator[Part]:

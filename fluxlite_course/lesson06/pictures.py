@@ -1,4 +1,4 @@
-"""Lesson 06's bars: times side by side, with a zoom, and a program's phases one after the other."""
+"""Lesson 06's bars: times side by side, with a button that zooms in, and the phases of a program."""
 
 import json
 import math
@@ -6,12 +6,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from fluxlite.receipts import Seconds, duration
 
-from ..draw.pictures import BLUE, GREY, plots
 from ..scenes import Each, Knob, Part, Scene, drawing, label, rounded
+
+_LEFT, _RIGHT, _ROW = 6, 632, 56
+_METRES = 0.16  # of screen: about as wide as the picture is there
 
 
 def program_phases(*options: str) -> dict[str, Seconds]:
@@ -27,68 +28,40 @@ def program_phases(*options: str) -> dict[str, Seconds]:
     return {name: Seconds(seconds, "measured") for name, seconds in phases.items()}
 
 
-def phases_figure(phases: Mapping[str, Seconds], blue: str) -> Any:
-    """A program's phases, one after the other, with their times. Those whose name starts with `blue` are blue."""
-    figure, axes = plots(height=3.2)
-    begin = 0.0
-    for name, seconds in phases.items():
-        axes.barh(name, seconds, left=begin, color=BLUE if name.startswith(blue) else GREY)
-        begin += float(seconds)
-        axes.text(begin, name, f" {duration(seconds)}", va="center", fontsize=12)
-    axes.invert_yaxis()
-    kinds = ", ".join(sorted({seconds.kind for seconds in phases.values()}))
-    axes.set(xlabel=f"seconds, {kinds}", xlim=(0, 1.1 * begin))
-    return figure
+def time_bars(times: Mapping[str, Seconds | float], blue: str = "", zoom: bool = False) -> Scene:
+    """A bar for each time. Those whose name starts with `blue` are blue. A number is a time of the simulated T4.
 
+    With `zoom`, a button makes all bars ten times as long, until the shortest one is there.
 
-def time_bars(times: Mapping[str, Seconds], notes: Mapping[str, str] | None = None) -> Scene:
-    """A bar for each time, with its value and kind, and a knob that zooms in by ten until the shortest one is there.
-
-    `notes` adds words, for some or all bars. Raises `ValueError` without times.
-
-    >>> times = {"asked for": fl.Seconds(2e-5, "simulated"), "waited for": fl.Seconds(3e-3, "simulated")}
-    >>> time_bars(times).at(zoom="× 100")
-    'asked for: 20 µs simulated. waited for: 3 ms simulated. Zoomed in 100 times: 1 of 2 bars goes on beyond the ...'
+    >>> time_bars({"orders": 2.0, "bytes": 4e-4}, zoom=True).at(zoom="× 1,000")
+    'orders: 2 s simulated. bytes: 400 µs simulated. Zoomed in 1,000 times: the longest bar is 160 m long.'
     """
-    if not times:
-        raise ValueError("time_bars takes at least one time, got none")
-    most, least = max(map(float, times.values())), min(map(float, times.values()))
-    zooms = [10**power for power in range(1 + math.ceil(math.log10(most / least) - 1 - 1e-9))] or [1]
-    said = {name: " ".join([duration(time), time.kind]) for name, time in times.items()}
-    said |= {name: f"{said[name]}, {note}" for name, note in (notes or {}).items() if name in said}
-    bars = [part for row, name in enumerate(times) for part in _bar(row, name, said[name], times[name], zooms, most)]
-    bottom = _ROW * len(times) + 16
-    width = Each(f"the whole width: {duration(most / zoom)}" for zoom in zooms)
-    picture = drawing(
-        640, bottom + 30, "Times as bars", *bars, Part("path", class_="axis", d=f"M{_LEFT} {bottom - 8}v8H632v-8"),
-        label(320, bottom + 22, width, "middle"),
-    )  # fmt: skip
-    sentences = [
-        " ".join([*(f"{name}: {words}." for name, words in said.items()), *_beyond(times, zoom, most / zoom)])
-        for zoom in zooms
-    ]
-    knobs = [Knob("zoom", [f"× {zoom:,}" for zoom in zooms], slider=True, ms=1200)] if len(zooms) > 1 else []
-    return Scene(picture, knobs, sentences)
+    kept = {name: t if isinstance(t, Seconds) else Seconds(t, "simulated") for name, t in times.items()}
+    most, least = max(map(float, kept.values())), min(map(float, kept.values()))
+    zooms = [10**power for power in range(math.ceil(math.log10(most / least) - 1e-9))] if zoom else [1]
+    bars = [part for row, name in enumerate(kept) for part in _bar(row, name, kept[name], blue, zooms, most)]
+    bottom = _ROW * len(kept)
+    said = " ".join(f"{name}: {duration(time)} {time.kind}." for name, time in kept.items())
+    if not zoom:
+        return Scene(drawing(640, bottom, "Times as bars", *bars), [], [said])
+    lengths = [_METRES * zoom for zoom in zooms]
+    reaches = ["", *(f"the longest bar is {f'{m / 1e3:,g} km' if m > 999 else f'{m:g} m'} long" for m in lengths[1:])]
+    ruler = Part("path", class_="axis", d=f"M{_LEFT} {bottom + 4}v8H{_RIGHT}v-8")
+    width = label(_LEFT, bottom + 34, Each(f"the whole width is {duration(most / zoom)}" for zoom in zooms))
+    reach = label(_RIGHT, bottom + 34, Each(reaches), "bold end")
+    picture = drawing(640, bottom + 42, "Times as bars", *bars, ruler, width, reach)
+    sentences = [said, *(f"{said} Zoomed in {zoom:,} times: {words}." for zoom, words in zip(zooms[1:], reaches[1:]))]
+    knob = Knob("zoom", [f"× {zoom:,}" for zoom in zooms], slider=True, ms=900, press="× 10")
+    return Scene(picture, [knob], sentences)
 
 
-_LEFT, _ROW = 6, 68
-_LOOKS = {"measured": "host", "recorded": "host", "simulated": "gpu hollow dashed", "published": "rest"}
-
-
-def _bar(row: int, name: str, said: str, time: Seconds, zooms: list[int], most: float) -> Iterator[Part]:
+def _bar(row: int, name: str, time: Seconds, blue: str, zooms: list[int], most: float) -> Iterator[Part]:
     """A bar and the words above it. What doesn't fit in goes on beyond the picture's edge, and says so."""
-    y, look = row * _ROW, _LOOKS[time.kind]
-    colour, hollow = look.split()[0], "hollow" in look
+    y, others = row * _ROW, "gpu" if time.kind == "simulated" else "rest"
+    look = "host" if blue and name.startswith(blue) else others
     shares = [float(time) / most * zoom for zoom in zooms]
-    widths = Each(rounded(min(share, 1.2) * (632 - _LEFT) for share in shares))
-    beyond = Each("goes on →" if share > 1 + 1e-9 else "" for share in shares)
+    widths = Each(rounded(min(share, 1.2) * (_RIGHT - _LEFT) for share in shares))
     yield label(_LEFT, y + 20, name)
-    yield label(632, y + 20, said, f"{colour} bold end")
-    yield Part("rect", class_=f"{look} glide", x=_LEFT, y=y + 30, width=widths, height=28)
-    yield label(626, y + 49, beyond, f"{colour} bold end" if hollow else "inside end")
-
-
-def _beyond(times: Mapping[str, Seconds], zoom: int, width: float) -> list[str]:
-    count = sum(float(time) > width * (1 + 1e-9) for time in times.values())
-    goes = f"{count} of {len(times)} bars {'goes' if count == 1 else 'go'}"
-    return [f"Zoomed in {zoom:,} times: {goes} on beyond the picture."] if zoom > 1 else []
+    yield label(_RIGHT, y + 20, f"{duration(time)} {time.kind}", f"{look} bold end")
+    yield Part("rect", class_=f"{look} glide", x=_LEFT, y=y + 28, width=widths, height=22)
+    yield label(_RIGHT - 6, y + 44, Each("goes on →" if share > 1 + 1e-9 else "" for share in shares), "inside end")

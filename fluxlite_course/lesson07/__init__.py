@@ -1,10 +1,8 @@
-"""What notebook 07, making the GPU win, uses: from the kit, from `draw`, and what only this lesson has."""
+"""What notebook 07, making the GPU win, uses: from the kit, the network of lesson 04, and what only this lesson has."""
 
-from .. import answer, check, crossing, expect_error, guess, start, todo
+from .. import check, guess, start, todo
+from ..sine_wave import problem, step
 from .my_report import report
-from .pictures import both_sides, crossing_lines
+from .pictures import crossing_lines, wave_lanes
 
-__all__ = [
-    "answer", "both_sides", "check", "crossing", "crossing_lines", "expect_error", "guess", "report",
-    "start", "todo",
-]  # fmt: skip
+__all__ = ["check", "crossing_lines", "guess", "problem", "report", "start", "step", "todo", "wave_lanes"]

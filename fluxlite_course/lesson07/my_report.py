@@ -1,20 +1,20 @@
 """*My GPU report*: a page to keep, with a learner's guesses and checks, a receipt, and where a GPU starts to win."""
 
-import html
 import io
 import textwrap
 from pathlib import Path
 from typing import Any
 
 import fluxlite as fl
-from fluxlite.messages import many, notice
+from fluxlite.messages import notice
 from fluxlite.writing import write_whole
 
-from ..crossing import Crossover, crossover, simulated, times
+from ..crossing import Crossover, crossover
 from ..draw.pictures import as_written, plots, show
 from ..kit import exercises, progress
 from ..kit.guesses import question, questions
 from ..sine_wave import problem, train
+from .pictures import crossing_lines
 
 CARD = "NVIDIA T4"
 BATCH = 64
@@ -31,12 +31,8 @@ class Report:
         return "\n".join(self.lines)
 
     def _repr_html_(self) -> str:
-        """The lines as text, which a screen reader reads and you can copy, then the picture with the last line."""
-        title, *lines = (html.escape(line) for line in self.lines[:-1])
         where = f"<p>You find this page in {self.picture_file.name} and, to copy, in {self.text_file.name}.</p>"
-        items = "".join(f"<li>{line}</li>" for line in lines)
-        picture = show(self.crossing.figure(), self.lines[-1])._repr_html_()
-        return f"<h3>{title}</h3><ul style='max-width:60em'>{items}</ul>{picture}{where * self.saved}"
+        return show(self.figure(), str(self))._repr_html_() + where * self.saved
 
     def figure(self) -> Any:
         """The page as a Matplotlib figure: the lines above, and below them the crossing."""
@@ -63,9 +59,9 @@ def report() -> Report:
     Its times are simulated for an NVIDIA T4 and recorded on a CPU, so you can compare two reports.
     """
     crossing = crossover(batch=BATCH)
-    cpu, gpu = crossing.kinds
-    last = f"CPU against GPU, batch {BATCH}: {crossing.conclusion} (GPU {gpu}, CPU {cpu}.)"
-    lines = ["My GPU report", *_progress(), *_open_question(), _receipt(), _waves(), last]
+    waves = [crossing_lines().at(waves=many) for many in ("1", "65,536")]
+    last = f"CPU against GPU, batch {BATCH}: {crossing.conclusion} (GPU simulated, CPU recorded.)"
+    lines = ["My GPU report", *_progress(), *_open_question(), _receipt(), *waves, last]
     page = Report(lines, crossing, progress.path().parent)
     try:
         page.save()
@@ -75,24 +71,20 @@ def report() -> Report:
 
 
 def _progress() -> list[str]:
-    known = progress.read()
-    every = {number: list(exercises.exercises(number)) for number in exercises.folders()}
-    right = {number: sum(known["checks"].get(id) == exercises.RIGHT for id in ids) for number, ids in every.items()}
-    done = ", ".join(f"{number}: {right[number]} of {len(every[number])}" for number in every if right[number])
-    letters = {id: question.right for number in every for id, question in questions(number).items()}
-    guessed = {id: letter for id, letter in known["guesses"].items() if id in letters}
-    hits = sum(letter == letters[id] for id, letter in guessed.items())
-    return [
-        f"Exercises solved: {sum(right.values())}{f' (lesson {done})' if done else ''}.",
-        f"Guesses: {len(guessed)}, {hits} of them right. The wrong ones taught more.",
-    ]
+    known, lessons = progress.read(), list(exercises.folders())
+    every = [id for number in lessons for id in exercises.exercises(number)]
+    solved = sum(known["checks"].get(id) == exercises.RIGHT for id in every)
+    right = {id: question.right for number in lessons for id, question in questions(number).items()}
+    hits = [letter == right[id] for id, letter in known["guesses"].items() if id in right]
+    guesses = f"Guesses: {len(hits)}, {sum(hits)} of them right. The wrong ones taught more."
+    return [f"Exercises solved: {solved} of {len(every)}.", guesses]
 
 
 def _open_question() -> list[str]:
     """What the learner said in lesson 00, and what the receipt says."""
     letter, asked = progress.read()["guesses"].get("00-A"), question("00-A")
-    said = f"I said {letter}, and it is {asked.right}: {asked.replies[asked.right]}"
-    return [] if letter is None else [f"Why was the GPU slower, in 2018? {said}"]
+    reply = f"I said {letter}, and it is {asked.right}: {asked.replies[asked.right]}"
+    return [f"Why was the GPU slower, in 2018? {reply}"] if letter else []
 
 
 def _receipt() -> str:
@@ -102,14 +94,3 @@ def _receipt() -> str:
     launches, seconds, sent = 200 * epoch.receipt.launches, 200 * epoch.seconds, sum(x.nbytes for x in arrays)
     numbers = f"{launches:,} launches, {sent:,} bytes to the GPU, {seconds}"
     return f"The sine-wave RNN, 200 epochs: {numbers}. What takes the time is the number of orders, not the bytes."
-
-
-def _waves() -> str:
-    """Lesson 07's two ends: one wave, and 65,536 at once."""
-    found = []
-    for waves in (1, 65_536):
-        cpu = times("training step", name="amd-epyc-waves", hidden=6, batch=waves).median
-        ratio = float(cpu) / float(simulated(6, waves, CARD, copies=False))
-        wins, factor = ("GPU", ratio) if ratio > 1 else ("CPU", 1 / ratio)
-        found.append(f"with {many(waves, 'wave')} the {wins} wins, {factor:.2g} times as fast")
-    return f"CPU against GPU, 6 hidden units: {'; '.join(found)}. (GPU simulated, CPU recorded.)"

@@ -1,155 +1,103 @@
-"""Lesson 07's lines of time by the number of waves, and its table: the same work on this CPU and a simulated card."""
+"""Lesson 07's two lines: a training step with more and more data at once, on a recorded CPU and on a simulated T4."""
 
-import html
-import time
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
 
 import fluxlite as fl
 from fluxlite.messages import many
 from fluxlite.receipts import Seconds, duration
-from simgpu import preset
 
-from ..crossing import winner
+from .. import busiest
+from ..crossing import simulated, times
 from ..scenes import Each, Knob, Part, Scene, drawing, label
 from ..scenes.axes import Axis, across, curve, upward
+from ..sine_wave import problem, step
 
-AT_LEAST = 0.05  # seconds of runs for a case: a short one needs many, or another program is in all of them
-Case = tuple[Callable[..., Any], tuple[Any, ...]]  # a function, and the arrays to call it with
-
-
-class Row(NamedTuple):
-    """One case: its launches, its time on this CPU, and its time on the card."""
-
-    name: str
-    launches: int
-    cpu: Seconds
-    gpu: Seconds
-
-    @property
-    def winner(self) -> str:
-        """Who's faster, and by how much."""
-        return winner(float(self.cpu) / float(self.gpu))
+CARD = "NVIDIA T4"
+WAVES = tuple(4**k for k in range(11))  # 1 wave, 4, 16 … up to a million
+DIGITS = (1, 4, 16, 64, 256, 1024, 4096)
+Times = Mapping[int, Seconds]  # by the number of waves, or of digits: how long a step takes
+_TICKS = {1, 64, 1024, 65_536, 1_048_576}
+_LEFT, _RIGHT, _TOP, _BOTTOM = 100, 620, 100, 380
 
 
-class BothSides(NamedTuple):
-    """What `both_sides` found, as a table with a `Row` for each case."""
+def wave_lanes(*batch: int) -> Scene:
+    """Who's the busiest in a training step of the sine-wave RNN, with so many waves at once."""
 
-    rows: list[Row]
-    card: str
+    def one_step(width: int, n: int, dtype: str) -> tuple[Any, ...]:
+        def loss(model: Any, x: Any, y: Any) -> Any:
+            return np.mean((step(x, np.zeros_like(x, shape=(n, width)), *model)[0] - y) ** 2) / 2
 
-    def __repr__(self) -> str:
-        gpu, wide = f"{self.card}, simulated", max(len(row.name) for row in self.rows)
-        head = f"{'':{wide}}  launches  this CPU, measured  {gpu}  faster"
-        lines = [
-            f"{row.name:{wide}}  {row.launches:>8,}  {duration(row.cpu):>18}  {duration(row.gpu):>{len(gpu)}}"
-            f"  {row.winner}"
-            for row in self.rows
-        ]
-        return "\n".join([head, *lines])
+        zeros = np.zeros((n, 1), dtype)
+        return loss, problem()[2:], fl.Descent(0.1), zeros, zeros
 
-    def _repr_html_(self) -> str:
-        """The same as an HTML table, whose lines don't break on a small screen."""
-        heads = ["", "launches", "this CPU, measured", f"{self.card}, simulated", "faster"]
-        head = "".join(f'<th scope="col">{html.escape(each)}</th>' for each in heads)
-        rows = "".join(
-            f'<tr><th scope="row" style="text-align:left">{html.escape(row.name)}</th><td>{row.launches:,}</td>'
-            f"<td>{duration(row.cpu)}</td><td>{duration(row.gpu)}</td><td>{row.winner}</td></tr>"
-            for row in self.rows
-        )
-        return f"<table><tr>{head}</tr>{rows}</table>"
+    return busiest(one_step, width=6, batch=batch, feeding="stays on the GPU")
 
 
-def both_sides(cases: Mapping[str, Case], card: str = "NVIDIA T4", repeats: int = 3) -> BothSides:
-    """Run each case on this machine's CPU, with a stopwatch, and estimate it for a simulated `card`.
+def digits_step(n: int) -> tuple[Callable[..., None], tuple[Any, ...]]:
+    """A training step of lesson 09's network with `n` digits at once: a function and what it takes."""
+    rng = np.random.default_rng(1)
+    model = fl.Chain(
+        fl.Conv((3, 3), 1, 8, fl.relu, pad=1, rng=rng), fl.MaxPool((2, 2)),
+        fl.Conv((3, 3), 8, 16, fl.relu, pad=1, rng=rng), fl.MaxPool((2, 2)), fl.flatten, fl.Dense(64, 10, rng=rng),
+    )  # fmt: skip
+    x, y = rng.random((n, 8, 8, 1), np.float32), np.eye(10, dtype=np.float32)[np.arange(n) % 10]
 
-    A case is a function and its arrays, on the CPU. It runs once to warm up, then `repeats` times, or more if it's
-    short. We keep the shortest time: what another program takes away only makes a time longer. The estimate computes
-    no values, only shapes. Raises `ValueError` for no cases, and for an unknown card.
+    def train(model: Any, state: Any, x: Any, y: Any) -> None:
+        fl.update(state, model, fl.gradient(lambda m: fl.logitcrossentropy(m(x), y), model)[0])
 
-    >>> x = np.ones((4, 4), np.float32)
-    >>> table = both_sides({"a product": (np.matmul, (x, x))})
-    >>> table.rows[0].launches, table.rows[0].cpu.kind, table.rows[0].gpu
-    (1, 'measured', 23 µs simulated (NVIDIA T4))
+    return train, (model, fl.setup(fl.Adam(0.003), model), x, y)
+
+
+def crossing_lines(what: str = "waves") -> Scene:
+    """A training step's time by how many ``"waves"`` or ``"digits"`` it takes at once: a server's CPU and a T4.
+
+    >>> crossing_lines().at(waves="65,536")
+    '65,536 waves at once. The CPU takes ... The T4 is faster, by a factor of about 9.9.'
     """
-    if not cases or repeats < 1:
-        got = f"{len(cases)} cases, {repeats} repeats"
-        raise ValueError(f"both_sides takes at least one case and one repeat, got {got}")
-    card = preset(card).name
-    return BothSides([_row(name, run, arrays, card, repeats) for name, (run, arrays) in cases.items()], card)
+    if what == "waves":
+        cpu = {n: times("training step", name="amd-epyc-waves", hidden=6, batch=n).median for n in WAVES}
+        return two_lines(cpu, {n: simulated(6, n, CARD, copies=False) for n in WAVES}, what)
+    cpu = {n: times("digits step", name="xeon-digits", batch=n).median for n in DIGITS}
+    steps = {n: digits_step(n) for n in DIGITS}
+    gpu = {n: fl.estimate(run, *taken, like=CARD, shapes_only=True).seconds for n, (run, taken) in steps.items()}
+    return two_lines(cpu, gpu, what)
 
 
-def _row(name: str, run: Callable[..., Any], arrays: tuple[Any, ...], card: str, repeats: int) -> Row:
-    found = fl.estimate(run, *arrays, like=card, shapes_only=True)
-    run(*arrays)
-    times: list[float] = []
-    while len(times) < repeats or sum(times) < AT_LEAST:
-        begin = time.perf_counter()
-        run(*arrays)
-        times.append(time.perf_counter() - begin)
-    return Row(name, found.receipt.launches or 0, Seconds(min(times), "measured"), found.seconds)
+def two_lines(cpu: Times, gpu: Times, what: str) -> Scene:
+    """The two lines, with a slider over how many, and which of them is faster there, and by how much.
 
-
-# -- the lines: a step on a CPU and on a T4, with more and more waves ----------------------------------------------
-
-
-Times = Mapping[int, Seconds]  # by the number of waves: how long a step takes
-_LOOKS = {"measured": "host", "recorded": "host recorded", "simulated": "gpu simulated", "published": "rest"}
-_LEFT, _RIGHT, _TOP, _BOTTOM = 100, 620, 116, 380
-
-
-def crossing_lines(lines: Mapping[str, Times], cpu: str, gpu: str) -> Scene:
-    """Lines of time per step by the number of waves, and which of `cpu` and `gpu` is faster, with a slider over waves.
-
-    The slider has the numbers that both lines have. Each line has its own kind of time.
-
-    >>> lines = {name: {1: fl.Seconds(1e-4, kind)} for name, kind in (("CPU", "recorded"), ("T4", "simulated"))}
-    >>> crossing_lines(lines, "CPU", "T4")
+    >>> two_lines({1: fl.Seconds(1e-4, "recorded")}, {1: fl.Seconds(1e-4, "simulated", "NVIDIA T4")}, "waves")
     1 wave at once. The CPU takes 100 µs (recorded), the T4 100 µs (simulated). That's about the same.
     """
-    sizes = sorted(set(lines[cpu]) & set(lines[gpu]))
-    every = [1e6 * float(time) for times in lines.values() for time in times.values()]
-    xs = Axis(min(sizes), 4 * max(sizes), _LEFT, _RIGHT, log=True)
-    ys = Axis(10, max(500_000, 2 * max(every)), _BOTTOM, _TOP, log=True)
+    xs, ys = Axis(1, 4 * max(cpu), _LEFT, _RIGHT, log=True), Axis(10, 500_000, _BOTTOM, _TOP, log=True)
+    looks = {"a server's CPU, recorded": ("host recorded", cpu), "NVIDIA T4, simulated": ("gpu simulated", gpu)}
     curves = [
-        curve([xs(n) for n in times], [ys(1e6 * float(time)) for time in times.values()], _LOOKS[_kind(times)])
-        for times in lines.values()
+        curve([xs(n) for n in times], [ys(1e6 * float(time)) for time in times.values()], look)
+        for look, times in looks.values()
     ]
-    gaps = [(xs(n), ys(1e6 * float(lines[cpu][n])), ys(1e6 * float(lines[gpu][n]))) for n in sizes]
-    faster = [_faster(lines[cpu][n], lines[gpu][n], cpu, gpu) for n in sizes]
-    ticks = [n for n in sizes if n in (1, 2**6, 2**10, 2**16, 2**20)]
+    keys = [label(_LEFT + 60, 21 + 26 * row, name) for row, name in enumerate(looks)]
+    keys += [curve([_LEFT, _LEFT + 48], [16 + 26 * row] * 2, look) for row, (look, _) in enumerate(looks.values())]
+    gaps = Each(f"M{xs(n)} {ys(1e6 * float(cpu[n]))}V{ys(1e6 * float(gpu[n]))}" for n in cpu)
+    faster = [_faster(float(cpu[n]) / float(gpu[n])) for n in cpu]
     picture = drawing(
-        640, 440, "Time of a training step, by the number of waves trained at once, both axes logarithmic",
-        *(part for row, (name, times) in enumerate(lines.items()) for part in _key(row, name, _kind(times))),
-        *across(xs, _BOTTOM, "waves at once (log)", ticks, "{:,}".format),
+        640, 440, f"Time of a training step, by the number of {what} trained at once, both axes logarithmic", *keys,
+        *across(xs, _BOTTOM, f"{what} at once (log)", sorted(_TICKS & cpu.keys()), "{:,}".format),
         *upward(ys, _LEFT, "time per step (log)", text=lambda micro: duration(micro / 1e6)),
-        Part("path", class_="gap", d=Each(f"M{x} {begin}V{end}" for x, begin, end in gaps)), *curves,
+        Part("path", class_="gap", d=gaps), *curves,
         label(_RIGHT, 24, Each(f"× {factor:.2g}" if name else "" for name, factor in faster), "bold big end"),
         label(_RIGHT, 50, Each(f"{name} is faster" if name else "about the same" for name, _ in faster), "end"),
     )  # fmt: skip
-    said = [_said(lines[cpu][n], lines[gpu][n], n, cpu, gpu) for n in sizes]
-    return Scene(picture, [Knob("waves", [f"{n:,}" for n in sizes], slider=True, ms=700)], said)
+    said = []
+    for n, (name, factor) in zip(cpu, faster):
+        verdict = f"The {name} is faster, by a factor of about {factor:.2g}." if name else "That's about the same."
+        both = f"The CPU takes {duration(cpu[n])} (recorded), the T4 {duration(gpu[n])} (simulated)."
+        said.append(f"{many(n, what[:-1])} at once. {both} {verdict}")
+    return Scene(picture, [Knob(what, [f"{n:,}" for n in cpu], slider=True, ms=700)], said)
 
 
-def _kind(times: Times) -> str:
-    return next(iter(times.values())).kind
-
-
-def _key(row: int, name: str, kind: str) -> Iterator[Part]:
-    """A line's name and kind, beside a piece of it."""
-    y = 16 + 26 * row
-    yield curve([_LEFT, _LEFT + 48], [y, y], _LOOKS[kind])
-    yield label(_LEFT + 60, y + 5, f"{name}, {kind}")
-
-
-def _faster(on_cpu: Seconds, on_gpu: Seconds, cpu: str, gpu: str) -> tuple[str, float]:
-    """Which of the two is faster, and by how much; no name where it's about the same."""
-    ratio = float(on_cpu) / float(on_gpu)
-    return "" if 0.8 < ratio < 1.25 else gpu if ratio > 1 else cpu, max(ratio, 1 / ratio)
-
-
-def _said(on_cpu: Seconds, on_gpu: Seconds, at: int, cpu: str, gpu: str) -> str:
-    times = f"The {cpu} takes {duration(on_cpu)} ({on_cpu.kind}), the {gpu} {duration(on_gpu)} ({on_gpu.kind})."
-    name, factor = _faster(on_cpu, on_gpu, cpu, gpu)
-    verdict = f"The {name} is faster, by a factor of about {factor:.2g}." if name else "That's about the same."
-    return f"{many(at, 'wave')} at once. {times} {verdict}"
+def _faster(ratio: float) -> tuple[str, float]:
+    """Who's faster, by the CPU's time over the GPU's, and by how much; no name where it's about the same."""
+    return "" if 0.8 < ratio < 1.25 else "T4" if ratio > 1 else "CPU", max(ratio, 1 / ratio)

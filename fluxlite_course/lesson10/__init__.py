@@ -1,9 +1,10 @@
-"""What notebook 10, sequences, uses: from the kit, from `draw`, and what only this lesson has."""
+"""What notebook 10, sequences, uses: from the kit, and what only this lesson has."""
 
-from .. import answer, check, guess, island, start, todo
-from .pictures import gap_picture, gates_picture, kept, left_picture, temperatures
+from .. import answer, check, guess, start, todo
+from .pictures import an_lstm_step, left_picture, temperatures
+from .sequences import error_after, gap_picture, story_batches, write
 
 __all__ = [
-    "answer", "check", "gap_picture", "gates_picture", "guess", "island", "kept", "left_picture", "start",
-    "temperatures", "todo",
+    "an_lstm_step", "answer", "check", "error_after", "gap_picture", "guess", "left_picture", "start", "story_batches",
+    "temperatures", "todo", "write",
 ]  # fmt: skip

@@ -1,183 +1,47 @@
-"""Lesson 10's pictures: a gap, what's left of an input, a gate over time, and the next letter, from cold to hot."""
+"""Lesson 10's scenes: the next letter, from cold to hot; an LSTM's step; and what's left of an input."""
 
-import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+import itertools
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 import fluxlite as fl
-from fluxlite.messages import many
 
-from ..draw.pictures import BLUE, GREEN, GREY, ORANGE, Picture, plots, show
 from ..scenes import Each, Knob, Part, Scene, drawing, label, rounded
-from ..scenes.axes import Axis
+from ..scenes.axes import Axis, across, upward
+from ..scenes.boxes import arrow
+from .sequences import letters, scores_after, waves, write
+
+HEATS = (0.1, 0.3, 0.5, 0.7, 1.0, 1.5, 2.5)
+_SIGNS = {" ": "␣", "\n": "↵"}
+_POWERS = {1: "all", 1e-3: "10⁻³", 1e-6: "10⁻⁶", 1e-9: "10⁻⁹", 1e-12: "10⁻¹²"}
 
 
-def kept(layer: Any, x: Any) -> np.ndarray:
-    """Which share of each number in its memory `layer` keeps at each step, on the CPU.
-
-    For an `LSTM` that's the forget gate, for a `GRU` the update gate. `x` has shape ``(T, inputs)``, and the result
-    ``(T, outputs)``: 1 keeps all of it, 0 nothing. Raises `TypeError` for another layer, since it has no such gate.
-
-    >>> gru = fl.GRU(2, 3)
-    >>> gru.cell.bias[3:6] = 100  # the update gate is wide open
-    >>> kept(gru, np.zeros((2, 2), np.float32))
-    array([[1., 1., 1.],
-           [1., 1., 1.]], dtype=float32)
-    """
-    cell = getattr(layer, "cell", None)
-    if not isinstance(cell, (fl.LSTMCell, fl.GRUCell)):
-        raise TypeError(f"kept(layer, x) takes an LSTM or a GRU, whose memory has a gate; got {type(layer).__name__}")
-    size, state, gates = cell.Wh.shape[1], fl.initialstates(cell), []
-    rows = slice(size, 2 * size)  # of the weights: both layers have this gate second
-    Wi, Wh, bias = cell.Wi[rows], cell.Wh[rows], 0 if cell.bias is None else cell.bias[rows]
-    for point in x:
-        gates.append(fl.sigmoid(Wi @ point + Wh @ (state[0] if isinstance(state, tuple) else state) + bias))
-        _, state = cell(point, state)
-    return fl.cpu(np.stack(gates))
-
-
-_LINES = ((BLUE, "-", "o"), (ORANGE, "--", "s"), (GREEN, "-.", "^"), (GREY, ":", "D"))
-
-
-def gap_picture(x: Any) -> Picture:
-    """One sequence with a gap, of shape ``(T, 2)``: the points, and whether each belongs to the wave.
-
-    >>> gap_picture(np.array([[0.1, 1], [0.5, 1], [-0.7, 0]]))
-    2 points of a wave, and then 1 step of noise. The network is asked for the last point of the wave, 0.50.
-    """
-    steps, seen = np.arange(len(x)), int(np.sum(x[:, 1]))
-    figure, axes = plots(height=2.8)
-    axes.axvspan(-0.5, seen - 0.5, color=BLUE, alpha=0.12)
-    axes.plot(steps[:seen], x[:seen, 0], "o-", color=BLUE, label="the wave")
-    axes.plot(steps[seen:], x[seen:, 0], "x", color=GREY, label="noise")
-    axes.plot(seen - 1, x[seen - 1, 0], "o", mfc="none", mec=ORANGE, ms=15, mew=2.5, label="asked for at the end")
-    axes.set(xlabel="step", ylabel="input", ylim=(-1.25, 1.6), xlim=(-0.7, len(x) - 0.3))
-    axes.legend(loc="upper right", ncol=3, fontsize=11, handletextpad=0.3)
-    asked = f"The network is asked for the last point of the wave, {x[seen - 1, 0]:.2f}."
-    return show(figure, f"{seen} points of a wave, and then {many(len(x) - seen, 'step')} of noise. {asked}")
-
-
-def left_picture(effects: Mapping[str, Any]) -> Picture:
-    """For each network the effect of an input on the last output, ``(T,)``, from the first step to the last.
-
-    >>> left_picture({"forgets": np.array([0.01, 0.1, 1.0])})
-    What is left of an input's effect on the last output. forgets: 2 steps later 1 %.
-    """
-    figure, axes = plots(height=3.6)
-    said = []
-    for (name, effect), (colour, style, marker) in zip(effects.items(), _LINES):
-        shares = np.asarray(effect) / effect[-1]
-        ago = np.arange(len(shares))[::-1]
-        axes.semilogy(ago, shares, linestyle=style, marker=marker, markevery=5, ms=7, color=colour, label=name)
-        said.append(f"{name}: {many(ago[0], 'step')} later {_share(shares[0])}")
-    axes.axhline(1, color=GREY, lw=1)
-    axes.set(xlabel="steps between the input and the output", ylabel="effect, in shares of\nthe last input's (log)")
-    axes.legend(fontsize=12)
-    return show(figure, f"What is left of an input's effect on the last output. {'; '.join(said)}.")
-
-
-def _share(share: float) -> str:
-    bounds = ((1e-9, "less than a billionth"), (1e-6, "less than a millionth"), (1e-3, "less than 0.1 %"))
-    whole = "as much or more" if share >= 1 else _percent(share)
-    return next((words for bound, words in bounds if share < bound), whole)
-
-
-def _percent(share: float) -> str:
-    return f"{share:.0%}".replace("%", " %")
-
-
-def gates_picture(x: Any, kept: Mapping[str, Any]) -> Picture:
-    """A sequence with a gap, ``(T, 2)``, and below it for each network what it keeps at each step, ``(T, outputs)``.
-
-    >>> gates_picture(np.array([[0.1, 1], [-0.7, 0]]), {"LSTM": np.array([[0.5, 0.5], [1.0, 1.0]])})
-    What a memory keeps at each step, one row for each number in it. LSTM: on average 50 % while the wave comes, ...
-    """
-    figure, grid = plots(1 + len(kept), 1, height=1.6 + 1.9 * len(kept), sharex=True,
-                         height_ratios=[2, *[3] * len(kept)])  # fmt: skip
-    seen = int(np.sum(x[:, 1]))
-    grid[0].plot(x[:, 0], ".-", color=GREY, lw=1)
-    grid[0].plot(x[:seen, 0], "o-", color=BLUE)
-    grid[0].set_title("the input: wave, then noise", loc="left", fontsize=12)
-    said = []
-    for axes, (name, gate) in zip(grid[1:], kept.items()):
-        image = axes.imshow(np.transpose(gate), vmin=0, vmax=1, aspect="auto", cmap="cividis", interpolation="nearest")
-        axes.axvline(seen - 0.5, color="white", lw=2)
-        axes.set_yticks([])
-        axes.set_title(name, loc="left", fontsize=12)
-        wave, noise = (_percent(np.mean(part)) for part in (gate[:seen], gate[seen:]))
-        said.append(f"{name}: on average {wave} while the wave comes, {noise} in the noise")
-    axes.set_xlabel("step")
-    figure.colorbar(image, ax=grid[1:], ticks=[0, 0.5, 1]).ax.set_yticklabels(["0: nothing", "0.5: half", "1: all"])
-    return show(figure, f"What a memory keeps at each step, one row for each number in it. {'; '.join(said)}.")
-
-
-# -- temperature: the next letter, from cold to hot ----------------------------------------------------------------
-
-
-def chances(scores: Any, temperature: float) -> np.ndarray:
-    """The probabilities of the next letter: the softmax of ``scores / temperature``.
-
-    Raises `ValueError` for a temperature that isn't above 0.
-
-    >>> np.round(chances([2.0, 1.0, 0.0], temperature=0.5), 2)
-    array([0.87, 0.12, 0.02])
-    """
-    if not temperature > 0:
-        raise ValueError(f"a temperature is above 0, since scores are divided by it; got {temperature}")
-    return fl.softmax(np.asarray(scores, np.float64) / temperature)
-
-
-def temperatures(
-    letters: Sequence[str], scores: Any, written: Mapping[float, str], after: str = "", first: float | None = None
-) -> Scene:
-    """How likely each letter is to come next, and what the network writes, with a slider for the temperature.
-
-    `scores` has the network's score for each of `letters`, and `after` is what comes before the next one. `written`
-    has for each temperature what the network wrote. The slider begins at the temperature `first`, or at the lowest.
-    Raises `ValueError` if `first` isn't among them, or if there isn't one score for each letter.
-
-    >>> temperatures("ab", [2.0, 0.0], {0.5: "aaaa", 2.0: "abab"}, after="c")
-    Temperature 0.5: after 'c', a comes with 98 %, and b with 2 %. It writes: aaaa
-    """
-    if len(letters) != len(scores):
-        raise ValueError(f"temperatures takes a score for each letter, got {len(letters)} and {len(scores)}")
-    if not written or (first is not None and first not in written):
-        known = ", ".join(f"{t:g}" for t in sorted(written)) or "none"
-        raise ValueError(f"temperatures(first=…) is one of those with a text ({known}), got {first}")
-    heats = sorted(written)
-    shares = np.array([chances(scores, heat) for heat in heats])
-    pages = [_lines(written[heat]) for heat in heats]
+def temperatures(model: Any, begin: str = "the ") -> Scene:
+    """How likely each letter is to come after `begin`, and what `model` writes, with a slider for the temperature."""
+    shares = np.array([fl.softmax(scores_after(model, begin or " ")[0] / heat) for heat in HEATS])
+    pages = [write(model, begin, heat).splitlines() for heat in HEATS]
     rows = max(map(len, pages))
     texts = [label(24, 262 + 22 * row, Each(page[row] if row < len(page) else "" for page in pages), "code")
              for row in range(rows)]  # fmt: skip
     picture = drawing(
         640, 268 + 22 * rows, "A bar for each letter, how likely it comes next; below, what the network writes",
-        label(24, 20, f"the next letter after {after!r}", "bold"), *_bars(letters, shares),
+        label(24, 20, f"the next letter after {begin!r}", "bold"), *_bars(shares),
         label(24, 236, "and so it writes", "bold"), *texts,
     )  # fmt: skip
-    said = [_told(letters, share, after, heat, written[heat]) for heat, share in zip(heats, shares)]
-    knob = Knob("temperature", [f"{heat:g}" for heat in heats], slider=True)
-    return Scene(picture, [knob], said, [0 if first is None else heats.index(first)])
+    best = shares.argmax(axis=1)
+    said = [f"Temperature {heat:g}: after {begin!r}, {_SIGNS.get(letters()[i], letters()[i])} comes with "
+            f"{100 * share[i]:.0f} %. It writes: {' / '.join(page)}"
+            for heat, share, i, page in zip(HEATS, shares, best, pages)]  # fmt: skip
+    return Scene(picture, [Knob("temperature", [f"{heat:g}" for heat in HEATS], slider=True)], said, [3])
 
 
-def _lines(text: str, width: int = 64) -> list[str]:
-    """As lines that fit into the picture."""
-    return [line for part in text.splitlines() for line in textwrap.wrap(part, width) or [""]]
-
-
-_SIGNS = {" ": "␣", "\n": "↵"}
-
-
-def _bars(letters: Sequence[str], shares: np.ndarray) -> Iterator[Part]:
-    """A bar for each letter, its share for each temperature, and lines for 0, a half and 1."""
-    high = Axis(0, 1, 188, 36)
-    for share, words in ((0, "0"), (0.5, "0.5"), (1, "1")):
-        yield Part("path", class_="grid", d=f"M44 {high(share)}H632")
-        yield label(38, high(share) + 5, words, "end")
-    step = 588 / len(letters)
-    for number, letter in enumerate(letters):
+def _bars(shares: np.ndarray) -> Iterator[Part]:
+    """A bar for each letter, as high as it is likely."""
+    high, step = Axis(0, 1, 188, 36), 588 / len(letters())
+    yield from upward(high, 44, "", (0, 0.5, 1))
+    for number, letter in enumerate(letters()):
         tops = [high(share) for share in shares[:, number]]
         x = rounded([44 + step * number])[0]
         yield Part("rect", class_="host glide", x=x + 1, width=rounded([step - 2])[0], y=Each(tops),
@@ -185,9 +49,75 @@ def _bars(letters: Sequence[str], shares: np.ndarray) -> Iterator[Part]:
         yield label(rounded([x + step / 2])[0], 208, _SIGNS.get(letter, letter), "middle code")
 
 
-def _told(letters: Sequence[str], shares: np.ndarray, after: str, heat: float, text: str) -> str:
-    names = [{" ": "space", "\n": "new line"}.get(letter, letter) for letter in letters]
-    best = np.argsort(-shares, kind="stable")[:2]
-    told = ", and ".join(f"{names[i]} {'comes ' if i == best[0] else ''}with {_percent(shares[i])}" for i in best)
-    writes = f" It writes: {' / '.join(text.splitlines())}" if text else ""
-    return f"Temperature {heat:g}: after {after!r}, {told}.{writes}"
+def an_lstm_step() -> Scene:
+    """What a step does to one number of an LSTM's memory: a gate keeps a part of it, another one lets a part in.
+
+    >>> an_lstm_step().at(**{"input gate i": "1"})
+    '0.5 of the memory 0.80 stays, and 1 of the new 0.60 is written: 1.00.'
+    """
+    memory, new, options = 0.8, 0.6, ("0", "0.5", "0.95", "1")
+    states = [(float(f), float(i)) for f, i in itertools.product(options, options)]
+    stays, written = ([gate[n] * value for gate in states] for n, value in enumerate((memory, new)))
+    picture = drawing(
+        640, 300, "One number of the memory: what stays of it in a step, and what's written to it",
+        *_column(44, 124, "memory before", ([memory] * 16, "host")), *_gate(204, 84, "× f", [f for f, _ in states]),
+        *_column(284, 124, "stays", (stays, "host")), arrow(376, 84, 484, 130, "rest"),
+        *_column(44, 268, "new", ([new] * 16, "rest")), *_gate(204, 228, "× i", [i for _, i in states]),
+        *_column(284, 268, "written", (written, "rest")), arrow(376, 228, 484, 182, "rest"),
+        label(452, 163, "+", "big middle"), *_column(504, 208, "memory after", (stays, "host"), (written, "rest")),
+    )  # fmt: skip
+    said = [f"{f:g} of the memory {memory:.2f} stays, and {i:g} of the new {new:.2f} is written: {a + b:.2f}."
+            for (f, i), a, b in zip(states, stays, written)]  # fmt: skip
+    return Scene(picture, [Knob("forget gate f", options), Knob("input gate i", options)], said, [1, 1])
+
+
+def _column(x: int, floor: int, name: str, *piled: tuple[Sequence[float], str]) -> Iterator[Part]:
+    """Bars on one another, each with its values and its look. Below is their name, and beside it their sum."""
+    yield Part("path", class_="axis", d=f"M{x - 8} {floor}h76")
+    below = np.zeros(16)
+    for values, look in piled:
+        below = below + values  # 1 is as high as 80 points
+        yield Part("rect", class_=f"{look} glide", x=x, y=Each(rounded(floor - 80 * below)), width=60, stroke="none",
+                   height=Each(rounded(80 * value for value in values)))  # fmt: skip
+    yield label(x + 30, floor + 18, name, "middle")
+    yield label(x + 68, floor - 8, Each(f"{value:.2f}" for value in below), "small")
+
+
+def _gate(x: int, y: int, name: str, values: Sequence[float]) -> Iterator[Part]:
+    """An arrow through a gate: two doors, which leave an opening between them."""
+    yield arrow(x - 62, y, x + 62, y, "rest")
+    doors = Each(rounded(36 * (1 - value) for value in values))
+    yield Part("rect", class_="ink glide", x=x - 6, y=y - 36, width=12, height=doors)
+    yield Part("rect", class_="ink glide", x=x - 6, y=Each(y + 36 - door for door in doors), width=12, height=doors)
+    yield label(x, y - 44, Each(f"{name} = {value:g}" for value in values), "middle bold")
+
+
+def left_picture(forgets: Sequence[float] = (0, 1, 2, 3, 4)) -> Scene:
+    """How much an input still changes an LSTM's output steps later, and what its forget gate alone would leave."""
+    ago, right, up = np.arange(40), Axis(0, 39, 70, 625), Axis(1e-12, 10, 290, 60, log=True)
+    keeps = [float(fl.sigmoid(np.float64(forget))) for forget in forgets]
+    lefts = [_effect(forget) for forget in forgets]
+    xs = Each([rounded(right(n) for n in range(40))] * len(forgets))
+    said = [f"forget={f:g}: the gate keeps {keep:.2f} in each step" for f, keep in zip(forgets, keeps)]
+    parts = ["nearly nothing" if left[-1] < 1e-6 else "all" if left[-1] >= 1 else f"{left[-1]:.1%}" for left in lefts]
+    end = [f"39 steps later {part.replace('%', ' %')} is left of an input's effect" for part in parts]
+    told = [f"{a}, and {b}." for a, b in zip(said, end)]
+    picture = drawing(
+        640, 350, "What's left of an input's effect, from the same step to 39 steps later",
+        label(8, 18, Each(said), "bold"), label(8, 42, Each(end)), label(84, 262, "dashed: the gate alone"),
+        *across(right, 290, "steps later", range(0, 40, 5)), *upward(up, 70, "", list(_POWERS), _POWERS.__getitem__),
+        *(Part("g", Part("polyline", class_="line"), class_=look, xs=xs,
+               ys=Each(rounded(up(y) for y in ys) for ys in each))
+          for each, look in ((lefts, "host line"), ([keep**ago for keep in keeps], "rest line dashed"))),
+    )  # fmt: skip
+    return Scene(picture, [Knob("forget", [f"{forget:g}" for forget in forgets], slider=True)], told)
+
+
+def _effect(forget: float) -> np.ndarray:
+    """How much each of 40 inputs changes the last output, the last input first, in shares of its effect."""
+    x, _ = waves(64, 35, np.random.default_rng(1))
+    layer = fl.LSTM(2, 16, forget=forget, rng=np.random.default_rng(1))
+    factors = np.random.default_rng(2).standard_normal(16).astype(np.float32)  # make one number of the output
+    (g,) = fl.gradient(lambda x: np.sum(layer(x)[:, -1] * factors), x)
+    effect = np.sqrt(np.mean(g**2, axis=(0, 2)))
+    return effect[::-1] / effect[-1]

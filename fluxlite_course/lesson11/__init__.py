@@ -1,6 +1,8 @@
-"""What notebook 11, feeding data, uses: from the kit, from `draw`, and what only this lesson has."""
+"""What notebook 11, feeding data, uses: from the kit, and what only this lesson has."""
 
-from .. import answer, bench, check, digits, expect_error, guess, start, todo
-from ..draw import digit_row
+from .. import answer, busiest, check, digits, expect_error, guess, start, todo
+from .training import loss, network, photos
 
-__all__ = ["answer", "bench", "check", "digit_row", "digits", "expect_error", "guess", "start", "todo"]
+__all__ = [
+    "answer", "busiest", "check", "digits", "expect_error", "guess", "loss", "network", "photos", "start", "todo",
+]  # fmt: skip

@@ -1,6 +1,6 @@
-"""What notebook 13, saving and sharing, uses: from the kit, from `draw`, and what only this lesson has."""
+"""What notebook 13, saving and sharing, uses: from the kit, and what only this lesson has."""
 
-from .. import answer, check, digits, expect_error, guess, start, todo
-from .files import elsewhere, inside
+from .. import check, expect_error, guess, start, todo
+from .files import flip, go_on, here, network, new_run, ten
 
-__all__ = ["answer", "check", "digits", "elsewhere", "expect_error", "guess", "inside", "start", "todo"]
+__all__ = ["check", "expect_error", "flip", "go_on", "guess", "here", "network", "new_run", "start", "ten", "todo"]

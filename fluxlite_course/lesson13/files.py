@@ -1,61 +1,84 @@
-"""Lesson 13's picture of a saved model: what is where in the file."""
+"""Lesson 13's network, its files, and a picture of one: what's where in it, and what one bit does."""
 
 import json
-import os
-import re
-import subprocess
-import sys
+import tempfile
 from pathlib import Path
 
-from ..draw.pictures import BLUE, GREY, ORANGE, Picture, plots, show
+import numpy as np
+
+from fluxlite import Adam, Chain, DataLoader, Dense, gpu, logitcrossentropy, onecold, onehotbatch, relu, setup, train
+
+from .. import digits
+from ..scenes import Each, Knob, Part, Scene, drawing, label
+
+_images, _labels = digits()
+_X = _images.astype(np.float32) / 8 - 1
+ten = _X[10:20]  # pictures of 0, 1, …, 9
+_folder = tempfile.TemporaryDirectory()  # is deleted when Python ends
+BITS = ["sign", *(f"exponent {n}" for n in range(1, 9)), *(f"fraction {n}" for n in range(1, 24))]
 
 
-def parts(path: str | Path) -> list[tuple[str, int]]:
-    """The parts of a safetensors file in their order, with their bytes: the text, then the numbers of each layer."""
+def here(name):
+    """A path for a file of this lesson, in a folder of its own."""
+    return Path(_folder.name, name)
+
+
+def network(hidden=32, seed=0):
+    """64 inputs, ten outputs, and so many units between them."""
+    rng = np.random.default_rng(seed)
+    return Chain(Dense(64, hidden, relu, rng=rng), Dense(hidden, 10, rng=rng))
+
+
+def new_run(seed):
+    """What a training needs: a model on the GPU, Adam's memory of it, and a loader that shuffles."""
+    model = gpu(network(seed=seed))
+    data = DataLoader((_X, onehotbatch(_labels, range(10))), batchsize=64, shuffle=True, rng=seed)
+    return {"model": model, "opt_state": setup(Adam(0.003), model), "loader": gpu(data)}
+
+
+def go_on(run, epochs):
+    """Train for so many more epochs."""
+    model, opt_state, loader = run.values()
+    train(lambda m, x, y: logitcrossentropy(m(x), y), model, loader, opt_state, epochs, progress=False)
+
+
+def flip(path, model, pictures):
+    """The file of a model of `Dense` layers, and what its model reads if one bit of an array's last number flips."""
     data = Path(path).read_bytes()
     text = 8 + int.from_bytes(data[:8], "little")  # the first 8 bytes say how long the text is
-    arrays = {name: about["data_offsets"] for name, about in json.loads(data[8:text]).items() if name != "__metadata__"}
-    found = {"text": text}
-    for name, (start, end) in sorted(arrays.items(), key=lambda array: array[1]):
-        layer = re.search(r"layers\[\d+\]", name)
-        part = layer[0] if layer else name
-        found[part] = found.get(part, 0) + end - start
-    return list(found.items())
+    about = {name: each for name, each in json.loads(data[8:text]).items() if name != "__metadata__"}
+    names = [name.removeprefix("model.") for name in about]
+    flipped = [_flipped(model, name, bit, pictures) for name in names for bit in range(32)]
+    rows = [("names, checksums", -text, 0)]
+    rows += [(f"{name} {each['shape']}", *each["data_offsets"]) for name, each in zip(names, about.values())]
+    parts = []
+    for y, (words, start, end) in zip(range(0, 200, 26), rows):
+        x, wide = 4 + (text + start) / len(data) * 200, max(1.5, (end - start) / len(data) * 200)
+        parts.append(Part("rect", class_="rest" if end == 0 else "host", x=x, y=y, width=wide, height=20))
+        parts += [label(220, y + 16, words), label(632, y + 16, f"{end - start:,} bytes", "end")]
+    parts.append(label(4, 174, Each(f"{old:.4g}, with this bit flipped: {new:.4g}" for old, new, *_ in flipped)))
+    for bit in range(32):
+        x, look = 4 + 19.7 * bit, "host" if 0 < bit < 9 else "rest"
+        looks = Each("wait" if state % 32 == bit else look for state in range(len(flipped)))
+        parts.append(Part("rect", class_=looks, x=x, y=186, width=17, height=26, data_pick=f"1:{bit}"))
+        parts.append(label(x + 8.5, 204, Each(bits[bit] for *_, bits, _ in flipped), "middle inside"))
+    parts.append(label(4, 248, "without checks, it reads"))
+    for digit in range(10):
+        looks = Each("middle" if read[digit] == digit else "middle bold wait" for *_, read in flipped)
+        parts.append(label(270 + 26 * digit, 248, Each(read[digit] for *_, read in flipped), looks))
+    parts.append(label(4, 276, "load: refused, the file is damaged", "bold"))
+    said = [f"{old:.4g} becomes {new:.4g}. A reader that doesn't check reads {read}." for old, new, _, read in flipped]
+    picture = drawing(640, 286, "A file, its parts, and the bits of one number", *parts)
+    return Scene(picture, [Knob("last number of", names), Knob("bit", BITS, slider=True)], said, [len(names) - 1, 9])
 
 
-def inside(path: str | Path) -> Picture:
-    """A saved model as it lies on the disk: a bar for the text, and one for each layer, as long as they are.
-
-    >>> import os, tempfile
-    >>> path = os.path.join(tempfile.mkdtemp(), "model.safetensors")
-    >>> fl.save(path, fl.Chain(fl.Dense(3, 2)))
-    >>> "then the numbers: 32 bytes for layers[0]." in inside(path).sentence
-    True
-    """
-    found = parts(path)
-    figure, axes = plots(height=1.8, width=10)
-    left = 0
-    for i, (name, size) in enumerate(found):
-        colour, hatch = [(ORANGE, "///"), (BLUE, ""), (GREY, "...")][i if i < 2 else 1 + (i - 1) % 2]
-        axes.barh(0, size, left=left, height=0.6, facecolor="none", edgecolor=colour, hatch=hatch, linewidth=2)
-        axes.text(left + size / 2, 0.4, f"{name}\n{size:,} bytes", ha="center", va="bottom", fontsize=12)
-        left += size
-    axes.set(xlabel="bytes from the beginning of the file", yticks=[], ylim=(-0.4, 1.3))
-    axes.xaxis.set_major_formatter("{x:,.0f}")
-    axes.spines["left"].set_visible(False)
-    numbers = ", ".join(f"{size:,} bytes for {name}" for name, size in found[1:])
-    return show(figure, f"First {found[0][1]:,} bytes of text with the names and shapes, then the numbers: {numbers}.")
-
-
-# -- a second computer, without an NVIDIA GPU ----------------------------------------------------------------------
-
-
-def elsewhere(program: str, folder: str | Path) -> str:
-    """The last line that `program` prints, run in a process of its own, in `folder`, where no NVIDIA GPU can be seen.
-
-    If it fails, this is the last line of its error, which says why.
-    """
-    # Jupyter asks its kernels for coloured errors; here we want plain letters.
-    hidden = {**os.environ, "CUDA_VISIBLE_DEVICES": "-1", "PYTHON_COLORS": "0"}
-    done = subprocess.run([sys.executable, "-c", program], cwd=folder, env=hidden, capture_output=True, text=True)
-    return ((done.stderr if done.returncode else done.stdout).strip().splitlines() or [""])[-1]
+def _flipped(model, name, bit, pictures):
+    """The number before and after, its bits after, and what the model reads with it."""
+    number = getattr(model[int(name[7])], name.split(".")[1]).reshape(-1)[-1:]  # in the array itself
+    old = number.copy()
+    number.view(np.uint32)[0] ^= np.uint32(1 << 31 - bit)
+    new, bits = float(number[0]), f"{number.view(np.uint32)[0]:032b}"
+    with np.errstate(all="ignore"):
+        read = onecold(model(pictures)).tolist()
+    number[...] = old
+    return float(old[0]), new, bits, read

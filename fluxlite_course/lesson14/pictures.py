@@ -1,26 +1,26 @@
-"""A gradient's tape, made visible: what a tracked result depends on, how that grows line by line, and the way back.
+"""A gradient made visible: what a function computes, entry by entry, and the backward pass with its numbers.
 
 There's no tape object. Each tracked result holds its own entry (`tracked.py`). We find the list by following the
 operands of a result.
 """
 
-import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from fluxlite import TrackedArray
+from fluxlite import TrackedArray, param
 from fluxlite.autodiff.rules import RULES, name_of
-from fluxlite.messages import many
 
+from ..draw.pictures import BLUE, ORANGE, Picture, plots, show
+from ..kit.exercises import NotDone
 from ..scenes import Each, Knob, Part, Scene, drawing, label
 
 
-def entries(*results: TrackedArray) -> list[TrackedArray]:
-    """All tracked results that `results` depend on, and these themselves, in the order in which they were made."""
+def entries(result: TrackedArray) -> list[TrackedArray]:
+    """All tracked results that `result` depends on, and itself, in the order in which they were made."""
     found: dict[int, TrackedArray] = {}
-    waiting = list(results)
+    waiting = [result]
     while waiting:
         node = waiting.pop()
         if not isinstance(node, TrackedArray):
@@ -45,10 +45,8 @@ def written(tape: list[TrackedArray]) -> list[str]:
 
 def _call(node: TrackedArray, places: dict[int, str], names: dict[int, str]) -> str:
     if node.call is None:
-        return "param" if node.level.number == 0 else "tracked from the start"
+        return "param"
     rule, arguments, _, parents = node.call
-    if rule is None:
-        return "cleared by back"
     tracked, operands = [parent for _, parent in parents], []  # those that are tracked, in the arguments' order
     for argument in arguments[0] if rule.sequence else arguments:
         value = tracked[0].value if tracked else None
@@ -59,78 +57,84 @@ def _call(node: TrackedArray, places: dict[int, str], names: dict[int, str]) -> 
     return f"{names.get(id(rule), 'a rule that was replaced')}({', '.join(operands)})"
 
 
-# -- alive: it grows by an entry with each line, then `back` visits the entries from the top down ---------------------
+# -- forward entry by entry, then `back` from the last one ------------------------------------------------------------
 
-_ROW, _BAR, _TOP, _RIGHT = 46, 36, 12, 244
+_ROW, _BAR, _TOP, _LEFT = 42, 34, 30, 140
 
 
 class _State(NamedTuple):
-    """After how many lines, with how many entries, some of them new; which one `back` visits, what has arrived where,
-    and to which entries the visited one hands its gradient."""
+    """How many entries there are; at which one we are; arrows from where to where, what they carry; the gradients."""
 
-    sentence: str
-    line: int
-    entries: int
-    new: int = 0
-    visited: int = -1
-    arrived: dict[int, str] = {}
-    hands_to: Sequence[int] = ()
+    said: str
+    shown: int
+    here: int
+    arrows: list[tuple[int, int]]
+    pieces: dict[int, str]
+    gradients: dict[int, str]
 
 
-def tape(lines: Mapping[str, Any]) -> Scene:
-    """The tape after each line of a program, and then `back` on its way through it, with the gradients that arrive.
+def tape(f: Callable[..., Any], **inputs: Any) -> Scene:
+    """What `f` computes, entry by entry, and then the backward pass, with the gradients that arrive.
 
-    `lines` maps each line's text to the tracked result that it made, or to a tuple of them. The last result is the
-    loss, a number. Entries are numbered from 1. Raises `ValueError` for a loss with axes, and `TypeError` for a result
-    that isn't tracked.
+    `inputs` are numbers or arrays, under the names of `f`'s parameters. Raises `ValueError` if `f` doesn't give a
+    number, and `TypeError` if its result depends on none of its inputs.
 
-    >>> w = fl.param(np.array([0.5, -1.0]))
-    >>> loss = np.sum(w * 3.0)
-    >>> tape({"w = param(…)": w, "loss = np.sum(w * 3)": loss}).sentences[-1]
-    'back has come to the start: the gradient of #1 param is [3 3].'
+    >>> tape(lambda w: w * w + w, w=3.0).sentences[-1]
+    'Done: the gradient of w is 7.'
     """
-    made = [each if isinstance(each, tuple) else (each,) for each in lines.values()]
-    counts = [len(entries(*itertools.chain(*made[: number + 1]))) for number in range(len(made))]
-    everything, loss = entries(*itertools.chain(*made)), made[-1][-1]
+    made = {name: param(np.asarray(value)) for name, value in inputs.items()}
+    loss = f(**made)
+    there = entries(loss)
     if np.shape(loss.data):
-        raise ValueError(f"the last line makes the loss, a number; got an array of shape {np.shape(loss.data)}")
-    texts = [text.replace(" np.", " ").replace("array", "…") for text in written(everything)]  # to fit their boxes
-    growing = []
-    for number, (line, before, count) in enumerate(zip(lines, [0, *counts], counts)):
-        new = " and ".join(texts[before:count])
-        said = f"After {line} the tape has {many(count, 'entry', 'entries')}. New on top: {new}."
-        growing.append(_State(said, number, count, count - before))
-    back = list(_way_back(loss, everything, texts, len(lines)))
-    labels = [*(f"after {line}" for line in lines), *(f"back is at #{at.visited + 1}" for at in back[:-1])]
-    picture = _drawing([*lines, "back(loss)"], texts, growing + back)
-    knob = Knob("step", [*labels, "back is done"], slider=True, ms=1500)
-    return Scene(picture, [knob], [state.sentence for state in growing + back])
+        raise ValueError(f"the function gives a loss, a number; got an array of shape {np.shape(loss.data)}")
+    names = {node.number: name for name, node in made.items()}
+    texts = [
+        text.replace("np.", "").replace("param", names.get(node.number, ""))
+        for text, node in zip(written(there), there)
+    ]
+    states = [*_forward(there, texts), *_backward(there, texts)]
+    starts = sum(node.call is None for node in there)
+    labels = ["start", *(f"forward: #{n + 1}" for n in range(starts, len(there)))]
+    labels += [f"backward: #{state.here + 1}" for state in states[len(labels) : -1]]
+    values = [_numbers(node.data) for node in there]
+    knob = Knob("step", [*labels, "done"], slider=True, ms=1500)
+    return Scene(_drawing(texts, values, states), [knob], [state.said for state in states])
 
 
-def _way_back(loss: TrackedArray, there: list[TrackedArray], texts: list[str], line: int) -> Iterator[_State]:
+def _places(there: list[TrackedArray]) -> dict[int, int]:
+    return {node.number: place for place, node in enumerate(there)}
+
+
+def _forward(there: list[TrackedArray], texts: list[str]) -> Iterator[_State]:
+    places = _places(there)
+    inputs = [place for place, node in enumerate(there) if not node.call]
+    yield _State(f"It begins with {_and([texts[n] for n in inputs])}.", len(inputs), -1, [], {}, {})
+    for place, node in enumerate(there):
+        if node.call:
+            arrows = [(places[parent.number], place) for _, parent in node.call[3]]
+            yield _State(f"{texts[place]} is {_numbers(node.data)}.", place + 1, place, arrows, {}, {})
+
+
+def _backward(there: list[TrackedArray], texts: list[str]) -> Iterator[_State]:
     """What `back` does, entry by entry, with the library's own pullbacks."""
-    places = {node.number: place for place, node in enumerate(there)}
-    arrived: dict[int, Any] = {places[loss.number]: np.ones_like(loss.data)}
-
-    def state(said: str, visited: int = -1, hands_to: Sequence[int] = ()) -> _State:
-        numbers = {n: _numbers(gradient) for n, gradient in arrived.items()}
-        return _State(said, line, len(there), 0, visited, numbers, hands_to)
-
+    places, arrived = _places(there), {len(there) - 1: np.ones_like(there[-1].data)}
     for place in range(len(there) - 1, -1, -1):
         node: Any = there[place]
         if not node.call or place not in arrived:
             continue
         rule, arguments, keywords, parents = node.call
-        told, given = [], []
+        pieces: dict[int, list[str]] = {}
         for pullback, parent in parents:
             to, piece = places[parent.number], pullback(arrived[place], node.value, *arguments, **keywords)
             arrived[to] = arrived[to] + piece if to in arrived else piece
-            told.append(f"{_numbers(piece)} to #{to + 1}")
-            given.append(to)
-        said = f"back is at {texts[place]}. Its gradient is {_numbers(arrived[place])}. It hands {_and(told)}."
-        yield state(said, place, given)
-    told = [f"of {texts[n]} is {_numbers(arrived[n])}" for n in sorted(arrived) if not there[n].call]
-    yield state(f"back has come to the start: the gradient {_and(told)}.")
+            pieces.setdefault(to, []).append(_numbers(piece))
+        handed = {to: " and ".join(given) for to, given in pieces.items()}
+        words = _and([f"{given} to #{to + 1}" for to, given in handed.items()])
+        said = f"back is at {texts[place]}. Its gradient is {_numbers(arrived[place])}. It hands {words}."
+        gradients = {n: _numbers(gradient) for n, gradient in arrived.items()}
+        yield _State(said, len(there), place, [(place, to) for to in handed], handed, gradients)
+    told = [f"{texts[n].split()[1]} is {gradients[n]}" for n in sorted(arrived) if not there[n].call]
+    yield _State(f"Done: the gradient of {_and(told)}.", len(there), -1, [], {}, gradients)
 
 
 def _and(texts: list[str]) -> str:
@@ -146,38 +150,61 @@ def _numbers(gradient: Any) -> str:
     return f"[{' '.join(texts)}]" if values.ndim else texts[0]
 
 
-def _drawing(lines: list[str], entries: list[str], states: list[_State]) -> Part:
-    bottom = _TOP + _ROW * max(len(entries), len(lines))
-    program = []
-    for number, line in enumerate(lines):
-        y = _TOP + _ROW * number
-        look = Each("code bold" if s.line == number else "code later" if s.line < number else "code" for s in states)
-        here = Each(None if state.line == number else "none" for state in states)
-        program += [label(18, y + 24, line, look),
-                    Part("path", fill="currentColor", d=f"M4 {y + 12}l9 7l-9 7z", display=here)]  # fmt: skip
-    boxes = [_box(n, entry, bottom - _ROW * (n + 1), states) for n, entry in enumerate(entries)]
-    title = "A gradient's tape: the program's lines at the left, its entries at the right, the first at the bottom"
-    given = Part("path", class_="host line", d=Each(_handed(state, bottom) for state in states))
-    return drawing(640, bottom + 4, title, *program, given, *boxes)
+def _drawing(texts: list[str], values: list[str], states: list[_State]) -> Part:
+    bottom = _TOP + _ROW * len(texts)
+    arrows = Part("path", class_="host line", d=Each(_arrows(state) for state in states))
+    heads = [label(490, 18, "value", "end"), label(626, 18, "gradient", "end bold")]
+    rows = [_row(n, text, value, states) for n, (text, value) in enumerate(zip(texts, values))]
+    said = label(4, bottom + 20, Each(state.said for state in states), "small wide")
+    return drawing(
+        640, bottom + 30, "A function's entries, and the gradients that come back", *heads, arrows, *rows, said
+    )
 
 
-def _handed(state: _State, bottom: int) -> str | None:
-    """Arrows beside the boxes, from the entry that `back` visits to those that get a part of its gradient."""
-    start, *ends = (bottom - _ROW * (n + 1) + _BAR / 2 for n in (state.visited, *state.hands_to))
-    bends = [(y, _RIGHT - min(16 + (y - start) / 3, 60)) for y in ends]
-    arrows = (f"M{_RIGHT} {start:g}C{x:g} {start:g} {x:g} {y:g} {_RIGHT - 3} {y:g}m-8-5l8 5l-8 5" for y, x in bends)
-    return "".join(arrows) or None
+def _middle(n: int) -> float:
+    return _TOP + _ROW * n + _BAR / 2
 
 
-def _box(number: int, entry: str, y: int, states: list[_State]) -> Part:
-    looks = ["visited" if number == state.visited else "new" if number >= state.entries - state.new else ""
-             for state in states]  # fmt: skip
-    inside = ["inside" if look == "visited" else "" for look in looks]
+def _arrows(state: _State) -> str | None:
+    """At the left of the rows, from where a value or a gradient comes to where it's needed."""
+    found = ""
+    for source, target in state.arrows:
+        start, end = _middle(source), _middle(target)
+        x = _LEFT - min(20 + abs(end - start) / 3, 76)
+        found += f"M{_LEFT} {start:g}C{x:g} {start:g} {x:g} {end:g} {_LEFT - 3} {end:g}m-8-5l8 5l-8 5"
+    return found or None
+
+
+def _row(n: int, text: str, value: str, states: list[_State]) -> Part:
+    y = _middle(n) + 6
+    inside = ["inside" if state.here == n else "" for state in states]
+    looks = list(zip(inside, states))
+    pieces = Each(state.pieces.get(n) and f"+ {state.pieces[n]}" for state in states)
     return Part(
-        "g", Part("rect", class_=Each(f"entry {look}" for look in looks), x=_RIGHT, y=y, width=640 - _RIGHT - 4,
-                  height=_BAR, rx=4),
-        label(_RIGHT + 10, y + 24, entry, Each(f"code {look}" for look in inside)),
-        label(626, y + 24, Each(state.arrived.get(number, "") for state in states),
+        "g", Part("rect", class_=Each("entry visited" if look else "entry" for look in inside), x=_LEFT,
+                  y=_middle(n) - _BAR / 2, width=640 - _LEFT - 4, height=_BAR, rx=4),
+        label(_LEFT + 10, y, text, Each(f"code {look}" if n < state.shown else "code later" for look, state in looks)),
+        label(490, y, Each(value if n < state.shown else "" for state in states),
+              Each(f"code end {look}" for look in inside)),
+        label(626, y, Each(state.gradients.get(n, "") for state in states),
               Each(f"code end bold {look}" for look in inside)),
-        display=Each(None if number < state.entries else "none" for state in states),
+        label(_LEFT - 64, y - 2, pieces, "end bold"),
     )  # fmt: skip
+
+
+# -- what a network has learned of the wave ---------------------------------------------------------------------------
+
+
+def wave(learn: Callable[[], tuple[Any, Any]]) -> Picture | None:
+    """The wave's points, and a network's prediction of each: what `learn` gives, if it's ready."""
+    try:
+        targets, outputs = (np.ravel(values) for values in learn())
+    except NotDone:
+        print("Exercise 14.3 comes first: your back needs the rule of a product.")
+        return None
+    figure, axes = plots(height=3)
+    axes.plot(targets, "o", color=BLUE, label="the wave")
+    axes.plot(outputs, "o", mfc="none", mec=ORANGE, ms=12, mew=2, label="predicted")
+    axes.set_xlabel("point")
+    axes.legend()
+    return show(figure, f"Twenty points and their predictions; the worst is {np.abs(outputs - targets).max():.2f} off.")

@@ -52,7 +52,7 @@ const start = (root) => {
     return group;
   };
 
-  const slider = (name, options, k, ms) => {
+  const slider = (name, options, k, ms, press) => {
     const input = make("input", { type: "range", min: 0, max: options.length - 1, step: 1 });
     const value = make("output", { "aria-hidden": "true" });
     const set = (at) => {
@@ -63,6 +63,18 @@ const start = (root) => {
     };
     set(chosen[k]);
     const label = make("label", { class: "slide" }, make("span", {}, name), input, value);
+    if (press) {
+      root.style.setProperty("--step", ms + "ms");
+      const button = make("button", { type: "button", class: "press" }, press);
+      const go = (at) => {
+        set(at);
+        button.textContent = at === options.length - 1 ? "↺ back" : press;
+        show();
+      };
+      button.addEventListener("click", () => go((chosen[k] + 1) % options.length));
+      input.addEventListener("input", () => go(+input.value));
+      return make("div", { class: "film" }, button, label);
+    }
     const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
     if (!ms || still) {
       input.addEventListener("input", () => { set(+input.value); show(); });
@@ -98,8 +110,8 @@ const start = (root) => {
   const named = { "aria-label": "knobs of the picture", "data-lm-suppress-shortcuts": "true", autocomplete: "off" };
   const form = make("form", named);
   form.addEventListener("submit", (event) => event.preventDefault());
-  data.knobs.forEach(([name, options, slides, ms], k) => {
-    if (options.length > 1) form.append(slides ? slider(name, options, k, ms) : buttons(name, options, k));
+  data.knobs.forEach(([name, options, slides, ms, press], k) => {
+    if (options.length > 1) form.append(slides ? slider(name, options, k, ms, press) : buttons(name, options, k));
   });
   root.querySelector(".fluxlite-picture").before(form);
   for (const part of root.querySelectorAll("[data-pick]")) {

@@ -17,12 +17,16 @@ from .parts import Part, moves
 
 
 class Knob(NamedTuple):
-    """A control: buttons, or with `slider` a slider, which `ms` gives a play button (milliseconds for each step)."""
+    """A control: buttons, or with `slider` a slider, which `ms` gives a play button (milliseconds for each step).
+
+    `press` is the name of a button that goes one step further, in place of the play button.
+    """
 
     name: str
     options: Sequence[str]
     slider: bool = False
     ms: int = 0
+    press: str = ""
 
 
 @dataclass(repr=False)
@@ -76,7 +80,7 @@ class Scene:
         phrases: dict[str, int] = {}
         says = [[phrases.setdefault(p, len(phrases)) for p in _phrases(said)] for said in self.sentences]
         return {
-            "knobs": [[knob.name, list(knob.options), knob.slider, knob.ms] for knob in self.knobs],
+            "knobs": [[knob.name, list(knob.options), knob.slider, knob.ms, knob.press] for knob in self.knobs],
             "first": self.first,
             "moves": moves(self.picture),
             "phrases": list(phrases),

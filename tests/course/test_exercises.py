@@ -166,14 +166,6 @@ def test_an_interrupt_does_not_escape():
     assert judge("99.1", f)[:3] == ("99.1", "stopped", "you interrupted it")
 
 
-@pytest.mark.parametrize("end", [SystemExit(3), RecursionError("too deep")])
-def test_nothing_that_an_answer_raises_escapes(end):
-    def f(x):
-        raise end
-
-    assert judge("99.1", f).message == f"your code raised {type(end).__name__}: {end}"
-
-
 class Mute(Exception):
     def __str__(self):
         raise TypeError("no words")
@@ -213,11 +205,6 @@ def test_who_prints_without_end_fills_no_memory():
     printed = dict(judge("99.1", f).rows)["printed"]
     assert printed.endswith("the end") and longest < 300_000
     assert len(dict(judge("99.1", lambda x: print("x" * 99_999)).rows)["printed"]) < 3_000
-
-
-def test_standard_output_that_an_answer_closes_stays_open():
-    judge("99.1", lambda x: sys.stdout.close())
-    assert judge("99.1", lambda x: 2 * x).word == "right"
 
 
 @pytest.mark.parametrize("answers", [(), (abs, abs)])
@@ -401,17 +388,9 @@ def test_the_id_of_the_other_kind_names_those_that_there_are():
 @pytest.mark.parametrize(
     ("table", "words"),
     [
-        ('question = "?"\nright = "a"\na = "1"\nrigth = "a"\nreply.a = "yes"', "unknown key 'rigth'"),
-        ('question = "?"\nright = "c"\na = "1"\nreply.a = "yes"', "the right option 'c' isn't there"),
-        (
-            'question = "?"\nright = "a"\na = "1"\nb = "2"\nreply.a = "yes"',
-            "each option needs a reply: a, b; there are a",
-        ),
-        ('question = "?"\na = "1"\nreply.a = "yes"', "which option is right?"),
-        ('right = "a"\na = "1"\nreply.a = "yes"', "what is asked?"),
-        ('question = "?"\nright = "a"\na = 7\nreply.a = "yes"', "a is text in quotes; got 7"),
-        ('question = "?"\nright = "a"\na = "1"\nreply.a = " "', "reply.a is text in quotes"),
-        ('question = "?"\nright = "a"\na = "1"\nreply = "yes"', "a reply is for an option"),
+        ('question = "?"\nright = "c"\na = "1"\nreply.a = "yes"', "one is right: a; 'c'"),
+        ('question = "?"\nright = "a"\na = "1"\nb = "2"\nreply.a = "yes"', "each option needs a reply"),
+        ('right = "a"\na = "1"\nreply.a = "yes"', "a question has question, too"),
     ],
 )
 def test_a_mistake_in_a_file_of_replies_names_the_file_and_the_question(table, words, tmp_path, monkeypatch):
@@ -470,25 +449,9 @@ def test_start_leaves_a_gpu_that_is_there_in_charge(capsys):
     assert "a real one (CUDA)" in capsys.readouterr().out
 
 
-def test_start_says_when_the_notebook_is_of_another_version(capsys):
-    start("02", made_for="0.0.1")
-    assert "This notebook was made for fluxlite 0.0.1." in capsys.readouterr().out
-    start("02", made_for=fl.__version__)
-    assert "made for" not in capsys.readouterr().out
-
-
 def test_start_of_a_lesson_that_is_not_there():
     with pytest.raises(ValueError, match="there is no lesson '77'; the lessons are 00, "):
         start("77")
-
-
-def test_a_lesson_that_imports_what_is_not_there_says_that(monkeypatch):
-    def broken(name):
-        raise ModuleNotFoundError("No module named 'scipy'", name="scipy")
-
-    monkeypatch.setattr(exercises.importlib, "import_module", broken)
-    with pytest.raises(ModuleNotFoundError, match="scipy"):
-        exercises.lesson("03")
 
 
 def test_reset(tmp_path, monkeypatch, capsys):

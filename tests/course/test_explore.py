@@ -58,5 +58,5 @@ def test_in_the_race_what_is_full_is_what_is_done():
     for state, sentence in enumerate(scene.sentences):
         only = (value for (_, name), value in at_state(scene, state).items() if name == "only")
         cpu, host, gpu = (last - first + 1 for first, last in only)
-        said = re.search(r"has done (?:all )?(\d+).* given (?:all )?(\d+).* carried out (\d+)", sentence)
+        said = re.search(r"has done (?:all )?(\d+).* given (?:all )?(\d+).* carried out (?:all )?(\d+)", sentence)
         assert [cpu, host, gpu] == [int(number) for number in said.groups()]

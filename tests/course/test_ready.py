@@ -38,18 +38,6 @@ def test_what_is_needed_is_what_is_installed_by_pyproject():
     assert oldest == {**ready.NEEDED, **ready.TO_START}
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("planted", ["numpy.py", "tqdm.py", "fluxlite.py", "json.py"])
-def test_the_command_imports_nothing_from_the_folder_that_it_is_asked_in(planted, tmp_path):
-    """Also not in the process that tries the imports."""
-    (tmp_path / planted).write_text("raise SystemExit('planted')")
-    command = [sys.executable, "-P", "-c", "from fluxlite.__main__ import main; raise SystemExit(main(['check']))"]
-    answer = subprocess.run(
-        command, cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True
-    )
-    assert (answer.stdout, answer.stderr) == ("READY\n", "")
-
-
 @pytest.mark.parametrize(
     ("installed", "words"),
     [
@@ -125,11 +113,6 @@ def test_in_a_notebook_pip_is_a_magic_and_no_jupyterlab_is_needed(monkeypatch):
     monkeypatch.setattr(ready, "missing", lambda needed: asked.extend(needed) or ready._install("numpy>=2.0"))
     assert ready.what_to_do() == 'This helps:\n    %pip install "numpy>=2.0"'
     assert "matplotlib" in asked and "jupyterlab" not in asked
-
-
-def test_at_the_command_line(monkeypatch, capsys):
-    monkeypatch.setattr(ready, "what_to_do", lambda: "Buy a computer.")
-    assert main(["check"]) == 1 and capsys.readouterr().out == "Buy a computer.\n"
 
 
 @pytest.mark.slow

@@ -3,11 +3,10 @@
 import pickle
 import subprocess
 import sys
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from inside import Attribute, in_notebook, ipython, messages, misplaced, notice, put_aside, warn
+from inside import Attribute, messages, misplaced, notice, put_aside, warn
 
 import fluxlite as fl
 from fluxlite import KeyPath, notices, reset_notices
@@ -37,27 +36,6 @@ def test_a_programs_output_is_its_own_and_a_notebook_shows_messages_below_the_ce
     with put_aside() as kept:
         notice("d", "hidden")
     assert kept.getvalue() == "[ Info: hidden\n" and capsys.readouterr() == ("", "")
-
-
-def test_which_shell_reads_it_is_found_without_importing_one(monkeypatch):
-    monkeypatch.delitem(sys.modules, "IPython", raising=False)
-    monkeypatch.delitem(sys.modules, "ipykernel", raising=False)
-    assert ipython() is None and not in_notebook() and "IPython" not in sys.modules
-    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: "a shell"))
-    assert ipython() == "a shell" and not in_notebook()  # IPython in a terminal
-    monkeypatch.setitem(sys.modules, "ipykernel", SimpleNamespace())
-    assert in_notebook()
-    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: None))
-    assert ipython() is None and not in_notebook()  # imported by a program, so no shell runs
-
-
-def test_in_a_notebook_long_lines_break_at_words_and_elsewhere_not_at_all(monkeypatch):
-    text = "[ Info: " + "words of a message " * 20 + "/a/long/path/" * 12
-    assert messages.at_words(text) == text
-    monkeypatch.setattr(messages, "in_notebook", lambda: True)
-    lines = messages.at_words(text, indent="  ").split("\n")
-    assert " ".join(line.strip() for line in lines) == text  # nothing lost, and nothing split
-    assert all(len(line) <= 96 for line in lines[:-1]) and all(line.startswith("  ") for line in lines[1:])
 
 
 # -- errors with a place ---------------------------------------------------------------------------------------------

@@ -133,39 +133,6 @@ def test_the_gradients_of_a_tie_are_added_up_before_the_one_step(rule):
     assert model["x"] is tied and model["z"].base is tied
 
 
-def test_a_tie_that_trains_only_where_it_is_transposed():
-    """The first place is a constant: the gradient, the state and the step lie as the second."""
-    W, c = np.ones((2, 2)), np.arange(4.0).reshape(2, 2)
-    model = [Layer(weight=None, mean=W), W.T]
-    (grads,) = fl.gradient(lambda m: np.sum(m[1] * c), model)
-    update(setup(Descent(1.0), model), model, grads)
-    np.testing.assert_array_equal(model[1], 1 - c)
-
-
-def test_one_branch_of_a_tie_without_gradient():
-    """Only the other counts; without any, no step and no change of the momentum."""
-    W = np.ones(2)
-    model = [W, W]
-    state = setup(Momentum(0.1), model)
-    update(state, model, [None, np.ones(2)])
-    velocity = state[0].memory["velocity"].copy()
-    assert W.tolist() == [0.9, 0.9] and velocity.tolist() == [0.1, 0.1]
-    for nothing in ([None, None], [None], [], None):
-        update(state, model, nothing)
-    assert W.tolist() == [0.9, 0.9] and state[0].memory["velocity"].tolist() == velocity.tolist()
-    update(state, model, [np.ones(2)] * 2)  # and both are one step
-    np.testing.assert_allclose(W, 0.9 - (0.9 * 0.1 + 0.1 * 2))
-
-
-def test_what_gradient_gives_for_a_tie_is_counted_once():
-    """Flux gets this case wrong."""
-    W = np.ones((2, 2))
-    model = [{"w": W}, Layer(W.T)]
-    (g,) = gradient(lambda m: m[0]["w"].sum() + m[1].weight.sum(), model)
-    update(setup(Descent(1.0), model), model, g)
-    assert W.tolist() == [[-1, -1], [-1, -1]]
-
-
 def test_missing_branches_are_fine():
     model = {"a": Layer([np.ones(1), np.ones(1)]), "b": (np.ones(1), {"c": np.ones(1)}), "f": np.tanh}
     state = setup(Descent(1.0), model)
@@ -306,29 +273,6 @@ def test_model_and_memory_on_two_devices():
 # -- what an optimizer cannot change --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("empty", [np.zeros((0, 3)).T, np.ones((2, 0, 3))[:, :, ::-1]], ids=["transposed", "reversed"])
-def test_parameters_without_elements_are_trained_like_others(empty):
-    model = [fl.Dense(0, 2), empty, np.ones(2)]
-    state = setup(Adam(), model)
-    update(state, model, gradient(lambda m: sum(np.sum(a) for _, a in fl.trainables(m)), model)[0])
-    assert (model[2] < 1).all()
-
-
-@pytest.mark.parametrize(
-    ("model", "place", "fix"),
-    [
-        ({"w": 2.0, "v": np.ones(2)}, r"\['w'\]", r"np.array\(2.0\)"),
-        ((np.float32(1.5), np.ones(2)), r"\[0\]", r"np.array\(1.5\)"),
-    ],
-)
-def test_a_number_that_was_differentiated_is_not_passed_over(model, place, fix):
-    (grads,) = gradient(lambda m: sum(np.sum(x) for x in fl.leaves(m)), model)
-    for step in (update, updated):
-        with pytest.raises(TypeError, match=f"^{place} is the number .*, which update cannot change in place.*{fix}"):
-            step(setup(Descent(0.1), model), model, grads)
-    assert arrays_in(model)[0].tolist() == [1, 1]
-
-
 def test_a_state_prints_its_rules_and_reads_nothing(simulated):
     state = setup(fl.OptimiserChain(fl.ClipNorm(1.0), Adam(0.1)), fl.gpu(fl.Dense(3, 3, bias=False)))
     fl.freeze(fl.adjust(state, 0.2))
@@ -358,16 +302,6 @@ def test_a_step_by_a_gradient_that_is_all_none_is_named_once(capsys):
         fl.train(lambda m, x: np.sum(outside(x)), model, [np.ones((3, 2), np.float32)], state)
 
 
-def test_a_step_that_is_left_out_on_purpose_is_not_named(capsys):
-    fl.reset_notices()
-    model = [np.ones(2), np.ones(1)]
-    state = fl.freeze(setup(Descent(1.0), model))
-    update(state, model, [np.ones(2), None])  # all that has a gradient is frozen
-    update(fl.thaw(state), model, [np.ones(2), None])
-    update(setup(Descent(1.0), [np.tanh, np.arange(2)]), [np.tanh, np.arange(2)], [None, None])
-    assert "update changes nothing" not in "".join(capsys.readouterr()) and model[0].tolist() == [0, 0]
-
-
 # -- the norm of all gradients -------------------------------------------------------------------------------------
 
 PARTS = [np.array([3.0, 4.0]), np.array([[0.3], [0.4]])]
@@ -385,16 +319,6 @@ def test_all_gradients_are_clipped_by_one_norm(most, length):
         np.testing.assert_allclose(norm, np.sqrt(25.25))
         np.testing.assert_allclose(all_numbers(clipped), all_numbers(grads) * length / norm, rtol=1e-6)
         assert type(clipped) is type(grads) and a.tolist() == [3, 4], "new ones"
-
-
-def test_a_tie_counts_once_in_the_norm():
-    W = np.array([[1.0, 2.0], [3.0, 4.0]])
-    model = [W, W.T]
-    (grads,) = gradient(lambda m: np.sum(m[0]) + np.sum(m[1]), model)
-    grads, norm = fl.clip_grad_norm(grads, 1.0)
-    assert norm == 4 and grads[1] is None  # four numbers, each 2
-    update(setup(Descent(1.0), model), model, grads)
-    np.testing.assert_allclose(W, [[0.5, 1.5], [2.5, 3.5]], rtol=1e-6)
 
 
 def test_types_stay_and_half_precision_does_not_overflow():

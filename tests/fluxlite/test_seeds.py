@@ -4,11 +4,10 @@ import threading
 
 import numpy as np
 import pytest
-from inside import EstimatedDevice, preset
 from kinds import EVERYWHERE
 
 import fluxlite as fl
-from fluxlite.devices import CPU, devices
+from fluxlite.devices import CPU
 
 
 def weights(**keywords):
@@ -63,17 +62,6 @@ def test_every_devices_generator(device):
     assert drawn(lambda: draws(device), 7) == first
 
 
-def test_two_cards_draw_different_numbers_and_new_ones_are_seeded_too():
-    fl.seed(7)
-    fl.simulate_gpu(2)
-    first, second = map(draws, devices())
-    assert first != second
-    fl.simulate_gpu(2, "H200")
-    assert draws(devices()[0]) == first
-    unseen = EstimatedDevice(preset("NVIDIA T4"), True)  # an estimate of shapes draws nothing
-    assert unseen.rng.random(3).shape == (3,) and not unseen.rng.random(3).any()
-
-
 def test_rng_decides_where_it_is_given():
     fl.seed(7)
     wanted = weights()
@@ -84,13 +72,6 @@ def test_rng_decides_where_it_is_given():
     fl.seed(7)
     weights(rng=np.random.default_rng(1)), orders(rng=3), orders(5), draws(CPU)
     assert weights() == wanted, "and takes nothing from what the seed gives to weights; nor does another use"
-
-
-def test_the_weights_are_not_the_data_of_the_same_seed():
-    """NumPy's generator with the learner's favourite number often made the data."""
-    data = np.random.default_rng(0).uniform(-1, 1, (2, 3))
-    fl.seed(0)
-    assert abs(np.corrcoef(data.ravel(), fl.Dense(3, 2).weight.ravel())[0, 1]) < 0.99
 
 
 def test_numpys_own_generator_is_another():

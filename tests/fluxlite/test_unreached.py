@@ -3,11 +3,9 @@
 import functools
 import types
 from collections import UserDict, deque
-from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from inside import gradients
 
 import fluxlite as fl
 from fluxlite import functor
@@ -144,22 +142,6 @@ def test_a_layer_tied_through_a_function_is_not_trained_there_and_that_is_said(c
     assert "layers[1].SHARED.weight gets no gradient: <lambda> reads the global SHARED" in capsys.readouterr().err
 
 
-def test_the_guides_program_is_not_trained_in_silence(capsys):
-    """Flux's guide: a struct that was not made known, with layers in it."""
-
-    @dataclass
-    class ActorCritic:
-        actor: object
-        critic: object
-
-    fl.setup(fl.Adam(), ActorCritic(dense(), dense()))
-    said = capsys.readouterr().err
-    assert "actor.weight is not trained: ActorCritic is not registered" in said and "nothing to train in this A" in said
-    functor(ActorCritic)
-    fl.setup(fl.Adam(), ActorCritic(dense(), dense()))
-    assert capsys.readouterr().err == ""
-
-
 @functor(trainable=("w",))
 class Declared(Scale):
     def __init__(self, frozen):
@@ -183,15 +165,3 @@ def test_what_is_all_right_says_nothing(model, capsys):
     fl.setup(fl.Adam(), model())
     fl.gradient(lambda m: 0.0, model())
     assert capsys.readouterr().err == ""
-
-
-def test_only_what_is_new_is_looked_into(monkeypatch):
-    looks = []
-    monkeypatch.setattr(gradients, "say_what_is_not_trained", lambda model, *words, **how: looks.append(model))
-    model = [dense(), fl.Dense.of(np.ones((2, 2)), None, lambda x: x), np.random.default_rng(0)]
-    for _ in range(5):
-        fl.gradient(lambda m: np.sum(m[0].weight), model)
-    assert len(looks) == 1
-    fl.reset_notices()
-    fl.gradient(lambda m: np.sum(m[0].weight), model)
-    assert len(looks) == 2

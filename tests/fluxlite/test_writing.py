@@ -1,7 +1,6 @@
 """A file is written whole or not at all."""
 
 import os
-import re
 import shutil
 import stat
 import subprocess
@@ -11,9 +10,6 @@ from pathlib import Path
 import pytest
 from inside import whole_file, write_whole
 
-import fluxlite
-
-ROOT = Path(fluxlite.__file__).parents[1]
 posix = pytest.mark.skipif(os.name == "nt", reason="modes, links and limits are those of POSIX")
 
 
@@ -91,21 +87,3 @@ def test_a_read_only_file_stays(tmp_path):
         assert (tmp_path / "file").read_bytes() == b"results to keep" and os.listdir(tmp_path) == ["file"]
     finally:
         (tmp_path / "file").chmod(0o644)  # Windows couldn't remove it
-
-
-@posix
-def test_what_is_no_ordinary_file_stays(tmp_path):
-    os.mkfifo(tmp_path / "pipe")
-    (tmp_path / "folder").mkdir()
-    for name in ("pipe", "folder"):
-        with pytest.raises(OSError, match="no ordinary file, and stays"):
-            write_whole(tmp_path / name, b"data")
-    assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode) and sorted(os.listdir(tmp_path)) == ["folder", "pipe"]
-
-
-def test_nothing_else_in_the_library_renames_a_file_it_has_written():
-    """The course's `progress.py` moves aside an unreadable record, which it didn't write."""
-    paths = [path for folder in ("fluxlite", "fluxlite_course", "benchmarks") for path in (ROOT / folder).rglob("*.py")]
-    calls = {path.name: re.findall(r"os\.(?:replace|rename)\(", path.read_text(encoding="utf-8")) for path in paths}
-    found = {name: len(some) for name, some in calls.items() if some and name != "progress.py"}
-    assert found == {"writing.py": 1}

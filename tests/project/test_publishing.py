@@ -4,7 +4,6 @@ Each is linted, and each thing that it names has to be there. `make test EXTRAS=
 """
 
 import importlib.util
-import json
 import os
 import re
 import shutil
@@ -112,14 +111,6 @@ def test_nothing_in_the_workflows_can_be_abused():
 
 
 # -- what people read ------------------------------------------------------------------------------------------------
-
-
-def test_what_forms_and_the_container_run_is_there():
-    said = "\n".join(path.read_text(encoding="utf-8") for path in FORMS)
-    commands = set(re.findall(r"`((?:python|%run) -m [\w. -]+)`", said))
-    assert len(commands) >= 4 and [one for one in commands if nowhere(one.replace("%run", "python"))] == []
-    container = json.loads((ROOT / ".devcontainer" / "devcontainer.json").read_text(encoding="utf-8"))
-    assert nowhere(container["postCreateCommand"]) == []
 
 
 def test_the_citation_is_one():

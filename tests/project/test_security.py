@@ -2,12 +2,9 @@
 
 import ast
 import os
-import re
 import subprocess
 import sys
 from pathlib import Path
-
-from fluxlite.writing import write_whole
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "fluxlite"
@@ -35,7 +32,7 @@ with fl.simulate_gpu():
     fl.load("model.safetensors", model=model)
 start("02")
 guess("02-C", "b")
-check("00.1", 520_000)
+check("00.1", 16_384)
 Path("my-course").mkdir()
 from fluxlite_course.kit.copies import hand_out
 hand_out(Path("my-course"))
@@ -70,14 +67,3 @@ def test_nothing_of_ours_can_unpickle_or_open_a_connection():
         assert "allow_pickle=True" not in text, path
     assert "send each other pickles" in PAGE and "x.dump(file)" in PAGE
     assert "pickle.load" not in (ROOT / "simgpu" / "arrays.py").read_text(encoding="utf-8")
-
-
-def test_the_temporary_files_have_the_names_that_are_listed(tmp_path, monkeypatch):
-    said = re.findall(r"^\| `(\.[^`]+)` \|", PAGE, re.MULTILINE)
-    assert said == [".NAME.NUMBER.tmp", ".progress.json.lock"]
-    used = []
-    real = os.replace
-    monkeypatch.setattr(os, "replace", lambda old, new: used.append(os.path.basename(old)) or real(old, new))
-    write_whole(tmp_path / "NAME", b"x")
-    (name,) = used
-    assert re.fullmatch(r"\.NAME\.[0-9a-f]+\.tmp", name)

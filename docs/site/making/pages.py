@@ -159,9 +159,9 @@ EXPLORE = {
         "the GPU. Choose what each step does besides computing.",
     ),
     "tape": Explored(
-        "The tape", "14-under-the-hood", "tape(lines",
-        "What a gradient keeps of each line of a program: one entry for each result. Then it goes through the entries "
-        "from the top down, and each hands its gradient on to what it was made from.",
+        "The tape", "14-under-the-hood", "tape(f",
+        "What a gradient keeps of a function: one entry for each operation. In the backward pass, it goes through the "
+        "entries from the last one on, and each hands its gradient to what it was made from.",
     ),
     "microscope": Explored(
         "The microscope", "08-inside-a-gpu", "microscope(",

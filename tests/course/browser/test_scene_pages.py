@@ -13,13 +13,14 @@ import pytest
 import fluxlite as fl
 from fluxlite_course.lesson00.pictures import race
 from fluxlite_course.lesson06.explorer import crossover_explorer
+from fluxlite_course.lesson06.pictures import time_bars
 from fluxlite_course.lesson14.pictures import tape
 from fluxlite_course.scenes.timeline import timeline
 
 pytestmark = pytest.mark.slow
 
 SHOTS = os.environ.get("FLUXLITE_SCREENSHOTS")
-NAMES = ["race", "timeline", "tape", "crossover"]
+NAMES = ["race", "timeline", "tape", "crossover", "bars"]
 AROUND = ":root{color-scheme:light dark}body{margin:0;font:1.05rem/1.5 system-ui}main{max-width:46rem;margin:auto}"
 
 
@@ -29,16 +30,15 @@ def a_timeline():
 
 
 def a_tape():
-    w, b = fl.param(np.array([0.5, -1.0])), fl.param(np.array(0.1))
-    h = w * np.array([1.0, 2.0])
-    s = h + b
-    return tape({"w, b = param(…), …": (w, b), "h = w * x": h, "s = h + b": s, "loss = np.sum(s)": np.sum(s)})
+    x = np.array([1.0, 2.0])
+    return tape(lambda w, b: np.sum(w * x + b), w=np.array([0.5, -1.0]), b=0.1)
 
 
 @pytest.fixture(scope="module")
 def living():
     """A scene of each kind: gliding, windowed, growing, with many buttons."""
-    return dict(zip(NAMES, (race([1]), a_timeline(), a_tape(), crossover_explorer(cards=["NVIDIA T4", "H200"]))))
+    bars = time_bars({"orders": 1.56, "bytes": 72e-9}, zoom=True)
+    return dict(zip(NAMES, (race([1]), a_timeline(), a_tape(), crossover_explorer(cards=["NVIDIA T4", "H200"]), bars)))
 
 
 @pytest.fixture(scope="module")
@@ -155,6 +155,16 @@ def test_play_runs_to_the_end_without_reading_each_step_out(opened, living):
     button.click()
     page.clock.run_for(60_000)
     assert said(page) == living["tape"].sentences[-1] and "play" in page.inner_text("button")
+
+
+def test_a_button_to_press_goes_one_step_further_and_at_the_end_back(opened, living):
+    page = opened("bars")
+    button = page.get_by_role("button", name="× 10")
+    for pressed in range(1, 8):
+        button.click()
+        assert said(page) == living["bars"].sentences[pressed]
+    page.get_by_role("button", name="back").press("Enter")
+    assert said(page) == living["bars"].sentences[0] and page.inner_text("button") == "× 10"
 
 
 def test_who_asks_for_less_motion_gets_no_play_button(opened, living):

@@ -31,24 +31,6 @@ def test_a_result_used_twice_is_one_entry_and_one_not_used_is_none(w):
     assert written(entries(h * h)) == ["#1 param", "#2 np.tanh(#1)", "#3 np.multiply(#2, #2)"]
 
 
-def test_what_back_has_cleared(w):
-    h = np.tanh(w)
-    fl.back(np.sum(h))
-    assert written(entries(h)) == ["#1 cleared by back"]
-
-
-def test_numbers_inside_a_gradient():
-    seen = []
-
-    def f(x):
-        y = x * 3.0 + 1.0
-        seen.extend(written(entries(y)))
-        return y
-
-    fl.gradient(f, 2.0)
-    assert seen == ["#1 tracked from the start", "#2 np.multiply(#1, 3.0)", "#3 np.add(#2, 1.0)"]
-
-
 def test_only_what_is_tracked():
     with pytest.raises(TypeError, match="has results that are tracked, got ndarray"):
         entries(np.ones(2))

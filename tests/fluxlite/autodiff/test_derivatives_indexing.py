@@ -17,38 +17,12 @@ def test_repeated_positions_add_up():
     assert g.tolist() == [[0.0, 2.0], [0.0, 1.0]]
 
 
-def test_reading_parts_of_an_array_in_a_loop():
-    """Each part is added into one gradient, next to what comes by other ways, before and after."""
-    x = np.random.default_rng(0).uniform(-1, 1, (4, 3))
-
-    def f(x):
-        total = np.sum(x, axis=0)
-        for i in range(len(x)):
-            total = np.tanh(total * x[i]) + x[-1] - x[[i, 0], 1:2].sum()
-        return total + x.mean() + x[x > 0].sum()
-
-    check_gradient(f, x)
-    check_second(f, x)
-
-
 def test_parts_of_a_result():
     """Of what was computed, rather than given."""
     x = np.random.default_rng(0).uniform(-1, 1, (4, 3))
     f = lambda x: sum(row @ row for row in (x * 2)[1:][::-1]) * x[1][2] ** 2 + np.exp(x)[0]  # noqa: E731
     check_gradient(f, x)
     check_second(f, x)
-
-
-def test_a_part_with_a_gradient_of_its_own():
-    """The way back hands one array to several parts: none may be changed by another."""
-    x, y = np.array([1.0, 2.0, 3.0]), np.array([4.0, 5.0, 6.0])
-
-    def f(x, y):
-        both = x + y  # its gradient goes to x and to y as one array
-        return both * np.array([1.0, 2.0, 3.0]) + x[0] + y[1:2] + x[::-1]
-
-    check_gradient(f, x, y)
-    check_second(f, x, y)
 
 
 def test_scatter_add_into_the_places_of_an_index():

@@ -3,7 +3,7 @@
 # ruff: noqa: B023  (functions made in a loop are used in the same turn)
 import numpy as np
 import pytest
-from gradcheck import Call, check_call, check_forward, check_gradient, check_python_float
+from gradcheck import Call, check_call, check_gradient, check_python_float
 from hypothesis import given
 from operands import arrays, few_examples
 
@@ -66,17 +66,3 @@ def test_modes_of_pad_without_a_rule_are_named():
 def test_a_split_that_does_not_divide():
     with pytest.raises(ValueError, match="equal division"):
         fl.gradient(lambda x: np.sum(np.split(x, 2)[0]), np.ones(3))
-
-
-def test_lists_beside_tracked_arrays():
-    x = np.array([1.0, 2.0])
-    for f in (
-        lambda x: np.concatenate([[3.0], x, [1.0, 2.0]]),
-        lambda x: np.stack([[3.0, 4.0], x]),
-        lambda x: np.vstack([x, [3.0, 4.0]]),
-        lambda x: np.hstack([[5.0], x]),
-        lambda x: np.append([1.0], x),
-        lambda x: np.append(x, [1.0, 2.0]),
-    ):
-        check_gradient(f, x)
-        check_forward(f, x)

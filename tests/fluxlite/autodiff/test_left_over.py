@@ -69,33 +69,9 @@ def test_its_place_is_named(how, simulated):
         ENCOUNTERS[how]()
 
 
-def test_what_only_shows_a_model_shows_it():
-    assert "4 parameters" in repr(dense_model())
-    assert "tracked for a gradient" in str(fl.explain(model()))
-
-
 def test_another_array_is_not_blamed():
     kept = left_over()
     with pytest.raises(RuntimeError, match="^this array was computed"):
         fl.fmap(lambda a: a * kept if hasattr(a, "shape") else a, GOOD)
     with pytest.raises(RuntimeError, match="^this array was computed"):
         GOOD(kept)
-
-
-def test_an_error_of_ones_own_stays_as_it_is():
-    def fails(x):
-        raise RuntimeError("mine")
-
-    with pytest.raises(RuntimeError, match="^mine"):
-        fl.Chain(fails)(np.ones(2))
-    with pytest.raises(RuntimeError, match="^mine"):
-        fl.fmap(fails, model())
-
-
-def test_an_open_one_goes_through():
-    def f(w):
-        inside = model(w)
-        assert [str(path) for path, _ in fl.trainables(inside)] == ["layers[0].weight", "layers[1].w"]
-        return np.sum(fl.cpu(inside)(np.ones(2)))
-
-    assert fl.gradient(f, np.ones((2, 2)))[0].tolist() == [[2, 2], [2, 2]]

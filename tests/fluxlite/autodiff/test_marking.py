@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from inside import (
@@ -17,7 +16,6 @@ from inside import (
     is_trainable_array,
     lies_alike,
     new_level,
-    nodes,
     parameter_key,
     same_view,
     totals_of,
@@ -263,40 +261,6 @@ def test_the_pass_agrees_with_the_general_walks(tree):
         level.close()
 
 
-@pytest.mark.parametrize("kind", [Plain, Undeclared, Slots, Property, Own, lambda a, b: [a, b], lambda a, b: {"b": b}])
-def test_a_cycle_has_the_name_that_the_general_walk_gives(kind):
-    inner = kind(None, None)
-    if isinstance(inner, dict):
-        inner["b"] = [inner]
-    elif isinstance(inner, list):
-        inner[1] = [inner]
-    else:
-        inner.b = [inner]
-    tree = {"model": (1, inner)}
-    with pytest.raises(ValueError, match="contains it: a cycle") as general:
-        list(nodes(tree))
-    with pytest.raises(ValueError, match="contains it: a cycle") as fast:
-        fl.gradient(lambda m: 0.0, tree)
-    assert str(fast.value) == str(general.value)
-
-
-def test_a_missing_field_is_named():
-    layer = Undeclared(np.ones(2), None)
-    functor(Undeclared, ("a", "c"))
-    try:
-        with pytest.raises(AttributeError, match="has no attribute 'c'"):
-            fl.gradient(lambda m: np.sum(m.a), layer)
-    finally:
-        functor(Undeclared)
-
-
-def test_what_another_gradient_left_behind_is_named():
-    kept = []
-    fl.gradient(lambda x: (kept.append(x * 2), np.sum(x))[1], np.ones(2))
-    with pytest.raises(RuntimeError, match=r"layers\[0\]\.a was computed inside a gradient call that has ended"):
-        fl.gradient(lambda m: 0.0, fl.Chain(Layer(kept[0])))
-
-
 def test_a_class_registered_anew_is_seen_anew():
     class Layer:
         def __init__(self):
@@ -323,10 +287,3 @@ def test_what_is_not_declared_a_child_is_a_constant():
     model, seen = Part(np.ones(2), np.array([3.0, 4.0])), []
     (grad,) = fl.gradient(lambda m: (seen.append(m.b) or m.a * m.b).sum(), model)
     assert seen[0] is model.b and grad.a.tolist() == [3, 4] and "b" not in vars(grad)
-
-
-@pytest.mark.parametrize("kind", [Pair, lambda a, b: (a, b)], ids=["named tuple", "tuple"])
-def test_numbers_of_a_tuple_at_two_places_are_two_numbers_at_each(kind):
-    both = kind(2.0, 3.0)
-    (grad,) = fl.gradient(lambda x: x[0][0] * x[1][1] + 5 * x[1][0], [both, both])
-    assert grad == [(3, None), (5, 2)]

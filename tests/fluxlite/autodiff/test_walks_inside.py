@@ -55,39 +55,6 @@ def test_a_tied_weight_is_penalized_once(how):
     assert grads[0].weight.tolist() == (2 * W).tolist() and grads[1].weight is None
 
 
-@pytest.mark.parametrize("how", PENALTIES)
-def test_the_second_order_too(how):
-    """Σ (∂ Σ w³)² = Σ (3 w²)²; its gradient is 36 w³."""
-    m = {"w": np.array([1.0, 2.0]), "also": [np.array([3.0])]}
-
-    def cubed(m):
-        return sum(np.sum(a**3) for a in fl.leaves(m))
-
-    value, (grads,) = fl.withgradient(lambda m: PENALTIES[how](fl.gradient(cubed, m)[0]), m)
-    assert float(value) == 9 * (1 + 16 + 81)
-    np.testing.assert_allclose(grads["w"], [36, 36 * 8])
-    np.testing.assert_allclose(grads["also"][0], [36 * 27])
-
-
-def test_a_tie_inside_a_nested_gradient_has_one_place():
-    W = np.array([[1.0, 2.0], [3.0, 4.0]])
-    x = np.array([1.0, -1.0])
-    seen = []
-
-    def inner(pair):
-        return np.sum(pair[0] @ (pair[1] @ x))
-
-    def outer(pair):
-        g = fl.gradient(inner, pair)[0]
-        seen.append(g)
-        return np.sum(g[0] ** 2)
-
-    plain = fl.gradient(inner, [W, W.T])[0]
-    fl.gradient(outer, [W, W.T])
-    assert plain[1] is None and seen[0][1] is None
-    np.testing.assert_allclose(seen[0][0].data, plain[0])
-
-
 def test_what_is_frozen_by_declaration_is_not_penalized():
     @functor(trainable=("w",))
     class Layer:
@@ -96,28 +63,6 @@ def test_what_is_frozen_by_declaration_is_not_penalized():
 
     assert float(fl.withgradient(lambda m: sum(np.sum(a**2) for _, a in fl.trainables(m)), Layer())[0]) == 2
     assert fl.withgradient(lambda m: fl.destructure(m)[0].size + 0 * np.sum(m.w), Layer())[0] == 2
-
-
-def test_what_only_shares_memory_is_not_taken_for_a_tie():
-    """A function of one's own may give back its argument, with another derivative."""
-
-    @fl.primitive
-    def reversed_gradient(x):
-        return x
-
-    fl.rule(reversed_gradient, lambda g, out, x: -g)
-    total = lambda w: sum(np.sum(a) for a in fl.leaves([w, reversed_gradient(w), 1.0 * w]))  # noqa: E731
-    assert fl.gradient(total, np.ones(2))[0].tolist() == [1, 1]
-
-
-def test_numbers_are_no_arrays_as_outside():
-    tree = {"w": 2.0, "v": np.ones(2)}
-    assert [str(path) for path, _ in fl.trainables(tree)] == ["['v']"]
-    paths = []
-    fl.gradient(lambda t: (paths.extend(str(path) for path, _ in fl.trainables(t)), t["w"] * 1.0)[1], tree)
-    assert paths == ["['v']"]
-    two = 2.0
-    assert fl.gradient(lambda t: sum(fl.leaves(t)), [two, two]) == ([1.0, 1.0],)
 
 
 def test_setup_and_update_say_that_nothing_is_changed_in_place_inside():
@@ -147,13 +92,3 @@ def test_what_updated_names_for_a_step_inside_is_differentiated():
     )
     for x, found in ((model["w"], g["w"]), (model["deep"][0], g["deep"][0])):
         np.testing.assert_allclose(found, 3 * (x - rate * 3 * x**2) ** 2 * (1 - rate * 6 * x), rtol=1e-12)
-
-
-@pytest.mark.on("CPU", "Simulated", "Metal")
-def test_on_every_device(device):
-    m = device(fl.fmap(lambda a: a.astype(np.float32) if isinstance(a, np.ndarray) else a, model()))
-    grads = fl.gradient(PENALTIES["trainables"], m)[0]
-    assert type(grads[0].weight) is type(m[0].weight)
-    vector, restructure = fl.destructure(m)
-    g = fl.gradient(lambda v: np.sum(fl.destructure(restructure(v))[0] ** 2), vector)[0]
-    np.testing.assert_allclose(fl.cpu(g), 2 * fl.cpu(vector), rtol=1e-6)

@@ -3,7 +3,6 @@
 import collections
 import gc
 import itertools
-import threading
 import weakref
 
 import numpy as np
@@ -127,23 +126,6 @@ def test_splits_and_folds_of_data_on_a_device_stay_there(device):
     np.testing.assert_array_equal(fl.cpu(fl.getobs(device(y), device(np.array([4, 2], np.int32)))), [4, 2])
 
 
-@pytest.mark.on(*EVERYWHERE)
-def test_observations_chosen_by_true_and_false_on_a_device(device):
-    x, y = device(xy(10))
-    found = fl.getobs((x, y), y > 6)
-    assert device_of(found[1]) == device and fl.cpu(found[1]).tolist() == [7, 8, 9]
-    assert fl.cpu(fl.getobs(y, y[3])).tolist() == 3
-    with pytest.raises(IndexError, match="index=.* of float32, shape"):
-        fl.getobs(x, device(np.array([1.0, 2.0], np.float32)))
-
-
-def test_data_that_is_made_when_it_is_asked_for_stays(simulated):
-    parts = fl.splitobs(fl.mapobs(abs, xy(10)[0]))
-    assert fl.gpu(parts)[1] is parts[1]
-    assert notices()[-1].startswith("[ Info: [0] stays where it is, its observations are made when they are asked for")
-    assert not any("@functor" in line for line in notices())
-
-
 @pytest.mark.on(*GPUS)
 def test_a_batch_of_arrays_of_several_devices_is_refused(device):
     with pytest.raises(TypeError, match="one array is on .* another.* is on CPU"):
@@ -207,38 +189,6 @@ def test_a_shuffled_batch_is_one_gather_and_no_wait(simulated):
     assert r.launches == 0
 
 
-@pytest.mark.parametrize("make", [fl.gpu, lambda loader: fl.CuIterator(loader)])
-def test_copies_are_booked_in_the_order_of_the_batches_whatever_the_threads_do(simulated, make):
-    def booked(parallel):
-        with fl.receipt() as r:
-            for x, y in make(fl.DataLoader(xy(60), batchsize=4, shuffle=True, rng=0, parallel=parallel)):
-                fl.mse(x[:, 0], y)
-        assert start <= r.timeline()[0].asked
-        return [(moment.kind, moment.name, moment.bytes) for moment in r.timeline() if moment.kind != "first use"]
-
-    start = 0
-    plain = booked(False)
-    for _ in range(3):
-        assert booked(True) == plain
-
-
-def test_what_a_thread_prepares_asks_nothing_of_a_device(simulated):
-    """Moves, and gathers from data on a GPU, are left to the thread that iterates."""
-    where = set()
-
-    def listener(event):
-        where.add(threading.current_thread())
-
-    listeners.append(listener)
-    try:
-        for data in (fl.mapobs(fl.gpu, xy()), fl.gpu(xy()), fl.mapobs(len, fl.mapobs(fl.gpu, xy()))):
-            list(fl.DataLoader(data, batchsize=4, shuffle=True, parallel=True))
-        list(fl.DataLoader(fl.mapobs(fl.gpu, xy()), batchsize=4, collate=True, parallel=True))
-    finally:
-        listeners.remove(listener)
-    assert where == {threading.current_thread()}
-
-
 def test_what_cannot_be_moved_is_mentioned_unless_it_is_there_already(simulated):
     class Box:
         def __init__(self, array):
@@ -283,15 +233,6 @@ def test_the_next_batch_is_copied_while_the_present_one_is_computed_with(simulat
     for k in range(8):  # and no batch is computed with before it is there
         assert launches[8 * k].start >= max(moment.end for moment in copied[2 * k : 2 * k + 2])
     assert r.synchronizations == 0
-
-
-@pytest.mark.on("CPU", "Metal")
-def test_devices_without_such_copies_copy_at_once(device):
-    x = np.ones(3, np.float32)
-    there, time = device.copy_in_pinned(x)
-    device.wait_for(time)
-    assert device_of(there) == device and time is None
-    np.testing.assert_array_equal(fl.cpu(there), x)
 
 
 class Stream:
@@ -367,18 +308,6 @@ def test_copies_with_CuPy_are_in_order_with_the_computing():
         ]  # fmt: skip
 
 
-def test_pinned_memory_is_used_again_only_when_its_copy_is_done():
-    cupy = FakeCuPy()
-    pinned = PinnedCopies(cupy)
-    events = [pinned.copy_in(xy()[0])[1] for _ in range(8)]
-    assert len(pinned._under_way) == 8 and not any(entry[0] == "program" for entry in cupy.log)
-    pinned.copy_in(xy()[0])  # too far ahead: the program waits for the oldest
-    assert ("program", "waits for", events[0].number) in cupy.log and len(pinned._under_way) == 8
-    cupy.done |= {event.number for event in events}
-    pinned.copy_in(xy()[0])
-    assert len(pinned._under_way) == 2
-
-
 @pytest.mark.on("CUDA")
 def test_pinned_copies_on_a_real_card(device):
     rng = np.random.default_rng(0)
@@ -432,25 +361,6 @@ def test_precision_on_the_way(simulated, told):
         assert next(iter(fl.gpu(loader, dtype=dtype)))[0].dtype == expected
 
 
-def test_loaders_inside_something_move_too(simulated):
-    loaders = fl.gpu({"train": fl.DataLoader(xy()), "test": [fl.DataLoader(xy())]})
-    assert all(device_of(next(iter(x))[0]) == simulated for x in (loaders["train"], loaders["test"][0]))
-
-
-@pytest.mark.on(*GPUS)
-def test_wrappers_resume_too(device, told):
-    loader = fl.DataLoader(xy(), batchsize=3, shuffle=True, rng=5)
-    moved = CPU(device(loader))
-    assert moved.rng is loader.rng and len(moved) == 7
-    state = moved.rng.bit_generator.state
-    whole = on_host(moved)
-    moved.rng.bit_generator.state = state
-    assert_equal(on_host(moved.batches(skip=2)), whole[2:])
-    for some in (device(loader).batches(skip=5), MovedLoader(iter(loader), device).batches(skip=5)):
-        told.clear()
-        assert len(list(some)) == 2 and len(copies(told)) == 4, "what is skipped is not copied"
-
-
 def test_an_error_comes_out_at_its_batch(simulated):
     def batches():
         yield from (np.zeros(1, np.float32), np.ones(1, np.float32))
@@ -465,15 +375,6 @@ def test_an_error_comes_out_at_its_batch(simulated):
             for x in fl.CuIterator(source):
                 seen.append(float(x[0]))
         assert seen == [0, 1]
-
-
-def test_leaving_the_loop_waits_for_the_copy_that_nobody_wants_on_the_device(simulated):
-    """Its memory may be given to somebody else, who must not be written over."""
-    loop = iter(fl.gpu(fl.DataLoader(BIG, batchsize=1024)))
-    next(loop)
-    assert simulated.lanes.compute < simulated.lanes.copies_in
-    loop.close()
-    assert simulated.lanes.compute == simulated.lanes.copies_in
 
 
 # -- CuIterator ----------------------------------------------------------------------------------------------------
@@ -498,11 +399,6 @@ def test_F45_CuIterator_keeps_Float64_and_takes_any_iterable_of_batches(simulate
     assert next(iter(fl.CuIterator(np.ones((3, 2))))).shape == (2,)
 
 
-def test_what_cannot_be_gone_through_is_refused(simulated):
-    with pytest.raises(TypeError, match=r"CuIterator\(loader\) takes a DataLoader or .*got loader=3"):
-        fl.CuIterator(3)
-
-
 @pytest.mark.on("Simulated", "Metal")
 def test_memory_is_free_when_the_program_lets_go_of_a_batch(device, monkeypatch):
     """Behaviour 66: the previous batch is let go of, and so is the last one."""
@@ -514,19 +410,6 @@ def test_memory_is_free_when_the_program_lets_go_of_a_batch(device, monkeypatch)
         del batch
     gc.collect()
     assert alive == [0] * 6 and [reference() for reference in seen] == [None] * 6
-
-
-def test_no_more_than_three_batches_are_in_memory(simulated):
-    """The one in use, the next one, and the one that the loop's variable holds while the next but one is copied."""
-    x = np.ones((64, 1000), np.float32)
-    before = simulated.memory().used
-    with fl.receipt() as r:
-        for batch in fl.CuIterator(fl.DataLoader(x, batchsize=8)):
-            assert batch.shape == (8, 1000)
-    size = -(-8 * 1000 * 4 // 512) * 512
-    assert r.peak_memory == before + 3 * size
-    del batch
-    assert simulated.memory().used == before
 
 
 def test_arrays_that_are_there_pass_through_and_stay_the_users(simulated, told):

@@ -60,15 +60,6 @@ def test_a_child_of_an_epoch_raises_and_has_epochs_of_its_own():
     assert said == ["20", "None", "10", "20", *[refused, "None", "10", "19"], *[refused, "None", "10", "17"]]
 
 
-@forks
-def test_jobs_that_fork_themselves():
-    said = said_by("""
-        forking = fl.mapobs(lambda i: int(said_by_child(lambda: i * i)), list(range(8)))
-        print([batch[0] for batch in fl.DataLoader(forking, parallel=True, collate=False)])
-    """)
-    assert said == ["[0, 1, 4, 9, 16, 25, 36, 49]"]
-
-
 def test_a_program_that_keeps_an_unfinished_epoch_ends():
     assert said_by("""
         loader = iter(fl.DataLoader(list(range(1000)), parallel=True, collate=False))
@@ -122,26 +113,3 @@ def test_a_crowd_of_interrupts_ends_in_a_history_or_a_keyboard_interrupt():
         print(trained(2).steps)
     """)
     assert said == ["['interrupted', 'raised']", "20"]
-
-
-@signals
-def test_one_interrupt_ends_the_inner_training_alone():
-    said = said_by("""
-        def trained(epochs, each_step):
-            model = {"w": np.zeros(1)}
-            loss = lambda m, x: np.sum((m["w"] - x) ** 2)
-            return fl.train(loss, model, [1.0, 2.0], fl.setup(fl.Descent(0.01), model), epochs, each_step=each_step)
-
-        inner = []
-        def press(history):
-            if history.steps == 3:
-                signal.raise_signal(signal.SIGINT)
-        def outer(history):
-            if history.steps == 5:
-                inner.append(trained(10, press))
-            return history.steps > 10
-        history = trained(1000, outer)
-        print(inner[0].steps, inner[0].reason, history.steps, history.reason)
-        print(signal.getsignal(signal.SIGINT) is signal.default_int_handler)
-    """)
-    assert said == ["3 interrupted 11 stopped by outer", "True"]

@@ -114,31 +114,6 @@ def test_functional_is_true_or_says_what_is_missing():
         fl.metal.device()
 
 
-def test_parts_that_we_do_not_need_and_CuPy_does_not_have():
-    """The guide's `functional(:MIOpen)` is true. No CuPy has MIOpen, so we say that; none of our layers needs it."""
-    with fl.pretend(AMDGPU="functional"):
-        for spelling in ("MIOpen", ":MIOpen", "miopen"):
-            answer = fl.amdgpu.functional(spelling)
-            assert not answer and "without MIOpen" in answer.reason
-        assert fl.amdgpu.functional() and fl.amdgpu.functional(":rocblas") and functional("AMDGPU", "rocFFT")
-    with fl.pretend(CUDA="functional"):
-        answer = functional("CUDA", "cuDNN")
-        assert not answer and not answer.installed and "CuPy works without cuDNN" in answer.reason
-        assert fl.amdgpu.functional(":rocBLAS").reason == fl.amdgpu.functional().reason
-
-
-def test_an_unknown_part():
-    with pytest.raises(KeyError, match=r"in functional\(backend='CUDA', part='Voodoo'\)"):
-        functional("CUDA", "Voodoo")
-
-
-def test_a_part_that_CuPy_cannot_load_says_so():
-    pytest.importorskip("cupy")
-    for name in set(usable.PARTS["CUDA"]) - {"cuDNN"}:
-        answer = usable.cupy_part(name)  # nothing raises, whatever is installed
-        assert answer or (name in answer.reason and "\n" not in answer.reason)
-
-
 # -- both makers' CuPy --------------------------------------------------------------------------------------------
 
 
@@ -196,17 +171,6 @@ def test_why_there_is_no_GPU(with_cupy, fake, reason):
     assert ('"cupy-cuda12x[ctk]"' in answer.reason) == (fake is None or "cannot" in reason)
     assert BACKENDS["CUDA"].devices() == BACKENDS["AMDGPU"].devices() == [] and fl.get_device() == fl.get_device("CPU")
     assert len(fl.cuda.devices()) == 0 and repr(fl.cuda.devices()) == f"0 devices: {answer.reason}"
-
-
-def test_a_setting_that_hides_every_GPU_is_the_reason(with_cupy, monkeypatch):
-    for backend, name in (("CUDA", "CUDA_VISIBLE_DEVICES"), ("AMDGPU", "HIP_VISIBLE_DEVICES")):
-        for hidden in ("", "-1", "-1,0"):
-            monkeypatch.setenv(name, hidden)
-            with_cupy(FakeCuPy(backend == "AMDGPU", error=NO_DEVICE))
-            assert functional(backend).reason == f"the GPUs are hidden: the environment variable {name} is set to none"
-    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "GPU-1f")
-    with_cupy(FakeCuPy(False, cards=["NVIDIA A100"]))
-    assert functional("CUDA") and repr(fl.get_device("CUDA", 0)) == "CUDA:0" and len(fl.cuda.devices()) == 1
 
 
 @pytest.fixture

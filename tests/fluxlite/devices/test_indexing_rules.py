@@ -5,7 +5,7 @@ import pytest
 from inside import add_at
 from kinds import EVERYWHERE, GPUS
 
-from fluxlite import gradient, scatter_add
+from fluxlite import scatter_add
 from fluxlite.devices import cpu
 
 
@@ -54,23 +54,6 @@ def test_an_array_out_of_range_wraps_around(device):
     assert cpu(np.take_along_axis(numbers(device), device(np.array([[3], [4]])), axis=1)).tolist() == [[0], [4]]
     x[device(np.array([6]))] = 20
     assert cpu(x).tolist() == [0, 1, 20, 3]
-
-
-@pytest.mark.on("CPU", "Simulated", "CUDA")
-@pytest.mark.parametrize("dtype", ["int8", "uint8", "uint32"])
-def test_an_axis_may_be_longer_than_what_the_index_can_hold(device, dtype):
-    h, places = np.arange(2.0, 70_000), np.array([0, 1, 127], dtype)
-    x, i, three = device(h, dtype=None), device(places), device(np.ones(3), dtype=None)
-    assert cpu(x[i]).tolist() == cpu(np.take(x, i)).tolist() == cpu(np.take_along_axis(x, i, 0)).tolist() == [2, 3, 129]
-    for change in (
-        lambda x: x.__setitem__(i, three), lambda x: np.add.at(x, i, three), lambda x: add_at(x, i, three),
-        lambda x: np.put_along_axis(x, i, three, 0),
-    ):  # fmt: skip
-        changed = x.copy()
-        change(changed)
-        assert np.flatnonzero(cpu(changed) != h).tolist() == [0, 1, 127]
-    slopes = gradient(lambda x: np.sum(x[i]) + np.sum(np.take(x, i)), x)[0]
-    assert np.flatnonzero(cpu(slopes)).tolist() == [0, 1, 127]
 
 
 @pytest.mark.on(*GPUS)
@@ -123,45 +106,3 @@ def test_add_at_for_all_types(device, dtype):
     add_at(total, device(np.array([1, 1])), device(np.array([5, 6]).astype(dtype), dtype=None))
     assert total.dtype == dtype
     assert cpu(total).tolist() == (np.array([1, -2, 3]).astype(dtype) + np.array([0, 11, 0]).astype(dtype)).tolist()
-
-
-@pytest.mark.on("Simulated", "CUDA")
-def test_numpys_add_at_takes_less_than_ours(device):
-    x = device(np.zeros(3, np.float32))
-    np.add.at(x, device(np.array([0, 0])), device(np.ones(2, np.float32)))
-    assert cpu(x).tolist() == [2, 0, 0]
-    for index in ((device(np.array([0])),), slice(0, 1), [0]):
-        with pytest.raises(TypeError):
-            np.add.at(x, index, device(np.ones(1, np.float32)))
-    with pytest.raises(TypeError):
-        np.add.at(device(np.zeros(3, np.int8)), device(np.array([0])), device(np.ones(1, np.int8)))
-    with pytest.raises(NotImplementedError):
-        np.multiply.at(x, device(np.array([0])), device(np.ones(1, np.float32)))
-
-
-@pytest.mark.on("Simulated", "CUDA")
-def test_a_slice_may_end_at_a_number_on_the_device(device):
-    """As in ``values[start:stop]`` of a sparse matrix's rows: the host waits for the two numbers."""
-    h, x = np.arange(6, dtype=np.float32).reshape(2, 3), numbers(device)
-    one, two = device(np.array([1, 2]))
-    np.testing.assert_array_equal(cpu(x[:one]), h[:1])
-    np.testing.assert_array_equal(cpu(x[0, one:two]), h[0, 1:2])
-    np.testing.assert_array_equal(cpu(x[[1, 0], -two::two]), h[[1, 0], -2::2])
-    assert x[:, :one].base is x
-    x[..., one:] = 0
-    x[0, two:] += 5
-    assert cpu(x).tolist() == [[0, 0, 5], [3, 0, 0]]
-    with pytest.raises((TypeError, ValueError)):
-        x["a":]
-
-
-@pytest.mark.on("CPU", "Simulated", "CUDA")
-def test_an_empty_array_is_a_mask_or_places_by_its_type(device):
-    x = device(np.zeros((2, 0, 3), np.float32))
-    assert x[np.zeros((2, 0, 3), bool)].shape == (0,) and x[np.zeros(2, bool)].shape == (0, 0, 3)
-    assert x[np.zeros(0, int)].shape == x[[]].shape == (0, 0, 3)
-    for floats in (np.array([]), np.zeros((0, 2), np.float32)):
-        with pytest.raises(IndexError):
-            x[floats]
-        with pytest.raises(IndexError):
-            x[floats] = 1

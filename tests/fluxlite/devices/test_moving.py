@@ -140,16 +140,6 @@ def test_arrays_that_overlap_part_and_that_is_said_in_one_line(simulated):
     assert "[0][0] and [0][1] share memory, as 8 more pairs do" in notices()[1]
 
 
-def test_arrays_that_only_look_as_if_they_overlap_are_not_mentioned(simulated):
-    W, text = f32(4, 4), np.arange(9)
-    gpu([W[:, ::2], W[:, 1::2]])  # interleaved
-    gpu([W[:2], W[2:]])
-    gpu([W, W.T, W])
-    gpu([text[:3], text[1:4]])  # of integers: places in a text
-    cpu([W, W[0]])
-    assert notices() == []
-
-
 # -- what can't be entered ---------------------------------------------------------------------------
 
 
@@ -161,38 +151,6 @@ def test_an_unregistered_object_stays_and_that_is_said(simulated):
     (line,) = notices()
     assert line.startswith("[ Info: [1].weight was not moved to Simulated:0: Unregistered is not registered.")
     assert "Write @functor above class Unregistered" in line
-
-
-class Slotted:
-    __slots__ = ("weight", "missing")
-
-    def __init__(self, weight):
-        self.weight = weight
-
-
-class Deep:
-    def __init__(self, inside):
-        self.inside = {"layers": [inside]}
-
-
-@pytest.mark.parametrize(
-    ("x", "place"),
-    [
-        (Deep((1, f32(1))), "inside['layers'][0][1]"),
-        (Pair(1, Deep(Slotted(f32(1)))), "second.inside['layers'][0].weight"),
-        ([{Slotted(f32(1))}], "[0].weight"),
-    ],
-)
-def test_arrays_are_found_below(simulated, x, place):
-    gpu(x)
-    assert notices()[0].startswith(f"[ Info: {place} was not moved")
-    assert ("in a set, which no walk enters. Use a list" in notices()[0]) == (type(x) is list)
-
-
-def test_objects_without_arrays_or_with_arrays_there_are_not_mentioned(simulated):
-    gpu([Unregistered(3), {"a", "b"}, Deep(None), object(), Unregistered(gpu(f32(2)))])
-    cpu(Unregistered(f32(2)))
-    assert notices() == []
 
 
 def test_a_class_made_anew_is_reported_as_that(simulated):

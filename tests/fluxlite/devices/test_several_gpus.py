@@ -105,15 +105,6 @@ def test_without_a_GPU_all_of_it_explains_itself():
         assert fl.cuda.device(np.ones(2)) is fl.get_device("CPU")
 
 
-def test_amdgpu_is_about_hardware(three):
-    with fl.pretend(AMDGPU=2):
-        assert repr(fl.amdgpu.device()) == "AMDGPU:0 (pretended)" and len(fl.amdgpu.devices()) == 2
-        x = fl.get_device("AMDGPU", 1)(np.ones(2, np.float32))
-        assert repr(fl.amdgpu.device(x)) == "AMDGPU:1 (pretended)"
-    with fl.pretend(), pytest.raises(RuntimeError, match="cupy-rocm"):
-        fl.amdgpu.device()
-
-
 # -- CUDA_VISIBLE_DEVICES ------------------------------------------------------------------------------------------
 
 
@@ -150,10 +141,3 @@ def test_CUDA_VISIBLE_DEVICES_selects(visible, seen, monkeypatch, capsys):
     assert (left in capsys.readouterr().err) == (seen < 3)
     fl.simulate_gpu()
     assert len(fl.cuda.devices()) == 1  # simulated cards are there whatever hides real ones
-
-
-def test_a_preferred_simulation_is_there_too(monkeypatch, capsys):
-    monkeypatch.setenv("FLUXLITE_GPU_BACKEND", "Simulated")
-    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "-1")
-    assert repr(fl.get_device(verbose=True)) == "Simulated:0"
-    assert "[ Info: Using backend set in FLUXLITE_GPU_BACKEND: Simulated." in capsys.readouterr().err

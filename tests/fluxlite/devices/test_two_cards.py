@@ -15,7 +15,6 @@ from inside import PerformanceWarning, arrays, cupy_devices
 from layer_table import LAYERS
 
 import fluxlite as fl
-from fluxlite.simulated import SimulatedArray
 
 # -- the current card ------------------------------------------------------------------------------------------------
 
@@ -339,21 +338,6 @@ def test_what_is_counted_there(second):
     assert fl.accuracy(scores, labels) == 1.0 and (fl.confusion_matrix(scores, labels) == np.eye(3)).all()
 
 
-def test_a_training_goes_on_there(second, tmp_path):
-    def run(epochs, **more):
-        fl.seed(1)
-        model = second(fl.Chain(fl.Dense(3, 2), fl.BatchNorm(2), fl.Dropout(0.5)))
-        data = fl.DataLoader((numbers(second),), batchsize=2, shuffle=True)
-        fl.train(lambda m, x: np.mean(m(x) ** 2), model, data, fl.setup(fl.Adam(), model), epochs=epochs, **more)
-        return model
-
-    run(1, checkpoint=tmp_path / "run")
-    model = run(2, checkpoint=tmp_path / "run", resume=True)
-    all_on(second, model)
-    for one, other in zip(fl.trainables(fl.cpu(model)), fl.trainables(fl.cpu(run(2)))):
-        np.testing.assert_allclose(one[1], other[1], rtol=1e-5)
-
-
 def test_a_model_on_both_cards_keeps_each_part_where_it_is(second):
     """The user moves what goes from one to the other."""
     first = fl.cuda.devices()[0]
@@ -363,10 +347,3 @@ def test_a_model_on_both_cards_keeps_each_part_where_it_is(second):
     fl.update(fl.setup(fl.Adam(), model), model, g)
     assert fl.device_of(value) is second
     assert [fl.device_of(layer.weight) for layer in (*g, *model)] == [first, second] * 2
-
-
-def test_nothing_is_entered_with_one_card(monkeypatch):
-    """An empty ``with`` costs 5 % of a small step: layers don't ask where the input is."""
-    monkeypatch.delitem(arrays.card_getters, SimulatedArray, raising=False)
-    monkeypatch.setattr("fluxlite.layers.layer.on_card_of", lambda x: pytest.fail("asked"))
-    fl.Chain(fl.Dense(2, 2), fl.LayerNorm(2), fl.Parallel(np.add, np.tanh, np.tanh))(np.ones((3, 2), np.float32))

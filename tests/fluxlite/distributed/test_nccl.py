@@ -63,14 +63,6 @@ def test_a_sum_comes_after_what_computes_it_and_before_what_needs_it(card):
     assert type(workers.links[card]) is Communicator
 
 
-def test_workers_that_share_a_card_go_by_the_host_and_say_so(card, capsys):
-    workers = Pair(0)
-    workers.start, workers.wait = lambda x, op: x, lambda request: None
-    x = card(np.arange(4, dtype=np.float32))
-    assert fl.cpu(begin_sum(workers, x)()).tolist() == [0, 1, 2, 3] and workers.links == {card: None}
-    assert "through the host" in capsys.readouterr().err
-
-
 def test_each_worker_of_a_computer_takes_a_card_of_its_own(card, monkeypatch):
     from fluxlite.distributed import world
 

@@ -113,13 +113,6 @@ def test_same_pad_keeps_the_size(kernel, stride, dilation):
         assert z.shape == (1, 12 * stride, 18 * stride, 1) or dilation > 1
 
 
-def test_an_odd_padding_has_one_more_in_front():
-    assert Conv((2, 4), 1, 1, pad=SamePad()).pad == ((1, 0), (2, 1))
-    assert Conv((3, 3), 1, 1, pad=(1, 0, 2, 3))(np.ones((1, 4, 4, 1), np.float32)).shape == (1, 3, 7, 1)
-    y = CrossCor.of(np.array([1.0, 10.0]).reshape(2, 1, 1), pad=SamePad())(np.array([1.0, 2.0]).reshape(1, 2, 1))
-    assert y.ravel().tolist() == [10, 21]
-
-
 def test_new_layers():
     layer = Conv((5, 3), 4, 6, fl.relu, groups=2, rng=np.random.default_rng(0))
     assert layer.weight.shape == (5, 3, 2, 6) and layer.weight.flags.c_contiguous and layer.weight.dtype == np.float32
@@ -228,9 +221,3 @@ def test_launches_are_counted():
         with fl.receipt() as seen:
             fl.MaxPool((3, 3))(x)
         assert dict(seen.launched) == {"maximum": 4}
-
-
-def test_settings_stay_when_a_model_is_rebuilt():
-    model = fl.fmap(lambda x: x, ConvTranspose((3, 3), 2, 4, stride=2, pad=1, outpad=1))
-    assert (model.stride, model.pad, model.outpad, model.groups) == ((2, 2), ((1, 1), (1, 1)), (1, 1), 1)
-    assert [str(path) for path, _ in fl.trainables(model)] == ["weight", "bias"]

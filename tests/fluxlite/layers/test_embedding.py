@@ -83,21 +83,3 @@ def test_a_tie_with_the_last_layer():
     layer, x = Embedding.of(W.copy()), np.array([1, 1])
     g = fl.gradient(lambda m: m(x).sum(), fl.Chain(layer, fl.Dense.of(layer.weight)))[0]
     np.testing.assert_allclose(g[0].weight, fl.gradient(lambda w: (w[x] @ w.T).sum(), W)[0])
-
-
-def test_indexing_by_rows_adds_up_in_any_memory_order():
-    """`scatter_add` has a quick way for whole rows; views and several axes take the other."""
-    x = np.array([[1, -1], [1, 0]])
-    values = RNG.normal(size=(2, 2, 3, 2))
-    zeros = np.zeros((4, 3, 2))
-    for like in (zeros, np.asarray(zeros, order="F"), np.zeros((8, 3, 2))[::2], zeros[::-1]):
-        wanted = np.zeros((4, 3, 2))
-        np.add.at(wanted, x, values)
-        np.testing.assert_allclose(fl.scatter_add(like, x, values), wanted)
-        np.testing.assert_allclose(fl.gradient(lambda w: (w[x] * values).sum(), like)[0], wanted)
-    small = np.array([100, 100, -1], np.int8)  # 100 * 3 is no int8
-    assert fl.scatter_add(np.zeros((128, 3)), small, np.ones((3, 3)))[[100, 127]].tolist() == [[2] * 3, [1] * 3]
-    assert fl.scatter_add(np.zeros((0, 3)), np.zeros(0, int), np.ones((0, 3))).shape == (0, 3)
-    for wrong in (np.array([4]), np.array([1.0])):
-        with pytest.raises(IndexError):
-            fl.scatter_add(np.zeros((4, 3)), wrong, np.ones((1, 3)))

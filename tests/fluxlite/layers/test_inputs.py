@@ -60,17 +60,6 @@ def test_between_layers_a_float64_number_no_longer_makes_all_that_follows_float6
     assert fixed(X.astype(np.float32)).dtype == np.float32 and fl.notices() == []
 
 
-def test_python_numbers_and_lists_and_another_byte_order_have_no_type_of_their_own():
-    layer, x = dense(), X.astype(np.float32)
-    for given in ([1.0, 2.0, 3.0], [[1, 2, 3.5]], ((1, 2, 3), (True, False, True))):
-        y = layer(given)
-        assert y.dtype == np.float32 and (y == layer(np.array(given, np.float32))).all()
-    assert (
-        fl.gradient(lambda d: np.sum(d([1, 1, 1])), dense(activation=np.positive))[0].weight.tolist() == [[1] * 3] * 2
-    )
-    assert (layer(x.astype(">f4")) == layer(x)).all() and fl.notices() == []
-
-
 def test_an_input_of_the_right_type_is_not_copied():
     seen = []
 
@@ -132,12 +121,6 @@ def test_what_is_no_floating_point_number_raises_with_the_fix(dtype):
         dense(np.float64)(np.ones(3, int))
 
 
-def test_a_layer_that_is_no_float_itself_takes_what_it_did():
-    whole = Dense.of(np.array([[1, 2, 3]]))
-    assert whole(np.ones(3, int)).tolist() == [6] and whole(np.full(3, 0.5)).tolist() == [3.0]
-    assert Dense.of(np.array([[1j, 2, 3]]))(np.ones(3)).tolist() == [5 + 1j]
-
-
 # -- parameters --------------------------------------------------------------------------------------------
 
 
@@ -161,37 +144,4 @@ def test_what_init_may_not_give(init, got):
         Dense(3, 2, init=init)
 
 
-def test_a_bias_of_another_type_becomes_that_of_the_weight():
-    weight = np.ones((2, 3), np.float32)
-    layer = Dense.of(weight, np.zeros(2))
-    assert layer.weight is weight and layer.bias.dtype == np.float32 and layer(X.astype(np.float32)).dtype == np.float32
-
-
 # -- targets -----------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("loss", [fl.mse, fl.crossentropy, fl.logitcrossentropy], ids=lambda f: f.__name__)
-def test_a_float64_target_leaves_the_way_back_in_float32(loss):
-    types = []
-
-    @fl.primitive
-    def watched(x):
-        return x * 1
-
-    fl.rule(watched, lambda g, out, x: types.append(g.dtype) or g)
-    x, target = X.astype(np.float32), np.eye(2)[[0, 1, 1, 0]]
-    value, _ = fl.withgradient(lambda d: loss(watched(fl.softmax(d(x))), target), dense())
-    assert value.dtype == np.float32 and types == [np.float32]
-    assert fl.notices() == [
-        f"[ Info: {loss.__name__}: the target is float64 and becomes float32, as the prediction is, at each call. "
-        "y.astype(np.float32) does it once."
-    ]
-    g = fl.gradient(lambda d, t: loss(fl.softmax(d(x)), t), dense(), target)[1]
-    assert g.dtype == np.float64
-
-
-def test_whole_numbers_and_narrow_types_as_targets():
-    scores = np.array([1.0, 2.0], np.float32)
-    for dtype in (int, bool, np.float16, np.int8):
-        assert fl.mse(scores, np.array([1, 0], dtype)).dtype == np.float32
-    assert fl.mse(np.array([1, 2]), np.array([1.5, 2])) == 0.125 and fl.notices() == []

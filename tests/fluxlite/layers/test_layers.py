@@ -40,17 +40,6 @@ def test_all_rows_are_multiplied_at_once():
     assert receipt.launches == 2, "the product and the sum: a reshape launches nothing"
 
 
-def test_what_knows_how_it_is_multiplied_is_asked():
-    class Loud:
-        dtype = W.dtype
-        __array_ufunc__ = None
-
-        def __matmul__(self, other):
-            return np.full((1, other.shape[1]), 7.0)
-
-    np.testing.assert_array_equal(Dense.of(W, B)(Loud()), [[17, 27]])
-
-
 def test_fields_of_a_new_layer():
     new = layer(10, 5, np.tanh)
     assert new.weight.shape == (5, 10) and new.bias.shape == (5,) and new.activation is np.tanh
@@ -88,14 +77,6 @@ def test_of_arrays():
 )
 def test_how_dense_prints(make, text):
     assert repr(make()) == text
-
-
-@pytest.mark.parametrize("model", [layer(3, 2), Chain(layer(3, 2))], ids=["Dense", "Chain"])
-def test_what_is_no_field_of_a_layer_is_no_part_of_it(model):
-    parameters = len(list(fl.trainables(model)))
-    model.history = [np.ones(2)]
-    assert len(list(fl.trainables(model))) == parameters
-    assert fl.fmap(lambda leaf: leaf, model).history is model.history
 
 
 @pytest.mark.parametrize("size", [-1, 2.5, "3", (2, 3), np.ones(2)])
@@ -225,24 +206,6 @@ def test_the_place_in_nested_chains_is_named():
     named = Chain(first=np.tanh, second=Chain(Dense.of(W)))
     with pytest.raises(ShapeError, match=r"^layers\['second'\]\.layers\[0\]: Dense"):
         named(np.ones(4))
-
-
-def test_errors_of_an_activation_stay_what_they_are():
-    def fails(x):
-        raise KeyError("mine")
-
-    def also_fails(x):
-        raise ValueError("mine")
-
-    for f, error in ((fails, KeyError), (also_fails, ValueError)):
-        with pytest.raises(error, match="mine") as caught:
-            Chain(Dense.of(W, B, f))(np.ones(3))
-        assert type(caught.value) is error and caught.value.__cause__ is None
-
-
-def test_a_function_without_a_rule_is_named_through_a_layer():
-    with pytest.raises(TypeError, match=r"np\.unwrap has no derivative rule"):
-        gradient(lambda d: d(np.ones(3)).sum(), Dense.of(W, B, np.unwrap))
 
 
 # -- devices ----------------------------------------------------------------------------------------------

@@ -82,18 +82,6 @@ def test_where_the_mode_may_stand(make):
     assert [one.active for one in copies] == [None, None], "what is made inside isn't stuck in training"
 
 
-def test_a_flag_that_is_called_active_is_not_a_mode():
-    @fl.functor
-    class Player:
-        def __init__(self):
-            self.w, self.active = np.ones(1), "no"
-
-    player, found = Player(), []
-    fl.gradient(lambda p: (found.append(p.active), p.w.sum())[1], player)
-    fl.trainmode(player)
-    assert found == ["no"] and player.active == "no"
-
-
 @pytest.mark.parametrize(
     "call",
     [
@@ -119,14 +107,6 @@ def test_a_layer_is_active_inside_a_gradient_wherever_it_is(call):
     fl.testmode(layer)
     call(layer)
     assert set(layer.seen) == {False}, "a saliency map, for instance, asks the model as it will be used"
-
-
-def test_param_and_back_open_no_call():
-    layer = Noting()
-    fl.back(layer(fl.param(X)).sum())
-    with fl.trainmode(layer):
-        fl.back(layer(fl.param(X)).sum())
-    assert seen(layer) == (None, True)
 
 
 def test_decided_for_good():
@@ -167,35 +147,6 @@ def test_for_a_block_outside():
     assert layer.active is False
 
 
-def test_for_a_block_inside():
-    layer = Noting()
-
-    def loss(m):
-        first = m(X)
-        with fl.testmode(m):
-            second = m(X)
-        with pytest.raises(KeyError), fl.testmode(m):
-            raise KeyError
-        return (first + second + m(X)).sum()
-
-    assert fl.gradient(loss, layer)[0].w == [9.0]
-    layer(X)
-    assert seen(layer) == (True, False, True, None)
-
-
-@pytest.mark.parametrize("wanted", [True, False, None])
-@pytest.mark.parametrize("before", [None, True, False])
-def test_what_is_decided_inside_is_decided_for_good(wanted, before):
-    def loss(m):
-        fl.trainmode(m, wanted)
-        return m(X).sum()
-
-    for call in (fl.gradient, lambda loss, layer: fl.gradient(lambda: loss(layer), fl.params(layer))):
-        layer = fl.trainmode(Noting(), before).model
-        call(loss, layer)
-        assert seen(layer) == (wanted is not False,) and layer.active is wanted, "automatic again inside is active"
-
-
 def test_gradients_inside_gradients():
     layer = Noting()
 
@@ -222,21 +173,6 @@ def test_an_exception_leaves_no_mode_behind(call):
         with pytest.raises((KeyError, TypeError)):
             fails()
         assert layer.active is None and "active" not in vars(layer)
-
-
-def test_a_generator_is_inside_only_while_a_gradient_drives_it():
-    layer = Noting()
-
-    def steps():
-        while True:
-            layer(X)
-            yield fl.gradient(lambda x: layer(x).sum(), X)
-
-    driven = steps()
-    next(driven)
-    fl.gradient(lambda x: (next(driven), x.sum())[1], X)
-    next(driven)
-    assert seen(layer) == (None, True, True, True, None, True)
 
 
 def test_other_threads_see_nothing_of_a_gradient():

@@ -1,12 +1,9 @@
 """LayerNorm, BatchNorm, InstanceNorm, GroupNorm: beside PyTorch's, their state, what they say to wrong inputs."""
 
-import math
-
 import numpy as np
 import pytest
 from gradcheck import check_float32, check_gradient, check_second
 from inside import Moments, ShapeError, standardized
-from kinds import EVERYWHERE
 
 import fluxlite as fl
 
@@ -159,36 +156,6 @@ def test_running_means_are_kept_once_for_each_call_however_nested():
     np.testing.assert_allclose(layer.mean, 0.9 * (0.9 * 0.19 + 0.1) * x.mean(0), rtol=1e-4)  # the second meets 0
 
 
-@pytest.mark.on(*EVERYWHERE)
-@pytest.mark.parametrize("make", [fl.BatchNorm, lambda n: fl.InstanceNorm(n, affine=True, track_stats=True)])
-def test_a_model_outside_of_the_arguments_keeps_plain_means(device, make):
-    """Such as the critic in a generator's step: it takes mean and variance of the batch."""
-    layer, other, x = device((make(2), make(2), RNG.normal(1, 2, size=(4, 3, 2)).astype(np.float32)))
-
-    def inner(x):
-        return fl.gradient(lambda x: (layer(x) ** 3).sum(), x)[0]
-
-    fl.gradient(lambda x: (layer(x) ** 2).sum(), x)
-    fl.gradient(lambda x: (inner(x) ** 2).sum(), x)  # as in a critic's penalty
-    fl.gradient(lambda: (layer(x) ** 2).sum(), fl.params(layer))
-    with pytest.raises(KeyError):
-        fl.gradient(lambda x: {}[layer(x) is None], x)
-    with fl.trainmode(other):
-        for _ in range(4):
-            other(x)
-    for found, wanted in ((layer.mean, other.mean), (layer.var, other.var)):
-        assert type(found) is type(x) and found.dtype == np.float32
-        np.testing.assert_allclose(fl.cpu(found), fl.cpu(wanted), rtol=1e-5)
-        assert type(found) is not np.ndarray or found.flags.writeable
-
-
-def test_means_are_not_trained():
-    model = fl.Chain(fl.BatchNorm(2), fl.InstanceNorm(2, track_stats=True), fl.LayerNorm(2), fl.GroupNorm(2, 1))
-    assert [str(path) for path, _ in fl.trainables(model)] == [
-        f"layers[{i}].{name}" for i in (0, 2, 3) for name in ("scale", "bias")
-    ]
-
-
 # -- types and shapes -----------------------------------------------------------------------------------------
 
 
@@ -255,13 +222,3 @@ def test_the_activation_comes_last():
 
 
 # -- long means ------------------------------------------------------------------------------------------------
-
-
-def test_long_means_are_exact_enough():
-    """A product with a row of 1/n is not summed in pairs, as np.mean is."""
-    x = (RNG.normal(size=(200_000, 2)) + 10).astype(np.float32)
-    layer = fl.trainmode(fl.BatchNorm(2, momentum=1.0)).model
-    layer(x)
-    np.testing.assert_allclose(layer.mean, x.astype(float).mean(0), rtol=1e-5)
-    np.testing.assert_allclose(layer.var, x.astype(float).var(0, ddof=1), rtol=1e-4)
-    assert math.isclose(float(fl.trainmode(layer)(x).std()), 1, rel_tol=1e-3)

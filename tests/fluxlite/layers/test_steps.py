@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from gradcheck import check_forward, check_gradient, check_second, weighted_sum
+from gradcheck import check_forward, check_gradient, check_second
 from inside import RULES, identity, piece, recurrent, sequence
 
 import fluxlite as fl
@@ -130,41 +130,6 @@ def test_second_derivatives(kind):
     given = operands(kind, 2, 3)
     check_second(run(kind), *given)
     check_second(without(kind), *given[:3])
-
-
-@KIND
-@pytest.mark.parametrize("cached", [1, 40])
-def test_the_steps_that_a_cache_holds_do_not_matter(kind, cached, monkeypatch):
-    """One at a time, or a few and then the rest."""
-    given = operands(kind, 2, 7)
-    whole = fl.gradient(weighted_sum(run(kind)), *given)
-    monkeypatch.setattr(recurrent, "CACHED", cached)
-    for one, other in zip(fl.gradient(weighted_sum(run(kind)), *given), whole):
-        np.testing.assert_allclose(one, other, atol=1e-12)
-
-
-@KIND
-def test_a_gradient_that_another_one_scales(kind):
-    """There g is tracked, and no operand is."""
-    given = operands(kind, 2, 3)
-
-    def size(scale):
-        slopes = fl.gradient(lambda Wh: np.sum(scale * run(kind)(*given[:2], Wh, *given[3:])), given[2])
-        return np.sum(slopes[0] ** 2)
-
-    plain = size(1.0)
-    np.testing.assert_allclose(fl.gradient(size, 2.0)[0], 4 * plain, rtol=1e-9)
-
-
-@KIND
-def test_many_ways_back_through_one_run(kind):
-    """A Jacobian goes back once for each output, and what was kept must still be there."""
-    x, *rest = operands(kind, 1, 2)
-    f = run(kind)
-    found = fl.jacobian(lambda x: np.reshape(f(x, *rest), -1), x)[0]
-    for i, row in enumerate(found):
-        expected = fl.gradient(lambda x, i=i: np.reshape(f(x, *rest), -1)[i], x)[0]
-        np.testing.assert_allclose(row, expected, atol=1e-12)
 
 
 def test_only_what_is_asked_for_is_computed(monkeypatch):

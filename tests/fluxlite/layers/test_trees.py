@@ -1,6 +1,5 @@
 """How models print: a line for each part."""
 
-import sys
 from dataclasses import dataclass
 
 import numpy as np
@@ -38,14 +37,6 @@ def test_a_class_of_ones_own_prints_as_a_tree():
         "  rate=0.1,",
         ")                               # 10,027 parameters in all, plus 4 not trained",
     ]
-
-
-def test_a_long_layer_of_layers_has_a_line_for_each():
-    layer = fl.SkipConnection(fl.Chain(fl.Dense(30, 40, fl.relu), fl.Dense(40, 30, fl.relu)), np.add)
-    assert lines(layer)[0].startswith("SkipConnection(Chain(Dense(30 => 40, relu), ")
-    longer = fl.SkipConnection(fl.Chain(*[fl.Dense(300, 300, fl.relu) for _ in range(4)]), np.add)
-    lead = [line.split("#")[0].strip() for line in lines(longer)]
-    assert lead == ["SkipConnection(", "Chain(", *["Dense(300 => 300, relu),"] * 4, "),", "add,", ")"]
 
 
 def test_where_parts_are_is_said_of_each_only_if_they_are_apart():
@@ -106,39 +97,6 @@ def test_a_dataclass_shows_shapes_in_place_of_values():
 class Plain:
     rate: int
     name: str = "two"
-
-
-def test_a_text_of_ones_own_stays():
-    @fl.functor
-    class Own:
-        def __init__(self):
-            self.w = np.ones(2)
-
-        def __repr__(self):
-            return "my own"
-
-    inherits = fl.functor(type("Inherits", (Own,), {}))
-    assert repr(Own()) == repr(inherits()) == "my own"
-    kept = fl.Chain(np.tanh)
-    kept.layers = (Own(),)
-    assert "w=float64 (2,)," in repr(kept)
-
-
-def test_what_cannot_be_drawn_prints_as_objects_do():
-    net = Net()
-    net.heads = [net]
-    assert repr(net).startswith("<") and "Net object at" in repr(net)
-    unfinished = object.__new__(Net)
-    assert "Net object at" in repr(unfinished)
-
-
-def test_printing_is_quick():
-    model, calls = fl.Chain(fl.Dense(3, 4, np.tanh), fl.Dense(4, 2)), []
-    repr(model)
-    sys.setprofile(lambda frame, event, arg: calls.append(frame) if event == "call" else None)
-    repr(model)
-    sys.setprofile(None)
-    assert len(calls) <= 400
 
 
 def test_much_is_left_out():

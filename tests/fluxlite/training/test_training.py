@@ -225,23 +225,6 @@ def test_the_batch_is_named_and_the_model_is_as_it_was_before(value):
     assert history.reason == where
 
 
-@pytest.mark.parametrize(
-    ("step", "check_every", "batch", "epoch", "updates"),
-    [(1, 2, 1, 1, 1), (3, 2, 3, 1, 1), (5, 20, 2, 2, 2), (5, 2, 2, 2, 0)],
-)
-def test_looked_at_later_it_is_still_the_batch_where_it_happened(step, check_every, batch, epoch, updates):
-    """With check_every=2 the losses of an epoch of three are read after batches 2 and 3."""
-    model, opt_state = new_model()
-    with pytest.raises(FloatingPointError) as error, np.errstate(all="ignore"):
-        train(fails_at(step), model, BATCHES, opt_state, 5, check_every=check_every)
-    text = str(error.value)
-    assert text.startswith(f"the loss is nan in batch {batch} of epoch {epoch}. ")
-    found = re.search(r"Found after (\d+) update", text)
-    assert (int(found[1]) if found else 0) == updates
-    assert ("check_every=1 finds it before" in text) == bool(updates)
-    assert error.value.history.losses == by_hand(2)[2][: step - 1]
-
-
 # -- the bar ---------------------------------------------------------------------------------------------------
 
 
@@ -281,18 +264,6 @@ def test_what_the_bar_says(monkeypatch, progress):
     assert shown._bar.mininterval == 0.25 and shown._bar.disable, "drawn four times a second, and closed"
 
 
-@pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError])
-def test_it_is_taken_away_in_every_case(monkeypatch, error):
-    terminal = a_terminal(monkeypatch)
-
-    def failing(m, x, y):
-        raise error
-
-    with pytest.raises(error):
-        trained(loss=failing, progress=True)
-    assert terminal.getvalue().split("\r")[-2].strip() == "" and "\n" not in terminal.getvalue()
-
-
 def test_short_trainings_have_none_and_programs_have_none(monkeypatch):
     terminal = a_terminal(monkeypatch, delay=1e6)
     trained()
@@ -304,23 +275,6 @@ def test_short_trainings_have_none_and_programs_have_none(monkeypatch):
     monkeypatch.setattr(bar, "_tqdm", lambda *args, **kwargs: 1 / 0)
     monkeypatch.setattr(sys, "stderr", io.StringIO())
     trained()  # nobody watches: tqdm is not even made
-
-
-def test_tqdms_warnings_are_no_errors(monkeypatch):
-    """In a notebook without ipywidgets tqdm warns, where warnings are errors as here that would end the training."""
-    import tqdm.auto
-    from tqdm import TqdmWarning
-
-    a_terminal(monkeypatch)
-
-    def warning(*args, **kwargs):
-        import warnings
-
-        warnings.warn("IProgress not found", TqdmWarning, stacklevel=1)
-        return tqdm.tqdm(*args, **kwargs)
-
-    monkeypatch.setattr(tqdm.auto, "tqdm", warning)
-    assert trained(1, progress=True).steps == 3
 
 
 # -- schedules -------------------------------------------------------------------------------------------------
@@ -382,40 +336,3 @@ def test_a_schedule_keeps_the_ratio_of_the_rates(setting, expected):
     _, _, seen = layered(setting, schedule=fl.step_decay(0.5, 1, 0.5))
     for step, found in enumerate(seen):
         np.testing.assert_allclose(list(found.values()), np.array(expected) / 2**step, rtol=1e-12)
-
-
-def test_the_ratio_stays_after_a_rate_of_zero_and_in_a_rule_of_several():
-    chained = fl.OptimiserChain(fl.WeightDecay(0.1), fl.Momentum(1e-3))
-    model = {name: w.copy() for name, w in LAYERED.items()}
-    state = fl.setup(chained, model)
-    fl.adjust(state["backbone"], 1e-4)
-    for schedule in (lambda step: 0.0, fl.step_decay(0.5, 9)):
-        train(lambda m, x: sum(np.sum(w) for w in m.values()) * x, model, [1.0], state, schedule=schedule)
-    eta = {name: leaf.rule.rules[1].eta for name, leaf in state.items()}
-    np.testing.assert_allclose(list(eta.values()), (0.05, 0.5, 0.5), rtol=1e-12)
-    fl.adjust(state["head"], 2e-3)  # from now on this is its own
-    train(lambda m, x: sum(np.sum(w) for w in m.values()) * x, model, [1.0], state, schedule=lambda step: 1.0)
-    assert [leaf.rule.rules[1].eta for leaf in state.values()] == [0.05, 1.0, 0.5]
-
-
-def test_a_run_with_rates_of_its_own_goes_on_exactly(tmp_path, capsys):
-    def setting(state):
-        fl.adjust(state["backbone"], 1e-4)
-
-    path, schedule = tmp_path / "run.safetensors", fl.cosine(0.1, 8)
-    whole = layered(setting, 4, schedule=schedule)
-    layered(setting, 1, schedule=schedule, checkpoint=path)
-    again = layered(setting, 4, schedule=schedule, checkpoint=path, resume=True)
-    assert {n: w.tolist() for n, w in again[0].items()} == {n: w.tolist() for n, w in whole[0].items()}
-    assert again[2] == whole[2][2:]
-    layered(setting, 1, schedule=schedule, checkpoint=path, overwrite=True)
-    with pytest.raises(ValueError, match=r"rule: there it.s Momentum\(eta=0\.1 \* scheduled, .* and .*, here"):
-        layered(lambda s: None, 4, schedule=schedule, checkpoint=path, resume=True)  # adjust is forgotten
-
-
-def test_the_rule_in_a_file_is_named_as_it_was(tmp_path):
-    """An older file says this, and goes on."""
-    path = tmp_path / "run.safetensors"
-    layered(lambda s: None, rule=fl.AdamW(0.1, decay=0.5), schedule=fl.cosine(0.1, 8), checkpoint=path)
-    then = "AdamW(eta=scheduled, beta=(0.9, 0.999), epsilon=1e-08, decay=0.5, couple=True)"
-    assert fl.load(path)["run"]["optimizer"] == then

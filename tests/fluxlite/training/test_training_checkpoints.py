@@ -69,30 +69,6 @@ def test_a_full_disk_ends_no_training_and_is_tried_again(path):
     assert epochs_of(path) == 6
 
 
-@posix
-@pytest.mark.parametrize("full", [0, 2])
-def test_a_disk_that_stays_full_leaves_the_last_checkpoint(path, full):
-    said = on_a_disk_that_is_full(path, 6, full, 9)
-    assert "run.safetensors was not written" in said[0] and "File too large" in said[0] and said[-1] == "6 12 12 False"
-    assert epochs_of(path) == 1 if full else not path.exists()
-
-
-def test_a_folder_that_goes_and_comes_back(tmp_path, capsys):
-    path = tmp_path / "runs" / "run.safetensors"
-    path.parent.mkdir()
-
-    def move(history):
-        if history.epochs == 2:
-            path.parent.rename(tmp_path / "gone")
-        if history.epochs == 4:
-            (tmp_path / "gone").rename(path.parent)
-
-    assert small(path, 5, callbacks=[move]).epochs == 5
-    said = capsys.readouterr().err.splitlines()
-    assert len(said) == 1 and "run.safetensors was not written: could not save, there is no such folder" in said[0]
-    assert epochs_of(path) == 5
-
-
 def test_what_no_file_can_hold_is_said_before_the_training(path):
     model = {"w": np.zeros(1), "when": np.array(["2020-01-01"], "M8[D]")}
     loss = lambda m, x: np.sum(m["w"])  # noqa: E731
@@ -111,23 +87,6 @@ def test_a_file_that_is_there_is_only_replaced_if_told_so(path):
     assert small(path, 7, resume=True).epochs == 7 and epochs_of(path) == 7
     small(path, 2, overwrite=True)
     assert epochs_of(path) == 2
-
-
-@posix
-def test_a_read_only_file_is_said_before_the_training(path):
-    small(path)
-    path.chmod(0o444)
-    with pytest.raises(PermissionError, match="this file is read-only"):
-        small(path, 2, overwrite=True)
-    assert epochs_of(path) == 1
-
-
-def test_no_chdir_moves_it(tmp_path, monkeypatch):
-    (tmp_path / "elsewhere").mkdir()
-    monkeypatch.chdir(tmp_path)
-    history = small("run.safetensors", 3, callbacks=[lambda history: os.chdir(tmp_path / "elsewhere")])
-    assert history.epochs == epochs_of(tmp_path / "run.safetensors") == 3
-    assert os.listdir(tmp_path / "elsewhere") == []
 
 
 class Mine(Exception):
@@ -163,15 +122,6 @@ def test_what_was_done_before_a_function_raised_is_in_the_file(path, whole, wher
     run = fl.load(path)["run"]
     assert run["epoch"] * BATCHES + run["step"] == step and run["losses"].tolist() == history.losses
     assert trainings.run(path, "resume", seed=100)[0] == whole
-
-
-@pytest.mark.parametrize("kind", ["cpu parallel", "gpu"])
-def test_also_after_an_epochs_last_batch(tmp_path, kind):
-    """There's nothing left of the epoch then, but its end. Losses that weren't read are read first."""
-    whole = trainings.run(tmp_path / "whole", "", kind=kind)[0]
-    raised = interrupted(tmp_path / "run", "each_step", BATCHES, kind=kind, check_every=20)
-    assert len(raised.history.losses) == fl.load(tmp_path / "run")["run"]["step"] == BATCHES
-    assert trainings.run(tmp_path / "run", "resume", seed=100, kind=kind)[0] == whole
 
 
 @pytest.mark.parametrize("where, steps", [("loss", 1), ("data", 2)])

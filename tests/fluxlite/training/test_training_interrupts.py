@@ -14,7 +14,6 @@ import threading
 import numpy as np
 import pytest
 import trainings
-from inside import Interrupts
 from trainings import fingerprint, make
 
 import fluxlite as fl
@@ -126,12 +125,6 @@ def test_pressed_at_the_places_one_would_think_of(place, steps):
     assert history.steps == steps and model["w"] == 0.5**steps and history.stopped and history.reason == "interrupted"
 
 
-def test_pressed_in_the_last_step_of_all_nothing_was_stopped():
-    model = {"w": np.ones(1)}
-    history = fl.train(lambda m, x: press() or np.sum(m["w"]), model, [1.0], fl.setup(Descent(), model))
-    assert history.steps == 1 and not history.stopped and history.reason == ""
-
-
 @pytest.mark.parametrize("before", [signal.SIG_DFL, lambda number, frame: None])
 @pytest.mark.parametrize("error", [None, ZeroDivisionError, KeyboardInterrupt])
 def test_what_handled_it_before_handles_it_again_in_every_case(before, error):
@@ -151,20 +144,6 @@ def test_what_handled_it_before_handles_it_again_in_every_case(before, error):
     finally:
         after = signal.signal(signal.SIGINT, usual)
     assert after is before
-
-
-def test_an_ignored_signal_and_a_handler_that_is_not_pythons_are_left_alone(monkeypatch):
-    usual = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        with Interrupts() as interrupts:
-            press()
-            assert not interrupts.pressed and signal.getsignal(signal.SIGINT) is signal.SIG_IGN
-    finally:
-        signal.signal(signal.SIGINT, usual)
-    monkeypatch.setattr(signal, "getsignal", lambda number: None)
-    with Interrupts():
-        monkeypatch.undo()
-        assert signal.getsignal(signal.SIGINT) is usual
 
 
 def test_in_another_thread_there_is_no_handler():

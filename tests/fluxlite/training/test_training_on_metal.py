@@ -36,14 +36,6 @@ def test_activations_and_their_derivatives(function):
     np.testing.assert_allclose(fl.cpu(got), wanted, rtol=5e-7, atol=1e-12)  # MLX's exp has 7 digits
 
 
-def test_rrelu_draws_on_the_device():
-    x = device(-np.ones(100, np.float32))
-    y = fl.rrelu(x)
-    assert type(y) is MetalArray and y.dtype == np.float32
-    slopes = -fl.cpu(y)
-    assert slopes.min() >= 1 / 8 and slopes.max() <= 1 / 3 and len(set(slopes.tolist())) > 50
-
-
 def test_while_a_gradient_is_taken_what_it_computes_with_cannot_be_changed():
     w, x = device(np.ones(3, np.float32)), device(np.ones(3, np.float32))
 
@@ -64,14 +56,6 @@ def test_while_a_gradient_is_taken_what_it_computes_with_cannot_be_changed():
     (g,) = fl.gradient(changes(lambda: None), w)
     assert fl.cpu(g).tolist() == [2, 2, 2] and g.flags.writeable
     g += 1
-
-
-def test_a_tracked_array_is_not_written_into_a_device_array():
-    x = device(np.ones(3, np.float32))
-    for write in (lambda w: x.__setitem__(0, w[0]), lambda w: x.__setitem__([0, 1], w[:2]), lambda w: x.__iadd__(w)):
-        with pytest.raises(TypeError):
-            fl.gradient(lambda w, write=write: write(w), device(np.ones(3, np.float32)))
-    assert fl.cpu(x).tolist() == [1, 1, 1]
 
 
 def test_gradients_flow_through_moves():

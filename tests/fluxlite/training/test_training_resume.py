@@ -50,13 +50,6 @@ def test_stopped_after_a_step_and_resumed_by_others(path, whole, kind, how):
         assert found == whole[kind] and not history.stopped and history.reason == "", f"after step {step}"
 
 
-def test_stopped_before_its_losses_were_read(path, whole):
-    for step in (1, 4, 8):
-        path.unlink(missing_ok=True)
-        run(path, "stop", step, check_every=7)
-        assert run(path, "resume", seed=100, check_every=3)[0] == whole["cpu"]
-
-
 def test_stopped_again_and_again(path, whole):
     for step in range(1, EPOCHS * BATCHES, 2):
         model, opt_state, data = make(seed=step - 1)
@@ -70,19 +63,6 @@ def test_killed_after_an_epoch_and_resumed_in_another_process(path, whole):
     in_a_process_of_its_own(path, "kill", 2 * BATCHES + 2, "gpu parallel", status=7)
     result = in_a_process_of_its_own(path, "resume", 0, "gpu parallel", 100)
     assert result == {"fingerprint": whole["gpu parallel"], "steps": EPOCHS * BATCHES, "stopped": False}
-
-
-def test_a_list_of_batches_goes_on_too(path):
-    def trained(stop, seed=0, resume=False):
-        model = {"w": np.full(3, 1.0 + seed)}
-        return fl.train(lambda m, x: np.sum((m["w"] * x - 1) ** 2), model, [1.0, 2.0, 3.0],
-                        fl.setup(fl.Adam(0.1), model), 3, each_step=lambda h: h.steps == stop,
-                        checkpoint=path, resume=resume, overwrite=not resume).losses  # fmt: skip
-
-    expected = trained(0)
-    for stop in (1, 3, 8):
-        trained(stop)
-        assert trained(0, seed=5, resume=True) == expected
 
 
 @pytest.mark.parametrize(("callback", "eta"), [(fl.early_stopping, 1.1), (fl.plateau, 0.0)])
@@ -121,30 +101,6 @@ def test_a_run_that_is_finished(path, whole, capsys, monkeypatch):
     )
 
 
-def test_a_run_that_stopped_by_itself_is_finished_one_that_a_function_stopped_is_not(path, capsys):
-    def trained(*callbacks, **options):
-        model = {"w": np.zeros(1)}
-        history = fl.train(lambda m, x: np.sum((m["w"] - 1) ** 2), model, [1.0], fl.setup(fl.Descent(0.1), model), 9,
-                           callbacks=callbacks, checkpoint=path, **options)  # fmt: skip
-        return history.epochs, history.stopped, history.reason
-
-    def time_is_up(history):
-        return history.epochs == 2
-
-    trained(fl.patience(lambda h: True, 4))
-    assert trained(fl.patience(lambda h: True, 4), resume=True) == (4, True, "patience")
-    assert "finished, after epoch 4 (patience): nothing is left to do" in capsys.readouterr().err
-    assert trained(time_is_up, overwrite=True) == (2, True, "stopped by time_is_up")
-    assert trained(resume=True) == (9, False, "")
-
-
-def test_the_seconds_of_all_parts_are_added(path):
-    with fl.simulate_gpu():
-        first = run(path, "stop", 7, "gpu")[1].seconds
-        in_all = run(path, "resume", 0, "gpu", 100)[1].seconds
-    assert first.kind == in_all.kind == "simulated" and in_all > first > 0
-
-
 def snapshot(*trees):
     return [x.tolist() if isinstance(x, np.ndarray) else x for x in fl.leaves(trees) if not callable(x)]
 
@@ -179,16 +135,6 @@ def test_another_run_is_refused_and_nothing_is_changed(path, others, message):
         fl.train(trainings.loss, model, data, opt_state, EPOCHS, checkpoint=path, resume=True)
     assert (snapshot(model, opt_state), rng and rng.bit_generator.state, CPU.rng.bit_generator.state) == before
     assert path.read_bytes() == contents
-
-
-def test_a_file_that_is_none_of_trains(path):
-    model, opt_state, data = make()
-    fl.save(path, model=model)
-    with pytest.raises(ValueError, match=r"was not written by train: load\(path, model=model\) reads it"):
-        fl.train(trainings.loss, model, data, opt_state, checkpoint=path, resume=True)
-    path.write_bytes(b"nothing")
-    with pytest.raises(ValueError):
-        fl.train(trainings.loss, model, data, opt_state, checkpoint=path, resume=True)
 
 
 def test_on_another_device_it_goes_on_too(path):

@@ -57,13 +57,6 @@ def test_an_array_that_a_gradient_call_left_behind_and_a_cycle_are_named():
             walk(tree)
 
 
-def test_containers_that_are_shared_many_times_over_are_entered_once():
-    tree = [np.ones(1)]
-    for _ in range(60):
-        tree = [tree, tree]
-    assert len(paths(tree)) == 1
-
-
 def test_destructure_holds_a_tie_once_and_what_does_not_train_not_at_all():
     W = np.arange(6.0).reshape(2, 3)
     model = {"layer": Layer(W, np.full(2, 7.0)), "tied": W.T, "n": np.arange(2), "name": "x"}
@@ -75,14 +68,6 @@ def test_destructure_holds_a_tie_once_and_what_does_not_train_not_at_all():
     assert parameter_key(result["tied"]) == parameter_key(result["layer"].weight)
     assert result["layer"].mean is model["layer"].mean and result["n"] is model["n"] and result["name"] == "x"
     assert W[0, 1] == 1, "the model is left as it is"
-
-
-def test_destructure_where_what_trains_stands_behind_a_tie_that_does_not():
-    W = np.arange(6.0).reshape(2, 3)
-    vector, restructure = destructure([Layer(None, W.T), W])
-    result = restructure(vector + 1)
-    assert result[0].mean.tolist() == [[1, 4], [2, 5], [3, 6]]
-    assert parameter_key(result[0].mean) == parameter_key(result[1])
 
 
 def test_restructure_makes_the_model_that_was_taken_apart():
@@ -104,14 +89,6 @@ def test_restructure_makes_the_model_that_was_taken_apart():
     ):
         with pytest.raises(ValueError, match=rf"is made from a vector of shape \(3,\), got {got}"):
             restructure(wrong)
-
-
-def test_the_type_of_a_vector():
-    """That of the parameters, also beside an empty one; without any, float32."""
-    for dtype in (np.float16, np.float64):
-        assert destructure([np.ones(2, dtype), np.zeros(0, dtype)])[0].dtype == dtype
-    vector, restructure = destructure({"activation": np.tanh})
-    assert vector.shape == (0,) and vector.dtype == np.float32 and restructure(vector) == {"activation": np.tanh}
 
 
 @st.composite

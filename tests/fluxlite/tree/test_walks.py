@@ -91,14 +91,6 @@ def test_prune_keeps_the_first_and_replaces_the_repeats():
     assert fmap(same, [shared, shared], prune=other)[1] is other
 
 
-def test_below_equal_immutable_containers_only_what_is_shared_is_pruned():
-    shared = np.ones(2)
-    for make in Frozen, Point:
-        first, second = fmap(same, (make(shared, 4), make(shared, 4)), prune=None)
-        assert first.x is shared and second.x is None
-        assert (first.y, second.y) == (4, 4)
-
-
 class Color(enum.Enum):
     RED = 1
 
@@ -108,13 +100,6 @@ class Color(enum.Enum):
 )
 def test_values_that_cannot_change_are_not_regarded_as_shared(value):
     assert fmap(same, [value, value], prune="again") == [value, value]
-
-
-def test_a_shared_container_of_numbers_stays_shared_and_an_equal_one_apart():
-    for shared, equal in ([1], [1]), ({"a": 1}, {"a": 1}), (Foo(1, 2), Foo(1, 2)):
-        result = fmap(double, (shared, shared, equal))
-        assert result[0] is result[1] is not result[2]
-        assert result[0] == result[2]
 
 
 def test_structure_keeps_what_is_shared_shared_also_when_applied_again():
@@ -174,20 +159,6 @@ def test_trees_that_differ_raise_and_the_place_is_named(first, second, place):
     assert np.array_equal(second, before), "looking for a field doesn't make it"
 
 
-def test_a_leaf_may_stand_beside_a_branch():
-    """So that an optimizer's state can stand beside a parameter; a function for two numbers refuses it itself."""
-    assert fmap(lambda leaf, state: (leaf, state), {"w": 1}, {"w": [2, 3]}) == {"w": (1, [2, 3])}
-    with pytest.raises(TypeError):
-        fmap(operator.add, [1], [[2]])
-
-
-def test_at_a_tie_of_the_first_tree_the_second_value_is_ignored():
-    """Which is why fmap is not how gradients of tied parameters are added up."""
-    shared = np.zeros(1)
-    first, second = fmap(operator.add, [shared, shared], [np.ones(1), np.full(1, 5)])
-    assert first is second and first == 1
-
-
 # -- listing -------------------------------------------------------------------------------------------
 
 
@@ -237,17 +208,6 @@ def test_function_and_exclude_are_told_the_path():
     assert seen == ["", "x", "x.x", "x.x[0]", "x.y", "x.y['b']", "y", "y[0]"]
 
 
-def test_with_paths_sharing_pruning_and_several_trees_are_as_without():
-    shared = np.ones(2)
-    function = Counted(lambda path, leaf: leaf * 2)
-    result = fmap_with_path(function, (shared, [shared]))
-    assert result[0] is result[1][0] and [str(path) for path, _ in function.calls] == ["[0]"]
-    assert fmap_with_path(lambda path, leaf: leaf, (shared, shared), prune=0)[1] == 0
-    untied = fmap_with_path(lambda path, leaf: leaf * 2, (shared, shared), cache=False)
-    assert untied[0] is not untied[1]
-    assert fmap_with_path(lambda path, a, b: (path[0], a + b), [1, 2], [10, 20]) == [(0, 11), (1, 22)]
-
-
 def test_paths_print_as_python_writes_them_and_add_up():
     path = KeyPath([Attribute("layers"), 0]) + KeyPath([Attribute("weight"), "a", ("b", 1)])
     assert type(path) is KeyPath
@@ -267,26 +227,6 @@ def test_a_path_gets_and_sets():
         KeyPath().set(tree, 1)
     with pytest.raises(TypeError, match="takes a tree with something at this path, which can change"):
         KeyPath([Attribute("y"), 0]).set(tree, 1)
-
-
-def test_has_never_raises_and_makes_nothing_up():
-    """Computed properties count."""
-
-    @functor
-    class Layer:
-        w = 1
-        size = property(lambda self: 7)
-        broken = property(lambda self: 1 / 0)
-
-    table = collections.defaultdict(list)
-    tree = {"layer": Layer(), "list": [1], "table": table}
-    there = [["layer"], ["layer", Attribute("w")], ["layer", Attribute("size")], ["list", 0]]
-    absent = [
-        ["nothing"], ["list", 1], ["list", "a"], ["list", Attribute("w")], ["table", "a"], ["layer", 0],
-        ["layer", Attribute("nothing")], ["layer", Attribute("broken")], ["list", 0, 0],
-    ]  # fmt: skip
-    assert [KeyPath(path).has(tree) for path in there + absent] == [True] * len(there) + [False] * len(absent)
-    assert KeyPath(["layer", Attribute("size")]).get(tree) == 7 and table == {}
 
 
 def test_every_path_that_a_walk_gives_leads_there():

@@ -1,8 +1,5 @@
 """The files for a hub, as far as that can be checked without one: names, versions, limits. `test_hub.py` runs a hub."""
 
-import asyncio
-import copy
-import importlib.util
 import re
 import shutil
 import subprocess
@@ -11,7 +8,6 @@ import tomllib
 import zipfile
 from pathlib import Path
 from types import SimpleNamespace
-from urllib.parse import quote
 
 import measure
 import pytest
@@ -36,45 +32,6 @@ def test_both_hubs_give_learners_the_same():
     assert littlest.environment.pop("FLUXLITE_HAND_INS")(ada) == "/srv/hand-ins/ada"
     assert LEARNERS["extraEnv"] == {"FLUXLITE_HAND_INS": "/srv/hand-in", **littlest.environment}
     assert '"FLUXLITE_HAND_INS"' in (ROOT / "fluxlite_course" / "kit" / "classroom.py").read_text(encoding="utf-8")
-
-
-@pytest.mark.skipif(importlib.util.find_spec("kubespawner") is None, reason="kubespawner is not installed")
-@pytest.mark.parametrize(("name", "admin"), [("ada", False), ("eve@school.example", False), ("teacher", True)])
-def test_kubespawner_makes_the_pods_that_we_mean(name, admin, monkeypatch):
-    """On paper: it asks no cluster for that, and reads nobody's settings of one."""
-    from kubespawner import KubeSpawner
-    from traitlets.config import Config
-
-    monkeypatch.setattr("kubespawner.spawner.load_config", lambda **given: None)
-    config = Config()
-    exec(VALUES["hub"]["extraConfig"]["teacher"], {"c": config})
-    user = SimpleNamespace(name=name, admin=admin, escaped_name=quote(name), url=f"/user/{name}", id=1)
-    hub = SimpleNamespace(api_url="http://h/hub/api", base_url="/hub/", public_host="")
-    storage, before = LEARNERS["storage"], copy.deepcopy(LEARNERS["initContainers"])
-
-    async def pod():
-        spawner = KubeSpawner(
-            config=config, _mock=True, user=user, hub=hub, image="x", cmd=LEARNERS["cmd"], namespace="n",
-            volumes=storage["extraVolumes"], volume_mounts=storage["extraVolumeMounts"], init_containers=before,
-        )  # fmt: skip
-        spawner.pre_spawn_hook(spawner)
-        return await spawner.get_pod_manifest()
-
-    made = asyncio.run(pod())
-    (server,), (before,) = made.spec.containers, made.spec.init_containers
-    mounts = {one.mount_path: (one.sub_path, one.read_only) for one in server.volume_mounts}
-    folder = mounts["/srv/hand-in"][0]
-    assert folder and "{" not in folder and "/" not in folder and server.args == ["fluxlite", "lab", "--hub"]
-    (prepared,) = before.volume_mounts
-    assert (prepared["mountPath"], prepared["subPath"]) == ("/srv/hand-in", folder)
-    assert mounts.get("/srv/hand-ins") == ((None, True) if admin else None)
-
-
-def test_hand_ins_are_on_the_volume_that_is_asked_for():
-    claim = yaml.safe_load(TEXTS["hand-ins.yaml"])
-    (volume,) = LEARNERS["storage"]["extraVolumes"].values()
-    assert claim["spec"]["accessModes"] == ["ReadWriteMany"]
-    assert volume["persistentVolumeClaim"]["claimName"] == claim["metadata"]["name"]
 
 
 def test_what_the_image_copies_is_there_and_enough_for_the_package(tmp_path):

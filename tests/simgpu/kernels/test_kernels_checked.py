@@ -7,7 +7,6 @@ from snippets import escaped, imported
 
 import fluxlite as fl
 import fluxlite.cuda.jit
-import simgpu
 from simgpu import jit
 
 
@@ -73,65 +72,6 @@ def jitter(x, out):
         if i == 10:
             value += 1.0
         out[i] = value
-
-
-@jit.rawkernel()
-def forgets_out(x, out):
-    i = int(jit.grid(1))
-    if i < x.size:
-        x[i] = x[i] + 1
-
-
-@jit.rawkernel()
-def two_outputs(x, least, most):
-    i = int(jit.grid(1))
-    if i < x.size:
-        least[i] = min(x[i], 0.0)
-        most[i] = max(x[i], 0.0)
-        x[i] = 0.0
-
-
-@jit.rawkernel()
-def stays_away(x, out):
-    i = int(jit.blockIdx.x)
-    if i < x.size - 1:
-        out[i] = x[i]
-
-
-@jit.rawkernel()
-def counted_by_all(x, out):
-    if jit.grid(1) < x.size:
-        jit.atomic_add(out, 0, 2)
-
-
-def test_what_a_kernel_writes_besides():
-    found = jit.check(forgets_out, lambda x: x + 1)
-    assert (found.element, found.thread, found.size) == ("out[0]", None, 1) and "x[0] = 6.875 → x[0] = 7.875" in repr(
-        found
-    )
-    found = jit.check(two_outputs, lambda x: (np.minimum(x, 0), np.maximum(x, 0)))
-    assert (found.element, found.got, found.text) == ("x[0]", 0, "x[i] = 0.0")
-    with pytest.raises(ValueError, match="kernel two_outputs has the outputs least, most, and `against` gives 1 array"):
-        jit.check(two_outputs, lambda x: x)
-
-
-def test_an_element_without_a_thread_and_one_that_atomics_change():
-    found = jit.check(stays_away, lambda x: x, launch=lambda n: (max(n - 1, 1), 1), sizes=[3])
-    assert found.element == "out[2]" and not found.steps and repr(found).endswith("No thread has written it.")
-    found = jit.check(counted_by_all, lambda x: x.size, sizes=[3])
-    assert (found.wanted, found.got, found.block, found.thread) == (3, 6, (0,), (2,))
-    assert "3 atomics changed it, the last one in line" in repr(found)
-
-
-def test_a_check_leaves_the_kernel_as_it_is(capsys):
-    out = simgpu.asarray(np.zeros(3, np.float32))
-    doubled[1, 3](out, out)
-    doubled.watched, figures = (0, 0), doubled.figures
-    try:
-        assert jit.check(doubled, lambda x: x * 2, sizes=[1, 2]).figures.threads == 256
-    finally:
-        doubled.watched = None
-    assert doubled.figures is figures and not capsys.readouterr().out
 
 
 @jit.rawkernel(device=True)

@@ -147,14 +147,6 @@ def test_rows_against_columns():
     assert columns.range[1] == pytest.approx(8 * rows.range[1])
 
 
-@pytest.mark.parametrize("shape", [(64, 64, 64), (50, 70, 30), (8, 8, 8), (200, 20, 200)])
-def test_the_likely_time_of_a_product_lies_in_its_range(shape):
-    rows, inner, columns = shape
-    arrays = np.ones((rows, inner), np.float32), np.ones((inner, columns), np.float32)
-    blocks, out = (-(-rows // 32), -(-columns // 32)), np.zeros((rows, columns), np.float32)
-    figures(product_in_place, blocks, (32, 32), *arrays, out)
-
-
 def test_what_limits_a_kernel():
     x = np.ones(1024, np.float32)
     found = figures(puzzles.guarded, 4, 256, x, x.copy())
@@ -180,17 +172,6 @@ def test_elements_that_nobody_wrote_are_a_row(shape, launch, words):
 def test_one_of_each_has_no_plural():
     found = figures(parted, 1, 1, X[:1], np.zeros(1, np.float32))
     assert found.summary.startswith("1 thread, 2 sectors, 12% used;")
-
-
-def test_written_elements_of_views_and_by_atomics():
-    there = fl.gpu(np.zeros((8, 8), np.float32))
-    ones = fl.gpu(np.ones((4, 4), np.float32))
-    added_one[1, (4, 4)](ones, there[::2, ::2])
-    assert added_one.figures.written == {}
-    added_one[1, (4, 4)](ones, there[:, 4:].T)
-    assert added_one.figures.written == {"out": (16, 32)}
-    assert figures(counted, 1, 32, X[:32], np.zeros(3)).written == {"out": (1, 3)}
-    assert figures(counted_by_blocks, 3, 32, X[:96], np.zeros(3)).written == {}
 
 
 def test_atomics_in_one_place():
@@ -246,15 +227,6 @@ def test_a_card_that_is_not_listed_is_said_to_be_guessed():
     card = PRESETS["NVIDIA T4"]._replace(name="mine")
     e = fl.estimate(lambda x: puzzles.twice[1, 256](x, np.zeros_like(x)), np.zeros(256, np.float32), like=card)
     assert "its figures guessed" in e.receipt.kernels[0].time
-
-
-def test_an_estimate_of_shapes_alone_runs_on_zeros():
-    x = np.ones((1 << 20), np.float32)
-    full, shapes = (
-        fl.estimate(lambda x: puzzles.guarded[4096, 256](x, np.empty_like(x)), x, shapes_only=only)
-        for only in (False, True)
-    )
-    assert full.seconds == shapes.seconds
 
 
 def test_a_kernel_explained():

@@ -179,14 +179,6 @@ def test_a_loop_that_ends_late(body, last, kernel_of):
     assert launched(kernel_of(body), 1, 1)[0] == last
 
 
-def test_the_limit_of_rounds(kernel_of):
-    for body in ("half = 16\nwhile half >= 0:\n    half = half // 2", "while x[0] < 1.0:\n    s = 1.0"):
-        kernel = kernel_of(body)
-        kernel.most_rounds = 2000
-        with pytest.raises(jit.Endless, match="2,000 rounds, and 32 threads are still in.*kernel.most_rounds = "):
-            launched(kernel, 1, 32)
-
-
 def test_a_shuffle_by_a_variable(kernel_of):
     body = "step = 16\nt = jit.threadIdx.x\nout[t] = jit.shfl_down_sync(0xffffffff, x[t], np.uint32(step))"
     assert launched(kernel_of(body), 1, 32)[3] == 19.0
@@ -214,27 +206,10 @@ def test_a_watched_thread_shows_its_numbers(kernel_of, capsys):
     assert watched(kernel, (0, 2), 1, 16, capsys)[1:] == ["if (x[i] >    x[2] = 2.0, x[3] = 3.0 → no"]
 
 
-def test_a_watched_loop_shows_its_first_rounds(kernel_of, capsys):
-    kernel = kernel_of("s = 0.0\nfor k in range(x.size):\n    s += x[k]\nh = 2\nwhile h > 5:\n    h = 0")
-    lines = watched(kernel, (0, 3), 1, 4, capsys, size=488)
-    assert lines[1:3] == ["for k in range(x.size):    k = 0", "s += x[k]    x[0] = 0.0 → s = 0.0"]
-    assert lines[15:] == [
-        "for k in range(x.size):    k = 7", "s += x[k]    x[7] = 7.0 → s = 28.0", "for k in range(x.size):    …",
-        "s += x[k]    …", "h = 2    h = 2", "while h > 5:    no",
-    ]  # fmt: skip
-
-
 def test_a_watched_thread_shows_no_loop_that_others_go_round(kernel_of, capsys):
     kernel = kernel_of(I + "if i != 2:\n    while x[0] > 5.0:\n        s = 1.0\nfor k in range(2):\n    s = 2.0")
     rounds = [line for k in range(2) for line in (f"for k in range(2):    k = {k}", "s = 2.0    s = 2.0")]
     assert watched(kernel, (0, 2), 1, 16, capsys)[1:] == ["if i != 2:    no", *rounds]
-
-
-def test_a_watched_thread_among_shared_memory_and_atomics(kernel_of, capsys):
-    body = READ + "if t < 16:\n    part[t] += part[t + 16]\njit.atomic_add(out, 0, x[t])"
-    lines = watched(kernel_of(body), (0, 3), 1, 32, capsys)
-    assert "part[t] += part[t + 16]    part[3] = 3.0, part[19] = 19.0 → part[3] = 22.0" in lines
-    assert lines[-1] == "jit.atomic_add(out, 0, x[t])    x[3] = 3.0 → out[0]"
 
 
 def test_a_watched_loop_in_a_loop_is_short(kernel_of, capsys):
@@ -259,18 +234,6 @@ def test_a_watched_thread_by_its_axes(kernel_of, capsys):
 
 
 # -- figures, settings, traces --------------------------------------------------------------------------------------
-
-
-def test_figures_before_a_launch_and_after_one_that_raised(kernel_of):
-    kernel = kernel_of(I + "out[i] = x[i]")
-    with pytest.raises(RuntimeError, match="kernel wrong: no launch has finished yet. First launch it"):
-        _ = kernel.figures
-    launched(kernel, 1, 32)
-    assert kernel.figures.sectors == 8
-    with pytest.raises(jit.OutOfBounds):
-        launched(kernel, 2, 32)
-    with pytest.raises(RuntimeError, match="the latest launch raised OutOfBounds"):
-        fl.explain(kernel)
 
 
 def test_every_row_of_the_figures_is_explained(kernel_of):

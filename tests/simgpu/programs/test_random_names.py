@@ -63,15 +63,6 @@ def test_the_same_generator_is_returned():
     np.testing.assert_array_equal(rng.integers(3, size=4, endpoint=True).dtype, np.int64)
 
 
-def test_parameters_may_be_arrays():
-    low = simgpu.asarray(np.array([[0.0], [10.0]]))
-    found = random.RandomState(0).uniform(low, 20.0, size=(2, 3)).get()
-    np.testing.assert_allclose(found, np.random.RandomState(0).uniform([[0.0], [10.0]], 20.0, size=(2, 3)))
-    with simgpu.receipt() as r:
-        random.poisson([1.0, 2.0])
-    assert (r.host_to_device.implicit, r.launches) == (1, 1)
-
-
 def test_which_draws_wait():
     def counted(draw):
         with simgpu.receipt() as r:
@@ -145,10 +136,3 @@ def test_seeds():
     assert random.get_random_state() is mine
     random.reset_states()
     assert random.get_random_state() is not mine
-
-
-def test_a_covariance_that_cannot_be_raises_if_asked_for():
-    impossible = np.array([[1.0, 2.0], [2.0, 1.0]])
-    assert random.multivariate_normal(np.zeros(2), impossible, 3).shape == (3, 2)
-    with pytest.raises(ValueError, match="covariance"):
-        random.multivariate_normal(np.zeros(2), impossible, 3, check_valid="raise", tol=1e-8)

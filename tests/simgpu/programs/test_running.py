@@ -151,26 +151,6 @@ def test_a_wrong_command_line(run, words):
     assert status == 2 and not out and told.startswith("usage: python -m simgpu")
 
 
-def test_fluxlite_never_takes_it_for_cupy(run):
-    pytest.importorskip("fluxlite")
-    program = """
-import cupy, cupyx
-import numpy as np
-import fluxlite as fl
-print(bool(fl.functional("CUDA")), bool(fl.functional("AMDGPU")), type(fl.gpu(np.ones(2))).__name__)
-with fl.allowscalar(False):
-    print(float(cupy.ones(3).sum()))
-with fl.cuda.time_range("part"):
-    pass
-"""
-    status, out, told = run("-m", "simgpu", "program.py", program=program)
-    assert (status, out) == (0, "False False ndarray\n3.0\n"), told
-    before = (
-        "import fluxlite as fl\nprint(bool(fl.functional('CUDA')))\nimport cupy\nprint(bool(fl.functional('CUDA')))"
-    )
-    assert run("-m", "simgpu", "program.py", program=before)[1] == "False\nFalse\n"
-
-
 TESTS = """
 import cupy as cp
 

@@ -149,15 +149,6 @@ def test_devices_by_number():
     simgpu.devices(1)
 
 
-def test_what_a_card_says_of_itself(card):
-    properties = cuda.runtime.getDeviceProperties(0)
-    known = {key: properties[key] for key in ("name", "major", "minor", "multiProcessorCount", "warpSize")}
-    assert known == {
-        "name": b"simulated NVIDIA T4", "major": 7, "minor": 5, "multiProcessorCount": 40, "warpSize": 32
-    }  # fmt: skip
-    assert cuda.Device().compute_capability == "75" and cuda.is_available()
-
-
 def test_the_pool_keeps_what_was_used_until_it_is_freed(card):
     pool = cuda.MemoryPool()
     pool.free_all_blocks()
@@ -170,32 +161,6 @@ def test_the_pool_keeps_what_was_used_until_it_is_freed(card):
     assert pool.n_free_blocks() == 1
     pool.free_all_blocks()
     assert pool.free_bytes() == 0 and cuda.runtime.memGetInfo()[0] == free
-
-
-def test_a_limit_of_memory(card):
-    pool = cuda.MemoryPool()
-    try:
-        pool.set_limit(size=2**20)
-        assert pool.get_limit() == 2**20
-        with pytest.raises(cuda.OutOfMemoryError, match="1,048,576"):
-            card(np.zeros(2**18))
-        pool.set_limit(fraction=0.5)
-        assert pool.get_limit() == card.pool.capacity // 2
-        for wrong in ({"size": 1, "fraction": 0.5}, {"fraction": 1.5}, {"size": -1}):
-            with pytest.raises(ValueError, match="limit|same time"):
-                pool.set_limit(**wrong)
-    finally:
-        pool.set_limit()
-    assert pool.get_limit() == 0
-
-
-def test_allocators(card):
-    earlier = cuda.get_allocator()
-    cuda.set_allocator(None)
-    assert cuda.MemoryPool().free_bytes() == 0 and cuda.get_allocator() is None
-    cuda.set_allocator(earlier)
-    with pytest.raises(NotImplementedError, match="set_allocator"):
-        cuda.set_allocator(lambda size: None)
 
 
 def test_pinned_memory(card):
