@@ -1,7 +1,7 @@
 """Who's the busiest in a step of training: the host, the copies, the GPU's computing, or the link between the cards?
 
-A card's step is estimated, as `fluxlite.estimate` does, from shapes alone. The exchange between cards is lesson 15's
-model, `exchange.ring`. So all times are simulated. Not in the model: what the host does on its own, such as reading
+A card's step is estimated, as `fluxlite.estimate` does, from shapes alone. The exchange between cards is that of
+`links.ring`. So all times are simulated. Not in the model: what the host does on its own, such as reading
 files and shuffling.
 """
 
@@ -16,7 +16,7 @@ import fluxlite as fl
 from fluxlite.receipts import duration
 from simgpu import preset
 
-from .lesson15.exchange import link_of, ring
+from .links import link_of, ring
 from .scenes import Each, Knob, Part, Scene, drawing, label, rounded
 
 FEEDING = ("copied in each step", "from pinned memory", "a batch ahead", "stays on the GPU")
@@ -87,7 +87,7 @@ def one_step(one: Work, card: str, feeding: str = FEEDING[3], cards: int = 1, li
     pack += 0.0 if feeding in (FEEDING[1], FEEDING[3]) else one.batch_bytes / costs.staging
     copy = 0.0 if feeding == FEEDING[3] else copies * costs.latency + one.batch_bytes / costs.pinned
     between = link_of(link)
-    if between.name == "PCI Express":  # an older card's is slower than the one that lesson 15 has, of generation 5
+    if between.name == "PCI Express":  # an older card's is slower than that of links.toml, which is of generation 5
         between = between._replace(bandwidth=min(between.bandwidth, costs.pinned))
     exchange = float(ring(one.gradient_bytes, cards, between))
     host = copied = computed = ended = 0.0  # when each is free

@@ -1,7 +1,7 @@
 """Training on several processes at once, on one machine or many: each worker takes a part of every batch, over MPI.
 
 ``train(…, distributed=True)`` is all that most programs need. For a loop of your own there's `DistributedOptimizer`.
-Start such a program with ``python -m fluxlite.distributed -n 2 train.py``, or in a notebook on ipyparallel's engines.
+Start such a program with ``python -m fluxlite.distributed -n 2 train.py``.
 Flux: ``DistributedUtils``; PyTorch: ``torch.distributed`` and ``DistributedDataParallel``.
 """
 

@@ -21,7 +21,7 @@ import numpy as np
 from ..devices.selection import devices
 from ..messages import ipython, notice
 
-INSTALL = f"pip install mpi4py {'impi-rt' if sys.platform == 'win32' else 'mpich'} ipyparallel"  # for notebooks, too
+INSTALL = f"pip install mpi4py {'impi-rt' if sys.platform == 'win32' else 'mpich'}"
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 _NEWS = 77  # the tag of bad news; nothing else is sent from worker to worker
 _SPINS, _NAPS, _MINUTE = 500, 20_000, 140_000  # so often we ask without a pause, without sleeping, and in a minute

@@ -1,13 +1,13 @@
-"""What notebook 15, several machines, uses: from the kit, from `draw`, and what only this lesson has."""
+"""What notebook 15, several machines, uses: from the kit, and what only this lesson has."""
 
-from fluxlite.receipts import duration
-
-from .. import answer, check, guess, start, todo
-from .exchange import LINKS, large_network, one_card, ring, sent, several_cards, tree
-from .pictures import hiding, ring_steps, scaling
-from .workers import start_workers
+from .. import busiest, check, guess, start, todo
+from ..links import LINKS
+from .exchange import large_network
+from .pictures import compared, hiding, ring_steps, worth_it
+from .training import digit_batches, loss, network
+from .workers import run_on_workers
 
 __all__ = [
-    "LINKS", "answer", "check", "duration", "guess", "hiding", "large_network", "one_card", "ring",
-    "ring_steps", "scaling", "sent", "several_cards", "start", "start_workers", "todo", "tree",
+    "LINKS", "busiest", "check", "compared", "digit_batches", "guess", "hiding", "large_network", "loss", "network",
+    "ring_steps", "run_on_workers", "start", "todo", "worth_it",
 ]  # fmt: skip

@@ -34,12 +34,11 @@ def decision() -> Scene:
     >>> decision().at(**{"the first yes": "simulate_gpu()"})
     'get_device("CUDA"): is a backend named? No. simulate_gpu(): is it on? Yes: the simulated GPU.'
     """
-    last = len(QUESTIONS)
     parts = [part for row, question in enumerate(QUESTIONS) for part in _row(row, question)]
-    parts += _answer(_LEFT, last, "the CPU", "", "host")
-    picture = drawing(640, last * _ROW + 62, "How a device is chosen: five questions, and the first yes counts", *parts)
-    knob = Knob("the first yes", [*(question.case for question in QUESTIONS), "nothing of all this"])
-    return Scene(picture, [knob], [_said(case) for case in range(last + 1)])
+    parts += _answer(_LEFT, len(QUESTIONS), "the CPU", "", "host")
+    picture = drawing(640, 432, "How a device is chosen: five questions, and the first yes counts", *parts)
+    cases = [*(question.case for question in QUESTIONS), "nothing of all this"]
+    return Scene(picture, [Knob("the first yes", cases)], [_said(case) for case in range(len(cases))])
 
 
 def _said(case: int) -> str:

@@ -1,4 +1,4 @@
-"""Who is the busiest: steps agree with estimates of loops and with lesson 15's exchange; the longest lane lights up."""
+"""Who is the busiest: steps agree with estimates of loops and with the links; the longest lane lights up."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,8 @@ import pytest
 import fluxlite as fl
 from fluxlite_course import busiest
 from fluxlite_course.bottleneck import FEEDING, one_step, six_layers, work
-from fluxlite_course.lesson15.exchange import large_network, ring, several_cards
+from fluxlite_course.lesson15.exchange import large_network, several_cards
+from fluxlite_course.links import ring
 
 T4 = "NVIDIA T4"
 
@@ -40,7 +41,7 @@ def test_a_step_takes_what_a_whole_loop_takes_for_each(hidden):
         assert one_step(one, T4, feeding).seconds == pytest.approx(several, rel=0.1), feeding
 
 
-def test_several_cards_take_what_lesson_17_says():
+def test_several_cards_take_what_lesson_15_says():
     one = work(six_layers, "H100", 2048, 1024)
     step = one_step(one, "H100", cards=2, link="NVLink")
     expected = several_cards(large_network(1024), 2, "NVLink").seconds
