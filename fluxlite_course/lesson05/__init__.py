@@ -2,6 +2,6 @@
 
 from .. import check, expect_error, guess, start, todo
 from ..scenes.timeline import timeline
-from .pictures import schedules, since
+from .pictures import matrix, schedules, since
 
-__all__ = ["check", "expect_error", "guess", "schedules", "since", "start", "timeline", "todo"]
+__all__ = ["check", "expect_error", "guess", "matrix", "schedules", "since", "start", "timeline", "todo"]

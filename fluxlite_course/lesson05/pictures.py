@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 import fluxlite as fl
 from fluxlite.messages import many
 from fluxlite.receipts import Seconds, duration
@@ -18,6 +20,18 @@ _LOOKS = {"asks": "host", "works": "gpu", "waits": "wait"}
 def since(begin: float) -> Seconds:
     """How long it's been since `begin`, a reading of `fl.clock()`, on the simulated T4."""
     return fl.Seconds(fl.clock() - begin, "simulated", "NVIDIA T4")
+
+
+def matrix(n: int) -> Any:
+    """A matrix of ones on a simulated T4, even if you have a GPU, so that all see the same times.
+
+    It has been multiplied once, and waited for: the first time takes longer.
+    """
+    fl.simulate_gpu(like="NVIDIA T4")
+    ones = fl.gpu(np.ones((n, n), np.float32))
+    _ = ones @ ones
+    fl.cuda.synchronize()
+    return ones
 
 
 def schedules(programs: Mapping[str, Any]) -> Scene:

@@ -124,7 +124,17 @@ const start = (root) => {
 // Notebook 7 would move to another cell by the keys that move a knob. It listens early; we do so earlier.
 if (!window.fluxliteKeys) {
   window.fluxliteKeys = (event) => {
-    if (event.target.closest?.(".fluxlite-scene form, .fluxlite-keys")) event.stopPropagation();
+    const inside = event.target.closest?.(".fluxlite-scene form, .fluxlite-keys");
+    if (!inside) return;
+    event.stopPropagation();
+    const cell = inside.closest(".jp-Cell");
+    if (!cell || event.key !== "Enter" || !(event.shiftKey || event.ctrlKey)) return;
+    event.preventDefault();  // Shift+Enter runs a cell, from a picture's button too
+    const { key, code, shiftKey, ctrlKey } = event;
+    const again = { key, code, keyCode: 13, shiftKey, ctrlKey, bubbles: true, cancelable: true };
+    event.target.blur();
+    cell.closest(".jp-Notebook")?.focus();
+    cell.dispatchEvent(new KeyboardEvent("keydown", again));
   };
   window.addEventListener("keydown", window.fluxliteKeys, true);
 }

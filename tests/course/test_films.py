@@ -66,7 +66,7 @@ def bowl(w):
 @pytest.mark.parametrize("rate", RATES)
 def test_the_balls_words_fit_its_way(rate):
     way, scene = path(rate), balls()
-    words = scene.at(**{"learning rate": f"{rate:g}"})
+    words = scene.at(**{"learning rate": f"{rate:g}", "steps": "10"})
     w = 1.0
     for number in range(10):
         assert way[number] == pytest.approx(w)

@@ -140,7 +140,10 @@ def test_the_graph_ends_with_the_gradient_for_each_w(f):
     nodes = len({part.text for part in scene.picture.parts() if part.attributes.get("class") == "middle code"})
     for w in ("0", "1", "1.9", "3"):
         (gradient,) = fl.gradient(f, float(w))
-        assert scene.at(w=w) == f"Backward pass: the gradient of w is {round(gradient, 4) + 0:g}."
+        assert (
+            scene.at(w=w, step=f"{2 * nodes} of {2 * nodes}")
+            == f"Backward pass: the gradient of w is {round(gradient, 4) + 0:g}."
+        )
         assert scene.at(w=w, step=f"1 of {2 * nodes}") == f"Forward pass: w gives {w}."
 
 
