@@ -34,7 +34,8 @@ def test_one_word_and_nothing_is_left_behind(tmp_path):
 def test_what_is_needed_is_what_is_installed_by_pyproject():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     asked = map(Requirement, [*project["dependencies"], *project["optional-dependencies"]["lab"]])
-    oldest = {one.name: next(iter(one.specifier)).version for one in asked}
+    # MPI is for lesson 15 alone, which says what to do where it's missing.
+    oldest = {one.name: next(iter(one.specifier)).version for one in asked if one.name not in ("mpi4py", "mpich")}
     assert oldest == {**ready.NEEDED, **ready.TO_START}
 
 
