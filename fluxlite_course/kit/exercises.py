@@ -227,7 +227,7 @@ def judged(exercise: Exercise, *answers: Any) -> Verdict:
 
 
 class _Printed(io.StringIO):
-    """Collects what a learner's code prints: only the end if there's a lot. The learner's code can't close it."""
+    """Collects what a learner's code prints: only the end if there's a lot."""
 
     def write(self, text: str) -> int:
         if self.tell() > 100 * _MOST:  # not at every line, since cutting takes time
@@ -236,9 +236,6 @@ class _Printed(io.StringIO):
             self.truncate()
             super().write(kept)
         return super().write(text)
-
-    def close(self) -> None:
-        pass
 
 
 def _tried(exercise: Exercise, answers: tuple) -> Verdict:

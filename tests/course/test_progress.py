@@ -25,7 +25,7 @@ def test_progress_that_is_unreadable_or_of_0_2_is_put_aside(tmp_path, capsys):
         progress.keep("checks", "03.1", "right")
         assert progress.read()["checks"] == {"03.1": "right"}
         assert (tmp_path / "progress.unreadable.json").read_text() == content
-    said = "could not be read, or is of fluxlite 0.2, whose lessons have other numbers; it is now progress.unreadable.json"
+    said = "is of fluxlite 0.2, whose lessons have other numbers; it is now progress.unreadable.json"
     assert said in capsys.readouterr().err
 
 
