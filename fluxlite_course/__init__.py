@@ -2,8 +2,7 @@
 
 `kit/` has what every lesson uses: start, guess, check, progress, handing in, a class. `draw/` has what several lessons
 draw with. Each `lessonNN/` has everything that only this lesson has: its checks, the replies to its questions, its
-pictures. The sine wave, the crossing, the bottleneck, the data and the timing, which many lessons share, are files of
-their own.
+pictures. The sine wave, the crossing, the bottleneck and the data, which many lessons share, are files of their own.
 
 `fluxlite_course.digits` and the other names below are loaded at their first use.
 """
@@ -18,7 +17,7 @@ lines.leave_out(sys.modules[__name__])  # a receipt names the learner's lines, n
 
 _NAMES = {
     "kit.starting": "start reset", "kit.guesses": "guess answer", "kit.exercises": "check todo",
-    "kit.expecting": "expect_error", "timing": "bench", "crossing": "crossover", "data": "digits island",
+    "kit.expecting": "expect_error", "crossing": "crossover", "data": "digits island",
     "bottleneck": "busiest", "lesson07.my_report": "report",
 }  # fmt: skip
 _MODULE_OF = {name: module for module, names in _NAMES.items() for name in names.split()}

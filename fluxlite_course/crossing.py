@@ -7,6 +7,7 @@ alone, so an answer takes milliseconds and is the same everywhere.
 import functools
 import json
 import math
+import statistics
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,6 @@ from simgpu import preset
 
 from .draw.pictures import GREY, as_written, look
 from .sine_wave import training_step
-from .timing import Timing
 
 SIZES = tuple(2**n for n in range(3, 13))
 BATCHES = (1, 4, 16, 64, 256, 1024)
@@ -29,13 +29,13 @@ RECORD = "amd-epyc"
 class Crossover:
     """What `crossover` found: for each hidden size, a training step's time on the `cpu` and on the `gpu`."""
 
-    def __init__(self, settings: Any, cpu: dict[int, Timing], gpu: dict[int, Seconds], about: str) -> None:
+    def __init__(self, settings: Any, cpu: dict[int, Seconds], gpu: dict[int, Seconds], about: str) -> None:
         self.settings, self.cpu, self.gpu, self.about = dict(settings), cpu, gpu, about
 
     @property
     def faster(self) -> dict[int, float]:
         """For each hidden size, the CPU's time divided by the GPU's: above 1 the GPU is faster."""
-        return {size: float(self.cpu[size].median) / float(self.gpu[size]) for size in self.cpu}
+        return {size: float(self.cpu[size]) / float(self.gpu[size]) for size in self.cpu}
 
     @property
     def smallest(self) -> int | None:
@@ -80,7 +80,7 @@ class Crossover:
     def __repr__(self) -> str:
         head = "hidden size   CPU, recorded  GPU, simulated  faster"
         rows = [
-            f"{size:>11}  {duration(self.cpu[size].median):>14}  {duration(self.gpu[size]):>14}  "
+            f"{size:>11}  {duration(self.cpu[size]):>14}  {duration(self.gpu[size]):>14}  "
             f"{f'GPU, {_times(ratio)}' if ratio > 1 else f'CPU, {_times(1 / ratio)}'}"
             for size, ratio in self.faster.items()
         ]
@@ -90,7 +90,7 @@ class Crossover:
     def draw(self, axes: Any) -> None:
         """Draw the two lines, and where they cross, on a figure's axes."""
         sizes, names = sorted(self.cpu), {"recorded": "CPU", "simulated": as_written(self.settings["card"])}
-        times = {"recorded": [self.cpu[n].median for n in sizes], "simulated": [self.gpu[n] for n in sizes]}
+        times = {"recorded": [self.cpu[n] for n in sizes], "simulated": [self.gpu[n] for n in sizes]}
         for kind, name in names.items():
             axes.plot(sizes, [float(each) * 1e6 for each in times[kind]], label=f"{name}, {kind}", **look(kind))
         axes.set_xscale("log", base=2)
@@ -126,7 +126,7 @@ def crossover(batch: int = 64, card: Any = "NVIDIA T4", copies: bool = True, wai
     like, made = preset(card), record()
     threads = many(made["threads"], "thread")
     about = f"{made['cpu']}, {threads}, NumPy {made['numpy']}, recorded on {made['date']}."
-    cpu = {size: times("training step", hidden=size, batch=batch) for size in SIZES}
+    cpu = {size: recorded("training step", hidden=size, batch=batch) for size in SIZES}
     gpu = {size: simulated(size, batch, like, copies, wait) for size in SIZES}
     return Crossover({"batch": batch, "card": like.name, "copies": copies, "wait": wait}, cpu, gpu, about)
 
@@ -163,10 +163,10 @@ def record(name: str = RECORD) -> dict[str, Any]:
     return dict(json.loads(path.read_text(encoding="utf-8")))
 
 
-def times(what: str, name: str = RECORD, **settings: Any) -> Timing:
-    """The times recorded for one case, such as ``times("product", n=2048)``, in float32, or raises `ValueError`."""
+def recorded(what: str, name: str = RECORD, **settings: Any) -> Seconds:
+    """The median time of one case, ``recorded("product", n=2048)``, in float32. Raises `ValueError` if it's missing."""
     kept, wanted = record(name), {"dtype": "float32", "what": what, **settings}
     for entry in kept["measurements"]:
         if all(entry.get(key) == value for key, value in wanted.items()):
-            return Timing([Seconds(each, "recorded", f"{kept['cpu']}, {kept['date']}") for each in entry["repeats"]])
+            return Seconds(statistics.median(entry["repeats"]), "recorded", f"{kept['cpu']}, {kept['date']}")
     raise ValueError(f"{kept['cpu']}: nothing was recorded for {wanted}")

@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 
 from .pictures import BLUE, GREY, Picture, plots, show
-from .shapes import rectangle
 
 MOST = 25  # classes whose counts can be read in their cells
 
@@ -51,6 +50,8 @@ def _sentence(numbers: dict[str, Any]) -> str:
 
 
 def _figure(counts: np.ndarray, names: list[str]) -> Any:
+    from matplotlib.patches import Rectangle
+
     many, longest = len(counts), max(map(len, names))
     size = min(max(0.5 * many, 2.6), 8.5)
     figure, axes = plots(height=size + 0.9 + 0.09 * longest * (longest > 3), width=size + 1.2 + 0.09 * longest)
@@ -63,7 +64,7 @@ def _figure(counts: np.ndarray, names: list[str]) -> Any:
     axes.set(xlabel="taken for", ylabel="right class")
     axes.spines[["top", "right"]].set_visible(True)
     for i in range(many):  # a frame around those that are right, to be seen without colours
-        rectangle(axes, i - 0.5, i - 0.5, 1, 1, facecolor="none", edgecolor=BLUE, linewidth=1.5)
+        axes.add_patch(Rectangle((i - 0.5, i - 0.5), 1, 1, facecolor="none", edgecolor=BLUE, linewidth=1.5))
     if many <= MOST:
         small = min(12.0, 1.35 * 72 * size / many / len(f"{counts.max():,}"))
         for i, j in np.ndindex(counts.shape):

@@ -1,4 +1,4 @@
-"""Pictures without axes: rectangles, and digits as small squares."""
+"""Pictures without axes: digits as small squares."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -6,20 +6,6 @@ from typing import Any
 import numpy as np
 
 from .pictures import Picture, plots, show
-
-
-def rectangle(axes: Any, x: float, y: float, width: float, height: float, **look: Any) -> None:
-    """A rectangle, with Matplotlib's keywords for its look."""
-    from matplotlib.patches import Rectangle
-
-    axes.add_patch(Rectangle((x, y), width, height, **look))
-
-
-def bitmap(axes: Any, values: Any, colours: str, low: float, high: float) -> None:
-    """Small squares in a frame: `low` has the first of the `colours`, `high` the last."""
-    axes.imshow(values, cmap=colours, vmin=low, vmax=high)
-    axes.set(xticks=[], yticks=[])
-    axes.spines[["top", "right"]].set_visible(True)
 
 
 def digit_row(pictures: Any, titles: Sequence[str], sentence: str) -> Picture:
@@ -38,6 +24,9 @@ def digit_row(pictures: Any, titles: Sequence[str], sentence: str) -> Picture:
     lines = 1 + max(title.count("\n") for title in titles)
     figure, row = plots(1, len(pictures), height=1.1 + 0.3 * lines, width=1.15 * max(len(pictures), 6), squeeze=False)
     for axes, picture, title in zip(row[0], pictures, titles):
-        bitmap(axes, picture, "gray_r", picture.min(), max(picture.max(), picture.min() + 1e-6))
+        low = picture.min()
+        axes.imshow(picture, cmap="gray_r", vmin=low, vmax=max(picture.max(), low + 1e-6))
+        axes.set(xticks=[], yticks=[])
+        axes.spines[["top", "right"]].set_visible(True)
         axes.set_title(title, fontsize=12)
     return show(figure, sentence)

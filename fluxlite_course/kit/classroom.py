@@ -32,11 +32,6 @@ from .handins import ABOUT, Handin, by_learner, collect
 WIDTH, OPTION, LONGEST = 96, 50, 30
 SCREEN, NAME, NOTES = 100, 18, 20
 SIGNS = {exercises.RIGHT: "+", exercises.NOT_RIGHT: "-", exercises.STOPPED: "-", "": "."}
-# Where a page keeps the notebook for itself: how to get a file of the session, and how the notebook.
-TO_GET = {
-    "Colab": ("click the folder at the left, then the three dots beside", "File > Download > Download .ipynb"),
-    "Kaggle": ("open Output at the right, then the three dots beside", "File > Download Notebook"),
-}
 TRIED = {"+": "right", "-": "tried", ".": ""}  # the signs in words
 
 
@@ -96,32 +91,17 @@ def what_to_say(file: Path, name: str, handed: str = "") -> list[str]:
     """What to say about a new hand-in: where it's `handed` in, what's in it, what isn't, and what's still to do."""
     with zipfile.ZipFile(file) as archive:
         packed = archive.namelist()
-    more, place = [], progress.passing()
+    more = []
     if any(one.endswith(".ipynb") for one in packed):
         has = "your notebooks in it as they were last saved."
         if progress.FILE not in packed:
             more = ["No guess and no check is in it: none was kept in that folder yet."]
-    elif place in TO_GET:
-        file_menu, notebook_menu = TO_GET[place]
+    elif place := progress.passing():  # Colab and Kaggle keep the notebook for themselves
         has = "your guesses and checks of this session in it."
-        elsewhere = f"Your notebook is not in it, since {place} keeps it elsewhere: {notebook_menu}, and hand in both."
-        more = [f"To get it: {file_menu} {file.name}, Download.", elsewhere]
+        more = [f"Download it from the list of files beside the page. {place} keeps your notebook: download that, too."]
     else:
         has = "your guesses and checks in it, but no notebook: none is there."
     return [handed or f"Hand in this file: {file.absolute()}", f"It is signed {name}, and has {has}", *more]
-
-
-def download(file: Path) -> bool:
-    """On Colab, have the browser download `file`. False anywhere else, or if Colab can't: then the words say how."""
-    if progress.passing() != "Colab":
-        return False
-    try:
-        from google.colab import files  # type: ignore[import-not-found]
-
-        files.download(str(file))
-    except Exception:  # it's Colab's own code, and asks the browser
-        return False
-    return True
 
 
 def user() -> str:

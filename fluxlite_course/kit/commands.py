@@ -49,13 +49,11 @@ def lab(asked: argparse.Namespace) -> int:
 
 def handin(asked: argparse.Namespace) -> int:
     """One zip file of what a learner did."""
-    from .classroom import collected, download, handin, user, what_to_say
+    from .classroom import collected, handin, user, what_to_say
 
     signed = " ".join(asked.name) or user()
     file = handin(signed)
     print(*what_to_say(file, signed, collected(file)), sep="\n")
-    if download(file):
-        print("Your browser downloads it now.")
     if not asked.name:
         print("To sign it with another name: python -m fluxlite handin Ada")
     return 0

@@ -43,9 +43,6 @@ def _hand_out_one(file: Path, copy: Path) -> str:
     theirs = copy.read_bytes()
     known, newest = _hashes(theirs), _hashes(fresh)
     if known is None:  # it can't be opened any more
-        if fresh.startswith(theirs):
-            write_whole(copy, fresh)
-            return f"{copy.name} was torn, as when a disk is full. It's whole again; nothing of yours was in it."
         kept = _renewed(copy, fresh, "torn")
         return f"{copy.name} could not be read any more. It's fresh now, and what was in it is kept as {kept.name}."
     if known[:1] == newest[:1]:  # type: ignore[index]
@@ -73,14 +70,8 @@ def _renewed(copy: Path, fresh: bytes, word: str) -> Path:
     """Replace the content of `copy`. What was in it gets a name that nothing has yet, which is returned."""
     for number in itertools.count(1):
         kept = copy.with_name(f"{copy.stem}.{word}-{number}{copy.suffix}")
-        try:
-            os.link(copy, kept)  # unlike a rename, this never replaces an existing file
+        if _made(kept, copy.read_bytes()):
             break
-        except FileExistsError:
-            continue
-        except (OSError, AttributeError):  # the file system has no links
-            if _made(kept, copy.read_bytes()):
-                break
     write_whole(copy, fresh)
     return kept
 

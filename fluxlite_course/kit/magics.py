@@ -5,7 +5,6 @@
 
 import ast
 import sys
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -14,11 +13,10 @@ from IPython.core.magic import Magics, cell_magic, line_cell_magic, magics_class
 from IPython.display import display
 
 from fluxlite.devices import devices
-from fluxlite.receipts import Seconds, receipt
+from fluxlite.receipts import clock, clocked, receipt
 from simgpu.events import Event, listeners
 
 from ..scenes.machine import machine
-from ..timing import wait
 from .puzzles import play
 
 
@@ -39,14 +37,20 @@ class DeviceMagics(Magics):
         """Run a line or a cell once; print the time and what it asked of the GPU; return the last line's value.
 
         ``%device_time model(x)``, or ``%%device_time`` above a cell. It waits for the GPU before and after, so the time
-        is that of the work, not only of requesting it. A single NVIDIA or AMD GPU tells the time itself, and ``asking``
-        is the host's part of it.
+        is that of the work, not only of requesting it.
         """
         if cell is not None and line.strip():
             raise UsageError(f"%%device_time takes its code from the lines below it, not {line.strip()!r}")
         shell: Any = self.shell
         run, _ = _compiled(shell, line if cell is None else cell)
-        return _reported(lambda: run(shell.user_ns))
+        _wait()
+        with receipt() as seen:
+            start = clock()
+            value = run(shell.user_ns)
+        _wait()  # part of the time, but not of what the code asked for
+        print(f"{'time':<17} {clocked(clock() - start)}")
+        print(seen if devices() else f"{'GPU':<17} none in use")
+        return value
 
     @cell_magic
     def machine(self, line: str, cell: str) -> Any:
@@ -84,6 +88,11 @@ class DeviceMagics(Magics):
             return machine(seen, cell, lines, bool(line.strip()), used)
 
 
+def _wait() -> None:
+    for device in devices():
+        device.synchronize()
+
+
 def _compiled(shell: Any, code: str) -> tuple[Callable[[dict[str, Any]], Any], str]:
     """A function that runs `code`, as IPython understands it, in a namespace, and returns the last line's value.
 
@@ -101,27 +110,3 @@ def _compiled(shell: Any, code: str) -> tuple[Callable[[dict[str, Any]], Any], s
         return None if value is None else eval(value, namespace)
 
     return run, name
-
-
-def _reported(run: Callable[[], Any]) -> Any:
-    gpus = devices()
-    before = [gpu.memory().used or 0 for gpu in gpus]
-    wait()
-    with receipt() as seen:
-        start = time.perf_counter()
-        watches = [gpu.stopwatch() for gpu in gpus if gpu.kind_of_time == "measured"]
-        value = run()
-        asked = time.perf_counter() - start
-        for watch in watches:
-            watch.stop()
-    wait()  # part of the time, but not of what the code asked for
-    seconds = watches[0].seconds() if len(watches) == 1 else time.perf_counter() - start
-    rows = {"time": str(Seconds(seconds, "measured") if seen.simulated_seconds is None else seen.seconds)}
-    if gpus and seen.simulated_seconds is None:
-        rows["asking"] = f"{Seconds(asked, 'measured')} until the host had asked for everything"
-    for gpu, used in zip(gpus, before):
-        more = (gpu.memory().used or 0) - used
-        rows[f"memory {gpu}"] = f"{abs(more):,} bytes {'less' if more < 0 else 'more'} in use than before"
-    print("\n".join(f"{name:<17} {text}" for name, text in rows.items()))
-    print(seen if gpus else f"{'GPU':<17} none in use")
-    return value

@@ -125,12 +125,9 @@ def _read_file_or_begin(file: Path) -> dict[str, dict[str, Any]]:
     known = _read_file()
     if known is not None:
         return known
-    why, new = "could not be read", ".unreadable"
-    with contextlib.suppress(Exception):  # it isn't even JSON
-        if is_older(json.loads(file.read_text(encoding="utf-8-sig"))):
-            why, new = "is of fluxlite 0.2, whose lessons have other numbers", ".0.2"
-    aside = file.with_name(file.stem + new + file.suffix)
+    aside = file.with_name(f"{file.stem}.unreadable{file.suffix}")
     with contextlib.suppress(OSError):
         os.replace(file, aside)
-    notice(("progress", str(file)), f"{file.name} {why}; it is now {aside.name}, and a new one begins.")
+    words = f"{file.name} could not be read, or is of fluxlite 0.2, whose lessons have other numbers"
+    notice(("progress", str(file)), f"{words}; it is now {aside.name}, and a new one begins.")
     return {}

@@ -47,23 +47,15 @@ def what_to_do() -> str:
 
 def missing(needed: dict[str, str]) -> str:
     """Everything that's missing or too old, and the one command that installs it."""
-    absent, old, wanted = [], [], []
+    found = {}
     for name, oldest in needed.items():
         try:
             version = importlib.metadata.version(name)
-            if _numbers(version) >= _numbers(oldest):
-                continue
-            old.append(f"{name} {version}")
+            if _numbers(version) < _numbers(oldest):
+                found[name] = f"{name} {version} is too old."
         except importlib.metadata.PackageNotFoundError:
-            absent.append(name)
-        wanted.append(f"{name}>={oldest}")
-    found = {"not installed in this Python.": absent, "too old.": old}
-    said = [f"{_in_a_row(names)} {'are' if names[1:] else 'is'} {what}" for what, names in found.items() if names]
-    return " ".join([*said, _install(*wanted)]) if wanted else ""
-
-
-def _in_a_row(names: list[str]) -> str:
-    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+            found[name] = f"{name} is not installed in this Python."
+    return " ".join([*found.values(), _install(*(f"{name}>={needed[name]}" for name in found))]) if found else ""
 
 
 def broken(names: dict[str, str]) -> str:
@@ -99,12 +91,8 @@ def not_writable() -> str:
 
 def _install(*what: str) -> str:
     words = " ".join(f'"{word}"' if ">" in word else word for word in what)
-    return f"This helps:\n    {'%pip' if ipython() is not None else f'{_python()} -m pip'} install {words}"
-
-
-def _python() -> str:
-    """How to type this Python here."""
-    return f'"{sys.executable}"' if " " in sys.executable else sys.executable
+    python = f'"{sys.executable}"' if " " in sys.executable else sys.executable
+    return f"This helps:\n    {'%pip' if ipython() is not None else f'{python} -m pip'} install {words}"
 
 
 def _numbers(version: str) -> list[int]:

@@ -15,16 +15,10 @@ from . import copies, exercises, progress
 from .boxes import box
 
 CARD = "NVIDIA T4"
-_ALONE = (
-    "each lesson counts for itself here, and forgets when its session ends. Does a teacher collect your work? Hand in "
-    "after each lesson: %run -m fluxlite handin Ada Lovelace, with your name. To count on from another lesson, put its "
-    "progress.json here first."
+_PASSING = (
+    "{}: each session counts for itself here, and all is gone when it ends. Before a break or another lesson, type "
+    "%run -m fluxlite handin Ada Lovelace, with your name, and download the file. To count on, put its progress here."
 )
-# Where all files are lost with the session: a warning, and what to do about it.
-_PASSING = {"Colab": [f"Colab: {_ALONE}"], "Kaggle": [f"Kaggle: {_ALONE}"], "Binder": [
-    "Binder: after ten minutes without you all is gone. Before a break run %run -m fluxlite handin Ada, with your "
-    "name, and download the file.",
-]}  # fmt: skip
 
 
 def start(number: str) -> None:
@@ -36,7 +30,7 @@ def start(number: str) -> None:
     progress.stay()
     lines = [f"lesson {number} · fluxlite {here} · Python {platform.python_version()} · NumPy {np.__version__}"]
     lines += [_gpu_line(getattr(lesson, "SIMULATED", True)), _progress_line()]
-    _show(lines + _PASSING.get(progress.passing(), []))
+    _show(lines + [_PASSING.format(place) for place in [progress.passing()] if place])
 
 
 def _gpu_line(simulated: bool) -> str:

@@ -63,7 +63,7 @@ def wrong_if(made: Any, words: str, yours: Any = None, expected: Any = None, loo
         raise NotRight(words, yours, expected, look_at)
 
 
-def refuse(slips: Mapping[str, Any], yours: Any = None, expected: Any = None, look_at: str | None = None) -> None:
+def refuse(slips: Slips, yours: Any = None, expected: Any = None) -> None:
     """Raise `NotRight` with the words of the first slip that's true.
 
     >>> refuse({"that's too small": False, "that's too large": True}, 3)
@@ -71,7 +71,7 @@ def refuse(slips: Mapping[str, Any], yours: Any = None, expected: Any = None, lo
     fluxlite_course.kit.exercises.NotRight: that's too large
     """
     for words, made in slips.items():
-        wrong_if(made, words, yours, expected, look_at)
+        wrong_if(made, words, yours, expected)
 
 
 def called(f: Callable[..., Any], *args: Any, **kwargs: Any) -> tuple[Any, Any]:
@@ -86,13 +86,13 @@ def returned(got: Any, name: str, gives: Any = None) -> Any:
     return got
 
 
-def number(got: Any, what: str, expected: Any = "a number") -> float:
+def number(got: Any, what: str) -> float:
     """A learner's number, `what`. Raises `NotRight` for text, and for what has no single number in it."""
-    wrong_if(isinstance(got, str), f"{what} is text; write a number, without quotes", repr(got), expected)
+    wrong_if(isinstance(got, str), f"{what} is text; write a number, without quotes", repr(got), "a number")
     try:
         return float(fl.cpu(got))
     except (TypeError, ValueError):
-        raise NotRight(f"{what} isn't a number", described(got), expected) from None
+        raise NotRight(f"{what} isn't a number", described(got), "a number") from None
 
 
 def is_number(x: Any) -> bool:
@@ -129,10 +129,10 @@ def expect(
     refuse({**fits, before + otherwise: True}, *facts)
 
 
-def quiet(r: Any, why: str = "something was read back to the host", got: Any = None) -> None:
-    """Raise `NotRight` if receipt `r` has copies back to the host, or the result `got` is there."""
+def quiet(r: Any, why: str) -> None:
+    """Raise `NotRight` if receipt `r` has copies back to the host."""
     back = r.device_to_host
-    wrong_if(back.count or on_cpu(got), why, f"{many(back.count, 'copy')}, {back.bytes:,} bytes back", "no copies back")
+    wrong_if(back.count, why, f"{many(back.count, 'copy')}, {back.bytes:,} bytes back", "no copies back")
 
 
 @contextlib.contextmanager

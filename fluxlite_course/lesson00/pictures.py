@@ -71,7 +71,7 @@ def step(waves: int, card: str = "NVIDIA T4") -> Step:
     """What a training step takes. Nobody has timed the CPU's operations one by one: each gets the same share."""
     arrays = crossing.arrays(6, batch=waves)
     orders = launches(fl.estimate(training_step, *arrays, like=card, shapes_only=True).receipt)
-    seconds = crossing.times("training step", name="amd-epyc-waves", hidden=6, batch=waves).median
+    seconds = crossing.recorded("training step", name="amd-epyc-waves", hidden=6, batch=waves)
     share, begin = float(seconds) / len(orders), float(orders[0].asked or 0)
     return Step(
         [(number * share, (number + 1) * share) for number in range(len(orders))],

@@ -37,8 +37,7 @@ def crossover_explorer(batch: int = 64, cards: Sequence[str] = tuple(PRESETS)) -
 
 def _drawing(found: list[Crossover]) -> Part:
     marks = {"recorded": "M-5 4h10l-5-9z", "simulated": "M-4.5-4.5h9v9h-9z"}
-    times: Any = {"recorded": lambda each: [timing.median for timing in each.cpu.values()],
-                  "simulated": lambda each: each.gpu.values()}  # fmt: skip
+    times: Any = {"recorded": lambda each: each.cpu.values(), "simulated": lambda each: each.gpu.values()}
     lines = []
     for kind, mark in marks.items():
         heights = Each([YS(float(time)) for time in times[kind](each)] for each in found)

@@ -10,7 +10,7 @@ from fluxlite.messages import many
 from fluxlite.receipts import Seconds, duration
 
 from .. import busiest
-from ..crossing import simulated, times
+from ..crossing import recorded, simulated
 from ..scenes import Each, Knob, Part, Scene, drawing, label
 from ..scenes.axes import Axis, across, curve, upward
 from ..sine_wave import problem, step
@@ -58,9 +58,9 @@ def crossing_lines(what: str = "waves") -> Scene:
     '65,536 waves at once. The CPU takes ... The T4 is faster, by a factor of about 9.9.'
     """
     if what == "waves":
-        cpu = {n: times("training step", name="amd-epyc-waves", hidden=6, batch=n).median for n in WAVES}
+        cpu = {n: recorded("training step", name="amd-epyc-waves", hidden=6, batch=n) for n in WAVES}
         return two_lines(cpu, {n: simulated(6, n, CARD, copies=False) for n in WAVES}, what)
-    cpu = {n: times("digits step", name="xeon-digits", batch=n).median for n in DIGITS}
+    cpu = {n: recorded("digits step", name="xeon-digits", batch=n) for n in DIGITS}
     steps = {n: digits_step(n) for n in DIGITS}
     gpu = {n: fl.estimate(run, *taken, like=CARD, shapes_only=True).seconds for n, (run, taken) in steps.items()}
     return two_lines(cpu, gpu, what)

@@ -6,9 +6,9 @@ from typing import Any
 from .parts import Part, label, rounded
 
 
-def box(x: float, y: float, width: float, height: float, title: Any, *inside: Part, look: str = "box") -> Part:
+def box(x: float, y: float, width: float, height: float, title: Any, *inside: Part) -> Part:
     """A box with round corners, its title above it, and parts inside, whose corner (0, 0) is the box's own."""
-    frame = Part("rect", class_=look, width=width, height=height, rx=8)
+    frame = Part("rect", class_="box", width=width, height=height, rx=8)
     named = label(width / 2, -10, title, "middle bold")
     return Part("g", frame, named, *inside, transform=f"translate({x:g} {y:g})")
 

@@ -1,29 +1,7 @@
-"""Films: frames to leaf through with a slider, or to play."""
-
-from collections.abc import Iterable, Sequence
+"""The launches of a receipt, for films of what a GPU does."""
 
 from simgpu.events import LAUNCH
 from simgpu.profile import Moment, Receipt
-
-from .parts import Each, Part, drawing
-from .scene import Knob, Scene
-
-
-def film(
-    size: tuple[int, int], title: str, knobs: Knob | Sequence[Knob], frames: Sequence[Iterable[Part]],
-    sentences: Sequence[str], ground: Iterable[Part] = (), first: Sequence[int] = (),
-) -> Scene:  # fmt: skip
-    """A scene with a drawing of its own for each state, over what all of them share, the `ground`.
-
-    Where parts only move or change, an `Each` in them does more: it's smaller, and can glide.
-
-    >>> ball = lambda x: [Part("circle", cx=x, cy=9, r=5, class_="gpu")]
-    >>> film((40, 20), "A ball", Knob("time", ["0 s", "1 s"], slider=True), [ball(9), ball(30)], ["Left.", "Right."])
-    Left.
-    """
-    groups = [Part("g", *parts, data_n=number) for number, parts in enumerate(frames)]
-    shown = Part("g", *groups, only=Each((number, number) for number in range(len(groups))))
-    return Scene(drawing(*size, title, *ground, shown), [knobs] if isinstance(knobs, Knob) else knobs, sentences, first)
 
 
 def launches(receipt: Receipt) -> list[Moment]:

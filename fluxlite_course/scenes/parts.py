@@ -95,9 +95,9 @@ def label(x: Any, y: Any, text: Any, look: Any = "", **more: Any) -> Part:
     return Part("text", text=text, x=x, y=y, class_=look or None, **more)
 
 
-def rounded(numbers: Iterable[float], digits: int = 1) -> list[float]:
+def rounded(numbers: Iterable[float]) -> list[float]:
     """Coordinates with few digits, whole ones without a point."""
-    return [int(x) if x == int(x) else x for x in (round(float(number), digits) for number in numbers)]
+    return [int(x) if x == int(x) else x for x in (round(float(number), 1) for number in numbers)]
 
 
 def _in(state: int, value: Any) -> Any:

@@ -29,11 +29,10 @@ class _View(NamedTuple):
     end: float = 1e-9
 
 
-def timeline(receipt: Receipt, first: int = 0, count: int = 50, only_waits: bool = False) -> Scene | Picture:
+def timeline(receipt: Receipt, count: int = 50) -> Scene | Picture:
     """What ran when, in a lane each, and a window over it: which events, how many, from which number on.
 
-    `first`, `count` and `only_waits` choose the first view, as in ``receipt.plot(first, count, only_waits)``, as far as
-    the knobs can. With more than 300 events it's that picture, which doesn't move. Raises `ValueError` for a receipt
+    With more than 300 events it's ``receipt.plot(count=count)``, which doesn't move. Raises `ValueError` for a receipt
     without events, or without a simulated GPU's times.
 
     >>> r = fl.estimate(lambda x: float((x + x).sum()), np.ones(4, np.float32)).receipt
@@ -42,7 +41,7 @@ def timeline(receipt: Receipt, first: int = 0, count: int = 50, only_waits: bool
     """
     line, number = Timeline(receipt), len(receipt.timeline())
     if not 0 < number <= MOST_EVENTS or receipt.events_left_out:
-        return receipt.plot(first, count, only_waits)
+        return receipt.plot(count=count)
     step = -(-number // _PLACES)
     places = range(0, number, step)
     sizes = sorted({size for size in (*_WINDOWS, count) if size < number} | {number})
@@ -52,7 +51,7 @@ def timeline(receipt: Receipt, first: int = 0, count: int = 50, only_waits: bool
         Knob("from event", [str(place + 1) for place in places], slider=True),
     ]
     views = [_view(line, *setting) for setting in itertools.product((False, True), sizes, places)]
-    start = [int(only_waits), sizes.index(min(count, number)), min(first // step, len(places) - 1)]
+    start = 0, sizes.index(min(count, number)), 0
     return Scene(_drawing(line, views), knobs, [view.sentence for view in views], start)
 
 

@@ -100,17 +100,6 @@ def test_a_torn_notebook_is_replaced_and_what_is_left_of_it_is_kept(folders, con
     assert sources(target / NAME) == ["start"] and hand_out(target, source) == []
 
 
-@pytest.mark.parametrize("size", [0, 100])
-def test_a_notebook_torn_before_anything_was_written_in_it_is_only_replaced(folders, size):
-    """As earlier versions left it when the disk was full."""
-    source, target = folders
-    (target / NAME).write_bytes((source / NAME).read_bytes()[:size])
-    assert hand_out(target, source) == [
-        "03-x.ipynb was torn, as when a disk is full. It's whole again; nothing of yours was in it."
-    ]
-    assert [path.name for path in target.iterdir()] == [NAME] and sources(target / NAME) == ["start"]
-
-
 @pytest.mark.parametrize("do", [hand_out, lambda folder, source: renew(folder / NAME, source)], ids=["lab", "reset"])
 def test_a_full_disk_tears_no_notebook(folders, do, monkeypatch):
     source, target = folders

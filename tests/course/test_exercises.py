@@ -2,7 +2,6 @@
 
 import linecache
 import sys
-import unittest.mock
 
 import numpy as np
 import pytest
@@ -10,7 +9,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from traitlets.config import Config
 
 import fluxlite as fl
-from fluxlite_course import answer, bench, check, expect_error, guess, reset, start, todo
+from fluxlite_course import answer, check, expect_error, guess, reset, start, todo
 from fluxlite_course.kit import exercises, guesses, progress
 from fluxlite_course.kit.exercises import NotRight, exercise, judge
 from fluxlite_course.kit.magics import DeviceMagics
@@ -430,7 +429,7 @@ def test_no_error_another_kind_and_other_words_fail():
         raise ValueError("other")
 
 
-# -- start, reset, progress, bench ----------------------------------------------------------------------------------
+# -- start, reset -------------------------------------------------------------------------------------------------
 
 
 def test_start_turns_the_simulated_gpu_on_and_says_so(capsys, monkeypatch):
@@ -461,25 +460,3 @@ def test_reset(tmp_path, monkeypatch, capsys):
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "02-models-that-move.ipynb is here now."
     assert lines[1].startswith("Your work is kept as 02-models-that-move.mine-1.ipynb; ")
-
-
-def test_bench_warms_up_and_waits_on_both_sides():
-    with fl.simulate_gpu() as device:
-        x = fl.gpu(np.ones((2048, 2048), np.float32))
-        for _ in range(3):
-            x @ x  # earlier work, which the time leaves out
-        timing = bench(lambda: x @ x, repeats=3)
-        assert str(timing.median) == "2.89 ms simulated (NVIDIA T4)" and len(timing.times) == 3
-        low, high = timing.quartiles
-        assert str(low) == str(high) == str(timing.median)
-        device.synchronize()
-    assert bench(lambda: None, repeats=1).median.kind == "measured"
-    with pytest.raises(TypeError, match=r"bench\(lambda: …\); got a float"):
-        bench(2.5)
-    with pytest.raises(ValueError, match="repeats is at least 1"):
-        bench(lambda: None, repeats=0)
-
-
-def test_what_equals_everything_is_no_answer():
-    verdict = judge("99.1", unittest.mock.ANY)
-    assert verdict.word == "not right" and "equals everything" in verdict.message

@@ -74,10 +74,10 @@ def test_the_entries_are_read_by_the_reader_of_the_cpus_record(record, monkeypat
     as_cpus = {**record, "cpu": record["card"], "measurements": record["lessons"]}
     monkeypatch.setattr(crossing, "record", lambda name=None: as_cpus)
     for batch, size in itertools.product(BATCHES, SIZES):
-        assert crossing.times("training step", hidden=size, batch=batch).times
+        assert crossing.recorded("training step", hidden=size, batch=batch)
     for copies, wait in ((True, True), (False, True), (False, False)):
-        times = crossing.times("training step", hidden=64, batch=4, copies=copies, wait=wait)
-        assert float(times.median) == pytest.approx(crossing.simulated(64, 4, T4, copies, wait), rel=1e-3)
+        time = crossing.recorded("training step", hidden=64, batch=4, copies=copies, wait=wait)
+        assert float(time) == pytest.approx(crossing.simulated(64, 4, T4, copies, wait), rel=1e-3)
 
 
 # -- what a record says of itself -------------------------------------------------------------------------------------

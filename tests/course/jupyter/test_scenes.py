@@ -209,7 +209,7 @@ def test_the_window_is_what_is_shown_and_fills_the_width(receipt):
 
 def test_a_receipt_with_too_many_events_is_a_picture_that_does_not_move_and_one_with_none_raises():
     many = fl.estimate(lambda x: [x + x for _ in range(MOST_EVENTS + 1)], np.ones(2, np.float32)).receipt
-    assert repr(timeline(many, 5, 20)) == repr(many.plot(5, 20)) and "<svg" in timeline(many)._repr_html_()
+    assert repr(timeline(many, 20)) == repr(many.plot(count=20)) and "<svg" in timeline(many)._repr_html_()
     with pytest.raises(ValueError, match="0 events"):
         timeline(fl.estimate(lambda x: x, np.ones(2, np.float32)).receipt)
 

@@ -144,7 +144,6 @@ def test_kernels_are_compiled_where_nvidias_compiler_is(cards):
 
 @pytest.mark.cuda
 def test_a_stopwatch_is_two_marks_in_the_cards_work(cards):
-    bench = pytest.importorskip("fluxlite_course").bench
     x = fl.gpu(numbers())
     rehearsal.log.clear()
     watch = cards[0].stopwatch()
@@ -155,8 +154,6 @@ def test_a_stopwatch_is_two_marks_in_the_cards_work(cards):
     marks = [entry[0] for entry in rehearsal.log if entry[0] in ("record", "launch", "synchronize event")]
     assert marks == ["record", "launch", "record", "launch", "synchronize event"]
     assert rehearsal.log[-1][1] == [entry[1] for entry in rehearsal.log if entry[0] == "record"][1]
-    found = bench(lambda: x + x, repeats=3).times
-    assert len(found) == 3 and all(time.kind == "measured" and 0 < time < 1 for time in found)
 
 
 @pytest.mark.cuda
