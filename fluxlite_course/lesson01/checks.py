@@ -6,7 +6,7 @@ import fluxlite as fl
 from fluxlite.messages import many, put_aside
 
 from ..kit.exercises import exercise
-from ..kit.vocabulary import expect, explained, normal, number, on_gpu, quiet, refuse, returned, wrong_if
+from ..kit.vocabulary import expect, explained, normal, number, on_gpu, quiet, refuse, returned
 
 
 def _count(copies):
@@ -28,7 +28,6 @@ def copies_of_a_program(to_gpu, to_gpu_bytes, back, back_bytes):
         program()
     right = (r.host_to_device.count, r.host_to_device.bytes, r.device_to_host.count, r.device_to_host.bytes)
     refuse({
-        "an answer is text; write numbers, without quotes": str in map(type, (to_gpu, to_gpu_bytes, back, back_bytes)),
         "np.tanh(x @ w) + 1 copies nothing: x and w are there, and a number goes with the launch": to_gpu in (3, 4),
         "to print total, the host has to read it: that's a copy, even if nobody writes cpu": back == 0,
         "y stays on the GPU, and so does x @ w; only what you print comes back": back in (2, 3),
@@ -54,11 +53,7 @@ def standardize(standardize):
     quiet(r, f"{which} was copied back to the host: compute where the many numbers are, and move the few")
     words = "the values aren't (x - mean) / spread"
     expect(result, (values - mean) / spread, words, shape=words, where="the result is on the host", atol=1e-4)
-    slow = "the values are right, but the result is float64: a GPU computes much slower with it"
-    wrong_if(result.dtype != np.float32, slow, result.dtype, "float32: gpu converts mean and spread on their way")
-    words, there = f"{many(r.host_to_device.count, 'copy')} to the GPU in one call", _count(r.host_to_device)
-    wrong_if(r.host_to_device.count > 2, words, there, "2 copies: mean once, and spread once")
-    return f"{there} to the GPU, none back; the result is on the GPU"
+    return f"{_count(r.host_to_device)} to the GPU, none back; the result is on the GPU"
 
 
 @exercise("01.3", "one copy back instead of one per step", look_at="%%machine above the call: which line copies?")
@@ -76,10 +71,9 @@ def run(run):
         "the numbers are still on the GPU": on_gpu(sizes),
         "the list holds arrays on the GPU": isinstance(sizes, (list, tuple)) and any(map(on_gpu, sizes)),
     }, "no copies back", "one copy back to the host, at the end")  # fmt: skip
-    numbers = np.asarray(sizes, object)  # whatever is in a list
-    wrong_if(numbers.shape != (steps,), "these aren't the numbers of all steps", f"{numbers.size} of them", steps)
-    numbers = np.array([number(x, "a size") for x in numbers])
-    expect(numbers, np.array(wanted), "the numbers aren't those of the program above", atol=1e-3)
+    numbers = np.array([number(x, "a size") for x in np.ravel(np.asarray(sizes, object))])  # whatever is in a list
+    expect(numbers, np.array(wanted), "the numbers aren't those of the program above", atol=1e-3,
+           shape="these aren't the numbers of all steps")  # fmt: skip
     back, copies = r.device_to_host, many(r.device_to_host.count, "copy")
     refuse({
         f"{r.launches} launches: it no longer runs on the GPU": (r.launches or 0) < 2 * steps,
