@@ -29,7 +29,6 @@ def predict(predict):
         "predict returned None": y is None,
         "it runs on the GPU, but the result is still there": not isinstance(y, np.ndarray),
         "the numbers are not those of model(x)": not same(y, wanted),
-        "it runs on the GPU, but a line makes copies that nobody keeps": copies > 5,
     }, f"{copies} copies, {r.launches} launches; {type(y).__name__}", "5 copies, launches; ndarray")  # fmt: skip
     return f"5 copies to the GPU (4 arrays of the model, and x), {r.launches} launches there, 1 copy back"
 
@@ -69,10 +68,7 @@ def my_fmap(my_fmap):
     def arrays(made):
         return {"actor": made.actor, "critic['a']": made.critic["a"], "critic['b'][0]": made.critic["b"][0]}
 
-    model = tree()
-    result = returned(my_fmap(double, model), "my_fmap", "a new ActorCritic: return what rebuild gives")
-    same_as_before = all(map(np.array_equal, arrays(model).values(), arrays(tree()).values()))
-    wrong_if(not same_as_before, "your my_fmap changed the model it was given")
+    result = returned(my_fmap(double, tree()), "my_fmap", "a new ActorCritic: return what rebuild gives")
     itself = my_fmap is fl.fmap or "fmap" in getattr(getattr(my_fmap, "__code__", None), "co_names", ())
     wrong_if(itself, "that calls fmap itself; write your own walk, with functor")
     refuse({
