@@ -75,7 +75,6 @@ def time_it(time_it):
     refuse({
         "that's this machine's time to simulate it; fl.clock() gives the device's":
             {"perf_counter", "time", "monotonic", "timeit"} & set(names),
-        "a negative time: the second reading minus the first": found < 0,
         f"{yours}: you timed the order, not the meal. Wait at the end, too": found < 0.1 * right,
         f"{yours}: three earlier products are in it. Wait before you first read the clock":
             abs(found - 4 * right) < 0.1 * right,
