@@ -24,13 +24,11 @@ def batches_and_copies(batches, copies_of_gpu_loader, copies_of_all_first):
            expected="1,438 observations, at most 100 in each")  # fmt: skip
     expect(number(copies_of_gpu_loader, "the number of copies"), each, "not that many copies by gpu(loader)", {
         "a batch is two arrays, x and y; and there are three epochs": count,
-        "that is one epoch; there are three": count * 2,
         "a batch is two arrays, x and y: two copies": count * 3,
         "that is the other way; gpu(loader) copies each batch, in each epoch again": first,
     }, yours=f"{copies_of_gpu_loader} copies by gpu(DataLoader(…))", expected="batches × arrays × epochs")  # fmt: skip
     expect(number(copies_of_all_first, "the number of copies"), first, "not that many copies by the other way", {
         "X and Y are two copies; but each epoch's order, which the host draws, has to travel too": 2,
-        "X and Y travel once, not in each epoch; what does travel in each epoch?": 6,
         "the batches are made on the GPU, so they don't travel": each,
     }, expected="all data, and three orders",
        yours=f"{copies_of_all_first} copies by DataLoader(gpu((X, Y)), …)")  # fmt: skip
@@ -72,16 +70,13 @@ def train_epoch(train_epoch):
     Y = fl.onehotbatch(rng.integers(0, 3, 150), range(3))
     made = fl.Chain(fl.Dense(6, 3, rng=rng))
     model = fl.gpu(made)
-    opt_state, kept = fl.setup(fl.Descent(0.3), model), (X.copy(), Y.copy())
+    opt_state = fl.setup(fl.Descent(0.3), model)
     with fl.receipt() as r, explained({"CPU": "a batch stayed on the host, and the model is on the GPU"}):
         train_epoch(model, opt_state, X, Y)
-    wrong_if(not all(map(np.array_equal, (X, Y), kept)), "your function changed the data it was given")
     batches = [slice(0, 64), slice(64, 128), slice(128, 150)]
     slips = {words: _steps(made, X, Y, slices) for words, slices in {
         "the model that you were given hasn't learned: its weights are as before": [],
         "the last, smaller batch is left out": batches[:2],
-        "one step with all the data: where are the batches?": [slice(None)],
-        "it learns from the first batch only: does something end the loop?": batches[:1],
     }.items()}  # fmt: skip
     words = "the model has learned something else than the loop above: take the same batches, in the same order"
     expect(fl.cpu(model)[0].weight, _steps(made, X, Y, batches), words, slips, atol=1e-4, yours="", expected="")
@@ -89,7 +84,6 @@ def train_epoch(train_epoch):
     needed = X.nbytes + Y.nbytes
     which = "X" if travelled > needed + 1.5 * X.nbytes else "Y"
     refuse({
-        "something large comes back to the host": back > 100,
         "all the data travels for each batch: gpu(X)[…] moves X, and then cuts": travelled >= 3 * needed,
         f"{which} still travels as a whole for each batch": travelled > 1.2 * needed,
     }, f"{travelled:,} bytes to the GPU, in {copies} copies, {back:,} back", f"{needed:,}, none back")  # fmt: skip
