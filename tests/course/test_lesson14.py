@@ -17,10 +17,10 @@ def the_table_as_it_was():
     RULES.update(before)
 
 
-def softsign(rule=None, body=lambda x: x / (1 + np.abs(x))):
+def softsign(rule=None):
     @fl.primitive
     def softsign(x):
-        return body(x)
+        return x / (1 + np.abs(x))
 
     if rule:
         fl.rule(softsign, rule)
@@ -34,7 +34,6 @@ SOFTSIGN = [
     (softsign(lambda g, out, x: g / (1 + np.abs(x))), "the square is missing"),
     (softsign(lambda g, out, x: g / (1 + x) ** 2), "where is |x|?"),
     (softsign(lambda g, out, x: -g / (1 + np.abs(x)) ** 2), "the gradient isn't what small steps give"),
-    (softsign(lambda g, out, x: g, body=np.tanh), "softsign itself was changed"),
 ]
 
 
@@ -52,7 +51,6 @@ PRODUCTS = [
     ((lambda g, out, x, y: g * y, of_y), "that isn't a product of matrices"),
     ((of_x, lambda g, out, x, y: g.T @ x), "the gradient of y isn't what small steps give: it has the shape of y"),
     ((lambda g, out, x, y: -g @ y.T, of_y), "the gradient of x isn't what small steps give"),
-    ((of_x, lambda g, out, x, y: None), "the gradient of y"),
 ]
 test_wrong_products = not_right(*[("14.3", rules, words) for rules, words in PRODUCTS])
 test_right_products = right(("14.3", [of_x, lambda g, out, x, y: (g.T @ x).T]))
@@ -65,12 +63,10 @@ test_another_right_rule_of_softsign = right(("14.2", [softsign(lambda g, out, x:
 test_wrong_orders = not_right(
     ("14.1", [[7, 6, 5, 4, 3], 2], "loss doesn't depend on 5"),
     ("14.1", [[3, 4, 6, 7], 2], "it begins with the loss, number 7"),
-    ("14.1", [[7, 4, 3, 6, 3], 2], "back visits an entry once"),
     ("14.1", [[7, 4, 3, 6], 2], "3 is visited before 6"),
     ("14.1", [[7, 4, 6, 3], 2], "back takes the highest number"),
     ("14.1", [[7, 6, 4], 2], "which entries does loss depend on?"),
     ("14.1", [7, 2], "order is a list of numbers"),
-    ("14.1", [[7, 6, 4, 3], 1], "w was used in more than one line"),
     ("14.1", [[7, 6, 4, 3], 3], "in how many of the lines"),
 )
 test_right_orders = right(("14.1", [(7, 6, 4, 3), 2]), ("14.1", [[7, 6, 4, 3, 2, 1], np.int64(2)]))
