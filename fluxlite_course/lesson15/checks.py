@@ -52,20 +52,16 @@ def step_time(step_time):
     for compute, nbytes, cards, name in cases:
         found = step_time(compute, nbytes, cards, LINKS[name])
         wrong_if(not is_number(found), "step_time returns a number of seconds", shown(found))
-        expect(found, compute + float(ring(nbytes, cards, name)), "that's another time",
-               _slips(compute, nbytes, cards, LINKS[name]), before=f"{many(cards, 'card')}, {name}: ",
-               rtol=1e-6, atol=0, show=lambda x: f"{1e3 * float(x):.4f} ms")  # fmt: skip
+        steps, exchange, link = 2 * (cards - 1), float(ring(nbytes, cards, name)), LINKS[name]
+        latencies, whole = steps * link.latency, nbytes / link.bandwidth
+        expect(found, compute + exchange, "that's another time", {
+            "the bytes are missing": compute + latencies,
+            "the latencies are missing; each of the 2 (n - 1) steps has one": compute + exchange - latencies,
+            "there are n - 1 steps to add up, and as many to hand round": compute + exchange / 2,
+            "a step carries one piece, 1/n of the gradients, not all of them": compute + latencies + steps * whole,
+            "compute is what each card takes for its own rows already: it isn't divided again":
+                compute / cards + exchange,
+            "the computing is missing": exchange,
+        }, before=f"{many(cards, 'card')}, {name}: ", rtol=1e-6, atol=0,
+           show=lambda x: f"{1e3 * float(x):.4f} ms")  # fmt: skip
     return "8 kB on 16 cards with 10-gigabit Ethernet: 2 ms of computing, 0.91 ms of exchange, nearly all of it latency"
-
-
-def _slips(compute, nbytes, cards, link):
-    steps, exchange = 2 * (cards - 1), float(ring(nbytes, cards, link))
-    latencies, whole = steps * link.latency, nbytes / link.bandwidth
-    return {
-        "the bytes are missing": compute + latencies,
-        "the latencies are missing; each of the 2 (n - 1) steps has one": compute + exchange - latencies,
-        "there are n - 1 steps to add up, and as many to hand round": compute + exchange / 2,
-        "a step carries one piece, 1/n of the gradients, not all of them": compute + latencies + steps * whole,
-        "compute is what each card takes for its own rows already: it isn't divided again": compute / cards + exchange,
-        "the computing is missing": exchange,
-    }
