@@ -38,7 +38,6 @@ def waits(waits):
     expect(waits, 5, many_more, {
         "something has to wait: at the end the numbers are on the host": 0,
         "cpu waits; but the if has to know something, too, and so does the f-string": 1,
-        "the if waits, too: it has to know which way to go": 2,
         "how often does the if run? And after its loop two more lines have to know a number": 3,
         "one is missing: three times the if, and what else has to know a number? There are two more": 4,
         "one too many: the host knows len(h) and h.shape, and h[0] and h[:3] stay on the GPU": 6,

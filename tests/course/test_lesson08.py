@@ -1,5 +1,7 @@
 """Lesson 08's checks: each likely wrong kernel gets its own helpful message."""
 
+import shutil
+
 import kernels_of_lesson08 as learners
 import numpy as np
 import pytest
@@ -121,3 +123,9 @@ def test_without_a_compiler_the_core_is_recorded(monkeypatch, compiler):
     on_one_core.__globals__["_compiled"].cache_clear()
     assert on_one_core().kind == "recorded"
     on_one_core.__globals__["_compiled"].cache_clear()
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="there's no C compiler")
+def test_with_a_compiler_the_core_is_measured():
+    core = on_one_core()
+    assert core.kind == "measured" and 1e-5 < float(core) < 1
