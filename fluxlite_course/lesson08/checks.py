@@ -53,7 +53,6 @@ def affine(affine):
         OutOfBounds="a thread leaves the array: there are 1,024 elements, and 1,024 threads, each with its own number",
     )  # fmt: skip
     refuse({
-        "x has changed: the results belong in out": not np.array_equal(next(iter(found.arrays.values())), x),
         "out is still all zeros: a kernel returns nothing, it writes into out": not out.any(),
         "only the first 256 are there: threadIdx.x counts from 0 in every block. jit.grid(1) counts on":
             found.element == "out[256]" and not out[256:].any(),
@@ -68,7 +67,6 @@ def pairs(pairs):
         x, what = _numbers(size), f"with {size:,} elements and {blocks * threads:,} threads, "
         out, figures, found = _ran(pairs, blocks, threads, x, lambda x: x + np.append(x[1:], np.float32(0)), what,
             OutOfBounds="a thread goes past the end. Two things have to be guarded: i, and i + 1",
-            DataRace="two threads write the same element, or read what another one writes",
         )  # fmt: skip
         words = f"{what}the last element is wrong: it has no right neighbour, and stays as it is"
         wrong_if(found.element == f"out[{size - 1}]", words, f"out[{size - 1}] is {out[-1]:.4g}", f"{x[-1]:.4g}")
@@ -84,10 +82,9 @@ def eight_each(eight_each):
         out, figures, found = _ran(eight_each, blocks, threads, x, lambda x: 2 * x, what,
             OutOfBounds=f"a thread leaves the array{step}", DataRace=f"several threads write the same element{step}",
         )  # fmt: skip
-        missing, busiest = int(np.sum(out == 0)), max(figures.busiest["reads"], figures.busiest["writes"])
+        missing = int(np.sum(out == 0))
         wrong_if(missing, f"{what}{missing:,} of {x.size:,} elements of out were never written", expected="all")
         _same(found)
-        wrong_if(busiest > 8, f"{what}one thread handles {busiest:,} elements", expected="8 each")
         words = f"the values are right, but only {figures.share:.0%} of what's fetched is used"
         wrong_if(figures.share < 0.99, f"{words}: in each round, neighbours should read side by side")
     return _score(f"{figures.share:.0%} of the sectors used", figures, "8 reads, 8 writes")
@@ -99,7 +96,6 @@ def block_sum(block_sum):
     _, figures, found = _ran(block_sum, 4, 256, x, lambda x: x.reshape(4, 256).sum(1),
         DataRace="there's still a race: a thread reads what another may not have written yet",
         StuckBarrier="a barrier inside an if that only some threads enter: the others never come, and everyone waits",
-        NeverWritten="a thread reads a place in shared memory that nobody has written",
     )  # fmt: skip
     _same(found)
     words = f"right sums, by {figures.atomics:,} atomics: the threads stand in a queue. Add by halves in shared memory"

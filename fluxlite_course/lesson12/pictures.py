@@ -29,13 +29,13 @@ def in_two(pieces: Sequence[int] = (1,), copies: bool = False) -> Scene:
     def through_both(count: int) -> Callable[[], Any]:  # layers make the card of their arrays the current one
         return lambda: [second(device1(first(piece))) for piece in np.split(x, count)]
 
-    ways: dict[str, Any] = {
-        "one card": _warm(lambda: whole(x)),
+    ways = {
+        "one card": dict.fromkeys(pieces, _warm(lambda: whole(x))),
         "the model in two": {count: _warm(through_both(count)) for count in pieces},
     }
     if copies:
         halves = [(device(model), device(half)) for device, half in zip((device0, device1), np.split(x, 2))]
-        ways["a copy on each card"] = _warm(lambda: [copy(half) for copy, half in halves])
+        ways["a copy on each card"] = dict.fromkeys(pieces, _warm(lambda: [copy(half) for copy, half in halves]))
     return busy(ways)
 
 
@@ -57,12 +57,11 @@ class _Works(NamedTuple):
     end: float
 
 
-def busy(ways: Mapping[str, Receipt | Mapping[int, Receipt]]) -> Scene:
-    """When each card works and copies, a lane for each. A way may have a receipt for each number of pieces."""
-    counts = next((list(way) for way in ways.values() if isinstance(way, Mapping)), [1])
-    found = {name: {n: way[n] if isinstance(way, Mapping) else way for n in counts} for name, way in ways.items()}
-    works = {name: {n: _works(receipt) for n, receipt in way.items()} for name, way in found.items()}
-    card = next(iter(found.values()))[counts[0]].seconds.card
+def busy(ways: Mapping[str, Mapping[int, Receipt]]) -> Scene:
+    """When each card works and copies, a lane for each. Each way has a receipt for each number of pieces."""
+    works = {name: {n: _works(receipt) for n, receipt in way.items()} for name, way in ways.items()}
+    counts, *_ = map(list, ways.values())
+    card = next(iter(ways.values()))[counts[0]].seconds.card
     last = max(each.end for way in works.values() for each in way.values())
     at, top = Axis(0, last, _LEFT, _RIGHT), 0
     times = [last * (number / MOMENTS) for number in range(MOMENTS + 1)]

@@ -6,12 +6,6 @@ from fluxlite.cuda import jit
 
 
 @jit.rawkernel()
-def affine_in_place(x, out):
-    i = int(jit.grid(1))
-    x[i] = 3 * x[i] + 1
-
-
-@jit.rawkernel()
 def affine_thread_of_its_block(x, out):
     i = int(jit.threadIdx.x)
     if jit.blockIdx.x == 0:
@@ -65,24 +59,10 @@ def pairs_without_a_guard(x, out):
 
 
 @jit.rawkernel()
-def pairs_guarded_too_late(x, out):
-    i = int(jit.grid(1))
-    if i < x.size:
-        out[i] = x[i] + x[i + 1]
-
-
-@jit.rawkernel()
 def pairs_without_the_last(x, out):
     i = int(jit.grid(1))
     if i < x.size - 1:
         out[i] = x[i] + x[i + 1]
-
-
-@jit.rawkernel()
-def pairs_in_place(x, out):
-    i = int(jit.grid(1))
-    if i < x.size - 1:
-        x[i] += x[i + 1]
 
 
 @jit.rawkernel()
@@ -93,13 +73,6 @@ def pairs_by_return(x, out):
     out[i] = x[i]
     if i + 1 < x.size:
         out[i] += x[i + 1]
-
-
-@jit.rawkernel()
-def pairs_by_expression(x, out):
-    i = int(jit.grid(1))
-    if i < x.size:
-        out[i] = x[i] + (x[i + 1] if i + 1 < x.size else np.float32(0))
 
 
 @jit.rawkernel()
@@ -116,13 +89,6 @@ def eight_by_the_block(x, out):
     for k in range(8):
         i = t + k * int(jit.blockDim.x)
         out[i] = 2 * x[i]
-
-
-@jit.rawkernel()
-def eight_by_one_block(x, out):
-    if jit.blockIdx.x == 0:
-        for i in range(int(jit.threadIdx.x), x.size, int(jit.blockDim.x)):
-            out[i] = 2 * x[i]
 
 
 @jit.rawkernel()
@@ -188,45 +154,3 @@ def sum_alone(x, out):
 @jit.rawkernel()
 def sum_by_atomics(x, out):
     jit.atomic_add(out, jit.blockIdx.x, x[jit.grid(1)])
-
-
-@jit.rawkernel()
-def sum_unwritten(x, out):
-    part = jit.shared_memory(np.float32, 256)
-    t = int(jit.threadIdx.x)
-    if t < 128:
-        part[t] = x[int(jit.grid(1))]
-    jit.syncthreads()
-    if t < 128:
-        part[t] += part[t + 128]
-    jit.syncthreads()
-    if t == 0:
-        out[jit.blockIdx.x] = part[0]
-
-
-@jit.rawkernel()
-def sum_by_shuffles(x, out):
-    part = jit.shared_memory(np.float32, 8)
-    value = x[jit.grid(1)]
-    for k in range(5):
-        value += jit.shfl_xor_sync(0xFFFFFFFF, value, 1 << k, width=32)
-    if jit.laneid() == 0:
-        part[jit.threadIdx.x // 32] = value
-    jit.syncthreads()
-    if jit.threadIdx.x == 0:
-        total = 0.0
-        for k in range(8):
-            total += part[k]
-        out[jit.blockIdx.x] = total
-
-
-@jit.rawkernel(device=True)
-def halved(part, t):
-    """Adds up 256 numbers in shared memory, into the first."""
-    jit.syncthreads()
-    half = 128
-    while half > 0:
-        if t < half:
-            part[t] += part[t + half]
-        jit.syncthreads()
-        half = half // 2

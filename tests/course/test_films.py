@@ -123,7 +123,7 @@ def test_each_way_to_use_two_cards_is_done_in_its_own_time(two_cards):
     first, second = two_cards
     x = np.ones((512, 512), np.float32)
     one, both = on_cards(first(x), first(x)), on_cards(first(x), second(x))
-    scene = busy({"one": one, "both": both})
+    scene = busy({"one": {1: one}, "both": {1: both}})
     assert "one isn't done; both isn't done" in scene.sentences[1]
     times = dict(re.findall(r"(\w+) is done in ([\d.]+) µs", scene.sentences[-1]))
     assert float(times["both"]) < float(times["one"])
@@ -136,7 +136,7 @@ def test_a_copy_from_card_to_card_is_drawn_from_lane_to_lane(two_cards):
         there = second(x @ x), second(x)
         with second:
             there[0] @ there[1]
-    drawn = [part for part in busy({"split": receipt}).picture.parts() if part.attributes.get("class") == "rest"]
+    drawn = [part for part in busy({"split": {1: receipt}}).picture.parts() if part.attributes.get("class") == "rest"]
     assert len(drawn) == receipt.device_to_device.count == 2
 
 
@@ -144,4 +144,4 @@ def test_films_need_times():
     with fl.receipt() as nothing:
         pass
     with pytest.raises(ValueError, match="launches whose times are known"):
-        busy({"r": nothing})
+        busy({"r": {1: nothing}})

@@ -53,9 +53,7 @@ test_a_wrong_answer_is_not_right_and_told_why = not_right(
     ("05.2", [stopwatch(after=False)], "20 µs: you timed the order, not the meal"),
     ("05.2", [stopwatch(before=False)], "11.4 ms: three earlier products are in it"),
     ("05.2", [by_pythons_clock], "that's this machine's time to simulate it"),
-    ("05.2", [stopwatch(times=lambda seconds: None)], "time_it returns the seconds"),
     ("05.2", [stopwatch(times=lambda seconds: 1000 * seconds)], "fl.clock() gives seconds"),
-    ("05.2", [stopwatch(times=lambda seconds: -seconds)], "a negative time"),
     ("05.2", [lambda f: fl.clock() - fl.clock()], "time_it didn't run f"),
     ("05.2", [stopwatch(warm_up=True)], "time_it runs f() once"),
 )

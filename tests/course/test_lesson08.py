@@ -1,5 +1,7 @@
 """Lesson 08's checks: each likely wrong kernel gets its own helpful message."""
 
+import shutil
+
 import kernels_of_lesson08 as learners
 import numpy as np
 import pytest
@@ -11,7 +13,6 @@ from fluxlite_course.kit.exercises import judge
 from fluxlite_course.lesson08 import chip, map_of_losses, networks, on_one_core, wider
 
 test_a_wrong_kernel_is_not_right_and_told_why = not_right(
-    ("08.1", [learners.affine_in_place], "x has changed"),
     ("08.1", [learners.affine_thread_of_its_block], "only the first 256"),
     ("08.1", [learners.affine_by_all], "several threads write the same element"),
     ("08.1", [learners.affine_forgets_one], "1,024 of 1,024 numbers are wrong, out[0]"),
@@ -20,12 +21,9 @@ test_a_wrong_kernel_is_not_right_and_told_why = not_right(
     ("08.1", [learners.affine_returns], "that's no kernel that a GPU could run"),
     ("08.1", [learners.affine_undecorated], "keep the line @jit.rawkernel()"),
     ("08.2", [learners.pairs_without_a_guard], "goes past the end"),
-    ("08.2", [learners.pairs_guarded_too_late], "i, and i + 1"),
     ("08.2", [learners.pairs_without_the_last], "it has no right neighbour"),
-    ("08.2", [learners.pairs_in_place], "two threads write the same element, or read"),
     ("08.3", [learners.eight_in_a_row], "only 12% of what's fetched is used"),
     ("08.3", [learners.eight_by_the_block], "several threads write the same element"),
-    ("08.3", [learners.eight_by_one_block], "one thread handles 64 elements"),
     ("08.3", [learners.only_the_first_eighth], "7,168 of 8,192 elements of out were never written"),
     ("08.3", [learners.eight_forever], "can't end"),
     ("08.4", [learners.summed(barrier_after=False)], "there's still a race"),
@@ -33,15 +31,12 @@ test_a_wrong_kernel_is_not_right_and_told_why = not_right(
     ("08.4", [learners.sum_alone], "one thread reads 256 numbers"),
     ("08.4", [learners.sum_by_atomics], "by 1,024 atomics"),
     ("08.4", [learners.summed(first=64)], "4 of 4 numbers are wrong"),
-    ("08.4", [learners.sum_unwritten], "that nobody has written"),
 )
 test_a_right_kernel_may_be_written_otherwise = right(
     ("08.1", [learners.affine_by_hand], "3 reads, 1 write"),
     ("08.2", [learners.pairs_by_return], "3 reads, 2 writes"),
-    ("08.2", [learners.pairs_by_expression], "2 reads, 1 write"),
     ("08.3", [learners.eight_while], "100% of the sectors"),
     ("08.4", [learners.summed(barrier_before=True, barrier_after=False)], "17 shared reads, 9 shared writes"),
-    ("08.4", [learners.sum_by_shuffles], "8 shared reads, 1 shared write"),
 )
 
 
@@ -128,3 +123,9 @@ def test_without_a_compiler_the_core_is_recorded(monkeypatch, compiler):
     on_one_core.__globals__["_compiled"].cache_clear()
     assert on_one_core().kind == "recorded"
     on_one_core.__globals__["_compiled"].cache_clear()
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="there's no C compiler")
+def test_with_a_compiler_the_core_is_measured():
+    core = on_one_core()
+    assert core.kind == "measured" and 1e-5 < float(core) < 1

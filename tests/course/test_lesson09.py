@@ -4,7 +4,6 @@ import numpy as np
 from answers import not_right, right
 
 import fluxlite as fl
-from fluxlite_course.kit.exercises import judge
 
 SHAPES = [(32, 8, 8, 4), (32, 4, 4, 4), (32, 2, 2, 6), (32, 24), (32, 10)]
 
@@ -19,16 +18,15 @@ def permuted(rng, n):
 
 
 def honest(
-    known=slice(None, 40), asked=slice(40, None), labels_of=None, share=fl.accuracy, shuffled_alike=True,
-    order_of=permuted,
+    asked=slice(40, None), labels_of=None, shuffled_alike=True, order_of=permuted,
 ):  # fmt: skip
     """An `accuracy_of` with some details that can be wrong: which rows it learns from, and which it's asked about."""
 
     def accuracy_of(train, X, labels, rng):
         order = order_of(rng, len(X))
         X, labels = X[order], labels[order] if shuffled_alike else labels
-        model = train(X[known], labels[known])
-        return share(model(X[asked]), labels[labels_of or asked])
+        model = train(X[:40], labels[:40])
+        return fl.accuracy(model(X[asked]), labels[labels_of or asked])
 
     return accuracy_of
 
@@ -41,11 +39,11 @@ def the_colleagues(train, X, labels, rng):
     return fl.accuracy(model(X[:cut]), labels[:cut])
 
 
-def by(share_of=fl.softmax, none="none of these", kind=int, enough=np.greater_equal):
+def by(share_of=fl.softmax, none="none of these", kind=int):
     """An `answers` with some details that can be wrong."""
 
     def answers(scores, least):
-        return [kind(np.argmax(row)) if enough(np.max(row), least) else none for row in share_of(scores)]
+        return [kind(np.argmax(row)) if np.max(row) >= least else none for row in share_of(scores)]
 
     return answers
 
@@ -54,34 +52,24 @@ test_a_wrong_answer_is_not_right_and_told_why = not_right(
     ("09.1", [shapes(0, (32, 6, 6, 4))], "after layer 0: pad=1 keeps all 8 × 8 places"),
     ("09.1", [shapes(0, (32, 4, 8, 8))], "after layer 0: here the channels come last"),
     ("09.1", [shapes(0, (8, 8, 4))], "after layer 0: the observations come first"),
-    ("09.1", [shapes(1, (32, 7, 7, 4))], "after layer 1: a 2 × 2 window goes on by 2"),
     ("09.1", [shapes(2, (32, 4, 4, 6))], "after layer 2: without a pad"),
-    ("09.1", [shapes(3, (32, 6))], "after layer 3: flatten makes a row"),
     ("09.1", [shapes(4, (32, 11))], "after layer 4: Dense(24, 10) makes 10 numbers"),
     ("09.1", [SHAPES[:4]], "there are 5 shapes"),
     ("09.1", [(32, 10)], "a list with a tuple for each layer"),
     ("09.2", [honest(order_of=lambda rng, n: np.arange(n))], "they aren't shuffled"),
     ("09.2", [the_colleagues], "asked about what it has learned"),
     ("09.2", [honest(asked=slice(None))], "asked about what it has learned"),
-    ("09.2", [honest(known=slice(None, 10), asked=slice(10, None))], "the other way round"),
     ("09.2", [honest(labels_of=slice(None, 10))], "are these their labels?"),
     ("09.2", [honest(shuffled_alike=False)], "labels of other images"),
-    ("09.2", [honest(share=lambda scores, labels: None)], "returns a number"),
     ("09.2", [lambda train, X, labels, rng: 1.0], "nothing was learned"),
     ("09.2", [lambda train, X, labels, rng: train(X[:40], labels[:40]) and 0.1], "wasn't asked anything"),
     ("09.3", [by(share_of=lambda scores: scores)], "compare the share with least, not the score"),
-    ("09.3", [by(enough=np.greater)], "at least 1 may be 1 itself"),
     ("09.3", [by(none=10)], "or, if no share is large enough, these three words"),
-    ("09.3", [by(kind=str)], "a digit is a number"),
     ("09.3", [lambda scores, least: [*np.argmax(scores, axis=1)]], "too little for an answer"),
     ("09.3", [lambda scores, least: ["none of these"] * len(scores)], "its share 1.00, and least is 0.6"),
     ("09.3", [lambda scores, least: "none of these"], "returns a list"),
     ("09.3", [by(share_of=lambda scores: fl.softmax(scores)[:, ::-1])], "that's another digit"),
 )
-
-
-def test_a_digit_in_quotes_is_told_which_number_is_expected():
-    assert dict(judge("09.3", by(kind=str)).rows)["expected"].isdigit()
 
 
 def by_splitobs(train, X, labels, rng):

@@ -5,8 +5,6 @@ states are tested, whichever pyproject.toml is in.
 """
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 from urllib.parse import parse_qs, unquote, urlsplit
 
@@ -15,7 +13,7 @@ import pytest
 
 import fluxlite
 from tools import notebooks as tool
-from tools.links import PLACE, for_package_index, long_description, not_to_be_released, published
+from tools.links import PLACE, not_to_be_released, published
 
 ROOT = Path(__file__).resolve().parents[2]
 LESSONS = sorted(path.name for path in (ROOT / "notebooks" / "learner").glob("[0-9]*.ipynb"))
@@ -154,47 +152,7 @@ def test_without_the_archives_hash_nothing_is_made(sha256):
     assert published({**SETTINGS, "repository": "", "sha256": sha256}) is None
 
 
-def first_cell(notebook):
-    """What a notebook's first cell says where fluxlite is missing and pip has no network."""
-    (cell,) = [cell for cell in nbformat.reads(notebook, as_version=4).cells if cell.id == "install"]
-    program = f"""
-import sys
-from IPython.core.interactiveshell import InteractiveShell
-shell = InteractiveShell.instance(colors="NoColor")
-sys.modules["fluxlite"] = None  # it is not to be found, before and after
-shell.register_magic_function(lambda line: print("PIP", line), "line", "pip")
-print("RAISED", type(shell.run_cell({cell.source!r}).error_in_exec).__name__)
-"""
-    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    assert ran.returncode == 0 and "RAISED SystemExit" in ran.stdout, ran.stderr
-    return ran.stdout + ran.stderr
-
-
-def test_where_fluxlite_is_missing_the_first_cell_says_how_to_get_it(pages, unpublished):
-    """Instead of a bare ModuleNotFoundError in the cell below. A copy in a learner's own folder has no such cell."""
-    said = first_cell(pages["notebooks/learner/02-models-that-move.ipynb"])
-    assert "fluxlite could not be installed; the lines above say why." in said and "Session options, Internet" in said
-    assert f'PIP install --quiet "https://github.com/a/b/archive/{INSTALLED}.zip#sha256=' in said
-    assert "ModuleNotFoundError" not in said
-    assert '"id": "install"' not in unpublished["notebooks/learner/02-models-that-move.ipynb"]
-
-
 # -- a package index -------------------------------------------------------------------------------------------------
-
-
-def test_a_package_index_gets_links_once_there_are_any():
-    place = published(SETTINGS)
-    assert for_package_index(None) == {}
-    shown = for_package_index(place)
-    assert {"Source", "Changelog", "Issues"} <= set(shown) and all(links(address) for address in shown.values())
-    assert wrong("\n".join(address for name, address in shown.items() if name != "Issues")) == []
-
-
-def test_the_long_description_has_no_path_once_there_are_addresses():
-    page = long_description(published(SETTINGS))
-    assert re.findall(r"\]\((?!https?://)[^)]+\)", page) == [] and wrong(page) == []
-    assert f"](https://github.com/a/b/raw/{OPENED}/notebooks/first-screen.png)" in page
-    assert long_description(None) == (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(

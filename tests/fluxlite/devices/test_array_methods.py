@@ -153,50 +153,6 @@ def test_the_parameters_are_cupys(method):
 # -- what only the arguments make, or the host -----------------------------------------------------
 
 
-def changed(x, name, value):
-    setattr(x, name, value)
-    return x
-
-
-@pytest.mark.on("Simulated", "CUDA")
-@pytest.mark.parametrize(
-    "program",
-    [
-        lambda x: x.reshape((3, 2), copy=False), lambda x: x.T.reshape(6, copy=None),
-        lambda x: x.reshape(3, 2, order="F", copy=True), lambda x: x.transpose(1, 0),
-        lambda x: changed(x, "shape", (3, -1)), lambda x: changed(x, "shape", 6),
-        lambda x: changed(x.T, "shape", (3, 2, 1)), lambda x: x.real, lambda x: x.imag,
-        lambda x: changed(x, "real", 3), lambda x: changed(x + 1j, "real", x), lambda x: changed(x + 1j, "imag", x),
-    ],
-)  # fmt: skip
-def test_shapes_and_parts(device, program):
-    result, expected = program(on(device, F)), program(F.copy())
-    assert result.shape == expected.shape and result.dtype == expected.dtype
-    np.testing.assert_array_equal(cpu(result), expected)
-
-
-@pytest.mark.on("Simulated", "CUDA")
-def test_a_new_shape_is_the_same_memory_and_no_copy(device):
-    x = on(device, np.zeros_like(F))
-    x.shape = (3, 2)
-    view = x[1:]
-    view.shape = 4
-    view[0] = 7
-    assert cpu(x).tolist() == [[0, 0], [7, 0], [0, 0]]
-    with pytest.raises(AttributeError):
-        x.T.shape = 6
-    with pytest.raises(ValueError):
-        x.T.reshape(6, copy=False)
-    copied = x.reshape(3, 2, copy=True)
-    copied[...] = 1
-    assert cpu(x).sum() == 7 and copied.base is not x
-    y = on(device, F)
-    y.imag[...] = 1  # zeros of its own
-    with pytest.raises(TypeError):
-        y.imag = 1
-    assert y.real is y and (cpu(y) == F).all()
-
-
 @pytest.mark.on("Simulated", "CUDA")
 def test_flat_reads_as_numpys(device):
     for read in (

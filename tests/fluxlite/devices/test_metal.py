@@ -8,9 +8,6 @@ import inside
 import numpy as np
 import numpy.fft  # noqa: F401  (its functions are known to NumPy only then)
 import pytest
-from hypothesis import assume, given
-from hypothesis import strategies as st
-from hypothesis.extra import numpy as hnp
 from inside import metal_functional, parameter_key
 from numpy.testing.overrides import get_overridable_numpy_ufuncs
 
@@ -165,78 +162,6 @@ def test_what_is_copied_is_told():
 
 
 # -- indexing ----------------------------------------------------------------------------------------
-
-SHAPE = (3, 4, 2)
-
-
-@st.composite
-def mixed_indices(draw):
-    """Numbers, slices, None, Ellipsis, index arrays that broadcast, and at times a mask."""
-    parts, axis = [], 0
-    common = draw(st.sampled_from([(2,), (1,), (2, 2), ()]))
-    while axis < draw(st.integers(0, 3)):
-        kind = draw(st.sampled_from(["number", "slice", "array", "list", "mask", "none"]))
-        if kind == "none":
-            parts.append(None)
-            continue
-        n = SHAPE[axis]
-        if kind == "number":
-            parts.append(draw(st.integers(-n, n - 1)))
-        elif kind == "slice":
-            parts.append(draw(st.slices(n)))
-        elif kind == "mask":
-            mask = np.zeros(n, bool)
-            mask[: max(common, default=1)] = True
-            parts.append(mask if len(common) == 1 and mask.sum() in (1, common[0]) else slice(None))
-        else:
-            places = draw(hnp.arrays(np.int64, common, elements=st.integers(-n, n - 1)))
-            parts.append(places.tolist() if kind == "list" and common else places)
-        axis += 1
-    if draw(st.booleans()):
-        parts.insert(draw(st.integers(0, len(parts))), Ellipsis)
-    return tuple(parts)
-
-
-def is_index(h, index):
-    try:
-        return h[index] is not None
-    except IndexError:
-        return False
-
-
-def is_basic(parts):
-    return not any(isinstance(part, (list, np.ndarray)) for part in parts)
-
-
-def is_idle_between(parts, ndim):
-    """Whether an Ellipsis stands for no axis, between numbers or arrays: NumPy then turns the result's axes."""
-    at = next((i for i, part in enumerate(parts) if part is Ellipsis), len(parts))
-    chosen = [part is not None and not isinstance(part, slice) for part in parts]
-    named = sum(part is not None and part is not Ellipsis for part in parts)
-    return named == ndim and any(chosen[:at]) and any(chosen[at + 1 :])
-
-
-@given(mixed_indices(), st.booleans())
-def test_reading_and_writing_at_any_index_is_numpys(index, on_the_device):
-    h = np.arange(24, dtype=np.float32).reshape(SHAPE)
-    assume(is_index(h, index))
-    x, there = device(h), device(index) if on_the_device else index
-    parts = index if type(index) is tuple else (index,)
-    if not is_basic(parts) and is_idle_between(parts, h.ndim):
-        with pytest.raises(TypeError, match="leave the ... out"):
-            x[there]
-        return
-    np.testing.assert_array_equal(fl.cpu(x[there]), h[index])
-    value = np.random.default_rng(0).uniform(size=h[index].shape).astype(np.float32)
-    added = h.copy()
-    np.add.at(added, index, value)
-    total = x.copy()
-    inside.add_at(total, there, device(value))
-    np.testing.assert_allclose(fl.cpu(total), added, rtol=1e-6)
-    x[there] = 100
-    h[index] = 100
-    np.testing.assert_array_equal(fl.cpu(x), h)
-
 
 # -- when MLX begins to compute --------------------------------------------------------------------------
 

@@ -125,27 +125,6 @@ def test_pressed_at_the_places_one_would_think_of(place, steps):
     assert history.steps == steps and model["w"] == 0.5**steps and history.stopped and history.reason == "interrupted"
 
 
-@pytest.mark.parametrize("before", [signal.SIG_DFL, lambda number, frame: None])
-@pytest.mark.parametrize("error", [None, ZeroDivisionError, KeyboardInterrupt])
-def test_what_handled_it_before_handles_it_again_in_every_case(before, error):
-    usual = signal.signal(signal.SIGINT, before)
-
-    def loss(m, x):
-        assert signal.getsignal(signal.SIGINT) is not before
-        if error is not None:
-            raise error
-        return np.sum(m["w"])
-
-    model = {"w": np.ones(1)}
-    try:
-        fl.train(loss, model, [1.0], fl.setup(Descent(), model))
-    except (ZeroDivisionError, KeyboardInterrupt) as raised:
-        assert type(raised) is error, "a KeyboardInterrupt that the loss raises stays one"
-    finally:
-        after = signal.signal(signal.SIGINT, usual)
-    assert after is before
-
-
 def test_in_another_thread_there_is_no_handler():
     before, found = signal.getsignal(signal.SIGINT), []
 

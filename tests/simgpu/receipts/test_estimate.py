@@ -1,7 +1,5 @@
 """`estimate`: seconds and a receipt from a simulated GPU of its own, the same whatever else is going on."""
 
-import threading
-
 import numpy as np
 import pytest
 from inside import preset
@@ -105,27 +103,6 @@ def test_inside_gpu_clock_and_receipts_are_those_of_the_estimate():
     assert seen == [(pytest.approx(15e-6 + 15e-6, rel=1e-2), 1, True, "Simulated")]
     assert e.receipt.launches == 1 and e.receipt.host_to_device.count == 1
     assert not fl.functional("Simulated")
-
-
-def test_other_threads_go_on_with_their_own_gpu(simulated):
-    inside, done = threading.Event(), threading.Event()
-    found = []
-
-    def slow(x):
-        inside.set()
-        done.wait(10)
-        return x
-
-    def other():
-        inside.wait(10)
-        found.append(gpu(f32(2)).device)
-        done.set()
-
-    thread = threading.Thread(target=other)
-    thread.start()
-    estimate(slow, f32(2))
-    thread.join()
-    assert found == [simulated]
 
 
 def test_what_was_before_comes_back_also_after_an_error(simulated):

@@ -144,29 +144,6 @@ def test_an_operations_first_use_loads_its_kernel_once_on_each_device():
     assert took(lambda: x.fill(0)) == pytest.approx(5 * MICRO)  # memory is set to zero without a kernel
 
 
-def test_each_device_has_its_own_lanes_and_both_have_one_host():
-    simulate_gpu(2, like=ROUND)
-    first, second = devices()
-    x, y = on(first, 250_000), on(second, 250_000)
-
-    def on_both():
-        x + x
-        with second:
-            y + y
-
-    warm(on_both)
-    second.synchronize()
-    with receipt() as r:
-        on_both()
-    assert float(r.seconds) == pytest.approx(3.01 * MILLI)
-    first.synchronize()
-    second.synchronize()
-    with receipt() as r:
-        x + x
-        second(x)  # 1 MB over the pinned link of 2 GB/s
-    assert float(r.seconds) == pytest.approx(3 * MILLI + 5 * MICRO + 100 * MICRO + 0.5 * MILLI, rel=1e-2)
-
-
 def test_on_real_devices_it_is_the_real_clock():
     import time
 
