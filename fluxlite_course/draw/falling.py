@@ -7,7 +7,7 @@ import numpy as np
 
 from .pictures import BLUE, GREEN, GREY, ORANGE, Picture, plots, show
 
-_LINES = ((BLUE, "-", "o"), (ORANGE, "--", "s"), (GREEN, "-.", "^"))
+_LINES = ((BLUE, "o"), (ORANGE, "s"), (GREEN, "^"))
 
 
 def falling(losses: Mapping[str, Any], x: str = "step", levels: Mapping[str, float] | None = None) -> Picture:
@@ -23,9 +23,9 @@ def falling(losses: Mapping[str, Any], x: str = "step", levels: Mapping[str, flo
         raise ValueError(f"this picture has room for one to three lines of losses, got {len(losses)}")
     figure, axes = plots(height=3.8)
     values = {name: np.asarray(line, dtype=float) for name, line in losses.items()}
-    for (name, line), (color, dashes, marker) in zip(values.items(), _LINES):
+    for (name, line), (color, marker) in zip(values.items(), _LINES):
         count = np.arange(1, len(line) + 1)
-        axes.semilogy(count, line, dashes, color=color, marker=marker, markevery=max(1, len(line) // 8), label=name)
+        axes.semilogy(count, line, color=color, marker=marker, markevery=max(1, len(line) // 8), label=name)
     longest = max(len(line) for line in values.values())
     for name, level in (levels or {}).items():
         axes.axhline(level, color=GREY, linewidth=1)

@@ -90,7 +90,7 @@ def guess(id: str, *option: Any) -> None:
 
 
 def answer(id: str) -> None:
-    """Print the answer to a question, and what you guessed.
+    """Show the answer to a question, and what you guessed.
 
     >>> answer("02-C")  # doctest: +SKIP
     02-C  you guessed a; it is b: fmap enters only what is registered.
@@ -101,7 +101,11 @@ def answer(id: str) -> None:
         words = f"you guessed {guessed}, and {words}"
     elif guessed in about.replies:  # not without a guess, nor with an option that no longer exists
         words = f"you guessed {guessed}: {about.replies[guessed]}\n      {words}"
-    print(at_words(f"{id}  {words}", indent=" " * 6))
+    page = _reply(about, guessed if guessed in about.replies else about.right)["words"]
+    mine = f"<p>Your guess was <b>{guessed}</b>.</p>" if guessed in about.replies else ""
+    publish(
+        at_words(f"{id}  {words}", indent=" " * 6), box("guess", f"<p>{_asked(id, about)}</p>{mine}{page}", "Guesses")
+    )
 
 
 # -- the box --------------------------------------------------------------------------------------------------------
