@@ -88,7 +88,7 @@ def _nows(moments: list[Any], lines: Sequence[int]) -> list[_Now]:
                 at, host = f"in line {line}, ", does.get(bar.look, f"asks: {_name(moment)}")
         queue = [n for n, moment in enumerate(moments) if _queued(moment) <= time < moment.start]
         works = [n for n, moment in enumerate(moments) if moment.lane != "host" and moment.start <= time < moment.end]
-        gpu = f"works: {_name(moments[works[-1]])}" if works else gpu
+        gpu = f"works: {_name(moments[works[-1]])}" if works else "is about to begin" if queue else gpu
         said = f"{at}the host {host}; orders in the queue: {len(queue)}; the GPU {gpu}."
         found.append(_Now(time, line, host, gpu, queue, works, said))
     return found

@@ -43,7 +43,8 @@ FILES_OF_CORE, LINES_OF_CORE = 25, 4_200
 FUNCTIONS_OF_A_GRADIENT, FILES_OF_A_GRADIENT = 50, 14
 LIMIT_OF_PACKAGE = 13_810
 LIMIT_OF_SIMGPU = 11_280  # with all of CuPy's names
-LIMIT_OF_THE_COURSE = 10_500
+LIMIT_OF_THE_COURSE = 8_350
+LIMIT_OF_THE_TESTS = 36_000
 
 
 # -- what imports what -----------------------------------------------------------------------------------------------
@@ -244,6 +245,6 @@ def test_no_function_is_longer_than_60_lines():
 
 def test_the_packages_do_not_grow():
     """All lines count, blank ones and comments too. The limits only ever go down."""
-    packages = (FILES, LIMIT_OF_PACKAGE), (FILES_OF_SIMGPU, LIMIT_OF_SIMGPU), (FILES_OF_THE_COURSE, LIMIT_OF_THE_COURSE)
-    for files, limit in packages:
+    ours = (FILES, LIMIT_OF_PACKAGE), (FILES_OF_SIMGPU, LIMIT_OF_SIMGPU), (FILES_OF_THE_COURSE, LIMIT_OF_THE_COURSE)
+    for files, limit in (*ours, (TESTS.rglob("*.py"), LIMIT_OF_THE_TESTS)):
         assert sum(len(file.read_text(encoding="utf-8").splitlines()) for file in files) <= limit

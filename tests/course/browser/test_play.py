@@ -5,6 +5,7 @@ The pictures that it takes lie in the folder FLUXLITE_SCREENSHOTS, if that is se
 
 import json
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -194,3 +195,13 @@ def test_axe_finds_nothing_serious(page):
         serious = [(v["id"], [n["html"][:120] for n in v["nodes"][:3]]) for v in found
                    if v["impact"] in ("serious", "critical")]  # fmt: skip
         assert serious == []
+
+
+def test_shift_enter_runs_a_cell_from_a_pictures_button(page):
+    def last():
+        return max(map(int, re.findall(r"\[(\d+)\]", " ".join(page.locator(".jp-InputPrompt").all_inner_texts()))))
+
+    before = last()
+    page.locator(".fluxlite-scene .film button").first.click()
+    page.keyboard.press("Shift+Enter")
+    wait_until(lambda: last() > before, last)
