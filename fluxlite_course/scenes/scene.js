@@ -129,7 +129,8 @@ if (!window.fluxliteKeys) {
     event.stopPropagation();
     const cell = inside.closest(".jp-Cell");
     if (!cell || event.key !== "Enter" || !(event.shiftKey || event.ctrlKey)) return;
-    event.preventDefault();  // Shift+Enter runs a cell, from a picture's button too
+    // Shift+Enter runs a cell, from a picture's button too.
+    event.preventDefault();
     const { key, code, shiftKey, ctrlKey } = event;
     const again = { key, code, keyCode: 13, shiftKey, ctrlKey, bubbles: true, cancelable: true };
     event.target.blur();

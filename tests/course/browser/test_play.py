@@ -202,6 +202,6 @@ def test_shift_enter_runs_a_cell_from_a_pictures_button(page):
         return max(map(int, re.findall(r"\[(\d+)\]", " ".join(page.locator(".jp-InputPrompt").all_inner_texts()))))
 
     before = last()
-    page.locator(".fluxlite-scene .film button").first.click()
+    page.locator(".fluxlite-scene input[type=range]").first.focus()
     page.keyboard.press("Shift+Enter")
     wait_until(lambda: last() > before, last)
