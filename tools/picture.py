@@ -1,37 +1,54 @@
-"""The README's picture: what the network of the first lesson does, and where a GPU begins to win.
+"""The README's picture: the race of lesson 00, with one wave and then with 65,536, filmed in Chromium.
 
 python tools/picture.py
 """
 
 from __future__ import annotations
 
+import io
+import shutil
 import sys
 from pathlib import Path
 
-import numpy as np
+from PIL import Image
+from playwright.sync_api import Locator, sync_playwright
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from fluxlite_course.crossing import crossover  # noqa: E402
-from fluxlite_course.draw import BLUE, ORANGE, plots  # noqa: E402
-from fluxlite_course.sine_wave import predict, problem, train  # noqa: E402
+from fluxlite_course.lesson00.pictures import race  # noqa: E402
+
+FRAME, END = 90, 2500  # how long each is shown, in milliseconds: a moment of the race, and how it ends
+PAGE = '<!DOCTYPE html><meta charset="utf-8"><body style="margin: 12px; padding: 0 8px; font-family: sans-serif">'
 
 
-def picture():  # type: ignore[no-untyped-def]
-    """Two plots side by side: the RNN's guesses, and a CPU against a card."""
-    x, y, w1, w2 = problem()
-    train(x, y, w1, w2)
-    t = np.linspace(2, 10, 21)
-    figure, (left, right) = plots(1, 2, width=13, height=4.6)
-    left.plot(t[1:], y.ravel(), "o", color=BLUE, label="a sine wave")
-    left.plot(t[1:], predict(x, w1, w2), "o", mfc="none", mec=ORANGE, ms=11, mew=2, label="the network's guess")
-    left.set(xlabel="t (radians)", ylabel="sin t", ylim=(-1.2, 1.35), title="48 numbers that guess the next point")
-    left.legend(loc="upper right", ncol=2, fontsize=12)
-    crossover(batch=64).draw(right)
-    right.set_title("64 waves at once: when does a GPU win?")
-    return figure
+def move(slider: Locator, at: int) -> None:
+    slider.evaluate("(slider, at) => { slider.value = at; slider.dispatchEvent(new Event('input')); }", at)
+
+
+def film() -> tuple[list[Image.Image], list[int]]:
+    """The frames, and how long each is shown."""
+    scene = race()
+    waves, times = (len(knob.options) for knob in scene.knobs)
+    frames = []
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        page = browser.new_page(
+            viewport={"width": 664, "height": 400}, device_scale_factor=1.25, reduced_motion="reduce"
+        )
+        page.set_content(PAGE + scene.html())
+        of_waves, of_time = page.locator("input[type=range]").all()
+        for number in (0, waves - 1):
+            move(of_waves, number)
+            for time in range(times):
+                move(of_time, time)
+                frames.append(Image.open(io.BytesIO(page.screenshot())).convert("RGB"))
+        browser.close()
+    return frames, 2 * [*[FRAME] * (times - 1), END]
 
 
 if __name__ == "__main__":
-    picture().savefig(ROOT / "notebooks" / "first-screen.png", dpi=100, facecolor="white")
+    frames, shown = film()
+    palette = frames[-1].quantize(24, dither=Image.Dither.NONE)  # one for all, so that a frame is what changes in it
+    first, *more = (frame.quantize(palette=palette, dither=Image.Dither.NONE) for frame in frames)
+    first.save(ROOT / "docs" / "race.gif", save_all=True, append_images=more, duration=shown, loop=3, optimize=True)

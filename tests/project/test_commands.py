@@ -264,7 +264,7 @@ def test_conda_and_binder_install_what_there_is():
 
 
 def test_readme_names_only_extras_and_targets_that_there_are():
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    readme = "".join((ROOT / page).read_text(encoding="utf-8") for page in ("README.md", "docs/site/pages/install.md"))
     for extras in re.findall(r"(?:\.\[|EXTRAS=)([\w,]+)", readme):
         assert set(extras.split(",")) <= set(EXTRAS)
     assert set(re.findall(r"(?:^|`)make (\w+)", readme, re.MULTILINE)) <= set(TARGETS)

@@ -106,7 +106,7 @@ def test_nobodys_repository_and_no_package_index_is_named():
     """Who takes a name that we don't own could run code on the computers of those who follow what we say."""
     mine = Path(__file__).name
     folders = ("fluxlite", "notebooks", "tools", "tests", "benchmarks", "binder", "docs", ".github", ".devcontainer")
-    no_text = {".png", ".npz", ".pyc", ".safetensors", ".zip"}
+    no_text = {".png", ".gif", ".npz", ".pyc", ".safetensors", ".zip"}
     files = [path for folder in folders for path in (ROOT / folder).rglob("*") if path.suffix not in no_text]
     files += [path for path in ROOT.iterdir() if path.suffix in (".md", ".py", ".toml", ".txt", ".yml", "")]
     said = re.compile(r"""fluxlite/fluxlite\b(?![/.]\w)|pip3? install (-\S+ )*["']?fluxlite\b(?! *@)""")

@@ -8,30 +8,33 @@ import re
 
 from .links import ROOT
 from .reference import ROOMS
-from .sources import modules, page_of_module
+from .sources import modules, page_of_module, place_of
 
 
 def with_sources(text: str) -> str:
-    """The files that a text names, as links to their source.
+    """The files that a text names, and the names in them behind a colon, as links to their source.
 
     >>> with_sources("see `autodiff/rules.py`")
     'see <a href="source/fluxlite/autodiff/rules.html"><code>autodiff/rules.py</code></a>'
+    >>> with_sources("see `seeds.py:seed`").split("#")[0]
+    'see <a href="source/fluxlite/seeds.html'
     """
     files = {path.relative_to(ROOT).as_posix(): name for name, path in modules().items()}
     before = "fluxlite"
 
     def linked(match: re.Match[str]) -> str:
         nonlocal before
-        file = match[1]
+        file, what = match.groups()
         # `reductions.py` after `simulated/kernels.py` is beside it.
         for full in (f"fluxlite/{file}", file, f"{before}/{file}"):
             name = files.get(full) or files.get(f"{full}__init__.py" if full.endswith("/") else "")
             if name:
                 before = posixpath.dirname(full)
-                return f'<a href="{page_of_module(name)}"><code>{_raw(file)}</code></a>'
+                place = place_of(name, what) if what else page_of_module(name)
+                return f'<a href="{place}"><code>{_raw(what or file)}</code></a>'
         return match[0]
 
-    return re.sub(r"`([\w/]+(?:\.py|/))`", linked, text)
+    return re.sub(r"`([\w/]+(?:\.py|/))(?::([\w.]+))?`", linked, text)
 
 
 def every_file() -> str:

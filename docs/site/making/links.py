@@ -10,7 +10,8 @@ ROOT = Path(__file__).resolve().parents[3]
 
 # Where the repository's files are on the site.
 PAGES = {
-    "README.md": "install.md",
+    "README.md": "index.md",
+    "notebooks/README.md": "lessons/index.md",
     "CONTRIBUTING.md": "contributing.md",
     "CHANGELOG.md": "changelog.md",
     "SECURITY.md": "security.md",
@@ -31,10 +32,12 @@ def page_of(path: str) -> str:
     """The site's page of a file in the repository.
 
     >>> page_of("notebooks/02-models-that-move.ipynb"), page_of("examples/xor.py"), page_of("README.md")
-    ('lessons/02-models-that-move.ipynb', 'examples/xor.md', 'install.md')
+    ('lessons/02-models-that-move.ipynb', 'examples/xor.md', 'index.md')
     """
     if path in PAGES:
         return PAGES[path]
+    if path.startswith("docs/site/pages/"):
+        return path.removeprefix("docs/site/pages/")
     if re.fullmatch(r"notebooks/[\w-]+\.ipynb", path):
         return path.replace("notebooks/", "lessons/")
     if re.fullmatch(r"examples/\w+\.py", path):

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import re
 import shutil
 from pathlib import Path
 from typing import NamedTuple
 
+import fluxlite
 from tools import coming_from_page, notebooks
 
 from . import lessons, reference
@@ -31,22 +33,19 @@ def filled(text: str, page: str) -> str:
         file, what = match.groups()
         return on_site(part(read(file), what), file, page).strip()
 
+    # On GitHub these links lead out of the folder of our pages, to a file of the repository.
+    text = re.sub(r"\]\(\.\./\.\./\.\./[^)]+\)", lambda link: on_site(link[0], f"docs/site/pages/{page}", page), text)
     return _TAKEN.sub(taken, text)
 
 
 def part(text: str, what: str) -> str:
-    """A section of a page; or of what's above its sections the *introduction*, the *commands* or *installing*.
+    """A section of a page, or its *introduction*, which is what's above them.
 
-    >>> part("# fluxlite\\n\\nWhat it is.\\n\\nOn Linux:\\n\\n```\\nmake lab\\n```\\n\\n## B", "commands")
-    '```\\nmake lab\\n```\\n'
+    >>> part("# fluxlite\\n\\nWhat it is.\\n\\n## B", "introduction")
+    '\\nWhat it is.\\n\\n'
     """
-    top = re.split(r"^## ", text.partition("\n")[2], maxsplit=1, flags=re.MULTILINE)[0]
-    introduction, on, installing = top.partition("On Linux")
-    if what == "introduction":
-        return introduction
-    if what == "commands":
-        return re.search(r"^```\n.*?^```\n", installing, re.MULTILINE | re.DOTALL)[0]
-    return on + installing if what == "installing" else section(text, what)
+    above = re.split(r"^## ", text.partition("\n")[2], maxsplit=1, flags=re.MULTILINE)[0]
+    return above if what == "introduction" else section(text, what)
 
 
 def own(folder: Path) -> None:
@@ -65,11 +64,12 @@ def of_the_repository(folder: Path) -> None:
     """Copy the repository's pages that aren't in parts on others, and the picture."""
     for file, page in PAGES.items():
         if file not in ("README.md", "examples/README.md"):
+            (folder / page).parent.mkdir(exist_ok=True)
             text = _without_house(file, on_site(read(file), file, page))
             # A box to tick is for paper. On a page it would be a control without a name, for those who can't see it.
             (folder / page).write_text(text.replace("- [ ] ", "- ☐ "), encoding="utf-8")
-    (folder / "notebooks").mkdir()
-    shutil.copyfile(ROOT / "notebooks" / "first-screen.png", folder / "notebooks" / "first-screen.png")
+    (folder / "docs").mkdir()
+    shutil.copyfile(ROOT / "docs" / "race.gif", folder / "docs" / "race.gif")
     shutil.copytree(ROOT / "notebooks" / "learner", folder / "learner")
     (folder / "coming-from.md").write_text(coming_from_page.page(), encoding="utf-8")
 
@@ -87,6 +87,30 @@ def how_it_works(folder: Path) -> None:
     house = with_sources(section(read("CONTRIBUTING.md"), "The house"))
     text = page.read_text(encoding="utf-8").replace("<!-- the house -->", house)
     page.write_text(text.replace("<!-- every file -->", every_file()), encoding="utf-8")
+    evening = folder / "read-in-an-evening.md"
+    evening.write_text(with_sources(evening.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+# What a docstring says of a name elsewhere, as in "(Flux: ``update!``)".
+_ELSEWHERE = re.compile(r"(Flux|Zygote|Functors|Optimisers\.jl|MLUtils|CUDA\.jl)[\w, ]*: ``([^`]+)``")
+
+
+def from_flux(folder: Path) -> None:
+    """The page for those who know Flux: which names differ, and which don't, as the docstrings say."""
+    same, rows = [], []
+    for name in fluxlite.__all__:
+        found = _ELSEWHERE.search(inspect.getdoc(getattr(fluxlite, name)) or "")
+        if found is None or inspect.ismodule(getattr(fluxlite, name)):
+            continue
+        library, theirs = found.groups()
+        if theirs == name:
+            same.append(f"`{name}`")
+        else:
+            rows.append(f"| `{theirs}` | {library} | `fl.{name}` |")
+    page = folder / "from-flux.md"
+    text = page.read_text(encoding="utf-8").replace("<!-- the same names -->", ", ".join(same) + ".")
+    table = "\n".join(["| there | in | here |", "|---|---|---|", *rows])
+    page.write_text(text.replace("<!-- names that differ -->", table), encoding="utf-8")
 
 
 def examples(folder: Path) -> None:
@@ -189,6 +213,7 @@ def write(folder: Path) -> None:
     own(folder)
     of_the_repository(folder)
     how_it_works(folder)
+    from_flux(folder)
     examples(folder)
     explore(folder / "explore")
     lessons.write_all(folder / "lessons")

@@ -84,14 +84,13 @@ def test_links_lead_to_the_sites_pages():
     text = "[a](../README.md), [b](02-models-that-move.ipynb#What-functor-gives), [c](https://fluxml.ai), `[d](x.md)`"
     made = links.on_site(text, "notebooks/TEACHING.md", "teaching.md")
     assert made == (
-        "[a](install.md), [b](lessons/02-models-that-move.ipynb#what-functor-gives), "
-        "[c](https://fluxml.ai), `[d](x.md)`"
+        "[a](index.md), [b](lessons/02-models-that-move.ipynb#what-functor-gives), [c](https://fluxml.ai), `[d](x.md)`"
     )
 
 
 def test_a_link_to_a_file_that_is_not_there_is_an_error():
     with pytest.raises(ValueError, match=r"README.md links to gone.md, and there is no gone.md"):
-        links.on_site("[a](gone.md)", "README.md", "install.md")
+        links.on_site("[a](gone.md)", "README.md", "index.md")
 
 
 # -- names of other libraries ---------------------------------------------------------------------------------------
