@@ -1,4 +1,4 @@
-"""The sine-wave RNN of the blog post: 4,000 steps with 48 weights, which time what a call costs. And an LSTM's gradient.
+"""The sine-wave RNN of the blog post: 4,000 steps with 48 weights, which time a call's cost. And an LSTM's gradient.
 
 Every contender is a program that its library's users would write. On the sine wave, it updates its weights after every
 step, and reads each step's loss as a Python number.
