@@ -125,9 +125,9 @@ def thread_settings(threads: int = 1) -> dict[str, str]:
     return dict.fromkeys(names, str(threads)) | {"XLA_FLAGS": eigen, "JAX_PLATFORMS": "cpu"}
 
 
-def in_a_process(code: str, *arguments: str, threads: int = 1) -> str:
-    """The last line that a fresh Python prints."""
-    command, environment = [sys.executable, "-c", code, *arguments], os.environ | thread_settings(threads)
+def in_a_process(code: str, *arguments: str, threads: int = 1, **more: str) -> str:
+    """The last line that a fresh Python prints, with `more` in its environment."""
+    command, environment = [sys.executable, "-c", code, *arguments], os.environ | thread_settings(threads) | more
     done = subprocess.run(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True, check=True)
     return done.stdout.splitlines()[-1]
 

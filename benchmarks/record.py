@@ -17,7 +17,6 @@ import argparse
 import datetime
 import json
 import operator
-import os
 import platform
 import re
 import statistics
@@ -39,7 +38,7 @@ from fluxlite_course.crossing import BATCHES, SIZES, arrays
 from fluxlite_course.sine_wave import training_step
 
 from . import launches
-from .harness import ROOT, processor, quartiles
+from .harness import ROOT, in_a_process, processor, quartiles
 
 HOW = (
     "Seconds. Each repeat: wait for the device, mark the start in its work, run once, mark the end; the card tells the "
@@ -152,13 +151,8 @@ def first_uses_apart() -> tuple[list[float], list[float]]:
     """The same in two programs in a row, with a new cache for CuPy: kernels loaded from it, and kernels compiled."""
     code = "import json, fluxlite as fl, benchmarks.record as r; print(json.dumps(r.first_uses(fl.require_gpu())))"
     with tempfile.TemporaryDirectory() as folder:
-        environment = os.environ | {"CUPY_CACHE_DIR": folder}
-        command = [sys.executable, "-c", code]
-        compiled, loaded = (
-            subprocess.run(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True, check=True).stdout
-            for _ in range(2)
-        )
-    return json.loads(loaded.splitlines()[-1]), json.loads(compiled.splitlines()[-1])
+        compiled, loaded = (json.loads(in_a_process(code, CUPY_CACHE_DIR=folder)) for _ in range(2))
+    return loaded, compiled
 
 
 def elementwise(device: Any, plan: Plan) -> Iterator[Entry]:

@@ -37,13 +37,11 @@ SIZES = {32: (100, 8.0), 1024: (20, 1.1)}
 
 def gpu() -> Callable[[Any], Any]:
     """The move to a simulated GPU, whatever else this machine has."""
-    from fluxlite import simulate_gpu
-    from fluxlite.devices.selection import require_gpu
-    from fluxlite.messages import notice
+    import fluxlite as fl
 
-    notice("precision", "")  # no message here
-    simulate_gpu()
-    return require_gpu()
+    fl.messages.notice("precision", "")  # no message here
+    fl.simulate_gpu()
+    return fl.require_gpu()
 
 
 def call(name: str, size: int, times: int, is_simulated: bool) -> Run:

@@ -233,13 +233,11 @@ def why_not(name: str, text: str) -> str:
 def table(ends: dict[str, tuple[str, str]]) -> str:
     """What passed and what failed, by folder, as a table of Markdown."""
     rows = ["| folder | passed | failed | of what applies | doesn't apply | skipped |", "|---|---|---|---|---|---|"]
-    total: collections.Counter = collections.Counter()
     folders: dict[str, collections.Counter] = collections.defaultdict(collections.Counter)
     for name, (end, _) in ends.items():
-        kind = end if end in ("passed", "failed", "skipped") else "not"
         folder = next((part for part in name.split("/") if part.endswith("_tests") and part != "cupy_tests"), name)
-        folders[folder][kind] += 1
-        total[kind] += 1
+        folders[folder][end if end in ("passed", "failed", "skipped") else "not"] += 1
+    total = sum(folders.values(), collections.Counter())
     for folder, counts in [*sorted(folders.items()), ("**all**", total)]:
         applies = counts["passed"] + counts["failed"]
         share = f"{100 * counts['passed'] / applies:.1f} %" if applies else "–"

@@ -246,6 +246,14 @@ def nbgrader_course(folder: Path) -> list[str]:
 # -- the list of examples -------------------------------------------------------------------------------------------
 
 
+EXAMPLES = """# The guide's examples
+
+Every example of the Flux GPU guide, and the cell that shows it in Python. Made by `make exercises` from
+`examples.csv` and the lessons.
+
+"""
+
+
 def examples() -> list[dict[str, str]]:
     """The guide's examples, from notebooks/examples.csv: id, document, shows, lesson."""
     with (NOTEBOOKS / "examples.csv").open(encoding="utf-8", newline="") as file:
@@ -276,15 +284,7 @@ def examples_page() -> str:
         link = f"[{name[:2]} {heading.split(' (')[0]}]({name}#{anchor})"
         where = link if name else f"lesson {example['lesson']}, to come"
         rows.append(f"| {example['id']} | {example['document']} | {example['shows']} | {where} |")
-    return "\n".join([
-        "# The guide's examples",
-        "",
-        "Every example of the Flux GPU guide, and the cell that shows it in Python. Made by `make exercises` from",
-        "`examples.csv` and the lessons.",
-        "",
-        *rows,
-        "",
-    ])  # fmt: skip
+    return EXAMPLES + "\n".join([*rows, ""])
 
 
 # -- outputs ----------------------------------------------------------------------------------------------------------
