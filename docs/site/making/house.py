@@ -39,9 +39,7 @@ def every_file() -> str:
     parts = [(f"fluxlite.{room}", room, f"{text[0].upper()}{text[1:]}.") for room, (text, *_) in ROOMS.items()]
     own = "a package of its own"
     parts.append(("simgpu", f"simgpu, {own}", "The simulated GPU: real values, a real GPU's rules."))
-    parts.append(
-        ("fluxlite_course", f"fluxlite_course, {own}", "What lessons share, and a folder for each.")
-    )
+    parts.append(("fluxlite_course", f"fluxlite_course, {own}", "What lessons share, and a folder for each."))
     lines = []
     for inside, heading, text in parts:
         names = [name for name in modules() if f"{name}.".startswith(f"{inside}.")]
