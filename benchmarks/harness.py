@@ -6,17 +6,19 @@ import gc
 import importlib
 import json
 import os
+import platform
 import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TypeVar
+from typing import Any
 
-Result = TypeVar("Result")
-Run = Callable[[], object]
+import numpy as np
+
+Run = Callable[[], tuple[Any, Any]]  # gives what came out, and what should have
 ROOT = Path(__file__).resolve().parents[1]
 TOLERANCE = 1.05  # on a busy machine, even two runs of the same library differ by more than this
 MISSED = ("not met", "not measured")
@@ -24,29 +26,19 @@ MISSED = ("not met", "not measured")
 
 @dataclass(frozen=True)
 class Contender:
-    """`make()` imports its library and returns the function to time, so a missing library costs one row."""
+    """`make()` imports its library and returns what to time, so a missing library costs one row."""
 
     name: str
-    make: Callable[[], Callable[[], object]]
-    steps: int = 0  # in one timed call, where they are not the benchmark's
-
-
-@dataclass(frozen=True)
-class Bar:
-    contender: str
-    at_most: float  # times the median of the reference
-    reference: str = ""  # if it isn't the benchmark's
-    per: str = ""  # what a step is, such as "leaf": then the bar is so many µs for each
+    make: Callable[[], Run]
+    steps: int = 1  # in one timed run
+    at_most: Mapping[str, float] = field(default_factory=dict)  # times the median of the contender with this name
 
 
 @dataclass(frozen=True)
 class Benchmark:
     title: str
     contenders: tuple[Contender, ...]
-    reference: str
-    bars: tuple[Bar, ...]
-    check: Callable[[object], str]  # what's wrong with a result, "" if it's right
-    steps: int  # per timed call, for the column of µs per step
+    rounds: int = 5  # at least; short runs need more: a disturbance spoils some of them, and not their median
 
 
 @dataclass
@@ -66,11 +58,102 @@ class Judgement:
 
 
 def judge(text: str, figure: float | None, limit: float, form: str = "{:.2f}x") -> Judgement:
-    """Compare one figure with its bar. None means that the figure couldn't be taken."""
+    """Compare one figure with its limit. None means that the figure couldn't be taken."""
     if figure is None:
         return Judgement(text, "-", "not measured")
     met = "met" if figure <= limit else "met within 5%" if figure <= limit * TOLERANCE else "not met"
     return Judgement(text, form.format(figure), met)
+
+
+# -- the race -----------------------------------------------------------------------------------------------------
+
+
+def race(benchmark: Benchmark, rounds: int, clock: Callable[[], float] = time.perf_counter) -> list[Measured]:
+    """Time every contender once per round, A B C A B C …, after one untimed warm-up each.
+
+    Every result is checked: a contender with a wrong result gets no time.
+    """
+    rows = [Measured(contender.name) for contender in benchmark.contenders]
+    runs = [_attempt(row, contender.make) for row, contender in zip(rows, benchmark.contenders)]
+    for row, run in zip(rows, runs):
+        _timed(row, run, clock)
+        row.seconds.clear()
+    # Hide all modules imported so far from the collector. Otherwise each contender's garbage collections would walk
+    # through all its rivals' objects.
+    gc.collect()
+    gc.freeze()
+    for _ in range(rounds):
+        for row, run in zip(rows, runs):
+            gc.collect()  # no contender pays for the previous one's garbage
+            _timed(row, run, clock)
+    gc.unfreeze()
+    return rows
+
+
+def _attempt(row: Measured, call: Callable[[], Any]) -> Any:
+    """The call's result. An error is stored in the row, so that the other contenders still run."""
+    try:
+        return call()
+    except ModuleNotFoundError as error:
+        row.trouble = f"{error.name} not installed"
+    except Exception as error:  # a contender may fail in any way
+        row.trouble = f"failed: {type(error).__name__}: {error}".splitlines()[0]
+
+
+def _timed(row: Measured, run: Run, clock: Callable[[], float]) -> None:
+    if row.trouble:
+        return
+    start = clock()
+    result = _attempt(row, run)
+    row.seconds.append(clock() - start)
+    row.trouble = row.trouble or refusal(*result)
+    if row.trouble:
+        row.seconds.clear()
+
+
+def refusal(got: Any, expected: Any) -> str:
+    """What's wrong with a result; empty if it's right. Rounding differs between libraries."""
+    got = got.get() if hasattr(got, "get") else got  # from the simulated GPU
+    right = np.shape(got) == np.shape(expected) and np.allclose(got, expected, rtol=0.01, atol=1e-6)
+    return "" if right else f"refused: {got}, not {expected}".splitlines()[0]
+
+
+def thread_settings(threads: int = 1) -> dict[str, str]:
+    """The environment that limits each library to this many threads. It only works before the first import."""
+    names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS", "NPROC")
+    eigen = f"--xla_cpu_multi_thread_eigen={str(threads > 1).lower()}"
+    return dict.fromkeys(names, str(threads)) | {"XLA_FLAGS": eigen, "JAX_PLATFORMS": "cpu"}
+
+
+def in_a_process(code: str, *arguments: str, threads: int = 1, **more: str) -> str:
+    """The last line that a fresh Python prints, with `more` in its environment."""
+    command, environment = [sys.executable, "-c", code, *arguments], os.environ | thread_settings(threads) | more
+    done = subprocess.run(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True, check=True)
+    return done.stdout.splitlines()[-1]
+
+
+def worker(module: str, rounds: int) -> None:
+    """Race `module.BENCHMARK` in this process, and print the figures."""
+    rows = race(importlib.import_module(module).BENCHMARK, rounds)
+    print(json.dumps([asdict(row) for row in rows]))
+
+
+def report(module: str, rounds: int) -> list[Judgement]:
+    """Measure one benchmark in a fresh process, print its table, and return how its limits were met."""
+    benchmark: Benchmark = importlib.import_module(module).BENCHMARK
+    rounds = max(rounds, benchmark.rounds)
+    measured = in_a_process(f"from benchmarks.harness import worker; worker({module!r}, {rounds})")
+    rows = [Measured(**row) for row in json.loads(measured)]
+    print(f"{benchmark.title}: measured, 1 thread, {rounds} alternating rounds")
+    print(race_table(benchmark, rows), end="\n\n")
+    return [
+        judge(f"{one.name}: at most {limit:.2f}x {other}", ratio(rows, one.name, other), limit)
+        for one in benchmark.contenders
+        for other, limit in one.at_most.items()
+    ]
+
+
+# -- what's printed -----------------------------------------------------------------------------------------------
 
 
 def quartiles(values: Sequence[float]) -> tuple[float, float, float]:
@@ -81,128 +164,24 @@ def quartiles(values: Sequence[float]) -> tuple[float, float, float]:
     return low, middle, high
 
 
-def _attempt(row: Measured, call: Callable[[], Result]) -> Result | None:
-    """The call's result. An error is stored in the row, so that the other contenders still run."""
-    try:
-        return call()
-    except ModuleNotFoundError as error:
-        row.trouble = f"{error.name} not installed"
-    except Exception as error:  # a contender may fail in any way
-        row.trouble = f"failed: {type(error).__name__}: {error}".splitlines()[0]
-    return None
+def ratio(rows: Sequence[Measured], name: str, other: str) -> float | None:
+    """The median of one contender over the other's; None if either has no time."""
+    medians = {row.name: statistics.median(row.seconds) for row in rows if row.seconds}
+    return medians[name] / medians[other] if {name, other} <= set(medians) else None
 
 
-def race(benchmark: Benchmark, rounds: int, clock: Callable[[], float] = time.perf_counter) -> list[Measured]:
-    """Time every contender once per round, A B C A B C …, after one untimed warm-up each.
-
-    Every result is checked: a contender with a wrong result gets no time.
-    """
-    rows = [Measured(contender.name) for contender in benchmark.contenders]
-    runs = []
-    for row, contender in zip(rows, benchmark.contenders):
-        run = _attempt(row, contender.make)
-        runs.append(run)
-        _timed(row, run, benchmark.check, clock)
-        row.seconds.clear()
-    # Hide all modules imported so far from the collector. Otherwise each contender's garbage collections would walk
-    # through all its rivals' objects.
-    gc.collect()
-    gc.freeze()
-    for _ in range(rounds):
-        for row, run in zip(rows, runs):
-            gc.collect()  # no contender pays for the previous one's garbage
-            _timed(row, run, benchmark.check, clock)
-    gc.unfreeze()
-    return rows
-
-
-def _timed(row: Measured, run: Run | None, check: Callable[[object], str], clock: Callable[[], float]) -> None:
-    if row.trouble or run is None:
-        return
-    start = clock()
-    result = _attempt(row, run)
-    row.seconds.append(clock() - start)
-    row.trouble = row.trouble or check(result)
-    if row.trouble:
-        row.seconds.clear()
-
-
-def thread_settings(threads: int = 1) -> dict[str, str]:
-    """The environment that limits each library to this many threads. It only works before the first import."""
-    names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS", "NPROC")
-    eigen = f"--xla_cpu_multi_thread_eigen={str(threads > 1).lower()}"
-    return dict.fromkeys(names, str(threads)) | {"XLA_FLAGS": eigen, "JAX_PLATFORMS": "cpu"}
-
-
-def worker(module: str, rounds: int) -> None:
-    """Race `module.BENCHMARK` in this process. The figures are the last line of standard output."""
-    rows = race(importlib.import_module(module).BENCHMARK, rounds)
-    print(json.dumps([asdict(row) for row in rows]))
-
-
-def measure(module: str, rounds: int) -> list[Measured]:
-    """All contenders in one fresh process."""
-    code = f"from benchmarks.harness import worker; worker({module!r}, {rounds})"
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, env=os.environ | thread_settings(), stdout=subprocess.PIPE, text=True,
-        check=True,
-    )  # fmt: skip
-    return [Measured(**row) for row in json.loads(done.stdout.splitlines()[-1])]
-
-
-def ratios(rows: Sequence[Measured], reference: str) -> dict[str, float]:
-    """Each contender's median over the reference's median. Empty if the reference has no time."""
-    medians = {row.name: quartiles(row.seconds)[1] for row in rows if row.seconds}
-    return {name: value / medians[reference] for name, value in medians.items() if reference in medians}
-
-
-def report(module: str, rounds: int) -> list[Judgement]:
-    """Measure one benchmark, print its table, and return how its bars were met."""
-    benchmark: Benchmark = importlib.import_module(module).BENCHMARK
-    return judged(benchmark, measure(module, rounds), rounds)
-
-
-def judged(benchmark: Benchmark, rows: Sequence[Measured], rounds: int) -> list[Judgement]:
-    judgements = [judge_bar(benchmark, bar, rows) for bar in benchmark.bars]
-    first: dict[str, Judgement] = {}  # the table shows a contender's first bar
-    for bar, judgement in zip(benchmark.bars, judgements):
-        first.setdefault(bar.contender, judgement)
-    print(f"{benchmark.title}: measured, 1 thread, {rounds} alternating rounds")
-    print(race_table(benchmark, rows, first), end="\n\n")
-    return judgements
-
-
-def judge_bar(benchmark: Benchmark, bar: Bar, rows: Sequence[Measured]) -> Judgement:
-    what = bar.contender
-    if bar.per:
-        found = next((row for row in rows if row.name == bar.contender and row.seconds), None)
-        figure = found and step_of(benchmark, found)
-        return judge(f"{what}: at most {bar.at_most:g} µs a {bar.per}", figure, bar.at_most, "{:.1f} µs")
-    reference = bar.reference or benchmark.reference
-    return judge(
-        f"{what}: at most {bar.at_most:.2f}x {reference}", ratios(rows, reference).get(bar.contender), bar.at_most
-    )
-
-
-def step_of(benchmark: Benchmark, row: Measured) -> float:
-    """The median µs of one of the contender's steps."""
-    steps = next((one.steps for one in benchmark.contenders if one.name == row.name), 0)
-    return quartiles(row.seconds)[1] / (steps or benchmark.steps) * 1e6
-
-
-def race_table(benchmark: Benchmark, rows: Sequence[Measured], judged: dict[str, Judgement]) -> str:
-    found = ratios(rows, benchmark.reference)
-    lines = [["contender", "median ms", "quartiles", "µs/step", f"x {benchmark.reference}", "bar"]]
-    for row in rows:
+def race_table(benchmark: Benchmark, rows: Sequence[Measured]) -> str:
+    lines = [["contender", "median ms", "quartiles", "µs/step", "beside others"]]
+    for contender, row in zip(benchmark.contenders, rows):
         if not row.seconds:
             lines.append([row.name, "-", row.trouble])
             continue
         low, middle, high = quartiles(row.seconds)
-        bar = judged.get(row.name)
+        found = {other: ratio(rows, row.name, other) for other in contender.at_most}
         lines.append([
             row.name, f"{middle * 1e3:.1f}", f"{low * 1e3:.1f} to {high * 1e3:.1f}",
-            f"{step_of(benchmark, row):.1f}", f"{found[row.name]:.2f}" if row.name in found else "-",
-            f"{bar.text.split(': ')[1]}: {bar.outcome} ({bar.figure})" if bar else "",
+            f"{middle / contender.steps * 1e6:.1f}",
+            ", ".join(f"{times:.2f}x {other}" for other, times in found.items() if times),
         ])  # fmt: skip
     return text_table(lines)
 
@@ -213,3 +192,10 @@ def text_table(lines: Sequence[Sequence[str]]) -> str:
     widths = [max((len(line[i]) for line in lines if i < len(line) - 1), default=0) for i in columns]
     padded = [[cell.ljust(width) for cell, width in zip(line, widths)] for line in lines]
     return "\n".join("  ".join(line).rstrip() for line in padded)
+
+
+def processor(listing: Path = Path("/proc/cpuinfo")) -> str:
+    """Its name: Linux lists it in a file, and elsewhere Python knows it."""
+    lines = listing.read_text(encoding="utf-8").splitlines() if listing.exists() else []
+    named = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return named[0] if named else platform.processor() or platform.machine()

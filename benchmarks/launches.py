@@ -14,9 +14,8 @@ import ctypes
 import glob
 import os
 import site
-import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from types import TracebackType
 from typing import Any
 
@@ -24,7 +23,7 @@ from fluxlite.devices.cupy.device import CUDADevice
 
 from . import launch_table
 from .harness import text_table
-from .launch_table import ROWS, Row
+from .launch_table import ROWS
 
 _DRIVER, _RUNTIME = 1, 2  # CUPTI's domains: calls of the driver, and of CUDA's runtime, which calls the driver
 _WAYS = {1: "to card", 2: "to host", 3: "copies"}  # cudaMemcpyKind
@@ -116,9 +115,6 @@ def cupti() -> Any:
     raise RuntimeError("CUPTI isn't installed: pip install nvidia-cuda-cupti-cu12 (or -cu13, as your CuPy)")
 
 
-# -- the table ----------------------------------------------------------------------------------------------------
-
-
 def counted(run: Callable[[], Any], device: Any, library: Any) -> Counts:
     """What ``run()`` asks of the device, after two times that load its kernels and reserve memory."""
     for _ in range(2):
@@ -129,39 +125,33 @@ def counted(run: Callable[[], Any], device: Any, library: Any) -> Counts:
     return found.counts
 
 
-def rows(device: Any, library: Any) -> Iterator[tuple[Row, Counts | str]]:
-    """Each row of the table with what was counted, or with the error."""
-    with device:
-        there = launch_table.on(device)
-        for row in ROWS:
-            try:
-                yield row, counted(lambda: launch_table.run(row.line, there), device, library)  # noqa: B023
-            except Exception as error:  # other lines go on
-                yield row, f"{type(error).__name__}: {error}".splitlines()[0][:90]
-
-
-def said(counts: Counts | Row) -> str:
+def said(counts: Counts) -> str:
     """``4 m1 w1``: kernels; memsets (m), copies on the card (c), to it (u) and to the host (w) where there are any."""
-    numbers = counts[1:6] if isinstance(counts, Row) else counts
-    rest = [f"{letter}{number}" for letter, number in zip("mcuw", numbers[1:]) if number]
-    return " ".join([str(numbers[0]), *rest])
-
-
-def table(found: list[tuple[Row, Counts | str]]) -> str:
-    """The lines with what the table says and what was counted, the differences, and a last line with totals."""
-    lines = [["line", "table", "counted", ""]]
-    for row, got in found:
-        if isinstance(got, str):
-            lines.append([row.line, said(row), "-", f"not counted: {got}"])
-        else:
-            lines.append([row.line, said(row), said(got), "" if got == tuple(row[1:6]) else f"differs: {row.where}"])
-    differ, missing = sum(line[3].startswith("differs") for line in lines), sum(line[2] == "-" for line in lines)
-    return f"{text_table(lines)}\n{differ} of {len(found)} differ, {missing} not counted"
+    kernels, *others = counts
+    return " ".join([str(kernels), *(f"{letter}{number}" for letter, number in zip("mcuw", others) if number)])
 
 
 def report(device: Any) -> int:
-    """Print the table for an NVIDIA GPU. Raises `ValueError` for any other device, `RuntimeError` without CUPTI."""
+    """Print the lines with what the table says and what was counted on an NVIDIA GPU, and how many differ.
+
+    Raises `ValueError` for any other device, `RuntimeError` without CUPTI.
+    """
     if not isinstance(device, CUDADevice):
         raise ValueError(f"{device!r} is no NVIDIA GPU: only there can launches be counted")
-    print(table(list(rows(device, cupti()))), file=sys.stdout)
+    library, differ, missing = cupti(), 0, 0
+    lines = [["line", "table", "counted", ""]]
+    with device:
+        there = launch_table.on(device)
+        for row in ROWS:
+            expected = (row.kernels, row.memsets, row.copies, row.to_card, row.to_host)
+            try:
+                got = counted(lambda: launch_table.run(row.line, there), device, library)  # noqa: B023
+            except Exception as error:  # other lines go on
+                missing += 1
+                why = f"not counted: {type(error).__name__}: {error}".splitlines()[0][:90]
+                lines.append([row.line, said(expected), "-", why])
+                continue
+            differ += got != expected
+            lines.append([row.line, said(expected), said(got), f"differs: {row.where}" if got != expected else ""])
+    print(f"{text_table(lines)}\n{differ} of {len(ROWS)} differ, {missing} not counted")
     return 0

@@ -14,8 +14,10 @@ repeats, with their median and quartiles.
 from __future__ import annotations
 
 import argparse
+import datetime
 import json
-import os
+import operator
+import platform
 import re
 import statistics
 import subprocess
@@ -36,8 +38,7 @@ from fluxlite_course.crossing import BATCHES, SIZES, arrays
 from fluxlite_course.sine_wave import training_step
 
 from . import launches
-from .harness import ROOT, quartiles
-from .provenance import provenance
+from .harness import ROOT, in_a_process, processor, quartiles
 
 HOW = (
     "Seconds. Each repeat: wait for the device, mark the start in its work, run once, mark the end; the card tells the "
@@ -46,7 +47,7 @@ HOW = (
     "that nothing had used; on a real GPU in a program of its own, loaded from CuPy's cache on disk, or compiled. "
     "Copies with pinned true: from or to memory that was pinned before."
 )
-RECORDED = ROOT / "fluxlite" / "course" / "recorded"
+RECORDED = ROOT / "fluxlite_course" / "recorded"
 FIRST = (np.sinh, np.cosh, np.arctan, np.arcsinh, np.log1p, np.expm1, np.cbrt)
 TOO_LONG = 0.3  # if one product takes this many seconds, skip larger ones
 Entry = dict[str, Any]
@@ -125,26 +126,17 @@ def fits(device: Any, nbytes: int) -> bool:
 # -- for `calibrate` ----------------------------------------------------------------------------------------------
 
 
-def launch(device: Any, plan: Plan) -> Iterator[Entry]:
-    x = device.upload(filled((16,)))
-
-    def run() -> None:
-        for _ in range(plan.launches):
-            x + x  # noqa: B018
-
-    asked, _ = timed(device, run, plan.repeats)
-    yield entry([seconds / plan.launches for seconds in asked], what="launch")
-
-
-def library(device: Any, plan: Plan) -> Iterator[Entry]:
+def launches_in_a_row(device: Any, plan: Plan) -> Iterator[Entry]:
+    """The host's time for a launch of CuPy's own, and for one of a library: cuBLAS."""
     x = device.upload(filled((16, 16)))
+    for what, call in (("launch", operator.add), ("library", operator.matmul)):
 
-    def run() -> None:
-        for _ in range(plan.launches):
-            x @ x
+        def run(call: Callable = call) -> None:
+            for _ in range(plan.launches):
+                call(x, x)
 
-    asked, _ = timed(device, run, plan.repeats)
-    yield entry([seconds / plan.launches for seconds in asked], what="library")
+        asked, _ = timed(device, run, plan.repeats)
+        yield entry([seconds / plan.launches for seconds in asked], what=what)
 
 
 def first_uses(device: Any) -> list[float]:
@@ -159,13 +151,8 @@ def first_uses_apart() -> tuple[list[float], list[float]]:
     """The same in two programs in a row, with a new cache for CuPy: kernels loaded from it, and kernels compiled."""
     code = "import json, fluxlite as fl, benchmarks.record as r; print(json.dumps(r.first_uses(fl.require_gpu())))"
     with tempfile.TemporaryDirectory() as folder:
-        environment = os.environ | {"CUPY_CACHE_DIR": folder}
-        command = [sys.executable, "-c", code]
-        compiled, loaded = (
-            subprocess.run(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True, check=True).stdout
-            for _ in range(2)
-        )
-    return json.loads(loaded.splitlines()[-1]), json.loads(compiled.splitlines()[-1])
+        compiled, loaded = (json.loads(in_a_process(code, CUPY_CACHE_DIR=folder)) for _ in range(2))
+    return loaded, compiled
 
 
 def elementwise(device: Any, plan: Plan) -> Iterator[Entry]:
@@ -268,6 +255,57 @@ def waits(device: Any, plan: Plan) -> Iterator[Entry]:
 # -- the whole record ---------------------------------------------------------------------------------------------
 
 
+def provenance(device: Any) -> dict[str, Any]:
+    """What was measured, when and with what. It says nothing about whose machine it is."""
+    return {
+        **_card(device),
+        "host": processor(),
+        "system": f"{platform.system()} {platform.machine()}",
+        "date": datetime.date.today().isoformat(),
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "fluxlite": fl.__version__,
+        "made_by": "python -m benchmarks.record",
+    }
+
+
+def _card(device: Any) -> dict[str, Any]:
+    if isinstance(device, SimulatedDevice):
+        like = device.settings[0]
+        about = {"memory": device.memory().capacity, "multiprocessors": like.multiprocessors, "preset": like.version}
+        return {"card": like.name, "kind": "simulated", **about}
+    found = {"card": device.name, "kind": "recorded"}
+    if not isinstance(device, CupyDevice):
+        return {**found, "backend": device.backend}
+    import cupy
+
+    runtime = cupy.cuda.runtime
+    properties = runtime.getDeviceProperties(device.index)
+    return {
+        **found,
+        "memory": properties["totalGlobalMem"],
+        "multiprocessors": properties["multiProcessorCount"],
+        "driver": driver(),
+        "cuda": _version(runtime.runtimeGetVersion()),
+        "cuda_of_driver": _version(runtime.driverGetVersion()),
+        "cupy": cupy.__version__,
+    }
+
+
+def _version(number: int) -> str:
+    """12090 is 12.9."""
+    return f"{number // 1000}.{number % 1000 // 10}"
+
+
+def driver() -> str:
+    """The NVIDIA driver's version. Empty if it's unknown."""
+    command = ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"]
+    try:
+        return subprocess.run(command, capture_output=True, text=True, timeout=60).stdout.partition("\n")[0].strip()
+    except (OSError, subprocess.SubprocessError):
+        return ""
+
+
 def warm_up(device: Any, plan: Plan) -> None:
     x, clock = device.upload(filled((plan.clocks, plan.clocks))), clock_of(device)
     end = clock() + plan.warm_up
@@ -286,17 +324,11 @@ def record(device: Any, plan: Plan | None = None) -> dict[str, Any]:
         found[name] += [entry(above, what=what)] if above else []
     with device:
         warm_up(device, plan)
-        for measure in (launch, library, elementwise, products, copies):
+        for measure in (launches_in_a_row, elementwise, products, copies):
             found["measurements"] += measure(device, plan)
         for measure in (waits, clocks, steps):
             found["lessons"] += measure(device, plan)
     return {**provenance(device), "how": HOW, **found}
-
-
-def record_simulated(card: str, plan: Plan | None = None) -> dict[str, Any]:
-    """The record of a simulated card. Only shapes are computed, so it takes seconds."""
-    found = fl.estimate(lambda: record(fl.gpu_device(), plan), like=card, shapes_only=True, first_use=True)
-    return dict(found.result)
 
 
 # -- the file -----------------------------------------------------------------------------------------------------
@@ -314,13 +346,6 @@ def text(record: dict[str, Any]) -> str:
     return "{\n" + ",\n".join(parts) + "\n}\n"
 
 
-def save(record: dict[str, Any], path: Path, simulated: bool = False) -> None:
-    """Write a record, whole or not at all. Raises `ValueError` for a simulated one, unless you ask for it."""
-    if record["kind"] != "recorded" and not simulated:
-        raise ValueError(f"{record['card']} is {record['kind']}: nothing was recorded on a card; --simulated allows it")
-    write_whole(path, text(record).encode("utf-8"))
-
-
 def default_file(card: str) -> Path:
     """Where a card's record belongs: ``NVIDIA H200`` in ``nvidia-h200.json``."""
     return RECORDED / f"{re.sub(r'[^a-z0-9]+', '-', card.lower()).strip('-')}.json"
@@ -333,27 +358,28 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--repeats", type=int, default=9)
     parser.add_argument("--launches", action="store_true", help="count what lines ask of a card, and record nothing")
     options = parser.parse_args(arguments)
+    if options.simulated is not None and options.file is None:
+        parser.error("a simulated record does not belong with the recorded ones: name a file for it")
     try:
         if options.launches:
             return launches.report(fl.require_gpu())
-        found = _recorded(options)
-        path = options.file or default_file(found["card"])
-        save(found, path, simulated=options.simulated is not None)
+        found = _recorded(options.simulated, Plan(repeats=options.repeats))
     except (RuntimeError, ValueError) as error:
         print(error, file=sys.stderr)
         return 1
+    path = options.file or default_file(found["card"])
+    write_whole(path, text(found).encode("utf-8"))
     print(f"wrote {path}: {found['card']}, {found['kind']}")
     return 0
 
 
-def _recorded(options: argparse.Namespace) -> dict[str, Any]:
-    plan = Plan(repeats=options.repeats)
-    if options.simulated is not None:
-        if options.file is None:
-            raise ValueError("a simulated record does not belong with the recorded ones: name a file for it")
-        return record_simulated(options.simulated, plan)
+def _recorded(simulated: str | None, plan: Plan) -> dict[str, Any]:
+    if simulated is not None:
+        # Only shapes are computed, so it takes seconds.
+        made = fl.estimate(lambda: record(fl.gpu_device(), plan), like=simulated, shapes_only=True, first_use=True)
+        return dict(made.result)
     device = fl.require_gpu()
-    if isinstance(device, SimulatedDevice):  # `save` would say this too, but minutes later
+    if isinstance(device, SimulatedDevice):
         raise ValueError(f"{device!r} is a {device.name}: nothing can be recorded on it; --simulated allows it")
     return record(device, plan)
 

@@ -16,10 +16,9 @@ import functools
 import json
 import os
 import platform
-import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +30,8 @@ from fluxlite_course.crossing import BATCHES, SIZES, arrays
 from fluxlite_course.lesson07.pictures import DIGITS, WAVES, digits_step
 from fluxlite_course.lesson08.many_networks import one_loop
 
-from .harness import ROOT, thread_settings
+from .harness import in_a_process, processor
+from .record import text
 
 HOW = (
     "Seconds. Each repeat is the mean of as many runs as fill 2 ms, after one that does not count; "
@@ -44,29 +44,26 @@ DISTURBED, TRIES = 1.05, 400
 Case = dict[str, Any]
 
 
-def cases(what: str) -> Iterator[Case]:
+def cases(what: str) -> list[Case]:
     """What to measure: lesson 08's ``"loop"``, lesson 07's ``"waves"`` and ``"digits"``, or lesson 06's ``"sizes"``.
 
     Of the sizes, Float64 is measured only for one batch size.
     """
-    if what == "loop":
-        yield {"what": "whole training", "language": "C", "hidden": 6, "batch": 1, "dtype": "float32"}
-        return
-    if what == "digits":
-        for batch in DIGITS:
-            yield {"what": "digits step", "batch": batch, "dtype": "float32"}
-        return
-    if what == "waves":
-        for batch in WAVES:
-            yield {"what": "training step", "hidden": 6, "batch": batch, "dtype": "float32"}
-        return
-    for batch in BATCHES:
-        for hidden in SIZES:
-            yield {"what": "training step", "hidden": hidden, "batch": batch, "dtype": "float32"}
-    for hidden in (6, *SIZES):
-        yield {"what": "training step", "hidden": hidden, "batch": 1, "dtype": "float64"}
-    yield {"what": "training step", "hidden": 6, "batch": 1, "dtype": "float32"}
-    yield {"what": "product", "n": PRODUCT, "dtype": "float32"}
+
+    def step(hidden: int, batch: int, dtype: str = "float32") -> Case:
+        return {"what": "training step", "hidden": hidden, "batch": batch, "dtype": dtype}
+
+    return {
+        "loop": [{"what": "whole training", "language": "C", "hidden": 6, "batch": 1, "dtype": "float32"}],
+        "digits": [{"what": "digits step", "batch": batch, "dtype": "float32"} for batch in DIGITS],
+        "waves": [step(6, batch) for batch in WAVES],
+        "sizes": [
+            *(step(hidden, batch) for batch in BATCHES for hidden in SIZES),
+            *(step(hidden, 1, "float64") for hidden in (6, *SIZES)),
+            step(6, 1),
+            {"what": "product", "n": PRODUCT, "dtype": "float32"},
+        ],
+    }[what]
 
 
 def once(case: Case, alone: bool) -> float:
@@ -84,33 +81,29 @@ def once(case: Case, alone: bool) -> float:
 
 def ready(case: Case) -> Callable[[], Any]:
     """The function to time, which has run once already."""
+    run: Callable[[], Any]
     if case["what"] == "whole training":
         run = functools.partial(one_loop, *sine_wave.problem())
-        run()
-        return run
-    if case["what"] == "digits step":
+    elif case["what"] == "digits step":
         train, taken = digits_step(case["batch"])
         run = functools.partial(train, *taken)
-        run()
-        return run
-    if case["what"] == "training step":
-        return prepared(case["hidden"], case["batch"], case["dtype"])
-    x = np.ones((case["n"], case["n"]), case["dtype"])
-    run = functools.partial(np.matmul, x, x)
+    elif case["what"] == "training step":
+        run = training_step(case["hidden"], case["batch"], case["dtype"])
+    else:
+        x = np.ones((case["n"], case["n"]), case["dtype"])
+        run = functools.partial(np.matmul, x, x)
     run()
     return run
 
 
-def prepared(hidden: int, batch: int, dtype: Any) -> Callable[[], Any]:
-    """A training step on the CPU as a function to time. It has run once already."""
+def training_step(hidden: int, batch: int, dtype: Any) -> Callable[[], Any]:
+    """A training step on the CPU."""
     random = np.random.default_rng(1)
     x, y, memory, w1, w2 = made = arrays(hidden, batch, dtype)
     for array in made:
         array[...] = random.standard_normal(array.shape, np.float32) / np.sqrt(array.shape[-1])
     # A rate of 0 takes the same work, and keeps the numbers.
-    run = functools.partial(sine_wave.training_step, x, y, memory, w1, w2, rate=0.0)
-    run()
-    return run
+    return functools.partial(sine_wave.training_step, x, y, memory, w1, w2, rate=0.0)
 
 
 def mean_time(run: Callable[[], Any], at_least: float = 2e-3) -> float:
@@ -132,29 +125,10 @@ def measurements(rounds: int, alone: bool, what: str) -> list[Case]:
     return found
 
 
-def worker(rounds: int, alone: bool, what: str) -> None:
-    """Measure in this process. The figures are the last line of standard output."""
-    print(json.dumps(measurements(rounds, alone, what)))
-
-
-def processor() -> str:
-    """The processor's name."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-    except OSError:
-        return platform.processor() or platform.machine()
-    return next(
-        (line.partition(": ")[2].strip() for line in lines if line.startswith("model name")), platform.machine()
-    )
-
-
 def record(threads: int, rounds: int, what: str) -> dict[str, Any]:
     """The whole record, measured in a process of its own with this many threads."""
-    code = f"from benchmarks.record_cpu import worker; worker({rounds}, {threads == 1}, {what!r})"
-    environment = os.environ | thread_settings(threads)
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True, check=True
-    )
+    asked = f"measurements({rounds}, {threads == 1}, {what!r})"
+    found = in_a_process(f"import json, benchmarks.record_cpu as r; print(json.dumps(r.{asked}))", threads=threads)
     blas = np.show_config(mode="dicts")["Build Dependencies"]["blas"]  # type: ignore[call-overload, index]
     return {
         "cpu": processor(),
@@ -168,15 +142,8 @@ def record(threads: int, rounds: int, what: str) -> dict[str, Any]:
         "fluxlite": fluxlite.__version__,
         "made_by": "python -m benchmarks.record_cpu",
         "how": HOW,
-        "measurements": json.loads(done.stdout.splitlines()[-1]),
+        "measurements": json.loads(found),
     }
-
-
-def text(record: dict[str, Any]) -> str:
-    """A record as JSON with one measurement per line."""
-    head = json.dumps({name: value for name, value in record.items() if name != "measurements"}, indent=1)
-    rows = ",\n".join(f"  {json.dumps(row)}" for row in record["measurements"])
-    return head.removesuffix("\n}") + f',\n "measurements": [\n{rows}\n ]\n}}\n'
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -1,131 +1,208 @@
-"""The sine-wave RNN of the blog post: 4,000 steps with 48 weights, so this times the cost of a call.
+"""The sine-wave RNN of the blog post: 4,000 steps with 48 weights, which time a call's cost. And an LSTM's gradient.
 
-Every contender is a program that its library's users would write. It updates its weights after every step, and reads
-each step's loss as a Python number.
+Every contender is a program that its library's users would write. On the sine wave, it updates its weights after every
+step, and reads each step's loss as a Python number.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
-from .harness import Bar, Benchmark, Contender, Judgement
-from .harness import report as report_race
-from .rnn_peers import jax_jit, torch_eager
-from .sine_wave import EPOCHS, HIDDEN, LENGTH, RATE, Train, check, problem
+from fluxlite_course import sine_wave
+
+from .harness import Benchmark, Contender, Run
+
+EPOCHS, LENGTH, HIDDEN, RATE = 200, 20, 6, 0.1
+FINAL_LOSS = 0.0649  # of the last epoch
+Step = Callable[[int, Any], tuple[float, Any]]  # takes a point's number and the memory; gives the loss, and the memory
 
 
-def numpy_by_hand() -> Train:
-    def train() -> float:
-        x, y, w1, w2 = problem()
+def problem() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """x (20, 1), y (20, 1), w1 (7, 6) and w2 (6, 1), all float32: the lessons' arrays, the same at every call."""
+    x, y, w1, w2 = sine_wave.problem()
+    return x[:, 0], y[:, 0], w1, w2
+
+
+def epochs(begin: Callable[[], tuple[Step, Any]]) -> Run:
+    """The whole training, where `begin` gives the step, with new weights, and an empty memory."""
+
+    def run() -> tuple[float, float]:
+        step, empty = begin()
         for _ in range(EPOCHS):
-            total, h = 0.0, np.zeros((1, HIDDEN), np.float32)
+            total, h = 0.0, empty
             for j in range(LENGTH):
-                xh = np.concatenate([x[j : j + 1], h], axis=1)
-                h = np.tanh(xh @ w1)
-                error = h @ w2 - y[j : j + 1]
-                total += float(np.sum(error**2) / 2)
-                g1 = xh.T @ ((error @ w2.T) * (1 - h * h))
-                w2 -= RATE * (h.T @ error)
-                w1 -= RATE * g1
-        return total
+                loss, h = step(j, h)
+                total += loss
+        return total, FINAL_LOSS
 
-    return train
+    return run
 
 
-def fluxlite_param() -> Train:
+def numpy_by_hand() -> tuple[Step, Any]:
+    x, y, w1, w2 = problem()
+
+    def step(j: int, h: np.ndarray) -> tuple[float, np.ndarray]:
+        nonlocal w1, w2
+        xh = np.concatenate([x[j : j + 1], h], axis=1)
+        h = np.tanh(xh @ w1)
+        error = h @ w2 - y[j : j + 1]
+        g1 = xh.T @ ((error @ w2.T) * (1 - h * h))
+        w2 -= RATE * (h.T @ error)
+        w1 -= RATE * g1
+        return float(np.sum(error**2) / 2), h
+
+    return step, np.zeros((1, HIDDEN), np.float32)
+
+
+def fluxlite_param() -> tuple[Step, Any]:
     import fluxlite as fl
 
-    def train() -> float:
-        x, y, w1, w2 = problem()
-        w1, w2 = fl.param(w1), fl.param(w2)
-        for _ in range(EPOCHS):
-            total, h = 0.0, np.zeros((1, HIDDEN), np.float32)
-            for j in range(LENGTH):
-                xh = np.concatenate([x[j : j + 1], h], axis=1)
-                h = np.tanh(xh @ w1)
-                loss = np.sum((h @ w2 - y[j : j + 1]) ** 2) / 2
-                fl.back(loss)
-                w1.data -= RATE * w1.grad
-                w2.data -= RATE * w2.grad
-                w1.grad[...] = 0
-                w2.grad[...] = 0
-                total += float(loss.data)
-                h = h.data
-        return total
+    x, y, *weights = problem()
+    w1, w2 = map(fl.param, weights)
 
-    return train
+    def step(j: int, h: np.ndarray) -> tuple[float, np.ndarray]:
+        after = np.tanh(np.concatenate([x[j : j + 1], h], axis=1) @ w1)
+        loss = np.sum((after @ w2 - y[j : j + 1]) ** 2) / 2
+        fl.back(loss)
+        for w in (w1, w2):
+            w.data -= RATE * w.grad
+            w.grad[...] = 0
+        return float(loss.data), after.data
+
+    return step, np.zeros((1, HIDDEN), np.float32)
 
 
-def fluxlite_withgradient() -> Train:
+def fluxlite_withgradient() -> tuple[Step, Any]:
     import fluxlite as fl
 
-    def train() -> float:
-        x, y, w1, w2 = problem()
-        for _ in range(EPOCHS):
-            total, h = 0.0, np.zeros((1, HIDDEN), np.float32)
-            for j in range(LENGTH):
-                xh = np.concatenate([x[j : j + 1], h], axis=1)
+    x, y, w1, w2 = problem()
 
-                def step(w1, w2, xh=xh, target=y[j : j + 1]):
-                    h = np.tanh(xh @ w1)
-                    return np.sum((h @ w2 - target) ** 2) / 2, h
+    def step(j: int, h: np.ndarray) -> tuple[float, np.ndarray]:
+        nonlocal w1, w2
+        xh, target = np.concatenate([x[j : j + 1], h], axis=1), y[j : j + 1]
 
-                (loss, h), (g1, g2) = fl.withgradient(step, w1, w2)
-                w1 -= RATE * g1
-                w2 -= RATE * g2
-                total += float(loss)
-        return total
+        def forward(w1: Any, w2: Any) -> tuple[Any, Any]:
+            h = np.tanh(xh @ w1)
+            return np.sum((h @ w2 - target) ** 2) / 2, h
 
-    return train
+        (loss, h), (g1, g2) = fl.withgradient(forward, w1, w2)
+        w1 -= RATE * g1
+        w2 -= RATE * g2
+        return float(loss), h
+
+    return step, np.zeros((1, HIDDEN), np.float32)
 
 
-def fluxlite_list() -> Train:
-    """`withgradient` of one argument that holds both weights."""
+def torch_eager() -> tuple[Step, Any]:
+    import torch
+
+    x, y, w1, w2 = map(torch.from_numpy, problem())
+    w1.requires_grad_()
+    w2.requires_grad_()
+
+    def step(j: int, h: Any) -> tuple[float, Any]:
+        after = torch.tanh(torch.cat([x[j : j + 1], h], dim=1) @ w1)
+        loss = torch.sum((after @ w2 - y[j : j + 1]) ** 2) / 2
+        loss.backward()
+        with torch.no_grad():
+            for w in (w1, w2):
+                w -= RATE * w.grad
+                w.grad.zero_()
+        return loss.item(), after.detach()
+
+    return step, torch.zeros(1, HIDDEN)
+
+
+def jax_jit() -> Run:
+    import jax
+    import jax.numpy as jnp
+
+    def forward(weights, h, inputs, target):
+        h = jnp.tanh(jnp.concatenate([inputs, h], axis=1) @ weights[0])
+        return jnp.sum((h @ weights[1] - target) ** 2) / 2, h
+
+    @jax.jit  # once for all runs, since compiling takes long
+    def update(weights, h, x, y, j):  # pass j as a number: slicing outside would cost as much again
+        inputs, target = (jax.lax.dynamic_slice_in_dim(array, j, 1) for array in (x, y))
+        (loss, h), gradients = jax.value_and_grad(forward, has_aux=True)(weights, h, inputs, target)
+        return [w - RATE * g for w, g in zip(weights, gradients)], h, loss
+
+    def begin() -> tuple[Step, Any]:
+        x, y, *weights = map(jnp.asarray, problem())
+
+        def step(j: int, h: Any) -> tuple[float, Any]:
+            nonlocal weights
+            weights, h, loss = update(weights, h, x, y, j)
+            return float(loss), h
+
+        return step, jnp.zeros((1, HIDDEN))
+
+    return epochs(begin)
+
+
+# -- an LSTM's gradient: PyTorch computes a whole sequence in its own C++ -----------------------------------------
+
+COUNT, STEPS, INPUTS, OUTPUTS = 32, 50, 64, 128
+SLOPE = 128.422  # how much the loss grows along all recurrent weights; fluxlite and PyTorch agree
+
+
+def lstm_problem(count: int) -> tuple[np.ndarray, ...]:
+    """The input, the three arrays of an LSTM, and what the outputs are multiplied with for a loss."""
+    rng = np.random.default_rng(0)
+    shapes = [(count, STEPS, INPUTS), (4 * OUTPUTS, INPUTS), (4 * OUTPUTS, OUTPUTS), (4 * OUTPUTS,)]
+    scales = [1, INPUTS**-0.5, OUTPUTS**-0.5, 0.1]
+    arrays = [(rng.standard_normal(shape) * scale).astype(np.float32) for shape, scale in zip(shapes, scales)]
+    return *arrays, rng.standard_normal((count, STEPS, OUTPUTS)).astype(np.float32)
+
+
+def lstm(count: int = COUNT) -> Run:
     import fluxlite as fl
 
-    def train() -> float:
-        x, y, *weights = problem()
-        for _ in range(EPOCHS):
-            total, h = 0.0, np.zeros((1, HIDDEN), np.float32)
-            for j in range(LENGTH):
-                xh = np.concatenate([x[j : j + 1], h], axis=1)
+    x, Wi, Wh, bias, weights = lstm_problem(count)
+    model = fl.Recurrence(fl.LSTMCell.of(Wi, Wh, bias))
 
-                def step(weights, xh=xh, target=y[j : j + 1]):
-                    h = np.tanh(xh @ weights[0])
-                    return np.sum((h @ weights[1] - target) ** 2) / 2, h
+    def run() -> tuple[Any, float]:
+        (grads,) = fl.gradient(lambda m: np.sum(m(x) * weights), model)
+        return np.sum(grads.cell.Wh), SLOPE
 
-                (loss, h), (grads,) = fl.withgradient(step, weights)
-                for w, g in zip(weights, grads):
-                    w -= RATE * g
-                total += float(loss)
-        return total
-
-    return train
+    return run
 
 
-# Times NumPy by hand: what it costs that nobody has to write the derivatives.
-BY_HAND = {"fluxlite param/back": 2.3, "fluxlite withgradient": 2.9, "fluxlite withgradient, a list": 3.1}
+def lstm_torch(count: int = COUNT) -> Run:
+    import torch
+
+    x, Wi, Wh, bias, weights = map(torch.from_numpy, lstm_problem(count))
+    model = torch.nn.LSTM(INPUTS, OUTPUTS, batch_first=True)
+    with torch.no_grad():
+        for parameter, array in zip(model.parameters(), (Wi, Wh, bias, torch.zeros_like(bias))):
+            parameter.copy_(array)
+
+    def run() -> tuple[Any, float]:
+        model.zero_grad()
+        (model(x)[0] * weights).sum().backward()
+        return model.weight_hh_l0.grad.sum().item(), SLOPE
+
+    return run
+
+
+POINTS, TORCH, TORCH_LSTM = EPOCHS * LENGTH, "PyTorch eager", "LSTM's gradient, PyTorch eager"
 BENCHMARK = Benchmark(
-    title=f"Sine-wave RNN, {EPOCHS} epochs of {LENGTH} steps",
+    title=f"Sine-wave RNN, {EPOCHS} epochs of {LENGTH} steps; LSTM {INPUTS} to {OUTPUTS}, {STEPS} steps, batch {COUNT}",
     contenders=(
-        Contender("NumPy by hand", numpy_by_hand),
-        Contender("fluxlite param/back", fluxlite_param),
-        Contender("fluxlite withgradient", fluxlite_withgradient),
-        Contender("fluxlite withgradient, a list", fluxlite_list),
-        Contender("PyTorch eager", torch_eager),
+        # PyTorch's threads stay busy for a while after it's done, so our LSTM doesn't come right after it.
+        Contender(TORCH_LSTM, lstm_torch),
+        # What it costs that nobody has to write the derivatives.
+        Contender("NumPy by hand", lambda: epochs(numpy_by_hand), POINTS),
+        Contender("fluxlite param/back", lambda: epochs(fluxlite_param), POINTS, {"NumPy by hand": 2.3, TORCH: 0.5}),
+        Contender(
+            "fluxlite withgradient", lambda: epochs(fluxlite_withgradient), POINTS, {"NumPy by hand": 2.9, TORCH: 0.5}
+        ),
+        Contender(TORCH, lambda: epochs(torch_eager), POINTS),
         # A compiled step is a different kind of program, so this is only for information.
-        Contender("JAX jit per step (info)", jax_jit),
+        Contender("JAX jit per step (info)", jax_jit, POINTS),
+        Contender("LSTM's gradient, fluxlite", lstm, 1, {TORCH_LSTM: 1.3}),
     ),
-    reference="PyTorch eager",
-    bars=tuple(
-        Bar(style, at_most, reference)
-        for style, by_hand in BY_HAND.items()
-        for at_most, reference in ((by_hand, "NumPy by hand"), (0.5, "PyTorch eager"))
-    ),
-    check=check,
-    steps=EPOCHS * LENGTH,
 )
-
-
-def report(rounds: int) -> list[Judgement]:
-    return report_race("benchmarks.rnn", rounds)

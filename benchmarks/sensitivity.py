@@ -25,6 +25,7 @@ from simgpu.presets import PRESETS, Preset, preset
 FILE = Path(__file__).resolve().parents[1] / "notebooks" / "SIMULATED.md"
 CARD = "NVIDIA T4"
 STEPS = 20 * 200  # of lesson 05: points and epochs
+MATRIX = np.zeros((2048, 2048), np.float32)
 
 
 class Statement(NamedTuple):
@@ -36,41 +37,37 @@ class Statement(NamedTuple):
     text: Callable[[float], str]
 
 
+def seconds(card: Preset, run: Callable, *given: Any, **options: Any) -> float:
+    """How long a call takes on a card; only shapes are computed."""
+    return float(fl.estimate(run, *given, like=card, shapes_only=True, **options).seconds)
+
+
 def step(card: Preset, hidden: int = 6, batch: int = 1) -> float:
-    """Seconds of one training step of the sine wave's network."""
-    return float(fl.estimate(training_step, *arrays(hidden, batch), like=card, shapes_only=True).seconds)
+    """One training step of the sine wave's network."""
+    return seconds(card, training_step, *arrays(hidden, batch))
 
 
 def crossing(card: Preset, batch: int) -> float:
     """The hidden size from which the card wins; twice the largest in the table if it doesn't."""
-    found = crossover(batch, card)
-    return found.crossing or 8192.0
+    return crossover(batch, card).crossing or 8192.0
 
 
-def at(card: Preset, hidden: int, batch: int) -> float:
-    """How many times as fast as the CPU the card is."""
-    return crossover(batch, card).faster[hidden]
-
-
-def product(card: Preset) -> float:
+def unwaited(card: Preset) -> float:
     """How much longer a product takes than asking for it, 2048 x 2048."""
-    x = np.zeros((2048, 2048), np.float32)
 
     def asked(x: Any) -> float:
         start = fl.clock()
         x @ x
         return fl.clock() - start
 
-    found = fl.estimate(asked, x, like=card, shapes_only=True)
+    found = fl.estimate(asked, MATRIX, like=card, shapes_only=True)
     return float(found.seconds) / found.result
 
 
 def copying(card: Preset) -> float:
     """How much longer the product takes when both matrices come from the host, and the result goes back."""
-    x = np.zeros((2048, 2048), np.float32)
-    alone = fl.estimate(lambda x: x @ x, x, like=card, shapes_only=True)
-    copied = fl.estimate(lambda: fl.cpu(fl.gpu(x) @ fl.gpu(x)), like=card, shapes_only=True)
-    return float(copied.seconds) / float(alone.seconds)
+    copied = seconds(card, lambda: fl.cpu(fl.gpu(MATRIX) @ fl.gpu(MATRIX)))
+    return copied / seconds(card, lambda x: x @ x, MATRIX)
 
 
 def ahead(card: Preset) -> float:
@@ -81,16 +78,14 @@ def ahead(card: Preset) -> float:
         for x in moved(batches):
             np.tanh(x @ W)
 
-    ways = (fl.CuIterator, lambda batches: map(fl.gpu, batches))
-    times = [fl.estimate(lambda W, way=way: epoch(W, way), W, like=card, shapes_only=True).seconds for way in ways]
-    return float(times[0]) / float(times[1])
+    by_hand = seconds(card, lambda W: epoch(W, lambda batches: map(fl.gpu, batches)), W)
+    return seconds(card, lambda W: epoch(W, fl.CuIterator), W) / by_hand
 
 
 def first(card: Preset) -> float:
     """How much longer the first call of an operation takes than a later one."""
-    x = np.zeros(4, np.float32)
-    found = [fl.estimate(lambda x: x + x, x, like=card, first_use=first).seconds for first in (True, False)]
-    return float(found[0]) / float(found[1])
+    later, x = lambda x: x + x, np.zeros(4, np.float32)
+    return seconds(card, later, x, first_use=True) / seconds(card, later, x)
 
 
 def _times(value: float) -> str:
@@ -103,8 +98,8 @@ STATEMENTS = {
         lambda seconds: 0.5 < seconds < 10, duration,
     ),
     "small": Statement(
-        "a small network with a batch of one is many times slower on the GPU", lambda card: 1 / at(card, 8, 1),
-        lambda slower: slower > 3, _times,
+        "a small network with a batch of one is many times slower on the GPU",
+        lambda card: 1 / crossover(1, card).faster[8], lambda slower: slower > 3, _times,
     ),
     "one": Statement(
         "with a batch of one the GPU loses up to a hidden size of 128", lambda card: crossing(card, 1),
@@ -119,7 +114,7 @@ STATEMENTS = {
         lambda card: crossing(card, 1024) / crossing(card, 1), lambda part: part < 0.5, lambda part: f"{part:.2f}",
     ),
     "large": Statement(
-        "a large network is many times as fast on the GPU", lambda card: at(card, 4096, 64),
+        "a large network is many times as fast on the GPU", lambda card: crossover(64, card).faster[4096],
         lambda faster: faster > 10, _times,
     ),
     "together": Statement(
@@ -127,10 +122,10 @@ STATEMENTS = {
         lambda ratio: ratio < 1.5, _times,
     ),
     "unwaited": Statement(
-        "a product that isn't waited for looks absurdly quick", product, lambda ratio: ratio > 20, _times,
+        "a product that isn't waited for looks absurdly quick", unwaited, lambda ratio: ratio > 20, _times,
     ),
     "copies": Statement(
-        "copying the matrices takes longer than their product", copying, lambda ratio: ratio > 2, _times,
+        "copying the matrices takes longer than their product", copying, lambda ratio: ratio > 2, _times
     ),
     "first": Statement(
         "the first call of an operation takes far longer than a later one", first, lambda ratio: ratio > 100, _times,

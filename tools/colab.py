@@ -13,7 +13,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -28,8 +27,6 @@ VENV = ROOT / ".venv-colab"
 # As a runtime of Colab in 2026 has them, with Python 3.12; what is not named here is as new as it can be.
 VERSIONS = ("ipython==7.34.0", "ipykernel==6.17.1", "ipywidgets==7.7.1", "numpy==2.0.2", "matplotlib==3.10.0",
             "safetensors", "tqdm")  # fmt: skip
-PARTS = ("fluxlite", "simgpu", "fluxlite_course", "notebooks", "tools", "pyproject.toml", "README.md", "LICENSE",
-         "CHANGELOG.md")  # fmt: skip
 
 # Runs in .venv-colab: a notebook from top to bottom, and what its checks said.
 RUN = """
@@ -68,15 +65,12 @@ def environment() -> Path:
 
 
 def archive(folder: Path) -> Path:
-    """This folder as GitHub packs it: a zip file with one folder inside."""
-    for part in PARTS:
-        source, copy = ROOT / part, folder / "fluxlite-main" / part
-        copy.parent.mkdir(exist_ok=True)
-        if source.is_dir():
-            shutil.copytree(source, copy, ignore=shutil.ignore_patterns("__pycache__", ".ipynb_checkpoints"))
-        else:
-            shutil.copy(source, copy)
-    return Path(shutil.make_archive(str(folder / "fluxlite"), "zip", folder, "fluxlite-main"))
+    """This folder as GitHub packs it: a zip file with one folder inside, and in it what git keeps."""
+    now = subprocess.run(["git", "stash", "create"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    packed = folder / "fluxlite.zip"
+    command = ["git", "archive", "--prefix=fluxlite-main/", f"--output={packed}", now.strip() or "HEAD"]
+    subprocess.run(command, cwd=ROOT, check=True)
+    return packed
 
 
 def acted(place: str, folder: Path) -> dict[str, str]:
@@ -121,9 +115,7 @@ def main(numbers: list[str]) -> int:
     with tempfile.TemporaryDirectory() as folder:
         package = archive(Path(folder))
         results = [run(python, path, package, place) for path in notebooks.lessons(numbers)]
-    listing = subprocess.run([python, "-m", "pip", "list", "--format=freeze"], capture_output=True, text=True).stdout
-    had = [line for line in listing.splitlines() if line in VERSIONS or line.startswith("fluxlite==")]
-    print(f"{sum(results)} of {len(results)} lessons, with {', '.join(had)} and Python {sys.version.split()[0]}")
+    print(f"{sum(results)} of {len(results)} lessons, with {', '.join(VERSIONS)} and Python {sys.version.split()[0]}")
     return 0 if results and all(results) else 1
 
 

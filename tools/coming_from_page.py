@@ -46,7 +46,7 @@ def page() -> str:
 def _section(heading: str, table: dict[str, str], before: str) -> str:
     after = "=" if table is coming_from.KEYWORDS else ""
     rows = [
-        f"| {_code(before + name + after)} | {marked(here).replace('|', chr(92) + '|')} |"
+        f"| `{before}{name}{after}` | {marked(here).replace('|', chr(92) + '|')} |"
         for name, here in sorted(table.items(), key=lambda row: row[0].lower())
     ]
     return "\n".join([f"## {heading}", "", "| you know | here |", "|---|---|", *rows, ""])
@@ -64,7 +64,7 @@ def marked(here: str) -> str:
     done, at = "", 0
     while (found := _CODE.search(text, at)) is not None:
         end = _end_of_code(text, found.end())
-        done += text[at : found.start()] + _code(text[found.start() : end])
+        done += f"{text[at : found.start()]}`{text[found.start() : end]}`"
         at = end
     return done + text[at:]
 
@@ -78,10 +78,6 @@ def _end_of_code(text: str, at: int) -> int:
         depth += (text[at] in "([") - (text[at] in ")]")
         at += 1
     return at
-
-
-def _code(text: str) -> str:
-    return f"`{text}`"
 
 
 if __name__ == "__main__":

@@ -33,16 +33,8 @@ FOLDERS = [
 ]  # fmt: skip
 DRAWN, SEED, SECONDS = 6, 0, 60
 MEMORY = 6 * 2**30  # bytes that this process may have
-HERE = {
-    "linalg",
-    "fft",
-    "random",
-    "cuda",
-    "lib",
-    "polynomial",
-    "exceptions",
-}  # what simgpu may have of cupy's submodules
-
+# What simgpu may have of cupy's submodules.
+HERE = {"linalg", "fft", "random", "cuda", "lib", "polynomial", "exceptions"}
 # CUDA's libraries and the compiler, which tests import to ask whether they're used.
 INSIDE = {"compiler", "cub", "cublas", "cufft", "cusolver", "cusparse", "cutensor", "driver", "function", "thrust"}
 ALSO_IN_CORE = {"array", "concatenate", "ndarray", "ufunc"}  # names that tests take from cupy._core
@@ -189,7 +181,7 @@ class Counted:
     def pytest_collection_modifyitems(self, items: list) -> None:
         groups = collections.defaultdict(list)
         for item in items:
-            groups[re.sub(r"_param_\d+_\{.*?\}(?=::|$)|\[.*", "", item.nodeid, flags=re.DOTALL)].append(item)
+            groups[unparametrized(item.nodeid)].append(item)
         draw = random.Random(SEED)
         items[:] = [item for group in groups.values() for item in draw.sample(group, min(DRAWN, len(group)))]
 
@@ -225,6 +217,11 @@ class Counted:
             self.ends[report.nodeid] = why_not(report.nodeid, "") or "failed", lines[-1]
 
 
+def unparametrized(name: str) -> str:
+    """A test's name without its parameters, whether pytest or CuPy's own decorator put them there."""
+    return re.sub(r"_param_\d+_\{.*?\}(?=::|$)|\[.*", "", name, flags=re.DOTALL)
+
+
 def why_not(name: str, text: str) -> str:
     """Why this test, which ended with this text, doesn't apply. Empty if it does."""
     for reason, pattern in DOES_NOT_APPLY.items():
@@ -236,13 +233,11 @@ def why_not(name: str, text: str) -> str:
 def table(ends: dict[str, tuple[str, str]]) -> str:
     """What passed and what failed, by folder, as a table of Markdown."""
     rows = ["| folder | passed | failed | of what applies | doesn't apply | skipped |", "|---|---|---|---|---|---|"]
-    total: collections.Counter = collections.Counter()
     folders: dict[str, collections.Counter] = collections.defaultdict(collections.Counter)
     for name, (end, _) in ends.items():
-        kind = end if end in ("passed", "failed", "skipped") else "not"
         folder = next((part for part in name.split("/") if part.endswith("_tests") and part != "cupy_tests"), name)
-        folders[folder][kind] += 1
-        total[kind] += 1
+        folders[folder][end if end in ("passed", "failed", "skipped") else "not"] += 1
+    total = sum(folders.values(), collections.Counter())
     for folder, counts in [*sorted(folders.items()), ("**all**", total)]:
         applies = counts["passed"] + counts["failed"]
         share = f"{100 * counts['passed'] / applies:.1f} %" if applies else "–"
@@ -276,14 +271,12 @@ def page(ends: dict[str, tuple[str, str]]) -> str:
     failed: dict[str, list[str]] = collections.defaultdict(list)
     for name, (end, _) in ends.items():
         if end == "failed":
-            file, _, test = re.sub(r"_param_\d+_\{.*?\}(?=::|$)|\[.*", "", name, flags=re.DOTALL).partition("::")
+            file, _, test = unparametrized(name).partition("::")
             failed[file.rpartition("cupy_tests/")[2]].append(test.replace("::", "."))
     lines = []
     for file, tests in sorted(failed.items()):
         counts = collections.Counter(tests)
-        named = (
-            f"`{test}`" + f" ({count})" * (count > 1) if test else "can't be read" for test, count in counts.items()
-        )
+        named = [f"`{test}`" + f" ({n})" * (n > 1) if test else "can't be read" for test, n in counts.items()]
         lines.append(f"- `{file}`: {', '.join(named)}")
     return PAGE.format(
         drawn=DRAWN, table=table(ends), failed="\n".join(lines) or "Nothing.",
@@ -296,8 +289,7 @@ def main() -> int:
     parser.add_argument("source", type=Path, help="a folder with CuPy's source")
     parser.add_argument("parts", nargs="*", help="folders or files of its tests; all folders if there are none")
     parser.add_argument("--page", type=Path, help="write the result to this page")
-    parser.add_argument("--failed", action="store_true", help="print each test that failed, and its last line")
-    parser.add_argument("--left-out", action="store_true", help="print each test that doesn't apply, and why")
+    parser.add_argument("--list", action="store_true", help="print each test that didn't pass, and why")
     given = parser.parse_args()
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     os.environ.setdefault("CUPY_TEST_GPU_LIMIT", "1")
@@ -311,13 +303,9 @@ def main() -> int:
     options += ["--continue-on-collection-errors"]
     pytest.main([*options, *paths], plugins=[counted])
     print("\n" + table(counted.ends))
-    if given.failed:
+    if given.list:
         for name, (end, last) in counted.ends.items():
-            if end == "failed":
-                print(f"{name.rpartition('cupy_tests/')[2]}\n    {last}")
-    if given.left_out:
-        for name, (end, last) in counted.ends.items():
-            if end not in ("passed", "failed"):
+            if end != "passed":
                 print(f"{end.partition(':')[0]} | {name.rpartition('cupy_tests/')[2]} | {last}")
     if given.page:
         given.page.write_text(page(counted.ends), encoding="utf-8")

@@ -46,12 +46,6 @@ def pythons(names):
     return sorted(found) or ["nothing"]
 
 
-def program(venv, name):
-    """The path of a program inside a virtual environment."""
-    windows = os.name == "nt"
-    return os.path.join(venv, "Scripts" if windows else "bin", name + (".exe" if windows else ""))
-
-
 def start_script(folder, python):
     """A file to start the course with; its path."""
     if os.name == "nt":
@@ -79,24 +73,14 @@ def main(arguments):
     sys.stdout.flush()  # other programs write, too
     if subprocess.call([sys.executable, "-m", "venv", "--clear", venv]):
         return 1
-    pip = [
-        program(venv, "python"),
-        "-m",
-        "pip",
-        "install",
-        "--no-index",
-        "--find-links",
-        WHEELS,
-        "--quiet",
-        "--disable-pip-version-check",
-        "fluxlite[lab]",
-    ]
+    python = os.path.join(venv, "Scripts", "python.exe") if os.name == "nt" else os.path.join(venv, "bin", "python")
+    pip = [python, "-m", "pip", "install", "--no-index", "--find-links", WHEELS]
+    pip += ["--quiet", "--disable-pip-version-check", "fluxlite[lab]"]
     if subprocess.call(pip, env=dict(os.environ, PIP_CONFIG_FILE=os.devnull)):
         version = "%s and Python %d.%d" % ((sys.platform,) + tuple(sys.version_info[:2]))
         print("Something is missing in 'wheels' for %s; pip's own words are above." % version)
         print("It has what is needed for: %s" % ", ".join(pythons(os.listdir(WHEELS))))
         return 1
-    python = program(venv, "python")
     start = start_script(folder, python)
     status = subprocess.call([python, "-m", "fluxlite", "check"], cwd=folder)  # says READY, or what is still to be done
     if not status:

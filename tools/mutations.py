@@ -2,7 +2,6 @@
 
     .venv/bin/nox -s mutations                                       all of it: about half an hour
     .venv/bin/nox -s mutations -- fluxlite/tree fluxlite/data/loader.py      only in these
-    .venv/bin/nox -s mutations -- --again                            only what the latest run didn't notice
 
 Everything happens in copies of this folder, so nothing is left here if you interrupt it. In `tests/project/mutations/`
 are `settings.toml`, which says how many changes there are and which tests run for which file, and `equal.toml`, which
@@ -18,7 +17,6 @@ import argparse
 import ast
 import hashlib
 import itertools
-import json
 import multiprocessing
 import os
 import re
@@ -32,7 +30,7 @@ import tomllib
 import warnings
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from difflib import ndiff
 from pathlib import Path
 
@@ -250,32 +248,18 @@ def main() -> None:
     options = argparse.ArgumentParser()
     options.add_argument("parts", nargs="*", help="files or folders, such as fluxlite/tree; otherwise all")
     options.add_argument("--python", default=sys.executable, help="the Python that runs the tests")
-    options.add_argument("--session", default=".", help="the folder for the results")
-    options.add_argument("--again", action="store_true", help="plant again what wasn't noticed the last time")
+    options.add_argument("--session", default=".", help="the folder for the report")
     given = options.parse_args()
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # the copies are deleted then too
-    session = Path(given.session).resolve()
-    latest = session / "latest.json"
-    known: dict[Change, bool] = {}
-    if given.again and latest.exists():
-        known = {Change(*change): noticed for *change, noticed in json.loads(latest.read_text(encoding="utf-8"))}
-    settled = known_as_equal().keys() | {change for change in known if known[change]} if given.again else set()
-    began = time.monotonic()
+    session, began = Path(given.session).resolve(), time.monotonic()
     with tempfile.TemporaryDirectory(prefix="fluxlite-mutations-") as folder:
         copy = copied(Path(folder, "0"))
         planned = plan(copy, given.parts)
-        outcomes = [(change, known.get(change, False)) for _, change in planned.values() if change in settled]
-        planned = {key: pair for key, pair in planned.items() if pair[1] not in settled}
         files = {change.file for _, change in planned.values()}
         print(f"{len(planned)} changes in {len(files)} files", flush=True)
         check_unchanged(given.python, copy, files)
         copies = [copy] + [shutil.copytree(copy, Path(folder, str(n))) for n in range(1, PROCESSES)]
-        known = {change: noticed for change, noticed in known.items() if change in settled}
-        for change, noticed in run(given.python, planned, copies):
-            outcomes.append((change, noticed))
-            known[change] = noticed and known.get(change, True)  # the same line may be there twice
-            latest.write_text(json.dumps([[*astuple(each), was] for each, was in known.items()]), encoding="utf-8")
-    text, few_enough = report(outcomes)
+        text, few_enough = report(list(run(given.python, planned, copies)))
     (session / "report.txt").write_text(text + "\n", encoding="utf-8")
     print(f"{text}\n\n{(time.monotonic() - began) / 60:.0f} minutes")
     if not few_enough:

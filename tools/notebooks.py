@@ -180,33 +180,28 @@ def title(name: str) -> str:
     return read(NOTEBOOKS / name)["cells"][0]["source"].splitlines()[0].removeprefix("# ").replace(" · ", " ")
 
 
-def readme(place: Place | None = PLACE) -> str:
-    """README.md with the links to Colab and others made anew. Raises `ValueError` where their place is missing."""
-    page = (ROOT / "README.md").read_text(encoding="utf-8")
-    if place is None:
-        return with_links("README.md", page, "")
+def pages(place: Place | None = PLACE) -> dict[Path, str]:
+    """The pages with links to Colab and others, and for a JupyterHub, made anew."""
+    hub = f"\n```\n{on_hub(place)}\n```\n\n"
+    links = {
+        "README.md": in_the_browser(place) if place else "",
+        "notebooks/TEACHING.md": hub,
+        "docs/hub/README.md": hub,
+    }
+    return {ROOT / name: with_links(name, (ROOT / name).read_text("utf-8"), text) for name, text in links.items()}
+
+
+def in_the_browser(place: Place) -> str:
+    """README.md's list of ways in."""
     colab = f"[![Open in Colab](https://colab.research.google.com/assets/colab-badge.svg)]({on_colab(FIRST, place)})"
     kaggle = f"[![Open in Kaggle](https://kaggle.com/static/images/open-in-kaggle.svg)]({on_kaggle(FIRST, place)})"
     binder = f"[![Open in Binder](https://mybinder.org/badge_logo.svg)]({on_binder(FIRST, place)})"
-    links = f"""In the browser, with nothing to install:
+    return f"""In the browser, with nothing to install:
 
 - {colab} a GPU if you are lucky; needs a Google account.
 - {kaggle} the same; its notebooks reach the network once you've confirmed a phone number there.
 - {binder} no account; after ten minutes without you it is gone, so download what you want to keep.
 """
-    return with_links("README.md", page, links)
-
-
-def teaching(place: Place | None = PLACE) -> str:
-    """notebooks/TEACHING.md with the link for a JupyterHub made again."""
-    page = (ROOT / "notebooks" / "TEACHING.md").read_text(encoding="utf-8")
-    return with_links("TEACHING.md", page, f"\n```\n{on_hub(place)}\n```\n\n")
-
-
-def hub_page(place: Place | None = PLACE) -> str:
-    """docs/hub/README.md with the link for a JupyterHub made again."""
-    page = (ROOT / "docs" / "hub" / "README.md").read_text(encoding="utf-8")
-    return with_links("docs/hub/README.md", page, f"\n```\n{on_hub(place)}\n```\n\n")
 
 
 def with_links(name: str, page: str, links: str) -> str:
@@ -251,6 +246,14 @@ def nbgrader_course(folder: Path) -> list[str]:
 # -- the list of examples -------------------------------------------------------------------------------------------
 
 
+EXAMPLES = """# The guide's examples
+
+Every example of the Flux GPU guide, and the cell that shows it in Python. Made by `make exercises` from
+`examples.csv` and the lessons.
+
+"""
+
+
 def examples() -> list[dict[str, str]]:
     """The guide's examples, from notebooks/examples.csv: id, document, shows, lesson."""
     with (NOTEBOOKS / "examples.csv").open(encoding="utf-8", newline="") as file:
@@ -281,15 +284,7 @@ def examples_page() -> str:
         link = f"[{name[:2]} {heading.split(' (')[0]}]({name}#{anchor})"
         where = link if name else f"lesson {example['lesson']}, to come"
         rows.append(f"| {example['id']} | {example['document']} | {example['shows']} | {where} |")
-    return "\n".join([
-        "# The guide's examples",
-        "",
-        "Every example of the Flux GPU guide, and the cell that shows it in Python. Made by `make exercises` from",
-        "`examples.csv` and the lessons.",
-        "",
-        *rows,
-        "",
-    ])  # fmt: skip
+    return EXAMPLES + "\n".join([*rows, ""])
 
 
 # -- outputs ----------------------------------------------------------------------------------------------------------
@@ -334,15 +329,14 @@ def main(arguments: list[str]) -> int:
             print(f"running {path.name}", flush=True)
             run(path)
     elif command == "exercises":
-        pages = {NOTEBOOKS / "EXAMPLES.md": examples_page(), ROOT / "README.md": readme(),
-                 NOTEBOOKS / "TEACHING.md": teaching(), ROOT / "docs" / "hub" / "README.md": hub_page()}  # fmt: skip
-        made = {**learners(), **pages}
+        copies = learners()
+        made = {**copies, **pages(), NOTEBOOKS / "EXAMPLES.md": examples_page()}
         (NOTEBOOKS / "learner").mkdir(exist_ok=True)
         for old in set((NOTEBOOKS / "learner").glob("*.ipynb")) - set(made):
             old.unlink()
         for path, content in made.items():
             path.write_text(content, encoding="utf-8")
-        print(f"made {len(made) - len(pages)} learners' notebooks, EXAMPLES.md, the links in three pages")
+        print(f"made {len(copies)} learners' notebooks, EXAMPLES.md, the links in three pages")
     elif command == "nbgrader" and len(numbers) == 1:
         folder = Path(numbers[0])
         if folder.exists():

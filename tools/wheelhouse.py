@@ -38,12 +38,9 @@ TARGETS = [f"{system}-{python}" for system in SYSTEMS for python in PYTHONS]
 
 
 def environment(system: str, version: str) -> dict[str, str]:
-    """What a system with a Python, such as 3.11.5, answers to markers."""
-    return dict(zip(_MARKERS, SYSTEMS[system])) | {
-        "python_version": version.rpartition(".")[0], "python_full_version": version, "implementation_version": version,
-        "implementation_name": "cpython", "platform_python_implementation": "CPython", "platform_release": "",
-        "platform_version": "",
-    }  # fmt: skip
+    """What a system with a Python, such as 3.11.5, answers to markers. To others, it answers as this one."""
+    of_python = {"python_version": version.rpartition(".")[0], "python_full_version": version}
+    return dict(zip(_MARKERS, SYSTEMS[system])) | of_python
 
 
 def pinned(system: str, version: str) -> list[str]:

@@ -17,7 +17,7 @@ copyright = "fluxlite contributors, MIT licence"
 version = release = fluxlite.__version__
 language = "en"
 
-extensions = ["myst_nb", "sphinx.ext.autodoc"]
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.linkcode"]
 source_suffix = {".md": "myst-nb", ".ipynb": "myst-nb", ".rst": "restructuredtext"}
 exclude_patterns = ["learner"]  # to download, not to read
 suppress_warnings = ["misc.highlighting_failure"]  # a lesson leaves lines out of an example: three dots
@@ -52,6 +52,7 @@ html_title = "fluxlite"
 html_static_path = ["static"]
 html_favicon = "static/favicon.svg"
 html_css_files = ["fluxlite.css"]
+html_js_files = ["names.js"]
 html_copy_source = False
 html_show_sourcelink = False
 html_search_language = "en"
@@ -68,6 +69,12 @@ html_theme_options = {
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
+
+
+def linkcode_resolve(domain, about):
+    """The address of a name's source, seen from the reference; None if nobody can tell."""
+    place = sources.place_of(about["module"], about["fullname"]) if about["module"] else ""
+    return f"../{place}" if place else None
 
 
 def setup(app):

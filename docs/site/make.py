@@ -20,7 +20,7 @@ sys.path[:0] = [str(HERE), str(ROOT)]
 
 def make(folder: Path) -> int:
     """Make the site in `folder`: its pages in `pages`, the site in `html`. Returns 0 if there is no complaint."""
-    from making import check, named, pages
+    from making import check, pages
     from sphinx.cmd.build import main as sphinx
 
     for old in ("pages", "doctrees", "html"):  # nothing is left from an earlier site
@@ -31,7 +31,6 @@ def make(folder: Path) -> int:
     # -W: a warning, such as a dead link, is an error.
     told = ["-b", "html", "-c", str(HERE), "-d", str(folder / "doctrees"), "-q", "-W", "--keep-going"]
     done = sphinx([*told, str(folder / "pages"), str(folder / "html")])
-    named.name_all(folder / "html")
     wrong = list(check.complaints(folder / "html"))
     print(*wrong, sep="\n", end="\n" if wrong else "")
     return done or (1 if wrong else 0)

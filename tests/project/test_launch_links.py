@@ -26,9 +26,8 @@ OPENED, INSTALLED = f"v{fluxlite.__version__}-x", f"v{fluxlite.__version__}"
 
 def made(place):
     """What `make exercises` makes for a place where the project is published, or for none: by path."""
-    copies = {f"notebooks/learner/{path.name}": text for path, text in tool.learners(place).items()}
-    pages = {"README.md": tool.readme, "notebooks/TEACHING.md": tool.teaching, "docs/hub/README.md": tool.hub_page}
-    return copies | {name: make(place) for name, make in pages.items()}
+    files = tool.learners(place) | tool.pages(place)
+    return {path.relative_to(ROOT).as_posix(): text for path, text in files.items()}
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import pytest
 
 import fluxlite as fl
-from benchmarks import launches, provenance
+from benchmarks import launches
 from benchmarks import record as recording
 from benchmarks.harness import ROOT
 from fluxlite.devices.cupy.device import CUDADevice
@@ -90,7 +90,7 @@ def test_a_simulated_record_says_so_and_nothing_of_whose_machine_it_is(record, w
     for module, name in ((platform, "node"), (socket, "gethostname"), (socket, "getfqdn")):
         monkeypatch.setattr(module, name, lambda: pytest.fail("the name of the host was asked for"))
     with fl.simulate_gpu() as device:
-        assert provenance.provenance(device)["fluxlite"] == fl.__version__
+        assert recording.provenance(device)["fluxlite"] == fl.__version__
 
 
 def test_of_a_real_card_driver_and_versions_are_said(monkeypatch):
@@ -99,10 +99,10 @@ def test_of_a_real_card_driver_and_versions_are_said(monkeypatch):
         runtimeGetVersion=lambda: 12090, driverGetVersion=lambda: 13000,
     )  # fmt: skip
     monkeypatch.setitem(sys.modules, "cupy", SimpleNamespace(cuda=SimpleNamespace(runtime=runtime), __version__="14.2"))
-    monkeypatch.setattr(provenance, "driver", lambda: "580.65.06")
-    found = provenance.provenance(CUDADevice(0, "NVIDIA L4"))
+    monkeypatch.setattr(recording, "driver", lambda: "580.65.06")
+    found = recording.provenance(CUDADevice(0, "NVIDIA L4"))
     assert (found["card"], found["kind"], found["driver"]) == ("NVIDIA L4", "recorded", "580.65.06")
-    assert (found["cuda"], found["cuda_of_driver"], found["cupy"]) == ("12.9", "13.0", "08.2")
+    assert (found["cuda"], found["cuda_of_driver"], found["cupy"]) == ("12.9", "13.0", "14.2")
     assert (found["memory"], found["multiprocessors"]) == (16 * 2**30, 40)
 
 
@@ -116,9 +116,6 @@ def test_on_a_real_card_first_uses_are_compiled_in_one_program_and_loaded_in_the
     monkeypatch.setattr(recording.subprocess, "run", run)
     assert recording.first_uses_apart() == ([0.1], [0.2])
     assert len(set(caches)) == 1 and not Path(caches[0]).exists()
-
-
-# -- the file ---------------------------------------------------------------------------------------------------------
 
 
 # -- launches ---------------------------------------------------------------------------------------------------------

@@ -82,12 +82,7 @@ def from_elsewhere(folder: Path, known: dict[str, Html]) -> list[str]:
     loads = [(page, load) for page, html in known.items() for load in html.loads]
     for path in folder.rglob("*.css"):
         loads += [(path.relative_to(folder).as_posix(), load) for load in in_css(path.read_text(encoding="utf-8"))]
-    return [f"{page}: {load}" for page, load in loads if _elsewhere(load)]
-
-
-def _elsewhere(load: str) -> bool:
-    parts = urlsplit(load)
-    return bool(parts.netloc) or parts.scheme in ("http", "https")
+    return [f"{page}: {load}" for page, load in loads if urlsplit(load).netloc]
 
 
 def complaints(folder: Path) -> Iterator[str]:

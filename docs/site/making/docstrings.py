@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import pkgutil
 import re
 import sys
 from typing import Any
@@ -44,9 +45,8 @@ def names_for(full: str) -> dict[str, str]:
         if full.startswith(f"{module}."):
             known |= {name: f"{module}.{name}" for name in public_names(module)}
     owner = full.rpartition(".")[0]
-    found = _found(owner)
-    if inspect.isclass(found):
-        known |= {member: f"{owner}.{member}" for member in members(found)}
+    if full.startswith(OURS):
+        known |= {member: f"{owner}.{member}" for member in members(pkgutil.resolve_name(owner))}
     return known
 
 
@@ -62,17 +62,6 @@ def _known() -> dict[str, str]:
         for member in members(getattr(fluxlite, name)):
             known[f"{name}.{member}"] = f"fluxlite.{name}.{member}"
     return known
-
-
-def _found(full: str) -> Any:
-    """The object with a full name; None if that's not of ours."""
-    if not full.startswith(OURS):
-        return None
-    package, *parts = full.split(".")
-    found: Any = sys.modules[package]
-    for part in parts:
-        found = getattr(found, part, None)
-    return found
 
 
 def parameters(x: Any) -> set[str]:

@@ -39,19 +39,15 @@ def with_sources(text: str) -> str:
 
 def every_file() -> str:
     """All files with their first sentence, room by room, in reading order."""
+    parts = [(f"fluxlite.{room}", room, f"{text[0].upper()}{text[1:]}.") for room, (text, *_) in ROOMS.items()]
+    own = "a package of its own"
+    parts.append(("simgpu", f"simgpu, {own}", "The simulated GPU: real values, a real GPU's rules."))
+    parts.append(("fluxlite_course", f"fluxlite_course, {own}", "What lessons share, and a folder for each."))
     lines = []
-    for room, (text, *_) in ROOMS.items():
-        names = [name for name in modules() if name.split(".")[:2] == ["fluxlite", room]]
-        if not names:
-            continue
-        lines += [f"### {_raw(room)}", "", f"{text[0].upper()}{text[1:]}.", ""]
-        lines += [_line(name) for name in names] + [""]
-    for package, text in (
-        ("simgpu", "The simulated GPU: real values, a real GPU's rules."),
-        ("fluxlite_course", "The course: what lessons share, and a folder for each."),
-    ):
-        lines += [f"### {package}, a package of its own", "", text, ""]
-        lines += [_line(name) for name in modules() if name.partition(".")[0] == package] + [""]
+    for inside, heading, text in parts:
+        names = [name for name in modules() if f"{name}.".startswith(f"{inside}.")]
+        if names:
+            lines += [f"### {_raw(heading)}", "", text, "", *map(_line, names), ""]
     return "\n".join(lines)
 
 

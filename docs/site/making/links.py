@@ -82,12 +82,13 @@ def slug(heading: str) -> str:
 
 
 def section(text: str, heading: str) -> str:
-    """What is below a heading of a Markdown page, up to the next one as high.
+    """What is below a heading of a Markdown page, up to the next one as high. A comma may follow, and more.
 
-    >>> section("# A\\n## B\\none\\n### C\\ntwo\\n## D\\nthree", "B")
+    >>> section("# A\\n## B, long\\none\\n### C\\ntwo\\n## D\\nthree", "B")
     'one\\n### C\\ntwo\\n'
     """
-    found = re.search(rf"^(#+) {re.escape(heading)}\n(.*?)(?=^#{{1,2}} |\Z)", text, re.MULTILINE | re.DOTALL)
+    begin = rf"^(#+) {re.escape(heading)}(?:,[^\n]*)?\n"
+    found = re.search(rf"{begin}(.*?)(?=^#{{1,2}} |\Z)", text, re.MULTILINE | re.DOTALL)
     if found is None:
         raise ValueError(f"there is no heading {heading!r}")
     return found[2]

@@ -7,7 +7,6 @@ import inspect
 import re
 import shutil
 from pathlib import Path
-from typing import NamedTuple
 
 import fluxlite
 from tools import coming_from_page, notebooks
@@ -148,50 +147,33 @@ def example(name: str, source: str) -> str:
     return f"# {name}\n\n{text}\n\n```python\n{code}\n```\n\n{run}\n"
 
 
-class Explored(NamedTuple):
-    """A page with a lesson's scene: its title, the lesson's file, the call whose scene it is, and what it shows."""
-
-    title: str
-    lesson: str
-    call: str
-    about: str
-
-    def scene(self) -> str:
-        """The scene as the lesson stores it. Raises `LookupError` if no cell of the lesson shows it."""
-        for cell in notebooks.read(notebooks.NOTEBOOKS / f"{self.lesson}.ipynb")["cells"]:
-            for output in cell.get("outputs", []):
-                shown = "".join(output.get("data", {}).get("text/html", ""))
-                if self.call in "".join(cell["source"]) and "fluxlite-packed" in shown:
-                    return shown
-        raise LookupError(f"no cell of {self.lesson} shows the scene of {self.call}")
-
-
+# Pages with a lesson's scene: the title, the lesson's file, the call whose scene it is, and what it shows.
 EXPLORE = {
-    "race": Explored(
+    "race": (
         "A race", "00-start-here", "race(",
         "One step of training: the CPU computes, one operation after the other. For the GPU, Python only gives orders, "
         "and giving an order takes longer than carrying it out. Move the time, or let it run.",
     ),
-    "timeline": Explored(
+    "timeline": (
         "Which lines wait", "05-waiting-for-the-gpu", "timeline(",
         "A loop that reads a number in each of its 20 steps. The host asks the GPU for work and goes on, until it "
         "needs the number: then it waits. Choose which events you see, and how many.",
     ),
-    "crossover": Explored(
+    "crossover": (
         "When does a GPU win?", "06-cpu-against-gpu", "crossover_explorer(",
         "One step of training, for networks from 8 to 4,096 wide. Left of the crossing the CPU is faster, right of it "
         "the GPU. Choose what each step does besides computing.",
     ),
-    "tape": Explored(
+    "tape": (
         "The tape", "14-under-the-hood", "tape(f",
         "What a gradient keeps of a function: one entry for each operation. In the backward pass, it goes through the "
         "entries from the last one on, and each hands its gradient to what it was made from.",
     ),
-    "microscope": Explored(
+    "microscope": (
         "The microscope", "08-inside-a-gpu", "microscope(",
         "A kernel, line by line: the lanes of a warp, which of them sit out, and where in memory they go.",
     ),
-    "busiest": Explored(
+    "busiest": (
         "Who's the busiest?", "15-several-machines", "busiest(",
         "A step of training on one card or several: the host gives orders, the cards compute, the network carries the "
         "gradients. One of them is the busiest, and the others wait for it. Turn the knobs.",
@@ -201,10 +183,20 @@ EXPLORE = {
 
 def explore(folder: Path) -> None:
     """A page for each scene of `EXPLORE`."""
-    for name, page in EXPLORE.items():
-        after = f"[Lesson {page.lesson[:2]}](../lessons/{page.lesson}.ipynb) explains it. [More to look at](index.md)"
-        text = f"# {page.title}\n\n{page.about}\n\n~~~~{{raw}} html\n{page.scene()}\n~~~~\n\n{after}\n"
+    for name, (title, lesson, call, about) in EXPLORE.items():
+        after = f"[Lesson {lesson[:2]}](../lessons/{lesson}.ipynb) explains it. [More to look at](index.md)"
+        text = f"# {title}\n\n{about}\n\n~~~~{{raw}} html\n{scene(lesson, call)}\n~~~~\n\n{after}\n"
         (folder / f"{name}.md").write_text(text, encoding="utf-8")
+
+
+def scene(lesson: str, call: str) -> str:
+    """A scene as its lesson stores it. Raises `LookupError` if no cell of the lesson shows it."""
+    for cell in notebooks.read(notebooks.NOTEBOOKS / f"{lesson}.ipynb")["cells"]:
+        for output in cell.get("outputs", []):
+            shown = output.get("data", {}).get("text/html", "")
+            if call in cell["source"] and "fluxlite-packed" in shown:
+                return shown
+    raise LookupError(f"no cell of {lesson} shows the scene of {call}")
 
 
 def write(folder: Path) -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import ast
 import functools
 import importlib
 import inspect
+import itertools
+import pkgutil
 import re
 import sys
 from collections.abc import Iterator
@@ -29,6 +30,11 @@ MODULES = {
     "fluxlite_course": "For lessons",
     "fluxlite_course.draw": "For notebooks",
 }
+# Classes that aren't public names themselves, and that public functions return.
+RETURNED = (
+    "fluxlite.devices.scalars.AllowScalar", "simgpu.jit.figures.Figures", "fluxlite.layers.modes.Mode",
+    "fluxlite.autodiff.older_styles.Params", "fluxlite.devices.simulated.Simulation", "fluxlite.devices.base.Stopwatch",
+)  # fmt: skip
 OURS = ("fluxlite.", "simgpu.", "fluxlite_course.")  # where what public functions take and return is defined
 LARGE = 60  # a group with more names has a page for each room
 # `Dense` in Flux, `gelu` in NNlib, `device()` in CUDA.jl: as the docstrings say it.
@@ -63,19 +69,9 @@ def groups(source: str) -> dict[str, list[str]]:
     return found
 
 
-@functools.cache
 def public_names(module: str) -> list[str]:
-    """The names of a module: its ``__all__``, else what's defined there, or imported ``as`` itself."""
-    found = importlib.import_module(module)
-    if hasattr(found, "__all__"):
-        return list(found.__all__)
-    names = []
-    for node in ast.parse(inspect.getsource(found)).body:
-        if isinstance(node, ast.ImportFrom):
-            names += [alias.name for alias in node.names if alias.asname == alias.name]
-        elif isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
-            names.append(node.name)
-    return names
+    """The names of a module."""
+    return list(importlib.import_module(module).__all__)
 
 
 def members(x: Any) -> list[str]:
@@ -173,36 +169,13 @@ _VALUES: dict[str, Any] = dict.fromkeys(["BLUE", "ORANGE", "GREEN", "GREY"], _CO
 _VALUES["GPU_BACKEND"] = importlib.import_module("fluxlite.devices.named").current_backend
 
 
-def returned() -> list[type]:
-    """The classes of what public functions return, as far as they aren't public names themselves."""
-    public = {name for _, name in every_name()}
-    found: dict[str, type] = {}
-    for module, name in every_name():
-        x = getattr(importlib.import_module(module), name)
-        for function in [x, *(vars(x)[member] for member in members(x))]:
-            cls = _class_returned(getattr(function, "fget", None) or getattr(function, "__func__", function))
-            if cls is not None and cls.__name__ not in public and not cls.__name__.startswith("_"):
-                found[f"{cls.__module__}.{cls.__qualname__}"] = cls
-    return [found[name] for name in sorted(found, key=lambda name: name.rpartition(".")[2])]
-
-
-def _class_returned(function: Any) -> type | None:
-    """The class of ours in a function's type hint, such as `Receipt` in ``-> Receipt | None``."""
-    hint = getattr(function, "__annotations__", {}).get("return")
-    words = re.findall(r"\w+", hint) if isinstance(hint, str) else []
-    for word in words:
-        x = getattr(inspect.unwrap(function), "__globals__", {}).get(word)
-        if inspect.isclass(x) and x.__module__.startswith(OURS):
-            return x
-    return None
-
-
 def text_of_returned() -> str:
     """The page of what functions return."""
     lines = [*_heading("What you get back", "="), "Functions return these; you don't make them yourself.", ""]
-    for cls in returned():
-        options = [f"   :members: {', '.join(members(cls))}"] if members(cls) else []
-        lines += [f".. autoclass:: {cls.__module__}.{cls.__qualname__}", "   :no-index-entry:", *options, ""]
+    for full in RETURNED:
+        found = members(pkgutil.resolve_name(full))
+        options = [f"   :members: {', '.join(found)}"] if found else []
+        lines += [f".. autoclass:: {full}", "   :no-index-entry:", *options, ""]
     return "\n".join(lines)
 
 
@@ -226,19 +199,17 @@ def overview() -> str:
     lines += [f"   {module.removeprefix('fluxlite.')} <{module}>" for module in MODULES]
     lines += ["   returned", "   names", ""]
     for page in pages():
-        lines += _heading(page.title, "-")
-        lines += _table("fluxlite", [name for _, _, names in page.sections for name in names])
-    lines += _heading("Modules", "-")
-    lines += [".. list-table::", "   :widths: 30 70", ""]
-    for module in MODULES:
-        lines += [f"   * - :doc:`{module}`", f"     - {_first(module, '')}"]
-    return "\n".join([*lines, ""])
+        rows = [(f":py:obj:`{name} <fluxlite.{name}>`", _first("fluxlite", name))
+                for _, _, names in page.sections for name in names]  # fmt: skip
+        lines += [*_heading(page.title, "-"), *_table(rows, ":class: names")]
+    modules = [(f":doc:`{module}`", _first(module, "")) for module in MODULES]
+    return "\n".join([*lines, *_heading("Modules", "-"), *_table(modules)])
 
 
-def _table(module: str, names: list[str]) -> list[str]:
-    lines = [".. list-table::", "   :widths: 30 70", "   :class: names", ""]
-    for name in names:
-        lines += [f"   * - :py:obj:`{name} <{module}.{name}>`", f"     - {_first(module, name)}"]
+def _table(rows: list[tuple[str, str]], *options: str, widths: str = "30 70") -> list[str]:
+    lines = [".. list-table::", f"   :widths: {widths}", *(f"   {option}" for option in options), ""]
+    for left, right in rows:
+        lines += [f"   * - {left}", f"     - {right}"]
     return [*lines, ""]
 
 
@@ -264,15 +235,13 @@ def names_elsewhere() -> list[tuple[str, str, str, str]]:
 def text_of_names() -> str:
     """The page of names in Flux, CUDA.jl and their kin."""
     lines = [*_heading("Names in Flux and CUDA.jl", "="), "What Julia's names are called here.", ""]
-    library = ""
-    for theirs, name, module, ours in names_elsewhere():
-        if theirs != library:
-            library = theirs
-            lines += ["", *_heading(library, "-"), ".. list-table::", "   :header-rows: 1", "   :widths: 50 50", "",
-                      f"   * - {library}", "     - here"]  # fmt: skip
-        short = f"fl{module.removeprefix('fluxlite')}.{ours}"
-        lines += [f"   * - ``{name}``", f"     - :py:obj:`{short} <{module}.{ours}>`"]
-    return "\n".join([*lines, ""])
+    for library, found in itertools.groupby(names_elsewhere(), key=lambda row: row[0]):
+        rows = [(library, "here")]
+        for _, name, module, ours in found:
+            short = f"fl{module.removeprefix('fluxlite')}.{ours}"
+            rows.append((f"``{name}``", f":py:obj:`{short} <{module}.{ours}>`"))
+        lines += [*_heading(library, "-"), *_table(rows, ":header-rows: 1", widths="50 50")]
+    return "\n".join(lines)
 
 
 def _heading(text: str, line: str) -> list[str]:

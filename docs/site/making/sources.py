@@ -1,12 +1,11 @@
-"""The library's source as pages, a page for each module, and the links of the reference that lead to its lines.
+"""The library's source as pages, a page for each module. By Sphinx's linkcode, the reference leads to its lines.
 
-Sphinx has viewcode for that. It leaves out modules without a public name, and those are what readers of the source
-look for.
+Sphinx has viewcode for such pages. It leaves out modules without a public name, and those are what readers of the
+source look for.
 """
 
 from __future__ import annotations
 
-import ast
 import functools
 import html
 import importlib
@@ -48,43 +47,11 @@ def place_of(module: str, name: str) -> str:
     for part in name.split("."):
         x = inspect.getattr_static(x, part) if inspect.isclass(x) else getattr(x, part, None)
     x = inspect.unwrap(getattr(x, "fget", None) or getattr(x, "__func__", x))
-    home, line = getattr(x, "__module__", ""), _lines(getattr(x, "__module__", "")).get(getattr(x, "__qualname__", ""))
-    return f"{page_of_module(home)}#L-{line}" if line else ""
-
-
-@functools.cache
-def _lines(module: str) -> dict[str, int]:
-    """The first line of each function and class in a module. `inspect` reads the whole file for each of them."""
-    path, found = modules().get(module), {}
-
-    def walk(node: ast.AST, before: str) -> None:
-        for child in ast.iter_child_nodes(node):
-            if isinstance(child, (ast.FunctionDef, ast.ClassDef)):
-                above = [decorator.lineno for decorator in child.decorator_list]
-                found.setdefault(before + child.name, min([child.lineno, *above]))
-            inside = f"{before}{child.name}." if isinstance(child, ast.ClassDef) else before
-            if not isinstance(child, ast.FunctionDef):
-                walk(child, inside)
-
-    if path is not None:
-        walk(ast.parse(path.read_text(encoding="utf-8")), "")
-    return found
-
-
-def add_links(app: Any, doctree: Any) -> None:
-    """For Sphinx: give each name of the reference a link to its lines."""
-    from docutils import nodes
-    from sphinx import addnodes
-
-    here = app.env.current_document.docname
-    for signature in doctree.findall(addnodes.desc_signature):
-        module, name = signature.get("module"), signature.get("fullname")
-        place = place_of(module, name) if module and name else ""
-        if place:
-            page, _, line = place.partition("#")
-            address = f"{app.builder.get_relative_uri(here, page.removesuffix('.html'))}#{line}"
-            about = {"internal": True, "refuri": address, "classes": ["source"]}
-            signature += nodes.reference("", "", nodes.inline("", "source"), **about)
+    home = getattr(x, "__module__", "")
+    try:
+        return f"{page_of_module(home)}#L-{inspect.getsourcelines(x)[1]}" if home in modules() else ""
+    except TypeError:  # a plain value
+        return ""
 
 
 def pages(app: Any) -> Iterator[tuple[str, dict[str, Any], str]]:
@@ -104,5 +71,4 @@ def pages(app: Any) -> Iterator[tuple[str, dict[str, Any], str]]:
 
 
 def setup(app: Any) -> None:
-    app.connect("doctree-read", add_links)
     app.connect("html-collect-pages", pages)
