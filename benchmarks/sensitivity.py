@@ -193,9 +193,16 @@ def sources() -> str:
 
 def document() -> str:
     said = "\n".join(f"- **{name}**: {statement.says}." for name, statement in STATEMENTS.items())
-    return f"""# Where the simulated GPU's figures are from
+    return f"""# How the simulation knows
 
-Written by `python -m benchmarks.sensitivity --write`. A figure is from a maker's *datasheet*; *published* by others,
+How can a program say what a step costs on a card that isn't there? It computes the values with NumPy, and counts what CuPy
+would ask a card for: launches, copies, waits, bytes, operations. Then it multiplies by figures of that card. This page says
+where each figure is from, what would change if it were off by two, and which values aren't NumPy's.
+`python -m benchmarks.sensitivity --write` wrote it.
+
+## Where the figures are from
+
+A figure is from a maker's *datasheet*; *published* by others,
 who measured it; *measured* by us, on a computer without a card; or *guessed*. We measured none of them on a card. Rates
 of a card's memory and of its operations are a datasheet's peak times a share that is guessed.
 `print(fl.simulated.preset("NVIDIA T4"))` shows the same for one card; `fluxlite.calibrate` replaces the figures by
@@ -203,7 +210,7 @@ measured ones.
 
 {sources()}
 
-# What if a figure were off by two?
+## What if a figure were off by two?
 
 Each row is the simulated {CARD} with one figure half and double. What no longer holds is **bold**; `=` says that
 nothing changes.
@@ -212,7 +219,7 @@ nothing changes.
 
 {table()}
 
-# Which values aren't NumPy's
+## Which values aren't NumPy's
 
 The values are NumPy's, computed on your processor. Only where CuPy 14 decides otherwise, the simulated GPU follows it:
 
@@ -222,7 +229,7 @@ The values are NumPy's, computed on your processor. Only where CuPy 14 decides o
 - **A singular matrix** raises nothing in `inv`, `solve` and `matrix_power`, nor does one that isn't positive definite
   in `cholesky`: looking for the error would be a wait. A card leaves inf, nan, or a part of the result; here it's nan.
 - **An array without elements** is false, with a warning. NumPy raises.
-- **Numbers whose first byte comes first** (`>f4`) are turned round on their way to the card.
+- **Big-endian numbers** (`>f4`) are turned round on their way to the card.
 """
 
 
