@@ -68,6 +68,6 @@ def _figure(counts: np.ndarray, names: list[str]) -> Any:
     if many <= MOST:
         small = min(12.0, 1.35 * 72 * size / many / len(f"{counts.max():,}"))
         for i, j in np.ndindex(counts.shape):
-            colour = "white" if shades[i, j] > 0.6 else "black" if counts[i, j] else GREY
+            colour = "white" if shades[i, j] > 0.7 else "black" if counts[i, j] else GREY
             axes.text(j, i, f"{counts[i, j]:,}", ha="center", va="center", color=colour, fontsize=small)
     return figure

@@ -24,10 +24,13 @@ _STYLE: Any = {
     "axes.spines.top": False,
     "axes.spines.right": False,
     "legend.frameon": False,
-    # On a light page and on a dark one, since the pictures have no ground of their own.
+    # On a light page and on a dark one, since the pictures have no ground of their own. No grey has a contrast of 4.5
+    # with both white and JupyterLab's #111: this one has 4.54 and 4.16, and `_DARK` makes 5.4 of the latter.
     **dict.fromkeys(("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color"), REST),
     "axes.facecolor": "none",
 }
+
+_DARK = ":is([data-jp-theme-light=false], .vscode-dark) .fluxlite-drawing { filter: brightness(1.16); }"
 
 
 def look(kind: str) -> dict[str, Any]:
@@ -90,7 +93,8 @@ class Picture:
         # We make our own <img>: JupyterLab drops the alternative text of an image output.
         source = base64.b64encode(self.png).decode()
         text = html.escape(self.sentence, quote=True)
-        return f'<img alt="{text}" src="data:image/png;base64,{source}" style="max-width:100%">'
+        image = f'<img class="fluxlite-drawing" alt="{text}" src="data:image/png;base64,{source}" style="max-width:100%">'
+        return f"<style>{_DARK}</style>{image}"
 
     def __repr__(self) -> str:
         return self.sentence
