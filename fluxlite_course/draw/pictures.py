@@ -93,8 +93,8 @@ class Picture:
         # We make our own <img>: JupyterLab drops the alternative text of an image output.
         source = base64.b64encode(self.png).decode()
         text = html.escape(self.sentence, quote=True)
-        image = f'<img class="fluxlite-drawing" alt="{text}" src="data:image/png;base64,{source}" style="max-width:100%">'
-        return f"<style>{_DARK}</style>{image}"
+        image = f'<img class="fluxlite-drawing" style="max-width:100%" alt="{text}"'
+        return f'<style>{_DARK}</style>{image} src="data:image/png;base64,{source}">'
 
     def __repr__(self) -> str:
         return self.sentence
