@@ -8,7 +8,6 @@ can't be read is named, and doesn't keep us from reading the others.
 import functools
 import io
 import json
-import unicodedata
 import zipfile
 from collections.abc import Collection, Iterator
 from pathlib import Path
@@ -65,20 +64,22 @@ def _look_into(file: Any, where: str, depth: int, found: list[Handin]) -> Iterat
                     try:
                         found.append(_read(archive, info, here))
                     except Exception as error:  # damaged, locked by a password, not JSON: there are many ways
-                        yield f"{here}: cannot be read ({_why(error)}); ask for it again"
+                        yield _unread(here, error)
                 elif name.lower().endswith(".zip") and depth < DEEPEST:
                     inner = io.BytesIO(_unpacked(archive, info, LARGEST_ZIP))
                     yield from _look_into(inner, printable(f"{here}/{name}"), depth + 1, found)
     except Exception as error:
-        yield f"{where}: cannot be read ({_why(error)}); ask for it again"
+        yield _unread(where, error)
+
+
+def _unread(where: str, error: Exception) -> str:
+    return f"{where}: cannot be read ({printable(str(error)) or type(error).__name__}); ask for it again"
 
 
 def _read(archive: zipfile.ZipFile, info: zipfile.ZipInfo, where: str) -> Handin:
-    about = _json(archive, info)
+    about = json.loads(_unpacked(archive, info, LARGEST))
     beside = archive.NameToInfo.get(info.filename.removesuffix(ABOUT) + progress.FILE)
-    kept = _json(archive, beside) if beside else {}
-    if progress.is_older(kept):
-        raise ValueError("it is of fluxlite 0.2, whose lessons have other numbers")
+    kept = progress.checked(json.loads(_unpacked(archive, beside, LARGEST))) if beside else {}
     # What no lesson writes doesn't count.
     checks, guesses = (
         {id: word for id, word in kept.get(part, {}).items() if word in _known().get(id, ())}
@@ -95,17 +96,6 @@ def _unpacked(archive: zipfile.ZipFile, info: zipfile.ZipInfo, most: int) -> byt
     if info.file_size > most:
         raise ValueError(f"{printable(info.filename)} is too large to be what it says")
     return archive.read(info)
-
-
-def _json(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> dict[str, Any]:
-    content = json.loads(_unpacked(archive, info, LARGEST))
-    if not isinstance(content, dict):
-        raise ValueError(f"{printable(info.filename)} isn't what handin writes")
-    return content
-
-
-def _why(error: Exception) -> str:
-    return printable(str(error)) or type(error).__name__
 
 
 @functools.cache
@@ -131,8 +121,7 @@ def by_learner(handins: list[Handin]) -> list[Handin]:
     """
     groups: dict[tuple[str, str], list[Handin]] = {}
     for one in handins:
-        # Zoë and ZOË are one, however their letters are stored.
-        groups.setdefault((unicodedata.normalize("NFKC", one.name).casefold(), one.learner), []).append(one)
+        groups.setdefault((one.name.casefold(), one.learner), []).append(one)
     return [_together(sorted(groups[key], key=lambda one: one.time)) for key in sorted(groups)]
 
 
