@@ -109,7 +109,7 @@ class Class:
         return "\n".join([self._table() if self.handins else "nobody has handed in", *self.notes()])
 
     def notes(self) -> list[str]:
-        """Lines about files, and about learners with the same name: a blank one, then what there is to say. Maybe none."""
+        """What to say about files, and about learners with the same name, below a blank line. Maybe nothing."""
         names = Counter(one.name for one in self.handins)
         same = (f"{one.name}: this one handed in {', '.join(one.files)}" for one in self.handins if names[one.name] > 1)
         said = [*same, *self.remarks]
