@@ -30,10 +30,9 @@ def lab(arguments: list[str], hub: bool = False) -> int:
     if hub:
         return _on_a_hub(arguments)
     if importlib.util.find_spec("jupyterlab") is None:
-        from .ready import NEEDED, TO_START, broken, missing
+        from .ready import NEEDED, TO_START, missing
 
-        needed = {**NEEDED, **TO_START}
-        print(missing(needed) or broken(needed))
+        print(missing({**NEEDED, **TO_START}))
         return 1
     folder = course_folder()
     for line in hand_out(folder):

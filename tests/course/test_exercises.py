@@ -302,13 +302,6 @@ def test_a_box_sends_the_answer_only_when_it_is_asked_for(notebook, monkeypatch)
     assert box.answer["right"] == "b" and "<b>d</b>: fmap takes" in box.answer["words"]
 
 
-def test_without_anywidget_the_box_names_the_plain_call(notebook, monkeypatch):
-    monkeypatch.setitem(sys.modules, "anywidget", None)
-    guesses._box.cache_clear()
-    data = shown(monkeypatch, "from fluxlite_course import guess; guess('02-C')")
-    assert data.keys() == {"text/plain", "text/html"} and '<code>guess("02-C", "a")</code>' in data["text/html"]
-
-
 def test_a_check_has_a_face_with_the_same_words_and_joy_once(notebook, monkeypatch):
     code = "from fluxlite_course import check; check({!r}, {})"
     data = shown(monkeypatch, code.format("99.2", "lambda x: x"))
@@ -384,30 +377,11 @@ def test_the_id_of_the_other_kind_names_those_that_there_are():
         guess("03-Z", "a")
 
 
-@pytest.mark.parametrize(
-    ("table", "words"),
-    [
-        ('question = "?"\nright = "c"\na = "1"\nreply.a = "yes"', "one is right: a; 'c'"),
-        ('question = "?"\nright = "a"\na = "1"\nb = "2"\nreply.a = "yes"', "each option needs a reply"),
-        ('right = "a"\na = "1"\nreply.a = "yes"', "a question has question, too"),
-    ],
-)
-def test_a_mistake_in_a_file_of_replies_names_the_file_and_the_question(table, words, tmp_path, monkeypatch):
-    monkeypatch.setattr(exercises, "COURSE", tmp_path)
-    (tmp_path / "lesson02").mkdir()
-    file = tmp_path / "lesson02" / "questions.toml"
-    file.write_text(f"[02-C]\n{table}\n", encoding="utf-8")
-    with pytest.raises(ValueError) as error:
-        guess("02-C", "a")
-    assert str(error.value).startswith(f"{file}, 02-C: ") and words in str(error.value)
-
-
-def test_a_file_of_replies_that_is_not_toml_is_named_with_the_line(tmp_path, monkeypatch):
-    monkeypatch.setattr(exercises, "COURSE", tmp_path)
-    (tmp_path / "lesson02").mkdir()
-    (tmp_path / "lesson02" / "questions.toml").write_text('[02-C]\nright = "b\n', encoding="utf-8")
-    with pytest.raises(ValueError, match=r"questions.toml: .* line 2"):
-        guess("02-C", "a")
+@pytest.mark.parametrize("number", exercises.folders())
+def test_each_option_has_a_reply_and_one_is_right(number):
+    for id, asks in guesses.questions(number).items():
+        assert asks.options.keys() == asks.replies.keys() and asks.right in asks.options, id
+        assert all(len(letter) == 1 for letter in asks.options), id
 
 
 # -- deliberate errors ----------------------------------------------------------------------------------------------

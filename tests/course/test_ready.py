@@ -94,12 +94,6 @@ def test_what_is_there_and_cannot_be_imported_is_named(tmp_path):
     assert "(Python ended with 3)" in check(tmp_path, PYTHONPATH=f"{ROOT}{os.pathsep}{tmp_path}").stdout
 
 
-def test_wrong_numbers(monkeypatch):
-    assert ready.wrong_numbers() == ""
-    monkeypatch.setattr(ready, "FIRST_LOSS", 3.5)
-    assert ready.wrong_numbers().startswith("NumPy computes wrongly: 3.9155 where 3.5 is right.")
-
-
 def test_a_folder_that_cannot_be_written_to(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("FLUXLITE_PROGRESS", raising=False)
