@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import fluxlite
 import simgpu
 from fluxlite import simulate_gpu
-from fluxlite.messages import many, said
+from fluxlite.messages import ipython, many, said
 from simgpu.words import in_words
 
 from . import progress
@@ -110,7 +110,7 @@ def named(id: str, what: str, among: Mapping[str, Any]) -> Any:
 
 def folder(number: Any) -> Path:
     """Where everything of this lesson is. Raises `ValueError` if there's no such lesson."""
-    if not isinstance(number, str) or number not in folders():
+    if number not in folders():
         raise ValueError(f"there is no lesson {in_words(number)}; the lessons are {', '.join(folders())}")
     return folders()[number]
 
@@ -135,9 +135,7 @@ def number_in(id: Any) -> str:
     >>> number_in("02.2"), number_in("02-C")
     ('02', '02')
     """
-    if not isinstance(id, str):
-        raise ValueError(f'there is no exercise or question {in_words(id)}: id is text such as "02.2"')
-    return re.split("[.-]", id)[0]
+    return re.split("[.-]", str(id))[0]
 
 
 def exercises(number: str) -> dict[str, Exercise]:
@@ -167,7 +165,7 @@ def check(id: str, *answers: Any) -> None:
     >>> check("00.1", ...)
     00.1  not yet     put your answer in place of the three dots in the cell above
     """
-    verdict = _of_a_failed_cell(id, answers, sys._getframe(1).f_code.co_names) or judge(id, *answers)
+    verdict = _of_a_failed_cell(id, sys._getframe(1).f_code.co_names) or judge(id, *answers)
     was_right = progress.read()["checks"].get(id) == RIGHT
     if verdict.word != NOT_YET and not was_right:  # once right, always right
         progress.keep("checks", id, verdict.word)
@@ -182,20 +180,16 @@ def check(id: str, *answers: Any) -> None:
         raise AssertionError(str(verdict))
 
 
-def _of_a_failed_cell(id: str, answers: tuple, names: tuple[str, ...]) -> Verdict | None:
-    """Not yet, if the cell that ran last was to give one of `names`, and failed first: so the answer is an old one."""
-    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
-    last = getattr(shell, "last_execution_result", None)
-    if shell is None or last is None or last.success:
+def _of_a_failed_cell(id: str, names: tuple[str, ...]) -> Verdict | None:
+    """Not yet, if the cell that ran last gives one of `names` and failed: the answer may be an old one."""
+    last = getattr(ipython(), "last_execution_result", None)
+    if last is None or last.success:
         return None
-    cell, error = last.info.raw_cell, last.error_before_exec or last.error_in_exec
-    known = {"".join(linecache.getlines(name)).strip() for answer in answers for name in _cells(answer)}
-    if last.error_before_exec is None and shell.transform_cell(cell).strip() in known:
-        return None  # it failed later than in the function's own lines
-    gives = r"^(async )?(def|class) +{0}\b|^[\w, ]*\b{0}\b[^=(\n]*=(?!=)"
-    words = "the cell that gives {0} ended in a {1}: {0} is still what it was before"
-    given = (name for name in names if re.search(gives.format(name), cell, re.MULTILINE))
-    return next((Verdict(id, NOT_YET, words.format(name, type(error).__name__)) for name in given), None)
+    error = type(last.error_before_exec or last.error_in_exec).__name__
+    gives = r"^(def|class) +{0}\b|^[\w, ]*\b{0}\b[^=(\n]*=(?!=)"
+    given = (name for name in names if re.search(gives.format(name), last.info.raw_cell, re.MULTILINE))
+    words = "the cell that gives {} ended in a {}: it has to run to its end first"
+    return next((Verdict(id, NOT_YET, words.format(name, error)) for name in given), None)
 
 
 # -- the verdict --------------------------------------------------------------------------------------------------
@@ -215,7 +209,7 @@ def judged(exercise: Exercise, *answers: Any) -> Verdict:
     if len(answers) != wanted:
         takes = many(wanted, "answer")
         return Verdict(id, NOT_YET, f"this check takes {takes} behind its number, and was given {len(answers)}")
-    printed = _Printed()
+    printed = io.StringIO()
     with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
         verdict = _tried(exercise, answers)
     lines = [line for line in printed.getvalue().strip().splitlines() if not line.startswith("[ Info: Simulated")]
@@ -224,18 +218,6 @@ def judged(exercise: Exercise, *answers: Any) -> Verdict:
     if verdict.word in (RIGHT, NOT_YET) or not lines:
         return verdict
     return verdict._replace(rows=(*verdict.rows, ("printed", "\n".join(lines[-5:])[-_MOST:])))
-
-
-class _Printed(io.StringIO):
-    """Collects what a learner's code prints: only the end if there's a lot."""
-
-    def write(self, text: str) -> int:
-        if self.tell() > 100 * _MOST:  # not at every line, since cutting takes time
-            kept = self.getvalue()[-_MOST:]
-            self.seek(0)
-            self.truncate()
-            super().write(kept)
-        return super().write(text)
 
 
 def _tried(exercise: Exercise, answers: tuple) -> Verdict:
@@ -254,8 +236,8 @@ def _tried(exercise: Exercise, answers: tuple) -> Verdict:
         return Verdict(id, STOPPED, "you interrupted it", _rows(look_at=exercise.look_at))
     except BaseException as error:  # even SystemExit, which would end the cell silently
         words = f"your code raised {type(error).__name__}: {_text(error)}"
-        notes = "\n".join(getattr(error, "__notes__", ())) or None
-        rows = _rows(where=notes, your_line=_line_of_learner(error), look_at=exercise.look_at)
+        notes, lines = "\n".join(getattr(error, "__notes__", ())), [frame.line for frame in frames_of_learner(error)]
+        rows = _rows(where=notes, your_line=lines[-1] if lines else None, look_at=exercise.look_at)
         return Verdict(id, STOPPED, words, rows)
     finally:  # what was said here doesn't count, and what was said before isn't repeated
         said.clear()
@@ -277,24 +259,21 @@ def _text(value: Any) -> str:
     return text if len(text) <= _MOST else f"{text[:_MOST]} …"
 
 
-def _line_of_learner(error: BaseException) -> str | None:
-    """The innermost line in the traceback that's neither ours nor a library's."""
-    frames = reversed(traceback.extract_tb(error.__traceback__))
-    return next((frame.line for frame in frames if not frame.filename.startswith(NOT_A_LEARNERS)), None)
+def frames_of_learner(error: BaseException) -> list[traceback.FrameSummary]:
+    """The steps of a traceback that are neither ours nor a library's; the innermost is the last."""
+    frames = traceback.extract_tb(error.__traceback__)
+    return [frame for frame in frames if not frame.filename.startswith(NOT_A_LEARNERS)]
 
 
-def _cells(answer: Any) -> list[str]:
-    """The names of the cells that have the answer's code."""
-    cells = []
-    for function in vars(answer).values() if isinstance(answer, type) else [answer]:
-        with contextlib.suppress(Exception):  # an object may raise anything when we look for its code
-            cells.append(inspect.unwrap(function).__code__.co_filename)
-    return [name for name in cells if not os.path.exists(name)]
+def words_of(error: BaseException) -> str:
+    """What an error says, with its notes."""
+    return "\n".join([str(error), *getattr(error, "__notes__", ())])
 
 
 def _is_starter(answer: Any) -> bool:
     """Whether the answer's cell still calls `todo`, not in a comment or a string. A starter can be code that runs."""
-    with contextlib.suppress(Exception):
-        nodes = (node for cell in _cells(answer) for node in ast.walk(ast.parse("".join(linecache.getlines(cell)))))
-        return any(isinstance(node, ast.Call) and getattr(node.func, "id", "") == "todo" for node in nodes)
-    return False
+    functions = vars(answer).values() if isinstance(answer, type) else [answer]
+    codes = (getattr(inspect.unwrap(function), "__code__", None) for function in functions)
+    cells = {code.co_filename for code in codes if code and not os.path.exists(code.co_filename)}
+    nodes = (node for cell in cells for node in ast.walk(ast.parse("".join(linecache.getlines(cell)))))
+    return any(isinstance(node, ast.Call) and getattr(node.func, "id", "") == "todo" for node in nodes)

@@ -6,7 +6,7 @@ from traceback import extract_tb
 
 from fluxlite.messages import at_words
 
-from .exercises import NOT_A_LEARNERS
+from .exercises import frames_of_learner, words_of
 
 
 @contextlib.contextmanager
@@ -23,7 +23,7 @@ def expect_error(kind: type[BaseException], words: str, traceback: bool = False)
     try:
         yield
     except kind as error:
-        said = "\n".join([str(error), *getattr(error, "__notes__", ())])
+        said = words_of(error)
         if words not in said:
             raise AssertionError(f"the error was expected to say {words!r}; it says: {said}") from error
         if traceback:
@@ -38,10 +38,10 @@ def expect_error(kind: type[BaseException], words: str, traceback: bool = False)
 
 def _way_to(error: BaseException) -> str:
     """The lines and functions that led to an error, without steps inside libraries."""
-    frames = extract_tb(error.__traceback__)[1:]  # the first is the `yield` above
-    ours = [frame for frame in frames if not frame.filename.startswith(NOT_A_LEARNERS)]
+    ours = frames_of_learner(error)
     lines = ["Traceback (most recent call last):"]
     for frame in ours:
         cell = "this cell" if frame.filename == ours[0].filename else "another cell"
         lines += [f"  line {frame.lineno} of {cell}, in {frame.name}", f"    {frame.line}"]
-    return "\n".join([*lines, *(["  … and more, inside the library"] if len(frames) > len(ours) else [])])
+    inside = len(extract_tb(error.__traceback__)) > len(ours) + 1  # besides the `yield` above
+    return "\n".join([*lines, *["  … and more, inside the library"] * inside])

@@ -13,7 +13,7 @@ import numpy as np
 import fluxlite as fl
 from fluxlite.messages import many
 
-from .exercises import NotDone, NotRight, shown
+from .exercises import NotDone, NotRight, shown, words_of
 
 Slips = Mapping[str, Any]
 
@@ -143,8 +143,7 @@ def explained(meanings: Mapping[str, str], expected: Any = None) -> Iterator[Non
     except (NotRight, NotDone):
         raise
     except Exception as error:
-        said = "\n".join([str(error), *getattr(error, "__notes__", ())])
-        meaning = next((meaning for words, meaning in meanings.items() if words in said), None)
+        meaning = next((meaning for words, meaning in meanings.items() if words in words_of(error)), None)
         if meaning is None:
             raise
         raise NotRight(meaning, f"the error says: {error}", expected) from None

@@ -1,7 +1,6 @@
 """check, todo, guess, expect_error and start, as a learner sees them."""
 
 import linecache
-import sys
 
 import numpy as np
 import pytest
@@ -70,13 +69,10 @@ def notebook():
 @pytest.mark.parametrize(
     ("cell", "told"),
     [
-        ("f = lambda x: 2 * x +", "the cell that gives f ended in a SyntaxError: f is still what it was before"),
+        ("f = lambda x: 2 * x +", "the cell that gives f ended in a SyntaxError: it has to run to its end first"),
         ("1 / 0\ndef f(x):\n    return 2 * x", "the cell that gives f ended in a ZeroDivisionError"),
         ("1 / 0\ng, f = None, None", "the cell that gives f ended in a ZeroDivisionError"),
-        (
-            "def f(x):\n    return x\n1 / 0",
-            "99.1  not right   twice two is four",
-        ),  # it has the new f, so that is judged
+        ("def f(x):\n    return x\n1 / 0", "the cell that gives f ended in a ZeroDivisionError"),
         ("assert f(2) == 5", "99.1  right"),
     ],
 )
@@ -170,16 +166,6 @@ class Mute(Exception):
         raise TypeError("no words")
 
 
-class Endless:
-    """Has every attribute, and each of them is itself."""
-
-    def __getattr__(self, name):
-        return self
-
-    def __call__(self, x):
-        return self
-
-
 def test_an_error_and_a_value_without_words():
     def f(x):
         raise Mute
@@ -187,23 +173,7 @@ def test_an_error_and_a_value_without_words():
     message = judge("99.1", f).message
     assert message == "your code raised Mute: a Mute that cannot be printed (TypeError)"
     assert ("yours", "a Mute that cannot be printed (TypeError)") in judge("99.1", lambda x: Mute()).rows
-    assert judge("99.1", Endless()).word == "not right"
     assert len(dict(judge("99.1", lambda x: "x" * 99_999).rows)["yours"]) < 3_000
-
-
-def test_who_prints_without_end_fills_no_memory():
-    longest = 0
-
-    def f(x):
-        nonlocal longest
-        for _ in range(1_000):
-            print("x" * 1_000)
-            longest = max(longest, len(sys.stdout.getvalue()))
-        print("the end")
-
-    printed = dict(judge("99.1", f).rows)["printed"]
-    assert printed.endswith("the end") and longest < 300_000
-    assert len(dict(judge("99.1", lambda x: print("x" * 99_999)).rows)["printed"]) < 3_000
 
 
 @pytest.mark.parametrize("answers", [(), (abs, abs)])
