@@ -20,8 +20,6 @@ def confusion(matrix: Any, labels: Sequence[Any] | None = None) -> tuple[dict[st
     The numbers: how many ``observations``, how many of them ``right``, and the ``mistakes``, the most frequent first:
     the right class, what it was taken for, and how often.
 
-    Raises `ValueError` for another matrix, and for another number of labels.
-
     >>> numbers, picture = confusion(np.array([[5, 1], [0, 4]]), ["cat", "dog"])
     >>> numbers
     {'observations': 10, 'right': 9, 'mistakes': [('cat', 'dog', 1)]}
@@ -29,12 +27,7 @@ def confusion(matrix: Any, labels: Sequence[Any] | None = None) -> tuple[dict[st
     9 of 10 observations are recognized. The mistake: cat was taken for dog (once).
     """
     counts = np.asarray(matrix)
-    if counts.dtype.kind not in "iu" or counts.shape != (len(counts),) * 2:
-        got = f"{counts.dtype} of shape {counts.shape}"
-        raise ValueError(f"confusion(matrix) takes whole numbers of shape (classes, classes), got {got}")
-    names = [str(i) for i in range(len(counts))] if labels is None else [str(label) for label in labels]
-    if len(names) != len(counts):
-        raise ValueError(f"confusion(matrix, labels): a label for each of {len(counts)} classes, got {len(names)}")
+    names = [str(label) for label in (range(len(counts)) if labels is None else labels)]
     wrong = [(int(counts[i, j]), i, j) for i, j in np.argwhere(counts) if i != j]
     mistakes = [(names[i], names[j], count) for count, i, j in sorted(wrong, key=lambda entry: (-entry[0], *entry[1:]))]
     numbers = {"observations": int(counts.sum()), "right": int(np.trace(counts)), "mistakes": mistakes}

@@ -113,10 +113,4 @@ def show(figure: Any, sentence: str) -> Picture:
     """
     if not sentence.strip():
         raise ValueError("show(figure, sentence) takes a sentence that says what is to be seen")
-    picture = Picture(figure, sentence)
-    close = getattr(figure.canvas.manager, "destroy", None)  # pyplot would show an open figure again
-    if close is not None:
-        import matplotlib.pyplot as plt
-
-        plt.close(figure)
-    return picture
+    return Picture(figure, sentence)

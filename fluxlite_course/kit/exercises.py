@@ -31,8 +31,8 @@ from .boxes import face, publish, solved
 
 RIGHT, NOT_RIGHT, NOT_YET, STOPPED = "right", "not right", "not yet", "stopped"
 COURSE = Path(__file__).parents[1]
-LIBRARIES = tuple(os.path.dirname(str(package.__file__)) for package in (fluxlite, simgpu)) + (str(COURSE),)
 # How the names of files begin whose lines no learner wrote.
+LIBRARIES = tuple(os.path.dirname(str(package.__file__)) for package in (fluxlite, simgpu)) + (str(COURSE),)
 NOT_A_LEARNERS = (*LIBRARIES, sys.prefix, sys.base_prefix, "<frozen", "<__array_function__")
 STARTER = "todo() is still in the cell above: replace it, or delete it"
 # Keep at most this many characters of a learner's output, and of a value.

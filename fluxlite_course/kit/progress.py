@@ -19,7 +19,6 @@ PATIENCE = 20.0  # so many seconds one notebook waits for others to write
 # the lessons, since those of fluxlite 0.2 had other numbers.
 PARTS = ("guesses", "checks", "puzzles", "learner")
 EDITION = "3"
-PASSING = ("Colab", "Kaggle", "Binder")
 Record = dict[str, dict[str, Any]]
 # Where the lesson began: what a lesson's own cells do to the current folder mustn't move the record.
 _home: Path | None = None

@@ -35,18 +35,9 @@ def puzzle(id: str, counts: str, par: float) -> Callable[[Callable[..., Any]], C
     return lambda attempt: exercises.mark(attempt, Puzzle(id, attempt, counts, par))
 
 
-def puzzles(number: str) -> dict[str, Puzzle]:
-    """A lesson's puzzles by id.
-
-    >>> puzzles("05")["05-1"].counts
-    'seconds'
-    """
-    return exercises.in_lesson(number, Puzzle)
-
-
 def play(id: str, space: Mapping[str, Any]) -> None:
     """Try what the cell defined, and show what it took, your best so far, and par. Raises `ValueError` without such."""
-    one, took = exercises.named(id, "puzzle", puzzles(exercises.number_in(id))), {}
+    one, took = exercises.named(id, "puzzle", exercises.in_lesson(exercises.number_in(id), Puzzle)), {}
     (name,) = inspect.signature(one.attempt).parameters
 
     def attempt(answer: Any) -> str:

@@ -5,7 +5,7 @@ with what differs from state to state as numbers beside it. The script (`scene.j
 It asks no host for anything, and computes nothing. Where scripts don't run, the first state is still there to see.
 
 Read `parts.py` first, which draws, then `scene.py`, which makes HTML of it. `films.py` has a receipt's launches,
-`axes.py` axes, `boxes.py` boxes and arrows, `graph.py` what was computed from what, and `timeline.py` what ran when.
+`axes.py` axes, `graph.py` what was computed from what, and `timeline.py` what ran when.
 """
 
 from .films import launches

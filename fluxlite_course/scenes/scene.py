@@ -67,8 +67,7 @@ class Scene:
 
     def at(self, **setting: str) -> str:
         """The sentence for a setting of the knobs. What you leave out is as at first."""
-        start = {knob.name: knob.options[at] for knob, at in zip(self.knobs, self.first)}
-        return self.sentences[self.settings.index({**start, **setting})]
+        return self.sentences[self.settings.index({**self.settings[self.state], **setting})]
 
     @property
     def state(self) -> int:

@@ -23,7 +23,7 @@ from fluxlite_course.kit import exercises
 from fluxlite_course.kit.boxes import marked
 from fluxlite_course.kit.copies import fingerprint
 from fluxlite_course.kit.guesses import questions
-from fluxlite_course.kit.puzzles import play, puzzles
+from fluxlite_course.kit.puzzles import Puzzle, play
 from tools import notebooks as tool
 from tools import words
 
@@ -120,7 +120,7 @@ def test_every_question_is_asked_once_in_order_and_its_answer_is_not_in_the_note
 def test_a_puzzle_begins_above_par_and_its_solution_is_at_par(path, monkeypatch, capsys, tmp_path):
     monkeypatch.setenv("FLUXLITE_PROGRESS", str(tmp_path / "progress.json"))
     found = [source for source in code(path) if tool.PUZZLE.search(source)]
-    assert [tool.PUZZLE.search(source)[1] for source in found] == list(puzzles(path.name[:2]))
+    assert [tool.PUZZLE.search(source)[1] for source in found] == list(exercises.in_lesson(path.name[:2], Puzzle))
     own = importlib.import_module(f"fluxlite_course.{exercises.folders()[path.name[:2]].name}")
     for source in found:
         for program, word in ((tool.SOLUTION.sub("", source), "above par"), (source, "at par")):
