@@ -28,7 +28,8 @@ def add(command: Callable[..., argparse.ArgumentParser]) -> None:
     )  # fmt: skip
     looking.add_argument("folder", metavar="FOLDER", type=Path, help="where the zip files are")
     looking.add_argument("lesson", metavar="LESSON", nargs="*", default=[], help="show lesson 02, say, for the wall")
-    looking.add_argument("--csv", metavar="FILE", nargs="*", help="write all of it as a table, into class.csv or FILE")
+    table = Path("class.csv")
+    looking.add_argument("--csv", metavar="FILE", nargs="?", type=Path, const=table, help=f"write a table into {table}")
 
 
 def check(asked: argparse.Namespace) -> int:
@@ -65,9 +66,8 @@ def look_at_class(asked: argparse.Namespace) -> int:
         raise ValueError(f"--csv writes all lessons: leave out {' '.join(asked.lesson)}, or --csv")
     seen = look_at_class(asked.folder)
     if asked.csv is not None:
-        file = Path(" ".join(asked.csv) or "class.csv")
-        seen.write_csv(file)
-        print(f"{file} is written.", *seen.notes(), sep="\n")
+        seen.write_csv(asked.csv)
+        print(f"{asked.csv} is written.", *seen.notes(), sep="\n")
     else:
         print("\n\n\n".join(seen.on_the_wall(number.zfill(2)) for number in asked.lesson) or seen)
     return 0

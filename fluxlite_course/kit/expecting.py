@@ -14,7 +14,7 @@ def expect_error(kind: type[BaseException], words: str, traceback: bool = False)
     """The code inside must raise a `kind` whose message or notes contain `words`. Prints the message and goes on.
 
     With ``traceback=True`` it also prints the traceback, as Jupyter would, but without steps inside libraries. Raises
-    `AssertionError` if there's no error, or a different one.
+    `AssertionError` if there's no error, or if it says something else.
 
     >>> with expect_error(ZeroDivisionError, "division"):
     ...     1 / 0
@@ -29,9 +29,6 @@ def expect_error(kind: type[BaseException], words: str, traceback: bool = False)
         if traceback:
             print(_way_to(error))
         print(at_words(f"{type(error).__name__}: {said}"))
-    except Exception as error:
-        got = f"{type(error).__name__}: {error}"
-        raise AssertionError(f"expected a {kind.__name__} that says {words!r}; got {got}") from error
     else:
         raise AssertionError(f"expected a {kind.__name__} that says {words!r}; nothing was raised")
 

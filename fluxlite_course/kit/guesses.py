@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from fluxlite.messages import at_words, ipython
-from simgpu.words import in_words
 
 from . import exercises, progress
 from .boxes import box, marked, plain, publish, style
@@ -50,7 +49,7 @@ def question(id: str) -> Question:
     return exercises.named(id, "question", questions(exercises.number_in(id)))
 
 
-def guess(id: str, *option: Any) -> None:
+def guess(id: str, letter: Any = "") -> None:
     """Show a question with its options as buttons. What you click is kept and locked; then you can ask for the answer.
 
     Where there are no buttons, write the letter behind it, such as ``"b"``; three dots skip the question. Wrong guesses
@@ -60,19 +59,17 @@ def guess(id: str, *option: Any) -> None:
     02-C  skipped
     """
     asks = question(id)
-    if not option:
+    chosen = str(letter).strip().lower()
+    if letter == "":
         _show(id, asks)
-        return
-    letters = list(asks.options)
-    letter = option[0].strip().lower() if isinstance(option[0], str) else ""
-    if option[0] is ...:
+    elif letter is ...:
         print(f"{id}  skipped")
-    elif letter in letters:
-        progress.keep("guesses", id, letter)
-        print(f"{id}  your guess is {letter}")
+    elif chosen in asks.options:
+        progress.keep("guesses", id, chosen)
+        print(f"{id}  your guess is {chosen}")
     else:
-        none = f"{in_words(option[0])} is none of the options: {', '.join(letters)}."
-        print(f"{id}  {none} For example: guess({id!r}, {letters[0]!r})")
+        example = f"guess({id!r}, {min(asks.options)!r})"
+        print(f"{id}  {letter!r} is none of the options: {', '.join(asks.options)}. For example: {example}")
 
 
 def answer(id: str) -> None:

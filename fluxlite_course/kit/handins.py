@@ -35,24 +35,20 @@ class Handin(NamedTuple):
 
 def collect(folder: Path) -> tuple[list[Handin], list[str]]:
     """All hand-ins in the zip files in `folder` and below, and what to say about files that aren't any."""
-    found: list[Handin] = []
-    remarks: list[str] = []
+    found: list[Handin | str] = []
     for file in sorted(folder.rglob("*")):
         where = printable(file.relative_to(folder).as_posix())
         if file.is_symlink() or not file.is_file():  # a link leads to who knows what, and opening a pipe would wait
             continue
         if file.name == ABOUT:  # Safari, for one, unpacks what it downloads
-            remarks.append(f"{where}: an unpacked hand-in isn't counted: zip its folder again, or keep the zip file")
+            found.append(f"{where}: an unpacked hand-in isn't counted: zip its folder again, or keep the zip file")
         elif file.suffix.lower() == ".zip":
-            before = len(found)
-            remarks += _look_into(file, where, 0, found)
-            if len(found) == before and not any(remark.startswith(where) for remark in remarks):
-                remarks.append(f"{where}: no hand-in is in it")
-    return found, remarks
+            found += [*_look_into(file, where)] or [f"{where}: no hand-in is in it"]
+    return [one for one in found if isinstance(one, Handin)], [one for one in found if isinstance(one, str)]
 
 
-def _look_into(file: Any, where: str, depth: int, found: list[Handin]) -> Iterator[str]:
-    """Add a zip file's hand-ins to `found`; what to say about those that can't be read."""
+def _look_into(file: Any, where: str, depth: int = 0) -> Iterator[Handin | str]:
+    """A zip file's hand-ins, and what to say about those that can't be read."""
     try:
         with zipfile.ZipFile(file) as archive:
             for info in archive.infolist()[:MOST]:
@@ -62,12 +58,12 @@ def _look_into(file: Any, where: str, depth: int, found: list[Handin]) -> Iterat
                     continue
                 if name == ABOUT:
                     try:
-                        found.append(_read(archive, info, here))
+                        yield _read(archive, info, here)
                     except Exception as error:  # damaged, locked by a password, not JSON: there are many ways
                         yield _unread(here, error)
                 elif name.lower().endswith(".zip") and depth < DEEPEST:
                     inner = io.BytesIO(_unpacked(archive, info, LARGEST_ZIP))
-                    yield from _look_into(inner, printable(f"{here}/{name}"), depth + 1, found)
+                    yield from _look_into(inner, printable(f"{here}/{name}"), depth + 1)
     except Exception as error:
         yield _unread(where, error)
 

@@ -65,10 +65,8 @@ def reset(number: str) -> None:
     Raises `ValueError` for an unknown lesson.
     """
     exercises.lesson(number)
-    found = sorted(copies.learner_folder().glob(f"{number}-*.ipynb"))
-    if not found:
-        raise ValueError(f"there is no notebook of lesson {number} in {copies.learner_folder()}")
-    copy = Path.cwd() / found[0].name
+    (lesson,) = copies.learner_folder().glob(f"{number}-*.ipynb")
+    copy = Path.cwd() / lesson.name
     kept = copies.renew(copy)
     fresh = f"Your work is kept as {kept and kept.name}; {copy.name} is fresh. Close its tab, then open it again."
     print(f"{copy.name} is here now." if kept is None else fresh)

@@ -155,7 +155,7 @@ def test_a_table_for_a_spreadsheet(learner, tmp_path, monkeypatch, capsys):
     assert second["right"] == "1" and second["files"] == "ada/my-course/handin-Zoë.zip"
     every = [id for number in list(exercises.folders()) for id in exercises.exercises(number)]
     assert [name for name in second if name in every] == every
-    assert main(["class", ".", "--csv", "my", "list.csv"]) == 0 and (tmp_path / "my list.csv").exists()
+    assert main(["class", ".", "--csv", "my list.csv"]) == 0 and (tmp_path / "my list.csv").exists()
     assert main(["class", ".", "--csv", "notes.txt"]) == 1 and not (tmp_path / "notes.txt").exists()
     assert "notes.txt has another ending than .csv" in capsys.readouterr().err
 
