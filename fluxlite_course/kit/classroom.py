@@ -119,7 +119,7 @@ class Class:
     def _table(self) -> str:
         """One row per learner: for each lesson a sign for each exercise. The last row has the share that's right."""
         begun = {id[:2] for one in self.handins for id in (*one.checks, *one.guesses)}
-        lessons = {number: list(exercises.exercises(number)) for number in exercises.folders() if number in begun}
+        lessons = {number: list(exercises.in_lesson(number)) for number in exercises.folders() if number in begun}
         rows: list[tuple[str, list[str], str]] = [("", list(lessons), "all")]
         for one in self.handins:
             signs = ["".join(SIGNS[one.checks.get(id, "")] for id in ids) for ids in lessons.values()]
@@ -142,7 +142,7 @@ class Class:
         """
         if file.suffix.lower() != ".csv":
             raise ValueError(f"{file} has another ending than .csv: fluxlite class FOLDER --csv class.csv")
-        checks = [id for number in exercises.folders() for id in exercises.exercises(number)]
+        checks = [id for number in exercises.folders() for id in exercises.in_lesson(number)]
         guesses = [id for number in exercises.folders() for id in questions(number)]
         page = io.StringIO(newline="")
         table = csv.writer(page)
@@ -156,7 +156,7 @@ class Class:
     def on_the_wall(self, number: str) -> str:
         """A lesson's exercises, its questions, and the guesses. Raises `ValueError` for an unknown lesson."""
         lines = [f"lesson {number}   {many(len(self.handins), 'learner')}", ""]
-        for id, exercise in exercises.exercises(number).items():
+        for id, exercise in exercises.in_lesson(number).items():
             right = self._right(id)
             tried = sum(id in one.checks for one in self.handins) - right
             lines.append(f"{id}  {exercise.title:<44}{right:3} right {tried:3} tried")

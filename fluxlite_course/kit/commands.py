@@ -62,8 +62,6 @@ def look_at_class(asked: argparse.Namespace) -> int:
     """What a class handed in: all of it, some lessons for the wall, or a table in a file."""
     from .classroom import look_at_class
 
-    if asked.csv is not None and asked.lesson:
-        raise ValueError(f"--csv writes all lessons: leave out {' '.join(asked.lesson)}, or --csv")
     seen = look_at_class(asked.folder)
     if asked.csv is not None:
         seen.write_csv(asked.csv)

@@ -95,8 +95,8 @@ def mark(function: Any, what: Any) -> Any:
     return function
 
 
-def in_lesson(number: str, kind: Any) -> dict[str, Any]:
-    """A lesson's exercises, or other marked functions of a kind, by id, in the order of its file."""
+def in_lesson(number: str, kind: Any = Exercise) -> dict[str, Any]:
+    """A lesson's exercises, or its puzzles, by id, in the order of its file."""
     found = (getattr(value, "marked", None) for value in vars(lesson(number)).values())
     return {one.id: one for one in found if isinstance(one, kind) and number_in(one.id) == number}
 
@@ -138,11 +138,6 @@ def number_in(id: Any) -> str:
     return re.split("[.-]", str(id))[0]
 
 
-def exercises(number: str) -> dict[str, Exercise]:
-    """A lesson's exercises by id."""
-    return in_lesson(number, Exercise)
-
-
 # -- what a learner calls -----------------------------------------------------------------------------------------
 
 
@@ -170,7 +165,7 @@ def check(id: str, *answers: Any) -> None:
     if verdict.word != NOT_YET and not was_right:  # once right, always right
         progress.keep("checks", id, verdict.word)
     if verdict.word == RIGHT:
-        kept, ids = progress.read()["checks"], exercises(number_in(id))
+        kept, ids = progress.read()["checks"], in_lesson(number_in(id))
         done = sum(kept.get(one) == RIGHT for one in ids)
         page = face(*verdict, [solved(done, len(ids))], joy=done == len(ids) and not was_right)
         publish(f"{verdict}   ({done} of {len(ids)} in this lesson)", page)
@@ -197,7 +192,7 @@ def _of_a_failed_cell(id: str, names: tuple[str, ...]) -> Verdict | None:
 
 def judge(id: str, *answers: Any) -> Verdict:
     """The verdict on the answers to exercise `id`. Raises `ValueError` for an unknown id."""
-    return judged(named(id, "exercise", exercises(number_in(id))), *answers)
+    return judged(named(id, "exercise", in_lesson(number_in(id))), *answers)
 
 
 def judged(exercise: Exercise, *answers: Any) -> Verdict:

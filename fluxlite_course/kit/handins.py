@@ -99,7 +99,7 @@ def _known() -> dict[str, Collection[str]]:
     """What a lesson writes: for each exercise the verdicts that are kept, for each question its letters."""
     found: dict[str, Collection[str]] = {}
     for number in exercises.folders():
-        found |= dict.fromkeys(exercises.exercises(number), (exercises.RIGHT, exercises.NOT_RIGHT, exercises.STOPPED))
+        found |= dict.fromkeys(exercises.in_lesson(number), (exercises.RIGHT, exercises.NOT_RIGHT, exercises.STOPPED))
         found |= {id: list(it.replies) for id, it in questions(number).items()}
     return found
 

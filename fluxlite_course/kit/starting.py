@@ -54,7 +54,7 @@ def _gpu_line(simulated: bool) -> str:
 
 def _progress_line() -> str:
     known = progress.read()["checks"]
-    solved = [[known.get(id) == exercises.RIGHT for id in exercises.exercises(n)] for n in exercises.folders()]
+    solved = [[known.get(id) == exercises.RIGHT for id in exercises.in_lesson(n)] for n in exercises.folders()]
     lessons, checks = [all(right) for right in solved if right], sum(solved, [])
     return f"so far: {sum(lessons)} of {len(lessons)} lessons with exercises, {sum(checks)} of {len(checks)} checks"
 

@@ -96,7 +96,7 @@ def test_every_exercise_is_asked_once_solved_checked_and_hinted(path):
             assert f"{id}  right " in printed(cell), f"{id}: the stored solution is not right"
             found.append(id)
             solved, hints = False, 0
-    assert sorted(found) == sorted(exercises.exercises(number))
+    assert sorted(found) == sorted(exercises.in_lesson(number))
     for id in found:
         assert re.search(rf"^### Exercise {re.escape(id)} ", text(path), re.MULTILINE), f"{id} has no heading"
 
@@ -188,7 +188,7 @@ def test_a_copy_runs_to_its_end_and_every_exercise_is_not_yet(path, tmp_path, mo
     said = "\n".join(printed(cell) for cell in notebook.cells if cell["cell_type"] == "code")
     verdicts = re.findall(r"^(\d\d\.\d+)  (right|not right|not yet|stopped)\b", said, re.MULTILINE)
     assert verdicts == [(id, "not yet") for id, _ in verdicts]
-    assert sorted(id for id, _ in verdicts) == sorted(exercises.exercises(path.name[:2]))
+    assert sorted(id for id, _ in verdicts) == sorted(exercises.in_lesson(path.name[:2]))
     kept = {"progress.json", ".progress.json.lock", "my-gpu-report.png", "my-gpu-report.txt"}
     assert set(os.listdir(tmp_path)) <= kept, "a lesson leaves files behind"
 
