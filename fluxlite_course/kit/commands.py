@@ -34,10 +34,10 @@ def add(command: Callable[..., argparse.ArgumentParser]) -> None:
 
 def check(asked: argparse.Namespace) -> int:
     """Whether the course can begin here."""
-    from .ready import READY, what_to_do
+    from .ready import what_to_do
 
     to_do = what_to_do()
-    print(to_do or READY)
+    print(to_do or "READY")
     return 1 if to_do else 0
 
 

@@ -32,8 +32,8 @@ from .boxes import face, publish, solved
 RIGHT, NOT_RIGHT, NOT_YET, STOPPED = "right", "not right", "not yet", "stopped"
 COURSE = Path(__file__).parents[1]
 # How the names of files begin whose lines no learner wrote.
-LIBRARIES = tuple(os.path.dirname(str(package.__file__)) for package in (fluxlite, simgpu)) + (str(COURSE),)
-NOT_A_LEARNERS = (*LIBRARIES, sys.prefix, sys.base_prefix, "<frozen", "<__array_function__")
+_LIBRARIES = (str(Path(package.__file__ or "").parent) for package in (fluxlite, simgpu))
+NOT_A_LEARNERS = (*_LIBRARIES, str(COURSE), sys.prefix, sys.base_prefix, "<frozen", "<__array_function__")
 STARTER = "todo() is still in the cell above: replace it, or delete it"
 # Keep at most this many characters of a learner's output, and of a value.
 _MOST = 2_000
@@ -74,7 +74,9 @@ class Verdict(NamedTuple):
 
 
 def shown(x: Any) -> str:
-    """A learner's object in few words, for `yours`: its type, and how it begins."""
+    """A learner's object in few words, for `yours`: its type, and its shape or how it begins."""
+    if shape := getattr(x, "shape", ()):
+        return f"{type(x).__name__} of shape {shape}"
     return "None" if x is None else f"{type(x).__name__}: {x!r:.60}"
 
 

@@ -5,7 +5,6 @@ import errno
 import json
 import os
 import secrets
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,8 @@ PATIENCE = 20.0  # so many seconds one notebook waits for others to write
 # the lessons, since those of fluxlite 0.2 had other numbers.
 PARTS = ("guesses", "checks", "puzzles", "learner")
 EDITION = "3"
+# Where nothing stays, and which variable says so. Kaggle's image is made from Colab's, so it's the first.
+PASSING = {"Kaggle": "KAGGLE_KERNEL_RUN_TYPE", "Colab": "COLAB_RELEASE_TAG", "Binder": "BINDER_LAUNCH_HOST"}
 Record = dict[str, dict[str, Any]]
 # Where the lesson began: what a lesson's own cells do to the current folder mustn't move the record.
 _home: Path | None = None
@@ -39,11 +40,7 @@ def stay() -> None:
 
 def passing() -> str:
     """``"Colab"``, ``"Kaggle"`` or ``"Binder"`` if we run there, where the record ends with the session; or empty."""
-    if "KAGGLE_KERNEL_RUN_TYPE" in os.environ:  # asked first: Kaggle's image is made from Colab's
-        return "Kaggle"
-    if "COLAB_RELEASE_TAG" in os.environ or "google.colab" in sys.modules:
-        return "Colab"
-    return "Binder" if "BINDER_LAUNCH_HOST" in os.environ or "BINDER_SERVICE_HOST" in os.environ else ""
+    return next((place for place, variable in PASSING.items() if variable in os.environ), "")
 
 
 def read() -> Record:

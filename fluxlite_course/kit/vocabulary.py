@@ -47,11 +47,6 @@ def normal(seed: int, *shapes: tuple[int, ...]) -> Any:
     return [rng.standard_normal(shape).astype(np.float32) for shape in shapes]
 
 
-def described(x: Any) -> str:
-    """A learner's object: an array by its shape, others by type and beginning."""
-    return f"{type(x).__name__} of shape {x.shape}" if hasattr(x, "shape") and not np.isscalar(x) else shown(x)
-
-
 def digits(x: Any) -> str:
     """The first numbers of an array."""
     return np.array2string(np.ravel(fl.cpu(x))[:4], precision=3)
@@ -92,7 +87,7 @@ def number(got: Any, what: str) -> float:
     try:
         return float(fl.cpu(got))
     except (TypeError, ValueError):
-        raise NotRight(f"{what} isn't a number", described(got), "a number") from None
+        raise NotRight(f"{what} isn't a number", shown(got), "a number") from None
 
 
 def is_number(x: Any) -> bool:

@@ -35,7 +35,7 @@ def machine(receipt: Receipt, source: str, lines: Sequence[int], guess: bool = F
     """What a cell did: its `source`, two memories, the queue, the lanes. `lines` has the cell's line of each event.
 
     `used` is how many bytes of the GPU's memory were in use before. With `guess`, you say where the first copy goes
-    before you see it. Raises `ValueError` for a receipt without events, or without a simulated GPU's times.
+    before you see it. The receipt has events of a simulated GPU, with their times.
 
     >>> r = fl.estimate(lambda x: x + x, np.ones(4, np.float32)).receipt
     >>> machine(r, "y = x + x", lines=[1])
@@ -43,8 +43,6 @@ def machine(receipt: Receipt, source: str, lines: Sequence[int], guess: bool = F
     """
     everything = receipt.timeline()
     moments = everything[:MOST_EVENTS]
-    if not moments or any(moment.start is None for moment in moments):
-        raise ValueError("the machine needs events of a simulated GPU, with their times")
     nows = _nows(moments, lines)
     more = len(everything) + receipt.events_left_out - len(moments)
     rest = f"The first {MOST_EVENTS} events; {more:,} more followed." if more else ""

@@ -85,8 +85,3 @@ def test_the_worst_mistakes_are_wrong_and_sure_and_the_surest_comes_first():
     assert told[1].endswith("is: a 0 read as 1, 0.90; a 1 read as 0, 0.70.")
     with pytest.raises(ValueError, match="no mistakes"):
         worst_mistakes(pictures, scores, np.array([1, 0, 1, 0]))
-
-
-def test_falling_takes_one_to_three_lines():
-    with pytest.raises(ValueError, match="one to three lines of losses, got 0"):
-        falling({})
