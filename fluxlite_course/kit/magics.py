@@ -92,7 +92,7 @@ def _wait() -> None:
 
 
 def _compiled(shell: Any, code: str) -> tuple[Callable[[], Any], str]:
-    """A function that runs `code`, as IPython understands it, and returns the last line's value; and its file's name."""
+    """A function that runs `code`, as IPython understands it, and returns the last line's value; its file's name."""
     source = shell.transform_cell(code)
     name = shell.compile.cache(source)  # lets an error show the line that it comes from
     tree = shell.transform_ast(shell.compile.ast_parse(source))
