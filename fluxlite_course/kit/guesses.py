@@ -49,7 +49,7 @@ def question(id: str) -> Question:
     return exercises.named(id, "question", questions(exercises.number_in(id)))
 
 
-def guess(id: str, letter: Any = "") -> None:
+def guess(id: str, option: Any = "") -> None:
     """Show a question with its options as buttons. What you click is kept and locked; then you can ask for the answer.
 
     Where there are no buttons, write the letter behind it, such as ``"b"``; three dots skip the question. Wrong guesses
@@ -59,17 +59,17 @@ def guess(id: str, letter: Any = "") -> None:
     02-C  skipped
     """
     asks = question(id)
-    chosen = str(letter).strip().lower()
-    if letter == "":
+    letter = str(option).strip().lower()
+    if option == "":
         _show(id, asks)
-    elif letter is ...:
+    elif option is ...:
         print(f"{id}  skipped")
-    elif chosen in asks.options:
-        progress.keep("guesses", id, chosen)
-        print(f"{id}  your guess is {chosen}")
+    elif letter in asks.options:
+        progress.keep("guesses", id, letter)
+        print(f"{id}  your guess is {letter}")
     else:
         example = f"guess({id!r}, {min(asks.options)!r})"
-        print(f"{id}  {letter!r} is none of the options: {', '.join(asks.options)}. For example: {example}")
+        print(f"{id}  {option!r} is none of the options: {', '.join(asks.options)}. For example: {example}")
 
 
 def answer(id: str) -> None:
@@ -99,12 +99,13 @@ def _guessed(id: str) -> str:
 
 
 def _show(id: str, asks: Question) -> None:
-    """Buttons in a notebook, or words, which name the plain calls."""
+    """Buttons in a notebook, or words. What to do next is to `call` a function, or in a notebook to `run` the cell."""
     chosen = _guessed(id)
     call, run = f'Write guess("{id}", "{min(asks.options)}") to guess.', "Run this cell to guess."
     if chosen:
-        ways = f'answer("{id}") shows the answer.', "Run this cell to see the answer."
-        call, run = (f"Your guess, {chosen}, is kept. {asks.later or way}" for way in ways)
+        kept = f"Your guess, {chosen}, is kept. "
+        call = kept + (asks.later or f'answer("{id}") shows the answer.')
+        run = kept + (asks.later or "Run this cell to see the answer.")
     options = (f"      {letter}  {plain(text)}" for letter, text in asks.options.items())
     text = "\n".join([f"{id}  {plain(asks.words)}", *options, f"      {plain(call)}"])
     if ipython() is None:
