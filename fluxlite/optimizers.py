@@ -445,7 +445,7 @@ class ClipNorm(Formula):
         if self.p == 2:
             norm = np.sqrt(np.sum(g * g))
         else:
-            norm = (np.sum if self.p == 1 or not g.size else np.max)(np.abs(g))
+            norm = np.sum(np.abs(g)) if self.p == 1 or not g.size else np.max(np.abs(g))
         if isinstance(norm, (float, np.floating)) and not np.isfinite(norm):
             raise FloatingPointError(f"the gradient of a parameter of shape {x.shape} has the {self.p}-norm {norm}")
         return g * np.minimum(self.omega / np.maximum(norm, 1e-30), 1)

@@ -162,7 +162,8 @@ class _Joined:
         key = key if isinstance(key, tuple) else (key,)
         if any(isinstance(part, (str, slice)) for part in key):
             raise NotImplementedError("r_ and c_ take neither slices nor words on a GPU (nor do CuPy's)")
-        kind = np.result_type(*(part if np.isscalar(part) else asarray(part)._values for part in key))
+        values: list[Any] = [part if np.isscalar(part) else asarray(part)._values for part in key]
+        kind = np.result_type(*values)
         parts = [asarray(part, kind if np.isscalar(part) else None) for part in key]
         parts = [x.reshape(1) if x.ndim == 0 else x for x in parts]
         if self._axis < 0:

@@ -36,7 +36,7 @@ def film() -> tuple[list[Image.Image], list[int]]:
         page = browser.new_page(
             viewport={"width": 664, "height": 400}, device_scale_factor=1.25, reduced_motion="reduce"
         )
-        page.set_content(PAGE + scene.html())
+        page.set_content(PAGE + scene._repr_html_())
         of_waves, of_time = page.locator("input[type=range]").all()
         for number in (0, waves - 1):
             move(of_waves, number)

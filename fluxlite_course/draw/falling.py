@@ -14,16 +14,14 @@ def falling(losses: Mapping[str, Any], x: str = "step", levels: Mapping[str, flo
     """Up to three lines of losses on a log scale. Its sentence says where each of them begins and ends.
 
     `losses` has a sequence of losses for each name; `x` says what is counted. Each of `levels` is a grey line, the loss
-    of a prediction that needs no learning. Raises `ValueError` for no line or more than three.
+    of a prediction that needs no learning.
 
     >>> falling({"Descent": [4, 2, 1], "Adam": [4, 1, 0.1]})
     The loss over 3 steps. Descent: 4 to 1. Adam: 4 to 0.1.
     """
-    if not 0 < len(losses) <= len(_LINES):
-        raise ValueError(f"this picture has room for one to three lines of losses, got {len(losses)}")
     figure, axes = plots(height=3.8)
     values = {name: np.asarray(line, dtype=float) for name, line in losses.items()}
-    for (name, line), (color, marker) in zip(values.items(), _LINES):
+    for (name, line), (color, marker) in zip(values.items(), _LINES[: len(values)], strict=True):
         count = np.arange(1, len(line) + 1)
         axes.semilogy(count, line, color=color, marker=marker, markevery=max(1, len(line) // 8), label=name)
     longest = max(len(line) for line in values.values())

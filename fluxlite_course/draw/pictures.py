@@ -24,23 +24,24 @@ _STYLE: Any = {
     "axes.spines.top": False,
     "axes.spines.right": False,
     "legend.frameon": False,
-    # On a light page and on a dark one, since the pictures have no ground of their own.
+    # On a light page and on a dark one, since the pictures have no ground of their own. No grey has a contrast of 4.5
+    # with both white and JupyterLab's #111: this one has 4.54 and 4.16, and `_DARK` makes 5.4 of the latter.
     **dict.fromkeys(("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color"), REST),
     "axes.facecolor": "none",
 }
+
+_DARK = ":is([data-jp-theme-light=false], .vscode-dark) .fluxlite-drawing { filter: brightness(1.16); }"
 
 
 def look(kind: str) -> dict[str, Any]:
     """How to draw a line for this kind of time: keywords for Matplotlib's line properties.
 
     ``"measured"`` is a solid line with filled circles, ``"recorded"`` is dotted with triangles, ``"simulated"`` is
-    dashed with hollow squares, and ``"published"`` is grey. Raises `ValueError` for another kind.
+    dashed with hollow squares, and ``"published"`` is grey.
 
     >>> look("simulated")["linestyle"]
     '--'
     """
-    if kind not in _LOOKS:
-        raise ValueError(f"a time is {', '.join(_LOOKS)}, not {kind!r}")
     return dict(_LOOKS[kind])
 
 
@@ -90,7 +91,8 @@ class Picture:
         # We make our own <img>: JupyterLab drops the alternative text of an image output.
         source = base64.b64encode(self.png).decode()
         text = html.escape(self.sentence, quote=True)
-        return f'<img alt="{text}" src="data:image/png;base64,{source}" style="max-width:100%">'
+        image = f'<img class="fluxlite-drawing" style="max-width:100%" alt="{text}"'
+        return f'<style>{_DARK}</style>{image} src="data:image/png;base64,{source}">'
 
     def __repr__(self) -> str:
         return self.sentence
@@ -109,10 +111,4 @@ def show(figure: Any, sentence: str) -> Picture:
     """
     if not sentence.strip():
         raise ValueError("show(figure, sentence) takes a sentence that says what is to be seen")
-    picture = Picture(figure, sentence)
-    close = getattr(figure.canvas.manager, "destroy", None)  # pyplot would show an open figure again
-    if close is not None:
-        import matplotlib.pyplot as plt
-
-        plt.close(figure)
-    return picture
+    return Picture(figure, sentence)

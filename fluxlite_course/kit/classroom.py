@@ -6,7 +6,6 @@ files as a table, ``class FOLDER 03`` a lesson without names, for the wall, and 
 
 import csv
 import datetime
-import getpass
 import io
 import json
 import os
@@ -28,21 +27,20 @@ from .guesses import Question, questions
 from .handins import ABOUT, Handin, by_learner, collect
 
 # At most this many characters: on the wall, for the last row of a room, per line, option and bar; on a teacher's
-# screen per line of remarks and per name, with so many remarks.
-WIDTH, OPTION, LONGEST = 96, 50, 30
-SCREEN, NAME, NOTES = 100, 18, 20
+# screen per name, with so many remarks.
+WIDTH, OPTION, LONGEST = 96, 60, 20
+NAME, NOTES = 18, 20
 SIGNS = {exercises.RIGHT: "+", exercises.NOT_RIGHT: "-", exercises.STOPPED: "-", "": "."}
 TRIED = {"+": "right", "-": "tried", ".": ""}  # the signs in words
 
 
-def handin(name: str = "", folder: Path | None = None) -> Path:
+def handin(name: str, folder: Path | None = None) -> Path:
     """Pack the notebooks and the progress in `folder` into one zip file there; returns its path.
 
-    `name` is by default the login name, `folder` is ``my-course`` if it exists, otherwise the current folder. Raises
-    `ValueError` if nothing is there, or if the name has no letter.
+    `folder` is by default ``my-course`` if it exists, otherwise the current folder. Raises `ValueError` if nothing is
+    there, or if the name has no letter.
     """
     folder = (Path(FOLDER) if Path(FOLDER).is_dir() else Path()) if folder is None else folder
-    name = name.strip() or user()
     stem = re.sub(r"[^\w-]+", "-", name).strip("-")
     if not stem:
         raise ValueError(f"a name has letters in it, got {name!r}: python -m fluxlite handin Ada")
@@ -87,29 +85,18 @@ def collected(file: Path) -> str:
     return f"It's handed in: your teacher finds it in {copy.parent}. Your own copy: {file.absolute()}"
 
 
-def what_to_say(file: Path, name: str, handed: str = "") -> list[str]:
-    """What to say about a new hand-in: where it's `handed` in, what's in it, what isn't, and what's still to do."""
+def what_to_say(file: Path, name: str) -> list[str]:
+    """What to say about a new hand-in: what's in it, what isn't, and what's still to do."""
     with zipfile.ZipFile(file) as archive:
         packed = archive.namelist()
-    more = []
-    if any(one.endswith(".ipynb") for one in packed):
-        has = "your notebooks in it as they were last saved."
-        if progress.FILE not in packed:
-            more = ["No guess and no check is in it: none was kept in that folder yet."]
-    elif place := progress.passing():  # Colab and Kaggle keep the notebook for themselves
-        has = "your guesses and checks of this session in it."
-        more = [f"Download it from the list of files beside the page. {place} keeps your notebook: download that, too."]
-    else:
-        has = "your guesses and checks in it, but no notebook: none is there."
-    return [handed or f"Hand in this file: {file.absolute()}", f"It is signed {name}, and has {has}", *more]
-
-
-def user() -> str:
-    """The login name. Raises `ValueError` if there is none."""
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError, ImportError):
-        raise ValueError("say who you are: python -m fluxlite handin Ada") from None
+    notebooks, kept = any(one.endswith(".ipynb") for one in packed), progress.FILE in packed
+    parts = {"your notebooks as they were last saved": notebooks, "your guesses and checks": kept}
+    lines = [f"It is signed {name}, and has in it: {', '.join(part for part, there in parts.items() if there)}."]
+    if not notebooks and (place := progress.passing()):  # Colab and Kaggle keep the notebook for themselves
+        lines += [f"Download it from the list of files beside the page. {place} keeps your notebook: download it, too."]
+    elif missing := [part for part, there in parts.items() if not there]:
+        lines += [f"Not in it: {', '.join(missing)}. None were in that folder."]
+    return lines
 
 
 class Class:
@@ -119,21 +106,20 @@ class Class:
         self.handins, self.remarks = handins, remarks
 
     def __repr__(self) -> str:
-        return "\n\n".join([self._table() if self.handins else "nobody has handed in", *self.notes()])
+        return "\n".join([self._table() if self.handins else "nobody has handed in", *self.notes()])
 
     def notes(self) -> list[str]:
-        """What to say about files, and about learners with the same name, as one block of lines. Maybe none."""
+        """What to say about files, and about learners with the same name, below a blank line. Maybe nothing."""
         names = Counter(one.name for one in self.handins)
         same = (f"{one.name}: this one handed in {', '.join(one.files)}" for one in self.handins if names[one.name] > 1)
         said = [*same, *self.remarks]
         more = [f"… and {len(said) - NOTES} more such lines"] if len(said) > NOTES else []
-        wrapped = (textwrap.wrap(line, SCREEN, subsequent_indent="  ") for line in [*said[:NOTES], *more])
-        return ["\n".join(line for lines in wrapped for line in lines)] if said else []
+        return ["", *said[:NOTES], *more] if said else []
 
     def _table(self) -> str:
         """One row per learner: for each lesson a sign for each exercise. The last row has the share that's right."""
         begun = {id[:2] for one in self.handins for id in (*one.checks, *one.guesses)}
-        lessons = {number: list(exercises.exercises(number)) for number in exercises.folders() if number in begun}
+        lessons = {number: list(exercises.in_lesson(number)) for number in exercises.folders() if number in begun}
         rows: list[tuple[str, list[str], str]] = [("", list(lessons), "all")]
         for one in self.handins:
             signs = ["".join(SIGNS[one.checks.get(id, "")] for id in ids) for ids in lessons.values()]
@@ -156,7 +142,7 @@ class Class:
         """
         if file.suffix.lower() != ".csv":
             raise ValueError(f"{file} has another ending than .csv: fluxlite class FOLDER --csv class.csv")
-        checks = [id for number in exercises.folders() for id in exercises.exercises(number)]
+        checks = [id for number in exercises.folders() for id in exercises.in_lesson(number)]
         guesses = [id for number in exercises.folders() for id in questions(number)]
         page = io.StringIO(newline="")
         table = csv.writer(page)
@@ -170,7 +156,7 @@ class Class:
     def on_the_wall(self, number: str) -> str:
         """A lesson's exercises, its questions, and the guesses. Raises `ValueError` for an unknown lesson."""
         lines = [f"lesson {number}   {many(len(self.handins), 'learner')}", ""]
-        for id, exercise in exercises.exercises(number).items():
+        for id, exercise in exercises.in_lesson(number).items():
             right = self._right(id)
             tried = sum(id in one.checks for one in self.handins) - right
             lines.append(f"{id}  {exercise.title:<44}{right:3} right {tried:3} tried")
@@ -187,14 +173,13 @@ def _no_formula(text: str) -> str:
 
 
 def _histogram(id: str, question: Question, counts: Counter[str]) -> list[str]:
-    """A question, and a bar for each option. An option's text takes as many lines as it needs."""
+    """A question, and a bar for each option."""
     lines = textwrap.wrap(f"{id}  {plain(question.words)}", WIDTH, subsequent_indent=" " * 6)
     scale = min(1, LONGEST / max(counts.values()))
     for letter, option in question.options.items():
-        first, *more = textwrap.wrap(plain(option), OPTION)
+        text = textwrap.shorten(plain(option), OPTION, placeholder=" …")
         mark, bar = "right" if letter == question.right else "", "#" * round(counts[letter] * scale)
-        lines.append(f"  {letter} {mark:<6}{first:<{OPTION}}{counts[letter]:5} {bar}".rstrip())
-        lines += [" " * 10 + line for line in more]
+        lines.append(f"  {letter} {mark:<6}{text:<{OPTION}}{counts[letter]:5} {bar}".rstrip())
     return lines
 
 

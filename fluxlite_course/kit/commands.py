@@ -19,7 +19,7 @@ def add(command: Callable[..., argparse.ArgumentParser]) -> None:
     course.usage = f"{course.prog} [-h] [--hub] [JUPYTERLAB'S ARGUMENT ...]"
     course.add_argument("--hub", action="store_true", help="be a learner's server on a JupyterHub, which types this")
     packing = command("handin", handin, "pack your notebooks and your progress into one zip file")
-    packing.add_argument("name", metavar="NAME", nargs="*", help="sign it with this name; else with your user name")
+    packing.add_argument("name", metavar="NAME", nargs="+", help="sign it with this name")
     looking = command(
         "class", look_at_class, "show who solved what, from the zip files in a folder",
         "The overview and the table have names in them: they're for the teacher. A lesson is shown without names, for "
@@ -28,15 +28,16 @@ def add(command: Callable[..., argparse.ArgumentParser]) -> None:
     )  # fmt: skip
     looking.add_argument("folder", metavar="FOLDER", type=Path, help="where the zip files are")
     looking.add_argument("lesson", metavar="LESSON", nargs="*", default=[], help="show lesson 02, say, for the wall")
-    looking.add_argument("--csv", metavar="FILE", nargs="*", help="write all of it as a table, into class.csv or FILE")
+    table = Path("class.csv")
+    looking.add_argument("--csv", metavar="FILE", nargs="?", type=Path, const=table, help=f"write a table into {table}")
 
 
 def check(asked: argparse.Namespace) -> int:
     """Whether the course can begin here."""
-    from .ready import READY, what_to_do
+    from .ready import what_to_do
 
     to_do = what_to_do()
-    print(to_do or READY)
+    print(to_do or "READY")
     return 1 if to_do else 0
 
 
@@ -49,13 +50,11 @@ def lab(asked: argparse.Namespace) -> int:
 
 def handin(asked: argparse.Namespace) -> int:
     """One zip file of what a learner did."""
-    from .classroom import collected, handin, user, what_to_say
+    from .classroom import collected, handin, what_to_say
 
-    signed = " ".join(asked.name) or user()
+    signed = " ".join(asked.name).strip()
     file = handin(signed)
-    print(*what_to_say(file, signed, collected(file)), sep="\n")
-    if not asked.name:
-        print("To sign it with another name: python -m fluxlite handin Ada")
+    print(collected(file) or f"Hand in this file: {file.absolute()}", *what_to_say(file, signed), sep="\n")
     return 0
 
 
@@ -63,13 +62,10 @@ def look_at_class(asked: argparse.Namespace) -> int:
     """What a class handed in: all of it, some lessons for the wall, or a table in a file."""
     from .classroom import look_at_class
 
-    if asked.csv is not None and asked.lesson:
-        raise ValueError(f"--csv writes all lessons: leave out {' '.join(asked.lesson)}, or --csv")
     seen = look_at_class(asked.folder)
     if asked.csv is not None:
-        file = Path(" ".join(asked.csv) or "class.csv")
-        seen.write_csv(file)
-        print(f"{file} is written.", *seen.notes(), sep="\n\n")
+        seen.write_csv(asked.csv)
+        print(f"{asked.csv} is written.", *seen.notes(), sep="\n")
     else:
         print("\n\n\n".join(seen.on_the_wall(number.zfill(2)) for number in asked.lesson) or seen)
     return 0

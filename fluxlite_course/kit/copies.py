@@ -33,31 +33,35 @@ def hand_out(target: Path, source: Path | None = None) -> list[str]:
     """Copy the lessons into the folder `target`, which is made if needed; returns messages, one per line."""
     target.mkdir(parents=True, exist_ok=True)
     files = sorted((source or learner_folder()).glob("*.ipynb"))
-    return [line for file in files if (line := _hand_out_one(file, target / file.name))]
+    return [line for file in files if (line := _hand_out_one(file.read_bytes(), target / file.name))]
 
 
-def _hand_out_one(file: Path, copy: Path) -> str:
-    fresh = file.read_bytes()
+def _hand_out_one(fresh: bytes, copy: Path) -> str:
     if _made(copy, fresh):
         return ""
-    theirs = copy.read_bytes()
-    known, newest = _hashes(theirs), _hashes(fresh)
-    if known is None:  # it can't be opened any more
+    try:
+        theirs, edited = _read(copy.read_bytes())
+    except (ValueError, RecursionError):  # half of it is missing, say
         kept = _renewed(copy, fresh, "torn")
         return f"{copy.name} could not be read any more. It's fresh now, and what was in it is kept as {kept.name}."
-    if known[:1] == newest[:1]:  # type: ignore[index]
+    newest, _ = _read(fresh)
+    if theirs.get(HASH) == newest[HASH]:
         return ""  # they have this version, edited or not
-    version = json.loads(fresh)["metadata"]["fluxlite"][VERSION]
-    if known[0] == known[1]:
+    if not edited:
         write_whole(copy, fresh)
-        return f"{copy.name} is new, version {version}; yours was as it was handed out."
-    for number in itertools.count(1):  # the new version's name may also have an edited file by now
-        newer = copy.with_name(f"{copy.stem}.v{version}{f'-{number}' if number > 1 else ''}{copy.suffix}")
-        if _made(newer, fresh):
-            return f"{newer.name} is new. {copy.name} has your work in it and stays as it is."
-        if (_hashes(newer.read_bytes()) or known)[:1] == newest[:1]:  # type: ignore[index]
-            break
-    return ""
+        return f"{copy.name} is new, version {newest[VERSION]}; yours was as it was handed out."
+    newer = copy.with_name(f"{copy.stem}.v{newest[VERSION]}{copy.suffix}")
+    return f"{newer.name} is new. {copy.name} has your work in it and stays as it is." if _made(newer, fresh) else ""
+
+
+def _read(content: bytes) -> tuple[dict[str, Any], bool]:
+    """What we wrote about a notebook when it was handed out, and whether it was edited. Raises `ValueError`."""
+    notebook = json.loads(content)
+    try:
+        about = notebook["metadata"]["fluxlite"]
+        return about, about[HASH] != fingerprint(notebook)
+    except (KeyError, TypeError):  # it isn't one of ours, or it lost its cells
+        return {}, True
 
 
 def renew(copy: Path, source: Path | None = None) -> Path | None:
@@ -68,10 +72,8 @@ def renew(copy: Path, source: Path | None = None) -> Path | None:
 
 def _renewed(copy: Path, fresh: bytes, word: str) -> Path:
     """Replace the content of `copy`. What was in it gets a name that nothing has yet, which is returned."""
-    for number in itertools.count(1):
-        kept = copy.with_name(f"{copy.stem}.{word}-{number}{copy.suffix}")
-        if _made(kept, copy.read_bytes()):
-            break
+    names = (copy.with_name(f"{copy.stem}.{word}-{number}{copy.suffix}") for number in itertools.count(1))
+    kept = next(name for name in names if _made(name, copy.read_bytes()))
     write_whole(copy, fresh)
     return kept
 
@@ -82,14 +84,3 @@ def _made(path: Path, content: bytes) -> bool:
         return False
     write_whole(path, content)
     return True
-
-
-def _hashes(content: bytes) -> tuple[Any, Any] | None:
-    """A notebook's hash when it was handed out, and now. None if it can't be opened: half of it is missing, say."""
-    try:
-        notebook = json.loads(content)
-        return notebook["metadata"]["fluxlite"][HASH], fingerprint(notebook)
-    except (KeyError, TypeError):  # it isn't one of ours, or it lost its cells
-        return "", None
-    except (ValueError, RecursionError):
-        return None

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import fluxlite
 import simgpu
 from fluxlite import simulate_gpu
-from fluxlite.messages import many, said
+from fluxlite.messages import ipython, many, said
 from simgpu.words import in_words
 
 from . import progress
@@ -31,9 +31,9 @@ from .boxes import face, publish, solved
 
 RIGHT, NOT_RIGHT, NOT_YET, STOPPED = "right", "not right", "not yet", "stopped"
 COURSE = Path(__file__).parents[1]
-LIBRARIES = tuple(os.path.dirname(str(package.__file__)) for package in (fluxlite, simgpu)) + (str(COURSE),)
 # How the names of files begin whose lines no learner wrote.
-NOT_A_LEARNERS = (*LIBRARIES, sys.prefix, sys.base_prefix, "<frozen", "<__array_function__")
+_LIBRARIES = (str(Path(package.__file__ or "").parent) for package in (fluxlite, simgpu))
+NOT_A_LEARNERS = (*_LIBRARIES, str(COURSE), sys.prefix, sys.base_prefix, "<frozen", "<__array_function__")
 STARTER = "todo() is still in the cell above: replace it, or delete it"
 # Keep at most this many characters of a learner's output, and of a value.
 _MOST = 2_000
@@ -74,7 +74,9 @@ class Verdict(NamedTuple):
 
 
 def shown(x: Any) -> str:
-    """A learner's object in few words, for `yours`: its type, and how it begins."""
+    """A learner's object in few words, for `yours`: its type, and its shape or how it begins."""
+    if shape := getattr(x, "shape", ()):
+        return f"{type(x).__name__} of shape {shape}"
     return "None" if x is None else f"{type(x).__name__}: {x!r:.60}"
 
 
@@ -95,8 +97,8 @@ def mark(function: Any, what: Any) -> Any:
     return function
 
 
-def in_lesson(number: str, kind: Any) -> dict[str, Any]:
-    """A lesson's exercises, or other marked functions of a kind, by id, in the order of its file."""
+def in_lesson(number: str, kind: Any = Exercise) -> dict[str, Any]:
+    """A lesson's exercises, or its puzzles, by id, in the order of its file."""
     found = (getattr(value, "marked", None) for value in vars(lesson(number)).values())
     return {one.id: one for one in found if isinstance(one, kind) and number_in(one.id) == number}
 
@@ -110,7 +112,7 @@ def named(id: str, what: str, among: Mapping[str, Any]) -> Any:
 
 def folder(number: Any) -> Path:
     """Where everything of this lesson is. Raises `ValueError` if there's no such lesson."""
-    if not isinstance(number, str) or number not in folders():
+    if number not in folders():
         raise ValueError(f"there is no lesson {in_words(number)}; the lessons are {', '.join(folders())}")
     return folders()[number]
 
@@ -135,14 +137,7 @@ def number_in(id: Any) -> str:
     >>> number_in("02.2"), number_in("02-C")
     ('02', '02')
     """
-    if not isinstance(id, str):
-        raise ValueError(f'there is no exercise or question {in_words(id)}: id is text such as "02.2"')
-    return re.split("[.-]", id)[0]
-
-
-def exercises(number: str) -> dict[str, Exercise]:
-    """A lesson's exercises by id."""
-    return in_lesson(number, Exercise)
+    return re.split("[.-]", str(id))[0]
 
 
 # -- what a learner calls -----------------------------------------------------------------------------------------
@@ -167,12 +162,12 @@ def check(id: str, *answers: Any) -> None:
     >>> check("00.1", ...)
     00.1  not yet     put your answer in place of the three dots in the cell above
     """
-    verdict = _of_a_failed_cell(id, answers, sys._getframe(1).f_code.co_names) or judge(id, *answers)
+    verdict = _of_a_failed_cell(id, sys._getframe(1).f_code.co_names) or judge(id, *answers)
     was_right = progress.read()["checks"].get(id) == RIGHT
     if verdict.word != NOT_YET and not was_right:  # once right, always right
         progress.keep("checks", id, verdict.word)
     if verdict.word == RIGHT:
-        kept, ids = progress.read()["checks"], exercises(number_in(id))
+        kept, ids = progress.read()["checks"], in_lesson(number_in(id))
         done = sum(kept.get(one) == RIGHT for one in ids)
         page = face(*verdict, [solved(done, len(ids))], joy=done == len(ids) and not was_right)
         publish(f"{verdict}   ({done} of {len(ids)} in this lesson)", page)
@@ -182,20 +177,16 @@ def check(id: str, *answers: Any) -> None:
         raise AssertionError(str(verdict))
 
 
-def _of_a_failed_cell(id: str, answers: tuple, names: tuple[str, ...]) -> Verdict | None:
-    """Not yet, if the cell that ran last was to give one of `names`, and failed first: so the answer is an old one."""
-    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
-    last = getattr(shell, "last_execution_result", None)
-    if shell is None or last is None or last.success:
+def _of_a_failed_cell(id: str, names: tuple[str, ...]) -> Verdict | None:
+    """Not yet, if the cell that ran last gives one of `names` and failed: the answer may be an old one."""
+    last = getattr(ipython(), "last_execution_result", None)
+    if last is None or last.success:
         return None
-    cell, error = last.info.raw_cell, last.error_before_exec or last.error_in_exec
-    known = {"".join(linecache.getlines(name)).strip() for answer in answers for name in _cells(answer)}
-    if last.error_before_exec is None and shell.transform_cell(cell).strip() in known:
-        return None  # it failed later than in the function's own lines
-    gives = r"^(async )?(def|class) +{0}\b|^[\w, ]*\b{0}\b[^=(\n]*=(?!=)"
-    words = "the cell that gives {0} ended in a {1}: {0} is still what it was before"
-    given = (name for name in names if re.search(gives.format(name), cell, re.MULTILINE))
-    return next((Verdict(id, NOT_YET, words.format(name, type(error).__name__)) for name in given), None)
+    error = type(last.error_before_exec or last.error_in_exec).__name__
+    gives = r"^(def|class) +{0}\b|^[\w, ]*\b{0}\b[^=(\n]*=(?!=)"
+    given = (name for name in names if re.search(gives.format(name), last.info.raw_cell, re.MULTILINE))
+    words = "the cell that gives {} ended in a {}: it has to run to its end first"
+    return next((Verdict(id, NOT_YET, words.format(name, error)) for name in given), None)
 
 
 # -- the verdict --------------------------------------------------------------------------------------------------
@@ -203,7 +194,7 @@ def _of_a_failed_cell(id: str, answers: tuple, names: tuple[str, ...]) -> Verdic
 
 def judge(id: str, *answers: Any) -> Verdict:
     """The verdict on the answers to exercise `id`. Raises `ValueError` for an unknown id."""
-    return judged(named(id, "exercise", exercises(number_in(id))), *answers)
+    return judged(named(id, "exercise", in_lesson(number_in(id))), *answers)
 
 
 def judged(exercise: Exercise, *answers: Any) -> Verdict:
@@ -215,7 +206,7 @@ def judged(exercise: Exercise, *answers: Any) -> Verdict:
     if len(answers) != wanted:
         takes = many(wanted, "answer")
         return Verdict(id, NOT_YET, f"this check takes {takes} behind its number, and was given {len(answers)}")
-    printed = _Printed()
+    printed = io.StringIO()
     with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
         verdict = _tried(exercise, answers)
     lines = [line for line in printed.getvalue().strip().splitlines() if not line.startswith("[ Info: Simulated")]
@@ -224,18 +215,6 @@ def judged(exercise: Exercise, *answers: Any) -> Verdict:
     if verdict.word in (RIGHT, NOT_YET) or not lines:
         return verdict
     return verdict._replace(rows=(*verdict.rows, ("printed", "\n".join(lines[-5:])[-_MOST:])))
-
-
-class _Printed(io.StringIO):
-    """Collects what a learner's code prints: only the end if there's a lot."""
-
-    def write(self, text: str) -> int:
-        if self.tell() > 100 * _MOST:  # not at every line, since cutting takes time
-            kept = self.getvalue()[-_MOST:]
-            self.seek(0)
-            self.truncate()
-            super().write(kept)
-        return super().write(text)
 
 
 def _tried(exercise: Exercise, answers: tuple) -> Verdict:
@@ -254,8 +233,8 @@ def _tried(exercise: Exercise, answers: tuple) -> Verdict:
         return Verdict(id, STOPPED, "you interrupted it", _rows(look_at=exercise.look_at))
     except BaseException as error:  # even SystemExit, which would end the cell silently
         words = f"your code raised {type(error).__name__}: {_text(error)}"
-        notes = "\n".join(getattr(error, "__notes__", ())) or None
-        rows = _rows(where=notes, your_line=_line_of_learner(error), look_at=exercise.look_at)
+        notes, lines = "\n".join(getattr(error, "__notes__", ())), [frame.line for frame in frames_of_learner(error)]
+        rows = _rows(where=notes, your_line=lines[-1] if lines else None, look_at=exercise.look_at)
         return Verdict(id, STOPPED, words, rows)
     finally:  # what was said here doesn't count, and what was said before isn't repeated
         said.clear()
@@ -277,24 +256,21 @@ def _text(value: Any) -> str:
     return text if len(text) <= _MOST else f"{text[:_MOST]} …"
 
 
-def _line_of_learner(error: BaseException) -> str | None:
-    """The innermost line in the traceback that's neither ours nor a library's."""
-    frames = reversed(traceback.extract_tb(error.__traceback__))
-    return next((frame.line for frame in frames if not frame.filename.startswith(NOT_A_LEARNERS)), None)
+def frames_of_learner(error: BaseException) -> list[traceback.FrameSummary]:
+    """The steps of a traceback that are neither ours nor a library's; the innermost is the last."""
+    frames = traceback.extract_tb(error.__traceback__)
+    return [frame for frame in frames if not frame.filename.startswith(NOT_A_LEARNERS)]
 
 
-def _cells(answer: Any) -> list[str]:
-    """The names of the cells that have the answer's code."""
-    cells = []
-    for function in vars(answer).values() if isinstance(answer, type) else [answer]:
-        with contextlib.suppress(Exception):  # an object may raise anything when we look for its code
-            cells.append(inspect.unwrap(function).__code__.co_filename)
-    return [name for name in cells if not os.path.exists(name)]
+def words_of(error: BaseException) -> str:
+    """What an error says, with its notes."""
+    return "\n".join([str(error), *getattr(error, "__notes__", ())])
 
 
 def _is_starter(answer: Any) -> bool:
     """Whether the answer's cell still calls `todo`, not in a comment or a string. A starter can be code that runs."""
-    with contextlib.suppress(Exception):
-        nodes = (node for cell in _cells(answer) for node in ast.walk(ast.parse("".join(linecache.getlines(cell)))))
-        return any(isinstance(node, ast.Call) and getattr(node.func, "id", "") == "todo" for node in nodes)
-    return False
+    functions = vars(answer).values() if isinstance(answer, type) else [answer]
+    codes = (getattr(inspect.unwrap(function), "__code__", None) for function in functions)
+    cells = {code.co_filename for code in codes if code and not os.path.exists(code.co_filename)}
+    nodes = (node for cell in cells for node in ast.walk(ast.parse("".join(linecache.getlines(cell)))))
+    return any(isinstance(node, ast.Call) and getattr(node.func, "id", "") == "todo" for node in nodes)

@@ -8,8 +8,7 @@ import tomllib
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from fluxlite.messages import at_words
-from simgpu.words import in_words
+from fluxlite.messages import at_words, ipython
 
 from . import exercises, progress
 from .boxes import box, marked, plain, publish, style
@@ -31,32 +30,18 @@ class Question(NamedTuple):
 
 
 def questions(number: str) -> dict[str, Question]:
-    """A lesson's questions by id, in the order of its folder's ``questions.toml``.
-
-    Raises `ValueError` for an unknown lesson, and for a mistake in the file, with the question where it is.
+    """A lesson's questions by id, in the order of its ``questions.toml``. Raises `ValueError` for an unknown lesson.
 
     >>> questions("02")["02-C"].options["c"]
     'only `actor` on the GPU'
     """
-    file = exercises.folder(number) / "questions.toml"
-    found, where = {}, str(file)
-    try:
-        for id, table in tomllib.loads(file.read_text(encoding="utf-8")).items():
-            where = f"{file}, {id}"
-            found[id] = _in_file(table)
-    except ValueError as error:  # it isn't TOML, isn't UTF-8, or isn't a question
-        raise ValueError(f"{where}: {error}") from None
-    return found
+    tables = tomllib.loads((exercises.folder(number) / "questions.toml").read_text(encoding="utf-8"))
+    return {id: _in_file(**table) for id, table in tables.items()}
 
 
-def _in_file(table: dict[str, Any]) -> Question:
-    """A question from its table: ``question`` and ``right``, a text for each letter, and a reply to each."""
-    if missing := {"question", "right", "reply"} - table.keys():
-        raise ValueError(f"a question has {', '.join(sorted(missing))}, too")
-    options = {key: text for key, text in table.items() if len(key) == 1}
-    if options.keys() != table["reply"].keys() or table["right"] not in options:
-        raise ValueError(f"each option needs a reply, and one is right: {', '.join(options)}; {table['right']!r}")
-    return Question(table["right"], table["question"], options, table["reply"], table.get("later", ""))
+def _in_file(right: str, question: str, reply: dict[str, str], later: str = "", **options: str) -> Question:
+    """A question from its table, which has a text for each letter, too."""
+    return Question(right, question, options, reply, later)
 
 
 def question(id: str) -> Question:
@@ -64,7 +49,7 @@ def question(id: str) -> Question:
     return exercises.named(id, "question", questions(exercises.number_in(id)))
 
 
-def guess(id: str, *option: Any) -> None:
+def guess(id: str, option: Any = "") -> None:
     """Show a question with its options as buttons. What you click is kept and locked; then you can ask for the answer.
 
     Where there are no buttons, write the letter behind it, such as ``"b"``; three dots skip the question. Wrong guesses
@@ -74,19 +59,17 @@ def guess(id: str, *option: Any) -> None:
     02-C  skipped
     """
     asks = question(id)
-    if not option:
+    letter = str(option).strip().lower()
+    if option == "":
         _show(id, asks)
-        return
-    letters = list(asks.options)
-    letter = option[0].strip().lower() if isinstance(option[0], str) else ""
-    if option[0] is ...:
+    elif option is ...:
         print(f"{id}  skipped")
-    elif letter in letters:
+    elif letter in asks.options:
         progress.keep("guesses", id, letter)
         print(f"{id}  your guess is {letter}")
     else:
-        none = f"{in_words(option[0])} is none of the options: {', '.join(letters)}."
-        print(f"{id}  {none} For example: guess({id!r}, {letters[0]!r})")
+        example = f"guess({id!r}, {min(asks.options)!r})"
+        print(f"{id}  {option!r} is none of the options: {', '.join(asks.options)}. For example: {example}")
 
 
 def answer(id: str) -> None:
@@ -95,52 +78,51 @@ def answer(id: str) -> None:
     >>> answer("02-C")  # doctest: +SKIP
     02-C  you guessed a; it is b: fmap enters only what is registered.
     """
-    about, guessed = question(id), progress.read()["guesses"].get(id)
-    words = f"it is {about.right}: {about.replies[about.right]}"
-    if guessed == about.right:
+    asks, guessed = question(id), _guessed(id)
+    words = f"it is {asks.right}: {asks.replies[asks.right]}"
+    if guessed == asks.right:
         words = f"you guessed {guessed}, and {words}"
-    elif guessed in about.replies:  # not without a guess, nor with an option that no longer exists
-        words = f"you guessed {guessed}: {about.replies[guessed]}\n      {words}"
-    page = _reply(about, guessed if guessed in about.replies else about.right)["words"]
-    mine = f"<p>Your guess was <b>{guessed}</b>.</p>" if guessed in about.replies else ""
-    publish(
-        at_words(f"{id}  {words}", indent=" " * 6), box("guess", f"<p>{_asked(id, about)}</p>{mine}{page}", "Guesses")
-    )
+    elif guessed:
+        words = f"you guessed {guessed}: {asks.replies[guessed]}\n      {words}"
+    mine = f"<p>Your guess was <b>{guessed}</b>.</p>" if guessed else ""
+    page = f"<p>{_asked(id, asks)}</p>{mine}{_reply(asks, guessed or asks.right)['words']}"
+    publish(at_words(f"{id}  {words}", indent=" " * 6), box("guess", page, "Guesses"))
+
+
+def _guessed(id: str) -> str:
+    """The letter that was guessed. Empty without a guess, and if there's no such option any more."""
+    letter = progress.read()["guesses"].get(id, "")
+    return letter if letter in question(id).options else ""
 
 
 # -- the box --------------------------------------------------------------------------------------------------------
 
 
 def _show(id: str, asks: Question) -> None:
-    chosen = progress.read()["guesses"].get(id, "")
-    try:
-        widget = _box()(id, asks, chosen)
-    except ImportError:  # no anywidget
-        publish(*as_page(id, asks, chosen, _hint(id, asks, chosen)))
+    """Buttons in a notebook, or words. What to do next is to `call` a function, or in a notebook to `run` the cell."""
+    chosen = _guessed(id)
+    call, run = f'Write guess("{id}", "{min(asks.options)}") to guess.', "Run this cell to guess."
+    if chosen:
+        kept = f"Your guess, {chosen}, is kept. "
+        call = kept + (asks.later or f'answer("{id}") shows the answer.')
+        run = kept + (asks.later or "Run this cell to see the answer.")
+    options = (f"      {letter}  {plain(text)}" for letter, text in asks.options.items())
+    text = "\n".join([f"{id}  {plain(asks.words)}", *options, f"      {plain(call)}"])
+    if ipython() is None:
+        print(text)
         return
-    view = {VIEW: {"version_major": 2, "version_minor": 0, "model_id": widget.model_id}}
-    publish(*as_page(id, asks, chosen), view)
+    view = {"version_major": 2, "version_minor": 0, "model_id": _box()(id, asks, chosen).model_id}
+    publish(text, as_page(id, asks, run, chosen), {VIEW: view})
 
 
-def as_page(id: str, asks: Question, chosen: str = "", hint: str | None = None) -> tuple[str, str]:
-    """A question as text and as HTML, without a kernel and without the answer. The `hint` stands below it as HTML."""
-    lines = [f"{id}  {plain(asks.words)}", *(f"      {letter}  {plain(text)}" for letter, text in asks.options.items())]
+def as_page(id: str, asks: Question, hint: str, chosen: str = "") -> str:
+    """A question as HTML that needs no kernel, without the answer. The `hint` stands below it."""
     items = (
         f'<li class="option{" chosen" * (letter == chosen)}"><b>{letter}</b> <span>{marked(text)}</span></li>'
         for letter, text in asks.options.items()
     )
-    hint = _hint(id, asks, chosen, "Run this cell") if hint is None else hint
-    page = "\n".join([f"<p>{_asked(id, asks)}</p>", "<ul>", *items, "</ul>", f'<p class="small">{marked(hint)}</p>'])
-    return "\n".join([*lines, f"      {plain(_hint(id, asks, chosen))}"]), box("guess", page, "Guesses")
-
-
-def _hint(id: str, asks: Question, chosen: str, again: str = "") -> str:
-    """What to do next: call `again` what shows the buttons, or else the plain calls are named."""
-    call = f'Write `guess("{id}", "{min(asks.options)}")`'
-    if chosen not in asks.options:
-        return f"{again or call} to guess."
-    answer = f"{again} to see the answer." if again else f'`answer("{id}")` shows the answer.'
-    return f"Your guess, {chosen}, is kept. {asks.later or answer}"
+    page = [f"<p>{_asked(id, asks)}</p>", "<ul>", *items, "</ul>", f'<p class="small">{marked(hint)}</p>']
+    return box("guess", "\n".join(page), "Guesses")
 
 
 def _asked(id: str, asks: Question) -> str:
@@ -149,7 +131,7 @@ def _asked(id: str, asks: Question) -> str:
 
 @functools.cache
 def _box() -> Any:
-    """The widget's class. Raises `ImportError` without anywidget, which is loaded when a lesson first asks."""
+    """The widget's class. anywidget is loaded when a lesson first asks."""
     from anywidget import AnyWidget
     from traitlets import Bool, Dict, Unicode
 
@@ -164,7 +146,6 @@ def _box() -> Any:
 
         def __init__(self, id: str, asks: Question, chosen: str) -> None:
             options = {letter: marked(text) for letter, text in asks.options.items()}
-            chosen = chosen if chosen in options else ""
             super().__init__(question=_asked(id, asks), options=options, chosen=chosen, later=asks.later)
             self.observe(lambda change: progress.keep("guesses", id, change.new), names="chosen")
             self.observe(lambda change: setattr(self, "answer", _reply(asks, self.chosen)), names="asked")

@@ -8,7 +8,6 @@ can't be read is named, and doesn't keep us from reading the others.
 import functools
 import io
 import json
-import unicodedata
 import zipfile
 from collections.abc import Collection, Iterator
 from pathlib import Path
@@ -36,24 +35,20 @@ class Handin(NamedTuple):
 
 def collect(folder: Path) -> tuple[list[Handin], list[str]]:
     """All hand-ins in the zip files in `folder` and below, and what to say about files that aren't any."""
-    found: list[Handin] = []
-    remarks: list[str] = []
+    found: list[Handin | str] = []
     for file in sorted(folder.rglob("*")):
         where = printable(file.relative_to(folder).as_posix())
         if file.is_symlink() or not file.is_file():  # a link leads to who knows what, and opening a pipe would wait
             continue
         if file.name == ABOUT:  # Safari, for one, unpacks what it downloads
-            remarks.append(f"{where}: an unpacked hand-in isn't counted: zip its folder again, or keep the zip file")
+            found.append(f"{where}: an unpacked hand-in isn't counted: zip its folder again, or keep the zip file")
         elif file.suffix.lower() == ".zip":
-            before = len(found)
-            remarks += _look_into(file, where, 0, found)
-            if len(found) == before and not any(remark.startswith(where) for remark in remarks):
-                remarks.append(f"{where}: no hand-in is in it")
-    return found, remarks
+            found += [*_look_into(file, where)] or [f"{where}: no hand-in is in it"]
+    return [one for one in found if isinstance(one, Handin)], [one for one in found if isinstance(one, str)]
 
 
-def _look_into(file: Any, where: str, depth: int, found: list[Handin]) -> Iterator[str]:
-    """Add a zip file's hand-ins to `found`; what to say about those that can't be read."""
+def _look_into(file: Any, where: str, depth: int = 0) -> Iterator[Handin | str]:
+    """A zip file's hand-ins, and what to say about those that can't be read."""
     try:
         with zipfile.ZipFile(file) as archive:
             for info in archive.infolist()[:MOST]:
@@ -63,22 +58,24 @@ def _look_into(file: Any, where: str, depth: int, found: list[Handin]) -> Iterat
                     continue
                 if name == ABOUT:
                     try:
-                        found.append(_read(archive, info, here))
+                        yield _read(archive, info, here)
                     except Exception as error:  # damaged, locked by a password, not JSON: there are many ways
-                        yield f"{here}: cannot be read ({_why(error)}); ask for it again"
+                        yield _unread(here, error)
                 elif name.lower().endswith(".zip") and depth < DEEPEST:
                     inner = io.BytesIO(_unpacked(archive, info, LARGEST_ZIP))
-                    yield from _look_into(inner, printable(f"{here}/{name}"), depth + 1, found)
+                    yield from _look_into(inner, printable(f"{here}/{name}"), depth + 1)
     except Exception as error:
-        yield f"{where}: cannot be read ({_why(error)}); ask for it again"
+        yield _unread(where, error)
+
+
+def _unread(where: str, error: Exception) -> str:
+    return f"{where}: cannot be read ({printable(str(error)) or type(error).__name__}); ask for it again"
 
 
 def _read(archive: zipfile.ZipFile, info: zipfile.ZipInfo, where: str) -> Handin:
-    about = _json(archive, info)
+    about = json.loads(_unpacked(archive, info, LARGEST))
     beside = archive.NameToInfo.get(info.filename.removesuffix(ABOUT) + progress.FILE)
-    kept = _json(archive, beside) if beside else {}
-    if progress.is_older(kept):
-        raise ValueError("it is of fluxlite 0.2, whose lessons have other numbers")
+    kept = progress.checked(json.loads(_unpacked(archive, beside, LARGEST))) if beside else {}
     # What no lesson writes doesn't count.
     checks, guesses = (
         {id: word for id, word in kept.get(part, {}).items() if word in _known().get(id, ())}
@@ -86,7 +83,7 @@ def _read(archive: zipfile.ZipFile, info: zipfile.ZipInfo, where: str) -> Handin
     )
     name = printable(str(about["name"])) or Path(where).stem
     # On Colab, Kaggle and Binder each session has a record of its own, so there the name decides.
-    learner = "" if about.get("place") in progress.PASSING else str(kept.get("learner", {}).get("id", where))[:100]
+    learner = "" if about.get("place") else str(kept.get("learner", {}).get("id", where))[:100]
     return Handin(name, printable(str(about["time"])), checks, guesses, learner, (where,))
 
 
@@ -97,23 +94,12 @@ def _unpacked(archive: zipfile.ZipFile, info: zipfile.ZipInfo, most: int) -> byt
     return archive.read(info)
 
 
-def _json(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> dict[str, Any]:
-    content = json.loads(_unpacked(archive, info, LARGEST))
-    if not isinstance(content, dict):
-        raise ValueError(f"{printable(info.filename)} isn't what handin writes")
-    return content
-
-
-def _why(error: Exception) -> str:
-    return printable(str(error)) or type(error).__name__
-
-
 @functools.cache
 def _known() -> dict[str, Collection[str]]:
     """What a lesson writes: for each exercise the verdicts that are kept, for each question its letters."""
     found: dict[str, Collection[str]] = {}
     for number in exercises.folders():
-        found |= dict.fromkeys(exercises.exercises(number), (exercises.RIGHT, exercises.NOT_RIGHT, exercises.STOPPED))
+        found |= dict.fromkeys(exercises.in_lesson(number), (exercises.RIGHT, exercises.NOT_RIGHT, exercises.STOPPED))
         found |= {id: list(it.replies) for id, it in questions(number).items()}
     return found
 
@@ -131,8 +117,7 @@ def by_learner(handins: list[Handin]) -> list[Handin]:
     """
     groups: dict[tuple[str, str], list[Handin]] = {}
     for one in handins:
-        # Zoë and ZOË are one, however their letters are stored.
-        groups.setdefault((unicodedata.normalize("NFKC", one.name).casefold(), one.learner), []).append(one)
+        groups.setdefault((one.name.casefold(), one.learner), []).append(one)
     return [_together(sorted(groups[key], key=lambda one: one.time)) for key in sorted(groups)]
 
 

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 from .copies import FOLDER, hand_out
+from .ready import NEEDED, TO_START, missing
 
 FIRST = "00-start-here.ipynb"
 # JupyterLab for newcomers: no question about news, and a kernel that starts without asking.
@@ -29,11 +30,8 @@ def lab(arguments: list[str], hub: bool = False) -> int:
     """
     if hub:
         return _on_a_hub(arguments)
-    if importlib.util.find_spec("jupyterlab") is None:
-        from .ready import NEEDED, TO_START, broken, missing
-
-        needed = {**NEEDED, **TO_START}
-        print(missing(needed) or broken(needed))
+    if to_do := missing(NEEDED + TO_START):
+        print(to_do)
         return 1
     folder = course_folder()
     for line in hand_out(folder):

@@ -27,10 +27,9 @@ class DeviceMagics(Magics):
     @cell_magic
     def puzzle(self, line: str, cell: str) -> None:
         """Run a cell with a puzzle's program; show what it asks of a simulated T4, your best so far, and par."""
-        shell: Any = self.shell
-        run, _ = _compiled(shell, cell)
-        run(shell.user_ns)
-        play(line.strip(), shell.user_ns)
+        run, _ = _compiled(self.shell, cell)
+        run()
+        play(line.strip(), self.shell.user_ns)  # type: ignore[union-attr]
 
     @line_cell_magic
     def device_time(self, line: str, cell: str | None = None) -> Any:
@@ -41,12 +40,11 @@ class DeviceMagics(Magics):
         """
         if cell is not None and line.strip():
             raise UsageError(f"%%device_time takes its code from the lines below it, not {line.strip()!r}")
-        shell: Any = self.shell
-        run, _ = _compiled(shell, line if cell is None else cell)
+        run, _ = _compiled(self.shell, line if cell is None else cell)
         _wait()
         with receipt() as seen:
             start = clock()
-            value = run(shell.user_ns)
+            value = run()
         _wait()  # part of the time, but not of what the code asked for
         print(f"{'time':<17} {clocked(clock() - start)}")
         print(seen if devices() else f"{'GPU':<17} none in use")
@@ -75,7 +73,7 @@ class DeviceMagics(Magics):
         listeners.append(note)
         try:
             with receipt() as seen:
-                value = run(self.shell.user_ns)  # type: ignore[union-attr]
+                value = run()
         finally:
             listeners.remove(note)
         if value is not None:
@@ -93,11 +91,8 @@ def _wait() -> None:
         device.synchronize()
 
 
-def _compiled(shell: Any, code: str) -> tuple[Callable[[dict[str, Any]], Any], str]:
-    """A function that runs `code`, as IPython understands it, in a namespace, and returns the last line's value.
-
-    And the name of the file that its lines are in.
-    """
+def _compiled(shell: Any, code: str) -> tuple[Callable[[], Any], str]:
+    """A function that runs `code`, as IPython understands it, and returns the last line's value; its file's name."""
     source = shell.transform_cell(code)
     name = shell.compile.cache(source)  # lets an error show the line that it comes from
     tree = shell.transform_ast(shell.compile.ast_parse(source))
@@ -105,8 +100,8 @@ def _compiled(shell: Any, code: str) -> tuple[Callable[[dict[str, Any]], Any], s
     first = shell.compile(tree, name, "exec")
     value = None if last is None else shell.compile(ast.Expression(last.value), name, "eval")
 
-    def run(namespace: dict[str, Any]) -> Any:
-        exec(first, namespace)
-        return None if value is None else eval(value, namespace)
+    def run() -> Any:
+        exec(first, shell.user_ns)
+        return None if value is None else eval(value, shell.user_ns)
 
     return run, name

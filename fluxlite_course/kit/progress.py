@@ -5,7 +5,6 @@ import errno
 import json
 import os
 import secrets
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,11 +18,13 @@ PATIENCE = 20.0  # so many seconds one notebook waits for others to write
 # the lessons, since those of fluxlite 0.2 had other numbers.
 PARTS = ("guesses", "checks", "puzzles", "learner")
 EDITION = "3"
-PASSING = ("Colab", "Kaggle", "Binder")
+# Where nothing stays, and which variable says so. Kaggle's image is made from Colab's, so it's the first.
+PASSING = {"Kaggle": "KAGGLE_KERNEL_RUN_TYPE", "Colab": "COLAB_RELEASE_TAG", "Binder": "BINDER_LAUNCH_HOST"}
+Record = dict[str, dict[str, Any]]
 # Where the lesson began: what a lesson's own cells do to the current folder mustn't move the record.
 _home: Path | None = None
 # What isn't in the file yet, so that a lesson in a read-only folder still remembers it.
-_unwritten: dict[str, dict[str, Any]] = {}
+_unwritten: Record = {}
 
 
 def path() -> Path:
@@ -39,33 +40,32 @@ def stay() -> None:
 
 def passing() -> str:
     """``"Colab"``, ``"Kaggle"`` or ``"Binder"`` if we run there, where the record ends with the session; or empty."""
-    if "KAGGLE_KERNEL_RUN_TYPE" in os.environ:  # asked first: Kaggle's image is made from Colab's
-        return "Kaggle"
-    if "COLAB_RELEASE_TAG" in os.environ or "google.colab" in sys.modules:
-        return "Colab"
-    return "Binder" if "BINDER_LAUNCH_HOST" in os.environ or "BINDER_SERVICE_HOST" in os.environ else ""
+    return next((place for place, variable in PASSING.items() if variable in os.environ), "")
 
 
-def read() -> dict[str, dict[str, Any]]:
-    """Everything stored: ``{"guesses": {"02-C": "b"}, "checks": {"02.2": "right"}}``."""
-    written: dict[str, dict[str, Any]] | None = {}
-    with contextlib.suppress(OSError):
+def read() -> Record:
+    """Everything stored: ``{"guesses": {"02-C": "b"}, "checks": {"02.2": "right"}, "puzzles": {}}``."""
+    written: Record = {}
+    with contextlib.suppress(OSError, ValueError):  # `keep` says what's wrong with the file
         written = _read_file()
-        if written is None:
-            with _alone(path()):
-                written = _read_file_or_begin(path())
-    known = _together(written or {}, _unwritten)
+    known = _together(written, _unwritten)
     return {part: known[part] for part in PARTS if part != "learner"}
 
 
 def keep(part: str, key: str, value: str) -> None:
-    """Store one guess, one check's outcome, or a puzzle's best figure."""
+    """Store one guess, one check's outcome, or a puzzle's best figure. A file that isn't a record is moved aside."""
     if read()[part].get(key) == value:
         return
     file = path()
     try:
         with _alone(file):
-            known = _together(_read_file_or_begin(file), _unwritten, {part: {key: value}})  # others may have written
+            try:
+                written = _read_file()  # others may have written
+            except ValueError as error:
+                written, aside = {}, file.with_name(f"{file.stem}.unreadable{file.suffix}")
+                os.replace(file, aside)
+                notice(("progress", str(file)), f"{file.name}: {error}. It's now {aside.name}, and a new one begins.")
+            known = _together(written, _unwritten, {part: {key: value}})
             known["learner"] = {"id": secrets.token_hex(8)} | known["learner"] | {"edition": EDITION}
             write_whole(file, (json.dumps(known, indent=1, sort_keys=True) + "\n").encode("utf-8"))
             _unwritten.clear()
@@ -74,7 +74,24 @@ def keep(part: str, key: str, value: str) -> None:
         notice("progress", f"Your progress is kept until this kernel ends, not in {file}: {error.strerror}.")
 
 
-def _together(*records: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+def checked(record: Any) -> Record:
+    """A record, as a file has it. Raises `ValueError` for what isn't one, or isn't of these lessons."""
+    if not isinstance(record, dict) or not all(isinstance(record.get(part, {}), dict) for part in PARTS):
+        raise ValueError("this is no record of progress")
+    learner = record.get("learner", {})
+    if learner and learner.get("edition") != EDITION:
+        raise ValueError("it is of fluxlite 0.2, whose lessons have other numbers")
+    return record
+
+
+def _read_file() -> Record:
+    try:
+        return checked(json.loads(path().read_text(encoding="utf-8-sig")))  # Notepad may write a byte order mark
+    except FileNotFoundError:
+        return {}
+
+
+def _together(*records: Record) -> Record:
     """Combine records. If two have the same entry, the later one counts."""
     return {name: {key: word for one in records for key, word in one.get(name, {}).items()} for name in PARTS}
 
@@ -99,35 +116,3 @@ def _alone(file: Path) -> Iterator[None]:
         yield
     finally:
         lock.release()
-
-
-def _read_file() -> dict[str, dict[str, Any]] | None:
-    """The file's words. None if it isn't a record of these lessons. Raises `OSError` if it can't be opened."""
-    try:
-        known = json.loads(path().read_text(encoding="utf-8-sig"))  # Windows' Notepad may write a byte order mark
-        parts = {part: known.get(part, {}).items() for part in PARTS}
-    except FileNotFoundError:
-        return {}
-    except (ValueError, RecursionError, AttributeError):  # not JSON, or not even text; or a list, say
-        return None
-    words = {part: {key: word for key, word in items if isinstance(word, str)} for part, items in parts.items()}
-    return None if is_older(words) else words
-
-
-def is_older(record: dict[str, Any]) -> bool:
-    """Whether a record is of fluxlite 0.2, whose lessons had other numbers: its 03.1 is another exercise."""
-    learner = record.get("learner")
-    return isinstance(learner, dict) and "id" in learner and learner.get("edition") != EDITION
-
-
-def _read_file_or_begin(file: Path) -> dict[str, dict[str, Any]]:
-    """The file's entries. One that isn't a record is moved aside; only call this alone, or a new record could be."""
-    known = _read_file()
-    if known is not None:
-        return known
-    aside = file.with_name(f"{file.stem}.unreadable{file.suffix}")
-    with contextlib.suppress(OSError):
-        os.replace(file, aside)
-    words = f"{file.name} could not be read, or is of fluxlite 0.2, whose lessons have other numbers"
-    notice(("progress", str(file)), f"{words}; it is now {aside.name}, and a new one begins.")
-    return {}

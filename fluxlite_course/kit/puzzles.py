@@ -13,10 +13,11 @@ from fluxlite.receipts import duration
 
 from . import exercises, progress
 from .boxes import bars, face, fact, publish
-from .exercises import NOT_YET, RIGHT, Exercise, Verdict
+from .exercises import NOT_YET, Exercise, Verdict
 from .vocabulary import wrong_if
 
 TIME = "simulated (NVIDIA T4)"
+NEVER = float("inf")
 # A program for the GPU reads a few numbers back; one that reads whole arrays computes with them on the host.
 MOST_BYTES_BACK = 1_000
 
@@ -35,18 +36,9 @@ def puzzle(id: str, counts: str, par: float) -> Callable[[Callable[..., Any]], C
     return lambda attempt: exercises.mark(attempt, Puzzle(id, attempt, counts, par))
 
 
-def puzzles(number: str) -> dict[str, Puzzle]:
-    """A lesson's puzzles by id.
-
-    >>> puzzles("05")["05-1"].counts
-    'seconds'
-    """
-    return exercises.in_lesson(number, Puzzle)
-
-
 def play(id: str, space: Mapping[str, Any]) -> None:
     """Try what the cell defined, and show what it took, your best so far, and par. Raises `ValueError` without such."""
-    one, took = exercises.named(id, "puzzle", puzzles(exercises.number_in(id))), {}
+    one, took = exercises.named(id, "puzzle", exercises.in_lesson(exercises.number_in(id), Puzzle)), {}
     (name,) = inspect.signature(one.attempt).parameters
 
     def attempt(answer: Any) -> str:
@@ -65,25 +57,22 @@ def play(id: str, space: Mapping[str, Any]) -> None:
 
 
 def _show(one: Puzzle, verdict: Verdict, took: dict[str, float]) -> None:
-    """Keep a run if it's the best so far, and show it beside that and par. `took` has its figures if it's right."""
-    never = float("inf")
-    before = float(progress.read()["puzzles"].get(one.id, never))
-    now = took[one.counts] if verdict.word == RIGHT else never
-    best = min(before, now)
-    if best < before:
-        progress.keep("puzzles", one.id, repr(best))
-    run, par = in_words(one.counts, now), in_words(one.counts, one.par)
-    word = "at par" if run == par else "under par" if now < one.par else "above par"
-    also = ", ".join(in_words(kind, value) for kind, value in took.items() if kind != one.counts)
-    if verdict.word == RIGHT:
-        message = "the result is right" + ("" if word == "above par" else ": well played")
-        verdict = verdict._replace(word=word, message=message)
-    rows = [("this run", now), ("your best", best), ("par", one.par)]
-    lines = [(label, value, in_words(one.counts, value)) for label, value in rows if value < never]
-    counted = [*((label, words) for label, _, words in lines), *[("also", also)] * bool(took)]
-    printed = verdict._replace(rows=(*verdict.rows, *counted))
-    joy = verdict.word in ("at par", "under par") and before > max(now, one.par)
-    publish(str(printed), face(*verdict, [bars(lines), *[fact("also", also)] * bool(took)], joy))
+    """Keep a run if it's the best so far, and show it beside that and par. `took` is empty if it's wrong."""
+    kept = float(progress.read()["puzzles"].get(one.id, NEVER))
+    now = took.get(one.counts, NEVER)
+    if now < kept:
+        progress.keep("puzzles", one.id, repr(now))
+    also = []
+    if took:
+        as_par = in_words(one.counts, now) == in_words(one.counts, one.par)
+        word = "at par" if as_par else "under par" if now < one.par else "above par"
+        verdict = verdict._replace(word=word, message="the result is right" + ": well played" * (word != "above par"))
+        also = [("also", ", ".join(in_words(kind, value) for kind, value in took.items() if kind != one.counts))]
+    rows = [("this run", now), ("your best", min(now, kept)), ("par", one.par)]
+    lines = [(label, value, in_words(one.counts, value)) for label, value in rows if value < NEVER]
+    printed = verdict._replace(rows=(*verdict.rows, *((label, words) for label, _, words in lines), *also))
+    joy = verdict.word in ("at par", "under par") and kept > max(now, one.par)
+    publish(str(printed), face(*verdict, [bars(lines), *(fact(*row) for row in also)], joy))
 
 
 def figures(seen: Any) -> dict[str, float]:
@@ -98,8 +87,6 @@ def in_words(kind: str, value: float) -> str:
     >>> in_words("launches", 2), in_words("copies", 1), in_words("seconds", 0.0026)
     ('2 launches', '1 copy', '2.6 ms simulated (NVIDIA T4)')
     """
-    if value == float("inf"):
-        return "never"
     if kind == "seconds":
         return f"{duration(value)} {TIME}"
     return many(int(value), {"launches": "launch", "copies": "copy", "waits": "wait"}[kind], kind)

@@ -3,9 +3,8 @@
 It leaves no files behind, so learners can run it anywhere, and as often as they like.
 """
 
-import importlib.metadata
+import importlib.util
 import os
-import re
 import subprocess
 import sys
 import tempfile
@@ -16,23 +15,10 @@ from fluxlite.messages import ipython
 from . import progress
 from .copies import FOLDER
 
-READY = "READY"
-# The oldest versions that work, as in pyproject.toml; and what's needed only to start JupyterLab.
-NEEDED = {"numpy": "2.0", "safetensors": "0.8", "tqdm": "4.60", "ipywidgets": "7.7", "matplotlib": "3.8",
-          "anywidget": "0.9.15", "filelock": "3.20.1"}  # fmt: skip
-TO_START = {"jupyterlab": "4"}
-FIRST_LOSS = 3.9155  # of lesson 04's first epoch
-
+NEEDED = ("numpy", "safetensors", "tqdm", "ipywidgets", "matplotlib", "anywidget", "filelock")
+TO_START = ("jupyterlab",)
 # This runs in a separate process, since an import may end Python, and Matplotlib's makes a folder.
-IMPORTS = """
-import importlib, sys
-for name in sys.argv[1:]:
-    print(name, flush=True)
-    try:
-        importlib.import_module(name)
-    except Exception as error:
-        sys.exit(f"{type(error).__name__}: {error}")
-"""
+IMPORTS = "import sys\nfor name in sys.argv[1:]:\n    print(name, flush=True)\n    __import__(name)"
 
 
 def what_to_do() -> str:
@@ -41,46 +27,26 @@ def what_to_do() -> str:
     >>> what_to_do()
     ''
     """
-    needed = {**NEEDED, **TO_START} if ipython() is None else NEEDED
-    return missing(needed) or broken(needed) or wrong_numbers() or not_writable()
+    needed = NEEDED + TO_START if ipython() is None else NEEDED
+    return missing(needed) or broken(needed) or not_writable()
 
 
-def missing(needed: dict[str, str]) -> str:
-    """Everything that's missing or too old, and the one command that installs it."""
-    found = {}
-    for name, oldest in needed.items():
-        try:
-            version = importlib.metadata.version(name)
-            if _numbers(version) < _numbers(oldest):
-                found[name] = f"{name} {version} is too old."
-        except importlib.metadata.PackageNotFoundError:
-            found[name] = f"{name} is not installed in this Python."
-    return " ".join([*found.values(), _install(*(f"{name}>={needed[name]}" for name in found))]) if found else ""
+def missing(needed: tuple[str, ...]) -> str:
+    """Everything that's missing, and the one command that installs it."""
+    found = [name for name in needed if importlib.util.find_spec(name) is None]
+    return f"Not installed in this Python: {', '.join(found)}. {_install(*found)}" if found else ""
 
 
-def broken(names: dict[str, str]) -> str:
+def broken(names: tuple[str, ...]) -> str:
     with tempfile.TemporaryDirectory() as place:
         environment = {**os.environ, "MPLCONFIGDIR": place, "PYTHONDONTWRITEBYTECODE": "1"}
         command = [sys.executable, "-P", "-c", IMPORTS, *names]  # -P: not from the current folder, whatever lies there
         done = subprocess.run(command, env=environment, capture_output=True, text=True)
     if done.returncode == 0:
         return ""
-    name = ([""] + done.stdout.split())[-1]
+    *_, name = done.stdout.split()
     why = (done.stderr.strip().splitlines() or [f"Python ended with {done.returncode}"])[-1]
     return f"{name} is installed and cannot be used ({why}). {_install('--force-reinstall', name)}"
-
-
-def wrong_numbers() -> str:
-    """Run one epoch of lesson 04 on the simulated GPU."""
-    from fluxlite import estimate
-
-    from ..sine_wave import problem, train
-
-    # Its epoch is called 10, since train returns the loss of every tenth one.
-    (loss,) = estimate(lambda x, y, w1, w2: train(x, y, w1, w2, [10]), *problem(), like="NVIDIA T4").result
-    if abs(loss - FIRST_LOSS) < 1e-3:
-        return ""
-    return f"NumPy computes wrongly: {loss:.4f} where {FIRST_LOSS} is right. {_install('--force-reinstall', 'numpy')}"
 
 
 def not_writable() -> str:
@@ -90,11 +56,5 @@ def not_writable() -> str:
 
 
 def _install(*what: str) -> str:
-    words = " ".join(f'"{word}"' if ">" in word else word for word in what)
     python = f'"{sys.executable}"' if " " in sys.executable else sys.executable
-    return f"This helps:\n    {'%pip' if ipython() is not None else f'{python} -m pip'} install {words}"
-
-
-def _numbers(version: str) -> list[int]:
-    """The numbers in a version, for comparing: ``"4.5.0rc1"`` is [4, 5, 0]."""
-    return [int(number) for number in re.match(r"\d+(\.\d+)*", version)[0].split(".")]  # type: ignore[index]
+    return f"This helps:\n    {'%pip' if ipython() is not None else f'{python} -m pip'} install {' '.join(what)}"

@@ -12,7 +12,7 @@ from fluxlite.messages import ipython, put_aside
 from fluxlite.simulated import SimulatedDevice
 
 from . import copies, exercises, progress
-from .boxes import box
+from .boxes import box, publish
 
 CARD = "NVIDIA T4"
 _PASSING = (
@@ -30,7 +30,12 @@ def start(number: str) -> None:
     progress.stay()
     lines = [f"lesson {number} · fluxlite {here} · Python {platform.python_version()} · NumPy {np.__version__}"]
     lines += [_gpu_line(getattr(lesson, "SIMULATED", True)), _progress_line()]
-    _show(lines + [_PASSING.format(place) for place in [progress.passing()] if place])
+    lines += [_PASSING.format(place) for place in [progress.passing()] if place]
+    if shell := ipython():
+        from .magics import DeviceMagics
+
+        shell.register_magics(DeviceMagics)
+    publish("\n".join(lines), box("note", f"<p>{'<br>'.join(map(html.escape, lines))}</p>"))
 
 
 def _gpu_line(simulated: bool) -> str:
@@ -49,32 +54,9 @@ def _gpu_line(simulated: bool) -> str:
 
 def _progress_line() -> str:
     known = progress.read()["checks"]
-    solved = [[known.get(id) == exercises.RIGHT for id in exercises.exercises(n)] for n in exercises.folders()]
+    solved = [[known.get(id) == exercises.RIGHT for id in exercises.in_lesson(n)] for n in exercises.folders()]
     lessons, checks = [all(right) for right in solved if right], sum(solved, [])
     return f"so far: {sum(lessons)} of {len(lessons)} lessons with exercises, {sum(checks)} of {len(checks)} checks"
-
-
-def _show(lines: list[str]) -> None:
-    box, shell = _Box(lines), ipython()
-    if shell is None:
-        print(box)
-        return
-    from IPython.display import display
-
-    from .magics import DeviceMagics
-
-    shell.register_magics(DeviceMagics)
-    display(box)
-
-
-class _Box(list):
-    """Lines in a grey box, for facts rather than errors."""
-
-    def _repr_html_(self) -> str:
-        return box("note", f"<p>{'<br>'.join(map(html.escape, self))}</p>")
-
-    def __repr__(self) -> str:
-        return "\n".join(self)
 
 
 def reset(number: str) -> None:
@@ -83,10 +65,8 @@ def reset(number: str) -> None:
     Raises `ValueError` for an unknown lesson.
     """
     exercises.lesson(number)
-    found = sorted(copies.learner_folder().glob(f"{number}-*.ipynb"))
-    if not found:
-        raise ValueError(f"there is no notebook of lesson {number} in {copies.learner_folder()}")
-    copy = Path.cwd() / found[0].name
+    (lesson,) = copies.learner_folder().glob(f"{number}-*.ipynb")
+    copy = Path.cwd() / lesson.name
     kept = copies.renew(copy)
     fresh = f"Your work is kept as {kept and kept.name}; {copy.name} is fresh. Close its tab, then open it again."
     print(f"{copy.name} is here now." if kept is None else fresh)

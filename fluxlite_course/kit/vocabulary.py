@@ -13,7 +13,7 @@ import numpy as np
 import fluxlite as fl
 from fluxlite.messages import many
 
-from .exercises import NotDone, NotRight, shown
+from .exercises import NotDone, NotRight, shown, words_of
 
 Slips = Mapping[str, Any]
 
@@ -45,11 +45,6 @@ def normal(seed: int, *shapes: tuple[int, ...]) -> Any:
     """Normally distributed float32 numbers, an array for each shape."""
     rng = np.random.default_rng(seed)
     return [rng.standard_normal(shape).astype(np.float32) for shape in shapes]
-
-
-def described(x: Any) -> str:
-    """A learner's object: an array by its shape, others by type and beginning."""
-    return f"{type(x).__name__} of shape {x.shape}" if hasattr(x, "shape") and not np.isscalar(x) else shown(x)
 
 
 def digits(x: Any) -> str:
@@ -92,7 +87,7 @@ def number(got: Any, what: str) -> float:
     try:
         return float(fl.cpu(got))
     except (TypeError, ValueError):
-        raise NotRight(f"{what} isn't a number", described(got), "a number") from None
+        raise NotRight(f"{what} isn't a number", shown(got), "a number") from None
 
 
 def is_number(x: Any) -> bool:
@@ -143,8 +138,7 @@ def explained(meanings: Mapping[str, str], expected: Any = None) -> Iterator[Non
     except (NotRight, NotDone):
         raise
     except Exception as error:
-        said = "\n".join([str(error), *getattr(error, "__notes__", ())])
-        meaning = next((meaning for words, meaning in meanings.items() if words in said), None)
+        meaning = next((meaning for words, meaning in meanings.items() if words in words_of(error)), None)
         if meaning is None:
             raise
         raise NotRight(meaning, f"the error says: {error}", expected) from None

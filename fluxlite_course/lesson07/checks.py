@@ -5,9 +5,9 @@ import numpy as np
 import fluxlite as fl
 from fluxlite.messages import many
 
-from ..kit.exercises import NotRight, exercise
+from ..kit.exercises import NotRight, exercise, shown
 from ..kit.puzzles import puzzle
-from ..kit.vocabulary import called, described, expect, explained, on_cpu, refuse, same, wrong_if
+from ..kit.vocabulary import called, expect, explained, on_cpu, refuse, same, wrong_if
 from ..sine_wave import problem, run
 
 LAUNCHES = 260  # for exercise 07.2
@@ -31,7 +31,7 @@ def predict(predict):
         refuse({
             f"the predictions for {many(n, 'wave')} have the shape of x": getattr(found, "shape", None) != x.shape,
             "the predictions are on the CPU; x was on the GPU": on_cpu(found),
-        }, described(found), f"shape {x.shape}")  # fmt: skip
+        }, shown(found), f"shape {x.shape}")  # fmt: skip
         wanted, values = run(x, *problem()[2:])[0][..., 0], fl.cpu(found)[..., 0]
         for i, at in np.argwhere(~np.isclose(values, wanted, **_NEAR).T)[:1]:
             words = f"wave {i + 1} of {n}, step {at + 1}: that's not what step gives"
@@ -47,7 +47,7 @@ def predict(predict):
 def _one_number(x):
     alone = "return the loss alone: the check asks for its gradient"
     wrong_if(isinstance(x, tuple), alone, type(x).__name__, "one number")
-    wrong_if(x is None or np.shape(x) != (), "a loss is one number", described(x), "shape ()")
+    wrong_if(x is None or np.shape(x) != (), "a loss is one number", shown(x), "shape ()")
     return float(fl.cpu(x))
 
 

@@ -72,7 +72,7 @@ def report() -> Report:
 
 def _progress() -> list[str]:
     known, lessons = progress.read(), list(exercises.folders())
-    every = [id for number in lessons for id in exercises.exercises(number)]
+    every = [id for number in lessons for id in exercises.in_lesson(number)]
     solved = sum(known["checks"].get(id) == exercises.RIGHT for id in every)
     right = {id: question.right for number in lessons for id, question in questions(number).items()}
     hits = [letter == right[id] for id, letter in known["guesses"].items() if id in right]

@@ -10,7 +10,7 @@ import fluxlite as fl
 
 from ..scenes import Each, Knob, Part, Scene, drawing, label, rounded
 from ..scenes.axes import Axis, across, upward
-from ..scenes.boxes import arrow
+from ..scenes.parts import arrow
 from .sequences import letters, scores_after, waves, write
 
 HEATS = (0.1, 0.3, 0.5, 0.7, 1.0, 1.5, 2.5)

@@ -4,8 +4,8 @@ import numpy as np
 
 import fluxlite as fl
 
-from ..kit.exercises import exercise
-from ..kit.vocabulary import described, explained, is_number, refuse, same, wrong_if
+from ..kit.exercises import exercise, shown
+from ..kit.vocabulary import explained, is_number, refuse, same, wrong_if
 from .files import go_on, here, network, new_run, ten
 
 
@@ -17,7 +17,7 @@ def restore(restore):
         words = f"a file with hidden={hidden} doesn't fit into the model that you build"
         with explained({"the source has shape": words}, f"Dense(64, {hidden}, …), Dense({hidden}, 10)"):
             model = restore(path)
-        wrong_if(not isinstance(model, fl.Chain), "restore should return the model", described(model), "a Chain")
+        wrong_if(not isinstance(model, fl.Chain), "restore should return the model", shown(model), "a Chain")
         model = fl.cpu(model)
         equal = all(map(np.array_equal, fl.leaves(fl.state(model)), fl.leaves(fl.state(saved))))
         refuse({
@@ -40,7 +40,7 @@ def take_up(take_up):
         "the optimizer's memory that you got is still new: Adam has forgotten the past gradients": not opt_state,
         "the loader's generator is still new: the batches come in another order": not loader,
         "it didn't return the number of epochs that are done": not is_number(epoch) or epoch != 2,
-    }, f"{described(epoch)} was returned", "2, and the file's contents in the objects themselves")  # fmt: skip
+    }, f"{shown(epoch)} was returned", "2, and the file's contents in the objects themselves")  # fmt: skip
     return "model, memory and generator are the file's: the training goes on as if it had never stopped"
 
 

@@ -12,7 +12,7 @@ from ..draw.pictures import BLUE, GREEN, GREY, ORANGE, Picture, plots, show
 from ..links import LINKS
 from ..scenes import Each, Knob, Part, Scene, drawing, label, rounded
 from ..scenes.axes import Axis, across, bars
-from ..scenes.boxes import arrow
+from ..scenes.parts import arrow
 from .exchange import OneCard, large_network, several_cards
 
 

@@ -7,8 +7,8 @@ import numpy as np
 import fluxlite as fl
 from fluxlite.messages import put_aside
 
-from ..kit.exercises import NotDone, NotRight, exercise
-from ..kit.vocabulary import described, digits, refuse, returned, same
+from ..kit.exercises import NotDone, NotRight, exercise, shown
+from ..kit.vocabulary import digits, refuse, returned, same
 
 SIMULATED = False  # this lesson is about what your computer really has, so start leaves the simulated GPU off
 
@@ -32,7 +32,7 @@ def predict_everywhere(predict):
     for place, computer, uses_gpu in _PLACES:
         result, launches = _run(predict, model, x, place, computer)
         returned(result, "predict", "the model's output")
-        yours = f"{described(result)} on {fl.device_of(result)}: {digits(result)}, {launches} launches"
+        yours = f"{shown(result)} on {fl.device_of(result)}: {digits(result)}, {launches} launches"
         refuse({
             f"{place} the result isn't a NumPy array, and the caller goes on in NumPy":
                 not isinstance(result, np.ndarray),

@@ -4,12 +4,12 @@ A `Scene` has a picture, knobs, and a sentence for each setting of the knobs. Py
 with what differs from state to state as numbers beside it. The script (`scene.js`) puts the chosen state's numbers in.
 It asks no host for anything, and computes nothing. Where scripts don't run, the first state is still there to see.
 
-Read `parts.py` first, which draws, then `scene.py`, which makes HTML of it. `films.py` has a receipt's launches,
-`axes.py` axes, `boxes.py` boxes and arrows, `graph.py` what was computed from what, and `timeline.py` what ran when.
+Read `parts.py` first, which draws, then `scene.py`, which makes HTML of it. `axes.py` has axes, `graph.py` what was
+computed from what, `timeline.py` what ran when, and `machine.py` what a cell did.
 """
 
-from .films import launches
 from .parts import Each, Part, drawing, label, rounded
 from .scene import Knob, Scene
+from .timeline import launches
 
 __all__ = ["Each", "Knob", "Part", "Scene", "drawing", "label", "launches", "rounded"]

@@ -4,8 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from .boxes import arrow
-from .parts import Each, Part, drawing, label
+from .parts import Each, Part, arrow, drawing, label
 from .scene import Knob, Scene
 
 _WIDE, _HIGH, _GAP, _ROW = 112, 70, 50, 150  # a box's size, the least way from box to box, and from row to row

@@ -35,7 +35,7 @@ def machine(receipt: Receipt, source: str, lines: Sequence[int], guess: bool = F
     """What a cell did: its `source`, two memories, the queue, the lanes. `lines` has the cell's line of each event.
 
     `used` is how many bytes of the GPU's memory were in use before. With `guess`, you say where the first copy goes
-    before you see it. Raises `ValueError` for a receipt without events, or without a simulated GPU's times.
+    before you see it. The receipt has events of a simulated GPU, with their times.
 
     >>> r = fl.estimate(lambda x: x + x, np.ones(4, np.float32)).receipt
     >>> machine(r, "y = x + x", lines=[1])
@@ -43,8 +43,6 @@ def machine(receipt: Receipt, source: str, lines: Sequence[int], guess: bool = F
     """
     everything = receipt.timeline()
     moments = everything[:MOST_EVENTS]
-    if not moments or any(moment.start is None for moment in moments):
-        raise ValueError("the machine needs events of a simulated GPU, with their times")
     nows = _nows(moments, lines)
     more = len(everything) + receipt.events_left_out - len(moments)
     rest = f"The first {MOST_EVENTS} events; {more:,} more followed." if more else ""
@@ -67,7 +65,11 @@ def machine(receipt: Receipt, source: str, lines: Sequence[int], guess: bool = F
     words = [label(_RIGHT, bottom, f"simulated ({receipt.seconds.card})", "end small"), label(8, bottom, rest, "small")]
     title = f"A cell, and what it did on the host and on the GPU, simulated ({receipt.seconds.card})"
     shown = [label(30, 18 + 21 * n, line[:70].replace(" ", "\xa0"), "code") for n, line in enumerate(code)]
-    return Scene(drawing(640, bottom + 10, title, *_boxes(top, used), *shown, *parts, *words), knobs, said)
+    picture = drawing(640, bottom + 10, title, *_boxes(top, used), *shown, *parts, *words)
+    if guess:  # before the guess, the picture ends below the question
+        ends = (top + _HIGH + 40, bottom + 10)
+        picture.attributes["viewBox"] = Each(f"0 0 640 {ends[n >= len(nows)]}" for n in range(len(said)))
+    return Scene(picture, knobs, said)
 
 
 # -- What is when -------------------------------------------------------------------------------------------------
@@ -223,11 +225,11 @@ def _lanes(moments: list[Moment], nows: list[_Now], lanes: list[str], top: int) 
                 y = foot[bar.lane] - 22
                 yield Part("rect", class_=f"bar {bar.look}", x=x, y=y, width=width, height=22)
                 if bar.look == "wait" and width > 46:
-                    yield label(x + width / 2, y + 16, "waits", "wait middle small")
+                    yield label(x + width / 2, y + 16, "waits", "bold middle small")
                 elif bar.look in ("order", "work") and width > 17 and n in numbers:
                     yield label(x + width / 2, y + 16, numbers.index(n) + 1, "inside middle small")
     high = _LANE * len(lanes)
-    veil = Part("rect", class_="hollow", stroke="none", opacity=0.6, width=_RIGHT - _LEFT + 4, height=high - 4)
+    veil = Part("rect", class_="hollow", stroke="none", opacity=0.5, width=_RIGHT - _LEFT + 4, height=high - 4)
     cursor = Part("path", class_="cursor", d=f"M0 0v{high}")
     at = Each(f"translate({where(now.time)} {top})" for now in nows)
     moving = Part("g", veil, cursor, transform=at, class_="glide")

@@ -67,8 +67,7 @@ class Scene:
 
     def at(self, **setting: str) -> str:
         """The sentence for a setting of the knobs. What you leave out is as at first."""
-        start = {knob.name: knob.options[at] for knob, at in zip(self.knobs, self.first)}
-        return self.sentences[self.settings.index({**start, **setting})]
+        return self.sentences[self.settings.index({**self.settings[self.state], **setting})]
 
     @property
     def state(self) -> int:
@@ -87,14 +86,6 @@ class Scene:
             "says": says,
         }
 
-    def html(self) -> str:
-        """For a place in a page of yours, as often as you like: style, picture, sentence, numbers and script."""
-        data = json.dumps(self.data(), ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
-        return (
-            f'<div class="fluxlite-scene"><style>{style()}</style>{self._shown()}'
-            f'<script type="application/json">{data}</script><script>{script()}</script></div>'
-        )
-
     def still(self) -> str:
         """The first state as an image, with the sentence as its alternative text."""
         look = style().replace(".fluxlite-scene {", "svg { background: #fff;", 1)
@@ -105,11 +96,15 @@ class Scene:
         return f'<img alt="{said}" src="data:image/svg+xml;base64,{source}" style="max-width:100%">'
 
     def _repr_html_(self) -> str:
-        """For a notebook: the still, and packed beside it what the script puts in its place.
+        """For a page: the still, and packed beside it what the script puts in its place.
 
         A page that keeps scripts out, as JupyterLab does with a notebook it doesn't trust, and GitHub, shows the still.
         """
-        packed = {"page": self._shown(), "style": style(), "script": script(), "data": self.data()}
+        page = (
+            f'<div class="fluxlite-picture">{self.picture.markup(self.state)}</div>'
+            f'<p class="fluxlite-says" role="status" aria-live="polite">{html.escape(repr(self))}</p>'
+        )
+        packed = {"page": page, "style": style(), "script": script(), "data": self.data()}
         squeezed = zlib.compressobj(9, wbits=-15)  # without a header, as the page's "deflate-raw" takes it
         raw = squeezed.compress(json.dumps(packed, ensure_ascii=False).encode()) + squeezed.flush()
         data = base64.b64encode(raw).decode()
@@ -120,12 +115,6 @@ class Scene:
 
     def __repr__(self) -> str:
         return self.sentences[self.state]
-
-    def _shown(self) -> str:
-        return (
-            f'<div class="fluxlite-picture">{self.picture.markup(self.state)}</div>'
-            f'<p class="fluxlite-says" role="status" aria-live="polite">{html.escape(repr(self))}</p>'
-        )
 
 
 @functools.cache

@@ -1,10 +1,11 @@
-"""A receipt's timeline: all its events, and a window over them."""
+"""A receipt's timeline: all its events, and a window over them; its launches, for films of what a GPU does."""
 
 import itertools
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from simgpu.profile import LANES, Picture, Receipt, Timeline, bars_of
+from simgpu.events import LAUNCH
+from simgpu.profile import LANES, Moment, Picture, Receipt, Timeline, bars_of
 
 from .parts import Each, Part, drawing, label, rounded
 from .scene import Knob, Scene
@@ -17,6 +18,21 @@ _WIDTH, _LEFT, _LANE, _TOP, _BAR = 620, 10, 64, 32, 30
 _BOTTOM = _TOP + _LANE * len(LANES)
 _TICKS = 4
 _NAMES = {"order": "asks", "load": "first use", "wait": "waits", "work": "works"}
+
+
+def launches(receipt: Receipt) -> list[Moment]:
+    """The launches of a simulated GPU's receipt, in order, each with its times, in seconds. One entry is one launch."""
+    found = [moment for moment in receipt.timeline() if moment.kind == LAUNCH]
+    orders = []
+    for moment in found:  # a call that launches twice shares its times out evenly
+        asked, went_on, start, end = (float(time or 0) for time in moment[:4])
+        n, order, work = moment.times, (went_on - asked) / moment.times, (end - start) / moment.times
+        orders += [
+            moment._replace(asked=asked + i * order, went_on=asked + (i + 1) * order, start=start + i * work,
+                            end=start + (i + 1) * work, times=1)
+            for i in range(n)
+        ]  # fmt: skip
+    return orders
 
 
 class _View(NamedTuple):

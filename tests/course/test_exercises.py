@@ -1,7 +1,6 @@
 """check, todo, guess, expect_error and start, as a learner sees them."""
 
 import linecache
-import sys
 
 import numpy as np
 import pytest
@@ -70,13 +69,10 @@ def notebook():
 @pytest.mark.parametrize(
     ("cell", "told"),
     [
-        ("f = lambda x: 2 * x +", "the cell that gives f ended in a SyntaxError: f is still what it was before"),
+        ("f = lambda x: 2 * x +", "the cell that gives f ended in a SyntaxError: it has to run to its end first"),
         ("1 / 0\ndef f(x):\n    return 2 * x", "the cell that gives f ended in a ZeroDivisionError"),
         ("1 / 0\ng, f = None, None", "the cell that gives f ended in a ZeroDivisionError"),
-        (
-            "def f(x):\n    return x\n1 / 0",
-            "99.1  not right   twice two is four",
-        ),  # it has the new f, so that is judged
+        ("def f(x):\n    return x\n1 / 0", "the cell that gives f ended in a ZeroDivisionError"),
         ("assert f(2) == 5", "99.1  right"),
     ],
 )
@@ -170,16 +166,6 @@ class Mute(Exception):
         raise TypeError("no words")
 
 
-class Endless:
-    """Has every attribute, and each of them is itself."""
-
-    def __getattr__(self, name):
-        return self
-
-    def __call__(self, x):
-        return self
-
-
 def test_an_error_and_a_value_without_words():
     def f(x):
         raise Mute
@@ -187,23 +173,7 @@ def test_an_error_and_a_value_without_words():
     message = judge("99.1", f).message
     assert message == "your code raised Mute: a Mute that cannot be printed (TypeError)"
     assert ("yours", "a Mute that cannot be printed (TypeError)") in judge("99.1", lambda x: Mute()).rows
-    assert judge("99.1", Endless()).word == "not right"
     assert len(dict(judge("99.1", lambda x: "x" * 99_999).rows)["yours"]) < 3_000
-
-
-def test_who_prints_without_end_fills_no_memory():
-    longest = 0
-
-    def f(x):
-        nonlocal longest
-        for _ in range(1_000):
-            print("x" * 1_000)
-            longest = max(longest, len(sys.stdout.getvalue()))
-        print("the end")
-
-    printed = dict(judge("99.1", f).rows)["printed"]
-    assert printed.endswith("the end") and longest < 300_000
-    assert len(dict(judge("99.1", lambda x: print("x" * 99_999)).rows)["printed"]) < 3_000
 
 
 @pytest.mark.parametrize("answers", [(), (abs, abs)])
@@ -302,13 +272,6 @@ def test_a_box_sends_the_answer_only_when_it_is_asked_for(notebook, monkeypatch)
     assert box.answer["right"] == "b" and "<b>d</b>: fmap takes" in box.answer["words"]
 
 
-def test_without_anywidget_the_box_names_the_plain_call(notebook, monkeypatch):
-    monkeypatch.setitem(sys.modules, "anywidget", None)
-    guesses._box.cache_clear()
-    data = shown(monkeypatch, "from fluxlite_course import guess; guess('02-C')")
-    assert data.keys() == {"text/plain", "text/html"} and '<code>guess("02-C", "a")</code>' in data["text/html"]
-
-
 def test_a_check_has_a_face_with_the_same_words_and_joy_once(notebook, monkeypatch):
     code = "from fluxlite_course import check; check({!r}, {})"
     data = shown(monkeypatch, code.format("99.2", "lambda x: x"))
@@ -384,30 +347,11 @@ def test_the_id_of_the_other_kind_names_those_that_there_are():
         guess("03-Z", "a")
 
 
-@pytest.mark.parametrize(
-    ("table", "words"),
-    [
-        ('question = "?"\nright = "c"\na = "1"\nreply.a = "yes"', "one is right: a; 'c'"),
-        ('question = "?"\nright = "a"\na = "1"\nb = "2"\nreply.a = "yes"', "each option needs a reply"),
-        ('right = "a"\na = "1"\nreply.a = "yes"', "a question has question, too"),
-    ],
-)
-def test_a_mistake_in_a_file_of_replies_names_the_file_and_the_question(table, words, tmp_path, monkeypatch):
-    monkeypatch.setattr(exercises, "COURSE", tmp_path)
-    (tmp_path / "lesson02").mkdir()
-    file = tmp_path / "lesson02" / "questions.toml"
-    file.write_text(f"[02-C]\n{table}\n", encoding="utf-8")
-    with pytest.raises(ValueError) as error:
-        guess("02-C", "a")
-    assert str(error.value).startswith(f"{file}, 02-C: ") and words in str(error.value)
-
-
-def test_a_file_of_replies_that_is_not_toml_is_named_with_the_line(tmp_path, monkeypatch):
-    monkeypatch.setattr(exercises, "COURSE", tmp_path)
-    (tmp_path / "lesson02").mkdir()
-    (tmp_path / "lesson02" / "questions.toml").write_text('[02-C]\nright = "b\n', encoding="utf-8")
-    with pytest.raises(ValueError, match=r"questions.toml: .* line 2"):
-        guess("02-C", "a")
+@pytest.mark.parametrize("number", exercises.folders())
+def test_each_option_has_a_reply_and_one_is_right(number):
+    for id, asks in guesses.questions(number).items():
+        assert asks.options.keys() == asks.replies.keys() and asks.right in asks.options, id
+        assert all(len(letter) == 1 for letter in asks.options), id
 
 
 # -- deliberate errors ----------------------------------------------------------------------------------------------
@@ -423,7 +367,7 @@ def test_no_error_another_kind_and_other_words_fail():
     nothing = "^expected a ValueError that says 'x'; nothing was raised$"
     with pytest.raises(AssertionError, match=nothing), expect_error(ValueError, "x"):
         pass
-    with pytest.raises(AssertionError, match="got TypeError: other"), expect_error(ValueError, "x"):
+    with pytest.raises(TypeError, match="other"), expect_error(ValueError, "x"):
         raise TypeError("other")
     with pytest.raises(AssertionError, match="it says: other"), expect_error(ValueError, "x"):
         raise ValueError("other")

@@ -48,7 +48,7 @@ def test_steps_in_another_file_are_said_to_be_elsewhere(capsys):
 def test_no_error_or_another_one_is_not_what_was_expected(traceback):
     with pytest.raises(AssertionError, match="nothing was raised"), expect_error(ValueError, "x", traceback):
         pass
-    with pytest.raises(AssertionError, match="got ZeroDivisionError"), expect_error(ValueError, "x", traceback):
+    with pytest.raises(ZeroDivisionError), expect_error(ValueError, "x", traceback):
         divide(1, 0)
     wrong_words = pytest.raises(AssertionError, match="expected to say 'modulo'")
     with wrong_words, expect_error(ZeroDivisionError, "modulo", traceback):

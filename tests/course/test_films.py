@@ -138,10 +138,3 @@ def test_a_copy_from_card_to_card_is_drawn_from_lane_to_lane(two_cards):
             there[0] @ there[1]
     drawn = [part for part in busy({"split": {1: receipt}}).picture.parts() if part.attributes.get("class") == "rest"]
     assert len(drawn) == receipt.device_to_device.count == 2
-
-
-def test_films_need_times():
-    with fl.receipt() as nothing:
-        pass
-    with pytest.raises(ValueError, match="launches whose times are known"):
-        busy({"r": {1: nothing}})

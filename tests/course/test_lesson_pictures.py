@@ -85,15 +85,3 @@ def test_the_worst_mistakes_are_wrong_and_sure_and_the_surest_comes_first():
     assert told[1].endswith("is: a 0 read as 1, 0.90; a 1 read as 0, 0.70.")
     with pytest.raises(ValueError, match="no mistakes"):
         worst_mistakes(pictures, scores, np.array([1, 0, 1, 0]))
-
-
-@pytest.mark.parametrize(
-    ("call", "words"),
-    [
-        (lambda: falling({}), "one to three lines of losses, got 0"),
-        (lambda: digit_row(np.zeros((2, 8, 8)), ["a"], "Two."), "got 2 pictures and 1 titles"),
-    ],
-)
-def test_what_cannot_be_drawn(call, words):
-    with pytest.raises(ValueError, match=words):
-        call()

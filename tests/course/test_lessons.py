@@ -23,7 +23,7 @@ from fluxlite_course.kit import exercises
 from fluxlite_course.kit.boxes import marked
 from fluxlite_course.kit.copies import fingerprint
 from fluxlite_course.kit.guesses import questions
-from fluxlite_course.kit.puzzles import play, puzzles
+from fluxlite_course.kit.puzzles import Puzzle, play
 from tools import notebooks as tool
 from tools import words
 
@@ -96,7 +96,7 @@ def test_every_exercise_is_asked_once_solved_checked_and_hinted(path):
             assert f"{id}  right " in printed(cell), f"{id}: the stored solution is not right"
             found.append(id)
             solved, hints = False, 0
-    assert sorted(found) == sorted(exercises.exercises(number))
+    assert sorted(found) == sorted(exercises.in_lesson(number))
     for id in found:
         assert re.search(rf"^### Exercise {re.escape(id)} ", text(path), re.MULTILINE), f"{id} has no heading"
 
@@ -120,7 +120,7 @@ def test_every_question_is_asked_once_in_order_and_its_answer_is_not_in_the_note
 def test_a_puzzle_begins_above_par_and_its_solution_is_at_par(path, monkeypatch, capsys, tmp_path):
     monkeypatch.setenv("FLUXLITE_PROGRESS", str(tmp_path / "progress.json"))
     found = [source for source in code(path) if tool.PUZZLE.search(source)]
-    assert [tool.PUZZLE.search(source)[1] for source in found] == list(puzzles(path.name[:2]))
+    assert [tool.PUZZLE.search(source)[1] for source in found] == list(exercises.in_lesson(path.name[:2], Puzzle))
     own = importlib.import_module(f"fluxlite_course.{exercises.folders()[path.name[:2]].name}")
     for source in found:
         for program, word in ((tool.SOLUTION.sub("", source), "above par"), (source, "at par")):
@@ -188,7 +188,7 @@ def test_a_copy_runs_to_its_end_and_every_exercise_is_not_yet(path, tmp_path, mo
     said = "\n".join(printed(cell) for cell in notebook.cells if cell["cell_type"] == "code")
     verdicts = re.findall(r"^(\d\d\.\d+)  (right|not right|not yet|stopped)\b", said, re.MULTILINE)
     assert verdicts == [(id, "not yet") for id, _ in verdicts]
-    assert sorted(id for id, _ in verdicts) == sorted(exercises.exercises(path.name[:2]))
+    assert sorted(id for id, _ in verdicts) == sorted(exercises.in_lesson(path.name[:2]))
     kept = {"progress.json", ".progress.json.lock", "my-gpu-report.png", "my-gpu-report.txt"}
     assert set(os.listdir(tmp_path)) <= kept, "a lesson leaves files behind"
 

@@ -1,6 +1,6 @@
 """check: one word if the course can begin, otherwise the one thing to do; it leaves no files behind."""
 
-import importlib.metadata
+import importlib.util
 import os
 import subprocess
 import sys
@@ -11,7 +11,6 @@ import pytest
 from packaging.requirements import Requirement
 
 from fluxlite.__main__ import main
-from fluxlite_course.kit import lab as lab_module
 from fluxlite_course.kit import ready
 
 ROOT = Path(__file__).parents[2]
@@ -35,50 +34,17 @@ def test_what_is_needed_is_what_is_installed_by_pyproject():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     asked = map(Requirement, [*project["dependencies"], *project["optional-dependencies"]["lab"]])
     # MPI is for lesson 15 alone, which says what to do where it's missing.
-    oldest = {one.name: next(iter(one.specifier)).version for one in asked if one.name not in ("mpi4py", "mpich")}
-    assert oldest == {**ready.NEEDED, **ready.TO_START}
-
-
-@pytest.mark.parametrize(
-    ("installed", "words"),
-    [
-        ({"numpy": "1.26.4"}, 'numpy 1.26.4 is too old. This helps:\n    {} -m pip install "numpy>=2.0"'),
-        ({"ipywidgets": None}, 'ipywidgets is not installed in this Python. This helps:\n    {} -m pip install "ipy'),
-        ({"numpy": "2.0.0rc1", "tqdm": "4.100"}, ""),
-        (
-            {"safetensors": None, "tqdm": "3.1"},
-            "safetensors is not installed in this Python. tqdm 3.1 is too old. "
-            'This helps:\n    {} -m pip install "safetensors>=0.8" "tqdm>=4.60"',
-        ),
-    ],
-)
-def test_versions(installed, words, monkeypatch):
-    real = importlib.metadata.version
-
-    def version(name):
-        if installed.get(name, "") is None:
-            raise importlib.metadata.PackageNotFoundError(name)
-        return installed.get(name) or real(name)
-
-    monkeypatch.setattr(importlib.metadata, "version", version)
-    said = ready.missing(ready.NEEDED)
-    assert said.startswith(words.format(sys.executable)) if words else said == ""
+    assert {one.name for one in asked} - {"mpi4py", "mpich"} == {*ready.NEEDED, *ready.TO_START}
 
 
 def test_lab_names_all_that_is_missing_and_this_python(monkeypatch, capsys):
-    real = importlib.metadata.version
-
-    def version(name):
-        if name in ("jupyterlab", "matplotlib"):
-            raise importlib.metadata.PackageNotFoundError(name)
-        return real(name)
-
-    monkeypatch.setattr(importlib.metadata, "version", version)
-    monkeypatch.setattr(lab_module.importlib.util, "find_spec", lambda name: None)
+    real = importlib.util.find_spec
+    gone = ("jupyterlab", "matplotlib")
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name in gone else real(name))
     assert main(["lab"]) == 1
     assert capsys.readouterr().out == (
-        "matplotlib is not installed in this Python. jupyterlab is not installed in this Python. This helps:\n"
-        f'    {sys.executable} -m pip install "matplotlib>=3.8" "jupyterlab>=4"\n'
+        "Not installed in this Python: matplotlib, jupyterlab. This helps:\n"
+        f"    {sys.executable} -m pip install matplotlib jupyterlab\n"
     )
 
 
@@ -94,12 +60,6 @@ def test_what_is_there_and_cannot_be_imported_is_named(tmp_path):
     assert "(Python ended with 3)" in check(tmp_path, PYTHONPATH=f"{ROOT}{os.pathsep}{tmp_path}").stdout
 
 
-def test_wrong_numbers(monkeypatch):
-    assert ready.wrong_numbers() == ""
-    monkeypatch.setattr(ready, "FIRST_LOSS", 3.5)
-    assert ready.wrong_numbers().startswith("NumPy computes wrongly: 3.9155 where 3.5 is right.")
-
-
 def test_a_folder_that_cannot_be_written_to(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("FLUXLITE_PROGRESS", raising=False)
@@ -111,8 +71,8 @@ def test_a_folder_that_cannot_be_written_to(monkeypatch, tmp_path):
 def test_in_a_notebook_pip_is_a_magic_and_no_jupyterlab_is_needed(monkeypatch):
     asked = []
     monkeypatch.setattr(ready, "ipython", object)
-    monkeypatch.setattr(ready, "missing", lambda needed: asked.extend(needed) or ready._install("numpy>=2.0"))
-    assert ready.what_to_do() == 'This helps:\n    %pip install "numpy>=2.0"'
+    monkeypatch.setattr(ready, "missing", lambda needed: asked.extend(needed) or ready._install("numpy"))
+    assert ready.what_to_do() == "This helps:\n    %pip install numpy"
     assert "matplotlib" in asked and "jupyterlab" not in asked
 
 

@@ -63,7 +63,7 @@ def guess(cell: dict[str, Any], id: str) -> list[dict[str, Any]]:
     """A question as a page, and its answer folded below it. One that a later lesson answers has none here."""
     asks = question(id)
     hidden = {**cell["metadata"], "tags": ["remove-input"]}
-    page = as_page(id, asks, hint=asks.later)[1]
+    page = as_page(id, asks, asks.later)
     shown = {"output_type": "display_data", "data": {"text/html": page}, "metadata": {}}
     words = _markdown(f"{cell['id']}-answer", f"**{asks.right}** is right: {asks.replies[asks.right]}")
     answer = [] if asks.later else folded(f"The answer to {id}", cell["id"], [words])

@@ -66,25 +66,3 @@ def test_the_picture_can_be_read_without_colours(monkeypatch):
 def test_a_rare_class_is_as_visible_as_a_frequent_one(monkeypatch):
     (image,) = figure_of(np.array([[1000, 1000], [1, 1]]), None, monkeypatch).axes[0].images
     np.testing.assert_allclose(image.get_array(), np.sqrt(0.5))
-
-
-@pytest.mark.slow
-def test_many_classes_have_no_counts_and_fewer_labels(monkeypatch):
-    axes = figure_of(np.eye(60, dtype=int), None, monkeypatch).axes[0]
-    assert len(axes.texts) == 0 and 20 <= len(axes.get_xticks()) <= mistakes.MOST
-    axes = figure_of(9_999 * np.eye(25, dtype=int), None, monkeypatch).axes[0]
-    cell = axes.get_window_extent().width / 25
-    assert all(text.get_window_extent().width < cell for text in axes.texts)
-
-
-@pytest.mark.parametrize(
-    ("matrix", "labels", "words"),
-    [
-        (np.ones((2, 2)), None, "whole numbers of shape .* got float64"),
-        (np.ones((2, 3), int), None, r"shape \(classes, classes\), got int64 of shape \(2, 3\)"),
-        (np.eye(2, dtype=int), ["a"], "a label for each of 2 classes, got 1"),
-    ],
-)
-def test_what_is_no_confusion_matrix(matrix, labels, words):
-    with pytest.raises(ValueError, match=words):
-        confusion(matrix, labels)
