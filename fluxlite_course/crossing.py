@@ -18,7 +18,7 @@ from fluxlite.messages import many
 from fluxlite.receipts import Seconds, duration
 from simgpu import preset
 
-from .draw.pictures import GREY, as_written, look
+from .draw.pictures import GREY, look
 from .sine_wave import training_step
 
 SIZES = tuple(2**n for n in range(3, 13))
@@ -46,12 +46,11 @@ class Crossover:
     @property
     def crossing(self) -> float | None:
         """The hidden size where the lines cross, possibly between two in the table. None if they don't."""
-        sizes, right = sorted(self.cpu), self.smallest
-        if right is None or right == sizes[0]:
+        right = self.smallest
+        if right is None or right == min(self.cpu):
             return None
-        left = sizes[sizes.index(right) - 1]
-        below, above = math.log(self.faster[left]), math.log(self.faster[right])
-        return left * (right / left) ** (below / (below - above))  # straight lines on logarithmic axes
+        below, above = (math.log(self.faster[size]) for size in (right // 2, right))
+        return right / 2 * 2 ** (below / (below - above))  # straight lines on logarithmic axes
 
     @property
     def conclusion(self) -> str:
@@ -65,11 +64,9 @@ class Crossover:
     @property
     def conditions(self) -> str:
         """What the GPU's line includes, in words."""
-        copies, wait, card = (self.settings[name] for name in ("copies", "wait", "card"))
-        moved = "x and y copied in and the loss copied out at each step" if copies else "no copies"
-        anyway = " (but to copy the loss out waits anyway)" if copies else ": a time of ordering, not of working"
-        waited = "waited for" if wait else f"{'not' if copies else 'NOT'} waited for{anyway}"
-        return f"{card}, simulated: {moved}, {waited}."
+        moved = "x and y copied in and the loss copied out at each step" if self.settings["copies"] else "no copies"
+        waited = "waited for" if self.settings["wait"] else "not waited for"
+        return f"{self.settings['card']}, simulated: {moved}, {waited}."
 
     @property
     def caption(self) -> str:
@@ -89,17 +86,14 @@ class Crossover:
 
     def draw(self, axes: Any) -> None:
         """Draw the two lines, and where they cross, on a figure's axes."""
-        sizes, names = sorted(self.cpu), {"recorded": "CPU", "simulated": as_written(self.settings["card"])}
-        times = {"recorded": [self.cpu[n] for n in sizes], "simulated": [self.gpu[n] for n in sizes]}
-        for kind, name in names.items():
-            axes.plot(sizes, [float(each) * 1e6 for each in times[kind]], label=f"{name}, {kind}", **look(kind))
-        axes.set_xscale("log", base=2)
-        axes.set_yscale("log")
-        axes.set_xticks(sizes, list(map(str, sizes)))
-        axes.set_ylim(10, 2e6)
+        for name, times in (("CPU", self.cpu), (self.settings["card"], self.gpu)):
+            kind = next(iter(times.values())).kind
+            micro = [1e6 * float(time) for time in times.values()]
+            axes.loglog(list(times), micro, label=f"{name}, {kind}", **look(kind))
+        axes.set_xticks(list(self.cpu), list(map(str, self.cpu)))
         axes.set_yticks([10.0**n for n in range(1, 7)], [f"{10**n:,}" for n in range(1, 7)])
         axes.minorticks_off()
-        axes.set(xlabel="hidden size", ylabel="µs per training step", title=f"batch {self.settings['batch']}")
+        axes.set(xlabel="hidden size", ylabel="µs per training step", ylim=(10, 2e6))
         if self.crossing is not None:
             axes.axvline(self.crossing, ymax=0.8, color=GREY, linewidth=1)
             axes.text(self.crossing * 1.06, 14, f"they cross at {self.crossing:.0f}", color=GREY, fontsize=12)
@@ -156,11 +150,8 @@ def arrays(hidden: int, batch: int, dtype: Any = np.float32) -> list[np.ndarray]
 
 @functools.cache
 def record(name: str = RECORD) -> dict[str, Any]:
-    """A record that ``python -m benchmarks.record_cpu`` wrote. Raises `ValueError` for an unknown name."""
-    path = Path(__file__).with_name("recorded") / f"{name}.json"
-    if not path.exists():
-        raise ValueError(f"there is no record {name!r}")
-    return dict(json.loads(path.read_text(encoding="utf-8")))
+    """A record that ``python -m benchmarks.record_cpu`` wrote."""
+    return dict(json.loads(Path(__file__).with_name("recorded").joinpath(f"{name}.json").read_text(encoding="utf-8")))
 
 
 def recorded(what: str, name: str = RECORD, **settings: Any) -> Seconds:

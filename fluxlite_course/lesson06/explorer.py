@@ -13,6 +13,7 @@ from ..scenes.axes import Axis, across, upward
 
 COPIES = {"x, y in and the loss out": True, "none": False}
 WAITS = {"waited for": True, "not waited for": False}
+_UNWAITED = {True: "copying the loss back waits anyway", False: "orders only: the work isn't in it"}
 _LOOKS = {"recorded": "host recorded", "simulated": "gpu simulated"}
 # Where a hidden size, and a time in seconds, are in the picture.
 XS, YS = Axis(SIZES[0], SIZES[-1], 108, 606, log=True), Axis(1e-5, 2, 386, 66, log=True)
@@ -50,25 +51,15 @@ def _drawing(found: list[Crossover]) -> Part:
         *_crossing(found), *lines,
         *_key(0, "recorded", marks["recorded"], "CPU, recorded"),
         *_key(1, "simulated", marks["simulated"], Each(f"{each.settings['card']}, simulated" for each in found)),
-        label(622, 19, Each(map(_not_waited, found)), "wait bold end"),
+        label(622, 19, Each(_UNWAITED[each.settings["copies"]] * (not each.settings["wait"]) for each in found),
+              "wait bold end"),
     )  # fmt: skip
 
 
-def _not_waited(found: Crossover) -> str:
-    """What to know about a step that isn't waited for."""
-    if found.settings["wait"]:
-        return ""
-    return "copying the loss back waits anyway" if found.settings["copies"] else "orders only: nobody saw the work done"
-
-
 def _crossing(found: list[Crossover]) -> Iterator[Part]:
-    """Where the lines cross: left of its words if there's more room."""
     xs = [each.crossing and XS(each.crossing) for each in found]
-    left = [bool(x and x > 357) for x in xs]
-    words = Each(each.crossing and f"they cross at {each.crossing:.0f}" for each in found)
-    at = Each(x and (x - 8 if before else x + 8) for x, before in zip(xs, left))
     yield Part("path", class_="axis", d=Each(x and f"M{x} 66V386" for x in xs))
-    yield label(at, 376, words, Each("end" if before else None for before in left))
+    yield label(Each(xs), 60, Each(each.crossing and f"they cross at {each.crossing:.0f}" for each in found), "middle")
 
 
 def _key(row: int, kind: str, mark: str, name: Any) -> Iterator[Part]:

@@ -7,11 +7,10 @@ Not in the model: that exchanging takes a little of the cards' own bandwidth and
 import functools
 from typing import Any, NamedTuple
 
-import numpy as np
-
 import fluxlite as fl
 from fluxlite.receipts import Seconds
 
+from ..bottleneck import six_layers
 from ..links import ring
 
 
@@ -38,22 +37,21 @@ def large_network(rows: int, like: str = "H100", dtype: str = "float32") -> OneC
     >>> large_network(1024)
     OneCard(forward=1.1 ms simulated (H100), back=2.02 ms simulated (H100), ...nbytes=100712448)
     """
-    x, weight = np.zeros((rows, 2048), dtype), np.zeros((2048, 2048), dtype)
-    model = fl.Chain(*(fl.Dense.of(weight.copy(), np.zeros(2048, dtype), fl.relu) for _ in range(6)))
-    opt_state = fl.setup(fl.Adam(), model)
+    loss, model, rule, x, _ = six_layers(2048, rows, dtype)
+    opt_state = fl.setup(rule, model)
 
-    def loss(model: Any, opt_state: Any, x: Any) -> Any:
-        return fl.mse(model(x), x)
+    def forward(model: Any, opt_state: Any, x: Any) -> Any:
+        return loss(model, x, x)
 
     def gradient(model: Any, opt_state: Any, x: Any) -> Any:
-        return fl.gradient(lambda m: loss(m, opt_state, x), model)[0]
+        return fl.gradient(lambda m: loss(m, x, x), model)[0]
 
     def step(model: Any, opt_state: Any, x: Any) -> None:
         fl.update(opt_state, model, gradient(model, opt_state, x))
 
-    parts = [fl.estimate(part, model, opt_state, x, like=like, shapes_only=True) for part in (loss, gradient, step)]
-    forward, both, whole = (part.seconds for part in parts)
-    return OneCard(forward, both - forward, whole - both, fl.destructure(model)[0].nbytes)
+    parts = [fl.estimate(part, model, opt_state, x, like=like, shapes_only=True) for part in (forward, gradient, step)]
+    once, both, whole = (part.seconds for part in parts)
+    return OneCard(once, both - once, whole - both, fl.destructure(model)[0].nbytes)
 
 
 class SeveralCards(NamedTuple):

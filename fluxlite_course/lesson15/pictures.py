@@ -1,5 +1,6 @@
 """Lesson 15's pictures: halves of a gradient, a ring step by step, buckets behind a backward pass, what cards gain."""
 
+import itertools
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -8,7 +9,7 @@ import numpy as np
 from fluxlite.messages import many
 from fluxlite.receipts import duration
 
-from ..draw.pictures import BLUE, GREEN, GREY, ORANGE, Picture, plots, show
+from ..draw.pictures import GREEN, GREY, ORANGE, Picture, plots, show
 from ..links import LINKS
 from ..scenes import Each, Knob, Part, Scene, drawing, label, rounded
 from ..scenes.axes import Axis, across, bars
@@ -18,11 +19,13 @@ from .exchange import OneCard, large_network, several_cards
 
 def compared(whole: Any, halves: Sequence[Any]) -> Picture:
     """Each number of a batch's gradient, beside that of one half of the rows, and beside the mean of both halves'."""
-    figure, axes = plots(1, 2, height=3.8, sharex=True, sharey=True)
-    mean = np.mean(halves, axis=0)
+    figure, axes = plots(1, 2, height=4.2, sharex=True, sharey=True)
+    mean, reach = np.mean(halves, axis=0), 1.05 * np.abs([whole, *halves]).max()
     for ax, found, title, colour in zip(axes, (halves[0], mean), ("one half", "the mean of both"), (ORANGE, GREEN)):
+        ax.axline((0, 0), slope=1, color=GREY, linewidth=1)
         ax.plot(whole, found, ".", color=colour, alpha=0.5, markersize=5)
-        ax.set(title=title, xlabel="gradient of all 64 rows")
+        ax.set(xlabel="gradient of all 64 rows", xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal")
+        ax.set_title(title, fontsize=13)
     words = "on" if np.allclose(mean, whole, atol=1e-6) else "beside"
     return show(figure, f"{len(whole):,} numbers. One half's is a cloud; the mean of both lies {words} the diagonal.")
 
@@ -156,8 +159,7 @@ def _block(words: str, begins: Sequence[float], ends: Sequence[float]) -> Iterat
 # -- is it worth it? ----------------------------------------------------------------------------------------------
 
 ROWS = tuple(2**n for n in range(11, 18))
-_COLOURS = (GREEN, BLUE, "#6b4c9a", ORANGE, GREY)
-_WEEKS = {0.25: "4 weeks", 0.5: "2 weeks", 1: "a week", 2: "3½ days", 4: "42 hours", 8: "21 hours"}
+_PRECISIONS = {"bf16": "float16", "float32": "float32"}
 
 
 def gain(link: str, rows: int, dtype: str, cards: int = 8) -> float:
@@ -167,27 +169,30 @@ def gain(link: str, rows: int, dtype: str, cards: int = 8) -> float:
     return float(large_network(rows, dtype=dtype).seconds) / fastest
 
 
-def worth_it() -> Picture:
-    """What a week on one H100 becomes on eight, for each link, over the rows that they share, in both precisions."""
-    figure, axes = plots(1, 2, height=4.6, width=11, sharey=True)
-    said = []
-    for ax, dtype, name in zip(axes, ("float32", "float16"), ("float32", "bf16, tensor cores")):
-        gains = {link: [gain(link, rows, dtype) for rows in ROWS] for link in LINKS}
-        for (link, values), colour, marker in zip(gains.items(), _COLOURS, "osD^v"):
-            ax.loglog(ROWS, values, color=colour, linestyle="--", marker=marker, label=link)
-        ax.axhline(1, color=GREY, linewidth=1)
-        ax.set(title=name, xlabel="rows in a step, for all eight cards", ylim=(0.22, 9))
-        ax.set_xticks(ROWS[::2], map("{:,}".format, ROWS[::2]))
-        ax.set_yticks(list(_WEEKS), [f"{times:g} ×" for times in _WEEKS])
-        ax.minorticks_off()
-        last = ", ".join(f"{link} {values[-3]:.2g}" for link, values in gains.items())
-        said.append(f"{name}, {ROWS[-3]:,} rows: {last} times as fast")
-    axes[0].set_ylabel("as fast as one card")
-    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=len(LINKS))
-    hours = axes[1].secondary_yaxis("right")
-    hours.set_yticks(list(_WEEKS), list(_WEEKS.values()))
-    hours.minorticks_off()
-    hours.set_ylabel("what a week becomes")
-    card = large_network(64).seconds.card
-    figure.suptitle(f"eight cards, simulated ({card})", fontsize=12, color=GREY)
-    return show(figure, f"Eight cards for one, simulated ({card}). {'. '.join(said)}.")
+def worth_it() -> Scene:
+    """What a week on one H100 becomes on eight, for each link, by the rows in a step, in both precisions.
+
+    >>> worth_it().at(rows="32,768", precision="bf16")
+    'A week on one H100 becomes, on eight (simulated): NVLink 1.0 days, ... Ethernet 100 5.8 days, Ethernet 10 48 days.'
+    """
+    settings = list(itertools.product(_PRECISIONS.values(), ROWS))
+    axis, bottom = Axis(0, 14, 130, 560), 30 + 46 * len(LINKS)
+    parts, said = [], ["A week on one H100 becomes, on eight (simulated):"] * len(settings)
+    for row, link in enumerate(LINKS):
+        days = [7 / gain(link, *setting[::-1]) for setting in settings]
+        words = [f"{one:.1f} days" if one < 9.95 else f"{one:.0f} days" for one in days]
+        ends, y = [axis(min(one, axis.high)) for one in days], 30 + 46 * row
+        looks = Each("gpu glide" if one < 7 else "wait glide" for one in days)
+        parts += [
+            label(axis.begin - 10, y + 22, link, "end"),
+            Part("rect", class_=looks, x=axis.begin, y=y, width=Each(end - axis.begin for end in ends), height=32),
+            label(Each(end + 8 for end in ends), y + 22, Each(words), "bold"),
+        ]
+        said = [f"{before} {link} {one}," for before, one in zip(said, words)]
+    picture = drawing(
+        640, bottom + 54, "What a week on one H100 becomes on eight, a bar for each link", *parts,
+        Part("path", class_="cursor", d=f"M{axis(7)} 22V{bottom}"), label(axis(7), 15, "a week: one H100", "middle"),
+        *across(axis, bottom, "days, simulated (H100); a longer bar is cut", range(0, 15, 2)),
+    )  # fmt: skip
+    knobs = [Knob("precision", list(_PRECISIONS)), Knob("rows", [f"{rows:,}" for rows in ROWS], slider=True, ms=900)]
+    return Scene(picture, knobs, [f"{each[:-1]}." for each in said], [0, ROWS.index(32_768)])

@@ -66,11 +66,7 @@ def test_the_busiest_is_the_longest_lane_and_lights_up_alone():
 
 
 def test_what_it_refuses():
-    with pytest.raises(ValueError, match="no bf16"):
-        busiest(precision="bf16")
-    with pytest.raises(ValueError, match="that's 640 settings"):
-        busiest(batch=tuple(range(1, 161)))
     with pytest.raises(ValueError, match="feeding is one of copied in each step"):
         busiest(feeding="by hand")
-    with pytest.raises(ValueError, match="NVLink links up to 8 cards, got 16"):
+    with pytest.raises(ValueError, match="NVLink links 1 to 8 cards, got 16"):
         busiest(cards=16, link="NVLink")
