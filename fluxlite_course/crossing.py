@@ -8,6 +8,7 @@ import functools
 import json
 import math
 import statistics
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,17 +20,20 @@ from fluxlite.receipts import Seconds, duration
 from simgpu import preset
 
 from .draw.pictures import GREY, look
+from .scenes import Each, Part, label
+from .scenes.axes import Axis, across, upward
 from .sine_wave import training_step
 
 SIZES = tuple(2**n for n in range(3, 13))
 BATCHES = (1, 4, 16, 64, 256, 1024)
 RECORD = "amd-epyc"
+Times = Mapping[int, Seconds]  # by a size: how long a step takes
 
 
 class Crossover:
     """What `crossover` found: for each hidden size, a training step's time on the `cpu` and on the `gpu`."""
 
-    def __init__(self, settings: Any, cpu: dict[int, Seconds], gpu: dict[int, Seconds], about: str) -> None:
+    def __init__(self, settings: Any, cpu: Times, gpu: Times, about: str) -> None:
         self.settings, self.cpu, self.gpu, self.about = dict(settings), cpu, gpu, about
 
     @property
@@ -62,17 +66,9 @@ class Crossover:
         return f"The lines cross at a hidden size of about {self.crossing:.0f}. {wins}"
 
     @property
-    def conditions(self) -> str:
-        """What the GPU's line includes, in words."""
-        moved = "x and y copied in and the loss copied out at each step" if self.settings["copies"] else "no copies"
-        waited = "waited for" if self.settings["wait"] else "not waited for"
-        return f"{self.settings['card']}, simulated: {moved}, {waited}."
-
-    @property
     def caption(self) -> str:
         """What the picture shows, in words."""
-        batch = self.settings["batch"]
-        return f"One training step, batch {batch}, by hidden size. CPU: {self.about} GPU: {self.conditions}"
+        return f"One training step, batch {self.settings['batch']}, by hidden size. {self.about}"
 
     def __repr__(self) -> str:
         head = "hidden size   CPU, recorded  GPU, simulated  faster"
@@ -82,7 +78,7 @@ class Crossover:
             for size, ratio in self.faster.items()
         ]
         title = f"One training step, batch {self.settings['batch']}"
-        return "\n".join([title, head, *rows, self.conclusion, f"CPU: {self.about}", f"GPU: {self.conditions}"])
+        return "\n".join([title, head, *rows, self.conclusion, self.about.replace(" GPU: ", "\nGPU: ")])
 
     def draw(self, axes: Any) -> None:
         """Draw the two lines, and where they cross, on a figure's axes."""
@@ -98,6 +94,29 @@ class Crossover:
             axes.axvline(self.crossing, ymax=0.8, color=GREY, linewidth=1)
             axes.text(self.crossing * 1.06, 14, f"they cross at {self.crossing:.0f}", color=GREY, fontsize=12)
         axes.legend(loc="upper left", fontsize=12, frameon=False)
+
+
+def axes_of(sizes: Iterable[int]) -> tuple[Axis, Axis]:
+    """Where a size, and a time in seconds, are in a picture of `lines`."""
+    return Axis(min(sizes), max(sizes), 108, 606, log=True), Axis(1e-5, 2, 386, 66, log=True)
+
+
+def lines(
+    cpu: Sequence[Times], gpu: Sequence[Times], about: str, card: Any, ticks: Sequence[int] = ()
+) -> Iterator[Part]:
+    """A picture's parts: a CPU's and a card's time by size, a line each in each state, with axes and a key."""
+    xs, ys = axes_of(sizes := list(cpu[0]))
+    yield Part("path", class_="grid", d="".join(f"M92 {ys(time)}H622" for time in ys.round_numbers()))
+    yield from across(xs, 386, about, ticks or sizes, "{:,}".format)
+    yield from upward(ys, 92, "", text=duration)
+    kinds = (cpu, "host recorded", "M-5 4h10l-5-9z", "CPU, recorded"), (gpu, "gpu simulated", "M-4.5-4.5h9v9h-9z", card)
+    for y, (times, kind, mark, name) in zip((14, 42), kinds):
+        heights = Each([ys(float(time)) for time in each.values()] for each in times)
+        points = [Part("path", d=mark) for _ in sizes]
+        yield Part("g", Part("polyline"), *points, class_=kind, xs=[xs(size) for size in sizes], ys=heights)
+        key = Part("polyline", points=f"108,{y} 156,{y}"), Part("path", d=mark, transform=f"translate(132 {y})")
+        yield Part("g", *key, class_=kind)
+        yield label(168, y + 5, name)
 
 
 def _times(ratio: float) -> str:
@@ -119,7 +138,9 @@ def crossover(batch: int = 64, card: Any = "NVIDIA T4", copies: bool = True, wai
         raise ValueError(f"the CPU was recorded with a batch of {', '.join(map(str, BATCHES))}, not {batch!r}")
     like, made = preset(card), record()
     threads = many(made["threads"], "thread")
-    about = f"{made['cpu']}, {threads}, NumPy {made['numpy']}, recorded on {made['date']}."
+    about = f"CPU: {made['cpu']}, {threads}, NumPy {made['numpy']}, recorded on {made['date']}."
+    moved = "x and y copied in and the loss copied out at each step" if copies else "no copies"
+    about += f" GPU: {like.name}, simulated: {moved}, {'' if wait else 'not '}waited for."
     cpu = {size: recorded("training step", hidden=size, batch=batch) for size in SIZES}
     gpu = {size: simulated(size, batch, like, copies, wait) for size in SIZES}
     return Crossover({"batch": batch, "card": like.name, "copies": copies, "wait": wait}, cpu, gpu, about)

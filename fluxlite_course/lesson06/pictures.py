@@ -43,11 +43,11 @@ def time_bars(times: Mapping[str, Seconds | float], blue: str = "", zoom: bool =
     begins = [0.0, *itertools.accumulate(seconds)] if in_turn else [0.0] * len(seconds)
     most = sum(seconds) if in_turn else max(seconds)
     zooms = [10**power for power in range(math.ceil(math.log10(most / min(seconds)) - 1e-9))] if zoom else [1]
-    said = " ".join(f"{name}: {duration(time)} {time.kind}." for name, time in kept.items())
+    said = " ".join(f"{name}: {duration(took)} {took.kind}." for name, took in kept.items())
     parts, sentences = [], [said]
-    for row, (name, time) in enumerate(kept.items()):
-        look = "host" if blue and name.startswith(blue) else "gpu" if time.kind == "simulated" else "rest"
-        parts += _bar(row * _ROW, name, time, look, begins[row] / most, [float(time) / most * by for by in zooms])
+    for row, (name, took) in enumerate(kept.items()):
+        look = "host" if blue and name.startswith(blue) else "gpu" if took.kind == "simulated" else "rest"
+        parts += _bar(row * _ROW, name, took, look, begins[row] / most, [float(took) / most * by for by in zooms])
     if zoom or in_turn:
         parts.append(Part("path", class_="axis", d=f"M{_LEFT} {bottom + 4}v8H{_RIGHT}v-8"))
         widths = Each(f"the whole width is {duration(most / by)}" for by in zooms)

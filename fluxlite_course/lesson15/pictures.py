@@ -1,6 +1,5 @@
-"""Lesson 15's pictures: halves of a gradient, a ring step by step, buckets behind a backward pass, what cards gain."""
+"""Lesson 15's pictures: halves of a gradient, a ring step by step, and buckets behind a backward pass."""
 
-import itertools
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -9,12 +8,12 @@ import numpy as np
 from fluxlite.messages import many
 from fluxlite.receipts import duration
 
+from ..bottleneck import Work
 from ..draw.pictures import GREEN, GREY, ORANGE, Picture, plots, show
-from ..links import LINKS
 from ..scenes import Each, Knob, Part, Scene, drawing, label, rounded
 from ..scenes.axes import Axis, across, bars
 from ..scenes.boxes import arrow
-from .exchange import OneCard, large_network, several_cards
+from .exchange import FORWARD, several_cards
 
 
 def compared(whole: Any, halves: Sequence[Any]) -> Picture:
@@ -43,16 +42,15 @@ def ring_steps() -> Scene:
     >>> ring_steps().at(step="3 of 6")
     'Step 3 of 6, adding up. Card 0 sends C, card 1 sends D, card 2 sends A, card 3 sends B, each to the next card.'
     """
-    # Between two steps there's a moment in which the pieces are on their way.
-    moments = [(0, False), *((step, on_way) for step in range(1, _STEPS + 1) for on_way in (True, False))]
+    steps = range(_STEPS + 1)
     picture = drawing(
         640, 490, "A ring of 4 cards. Each sends one of its 4 pieces to the next card, all at the same time",
         *(arrow(*way, "rest") for way in _WAYS),
-        *(part for card in range(4) for part in _card(card, [step - on_way for step, on_way in moments])),
-        *(_travelling(piece, moments) for piece in range(4)),
+        *(part for card in range(4) for part in _card(card)),
+        *(_travelling(piece) for piece in range(4)),
     )  # fmt: skip
-    labels = ["start", *(f"{step}: on the way" if on_way else f"{step} of {_STEPS}" for step, on_way in moments[1:])]
-    return Scene(picture, [Knob("step", labels, slider=True, ms=900)], [_step_said(step) for step, _ in moments])
+    labels = ["start", *(f"{step} of {_STEPS}" for step in steps[1:])]
+    return Scene(picture, [Knob("step", labels, slider=True, ms=1500)], list(map(_step_said, steps)))
 
 
 def inside(card: int, piece: int, step: int) -> str:
@@ -82,12 +80,12 @@ def _row(card: int, piece: int) -> tuple[float, float]:
     return x, y + (piece - 1.5) * _HIGH
 
 
-def _card(card: int, steps: list[int]) -> Iterator[Part]:
+def _card(card: int) -> Iterator[Part]:
     """A card: a box for each of its pieces, which says whose numbers are in it."""
     x, top = _row(card, 0)
     yield label(x, top - _HIGH / 2 - 9, f"card {card}", "middle bold")
     for piece in range(4):
-        y, whose = _row(card, piece)[1], [inside(card, piece, step) for step in steps]
+        y, whose = _row(card, piece)[1], [inside(card, piece, step) for step in range(_STEPS + 1)]
         place = {"x": x - _WIDE / 2, "y": y - _HIGH / 2, "width": _WIDE, "height": _HIGH}
         yield Part("rect", **place, class_=Each("gpu faint" if words == "the sum" else "box" for words in whose))
         yield Part("rect", **place, class_="box")
@@ -95,19 +93,14 @@ def _card(card: int, steps: list[int]) -> Iterator[Part]:
         yield label(x + 8, y + 5, Each(whose), "middle")
 
 
-def _travelling(piece: int, moments: list[tuple[int, bool]]) -> Part:
+def _travelling(piece: int) -> Part:
     """A piece on its way round: in each step, the card that got it sends it on."""
-    places, words = [], []
-    for step, on_way in moments:
-        card = (piece + step - on_way) % 4
-        x1, y1, x2, y2 = _WAYS[card]
-        x, y = ((x1 + x2) / 2, (y1 + y2) / 2) if on_way else _row(card, piece)
-        places.append(f"translate({x:g} {y:g})")
-        words.append(inside(card, piece, step - on_way))
+    cards = [(piece + step) % 4 for step in range(_STEPS + 1)]
     return Part(
         "g", Part("rect", class_="gpu", x=-_WIDE / 2, y=-_HIGH / 2, width=_WIDE, height=_HIGH, rx=4),
-        label(-_WIDE / 2 + 10, 5, _NAMES[piece], "inside bold"), label(8, 5, Each(words), "middle inside"),
-        class_="glide", transform=Each(places),
+        label(-_WIDE / 2 + 10, 5, _NAMES[piece], "inside bold"),
+        label(8, 5, Each(inside(card, piece, step) for step, card in enumerate(cards)), "middle inside"),
+        class_="glide", transform=Each("translate({:g} {:g})".format(*_row(card, piece)) for card in cards),
     )  # fmt: skip
 
 
@@ -116,27 +109,29 @@ def _travelling(piece: int, moments: list[tuple[int, bool]]) -> Part:
 BUCKETS = (1, 2, 4, 8, 16, 64, 256)
 
 
-def hiding(one: OneCard, cards: int, link: str) -> Scene:
+def hiding(one: Work, cards: int, link: str) -> Scene:
     """One step of training on several cards, for each number of buckets: what a card does, and the link.
 
+    >>> from .exchange import large_network
     >>> hiding(large_network(4096), 2, "Ethernet 100").at(buckets="4")
-    'The gradients travel in 4 buckets. The step takes 15.2 ms simulated (2 cards, Ethernet 100), and each card ...'
+    'The gradients travel in 4 buckets. The step takes 15.1 ms simulated (2 cards, Ethernet 100), and each card ...'
     """
     steps = [several_cards(one, cards, link, count) for count in BUCKETS]
-    ends = [float(step.seconds) for step in steps]
-    forward, back, update = map(float, (one.forward, one.back, one.update))
-    at = Axis(0, max(ends), 10, 560)
-    edges = [[at(time) for time in (0.0, forward, forward + back, end - update, end)] for end in ends]
+    at = Axis(0, float(max(step.seconds for step in steps)), 10, 560)
+    forward, back, ends = at(one.alone * FORWARD), at(one.alone), [at(float(step.seconds)) for step in steps]
+    blocks = (("forward", "gpu", at(0), forward), ("backward", "gpu", forward, back))
     picture = drawing(
         640, 262, f"One step on {cards} cards: what each of them does, and when {link} carries gradients",
         label(10, 24, "each card", "bold"),
-        *(part for n, words in enumerate(("forward", "backward", "waits", "update"))
-          for part in _block(words, *zip(*((xs[n], xs[n + 1]) for xs in edges)))),
+        *(part for words, look, begin, end in blocks for part in (
+            Part("rect", class_=look, x=begin, y=34, width=end - begin - 2, height=46),
+            label((begin + end) / 2, 62, words, "middle inside"))),
+        Part("rect", class_="wait glide", x=back, y=34, width=Each(rounded(end - back for end in ends)), height=46),
+        label(Each(rounded((back + end) / 2 for end in ends)), 62, "waits", "middle inside"),
         label(10, 114, link, "bold"),
-        Part("path", class_="rest", d=Each(
-            bars(step.on_the_link, at, 124, 46, 1.5 if len(step.on_the_link) <= 16 else 0.3) for step in steps)),
-        Part("path", class_="cursor glide", d=Each(f"M{xs[-1]} 28V184" for xs in edges)),
-        label(Each(xs[-1] + 6 for xs in edges), 148, Each(map(duration, ends)), "bold"),
+        Part("path", class_="rest", d=Each(bars(step.on_the_link, at, 124, 46, 0.5) for step in steps)),
+        Part("path", class_="cursor glide", d=Each(f"M{end} 28V184" for end in ends)),
+        label(Each(rounded(end + 6 for end in ends)), 148, Each(duration(step.seconds) for step in steps), "bold"),
         *across(at, 194, f"ms since the step began, simulated ({steps[0].seconds.card})",
                 text=lambda seconds: f"{seconds * 1e3:g}"),
     )  # fmt: skip
@@ -145,54 +140,3 @@ def hiding(one: OneCard, cards: int, link: str) -> Scene:
         f"{duration(step.waiting)}." for count, step in zip(BUCKETS, steps)
     ]  # fmt: skip
     return Scene(picture, [Knob("buckets", [str(count) for count in BUCKETS], slider=True, ms=1500)], said)
-
-
-def _block(words: str, begins: Sequence[float], ends: Sequence[float]) -> Iterator[Part]:
-    """A part of the card's step, from where to where, and its name where there's room."""
-    widths = rounded(max(end - begin - 2, 0) for begin, end in zip(begins, ends))
-    look = "wait glide" if words == "waits" else "gpu glide"
-    yield Part("rect", class_=look, x=Each(begins), y=34, width=Each(widths), height=46)
-    fits = Each(words if width > 10 * len(words) else "" for width in widths)
-    yield label(Each(rounded((begin + end) / 2 for begin, end in zip(begins, ends))), 62, fits, "middle inside")
-
-
-# -- is it worth it? ----------------------------------------------------------------------------------------------
-
-ROWS = tuple(2**n for n in range(11, 18))
-_PRECISIONS = {"bf16": "float16", "float32": "float32"}
-
-
-def gain(link: str, rows: int, dtype: str, cards: int = 8) -> float:
-    """How many times as fast `cards` are as one, if they share these rows and use as many buckets as are best."""
-    each = large_network(rows // cards, dtype=dtype)
-    fastest = min(float(several_cards(each, cards, link, 2**n).seconds) for n in range(6))
-    return float(large_network(rows, dtype=dtype).seconds) / fastest
-
-
-def worth_it() -> Scene:
-    """What a week on one H100 becomes on eight, for each link, by the rows in a step, in both precisions.
-
-    >>> worth_it().at(rows="32,768", precision="bf16")
-    'A week on one H100 becomes, on eight (simulated): NVLink 1.0 days, ... Ethernet 100 5.8 days, Ethernet 10 48 days.'
-    """
-    settings = list(itertools.product(_PRECISIONS.values(), ROWS))
-    axis, bottom = Axis(0, 14, 130, 560), 30 + 46 * len(LINKS)
-    parts, said = [], ["A week on one H100 becomes, on eight (simulated):"] * len(settings)
-    for row, link in enumerate(LINKS):
-        days = [7 / gain(link, *setting[::-1]) for setting in settings]
-        words = [f"{one:.1f} days" if one < 9.95 else f"{one:.0f} days" for one in days]
-        ends, y = [axis(min(one, axis.high)) for one in days], 30 + 46 * row
-        looks = Each("gpu glide" if one < 7 else "wait glide" for one in days)
-        parts += [
-            label(axis.begin - 10, y + 22, link, "end"),
-            Part("rect", class_=looks, x=axis.begin, y=y, width=Each(end - axis.begin for end in ends), height=32),
-            label(Each(end + 8 for end in ends), y + 22, Each(words), "bold"),
-        ]
-        said = [f"{before} {link} {one}," for before, one in zip(said, words)]
-    picture = drawing(
-        640, bottom + 54, "What a week on one H100 becomes on eight, a bar for each link", *parts,
-        Part("path", class_="cursor", d=f"M{axis(7)} 22V{bottom}"), label(axis(7), 15, "a week: one H100", "middle"),
-        *across(axis, bottom, "days, simulated (H100); a longer bar is cut", range(0, 15, 2)),
-    )  # fmt: skip
-    knobs = [Knob("precision", list(_PRECISIONS)), Knob("rows", [f"{rows:,}" for rows in ROWS], slider=True, ms=900)]
-    return Scene(picture, knobs, [f"{each[:-1]}." for each in said], [0, ROWS.index(32_768)])
