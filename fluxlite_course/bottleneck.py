@@ -37,15 +37,12 @@ class Work(NamedTuple):
 
 
 class Step(NamedTuple):
-    """A step among many: `seconds`, how long each lane is busy, and the first steps' bars: lane, begin, end, batch."""
+    """A step among many: how long each lane is busy, and the first steps' bars: lane, begin, end, batch."""
 
     seconds: float
     lanes: dict[str, float]
     bars: list[tuple[str, float, float, int]]
-
-    @property
-    def busiest(self) -> str:
-        return max(self.lanes, key=lambda lane: self.lanes[lane])
+    busiest: str
 
 
 def six_layers(width: int, rows: int, dtype: str) -> tuple[Any, Any, Any, Any, Any]:
@@ -105,7 +102,7 @@ def one_step(one: Work, card: str, feeding: str = FEEDING[3], cards: int = 1, li
         bars += [("compute", start, start + one.compute, n), ("network", done, ended, n)]
         ends.append(ended if cards > 1 else max(host, computed))
     lanes = dict(zip(_WHO, (pack + one.orders, copy, one.compute, exchange)))
-    return Step(ends[-1] - ends[-2], lanes, bars[: 4 * _SHOWN])
+    return Step(ends[-1] - ends[-2], lanes, bars[: 4 * _SHOWN], max(lanes, key=lanes.__getitem__))
 
 
 def busiest(

@@ -26,7 +26,6 @@ from .sine_wave import training_step
 
 SIZES = tuple(2**n for n in range(3, 13))
 BATCHES = (1, 4, 16, 64, 256, 1024)
-RECORD = "amd-epyc"
 Times = Mapping[int, Seconds]  # by a size: how long a step takes
 
 
@@ -71,14 +70,13 @@ class Crossover:
         return f"One training step, batch {self.settings['batch']}, by hidden size. {self.about}"
 
     def __repr__(self) -> str:
-        head = "hidden size   CPU, recorded  GPU, simulated  faster"
         rows = [
             f"{size:>11}  {duration(self.cpu[size]):>14}  {duration(self.gpu[size]):>14}  "
             f"{f'GPU, {_times(ratio)}' if ratio > 1 else f'CPU, {_times(1 / ratio)}'}"
             for size, ratio in self.faster.items()
         ]
-        title = f"One training step, batch {self.settings['batch']}"
-        return "\n".join([title, head, *rows, self.conclusion, self.about.replace(" GPU: ", "\nGPU: ")])
+        head = f"One training step, batch {self.settings['batch']}\nhidden size   CPU, recorded  GPU, simulated  faster"
+        return "\n".join([head, *rows, self.conclusion, self.about.replace(" GPU: ", "\nGPU: ")])
 
     def draw(self, axes: Any) -> None:
         """Draw the two lines, and where they cross, on a figure's axes."""
@@ -170,12 +168,12 @@ def arrays(hidden: int, batch: int, dtype: Any = np.float32) -> list[np.ndarray]
 
 
 @functools.cache
-def record(name: str = RECORD) -> dict[str, Any]:
+def record(name: str = "amd-epyc") -> dict[str, Any]:
     """A record that ``python -m benchmarks.record_cpu`` wrote."""
     return dict(json.loads(Path(__file__).with_name("recorded").joinpath(f"{name}.json").read_text(encoding="utf-8")))
 
 
-def recorded(what: str, name: str = RECORD, **settings: Any) -> Seconds:
+def recorded(what: str, name: str = "amd-epyc", **settings: Any) -> Seconds:
     """The median time of one case, ``recorded("product", n=2048)``, in float32. Raises `ValueError` if it's missing."""
     kept, wanted = record(name), {"dtype": "float32", "what": what, **settings}
     for entry in kept["measurements"]:

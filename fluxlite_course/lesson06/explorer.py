@@ -15,9 +15,7 @@ _UNWAITED = {True: "copying the loss back waits anyway", False: "orders only: th
 
 
 def crossover_explorer(batch: int = 64, cards: Sequence[str] = tuple(PRESETS)) -> Scene:
-    """All settings of `crossover` for these `cards`. `batch`, and the T4 or else the first card, are shown first.
-
-    It takes about half a second for each card. Raises `ValueError` for a card or a batch that isn't there.
+    """All settings of `crossover` for these `cards`. `batch` and the first card are shown first.
 
     >>> crossover_explorer(cards=["NVIDIA T4"]).at(batch="1")
     'One training step, batch 1, ... The lines cross at a hidden size of about 426. From 512 on the GPU wins; ...'
@@ -26,7 +24,6 @@ def crossover_explorer(batch: int = 64, cards: Sequence[str] = tuple(PRESETS)) -
     labels: Any = {"card": cards, "batch": BATCHES, "copies": COPIES, "the GPU": WAITS}
     values: Any = cards, BATCHES, COPIES.values(), WAITS.values()
     found = [crossover(size, name, *rest) for name, size, *rest in itertools.product(*values)]
-    first = [cards.index("NVIDIA T4") if "NVIDIA T4" in cards else 0, BATCHES.index(batch), 0, 0]
     xs = [each.crossing and axes_of(SIZES)[0](each.crossing) for each in found]
     unwaited = [_UNWAITED[each.settings["copies"]] * (not each.settings["wait"]) for each in found]
     picture = drawing(
@@ -38,4 +35,6 @@ def crossover_explorer(batch: int = 64, cards: Sequence[str] = tuple(PRESETS)) -
         label(622, 19, Each(unwaited), "wait bold end"),
     )  # fmt: skip
     knobs = [Knob(name, list(map(str, some))) for name, some in labels.items()]
-    return Scene(picture, knobs, [f"{each.caption} {each.conclusion}" for each in found], first)
+    return Scene(
+        picture, knobs, [f"{each.caption} {each.conclusion}" for each in found], [0, BATCHES.index(batch), 0, 0]
+    )

@@ -50,8 +50,7 @@ def time_bars(times: Mapping[str, Seconds | float], blue: str = "", zoom: bool =
         parts += _bar(row * _ROW, name, took, look, begins[row] / most, [float(took) / most * by for by in zooms])
     if zoom or in_turn:
         parts.append(Part("path", class_="axis", d=f"M{_LEFT} {bottom + 4}v8H{_RIGHT}v-8"))
-        widths = Each(f"the whole width is {duration(most / by)}" for by in zooms)
-        parts.append(label(_LEFT, bottom + 34, widths))
+        parts.append(label(_LEFT, bottom + 34, Each(f"the whole width is {duration(most / by)}" for by in zooms)))
         bottom += 42
     reaches = [""]
     for by in zooms[1:]:

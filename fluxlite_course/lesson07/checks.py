@@ -67,8 +67,7 @@ def _same_loss(sequence_loss):
         }, before=f"{many(n, 'wave')}: ", rtol=1e-3, atol=1e-8)  # fmt: skip
         for name, got, want in zip(("w1", "w2"), grads, wanted_grads):
             words = f"the loss is right, but its gradient for {name} isn't: it has to flow back through all 20 steps"
-            hint = "inside the loop h stays what step made it: no .data, no new zeros"
-            wrong_if(not same(got, want, **_NEAR), words, look_at=hint)
+            wrong_if(not same(got, want, **_NEAR), words, look_at="h stays what step made it: no .data, no new zeros")
     return r
 
 

@@ -2,7 +2,6 @@
 
 import textwrap
 
-import fluxlite as fl
 from fluxlite.messages import notice
 from fluxlite.writing import write_whole
 
@@ -10,10 +9,7 @@ from ..crossing import crossover
 from ..draw.pictures import Picture, plots, show
 from ..kit import exercises, progress
 from ..kit.guesses import question, questions
-from ..sine_wave import problem, train
-from .pictures import CARD, crossing_lines
-
-BATCH = 64
+from .pictures import crossing_lines
 
 
 def report() -> Picture:
@@ -21,10 +17,10 @@ def report() -> Picture:
 
     Its times are simulated for an NVIDIA T4 and recorded on a CPU, so you can compare two reports.
     """
-    crossing = crossover(batch=BATCH)
+    crossing = crossover(batch=64)
     waves = [crossing_lines().at(waves=many) for many in ("1", "65,536")]
-    last = f"CPU against GPU, batch {BATCH}: {crossing.conclusion} (GPU simulated, CPU recorded.)"
-    lines = [*_progress(), _receipt(), *waves, last]
+    last = f"CPU against GPU, batch 64: {crossing.conclusion} (GPU simulated, CPU recorded.)"
+    lines = [*_progress(), *waves, last]
     wrapped = [textwrap.fill(line, 88) for line in lines]
     above, below = 0.7 + 0.23 * sum(text.count("\n") + 1.6 for text in wrapped), 4.2
     figure, (words, axes) = plots(2, 1, above + below, 9.5, height_ratios=[above, below])
@@ -53,11 +49,3 @@ def _progress() -> list[str]:
     reply = f"I said {said}, and it is {asked.right}: {asked.replies[asked.right]}"
     first = [f"Why was the GPU slower, in 2018? {reply}"] if said else []
     return [f"Exercises solved: {solved} of {len(every)}.", guesses, *first]
-
-
-def _receipt() -> str:
-    arrays = problem()
-    epoch = fl.estimate(lambda x, y, w1, w2: train(x, y, w1, w2, epochs=[1]), *arrays, like=CARD)
-    launches, sent = 200 * int(epoch.receipt.launches or 0), sum(x.nbytes for x in arrays)
-    numbers = f"{launches:,} launches, {sent:,} bytes to the GPU, {200 * epoch.seconds}"
-    return f"The sine-wave RNN, 200 epochs: {numbers}. What takes the time is the number of orders, not the bytes."

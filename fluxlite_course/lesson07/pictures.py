@@ -72,7 +72,9 @@ def two_lines(cpu: Times, gpu: Times, what: str) -> Scene:
     """
     xs, ys = axes_of(cpu)
     gaps = Each(f"M{xs(n)} {ys(float(cpu[n]))}V{ys(float(gpu[n]))}" for n in cpu)
-    faster = [_faster(float(cpu[n]) / float(gpu[n])) for n in cpu]
+    ratios = [float(cpu[n]) / float(gpu[n]) for n in cpu]
+    # No name where it's about the same.
+    faster = [("" if 0.8 < x < 1.25 else "T4" if x > 1 else "CPU", max(x, 1 / x)) for x in ratios]
     states, ticks = len(cpu), sorted(_TICKS & cpu.keys())
     picture = drawing(
         640, 456, f"Time of a training step, by the number of {what} trained at once, both axes logarithmic",
@@ -87,8 +89,3 @@ def two_lines(cpu: Times, gpu: Times, what: str) -> Scene:
         both = f"The CPU takes {duration(cpu[n])} (recorded), the T4 {duration(gpu[n])} (simulated)."
         said.append(f"{many(n, what[:-1])} at once. {both} {verdict}")
     return Scene(picture, [Knob(what, [f"{n:,}" for n in cpu], slider=True, ms=700)], said)
-
-
-def _faster(ratio: float) -> tuple[str, float]:
-    """Who's faster, by the CPU's time over the GPU's, and by how much; no name where it's about the same."""
-    return "" if 0.8 < ratio < 1.25 else "T4" if ratio > 1 else "CPU", max(ratio, 1 / ratio)

@@ -59,7 +59,6 @@ def step_time(step_time):
             "there are n - 1 steps to add up, and as many to hand round": compute + exchange / 2,
             "a step carries one piece, 1/n of the gradients, not all of them":
                 compute + latencies + steps * nbytes / link.bandwidth,
-            "the computing is missing": exchange,
         }, before=f"{many(cards, 'card')}, {name}: ", rtol=1e-6, atol=0,
             show=lambda x: f"{1e3 * float(x):.4f} ms")  # fmt: skip
     return "8 kB on 16 cards with 10-gigabit Ethernet: 2 ms of computing, 0.91 ms of exchange, nearly all of it latency"
