@@ -96,7 +96,7 @@ class Crossover:
 
 def axes_of(sizes: Iterable[int]) -> tuple[Axis, Axis]:
     """Where a size, and a time in seconds, are in a picture of `lines`."""
-    return Axis(min(sizes), max(sizes), 108, 606, log=True), Axis(1e-5, 2, 386, 66, log=True)
+    return Axis(min(sizes), max(sizes), 108, 592, log=True), Axis(1e-5, 2, 386, 66, log=True)
 
 
 def lines(
