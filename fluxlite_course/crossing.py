@@ -105,7 +105,7 @@ def lines(
     """A picture's parts: a CPU's and a card's time by size, a line each in each state, with axes and a key."""
     xs, ys = axes_of(sizes := list(cpu[0]))
     yield Part("path", class_="grid", d="".join(f"M92 {ys(time)}H622" for time in ys.round_numbers()))
-    yield from across(xs, 386, about, ticks or sizes, "{:,}".format)
+    yield from across(xs, 386, about, ticks or sizes, "{:,}".format if ticks else str)
     yield from upward(ys, 92, "", text=duration)
     kinds = (cpu, "host recorded", "M-5 4h10l-5-9z", "CPU, recorded"), (gpu, "gpu simulated", "M-4.5-4.5h9v9h-9z", card)
     for y, (times, kind, mark, name) in zip((14, 42), kinds):

@@ -21,20 +21,20 @@ def crossover_explorer(batch: int = 64, cards: Sequence[str] = tuple(PRESETS)) -
     'One training step, batch 1, ... The lines cross at a hidden size of about 426. From 512 on the GPU wins; ...'
     """
     crossover(batch)  # raises with a better message than we would
-    labels: Any = {"card": cards, "batch": BATCHES, "copies": COPIES, "the GPU": WAITS}
-    values: Any = cards, BATCHES, COPIES.values(), WAITS.values()
-    found = [crossover(size, name, *rest) for name, size, *rest in itertools.product(*values)]
+    settings: Any = {"card": cards, "batch": BATCHES, "copies": COPIES, "the GPU": WAITS}
+    chosen = itertools.product(*settings.values())
+    found = [crossover(size, card, COPIES[copies], WAITS[waits]) for card, size, copies, waits in chosen]
     xs = [each.crossing and axes_of(SIZES)[0](each.crossing) for each in found]
     unwaited = [_UNWAITED[each.settings["copies"]] * (not each.settings["wait"]) for each in found]
     picture = drawing(
         640, 456, "Time of one training step by hidden size, on a CPU and on a GPU, both axes logarithmic",
         Part("path", class_="axis", d=Each(x and f"M{x} 66V386" for x in xs)),
-        label(Each(xs), 60, Each(each.crossing and f"they cross at {each.crossing:.0f}" for each in found), "middle"),
+        label(Each(x and x + 8 for x in xs), 376,
+              Each(each.crossing and f"they cross at {each.crossing:.0f}" for each in found)),
         *lines([each.cpu for each in found], [each.gpu for each in found], "hidden size",
                Each(f"{each.settings['card']}, simulated" for each in found)),
         label(622, 19, Each(unwaited), "wait bold end"),
     )  # fmt: skip
-    knobs = [Knob(name, list(map(str, some))) for name, some in labels.items()]
-    return Scene(
-        picture, knobs, [f"{each.caption} {each.conclusion}" for each in found], [0, BATCHES.index(batch), 0, 0]
-    )
+    knobs = [Knob(name, list(map(str, some))) for name, some in settings.items()]
+    sentences = [f"{each.caption} {each.conclusion}" for each in found]
+    return Scene(picture, knobs, sentences, [0, BATCHES.index(batch), 0, 0])

@@ -19,8 +19,7 @@ def report() -> Picture:
     """
     crossing = crossover(batch=64)
     waves = [crossing_lines().at(waves=many) for many in ("1", "65,536")]
-    last = f"CPU against GPU, batch 64: {crossing.conclusion} (GPU simulated, CPU recorded.)"
-    lines = [*_progress(), *waves, last]
+    lines = [*_progress(), *waves, f"CPU against GPU, batch 64: {crossing.conclusion} (GPU simulated, CPU recorded.)"]
     wrapped = [textwrap.fill(line, 88) for line in lines]
     above, below = 0.7 + 0.23 * sum(text.count("\n") + 1.6 for text in wrapped), 4.2
     figure, (words, axes) = plots(2, 1, above + below, 9.5, height_ratios=[above, below])
