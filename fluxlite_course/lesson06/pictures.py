@@ -44,7 +44,7 @@ def time_bars(times: Mapping[str, Seconds | float], blue: str = "", zoom: bool =
     most = sum(seconds) if in_turn else max(seconds)
     zooms = [10**power for power in range(math.ceil(math.log10(most / min(seconds)) - 1e-9))] if zoom else [1]
     said = " ".join(f"{name}: {duration(took)} {took.kind}." for name, took in kept.items())
-    parts, sentences = [], [said]
+    parts, sentences = list[Part](), [said]
     for row, (name, took) in enumerate(kept.items()):
         look = "host" if blue and name.startswith(blue) else "gpu" if took.kind == "simulated" else "rest"
         parts += _bar(row * _ROW, name, took, look, begins[row] / most, [float(took) / most * by for by in zooms])

@@ -150,7 +150,7 @@ def hiding(rows: int, cards: int, link: str) -> Scene:
         label(Each(rounded((back + end) / 2 for end in ends)), 62,
               Each("waits" if end - back > 48 else "" for end in ends), "middle inside"),
         label(10, 114, link, "bold"),
-        Part("path", class_="rest", d=Each(bars(way, at, 124, 46) for way in ways)),
+        Part("path", class_="rest", style="stroke: none", d=Each(bars(way, at, 124, 46, 1.5) for way in ways)),
         Part("path", class_="cursor glide", d=Each(f"M{end} 28V184" for end in ends)),
         label(Each(rounded(end + 6 for end in ends)), 148, Each(map(duration, steps)), "bold"),
         *across(at, 194, "ms since the step began, simulated (H100)", text=lambda seconds: f"{seconds * 1e3:g}"),

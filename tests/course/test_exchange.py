@@ -114,7 +114,7 @@ def test_the_rings_words_say_who_sends_what():
 
 
 def test_the_overlaps_words_are_the_models():
-    """And what guess 15-D says: four buckets hide nearly three quarters, and with 256 a step takes longer than with one."""
+    """And what guess 15-D says: four buckets hide nearly three quarters, and 256 make a step longer than one does."""
     scene, waits = hiding(4096, 2, "Ethernet 100"), {}
     one = work(six_layers, "H100", 2048, 4096)
     for buckets in BUCKETS:
