@@ -195,9 +195,9 @@ def document() -> str:
     said = "\n".join(f"- **{name}**: {statement.says}." for name, statement in STATEMENTS.items())
     return f"""# How the simulation knows
 
-How can a program say what a step costs on a card that isn't there? It computes the values with NumPy, and counts what CuPy
-would ask a card for: launches, copies, waits, bytes, operations. Then it multiplies by figures of that card. This page says
-where each figure is from, what would change if it were off by two, and which values aren't NumPy's.
+How can a program say what a step costs on a card that isn't there? It computes the values with NumPy, and counts what
+CuPy would ask a card for: launches, copies, waits, bytes, operations. Then it multiplies by figures of that card. This
+page says where each figure is from, what would change if it were off by two, and which values aren't NumPy's.
 `python -m benchmarks.sensitivity --write` wrote it.
 
 ## Where the figures are from

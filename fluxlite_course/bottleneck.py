@@ -5,8 +5,8 @@ A card's step is estimated, as `fluxlite.estimate` does, from shapes alone. The 
 files and shuffling.
 """
 
+import functools
 import itertools
-import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -20,9 +20,6 @@ from .links import link_of, ring
 from .scenes import Each, Knob, Part, Scene, drawing, label, rounded
 
 FEEDING = ("copied in each step", "from pinned memory", "a batch ahead", "stays on the GPU")
-MOST_STATES = 500
-# NVIDIA's Ampere white paper, 2020: bf16 came with that generation's tensor cores, at the rate of float16.
-_WITHOUT_BF16 = ("NVIDIA T4", "GTX 1650", "RTX 2080 Ti")
 _SHOWN, _SETTLED = 3, 9  # so many steps are drawn; after so many, one is like the next
 _WHO = {"host": "The host", "copy": "Copying", "compute": "Computing", "network": "The network"}
 _LEFT, _RIGHT, _ROW, _TOP = 150, 632, 54, 66
@@ -40,15 +37,12 @@ class Work(NamedTuple):
 
 
 class Step(NamedTuple):
-    """A step among many: `seconds`, how long each lane is busy, and the first steps' bars: lane, begin, end, batch."""
+    """A step among many: how long each lane is busy, and the first steps' bars: lane, begin, end, batch."""
 
     seconds: float
     lanes: dict[str, float]
     bars: list[tuple[str, float, float, int]]
-
-    @property
-    def busiest(self) -> str:
-        return max(self.lanes, key=lambda lane: self.lanes[lane])
+    busiest: str
 
 
 def six_layers(width: int, rows: int, dtype: str) -> tuple[Any, Any, Any, Any, Any]:
@@ -82,10 +76,12 @@ def one_step(one: Work, card: str, feeding: str = FEEDING[3], cards: int = 1, li
     >>> one_step(digits, "NVIDIA T4").busiest
     'host'
     """
-    costs, copies = preset(card), 2  # x and y
-    pack = 0.0 if feeding == FEEDING[3] else copies * costs.launch
-    pack += 0.0 if feeding in (FEEDING[1], FEEDING[3]) else one.batch_bytes / costs.staging
-    copy = 0.0 if feeding == FEEDING[3] else copies * costs.latency + one.batch_bytes / costs.pinned
+    if feeding not in FEEDING:
+        raise ValueError(f"feeding is one of {', '.join(FEEDING)}, not {feeding!r}")
+    costs, copies, pack, copy = preset(card), 2, 0.0, 0.0  # the copies are x and y
+    if feeding != FEEDING[3]:
+        pack = copies * costs.launch + (one.batch_bytes / costs.staging if feeding != FEEDING[1] else 0.0)
+        copy = copies * costs.latency + one.batch_bytes / costs.pinned
     between = link_of(link)
     if between.name == "PCI Express":  # an older card's is slower than that of links.toml, which is of generation 5
         between = between._replace(bandwidth=min(between.bandwidth, costs.pinned))
@@ -106,7 +102,7 @@ def one_step(one: Work, card: str, feeding: str = FEEDING[3], cards: int = 1, li
         bars += [("compute", start, start + one.compute, n), ("network", done, ended, n)]
         ends.append(ended if cards > 1 else max(host, computed))
     lanes = dict(zip(_WHO, (pack + one.orders, copy, one.compute, exchange)))
-    return Step(ends[-1] - ends[-2], lanes, bars[: 4 * _SHOWN])
+    return Step(ends[-1] - ends[-2], lanes, bars[: 4 * _SHOWN], max(lanes, key=lanes.__getitem__))
 
 
 def busiest(
@@ -116,77 +112,51 @@ def busiest(
     """Three steps of training, a lane for each worker, and a knob for each setting with several values.
 
     `example` makes a loss, a model, an optimizer's rule, and data, from a width, rows and a dtype. `batch` is the whole
-    batch: with several `cards`, each has its part. ``"bf16"`` stands for 16 bits on tensor cores. Raises `ValueError`
-    for more than 500 settings, and for a precision that the card doesn't have.
+    batch: with several `cards`, each has its part. ``"bf16"`` takes float16's figures: tensor cores compute both alike.
+    Raises `ValueError` for another feeding or link, and for more cards than it joins.
 
     >>> busiest(batch=(64, 4096), feeding="stays on the GPU").at(batch="4,096")
     'A step takes 29.5 ms simulated (NVIDIA T4): host 1.22 ms, compute 29.5 ms. Computing is the busiest.'
     """
     wanted = {"batch": batch, "width": width, "precision": precision, "feeding": feeding, "cards": cards, "link": link}
     settings = {name: list(x) if isinstance(x, (tuple, list)) else [x] for name, x in wanted.items()}
-    _check(settings, card)
-    shown: dict[Any, Work] = {}
+    works = functools.cache(functools.partial(work, example, card))
 
     def of(batch: int, width: int, precision: str, feeding: str, cards: int, link: str) -> Step:
-        key = width, max(1, batch // cards), precision
-        if key not in shown:
-            shown[key] = work(example, card, *key)
-        return one_step(shown[key], card, feeding, cards, link)
+        return one_step(works(width, max(1, batch // cards), precision), card, feeding, cards, link)
 
     chosen = [dict(zip(settings, values)) for values in itertools.product(*settings.values())]
-    steps = [of(**setting) for setting in chosen]
-    gains = [of(**{**setting, "cards": 1}).seconds / step.seconds for setting, step in zip(chosen, steps)]
+    steps, said, sentences = [of(**setting) for setting in chosen], [], []
+    for step, setting in zip(steps, chosen):
+        verdict = f"{_WHO[step.busiest]} is the busiest."
+        if setting["cards"] > 1:
+            gain = of(**{**setting, "cards": 1}).seconds / step.seconds
+            verdict += f" {setting['cards']} cards are {gain:.2f} times as fast as 1."
+        elif setting["feeding"] in FEEDING[:2] and step.seconds > 1.1 * max(step.lanes.values()):
+            verdict += " The GPU copies, then computes, never both."
+        lanes = ", ".join(f"{lane} {duration(time)}" for lane, time in step.lanes.items() if time)
+        said.append(verdict)
+        sentences.append(f"A step takes {duration(step.seconds)} simulated ({card}): {lanes}. {verdict}")
     knobs = [Knob(name, [f"{x:,}" if isinstance(x, int) else x for x in options]) for name, options in settings.items()]
-    said = [_said(step, card, setting, gain) for step, setting, gain in zip(steps, chosen, gains)]
-    picture = _drawing(steps, [words for _, _, words in said], card, [setting["precision"] for setting in chosen])
-    return Scene(picture, knobs, [" ".join(words) for words in said])
-
-
-def _check(settings: dict[str, list], card: str) -> None:
-    states = math.prod(map(len, settings.values()))
-    if states > MOST_STATES:
-        raise ValueError(
-            f"that's {states} settings, and {MOST_STATES} at most fit into a page: give fewer of something"
-        )
-    for feeding in settings["feeding"]:
-        if feeding not in FEEDING:
-            raise ValueError(f"feeding is one of {', '.join(FEEDING)}, not {feeding!r}")
-    for link, cards in itertools.product(settings["link"], settings["cards"]):
-        if cards > link_of(link).most:
-            raise ValueError(f"{link} links up to {link_of(link).most:,} cards, got {cards:,}")
-    if "bf16" in settings["precision"] and preset(card).name in _WITHOUT_BF16:
-        raise ValueError(f"the {preset(card).name} has no bf16: cards have it since the Ampere generation")
-
-
-def _said(step: Step, card: str, setting: dict[str, Any], gain: float) -> tuple[str, str, str]:
-    lanes = ", ".join(f"{lane} {duration(time)}" for lane, time in step.lanes.items() if time)
-    more = f" {setting['cards']} cards are {gain:.2f} times as fast as 1." if setting["cards"] > 1 else ""
-    alternate = setting["feeding"] in FEEDING[:2] and step.seconds > 1.1 * max(step.lanes.values())
-    turns = " The GPU copies, then computes, never both." if alternate and setting["cards"] == 1 else ""
-    first = f"A step takes {duration(step.seconds)} simulated ({card}):"
-    return first, f"{lanes}.", f"{_WHO[step.busiest]} is the busiest.{turns}{more}"
+    return Scene(_drawing(steps, said, card), knobs, sentences)
 
 
 # -- The picture --------------------------------------------------------------------------------------------------
 
 
-_BF16 = "bf16: float16's figures, which are those of the tensor cores"
-
-
-def _drawing(steps: Sequence[Step], said: list[str], card: str, precisions: list[Any]) -> Part:
+def _drawing(steps: Sequence[Step], said: list[str], card: str) -> Part:
     lanes = [lane for lane in _WHO if any(step.lanes[lane] for step in steps)]
-    ends, takes = zip(
-        *((max(bar[2] for bar in step.bars), f"A step takes {duration(step.seconds)}.") for step in steps)
-    )
+    ends = [max(end for _, _, end, _ in step.bars) for step in steps]
     bottom = _TOP + _ROW * len(lanes)
+    # The scale is another one in each setting, so the axis says how long it is.
+    width = Each(f"the whole width is {_SHOWN} steps, {duration(end)}, simulated ({card})" for end in ends)
     return drawing(
-        640, bottom + 32, "A step of training: the host, copies, computing and the network, a lane each",
-        label(8, 22, Each(takes), "bold"), label(8, 46, Each(said)),
+        640, bottom + 34, "A step of training: the host, copies, computing and the network, a lane each",
+        label(8, 22, Each(f"A step takes {duration(step.seconds)}." for step in steps), "bold"),
+        label(8, 46, Each(said)),
         *(part for row, lane in enumerate(lanes) for part in _lane(lane, _TOP + _ROW * row, steps, ends)),
-        Part("path", class_="axis", d=f"M{_LEFT} {bottom}H{_RIGHT}"),
-        label(_RIGHT, bottom + 22, Each(f"{_SHOWN} steps, {duration(end)}, simulated ({card})" for end in ends),
-              "end small"),
-        label(8, bottom + 22, Each(_BF16 if precision == "bf16" else "" for precision in precisions), "small"),
+        Part("path", class_="axis", d=f"M{_LEFT} {bottom + 4}v8H{_RIGHT}v-8"),
+        label(_RIGHT, bottom + 28, width, "end small"),
     )  # fmt: skip
 
 

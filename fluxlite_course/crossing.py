@@ -8,6 +8,7 @@ import functools
 import json
 import math
 import statistics
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,18 +19,20 @@ from fluxlite.messages import many
 from fluxlite.receipts import Seconds, duration
 from simgpu import preset
 
-from .draw.pictures import GREY, as_written, look
+from .draw.pictures import GREY, look
+from .scenes import Each, Part, label
+from .scenes.axes import Axis, across, upward
 from .sine_wave import training_step
 
 SIZES = tuple(2**n for n in range(3, 13))
 BATCHES = (1, 4, 16, 64, 256, 1024)
-RECORD = "amd-epyc"
+Times = Mapping[int, Seconds]  # by a size: how long a step takes
 
 
 class Crossover:
     """What `crossover` found: for each hidden size, a training step's time on the `cpu` and on the `gpu`."""
 
-    def __init__(self, settings: Any, cpu: dict[int, Seconds], gpu: dict[int, Seconds], about: str) -> None:
+    def __init__(self, settings: Any, cpu: Times, gpu: Times, about: str) -> None:
         self.settings, self.cpu, self.gpu, self.about = dict(settings), cpu, gpu, about
 
     @property
@@ -46,12 +49,11 @@ class Crossover:
     @property
     def crossing(self) -> float | None:
         """The hidden size where the lines cross, possibly between two in the table. None if they don't."""
-        sizes, right = sorted(self.cpu), self.smallest
-        if right is None or right == sizes[0]:
+        right = self.smallest
+        if right is None or right == min(self.cpu):
             return None
-        left = sizes[sizes.index(right) - 1]
-        below, above = math.log(self.faster[left]), math.log(self.faster[right])
-        return left * (right / left) ** (below / (below - above))  # straight lines on logarithmic axes
+        below, above = (math.log(self.faster[size]) for size in (right // 2, right))
+        return right / 2 * 2 ** (below / (below - above))  # straight lines on logarithmic axes
 
     @property
     def conclusion(self) -> str:
@@ -63,47 +65,56 @@ class Crossover:
         return f"The lines cross at a hidden size of about {self.crossing:.0f}. {wins}"
 
     @property
-    def conditions(self) -> str:
-        """What the GPU's line includes, in words."""
-        copies, wait, card = (self.settings[name] for name in ("copies", "wait", "card"))
-        moved = "x and y copied in and the loss copied out at each step" if copies else "no copies"
-        anyway = " (but to copy the loss out waits anyway)" if copies else ": a time of ordering, not of working"
-        waited = "waited for" if wait else f"{'not' if copies else 'NOT'} waited for{anyway}"
-        return f"{card}, simulated: {moved}, {waited}."
-
-    @property
     def caption(self) -> str:
         """What the picture shows, in words."""
-        batch = self.settings["batch"]
-        return f"One training step, batch {batch}, by hidden size. CPU: {self.about} GPU: {self.conditions}"
+        return f"One training step, batch {self.settings['batch']}, by hidden size. {self.about}"
 
     def __repr__(self) -> str:
-        head = "hidden size   CPU, recorded  GPU, simulated  faster"
         rows = [
             f"{size:>11}  {duration(self.cpu[size]):>14}  {duration(self.gpu[size]):>14}  "
             f"{f'GPU, {_times(ratio)}' if ratio > 1 else f'CPU, {_times(1 / ratio)}'}"
             for size, ratio in self.faster.items()
         ]
-        title = f"One training step, batch {self.settings['batch']}"
-        return "\n".join([title, head, *rows, self.conclusion, f"CPU: {self.about}", f"GPU: {self.conditions}"])
+        head = f"One training step, batch {self.settings['batch']}\nhidden size   CPU, recorded  GPU, simulated  faster"
+        return "\n".join([head, *rows, self.conclusion, self.about.replace(" GPU: ", "\nGPU: ")])
 
     def draw(self, axes: Any) -> None:
         """Draw the two lines, and where they cross, on a figure's axes."""
-        sizes, names = sorted(self.cpu), {"recorded": "CPU", "simulated": as_written(self.settings["card"])}
-        times = {"recorded": [self.cpu[n] for n in sizes], "simulated": [self.gpu[n] for n in sizes]}
-        for kind, name in names.items():
-            axes.plot(sizes, [float(each) * 1e6 for each in times[kind]], label=f"{name}, {kind}", **look(kind))
-        axes.set_xscale("log", base=2)
-        axes.set_yscale("log")
-        axes.set_xticks(sizes, list(map(str, sizes)))
-        axes.set_ylim(10, 2e6)
+        for name, times in (("CPU", self.cpu), (self.settings["card"], self.gpu)):
+            kind = next(iter(times.values())).kind
+            micro = [1e6 * float(time) for time in times.values()]
+            axes.loglog(list(times), micro, label=f"{name}, {kind}", **look(kind))
+        axes.set_xticks(list(self.cpu), list(map(str, self.cpu)))
         axes.set_yticks([10.0**n for n in range(1, 7)], [f"{10**n:,}" for n in range(1, 7)])
         axes.minorticks_off()
-        axes.set(xlabel="hidden size", ylabel="µs per training step", title=f"batch {self.settings['batch']}")
+        axes.set(xlabel="hidden size", ylabel="µs per training step", ylim=(10, 2e6))
         if self.crossing is not None:
             axes.axvline(self.crossing, ymax=0.8, color=GREY, linewidth=1)
             axes.text(self.crossing * 1.06, 14, f"they cross at {self.crossing:.0f}", color=GREY, fontsize=12)
         axes.legend(loc="upper left", fontsize=12, frameon=False)
+
+
+def axes_of(sizes: Iterable[int]) -> tuple[Axis, Axis]:
+    """Where a size, and a time in seconds, are in a picture of `lines`."""
+    return Axis(min(sizes), max(sizes), 108, 592, log=True), Axis(1e-5, 2, 386, 66, log=True)
+
+
+def lines(
+    cpu: Sequence[Times], gpu: Sequence[Times], about: str, card: Any, ticks: Sequence[int] = ()
+) -> Iterator[Part]:
+    """A picture's parts: a CPU's and a card's time by size, a line each in each state, with axes and a key."""
+    xs, ys = axes_of(sizes := list(cpu[0]))
+    yield Part("path", class_="grid", d="".join(f"M92 {ys(time)}H622" for time in ys.round_numbers()))
+    yield from across(xs, 386, about, ticks or sizes, "{:,}".format if ticks else str)
+    yield from upward(ys, 92, "", text=duration)
+    kinds = (cpu, "host recorded", "M-5 4h10l-5-9z", "CPU, recorded"), (gpu, "gpu simulated", "M-4.5-4.5h9v9h-9z", card)
+    for y, (times, kind, mark, name) in zip((14, 42), kinds):
+        heights = Each([ys(float(time)) for time in each.values()] for each in times)
+        points = [Part("path", d=mark) for _ in sizes]
+        yield Part("g", Part("polyline"), *points, class_=kind, xs=[xs(size) for size in sizes], ys=heights)
+        key = Part("polyline", points=f"108,{y} 156,{y}"), Part("path", d=mark, transform=f"translate(132 {y})")
+        yield Part("g", *key, class_=kind)
+        yield label(168, y + 5, name)
 
 
 def _times(ratio: float) -> str:
@@ -125,7 +136,9 @@ def crossover(batch: int = 64, card: Any = "NVIDIA T4", copies: bool = True, wai
         raise ValueError(f"the CPU was recorded with a batch of {', '.join(map(str, BATCHES))}, not {batch!r}")
     like, made = preset(card), record()
     threads = many(made["threads"], "thread")
-    about = f"{made['cpu']}, {threads}, NumPy {made['numpy']}, recorded on {made['date']}."
+    about = f"CPU: {made['cpu']}, {threads}, NumPy {made['numpy']}, recorded on {made['date']}."
+    moved = "x and y copied in and the loss copied out at each step" if copies else "no copies"
+    about += f" GPU: {like.name}, simulated: {moved}, {'' if wait else 'not '}waited for."
     cpu = {size: recorded("training step", hidden=size, batch=batch) for size in SIZES}
     gpu = {size: simulated(size, batch, like, copies, wait) for size in SIZES}
     return Crossover({"batch": batch, "card": like.name, "copies": copies, "wait": wait}, cpu, gpu, about)
@@ -155,15 +168,12 @@ def arrays(hidden: int, batch: int, dtype: Any = np.float32) -> list[np.ndarray]
 
 
 @functools.cache
-def record(name: str = RECORD) -> dict[str, Any]:
-    """A record that ``python -m benchmarks.record_cpu`` wrote. Raises `ValueError` for an unknown name."""
-    path = Path(__file__).with_name("recorded") / f"{name}.json"
-    if not path.exists():
-        raise ValueError(f"there is no record {name!r}")
-    return dict(json.loads(path.read_text(encoding="utf-8")))
+def record(name: str = "amd-epyc") -> dict[str, Any]:
+    """A record that ``python -m benchmarks.record_cpu`` wrote."""
+    return dict(json.loads(Path(__file__).with_name("recorded").joinpath(f"{name}.json").read_text(encoding="utf-8")))
 
 
-def recorded(what: str, name: str = RECORD, **settings: Any) -> Seconds:
+def recorded(what: str, name: str = "amd-epyc", **settings: Any) -> Seconds:
     """The median time of one case, ``recorded("product", n=2048)``, in float32. Raises `ValueError` if it's missing."""
     kept, wanted = record(name), {"dtype": "float32", "what": what, **settings}
     for entry in kept["measurements"]:

@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 from fluxlite.messages import many
 from fluxlite.receipts import Seconds
-from simgpu.words import in_words
 
 
 class Link(NamedTuple):
@@ -22,37 +21,25 @@ class Link(NamedTuple):
     source: str
 
 
-LINKS = {
-    name: Link(name, **figures)
-    for name, figures in tomllib.loads(resources.files(__package__).joinpath("links.toml").read_text("utf-8")).items()
-}
+_FIGURES = tomllib.loads(resources.files(__package__).joinpath("links.toml").read_text("utf-8"))
+LINKS = {name: Link(name, **figures) for name, figures in _FIGURES.items()}
 
 
 def link_of(link: str | Link) -> Link:
     """A link by its name, or a link of your own. Raises `ValueError` for an unknown name."""
     if isinstance(link, Link):
         return link
-    if not isinstance(link, str) or link not in LINKS:
-        raise ValueError(f"there is no link {in_words(link)}; there are {', '.join(LINKS)}, or your own Link(…)")
+    if link not in LINKS:
+        raise ValueError(f"there is no link {link!r}; there are {', '.join(LINKS)}, or your own Link(…)")
     return LINKS[link]
-
-
-def sent(nbytes: float, cards: int) -> float:
-    """How many bytes each of `cards` sends when `nbytes` of gradients go round in a ring.
-
-    A card sends 1/n of them in each of 2 (n - 1) steps: n - 1 to add up, n - 1 to hand the sums round.
-
-    >>> sent(100, cards=4)
-    150.0
-    """
-    return 2 * (cards - 1) / cards * nbytes
 
 
 def ring(nbytes: float, cards: int, link: str | Link) -> Seconds:
     """How long an all-reduce in a ring takes: 2 (n - 1) latencies, and the time for the bytes that a card sends.
 
-    All cards send at the same time, and each step waits for the one before, as in Baidu's ``RingAllreduce`` and NCCL's
-    model. Raises `ValueError` for no cards, and for more than the link can join.
+    A card sends 1/n of them in each of 2 (n - 1) steps: n - 1 to add up, n - 1 to hand the sums round. All send at the
+    same time, and each step waits for the one before, as in Baidu's ``RingAllreduce`` and NCCL's model. Raises
+    `ValueError` for no cards, and for more than the link can join.
 
     >>> ring(100e6, cards=4, link="Ethernet 10")
     0.13 s simulated (4 cards, Ethernet 10)
@@ -60,5 +47,5 @@ def ring(nbytes: float, cards: int, link: str | Link) -> Seconds:
     link = link_of(link)
     if not 1 <= cards <= link.most:
         raise ValueError(f"{link.name} links 1 to {link.most:,} cards, got {cards:,}")
-    seconds = 2 * (cards - 1) * link.latency + sent(nbytes, cards) / link.bandwidth
+    seconds = 2 * (cards - 1) * (link.latency + nbytes / cards / link.bandwidth)
     return Seconds(seconds, "simulated", f"{many(cards, 'card')}, {link.name}")

@@ -18,34 +18,29 @@ def _near(value, wanted, by=0.05):
 def seconds_by_hand(seconds):
     given, t4 = number(seconds, "seconds"), preset("NVIDIA T4")
     launches, work = LAUNCHES * t4.launch, LAUNCHES * t4.floor
-    copies = COPIES * t4.latency + BYTES / t4.pageable
-    refuse({} if _near(given, launches + copies) else {
-        f"{duration(launches + work)}: host and GPU work at the same time, so their times don't add up":
-            _near(given, launches + work, 0.01),
+    right = launches + COPIES * t4.latency + BYTES / t4.pageable
+    refuse({
+        "host and GPU work at the same time, so their times don't add up": _near(given, launches + work, 0.01),
         "that is a single step; there are 4,000 of them": _near(given, 28 * t4.launch),
-        f"you charged the copies, not the {LAUNCHES:,} launches": 0 <= given <= 2 * copies,
         "that's how long the GPU works; but the host takes longer to order it": _near(given, work),
-        "the digits are right, the unit isn't: give seconds":
-            any(_near(given, launches * factor) for factor in (1e3, 1e6)),
-        "that's not what the launches and the figures of the card give": True,
+        "the digits are right, the unit isn't: give seconds": any(_near(given, right * by) for by in (1e3, 1e6)),
+        "that's not what the launches and the prices give": not _near(given, right),
     }, f"{given:.4g} s", "what the host needs for its orders, and for the copies")  # fmt: skip
-    what = f"{LAUNCHES:,} launches of {duration(t4.launch)}; the copies are {duration(copies)} of it"
-    return f"{duration(launches + copies)}: {what}"
+    what = f"{LAUNCHES:,} launches of {duration(t4.launch)}; the copies are {duration(right - launches)} of it"
+    return f"{duration(right)}: {what}"
 
 
 @exercise("06.2", "read off the crossing", "crossover(1024, …): which copies and which wait does the program have?")
 def read_off(size, times):
     size, times, right = number(size, "size"), number(times, "times"), crossover(1024)
-    most, other_size = right.faster[SIZES[-1]], size != right.smallest
-    wrong = not _near(times, most)
+    most = right.faster[SIZES[-1]]
     others = [str(batch) for batch in (1, 64) if size == crossover(batch).smallest]
     refuse({
         f"that's with a batch of {' or '.join(others)}": others,
         f"at {size:g} the CPU is still faster": right.faster.get(size, 2) <= 1,
-        "the GPU wins from a smaller size on": other_size and size in SIZES,
-        "the table has no such size": other_size,
-        "the size is right; the ratio is upside down": wrong and times and _near(1 / times, most),
-        "the size is right, the ratio isn't": wrong,
+        "the GPU wins from another size of the table on": size != right.smallest,
+        "the size is right; the ratio is upside down": times and _near(1 / times, most),
+        "the size is right, the ratio isn't": not _near(times, most),
     }, f"{size:g}, {times:g} times", "the first size of the table at which the GPU wins, and keeps winning; "
        f"the CPU's time over the GPU's, at {SIZES[-1]}")  # fmt: skip
     return f"from {right.smallest} on; {most:.0f} times as fast at {SIZES[-1]}, in a comparison with a model"

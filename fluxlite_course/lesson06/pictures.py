@@ -1,5 +1,6 @@
 """Lesson 06's bars: times side by side, with a button that zooms in, and the phases of a program."""
 
+import itertools
 import json
 import math
 import subprocess
@@ -28,40 +29,44 @@ def program_phases(*options: str) -> dict[str, Seconds]:
     return {name: Seconds(seconds, "measured") for name, seconds in phases.items()}
 
 
-def time_bars(times: Mapping[str, Seconds | float], blue: str = "", zoom: bool = False) -> Scene:
+def time_bars(times: Mapping[str, Seconds | float], blue: str = "", zoom: bool = False, in_turn: bool = False) -> Scene:
     """A bar for each time. Those whose name starts with `blue` are blue. A number is a time of the simulated T4.
 
-    With `zoom`, a button makes all bars ten times as long, until the shortest one is there.
+    With `zoom`, a button makes all bars ten times as long, until the shortest one is there. With `in_turn`, each bar
+    begins where the last one ended.
 
     >>> time_bars({"orders": 2.0, "bytes": 4e-4}, zoom=True).at(zoom="× 1,000")
     'orders: 2 s simulated. bytes: 400 µs simulated. Zoomed in 1,000 times: the longest bar is 160 m long.'
     """
     kept = {name: t if isinstance(t, Seconds) else Seconds(t, "simulated") for name, t in times.items()}
-    most, least = max(map(float, kept.values())), min(map(float, kept.values()))
-    zooms = [10**power for power in range(math.ceil(math.log10(most / least) - 1e-9))] if zoom else [1]
-    bars = [part for row, name in enumerate(kept) for part in _bar(row, name, kept[name], blue, zooms, most)]
-    bottom = _ROW * len(kept)
-    said = " ".join(f"{name}: {duration(time)} {time.kind}." for name, time in kept.items())
-    if not zoom:
-        return Scene(drawing(640, bottom, "Times as bars", *bars), [], [said])
-    lengths = [_METRES * zoom for zoom in zooms]
-    reaches = ["", *(f"the longest bar is {f'{m / 1e3:,g} km' if m > 999 else f'{m:g} m'} long" for m in lengths[1:])]
-    ruler = Part("path", class_="axis", d=f"M{_LEFT} {bottom + 4}v8H{_RIGHT}v-8")
-    width = label(_LEFT, bottom + 34, Each(f"the whole width is {duration(most / zoom)}" for zoom in zooms))
-    reach = label(_RIGHT, bottom + 34, Each(reaches), "bold end")
-    picture = drawing(640, bottom + 42, "Times as bars", *bars, ruler, width, reach)
-    sentences = [said, *(f"{said} Zoomed in {zoom:,} times: {words}." for zoom, words in zip(zooms[1:], reaches[1:]))]
-    knob = Knob("zoom", [f"× {zoom:,}" for zoom in zooms], slider=True, ms=900, press="× 10")
-    return Scene(picture, [knob], sentences)
+    seconds, bottom = list(map(float, kept.values())), _ROW * len(kept)
+    begins = [0.0, *itertools.accumulate(seconds)] if in_turn else [0.0] * len(seconds)
+    most = sum(seconds) if in_turn else max(seconds)
+    zooms = [10**power for power in range(math.ceil(math.log10(most / min(seconds)) - 1e-9))] if zoom else [1]
+    said = " ".join(f"{name}: {duration(took)} {took.kind}." for name, took in kept.items())
+    parts, sentences = list[Part](), [said]
+    for row, (name, took) in enumerate(kept.items()):
+        look = "host" if blue and name.startswith(blue) else "gpu" if took.kind == "simulated" else "rest"
+        parts += _bar(row * _ROW, name, took, look, begins[row] / most, [float(took) / most * by for by in zooms])
+    if zoom or in_turn:
+        parts.append(Part("path", class_="axis", d=f"M{_LEFT} {bottom + 4}v8H{_RIGHT}v-8"))
+        parts.append(label(_LEFT, bottom + 34, Each(f"the whole width is {duration(most / by)}" for by in zooms)))
+        bottom += 42
+    reaches = [""]
+    for by in zooms[1:]:
+        metres = _METRES * by
+        reaches.append(f"the longest bar is {f'{metres / 1e3:,g} km' if metres > 999 else f'{metres:g} m'} long")
+        sentences.append(f"{said} Zoomed in {by:,} times: {reaches[-1]}.")
+    parts.append(label(_RIGHT, bottom - 8, Each(reaches), "bold end"))
+    knobs = [Knob("zoom", [f"× {by:,}" for by in zooms], slider=True, ms=900, press="× 10")] if zoom else []
+    return Scene(drawing(640, bottom, "Times as bars", *parts), knobs, sentences)
 
 
-def _bar(row: int, name: str, time: Seconds, blue: str, zooms: list[int], most: float) -> Iterator[Part]:
+def _bar(y: float, name: str, time: Seconds, look: str, begin: float, shares: list[float]) -> Iterator[Part]:
     """A bar and the words above it. What doesn't fit in goes on beyond the picture's edge, and says so."""
-    y, others = row * _ROW, "gpu" if time.kind == "simulated" else "rest"
-    look = "host" if blue and name.startswith(blue) else others
-    shares = [float(time) / most * zoom for zoom in zooms]
-    widths = Each(rounded(min(share, 1.2) * (_RIGHT - _LEFT) for share in shares))
+    wide = _RIGHT - _LEFT
+    (x,), widths = rounded([_LEFT + begin * wide]), rounded(min(share, 1.2) * wide for share in shares)
     yield label(_LEFT, y + 20, name)
     yield label(_RIGHT, y + 20, f"{duration(time)} {time.kind}", f"{look} bold end")
-    yield Part("rect", class_=f"{look} glide", x=_LEFT, y=y + 28, width=widths, height=22)
+    yield Part("rect", class_=f"{look} glide", x=x, y=y + 28, width=Each(widths), height=22)
     yield label(_RIGHT - 6, y + 44, Each("goes on →" if share > 1 + 1e-9 else "" for share in shares), "inside end")

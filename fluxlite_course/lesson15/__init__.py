@@ -2,12 +2,9 @@
 
 from .. import busiest, check, guess, start, todo
 from ..links import LINKS
-from .exchange import large_network
-from .pictures import compared, hiding, ring_steps, worth_it
+from .pictures import compared, hiding, ring_steps
 from .training import digit_batches, loss, network
 from .workers import run_on_workers
 
-__all__ = [
-    "LINKS", "busiest", "check", "compared", "digit_batches", "guess", "hiding", "large_network", "loss", "network",
-    "ring_steps", "run_on_workers", "start", "todo", "worth_it",
-]  # fmt: skip
+__all__ = ["LINKS", "busiest", "check", "compared", "digit_batches", "guess", "hiding", "loss", "network",
+           "ring_steps", "run_on_workers", "start", "todo"]  # fmt: skip

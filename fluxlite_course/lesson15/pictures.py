@@ -1,4 +1,4 @@
-"""Lesson 15's pictures: halves of a gradient, a ring step by step, buckets behind a backward pass, what cards gain."""
+"""Lesson 15's pictures: halves of a gradient, a ring step by step, and buckets behind a backward pass."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -8,21 +8,23 @@ import numpy as np
 from fluxlite.messages import many
 from fluxlite.receipts import duration
 
-from ..draw.pictures import BLUE, GREEN, GREY, ORANGE, Picture, plots, show
-from ..links import LINKS
+from ..bottleneck import Work, six_layers, work
+from ..draw.pictures import GREEN, GREY, ORANGE, Picture, plots, show
+from ..links import Link, ring
 from ..scenes import Each, Knob, Part, Scene, drawing, label, rounded
 from ..scenes.axes import Axis, across, bars
 from ..scenes.parts import arrow
-from .exchange import OneCard, large_network, several_cards
 
 
 def compared(whole: Any, halves: Sequence[Any]) -> Picture:
     """Each number of a batch's gradient, beside that of one half of the rows, and beside the mean of both halves'."""
-    figure, axes = plots(1, 2, height=3.8, sharex=True, sharey=True)
-    mean = np.mean(halves, axis=0)
+    figure, axes = plots(1, 2, height=4.2, sharex=True, sharey=True)
+    mean, reach = np.mean(halves, axis=0), 1.05 * np.abs([whole, *halves]).max()
     for ax, found, title, colour in zip(axes, (halves[0], mean), ("one half", "the mean of both"), (ORANGE, GREEN)):
+        ax.axline((0, 0), slope=1, color=GREY, linewidth=1)
         ax.plot(whole, found, ".", color=colour, alpha=0.5, markersize=5)
-        ax.set(title=title, xlabel="gradient of all 64 rows")
+        ax.set(xlabel="gradient of all 64 rows", xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal")
+        ax.set_title(title, fontsize=13)
     words = "on" if np.allclose(mean, whole, atol=1e-6) else "beside"
     return show(figure, f"{len(whole):,} numbers. One half's is a cloud; the mean of both lies {words} the diagonal.")
 
@@ -40,16 +42,15 @@ def ring_steps() -> Scene:
     >>> ring_steps().at(step="3 of 6")
     'Step 3 of 6, adding up. Card 0 sends C, card 1 sends D, card 2 sends A, card 3 sends B, each to the next card.'
     """
-    # Between two steps there's a moment in which the pieces are on their way.
-    moments = [(0, False), *((step, on_way) for step in range(1, _STEPS + 1) for on_way in (True, False))]
+    steps = range(_STEPS + 1)
     picture = drawing(
         640, 490, "A ring of 4 cards. Each sends one of its 4 pieces to the next card, all at the same time",
         *(arrow(*way, "rest") for way in _WAYS),
-        *(part for card in range(4) for part in _card(card, [step - on_way for step, on_way in moments])),
-        *(_travelling(piece, moments) for piece in range(4)),
+        *(part for card in range(4) for part in _card(card)),
+        *(_travelling(piece) for piece in range(4)),
     )  # fmt: skip
-    labels = ["start", *(f"{step}: on the way" if on_way else f"{step} of {_STEPS}" for step, on_way in moments[1:])]
-    return Scene(picture, [Knob("step", labels, slider=True, ms=900)], [_step_said(step) for step, _ in moments])
+    labels = ["start", *(f"{step} of {_STEPS}" for step in steps[1:])]
+    return Scene(picture, [Knob("step", labels, slider=True, ms=1500)], list(map(_step_said, steps)))
 
 
 def inside(card: int, piece: int, step: int) -> str:
@@ -79,12 +80,12 @@ def _row(card: int, piece: int) -> tuple[float, float]:
     return x, y + (piece - 1.5) * _HIGH
 
 
-def _card(card: int, steps: list[int]) -> Iterator[Part]:
+def _card(card: int) -> Iterator[Part]:
     """A card: a box for each of its pieces, which says whose numbers are in it."""
     x, top = _row(card, 0)
     yield label(x, top - _HIGH / 2 - 9, f"card {card}", "middle bold")
     for piece in range(4):
-        y, whose = _row(card, piece)[1], [inside(card, piece, step) for step in steps]
+        y, whose = _row(card, piece)[1], [inside(card, piece, step) for step in range(_STEPS + 1)]
         place = {"x": x - _WIDE / 2, "y": y - _HIGH / 2, "width": _WIDE, "height": _HIGH}
         yield Part("rect", **place, class_=Each("gpu faint" if words == "the sum" else "box" for words in whose))
         yield Part("rect", **place, class_="box")
@@ -92,102 +93,68 @@ def _card(card: int, steps: list[int]) -> Iterator[Part]:
         yield label(x + 8, y + 5, Each(whose), "middle")
 
 
-def _travelling(piece: int, moments: list[tuple[int, bool]]) -> Part:
+def _travelling(piece: int) -> Part:
     """A piece on its way round: in each step, the card that got it sends it on."""
-    places, words = [], []
-    for step, on_way in moments:
-        card = (piece + step - on_way) % 4
-        x1, y1, x2, y2 = _WAYS[card]
-        x, y = ((x1 + x2) / 2, (y1 + y2) / 2) if on_way else _row(card, piece)
-        places.append(f"translate({x:g} {y:g})")
-        words.append(inside(card, piece, step - on_way))
+    cards = [(piece + step) % 4 for step in range(_STEPS + 1)]
     return Part(
         "g", Part("rect", class_="gpu", x=-_WIDE / 2, y=-_HIGH / 2, width=_WIDE, height=_HIGH, rx=4),
-        label(-_WIDE / 2 + 10, 5, _NAMES[piece], "inside bold"), label(8, 5, Each(words), "middle inside"),
-        class_="glide", transform=Each(places),
+        label(-_WIDE / 2 + 10, 5, _NAMES[piece], "inside bold"),
+        label(8, 5, Each(inside(card, piece, step) for step, card in enumerate(cards)), "middle inside"),
+        class_="glide", transform=Each("translate({:g} {:g})".format(*_row(card, piece)) for card in cards),
     )  # fmt: skip
 
 
 # -- buckets ------------------------------------------------------------------------------------------------------
 
 BUCKETS = (1, 2, 4, 8, 16, 64, 256)
+FORWARD = 1 / 3  # of a step: each product of the forward pass has two in the backward pass
 
 
-def hiding(one: OneCard, cards: int, link: str) -> Scene:
-    """One step of training on several cards, for each number of buckets: what a card does, and the link.
+def exchanges(one: Work, cards: int, link: str | Link, buckets: int = 1) -> list[tuple[float, float]]:
+    """When each bucket's exchange begins and ends, in seconds since the step began, if each card does what `one` does.
 
-    >>> hiding(large_network(4096), 2, "Ethernet 100").at(buckets="4")
-    'The gradients travel in 4 buckets. The step takes 15.2 ms simulated (2 cards, Ethernet 100), and each card ...'
+    Each bucket is exchanged as soon as the backward pass has made it, and the one before is through. The last end is
+    when the step ends. Not in the model: that exchanging takes a little of the cards' own bandwidth.
+
+    >>> exchanges(Work(3.0, 0.0, 3.0, 0, gradient_bytes=12_000_000_000), 2, "Ethernet 10", buckets=1)
+    [(3.0, 13.00006)]
     """
-    steps = [several_cards(one, cards, link, count) for count in BUCKETS]
-    ends = [float(step.seconds) for step in steps]
-    forward, back, update = map(float, (one.forward, one.back, one.update))
-    at = Axis(0, max(ends), 10, 560)
-    edges = [[at(time) for time in (0.0, forward, forward + back, end - update, end)] for end in ends]
+    each, done, way = float(ring(one.gradient_bytes / buckets, cards, link)), 0.0, []
+    for bucket in range(1, buckets + 1):
+        # As if the gradients were made evenly along the backward pass.
+        begin = max(done, one.alone * (FORWARD + (1 - FORWARD) * bucket / buckets))
+        done = begin + each
+        way.append((begin, done))
+    return way
+
+
+def hiding(rows: int, cards: int, link: str) -> Scene:
+    """One step of the large network on H100s, for each number of buckets: what a card does, and the link.
+
+    >>> hiding(4096, 2, "Ethernet 100").at(buckets="4")
+    '4 buckets: a step takes 15 ms (simulated), and each card waits for 2.31 ms of it.'
+    """
+    one = work(six_layers, "H100", 2048, rows)
+    ways = [exchanges(one, cards, link, count) for count in BUCKETS]
+    steps = [way[-1][1] for way in ways]
+    at = Axis(0, max(steps), 10, 560)
+    forward, back, ends = at(one.alone * FORWARD), at(one.alone), [at(step) for step in steps]
     picture = drawing(
         640, 262, f"One step on {cards} cards: what each of them does, and when {link} carries gradients",
         label(10, 24, "each card", "bold"),
-        *(part for n, words in enumerate(("forward", "backward", "waits", "update"))
-          for part in _block(words, *zip(*((xs[n], xs[n + 1]) for xs in edges)))),
+        Part("rect", class_="gpu", x=10, y=34, width=forward - 12, height=46),
+        label((10 + forward) / 2, 62, "forward", "middle inside"),
+        Part("rect", class_="gpu", x=forward, y=34, width=back - forward - 2, height=46),
+        label((forward + back) / 2, 62, "backward", "middle inside"),
+        Part("rect", class_="wait glide", x=back, y=34, width=Each(rounded(end - back for end in ends)), height=46),
+        label(Each(rounded((back + end) / 2 for end in ends)), 62,
+              Each("waits" if end - back > 48 else "" for end in ends), "middle inside"),
         label(10, 114, link, "bold"),
-        Part("path", class_="rest", d=Each(
-            bars(step.on_the_link, at, 124, 46, 1.5 if len(step.on_the_link) <= 16 else 0.3) for step in steps)),
-        Part("path", class_="cursor glide", d=Each(f"M{xs[-1]} 28V184" for xs in edges)),
-        label(Each(xs[-1] + 6 for xs in edges), 148, Each(map(duration, ends)), "bold"),
-        *across(at, 194, f"ms since the step began, simulated ({steps[0].seconds.card})",
-                text=lambda seconds: f"{seconds * 1e3:g}"),
+        Part("path", class_="rest", style="stroke: none", d=Each(bars(way, at, 124, 46, 1.5) for way in ways)),
+        Part("path", class_="cursor glide", d=Each(f"M{end} 28V184" for end in ends)),
+        label(Each(rounded(end + 6 for end in ends)), 148, Each(map(duration, steps)), "bold"),
+        *across(at, 194, "ms since the step began, simulated (H100)", text=lambda seconds: f"{seconds * 1e3:g}"),
     )  # fmt: skip
-    said = [
-        f"The gradients travel in {many(count, 'bucket')}. The step takes {step.seconds}, and each card waits for "
-        f"{duration(step.waiting)}." for count, step in zip(BUCKETS, steps)
-    ]  # fmt: skip
-    return Scene(picture, [Knob("buckets", [str(count) for count in BUCKETS], slider=True, ms=1500)], said)
-
-
-def _block(words: str, begins: Sequence[float], ends: Sequence[float]) -> Iterator[Part]:
-    """A part of the card's step, from where to where, and its name where there's room."""
-    widths = rounded(max(end - begin - 2, 0) for begin, end in zip(begins, ends))
-    look = "wait glide" if words == "waits" else "gpu glide"
-    yield Part("rect", class_=look, x=Each(begins), y=34, width=Each(widths), height=46)
-    fits = Each(words if width > 10 * len(words) else "" for width in widths)
-    yield label(Each(rounded((begin + end) / 2 for begin, end in zip(begins, ends))), 62, fits, "middle inside")
-
-
-# -- is it worth it? ----------------------------------------------------------------------------------------------
-
-ROWS = tuple(2**n for n in range(11, 18))
-_COLOURS = (GREEN, BLUE, "#6b4c9a", ORANGE, GREY)
-_WEEKS = {0.25: "4 weeks", 0.5: "2 weeks", 1: "a week", 2: "3½ days", 4: "42 hours", 8: "21 hours"}
-
-
-def gain(link: str, rows: int, dtype: str, cards: int = 8) -> float:
-    """How many times as fast `cards` are as one, if they share these rows and use as many buckets as are best."""
-    each = large_network(rows // cards, dtype=dtype)
-    fastest = min(float(several_cards(each, cards, link, 2**n).seconds) for n in range(6))
-    return float(large_network(rows, dtype=dtype).seconds) / fastest
-
-
-def worth_it() -> Picture:
-    """What a week on one H100 becomes on eight, for each link, over the rows that they share, in both precisions."""
-    figure, axes = plots(1, 2, height=4.6, width=11, sharey=True)
-    said = []
-    for ax, dtype, name in zip(axes, ("float32", "float16"), ("float32", "bf16, tensor cores")):
-        gains = {link: [gain(link, rows, dtype) for rows in ROWS] for link in LINKS}
-        for (link, values), colour, marker in zip(gains.items(), _COLOURS, "osD^v"):
-            ax.loglog(ROWS, values, color=colour, linestyle="--", marker=marker, label=link)
-        ax.axhline(1, color=GREY, linewidth=1)
-        ax.set(title=name, xlabel="rows in a step, for all eight cards", ylim=(0.22, 9))
-        ax.set_xticks(ROWS[::2], map("{:,}".format, ROWS[::2]))
-        ax.set_yticks(list(_WEEKS), [f"{times:g} ×" for times in _WEEKS])
-        ax.minorticks_off()
-        last = ", ".join(f"{link} {values[-3]:.2g}" for link, values in gains.items())
-        said.append(f"{name}, {ROWS[-3]:,} rows: {last} times as fast")
-    axes[0].set_ylabel("as fast as one card")
-    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=len(LINKS))
-    hours = axes[1].secondary_yaxis("right")
-    hours.set_yticks(list(_WEEKS), list(_WEEKS.values()))
-    hours.minorticks_off()
-    hours.set_ylabel("what a week becomes")
-    card = large_network(64).seconds.card
-    figure.suptitle(f"eight cards, simulated ({card})", fontsize=12, color=GREY)
-    return show(figure, f"Eight cards for one, simulated ({card}). {'. '.join(said)}.")
+    said = [f"{many(count, 'bucket')}: a step takes {duration(step)} (simulated), and each card waits for "
+            f"{duration(step - one.alone)} of it." for count, step in zip(BUCKETS, steps)]  # fmt: skip
+    return Scene(picture, [Knob("buckets", list(map(str, BUCKETS)), slider=True, ms=1500)], said)

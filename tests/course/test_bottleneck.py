@@ -6,7 +6,7 @@ import pytest
 import fluxlite as fl
 from fluxlite_course import busiest
 from fluxlite_course.bottleneck import FEEDING, one_step, six_layers, work
-from fluxlite_course.lesson15.exchange import large_network, several_cards
+from fluxlite_course.lesson15.pictures import exchanges
 from fluxlite_course.links import ring
 
 T4 = "NVIDIA T4"
@@ -44,8 +44,7 @@ def test_a_step_takes_what_a_whole_loop_takes_for_each(hidden):
 def test_several_cards_take_what_lesson_15_says():
     one = work(six_layers, "H100", 2048, 1024)
     step = one_step(one, "H100", cards=2, link="NVLink")
-    expected = several_cards(large_network(1024), 2, "NVLink").seconds
-    assert step.seconds == pytest.approx(float(expected), rel=1e-3)
+    assert step.seconds == pytest.approx(exchanges(one, 2, "NVLink")[-1][1], rel=1e-3)
     assert step.lanes["network"] == float(ring(one.gradient_bytes, 2, "NVLink"))
     half = work(six_layers, "H100", 2048, 1024, "bf16")
     assert half.gradient_bytes == one.gradient_bytes / 2 and half.compute < one.compute / 3
@@ -66,11 +65,7 @@ def test_the_busiest_is_the_longest_lane_and_lights_up_alone():
 
 
 def test_what_it_refuses():
-    with pytest.raises(ValueError, match="no bf16"):
-        busiest(precision="bf16")
-    with pytest.raises(ValueError, match="that's 640 settings"):
-        busiest(batch=tuple(range(1, 161)))
     with pytest.raises(ValueError, match="feeding is one of copied in each step"):
         busiest(feeding="by hand")
-    with pytest.raises(ValueError, match="NVLink links up to 8 cards, got 16"):
+    with pytest.raises(ValueError, match="NVLink links 1 to 8 cards, got 16"):
         busiest(cards=16, link="NVLink")

@@ -67,7 +67,7 @@ def test_a_step_without_values_takes_as_long_as_one_that_is_computed(copies):
 
 def test_what_the_lesson_says_about_the_line():
     waited, ordered = crossover(64, copies=False), crossover(64, copies=False, wait=False)
-    assert len(set(ordered.gpu.values())) == 1 and "NOT waited for" in ordered.conditions
+    assert len(set(ordered.gpu.values())) == 1 and "not waited for" in ordered.about
     assert ordered.faster[4096] > 5 * waited.faster[4096]
     assert crossover(64, card="H200").crossing == pytest.approx(crossover(64).crossing, rel=0.01)
     assert crossover(1).crossing > 5 * crossover(1024).crossing  # "far to the left"

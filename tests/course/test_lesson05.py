@@ -46,12 +46,9 @@ test_a_wrong_answer_is_not_right_and_told_why = not_right(
     ("05.1", [3], "how often does the if run?"),
     ("05.1", [4], "one is missing"),
     ("05.1", [6], "one too many: the host knows len(h)"),
-    ("05.1", [0], "something has to wait"),
-    ("05.1", [1], "so does the f-string"),
-    ("05.1", [9], "too many: neither rows nor comparisons wait"),
-    ("05.1", ["five"], "that's not a number of waits"),
-    ("05.2", [stopwatch(after=False)], "20 µs: you timed the order, not the meal"),
-    ("05.2", [stopwatch(before=False)], "11.4 ms: three earlier products are in it"),
+    ("05.1", [9], "rows and comparisons don't wait"),
+    ("05.2", [stopwatch(after=False)], "you timed the order, not the meal"),
+    ("05.2", [stopwatch(before=False)], "three earlier products are in it"),
     ("05.2", [by_pythons_clock], "that's this machine's time to simulate it"),
     ("05.2", [stopwatch(times=lambda seconds: 1000 * seconds)], "fl.clock() gives seconds"),
     ("05.2", [lambda f: fl.clock() - fl.clock()], "time_it didn't run f"),
@@ -71,7 +68,7 @@ def test_the_program_of_the_exercise_waits_as_often_as_the_check_says():
         return fl.cpu(h)
 
     waits = fl.estimate(program, np.ones((8, 4), np.float32), np.ones((4, 4), np.float32)).receipt.synchronizations
-    assert waits == 5 and dict(judge("05.1", 1).rows)["yours"] == "1 wait"
+    assert waits == 5 and dict(judge("05.1", 1).rows)["yours"] == "1"
 
 
 def test_two_programs_have_one_axis_and_their_gaps_are_drawn():

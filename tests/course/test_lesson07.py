@@ -63,11 +63,11 @@ def the_other(**changed):
 
 test_a_wrong_answer_is_not_right_and_told_why = not_right(
     ("07.1", [predict_one_by_one], "there is still a loop over the waves"),
-    ("07.1", [lambda x, w1, w2: predict(x, w1, w2, forgets=True)], "wave 1 of 1, step 2"),
+    ("07.1", [lambda x, w1, w2: predict(x, w1, w2, forgets=True)], "keeps it from step to step"),
     ("07.1", [predict_for_one_wave], "64 waves, and a memory with a single row"),
     ("07.1", [lambda x, w1, w2: None], "the predictions for 1 wave have the shape of x"),
     ("07.1", [lambda x, w1, w2: fl.cpu(predict(x, w1, w2))], "the predictions are on the CPU"),
-    ("07.2", [lambda *a: (sequence_loss(*a), a[0])], "return the loss alone"),
+    ("07.2", [lambda *a: (sequence_loss(*a), a[0])], "and returned alone"),
     ("07.2", [whole_loss], "the loss is still computed in each step"),
     ("07.2", [one_loss], "is it the one with w2? No next step needs that"),
     ("07.2", [lambda *a: one_loss(*a, reduce=np.sum)], "you sum over the waves"),
