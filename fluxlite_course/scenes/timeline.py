@@ -7,6 +7,7 @@ from typing import NamedTuple
 from simgpu.events import LAUNCH
 from simgpu.profile import LANES, Moment, Picture, Receipt, Timeline, bars_of
 
+from .axes import Axis
 from .parts import Each, Part, drawing, label, rounded
 from .scene import Knob, Scene
 
@@ -16,7 +17,7 @@ _WINDOWS = (5, 20, 50)
 _PLACES = 20
 _WIDTH, _LEFT, _LANE, _TOP, _BAR = 620, 10, 64, 32, 30
 _BOTTOM = _TOP + _LANE * len(LANES)
-_TICKS = 4
+_TICKS = 6  # at most so many steps, of round numbers
 _NAMES = {"order": "asks", "load": "first use", "wait": "waits", "work": "works"}
 
 
@@ -125,18 +126,14 @@ def _zoom(view: _View) -> str:
 
 def _axis(views: list[_View], factor: float) -> Iterator[Part]:
     yield Part("path", class_="axis", d=f"M{_LEFT} {_BOTTOM}h{_WIDTH}")
-    for tick in range(_TICKS + 1):
-        x = _LEFT + _WIDTH * tick // _TICKS
-        times = [view.begin + (view.end - view.begin) * tick / _TICKS for view in views]
-        spans = [(view.end - view.begin) * factor if view.events[1] >= 0 else None for view in views]
-        text = Each(None if span is None else _tick(time * factor, span) for time, span in zip(times, spans))
-        look = ("middle wide" if tick % 2 else "middle") if 0 < tick < _TICKS else "end" if tick else None
-        yield Part("path", class_="axis", d=f"M{x} {_BOTTOM}v6")
-        yield label(x, _BOTTOM + 26, text, look)
-
-
-def _tick(time: float, span: float) -> str:
-    return f"{time:.0f}" if span > 40 else f"{time:.1f}" if span > 4 else f"{time:.2f}" if span > 0.4 else f"{time:.3f}"
+    axes = [Axis(view.begin * factor, view.end * factor, _LEFT, _LEFT + _WIDTH) for view in views]
+    times = [axis.round_numbers(_TICKS) if view.events[1] >= 0 else [] for axis, view in zip(axes, views)]
+    for tick in range(max(map(len, times))):
+        shown = [some[tick] if tick < len(some) else None for some in times]
+        places = [None if time is None else axis(time) for axis, time in zip(axes, shown)]
+        yield Part("path", class_="axis", d=Each(None if x is None else f"M{x:g} {_BOTTOM}v6" for x in places))
+        text = Each(None if time is None else f"{time:g}" for time in shown)
+        yield label(Each(places), _BOTTOM + 26, text, "middle wide" if tick % 2 else "middle")
 
 
 def _legend(looks: list[str]) -> Iterator[Part]:
