@@ -27,8 +27,10 @@ os.environ["FLUXLITE_PROGRESS"] = str(Path(tempfile.mkdtemp(prefix="fluxlite-"),
 
 # Programs: tests run them, and looking for docstring examples would, too.
 collect_ignore_glob = ["examples/*", "tests/project/ports/*", "tests/fluxlite/distributed/program_*"]
-if importlib.util.find_spec("mpi4py") is None:  # which the examples there start
-    collect_ignore_glob += ["fluxlite/distributed/*"]
+# The examples there need libraries that `make test` alone doesn't install.
+for library, folder in {"mpi4py": "distributed", "mlx": "devices/metal"}.items():
+    if importlib.util.find_spec(library) is None:
+        collect_ignore_glob += [f"fluxlite/{folder}/*"]
 
 
 def pytest_addoption(parser):
