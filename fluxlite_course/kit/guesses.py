@@ -36,7 +36,7 @@ def questions(number: str) -> dict[str, Question]:
     Raises `ValueError` for an unknown lesson, and for a mistake in the file, with the question where it is.
 
     >>> questions("02")["02-C"].options["c"]
-    'only `actor` on the GPU'
+    'on the GPU, as soon as a computation there needs them'
     """
     file = exercises.folder(number) / "questions.toml"
     found, where = {}, str(file)
@@ -93,7 +93,7 @@ def answer(id: str) -> None:
     """Show the answer to a question, and what you guessed.
 
     >>> answer("02-C")  # doctest: +SKIP
-    02-C  you guessed a; it is b: fmap enters only what is registered.
+    02-C  you guessed a; it is b: functor lets later moves in.
     """
     about, guessed = question(id), progress.read()["guesses"].get(id)
     words = f"it is {about.right}: {about.replies[about.right]}"

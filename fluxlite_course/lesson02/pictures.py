@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import fluxlite as fl
 from fluxlite import explain
 
-from ..scenes import Part, Scene, drawing, label
+from ..scenes import Each, Knob, Part, Scene, drawing, label
 
 _HIGH, _INDENT, _BADGE, _LETTER = 28, 20, 22, 8  # a line, a step to the right, a letter's square, a letter's width
 _LOOKS = {"C": "host", "G": "gpu"}
@@ -21,26 +21,40 @@ def trees(models: Mapping[str, Any]) -> Scene:
     >>> trees({"model": fl.Chain(fl.Dense(2, 1, np.tanh))})
     model: C Chain, C layers[0]: Dense, C weight: float32 (1, 2), C bias: float32 (1,), activation: function tanh.
     """
+    lines, drawn, said = _side_by_side(models)
+    return Scene(drawing(640, 40 + _HIGH * lines, "Where each array is", drawn), [], [said])
+
+
+def functor_switch() -> Scene:
+    """What `gpu` makes of a model whose class isn't registered, and of the same with `@functor`, which a knob switches.
+
+    >>> functor_switch().at(**{"@functor": "off"})[:50]
+    'm: C MyModel object, a shut box, C first.weight: f'
+    """
+
+    class MyModel:
+        def __init__(self) -> None:
+            self.first, self.second = fl.Dense(4, 3), fl.Dense(3, 2)
+
+    m = MyModel()
+    off = _side_by_side({"m": m, "gpu(m)": m})  # it would come back as it is
+    fl.functor(MyModel)
+    on = _side_by_side({"m": m, "gpu(m)": fl.gpu(m)})
+    for number, (_, drawn, _) in enumerate((off, on)):
+        drawn.attributes["data-n"] = number
+    both = Part("g", off[1], on[1], only=Each([(0, 0), (1, 1)]))
+    title = "Where each array is, without @functor and with it"
+    return Scene(drawing(640, 40 + _HIGH * on[0], title, both), [Knob("@functor", ["off", "on"])], [off[2], on[2]])
+
+
+def _side_by_side(models: Mapping[str, Any]) -> tuple[int, Part, str]:
+    """How many lines the models take, the picture of them, and what it says."""
     found = {title: list(_nodes(explain(model).root)) for title, model in models.items()}
-    wide, lines = 632 / len(found), max(map(len, found.values()))
     drawn = [part for number, (title, nodes) in enumerate(found.items())
-             for part in _tree(4 + wide * number, title, nodes)]  # fmt: skip
+             for part in _tree(4 + 632 / len(found) * number, title, nodes)]  # fmt: skip
     told = {name: ", ".join(f"{row.letter} {text}".strip() for row, _, text, _ in tree) for name, tree in found.items()}
     said = " ".join(f"{title}: {words}." for title, words in told.items())
-    return Scene(drawing(640, 40 + _HIGH * lines, "Where each array is", *drawn), [], [said])
-
-
-class MyModel:
-    """A class that fluxlite doesn't know."""
-
-    def __init__(self) -> None:
-        self.first, self.second = fl.Dense(4, 3), fl.Dense(3, 2)
-
-
-def riddle() -> Scene:
-    """What `gpu` makes of two models with the same arrays: of one that it knows, and of one that isn't registered."""
-    known = fl.Chain(fl.Dense(4, 3), fl.Dense(3, 2))
-    return trees({"gpu(Chain(…))": fl.gpu(known), "gpu(MyModel(…))": MyModel()})  # it would come back as it is
+    return max(map(len, found.values())), Part("g", *drawn), said
 
 
 class _Node(NamedTuple):

@@ -6,7 +6,7 @@ import numpy as np
 from answers import not_right, right
 
 import fluxlite as fl
-from fluxlite_course.lesson02 import riddle, trees
+from fluxlite_course.lesson02 import functor_switch, trees
 
 
 def thrown_away(model, x):
@@ -115,7 +115,9 @@ def test_trees_draws_each_array_where_it_is():
     assert {"here", "there", "C", "G"} <= {part.text for part in scene.picture.parts()}
 
 
-def test_in_the_riddle_one_model_moved_and_the_other_is_a_shut_box():
+def test_with_functor_the_model_moves_and_without_it_is_a_shut_box():
     with fl.simulate_gpu():
-        moved, stayed = repr(riddle()).split(". gpu(MyModel(…)): ")
-    assert "G weight" in moved and " C " not in moved and "a shut box" in stayed and "G " not in stayed
+        scene = functor_switch()
+    stayed, moved = scene.sentences
+    assert "a shut box" in stayed and "G " not in stayed and "shut box" not in moved
+    assert moved.count("C weight") == 2 and moved.count("G weight") == 2

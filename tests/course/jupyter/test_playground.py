@@ -51,7 +51,7 @@ def test_the_network_of_the_first_picture_keeps_the_wave():
 def test_the_learners_own_wave_waits_for_the_exercise(capsys):
     assert your_wave(lambda x0, n, w1, w2: todo(), 1, 2) is None
     assert "Exercise 04.3 comes first" in capsys.readouterr().out
-    assert "makes 1 more, each less than 0.5 off" in your_wave(lambda *_: [0.3] * 40, 1, 2).at(point="2")
+    assert "makes 1 more, each less than 0.4 off" in your_wave(lambda *_: [0.3] * 40, 1, 2).at(point="2")
 
 
 def test_the_height_alone_does_not_tell():
