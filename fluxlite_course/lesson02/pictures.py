@@ -28,8 +28,10 @@ def trees(models: Mapping[str, Any]) -> Scene:
 def functor_switch() -> Scene:
     """What `gpu` makes of a model whose class isn't registered, and of the same with `@functor`, which a knob switches.
 
-    >>> functor_switch().at(**{"@functor": "off"})[:50]
-    'm: C MyModel object, a shut box, C first.weight: f'
+    >>> with fl.simulate_gpu():
+    ...     functor_switch()
+    [ Info: Simulated:0, a simulated NVIDIA T4, stands in for a GPU.
+    m: C MyModel object, a shut box, C first.weight: float32 (3, 4), C first.bias: float32 (3,), ...
     """
 
     class MyModel:
