@@ -1,7 +1,7 @@
-"""Models drawn as trees: where each array is, by colour and letter. This is for print; `explain` unfolds."""
+"""Models drawn as trees: where each array is, by colour and letter."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import fluxlite as fl
 from fluxlite import explain
@@ -51,50 +51,37 @@ def functor_switch() -> Scene:
 
 def _side_by_side(models: Mapping[str, Any]) -> tuple[int, Part, str]:
     """How many lines the models take, the picture of them, and what it says."""
-    found = {title: list(_nodes(explain(model).root)) for title, model in models.items()}
+    found = {title: list(_lines(explain(model).root)) for title, model in models.items()}
     drawn = [part for number, (title, nodes) in enumerate(found.items())
              for part in _tree(4 + 632 / len(found) * number, title, nodes)]  # fmt: skip
-    told = {name: ", ".join(f"{row.letter} {text}".strip() for row, _, text, _ in tree) for name, tree in found.items()}
+    told = {name: ", ".join(f"{row.letter} {words}".strip() for row, _, words in tree) for name, tree in found.items()}
     said = " ".join(f"{title}: {words}." for title, words in told.items())
     return max(map(len, found.values())), Part("g", *drawn), said
 
 
-class _Node(NamedTuple):
-    """One line of the picture."""
-
-    row: Any  # of `explain`
-    depth: int
-    label: str
-    above: int  # its parent's line, -1 for the root
-
-
-def _nodes(root: Any) -> Iterator[_Node]:
-    """The rows with their depths. If a list or tuple is an object's only part, its parts are drawn instead of it."""
-    waiting = [(root, 0, root.what, "", -1)]
-    count = 0
-    while waiting:
-        row, depth, what, name, above = waiting.pop()
-        yield _Node(row, depth, f"{name}: {what}" if name else what, above)
-        inside = row.rows[0] if len(row.rows) == 1 and row.rows[0].rows else row
-        for part in reversed(inside.rows):
-            name = part.name.removeprefix(row.name).lstrip(".")
-            waiting.append((part, depth + 1, part.what, name, count))
-        count += 1
+def _lines(row: Any, name: str = "", depth: int = 0) -> Iterator[tuple[Any, int, str]]:
+    """Rows with depth and words. If a list or tuple is an object's only part, its parts are drawn instead of it."""
+    yield row, depth, f"{name}: {row.what}" if name else row.what
+    inside = row.rows[0] if len(row.rows) == 1 and row.rows[0].rows else row
+    for part in inside.rows:
+        yield from _lines(part, part.name.removeprefix(row.name).lstrip("."), depth + 1)
 
 
-def _tree(x: float, title: str, nodes: list[_Node]) -> Iterator[Part]:
+def _tree(x: float, title: str, lines: list[tuple[Any, int, str]]) -> Iterator[Part]:
     yield label(x, 20, title, "bold")
-    for line, node in enumerate(nodes):
-        left, y = x + _INDENT * node.depth, 36 + _HIGH * line
-        if node.above >= 0:
-            yield Part("path", class_="box", d=f"M{left - 10:g} {38 + _HIGH * node.above + _BADGE}V{y + 11}h7")
-        letters = node.row.letter.split("+") if node.row.letter else []
+    latest = {}  # where the latest line of each depth is
+    for line, (row, depth, words) in enumerate(lines):
+        left, y = x + _INDENT * depth, 36 + _HIGH * line
+        latest[depth] = y
+        if depth:
+            yield Part("path", class_="box", d=f"M{left - 10:g} {latest[depth - 1] + _BADGE + 2}V{y + 11}h7")
+        letters = row.letter.split("+") if row.letter else []
         for number, letter in enumerate(letters):
             at = left + _BADGE * number
             yield Part("rect", class_=_LOOKS[letter], x=at, y=y, width=_BADGE - 1, height=_BADGE, rx=3)
             yield label(at + _BADGE / 2 - 0.5, y + 16, letter, "middle inside")
         at = left + _BADGE * max(len(letters), 1) + 6
-        if node.row.shut:
-            width = _LETTER * len(node.label) + 8
+        if row.shut:
+            width = _LETTER * len(words) + 8
             yield Part("rect", class_="wait line dashed", x=at - 4, y=y, width=width, height=_BADGE, rx=3)
-        yield label(at, y + 16, node.label)
+        yield label(at, y + 16, words)
