@@ -77,9 +77,7 @@ def _said(rate: float, step: int) -> str:
     if step < STEPS:
         return f"Learning rate {rate:g}, {many(step, 'step')}: w is {way[step]:.3g}, the loss {_number(last)}."
     if last > first:
-        away = np.abs(way - BOTTOM) > REACH
-        leaves = f" Step {away.argmax()} leaves the picture." if away.any() else ""
-        how = f"each step jumps over the bottom, and farther up.{leaves}"
+        how = "each step jumps over the bottom, and farther up."
     elif way[1] > BOTTOM + 1e-9:
         how = "each step jumps over the bottom, but not as far up."
     elif last > 1e-3:

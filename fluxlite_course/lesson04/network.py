@@ -1,6 +1,6 @@
 """Lesson 04's network: why it needs a memory, three steps of it side by side, and what it remembers."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,9 +13,9 @@ from ..sine_wave import TIMES, problem, run
 WAVE = np.sin(TIMES).astype(np.float32)[:, None, None]
 OUTPUT: dict[str, Any] = {"fill": "none", "stroke": "currentColor", "stroke_width": 2.5}
 
-# One height, twice; and the memory after each point.
 _NUMBER, _HEIGHT = Axis(1, 21, 60, 610), Axis(-1.2, 1.2, 168, 24)
 _TWICE = (13, 18)
+_AT = dict(enumerate(WAVE.ravel().tolist(), 1))  # the height of each point
 
 
 def same_height() -> Scene:
@@ -25,23 +25,19 @@ def same_height() -> Scene:
     Point 13 is at 0.49, and the next one at 0.79. Point 18 is at 0.58, and the next one at 0.22.
     """
     picture = drawing(640, 186, "Two points of the wave at nearly the same height: one rises, one falls", *_two())
-    said = [f"Point {n} is at {_at(n):.2f}, and the next one at {_at(n + 1):.2f}." for n in _TWICE]
+    said = [f"Point {n} is at {_AT[n]:.2f}, and the next one at {_AT[n + 1]:.2f}." for n in _TWICE]
     return Scene(picture, [], [" ".join(said)])
-
-
-def _at(number: int) -> float:
-    return float(WAVE[number - 1].item())
 
 
 def _two() -> Iterator[Part]:
     yield label(10, 20, "sin t")
-    yield curve([_NUMBER(n) for n in range(1, 22)], [_HEIGHT(_at(n)) for n in range(1, 22)], "grid")
+    yield curve([_NUMBER(n) for n in range(1, 22)], [_HEIGHT(_AT[n]) for n in range(1, 22)], "grid")
     for n in range(1, 22):
         look, r = ("host", 6) if n in _TWICE else ("rest", 3)
-        yield Part("circle", class_=look, r=r, cx=_NUMBER(n), cy=_HEIGHT(_at(n)))
+        yield Part("circle", class_=look, r=r, cx=_NUMBER(n), cy=_HEIGHT(_AT[n]))
     for n, words, x, look in zip(_TWICE, ("rises", "falls"), (-12, 12), ("end bold", "bold")):
-        yield arrow(_NUMBER(n), _HEIGHT(_at(n)), _NUMBER(n + 1), _HEIGHT(_at(n + 1)), "host")
-        yield label(_NUMBER(n) + x, _HEIGHT(_at(n)) + 5, f"{n} {words}", look)
+        yield arrow(_NUMBER(n), _HEIGHT(_AT[n]), _NUMBER(n + 1), _HEIGHT(_AT[n + 1]), "host")
+        yield label(_NUMBER(n) + x, _HEIGHT(_AT[n]) + 5, f"{n} {words}", look)
 
 
 def memories(w1: Any, w2: Any) -> Scene:
@@ -52,22 +48,19 @@ def memories(w1: Any, w2: Any) -> Scene:
     picture = drawing(
         640, 400, "The wave, and below it what the network remembers after point 13 and after another one", *_two(),
         Part("circle", class_="host line glide", r=11, cx=Each(_NUMBER(n) for n in points),
-             cy=Each(_HEIGHT(_at(n)) for n in points)),
+             cy=Each(_HEIGHT(_AT[n]) for n in points)),
         Part("circle", class_="glide", **OUTPUT, r=8, cx=Each(_NUMBER(n + 1) for n in points),
              cy=Each(rounded(_HEIGHT(float(y)) for y in outputs.ravel()))),
         label(320, 196, "○ the network's output: where's the next point?", "middle"),
         *_bars(60, "after point 13", [kept[12]] * 20, most),
         *_bars(360, Each(f"after point {n}" for n in points), kept, most),
     )  # fmt: skip
+    numbers = [str(row)[1:-1] for row in (np.round(kept.astype(float), 1) + 0.0).tolist()]
     said = [
-        f"After point {n} the memory holds {_numbers(kept[n - 1])}; after point 13, {_numbers(kept[12])}. The output "
-        f"misses the next point by {abs(outputs[n - 1].item() - _at(n + 1)):.2f}." for n in points
+        f"After point {n} the memory holds {numbers[n - 1]}; after point 13, {numbers[12]}. The output "
+        f"misses the next point by {abs(outputs[n - 1].item() - _AT[n + 1]):.2f}." for n in points
     ]  # fmt: skip
     return Scene(picture, [Knob("point", [str(n) for n in points], slider=True, ms=500)], said, [_TWICE[1] - 1])
-
-
-def _numbers(values: Iterable[float]) -> str:
-    return ", ".join(f"{value:.1f}".replace("-0.0", "0.0") for value in values)
 
 
 def _bars(left: float, title: Any, states: Sequence[np.ndarray], most: float) -> Iterator[Part]:

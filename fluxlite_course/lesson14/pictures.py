@@ -34,9 +34,11 @@ def tape(f: Callable[..., Any], **inputs: float) -> Scene:
     called = {id(rule): name_of(function).removeprefix("np.") for function, rule in RULES.items()}
     words = {node.number: name for name, node in made.items()}
     names = [f"#{n} {called[id(node.call[0])] if node.call else words[node.number]}" for n, node in enumerate(there, 1)]
-    states = list(_states(there, names))
+    places = {node.number: n for n, node in enumerate(there)}
+    operands = [[places[parent.number] for _, parent in node.call[3]] if node.call else [] for node in there]
+    states = list(_states(there, names, operands))
     knob = Knob("step", [f"{n} of {len(states)}" for n in range(1, len(states) + 1)], slider=True, ms=1500)
-    nodes = [Node(name, sorted(set(_parents(node, there)))) for name, node in zip(names, there)]
+    nodes = [Node(name, sorted(set(numbers))) for name, numbers in zip(names, operands)]
     return graph("A function's entries, and the gradients that come back", nodes, [knob], states)
 
 
@@ -54,12 +56,7 @@ def entries(result: TrackedArray) -> list[TrackedArray]:
     return [found[number] for number in sorted(found)]
 
 
-def _parents(node: TrackedArray, there: list[TrackedArray]) -> list[int]:
-    numbers = [each.number for each in there]
-    return [numbers.index(parent.number) for _, parent in node.call[3]] if node.call else []
-
-
-def _states(there: list[TrackedArray], names: list[str]) -> Iterator[At]:
+def _states(there: list[TrackedArray], names: list[str], operands: list[list[int]]) -> Iterator[At]:
     """Forward entry by entry, then what `back` does, with the library's own pullbacks."""
     values = {n: _short(node.data) for n, node in enumerate(there)}
     inputs = [n for n, node in enumerate(there) if not node.call]
@@ -75,7 +72,7 @@ def _states(there: list[TrackedArray], names: list[str]) -> Iterator[At]:
         _, arguments, keywords, parents = node.call
         now, one = {to: _short(gradient) for to, gradient in arrived.items()}, np.ones_like(node.data)
         factors: dict[int, Any] = {}  # an operand that's used twice has the sum of two derivatives
-        for (pullback, _), to in zip(parents, _parents(node, there)):
+        for (pullback, _), to in zip(parents, operands[n]):
             factors[to] = factors.get(to, 0) + pullback(one, node.value, *arguments, **keywords)
         pieces = {to: arrived[n] * factor for to, factor in factors.items()}
         hands = _and([f"{_short(piece)} to #{to + 1}" for to, piece in pieces.items()])
@@ -83,9 +80,8 @@ def _states(there: list[TrackedArray], names: list[str]) -> Iterator[At]:
         yield At(said, values, now, n, {to: _short(factor) for to, factor in factors.items()})
         for to, piece in pieces.items():
             arrived[to] = arrived.get(to, 0) + piece
-    gradients = {to: _short(gradient) for to, gradient in arrived.items()}
-    told = _and([f"{names[n].split()[1]} is {gradients[n]}" for n in inputs])
-    yield At(f"Done: the gradient of {told}.", values, gradients)
+    told = _and([f"{names[n].split()[1]} is {_short(arrived[n])}" for n in inputs])
+    yield At(f"Done: the gradient of {told}.", values, {to: _short(gradient) for to, gradient in arrived.items()})
 
 
 def _and(texts: list[str]) -> str:
