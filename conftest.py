@@ -149,3 +149,15 @@ def simulated():
     from kinds import simulated_device
 
     return simulated_device()
+
+
+@pytest.fixture
+def the_table_as_it_was():
+    """The table of derivative rules is full at first, and in the end without a test's own rules."""
+    import fluxlite.autodiff.derivatives.rarer  # noqa: F401  (fills the table)
+    from fluxlite.autodiff.rules import RULES
+
+    before = dict(RULES)
+    yield
+    RULES.clear()
+    RULES.update(before)

@@ -33,7 +33,7 @@ def questions(number: str) -> dict[str, Question]:
     """A lesson's questions by id, in the order of its ``questions.toml``. Raises `ValueError` for an unknown lesson.
 
     >>> questions("02")["02-C"].options["c"]
-    'only `actor` on the GPU'
+    'on the GPU, as soon as a computation there needs them'
     """
     tables = tomllib.loads((exercises.folder(number) / "questions.toml").read_text(encoding="utf-8"))
     return {id: _in_file(**table) for id, table in tables.items()}
@@ -76,7 +76,7 @@ def answer(id: str) -> None:
     """Show the answer to a question, and what you guessed.
 
     >>> answer("02-C")  # doctest: +SKIP
-    02-C  you guessed a; it is b: fmap enters only what is registered.
+    02-C  you guessed a; it is b: functor lets later moves in.
     """
     asks, guessed = question(id), _guessed(id)
     words = f"it is {asks.right}: {asks.replies[asks.right]}"

@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 import fluxlite as fl
 from fluxlite.receipts import duration
-from simgpu import preset
 
 from .. import crossing
 from ..scenes import Each, Knob, Part, Scene, drawing, label, launches
@@ -15,7 +14,7 @@ from ..sine_wave import training_step
 
 WAVES = tuple(4**n for n in range(9))
 _TICK = 15e-6  # seconds from one moment to the next
-_LANES = "CPU: computing (a server, recorded)", "host: giving orders", "GPU: carrying them out ({}, simulated)"
+_LANES = "CPU: computing (a server, recorded)", "host: giving orders", "GPU: carrying them out (NVIDIA T4, simulated)"
 _TOPS, _HIGH = (36, 122, 208), 40  # where the three lanes are, and their height
 
 Spans = list[tuple[float, float]]  # where operations begin and end, in seconds
@@ -28,34 +27,22 @@ class Step(NamedTuple):
     host: Spans
     gpu: Spans
 
-    def done(self, seconds: float) -> tuple[int, int, int]:
-        """How many of each are done after so many seconds."""
-        cpu, host, gpu = (sum(end <= seconds + 1e-9 for _, end in spans) for spans in self)
-        return cpu, host, gpu
 
-    def said(self, seconds: float) -> str:
-        """The same in words."""
-        count = len(self.gpu)
-        cpu, host, gpu = (f"all {count}" if done == count else f"{done} of {count}" for done in self.done(seconds))
-        after = f"After {duration(seconds)}: the CPU has done {cpu} operations."
-        return f"{after} The host has given {host} orders, and the GPU has carried out {gpu}."
-
-
-def race(waves: Sequence[int] = WAVES, card: str = "NVIDIA T4") -> Scene:
-    """One training step of the sine-wave network, on a recorded CPU and on a simulated `card`, moment by moment.
+def race(waves: Sequence[int] = WAVES) -> Scene:
+    """One training step of the sine-wave network, on a recorded CPU and on a simulated NVIDIA T4, moment by moment.
 
     `waves` are the numbers of waves trained at once: powers of 4, up to a million.
 
     >>> race([1]).at(time="105 µs")
     'After 105 µs: the CPU has done all 25 operations. The host has given 6 of 25 orders, ...'
     """
-    steps, name = [step(number, card) for number in waves], preset(card).name
+    steps = [step(number) for number in waves]
     times = [number * _TICK for number in range(math.ceil(max(each.gpu[-1][1] for each in steps) / _TICK) + 2)]
     axis = Axis(0, times[-1], 10, 630)
     states = [(each, time) for each in steps for time in times]
     picture = drawing(
         640, 320, "A race: one training step, on a CPU and on a GPU",
-        *(part for lane, words in enumerate(_LANES) for part in _lane(lane, words.format(name), steps, states, axis)),
+        *(part for lane, words in enumerate(_LANES) for part in _lane(lane, words, steps, states, axis)),
         Part("path", class_="cursor", d=Each(
             "".join(f"M{axis(time):g} {y - 5}v{_HIGH + 10}" for y in _TOPS) for _, time in states)),
         *across(axis, 262, "µs since the start of the step", text=lambda time: f"{time * 1e6:.0f}"),
@@ -64,13 +51,24 @@ def race(waves: Sequence[int] = WAVES, card: str = "NVIDIA T4") -> Scene:
         Knob("waves trained at once", [f"{number:,}" for number in waves], slider=True),
         Knob("time", [f"{time * 1e6:.0f} µs" for time in times], slider=True, ms=300),
     ]
-    return Scene(picture, knobs, [each.said(time) for each, time in states])
+    return Scene(picture, knobs, [_said(each, time) for each, time in states])
 
 
-def step(waves: int, card: str = "NVIDIA T4") -> Step:
+def _said(step: Step, seconds: float) -> str:
+    done = [(_done(spans, seconds), len(spans)) for spans in step]
+    cpu, host, gpu = (f"all {count}" if done == count else f"{done} of {count}" for done, count in done)
+    after = f"After {duration(seconds)}: the CPU has done {cpu} operations."
+    return f"{after} The host has given {host} orders, and the GPU has carried out {gpu}."
+
+
+def _done(spans: Spans, seconds: float) -> int:
+    return sum(end <= seconds + 1e-9 for _, end in spans)
+
+
+def step(waves: int) -> Step:
     """What a training step takes. Nobody has timed the CPU's operations one by one: each gets the same share."""
     arrays = crossing.arrays(6, batch=waves)
-    orders = launches(fl.estimate(training_step, *arrays, like=card, shapes_only=True).receipt)
+    orders = launches(fl.estimate(training_step, *arrays, like="NVIDIA T4", shapes_only=True).receipt)
     seconds = crossing.recorded("training step", name="amd-epyc-waves", hidden=6, batch=waves)
     share, begin = float(seconds) / len(orders), float(orders[0].asked or 0)
     return Step(
@@ -88,7 +86,7 @@ def _lane(lane: int, name: str, steps: list[Step], states: list[tuple[Step, floa
         for each in steps
     ]
     full = [Part("path", d=d, data_n=n * most + k) for n, group in enumerate(boxes) for k, d in enumerate(group)]
-    done = [(steps.index(each), each.done(time)[lane]) for each, time in states]
+    done = [(steps.index(each), _done(each[lane], time)) for each, time in states]
     yield label(10, y - 12, name)
     words = Each(_counted(steps[number][lane], count, axis) for number, count in done)
     yield label(630, y - 12, words, f"{look} bold end")

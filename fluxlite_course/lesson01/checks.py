@@ -3,7 +3,7 @@
 import numpy as np
 
 import fluxlite as fl
-from fluxlite.messages import many, put_aside
+from fluxlite.messages import many
 
 from ..kit.exercises import exercise
 from ..kit.vocabulary import expect, explained, normal, number, on_gpu, quiet, refuse, returned, wrong_if
@@ -13,29 +13,16 @@ def _count(copies):
     return f"{many(copies.count, 'copy')}, {copies.bytes:,} bytes"
 
 
-def program():
-    """The program of exercise 01.1."""
-    x = fl.gpu(np.ones((1000, 10)))
-    w = fl.gpu(np.ones(10, np.float32))
-    y = np.tanh(x @ w) + 1
-    total = np.sum(y)
-    print(total)
-
-
 @exercise("01.1", "copies and bytes of a program", look_at="which lines say gpu, and which line looks at a value?")
 def copies_of_a_program(to_gpu, to_gpu_bytes, back, back_bytes):
-    with fl.receipt() as r, put_aside():
-        program()
-    right = (r.host_to_device.count, r.host_to_device.bytes, r.device_to_host.count, r.device_to_host.bytes)
     refuse({
-        "an answer is text; write numbers, without quotes": str in map(type, (to_gpu, to_gpu_bytes, back, back_bytes)),
         "np.tanh(x @ w) + 1 copies nothing: x and w are there, and a number goes with the launch": to_gpu in (3, 4),
         "to print total, the host has to read it: that's a copy, even if nobody writes cpu": back == 0,
         "y stays on the GPU, and so does x @ w; only what you print comes back": back in (2, 3),
-        "the number of copies isn't right": (to_gpu, back) != right[::2],
+        "the number of copies isn't right": (to_gpu, back) != (2, 1),
         "x was float64, 8 bytes each; gpu makes it float32 before it travels": to_gpu_bytes == 10_000 * 8 + 10 * 4,
-        "the copies are right; the bytes to the GPU are not: add numbers × bytes of each": to_gpu_bytes != right[1],
-        "all right except for the bytes that come back: print shows one number, of float32": back_bytes != right[3],
+        "the copies are right; the bytes to the GPU are not: add numbers × bytes of each": to_gpu_bytes != 40_040,
+        "all right except for the bytes that come back: print shows one number, of float32": back_bytes != 4,
     }, f"to the GPU: copies {to_gpu}, bytes {to_gpu_bytes}; back: copies {back}, bytes {back_bytes}")  # fmt: skip
     return "2 copies to the GPU, 40,040 bytes: 10,000 numbers and 10, of 4 bytes each; 1 copy back, of one number"
 
@@ -44,8 +31,7 @@ def copies_of_a_program(to_gpu, to_gpu_bytes, back, back_bytes):
 def standardize(standardize):
     values = np.arange(3000, dtype=np.float32).reshape(1000, 3)
     mean, spread = np.array([1.0, 2.0, 4.0]), np.array([2.0, 2.0, 8.0])
-    mixed = {"dtype=an array": "gpu takes one thing: gpu(a) and gpu(b), or gpu((a, b))",
-             "another, of shape": "x is on the GPU, and what you combine it with is still on the host"}  # fmt: skip
+    mixed = {"another, of shape": "x is on the GPU, and what you combine it with is still on the host"}
     x = fl.gpu(values)
     with fl.receipt() as r, explained(mixed, "mean and spread on the GPU, too"):
         result = standardize(x, mean, spread)
@@ -54,8 +40,6 @@ def standardize(standardize):
     quiet(r, f"{which} was copied back to the host: compute where the many numbers are, and move the few")
     words = "the values aren't (x - mean) / spread"
     expect(result, (values - mean) / spread, words, shape=words, where="the result is on the host", atol=1e-4)
-    slow = "the values are right, but the result is float64: a GPU computes much slower with it"
-    wrong_if(result.dtype != np.float32, slow, result.dtype, "float32: gpu converts mean and spread on their way")
     words, there = f"{many(r.host_to_device.count, 'copy')} to the GPU in one call", _count(r.host_to_device)
     wrong_if(r.host_to_device.count > 2, words, there, "2 copies: mean once, and spread once")
     return f"{there} to the GPU, none back; the result is on the GPU"
@@ -76,10 +60,8 @@ def run(run):
         "the numbers are still on the GPU": on_gpu(sizes),
         "the list holds arrays on the GPU": isinstance(sizes, (list, tuple)) and any(map(on_gpu, sizes)),
     }, "no copies back", "one copy back to the host, at the end")  # fmt: skip
-    numbers = np.asarray(sizes, object)  # whatever is in a list
-    wrong_if(numbers.shape != (steps,), "these aren't the numbers of all steps", f"{numbers.size} of them", steps)
-    numbers = np.array([number(x, "a size") for x in numbers])
-    expect(numbers, np.array(wanted), "the numbers aren't those of the program above", atol=1e-3)
+    numbers, words = np.array([number(x, "a size") for x in sizes]), "the numbers aren't those of the program above"
+    expect(numbers, np.array(wanted), words, shape="these aren't the numbers of all steps", atol=1e-3)
     back, copies = r.device_to_host, many(r.device_to_host.count, "copy")
     refuse({
         f"{r.launches} launches: it no longer runs on the GPU": (r.launches or 0) < 2 * steps,

@@ -21,8 +21,8 @@ def copy_times(card: str = "NVIDIA T4") -> Scene:
     """
     costs = preset(card)
     latency, transfers = costs.launch + costs.latency, [size / costs.pageable for size in SIZES]
-    times, name = [latency + each for each in transfers], costs.name
-    names, shares = [_named(size) for size in SIZES], [latency / time for time in times]
+    names, times = [_named(size) for size in SIZES], [latency + each for each in transfers]
+    shares = [latency / time for time in times]
     xs, ys = Axis(1, 2**31, 100, 620, log=True), Axis(10e-6, 1, 330, 190, log=True)
     places = [(xs(size), ys(time)) for size, time in zip(SIZES, times)]
     waits = rounded(_WIDE * share for share in shares)
@@ -30,7 +30,7 @@ def copy_times(card: str = "NVIDIA T4") -> Scene:
     picture = drawing(
         640, 400, "The time of one copy: its latency, and its transfer",
         label(_LEFT, 24, Each(f"{size}: {duration(time)}" for size, time in zip(names, times)), "bold"),
-        label(_LEFT + _WIDE, 24, f"simulated ({name})", "end"),
+        label(_LEFT + _WIDE, 24, f"simulated ({costs.name})", "end"),
         Part("rect", class_="gpu glide", x=_LEFT, y=40, width=_WIDE, height=50),
         Part("rect", class_="wait glide", x=_LEFT, y=40, width=Each(waits), height=50),
         label(_LEFT, 114, f"latency: {duration(latency)}", "wait bold"),
@@ -40,15 +40,13 @@ def copy_times(card: str = "NVIDIA T4") -> Scene:
         curve([x for x, _ in places], [y for _, y in places], "gpu simulated"),
         Part("circle", class_=Each(looks), r=8, cx=Each(x for x, _ in places), cy=Each(y for _, y in places)),
     )  # fmt: skip
-    sentences = [f"{size}, simulated ({name}): {_said(*each)}" for size, *each in zip(names, times, shares)]
-    return Scene(picture, [Knob("size", names, slider=True, ms=700)], sentences)
+    parts = [f"{100 * share:.0f} % of it is latency" if share > 0.5 else f"{100 - 100 * share:.0f} % is the transfer"
+             for share in shares]  # fmt: skip
+    each = zip(names, map(duration, times), parts)
+    said = [f"{size}, simulated ({costs.name}): {time}, and {part}." for size, time, part in each]
+    return Scene(picture, [Knob("size", names, slider=True, ms=700)], said)
 
 
 def _named(size: float) -> str:
     power = (int(size).bit_length() - 1) // 10
     return f"{size // 1024**power:g} {('bytes', 'kB', 'MB', 'GB')[power]}"
-
-
-def _said(time: float, share: float) -> str:
-    part = f"{100 * share:.0f} % of it is latency" if share > 0.5 else f"{100 - 100 * share:.0f} % is the transfer"
-    return f"{duration(time)}, and {part}."

@@ -30,8 +30,7 @@ def step(step):
 
 _SAID = {  # what an error says -> what it means here
     "the input is on": "model and data are in two places: gpu(model) gives a new model, and you have to keep it",
-    "in place of the model": "update takes the optimizer's memory first, then the model, then the gradient",
-    "in place of the state": "update takes the optimizer's memory first, then the model, then the gradient",
+    "in place of the ": "update takes the optimizer's memory first, then the model, then the gradient",
     "take grads[0]": "gradient gives a tuple, one for each argument: unpack it",
     "move the model first": "setup came before gpu: what Adam remembers is still on the CPU",
 }
@@ -39,11 +38,12 @@ _SAID = {  # what an error says -> what it means here
 
 @exercise("03.2", "a loop that learns", look_at="section 3: the loop, and its trap")
 def fit(fit):
-    model, x, y = _product()
+    rng = np.random.default_rng(7)
+    x = rng.uniform(-1, 1, (64, 2)).astype(np.float32)
+    model, y = fl.Chain(fl.Dense(2, 16, np.tanh, rng=rng), fl.Dense(16, 1, rng=rng)), x[:, :1] * x[:, 1:]
     before = float(fl.mse(model(x), y))
     with fl.receipt() as r, explained(_SAID):
-        trained = fit(model, x, y)
-    _model(trained, "fit")
+        trained = returned(fit(model, x, y), "fit", "the trained model")
     after = float(fl.cpu(fl.mse(fl.cpu(trained)(x), y)))
     nothing = "learns nothing: does the function that you differentiate use its own argument m?"
     refuse({
@@ -54,18 +54,6 @@ def fit(fit):
     return f"loss {before:.3f} -> {after:.4f} on the GPU, {r.launches:,} launches"
 
 
-def _product() -> tuple[fl.Chain, np.ndarray, np.ndarray]:
-    """A small network, and its task: to multiply."""
-    rng = np.random.default_rng(7)
-    x = rng.uniform(-1, 1, (64, 2)).astype(np.float32)
-    return fl.Chain(fl.Dense(2, 16, np.tanh, rng=rng), fl.Dense(16, 1, rng=rng)), x, x[:, :1] * x[:, 1:]
-
-
-def _model(trained, name):
-    returned(trained, name, "the trained model")
-    wrong_if(not callable(trained), "what came back isn't a model", type(trained).__name__, "the trained model")
-
-
 @exercise("03.3", "a loss of your own", "a loss is one number, smallest when every answer is right")
 def learn_xor(learn_xor):
     rng = np.random.default_rng(6)
@@ -73,7 +61,7 @@ def learn_xor(learn_xor):
     x = np.array([[-1, -1], [-1, 1], [1, -1], [1, 1]], np.float32)
     y = np.array([[0], [1], [1], [0]], np.float32)
     trained, r = called(learn_xor, model, x, y)
-    _model(trained, "learn_xor")
+    returned(trained, "learn_xor", "the trained model")
     wrong_if(not r.launches, "it was trained on the CPU", "0 launches", "the model and the four points on the GPU")
     guesses = fl.cpu(trained)(x)
     worst = float(np.max(np.abs(guesses - y)))

@@ -38,25 +38,22 @@ def balls() -> Scene:
     ways = [path(rate).clip(BOTTOM - 1.1 * REACH, BOTTOM + 1.1 * REACH) for rate in RATES]
     places = [[(xs(w), ys(float(_loss(w)))) for w in way.tolist()] for way in ways]
     steps = [
-        Part("path", class_="host line dots", d=f"M{x1} {y1}L{x2} {y2}", data_n=number * STEPS + step)
+        Part("g", Part("path", class_="line dots", d=f"M{x1} {y1}L{x2} {y2}"),
+             Part("circle", class_="hollow", cx=x1, cy=y1, r=7), class_="host", data_n=number * STEPS + step)
         for number, way in enumerate(places) for step, ((x1, y1), (x2, y2)) in enumerate(zip(way, way[1:]))
-    ]  # fmt: skip
-    rings = [
-        Part("circle", class_="host hollow", cx=x, cy=y, r=7, data_n=number * STEPS + step)
-        for number, way in enumerate(places) for step, (x, y) in enumerate(way[:-1])
     ]  # fmt: skip
     seen = Each((number * STEPS, number * STEPS + step - 1) for number, step in states)
     now = [places[number][step] for number, step in states]
     ball = Part("circle", class_="host glide", cx=Each(x for x, _ in now), cy=Each(y for _, y in now), r=12)
     bowl, slope = np.linspace(xs.low, xs.high, 41), np.array([START - 0.3, START + 0.3])
     tangent = _loss(START) - 18 * (slope - START)
+    lines = [curve([xs(w) for w in ws], [ys(float(loss)) for loss in heights], look)
+             for ws, heights, look in ((bowl, _loss(bowl), "rest"), (slope, tangent, "axis"))]  # fmt: skip
     losses = [float(_loss(path(RATES[number])[step])) for number, step in states]
     picture = drawing(
         640, 390, "A ball on a bowl: the loss by the weight w",
-        *across(xs, 330, "w"), *upward(ys, 60, "loss"), curve(*_in(xs, ys, bowl, _loss(bowl)), "rest"),
-        Part("g", curve(*_in(xs, ys, slope, tangent), "axis")),
-        label(xs(START) - 44, ys(9) + 16, "slope -18", "end"),
-        Part("g", *steps, only=seen), Part("g", *rings, only=seen), ball,
+        *across(xs, 330, "w"), *upward(ys, 60, "loss"), *lines, label(xs(START) - 44, ys(9) + 16, "slope -18", "end"),
+        Part("g", *steps, only=seen), ball,
         label(340, 30, Each(f"loss {_number(loss)}" for loss in losses), "bold big middle"),
     )  # fmt: skip
     knobs = [
@@ -70,11 +67,6 @@ def _loss(w: np.ndarray | float) -> np.ndarray:
     return (np.asarray(w) * 3 - 6) ** 2
 
 
-def _in(xs: Axis, ys: Axis, w: np.ndarray, loss: np.ndarray) -> tuple[list[float], list[float]]:
-    """Where points are in the picture."""
-    return [xs(each) for each in w], [ys(each) for each in loss]
-
-
 def _number(loss: float) -> str:
     return "below 0.0001" if loss < 1e-4 else f"{loss:.2g}" if loss < 100 else f"{loss:,.0f}"
 
@@ -85,9 +77,7 @@ def _said(rate: float, step: int) -> str:
     if step < STEPS:
         return f"Learning rate {rate:g}, {many(step, 'step')}: w is {way[step]:.3g}, the loss {_number(last)}."
     if last > first:
-        away = np.abs(way - BOTTOM) > REACH
-        leaves = f" Step {away.argmax()} leaves the picture." if away.any() else ""
-        how = f"each step jumps over the bottom, and farther up.{leaves}"
+        how = "each step jumps over the bottom, and farther up."
     elif way[1] > BOTTOM + 1e-9:
         how = "each step jumps over the bottom, but not as far up."
     elif last > 1e-3:

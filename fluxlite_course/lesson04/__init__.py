@@ -3,10 +3,10 @@
 from .. import check, guess, start, todo
 from ..draw.falling import falling
 from ..sine_wave import train_by_hand
-from .fifty import playground
-from .network import continued, memories, same_height, unrolled
+from .network import memories, same_height, unrolled
+from .waves import continued, playground, your_wave
 
 __all__ = [
     "check", "continued", "falling", "guess", "memories", "playground", "same_height", "start", "todo",
-    "train_by_hand", "unrolled",
+    "train_by_hand", "unrolled", "your_wave",
 ]  # fmt: skip

@@ -6,7 +6,7 @@ import fluxlite as fl
 
 from .. import sine_wave
 from ..kit.exercises import exercise
-from ..kit.vocabulary import expect, explained, number, on_cpu, refuse, returned, same, wrong_if
+from ..kit.vocabulary import digits, expect, explained, number, on_cpu, refuse, returned, same, wrong_if
 
 
 @exercise("04.1", "one step of the network", look_at="the drawing of section 2, from left to right")
@@ -14,29 +14,25 @@ def step(step):
     xs, _, w1, w2 = sine_wave.problem()
     h = empty = np.zeros((1, 6), np.float32)
     for count, x in enumerate(xs[:3], 1):
-        given = h.copy()
-        found = returned(step(x.copy(), given, w1.copy(), w2.copy()), "step", "return out, h")
+        found = returned(step(x.copy(), h.copy(), w1.copy(), w2.copy()), "step", "return out, h")
         shapes = tuple(map(np.shape, found)) if isinstance(found, tuple) else np.shape(found)
         refuse({
             "step returns two arrays: the output, and the new memory for the next step":
                 not isinstance(found, tuple) or len(found) != 2,
             "the two are in the other order": shapes == ((1, 6), (1, 1)),
-            "the shapes aren't the ones in the drawing": shapes != ((1, 1), (1, 6)),
         }, f"{type(found).__name__}, shape {shapes}", "shape (1, 1) and (1, 6): return out, h")  # fmt: skip
         out, after = found
         joined = np.concatenate([x, h], axis=1)
-        _right(after, np.tanh(joined @ w1), "the new memory isn't right", f"step {count}: h", {
+        expect(after, np.tanh(joined @ w1), "the new memory isn't right", {
             "row 0 of w1 belongs to the input; yours multiplies it with h[0]":
                 np.tanh(np.concatenate([h, x], axis=1) @ w1),
             "you return the memory that you were given": h,
             "the memory isn't bent: is a tanh missing?": joined @ w1,
-        })  # fmt: skip
-        words = "step writes into the memory that it's given"
-        wrong_if(not np.array_equal(given, h), words, expected="a new array: h = np.tanh(…)")
-        _right(out, after @ w2, "the memory is right, but the output isn't", f"step {count}: out", {
+        }, shape="the new memory has another shape in the drawing", before=f"step {count}: ", rtol=1e-4)  # fmt: skip
+        expect(out, after @ w2, "the memory is right, but the output isn't", {
             "outputs never exceed 1: is there a tanh too many?": np.tanh(after @ w2),
             "the output comes from the old memory; it should come from the new one": h @ w2,
-        })  # fmt: skip
+        }, before=f"step {count}: ", rtol=1e-4)  # fmt: skip
         h = after
     there = "NumPy's functions, np.concatenate, np.tanh and @: they compute where the arrays are"
     words = "right on the CPU; the check also runs it on the GPU, where your step makes or needs an array on the CPU"
@@ -46,32 +42,20 @@ def step(step):
     return "three steps as they should be, and one on the GPU with the same lines"
 
 
-def _right(got, wanted, otherwise, what, slips):
-    def show(array):
-        numbers = " ".join(f"{float(value):.4f}" for value in np.ravel(array)[:3])
-        return f"{what} = {numbers}{' …' if np.size(array) > 3 else ''}"
-
-    expect(got if hasattr(got, "shape") else np.asarray(got), wanted, otherwise, slips, show=show, rtol=1e-4)
-
-
 @exercise("04.2", "a loop that can't learn", look_at="what survives from one step to the next, and in which line?")
 def train_wave(train_wave):
     x, y, *weights = sine_wave.problem()
     loss = number(fl.cpu(returned(train_wave(*weights, x, y), "train_wave", "return total")), "train_wave's result")
-    known = {
+    uphill = "the weights grew without limit: does each step go against the gradient, as in w1 -= …?"
+    wrong_if(not np.isfinite(loss) or loss > 100, uphill, f"a loss of {loss:.4f}", "a loss of 0.0649")
+    expect(loss, 0.0649, "it learns something else", {
         '0.839: as good as "same value as now". What survives from step to step?': 0.8393,
         "0.193: one update in each epoch, 200 updates instead of 4,000": 0.1925,
         "0.0245: one gradient for a whole epoch, and 200 updates in all": 0.0245,
         "the memory of one epoch goes on into the next: each epoch should begin with an empty one": 0.0365,
-    }  # fmt: skip
-    refuse({
-        "the weights grew without limit: does each step go against the gradient, as in w1 -= …?":
-            not np.isfinite(loss) or loss > 100,
-        **{words: abs(loss - one) <= 0.01 * one for words, one in known.items()},
-        "it learns something else": abs(loss - 0.0649) > 0.0005,
-        "it changes the w1 and w2 that it's given, so a second call goes on from there":
-            not all(map(np.array_equal, weights, sine_wave.problem()[2:])),
-    }, f"a loss of {loss:.4f}", "a loss of 0.0649")  # fmt: skip
+    }, show="a loss of {:.4f}".format, rtol=0.01, atol=0)  # fmt: skip
+    changed = not all(map(np.array_equal, weights, sine_wave.problem()[2:]))
+    wrong_if(changed, "it changes the w1 and w2 that it's given, so a second call goes on from there")
     return "0.0649: the memory lasts from step to step, and 4,000 updates have been made"
 
 
@@ -80,18 +64,16 @@ def continue_wave(continue_wave):
     w1, w2, _ = sine_wave.train_by_hand()
     xs = sine_wave.problem()[0]
     given = returned(continue_wave(xs[0].copy(), 6, w1.copy(), w2.copy()), "continue_wave", "a list of n values")
-    values = np.concatenate([np.zeros(0), *(np.ravel(fl.cpu(value)) for value in given)])
-    six = np.resize(np.append(values, np.nan), 6)
+    values = np.array([np.ravel(fl.cpu(value))[0] for value in given], float)
     wanted = sine_wave.run(xs[:6], w1, w2, own=True)[0].ravel()
-    yours, expected = (" ".join(f"{float(value):.3f}" for value in some) for some in (values[:7], wanted))
     true = sine_wave.run(xs[:2], w1, w2)[0][1].item()
-    forgotten = sine_wave.run(np.full((1, 1, 1), six[0], np.float32), w1, w2)[0].item()
+    forgotten = sine_wave.run(wanted[:1, None, None], w1, w2)[0].item()
+    wrong_if(len(values) != 6, "there should be n values, one for each step", f"{len(values)} values", 6)
     refuse({
-        "the first value is x0 itself; it should be the prediction from it": same(six[0], xs[0].item(), 1e-4),
-        "there should be n values, one for each step": len(values) != 6,
-        "step 1 already differs: it is given x0 and an empty memory": not same(six[0], wanted[0], 1e-4),
-        f"step 2: {true:.3f} is the answer to a true input": same(six[1], true, 1e-4),
-        "step 2 has forgotten step 1: its memory is empty again": same(six[1], forgotten, 1e-4),
-        "it begins well, then goes another way": not same(six, wanted, 1e-4),
-    }, yours, expected)  # fmt: skip
+        "the first value is x0 itself; it should be the prediction from it": same(values[0], xs[0].item(), 1e-4),
+        "step 1 already differs: it is given x0 and an empty memory": not same(values[0], wanted[0], 1e-4),
+        f"step 2: {true:.3f} is the answer to a true input": same(values[1], true, 1e-4),
+        "step 2 has forgotten step 1: its memory is empty again": same(values[1], forgotten, 1e-4),
+        "it begins well, then goes another way": not same(values, wanted, 1e-4),
+    }, digits(values), digits(wanted))  # fmt: skip
     return "six points, each from the one before, and the memory goes along"

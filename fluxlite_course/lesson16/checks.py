@@ -1,14 +1,12 @@
 """Lesson 16, coming from Flux: checks."""
 
-import io
-
 import numpy as np
 
 import fluxlite as fl
 from fluxlite.messages import put_aside
 
-from ..kit.exercises import NotDone, NotRight, exercise, shown
-from ..kit.vocabulary import digits, refuse, returned, same
+from ..kit.exercises import exercise, shown
+from ..kit.vocabulary import digits, explained, refuse, returned, same
 
 SIMULATED = False  # this lesson is about what your computer really has, so start leaves the simulated GPU off
 
@@ -45,17 +43,11 @@ def predict_everywhere(predict):
 
 def _run(predict, model, x, place, computer):
     """What `predict` returns on that computer, and its number of launches."""
-    printed = io.StringIO()
+    failed = f"{place} your function raised an error"
+    meanings = {"Unavailable backend": f"{failed}: a backend that you name is an order, not a wish", "": failed}
     try:
-        with fl.pretend(**computer), put_aside() as printed, fl.receipt() as r:
-            result = predict(model, x)
-            return result, r.launches or 0
-    except NotDone:
-        raise
-    except Exception as error:
-        text = f"{type(error).__name__}: {error}"
-        order = ": a backend that you name is an order, not a wish" if "Unavailable backend" in text else ""
-        raise NotRight(f"{place} your function raised an error{order}", text) from None
+        with explained(meanings), fl.pretend(**computer), put_aside() as printed, fl.receipt() as r:
+            return predict(model, x), r.launches or 0
     finally:  # show the learner's own lines, not the library's
         for line in printed.getvalue().splitlines():
             if not line.startswith(("[ ", "┌ ", "│ ", "└ ")):

@@ -232,7 +232,7 @@ def test_a_guess_is_kept_and_shown_beside_the_answer(capsys):
     guess("02-C", "A ")
     answer("02-C")
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == "02-C  your guess is a" and lines[1].startswith("02-C  you guessed a: fmap doesn't look into")
+    assert lines[0] == "02-C  your guess is a" and lines[1].startswith("02-C  you guessed a: functor moves nothing")
     assert lines[2].startswith("      it is b: ")
     guess("02-C", "b")
     answer("02-C")
@@ -242,8 +242,11 @@ def test_a_guess_is_kept_and_shown_beside_the_answer(capsys):
 def test_a_question_is_printed_where_no_page_shows_it_and_never_its_answer(capsys):
     guess("02-C")
     before = capsys.readouterr().out
-    assert before.splitlines()[0] == "02-C  Where are the arrays of the model that fmap(cu, m) returns?"
-    assert "      c  only actor on the GPU" in before and before.endswith('Write guess("02-C", "a") to guess.\n')
+    assert (
+        before.splitlines()[0]
+        == "02-C  Now we register the class, with functor(ActorCritic). Where are the arrays of m2 afterwards?"
+    )
+    assert "      b  on the CPU, as before" in before and before.endswith('Write guess("02-C", "a") to guess.\n')
     guess("02-C", "a")
     guess("02-C")
     assert capsys.readouterr().out.endswith('Your guess, a, is kept. answer("02-C") shows the answer.\n')
@@ -267,9 +270,9 @@ def test_a_box_sends_the_answer_only_when_it_is_asked_for(notebook, monkeypatch)
     (box,) = made
     assert data[guesses.VIEW]["model_id"] == box.model_id and "Run this cell to guess." in data["text/html"]
     box.chosen = "d"
-    assert progress.read()["guesses"] == {"02-C": "d"} and "fmap enters only" not in str(box.get_state())
+    assert progress.read()["guesses"] == {"02-C": "d"} and "functor lets later" not in str(box.get_state())
     box.asked = True
-    assert box.answer["right"] == "b" and "<b>d</b>: fmap takes" in box.answer["words"]
+    assert box.answer["right"] == "b" and "<b>d</b>: an object may be older" in box.answer["words"]
 
 
 def test_a_check_has_a_face_with_the_same_words_and_joy_once(notebook, monkeypatch):

@@ -11,7 +11,7 @@ from fluxlite_course import crossing
 from fluxlite_course.lesson00.pictures import race
 from fluxlite_course.lesson00.pictures import step as one_step
 from fluxlite_course.lesson01.pictures import copy_times
-from fluxlite_course.lesson03.pictures import RATES, REACH, balls, path
+from fluxlite_course.lesson03.pictures import RATES, balls, path
 from fluxlite_course.lesson07.pictures import DIGITS, crossing_lines, two_lines, wave_lanes
 from fluxlite_course.lesson12.pictures import busy
 
@@ -34,7 +34,7 @@ def test_in_the_race_many_waves_make_the_gpu_the_first():
 def test_the_race_takes_as_long_as_the_crossover_says():
     for number in (64, 1024):
         taken = float(crossing.simulated(6, number, "NVIDIA T4", copies=False))
-        assert one_step(number, "NVIDIA T4").gpu[-1][1] == pytest.approx(taken, abs=2e-6)
+        assert one_step(number).gpu[-1][1] == pytest.approx(taken, abs=2e-6)
 
 
 def test_a_small_copy_is_latency_and_a_large_one_transfer():
@@ -73,7 +73,6 @@ def test_the_balls_words_fit_its_way(rate):
         w -= rate * fl.gradient(bowl, w)[0]
     assert ("farther up" in words) == (bowl(way[-1]) > bowl(way[0]))
     assert ("over the bottom" in words) == (way[1] > 2)
-    assert ("leaves the picture" in words) == (np.abs(way - 2).max() > REACH)
     last = re.search(r"After 10 steps the loss is (below )?([\d.,e-]*\d);", words)
     said, true = float(last[2].replace(",", "")), bowl(way[-1])
     assert true < said if last[1] else true == pytest.approx(said, rel=0.05, abs=0.5 if true > 100 else 0)

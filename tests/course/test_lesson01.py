@@ -12,10 +12,6 @@ def row_by_row(x, mean, spread):
     return np.stack([(row - gpu(mean)) / gpu(spread) for row in x])
 
 
-def float64(x, mean, spread):
-    return (x - fl.gpu(mean, dtype=None)) / fl.gpu(spread, dtype=None)
-
-
 def not_returned(x, mean, spread):
     mean, spread = gpu((mean, spread))
 
@@ -57,13 +53,10 @@ test_a_wrong_answer_is_not_right_and_told_why = not_right(
     ("01.1", [2, 5, 1, 4], "the bytes to the GPU are not"),
     ("01.1", [2, 40_040, 1, 1], "all right except for the bytes that come back"),
     ("01.1", [7, None, 7, 1], "the number of copies isn't right"),
-    ("01.1", [2, "40,040", 1, 4], "without quotes"),
     ("01.2", [lambda x, mean, spread: (x - mean) / spread], "still on the host"),
     ("01.2", [lambda x, mean, spread: gpu((cpu(x) - mean) / spread)], "x was copied back to the host"),
     ("01.2", [lambda x, mean, spread: cpu((x - gpu(mean)) / gpu(spread))], "the result was copied back to the host"),
-    ("01.2", [lambda x, mean, spread: (x - gpu(mean, spread)) / spread], "gpu takes one thing"),
     ("01.2", [row_by_row], "2,001 copies to the GPU in one call"),
-    ("01.2", [float64], "the result is float64"),
     ("01.2", [not_returned], "returned None"),
     ("01.2", [upside_down], "the values aren't (x - mean) / spread"),
     ("01.3", [loop(float, same)], "25 copies back: each float(…) is one"),

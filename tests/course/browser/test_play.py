@@ -93,7 +93,7 @@ def guessed(page):
 
 def test_a_guess_is_kept_locked_and_answered_when_asked(page):
     first, second, third = (page.locator(".fluxlite-box.guess:has(button)").nth(i) for i in range(3))
-    assert "fmap enters only" not in page.content()
+    assert "functor lets later" not in page.content()
     first.locator("button.option").nth(0).click()
     wait_until(lambda: guessed(page), "the guess isn't kept")
     assert first.locator("button.option:enabled").count() == 0 and "● your guess" in first.inner_text()

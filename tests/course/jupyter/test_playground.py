@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import fluxlite as fl
-from fluxlite_course.lesson04 import continued, memories, playground, same_height
+from fluxlite_course.lesson04 import continued, memories, playground, same_height, todo, your_wave
 from fluxlite_course.sine_wave import problem, run, train, train_by_hand
 
 
@@ -44,8 +44,14 @@ def test_what_the_lesson_says_of_the_playground(scene):
 
 def test_the_network_of_the_first_picture_keeps_the_wave():
     said = continued()
-    assert "goes on by itself: 20 points, each less than 0.1 off" in said.at(point="41")
-    assert said.picture.markup(20).count("data-n") == 20
+    assert "makes 40 more, each less than 0.1 off" in said.at(point="41")
+    assert said.picture.markup(20).count("data-n") == 40
+
+
+def test_the_learners_own_wave_waits_for_the_exercise(capsys):
+    assert your_wave(lambda x0, n, w1, w2: todo(), 1, 2) is None
+    assert "Exercise 04.3 comes first" in capsys.readouterr().out
+    assert "makes 1 more, each less than 0.4 off" in your_wave(lambda *_: [0.3] * 40, 1, 2).at(point="2")
 
 
 def test_the_height_alone_does_not_tell():

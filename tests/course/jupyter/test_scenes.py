@@ -205,31 +205,28 @@ def test_a_receipt_with_too_many_events_is_a_picture_that_does_not_move_and_one_
 
 
 def program(w, b):
-    return np.sum(np.tanh(w * 2.0 + b) * w)
+    return np.tanh(w * 2.0 + b) * w
 
 
 def test_the_gradients_of_the_backward_pass_are_those_of_the_library():
-    w, b = np.array([0.5, -1.0]), np.array(0.1)
-    scene = tape(program, w=w, b=b)
-    dw, db = fl.gradient(program, w, b)
-    assert scene.sentences[-1] == f"Done: the gradient of w is [{dw[0]:.2f} {dw[1]:.2f}] and b is {db:.2f}."
-    assert [re.search(r"at (#\d)", s)[1] for s in scene.sentences if "back is at" in s] == [
-        "#7",
-        "#6",
-        "#5",
-        "#4",
-        "#3",
-    ]
-    assert scene.at(step="forward: #3").startswith("#3 multiply(#1, 2.0) is [1 -2]")
+    scene = tape(program, w=0.5, b=0.1)
+    dw, db = np.round(fl.gradient(program, 0.5, 0.1), 2)
+    assert scene.sentences[-1] == f"Done: the gradient of w is {dw:g} and b is {db:g}."
+    assert re.findall(r"back is at (#\d)", " ".join(scene.sentences)) == ["#6", "#5", "#4", "#3"]
+    assert scene.at(step="2 of 10") == "Forward pass: #3 multiply gives 1."
 
 
-def test_the_backward_pass_hands_each_piece_on():
-    said = tape(lambda w: w * w + w, w=3.0).sentences
-    assert "It hands 1 to #2 and 1 to #1." in said[3] and "It hands 3 and 3 to #1." in said[4]
+def test_the_backward_pass_hands_each_piece_on_and_a_result_not_used_is_no_entry():
+    def f(w):
+        np.exp(w)
+        return w * w + w
+
+    said = tape(f, w=3.0).sentences
+    assert "It hands 1 to #2 and 1 to #1." in said[3] and "It hands 6 to #1." in said[4]
 
 
 def test_what_a_tape_is_of():
-    with pytest.raises(ValueError, match=re.escape("a number; got an array of shape (2,)")):
-        tape(lambda w: w * 2, w=np.ones(2))
+    with pytest.raises(ValueError, match="room for numbers, not for arrays"):
+        tape(lambda w: np.sum(w * 2), w=np.ones(2))
     with pytest.raises(TypeError, match="got ndarray"):
         tape(lambda w: np.ones(2), w=1.0)

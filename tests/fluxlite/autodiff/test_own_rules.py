@@ -5,15 +5,8 @@ import pytest
 from inside import RULES
 
 import fluxlite as fl
-import fluxlite.autodiff.derivatives.rarer  # noqa: F401  (fills the table, before a test remembers what is in it)
 
-
-@pytest.fixture(autouse=True)
-def the_table_as_it_was():
-    before = dict(RULES)
-    yield
-    RULES.clear()
-    RULES.update(before)
+pytestmark = pytest.mark.usefixtures("the_table_as_it_was")
 
 
 @pytest.fixture
