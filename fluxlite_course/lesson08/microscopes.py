@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -10,7 +9,7 @@ from fluxlite.cuda.jit import Kernel
 from simgpu.jit.tracing import SECTOR, WARP
 
 from ..scenes import Each, Knob, Part, Scene, drawing, label
-from .steps import DONE, LATER, WAITS, Look, Step, look, some_warps
+from .steps import Look, Step, look, some_warps
 
 _WIDTH, _LEFT, _CELL, _LINE = 720, 84, 19.75, 19
 _MOST_LINES, _MOST_ROWS = 10, 8
@@ -26,8 +25,8 @@ def microscope(
 
     It shows a warp's line, its 32 lanes, where in memory they go (a row has 128 bytes: 4 sectors, or a word of each
     bank of shared memory), and the block's warps at the barrier. `warps` are pairs of a block and a warp, followed for
-    so many `steps`. If the kernel races, there's another order of the warps. Several kernels, in a list, take the same
-    arguments. The arrays stay as they are.
+    so many `steps`. If the kernel races, the last step says what it comes to in other orders of the warps. Several
+    kernels, in a list, take the same arguments. The arrays stay as they are.
 
     Raises `TypeError` for what isn't a kernel, `ValueError` for a warp that isn't there, and what the launch raises.
 
@@ -45,98 +44,88 @@ def microscope(
     """
     kernels: list[Any] = list(kernel) if isinstance(kernel, (list, tuple)) else [kernel]
     for each in kernels:
-        _check(each, args)
+        if not isinstance(each, Kernel):
+            name = getattr(each, "__name__", type(each).__name__)
+            raise TypeError(f"microscope takes a kernel, got {name}: write @jit.rawkernel() above its def")
+        if not isinstance(args, (tuple, list)):
+            given = ", ".join(each.source.parameters)
+            raise TypeError(f"write microscope({each.name}, blocks, threads, ({given},)), the arguments in parentheses")
     pairs = list(dict.fromkeys(warps or some_warps(kernels[0], grid, block)))
     looks = [look(each, grid, block, args, pairs, steps) for each in kernels]
-    orders = range(max(len(each.orders) for each in looks))
-    films = [list(_frames(*chosen)) for chosen in itertools.product(looks, pairs, orders)]
+    films = [list(_frames(one, pair, steps)) for one in looks for pair in pairs]
     longest = max(map(len, films))
     frames = [film[min(k, len(film) - 1)] for film in films for k in range(longest)]
     knobs = [
         Knob("kernel", [each.name for each in kernels]),
         Knob("warp", [f"{w} of block {b}" for b, w in pairs]),
-        Knob("order of the warps", ["one after the other", "another"][: len(orders)]),
         Knob("step", [str(k + 1) for k in range(longest)], slider=True, ms=900),
     ]
     title = f"Under the microscope: {' and '.join(each.name for each in kernels)}, one warp, step by step"
-    return Scene(_drawing(title, frames), knobs, [frame.sentence for frame in frames])
-
-
-def _check(kernel: Any, args: Any) -> None:
-    """Raises `TypeError` with what to write."""
-    if not isinstance(kernel, Kernel):
-        name = getattr(kernel, "__name__", type(kernel).__name__)
-        raise TypeError(f"microscope takes a kernel, got {name}: write @jit.rawkernel() above its def")
-    if not isinstance(args, (tuple, list)):
-        given = ", ".join(kernel.source.parameters)
-        raise TypeError(f"write microscope({kernel.name}, blocks, threads, ({given},)), the arguments in parentheses")
+    return Scene(_drawing(title, looks, frames), knobs, [frame.sentence for frame in frames])
 
 
 class _Frame(NamedTuple):
-    """A step of a warp in one order, the latest step that touched memory, and how the warp and the launch end."""
+    """A step of a warp, the latest step that touched memory, and what's said at the end."""
 
     look: Look
     warp: int
     step: Step
     seen: Step | None
     end: str
-    last: str  # said at the end
+
+    @property
+    def row(self) -> int:
+        """Its line's number in the kernel's text."""
+        return self.step.line - self.look.source.first
 
     @property
     def sentence(self) -> str:
-        step, touch = self.step, self.step.touch
-        text = self.look.source.lines[step.line - self.look.source.first].strip().partition("  #")[0].rstrip(":")
+        step = self.step
+        text = self.look.source.lines[self.row].strip().partition("  #")[0].rstrip(":")
         said = [f"Line {step.line}, {text}: {step.said}."]
-        if touch:
-            said = [touch.sentence, f"{step.said[0].upper()}{step.said[1:]}."]
-        if step.waits:
-            said.append(f"Here: {step.warps.count(WAITS)} of {len(step.warps) - step.warps.count(DONE)} warps.")
-        return " ".join([*said, self.last]).strip()
+        if step.touch:
+            said = [step.touch.sentence, f"{step.said[0].upper()}{step.said[1:]}."]
+        if step.waiting:
+            said.append(f"Here: {sum(step.waiting)} of {len(step.waiting)} warps.")
+        return " ".join([*said, self.end]).strip()
 
 
-def _frames(one: Look, pair: tuple[int, int], order: int) -> Iterator[_Frame]:
-    order = min(order, len(one.orders) - 1)
-    steps, end = one.orders[order].steps[pair], ""
-    if one.ends:
-        others = ", ".join(one.ends[:order] + one.ends[order + 1 :])
-        end = f"A race: {one.element} ends as {one.ends[order]}. In other orders: {others}."
-    last = f"{'The warp goes on, but we stop here. ' * steps[-1].is_cut}{end}"
-    latest = next((step for step in steps if step.touch), None)
-    for step in steps:
-        latest = step if step.touch else latest
-        ended = (end, last) if step is steps[-1] else ("", "")  # before, it would be no surprise
-        yield _Frame(one, pair[1], step, latest, *ended)
+def _frames(one: Look, pair: tuple[int, int], most: int) -> Iterator[_Frame]:
+    steps, seen = one.steps[pair], None
+    goes_on = "The warp goes on, but we stop here. " * (len(steps) > most)
+    for step in steps[:most]:
+        seen = step if step.touch else seen
+        is_last = step is steps[:most][-1]
+        yield _Frame(one, pair[1], step, seen, f"{goes_on}{one.ends}" if is_last else "")
 
 
 # -- the picture ------------------------------------------------------------------------------------------------------
 
 
-def _drawing(title: str, frames: list[_Frame]) -> Part:
-    looks = list({id(frame.look): frame.look for frame in frames}.values())
+def _drawing(title: str, looks: list[Look], frames: list[_Frame]) -> Part:
     y = min(_MOST_LINES, max(len(one.source.lines) for one in looks)) * _LINE
     parts = [_code(one, frames, y) for one in looks]
     parts += [*_told(frames, y + 24), *_lanes(frames, y + 34), *_memory(frames, y + 94)]
     y += 118 + _MAP
-    if any(WAITS in frame.step.warps for frame in frames):
+    if any(frame.step.waiting for frame in frames):
         parts += _queue(frames, y)
         y += 60
-    for row, face in enumerate(("bold wait", "wait")):
-        ends = [(*frame.end.split(". "), "")[row] for frame in frames]
-        parts += [label(4, y + 14, Each(ends), face)] * any(ends)
-        y += 24 * any(ends)
+    if any(one.ends for one in looks):
+        ends = [(*(frame.end and frame.look.ends).split(". "), "")[:2] for frame in frames]
+        parts += [label(4, y + 14, Each(end for end, _ in ends), "bold wait"),
+                  label(4, y + 38, Each(others for _, others in ends), "wait")]  # fmt: skip
+        y += 48
     return drawing(_WIDTH, y, title, Part("g", *parts, class_="lens"))
 
 
 def _code(one: Look, frames: list[_Frame], height: int) -> Part:
     """The text, with the current line marked."""
-    lines, race, shown = one.source.lines, one.race, height // _LINE
-    at = [frame.step.line - one.source.first if frame.look is one else 0 for frame in frames]
+    lines, shown = one.source.lines, height // _LINE
+    at = [frame.row if frame.look is one else 0 for frame in frames]
     mark = Part("path", class_="ink", d="M5 4.5l8 5-8 5z")
     now = Part("g", Part("rect", class_="now", width=_WIDTH, height=_LINE), mark,
                transform=Each(f"translate(0 {row * _LINE})" for row in at))  # fmt: skip
     words = [label(20, row * _LINE + 14, text.replace(" ", "\u00a0"), "code") for row, text in enumerate(lines)]
-    if race and race.kernel == one.source.name:
-        words.append(label(_WIDTH - 6, (race.line - one.source.first) * _LINE + 14, "race", "end bold wait"))
     top = [max(0, min(row - shown // 2, len(lines) - shown)) * _LINE for row in at]
     moved = Part("g", now, *words, transform=Each(f"translate(0 {-y})" for y in top))
     there = Each(None if frame.look is one else "none" for frame in frames)
@@ -147,7 +136,7 @@ def _told(frames: list[_Frame], y: float) -> Iterator[Part]:
     """What the step does, and what it costs: a waste stands out."""
     steps = [frame.step for frame in frames]
     does = Each(f"{step.touch.way}s {step.touch.array}" if step.touch else step.said for step in steps)
-    yield label(4, y, does, Each("bold wait" if step.waits else "bold" for step in steps))
+    yield label(4, y, does, Each("bold wait" if step.waiting else "bold" for step in steps))
     yield label(140, y, Each(step.said if step.touch else None for step in steps), "code")
     costs = Each(step.touch.cost.replace(" of their bytes", "") if step.touch else None for step in steps)
     wastes = [touch and (touch.turns > 1 if touch.is_shared else 2 * touch.used <= SECTOR * touch.sectors)
@@ -164,10 +153,9 @@ def _box(number: Any, looks: Each, at: Any) -> Part:
 def _lanes(frames: list[_Frame], y: float) -> Iterator[Part]:
     yield label(_LEFT - 10, y + 15, "lanes", "end")
     for lane in range(WARP):
-        looks = Each("lane out" if lane not in frame.step.on else "lane waits" if frame.step.waits else "lane"
+        looks = Each("lane out" if lane not in frame.step.on else "lane waits" if frame.step.waiting else "lane"
                      for frame in frames)  # fmt: skip
-        number = None if lane % 4 else lane
-        yield _box(number, looks, f"translate({_LEFT + _CELL * (lane + 0.5):g} {y:g})")
+        yield _box(None if lane % 4 else lane, looks, f"translate({_middle(lane):g} {y:g})")
 
 
 def _queue(frames: list[_Frame], y: float) -> Iterator[Part]:
@@ -175,13 +163,12 @@ def _queue(frames: list[_Frame], y: float) -> Iterator[Part]:
     yield label(_LEFT - 10, y + 15, "warps", "end")
     yield label(_LEFT - 10, y + 50, "barrier", "end wait")
     yield Part("path", class_="wait line", stroke_dasharray="6 4", d=f"M{_LEFT} {y + 48}H{_WIDTH - 4}")
-    looks = {WAITS: "lane waits", LATER: "lane out", DONE: "lane out"}
-    for warp in range(max(len(frame.step.warps) for frame in frames)):
-        at = [(*frame.step.warps, *[DONE] * WARP)[warp] for frame in frames]
-        own = [looks.get(a, "lane" if warp == frame.warp else "lane ready") + " glide" for a, frame in zip(at, frames)]
-        x = _LEFT + _CELL * (warp + 0.5)
-        places = Each(f"translate({x:g} {y + 24 * (state == WAITS):g})" for state in at)
-        yield _box(Each("✓" if state == DONE else warp for state in at), Each(own), places)
+    most = max(len(frame.step.waiting) for frame in frames)
+    for warp in range(most):
+        waits = [(*frame.step.waiting, *[False] * most)[warp] for frame in frames]
+        looks = Each(f"lane {'waits' if now else 'ready' * (warp != frame.warp)} glide"
+                     for now, frame in zip(waits, frames))  # fmt: skip
+        yield _box(warp, looks, Each(f"translate({_middle(warp):g} {y + 24 * now:g})" for now in waits))
 
 
 def _memory(frames: list[_Frame], y: float) -> Iterator[Part]:
@@ -208,54 +195,48 @@ class _View:
         if step is None or step.touch is None:
             return
         touch, part = step.touch, step.part
-        total, self.is_shared = part.flat.shape[-1] * touch.itemsize, touch.is_shared
-        self.rows = rows = _rows({at // _BYTES for at in touch.addresses.values()}, -(-total // _BYTES))
+        self.is_shared = touch.is_shared
+        self.rows = rows = _rows({at // _BYTES for at in touch.addresses.values()},
+                                 -(-part.flat.shape[-1] * touch.itemsize // _BYTES))  # fmt: skip
         self.height = min(_ROW, _MAP / len(rows))
-        self.there = self._boxes({row * WARP + k for row in rows for k in range(WARP)} & {*range(-(-total // _WORD))})
+        self.there = self._boxes((row * WARP for row in rows), WARP)
         for k, row in enumerate(rows if len(rows) <= _MOST_ROWS else (rows[0], rows[-1])):
-            first = max(row * _BYTES // touch.itemsize, part.offset)
-            index = part.named(first).removeprefix(part.name).strip("[]")
-            self.labels[k] = self._middle(row), index if len(index) < 11 else f"…{index[-9:]}"
+            index = part.named(max(row * _BYTES // touch.itemsize, part.offset)).removeprefix(part.name).strip("[]")
+            self.labels[k] = round(self._top(row) + self.height / 2 + 4.5, 1), index[-10:]
         what = "shared memory, a column is a bank" if touch.is_shared else "memory, a row is 4 sectors of 32 bytes"
         self.about = f"{touch.array}: {what}"
         if is_now:
-            self._light(touch)
+            self._light({lane: at // _WORD for lane, at in touch.addresses.items()})
 
-    def _light(self, touch: Any) -> None:
-        words = {lane: at // _WORD for lane, at in touch.addresses.items()}
-        wanted = set(words.values())
-        if touch.is_shared:
-            turns: dict[int, list[int]] = {}  # the words of a bank, one after the other
-            for word in dict.fromkeys(words.values()):
-                turns.setdefault(word % WARP, []).append(word)
-            late = {word for queue in turns.values() for word in queue[1:]}
-            self.wanted, self.late = self._boxes(wanted - late), self._boxes(late)
+    def _light(self, words: dict[int, int]) -> None:
+        """`words` says where each lane goes."""
+        wanted = list(dict.fromkeys(words.values()))
+        if self.is_shared:
+            firsts = {word % WARP: word for word in reversed(wanted)}.values()  # of each bank, it has its turn now
+            self.late = self._boxes(word for word in wanted if word not in firsts)
+            wanted = list(firsts)
         else:
-            self.along = self._boxes({word // 8 * 8 + k for word in wanted for k in range(8)})  # a sector has 8 words
-            self.wanted = self._boxes(wanted)
+            self.along = self._boxes(sorted({word // 8 * 8 for word in wanted}), 8)  # a sector has 8 words
+        self.wanted = self._boxes(wanted)
         self.ways = "".join(
-            f"M{_x(lane + 0.5)} {self.y - 42:g}L{_x(word % WARP + 0.5)} {self._middle(word // WARP) - 4.5:.4g}"
+            f"M{_middle(lane):g} {self.y - 42:g}"
+            f"L{_middle(word % WARP):g} {self._top(word // WARP) + self.height / 2:.4g}"
             for lane, word in words.items() if word // WARP in self.rows
         )  # fmt: skip
 
-    def _middle(self, row: int) -> float:
-        """Where a label of this row stands."""
-        return round(self.y + self.height * (self.rows.index(row) + 0.5) + 4.5, 1)
+    def _top(self, row: int) -> float:
+        return self.y + self.height * self.rows.index(row)
 
-    def _boxes(self, words: set[int]) -> str:
-        """A path around these words, runs of neighbours in one."""
-        found, height = "", self.height - (1 if self.height > 8 else 0.4)
-        for row, line in enumerate(self.rows):
-            y, on = self.y + self.height * row, [k for k in range(WARP) if line * WARP + k in words]
-            for _, run in itertools.groupby(enumerate(on), lambda pair: pair[1] - pair[0]):
-                (_, first), *more = run
-                width = f"{_CELL * (1 + len(more)):g}"
-                found += f"M{_x(first)} {y:.4g}h{width}v{height:.3g}h-{width}z"
-        return found
+    def _boxes(self, words: Any, width: int = 1) -> str:
+        """A path around these words, each with so many places to the right."""
+        wide, high = f"{_CELL * width:g}", f"{self.height - (1 if self.height > 8 else 0.4):.3g}"
+        return "".join(f"M{_LEFT + _CELL * (word % WARP):g} {self._top(word // WARP):.4g}h{wide}v{high}h-{wide}z"
+                       for word in words)  # fmt: skip
 
 
-def _x(column: float) -> str:
-    return f"{_LEFT + _CELL * column:g}"
+def _middle(place: int) -> float:
+    """Where a lane stands, or a word in its row."""
+    return _LEFT + _CELL * (place + 0.5)
 
 
 def _rows(touched: set[int], total: int) -> list[int]:
