@@ -7,7 +7,7 @@ import numpy as np
 
 from ..scenes import Each, Knob, Part, Scene, drawing, label, rounded
 from ..scenes.axes import Axis, curve
-from ..scenes.boxes import arrow
+from ..scenes.parts import arrow
 from ..sine_wave import TIMES, problem, run
 
 WAVE = np.sin(TIMES).astype(np.float32)[:, None, None]

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from ..scenes import Each, Knob, Part, Scene, drawing, label
-from ..scenes.boxes import arrow
+from ..scenes.parts import arrow
 
 _ROW, _LEFT, _RIGHT = 74, (6, 260), (356, 278)  # from a row to the next; where the boxes begin, and how wide they are
 
