@@ -105,7 +105,7 @@ if sys.platform == "linux" and "MALLOC_TRIM_THRESHOLD_" not in os.environ:
     mallopt(-3, 2**25)  # M_MMAP_THRESHOLD, the largest there is: pieces of up to 32 MB come from what is kept
     mallopt(-1, 2**28)  # M_TRIM_THRESHOLD: how much is kept
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 __all__ = [
     # a model is a tree

@@ -75,7 +75,7 @@ def for_learners(lesson: dict[str, Any], name: str, place: Place | None = PLACE)
             cells.append(folded(cell["id"], solutions))
             continue
         waiting += [solution(match) for match in SOLUTION.finditer(code)]
-        shown = asked(cell) if GUESS.search(code) else []
+        shown = cell["outputs"] if GUESS.search(code) else []
         cells.append({**cell, "source": starter(code), "outputs": shown, "execution_count": None})
         if waiting and CHECK.search(code):
             cells.append(folded(cell["id"], waiting))
@@ -100,11 +100,6 @@ def is_alone(cells: list[dict[str, Any]], place: int) -> bool:
     """Whether the cell at this place is a puzzle that no check follows: its program runs as it stands."""
     after = (cell["source"] for cell in cells[place + 1 :] if cell["cell_type"] == "code")
     return bool(PUZZLE.search(cells[place]["source"])) and not CHECK.search(next(after, ""))
-
-
-def asked(cell: dict[str, Any]) -> list[dict[str, Any]]:
-    """A question as the page shows it without a kernel: what the cell showed, without its widget."""
-    return [{**o, "data": {kind: data for kind, data in o["data"].items() if kind != WIDGET}} for o in cell["outputs"]]
 
 
 def solution(match: re.Match[str]) -> str:
@@ -305,6 +300,10 @@ def run(path: Path) -> None:
     for number, cell in enumerate(notebook.cells, 1):
         cell.id = f"cell-{number:02d}"
         cell.metadata = metadata(cell)
+        for output in cell.get(
+            "outputs", ()
+        ):  # a widget ends with its kernel, and what a page shows in its place stays
+            output.get("data", {}).pop(WIDGET, None)
     path.write_text(text(notebook), encoding="utf-8")
 
 

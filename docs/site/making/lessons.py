@@ -29,7 +29,7 @@ def for_readers(lesson: dict[str, Any], name: str) -> dict[str, Any]:
         if cell["cell_type"] != "code":
             cells.append({**cell, "source": on_site(cell["source"], f"notebooks/{name}", f"lessons/{name}")})
             continue
-        code, cell = cell["source"], plain(cell)
+        code = cell["source"]
         if notebooks.is_alone(lesson["cells"], at):
             cells.append({**cell, "source": notebooks.SOLUTION.sub("", code).rstrip("\n"), "outputs": []})
             cells += folded(
@@ -50,13 +50,6 @@ def for_readers(lesson: dict[str, Any], name: str) -> dict[str, Any]:
     if waiting:
         raise ValueError(f"{name} has a solution without a check after it")
     return {**lesson, "cells": with_note(cells, name)}
-
-
-def plain(cell: dict[str, Any]) -> dict[str, Any]:
-    """A cell whose widgets are pictures. Without a kernel a page can show nothing else."""
-    outputs = [{**o, "data": {k: v for k, v in o["data"].items() if k != notebooks.WIDGET}} if "data" in o else o
-               for o in cell["outputs"]]  # fmt: skip
-    return {**cell, "outputs": outputs}
 
 
 def guess(cell: dict[str, Any], id: str) -> list[dict[str, Any]]:
