@@ -1,6 +1,6 @@
 """Where the project is published, and every address that follows from it: the one place of links.
 
-    python tools/links.py release v0.2.0-lessons    may a package be made of this tag? Exits with 1 and says why not
+    python tools/links.py release v0.3.0-lessons    may a package be made of this tag? Exits with 1 and says why not
 
 [tool.fluxlite] in pyproject.toml names the repository. As long as it names none, nothing here gives an address, and
 nothing that we make leads or fetches from anywhere. This file needs no package: the build reads it too.
