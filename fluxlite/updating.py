@@ -10,7 +10,7 @@ import numpy as np
 from .arrays import device_of, on_card_of
 from .autodiff.gradients import Gradient, Record
 from .autodiff.tracked import TrackedArray, is_stretched
-from .messages import explained, in_words, warn
+from .messages import Readable, explained, in_words, warn
 from .tree.contract import KINDS, functor, is_leaf, kind_of
 from .tree.flat import Attribute, KeyPath, flatten
 from .tree.ties import card_getters, copy_of, is_array, is_trainable_array, parameter_key, same_view
@@ -18,7 +18,7 @@ from .tree.walks import fmap, leaves, nodes, trainables, type_of_parts
 from .unreached import say_what_is_not_trained
 
 
-class Rule:
+class Rule(metaclass=Readable):
     """An optimizer's formula. One of your own has `change`, and `init` if it remembers something.
 
     >>> class Slower(Rule):

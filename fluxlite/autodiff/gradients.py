@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import astype, on_card_of, read_only_types, refuse_tensor
-from ..messages import explained, warn
+from ..messages import Readable, explained, warn
 from ..tree.contract import Automatic, attributes, functor, is_leaf, kind_of, put_attribute, this_thread, trainable
 from ..tree.flat import ALSO_NUMBERS, Attribute, Flat, KeyPath, flatten
 from ..tree.ties import HERE, card_getters, copy_of, is_array, is_trainable_array, same_view
@@ -252,7 +252,7 @@ def untracked(value: Any, level: Level) -> Any:
     return inner
 
 
-class Record:
+class Record(metaclass=Readable):
     """A tree beside a registered object: the same attribute names, other values; a `Chain`'s also by index.
 
     A path, such as ``("layers", 0, "weight")`` or one of `trainables`, leads to what's there.

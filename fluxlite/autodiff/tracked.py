@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ..arrays import astype, getitem, of_type, on_card_of, on_record, read_only_types, refuse_tensor
-from ..messages import in_words
+from ..messages import Readable, in_words
 from ..tree.ties import is_trainable_array, parameter_key
 from .rules import COMPOSED, METHODS, PLAIN, RULES, arranged, bind, load_rarer, name_of, no_pullback, parameter_names
 
@@ -113,7 +113,7 @@ CLOSED = (
 # -- the array -----------------------------------------------------------------------------------------------------
 
 
-class ArrayMethods:
+class ArrayMethods(metaclass=Readable):
     """``x.mean()`` for ``np.mean(x)``, and so on, for an array type of ours that speaks NumPy's dispatch protocols."""
 
     __slots__ = ()
@@ -231,7 +231,7 @@ class TrackedArray(ArrayMethods):
         self.number = next(numbers)  # a call recorded before this line has a lower one, and `back` notices
 
     shape, ndim, size, dtype, strides = (
-        property(attrgetter(f"shaped.{name}")) for name in ("shape", "ndim", "size", "dtype", "strides")
+        property(attrgetter(f"shaped.{name}"), doc="") for name in ("shape", "ndim", "size", "dtype", "strides")
     )
 
     def __repr__(self) -> str:

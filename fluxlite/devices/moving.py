@@ -14,7 +14,7 @@ from ..tree.ties import is_array, is_tracked, overlaps
 from ..tree.walks import check_open
 from ..unreached import WITHOUT_ARRAYS, arrays_inside, boxes, why_shut
 
-DEFAULT = "Float32 for Float64"  # it shows up in signatures
+DEFAULT = "float32 for float64"  # it shows up in signatures
 
 
 def moved(device: Any, x: Any, dtype: Any = DEFAULT) -> Any:
@@ -45,7 +45,7 @@ def _moved_array(device: Any, x: Any, wanted: Any) -> Any:
     elif dtype != x.dtype:
         notice(
             "precision",
-            "Float64 arrays become Float32 on their way to a GPU, which computes with those much faster; "
+            "float64 arrays become float32 on their way to a GPU, which computes with those much faster; "
             "gpu(x, dtype=None) keeps them as they are.",
         )
     if is_tracked(x) or dtype != x.dtype:

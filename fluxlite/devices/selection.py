@@ -20,7 +20,7 @@ VARIABLE, FOLDER_VARIABLE, FILE = "FLUXLITE_GPU_BACKEND", "FLUXLITE_PROJECT", "L
 def gpu(x: Any, dtype: Any = DEFAULT) -> Any:
     """`x` with its arrays on the GPU. Without one, it returns `x` and says why, once (Flux: ``gpu``).
 
-    Float64 becomes Float32; ``dtype=None`` keeps it. `x` itself stays where it is: write ``model = gpu(model)``.
+    float64 becomes float32; ``dtype=None`` keeps it. `x` itself stays where it is: write ``model = gpu(model)``.
 
     >>> with fl.simulate_gpu():
     ...     gpu({"W": np.ones((1, 2), np.float32), "name": "first"})

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from ..messages import in_words
+from ..messages import NOT_GIVEN, in_words
 from .ties import is_array, is_array_type
 
 Rebuild = Callable[[Any], Any]
@@ -66,11 +66,8 @@ def trainable(x: Any) -> Any:
 
 # -- registering a class -------------------------------------------------------------------------------------------
 
-_NOT_GIVEN = object()
-
-
 def functor(
-    x: Any = _NOT_GIVEN, children: tuple[str, ...] | None = None, trainable: tuple[str, ...] | None = None
+    x: Any = NOT_GIVEN, children: tuple[str, ...] | None = None, trainable: tuple[str, ...] | None = None
 ) -> Any:
     """Register a class, or take an instance apart (Flux: ``@functor T`` and ``functor(x)``).
 
@@ -88,7 +85,7 @@ def functor(
     >>> parts, rebuild({"actor": "A", "critic": "C"}).critic
     ({'actor': 1, 'critic': 2}, 'C')
     """
-    if x is _NOT_GIVEN:
+    if x is NOT_GIVEN:
         return lambda cls: functor(cls, children, trainable)
     if not isinstance(x, type):
         if children is not None or trainable is not None:
@@ -287,7 +284,7 @@ def _taking(cls: type, is_frozen: bool) -> tuple[Callable | None, bool]:
 
 def _has_more_than_fields(cls: type) -> bool:
     """Slots, properties that can be set, cached ones, or computed attributes."""
-    kinds = {type(inspect.getattr_static(cls, name)) for name in dir(cls) if name[:2] != "__"} - {Automatic}
+    kinds = {type(inspect.getattr_static(cls, name)) for name in type.__dir__(cls) if name[:2] != "__"} - {Automatic}
     return (
         bool(copyreg._slotnames(cls))  # type: ignore[attr-defined]
         or getattr(cls, "__getattribute__") is not object.__getattribute__  # noqa: B009

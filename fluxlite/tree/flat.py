@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..messages import explained
+from ..messages import Readable, explained
 from .contract import KINDS, Kind, children, kind_of
 from .ties import owner_of, parameter_key, same_view
 
@@ -28,7 +28,7 @@ class Attribute(str):
     """A step of a path that is written ``.name``; any other step is written ``[key]``."""
 
 
-class KeyPath(tuple):
+class KeyPath(tuple, metaclass=Readable):
     """Where something is in a tree; prints as Python would write it (Functors: ``KeyPath``).
 
     >>> path = KeyPath([Attribute("layers"), 0, Attribute("weight")])

@@ -215,7 +215,7 @@ def mlx_dtype(dtype: Any) -> Any:
     if not isinstance(found, mx.Dtype) or is_wide or name == "bfloat16":
         raise TypeError(
             f"Metal has no {name}, its widest types are float32 and complex64. gpu(x) makes these; a Python number, "
-            "float(x), leaves an array's type alone. To compare with Float64, MLX can run on the CPU: "
+            "float(x), leaves an array's type alone. To compare with float64, MLX can run on the CPU: "
             "mlx.core.set_default_device(mlx.core.cpu)"
         )
     return found

@@ -62,7 +62,7 @@ def test_weights_of_another_shape_are_refused_as_by_numpy():
 
 # -- too large, too small -----------------------------------------------------------------------------------------
 
-MANY = 70_000  # more than Float16's largest number, 65,504
+MANY = 70_000  # more than float16's largest number, 65,504
 
 
 def test_gradients_of_many_in_float16():

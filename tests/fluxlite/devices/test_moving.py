@@ -82,7 +82,7 @@ def test_precision_is_mentioned_once(simulated):
     gpu([np.ones(2), np.ones(3)])
     gpu(np.ones(2, np.complex128))
     (line,) = notices()
-    assert "Float64 arrays become Float32" in line
+    assert "float64 arrays become float32" in line
     reset_notices()
     gpu([f32(2), np.ones(2, int), 2.0, np.float64(3)])
     gpu(np.ones(2), dtype=None)
