@@ -10,8 +10,8 @@ import io
 import math
 import sys
 import textwrap
-import types
 from collections.abc import Callable, Hashable, Iterator, Mapping
+from types import FunctionType
 from typing import Any, TypeVar
 
 import numpy as np
@@ -104,36 +104,27 @@ class Readable(type):
     """The class of our classes: of them, ``help()`` and ``dir()`` show what has a docstring, and not Python's own."""
 
     def __dir__(cls) -> list[str]:
-        found = {name: inspect.getattr_static(cls, name) for name in super().__dir__() if _is_public(name)}
-        return [name for name, x in found.items() if isinstance(x, _WRITTEN_BY_US) and x.__doc__]
-
-
-_WRITTEN_BY_US = types.FunctionType, classmethod, property
-
-
-def _is_public(name: str) -> bool:
-    return not name.startswith("_") or name == "__call__"
+        names = [name for name in super().__dir__() if name == "__call__" or not name.startswith("_")]
+        found = {name: inspect.getattr_static(cls, name) for name in names}
+        return [name for name, x in found.items() if isinstance(x, (FunctionType, classmethod, property)) and x.__doc__]
 
 
 class AsWritten(str):
-    """A default in a signature, as one writes it: ``relu``, where Python prints ``<function relu at 0x7fa24e9fac00>``."""
+    """A default in a signature, as one writes it: ``relu``, where Python prints ``<function relu at 0x7f…>``."""
 
     __repr__ = str.__str__
 
 
 NOT_GIVEN: Any = AsWritten("<not given>")
 
+
 def _signature(function: Callable) -> inspect.Signature:
-    signature = inspect.signature(function)
-    shown = [
-        p.replace(default=AsWritten(p.default.__name__)) if _is_function(p.default) else p
-        for p in signature.parameters.values()
-    ]
-    return signature.replace(parameters=shown)
-
-
-def _is_function(x: Any) -> bool:
-    return callable(x) and not isinstance(x, type)
+    found = inspect.signature(function)
+    parameters = list(found.parameters.values())
+    for i, parameter in enumerate(parameters):
+        if callable(parameter.default) and parameter.default is not parameter.empty:
+            parameters[i] = parameter.replace(default=AsWritten(parameter.default.__name__))
+    return found.replace(parameters=parameters)
 
 
 # -- what a function was given -----------------------------------------------------------------------------------------
@@ -154,9 +145,7 @@ def explained(takes: str = "") -> Callable[[Function], Function]:
                 note(error, function, args, kwargs, takes)
                 raise
 
-        own: Any = inspect.unwrap(function)
-        if any(map(callable, (*(own.__defaults__ or ()), *(own.__kwdefaults__ or {}).values()))):
-            noted.__signature__ = _signature(function)  # type: ignore[attr-defined]
+        noted.__signature__ = _signature(function)  # type: ignore[attr-defined]
         return noted  # type: ignore[return-value]
 
     return decorate

@@ -66,6 +66,7 @@ def trainable(x: Any) -> Any:
 
 # -- registering a class -------------------------------------------------------------------------------------------
 
+
 def functor(
     x: Any = NOT_GIVEN, children: tuple[str, ...] | None = None, trainable: tuple[str, ...] | None = None
 ) -> Any:
