@@ -254,11 +254,11 @@ class DeviceError(LayerError, TypeError):
 
 
 class ShapeError(LayerError, ValueError):
-    """An input does not fit a layer."""
+    """An input doesn't fit a layer."""
 
 
 class InputError(LayerError, TypeError):
-    """An input is not an array of floating-point numbers."""
+    """An input isn't an array of floating-point numbers."""
 
 
 class ClosedError(LayerError, RuntimeError):

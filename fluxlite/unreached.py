@@ -1,4 +1,4 @@
-"""Arrays of a model that no walk reaches: they are not moved, saved or trained. Where they are, and what helps."""
+"""Arrays of a model that no walk reaches: they aren't moved, saved or trained. Where they are, and what helps."""
 
 import dis
 import functools

@@ -89,7 +89,7 @@ def setup(rule: Rule, model: Any) -> Any:
 
     A parameter is an array: a number in a model, even ``np.float32(0.25)``, is a constant. A tied parameter has one
     leaf. What an optimizer needs to remember is made where the parameter is, so move the model first. Raises
-    `TypeError` for arguments in the wrong order, `ValueError` for a parameter that cannot be changed in place.
+    `TypeError` for arguments in the wrong order, `ValueError` for a parameter that can't be changed in place.
 
     >>> model = {"w": np.ones(2), "name": "w"}
     >>> setup(fl.Descent(0.1), model)
@@ -145,7 +145,7 @@ def update(state: Any, model: Any, grads: Any) -> tuple[Any, Any]:
     checked before anything is changed.
 
     Raises `TypeError` for arguments in the wrong order and a gradient that isn't an array here, `ValueError` for
-    one of another shape, and where `state` is not that of `model`.
+    one of another shape, and where `state` isn't that of `model`.
 
     >>> model = {"w": np.ones(2)}
     >>> state = fl.setup(fl.Descent(0.5), model)

@@ -141,7 +141,7 @@ def _fields_of_object(x: Any, names: tuple[str, ...] | None) -> Children:
 
 
 def _dataclass_fields(cls: type) -> tuple[str, ...]:
-    """Without the ClassVars and InitVars, which an object does not hold, and without a mode, which isn't a part."""
+    """Without the ClassVars and InitVars, which an object doesn't hold, and without a mode, which isn't a part."""
     names = [field.name for field in dataclasses.fields(cls)] if dataclasses.is_dataclass(cls) else []
     return tuple([name for name in names if name != "active" or not has_mode(cls)])
 
@@ -244,7 +244,7 @@ class Kind:
     is_array: bool
 
 
-# Values that cannot change cannot be shared: two equal ones are not a tie.
+# Values that can't change can't be shared: two equal ones aren't a tie.
 _IMMUTABLE = (
     bool, int, float, complex, str, bytes, type(None), type, tuple, frozenset, range, slice, np.generic, np.dtype,
     np.ufunc, types.FunctionType, types.BuiltinFunctionType, functools.partial, types.MethodType, types.ModuleType,

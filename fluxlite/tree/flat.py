@@ -177,7 +177,7 @@ class Flat:
     def along(self, other: Any, part_of: Callable) -> list:
         """What stands in another tree at every place of this one, by number.
 
-        Where its parts are not named alike, ``part_of(flat, number, other, step)`` says what stands there.
+        Where its parts aren't named alike, ``part_of(flat, number, other, step)`` says what stands there.
         """
         found: list = [None] * (len(self.leaves) + len(self.recipe))
         found[self.root] = other
@@ -294,7 +294,7 @@ class _Walk:
         return -len(recipe)
 
     def below(self, x: Any, kind: Kind, names: Any, parts: Any, trains: int) -> list[int]:
-        """The numbers of the parts. What has no parts itself is not worth a call."""
+        """The numbers of the parts. What has no parts itself isn't worth a call."""
         flow: Any = repeat(trains)
         if kind.trained is not None and names is not None:
             flow = [trains if name in kind.trained else NEVER for name in names]

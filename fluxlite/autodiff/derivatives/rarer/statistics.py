@@ -16,7 +16,7 @@ from .linear_algebra import euclidean, in_rows
 
 
 def chosen(where, a, otherwise):
-    """`a` where it is chosen, and elsewhere what does not count."""
+    """`a` where it is chosen, and elsewhere what doesn't count."""
     return a if where is True else np.where(np.broadcast_to(where, np.shape(a)), a, otherwise)
 
 
