@@ -128,7 +128,7 @@ def _check_writable(name: str, x: Any) -> None:
         instead = "a step there is written by hand: fl.fmap(lambda w, g: w - rate * g, model, grads)"
     elif getattr(getattr(x, "flags", None), "writeable", True) and not is_stretched(x):
         return
-    raise ValueError(f"{name} cannot be changed in place, as nothing can inside a gradient call; {instead}")
+    raise ValueError(f"{name} can't be changed in place, as nothing can inside a gradient call; {instead}")
 
 
 # -- a step ------------------------------------------------------------------------------------------------------------
@@ -191,7 +191,7 @@ def without_gradient(model: Any, grads: Any) -> str:
     if any(is_array(leaf) for leaf in leaves(grads)) or next(trainables(model), None) is None:
         return ""
     return (
-        f"the loss does not depend on the parameters of this {type(model).__name__}. Does it compute with its "
+        f"the loss doesn't depend on the parameters of this {type(model).__name__}. Does it compute with its "
         "first argument, as in lambda m, x, y: mse(m(x), y), and not with a model from outside?"
     )
 
@@ -275,7 +275,7 @@ def _fits(leaf: Any, x: Any, g: Any, way: tuple) -> bool:
     name = _place(way)
     if isinstance(x, (float, int, np.floating)) and not isinstance(x, bool) and is_leaf(g):
         instead = f"make it an array, np.array({float(x)!r})"
-        raise TypeError(f"{name} is the number {x!r}, which update cannot change in place: {instead}")
+        raise TypeError(f"{name} is the number {x!r}, which update can't change in place: {instead}")
     if not is_trainable_array(x) and type(x) is not TrackedArray:
         return False
     _check_writable(name, x)

@@ -324,7 +324,7 @@ def is_number(x: Any) -> bool:
 
 def _real(g: Any) -> Any:
     if getattr(g, "dtype", None) is not None and g.dtype.kind == "c":
-        raise TypeError("complex numbers cannot be differentiated: compute with the real and the imaginary part")
+        raise TypeError("complex numbers can't be differentiated: compute with the real and the imaginary part")
     return g
 
 

@@ -120,7 +120,7 @@ class ArrayMethods(metaclass=Readable):
     T = property(lambda self: np.transpose(self))
 
     def __array__(self, *args: Any, **kwargs: Any) -> np.ndarray:
-        raise TypeError(f"a {type(self).__name__} does not turn into a NumPy array by itself")
+        raise TypeError(f"a {type(self).__name__} doesn't turn into a NumPy array by itself")
 
     def reshape(self, *shape: Any, order: str = "C") -> Any:
         return np.reshape(self, shape[0] if len(shape) == 1 else shape, order)  # type: ignore[call-overload]
@@ -464,6 +464,6 @@ def as_base_class(x: Any) -> Any:
     if kind is np.ndarray or not isinstance(x, np.ndarray):
         return x
     if isinstance(x, (np.matrix, np.ma.MaskedArray)) or kind.__array_ufunc__ is not np.ndarray.__array_ufunc__:
-        what = f"a {kind.__name__} computes in a way of its own, and cannot be differentiated"
+        what = f"a {kind.__name__} computes in a way of its own, and can't be differentiated"
         raise TypeError(f"{what}: take a plain array, np.asarray(x)")
     return x.view(np.ndarray)

@@ -47,7 +47,7 @@ def onehotbatch(data: Any, labels: Any, default: Any = NOT_GIVEN) -> Any:
         else:
             unknown = [] if bool(np.all(found)) else device.download(data)[~device.download(found)].tolist()
         if unknown:
-            raise ValueError(f"{unknown[0]!r} is not among the labels {reprlib.repr(known.tolist())}")
+            raise ValueError(f"{unknown[0]!r} isn't among the labels {reprlib.repr(known.tolist())}")
         if default is not NOT_GIVEN:
             hits = np.logical_or(hits, np.logical_and(~found[..., None], device.receive(known == default)))
         return hits.astype(np.float32)

@@ -65,7 +65,7 @@ class KeyPath(tuple, metaclass=Readable):
     def set(self, tree: Any, value: Any) -> None:
         """Put `value` at this path of `tree`, in place."""
         if not self:
-            raise ValueError("an empty path is the tree itself and cannot be set")
+            raise ValueError("an empty path is the tree itself and can't be set")
         *way, last = self
         put(KeyPath(way).get(tree), last, value)
 

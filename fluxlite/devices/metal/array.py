@@ -132,7 +132,7 @@ class MetalArray(HostReads, ArrayMethods, NDArrayOperatorsMixin):
         for part in parts:
             if isinstance(part, np.ndarray):  # a mask becomes one array of positions per axis
                 if part.shape != self.shape[axis : axis + part.ndim]:
-                    raise IndexError(f"a mask of shape {part.shape} does not fit an array of shape {self.shape}")
+                    raise IndexError(f"a mask of shape {part.shape} doesn't fit an array of shape {self.shape}")
                 places += map(mx.array, np.nonzero(part))
             elif isinstance(part, int):
                 places.append(range(self.shape[axis])[part])  # raises IndexError where MLX would read garbage

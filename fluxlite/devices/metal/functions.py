@@ -63,7 +63,7 @@ def call_ufunc(device: Any, ufunc: np.ufunc, method: str, inputs: tuple, kwargs:
     if not isinstance(out, MetalArray):
         raise refusal(ufunc, out, device)
     if not np.can_cast(dtypes[-1], out.dtype, "same_kind"):  # no number may lose its fraction
-        raise TypeError(f"{name}: cannot write {dtypes[-1]} into an array of {out.dtype}")
+        raise TypeError(f"{name}: can't write {dtypes[-1]} into an array of {out.dtype}")
     return out.replace(as_dtype(made, out.dtype))
 
 

@@ -155,5 +155,5 @@ def test_a_run_that_train_did_not_write_is_refused_by_name(path, damage):
     found = fl.load(path)
     damage(found)
     fl.save(path, **found)
-    with pytest.raises(ValueError, match="run.safetensors was not written by train"):
+    with pytest.raises(ValueError, match="run.safetensors wasn't written by train"):
         small(path, 3, resume=True)
