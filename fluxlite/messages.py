@@ -120,11 +120,9 @@ NOT_GIVEN: Any = AsWritten("<not given>")
 
 def _signature(function: Callable) -> inspect.Signature:
     found = inspect.signature(function)
-    parameters = list(found.parameters.values())
-    for i, parameter in enumerate(parameters):
-        if callable(parameter.default) and parameter.default is not parameter.empty:
-            parameters[i] = parameter.replace(default=AsWritten(parameter.default.__name__))
-    return found.replace(parameters=parameters)
+    defaults = {name: p.default for name, p in found.parameters.items()}
+    names = {name: AsWritten(x.__name__) for name, x in defaults.items() if callable(x) and x is not inspect._empty}
+    return found.replace(parameters=[p.replace(default=(defaults | names)[p.name]) for p in found.parameters.values()])
 
 
 # -- what a function was given -----------------------------------------------------------------------------------------

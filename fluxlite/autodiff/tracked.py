@@ -113,7 +113,7 @@ CLOSED = (
 # -- the array -----------------------------------------------------------------------------------------------------
 
 
-class ArrayMethods(metaclass=Readable):
+class ArrayMethods:
     """``x.mean()`` for ``np.mean(x)``, and so on, for an array type of ours that speaks NumPy's dispatch protocols."""
 
     __slots__ = ()
@@ -153,7 +153,7 @@ _NO_KEYWORDS: dict[str, Any] = {}
 _NUMBER = np.float64()
 
 
-class TrackedArray(ArrayMethods):
+class TrackedArray(ArrayMethods, metaclass=Readable):
     """An array in a computation that will be differentiated. You use it like a NumPy array.
 
     ``.data`` is the plain array; ``.grad`` belongs to a `param`. What would silently lose a gradient

@@ -67,9 +67,7 @@ def test_parameters_that_cannot_be_changed_in_place_are_refused():
     setup(Adam(), [np.lib.stride_tricks.as_strided(np.ones(3), (1, 3), (0, 8))])  # an axis of length 1: any stride
     with pytest.raises(ValueError, match=r"^\[0\] can't be changed in place"):
         setup(Adam(), [fl.param(np.ones(2))])
-    with pytest.raises(
-        ValueError, match="^the model can't be changed in place, as nothing can inside a gradient call"
-    ):
+    with pytest.raises(ValueError, match="^the model can't be changed in place, as nothing can inside a gradient call"):
         gradient(lambda w: setup(Adam(), w) and w.sum(), np.ones(2))
 
 
