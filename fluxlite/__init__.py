@@ -1,6 +1,6 @@
 """fluxlite: learn what a GPU does to a neural network.
 
-The names of the Flux.jl GPU guide, in Python, on NumPy and CuPy. What `import fluxlite` does not need at once is
+The names of the Flux.jl GPU guide, in Python, on NumPy and CuPy. What `import fluxlite` doesn't need at once is
 loaded when it is first used.
 
 >>> import fluxlite as fl

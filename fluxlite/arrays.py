@@ -1,6 +1,6 @@
 """What has to be asked of an array without knowing whose it is: its device, its generator; and our own operations.
 
-NumPy's functions go to the library that owns their arguments (NEP 13 and 18). What is not a NumPy function is
+NumPy's functions go to the library that owns their arguments (NEP 13 and 18). What isn't a NumPy function is
 one here: a generic function with a method for each array type. An operation marked `primitive` can also be
 differentiated: it has a rule in the table of derivatives, like NumPy's own.
 """

@@ -65,9 +65,9 @@ def load(path: str | os.PathLike, /, *model: Any, cast: bool = False, **targets:
     path, targets = os.fspath(path), _named(model, targets, required=False)
     contents, is_ours = files.read(path)
     if not is_ours and targets:
-        raise FileFormatError(f"{path} was not written by fluxlite.save: load(path) without more gives its arrays")
+        raise FileFormatError(f"{path} wasn't written by fluxlite.save: load(path) without more gives its arrays")
     if not is_ours:
-        notice(("foreign", path), f"{path} was not written by fluxlite.save: here are its arrays, by name.")
+        notice(("foreign", path), f"{path} wasn't written by fluxlite.save: here are its arrays, by name.")
     loading = Loading(cast=cast, own=True)
     for name, target in targets.items():
         if name not in contents:
@@ -226,7 +226,7 @@ class Loading:
             if ours.keys() != theirs.keys():
                 here, there = [", ".join(map(str, parts)) for parts in (ours, theirs)]
                 what = f"here it has the parts {here}, in the source {there or in_words(source)}"
-                raise ValueError(f"{path or 'the model'}: the structures do not match; {what}")
+                raise ValueError(f"{path or 'the model'}: the structures don't match; {what}")
             for key, (step, part) in ours.items():
                 self.add(path + (step,), part, theirs[key][1])
         else:  # numbers, functions and rates stay as they are, but no array may get lost

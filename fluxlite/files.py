@@ -127,7 +127,7 @@ def described_parts(values: dict[str, Any]) -> tuple[dict[str, Any], dict[str, A
         match x:
             case dict():
                 if not all(map(_is_key, x)):
-                    raise TypeError(f"{path} has keys that a file cannot hold: {[*x]}; take text or numbers")
+                    raise TypeError(f"{path} has keys that a file can't hold: {[*x]}; take text or numbers")
                 return {"dict": [[described(path, key), described(path + (key,), part)] for key, part in x.items()]}
             case list() | tuple():
                 parts = [described(path + (i,), part) for i, part in enumerate(x)]
@@ -142,7 +142,7 @@ def described_parts(values: dict[str, Any]) -> tuple[dict[str, Any], dict[str, A
 
     def array(path: KeyPath, x: Any) -> dict[str, Any]:
         if x.dtype.str not in _DTYPES or isinstance(x, np.ma.MaskedArray):
-            raise TypeError(f"{path} is a {type(x).__name__} of {x.dtype}, which a safetensors file cannot hold")
+            raise TypeError(f"{path} is a {type(x).__name__} of {x.dtype}, which a safetensors file can't hold")
         name, first = firsts.get(parameter_key(x), (str(path), None))
         if first is not None:
             return {"tied": name, "shape": x.shape, "strides": x.strides, "first": first.strides}

@@ -11,6 +11,7 @@ import math
 import sys
 import textwrap
 from collections.abc import Callable, Hashable, Iterator, Mapping
+from types import FunctionType
 from typing import Any, TypeVar
 
 import numpy as np
@@ -96,6 +97,34 @@ def many(count: int, one: str, several: str = "") -> str:
     return f"{count:,} {one if count == 1 else several or regular}"
 
 
+# -- what help() shows -------------------------------------------------------------------------------------------------
+
+
+class Readable(type):
+    """The class of our classes: of them, ``help()`` and ``dir()`` show what has a docstring, and not Python's own."""
+
+    def __dir__(cls) -> list[str]:
+        names = [name for name in super().__dir__() if name == "__call__" or not name.startswith("_")]
+        found = {name: inspect.getattr_static(cls, name) for name in names}
+        return [name for name, x in found.items() if isinstance(x, (FunctionType, classmethod, property)) and x.__doc__]
+
+
+class AsWritten(str):
+    """A default in a signature, as one writes it: ``relu``, where Python prints ``<function relu at 0x7f…>``."""
+
+    __repr__ = str.__str__
+
+
+NOT_GIVEN: Any = AsWritten("<not given>")
+
+
+def _signature(function: Callable) -> inspect.Signature:
+    found = inspect.signature(function)
+    defaults = {name: p.default for name, p in found.parameters.items()}
+    names = {name: AsWritten(x.__name__) for name, x in defaults.items() if callable(x) and x is not inspect._empty}
+    return found.replace(parameters=[p.replace(default=(defaults | names)[p.name]) for p in found.parameters.values()])
+
+
 # -- what a function was given -----------------------------------------------------------------------------------------
 
 
@@ -114,6 +143,7 @@ def explained(takes: str = "") -> Callable[[Function], Function]:
                 note(error, function, args, kwargs, takes)
                 raise
 
+        noted.__signature__ = _signature(function)  # type: ignore[attr-defined]
         return noted  # type: ignore[return-value]
 
     return decorate
@@ -222,11 +252,11 @@ class DeviceError(LayerError, TypeError):
 
 
 class ShapeError(LayerError, ValueError):
-    """An input does not fit a layer."""
+    """An input doesn't fit a layer."""
 
 
 class InputError(LayerError, TypeError):
-    """An input is not an array of floating-point numbers."""
+    """An input isn't an array of floating-point numbers."""
 
 
 class ClosedError(LayerError, RuntimeError):

@@ -138,7 +138,7 @@ class Fusible(Formula):
     def change(self, memory: dict[str, Any], x: Any, g: Any) -> Any:
         if type(x) in launchers:
             return self._launch(memory, x, g, False)
-        return self.for_type_of(x).formula(x, g, *memory.values(), *self.numbers(memory))
+        return self._for_type_of(x).formula(x, g, *memory.values(), *self.numbers(memory))
 
     def apply(self, memory: dict[str, Any], x: Any, g: Any) -> None:
         if type(x) in launchers and type(self).change is Fusible.change:  # one's own may do anything
@@ -147,13 +147,13 @@ class Fusible(Formula):
             super().apply(memory, x, g)
 
     def _launch(self, memory: dict[str, Any], x: Any, g: Any, is_taken: bool) -> Any:
-        held = {name: value for name, value in vars(self.for_type_of(x)).items() if name in _BELOW}
+        held = {name: value for name, value in vars(self._for_type_of(x)).items() if name in _BELOW}
         own = [number for name, value in held.items() for number in (value if name == "beta" else [value])]
         kind: Any = type(self)
         step = _step(kind, tuple(held), is_taken)
         return launchers[type(x)](step, (x, g, *own, *memory.values(), *self.numbers(memory)))
 
-    def for_type_of(self, x: Any) -> Any:
+    def _for_type_of(self, x: Any) -> Any:
         """The rule for parameters of this type: half precision takes an epsilon of 1e-8 for 0."""
         rule: Any = self
         return self if x.dtype.itemsize > 2 else replace(rule, epsilon=max(rule.epsilon, 6e-5))
@@ -193,7 +193,7 @@ class AdaGrad(Fusible):
     epsilon: float = 1e-8
 
     def init(self, x: Any) -> dict[str, Any]:
-        return {"square": np.full_like(x, self.for_type_of(x).epsilon)}
+        return {"square": np.full_like(x, self._for_type_of(x).epsilon)}
 
     def formula(self, x, g, square):
         square += g * g
@@ -341,7 +341,7 @@ class AMSGrad(Adam):
     """`Adam` whose scale never shrinks; uncorrected, as in Flux (Reddi and others, 2018; Flux: ``AMSGrad``)."""
 
     def init(self, x: Any) -> dict[str, Any]:
-        return {name: np.full_like(x, self.for_type_of(x).epsilon) for name in ("mean", "square", "largest")}
+        return {name: np.full_like(x, self._for_type_of(x).epsilon) for name in ("mean", "square", "largest")}
 
     def numbers(self, memory: dict[str, Any]) -> tuple:
         return ()

@@ -152,7 +152,7 @@ class Explanation:
         try:
             GPU.check(array)
         except TypeError as error:
-            moves = f"cannot move: {error}"
+            moves = f"can't move: {error}"
         return _array_row(path, array, f"{moves}, {trains}")
 
     def _shut(self, row: Row, kind: str, why: str, x: Any, path: KeyPath) -> Row:

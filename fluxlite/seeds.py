@@ -50,7 +50,7 @@ def seed(number: int | None) -> None:
 
 
 def seeding() -> Seeding:
-    """The latest call of `seed`. A device that was not seeded since has to be."""
+    """The latest call of `seed`. A device that wasn't seeded since has to be."""
     return _now
 
 

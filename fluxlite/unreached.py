@@ -1,4 +1,4 @@
-"""Arrays of a model that no walk reaches: they are not moved, saved or trained. Where they are, and what helps."""
+"""Arrays of a model that no walk reaches: they aren't moved, saved or trained. Where they are, and what helps."""
 
 import dis
 import functools
@@ -20,7 +20,7 @@ WITHOUT_ARRAYS = (str, bytes, int, float, complex, type(None), range, slice, typ
 _ENOUGH = 1000  # objects looked into; an object of some library may hold the world
 
 
-def say_what_is_not_trained(model: Any, what: str = "is not trained", again: bool = True) -> None:
+def say_what_is_not_trained(model: Any, what: str = "isn't trained", again: bool = True) -> None:
     """Warn of arrays of `model` that no walk reaches: each time, or once for each class or function."""
     flat = flatten(model)
     paths = flat.paths()
@@ -37,7 +37,7 @@ def say_what_is_not_saved(function: Any, path: KeyPath) -> None:
     """The same for a function in what is saved."""
     for key, place, value, why in boxes(function, path):
         for found, _ in arrays_inside(value, place):
-            warn(("not saved", *key), f"{found} is not saved: {why}")
+            warn(("not saved", *key), f"{found} isn't saved: {why}")
 
 
 def is_new(leaf: Any) -> bool:

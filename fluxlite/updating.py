@@ -10,7 +10,7 @@ import numpy as np
 from .arrays import device_of, on_card_of
 from .autodiff.gradients import Gradient, Record
 from .autodiff.tracked import TrackedArray, is_stretched
-from .messages import explained, in_words, warn
+from .messages import Readable, explained, in_words, warn
 from .tree.contract import KINDS, functor, is_leaf, kind_of
 from .tree.flat import Attribute, KeyPath, flatten
 from .tree.ties import card_getters, copy_of, is_array, is_trainable_array, parameter_key, same_view
@@ -18,7 +18,7 @@ from .tree.walks import fmap, leaves, nodes, trainables, type_of_parts
 from .unreached import say_what_is_not_trained
 
 
-class Rule:
+class Rule(metaclass=Readable):
     """An optimizer's formula. One of your own has `change`, and `init` if it remembers something.
 
     >>> class Slower(Rule):
@@ -89,7 +89,7 @@ def setup(rule: Rule, model: Any) -> Any:
 
     A parameter is an array: a number in a model, even ``np.float32(0.25)``, is a constant. A tied parameter has one
     leaf. What an optimizer needs to remember is made where the parameter is, so move the model first. Raises
-    `TypeError` for arguments in the wrong order, `ValueError` for a parameter that cannot be changed in place.
+    `TypeError` for arguments in the wrong order, `ValueError` for a parameter that can't be changed in place.
 
     >>> model = {"w": np.ones(2), "name": "w"}
     >>> setup(fl.Descent(0.1), model)
@@ -128,7 +128,7 @@ def _check_writable(name: str, x: Any) -> None:
         instead = "a step there is written by hand: fl.fmap(lambda w, g: w - rate * g, model, grads)"
     elif getattr(getattr(x, "flags", None), "writeable", True) and not is_stretched(x):
         return
-    raise ValueError(f"{name} cannot be changed in place, as nothing can inside a gradient call; {instead}")
+    raise ValueError(f"{name} can't be changed in place, as nothing can inside a gradient call; {instead}")
 
 
 # -- a step ------------------------------------------------------------------------------------------------------------
@@ -145,7 +145,7 @@ def update(state: Any, model: Any, grads: Any) -> tuple[Any, Any]:
     checked before anything is changed.
 
     Raises `TypeError` for arguments in the wrong order and a gradient that isn't an array here, `ValueError` for
-    one of another shape, and where `state` is not that of `model`.
+    one of another shape, and where `state` isn't that of `model`.
 
     >>> model = {"w": np.ones(2)}
     >>> state = fl.setup(fl.Descent(0.5), model)
@@ -191,7 +191,7 @@ def without_gradient(model: Any, grads: Any) -> str:
     if any(is_array(leaf) for leaf in leaves(grads)) or next(trainables(model), None) is None:
         return ""
     return (
-        f"the loss does not depend on the parameters of this {type(model).__name__}. Does it compute with its "
+        f"the loss doesn't depend on the parameters of this {type(model).__name__}. Does it compute with its "
         "first argument, as in lambda m, x, y: mse(m(x), y), and not with a model from outside?"
     )
 
@@ -275,7 +275,7 @@ def _fits(leaf: Any, x: Any, g: Any, way: tuple) -> bool:
     name = _place(way)
     if isinstance(x, (float, int, np.floating)) and not isinstance(x, bool) and is_leaf(g):
         instead = f"make it an array, np.array({float(x)!r})"
-        raise TypeError(f"{name} is the number {x!r}, which update cannot change in place: {instead}")
+        raise TypeError(f"{name} is the number {x!r}, which update can't change in place: {instead}")
     if not is_trainable_array(x) and type(x) is not TrackedArray:
         return False
     _check_writable(name, x)

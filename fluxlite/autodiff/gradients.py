@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import astype, on_card_of, read_only_types, refuse_tensor
-from ..messages import explained, warn
+from ..messages import Readable, explained, warn
 from ..tree.contract import Automatic, attributes, functor, is_leaf, kind_of, put_attribute, this_thread, trainable
 from ..tree.flat import ALSO_NUMBERS, Attribute, Flat, KeyPath, flatten
 from ..tree.ties import HERE, card_getters, copy_of, is_array, is_trainable_array, same_view
@@ -35,7 +35,7 @@ def gradient(f: Callable, *args: Any) -> Any:
     `f` may return ``(loss, extra, …)``; see `withgradient`. While it runs, the NumPy and simulated arrays that it
     computes with are read-only, so that changing one, which would make the gradient wrong, raises at that line.
     (Not CuPy's; and a view made earlier, or ``np.add.at``, can still write.) Layers such as `Dropout` are in training;
-    ``with testmode(model):`` ends that. Raises `TypeError` if the loss is not one number, or on a function that has no
+    ``with testmode(model):`` ends that. Raises `TypeError` if the loss isn't one number, or on a function that has no
     derivative rule.
 
     >>> gradient(lambda x, y: x**2 * y, 3.0, 2.0)
@@ -182,7 +182,7 @@ def track(x: Any, level: Level, trains: int = ALSO_NUMBERS) -> Any:
 
 
 def run_in_training(f: Callable, *args: Any) -> Any:
-    """``f(*args)``, with the layers in training. Where it changes a read-only array, NumPy does not know why it is."""
+    """``f(*args)``, with the layers in training. Where it changes a read-only array, NumPy doesn't know why it is."""
     this_thread.gradients += 1
     try:
         return f(*args)
@@ -222,7 +222,7 @@ def totals_of(value: Any, level: Level) -> dict[TrackedArray, Any]:
         got = f"shape {shape}" if shape else f"a {type(loss).__name__}"
         raise TypeError(f"the loss must be one number, of shape (), got {got}. Take its sum or mean")
     if type(loss) is not TrackedArray or loss.level is not level:
-        return {}  # it does not depend on the arguments
+        return {}  # it doesn't depend on the arguments
     one = plain(loss.value) if type(loss.value) is TrackedArray else loss.value
     if isinstance(one, (np.generic, float)):
         return pull_back(loss, type(one)(1))
@@ -252,7 +252,7 @@ def untracked(value: Any, level: Level) -> Any:
     return inner
 
 
-class Record:
+class Record(metaclass=Readable):
     """A tree beside a registered object: the same attribute names, other values; a `Chain`'s also by index.
 
     A path, such as ``("layers", 0, "weight")`` or one of `trainables`, leads to what's there.
@@ -300,7 +300,7 @@ def as_gradient(like: Any, g: Any, given: set[int]) -> Any:
     if g is None:
         return None
     if type(like) is not np.ndarray:
-        like = plain(like)  # perhaps tracked by an outer gradient, on which this one does not depend
+        like = plain(like)  # perhaps tracked by an outer gradient, on which this one doesn't depend
         if is_number(like):
             return type(like)(_real(g))
     owner = g if getattr(g, "base", None) is None else g.base
@@ -324,7 +324,7 @@ def is_number(x: Any) -> bool:
 
 def _real(g: Any) -> Any:
     if getattr(g, "dtype", None) is not None and g.dtype.kind == "c":
-        raise TypeError("complex numbers cannot be differentiated: compute with the real and the imaginary part")
+        raise TypeError("complex numbers can't be differentiated: compute with the real and the imaginary part")
     return g
 
 

@@ -113,7 +113,7 @@ class ImplicitGradients:
 
     def __getitem__(self, array: Any) -> Any:
         if id(array) not in self.found:
-            raise KeyError("this array is not one of the params that the gradient was taken for")
+            raise KeyError("this array isn't one of the params that the gradient was taken for")
         return self.found[id(array)]
 
     def __iter__(self) -> Iterator:
@@ -152,7 +152,7 @@ def _check_assignable(path: KeyPath, owner: Any, step: Any, leaf: Any) -> None:
             raise TypeError("computed, not stored")
         put(owner, step, leaf)
     except (TypeError, AttributeError) as error:
-        raise TypeError(f"{KeyPath(path[1:])} cannot be assigned ({error}): {_INSTEAD}") from None
+        raise TypeError(f"{KeyPath(path[1:])} can't be assigned ({error}): {_INSTEAD}") from None
 
 
 _INSTEAD = "this style needs plain arrays in fields; use gradient(f, model) with a function of the model"

@@ -209,7 +209,7 @@ def arranged(function: Any, args: Any, kwargs: dict, names: Any, most: int, reph
     return args, kwargs
 
 
-# The defaults of keywords that NumPy's signatures do not show.
+# The defaults of keywords that NumPy's signatures don't show.
 _SILENT = {"out": None, "dtype": None, "where": True, "order": "K", "subok": True, "casting": "same_kind"}
 
 

@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ..arrays import astype, getitem, of_type, on_card_of, on_record, read_only_types, refuse_tensor
-from ..messages import in_words
+from ..messages import Readable, in_words
 from ..tree.ties import is_trainable_array, parameter_key
 from .rules import COMPOSED, METHODS, PLAIN, RULES, arranged, bind, load_rarer, name_of, no_pullback, parameter_names
 
@@ -120,7 +120,7 @@ class ArrayMethods:
     T = property(lambda self: np.transpose(self))
 
     def __array__(self, *args: Any, **kwargs: Any) -> np.ndarray:
-        raise TypeError(f"a {type(self).__name__} does not turn into a NumPy array by itself")
+        raise TypeError(f"a {type(self).__name__} doesn't turn into a NumPy array by itself")
 
     def reshape(self, *shape: Any, order: str = "C") -> Any:
         return np.reshape(self, shape[0] if len(shape) == 1 else shape, order)  # type: ignore[call-overload]
@@ -153,7 +153,7 @@ _NO_KEYWORDS: dict[str, Any] = {}
 _NUMBER = np.float64()
 
 
-class TrackedArray(ArrayMethods):
+class TrackedArray(ArrayMethods, metaclass=Readable):
     """An array in a computation that will be differentiated. You use it like a NumPy array.
 
     ``.data`` is the plain array; ``.grad`` belongs to a `param`. What would silently lose a gradient
@@ -231,7 +231,7 @@ class TrackedArray(ArrayMethods):
         self.number = next(numbers)  # a call recorded before this line has a lower one, and `back` notices
 
     shape, ndim, size, dtype, strides = (
-        property(attrgetter(f"shaped.{name}")) for name in ("shape", "ndim", "size", "dtype", "strides")
+        property(attrgetter(f"shaped.{name}"), doc="") for name in ("shape", "ndim", "size", "dtype", "strides")
     )
 
     def __repr__(self) -> str:
@@ -464,6 +464,6 @@ def as_base_class(x: Any) -> Any:
     if kind is np.ndarray or not isinstance(x, np.ndarray):
         return x
     if isinstance(x, (np.matrix, np.ma.MaskedArray)) or kind.__array_ufunc__ is not np.ndarray.__array_ufunc__:
-        what = f"a {kind.__name__} computes in a way of its own, and cannot be differentiated"
+        what = f"a {kind.__name__} computes in a way of its own, and can't be differentiated"
         raise TypeError(f"{what}: take a plain array, np.asarray(x)")
     return x.view(np.ndarray)

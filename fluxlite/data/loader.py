@@ -15,13 +15,13 @@ from ..devices.base import CPU, Device
 from ..devices.moving import DEFAULT, moved, send
 from ..devices.named import cu
 from ..devices.selection import cpu, gpu, require_gpu
-from ..messages import check_bool, check_callable, check_whole, explained, many, notice, warn
+from ..messages import Readable, check_bool, check_callable, check_whole, explained, many, notice, warn
 from ..tree.flat import KeyPath
 from ..tree.ties import is_array
 from .observations import MappedObs, Places, batch, generator, numbers_of, numobs, pick, summary
 
 
-class DataLoader:
+class DataLoader(metaclass=Readable):
     """Iterates over `data` in batches of `batchsize` observations (MLUtils, Flux: ``DataLoader``).
 
     `data` is an array, whose first axis is the observation; a tuple, named tuple or dict of arrays, whose batches have
@@ -146,7 +146,7 @@ def _needs_device(data: Any) -> bool:
     return is_array(data) and device_of(data) != CPU
 
 
-class MovedLoader:
+class MovedLoader(metaclass=Readable):
     """`loader`, with each batch moved to `device` when its turn comes: this is ``gpu(loader)``.
 
     When you get a batch, the copy of the next one has begun. The memory of yours is free as soon as you drop it.
@@ -210,7 +210,7 @@ class CuIterator(MovedLoader):
     """Copies each batch of `loader` to the GPU in use: ``for x, y in CuIterator(loader)`` (CUDA.jl: ``CuIterator``).
 
     `loader` is a `DataLoader` or any other iterable of batches: arrays, or tuples, lists and dicts of arrays. Unlike
-    with `gpu`, Float64 stays Float64; ``dtype=np.float32`` converts it.
+    with `gpu`, float64 stays float64; ``dtype=np.float32`` converts it.
     """
 
     @explained("a DataLoader or another iterable of batches")

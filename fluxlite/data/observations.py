@@ -12,7 +12,7 @@ import numpy as np
 
 from ..arrays import device_of, on_card_of, read_only_types, refuse_tensor
 from ..devices.base import CPU
-from ..messages import check_callable, check_whole, explained, in_words
+from ..messages import Readable, check_callable, check_whole, explained, in_words
 from ..seeds import ORDERS, next_generator
 from ..tree.contract import children
 from ..tree.flat import flatten
@@ -163,7 +163,7 @@ def unbatch(data: Any) -> list:
     return [pick(data, i) for i in range(numobs(data))]
 
 
-class MappedObs:
+class MappedObs(metaclass=Readable):
     """The result of `mapobs`: observations that are made on demand. An index works as in `getobs`."""
 
     def __init__(self, function: Callable, data: Any) -> None:

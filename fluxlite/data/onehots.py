@@ -6,14 +6,12 @@ from typing import Any
 import numpy as np
 
 from ..arrays import device_of, on_card_of
-from ..messages import explained
+from ..messages import NOT_GIVEN, explained
 from ..tree.ties import is_array
-
-_NONE = object()
 
 
 @explained("a label, and all labels")
-def onehot(label: Any, labels: Any, default: Any = _NONE) -> Any:
+def onehot(label: Any, labels: Any, default: Any = NOT_GIVEN) -> Any:
     """A float32 array of shape ``(K,)``: 1 where `label` is in the K `labels`, otherwise 0 (Flux: ``onehot``).
 
     Raises `ValueError` for an unknown label, unless there's a `default`, which is used instead.
@@ -25,7 +23,7 @@ def onehot(label: Any, labels: Any, default: Any = _NONE) -> Any:
 
 
 @explained("labels as data, and all labels")
-def onehotbatch(data: Any, labels: Any, default: Any = _NONE) -> Any:
+def onehotbatch(data: Any, labels: Any, default: Any = NOT_GIVEN) -> Any:
     """A float32 array of shape ``(N, K)``: the `onehot` of each of `data`'s N elements (Flux: ``onehotbatch``).
 
     `data` is a list of labels or an array, also with more axes. `labels` are numbers, such as ``range(10)``, or text.
@@ -44,13 +42,13 @@ def onehotbatch(data: Any, labels: Any, default: Any = _NONE) -> Any:
     with on_card_of(data):
         hits = data[..., None] == there
         found = np.any(hits, axis=-1)
-        if default is not _NONE:
+        if default is not NOT_GIVEN:
             unknown = [] if default in known.tolist() else [default]
         else:
             unknown = [] if bool(np.all(found)) else device.download(data)[~device.download(found)].tolist()
         if unknown:
-            raise ValueError(f"{unknown[0]!r} is not among the labels {reprlib.repr(known.tolist())}")
-        if default is not _NONE:
+            raise ValueError(f"{unknown[0]!r} isn't among the labels {reprlib.repr(known.tolist())}")
+        if default is not NOT_GIVEN:
             hits = np.logical_or(hits, np.logical_and(~found[..., None], device.receive(known == default)))
         return hits.astype(np.float32)
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import device_of
-from ..messages import check_whole, explained, mover
+from ..messages import Readable, check_whole, explained, mover
 from ..seeds import Seeding, seeding
 from .moving import DEFAULT, moved
 
@@ -45,7 +45,7 @@ class DeviceID(NamedTuple):
         return f"{self.kind}({self.number}): {self.name}"
 
 
-class Device:
+class Device(metaclass=Readable):
     """A place where arrays live and are computed (Flux: ``AbstractDevice``). ``device(x)`` moves `x` there.
 
     Each kind of device writes `upload`, `download` and `new_generator`. Everything else follows.
@@ -67,7 +67,7 @@ class Device:
     def __call__(self, x: Any, dtype: Any = DEFAULT) -> Any:
         """`x`, an array, a container or a registered model, with its arrays on this device. `x` itself doesn't change.
 
-        On the way to a GPU, Float64 becomes Float32, also in complex numbers. ``dtype=None`` keeps it;
+        On the way to a GPU, float64 becomes float32, also in complex numbers. ``dtype=None`` keeps it;
         ``dtype=np.float16`` gives all floating-point arrays that type.
         """
         return moved(self, x, dtype)
@@ -207,7 +207,7 @@ device_of.register(np.ndarray, lambda x: CPU)
 
 
 class GPU(Device):
-    """What all GPUs share: they're made for Float32."""
+    """What all GPUs share: they're made for float32."""
 
     usual_dtypes = {np.dtype("float64"): np.dtype("float32"), np.dtype("complex128"): np.dtype("complex64")}
     kind_of_id = ""  # what its library calls a card

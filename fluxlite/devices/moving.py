@@ -14,7 +14,7 @@ from ..tree.ties import is_array, is_tracked, overlaps
 from ..tree.walks import check_open
 from ..unreached import WITHOUT_ARRAYS, arrays_inside, boxes, why_shut
 
-DEFAULT = "Float32 for Float64"  # it shows up in signatures
+DEFAULT = "float32 for float64"  # it shows up in signatures
 
 
 def moved(device: Any, x: Any, dtype: Any = DEFAULT) -> Any:
@@ -45,7 +45,7 @@ def _moved_array(device: Any, x: Any, wanted: Any) -> Any:
     elif dtype != x.dtype:
         notice(
             "precision",
-            "Float64 arrays become Float32 on their way to a GPU, which computes with those much faster; "
+            "float64 arrays become float32 on their way to a GPU, which computes with those much faster; "
             "gpu(x, dtype=None) keeps them as they are.",
         )
     if is_tracked(x) or dtype != x.dtype:
@@ -70,7 +70,7 @@ def send(x: Any, device: Any, dtype: Any, path: KeyPath) -> Any:
 
 @send.register(Iterator)
 def _(x: Any, device: Any, dtype: Any, path: KeyPath) -> Any:
-    raise TypeError(f"a {type(x).__name__}{f' at {path}' if path else ''} cannot be moved: write map(gpu, values)")
+    raise TypeError(f"a {type(x).__name__}{f' at {path}' if path else ''} can't be moved: write map(gpu, values)")
 
 
 def _warn_of_overlaps(flat: Flat, made: list) -> None:
@@ -105,7 +105,7 @@ def _(x: Any) -> Any:
             continue
         for inside, _ in arrays_inside(leaf, KeyPath()):
             place = str(flat.paths()[number] + inside) or f"a {type(leaf).__name__}"
-            raise TypeError(f"device_of cannot see all of it: there is an array in {place}: {why_shut(leaf)}")
+            raise TypeError(f"device_of can't see all of it: there is an array in {place}: {why_shut(leaf)}")
     if len(found) > 1:
         first, second = list(found)[:2]
         paths = flat.paths()

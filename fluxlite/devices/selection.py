@@ -20,7 +20,7 @@ VARIABLE, FOLDER_VARIABLE, FILE = "FLUXLITE_GPU_BACKEND", "FLUXLITE_PROJECT", "L
 def gpu(x: Any, dtype: Any = DEFAULT) -> Any:
     """`x` with its arrays on the GPU. Without one, it returns `x` and says why, once (Flux: ``gpu``).
 
-    Float64 becomes Float32; ``dtype=None`` keeps it. `x` itself stays where it is: write ``model = gpu(model)``.
+    float64 becomes float32; ``dtype=None`` keeps it. `x` itself stays where it is: write ``model = gpu(model)``.
 
     >>> with fl.simulate_gpu():
     ...     gpu({"W": np.ones((1, 2), np.float32), "name": "first"})
@@ -156,12 +156,12 @@ def choose() -> Choice:
         answer, asked = backends()[wanted].functional(), f"Using backend set in {source}: {wanted}."
         if answer:
             return Choice(wanted, f"set in {source}", asked)
-        warning = f"Backend: {wanted}, set in {source}, is not functional: {answer.reason}.\nChoosing automatically."
+        warning = f"Backend: {wanted}, set in {source}, isn't functional: {answer.reason}.\nChoosing automatically."
         if not answer.installed:
             missing = f"Install what is missing to have the wish in {source} respected. Choosing automatically."
             warning = f"Trying to use backend: {wanted}, but {answer.reason}.\n{missing}"
     elif wanted:
-        allowed = f"which is not allowed: {', '.join(backends())} are. Choosing automatically."
+        allowed = f"which isn't allowed: {', '.join(backends())} are. Choosing automatically."
         warning = f"The backend in {source} is set to {wanted}, {allowed}"
     backend = next(name for name in supported_devices() if backends()[name].functional())
     why = "it is the first that is functional" if backend != "CPU" else "no GPU is functional"
@@ -189,7 +189,7 @@ def stored_backend() -> str | None:
     except FileNotFoundError:
         return None
     except (OSError, ValueError, AttributeError) as error:
-        warn(("preferences", str(error)), f"{FILE} cannot be read, so there is no preference: {error}")
+        warn(("preferences", str(error)), f"{FILE} can't be read, so there is no preference: {error}")
         return None
 
 

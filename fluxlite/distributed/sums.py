@@ -30,7 +30,7 @@ def allreduce(x: Any, op: str = "sum") -> Any:
     """
     group = everyone()
     if op not in ("sum", "mean", "min", "max"):
-        raise ValueError(f"op={op!r} is not among them")
+        raise ValueError(f"op={op!r} isn't among them")
     if not is_array(x):
         return allreduce(np.array(x * 1.0 if op == "mean" else x + 0), op).item()
     if op == "mean" and x.dtype.kind not in "fc":

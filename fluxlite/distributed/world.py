@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from ..devices.selection import devices
-from ..messages import ipython, notice
+from ..messages import Readable, ipython, notice
 
 INSTALL = f"pip install mpi4py {'impi-rt' if sys.platform == 'win32' else 'mpich'}"
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
@@ -88,7 +88,7 @@ def _end_all(kind: Any, error: Any, found: Any) -> None:
     group.comm.Abort(1)
 
 
-class WorkerFailed(RuntimeError):
+class WorkerFailed(RuntimeError, metaclass=Readable):
     """Another worker ended, so this one can't go on. The message says which, where, and why."""
 
 

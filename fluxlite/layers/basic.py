@@ -18,7 +18,7 @@ from .printing import call_of, settings
 class Dense(Layer):
     """A fully connected layer: ``activation(x @ weight.T + bias)`` (Flux: ``Dense``).
 
-    `weight` has shape ``(outputs, inputs)``, `bias` ``(outputs,)``, both Float32; `init` and `rng` draw the weights.
+    `weight` has shape ``(outputs, inputs)``, `bias` ``(outputs,)``, both float32; `init` and `rng` draw the weights.
     `Dense.of` takes arrays, of any type. `x` has shape ``(N, inputs)`` or ``(inputs,)``. As in Flux, an input of
     another floating-point type is converted to that of the weight, which is said once; integers are refused.
 

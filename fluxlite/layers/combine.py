@@ -139,7 +139,7 @@ class MultiHeadAttention(Layer):
         q, k, v = inputs if isinstance(inputs, tuple) else (inputs,) * 3
         asked, answered = inside if isinstance(inside, tuple) else (inside,) * 2
         if asked % nheads or answered % nheads:
-            raise ValueError(f"MultiHeadAttention: {inside} features cannot be divided among {nheads} heads")
+            raise ValueError(f"MultiHeadAttention: {inside} features can't be divided among {nheads} heads")
         sizes = (q, asked), (k, asked), (v, answered), (answered, outputs)
         projections = [Dense(*pair, bias=bias, init=init, rng=rng) for pair in sizes]
         self.q_proj, self.k_proj, self.v_proj, self.out_proj = projections

@@ -16,7 +16,7 @@ import numpy as np
 from ..arrays import astype, by_element, device_of, identity, launchers, library_of, refuse_tensor, tensor_in_words
 from ..autodiff.tracked import CLOSED, TrackedArray, plain
 from ..coming_from import OF_A_MODEL, Elsewhere
-from ..messages import ClosedError, Function, InputError, LayerError, apart, explained, in_words, notice, said
+from ..messages import ClosedError, Function, InputError, LayerError, Readable, apart, explained, in_words, notice, said
 from ..seeds import WEIGHTS, next_generator
 from ..tree.contract import functor
 from ..tree.flat import Attribute, KeyPath
@@ -27,7 +27,7 @@ Generator: TypeAlias = "np.random.Generator | None"  # in quotes: loading np.ran
 LAYERS = Attribute("layers")
 
 
-class Layer:
+class Layer(metaclass=Readable):
     """A layer of the library. Yours need no such class: any class with ``@functor`` above it will do."""
 
     _tree: ClassVar[dict[str, tuple[str, ...]]] = {}  # what `functor` is told
@@ -206,7 +206,7 @@ initializer = explained("sizes, such as 5, 10, and perhaps a NumPy generator")
 
 def start(init: Callable, outputs: int, inputs: int, rng: Generator = None, *, window: tuple[int, ...] = (),
           layer: str = "Dense", keyword: str = "init") -> Any:  # fmt: skip
-    """A layer's first weights, of shape ``(outputs, inputs, *window)``: what `init` gives, Float32 if it is Float64."""
+    """A layer's first weights, of shape ``(outputs, inputs, *window)``: what `init` gives, float32 if it is float64."""
     shape = (outputs, inputs, *window)
     weight = init(*shape, **({} if rng is None else {"rng": rng}))
     if not is_array(weight) or weight.dtype.kind != "f" or weight.shape != shape:

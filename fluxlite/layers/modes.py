@@ -78,13 +78,13 @@ def f16(x: Any) -> Any:
 
 @explained()
 def f32(x: Any) -> Any:
-    """`x` with all its floating-point arrays in Float32, the usual type of a model (Flux: ``f32``)."""
+    """`x` with all its floating-point arrays in float32, the usual type of a model (Flux: ``f32``)."""
     return _cast(x, np.float32)
 
 
 @explained()
 def f64(x: Any) -> Any:
-    """`x` with all its floating-point arrays in Float64 (Flux: ``f64``)."""
+    """`x` with all its floating-point arrays in float64 (Flux: ``f64``)."""
     return _cast(x, np.float64)
 
 

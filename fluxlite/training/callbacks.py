@@ -15,7 +15,7 @@ from ..tree.ties import is_array
 def throttle(f: Callable, seconds: float, *, clock: Callable[[], float] = time.monotonic) -> Callable:
     """A function that calls `f`, but not again before `seconds` have passed since `f` was done (Flux: ``throttle``).
 
-    In between, it gives what `f` gave last. The seconds are real ones, read from `clock`: you are not simulated.
+    In between, it gives what `f` gave last. The seconds are real ones, read from `clock`: you aren't simulated.
     """
     check_callable("f", f)
     done = result = None

@@ -179,7 +179,7 @@ class Run:
     whole: bool = True  # no step is half done
     finished: bool = False  # stopped by a callback that says when it is enough: there is nothing to go on with
     wish: str = ""  # why each_step wants to stop
-    pending: list[Any] = field(default_factory=list)  # losses that were not looked at yet
+    pending: list[Any] = field(default_factory=list)  # losses that weren't looked at yet
     file: RunFile | None = None
     bar: Any = None
 
@@ -247,7 +247,7 @@ class Run:
         return value[0] if isinstance(value, tuple) else value, grads
 
     def look(self) -> None:
-        """Read the losses that are waiting, at once; the first that is not finite ends the training."""
+        """Read the losses that are waiting, at once; the first that isn't finite ends the training."""
         losses, self.pending = self.pending, []
         if len(losses) > 1 and all(is_array(x) and device_of(x) != CPU for x in losses):
             with on_card_of(losses[0]):

@@ -57,7 +57,7 @@ class RunFile:
                 checkpoint.save(self.path, **self._parts(), callbacks=self._memories(), run=values)
             except Exception as error:  # a full disk, a folder that's gone, no memory
                 trouble = getattr(error, "strerror", None) or str(error)
-                text = f"{self.path.name} was not written: {trouble}. It's tried again after each epoch"
+                text = f"{self.path.name} wasn't written: {trouble}. It's tried again after each epoch"
                 warn(("checkpoint", self.path, trouble), text)  # once: a disk stays full for many epochs
 
     def _parts(self) -> dict[str, Any]:
@@ -102,7 +102,7 @@ class RunFile:
         """What the file says of its run. Raises `ValueError` if it's of another one, or not `train`'s."""
         then = found.get("run")
         if not isinstance(then, dict) or "epoch" not in then or not {"model", "opt_state"} <= found.keys():
-            raise ValueError(f"{self.path} was not written by train: load(path, model=model) reads it")
+            raise ValueError(f"{self.path} wasn't written by train: load(path, model=model) reads it")
         ours, theirs = self.batches, then["batches"]
         for what, here, there in (
             ("data with a generator, data.rng", self.order is not None, _ORDER in found),

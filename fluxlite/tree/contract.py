@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from ..messages import in_words
+from ..messages import NOT_GIVEN, in_words
 from .ties import is_array, is_array_type
 
 Rebuild = Callable[[Any], Any]
@@ -66,11 +66,9 @@ def trainable(x: Any) -> Any:
 
 # -- registering a class -------------------------------------------------------------------------------------------
 
-_NOT_GIVEN = object()
-
 
 def functor(
-    x: Any = _NOT_GIVEN, children: tuple[str, ...] | None = None, trainable: tuple[str, ...] | None = None
+    x: Any = NOT_GIVEN, children: tuple[str, ...] | None = None, trainable: tuple[str, ...] | None = None
 ) -> Any:
     """Register a class, or take an instance apart (Flux: ``@functor T`` and ``functor(x)``).
 
@@ -88,7 +86,7 @@ def functor(
     >>> parts, rebuild({"actor": "A", "critic": "C"}).critic
     ({'actor': 1, 'critic': 2}, 'C')
     """
-    if x is _NOT_GIVEN:
+    if x is NOT_GIVEN:
         return lambda cls: functor(cls, children, trainable)
     if not isinstance(x, type):
         if children is not None or trainable is not None:
@@ -143,7 +141,7 @@ def _fields_of_object(x: Any, names: tuple[str, ...] | None) -> Children:
 
 
 def _dataclass_fields(cls: type) -> tuple[str, ...]:
-    """Without the ClassVars and InitVars, which an object does not hold, and without a mode, which isn't a part."""
+    """Without the ClassVars and InitVars, which an object doesn't hold, and without a mode, which isn't a part."""
     names = [field.name for field in dataclasses.fields(cls)] if dataclasses.is_dataclass(cls) else []
     return tuple([name for name in names if name != "active" or not has_mode(cls)])
 
@@ -246,7 +244,7 @@ class Kind:
     is_array: bool
 
 
-# Values that cannot change cannot be shared: two equal ones are not a tie.
+# Values that can't change can't be shared: two equal ones aren't a tie.
 _IMMUTABLE = (
     bool, int, float, complex, str, bytes, type(None), type, tuple, frozenset, range, slice, np.generic, np.dtype,
     np.ufunc, types.FunctionType, types.BuiltinFunctionType, functools.partial, types.MethodType, types.ModuleType,
@@ -287,7 +285,7 @@ def _taking(cls: type, is_frozen: bool) -> tuple[Callable | None, bool]:
 
 def _has_more_than_fields(cls: type) -> bool:
     """Slots, properties that can be set, cached ones, or computed attributes."""
-    kinds = {type(inspect.getattr_static(cls, name)) for name in dir(cls) if name[:2] != "__"} - {Automatic}
+    kinds = {type(inspect.getattr_static(cls, name)) for name in type.__dir__(cls) if name[:2] != "__"} - {Automatic}
     return (
         bool(copyreg._slotnames(cls))  # type: ignore[attr-defined]
         or getattr(cls, "__getattribute__") is not object.__getattribute__  # noqa: B009

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..messages import explained
+from ..messages import Readable, explained
 from .contract import KINDS, Kind, children, kind_of
 from .ties import owner_of, parameter_key, same_view
 
@@ -28,7 +28,7 @@ class Attribute(str):
     """A step of a path that is written ``.name``; any other step is written ``[key]``."""
 
 
-class KeyPath(tuple):
+class KeyPath(tuple, metaclass=Readable):
     """Where something is in a tree; prints as Python would write it (Functors: ``KeyPath``).
 
     >>> path = KeyPath([Attribute("layers"), 0, Attribute("weight")])
@@ -65,7 +65,7 @@ class KeyPath(tuple):
     def set(self, tree: Any, value: Any) -> None:
         """Put `value` at this path of `tree`, in place."""
         if not self:
-            raise ValueError("an empty path is the tree itself and cannot be set")
+            raise ValueError("an empty path is the tree itself and can't be set")
         *way, last = self
         put(KeyPath(way).get(tree), last, value)
 
@@ -177,7 +177,7 @@ class Flat:
     def along(self, other: Any, part_of: Callable) -> list:
         """What stands in another tree at every place of this one, by number.
 
-        Where its parts are not named alike, ``part_of(flat, number, other, step)`` says what stands there.
+        Where its parts aren't named alike, ``part_of(flat, number, other, step)`` says what stands there.
         """
         found: list = [None] * (len(self.leaves) + len(self.recipe))
         found[self.root] = other
@@ -294,7 +294,7 @@ class _Walk:
         return -len(recipe)
 
     def below(self, x: Any, kind: Kind, names: Any, parts: Any, trains: int) -> list[int]:
-        """The numbers of the parts. What has no parts itself is not worth a call."""
+        """The numbers of the parts. What has no parts itself isn't worth a call."""
         flow: Any = repeat(trains)
         if kind.trained is not None and names is not None:
             flow = [trains if name in kind.trained else NEVER for name in names]

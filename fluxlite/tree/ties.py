@@ -48,7 +48,7 @@ def parameter_key(x: Any) -> tuple:
     """Equal for two arrays exactly if they are one parameter, possibly transposed.
 
     That is: they start at the same address, with the same dtype and the same (stride, length) pairs up
-    to order. Axes of length 1 do not count. An array without elements is only tied to itself.
+    to order. Axes of length 1 don't count. An array without elements is only tied to itself.
 
     >>> W = np.zeros((2, 3))
     >>> parameter_key(W) == parameter_key(W.T), parameter_key(W) == parameter_key(W[:, :2])

@@ -7,12 +7,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from typing import Any
 
-from ..messages import explained
+from ..messages import NOT_GIVEN, explained
 from .contract import children, is_leaf, kind_of
 from .flat import Flat, KeyPath, flatten
 from .ties import HERE, card_getters, is_tracked, is_trainable_array, lies_alike, on_card_of, same_view
 
-_KEEP = object()  # `prune` was not given: a repeated place gets the first one's result
 _AT_LEAVES = lambda path, node: is_leaf(node)  # noqa: E731  (in the signature it says nothing)
 
 
@@ -22,7 +21,7 @@ def fmap_with_path(
     x: Any,
     *others: Any,
     exclude: Callable[[KeyPath, Any], bool] = _AT_LEAVES,
-    prune: Any = _KEEP,
+    prune: Any = NOT_GIVEN,
     cache: bool = True,
 ) -> Any:
     """`fmap` whose `function` and `exclude` are also told where they are: ``function(path, leaf, …)``.
@@ -41,7 +40,7 @@ def fmap(
     x: Any,
     *others: Any,
     exclude: Callable[[Any], bool] = is_leaf,
-    prune: Any = _KEEP,
+    prune: Any = NOT_GIVEN,
     cache: bool = True,
 ) -> Any:
     """A new tree like `x` with ``function(leaf)`` for every leaf (Flux: ``fmap``).
@@ -60,7 +59,7 @@ def fmap(
 
 @explained()
 def fmapstructure(
-    function: Callable, x: Any, *, exclude: Callable[[Any], bool] = is_leaf, prune: Any = _KEEP, cache: bool = True
+    function: Callable, x: Any, *, exclude: Callable[[Any], bool] = is_leaf, prune: Any = NOT_GIVEN, cache: bool = True
 ) -> Any:
     """`fmap` without rebuilding: registered objects become dicts of their fields (Flux: ``fmapstructure``).
 
@@ -96,7 +95,7 @@ def _mapped(flat: Flat, function: Callable, others: tuple, prune: Any) -> Any:
             raise
 
     def again(number: int, x: Any, first: Any, result: Any) -> Any:
-        if prune is not _KEEP:
+        if prune is not NOT_GIVEN:  # otherwise a repeated place gets the first one's result
             return prune
         if x is first or lies_alike(x, first):
             return result

@@ -106,9 +106,9 @@ def test_setup_and_train_say_it_each_time_and_gradient_once(what, capsys):
     model = model_with(make())
     for _ in range(2):
         state = fl.setup(fl.Descent(0.1), model)
-        said_once("is not trained")
+        said_once("isn't trained")
     fl.train(loss, model, [1.0, 2.0], state, progress=False)
-    said_once("is not trained")
+    said_once("isn't trained")
     fl.reset_notices()
     for _ in range(2):
         fl.gradient(loss, model_with(make()))

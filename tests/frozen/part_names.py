@@ -104,7 +104,7 @@ def members(cls: type) -> Iterator[tuple[str, str]]:
     What every list or float has, too, isn't ours. A method is public if it's described, or if NumPy's arrays have it.
     """
     fields = {field.name for field in dataclasses.fields(cls)} if dataclasses.is_dataclass(cls) else set()
-    for name in sorted({*dir(cls), *fields}):
+    for name in sorted({*type.__dir__(cls), *fields}):  # dir() shows only what has a docstring
         if (name.startswith("_") and name != "__call__") or not _is_ours(cls, name, fields):
             continue
         member = getattr(cls, name, None)

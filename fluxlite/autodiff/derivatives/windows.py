@@ -231,7 +231,7 @@ def _combined(function, x, axis, size, stride):
 
 def _first(x, largest, axis, size, stride):
     """For the first elements of all windows, then the second ones, …: whether they are the first of the largest."""
-    free = None  # the windows whose largest element has not come yet
+    free = None  # the windows whose largest element hasn't come yet
     for i, part in enumerate(_elements(x, axis, size, stride)):
         if i == size - 1 and free is not None:
             yield free  # also in a window with a NaN, which equals nothing: its gradient must not be lost

@@ -57,7 +57,7 @@ def usable(backend: str) -> Functional:
         cupy.asnumpy((x + x) @ x)  # a kernel needs the compiler, a product cuBLAS; counting GPUs needs neither
         return Functional()
     except Exception as error:  # a broken installation can raise anything
-        return Functional(f"CuPy cannot compute here: {_first_line(error)}. {INSTALL[backend]} brings what it needs")
+        return Functional(f"CuPy can't compute here: {_first_line(error)}. {INSTALL[backend]} brings what it needs")
 
 
 def nvidia_driver() -> bool:
@@ -79,7 +79,7 @@ def cupy_part(name: str, pretended: bool = False) -> Functional:
             getattr(cupy.cuda, module)
             getattr(cupy.cuda.device, f"get_{module}_handle", int)()  # some are loaded only then
     except Exception as error:  # each library raises its own errors
-        return Functional(f"CuPy cannot load {name}: {_first_line(error)}", installed=False)
+        return Functional(f"CuPy can't load {name}: {_first_line(error)}", installed=False)
     return Functional()
 
 

@@ -15,7 +15,7 @@ def metal_functional() -> Functional:
 
         return Functional("" if metal.is_available() else "MLX runs here on the CPU: Metal needs an Apple computer")
     except Exception as error:  # a broken installation can raise anything
-        return Functional(f"MLX is installed and cannot be imported: {error}")
+        return Functional(f"MLX is installed and can't be imported: {error}")
 
 
 def metal_devices() -> list[Device]:

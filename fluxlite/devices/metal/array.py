@@ -132,7 +132,7 @@ class MetalArray(HostReads, ArrayMethods, NDArrayOperatorsMixin):
         for part in parts:
             if isinstance(part, np.ndarray):  # a mask becomes one array of positions per axis
                 if part.shape != self.shape[axis : axis + part.ndim]:
-                    raise IndexError(f"a mask of shape {part.shape} does not fit an array of shape {self.shape}")
+                    raise IndexError(f"a mask of shape {part.shape} doesn't fit an array of shape {self.shape}")
                 places += map(mx.array, np.nonzero(part))
             elif isinstance(part, int):
                 places.append(range(self.shape[axis])[part])  # raises IndexError where MLX would read garbage
@@ -215,7 +215,7 @@ def mlx_dtype(dtype: Any) -> Any:
     if not isinstance(found, mx.Dtype) or is_wide or name == "bfloat16":
         raise TypeError(
             f"Metal has no {name}, its widest types are float32 and complex64. gpu(x) makes these; a Python number, "
-            "float(x), leaves an array's type alone. To compare with Float64, MLX can run on the CPU: "
+            "float(x), leaves an array's type alone. To compare with float64, MLX can run on the CPU: "
             "mlx.core.set_default_device(mlx.core.cpu)"
         )
     return found

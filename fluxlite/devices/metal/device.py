@@ -18,7 +18,7 @@ _STARTED_TOGETHER = 256
 
 
 class MetalDevice(GPU):
-    """An Apple GPU (Flux: ``FluxMetalDevice``). There's one, number 0. It has no Float64, but MLX on the CPU has."""
+    """An Apple GPU (Flux: ``FluxMetalDevice``). There's one, number 0. It has no float64, but MLX on the CPU has."""
 
     backend = "Metal"
     ufunc, function = call_ufunc, call_function  # what NumPy asks of our arrays
@@ -87,7 +87,7 @@ def metal_device() -> MetalDevice:
 
 
 class MetalGenerator(CountedGenerator):
-    """What we use of NumPy's `Generator`: draws numbers on the device, Float32 by default."""
+    """What we use of NumPy's `Generator`: draws numbers on the device, float32 by default."""
 
     def __init__(self, device: MetalDevice, seed: int | None = None) -> None:
         super().__init__(seed)

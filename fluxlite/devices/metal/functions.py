@@ -1,7 +1,7 @@
 """NumPy's ufuncs and functions in terms of MLX's, on our arrays; or composed of these, as derivatives are.
 
-NumPy's types hold, with one exception. Where NumPy makes Float64 out of other types, as in ``x / 2`` for integers, we
-give Float32, since an Apple GPU has nothing wider. Float64 exists only where MLX runs on the CPU, for
+NumPy's types hold, with one exception. Where NumPy makes float64 out of other types, as in ``x / 2`` for integers, we
+give float32, since an Apple GPU has nothing wider. float64 exists only where MLX runs on the CPU, for
 ``device(x, dtype=None)`` and what's computed from it.
 """
 
@@ -63,7 +63,7 @@ def call_ufunc(device: Any, ufunc: np.ufunc, method: str, inputs: tuple, kwargs:
     if not isinstance(out, MetalArray):
         raise refusal(ufunc, out, device)
     if not np.can_cast(dtypes[-1], out.dtype, "same_kind"):  # no number may lose its fraction
-        raise TypeError(f"{name}: cannot write {dtypes[-1]} into an array of {out.dtype}")
+        raise TypeError(f"{name}: can't write {dtypes[-1]} into an array of {out.dtype}")
     return out.replace(as_dtype(made, out.dtype))
 
 
@@ -77,7 +77,7 @@ _NARROWER = {np.dtype("f8"): np.dtype("f4"), np.dtype("c16"): np.dtype("c8")}
 
 
 def _narrowed(dtype: np.dtype, *kinds: Any) -> np.dtype:
-    """Float32 instead of Float64, unless Float64 was among the kinds."""
+    """float32 instead of float64, unless float64 was among the kinds."""
     has_wide = any(isinstance(kind, np.dtype) and kind in _NARROWER for kind in kinds)
     return dtype if has_wide else _NARROWER.get(dtype, dtype)
 
@@ -106,7 +106,7 @@ def call_function(device: Any, function: Callable, args: tuple, kwargs: dict) ->
 
 
 def _from_host(device: Any, function: Callable, args: tuple, kwargs: dict) -> Any:
-    """``np.asarray(values, like=x)``. Numbers without a dtype become Float32, not NumPy's Float64."""
+    """``np.asarray(values, like=x)``. Numbers without a dtype become float32, not NumPy's float64."""
     if args and isinstance(args[0], MetalArray):
         return args[0].copy() if function is np.array else args[0]
     made = np.asarray(function(*args, **kwargs))

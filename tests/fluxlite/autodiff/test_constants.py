@@ -65,7 +65,7 @@ OTHERS = {
 def test_a_class_that_computes_otherwise_is_refused_by_name(kind):
     """`x * matrix` is a product of matrices in NumPy, and was not inside a gradient."""
     other = OTHERS[kind]()
-    words = f"a {kind} computes in a way of its own, and cannot be differentiated: .* np.asarray"
+    words = f"a {kind} computes in a way of its own, and can't be differentiated: .* np.asarray"
     for f in (lambda x: np.sum(np.multiply(x, other)), lambda x: np.sum(np.matmul(x, other))):
         with pytest.raises(TypeError, match=words):
             fl.gradient(f, np.ones((2, 2)))

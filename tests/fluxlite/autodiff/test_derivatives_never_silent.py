@@ -62,7 +62,7 @@ def test_weights_of_another_shape_are_refused_as_by_numpy():
 
 # -- too large, too small -----------------------------------------------------------------------------------------
 
-MANY = 70_000  # more than Float16's largest number, 65,504
+MANY = 70_000  # more than float16's largest number, 65,504
 
 
 def test_gradients_of_many_in_float16():
@@ -130,7 +130,7 @@ def test_where_the_value_is_no_number_the_gradient_is_not_0():
     [fl.relu, np.sign, np.floor, np.ceil, np.round, lambda x: x**0, lambda x: x // 2, lambda x: np.clip(x, 0, 1)],
 )
 def test_a_flat_piece_inside_another_gradient(f):
-    """The inner gradient does not depend on `x`, and is a number as `x` is."""
+    """The inner gradient doesn't depend on `x`, and is a number as `x` is."""
     for x in (1.5, np.float32(1.5), np.array(1.5), np.array([1.5, -2.0])):
         inside = fl.gradient(lambda x: np.sum(f(x)), x)[0]
         (g,) = fl.gradient(lambda x: np.sum(fl.gradient(lambda x: np.sum(f(x)), x)[0] * x), x)

@@ -1,4 +1,4 @@
-"""Every rule of NumPy's functions on a simulated GPU and on MLX, against the same rule on the CPU, in Float64.
+"""Every rule of NumPy's functions on a simulated GPU and on MLX, against the same rule on the CPU, in float64.
 
 It needs no function and no keyword that CuPy lacks. What MLX lacks is refused by its name.
 """

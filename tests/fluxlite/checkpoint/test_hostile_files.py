@@ -125,10 +125,10 @@ def test_a_safetensors_file_of_others_gives_its_arrays_by_name(path, capsys):
     save_file({"fc.weight": np.ones((2, 3), np.float32)}, path, {"format": "pt"})
     back = fl.load(path)
     assert list(back) == ["fc.weight"] and back["fc.weight"].tolist() == [[1, 1, 1]] * 2
-    assert "was not written by fluxlite.save: here are its arrays, by name" in capsys.readouterr().err
+    assert "wasn't written by fluxlite.save: here are its arrays, by name" in capsys.readouterr().err
     model = fl.loadmodel(fl.Dense(3, 2), {"weight": back["fc.weight"], "bias": None, "activation": ()})
     assert model.weight.all()
-    with pytest.raises(FileFormatError, match="was not written by fluxlite.save: load"):
+    with pytest.raises(FileFormatError, match="wasn't written by fluxlite.save: load"):
         fl.load(path, model=model)
 
 

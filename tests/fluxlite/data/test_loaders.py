@@ -356,7 +356,7 @@ def test_precision_on_the_way(simulated, told):
     assert [x.dtype.name for x in next(iter(fl.gpu(loader)))] == ["float32", "int64"]
     assert copies(told) == [(4 * 2 * 4, True), (4 * 8, True)], "converted on the host, before the copy"
     next(iter(fl.gpu(loader)))
-    assert len(notices()) == 1 and "Float64 arrays become Float32" in notices()[0]
+    assert len(notices()) == 1 and "float64 arrays become float32" in notices()[0]
     for dtype, expected in ((None, np.float64), (np.float16, np.float16)):
         assert next(iter(fl.gpu(loader, dtype=dtype)))[0].dtype == expected
 

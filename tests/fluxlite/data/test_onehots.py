@@ -48,7 +48,7 @@ def test_axes():
 def test_a_label_that_is_not_there(device):
     y = device(np.array([1, 7, 2], np.int32))
     known = [0, 1, 2, 4, 5, 8, 12, 9]
-    with pytest.raises(ValueError, match=r"7 is not among the labels \[0, 1, 2, 4, 5, 8, \.\.\.\]"):
+    with pytest.raises(ValueError, match=r"7 isn't among the labels \[0, 1, 2, 4, 5, 8, \.\.\.\]"):
         fl.onehotbatch(y, known)
     rows = fl.onehotbatch(y, [0, 1, 2], default=0)
     assert fl.cpu(rows).tolist() == [[0, 1, 0], [1, 0, 0], [0, 0, 1]]
@@ -78,10 +78,10 @@ def mistakes():
         words = r"labels are different.*\n(onehotbatch|onecold)\("
         yield lambda labels=labels: fl.onehotbatch([1, 2], labels), ValueError, words
         yield lambda labels=labels: fl.onecold(np.ones((2, 2)), labels), ValueError, words
-    yield lambda: fl.onehot("d", ["a", "b", "c"]), ValueError, "'d' is not among the labels .'a', 'b', 'c'."
-    yield lambda: fl.onehotbatch(["a"], ["a", "b"], default="z"), ValueError, "'z' is not among the labels"
-    yield lambda: fl.onehotbatch(["1"], [1, 2]), ValueError, "'1' is not among the labels .1, 2."
-    yield lambda: fl.onehotbatch(np.array([0]), [0.5, 1.0]), ValueError, r"0 is not among the labels .0\.5, 1\.0"
+    yield lambda: fl.onehot("d", ["a", "b", "c"]), ValueError, "'d' isn't among the labels .'a', 'b', 'c'."
+    yield lambda: fl.onehotbatch(["a"], ["a", "b"], default="z"), ValueError, "'z' isn't among the labels"
+    yield lambda: fl.onehotbatch(["1"], [1, 2]), ValueError, "'1' isn't among the labels .1, 2."
+    yield lambda: fl.onehotbatch(np.array([0]), [0.5, 1.0]), ValueError, r"0 isn't among the labels .0\.5, 1\.0"
     yield lambda: fl.onecold(np.ones((4, 3)), ["a", "b"]), ValueError, "y has scores of 3 labels, got 2 labels"
 
 

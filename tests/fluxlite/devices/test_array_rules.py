@@ -95,7 +95,7 @@ def test_operators_are_numpys(device):
         *([] if device.backend == "Metal" else [(x @ x, h @ h)]),  # MLX multiplies no matrices of integers
     ]:  # fmt: skip
         assert type(result) is type(x)
-        np.testing.assert_array_equal(cpu(result), right.astype(result.dtype))  # on Metal, Float32 instead of Float64
+        np.testing.assert_array_equal(cpu(result), right.astype(result.dtype))  # on Metal, float32 instead of float64
 
 
 @pytest.mark.on(*EVERYWHERE)

@@ -157,10 +157,10 @@ A_CARD = {"cards": ["NVIDIA T4"]}
     [
         (None, MISSING),
         ({}, "CuPy finds no GPU"),
-        (dict(error=NO_DEVICE), f"CuPy cannot compute here: {NO_DEVICE}"),
+        (dict(error=NO_DEVICE), f"CuPy can't compute here: {NO_DEVICE}"),
         (A_CARD | dict(version="13.6.0"), "CuPy 13.6.0 is too old, fluxlite needs 14 or newer"),
-        (A_CARD | dict(kernel=RuntimeError(NVRTC)), f"CuPy cannot compute here: {NVRTC}"),
-        (A_CARD | dict(kernel=Trouble("no kernel\nfor this")), "CuPy cannot compute here: no kernel."),
+        (A_CARD | dict(kernel=RuntimeError(NVRTC)), f"CuPy can't compute here: {NVRTC}"),
+        (A_CARD | dict(kernel=Trouble("no kernel\nfor this")), "CuPy can't compute here: no kernel."),
     ],
 )
 def test_why_there_is_no_GPU(with_cupy, fake, reason):
@@ -168,7 +168,7 @@ def test_why_there_is_no_GPU(with_cupy, fake, reason):
     with_cupy(None if fake is None else FakeCuPy(False, **fake))
     answer = functional("CUDA")
     assert answer.reason.startswith(reason) and "\n" not in answer.reason and answer.installed == (fake is not None)
-    assert ('"cupy-cuda12x[ctk]"' in answer.reason) == (fake is None or "cannot" in reason)
+    assert ('"cupy-cuda12x[ctk]"' in answer.reason) == (fake is None or "can't" in reason)
     assert BACKENDS["CUDA"].devices() == BACKENDS["AMDGPU"].devices() == [] and fl.get_device() == fl.get_device("CPU")
     assert len(fl.cuda.devices()) == 0 and repr(fl.cuda.devices()) == f"0 devices: {answer.reason}"
 
@@ -208,7 +208,7 @@ def test_a_CuPy_that_is_of_no_use_is_not_imported(package, monkeypatch):
 )  # fmt: skip
 def test_a_CuPy_that_may_be_of_use_is_asked(package, names, driver, backend):
     package(*names.split(), driver=driver)
-    assert usable.usable.__wrapped__(backend).reason.startswith("CuPy cannot compute here: import of cupy halted")
+    assert usable.usable.__wrapped__(backend).reason.startswith("CuPy can't compute here: import of cupy halted")
 
 
 # -- you don't pay for what you don't use -----------------------------------------------------------------------

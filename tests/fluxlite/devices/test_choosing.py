@@ -41,7 +41,7 @@ def missing(backend, source="preferences"):
 
 
 NO_DRIVER = [
-    "┌ Warning: Backend: CUDA, set in preferences, is not functional: CuPy is installed, but there is no NVIDIA driver "
+    "┌ Warning: Backend: CUDA, set in preferences, isn't functional: CuPy is installed, but there is no NVIDIA driver "
     "that it can use.",
     "└ Choosing automatically.",
 ]
@@ -95,7 +95,7 @@ def test_a_preference_that_is_none_is_said_and_ignored(where, said):
     with pretend(Metal="functional", **{where: "Vulkan"}):
         assert fl.get_device().backend == "Metal"
         (line,) = said()
-        assert "is set to Vulkan, which is not allowed: CUDA, AMDGPU, Metal, CPU, Simulated are." in line
+        assert "is set to Vulkan, which isn't allowed: CUDA, AMDGPU, Metal, CPU, Simulated are." in line
         assert (ENV in line) == (where == "environment")
 
 

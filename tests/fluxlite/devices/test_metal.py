@@ -50,7 +50,7 @@ def test_metal_can_be_used_on_an_apple_computer_with_mlx_only(asked_anew, monkey
         assert answer() == (False, "MLX runs here on the CPU: Metal needs an Apple computer", [])
     with monkeypatch.context() as patched:
         patched.setitem(sys.modules, "mlx.core", None)  # its import fails
-        assert answer()[1].startswith("MLX is installed and cannot be imported: ")
+        assert answer()[1].startswith("MLX is installed and can't be imported: ")
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     assert answer() == (False, "MLX is not installed: pip install mlx", [])
 

@@ -82,7 +82,7 @@ def test_precision_is_mentioned_once(simulated):
     gpu([np.ones(2), np.ones(3)])
     gpu(np.ones(2, np.complex128))
     (line,) = notices()
-    assert "Float64 arrays become Float32" in line
+    assert "float64 arrays become float32" in line
     reset_notices()
     gpu([f32(2), np.ones(2, int), 2.0, np.float64(3)])
     gpu(np.ones(2), dtype=None)
@@ -100,10 +100,10 @@ def test_arrays_of_other_things_raise(device):
 
 
 def test_the_path_is_named_where_something_cannot_move(simulated):
-    with pytest.raises(TypeError, match=r"generator at \[1\]\.first cannot be moved: write map"):
+    with pytest.raises(TypeError, match=r"generator at \[1\]\.first can't be moved: write map"):
         gpu((f32(2), Pair((x for x in [1]), None)))
     for endless in (iter([1]), itertools.count(), map(len, []), zip([1], [2])):
-        with pytest.raises(TypeError, match="cannot be moved"):
+        with pytest.raises(TypeError, match="can't be moved"):
             gpu(endless)
     cycle = [f32(2)]
     cycle.append(cycle)

@@ -91,7 +91,7 @@ def test_cuda_time_waits_before_and_after_and_says_what_was_asked_of_the_gpu(cap
 
 
 def test_cu_halves_the_width_of_wide_floats_alone(three):
-    """Float64 and complex128 become half as wide. Half precision, integers and ranges don't change."""
+    """float64 and complex128 become half as wide. Half precision, integers and ranges don't change."""
     kinds = {"f8": "f4", "c16": "c8", "f2": "f2", "i8": "i8", "b1": "b1"}
     assert {kind: fl.cu(np.ones(2, kind)).dtype.str[1:] for kind in kinds} == kinds
     assert fl.cu([range(1, 4), np.ones(1)])[0] == range(1, 4)

@@ -74,7 +74,7 @@ def test_an_input_of_the_right_type_is_not_copied():
 
 
 def test_derivatives_through_the_conversion():
-    """Float64's, but for float32's last digits: the first, with respect to all, and the second."""
+    """float64's, but for float32's last digits: the first, with respect to all, and the second."""
 
     def slope(model, x):
         g, gx = fl.gradient(lambda d, x: np.sum(d(x) ** 3), model, x)

@@ -114,7 +114,7 @@ def places():
         (agent, "body[2]", "moves, does not train: it holds int64"),
         (closure, "[0]", "function <lambda>"),
         (closure, "[0].captured", "12 bytes; stays; <lambda> captured captured, and no walk enters functions"),
-        ([np.array(["a"]), f32(1)], "[0]", "cannot move: a GPU holds numbers and booleans"),
+        ([np.array(["a"]), f32(1)], "[0]", "can't move: a GPU holds numbers and booleans"),
     ]
 
 

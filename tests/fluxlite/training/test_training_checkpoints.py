@@ -64,7 +64,7 @@ def on_a_disk_that_is_full(path, *arguments):
 @posix
 def test_a_full_disk_ends_no_training_and_is_tried_again(path):
     said = on_a_disk_that_is_full(path, 6, 2, 5)
-    assert len(said) == 2 and "run.safetensors was not written" in said[0] and "File too large" in said[0]
+    assert len(said) == 2 and "run.safetensors wasn't written" in said[0] and "File too large" in said[0]
     assert "It's tried again after each epoch" in said[0] and said[1] == "6 12 12 False"
     assert epochs_of(path) == 6
 
@@ -155,5 +155,5 @@ def test_a_run_that_train_did_not_write_is_refused_by_name(path, damage):
     found = fl.load(path)
     damage(found)
     fl.save(path, **found)
-    with pytest.raises(ValueError, match="run.safetensors was not written by train"):
+    with pytest.raises(ValueError, match="run.safetensors wasn't written by train"):
         small(path, 3, resume=True)

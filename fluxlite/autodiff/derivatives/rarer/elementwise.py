@@ -28,7 +28,7 @@ for degrees in (np.rad2deg, np.degrees):
 rule(np.nan_to_num, lambda g, out, x: np.where(np.isfinite(x), g, 0))
 composed(np.fix)(lambda x: np.trunc(x))
 rule(np.floor_divide, lambda g, out, x, y: fit(np.zeros_like(g), x), lambda g, out, x, y: fit(np.zeros_like(g), y))
-for rest in (np.remainder, np.fmod):  # x / y rounded down is not always how often y was taken away: 0.9 / 0.1 is 9.0
+for rest in (np.remainder, np.fmod):  # x / y rounded down isn't always how often y was taken away: 0.9 / 0.1 is 9.0
     rule(rest, lambda g, out, x, y: fit(g, x), lambda g, out, x, y: fit(-g * np.rint((x - out) / y), y))
 rule(
     np.arctan2,

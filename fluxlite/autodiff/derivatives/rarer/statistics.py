@@ -16,12 +16,12 @@ from .linear_algebra import euclidean, in_rows
 
 
 def chosen(where, a, otherwise):
-    """`a` where it is chosen, and elsewhere what does not count."""
+    """`a` where it is chosen, and elsewhere what doesn't count."""
     return a if where is True else np.where(np.broadcast_to(where, np.shape(a)), a, otherwise)
 
 
 def how_many(where, a, axis, ddof=0):
-    """How many numbers each result is made of; in Float32 or wider, in which large counts are exact."""
+    """How many numbers each result is made of; in float32 or wider, in which large counts are exact."""
     each = np.broadcast_to(where, np.shape(a)) if where is not True else np.ones_like(plain(a), dtype=bool)
     counts = np.sum(each, axis=axis, keepdims=True, dtype=np.promote_types(a.dtype, np.float32))
     return np.maximum(counts - ddof, 0)
@@ -205,7 +205,7 @@ composed(np.median)(lambda a, axis=None, *, keepdims=False: quantile(a, 0.5, axi
 # -- together
 @composed(np.cov)
 def cov(m, y=None, rowvar=True, bias=False, ddof=None):
-    """Of each variable with each: a row of `m` is a variable, a column an observation. NumPy takes Float64 for it."""
+    """Of each variable with each: a row of `m` is a variable, a column an observation. NumPy takes float64 for it."""
     if np.ndim(m) > 2 or np.ndim(y) > 2 or (ddof or 0) % 1:
         raise ValueError(f"np.cov takes vectors or matrices, and a whole number as ddof, got {ddof}")
     tables = [np.atleast_2d(x) for x in (m, y) if x is not None]

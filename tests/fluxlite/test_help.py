@@ -1,0 +1,16 @@
+"""What ``help()`` prints: short, and without addresses."""
+
+import pydoc
+
+import pytest
+
+import fluxlite as fl
+
+# Where more belongs: modules list their functions, a device its methods. `Seconds` is simgpu's, a float with all that.
+LONGER = {"Device": 70, "cuda": 90, "distributed": 100, "Seconds": 220}
+
+
+@pytest.mark.parametrize("name", [name for name in fl.__all__ if name != "GPU_BACKEND"])
+def test_help_is_short(name):
+    text = pydoc.render_doc(getattr(fl, name), renderer=pydoc.plaintext)
+    assert len(text.splitlines()) <= LONGER.get(name, 40) and " at 0x" not in text
