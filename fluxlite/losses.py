@@ -2,8 +2,9 @@
 
 Both have the same shape, ``(N, classes)`` or whatever the model gives; a target that would only broadcast is an error.
 A plain number as target counts for all. Classes may also be given by their numbers, of shape ``(N,)``. A target of a
-wider type becomes one of the prediction's, and that's said once: it would make the way back wider, too. `agg` makes one
-number of the observations' losses: ``np.mean``, ``np.sum``. `eps`, by default the dtype's, keeps a logarithm from 0.
+wider type becomes one of the prediction's, and that's said once: it would make the backward pass wider, too. `agg`
+makes one number of the observations' losses: ``np.mean``, ``np.sum``. `eps`, by default the dtype's, keeps a logarithm
+from 0.
 """
 
 import functools

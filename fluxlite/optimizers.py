@@ -509,7 +509,7 @@ def adjust(state: Any, eta: float | None = None, **fields: Any) -> Any:
 
     What the rules remember stays. Returns `state`. Raises `TypeError` for what isn't a state or holds no rule with
     such a number. PyTorch's parameter groups are a loop over ``trainables(model)``, which gives paths and arrays, with
-    ``adjust(state[path], decay=0.0)`` for those that shall not decay.
+    ``adjust(state[path], decay=0.0)`` for those that shouldn't decay.
     """
     fields |= {} if eta is None else {"eta": eta}
     if not fields:

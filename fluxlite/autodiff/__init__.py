@@ -1,4 +1,4 @@
-"""Gradients: arrays that remember how they came about, the table of derivatives, and the way back.
+"""Gradients: arrays that remember how they came about, the table of derivatives, and the backward pass.
 
-Read `tracked.py`, `rules.py` and `derivatives/`, then `way_back.py` and `gradients.py`.
+Read `tracked.py`, `rules.py` and `derivatives/`, then `backward.py` and `gradients.py`.
 """

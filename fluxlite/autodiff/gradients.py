@@ -20,8 +20,8 @@ from ..tree.flat import ALSO_NUMBERS, Attribute, Flat, KeyPath, flatten
 from ..tree.ties import HERE, card_getters, copy_of, is_array, is_trainable_array, same_view
 from ..tree.walks import check_open, fmap, nodes, on_first_card_of, type_of_parts
 from ..unreached import is_new, say_what_is_not_trained
+from .backward import pull_back
 from .tracked import Level, TrackedArray, as_base_class, can_be_frozen, numbers, plain
-from .way_back import pull_back
 
 
 def gradient(f: Callable, *args: Any) -> Any:
@@ -71,7 +71,7 @@ def withgradient(f: Callable, *args: Any) -> tuple[Any, Any]:
             stand_ins.append(marked[-1].stand_in)
         with on_first_card_of(args) if card_getters else HERE:  # for what `f` itself computes with NumPy
             value = run_in_training(f, *stand_ins)
-            plain_value = untracked(value, level)  # first, since the way back clears the calls
+            plain_value = untracked(value, level)  # first, since the backward pass clears the calls
             totals = totals_of(value, level)
             given: set[int] = set()  # whose memory was given away: no two gradients share any
             for one in marked:
@@ -145,7 +145,7 @@ class Marked:
                 self.held.append((number, copy, None, held_by(copy).copy()))
 
     def gradient(self, totals: dict[TrackedArray, Any], given: set[int]) -> Any:
-        """What the way back brought, in the structure of the argument; `given` is whose memory was given away."""
+        """What the backward pass brought, in the structure of the argument; `given` is whose memory was given away."""
         if self.flat is None:
             return as_gradient(self.stand_in.value, totals.get(self.stand_in), given)
         found: list = []

@@ -8,9 +8,9 @@ import numpy as np
 from ..messages import explained
 from ..tree.contract import is_leaf
 from ..tree.walks import on_first_card_of
+from .backward import pull_back
 from .gradients import Marked, as_gradient, gradient, new_level, run_in_training
 from .tracked import TrackedArray, plain
-from .way_back import pull_back
 
 
 @explained()

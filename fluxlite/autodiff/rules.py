@@ -112,8 +112,8 @@ class _Each:
 def rule_for_each(function: Callable, pullback: Pullback, sequence: bool = False, **hooks: Callable) -> None:
     """`rule` for a function of any number of operands: ``pullback(position, g, out, *arguments)``.
 
-    With `sequence`, the operands are in a list, which is the first argument. Where the way back needs more than `out`,
-    there are two `hooks`. ``forward=`` is a function that returns, for the arguments, `out` and what to keep.
+    With `sequence`, the operands are in a list, which is the first argument. Where the backward pass needs more than
+    `out`, there are two `hooks`. ``forward=`` is a function that returns, for the arguments, `out` and what to keep.
     ``shared(g, kept, *arguments)``, where `kept` is None if an outer gradient looks on, is what the pieces of all
     operands begin with. Then it's ``pullback(position, g, out, shared, kept, *arguments)``.
     """

@@ -3,7 +3,7 @@
 It speaks NumPy's dispatch protocols, so ``np.tanh(x)`` and ``x @ w`` reach `record`, whatever library's array is
 inside. `record` computes with the values inside, and keeps the call: the function's rule, its arguments, and a number,
 counted up over the whole process. There is no tape beside the results themselves: what is dropped is freed, and
-walking back (`way_back.py`) means visiting calls from the highest number down.
+walking back (`backward.py`) means visiting calls from the highest number down.
 """
 
 import itertools
@@ -34,7 +34,7 @@ class Level:
     def __init__(self, number: int) -> None:
         self.number = number
         self.is_open = True
-        self.frozen: dict[int, Any] = {}  # by id: what is read-only, since the way back needs the values it has now
+        self.frozen: dict[int, Any] = {}  # by id: what is read-only, since the backward pass needs its values
 
     def freeze(self, array: Any) -> None:
         """Make `array` read-only until this level closes; a view together with the array that it views."""
@@ -391,7 +391,7 @@ def record(function: Any, args: Any, level: Level = PARAMETERS, kwargs: dict[str
 
 
 def _kept(x: Any, level: Level, as_array: bool = False) -> Any:
-    """What is remembered of an argument must not change before the way back: lists are copied, arrays frozen."""
+    """What is remembered of an argument must not change before the backward pass: lists are copied, arrays frozen."""
     if type(x) is list or type(x) is tuple:
         copy = type(x)([_kept(part, level) for part in x])
         return _kept(np.asarray(copy), level) if as_array else copy  # x * [1, 2]: rules compute with arrays

@@ -156,7 +156,7 @@ class MultiHeadAttention(Layer):
         if bias is not None:
             scores = scores + _checked("bias", bias, "f", scores.shape)
         if mask is not None:
-            # Added like a bias, -inf has the same effect as a choice, and needs no time on the way back.
+            # Added like a bias, -inf has the same effect as a choice, and needs no time in the backward pass.
             closed = np.where(_checked("mask", mask, "b", scores.shape), 0.0, -math.inf)
             scores = scores + closed.astype(scores.dtype)
         weights = softmax(scores)

@@ -114,7 +114,7 @@ class CrossCor(Conv):
 
 
 class ConvTranspose(Conv):
-    """The way back of a `Conv`: each element is spread over a window (Flux: ``ConvTranspose``).
+    """The backward pass of a `Conv`: each element is spread over a window (Flux: ``ConvTranspose``).
 
     A length L becomes ``(L - 1) * stride + (kernel - 1) * dilation + 1`` minus the padding, plus `outpad`. `weight` has
     shape ``(*kernel, outputs / groups, inputs)``. PyTorch's has to be flipped.

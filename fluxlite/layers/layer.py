@@ -30,7 +30,7 @@ LAYERS = Attribute("layers")
 class Layer(metaclass=Readable):
     """A layer of the library. Yours need no such class: any class with ``@functor`` above it will do."""
 
-    _tree: ClassVar[dict[str, tuple[str, ...]]] = {}  # what `functor` is told
+    _tree: ClassVar[dict[str, tuple[str, ...]]] = {}  # what `functor` gets
     _in_lines = "never"  # whether it prints with a line for each part: "never", "if long" or "always"
 
     vars().update((name, Elsewhere(name)) for name in OF_A_MODEL)

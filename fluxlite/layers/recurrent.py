@@ -294,9 +294,9 @@ class GRUCell(Cell):
         dh += Wh.T @ flat[: Wh.shape[0]]
 
 
-# -- a sequence as one primitive: all steps of a cell, and the way back by hand ----------------------------------------
-# The cell says one step: its `step` makes the new states and what the way back needs, its `slopes` and `back` go back.
-# Where the way back is itself differentiated, the same `step` is recorded, call by call. A step's arrays have shape
+# -- a sequence as one primitive: all steps of a cell, and the backward pass by hand -----------------------------------
+# The cell says one step: its `step` makes the new states and what the backward pass needs, its `slopes` and `back` are
+# that pass. Where it's itself differentiated, the same `step` is recorded, call by call. A step's arrays have shape
 # (features, N): each gate is one block of memory, and a product with a small batch is quicker. The input's product is
 # computed once for all steps, and slopes for many of them; the loops do what is left.
 # A sigmoid is (tanh(x / 2) + 1) / 2: with halved weights, one `tanh` does all gates of a step.
@@ -362,7 +362,7 @@ def result(last_cell, h, c=None, *_):
 CACHED = 2**16  # so many numbers of slopes are still in a processor's cache when the loop needs them
 
 
-def way_back(g, made, cell, last_cell, *operands):
+def backward(g, made, cell, last_cell, *operands):
     """What all pieces begin with: the gradients of the sums behind all gates, ``(rows, T, N)``, and of the states."""
     if made is None or type(g) is TrackedArray:  # another gradient looks on, and one inside it sees the single steps
         operands = tuple([x if x is None else +x for x in operands])  # so that no two of them are one parameter
@@ -404,4 +404,4 @@ def piece(position, g, out, gradients, made, cell, last_cell, x, Wi, *operands):
     return np.sum(flat, axis=1) if position == 5 else states[position - 6].T
 
 
-rule_for_each(sequence, piece, forward=forward, shared=way_back)
+rule_for_each(sequence, piece, forward=forward, shared=backward)

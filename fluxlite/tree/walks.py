@@ -24,7 +24,7 @@ def fmap_with_path(
     prune: Any = NOT_GIVEN,
     cache: bool = True,
 ) -> Any:
-    """`fmap` whose `function` and `exclude` are also told where they are: ``function(path, leaf, …)``.
+    """`fmap` whose `function` and `exclude` also get the path: ``function(path, leaf, …)``.
 
     >>> fmap_with_path(lambda path, leaf: str(path), {"layers": [1, 2]})
     {'layers': ["['layers'][0]", "['layers'][1]"]}

@@ -162,7 +162,7 @@ def check_forward(f: Callable, *arrays: Any) -> None:
 
 
 def check_float32(f: Callable, *arrays: Any, tolerance: float = 1e-3) -> None:
-    """With float32 operands, everything on the way back is float32, and the gradient is close to float64's."""
+    """With float32 operands, everything in the backward pass is float32, and the gradient is close to float64's."""
     singles = [x.astype(np.float32) if i in floating(arrays) else x for i, x in enumerate(arrays)]
     check_forward(f, *singles)
     loss = weighted_sum(f)

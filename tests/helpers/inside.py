@@ -18,7 +18,7 @@ NAMES = {
     "autodiff.gradients": "Level Marked as_gradient totals_of is_number new_level numbers",
     "autodiff.rules": "COMPOSED PLAIN RULES composed load_rarer rule rule_for_each unless",
     "autodiff.tracked": "name_of plain",
-    "autodiff.way_back": "pull_back",
+    "autodiff.backward": "pull_back",
     "files": "FileFormatError",
     "data.loader": "AHEAD MovedLoader done_ahead",
     "devices.base": "SETTINGS DeviceID Functional",

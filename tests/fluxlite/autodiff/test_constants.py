@@ -1,4 +1,4 @@
-"""What a gradient is computed with can't change before the way back: it is read-only."""
+"""What a gradient is computed with can't change before the backward pass: it is read-only."""
 
 import traceback
 

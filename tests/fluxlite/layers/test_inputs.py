@@ -88,7 +88,7 @@ def test_derivatives_through_the_conversion():
             np.testing.assert_allclose(part, exact, rtol=1e-4, atol=1e-4 * abs(exact).max())
 
 
-def test_on_a_gpu_it_costs_a_launch_and_one_more_on_the_way_back(simulated):
+def test_on_a_gpu_it_costs_a_launch_and_one_more_in_the_backward_pass(simulated):
     layer = simulated(dense())
 
     def more(call):

@@ -107,7 +107,7 @@ def test_derivatives(name, make, of_torch, shape, last):
 
 
 @pytest.mark.parametrize("shape, groups", [((1, 6, 4), 1), ((3, 1, 4), 2), ((3, 5, 4), 1), ((3, 5, 4), 4)])
-def test_the_way_back_in_place_is_the_composed_one(shape, groups):
+def test_the_backward_pass_in_place_is_the_composed_one(shape, groups):
     x, weights = RNG.normal(size=shape), RNG.normal(size=shape)
 
     def f(x):

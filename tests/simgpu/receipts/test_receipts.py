@@ -113,7 +113,7 @@ def test_by_line_counts_all_and_sorts_by_launches(simulated):
     assert table[1].split()[:6] == ["5", "0", "0", "0", "15", "µs"] and len(table) == 4
 
 
-def test_the_way_back_has_the_line_of_the_gradient_call(simulated):
+def test_the_backward_pass_has_the_line_of_the_gradient_call(simulated):
     model = gpu(fl.Chain(fl.Dense(3, 4, np.tanh), fl.Dense(4, 2)))
     x = gpu(f32(5, 3))
 

@@ -1,4 +1,4 @@
-"""The way back: from a result through the calls that `tracked.py` remembered, down to where tracking began."""
+"""The backward pass: from a result through the calls that `tracked.py` remembered, down to where tracking began."""
 
 from heapq import heappop, heappush
 from typing import Any
