@@ -7,6 +7,7 @@ files as a table, ``class FOLDER 03`` a lesson without names, for the wall, and 
 import csv
 import datetime
 import io
+import itertools
 import json
 import os
 import re
@@ -104,27 +105,32 @@ class Class:
 
     def __init__(self, handins: list[Handin], remarks: list[str]) -> None:
         self.handins, self.remarks = handins, remarks
+        names = [one.name for one in handins]
+        number = {name: itertools.count(1) for name in names}
+        # Two learners of one name: each gets a number, in the table and below it.
+        self.rows = [f"{name[: NAME - 3]} #{next(number[name])}" if names.count(name) > 1 else name for name in names]
 
     def __repr__(self) -> str:
         return "\n".join([self._table() if self.handins else "nobody has handed in", *self.notes()])
 
     def notes(self) -> list[str]:
         """What to say about files, and about learners with the same name, below a blank line. Maybe nothing."""
-        names = Counter(one.name for one in self.handins)
-        same = (f"{one.name}: this one handed in {', '.join(one.files)}" for one in self.handins if names[one.name] > 1)
+        shown = zip(self.rows, self.handins)
+        same = [f"{row}: this one handed in {', '.join(one.files)}" for row, one in shown if row != one.name]
         said = [*same, *self.remarks]
         more = [f"… and {len(said) - NOTES} more such lines"] if len(said) > NOTES else []
         return ["", *said[:NOTES], *more] if said else []
 
     def _table(self) -> str:
-        """One row per learner: for each lesson a sign for each exercise. The last row has the share that's right."""
+        """A row per learner, with a sign for each exercise. Below: how much is right of what someone has tried."""
         begun = {id[:2] for one in self.handins for id in (*one.checks, *one.guesses)}
         lessons = {number: list(exercises.in_lesson(number)) for number in exercises.folders() if number in begun}
         rows: list[tuple[str, list[str], str]] = [("", list(lessons), "all")]
-        for one in self.handins:
+        for row, one in zip(self.rows, self.handins):
             signs = ["".join(SIGNS[one.checks.get(id, "")] for id in ids) for ids in lessons.values()]
-            rows.append((one.name[:NAME], signs, str(list(one.checks.values()).count(exercises.RIGHT))))
-        of_all = [sum(map(self._right, ids)) / max(1, len(ids) * len(self.handins)) for ids in lessons.values()]
+            rows.append((row[:NAME], signs, str(list(one.checks.values()).count(exercises.RIGHT))))
+        tried = [[id for id in ids if any(id in one.checks for one in self.handins)] for ids in lessons.values()]
+        of_all = [sum(map(self._right, ids)) / max(1, len(ids) * len(self.handins)) for ids in tried]
         rows.append(("right", [f"{share:.0%}" for share in of_all], ""))
         widths = [max(len(cells[k]) for _, cells, _ in rows) + 2 for k in range(len(lessons))]
         lines = [f"{many(len(self.handins), 'learner')}   + right, - tried, . not yet", ""]

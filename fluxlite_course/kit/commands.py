@@ -19,7 +19,7 @@ def add(command: Callable[..., argparse.ArgumentParser]) -> None:
     course.usage = f"{course.prog} [-h] [--hub] [JUPYTERLAB'S ARGUMENT ...]"
     course.add_argument("--hub", action="store_true", help="be a learner's server on a JupyterHub, which types this")
     packing = command("handin", handin, "pack your notebooks and your progress into one zip file")
-    packing.add_argument("name", metavar="NAME", nargs="+", help="sign it with this name")
+    packing.add_argument("name", metavar="NAME", nargs="*", help="sign it with this name")
     looking = command(
         "class", look_at_class, "show who solved what, from the zip files in a folder",
         "The overview and the table have names in them: they're for the teacher. A lesson is shown without names, for "

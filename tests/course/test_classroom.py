@@ -71,7 +71,14 @@ def test_a_class_for_the_teacher(learner, tmp_path):
     rows = [line.split() for line in repr(look_at_class(tmp_path)).splitlines() if line]
     assert rows[0][:2] == ["2", "learners"] and rows[1] == ["00", "03", "all"]
     assert rows[2:4] == [["Ada", "Lovelace", "-", "+..", "1"], ["Bob", "+", "+.-", "2"]]
-    assert rows[4] == ["right", "50%", "33%"]
+    assert rows[4] == ["right", "50%", "50%"]  # nobody tried 03.2
+
+
+def test_two_learners_of_one_name_have_a_number_each():
+    shown = repr(Class([Handin("Bob", id, {"00.1": "right"}, {}, files=(f"{id}.zip",)) for id in "xy"], []))
+    rows = [line.split() for line in shown.splitlines() if line.startswith("Bob #") and ":" not in line]
+    assert rows == [["Bob", "#1", "+", "1"], ["Bob", "#2", "+", "1"]]
+    assert "Bob #2: this one handed in y.zip" in shown
 
 
 def test_thirty_learners_fit_on_one_screen():
@@ -398,7 +405,7 @@ def test_mistakes_are_said_in_one_line(arguments, words, tmp_path, monkeypatch, 
 
 
 @pytest.mark.parametrize(
-    "line", ["", "unknown", "handin", "class", "doctor x", "check --no-browser", "--no-browser", "handin -x"]
+    "line", ["", "unknown", "class", "doctor x", "check --no-browser", "--no-browser", "handin -x"]
 )
 def test_usage(line, monkeypatch, capsys):
     monkeypatch.setenv("NO_COLOR", "1")
