@@ -94,7 +94,7 @@ def test_the_chip_has_the_simulators_numbers(simulated):
 
 
 @jit.rawkernel()
-def halves(x, y, first, second, rates, losses, epochs):
+def halves(x, y, weights, rates, losses, epochs):
     """It has hardly anything to do, so it takes the least time."""
     if jit.threadIdx.x == 0:
         losses[jit.blockIdx.x] = rates[jit.blockIdx.x] / 2
@@ -107,9 +107,9 @@ def test_many_networks_are_slower_on_one_core_and_not_in_one_launch(simulated):
 
 
 def test_each_network_has_its_rate_and_its_seed():
-    x, y, first, second, rates, losses = networks([0.1, 0.5], [3, 4, 5])
+    x, y, weights, rates, losses = networks([0.1, 0.5], [3, 4, 5])
     assert rates.tolist() == [np.float32(0.1), 0.5] * 3 and losses.shape == (6,) and x[1] == y[0]
-    assert (first[2] == first[3]).all() and (first[2] != first[4]).any() and second.shape == (6, 6)
+    assert (weights[2] == weights[3]).all() and (weights[2] != weights[4]).any()
 
 
 def test_the_map_names_the_smallest_loss_and_leaves_out_what_blew_up():
