@@ -25,7 +25,7 @@ def _two_cards():
 _LAYER = 64 * 64 * 4 + 512  # a layer's bytes on a card: the weight, and the bias in the smallest unit of memory
 
 
-@exercise("12.1", "a model on two cards", look_at="what first and second are in section 2, and what the call did")
+@exercise("12.1", "a model on two cards", look_at="what first and second are in section 1, and what the call did")
 def split(split):
     rng = np.random.default_rng(0)
     model = fl.Chain(*(fl.Dense(64, 64, np.tanh, rng=rng) for _ in range(4)))
