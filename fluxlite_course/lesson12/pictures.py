@@ -76,7 +76,7 @@ def busy(ways: Mapping[str, Mapping[int, Receipt]]) -> Scene:
     knobs = [Knob("time", [duration(time) for time in times], slider=True, ms=150)]
     if len(counts) > 1:
         knobs.insert(0, Knob("pieces of the batch", [str(n) for n in counts]))
-    return Scene(picture, knobs, said)
+    return Scene(picture, knobs, said, first=[*[0] * (len(knobs) - 1), MOMENTS])  # all of it is there to see
 
 
 def _works(receipt: Receipt) -> _Works:
