@@ -10,14 +10,8 @@ from ..kit.vocabulary import refuse, wrong_if
 
 def _ran(kernel, blocks, threads, x, right, what="", **why):
     """What a launch wrote, its figures, and what `jit.check` says. `why` says what each error means here."""
-    is_kernel = hasattr(type(kernel), "figures") and not getattr(kernel, "device", False)
-    wrong_if(not is_kernel, "that's no kernel: keep the line @jit.rawkernel() above the function")
     given, launch = (x, np.zeros_like(right(x))), (blocks, threads)
-    rounds, kernel.most_rounds = kernel.most_rounds, 10_000  # more than any exercise needs; an endless loop ends sooner
-    try:
-        found = jit.check(kernel, right, [x.size], arguments=lambda n: given, launch=lambda n: launch, atol=1e-3)
-    finally:
-        kernel.most_rounds = rounds
+    found = jit.check(kernel, right, [x.size], arguments=lambda n: given, launch=lambda n: launch, atol=1e-3)
     if error := found.error:
         kind = type(error).__name__
         meaning = what + why[kind] if kind in why else "that's no kernel that a GPU could run"
@@ -98,10 +92,4 @@ def block_sum(block_sum):
         StuckBarrier="a barrier inside an if that only some threads enter: the others never come, and everyone waits",
     )  # fmt: skip
     _same(found)
-    words = f"right sums, by {figures.atomics:,} atomics: the threads stand in a queue. Add by halves in shared memory"
-    wrong_if(figures.atomics, words, expected="0 atomics")
-    alone = max(figures.busiest["reads"], figures.busiest["shared reads"])
-    wrong_if(
-        alone > 64, f"right sums, but one thread reads {alone:,} numbers: add by halves", expected="17 shared reads"
-    )
     return _score("four sums, and no race", figures, "1 read, 1 write, 17 shared reads, 9 shared writes")

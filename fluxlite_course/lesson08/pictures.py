@@ -23,7 +23,10 @@ def chip() -> Scene:
     names, boxes = list(_PARTS), []
     for k, (name, (x, y, width, height, _)) in enumerate(_PARTS.items()):
         look = "part host-line" if name == "host" else "part gpu-line"
-        words = [] if name == "lanes" else [label(x + width / 2, y + height / 2 + 5, name, "middle")]
+        # On a narrow page, letters are large for their boxes.
+        rows = [] if name == "lanes" else name.split() if width < 80 else [name]
+        middle = y + height / 2 + 15 - 10 * len(rows)
+        words = [label(x + width / 2, middle + 20 * row, text, "middle") for row, text in enumerate(rows)]
         looks = Each(f"{look} picked" if name == chosen else look for chosen in names)
         frame = Part("rect", x=x, y=y, width=width, height=height, rx=4)
         boxes.append(Part("g", frame, *words, class_=looks, data_pick=f"0:{k}"))
@@ -37,7 +40,7 @@ def chip() -> Scene:
     said = [f"{name}: {facts}" for name, (*_, facts) in _PARTS.items()]
     both = zip(*(fact.rpartition(", ")[::2] for fact in said))  # how large it is, and how far away
     told = [label(4, 330 + 24 * row, Each(texts), "bold") for row, texts in enumerate(both)]
-    one = label(152, 20, f"1 of {MULTIPROCESSORS} multiprocessors", "middle bold")
+    one = label(8, 20, f"1 of {MULTIPROCESSORS} multiprocessors", "gpu")
     others = label(302, 292, f"{MULTIPROCESSORS - 1} more", "gpu")
     title = f"Inside an NVIDIA T4: {MULTIPROCESSORS} multiprocessors with {LANES} lanes each, two caches, the memory"
     frame = Part("rect", class_="box gpu-line", x=8, y=30, width=290, height=206, rx=6)
@@ -49,18 +52,18 @@ _PARTS: dict[str, tuple[int, int, int, int, str]] = {
     "lanes": (14, 38, 278, 78,
               f"{LANES} in each multiprocessor, {MULTIPROCESSORS * LANES:,} in all, a warp is {WARP} threads in step"),
     "registers": (14, 124, 278, 48, "256 KB, each thread's own, there at once"),
-    "shared memory": (14, 180, 136, 48, f"64 KB, shared by the threads of a block, {TO_SHARED} cycles away"),
-    "L1 cache": (156, 180, 136, 48, f"32 KB, what was fetched last, {TO_LEVEL_1} cycles away"),
-    "L2 cache": (346, 62, 74, 142, f"4 MB, {LEVEL_2:,} GB/s to the multiprocessors, {TO_LEVEL_2} cycles away"),
-    "memory": (458, 62, 72, 142, f"16 GB, {MEMORY} GB/s to the L2 cache, {TO_MEMORY} cycles away"),
-    "host": (572, 62, 64, 142, f"the CPU and its memory, {LINK} GB/s to the card's memory"),
+    "shared memory": (14, 180, 176, 48, f"64 KB, shared by the threads of a block, {TO_SHARED} cycles away"),
+    "L1 cache": (194, 180, 98, 48, f"32 KB, what was fetched last, {TO_LEVEL_1} cycles away"),
+    "L2 cache": (346, 62, 66, 142, f"4 MB, {LEVEL_2:,} GB/s to the multiprocessors, {TO_LEVEL_2} cycles away"),
+    "memory": (450, 62, 92, 142, f"16 GB, {MEMORY} GB/s to the L2 cache, {TO_MEMORY} cycles away"),
+    "host": (584, 62, 52, 142, f"the CPU and its memory, {LINK} GB/s to the card's memory"),
 }  # fmt: skip
 
 
 def _pipes() -> Iterator[Part]:
     """As wide as their bandwidth."""
-    for x, end, rate, whose in ((298, 346, LEVEL_2, "gpu"), (420, 458, MEMORY, "gpu"), (530, 572, LINK, "host")):
+    for x, end, rate, whose in ((298, 346, LEVEL_2, "gpu"), (412, 450, MEMORY, "gpu"), (542, 584, LINK, "host")):
         height = max(1.5, 120 * rate / LEVEL_2)
         yield Part("rect", class_=whose, x=x, y=133 - height / 2, width=end - x, height=height)
-        yield label((x + end) / 2, 40, f"{rate:,}", f"middle {whose}")
-        yield label((x + end) / 2, 56, "GB/s", f"middle small {whose}")
+        yield label((x + end) / 2, 22, f"{rate:,}", f"middle {whose}")
+        yield label((x + end) / 2, 44, "GB/s", f"middle small {whose}")

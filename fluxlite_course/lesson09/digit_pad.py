@@ -117,7 +117,7 @@ class Reading:
 
     `model` takes images of shape (N, 8, 8, 1), ink from 0 to 1, and gives scores (N, classes). `ink` is of shape
     (28, 28), or a digit, for its example. ``answer(scores)`` gives a list with what to say; otherwise it's the best
-    class. Raises `ValueError` for ink or scores of another shape.
+    class. Raises `ValueError` for ink of another shape.
     """
 
     def __init__(self, model: Callable, ink: Any = 3, answer: Callable | None = None) -> None:
@@ -128,8 +128,6 @@ class Reading:
         # The ten examples come along to say what's much: so a number is drawn equally dark for all that you draw.
         outputs = layer_by_layer(model, np.stack([points, *_examples()]))
         last, scores = outputs.pop()
-        if scores.ndim != 2 or len(scores) != 1 + len(EXAMPLES):
-            raise ValueError(f"the model gives scores of shape (N, classes); for N = 11 it gave {scores.shape}")
         shares, best = fl.softmax(scores[0]), int(np.argmax(scores[0]))
         self.shares = {str(name): float(f"{share:.2f}") for name, share in enumerate(shares)}
         word = str(best if answer is None else list(answer(scores[:1]))[0])

@@ -1,5 +1,6 @@
 """Lesson 11, feeding data: checks."""
 
+import copy
 import itertools
 
 import numpy as np
@@ -8,7 +9,7 @@ import fluxlite as fl
 
 from ..kit.exercises import exercise
 from ..kit.puzzles import puzzle
-from ..kit.vocabulary import expect, explained, number, refuse, wrong_if
+from ..kit.vocabulary import expect, explained, normal, number, refuse, wrong_if
 from .training import loss, network
 
 
@@ -23,10 +24,8 @@ def batches_and_copies(batches, copies_of_gpu_loader, copies_of_all_first):
     expect(number(batches, "batches"), count, "not that many batches", left, yours=batches,
            expected="1,438 observations, at most 100 in each")  # fmt: skip
     expect(number(copies_of_gpu_loader, "the number of copies"), each, "not that many copies by gpu(loader)", {
-        "a batch is two arrays, x and y; and there are three epochs": count,
         "that is one epoch; there are three": count * 2,
         "a batch is two arrays, x and y: two copies": count * 3,
-        "that is the other way; gpu(loader) copies each batch, in each epoch again": first,
     }, yours=f"{copies_of_gpu_loader} copies by gpu(DataLoader(…))", expected="batches × arrays × epochs")  # fmt: skip
     expect(number(copies_of_all_first, "the number of copies"), first, "not that many copies by the other way", {
         "X and Y are two copies; but each epoch's order, which the host draws, has to travel too": 2,
@@ -67,24 +66,19 @@ def feed(feed):
 
 @exercise("11.2", "each number travels once", look_at="the receipt of one epoch: bytes to the GPU")
 def train_epoch(train_epoch):
-    rng = np.random.default_rng(5)
-    X = rng.standard_normal((150, 6)).astype(np.float32)
-    Y = fl.onehotbatch(rng.integers(0, 3, 150), range(3))
-    made = fl.Chain(fl.Dense(6, 3, rng=rng))
+    (X,), labels = normal(5, (150, 6)), np.arange(150) % 3
+    Y = fl.onehotbatch(labels, range(3))
+    made = fl.Chain(fl.Dense(6, 3, rng=np.random.default_rng(5)))
     model = fl.gpu(made)
-    opt_state, kept = fl.setup(fl.Descent(0.3), model), (X.copy(), Y.copy())
+    opt_state = fl.setup(fl.Descent(0.3), model)
     with fl.receipt() as r, explained({"CPU": "a batch stayed on the host, and the model is on the GPU"}):
         train_epoch(model, opt_state, X, Y)
-    wrong_if(not all(map(np.array_equal, (X, Y), kept)), "your function changed the data it was given")
     batches = [slice(0, 64), slice(64, 128), slice(128, 150)]
-    slips = {words: _steps(made, X, Y, slices) for words, slices in {
-        "the model that you were given hasn't learned: its weights are as before": [],
-        "the last, smaller batch is left out": batches[:2],
-        "one step with all the data: where are the batches?": [slice(None)],
-        "it learns from the first batch only: does something end the loop?": batches[:1],
-    }.items()}  # fmt: skip
     words = "the model has learned something else than the loop above: take the same batches, in the same order"
-    expect(fl.cpu(model)[0].weight, _steps(made, X, Y, batches), words, slips, atol=1e-4, yours="", expected="")
+    expect(fl.cpu(model)[0].weight, _weights(made, X, Y, batches), words, {
+        "the model that you were given hasn't learned: its weights are as before": made[0].weight,
+        "the last, smaller batch is left out": _weights(made, X, Y, batches[:2]),
+    }, atol=1e-4, yours="", expected="")  # fmt: skip
     back, travelled, copies = r.device_to_host.bytes, r.host_to_device.bytes, r.host_to_device.count
     needed = X.nbytes + Y.nbytes
     which = "X" if travelled > needed + 1.5 * X.nbytes else "Y"
@@ -96,9 +90,9 @@ def train_epoch(train_epoch):
     return f"the same steps; the check's own small data set travels once: {travelled:,} bytes, in {copies} copies"
 
 
-def _steps(made, X, Y, slices):
-    """The weights after these steps."""
-    model = fl.fmap(lambda x: x.copy() if isinstance(x, np.ndarray) else x, made)
+def _weights(made, X, Y, slices):
+    """Those after a step with each slice, on the host."""
+    model = copy.deepcopy(made)
     opt_state = fl.setup(fl.Descent(0.3), model)
     for these in slices:
         grads = fl.gradient(lambda m: loss(m, X[these], Y[these]), model)  # noqa: B023

@@ -76,21 +76,24 @@ def busy(ways: Mapping[str, Mapping[int, Receipt]]) -> Scene:
     knobs = [Knob("time", [duration(time) for time in times], slider=True, ms=150)]
     if len(counts) > 1:
         knobs.insert(0, Knob("pieces of the batch", [str(n) for n in counts]))
-    return Scene(picture, knobs, said)
+    return Scene(picture, knobs, said, first=[*[0] * (len(knobs) - 1), MOMENTS])  # all of it is there to see
 
 
 def _works(receipt: Receipt) -> _Works:
     found = launches(receipt)
     begin = min(moment.start or 0.0 for moment in found)
-    cards: dict[int, list[tuple[float, float]]] = {moment.device.index: [] for moment in found}
-    for moment in found:
-        cards[moment.device.index].append(((moment.start or 0.0) - begin, (moment.end or 0.0) - begin))
+
+    def span(moment: Any) -> tuple[float, float]:
+        return (moment.start or 0.0) - begin, (moment.end or 0.0) - begin
+
+    numbers = sorted({moment.device.index for moment in found})
+    cards = {number: [span(moment) for moment in found if moment.device.index == number] for number in numbers}
     copies = [
-        (int(m.name.split(":")[1].split()[0]), m.device.index, (m.start or 0.0) - begin, (m.end or 0.0) - begin)
+        (int(m.name.split(":")[1].split()[0]), m.device.index, *span(m))
         for m in receipt.timeline()
         if m.kind == DEVICE_TO_DEVICE and m.name.startswith("copy from ")
     ]
-    return _Works(dict(sorted(cards.items())), copies, max(moment.end or 0.0 for moment in found) - begin)
+    return _Works(cards, copies, max(end for spans in cards.values() for _, end in spans))
 
 
 def _way(name: str, way: dict[int, _Works], y: int, at: Axis, states: list[tuple[int, float]]) -> Iterator[Part]:

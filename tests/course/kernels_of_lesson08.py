@@ -98,13 +98,6 @@ def only_the_first_eighth(x, out):
 
 
 @jit.rawkernel()
-def eight_forever(x, out):
-    i = int(jit.grid(1))
-    while i < x.size:
-        out[i] = 2 * x[i]
-
-
-@jit.rawkernel()
 def eight_while(x, out):
     i = int(jit.grid(1))
     while i < x.size:
@@ -136,21 +129,3 @@ def summed(first=128, barrier_before=False, barrier_inside=False, barrier_after=
             out[jit.blockIdx.x] = part[0]
 
     return summed
-
-
-@jit.rawkernel()
-def sum_alone(x, out):
-    part = jit.shared_memory(np.float32, 256)
-    t = int(jit.threadIdx.x)
-    part[t] = x[int(jit.grid(1))]
-    jit.syncthreads()
-    if t == 0:
-        total = 0.0
-        for k in range(256):
-            total += part[k]
-        out[jit.blockIdx.x] = total
-
-
-@jit.rawkernel()
-def sum_by_atomics(x, out):
-    jit.atomic_add(out, jit.blockIdx.x, x[jit.grid(1)])

@@ -19,17 +19,13 @@ test_a_wrong_kernel_is_not_right_and_told_why = not_right(
     ("08.1", [learners.affine_into_a_name], "still all zeros"),
     ("08.1", [learners.affine_shifted], "a thread leaves the array"),
     ("08.1", [learners.affine_returns], "that's no kernel that a GPU could run"),
-    ("08.1", [learners.affine_undecorated], "keep the line @jit.rawkernel()"),
     ("08.2", [learners.pairs_without_a_guard], "goes past the end"),
     ("08.2", [learners.pairs_without_the_last], "it has no right neighbour"),
     ("08.3", [learners.eight_in_a_row], "only 12% of what's fetched is used"),
     ("08.3", [learners.eight_by_the_block], "several threads write the same element"),
     ("08.3", [learners.only_the_first_eighth], "7,168 of 8,192 elements of out were never written"),
-    ("08.3", [learners.eight_forever], "can't end"),
     ("08.4", [learners.summed(barrier_after=False)], "there's still a race"),
     ("08.4", [learners.summed(barrier_after=False, barrier_inside=True)], "a barrier inside an if"),
-    ("08.4", [learners.sum_alone], "one thread reads 256 numbers"),
-    ("08.4", [learners.sum_by_atomics], "by 1,024 atomics"),
     ("08.4", [learners.summed(first=64)], "4 of 4 numbers are wrong"),
 )
 test_a_right_kernel_may_be_written_otherwise = right(
@@ -38,12 +34,6 @@ test_a_right_kernel_may_be_written_otherwise = right(
     ("08.3", [learners.eight_while], "100% of the sectors"),
     ("08.4", [learners.summed(barrier_before=True, barrier_after=False)], "17 shared reads, 9 shared writes"),
 )
-
-
-def test_a_kernel_keeps_its_own_limit_of_rounds():
-    judge("08.3", learners.eight_forever)
-    judge("08.3", learners.eight_while)
-    assert learners.eight_forever.most_rounds == learners.eight_while.most_rounds == 100_000
 
 
 def test_the_score_stands_beside_par():
@@ -71,11 +61,6 @@ def test_a_verdict_gives_one_advice():
         assert len(yours) == 2 and advice not in yours[1]
 
 
-def test_a_verdicts_lines_stand_below_each_other():
-    yours = dict(judge("08.3", learners.eight_forever).rows)["yours"].splitlines()
-    assert len(yours) == 3 and not any(line.startswith(" ") for line in yours)
-
-
 # -- the pictures -----------------------------------------------------------------------------------------------------
 
 
@@ -94,7 +79,7 @@ def test_the_chip_has_the_simulators_numbers(simulated):
 
 
 @jit.rawkernel()
-def halves(x, y, first, second, rates, losses, epochs):
+def halves(x, y, weights, rates, losses, epochs):
     """It has hardly anything to do, so it takes the least time."""
     if jit.threadIdx.x == 0:
         losses[jit.blockIdx.x] = rates[jit.blockIdx.x] / 2
@@ -102,14 +87,14 @@ def halves(x, y, first, second, rates, losses, epochs):
 
 def test_many_networks_are_slower_on_one_core_and_not_in_one_launch(simulated):
     scene = wider(halves, fl.gpu(networks()), fl.Seconds(1e-3, "recorded"))
-    assert scene.at(networks="1").endswith("the T4 is faster, by 3 times.") and "1 ms recorded" in scene.sentences[0]
+    assert scene.at(networks="1").endswith("the T4 is faster, by 333 times.") and "1 ms recorded" in scene.sentences[0]
     assert scene.at(networks="1,024").startswith("1,024 networks: one core: 1.02 s recorded, T4: ")
 
 
 def test_each_network_has_its_rate_and_its_seed():
-    x, y, first, second, rates, losses = networks([0.1, 0.5], [3, 4, 5])
+    x, y, weights, rates, losses = networks([0.1, 0.5], [3, 4, 5])
     assert rates.tolist() == [np.float32(0.1), 0.5] * 3 and losses.shape == (6,) and x[1] == y[0]
-    assert (first[2] == first[3]).all() and (first[2] != first[4]).any() and second.shape == (6, 6)
+    assert (weights[2] == weights[3]).all() and (weights[2] != weights[4]).any()
 
 
 def test_the_map_names_the_smallest_loss_and_leaves_out_what_blew_up():

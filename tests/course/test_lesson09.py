@@ -13,18 +13,12 @@ def shapes(layer, shape):
     return [*SHAPES[:layer], shape, *SHAPES[layer + 1 :]]
 
 
-def permuted(rng, n):
-    return rng.permutation(n)
-
-
-def honest(
-    asked=slice(40, None), labels_of=None, shuffled_alike=True, order_of=permuted,
-):  # fmt: skip
+def honest(asked=slice(40, None), labels_of=None):
     """An `accuracy_of` with some details that can be wrong: which rows it learns from, and which it's asked about."""
 
     def accuracy_of(train, X, labels, rng):
-        order = order_of(rng, len(X))
-        X, labels = X[order], labels[order] if shuffled_alike else labels
+        order = rng.permutation(len(X))
+        X, labels = X[order], labels[order]
         model = train(X[:40], labels[:40])
         return fl.accuracy(model(X[asked]), labels[labels_of or asked])
 
@@ -56,13 +50,9 @@ test_a_wrong_answer_is_not_right_and_told_why = not_right(
     ("09.1", [shapes(4, (32, 11))], "after layer 4: Dense(24, 10) makes 10 numbers"),
     ("09.1", [SHAPES[:4]], "there are 5 shapes"),
     ("09.1", [(32, 10)], "a list with a tuple for each layer"),
-    ("09.2", [honest(order_of=lambda rng, n: np.arange(n))], "they aren't shuffled"),
     ("09.2", [the_colleagues], "asked about what it has learned"),
     ("09.2", [honest(asked=slice(None))], "asked about what it has learned"),
     ("09.2", [honest(labels_of=slice(None, 10))], "are these their labels?"),
-    ("09.2", [honest(shuffled_alike=False)], "labels of other images"),
-    ("09.2", [lambda train, X, labels, rng: 1.0], "nothing was learned"),
-    ("09.2", [lambda train, X, labels, rng: train(X[:40], labels[:40]) and 0.1], "wasn't asked anything"),
     ("09.3", [by(share_of=lambda scores: scores)], "compare the share with least, not the score"),
     ("09.3", [by(none=10)], "or, if no share is large enough, these three words"),
     ("09.3", [lambda scores, least: [*np.argmax(scores, axis=1)]], "too little for an answer"),

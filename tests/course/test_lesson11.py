@@ -44,18 +44,11 @@ def through_the_host(X, Y, n):
     return ((fl.gpu(fl.cpu(X)[these]), fl.gpu(Y[these])) for these in slices(X))
 
 
-def spoiled(X, Y, n):
-    yield from list(batch_by_batch(X, Y, n))
-    X[...] = 0
-
-
 test_a_wrong_answer_is_not_right_and_told_why = not_right(
     ("11.1", [14, 84, 5], "14 batches leave 38 observations over"),
     ("11.1", [64, 90, 5], "not that many batches"),
     ("11.1", [15, 45, 5], "a batch is two arrays"),
     ("11.1", [15, 30, 5], "that is one epoch"),
-    ("11.1", [15, 15, 5], "and there are three epochs"),
-    ("11.1", [15, 5, 90], "that is the other way"),
     ("11.1", [15, 90, 2], "each epoch's order"),
     ("11.1", [15, 90, 6], "X and Y travel once"),
     ("11.1", [15, 90, 90], "they don't travel"),
@@ -66,11 +59,8 @@ test_a_wrong_answer_is_not_right_and_told_why = not_right(
     ("11.2", [training(on_the_host)], "a batch stayed on the host"),
     ("11.2", [training(on_the_host, model=fl.cpu)], "hasn't learned"),
     ("11.2", [training(lambda X, Y, n: list(batch_by_batch(X, Y, n))[:2])], "the last, smaller batch"),
-    ("11.2", [training(lambda X, Y, n: list(batch_by_batch(X, Y, n))[:1])], "from the first batch only"),
-    ("11.2", [training(lambda X, Y, n: [fl.gpu((X, Y))])], "where are the batches?"),
     ("11.2", [training(lambda X, Y, n: list(batch_by_batch(X, Y, n))[::-1])], "has learned something else"),
     ("11.2", [training(through_the_host)], "something large comes back to the host"),
-    ("11.2", [training(spoiled)], "your function changed the data"),
 )
 
 

@@ -6,6 +6,7 @@ import pytest
 
 import fluxlite as fl
 from fluxlite.cuda import jit
+from fluxlite_course.kit.exercises import judge
 from fluxlite_course.lesson08.microscopes import _View, microscope
 from fluxlite_course.lesson08.steps import look
 
@@ -66,6 +67,12 @@ def test_all_warps_together_touch_what_the_figures_count(name):
     assert len(touches) == sum(line.requests for line in kernel.figures.lines)
     assert all(tuple(step.touch.elements) == step.on for step in steps if step.touch)
     assert not seen.ends
+
+
+def test_a_kernel_that_was_checked_before_is_seen():
+    kernel, x = learners.summed(), numbers(256)
+    judge("08.4", kernel)
+    assert "t = 0, 1, 2, … 31" in microscope(kernel, 1, 256, (x, numbers(1))).at(step="1")
 
 
 def test_who_sits_out():

@@ -85,11 +85,6 @@ def test_ink_that_is_no_ink_is_refused(ink):
         Reading(upper_half, ink)
 
 
-def test_scores_of_another_shape_are_refused():
-    with pytest.raises(ValueError, match=r"of shape \(N, classes\); for N = 11 it gave \(10,\)"):
-        Reading(lambda pictures: np.zeros(10), 3)
-
-
 # -- the widget -----------------------------------------------------------------------------------------------------
 
 
