@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from html import escape
 from typing import Any
@@ -87,14 +87,7 @@ _LANES = {events.HOST_TO_DEVICE: "copies in", events.DEVICE_TO_HOST: "copies out
 _LANES |= {events.SYNCHRONIZE: "host", events.FIRST_USE: "host"}
 
 
-# -- How a receipt is shown: as text, as an HTML table, by line, and next to another ------------------
-
-
-class Table(str):
-    """Text that prints as it is when it's the value of a notebook cell or after ``>>>``."""
-
-    def __repr__(self) -> str:
-        return str(self)
+# -- How a receipt is shown: as text, as an HTML table, and by line ------------------------------------
 
 
 def _rows(receipt: Receipt) -> Iterator[tuple[str, str]]:
@@ -133,44 +126,9 @@ class Lines(list):
             counts = [f"{number:,}" for number in (costs.launches, costs.copies, costs.bytes, costs.waits)]
             rows.append((*counts, "not visible" if costs.seconds is None else duration(costs.seconds), costs.line))
         left = len(self) - MOST_LINES
-        return _aligned(rows, ">>>>>") + (f"\nand {left:,} more lines" if left > 0 else "")
-
-
-def _aligned(rows: Sequence[Sequence[str]], sides: str) -> str:
-    """Columns, each to the left or to the right ("<" or ">"), and at the end of each row a text as it is."""
-    widths = [max(map(len, column)) for column in zip(*rows)]
-    return "\n".join(
-        "  ".join([*(f"{cell:{side}{width}}" for cell, side, width in zip(row, sides, widths)), row[-1]])
-        for row in rows
-    )
-
-
-def _figures(receipt: Receipt) -> dict[str, Any]:
-    copies = {
-        f"{name.replace('_', ' ')}, {part}": getattr(getattr(receipt, name), part)
-        for name in ("host_to_device", "device_to_host", "device_to_device")
-        for part in ("count", "bytes", "implicit")
-    }
-    return {
-        "launches": receipt.launches, "memsets": receipt.memsets, **copies,
-        "synchronizations": receipt.synchronizations, "first uses": receipt.first_uses,
-        "peak memory, bytes": receipt.peak_memory, "time": receipt.seconds,
-    }  # fmt: skip
-
-
-def _figure(x: Any) -> str:
-    return "not visible" if x is None else str(x) if isinstance(x, Seconds) else f"{x:,}"
-
-
-def _difference(a: Any, b: Any) -> str:
-    """The difference as a number; for times of one kind, as a factor. Times of two kinds aren't compared."""
-    if a is None or b is None:
-        return "unknown"
-    if isinstance(a, Seconds):
-        if (a.kind, a.card) != (b.kind, b.card):
-            return "two kinds of time"
-        return f"x {b / a:.3g}" if a else "same" if a == b else "more"
-    return f"{b - a:+,}" if a != b else "same"
+        widths = [max(map(len, column)) for column in zip(*rows)]
+        shown = ["  ".join([*(f"{x:>{width}}" for x, width in zip(row[:-1], widths)), row[-1]]) for row in rows]
+        return "\n".join([*shown, f"and {left:,} more lines"] if left > 0 else shown)
 
 
 @dataclass(repr=False, eq=False)
@@ -189,7 +147,7 @@ class Receipt:
     receipt waits for a real GPU.) Like a stopwatch, it includes work that was still running when the receipt was
     opened, so synchronize first. On a simulated GPU, the host's own computations take no time.
 
-    See also `timeline()`, `by_line()`, `compare(other)` and `plot()`.
+    See also `timeline()`, `by_line()` and `plot()`.
     """
 
     launches: int | None = 0
@@ -344,14 +302,6 @@ class Receipt:
         )
         below = "caption-side:bottom;text-align:left"  # the last line, as in the text
         return f'<table><caption style="{below}">{escape(_time(self))}</caption>{cells}</table>'
-
-    def compare(self, other: Receipt) -> str:
-        """A table of this receipt and another, with the differences."""
-        rows = [("", "this", "other", "difference")]
-        for (name, a), b in zip(_figures(self).items(), _figures(other).values()):
-            if a or b or name == "launches":
-                rows.append((name, _figure(a), _figure(b), _difference(a, b)))
-        return Table(_aligned(rows, "<>>"))
 
     def plot(self, first: int = 0, count: int = 200, only_waits: bool = False) -> Picture:
         """A picture of `count` events, starting with number `first`: what ran when, with one lane each.
