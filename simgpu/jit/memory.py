@@ -100,7 +100,6 @@ class Reach:
         self.waits: np.ndarray | None = None  # how much longer each warp takes, because of conflicts
         self.is_near = False
         self.is_noted = False  # all are known as written
-        self.noted = [-1, -1, -1]  # for each way, the log's serial number when it was last noted
 
     def places(self, lanes: Lanes, mask: Mask, part: Part) -> np.ndarray:
         """Where each lane that takes part goes in ``part.flat.reshape(-1)``, in order."""
@@ -228,11 +227,9 @@ def _touch(lanes: Lanes, mask: Mask, part: Part, to: Reach, way: int, site: Any)
     memory, costs, is_shared = part.memory, site.costs, part.is_shared
     for note in lanes.notes:
         note(lanes, mask, part, to.at, way, site)
-    log = memory.log
-    if log is not None:
+    if memory.log is not None:
         memory.lines[way].add(site.line)
-        if to.noted[way] != log.serial or to.footprint is None:
-            _tell_log(lanes, mask, part, to, way, site)
+        _tell_log(lanes, mask, part, to, way, site)
     costs["requests"] += mask.warp_count
     mask.touched[2 * is_shared + (way != READ)] += 1
     if is_shared:
@@ -258,7 +255,6 @@ def _tell_log(lanes: Lanes, mask: Mask, part: Part, to: Reach, way: int, site: A
     log: Any = part.memory.log
     if to.footprint is not None:
         found = log.footprint(lanes, to.footprint, way)
-        to.noted[way] = log.serial if log.is_regular else -1
     else:
         found = log.access(lanes, to.places(lanes, mask, part), lanes.chosen(mask, lanes.who), way)
     if found is None:

@@ -114,9 +114,8 @@ class Log:
         self._elements = Elements(size, crosses_blocks)
         self._first = Elements(per_block or size, False)  # of the first block
         self._per_block = per_block  # of shared memory: so many elements for each block
-        self._recent: dict[tuple[Footprint, int], None] = {}
+        self._recent: dict[tuple[Footprint, int], None] = {}  # looked at since the latest barrier
         self.is_regular = not crosses_blocks  # since the latest barrier
-        self.serial = 0  # of what footprints are compared with: another one after each barrier
 
     def footprint(self, lanes: Any, footprint: Footprint, way: int) -> Race | None:
         """All blocks touch these elements."""
@@ -135,7 +134,6 @@ class Log:
     def _give_up(self, lanes: Any) -> None:
         """From here to the next barrier, element by element."""
         self.is_regular = False
-        self.serial += 1
         for footprint, way in self._recent:
             self._elements.note(*self._spread(lanes, footprint), way)
         self._recent.clear()
@@ -148,7 +146,6 @@ class Log:
     def before_barrier(self, lanes: Any, is_everywhere: bool) -> None:
         """A barrier is about to be passed, by all blocks or by some."""
         if is_everywhere:
-            self.serial += 1
             self._recent.clear()
             self.is_regular = not self._elements.crosses
         elif self.is_regular:
