@@ -224,7 +224,8 @@ def _measure_banks(part: Part, made: Reach, lane: np.ndarray, rows: int, warps: 
 
 def _touch(lanes: Lanes, mask: Mask, part: Part, to: Reach, way: int, site: Any) -> None:
     """An access of all lanes of the mask: is it allowed, and what does it cost?"""
-    memory, costs, is_shared = part.memory, site.costs, part.is_shared
+    memory, is_shared = part.memory, part.is_shared
+    costs = lanes.figures.costs[site.source.name, site.line, site.text]
     for note in lanes.notes:
         note(lanes, mask, part, to.at, way, site)
     if memory.log is not None:
@@ -236,7 +237,6 @@ def _touch(lanes: Lanes, mask: Mask, part: Part, to: Reach, way: int, site: Any)
         costs["conflicts"] += to.conflicts
         if to.waits is not None:
             lanes.cycles[...] += to.waits[..., None]
-            lanes.figures.replays += to.conflicts
         mask.spend(SHARED)
         return
     costs["sectors"] += to.sectors

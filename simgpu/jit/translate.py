@@ -73,7 +73,6 @@ class Program:
     def __init__(self, source: Source, types: Sequence[Any]) -> None:
         self.slots = 0
         self.needs_warps = False  # whether a line needs all threads of a warp at once
-        self.sites: list[Site] = []
         self.changed: frozenset[str] = frozenset()  # the arguments that it writes
         self.used: list[tuple[Source, str, Any]] = []  # names from outside, as they were
         self._functions: dict[Any, Any] = {}
@@ -143,11 +142,6 @@ class Translation:
         except Problem as problem:
             raise self.source.refused(node, str(problem)) from None
 
-    def site(self, node: Any) -> Site:
-        made = Site(self.source, node)
-        self.program.sites.append(made)
-        return made
-
     # -- assignments -----------------------------------------------------------------------------
 
     def _Assign(self, node: ast.Assign) -> Step:
@@ -212,7 +206,7 @@ class Translation:
         """An element that's written: its type, what finds it for each thread, and its place in the text."""
         if not isinstance(owner, Value) or not isinstance(owner.type, ArrayType):
             raise Problem("only an array argument and shared memory have elements to write")
-        indices, site = self.indices(owner, index, target), self.site(target)
+        indices, site = self.indices(owner, index, target), Site(self.source, target)
         if len(indices) != owner.type.ndim:
             raise Problem(advice.one_element(target, owner.type.ndim - len(indices)))
         self.program.changed |= owner.origin
@@ -467,7 +461,7 @@ class Translation:
         indices = self.indices(owner, index, node)
         if len(indices) < owner.type.ndim:
             return self._view(owner, indices, node)
-        site = self.site(node)
+        site = Site(self.source, node)
         find = _finding(owner, indices, site)
         return Value(owner.type.dtype, lambda lanes, mask: memory.load(lanes, mask, *find(lanes, mask), site))
 
