@@ -92,10 +92,6 @@ class LineFigures(NamedTuple):
     conflicts: int
 
     @property
-    def is_shared(self) -> bool:
-        return self.requests > 0 and (self.conflicts > 0 or not self.sectors)
-
-    @property
     def share(self: Any) -> float:
         """How much of the sectors' bytes was used, 0 to 1."""
         return self.used / (self.sectors * SECTOR) if self.sectors else 1.0

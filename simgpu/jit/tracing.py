@@ -177,4 +177,4 @@ def _cells(line: LineFigures | None) -> tuple[str, ...]:
     if line is None:
         return ("",) * len(COSTS)
     sectors = (f"{line.sectors:,}", f"{line.share:.0%}") if line.sectors else ("", "")
-    return f"{line.requests:,}", *sectors, f"{line.conflicts:,}" if line.is_shared else ""
+    return f"{line.requests:,}", *sectors, f"{line.conflicts:,}" if line.conflicts or not line.sectors else ""

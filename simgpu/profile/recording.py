@@ -14,7 +14,7 @@ from .. import events
 from ..events import Event, listeners
 from ..lines import Place, place_of_call, text_of
 from ..places import estimating
-from .pictures import Moment, Picture, Timeline
+from .pictures import Moment, Picture, Timeline, drawn
 from .seconds import Seconds, duration
 
 MOST_EVENTS = 100_000
@@ -91,7 +91,7 @@ _LANES |= {events.SYNCHRONIZE: "host", events.FIRST_USE: "host"}
 
 
 def _rows(receipt: Receipt) -> Iterator[tuple[str, str]]:
-    hidden = f"not visible on {receipt.hidden_on}"
+    hidden = f"not visible on {', '.join(map(repr, receipt._invisible))}"
     names = sorted(receipt.launched.items(), key=lambda item: (-item[1], item[0]))
     what = ", ".join(f"{name} {count:,}" for name, count in names[:MOST_NAMES]) + ", …" * (len(names) > MOST_NAMES)
     yield "launches", hidden if receipt.launches is None else f"{receipt.launches:,}{what and f': {what}'}"
@@ -277,19 +277,10 @@ class Receipt:
             found.append(Moment._make((*times, _LANES.get(kind, "compute"), kind, *rest, device, texts[place])))
         return found
 
-    def lines(self) -> list[LineCosts]:
-        """What each line of the program cost, most launches first."""
-        found = [replace(costs, line=text_of(place), place=place) for place, costs in self._lines.items()]
-        return sorted(found, key=lambda costs: (-costs.launches, -costs.copies, -costs.waits, costs.line))
-
-    @property
-    def hidden_on(self) -> str:
-        """The devices that don't report their work. Empty if there are none."""
-        return ", ".join(map(repr, self._invisible))
-
     def by_line(self) -> Lines:
         """What each line cost, most launches first. A backward pass belongs to the line with `gradient` or `back`."""
-        return Lines(self.lines())
+        found = [replace(costs, line=text_of(place), place=place) for place, costs in self._lines.items()]
+        return Lines(sorted(found, key=lambda costs: (-costs.launches, -costs.copies, -costs.waits, costs.line)))
 
     def __repr__(self) -> str:
         return "\n".join([*(f"{name:<17} {text}" for name, text in _rows(self)), _time(self)])
@@ -311,7 +302,7 @@ class Receipt:
         200 events, the picture shows how busy each lane is in each short interval. A notebook shows it; ``.svg`` is its
         text. Raises `ValueError` if a device doesn't report times, or if there are no such events.
         """
-        return Timeline(self).picture(first, count, only_waits)
+        return drawn(*Timeline(self).seen(first, count, only_waits), self.seconds.card)
 
 
 def receipt() -> Receipt:
