@@ -230,12 +230,8 @@ class Lanes:
         spent = np.array([mask.spent for mask in owing], float)
         self.figures.spent += np.array([mask.warp_count for mask in owing]) @ spent
         cycles = spent @ self.launch.cycles
-        if all(len(mask.on) == 1 for mask in owing):
-            self.cycles += np.array([mask.warps[0] for mask in owing]).T @ cycles
-        else:
-            for mask, each in zip(owing, cycles):
-                self.cycles += mask.warps[..., None] * each
-        for mask in owing:
+        for mask, each in zip(owing, cycles):
+            self.cycles += mask.warps[..., None] * each
             mask.spent = [0] * len(KINDS)
 
     def barrier(self, mask: Mask, site: Any) -> None:

@@ -191,8 +191,6 @@ def _measure(lanes: Lanes, mask: Mask, part: Part, made: Reach) -> None:
     lane = made.lane
     if part.is_shared:
         _measure_banks(part, made, np.arange(chosen.size) if lane is None else lane, rows, lanes.width // WARP)
-    elif isinstance(at, int):
-        made.sectors, made.used = mask.warp_count, mask.warp_count * size
     else:
         made.sectors = made.times * _distinct(lane, chosen * size // SECTOR)
         made.used = made.times * _distinct(lane, chosen) * size
@@ -343,18 +341,13 @@ def load(lanes: Lanes, mask: Mask, part: Part, to: Reach, site: Any) -> Any:
 def store(lanes: Lanes, mask: Mask, part: Part, to: Reach, value: Any, site: Any) -> None:
     """Write `value`, of the right type, to where `to` says."""
     _touch(lanes, mask, part, to, WRITE, site)
+    at, new = to.places(lanes, mask, part), lanes.chosen(mask, value)
     if lanes.rng is not None:  # whichever of several lanes may be the last to write an element
-        at, new = to.places(lanes, mask, part), lanes.chosen(mask, value)
         order = lanes.rng.permutation(at.size)
-        part.flat.reshape(-1)[at[order]] = new[order]
-    elif to.footprint is not None:  # all blocks do the same
-        is_of_lanes = to.lane is not None and isinstance(value, np.ndarray) and value.shape[1] > 1
-        rows = part.flat if part.is_shared else part.flat[None]
-        rows[:, to.chosen] = value[:, to.lane] if is_of_lanes else value
-    else:
-        part.flat.reshape(-1)[to.places(lanes, mask, part)] = lanes.chosen(mask, value)
+        at, new = at[order], new[order]
+    part.flat.reshape(-1)[at] = new
     if not to.is_noted:
-        part.memory.written[to.places(lanes, mask, part) if part.is_shared else to.chosen] = True
+        part.memory.written[at] = True
         to.is_noted = to.footprint is not None or not part.is_shared
 
 
