@@ -254,29 +254,30 @@ class Translation:
         test = self.translated(node.test)
         if isinstance(test, Known):  # decided before the launch: the other side isn't even compiled
             return self.block(node.body if test.obj else node.orelse)
-        condition = is_true(test).run
-        body, orelse = self.block(node.body), self.block(node.orelse)
+        condition, body, orelse = self._tested(node, test), self.block(node.body), self.block(node.orelse)
 
         def step(lanes: Lanes, mask: Mask) -> Mask:
-            seen = condition(lanes, mask)
-            if lanes.watch is not None:
-                lanes.watch.tested(node, self.source, mask, seen)
-            yes, no = lanes.split(mask, seen)
+            yes, no = lanes.split(mask, condition(lanes, mask))
             a = body(lanes, yes) if yes.count else yes
             b = orelse(lanes, no) if no.count else no
             return mask if a.count + b.count == mask.count else lanes.mask(a.on | b.on)
 
         return step
 
-    def _While(self, node: ast.While) -> Step:
-        condition = is_true(as_value(self.translated(node.test))).run
+    def _tested(self, node: ast.If | ast.While, test: Value) -> Callable[[Lanes, Mask], Any]:
+        """What the threads see that come to this test."""
+        condition = is_true(test).run
 
-        def going(lanes: Lanes, mask: Mask) -> Any:
+        def run(lanes: Lanes, mask: Mask) -> Any:
             seen = condition(lanes, mask)
             if lanes.watch is not None:
                 lanes.watch.tested(node, self.source, mask, seen)
             return seen
 
+        return run
+
+    def _While(self, node: ast.While) -> Step:
+        going = self._tested(node, as_value(self.translated(node.test)))
         return self._loop(node, lambda lanes, mask: (going, _nothing, _nothing))
 
     def _For(self, node: ast.For) -> Step:
@@ -546,8 +547,6 @@ class Translation:
         def run(lanes: Lanes, mask: Mask) -> Any:
             mask.spend(OPERATION)
             seen = left(lanes, mask)
-            if not isinstance(seen, np.ndarray):
-                return right(lanes, mask) if bool(seen) == is_and else seen
             rest = lanes.mask(mask.on & (seen if is_and else ~seen))
             if not rest.count:
                 return seen
