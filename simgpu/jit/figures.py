@@ -76,20 +76,16 @@ def card_of(preset: Any) -> Card:
     return Card(preset.name, clock, *_ARCHITECTURES[architecture], preset.name not in CLOCKS)
 
 
-# What one place in the text has cost: requests by warps, sectors, bytes of them used, bank conflicts.
-COSTS = ("requests", "sectors", "used", "conflicts")
-
-
 class LineFigures(NamedTuple):
-    """What one line of a kernel, or of a function that it calls, has cost."""
+    """What one line of a kernel, or of a function that it calls, has cost: from requests by warps to bank conflicts."""
 
     function: str
     line: int
     text: str
-    requests: int
-    sectors: int
-    used: int
-    conflicts: int
+    requests: int = 0
+    sectors: int = 0
+    used: int = 0  # bytes of the sectors
+    conflicts: int = 0
 
     @property
     def share(self: Any) -> float:
@@ -146,7 +142,7 @@ class Figures:
         return max(self.times, key=lambda name: self.times[name][1])
 
     def add_lines(self) -> None:
-        self.lines = [LineFigures(*place, *(found[name] for name in COSTS)) for place, found in sorted(self.costs.items())]
+        self.lines = [LineFigures(*place, **found) for place, found in sorted(self.costs.items())]  # type: ignore
         for name in ("sectors", "used", "conflicts"):
             setattr(self, name, sum(getattr(line, name) for line in self.lines))
 

@@ -8,12 +8,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .errors import many
-from .figures import COSTS, Figures, LineFigures
+from .figures import Figures, LineFigures
 from .lanes import WARP
 from .memory import BANKS, SECTOR, WORD
 from .races import ATOMIC, READ, WRITE
 from .source import Site, is_stored
 
+COSTS = LineFigures._fields[3:]
 WAYS = {READ: "read", WRITE: "write", ATOMIC: "change"}
 MOST = 2_000  # accesses that are kept
 MOST_TIMES = 8  # that a line is shown
