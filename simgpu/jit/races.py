@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .lanes import same_block, same_phase, same_step, same_warp
+from .lanes import BLOCK_AT, PHASE_AT, STEP_AT, WARP_AT, same
 
 READ, WRITE, ATOMIC = range(3)
 AGAINST = {READ: (WRITE, ATOMIC), WRITE: (WRITE, READ, ATOMIC), ATOMIC: (WRITE, READ)}
@@ -72,11 +72,11 @@ class Elements:
             return
         differ = latest[at] ^ who
         # Older than the latest barrier, or than the latest barrier of its own warp.
-        old = ~same_phase(differ) | (same_warp(differ) & ~same_step(differ))
+        old = ~same(differ, PHASE_AT) | (same(differ, WARP_AT) & ~same(differ, STEP_AT))
         latest[at[old]] = who[old]
         differ, other = latest[at] ^ who, others[0]
-        away = ~same_warp(differ)
-        is_free = ~same_phase(other[at] ^ who) | same_warp(other[at] ^ latest[at])
+        away = ~same(differ, WARP_AT)
+        is_free = ~same(other[at] ^ who, PHASE_AT) | same(other[at] ^ latest[at], WARP_AT)
         near = (differ != 0) & ~away & is_free
         other[at[near]] = who[near]
         other[at[away]] = who[away]
@@ -84,15 +84,15 @@ class Elements:
             _, first, second = others
             new = first[at] < 0
             first[at[new]] = who[new]
-            away = ~same_block(first[at] ^ who)
+            away = ~same(first[at] ^ who, BLOCK_AT)
             second[at[away]] = who[away]
 
 
 def _unordered(a: np.ndarray, b: np.ndarray, crosses_blocks: bool) -> np.ndarray:
     """Whether nothing says which of two threads came first, as `Lanes.who` has them."""
     differ = a ^ b
-    together = same_phase(differ) & ~(same_warp(differ) & ~same_step(differ)) & (differ != 0)
-    return together | ~same_block(differ) if crosses_blocks else together
+    together = same(differ, PHASE_AT) & ~(same(differ, WARP_AT) & ~same(differ, STEP_AT)) & (differ != 0)
+    return together | ~same(differ, BLOCK_AT) if crosses_blocks else together
 
 
 def met_twice(at: np.ndarray, who: np.ndarray) -> Race | None:
