@@ -83,7 +83,7 @@ class Run:
         title = f"{self.what}, on a {self.devices[0].name}: values are NumPy's, times are a model's"
         rows = [title, repr(self.receipt)]
         for name, counted in (("implicit copies", "implicit"), ("waits", "waits")):
-            costs = sorted(self.receipt.lines(), key=lambda line: -getattr(line, counted))
+            costs = sorted(self.receipt.by_line(), key=lambda line: -getattr(line, counted))
             found = [f"{getattr(line, counted):>7,}  {line.line}" for line in costs if getattr(line, counted)]
             left = len(found) - MOST_LINES
             rows += [f"{name}, by line:"] * bool(found) + found[:MOST_LINES] + [f"{left:9,} more lines"] * (left > 0)
@@ -99,7 +99,7 @@ class Run:
         lines = [
             {"file": line.place[0], "line": line.place[1], "launches": line.launches, "copies": line.copies,
              "implicit-copies": line.implicit, "waits": line.waits, "device seconds": line.seconds}
-            for line in r.lines()
+            for line in r.by_line()
         ]  # fmt: skip
         return {
             "program": self.what, "card": self.devices[0].card, "launches": r.launches, "launched": dict(r.launched),

@@ -66,7 +66,8 @@ def endless(loop: Any, tree: Any) -> tuple[str, str]:
     test, inside = loop.test, [part for statement in loop.body for part in ast.walk(statement)]
     is_steered = any(isinstance(part, (ast.Break, ast.Return)) for part in inside)
     names = [part.id for part in ast.walk(test) if isinstance(part, ast.Name)]
-    reads = [part for part in ast.walk(test) if is_element(part) or isinstance(part, ast.Call)]
+    reads = [part for part in ast.walk(test) if isinstance(part, (ast.Subscript, ast.Call))]
+    reads = [part for part in reads if not isinstance(getattr(part, "value", None), ast.Attribute)]  # as x.shape[0] is
     if is_steered or reads or assigned(inside) & set(names):
         return "", ""
     sides = [test.left, *test.comparators] if isinstance(test, ast.Compare) else [test]
@@ -74,11 +75,6 @@ def endless(loop: Any, tree: Any) -> tuple[str, str]:
     forgotten = next((name for name in names if name in assigned(ast.walk(tree))), "")
     why = f"{' and '.join(shown)} {'do' if len(shown) > 1 else 'does'}n't change in this loop"
     return f"{why}: `while {ast.unparse(test)}` can't end.", f"Did you forget `{forgotten} += …`?" * bool(forgotten)
-
-
-def is_element(part: Any) -> bool:
-    """Whether it's ``x[i]``, and not ``x.shape[0]``."""
-    return isinstance(part, ast.Subscript) and not isinstance(part.value, ast.Attribute)
 
 
 def assigned(parts: Any) -> set[str]:

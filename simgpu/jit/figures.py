@@ -5,8 +5,7 @@ published; the rest are guesses, and say so. A simulated time comes with the ran
 """
 
 import math
-from collections import Counter
-from collections.abc import Iterable
+from collections import Counter, defaultdict
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -77,24 +76,16 @@ def card_of(preset: Any) -> Card:
     return Card(preset.name, clock, *_ARCHITECTURES[architecture], preset.name not in CLOCKS)
 
 
-# What one place in the text has cost: requests by warps, sectors, bytes of them used, bank conflicts.
-COSTS = ("requests", "sectors", "used", "conflicts")
-
-
 class LineFigures(NamedTuple):
-    """What one line of a kernel, or of a function that it calls, has cost."""
+    """What one line of a kernel, or of a function that it calls, has cost: from requests by warps to bank conflicts."""
 
     function: str
     line: int
     text: str
-    requests: int
-    sectors: int
-    used: int
-    conflicts: int
-
-    @property
-    def is_shared(self) -> bool:
-        return self.requests > 0 and (self.conflicts > 0 or not self.sectors)
+    requests: int = 0
+    sectors: int = 0
+    used: int = 0  # bytes of the sectors
+    conflicts: int = 0
 
     @property
     def share(self: Any) -> float:
@@ -124,9 +115,10 @@ class Figures:
         self.name, self.grid, self.block, self.card = name, grid, block, card
         self.blocks, each = math.prod(grid), math.prod(block)
         self.threads, self.warps = self.blocks * each, self.blocks * -(-each // WARP)
-        self.branches = self.divergent = self.replays = self.atomics = self.queue = self.shared_bytes = 0
+        self.branches = self.divergent = self.atomics = self.queue = self.shared_bytes = 0
         self.spent = np.zeros(len(KINDS))  # instructions of warps, of each kind
         self.busiest = {"reads": 0, "writes": 0, "shared reads": 0, "shared writes": 0}
+        self.costs: dict[tuple[str, int, str], Counter] = defaultdict(Counter)  # by function, line and text
         self.lines: list[LineFigures] = []
         self.written: dict[str, tuple[int, int]] = {}
         self.unique_sectors = self.sectors = self.used = self.conflicts = 0
@@ -149,11 +141,8 @@ class Figures:
     def limit(self) -> str:
         return max(self.times, key=lambda name: self.times[name][1])
 
-    def add_lines(self, sites: Iterable[Any]) -> None:
-        found: dict[tuple[str, int, str], Counter] = {}
-        for site in sites:
-            found.setdefault((site.source.name, site.line, site.text), Counter()).update(site.costs)
-        self.lines = [LineFigures(*place, *(found[place][name] for name in COSTS)) for place in sorted(found)]
+    def add_lines(self) -> None:
+        self.lines = [LineFigures(*place, **found) for place, found in sorted(self.costs.items())]  # type: ignore
         for name in ("sectors", "used", "conflicts"):
             setattr(self, name, sum(getattr(line, name) for line in self.lines))
 
@@ -169,7 +158,7 @@ class Figures:
         blocks = np.concatenate(cycles)
         latency = np.maximum(blocks.max(0), blocks.sum(0) / (preset.multiprocessors * resident))
         # Instructions of warps, a bank conflict being one more.
-        started = (int(self.spent.sum()) + self.replays) * np.array(COMPILED) / (busy * card.issue)
+        started = (int(self.spent.sum()) + self.conflicts) * np.array(COMPILED) / (busy * card.issue)
         once, all_of_it = (n * SECTOR / preset.bandwidth for n in (self.unique_sectors, self.sectors))
         cached = self.sectors * SECTOR / (LEVEL_2_BYTES * busy * card.clock)
         self.times = {

@@ -20,7 +20,8 @@ OPERATION, FUNCTION, SHARED, NEAR, FAR, ATOMIC, BARRIER, SHUFFLE = range(8)
 KINDS = ("operation", "function", "shared", "near", "far", "atomic", "barrier", "shuffle")
 # Where a thread is, in one number: block, barriers passed, warp, warp barriers passed, lane.
 LANE_BITS, STEP_BITS, WARP_BITS, PHASE_BITS = 5, 12, 5, 20
-WARP_AT = LANE_BITS + STEP_BITS
+STEP_AT = LANE_BITS
+WARP_AT = STEP_AT + STEP_BITS
 PHASE_AT = WARP_AT + WARP_BITS
 BLOCK_AT = PHASE_AT + PHASE_BITS
 MOST_BLOCKS = 1 << (63 - BLOCK_AT)
@@ -35,26 +36,10 @@ def thread_of(who: int) -> int:
     return (int(who) >> WARP_AT & (1 << WARP_BITS) - 1) * WARP + (int(who) & WARP - 1)
 
 
-# How two of these numbers differ, ``a ^ b``, says what the two have in common.
-
-
-def same_block(differ: Any) -> Any:
-    return differ >> BLOCK_AT == 0
-
-
-def same_phase(differ: Any) -> Any:
-    """The same block, and no barrier between them."""
-    return differ >> PHASE_AT == 0
-
-
-def same_warp(differ: Any) -> Any:
-    """The same warp, and no barrier of the block between them."""
-    return differ >> WARP_AT == 0
-
-
-def same_step(differ: Any) -> Any:
-    """The same warp, and no barrier of the warp either."""
-    return differ >> LANE_BITS == 0
+def same(differ: Any, at: int) -> Any:
+    """Whether two of these numbers that differ so, ``a ^ b``, have all in common from this bit on. At `BLOCK_AT` that's
+    the block, at `PHASE_AT` also its barriers, at `WARP_AT` the warp, and at `STEP_AT` the warp's barriers too."""
+    return differ >> at == 0
 
 
 _MOST_MASKS = 256  # that are kept, and found again
@@ -230,12 +215,8 @@ class Lanes:
         spent = np.array([mask.spent for mask in owing], float)
         self.figures.spent += np.array([mask.warp_count for mask in owing]) @ spent
         cycles = spent @ self.launch.cycles
-        if all(len(mask.on) == 1 for mask in owing):
-            self.cycles += np.array([mask.warps[0] for mask in owing]).T @ cycles
-        else:
-            for mask, each in zip(owing, cycles):
-                self.cycles += mask.warps[..., None] * each
-        for mask in owing:
+        for mask, each in zip(owing, cycles):
+            self.cycles += mask.warps[..., None] * each
             mask.spent = [0] * len(KINDS)
 
     def barrier(self, mask: Mask, site: Any) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 from ..dispatch import pattern_of
 from ..memory import Stored
 from .errors import TooMuch
-from .figures import COSTS, Figures, card_of
+from .figures import Figures, card_of
 from .lanes import MOST_BLOCKS, WARP, Lanes
 from .memory import Memory, Part, Ref
 from .races import Log
@@ -50,8 +50,6 @@ class Launch:
             for name, x in zip(source.parameters, args)
         ]
         self.cycles = self.figures.card.cycles(self.blocks == 1)
-        for site in self.program.sites:
-            site.costs = dict.fromkeys(COSTS, 0)
 
     def _check_size(self) -> None:
         name = self.source.name
@@ -104,7 +102,7 @@ class Launch:
                 cycles.append(lanes.cycles.max(1))
                 for kind, times in zip(figures.busiest, lanes.touches.reshape(4, -1).max(1)):
                     figures.busiest[kind] = max(figures.busiest[kind], int(times))
-        figures.add_lines(self.program.sites)
+        figures.add_lines()
         figures.unique_sectors = sum(int(np.count_nonzero(memory.near)) for memory in self.memories)
         figures.queue = max((int(np.max(memory.atomics, initial=0)) for memory in self.memories), default=0)
         for name, part in self.parts.items():

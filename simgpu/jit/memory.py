@@ -100,7 +100,6 @@ class Reach:
         self.waits: np.ndarray | None = None  # how much longer each warp takes, because of conflicts
         self.is_near = False
         self.is_noted = False  # all are known as written
-        self.noted = [-1, -1, -1]  # for each way, the log's serial number when it was last noted
 
     def places(self, lanes: Lanes, mask: Mask, part: Part) -> np.ndarray:
         """Where each lane that takes part goes in ``part.flat.reshape(-1)``, in order."""
@@ -192,8 +191,6 @@ def _measure(lanes: Lanes, mask: Mask, part: Part, made: Reach) -> None:
     lane = made.lane
     if part.is_shared:
         _measure_banks(part, made, np.arange(chosen.size) if lane is None else lane, rows, lanes.width // WARP)
-    elif isinstance(at, int):
-        made.sectors, made.used = mask.warp_count, mask.warp_count * size
     else:
         made.sectors = made.times * _distinct(lane, chosen * size // SECTOR)
         made.used = made.times * _distinct(lane, chosen) * size
@@ -225,21 +222,19 @@ def _measure_banks(part: Part, made: Reach, lane: np.ndarray, rows: int, warps: 
 
 def _touch(lanes: Lanes, mask: Mask, part: Part, to: Reach, way: int, site: Any) -> None:
     """An access of all lanes of the mask: is it allowed, and what does it cost?"""
-    memory, costs, is_shared = part.memory, site.costs, part.is_shared
+    memory, is_shared = part.memory, part.is_shared
+    costs = lanes.figures.costs[site.source.name, site.line, site.text]
     for note in lanes.notes:
         note(lanes, mask, part, to.at, way, site)
-    log = memory.log
-    if log is not None:
+    if memory.log is not None:
         memory.lines[way].add(site.line)
-        if to.noted[way] != log.serial or to.footprint is None:
-            _tell_log(lanes, mask, part, to, way, site)
+        _tell_log(lanes, mask, part, to, way, site)
     costs["requests"] += mask.warp_count
     mask.touched[2 * is_shared + (way != READ)] += 1
     if is_shared:
         costs["conflicts"] += to.conflicts
         if to.waits is not None:
             lanes.cycles[...] += to.waits[..., None]
-            lanes.figures.replays += to.conflicts
         mask.spend(SHARED)
         return
     costs["sectors"] += to.sectors
@@ -258,7 +253,6 @@ def _tell_log(lanes: Lanes, mask: Mask, part: Part, to: Reach, way: int, site: A
     log: Any = part.memory.log
     if to.footprint is not None:
         found = log.footprint(lanes, to.footprint, way)
-        to.noted[way] = log.serial if log.is_regular else -1
     else:
         found = log.access(lanes, to.places(lanes, mask, part), lanes.chosen(mask, lanes.who), way)
     if found is None:
@@ -347,18 +341,13 @@ def load(lanes: Lanes, mask: Mask, part: Part, to: Reach, site: Any) -> Any:
 def store(lanes: Lanes, mask: Mask, part: Part, to: Reach, value: Any, site: Any) -> None:
     """Write `value`, of the right type, to where `to` says."""
     _touch(lanes, mask, part, to, WRITE, site)
+    at, new = to.places(lanes, mask, part), lanes.chosen(mask, value)
     if lanes.rng is not None:  # whichever of several lanes may be the last to write an element
-        at, new = to.places(lanes, mask, part), lanes.chosen(mask, value)
         order = lanes.rng.permutation(at.size)
-        part.flat.reshape(-1)[at[order]] = new[order]
-    elif to.footprint is not None:  # all blocks do the same
-        is_of_lanes = to.lane is not None and isinstance(value, np.ndarray) and value.shape[1] > 1
-        rows = part.flat if part.is_shared else part.flat[None]
-        rows[:, to.chosen] = value[:, to.lane] if is_of_lanes else value
-    else:
-        part.flat.reshape(-1)[to.places(lanes, mask, part)] = lanes.chosen(mask, value)
+        at, new = at[order], new[order]
+    part.flat.reshape(-1)[at] = new
     if not to.is_noted:
-        part.memory.written[to.places(lanes, mask, part) if part.is_shared else to.chosen] = True
+        part.memory.written[at] = True
         to.is_noted = to.footprint is not None or not part.is_shared
 
 

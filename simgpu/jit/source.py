@@ -83,11 +83,10 @@ class Source:
 
 
 class Site:
-    """A place in the text where something can go wrong, and what memory that's touched there costs in this launch."""
+    """A place in the text where something can go wrong."""
 
     def __init__(self, source: Source, node: Any) -> None:
         self.source, self.node, self.line, self.text = source, node, source.line(node), source.text(node)
-        self.costs: dict[str, int] = {}
 
     def wrong(self, kind: type[KernelError], what: str, advice: str = "", place: Place | None = None) -> KernelError:
         return kind(what, advice, self.source.name, self.line, self.text, place)

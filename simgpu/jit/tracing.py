@@ -8,12 +8,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .errors import many
-from .figures import COSTS, Figures, LineFigures
+from .figures import Figures, LineFigures
 from .lanes import WARP
 from .memory import BANKS, SECTOR, WORD
 from .races import ATOMIC, READ, WRITE
 from .source import Site, is_stored
 
+COSTS = LineFigures._fields[3:]
 WAYS = {READ: "read", WRITE: "write", ATOMIC: "change"}
 MOST = 2_000  # accesses that are kept
 MOST_TIMES = 8  # that a line is shown
@@ -69,19 +70,18 @@ class Trace(list):
 
     def __init__(self, launch: Any, block: int, warp: int) -> None:
         super().__init__()
-        self.name, self.grid, self.block = launch.source.name, launch.grid, launch.block
-        self.chosen, self.warp = block, warp
+        self.block, self.warp = block, warp
         if not 0 <= block < launch.blocks or not 0 <= warp * WARP < launch.threads:
             blocks, warps = many(launch.blocks, "block"), many(-(-launch.threads // WARP), "warp")
-            there = f"kernel {self.name} has {blocks} of {warps}, from 0 on"
+            there = f"kernel {launch.source.name} has {blocks} of {warps}, from 0 on"
             raise ValueError(f"{there}; there is no warp {warp} in block {block}")
 
     def __repr__(self) -> str:
-        nothing = f"Warp {self.warp} of block {self.chosen} touches no memory."
+        nothing = f"Warp {self.warp} of block {self.block} touches no memory."
         return "\n".join(touch.sentence for touch in self) or nothing
 
     def note(self, lanes: Any, mask: Any, part: Any, at: Any, way: int, site: Site) -> None:
-        row, size, shape = self.chosen - int(lanes.number[0]), part.flat.itemsize, part.shape
+        row, size, shape = self.block - int(lanes.number[0]), part.flat.itemsize, part.shape
         if not 0 <= row < lanes.blocks or len(self) >= MOST:
             return
         here = slice(self.warp * WARP, (self.warp + 1) * WARP)
@@ -177,4 +177,4 @@ def _cells(line: LineFigures | None) -> tuple[str, ...]:
     if line is None:
         return ("",) * len(COSTS)
     sectors = (f"{line.sectors:,}", f"{line.share:.0%}") if line.sectors else ("", "")
-    return f"{line.requests:,}", *sectors, f"{line.conflicts:,}" if line.is_shared else ""
+    return f"{line.requests:,}", *sectors, f"{line.conflicts:,}" if line.conflicts or not line.sectors else ""

@@ -73,7 +73,6 @@ class Program:
     def __init__(self, source: Source, types: Sequence[Any]) -> None:
         self.slots = 0
         self.needs_warps = False  # whether a line needs all threads of a warp at once
-        self.sites: list[Site] = []
         self.changed: frozenset[str] = frozenset()  # the arguments that it writes
         self.used: list[tuple[Source, str, Any]] = []  # names from outside, as they were
         self._functions: dict[Any, Any] = {}
@@ -143,11 +142,6 @@ class Translation:
         except Problem as problem:
             raise self.source.refused(node, str(problem)) from None
 
-    def site(self, node: Any) -> Site:
-        made = Site(self.source, node)
-        self.program.sites.append(made)
-        return made
-
     # -- assignments -----------------------------------------------------------------------------
 
     def _Assign(self, node: ast.Assign) -> Step:
@@ -212,7 +206,7 @@ class Translation:
         """An element that's written: its type, what finds it for each thread, and its place in the text."""
         if not isinstance(owner, Value) or not isinstance(owner.type, ArrayType):
             raise Problem("only an array argument and shared memory have elements to write")
-        indices, site = self.indices(owner, index, target), self.site(target)
+        indices, site = self.indices(owner, index, target), Site(self.source, target)
         if len(indices) != owner.type.ndim:
             raise Problem(advice.one_element(target, owner.type.ndim - len(indices)))
         self.program.changed |= owner.origin
@@ -260,29 +254,30 @@ class Translation:
         test = self.translated(node.test)
         if isinstance(test, Known):  # decided before the launch: the other side isn't even compiled
             return self.block(node.body if test.obj else node.orelse)
-        condition = is_true(test).run
-        body, orelse = self.block(node.body), self.block(node.orelse)
+        condition, body, orelse = self._tested(node, test), self.block(node.body), self.block(node.orelse)
 
         def step(lanes: Lanes, mask: Mask) -> Mask:
-            seen = condition(lanes, mask)
-            if lanes.watch is not None:
-                lanes.watch.tested(node, self.source, mask, seen)
-            yes, no = lanes.split(mask, seen)
+            yes, no = lanes.split(mask, condition(lanes, mask))
             a = body(lanes, yes) if yes.count else yes
             b = orelse(lanes, no) if no.count else no
             return mask if a.count + b.count == mask.count else lanes.mask(a.on | b.on)
 
         return step
 
-    def _While(self, node: ast.While) -> Step:
-        condition = is_true(as_value(self.translated(node.test))).run
+    def _tested(self, node: ast.If | ast.While, test: Value) -> Callable[[Lanes, Mask], Any]:
+        """What the threads see that come to this test."""
+        condition = is_true(test).run
 
-        def going(lanes: Lanes, mask: Mask) -> Any:
+        def run(lanes: Lanes, mask: Mask) -> Any:
             seen = condition(lanes, mask)
             if lanes.watch is not None:
                 lanes.watch.tested(node, self.source, mask, seen)
             return seen
 
+        return run
+
+    def _While(self, node: ast.While) -> Step:
+        going = self._tested(node, as_value(self.translated(node.test)))
         return self._loop(node, lambda lanes, mask: (going, _nothing, _nothing))
 
     def _For(self, node: ast.For) -> Step:
@@ -467,7 +462,7 @@ class Translation:
         indices = self.indices(owner, index, node)
         if len(indices) < owner.type.ndim:
             return self._view(owner, indices, node)
-        site = self.site(node)
+        site = Site(self.source, node)
         find = _finding(owner, indices, site)
         return Value(owner.type.dtype, lambda lanes, mask: memory.load(lanes, mask, *find(lanes, mask), site))
 
@@ -552,8 +547,6 @@ class Translation:
         def run(lanes: Lanes, mask: Mask) -> Any:
             mask.spend(OPERATION)
             seen = left(lanes, mask)
-            if not isinstance(seen, np.ndarray):
-                return right(lanes, mask) if bool(seen) == is_and else seen
             rest = lanes.mask(mask.on & (seen if is_and else ~seen))
             if not rest.count:
                 return seen

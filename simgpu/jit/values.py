@@ -165,17 +165,12 @@ def called(name: str, operands: Sequence[Expression], rule: str = "") -> Value:
             compute = np.logical_and if name == "power" else np.array
     cost = OPERATION if name in _PLAIN or name == "not" else FUNCTION
 
-    def unary(lanes: Lanes, mask: Mask) -> Any:
+    def run(lanes: Lanes, mask: Mask) -> Any:
         mask.spend(cost)
-        value = compute(runs[0](lanes, mask))
+        value = compute(*[operand(lanes, mask) for operand in runs])
         return value if value.dtype == out else converted(value, out)
 
-    def binary(lanes: Lanes, mask: Mask) -> Any:
-        mask.spend(cost)
-        value = compute(runs[0](lanes, mask), runs[1](lanes, mask))
-        return value if value.dtype == out else converted(value, out)
-
-    return Value(out, unary if len(runs) == 1 else binary)
+    return Value(out, run)
 
 
 def is_true(x: Value) -> Value:

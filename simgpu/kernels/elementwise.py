@@ -12,7 +12,7 @@ from ..memory import Stored
 from ..rules import SCALARS, one_device
 from .numbers import SIZE
 from .parse import Node, Parser
-from .threads import Indexer, Own, Raw, Threads, Variable
+from .threads import ALL, Indexer, Own, Raw, Threads, Variable
 
 
 class Parameter(NamedTuple):
@@ -180,10 +180,10 @@ class ElementwiseKernel(Kernel):
         if {"i", "_ind"} & parser.words:
             i = np.arange(math.prod(shape), dtype=SIZE).reshape(shape)
             names["_ind"] = Indexer((i.size,) if is_flat else shape, i)
-        threads.run_together(True, parts["preamble"])
+        threads.run_together(ALL, parts["preamble"])
         threads.scopes.append(names)  # the functions of the preamble don't see these
-        threads.run_together(True, parts["loop_prep"])
+        threads.run_together(ALL, parts["loop_prep"])
         if "i" in parser.words:
             names["i"] = Variable(i)
-        threads.run_together(True, parts["operation"] + parts["after_loop"])
+        threads.run_together(ALL, parts["operation"] + parts["after_loop"])
         self._launch(device, threads)

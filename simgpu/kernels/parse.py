@@ -182,11 +182,7 @@ class Parser:
             self.expect(";")
             return node
         kind = self.type()
-        found = [self.declaration(kind)]
-        while not self.follows(";"):
-            self.expect(",")
-            found.append(self.declaration(kind))
-        return Node("together", line, (found,))
+        return Node("together", line, (self.listed(lambda: self.declaration(kind), ";"),))
 
     def parts_of(self, rules: str) -> Iterator[Any]:
         """The nodes that stand here by rules of `_STATEMENTS`, and None for what's missing."""

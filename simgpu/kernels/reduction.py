@@ -8,7 +8,7 @@ import numpy as np
 from .. import launches
 from .elementwise import Kernel
 from .numbers import SIZE
-from .threads import Indexer, Threads, Variable
+from .threads import ALL, Indexer, Threads, Variable
 
 
 class ReductionKernel(Kernel):
@@ -78,7 +78,7 @@ class ReductionKernel(Kernel):
         if {"_j", "_in_ind"} & parser.words:
             j = np.arange(size, dtype=SIZE).reshape(shape)
             names |= {"_j": Variable(j), "_in_ind": Indexer((size,), j)}
-        threads.run_together(True, parts["preamble"])
+        threads.run_together(ALL, parts["preamble"])
         threads.scopes.append(names)
         kind = self._value(threads, "reduce_type").dtype
         threads.types["_type_reduce"] = kind
@@ -96,10 +96,10 @@ class ReductionKernel(Kernel):
             mapped = np.concatenate([np.broadcast_to(brought, (half, *kept)), mapped[2 * half :]])
             threads.scopes.pop()
         threads.scopes.append({"a": Variable(mapped[0])})
-        threads.run_together(True, parts["post_map_expr"])
+        threads.run_together(ALL, parts["post_map_expr"])
         # With one input and one output, CuPy takes CUB's blocks, as for `any`: two kernels for a whole array.
         asked = launches.asked_by("any", (inputs[0], tuple(range(count))), {})
         self._launch(device, threads, asked.kernels if len(inputs) == self.nout == 1 else 1)
 
     def _value(self, threads: Threads, part: str) -> Any:
-        return threads.value(self._program()[0][part][0], True)
+        return threads.value(self._program()[0][part][0], ALL)

@@ -1,7 +1,7 @@
 """All threads of a kernel at once: each node of its tree is computed with arrays, an element a thread.
 
 A value is an array with the shape of the launch, or a NumPy number if all threads have the same. A *mask* says which
-threads take part: True for all, False for none, or an array of booleans. So an ``if`` runs both branches, each with its
+threads take part: `ALL`, `NONE`, or an array of booleans. So an ``if`` runs both branches, each with its
 own threads, and a loop goes on until the last thread has left it.
 """
 
@@ -16,29 +16,11 @@ from .parse import Function, Node, not_translated
 
 _MOST_ROUNDS = 1_000_000
 _ZERO = SIZE.type(0)
+ALL, NONE = np.True_, np.False_
 
 
 class CompileException(Exception):
     """What CUDA's compiler would refuse (`cupy.cuda.compiler.CompileException`)."""
-
-
-def both(mask: Any, test: Any) -> Any:
-    """The threads of `mask` for which `test` holds."""
-    if np.ndim(test) == 0:
-        return mask if test else False
-    return test if mask is True else mask & test
-
-
-def either(mask: Any, other: Any) -> Any:
-    return True if mask is True or other is True else mask | other
-
-
-def opposite(test: Any) -> Any:
-    return ~test if np.ndim(test) else not test
-
-
-def some(mask: Any) -> bool:
-    return mask if isinstance(mask, bool) else bool(mask.any())
 
 
 class Variable:
@@ -48,13 +30,13 @@ class Variable:
 
     def __init__(self, value: Any, is_const: bool = False) -> None:
         self.dtype, self.is_const = value.dtype, is_const
-        self.write(True, value)
+        self.write(ALL, value)
 
     def read(self, mask: Any) -> Any:
         return self.value
 
     def write(self, mask: Any, value: Any) -> None:
-        value = value if mask is True else np.where(mask, value, self.value)
+        value = value if mask is ALL else np.where(mask, value, self.value)
         self.value = value if value.base is None else value.copy()  # a view of an argument may change
 
 
@@ -101,7 +83,7 @@ class Element:
 
     def write(self, mask: Any, value: Any, ufunc: Any = None) -> None:
         """If several threads write to one element, one of them wins. With a `ufunc` such as np.add, all of them do."""
-        *where, value = [np.broadcast_to(part, self.raw.threads)[... if mask is True else mask]
+        *where, value = [np.broadcast_to(part, self.raw.threads)[... if mask is ALL else mask]
                          for part in (*self._where(mask), value)]  # fmt: skip
         self.raw.written_bytes += self._moved(mask)
         if ufunc is None:
@@ -110,7 +92,7 @@ class Element:
             ufunc.at(self.raw.values, tuple(where), value)
 
     def _moved(self, mask: Any) -> int:
-        is_one = mask is True or np.ndim(self.number) == 0
+        is_one = mask is ALL or np.ndim(self.number) == 0
         return self.dtype.itemsize * int(np.size(self.number) if is_one else np.count_nonzero(mask))
 
     def _where(self, mask: Any) -> tuple:
@@ -118,7 +100,7 @@ class Element:
         raw, number, size = self.raw, self.number, self.raw.values.size
         outside = (number < 0) | (number >= size)
         if np.any(outside):
-            wrong = np.broadcast_to(both(mask, outside), raw.threads).ravel()
+            wrong = np.broadcast_to(mask & outside, raw.threads).ravel()
             if wrong.any():
                 i = int(np.argmax(wrong))
                 raise IndexError(
@@ -167,7 +149,7 @@ class Threads:
     # -- statements
 
     def run(self, node: Node, mask: Any) -> Any:
-        self.line, self.share = node.line, 1 if mask is True else np.count_nonzero(mask) / np.size(mask)
+        self.line, self.share = node.line, np.count_nonzero(mask) / np.size(mask)
         if (method := getattr(self, f"run_{node.kind}", None)) is not None:
             return method(mask, *node.parts)
         self.target(node, mask)
@@ -175,7 +157,7 @@ class Threads:
 
     def run_together(self, mask: Any, statements: list[Node]) -> Any:
         for statement in statements:
-            mask = self.run(statement, mask) if some(mask) else mask
+            mask = self.run(statement, mask) if mask.any() else mask
         return mask
 
     def run_block(self, mask: Any, statements: list[Node]) -> Any:
@@ -186,9 +168,9 @@ class Threads:
 
     def run_if(self, mask: Any, test: Node, yes: Node, no: Node | None) -> Any:
         holds = self.test(test, mask)
-        then, rest = both(mask, holds), both(mask, opposite(holds))
-        then = self.run(yes, then) if some(then) else then
-        return either(then, self.run(no, rest) if no is not None and some(rest) else rest)
+        then, rest = mask & holds, mask & ~holds
+        then = self.run(yes, then) if then.any() else then
+        return then | (self.run(no, rest) if no is not None and rest.any() else rest)
 
     def run_for(self, mask: Any, begin: Node, test: Node | None, step: Node | None, body: Node) -> Any:
         self.scopes.append({})
@@ -197,33 +179,33 @@ class Threads:
         return mask
 
     def run_while(self, mask: Any, test: Any, body: Node, step: Node | None = None) -> Any:
-        done: Any = False
+        done: Any = NONE
         for _ in range(_MOST_ROUNDS):
             if test is not None:
                 holds = self.test(test, mask)
-                done, mask = either(done, both(mask, opposite(holds))), both(mask, holds)
-            if not some(mask):
+                done, mask = done | mask & ~holds, mask & holds
+            if not mask.any():
                 return done
-            self.left.append([False, False])
+            self.left.append([NONE, NONE])
             mask = self.run(body, mask)
             broken, continued = self.left.pop()
-            done, mask = either(done, broken), either(mask, continued)
-            if step is not None and some(mask):
+            done, mask = done | broken, mask | continued
+            if step is not None and mask.any():
                 self.run(step, mask)
         raise RuntimeError(f"after {_MOST_ROUNDS:,} rounds this loop hasn't ended: {body.line}")
 
-    def run_break(self, mask: Any, place: int = 0) -> bool:
+    def run_break(self, mask: Any, place: int = 0) -> Any:
         if self.left:  # outside of a loop, the thread is done
-            self.left[-1][place] = either(self.left[-1][place], mask)
-        return False
+            self.left[-1][place] = self.left[-1][place] | mask
+        return NONE
 
-    def run_continue(self, mask: Any) -> bool:
+    def run_continue(self, mask: Any) -> Any:
         return self.run_break(mask, 1)
 
-    def run_return(self, mask: Any, value: Node | None) -> bool:
+    def run_return(self, mask: Any, value: Node | None) -> Any:
         if value is not None:
             self.store(self.result, self.value(value, mask), mask)
-        return False
+        return NONE
 
     def run_declare(self, mask: Any, kind: Any, name: str, is_other: bool, first: Node | None) -> Any:
         if is_other and first is not None:  # a pointer or a reference
@@ -257,7 +239,7 @@ class Threads:
 
     def test(self, node: Node, mask: Any) -> Any:
         found = self.value(node, mask)
-        return cast(found, np.dtype(bool)) if np.ndim(found) else bool(found)
+        return cast(found, np.dtype(bool))
 
     def at_number(self, mask: Any, number: Any) -> Any:
         return number
@@ -288,13 +270,13 @@ class Threads:
     def at_both(self, mask: Any, sign: str, left: Node, right: Node) -> Any:
         """``&&`` and ``||``: the right side is only for those threads that still need it."""
         first = self.test(left, mask)
-        rest = both(mask, first if sign == "&&" else opposite(first))
+        rest = mask & (first if sign == "&&" else ~first)
         second = self.test(right, rest)
         return np.logical_and(first, second) if sign == "&&" else np.logical_or(first, second)
 
     def at_conditional(self, mask: Any, test: Node, yes: Node, no: Node) -> Any:
         holds = self.test(test, mask)
-        x, y = self.value(yes, both(mask, holds)), self.value(no, both(mask, opposite(holds)))
+        x, y = self.value(yes, mask & holds), self.value(no, mask & ~holds)
         x, y = (x, y) if x.dtype == y.dtype else alike(x, y)
         return np.where(holds, x, y) if np.ndim(holds) else x if holds else y
 
@@ -355,7 +337,7 @@ class Threads:
         before = self.line, self.scopes, self.left, self.types, self.result
         self.scopes, self.left, self.types = [self.scopes[0], scope], [], types
         self.result = None if function.returns is None else Variable(self.dtype(function.returns).type(0))
-        if some(mask):
+        if mask.any():
             self.run(function.body, mask)
         value = self.result.value if self.result else None
         self.line, self.scopes, self.left, self.types, self.result = before
@@ -377,7 +359,7 @@ class Threads:
         number = cast(self.value(index, mask), SIZE)
         if isinstance(found, list):
             outside = (number < 0) | (number >= len(found))
-            if some(both(mask, outside)):
+            if (mask & outside).any():
                 raise IndexError(f"an index is outside, there are {len(found)} elements: {self.line}")
             number = np.where(outside, 0, number)
             return np.choose(number, [part.value for part in found]) if number.ndim else found[int(number)]

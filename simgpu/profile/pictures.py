@@ -169,9 +169,6 @@ class Timeline:
             )
         self.waits = [number for number, moment in enumerate(self.moments) if moment.kind == SYNCHRONIZE]
 
-    def picture(self, first: int = 0, count: int = 200, only_waits: bool = False) -> Picture:
-        return drawn(*self.seen(first, count, only_waits), self.receipt.seconds.card)
-
     def seen(self, first: int = 0, count: int = 200, only_waits: bool = False) -> tuple[list[Bar], Any, str]:
         """What the picture shows: its bars, from when to when they are, in seconds, and its sentence."""
         shown = self.window(first, count, only_waits)

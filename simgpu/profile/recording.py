@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from html import escape
 from typing import Any
@@ -14,7 +14,7 @@ from .. import events
 from ..events import Event, listeners
 from ..lines import Place, place_of_call, text_of
 from ..places import estimating
-from .pictures import Moment, Picture, Timeline
+from .pictures import Moment, Picture, Timeline, drawn
 from .seconds import Seconds, duration
 
 MOST_EVENTS = 100_000
@@ -87,18 +87,11 @@ _LANES = {events.HOST_TO_DEVICE: "copies in", events.DEVICE_TO_HOST: "copies out
 _LANES |= {events.SYNCHRONIZE: "host", events.FIRST_USE: "host"}
 
 
-# -- How a receipt is shown: as text, as an HTML table, by line, and next to another ------------------
-
-
-class Table(str):
-    """Text that prints as it is when it's the value of a notebook cell or after ``>>>``."""
-
-    def __repr__(self) -> str:
-        return str(self)
+# -- How a receipt is shown: as text, as an HTML table, and by line ------------------------------------
 
 
 def _rows(receipt: Receipt) -> Iterator[tuple[str, str]]:
-    hidden = f"not visible on {receipt.hidden_on}"
+    hidden = f"not visible on {', '.join(map(repr, receipt._invisible))}"
     names = sorted(receipt.launched.items(), key=lambda item: (-item[1], item[0]))
     what = ", ".join(f"{name} {count:,}" for name, count in names[:MOST_NAMES]) + ", …" * (len(names) > MOST_NAMES)
     yield "launches", hidden if receipt.launches is None else f"{receipt.launches:,}{what and f': {what}'}"
@@ -133,44 +126,9 @@ class Lines(list):
             counts = [f"{number:,}" for number in (costs.launches, costs.copies, costs.bytes, costs.waits)]
             rows.append((*counts, "not visible" if costs.seconds is None else duration(costs.seconds), costs.line))
         left = len(self) - MOST_LINES
-        return _aligned(rows, ">>>>>") + (f"\nand {left:,} more lines" if left > 0 else "")
-
-
-def _aligned(rows: Sequence[Sequence[str]], sides: str) -> str:
-    """Columns, each to the left or to the right ("<" or ">"), and at the end of each row a text as it is."""
-    widths = [max(map(len, column)) for column in zip(*rows)]
-    return "\n".join(
-        "  ".join([*(f"{cell:{side}{width}}" for cell, side, width in zip(row, sides, widths)), row[-1]])
-        for row in rows
-    )
-
-
-def _figures(receipt: Receipt) -> dict[str, Any]:
-    copies = {
-        f"{name.replace('_', ' ')}, {part}": getattr(getattr(receipt, name), part)
-        for name in ("host_to_device", "device_to_host", "device_to_device")
-        for part in ("count", "bytes", "implicit")
-    }
-    return {
-        "launches": receipt.launches, "memsets": receipt.memsets, **copies,
-        "synchronizations": receipt.synchronizations, "first uses": receipt.first_uses,
-        "peak memory, bytes": receipt.peak_memory, "time": receipt.seconds,
-    }  # fmt: skip
-
-
-def _figure(x: Any) -> str:
-    return "not visible" if x is None else str(x) if isinstance(x, Seconds) else f"{x:,}"
-
-
-def _difference(a: Any, b: Any) -> str:
-    """The difference as a number; for times of one kind, as a factor. Times of two kinds aren't compared."""
-    if a is None or b is None:
-        return "unknown"
-    if isinstance(a, Seconds):
-        if (a.kind, a.card) != (b.kind, b.card):
-            return "two kinds of time"
-        return f"x {b / a:.3g}" if a else "same" if a == b else "more"
-    return f"{b - a:+,}" if a != b else "same"
+        widths = [max(map(len, column)) for column in zip(*rows)]
+        shown = ["  ".join([*(f"{x:>{width}}" for x, width in zip(row[:-1], widths)), row[-1]]) for row in rows]
+        return "\n".join([*shown, f"and {left:,} more lines"] if left > 0 else shown)
 
 
 @dataclass(repr=False, eq=False)
@@ -189,7 +147,7 @@ class Receipt:
     receipt waits for a real GPU.) Like a stopwatch, it includes work that was still running when the receipt was
     opened, so synchronize first. On a simulated GPU, the host's own computations take no time.
 
-    See also `timeline()`, `by_line()`, `compare(other)` and `plot()`.
+    See also `timeline()`, `by_line()` and `plot()`.
     """
 
     launches: int | None = 0
@@ -319,19 +277,10 @@ class Receipt:
             found.append(Moment._make((*times, _LANES.get(kind, "compute"), kind, *rest, device, texts[place])))
         return found
 
-    def lines(self) -> list[LineCosts]:
-        """What each line of the program cost, most launches first."""
-        found = [replace(costs, line=text_of(place), place=place) for place, costs in self._lines.items()]
-        return sorted(found, key=lambda costs: (-costs.launches, -costs.copies, -costs.waits, costs.line))
-
-    @property
-    def hidden_on(self) -> str:
-        """The devices that don't report their work. Empty if there are none."""
-        return ", ".join(map(repr, self._invisible))
-
     def by_line(self) -> Lines:
         """What each line cost, most launches first. A backward pass belongs to the line with `gradient` or `back`."""
-        return Lines(self.lines())
+        found = [replace(costs, line=text_of(place), place=place) for place, costs in self._lines.items()]
+        return Lines(sorted(found, key=lambda costs: (-costs.launches, -costs.copies, -costs.waits, costs.line)))
 
     def __repr__(self) -> str:
         return "\n".join([*(f"{name:<17} {text}" for name, text in _rows(self)), _time(self)])
@@ -345,14 +294,6 @@ class Receipt:
         below = "caption-side:bottom;text-align:left"  # the last line, as in the text
         return f'<table><caption style="{below}">{escape(_time(self))}</caption>{cells}</table>'
 
-    def compare(self, other: Receipt) -> str:
-        """A table of this receipt and another, with the differences."""
-        rows = [("", "this", "other", "difference")]
-        for (name, a), b in zip(_figures(self).items(), _figures(other).values()):
-            if a or b or name == "launches":
-                rows.append((name, _figure(a), _figure(b), _difference(a, b)))
-        return Table(_aligned(rows, "<>>"))
-
     def plot(self, first: int = 0, count: int = 200, only_waits: bool = False) -> Picture:
         """A picture of `count` events, starting with number `first`: what ran when, with one lane each.
 
@@ -361,7 +302,7 @@ class Receipt:
         200 events, the picture shows how busy each lane is in each short interval. A notebook shows it; ``.svg`` is its
         text. Raises `ValueError` if a device doesn't report times, or if there are no such events.
         """
-        return Timeline(self).picture(first, count, only_waits)
+        return drawn(*Timeline(self).seen(first, count, only_waits), self.seconds.card)
 
 
 def receipt() -> Receipt:
