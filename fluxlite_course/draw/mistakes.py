@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from .pictures import GREY, Picture, plots, show
+from .pictures import BLUE, GREY, Picture, plots, show
 
 _OFTEN = "#0f5a94"  # a darker blue than that of the host, to be told from grey without colours
 
@@ -44,6 +44,7 @@ def _sentence(numbers: dict[str, Any]) -> str:
 
 def _figure(counts: np.ndarray, names: list[str]) -> Any:
     from matplotlib.colors import LinearSegmentedColormap
+    from matplotlib.patches import Rectangle
 
     many, longest = len(counts), max(map(len, names))
     size = min(max(0.5 * many, 2.6), 8.5)
@@ -58,6 +59,8 @@ def _figure(counts: np.ndarray, names: list[str]) -> Any:
     axes.set(xlabel="taken for", ylabel="right class")
     axes.spines[["top", "right"]].set_visible(True)
     small = min(12.0, 1.35 * 72 * size / many / len(f"{counts.max():,}"))
+    for i in range(many):  # a frame around those that are right, to be seen without colours
+        axes.add_patch(Rectangle((i - 0.5, i - 0.5), 1, 1, facecolor="none", edgecolor=BLUE, linewidth=1.5))
     for (i, j), count in np.ndenumerate(counts):
         axes.text(j, i, f"{count:,}", ha="center", va="center", color="white" if count else GREY, fontsize=small)
     return figure
