@@ -51,4 +51,4 @@ if __name__ == "__main__":
     frames, shown = film()
     palette = frames[-1].quantize(24, dither=Image.Dither.NONE)  # one for all, so that a frame is what changes in it
     first, *more = (frame.quantize(palette=palette, dither=Image.Dither.NONE) for frame in frames)
-    first.save(ROOT / "docs" / "race.gif", save_all=True, append_images=more, duration=shown, loop=3, optimize=True)
+    first.save(ROOT / "docs" / "race.gif", save_all=True, append_images=more, duration=shown, loop=0, optimize=True)

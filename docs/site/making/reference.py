@@ -80,7 +80,7 @@ def members(x: Any) -> list[str]:
         return []
     kinds = (property, classmethod, staticmethod)
     found = [n for n, y in vars(x).items() if inspect.isfunction(y) or isinstance(y, kinds)]
-    return [name for name in found if not name.startswith("_") and inspect.getdoc(vars(x)[name])]
+    return [name for name in found if not name.startswith("_") and vars(x)[name].__doc__]
 
 
 @functools.cache
