@@ -201,10 +201,10 @@ def constraints(session: nox.Session) -> None:
     systems = [f"{pythons} and sys_platform == '{sys}' and platform_machine == '{machine}'"
                for sys, _, _, machine in wheelhouse.SYSTEMS.values()]  # fmt: skip
     # uv takes these two from a pyproject.toml only. In ours they would also bind `uv run`.
-    settings = f"\n[tool.uv]\nenvironments = {json.dumps([pythons])}\nrequired-environments = {json.dumps(systems)}\n"
-    project = Path("pyproject.toml").read_text(encoding="utf-8")
+    settings = f"[tool.uv]\nenvironments = {json.dumps([pythons])}\nrequired-environments = {json.dumps(systems)}\n"
+    project = Path("pyproject.toml").read_text(encoding="utf-8").replace("[tool.uv]\n", settings)
     with session.chdir(session.create_tmp()):
-        Path("pyproject.toml").write_text(project + settings, encoding="utf-8")
+        Path("pyproject.toml").write_text(project, encoding="utf-8")
         session.run(
             "uv", "pip", "compile", "--quiet", "--upgrade", "pyproject.toml", "--extra=lab", "--universal",
             f"--python-version={oldest}", "--only-binary=:all:", "--no-annotate",
