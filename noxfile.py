@@ -170,8 +170,9 @@ def alone(session: nox.Session) -> None:
     tests = ["tests/fluxlite", "tests/simgpu"]
     for name in ("fluxlite", "simgpu", *tests, "tests/helpers"):
         shutil.copytree(name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
-    (folder / "benchmarks").mkdir()
-    for name in ("conftest.py", "pyproject.toml", "benchmarks/launch_table.py"):  # of CuPy's launches
+    files = ("conftest.py", "pyproject.toml", "benchmarks/launch_table.py", "docs/site/pages/cupy-without-a-gpu.md")
+    for name in files:  # those of CuPy's launches, and of the page whose program a test runs
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(name, folder / name)
     with session.chdir(folder):
         session.run("python", *PYTEST, *(session.posargs or tests), env={"PYTHONPATH": str(folder)})

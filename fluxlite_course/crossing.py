@@ -59,6 +59,8 @@ class Crossover:
     def conclusion(self) -> str:
         """Where the lines cross, in words."""
         first, last = min(self.cpu), max(self.cpu)
+        if not (self.settings["wait"] or self.settings["copies"]):
+            return "The GPU's line is the time of ordering, not of working: don't compare it."
         if self.crossing is None:
             return f"The {'GPU' if self.smallest else 'CPU'} is faster at every hidden size from {first} to {last}."
         wins = f"From {self.smallest} on the GPU wins; at {last} it is {_times(self.faster[last])} as fast."

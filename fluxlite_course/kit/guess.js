@@ -25,16 +25,26 @@ function render({ model, el }) {
   replies.setAttribute("aria-live", "polite");
   box.append(element("p", "ask", model.get("question")), list, said, show, replies);
   el.append(box);
-  // Otherwise JupyterLab takes Enter and letters for its own commands.
+  // Otherwise JupyterLab takes Enter and letters for its own commands. Shift+Enter runs the cell, from in here, too.
   el.dataset.lmSuppressShortcuts = "true";
-  el.addEventListener("keydown", (event) => event.key === "Tab" || event.stopPropagation());
+  replies.tabIndex = -1;
+  el.addEventListener("keydown", (event) => {
+    if (event.key === "Tab") return;
+    event.stopPropagation();
+    const cell = el.closest(".jp-Cell");
+    if (!cell || event.key !== "Enter" || !(event.shiftKey || event.ctrlKey)) return;
+    event.preventDefault();
+    const { key, code, shiftKey, ctrlKey } = event;
+    cell.closest(".jp-Notebook")?.focus();
+    cell.dispatchEvent(new KeyboardEvent("keydown", { key, code, keyCode: 13, shiftKey, ctrlKey, bubbles: true }));
+  });
 
   const buttons = Object.entries(model.get("options")).map(([letter, words]) => {
     const button = option(letter, words);
     button.addEventListener("click", () => {
       model.set("chosen", letter);
       model.save_changes();
-      show.focus();
+      (show.hidden ? replies : show).focus({ preventScroll: true });
     });
     const item = element("li", "");
     item.append(button);
@@ -64,8 +74,10 @@ function render({ model, el }) {
     const later = model.get("later");
     said.textContent = chosen ? `Your guess is kept. ${later}` : "Click your guess. Wrong ones are the useful ones.";
     said.hidden = Boolean(right);
+    const asked = document.activeElement === show; // a hidden button loses the focus, which goes to the answer
     show.hidden = !chosen || Boolean(right) || Boolean(later);
     replies.innerHTML = words || "";
+    if (asked && show.hidden) replies.focus({ preventScroll: true });
     if (right) clearTimeout(patience);
   }
 

@@ -24,13 +24,15 @@ def crossover_explorer(batch: int = 64, cards: Sequence[str] = tuple(PRESETS)) -
     settings: Any = {"card": cards, "batch": BATCHES, "copies": COPIES, "the GPU": WAITS}
     chosen = itertools.product(*settings.values())
     found = [crossover(size, card, COPIES[copies], WAITS[waits]) for card, size, copies, waits in chosen]
-    xs = [each.crossing and axes_of(SIZES)[0](each.crossing) for each in found]
+    # Where the lines cross says nothing if one of them is the time of ordering alone.
+    crossings = [each.crossing if "cross" in each.conclusion else None for each in found]
+    xs = [crossing and axes_of(SIZES)[0](crossing) for crossing in crossings]
     unwaited = [_UNWAITED[each.settings["copies"]] * (not each.settings["wait"]) for each in found]
     picture = drawing(
         640, 456, "Time of one training step by hidden size, on a CPU and on a GPU, both axes logarithmic",
         Part("path", class_="axis", d=Each(x and f"M{x} 66V386" for x in xs)),
         label(Each(x and x + 8 for x in xs), 376,
-              Each(each.crossing and f"they cross at {each.crossing:.0f}" for each in found)),
+              Each(crossing and f"they cross at {crossing:.0f}" for crossing in crossings)),
         *lines([each.cpu for each in found], [each.gpu for each in found], "hidden size",
                Each(f"{each.settings['card']}, simulated" for each in found)),
         label(622, 19, Each(unwaited), "wait bold end"),

@@ -197,11 +197,12 @@ def test_axe_finds_nothing_serious(page):
         assert serious == []
 
 
-def test_shift_enter_runs_a_cell_from_a_pictures_button(page):
+def test_shift_enter_runs_a_cell_from_a_picture_and_from_an_answer(page):
     def last():
         return max(map(int, re.findall(r"\[(\d+)\]", " ".join(page.locator(".jp-InputPrompt").all_inner_texts()))))
 
-    before = last()
-    page.locator(".fluxlite-scene input[type=range]").first.focus()
-    page.keyboard.press("Shift+Enter")
-    wait_until(lambda: last() > before, last)
+    for place in ".fluxlite-scene input[type=range]", ".fluxlite-box.guess .reply":
+        before = last()
+        page.locator(place).first.focus()
+        page.keyboard.press("Shift+Enter")
+        wait_until(lambda before=before: last() > before, last)
