@@ -37,8 +37,10 @@ def test_the_crossovers_states_are_those_of_the_plain_call(two_cards, card, sett
     cpu, gpu = (ys for (_, name), ys in shown.items() if name == "ys")
     assert gpu == pytest.approx([YS(float(time)) for time in c.gpu.values()], abs=0.06)
     assert cpu == pytest.approx([YS(float(t)) for t in c.cpu.values()], abs=0.06)
-    crosses = f"they cross at {c.crossing:.0f}" in shown.values()
-    assert crosses == ("cross" in c.conclusion)  # not where the GPU's line is the time of ordering alone
+    if not (copies or wait):  # the GPU's line is the time of ordering alone, and isn't compared
+        assert not any("they cross" in str(value) for value in shown.values()) and "don't compare" in c.conclusion
+        return
+    assert f"they cross at {c.crossing:.0f}" in shown.values()
     # Where the lines cross in the picture is where the library says: both logarithmic, so they are straight.
     line = next(value for value in shown.values() if re.match(r"M\S+ \d+V", str(value)))
     xs = [XS(size) for size in crossing.SIZES]
