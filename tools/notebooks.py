@@ -176,7 +176,7 @@ def title(name: str) -> str:
 
 
 def pages(place: Place | None = PLACE) -> dict[Path, str]:
-    """The pages with links to Colab and others, and for a JupyterHub, made anew."""
+    """The pages with links to Colab and others, and for a JupyterHub, made again."""
     hub = f"\n```\n{on_hub(place)}\n```\n\n"
     links = {
         "README.md": in_the_browser(place) if place else "",

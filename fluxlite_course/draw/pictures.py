@@ -60,15 +60,6 @@ def plots(rows: int = 1, columns: int = 1, height: float = 4.0, width: float = 9
     return figure, figure.subplots(rows, columns, **more)
 
 
-def as_written(text: str) -> str:
-    """`text` for a picture, where Matplotlib would take what's between two dollar signs for a formula.
-
-    >>> as_written("$HOME and $PATH")
-    '\\\\$HOME and \\\\$PATH'
-    """
-    return text.replace("$", r"\$")
-
-
 def projector(on: bool = True) -> None:
     """Draw for the last row of a classroom: larger letters and thicker lines, in all pictures from now on.
 

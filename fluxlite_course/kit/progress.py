@@ -77,7 +77,7 @@ def keep(part: str, key: str, value: str) -> None:
 def checked(record: Any) -> Record:
     """A record, as a file has it. Raises `ValueError` for what isn't one, or isn't of these lessons."""
     if not isinstance(record, dict) or not all(isinstance(record.get(part, {}), dict) for part in PARTS):
-        raise ValueError("this is no record of progress")
+        raise ValueError("this isn't a record of progress")
     learner = record.get("learner", {})
     if learner and learner.get("edition") != EDITION:
         raise ValueError("it is of fluxlite 0.2, whose lessons have other numbers")

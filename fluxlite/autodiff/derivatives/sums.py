@@ -43,7 +43,7 @@ def count(x, axis):
 
 
 def share(g, n):
-    """``g / n``. Above 65,504 `n` is no float16, but its inverse is one."""
+    """``g / n``. Above 65,504 `n` isn't a float16, but its inverse is one."""
     return g / n if n <= 65504 else g * (1 / n)
 
 

@@ -160,7 +160,7 @@ def test_running_means_are_kept_once_for_each_call_however_nested():
 
 
 def test_half_precision_does_not_overflow():
-    x = np.array([[300, -300], [-300, 300]], np.float16)  # the square of 300 is no float16
+    x = np.array([[300, -300], [-300, 300]], np.float16)  # the square of 300 isn't a float16
     y = fl.LayerNorm(2, affine=False)(x)
     np.testing.assert_allclose(y, [[1, -1], [-1, 1]], atol=1e-3)
 
