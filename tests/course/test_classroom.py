@@ -26,10 +26,9 @@ HUB_PAGE = (ROOT / "docs" / "hub" / "README.md").read_text(encoding="utf-8")
 
 @pytest.fixture(autouse=True)
 def at_home(monkeypatch):
-    """Not on Colab or Binder, and with nothing left over from other tests."""
+    """Not on Colab or Binder."""
     for name in ("COLAB_RELEASE_TAG", "KAGGLE_KERNEL_RUN_TYPE", "BINDER_LAUNCH_HOST"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(progress, "_unwritten", {})
 
 
 @pytest.fixture

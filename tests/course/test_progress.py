@@ -12,11 +12,7 @@ import fluxlite as fl
 from fluxlite_course import answer, start
 from fluxlite_course.kit import progress
 
-
-@pytest.fixture(autouse=True)
-def own_progress(tmp_path, monkeypatch):
-    monkeypatch.setenv("FLUXLITE_PROGRESS", str(tmp_path / "progress.json"))
-    monkeypatch.setattr(progress, "_unwritten", {})
+pytestmark = pytest.mark.usefixtures("own_progress")
 
 
 def test_progress_that_is_unreadable_or_of_0_2_is_put_aside(tmp_path, capsys):

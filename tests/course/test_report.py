@@ -4,13 +4,8 @@ import numpy as np
 import pytest
 
 from fluxlite_course import check, guess, report
-from fluxlite_course.kit import progress
 
-
-@pytest.fixture(autouse=True)
-def own_folder(tmp_path, monkeypatch):
-    monkeypatch.setenv("FLUXLITE_PROGRESS", str(tmp_path / "progress.json"))
-    monkeypatch.setattr(progress, "_unwritten", {})
+pytestmark = pytest.mark.usefixtures("own_progress")
 
 
 def test_the_report_has_the_learners_own_guesses_and_checks(tmp_path, capsys):

@@ -13,11 +13,6 @@ from inside import parameter_key
 import fluxlite as fl
 
 
-@pytest.fixture
-def path(tmp_path):
-    return tmp_path / "m.safetensors"
-
-
 def network(rng=0):
     rng = np.random.default_rng(rng)
     return fl.Chain(fl.Dense(3, 4, np.tanh, rng=rng), fl.Dense(4, 2, rng=rng))

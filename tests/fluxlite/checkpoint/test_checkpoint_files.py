@@ -25,11 +25,6 @@ KILLS = int(os.environ.get("FLUXLITE_KILLS", "4"))
 posix = pytest.mark.skipif(os.name == "nt", reason="kill -9, umask and permissions are those of POSIX")
 
 
-@pytest.fixture
-def path(tmp_path):
-    return tmp_path / "m.safetensors"
-
-
 def written(path):
     fl.save(path, W=np.arange(6.0), epoch=3)
     return path.read_bytes()

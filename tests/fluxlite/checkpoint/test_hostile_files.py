@@ -20,11 +20,6 @@ import fluxlite as fl
 posix = pytest.mark.skipif(os.name == "nt", reason="pipes and /dev are those of POSIX")
 
 
-@pytest.fixture
-def path(tmp_path):
-    return tmp_path / "m.safetensors"
-
-
 def ours(path, values, arrays=None, version=1):
     """The bytes of a file with these values, whatever they say, and the right checksum."""
     description = json.dumps({"format": version, "values": values, "crc32": {}})

@@ -14,11 +14,6 @@ from fluxlite import simulate_gpu
 from fluxlite.devices import CPU
 
 
-@pytest.fixture
-def path(tmp_path):
-    return tmp_path / "m.safetensors"
-
-
 def network(seed=0):
     rng = np.random.default_rng(seed)
     return fl.Chain(fl.Dense(3, 4, np.tanh, rng=rng), fl.Dense(4, 2, rng=rng))

@@ -3,13 +3,9 @@
 import numpy as np
 import pytest
 from inside import lies_alike
-from kinds import EVERYWHERE, GPUS
+from kinds import EVERYWHERE, GPUS, numbers
 
 from fluxlite.devices import CPU, cpu
-
-
-def numbers(device, shape=(2, 3)):
-    return device(np.arange(np.prod(shape), dtype=np.float32).reshape(shape))
 
 
 class Foreign:

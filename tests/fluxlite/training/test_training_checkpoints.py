@@ -14,11 +14,6 @@ import fluxlite as fl
 posix = pytest.mark.skipif(os.name == "nt", reason="limits and modes are those of POSIX")
 
 
-@pytest.fixture
-def path(tmp_path):
-    return tmp_path / "run.safetensors"
-
-
 def small(path, epochs=1, **options):
     """A training of two batches an epoch."""
     model = {"w": np.zeros(1)}

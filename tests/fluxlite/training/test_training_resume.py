@@ -16,11 +16,6 @@ from fluxlite.devices import CPU
 KINDS = ["cpu", "cpu parallel", "gpu", "gpu parallel"]
 
 
-@pytest.fixture
-def path(tmp_path):
-    return tmp_path / "run.safetensors"
-
-
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
     """The fingerprints of the runs that were not stopped."""
