@@ -149,9 +149,6 @@ def test_while_a_gradient_is_taken_it_is_an_ordinary_function(simulated):
         np.testing.assert_allclose(fl.cpu(g), right, rtol=1e-4, atol=1e-5)
 
 
-# -- one launch ------------------------------------------------------------------------------------------------------
-
-
 # -- what can't be fused ---------------------------------------------------------------------------------------------
 
 REFUSED = [

@@ -50,3 +50,8 @@ DEVICE: dict[str, Callable[[], Any]] = {
 def numbers(device: Any, shape: tuple[int, ...] = (2, 3)) -> Any:
     """0, 1, 2 and so on, as an array of this shape on the device."""
     return device(np.arange(np.prod(shape), dtype=np.float32).reshape(shape))
+
+
+def f32(*shape: int) -> np.ndarray:
+    """Ones in float32, on the host."""
+    return np.ones(shape, np.float32)

@@ -93,6 +93,3 @@ def test_a_deviation_of_equals_has_no_slope():
     chosen = np.array([True, True, False])
     (g,) = fl.gradient(lambda x: np.std(x, where=chosen), np.array([2.0, 2.0, 5.0]))
     assert g.tolist() == [0.0, 0.0, 0.0]
-
-
-# -- methods of ufuncs ----------------------------------------------------------------------------------------------

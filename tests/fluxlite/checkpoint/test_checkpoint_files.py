@@ -10,8 +10,8 @@ import random
 import signal
 import subprocess
 import sys
-import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -97,23 +97,15 @@ def test_paths_and_links(tmp_path, monkeypatch):
 
 
 def test_threads_that_save_at_once_each_save_whole(path):
-    errors = []
-
     def save(number):
-        try:
-            for _ in range(10):
-                fl.save(path, x=np.full(20_000, number), number=number)
-                found = fl.load(path)
-                assert (found["x"] == found["number"]).all()
-        except BaseException as error:
-            errors.append(error)
+        for _ in range(10):
+            fl.save(path, x=np.full(20_000, number), number=number)
+            found = fl.load(path)
+            assert (found["x"] == found["number"]).all()
 
-    threads = [threading.Thread(target=save, args=(i,)) for i in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert errors == [] and os.listdir(path.parent) == [path.name]
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(save, range(4)))
+    assert os.listdir(path.parent) == [path.name]
 
 
 SAVER = """

@@ -161,8 +161,6 @@ def test_what_is_copied_is_told():
     assert (r.host_to_device.implicit, r.synchronizations, r.device_to_device.bytes) == (1, 0, 24)
 
 
-# -- indexing ----------------------------------------------------------------------------------------
-
 # -- when MLX begins to compute --------------------------------------------------------------------------
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 from inside import device_of
-from kinds import EVERYWHERE, GPUS
+from kinds import EVERYWHERE, GPUS, f32
 
 from fluxlite import functor, notices, reset_notices
 from fluxlite.devices import CPU, cpu, gpu
@@ -25,10 +25,6 @@ class Pair:
 class Unregistered:
     weight: object
     name: str = "net"
-
-
-def f32(*shape):
-    return np.ones(shape, np.float32)
 
 
 # -- containers, models, leaves ----------------------------------------------------------------------
