@@ -4,6 +4,7 @@ There's only this one, since a second conftest.py in tests/ would be another mod
 """
 
 import collections
+import errno
 import importlib.util
 import os
 import signal
@@ -156,6 +157,16 @@ def simulated():
 def path(tmp_path):
     """Where a test may save something."""
     return tmp_path / "run.safetensors"
+
+
+@pytest.fixture
+def fill_the_disk(monkeypatch):
+    """After it's called, no file can be written to its end."""
+
+    def full(descriptor):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    return lambda: monkeypatch.setattr("os.fsync", full)
 
 
 @pytest.fixture

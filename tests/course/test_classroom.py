@@ -118,15 +118,11 @@ def test_links_that_someone_has_planted_lead_nowhere(name, learner, tmp_path, mo
 
 
 @pytest.mark.parametrize("command", [["handin", "Ada"], ["class", ".", "--csv"]])
-def test_a_full_disk_leaves_the_file_that_was_there(command, learner, monkeypatch, capsys):
+def test_a_full_disk_leaves_the_file_that_was_there(command, learner, fill_the_disk, monkeypatch, capsys):
     monkeypatch.chdir(learner)
     assert main(command) == 0
     before = {path.name: path.read_bytes() for path in learner.iterdir()}
-
-    def full(descriptor):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr("os.fsync", full)
+    fill_the_disk()
     assert main(command) == 1 and "No space left on device" in capsys.readouterr().err
     assert {path.name: path.read_bytes() for path in learner.iterdir()} == before
 
@@ -188,11 +184,11 @@ def test_a_lesson_on_the_wall_names_nobody(learner, tmp_path, one_question):
     assert (a, b[:2], b[-3:]) == (["a", "here", "3", "###"], ["b", "right"], ["…", "1", "#"])
 
 
+@pytest.mark.usefixtures("own_progress")
 @pytest.mark.parametrize(("variable", "place"), [("COLAB_RELEASE_TAG", "Colab"), ("KAGGLE_KERNEL_RUN_TYPE", "Kaggle")])
 def test_on_colab_the_progress_goes_alone_and_what_is_missing_is_said(variable, place, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv(variable, "x")
-    monkeypatch.setenv("FLUXLITE_PROGRESS", str(tmp_path / progress.FILE))
     assert main(["handin", "Ada"]) == 1 and capsys.readouterr().err.endswith("Guess or check something first.\n")
     progress.keep("checks", "03.1", "right")
     assert main(["handin", "Ada"]) == 0
@@ -215,9 +211,8 @@ def test_a_lesson_begins_with_what_such_a_session_forgets(variable, place, monke
     assert words in capsys.readouterr().out.splitlines()[-1]
 
 
-def test_elsewhere_a_missing_notebook_is_said(tmp_path, monkeypatch, capsys):
+def test_elsewhere_a_missing_notebook_is_said(own_progress, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("FLUXLITE_PROGRESS", str(tmp_path / progress.FILE))
     progress.keep("checks", "03.1", "right")
     assert main(["handin", "Ada"]) == 0 and "Not in it: your notebooks" in capsys.readouterr().out
     (tmp_path / progress.FILE).unlink()

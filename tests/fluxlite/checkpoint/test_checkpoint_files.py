@@ -3,7 +3,6 @@
 FLUXLITE_KILLS=100 kills a hundred programs while they save, in place of four; `nox -s kills` sets it.
 """
 
-import errno
 import json
 import os
 import random
@@ -63,11 +62,8 @@ def test_nothing_stays_open_or_mapped(path):
     assert back["W"].sum() == 15
 
 
-def test_errors_leave_the_old_file_and_nothing_else(path, monkeypatch):
+def test_errors_leave_the_old_file_and_nothing_else(path, fill_the_disk, monkeypatch):
     before = written(path)
-
-    def full(descriptor):
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     def interrupted(*names):
         raise KeyboardInterrupt
@@ -76,7 +72,7 @@ def test_errors_leave_the_old_file_and_nothing_else(path, monkeypatch):
         patch.setattr(os, "replace", interrupted)
         with pytest.raises(KeyboardInterrupt):
             fl.save(path, W=np.ones(5))
-    monkeypatch.setattr(os, "fsync", full)
+    fill_the_disk()
     for place in (path, path.parent / "other"):
         with pytest.raises(OSError, match="No space left on device"):
             fl.save(place, W=np.ones(5))

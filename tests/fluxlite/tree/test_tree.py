@@ -159,13 +159,6 @@ def test_a_subclass_has_its_bases_rule_and_its_own_fields():
     assert fmap(double, Foo3(1, 2, 3)) == Foo3(2, 4, 6) and fmap(double, Scale(3))() == 6
 
 
-def test_functor_of_an_object_takes_it_apart_and_rebuilds_it_from_other_parts():
-    parts, rebuild = functor(Foo(1, 2))
-    assert parts == {"x": 1, "y": 2}
-    assert rebuild({"x": "X", "y": "Y"}) == Foo("X", "Y")
-    assert functor(None)[0] == ()
-
-
 # -- what registration refuses ----------------------------------------------------------------------
 
 

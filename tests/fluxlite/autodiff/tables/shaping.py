@@ -5,16 +5,12 @@ import numpy as np
 from gradcheck import Call
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
-from operands import arrays, axis_of, calls, shapes
+from operands import arrays, axis_of, calls, one_of, shapes
 
 
 def fixed(shape, *args, **kwargs):
     """Calls with one array of this shape, or of drawn ones, and the same further arguments every time."""
     return calls(lambda draw, function: Call(function, draw(arrays(shape)), *args, **kwargs))
-
-
-def one_of(*kinds):
-    return lambda function: st.one_of(*(kind(function) for kind in kinds))
 
 
 def with_axis(least=1, **keywords):
