@@ -61,7 +61,7 @@ def test_a_hand_in_that_was_zipped_again_is_found(files, tmp_path):
 
 
 def test_a_hand_in_that_is_no_zip_file_is_named(tmp_path):
-    """Safari unpacks what it downloads, and some learners pack in another way: they were missing, unnoticed."""
+    """Safari unpacks what it downloads, and some learners pack in another way: nobody noticed what was missing."""
     (tmp_path / "handin-Ada").mkdir()
     for name, content in contents("Ada").items():
         (tmp_path / "handin-Ada" / name).write_text(content)
@@ -89,7 +89,7 @@ def test_the_zip_file_of_a_moodle_course(tmp_path):
     assert broken.startswith("all.zip/Fay_3_assignsubmission_file/handin-Fay.zip: cannot be read (")
 
 
-def test_the_place_of_each_hand_in_is_told(tmp_path):
+def test_the_place_of_each_hand_in_is_named(tmp_path):
     (tmp_path / "all.zip").write_bytes(
         packed(contents("Ada", folder="a/") | {"b/Bob.zip": packed(contents("Bob"))} | contents("Cem"))
     )

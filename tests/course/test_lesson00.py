@@ -6,7 +6,7 @@ from answers import not_right, right
 from fluxlite_course.kit.guesses import question
 from fluxlite_course.lesson00.pictures import race
 
-test_a_wrong_answer_is_not_right_and_told_why = not_right(
+test_a_wrong_answer_is_not_right_and_the_reply_says_why = not_right(
     ("00.1", [65_536], "but it already is with fewer waves"),
     ("00.1", [4096], "there the CPU is still first"),
     ("00.1", [1], "there the CPU is still first"),

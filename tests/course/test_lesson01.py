@@ -44,7 +44,7 @@ def without_tanh(x, W, steps):
     return cpu(np.stack([np.sum(x @ W) for _ in range(steps)]))
 
 
-test_a_wrong_answer_is_not_right_and_told_why = not_right(
+test_a_wrong_answer_is_not_right_and_the_reply_says_why = not_right(
     ("01.1", [2, 80_040, 1, 4], "gpu makes it float32"),
     ("01.1", [3, 40_040, 1, 4], "np.tanh(x @ w) + 1 copies nothing"),
     ("01.1", [2, 40_040, 0, 0], "to print total, the host has to read it"),
@@ -82,6 +82,6 @@ test_right_answers_other_than_the_lessons_own = right(
 )
 
 
-def test_an_error_of_ones_own_is_told_with_its_line():
+def test_an_error_of_your_own_is_shown_with_its_line():
     verdict = judge("01.2", lambda x, mean, spread: np.asarray(x))
     assert verdict.word == "stopped" and "Write cpu(x) to do so" in verdict.message

@@ -56,7 +56,7 @@ def walk_in_place(f, x):
     return fl.fmap(f, x)
 
 
-test_a_wrong_answer_is_not_right_and_told_why = not_right(
+test_a_wrong_answer_is_not_right_and_the_reply_says_why = not_right(
     ("02.1", [thrown_away], "copies were made and dropped: gpu(model) gives a new model"),
     ("02.1", [lambda model, x: model(x)], "the GPU was never asked for anything"),
     ("02.1", [lambda model, x: fl.cpu(fl.gpu(model)(x))], "model and data are in two places"),

@@ -63,7 +63,7 @@ def learn_xor(steps=150, move=fl.gpu):
     return answer
 
 
-test_a_wrong_answer_is_not_right_and_told_why = not_right(
+test_a_wrong_answer_is_not_right_and_the_reply_says_why = not_right(
     ("03.1", [outside], "a gradient is None"),
     ("03.1", [lambda w, x, y, rate: w + rate * slope(w, x, y)], "uphill"),
     ("03.1", [lambda w, x, y, rate: w - 0.05 * slope(w, x, y)], "the rate is an argument; yours is always 0.05"),

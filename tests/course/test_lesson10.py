@@ -38,7 +38,7 @@ def by_hand(scores, temperature):
     return weights / weights.sum()
 
 
-test_a_wrong_answer_is_not_right_and_told_why = not_right(
+test_a_wrong_answer_is_not_right_and_the_reply_says_why = not_right(
     ("10.1", [lambda scores, t: fl.softmax(scores)], "the temperature is missing"),
     ("10.1", [lambda scores, t: fl.softmax(scores * t)], "divide by the temperature"),
     ("10.1", [lambda scores, t: fl.softmax(scores) / t], "divide the scores, not the probabilities"),

@@ -109,7 +109,7 @@ def on_a_card(loss, model, x, y, devices):
     return devices[1](parallel(mean)(loss, model, x, y, devices))
 
 
-test_a_wrong_answer_is_not_right_and_told_why = not_right(
+test_a_wrong_answer_is_not_right_and_the_reply_says_why = not_right(
     ("12.1", [all_on_one], "everything is on card 0, and card 1 is empty"),
     ("12.1", [never_moved], "x comes from the host, and your function didn't move it to the first card"),
     ("12.1", [only_x_moved], "what card 0 gives wasn't moved to card 1"),

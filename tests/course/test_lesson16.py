@@ -37,7 +37,7 @@ def chatty(model, x):
     return None
 
 
-test_a_wrong_answer_is_not_right_and_told_why = not_right(
+test_a_wrong_answer_is_not_right_and_the_reply_says_why = not_right(
     ("16.1", [named], "on the laptop without a GPU your function raised an error: a backend that you name"),
     ("16.1", [always_cpu], "on the workstation with CUDA there's a GPU, and your function didn't use it"),
     ("16.1", [cuda_or_cpu], "on the Mac there's a GPU, and your function didn't use it"),
@@ -82,7 +82,7 @@ def test_the_picture_of_the_decision_has_every_question():
 
 
 def test_the_questions_are_those_that_get_device_asks():
-    """From the last to the first: each that is answered with yes counts more than those below it."""
+    """From the last to the first: a yes counts more than all answers below it."""
     with fl.pretend():
         assert fl.get_device().backend == "CPU"
     with fl.pretend(CUDA=1, AMDGPU=1):

@@ -142,7 +142,7 @@ def test_missing_branches_are_fine():
 
 
 def test_a_gradient_for_what_the_model_does_not_have_is_refused_and_nothing_is_changed():
-    """A mistyped name would otherwise be a step that is never taken."""
+    """Otherwise, a mistyped name would be a step that's never taken."""
     model = {"a": np.ones(1), "b": [np.ones(1)]}
     state = setup(Descent(1.0), model)
     for grads, words in (({"A": np.ones(1)}, "has no 'A'"), ({"b": [np.ones(1), np.ones(1)]}, r"\['b'\].*has no 1"),

@@ -228,7 +228,7 @@ def assert_close(got: Any, wanted: Any, tolerance: float, what: str) -> None:
 
 
 def spoiled(call: Call) -> list[Call]:
-    """The call with one argument changed, in all ways that a slip of the pen may change it; most are wrong."""
+    """The call with one argument changed, in all ways that a typo may change it; most are wrong."""
     places = [(i, x) for i, x in enumerate(call.args)] + list(call.kwargs.items())
     found = [Call(call.function, *call.args[:-1], **call.kwargs), Call(call.function, *call.args, 1, **call.kwargs)]
     found += [Call(call.function, *call.args, **call.kwargs | {"axis": axis}) for axis in (7, -7, 1, (0, 0), 1.5, "x")]

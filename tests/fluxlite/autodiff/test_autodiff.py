@@ -216,7 +216,7 @@ def test_no_two_gradients_share_memory():
 
 
 def test_float64_constants_do_not_make_float32_gradients_float64():
-    """Flux would promote here, too."""
+    """NumPy makes float64 of the two. The gradient keeps the type of what it belongs to."""
     w, x = np.ones((2, 3), np.float32), np.ones((4, 3))
     slope_of = lambda w: gradient(lambda w: ((x @ w.T) ** 2 * np.float64(0.1)).sum(), w)[0]  # noqa: E731
     inside = []

@@ -85,7 +85,7 @@ def named_otherwise(function):
 
 
 def test_rules_name_their_arguments_as_the_function_does():
-    """Or keywords that NumPy takes would be refused, and those that it does not know be taken."""
+    """Otherwise we'd refuse keywords that NumPy takes, and take some that it doesn't know."""
     found = {name_of(function): named_otherwise(function) for function in OURS}
     assert {name: names for name, names in found.items() if names} == {}
 

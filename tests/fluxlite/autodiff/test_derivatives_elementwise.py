@@ -120,7 +120,7 @@ def test_powers_of_zero():
 
 
 def test_a_branch_not_taken_says_nothing():
-    """np.where computes both branches; the one not taken gets 0 and, as long as it is finite, no warning."""
+    """np.where computes both branches; the one not taken gets 0 and, as long as it's finite, no warning."""
     root = lambda x: np.where(x > 0, np.sqrt(np.where(x > 0, x, 1)), 0)  # noqa: E731
     assert gradients(root, [-1.0, 0.0, 4.0]) == [[0.0, 0.0, 0.25]]
     assert gradients(lambda x: np.where(x > 0, x, 0.0), [-1.0, 4.0]) == [[0.0, 1.0]]

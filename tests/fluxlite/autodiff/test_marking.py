@@ -260,7 +260,7 @@ def test_the_pass_agrees_with_the_general_walks(tree):
         level.close()
 
 
-def test_a_class_registered_anew_is_seen_anew():
+def test_a_class_registered_again_is_read_again():
     class Layer:
         def __init__(self):
             self.w, self.c = np.ones(2), np.ones(2)

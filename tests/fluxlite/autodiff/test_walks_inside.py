@@ -1,4 +1,4 @@
-"""Walks inside `gradient` see tracked arrays as arrays: what is computed from them counts in loss and gradient."""
+"""Inside `gradient`, walks see tracked arrays as arrays: what you compute from them counts in loss and gradient."""
 
 import numpy as np
 import pytest

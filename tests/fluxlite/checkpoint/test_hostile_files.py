@@ -1,4 +1,4 @@
-"""Files that are damaged, or made by someone who means no good: refused, and nothing is changed."""
+"""Files that are damaged, or made to do harm: they're refused, and nothing changes."""
 
 import io
 import json

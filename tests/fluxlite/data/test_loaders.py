@@ -380,7 +380,7 @@ def test_an_error_comes_out_at_its_batch(simulated):
 # -- CuIterator ----------------------------------------------------------------------------------------------------
 
 
-def test_F45_CuIterator_keeps_Float64_and_takes_any_iterable_of_batches(simulated):
+def test_CuIterator_keeps_Float64_and_takes_any_iterable_of_batches(simulated):
     batches = [
         (np.ones(2), np.ones(2, np.int8)), Pair(np.ones(2), [np.ones(1), (np.ones(1),)]), {"x": np.ones(2)},
         (np.ones(1), "name", 3, None), np.ones(2),

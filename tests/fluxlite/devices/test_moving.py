@@ -149,7 +149,7 @@ def test_an_unregistered_object_stays_and_that_is_said(simulated):
     assert "Write @functor above class Unregistered" in line
 
 
-def test_a_class_made_anew_is_reported_as_that(simulated):
+def test_a_class_defined_again_is_reported_as_that(simulated):
     for slots in (False, True):
 
         @dataclass(slots=slots)

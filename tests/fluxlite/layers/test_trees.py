@@ -22,7 +22,7 @@ def lines(x):
     return repr(x).split("\n")
 
 
-def test_a_class_of_ones_own_prints_as_a_tree():
+def test_a_class_of_your_own_prints_as_a_tree():
     assert lines(Net()) == [
         "Net(",
         "  encoder=Chain(",

@@ -126,7 +126,7 @@ def test_a_leaf_is_handed_over_whole_and_rebuilds_to_itself():
         assert fmap(id, x) == id(x)
 
 
-def test_a_rule_of_ones_own_may_give_a_sequence_or_any_keys():
+def test_a_rule_of_your_own_may_give_a_sequence_or_any_keys():
     """Also others for another instance."""
 
     class Pair:
@@ -238,7 +238,7 @@ def test_dataclasses_of_every_kind_rebuild():
 
 
 @pytest.mark.parametrize("make", [dataclass(eq=False), lambda cls: cls], ids=["dataclass", "plain class"])
-def test_a_cached_property_is_no_part_and_is_computed_anew(make):
+def test_a_cached_property_is_no_part_and_is_computed_again(make):
     class Layer:
         w: Any
 

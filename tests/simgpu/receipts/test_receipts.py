@@ -172,7 +172,7 @@ def test_the_picture_has_lanes_and_a_sentence(example):
         example.plot(first=-1)
 
 
-def test_the_picture_of_only_waits_shows_whom_the_host_waits_for(simulated):
+def test_the_picture_of_only_waits_shows_what_the_host_waits_for(simulated):
     x = gpu(f32(64, 64))
     float(np.sum(x @ x))
     with receipt() as r:

@@ -217,7 +217,7 @@ def take_along_calls(draw, function):
 
 @calls
 def partition_calls(draw, function):
-    """Only what is certain is compared: where the elements besides `kth` go, NumPy does not say."""
+    """Only what is certain is compared: NumPy doesn't say where the elements besides `kth` go."""
     x = draw(arrays(shapes(1, 3, 1)))
     axis = draw(st.one_of(st.none(), axis_of(x.shape)))
     kth = draw(st.integers(0, (x.size if axis is None else x.shape[axis]) - 1))
