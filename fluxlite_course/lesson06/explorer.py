@@ -24,8 +24,7 @@ def crossover_explorer(batch: int = 64, cards: Sequence[str] = tuple(PRESETS)) -
     settings: Any = {"card": cards, "batch": BATCHES, "copies": COPIES, "the GPU": WAITS}
     chosen = itertools.product(*settings.values())
     found = [crossover(size, card, COPIES[copies], WAITS[waits]) for card, size, copies, waits in chosen]
-    # Where the lines cross says nothing if one of them is the time of ordering alone.
-    crossings = [each.crossing if "cross" in each.conclusion else None for each in found]
+    crossings = [each.crossing for each in found]
     xs = [crossing and axes_of(SIZES)[0](crossing) for crossing in crossings]
     unwaited = [_UNWAITED[each.settings["copies"]] * (not each.settings["wait"]) for each in found]
     picture = drawing(

@@ -6,7 +6,7 @@ from fluxlite.messages import notice
 from fluxlite.writing import write_whole
 
 from ..crossing import crossover
-from ..draw.pictures import Picture, plots, show
+from ..draw import Picture, plots, show
 from ..kit import exercises, progress
 from ..kit.guesses import question, questions
 from .pictures import crossing_lines

@@ -16,7 +16,7 @@ from fluxlite.messages import many
 from fluxlite.receipts import Seconds, duration
 
 from .. import crossing, sine_wave
-from ..draw.pictures import Picture, plots, show
+from ..draw import Picture, plots, show
 from ..scenes import Each, Knob, Part, Scene, drawing, label
 from ..scenes.axes import Axis, across, curve, upward
 

@@ -10,7 +10,7 @@ import numpy as np
 import fluxlite as fl
 
 from .. import island
-from ..draw.pictures import BLUE, GREY, ORANGE, Picture, plots, show
+from ..draw import BLUE, GREY, ORANGE, Picture, plots, show
 
 
 @functools.cache

@@ -12,7 +12,7 @@ import numpy as np
 from fluxlite import TrackedArray, param
 from fluxlite.autodiff.rules import RULES, name_of
 
-from ..draw.pictures import BLUE, ORANGE, Picture, plots, show
+from ..draw import BLUE, ORANGE, Picture, plots, show
 from ..kit.exercises import NotDone
 from ..scenes import Knob, Scene
 from ..scenes.graph import At, Node, graph

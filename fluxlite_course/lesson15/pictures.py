@@ -9,7 +9,7 @@ from fluxlite.messages import many
 from fluxlite.receipts import duration
 
 from ..bottleneck import Work, six_layers, work
-from ..draw.pictures import GREEN, GREY, ORANGE, Picture, plots, show
+from ..draw import GREEN, GREY, ORANGE, Picture, plots, show
 from ..links import Link, ring
 from ..scenes import Each, Knob, Part, Scene, drawing, label, rounded
 from ..scenes.axes import Axis, across, bars
