@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from fluxlite.messages import at_words, ipython
 
+from ..scenes.scene import text_of
 from . import exercises, progress
 from .boxes import box, marked, plain, publish, style
 
@@ -138,7 +139,7 @@ def _box() -> Any:
     class Box(AnyWidget):
         """A question with buttons. The answer comes here from `guess.js` only when it's asked for."""
 
-        _esm = Path(__file__).with_name("guess.js").read_text(encoding="utf-8")
+        _esm = text_of("keys.js") + "\n" + Path(__file__).with_name("guess.js").read_text(encoding="utf-8")
         _css = style("Guesses")
         question, later, chosen = (Unicode().tag(sync=True) for _ in range(3))
         options, answer = Dict().tag(sync=True), Dict().tag(sync=True)
