@@ -35,7 +35,7 @@ def plain(text: str) -> str:
 
 @functools.cache
 def style(*parts: str) -> str:
-    """These parts of ``boxes.css``, each named by its comment's first word. Those that all boxes share come first."""
+    """These parts of ``boxes.css``, each named by its comment's first word, below the part that all boxes share."""
     text = Path(__file__).with_name("boxes.css").read_text(encoding="utf-8")
     known = {part.partition(":")[0]: part.partition("*/")[2] for part in text.split("/* ")[1:]}
     return " ".join(" ".join(known[name] for name in ("Boxes", *parts)).split())
@@ -80,7 +80,7 @@ def fact(name: str, text: str) -> str:
 
 
 def bars(values: list[tuple[str, float, str]]) -> str:
-    """Bars below each other, each with its label and its value in words. The one for par is fainter."""
+    """Bars below each other, each with its label and its value in words."""
     longest = max(value for _, value, _ in values)
     line = '<div class="fact bar {}"><span>{}</span><span><i style="width:{:.0f}%"></i>{}</span></div>'
     return "\n".join(line.format(label, label, 45 * value / longest, words) for label, value, words in values)

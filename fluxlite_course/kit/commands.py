@@ -1,6 +1,6 @@
 """The course at the command line: ``python -m fluxlite check``, ``lab``, ``handin`` and ``class``.
 
-In a notebook the same goes with ``%run -m fluxlite handin Ada``.
+In a notebook, it's ``%run -m fluxlite handin Ada``.
 """
 
 import argparse
@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 def add(command: Callable[..., argparse.ArgumentParser]) -> None:
-    """Add the course's commands to fluxlite's own: the entry point that fluxlite finds."""
+    """The entry point that fluxlite finds: adds the course's commands to its own."""
     command("check", check, "say READY, or the one thing to do before the course can begin here")
     course = command(
         "lab", lab, "hand out the lessons into my-course and open them in JupyterLab",

@@ -80,7 +80,7 @@ def checked(record: Any) -> Record:
         raise ValueError("this isn't a record of progress")
     learner = record.get("learner", {})
     if learner and learner.get("edition") != EDITION:
-        raise ValueError("it is of fluxlite 0.2, whose lessons have other numbers")
+        raise ValueError("it's from fluxlite 0.2, whose lessons have other numbers")
     return record
 
 

@@ -46,12 +46,12 @@ def broken(names: tuple[str, ...]) -> str:
         return ""
     *_, name = done.stdout.split()
     why = (done.stderr.strip().splitlines() or [f"Python ended with {done.returncode}"])[-1]
-    return f"{name} is installed and cannot be used ({why}). {_install('--force-reinstall', name)}"
+    return f"{name} is installed, but can't be used ({why}). {_install('--force-reinstall', name)}"
 
 
 def not_writable() -> str:
     folder = Path(FOLDER) if Path(FOLDER).is_dir() else progress.path().parent
-    words = f"Your work cannot be kept in {folder.absolute()}: it cannot be written to. Go to a folder of your own."
+    words = f"Your work can't be kept in {folder.absolute()}: you can't write to it. Go to a folder of your own."
     return "" if os.access(folder, os.W_OK) else words
 
 

@@ -11,6 +11,7 @@ from fluxlite import gpu_device, gpu_name, simulate_gpu
 from fluxlite.messages import ipython, put_aside
 from fluxlite.simulated import SimulatedDevice
 
+from .. import load_ipython_extension
 from . import copies, exercises, progress
 from .boxes import box, publish
 
@@ -22,7 +23,7 @@ _PASSING = (
 
 
 def start(number: str) -> None:
-    """Begin lesson `number`: print what's there, and turn on the simulated GPU if there's no real one.
+    """Begin lesson `number`: say what's there, and turn on the simulated GPU if there's no real one.
 
     A lesson with ``SIMULATED = False`` does without it. Raises `ValueError` for an unknown lesson.
     """
@@ -30,11 +31,10 @@ def start(number: str) -> None:
     progress.stay()
     lines = [f"lesson {number} · fluxlite {here} · Python {platform.python_version()} · NumPy {np.__version__}"]
     lines += [_gpu_line(getattr(lesson, "SIMULATED", True)), _progress_line()]
-    lines += [_PASSING.format(place) for place in [progress.passing()] if place]
+    if place := progress.passing():
+        lines.append(_PASSING.format(place))
     if shell := ipython():
-        from .magics import DeviceMagics
-
-        shell.register_magics(DeviceMagics)
+        load_ipython_extension(shell)
     publish("\n".join(lines), box("note", f"<p>{'<br>'.join(map(html.escape, lines))}</p>"))
 
 
@@ -60,10 +60,7 @@ def _progress_line() -> str:
 
 
 def reset(number: str) -> None:
-    """Put a fresh copy of lesson `number` into this folder, and keep yours under another name.
-
-    Raises `ValueError` for an unknown lesson.
-    """
+    """Put a fresh copy of lesson `number` into this folder, and keep yours. Raises `ValueError` for an unknown one."""
     exercises.lesson(number)
     (lesson,) = copies.learner_folder().glob(f"{number}-*.ipynb")
     copy = Path.cwd() / lesson.name

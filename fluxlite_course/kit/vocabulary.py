@@ -1,7 +1,7 @@
-"""What the checks of all lessons ask alike: is it there, is it the right kind, shape and place, and is it right?
+"""What all lessons' checks ask: is it there, is it the right kind, shape and place, and is it right?
 
 A check says what's wanted, and what learners get instead: its slips, each with the sentence that explains it. The first
-one that fits is the reply. `expect` compares numbers, `refuse` asks questions, `quiet` reads a receipt.
+one that fits is the reply. `expect` compares numbers, and `refuse` asks questions.
 """
 
 import contextlib
@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 import fluxlite as fl
-from fluxlite.messages import many
 
 from .exercises import NotDone, NotRight, shown, words_of
 
@@ -19,7 +18,7 @@ Slips = Mapping[str, Any]
 
 
 def on_cpu(x: Any) -> bool:
-    """Whether `x` is an array on the CPU. False for what isn't an array."""
+    """Whether `x` is an array on the CPU."""
     return fl.device_of(x) == fl.get_device("CPU")
 
 
@@ -103,9 +102,9 @@ def expect(
     """Raise `NotRight` unless `got` is `wanted`, in the same shape.
 
     `name` is the function that returned it, and `gives` what it should return instead of None. `shape` has the words
-    for a wrong shape, `where` those for a result that isn't on the GPU any more (none: it may be anywhere), `otherwise`
-    those for wrong values that no slip explains, and `before` stands before these and each slip's. `show` writes the
-    values, unless `yours` and `expected` do.
+    for a wrong shape, and `where` those for a result that isn't on the GPU any more; without them it may be anywhere.
+    `otherwise` has those for wrong values that no slip explains; `before` comes before these and each slip's. `show`
+    writes the values, unless `yours` and `expected` do.
 
     >>> expect(-1.0, 1.0, slips={"the sign is wrong": -1.0, "the ½ is missing": 2.0})
     Traceback (most recent call last):
@@ -122,12 +121,6 @@ def expect(
     fits = {before + words: same(got, slip, rtol, atol) for words, slip in (slips or {}).items()}
     facts = (show(value) if text is None else text for value, text in ((got, yours), (wanted, expected)))
     refuse({**fits, before + otherwise: True}, *facts)
-
-
-def quiet(r: Any, why: str) -> None:
-    """Raise `NotRight` if receipt `r` has copies back to the host."""
-    back = r.device_to_host
-    wrong_if(back.count, why, f"{many(back.count, 'copy')}, {back.bytes:,} bytes back", "no copies back")
 
 
 @contextlib.contextmanager

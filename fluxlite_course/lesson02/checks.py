@@ -28,7 +28,7 @@ def predict(predict):
         "copies were made and dropped: gpu(model) gives a new model, so give it a name and use it": idle,
         "predict returned None": y is None,
         "it runs on the GPU, but the result is still there": not isinstance(y, np.ndarray),
-        "the numbers are not those of model(x)": not same(y, wanted),
+        "the numbers aren't those of model(x)": not same(y, wanted),
         "it runs on the GPU, but a line makes copies that nobody keeps": copies > 5,
     }, f"{copies} copies, {r.launches} launches; {type(y).__name__}", "5 copies, launches; ndarray")  # fmt: skip
     return f"5 copies to the GPU (4 arrays of the model, and x), {r.launches} launches there, 1 copy back"
@@ -77,5 +77,5 @@ def my_fmap(my_fmap):
     }, type(result).__name__, "a new ActorCritic with a dict in it, made by rebuild")  # fmt: skip
     found, wanted = [*arrays(result), my_fmap(double, np.ones(3))], [*arrays(tree(2)), 2 * np.ones(3)]
     for path, got, right in zip(("actor", "critic['a']", "critic['b'][0]", "a bare array"), found, wanted):
-        wrong_if(not same(got, right), f"{path} is not what fmap makes of it", f"{got!r}", f"{right!r}")
+        wrong_if(not same(got, right), f"{path} isn't what fmap makes of it", f"{got!r}", f"{right!r}")
     return "it does what fmap does: a nested model, a dict, a list and a bare array"

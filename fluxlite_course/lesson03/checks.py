@@ -20,9 +20,9 @@ def step(step):
     wrong_if(changed, "your step changed the w that it was given. It should return a new one", "w -= …", "w - …")
     g = fl.gradient(lambda w: fl.mse(x @ w, y), w)[0]
     expect(new, w - rate * g, "not the new w", {
-        "uphill: that is a step along the gradient, and the loss grows": w + rate * g,
+        "uphill: that's a step along the gradient, and the loss grows": w + rate * g,
         "you subtracted the whole gradient; the rate says how much of it to take": w - g,
-        "this is the gradient, not the new w": g,
+        "that's the gradient, not the new w": g,
         "the rate is an argument; yours is always 0.05": w - 0.05 * g,
     }, name="step", gives="the new w", shape="not the new w", show=lambda w: w.ravel().round(3), atol=1e-6)  # fmt: skip
     return "the new w, and the old one untouched"

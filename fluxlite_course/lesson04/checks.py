@@ -71,7 +71,7 @@ def continue_wave(continue_wave):
     wrong_if(len(values) != 6, "there should be n values, one for each step", f"{len(values)} values", 6)
     refuse({
         "the first value is x0 itself; it should be the prediction from it": same(values[0], xs[0].item(), 1e-4),
-        "step 1 already differs: it is given x0 and an empty memory": not same(values[0], wanted[0], 1e-4),
+        "step 1 already differs: it's given x0 and an empty memory": not same(values[0], wanted[0], 1e-4),
         f"step 2: {true:.3f} is the answer to a true input": same(values[1], true, 1e-4),
         "step 2 has forgotten step 1: its memory is empty again": same(values[1], forgotten, 1e-4),
         "it begins well, then goes another way": not same(values, wanted, 1e-4),

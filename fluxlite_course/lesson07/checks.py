@@ -29,7 +29,7 @@ def predict(predict):
                shape=f"the predictions for {many(n, 'wave')} have the shape of x",
                where="the predictions are on the CPU; x was on the GPU", **_NEAR)  # fmt: skip
     refuse({
-        "there is still a loop over the waves": counts[64] > counts[1] + 2,
+        "there's still a loop over the waves": counts[64] > counts[1] + 2,
         "0 launches: it doesn't run on the GPU": not counts[1],
     }, f"{counts[1]:,} launches for 1 wave, {counts[64]:,} for 64", "the same number for both")  # fmt: skip
     return f"{counts[64]} launches for 64 waves, and so for 1,024; {counts[1]} for 1"

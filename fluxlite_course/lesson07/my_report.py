@@ -32,7 +32,7 @@ def report() -> Picture:
         write_whole(folder / "my-gpu-report.txt", f"{page}\n".encode())
         write_whole(folder / "my-gpu-report.png", page.png)
     except OSError as error:
-        notice(("report", folder), f"The report is not kept in {folder}: {error.strerror}.")
+        notice(("report", folder), f"The report isn't kept in {folder}: {error.strerror}.")
     return page
 
 

@@ -24,7 +24,7 @@ def batches_and_copies(batches, copies_of_gpu_loader, copies_of_all_first):
     expect(number(batches, "batches"), count, "not that many batches", left, yours=batches,
            expected="1,438 observations, at most 100 in each")  # fmt: skip
     expect(number(copies_of_gpu_loader, "the number of copies"), each, "not that many copies by gpu(loader)", {
-        "that is one epoch; there are three": count * 2,
+        "that's one epoch; there are three": count * 2,
         "a batch is two arrays, x and y: two copies": count * 3,
     }, yours=f"{copies_of_gpu_loader} copies by gpu(DataLoader(…))", expected="batches × arrays × epochs")  # fmt: skip
     expect(number(copies_of_all_first, "the number of copies"), first, "not that many copies by the other way", {

@@ -17,16 +17,13 @@ from .parts import Part, moves
 
 
 class Knob(NamedTuple):
-    """A control: buttons, or a `slider`, which `ms`, the milliseconds for each step, gives a play button.
-
-    `press` is the name of a button that goes one step further, in place of the play button.
-    """
+    """A control: buttons, or a slider."""
 
     name: str
     options: Sequence[str]
     slider: bool = False
-    ms: int = 0
-    press: str = ""
+    ms: int = 0  # for each step: it gives the slider a play button
+    press: str = ""  # the name of a button that goes one step further, in place of the play button
 
 
 @dataclass(repr=False)
@@ -77,14 +74,11 @@ class Scene:
     def data(self) -> dict[str, Any]:
         """What the script reads: knobs, moves, and the sentences; equal parts are written once."""
         phrases: dict[str, int] = {}
-        says = [[phrases.setdefault(p, len(phrases)) for p in _phrases(said)] for said in self.sentences]
-        return {
-            "knobs": [[knob.name, list(knob.options), knob.slider, knob.ms, knob.press] for knob in self.knobs],
-            "first": self.first,
-            "moves": moves(self.picture),
-            "phrases": list(phrases),
-            "says": says,
-        }
+        split = [re.split(r"(?<=[.;:]) ", said) for said in self.sentences]
+        says = [[phrases.setdefault(phrase, len(phrases)) for phrase in said] for said in split]
+        knobs = [[knob.name, list(knob.options), *knob[2:]] for knob in self.knobs]
+        about = {"knobs": knobs, "first": self.first, "moves": moves(self.picture)}
+        return {**about, "phrases": list(phrases), "says": says}
 
     def still(self) -> str:
         """The first state as an image, with the sentence as its alternative text."""
@@ -124,7 +118,3 @@ def text_of(name: str) -> str:
     text = resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
     lines = re.sub(r"(?ms)^\s*/\*.*?\*/\s*$", "", text).splitlines()
     return " ".join(line.strip() for line in lines if line.strip() and not line.strip().startswith("//"))
-
-
-def _phrases(sentence: str) -> list[str]:
-    return re.split(r"(?<=[.;:]) ", sentence)
