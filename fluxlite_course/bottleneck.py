@@ -140,9 +140,6 @@ def busiest(
     return Scene(_drawing(steps, said, card), knobs, sentences)
 
 
-# -- The picture --------------------------------------------------------------------------------------------------
-
-
 def _drawing(steps: Sequence[Step], said: list[str], card: str) -> Part:
     lanes = [lane for lane in _WHO if any(step.lanes[lane] for step in steps)]
     ends = [max(end for _, _, end, _ in step.bars) for step in steps]

@@ -92,9 +92,6 @@ def _kept_guess(id: str) -> str:
     return letter if letter in question(id).options else ""
 
 
-# -- the box --------------------------------------------------------------------------------------------------------
-
-
 def _show(id: str, asks: Question) -> None:
     """Buttons in a notebook, or words. What to do next is to `call` a function, or in a notebook to `run` the cell."""
     chosen = _kept_guess(id)

@@ -79,7 +79,7 @@ def step(waves: int) -> Step:
 
 
 def _lane(lane: int, name: str, steps: list[Step], states: list[tuple[Step, float]], axis: Axis) -> Iterator[Part]:
-    """All operations hollow, and over them, full, those that are done. What comes after the picture's end is cut."""
+    """All operations hollow, and over them, full, those that are done. What's beyond the picture's end is cut off."""
     y, most, look = _TOPS[lane], max(len(each.gpu) for each in steps), "gpu" if lane == 2 else "host"
     boxes = [
         [bars([(min(begin, axis.high), min(end, axis.high))], axis, y, _HIGH, gap=0) for begin, end in each[lane]]

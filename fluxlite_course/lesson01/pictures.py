@@ -14,7 +14,7 @@ _LEFT, _WIDE = 10, 620
 def copy_times(card: str = "NVIDIA T4") -> Scene:
     """How long a copy to a simulated `card` takes, from asking for it until the array is there.
 
-    The latency is what each copy costs, however small: asking for it, and the way. The rest is the transfer.
+    The latency is what each copy costs, however small: asking for it, and getting there. The rest is the transfer.
 
     >>> copy_times().at(size="4 bytes")
     '4 bytes, simulated (NVIDIA T4): 28 µs, and 100 % of it is latency.'

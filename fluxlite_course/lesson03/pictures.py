@@ -101,7 +101,7 @@ def passes(f: Callable[[Any], Any], tracked: type, at: tuple[float, ...] = (0.0,
 
 
 def _history(result: Any) -> list[Any]:
-    """A tracked number, and all that it was made from, each after those that it's made from."""
+    """A tracked number, and before it everything that it was made from, in order."""
     found: list[Any] = []
     for earlier, _ in result.made_from:
         found += [node for node in _history(earlier) if node not in found]

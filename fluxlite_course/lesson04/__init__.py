@@ -6,7 +6,5 @@ from ..sine_wave import train_by_hand
 from .network import memories, same_height, unrolled
 from .waves import continued, playground, your_wave
 
-__all__ = [
-    "check", "continued", "falling", "guess", "memories", "playground", "same_height", "start", "todo",
-    "train_by_hand", "unrolled", "your_wave",
-]  # fmt: skip
+__all__ = ["check", "continued", "falling", "guess", "memories", "playground", "same_height", "start", "todo",
+           "train_by_hand", "unrolled", "your_wave"]  # fmt: skip

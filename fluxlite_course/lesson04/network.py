@@ -76,8 +76,6 @@ def _bars(left: float, title: Any, states: Sequence[np.ndarray], most: float) ->
                    height=Each(rounded(up(min(value, 0)) - top for value, top in zip(values, tops))))  # fmt: skip
 
 
-# -- unrolled: three steps side by side -------------------------------------------------------------------------------
-
 _GAP, _BOX = 80, 108  # the way from one step to the next, with the memory above it, and a step's width
 
 
@@ -117,7 +115,7 @@ def _column(n: int) -> Iterator[Part]:
 
 
 def _memory(x: float, words: str, look: str) -> Iterator[Part]:
-    """Six numbers in a row, on their way to the next step."""
+    """A memory of six numbers, on its way to the next step."""
     yield label(x + _GAP / 2, 106, words, "middle")
     for number in range(6):
         yield Part("rect", class_=look, x=x + 8 + 11 * number, y=116, width=9, height=12)

@@ -9,7 +9,7 @@ from ..kit.vocabulary import refuse, wrong_if
 
 
 def _ran(kernel, blocks, threads, x, right, what="", **why):
-    """What a launch wrote, its figures, and what `jit.check` says. `why` says what each error means here."""
+    """What a launch wrote, its figures, and what `jit.check` found. `why` says what each error means here."""
     given, launch = (x, np.zeros_like(right(x))), (blocks, threads)
     found = jit.check(kernel, right, [x.size], arguments=lambda n: given, launch=lambda n: launch, atol=1e-3)
     if error := found.error:

@@ -99,9 +99,6 @@ def _frames(one: Look, pair: tuple[int, int], most: int) -> Iterator[_Frame]:
         yield _Frame(one, pair[1], step, seen, f"{goes_on}{one.ends}" if is_last else "")
 
 
-# -- the picture ------------------------------------------------------------------------------------------------------
-
-
 def _drawing(title: str, looks: list[Look], frames: list[_Frame]) -> Part:
     y = min(_MOST_LINES, max(len(one.source.lines) for one in looks)) * _LINE
     parts = [_code(one, frames, y) for one in looks]

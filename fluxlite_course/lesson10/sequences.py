@@ -34,14 +34,14 @@ def story_batches(count: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
 
 
 def scores_after(model: Any, text: str, memory: Any = None) -> tuple[np.ndarray, Any]:
-    """The scores of the letter after `text`, and the memory. A letter that the story doesn't have is a space to it."""
+    """The scores of the letter after `text`, and the memory. A letter that the story doesn't have counts as a space."""
     for letter in text.lower():
         h, memory = model[0].cell(_rows(letters().index(letter if letter in letters() else " ")), memory)
     return model[1](h).astype(np.float64), memory
 
 
 def write(model: Any, begin: str, temperature: float = 0.7, count: int = 250) -> str:
-    """`begin`, and `count` letters more: each is drawn by its probability, and then read as the next input."""
+    """`begin`, and `count` more letters: each is drawn by its probability, and is then the next input."""
     rng, text = np.random.default_rng(3), begin
     scores, memory = scores_after(model, begin or " ")
     for _ in range(count):
@@ -61,7 +61,7 @@ def waves(count: int, gap: int, rng: np.random.Generator) -> tuple[np.ndarray, n
 
 
 def error_after(layer: Any, gap: int, seed: int = 1) -> float:
-    """Trains `layer`, with a memory of 16, for 200 steps of 64 new waves each. Its error for 1,000 others."""
+    """The error for 1,000 new waves, once `layer`, with a memory of 16, has trained for 200 steps of 64 waves each."""
     rng = np.random.default_rng(seed)
     model = fl.Chain(layer, lambda h: h[:, -1], fl.Dense(16, 1, rng=rng))
     batches = (waves(64, gap, rng) for _ in range(200))

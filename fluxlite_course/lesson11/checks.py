@@ -91,10 +91,7 @@ def train_epoch(train_epoch):
 
 
 def _weights(made, X, Y, slices):
-    """Those after a step with each slice, on the host."""
+    """The weights after a step with each slice, on the host."""
     model = copy.deepcopy(made)
-    opt_state = fl.setup(fl.Descent(0.3), model)
-    for these in slices:
-        grads = fl.gradient(lambda m: loss(m, X[these], Y[these]), model)  # noqa: B023
-        fl.update(opt_state, model, grads[0])
+    fl.train(loss, model, [(X[part], Y[part]) for part in slices], fl.setup(fl.Descent(0.3), model), progress=False)
     return model[0].weight

@@ -1,4 +1,4 @@
-"""Lesson 13's network, its files, and a picture of one: what's where in it, and what one bit does."""
+"""Lesson 13's network, its files, and a picture of one: what's where in it, and what a single bit does."""
 
 import json
 import tempfile
@@ -14,7 +14,7 @@ from ..scenes import Each, Knob, Part, Scene, drawing, label
 _images, _labels = digits()
 _X = _images.astype(np.float32) / 8 - 1
 ten = _X[10:20]  # pictures of 0, 1, …, 9
-_folder = tempfile.TemporaryDirectory()  # is deleted when Python ends
+_folder = tempfile.TemporaryDirectory()  # deleted when Python ends
 # A pickle. It says: call `print` with these words.
 strangers_file = b"cbuiltins\nprint\n(VI'm running! I could be deleting your files now.\ntR."
 BITS = ["sign", *(f"exponent {n}" for n in range(1, 9)), *(f"fraction {n}" for n in range(1, 24))]
@@ -49,7 +49,7 @@ def go_on(run, epochs):
 
 
 def flip(path, model, pictures):
-    """The file of a model of `Dense` layers, and what its model reads if one bit of an array's last number flips."""
+    """The file of a model of `Dense` layers, and what the model reads if one bit of an array's last number flips."""
     data = Path(path).read_bytes()
     text = 8 + int.from_bytes(data[:8], "little")  # the first 8 bytes say how long the text is
     about = {name: each for name, each in json.loads(data[8:text]).items() if name != "__metadata__"}

@@ -17,7 +17,7 @@ from ..scenes.parts import arrow
 
 
 def compared(whole: Any, halves: Sequence[Any]) -> Picture:
-    """Each number of a batch's gradient, beside that of one half of the rows, and beside the mean of both halves'."""
+    """Each number of a batch's gradient, against that of one half of the rows, and against the mean of both halves'."""
     figure, axes = plots(1, 2, height=4.2, sharex=True, sharey=True)
     mean, reach = np.mean(halves, axis=0), 1.05 * np.abs([whole, *halves]).max()
     for ax, found, title, colour in zip(axes, (halves[0], mean), ("one half", "the mean of both"), (ORANGE, GREEN)):
@@ -113,8 +113,8 @@ FORWARD = 1 / 3  # of a step: each product of the forward pass has two in the ba
 def exchanges(one: Work, cards: int, link: str | Link, buckets: int = 1) -> list[tuple[float, float]]:
     """When each bucket's exchange begins and ends, in seconds since the step began, if each card does what `one` does.
 
-    Each bucket is exchanged as soon as the backward pass has made it, and the one before is through. The last end is
-    when the step ends. Not in the model: that exchanging takes a little of the cards' own bandwidth.
+    A bucket is exchanged as soon as the backward pass has made it and the one before is through. The step ends with the
+    last one. Not in the model: exchanging takes a little of the cards' own bandwidth.
 
     >>> exchanges(Work(3.0, 0.0, 3.0, 0, gradient_bytes=12_000_000_000), 2, "Ethernet 10", buckets=1)
     [(3.0, 13.00006)]
