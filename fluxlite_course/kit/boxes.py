@@ -67,7 +67,7 @@ def face(id: str, word: str, message: str, rows: Any, below: Iterable[str] = (),
     return box(word, "\n".join(lines), "Checks", *["Joy"] * joy)
 
 
-def solved(done: int, of: int) -> str:
+def dots(done: int, of: int) -> str:
     """How many of a lesson's checks are right, as dots and in words."""
     whole = ", so it's complete" * (done == of)
     dots = f'<span class="dots" aria-hidden="true">{"●" * done}{"○" * (of - done)}</span>'

@@ -66,7 +66,7 @@ def _write_here(file: Path, content: Any) -> None:
     write_whole(file, content)
 
 
-def collected(file: Path) -> str:
+def hand_over(file: Path) -> str:
     """Put a copy of a hand-in where the teacher collects them. Returns what to say about it, empty without a hub.
 
     FLUXLITE_HAND_INS names a folder for this learner alone, which we make. Only they, and the group of the folder above

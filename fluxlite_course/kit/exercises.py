@@ -27,7 +27,7 @@ from fluxlite.messages import ipython, many, said
 from simgpu.words import in_words
 
 from . import progress
-from .boxes import face, publish, solved
+from .boxes import dots, face, publish
 
 RIGHT, NOT_RIGHT, NOT_YET, STOPPED = "right", "not right", "not yet", "stopped"
 COURSE = Path(__file__).parents[1]
@@ -51,8 +51,6 @@ class NotDone(Exception):
 
 
 class Exercise(NamedTuple):
-    """One exercise of a lesson."""
-
     id: str
     title: str
     check: Callable[..., str]
@@ -72,7 +70,7 @@ class Verdict(NamedTuple):
         return "\n".join([f"{self.id}  {self.word:<11} {self.message}", *rows])
 
 
-def shown(x: Any) -> str:
+def brief(x: Any) -> str:
     """A learner's object in few words, for `yours`: its type, and its shape or how it begins."""
     if shape := getattr(x, "shape", ()):
         return f"{type(x).__name__} of shape {shape}"
@@ -102,7 +100,7 @@ def in_lesson(number: str, kind: Any = Exercise) -> dict[str, Any]:
     return {one.id: one for one in found if isinstance(one, kind) and number_in(one.id) == number}
 
 
-def named(id: str, what: str, among: Mapping[str, Any]) -> Any:
+def find(id: str, what: str, among: Mapping[str, Any]) -> Any:
     """The exercise, question or puzzle with this id. Raises `ValueError` if there's none."""
     if id not in among:
         raise ValueError(f"there is no {what} {id!r} in this lesson; there are {', '.join(among) or 'none'}")
@@ -167,7 +165,7 @@ def check(id: str, *answers: Any) -> None:
     if verdict.word == RIGHT:
         kept, ids = progress.read()["checks"], in_lesson(number_in(id))
         done = sum(kept.get(one) == RIGHT for one in ids)
-        page = face(*verdict, [solved(done, len(ids))], joy=done == len(ids) and not was_right)
+        page = face(*verdict, [dots(done, len(ids))], joy=done == len(ids) and not was_right)
         publish(f"{verdict}   ({done} of {len(ids)} in this lesson)", page)
         return
     publish(str(verdict), face(*verdict))
@@ -192,7 +190,7 @@ def _of_a_failed_cell(id: str, names: tuple[str, ...]) -> Verdict | None:
 
 def judge(id: str, *answers: Any) -> Verdict:
     """The verdict on the answers to exercise `id`. Raises `ValueError` for an unknown id."""
-    return verdict_on(named(id, "exercise", in_lesson(number_in(id))), *answers)
+    return verdict_on(find(id, "exercise", in_lesson(number_in(id))), *answers)
 
 
 def verdict_on(exercise: Exercise, *answers: Any) -> Verdict:

@@ -44,7 +44,7 @@ def _in_file(right: str, question: str, reply: dict[str, str], later: str = "", 
 
 def question(id: str) -> Question:
     """The question with this id, ``"02-C"``. Raises `ValueError` if there's none."""
-    return exercises.named(id, "question", questions(exercises.number_in(id)))
+    return exercises.find(id, "question", questions(exercises.number_in(id)))
 
 
 def guess(id: str, option: Any = "") -> None:

@@ -74,7 +74,7 @@ def _cannot_read(where: str, error: Exception) -> str:
 def _read(archive: zipfile.ZipFile, info: zipfile.ZipInfo, where: str) -> Handin:
     about = json.loads(_unpack(archive, info, LARGEST))
     beside = archive.NameToInfo.get(info.filename.removesuffix(ABOUT) + progress.FILE)
-    kept = progress.checked(json.loads(_unpack(archive, beside, LARGEST))) if beside else {}
+    kept = progress.as_record(json.loads(_unpack(archive, beside, LARGEST))) if beside else {}
     checks, guesses = (
         {id: word for id, word in kept.get(part, {}).items() if word in _allowed().get(id, ())}
         for part in ("checks", "guesses")

@@ -27,7 +27,7 @@ class DeviceMagics(Magics):
     @cell_magic
     def puzzle(self, line: str, cell: str) -> None:
         """Run a cell with a puzzle's program; show what it asks of a simulated T4, your best so far, and par."""
-        run, _ = _compiled(self.shell, cell)
+        run, _ = _compile(self.shell, cell)
         run()
         play(line.strip(), self.shell.user_ns)  # type: ignore[union-attr]
 
@@ -40,7 +40,7 @@ class DeviceMagics(Magics):
         """
         if cell is not None and line.strip():
             raise UsageError(f"%%device_time takes its code from the lines below it, not {line.strip()!r}")
-        run, _ = _compiled(self.shell, line if cell is None else cell)
+        run, _ = _compile(self.shell, line if cell is None else cell)
         _wait()
         with receipt() as seen:
             start = clock()
@@ -59,7 +59,7 @@ class DeviceMagics(Magics):
         """
         if line.strip() not in ("", "guess"):
             raise UsageError(f"it's %%machine or %%machine guess, not %%machine {line.strip()}")
-        run, name = _compiled(self.shell, cell)
+        run, name = _compile(self.shell, cell)
         lines: list[int] = []  # the cell's line of each event, even if a function of another cell asked for it
 
         def note(event: Event) -> None:
@@ -91,7 +91,7 @@ def _wait() -> None:
         device.synchronize()
 
 
-def _compiled(shell: Any, code: str) -> tuple[Callable[[], Any], str]:
+def _compile(shell: Any, code: str) -> tuple[Callable[[], Any], str]:
     """A function that runs `code`, as IPython understands it, and returns the last line's value; its file's name."""
     source = shell.transform_cell(code)
     name = shell.compile.cache(source)  # lets an error show the line that it comes from

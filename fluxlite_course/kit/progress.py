@@ -74,7 +74,7 @@ def keep(part: str, key: str, value: str) -> None:
         notice("progress", f"Your progress is kept until this kernel ends, not in {file}: {error.strerror}.")
 
 
-def checked(record: Any) -> Record:
+def as_record(record: Any) -> Record:
     """A record, as a file has it. Raises `ValueError` for what isn't one, or isn't of these lessons."""
     if not isinstance(record, dict) or not all(isinstance(record.get(part, {}), dict) for part in PARTS):
         raise ValueError("this isn't a record of progress")
@@ -86,7 +86,7 @@ def checked(record: Any) -> Record:
 
 def _read_file() -> Record:
     try:
-        return checked(json.loads(path().read_text(encoding="utf-8-sig")))  # Notepad may write a byte order mark
+        return as_record(json.loads(path().read_text(encoding="utf-8-sig")))  # Notepad may write a byte order mark
     except FileNotFoundError:
         return {}
 

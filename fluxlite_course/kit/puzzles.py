@@ -23,11 +23,9 @@ MOST_BYTES_BACK = 1_000
 
 
 class Puzzle(NamedTuple):
-    """One puzzle. `counts` is what par is about: launches, copies, waits or seconds."""
-
     id: str
     attempt: Callable[..., Any]
-    counts: str
+    counts: str  # what par is about: launches, copies, waits or seconds
     par: float
 
 
@@ -38,7 +36,7 @@ def puzzle(id: str, counts: str, par: float) -> Callable[[Callable[..., Any]], C
 
 def play(id: str, space: Mapping[str, Any]) -> None:
     """Try what the cell defined; show what it took, your best, and par. Raises `ValueError` for an unknown puzzle."""
-    one, took = exercises.named(id, "puzzle", exercises.in_lesson(exercises.number_in(id), Puzzle)), {}
+    one, took = exercises.find(id, "puzzle", exercises.in_lesson(exercises.number_in(id), Puzzle)), {}
     (name,) = inspect.signature(one.attempt).parameters
 
     def attempt(answer: Any) -> str:

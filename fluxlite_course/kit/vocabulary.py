@@ -12,7 +12,7 @@ import numpy as np
 
 import fluxlite as fl
 
-from .exercises import NotDone, NotRight, shown, words_of
+from .exercises import NotDone, NotRight, brief, words_of
 
 Slips = Mapping[str, Any]
 
@@ -68,14 +68,14 @@ def refuse(slips: Slips, yours: Any = None, expected: Any = None) -> None:
         wrong_if(made, words, yours, expected)
 
 
-def called(f: Callable[..., Any], *args: Any, **kwargs: Any) -> tuple[Any, Any]:
+def call(f: Callable[..., Any], *args: Any, **kwargs: Any) -> tuple[Any, Any]:
     """What a learner's function returns, and the receipt of this call."""
     with fl.receipt() as r:
         return f(*args, **kwargs), r
 
 
-def returned(got: Any, name: str, gives: Any = None) -> Any:
-    """What the learner's function `name` returned. Raises `NotRight` for None; then `gives` says what's expected."""
+def must_return(got: Any, name: str, gives: Any = None) -> Any:
+    """`got`, which the learner's function `name` returned. Raises `NotRight` for None; `gives` says what's expected."""
     wrong_if(got is None, f"{name} returned None", None, gives)
     return got
 
@@ -86,7 +86,7 @@ def number(got: Any, what: str) -> float:
     try:
         return float(fl.cpu(got))
     except (TypeError, ValueError):
-        raise NotRight(f"{what} isn't a number", shown(got), "a number") from None
+        raise NotRight(f"{what} isn't a number", brief(got), "a number") from None
 
 
 def is_number(x: Any) -> bool:
@@ -111,9 +111,9 @@ def expect(
     fluxlite_course.kit.exercises.NotRight: the sign is wrong
     """
     if name:
-        returned(got, name, gives)
+        must_return(got, name, gives)
     is_other = np.ndim(wanted) > 0 and getattr(got, "shape", None) != wanted.shape
-    found = f"shape {got.shape}" if hasattr(got, "shape") else shown(got)
+    found = f"shape {got.shape}" if hasattr(got, "shape") else brief(got)
     wrong_if(is_other, shape, found, f"shape {np.shape(wanted)}")
     wrong_if(where and on_cpu(got), where, "an array on the CPU", "an array on the GPU")
     if same(got, wanted, rtol, atol):
@@ -124,7 +124,7 @@ def expect(
 
 
 @contextlib.contextmanager
-def explained(meanings: Mapping[str, str], expected: Any = None) -> Iterator[None]:
+def explaining(meanings: Mapping[str, str], expected: Any = None) -> Iterator[None]:
     """If the code inside raises an error that says a key of `meanings`, raise `NotRight` with its meaning instead."""
     try:
         yield

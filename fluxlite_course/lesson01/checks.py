@@ -6,7 +6,7 @@ import fluxlite as fl
 from fluxlite.messages import many
 
 from ..kit.exercises import exercise
-from ..kit.vocabulary import expect, explained, normal, number, on_gpu, refuse, returned, wrong_if
+from ..kit.vocabulary import expect, explaining, must_return, normal, number, on_gpu, refuse, wrong_if
 
 
 def _count(copies):
@@ -33,9 +33,9 @@ def standardize(standardize):
     mean, spread = np.array([1.0, 2.0, 4.0]), np.array([2.0, 2.0, 8.0])
     mixed = {"another, of shape": "x is on the GPU, and what you combine it with is still on the host"}
     x = fl.gpu(values)
-    with fl.receipt() as r, explained(mixed, "mean and spread on the GPU, too"):
+    with fl.receipt() as r, explaining(mixed, "mean and spread on the GPU, too"):
         result = standardize(x, mean, spread)
-    returned(result, "the function", "(x - mean) / spread must be returned")
+    must_return(result, "the function", "(x - mean) / spread must be returned")
     which = "the result" if r.launches else "x"
     words = f"{which} was copied back to the host: compute where the many numbers are, and move the few"
     wrong_if(r.device_to_host.count, words, f"{_count(r.device_to_host)} back", "no copies back")
@@ -56,7 +56,7 @@ def run(run):
     for _ in range(steps):
         now = np.tanh(now @ W)
         wanted.append(np.sum(now))
-    returned(sizes, "the function", f"{steps} numbers")
+    must_return(sizes, "the function", f"{steps} numbers")
     refuse({
         "the numbers are still on the GPU": on_gpu(sizes),
         "the list holds arrays on the GPU": isinstance(sizes, (list, tuple)) and any(map(on_gpu, sizes)),

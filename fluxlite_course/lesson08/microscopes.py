@@ -102,7 +102,7 @@ def _frames(one: Look, pair: tuple[int, int], most: int) -> Iterator[_Frame]:
 def _drawing(title: str, looks: list[Look], frames: list[_Frame]) -> Part:
     y = min(_MOST_LINES, max(len(one.source.lines) for one in looks)) * _LINE
     parts = [_code(one, frames, y) for one in looks]
-    parts += [*_told(frames, y + 24), *_lanes(frames, y + 34), *_memory(frames, y + 94)]
+    parts += [*_action(frames, y + 24), *_lanes(frames, y + 34), *_memory(frames, y + 94)]
     y += 118 + _MAP
     if any(frame.step.waiting for frame in frames):
         parts += _queue(frames, y)
@@ -129,7 +129,7 @@ def _code(one: Look, frames: list[_Frame], height: int) -> Part:
     return Part("g", Part("svg", moved, width=_WIDTH, height=height), display=there)
 
 
-def _told(frames: list[_Frame], y: float) -> Iterator[Part]:
+def _action(frames: list[_Frame], y: float) -> Iterator[Part]:
     """What the step does, and what it costs: a waste stands out."""
     steps = [frame.step for frame in frames]
     does = Each(f"{step.touch.way}s {step.touch.array}" if step.touch else step.said for step in steps)

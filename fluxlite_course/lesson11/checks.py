@@ -9,7 +9,7 @@ import fluxlite as fl
 
 from ..kit.exercises import exercise
 from ..kit.puzzles import puzzle
-from ..kit.vocabulary import expect, explained, normal, number, refuse, wrong_if
+from ..kit.vocabulary import expect, explaining, normal, number, refuse, wrong_if
 from .training import loss, network
 
 
@@ -71,7 +71,7 @@ def train_epoch(train_epoch):
     made = fl.Chain(fl.Dense(6, 3, rng=np.random.default_rng(5)))
     model = fl.gpu(made)
     opt_state = fl.setup(fl.Descent(0.3), model)
-    with fl.receipt() as r, explained({"CPU": "a batch stayed on the host, and the model is on the GPU"}):
+    with fl.receipt() as r, explaining({"CPU": "a batch stayed on the host, and the model is on the GPU"}):
         train_epoch(model, opt_state, X, Y)
     batches = [slice(0, 64), slice(64, 128), slice(128, 150)]
     words = "the model has learned something else than the loop above: take the same batches, in the same order"

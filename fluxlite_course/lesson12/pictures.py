@@ -19,7 +19,7 @@ _LEFT, _RIGHT, _LANE, _HIGH = 76, 520, 34, 26  # where time begins and ends; a l
 
 
 def in_two(pieces: Sequence[int] = (1,), copies: bool = False) -> Scene:
-    """A model on one card, and cut in two for two, with the batch in so many pieces; with `copies`, one on each card."""
+    """A model on one card, and cut in two for two, the batch in so many pieces. With `copies`, also one on each card."""
     device0, device1 = devices()
     rng = np.random.default_rng(0)
     model = Chain(*(Dense(1024, 1024, np.tanh, rng=rng) for _ in range(4)))
@@ -72,7 +72,7 @@ def busy(ways: Mapping[str, Mapping[int, Receipt]]) -> Scene:
         top += 40 + _LANE * len(way[counts[0]].cards)
     axis = across(at, top - 10, f"ms, simulated ({card})", text=lambda seconds: f"{seconds * 1e3:g}")
     picture = drawing(640, top + 44, "When each card works: a lane for each card", *parts, *axis)
-    said = [_said(many(n, "piece"), time, {name: way[n].end for name, way in works.items()}) for n, time in states]
+    said = [_sentence(many(n, "piece"), time, {name: way[n].end for name, way in works.items()}) for n, time in states]
     knobs = [Knob("time", [duration(time) for time in times], slider=True, ms=150)]
     if len(counts) > 1:
         knobs.insert(0, Knob("pieces of the batch", [str(n) for n in counts]))
@@ -124,7 +124,7 @@ def _copy(start: float, end: float, y: float, to_y: float) -> Part:
     )  # fmt: skip
 
 
-def _said(pieces: str, time: float, ends: dict[str, float]) -> str:
+def _sentence(pieces: str, time: float, ends: dict[str, float]) -> str:
     """Which ways are done by then, and how long they took."""
     done = [f"{name} is done in {duration(end)}" if time >= end else f"{name} isn't done" for name, end in ends.items()]
     return f"After {duration(time)}, simulated, {pieces}: {'; '.join(done)}."

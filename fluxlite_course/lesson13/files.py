@@ -54,7 +54,7 @@ def flip(path, model, pictures):
     text = 8 + int.from_bytes(data[:8], "little")  # the first 8 bytes say how long the text is
     about = {name: each for name, each in json.loads(data[8:text]).items() if name != "__metadata__"}
     names = [name.removeprefix("model.") for name in about]
-    flipped = [_flipped(model, name, bit, pictures) for name in names for bit in range(32)]
+    flipped = [_flip_bit(model, name, bit, pictures) for name in names for bit in range(32)]
     rows = [("names, checksums", -text, 0)]
     rows += [(f"{name} {each['shape']}", *each["data_offsets"]) for name, each in zip(names, about.values())]
     parts = []
@@ -78,7 +78,7 @@ def flip(path, model, pictures):
     return Scene(picture, [Knob("last number of", names), Knob("bit", BITS, slider=True)], said, [len(names) - 1, 9])
 
 
-def _flipped(model, name, bit, pictures):
+def _flip_bit(model, name, bit, pictures):
     """The number before and after, its bits after, and what the model reads with it."""
     number = getattr(model[int(name[7])], name.split(".")[1]).reshape(-1)[-1:]  # in the array itself
     old = number.copy()

@@ -7,7 +7,7 @@ from fluxlite.autodiff import derivatives  # noqa: F401  (the table of rules is 
 from fluxlite.autodiff.rules import RULES
 
 from ..kit.exercises import exercise
-from ..kit.vocabulary import expect, explained, normal, refuse, same, wrong_if
+from ..kit.vocabulary import expect, explaining, normal, refuse, same, wrong_if
 
 
 @exercise("14.1", "the order of the backward pass", look_at="back in section 2: which number is next?")
@@ -45,7 +45,7 @@ def softsign_rule(softsign):
 @exercise("14.3", "the rule of a product", look_at="the shapes of g, x and y: which product has the shape of x?")
 def rule_of_matmul(of_x, of_y):
     x, y, g = normal(14, (4, 3), (3, 2), (4, 2))
-    with explained({"matmul": "these shapes don't fit. Which of the two has to be turned, by .T?"}):
+    with explaining({"matmul": "these shapes don't fit. Which of the two has to be turned, by .T?"}):
         got_x, got_y = of_x(g, x @ y, x, y), of_y(g, x @ y, x, y)
     swapped = same(got_x, x.T @ g) and same(got_y, g @ y.T)
     wrong_if(swapped, "the two are the wrong way round: first the rule of x, then that of y")

@@ -50,7 +50,7 @@ def ring_steps() -> Scene:
         *(_travelling(piece) for piece in range(4)),
     )  # fmt: skip
     labels = ["start", *(f"{step} of {_STEPS}" for step in steps[1:])]
-    return Scene(picture, [Knob("step", labels, slider=True, ms=1500)], list(map(_step_said, steps)))
+    return Scene(picture, [Knob("step", labels, slider=True, ms=1500)], list(map(_sentence, steps)))
 
 
 def inside(card: int, piece: int, step: int) -> str:
@@ -66,7 +66,7 @@ def inside(card: int, piece: int, step: int) -> str:
     return " + ".join(map(str, sorted(one % 4 for one in cards)))
 
 
-def _step_said(step: int) -> str:
+def _sentence(step: int) -> str:
     if not step:
         return "Before the first step: 4 cards, each with its own gradient, cut into 4 pieces."
     each = ", ".join(f"card {card} sends {_NAMES[(card - step + 1) % 4]}" for card in range(4))

@@ -13,10 +13,7 @@ from fluxlite.messages import ipython, many
 
 
 def run_on_workers(line: str, cell: str) -> None:
-    """Write the cell to a file, and start it with each number of workers in `line`, one after the other.
-
-    Where MPI is missing, it shows what another computer printed.
-    """
+    """Write the cell to a file, and start it with each number of workers in `line`, one after the other."""
     if importlib.util.find_spec("mpi4py") is None or find_mpiexec() is None:
         print(f"No MPI here ({INSTALL} brings it). Recorded on another computer, with two cores:")
         print(resources.files(__package__).joinpath("recorded.txt").read_text("utf-8"), end="")

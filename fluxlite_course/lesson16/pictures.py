@@ -40,10 +40,10 @@ def decision() -> Scene:
     parts.append(_box(_LEFT, len(QUESTIONS), "the CPU", "", "host hollow", [*no, True]))
     picture = drawing(640, 432, "How a device is chosen: five questions, and the first yes counts", *parts)
     cases = [*(question.case for question in QUESTIONS), "nothing of all this"]
-    return Scene(picture, [Knob("the first yes", cases)], [_said(case) for case in range(len(cases))])
+    return Scene(picture, [Knob("the first yes", cases)], [_sentence(case) for case in range(len(cases))])
 
 
-def _said(case: int) -> str:
+def _sentence(case: int) -> str:
     no = "".join(f"{question.about}: {question.asked} No. " for question in QUESTIONS[:case])
     if case == len(QUESTIONS):
         return f"{no}So it's the CPU."
