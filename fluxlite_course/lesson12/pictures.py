@@ -19,7 +19,7 @@ _LEFT, _RIGHT, _LANE, _HIGH = 76, 520, 34, 26  # where time begins and ends; a l
 
 
 def in_two(pieces: Sequence[int] = (1,), copies: bool = False) -> Scene:
-    """A model on one card, and cut in two for two, the batch in so many pieces. With `copies`, also one on each card."""
+    """A model on one card, and cut in two for two, its batch in so many pieces. With `copies`, one on each card."""
     device0, device1 = devices()
     rng = np.random.default_rng(0)
     model = Chain(*(Dense(1024, 1024, np.tanh, rng=rng) for _ in range(4)))
