@@ -132,7 +132,7 @@ def crossover(batch: int = 64, card: Any = "NVIDIA T4", copies: bool = True, wai
     """From which hidden size is a card faster? One training step of lesson 04's RNN, for hidden sizes 8 to 4096.
 
     The CPU's times are recorded. `card` is a name or a preset. With `copies`, x and y come from the host at each step,
-    and the loss goes back to it. Without `wait`, the clock stops when the step has been requested, not when it's done.
+    and the loss goes back to it. Without `wait`, the clock stops when the step has been ordered, not when it's done.
     Raises `ValueError` for an unknown card or `batch`.
 
     >>> c = crossover(batch=64)

@@ -141,10 +141,7 @@ class Class:
         return sum(one.checks.get(id) == exercises.RIGHT for one in self.handins)
 
     def write_csv(self, file: Path) -> None:
-        """Write a table: for each learner the name, number right, files, a word per exercise, and a letter per guess.
-
-        Raises `ValueError` for another file type.
-        """
+        """Write a table for a spreadsheet, a row per learner. Raises `ValueError` for a file that isn't .csv."""
         if file.suffix.lower() != ".csv":
             raise ValueError(f"{file} doesn't end in .csv: fluxlite class FOLDER --csv class.csv")
         checks = [id for number in exercises.folders() for id in exercises.in_lesson(number)]

@@ -1,7 +1,4 @@
-"""The course at the command line: ``python -m fluxlite check``, ``lab``, ``handin`` and ``class``.
-
-In a notebook, it's ``%run -m fluxlite handin Ada``.
-"""
+"""The course's commands: ``python -m fluxlite check``, ``lab``, ``handin``, ``class``; in a notebook, ``%run -m …``."""
 
 import argparse
 from collections.abc import Callable

@@ -36,7 +36,7 @@ class DeviceMagics(Magics):
         """Run a line or a cell once; print the time and what it asked of the GPU; return the last line's value.
 
         ``%device_time model(x)``, or ``%%device_time`` above a cell. It waits for the GPU before and after, so the time
-        is that of the work, not only of requesting it.
+        is that of the work, not only of ordering it.
         """
         if cell is not None and line.strip():
             raise UsageError(f"%%device_time takes its code from the lines below it, not {line.strip()!r}")
@@ -54,8 +54,8 @@ class DeviceMagics(Magics):
     def machine(self, line: str, cell: str) -> Any:
         """Run a cell, and show what it did: two memories and the copies between them, the queue, who waits for whom.
 
-        With ``%%machine guess``, you first say where the first copy goes. It needs a simulated GPU, which knows when it
-        does what.
+        With ``%%machine guess``, you first say where the first copy goes. It needs a simulated GPU, which knows what it
+        does when.
         """
         if line.strip() not in ("", "guess"):
             raise UsageError(f"it's %%machine or %%machine guess, not %%machine {line.strip()}")

@@ -13,15 +13,15 @@ from fluxlite.messages import notice
 from fluxlite.writing import write_whole
 
 FILE = "progress.json"
-PATIENCE = 20.0  # so many seconds one notebook waits for others to write
-# `learner` holds a random id, since two people may share a name, and one person may hand in twice; and the edition of
-# the lessons, since those of fluxlite 0.2 had other numbers.
+PATIENCE = 20.0  # the seconds that one notebook waits for others to write
+# `learner` holds a random id, since two people may share a name, and one person may hand in twice; and the lessons'
+# edition, since those of fluxlite 0.2 had other numbers.
 PARTS = ("guesses", "checks", "puzzles", "learner")
 EDITION = "3"
-# Where nothing stays, and which variable says so. Kaggle's image is made from Colab's, so it's the first.
+# Where nothing stays, and which variable says so. Kaggle comes first, since its image is made from Colab's.
 PASSING = {"Kaggle": "KAGGLE_KERNEL_RUN_TYPE", "Colab": "COLAB_RELEASE_TAG", "Binder": "BINDER_LAUNCH_HOST"}
 Record = dict[str, dict[str, Any]]
-# Where the lesson began: what a lesson's own cells do to the current folder mustn't move the record.
+# Where the lesson began: the record stays there, even if a lesson's cell goes to another folder.
 _home: Path | None = None
 # What isn't in the file yet, so that a lesson in a read-only folder still remembers it.
 _unwritten: Record = {}
@@ -110,7 +110,7 @@ def _alone(file: Path) -> Iterator[None]:
         lock.acquire(timeout=PATIENCE, poll_interval=0.01)
     except TimeoutError:
         raise OSError(errno.EBUSY, "another notebook has been writing it all the time") from None
-    except OSError:  # some network drives have no locks: then two that write in the same moment may lose an entry
+    except OSError:  # some network drives have no locks, so two that write at the same moment may lose an entry
         pass
     try:
         yield

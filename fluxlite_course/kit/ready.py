@@ -40,7 +40,7 @@ def missing(needed: tuple[str, ...]) -> str:
 def broken(names: tuple[str, ...]) -> str:
     with tempfile.TemporaryDirectory() as place:
         environment = {**os.environ, "MPLCONFIGDIR": place, "PYTHONDONTWRITEBYTECODE": "1"}
-        command = [sys.executable, "-P", "-c", IMPORTS, *names]  # -P: not from the current folder, whatever lies there
+        command = [sys.executable, "-P", "-c", IMPORTS, *names]  # -P: nothing from the current folder
         done = subprocess.run(command, env=environment, capture_output=True, text=True)
     if done.returncode == 0:
         return ""

@@ -87,8 +87,8 @@ def wider(kernel: Any, arrays: Sequence[Any], core: Seconds) -> Scene:
     said, words = [], []
     for count, t4, least, most, one in zip(_COUNTS, gpu, low, high, cpu):
         who = "the core" if one < t4 else "the T4"
-        won = f"{who} is faster, by {max(t4, one) / min(t4, one):.0f} times"
-        won = "too close to call" if least <= one <= most else won
+        faster = f"{who} is faster, by {max(t4, one) / min(t4, one):.0f} times"
+        won = "too close to call" if least <= one <= most else faster
         core_takes, t4_takes = f"one core: {duration(one)}", f"T4: {duration(t4)}"
         words.append((core_takes, t4_takes, won))
         said.append(f"{many(count, 'network')}: {core_takes} {core.kind}, {t4_takes} simulated: {won}.")

@@ -15,7 +15,7 @@ from ..draw import BLUE, GREY, ORANGE, Picture, plots, show
 
 @functools.cache
 def letters() -> list[str]:
-    """The 30 letters of the story: spaces, new lines, commas and full stops count, too."""
+    """The story's 30 letters: spaces, new lines, commas and full stops count, too."""
     return sorted(set(island().lower()))
 
 
@@ -25,7 +25,7 @@ def _rows(numbers: Any) -> np.ndarray:
 
 
 def story_batches(count: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """`count` batches of 32 pieces from anywhere in the story: 40 letters each, and for each of them the next one."""
+    """`count` batches of 32 pieces from anywhere in the story: 40 letters each, and the next one for each of them."""
     numbers, rng = np.array([letters().index(letter) for letter in island().lower()]), np.random.default_rng(1)
     for _ in range(count):
         begin = rng.integers(0, len(numbers) - 41, 32)

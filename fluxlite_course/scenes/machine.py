@@ -164,7 +164,7 @@ def _outcome(moments: list[Moment], nows: list[_Now], code: int, top: int) -> It
 
 
 def _ticket(now: _Now, n: int, moment: Moment, y: int) -> tuple[int, int, str]:
-    """Where an order is: with the host, in the queue, or with the GPU; without a look where it isn't to be seen."""
+    """Where an order is: with the host, in the queue, or with the GPU; without a look where it can't be seen."""
     if now.time < _queue_time(moment):
         return _HOST + _BOX - 34, y, "host" if now.time >= moment.asked else ""
     if n in now.queue:
@@ -199,7 +199,7 @@ def _orders(moments: list[Moment]) -> list[int]:
 
 
 def _lanes(moments: list[Moment], nows: list[_Now], lanes: list[str], top: int) -> Iterator[Part]:
-    """What ran when, in a lane each; what is still to come is veiled, and where the GPU has no work is marked."""
+    """What ran when, in a lane each. What's still to come is veiled, and we mark where the GPU has no work."""
     where, numbers = _time_axis(moments, nows), _orders(moments)
     foot = {lane: top + _LANE * (row + 1) - 4 for row, lane in enumerate(lanes)}
     for lane in lanes:
@@ -231,7 +231,7 @@ def _lanes(moments: list[Moment], nows: list[_Now], lanes: list[str], top: int) 
 
 
 def _time_axis(moments: list[Moment], nows: list[_Now]) -> Callable[[float], Any]:
-    """Where a time is, from left to right. Loading at a first use takes so long that it's cut short."""
+    """Where a time is, from left to right. Loading at a first use takes so long that we cut it short."""
     times = sorted({now.time for now in nows})
     pieces = list(zip(times, times[1:]))
     loads: list[Any] = [moment for moment in moments if moment.kind == FIRST_USE]
