@@ -58,8 +58,6 @@ class Exercise(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """What a check found."""
-
     id: str
     word: str
     message: str

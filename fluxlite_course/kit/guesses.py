@@ -70,11 +70,7 @@ def guess(id: str, option: Any = "") -> None:
 
 
 def answer(id: str) -> None:
-    """Show the answer to a question, and what you guessed.
-
-    >>> answer("02-C")  # doctest: +SKIP
-    02-C  you guessed a; it is b: functor lets later moves in.
-    """
+    """Show the answer to a question, and what you guessed."""
     asks, guessed = question(id), _kept_guess(id)
     words = f"it is {asks.right}: {asks.replies[asks.right]}"
     if guessed == asks.right:

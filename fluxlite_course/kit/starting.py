@@ -11,7 +11,6 @@ from fluxlite import gpu_device, gpu_name, simulate_gpu
 from fluxlite.messages import ipython, put_aside
 from fluxlite.simulated import SimulatedDevice
 
-from .. import load_ipython_extension
 from . import copies, exercises, progress
 from .boxes import box, publish
 
@@ -34,7 +33,9 @@ def start(number: str) -> None:
     if place := progress.passing():
         lines.append(_PASSING.format(place))
     if shell := ipython():
-        load_ipython_extension(shell)
+        from .magics import DeviceMagics
+
+        shell.register_magics(DeviceMagics)
     publish("\n".join(lines), box("note", f"<p>{'<br>'.join(map(html.escape, lines))}</p>"))
 
 

@@ -49,7 +49,7 @@ def fit(fit):
     refuse({
         "it ran on the CPU, from the first step to the last": not r.launches,
         f"it runs on the GPU, and {nothing} And do you return the model that you trained?": after > 0.95 * before,
-        "it learns, but less than 100 steps of Adam(0.02) would. Does setup stand before the loop?": after > 0.01,
+        "it learns, but less than 100 steps of Adam(0.02) would. Is setup before the loop?": after > 0.01,
     }, f"loss {before:.4f} before, {after:.4f} after, {r.launches} launches", "less than 0.01")  # fmt: skip
     return f"loss {before:.3f} -> {after:.4f} on the GPU, {r.launches:,} launches"
 

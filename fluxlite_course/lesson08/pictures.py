@@ -30,12 +30,10 @@ def chip() -> Scene:
         looks = Each(f"{look} picked" if name == chosen else look for chosen in names)
         frame = Part("rect", x=x, y=y, width=width, height=height, rx=4)
         boxes.append(Part("g", frame, *words, class_=looks, data_pick=f"0:{k}"))
-    for k in range(LANES):
-        x, y = 20 + 16.5 * (k % 16), 46 + 17 * (k // 16)
-        boxes.append(Part("rect", class_="gpu", x=x, y=y, width=12, height=12, rx=2))
-    for k in range(MULTIPROCESSORS - 1):
-        x, y = 8 + 22 * (k % 13), 244 + 18 * (k // 13)
-        boxes.append(Part("rect", class_="box gpu-line", x=x, y=y, width=17, height=13, rx=2))
+    lanes = [(20 + 16.5 * (k % 16), 46 + 17 * (k // 16)) for k in range(LANES)]
+    boxes += [Part("rect", class_="gpu", x=x, y=y, width=12, height=12, rx=2) for x, y in lanes]
+    more = [(8 + 22 * (k % 13), 244 + 18 * (k // 13)) for k in range(MULTIPROCESSORS - 1)]
+    boxes += [Part("rect", class_="box gpu-line", x=x, y=y, width=17, height=13, rx=2) for x, y in more]
     said = [f"{name}: {facts}" for name, (*_, facts) in _PARTS.items()]
     both = zip(*(fact.rpartition(", ")[::2] for fact in said))  # how large it is, and how far away
     told = [label(4, 330 + 24 * row, Each(texts), "bold") for row, texts in enumerate(both)]

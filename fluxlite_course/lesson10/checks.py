@@ -16,7 +16,7 @@ def chances(chances):
             "the temperature is missing": fl.softmax(scores),
             "divide by the temperature: as it is, a high one makes the best letter win": fl.softmax(scores * heat),
             "divide the scores, not the probabilities": fl.softmax(scores) / heat,
-            "those are the scores, divided; softmax makes probabilities of them": scores / heat,
+            "those are the scores, divided; softmax turns them into probabilities": scores / heat,
         }, name="chances", gives="the probabilities: return them", before=f"at temperature {heat:g}: ",
            shape="one probability for each letter")  # fmt: skip
     return "at 0.5 the best letter gets 84 %, and at 2 no more than 45 %"

@@ -90,7 +90,7 @@ def parallel_gradient(parallel_gradient):
         f"only {min(rows, default='')} had anything to do": len(rows) == 1,
         "each card worked on the whole batch": len(x) in rows.values(),
     }, f"rows: {', '.join(f'{rows[card]} on {card}' for card in sorted(rows))}", "3 rows on each card")  # fmt: skip
-    two = "these are two gradients, one of each card; the mean of the two is wanted"
+    two = "these are two gradients, one from each card: return their mean"
     expect(yours, whole, "the values aren't those of the whole batch", {
         "it's twice as large: the loss is a mean, so average the two gradients, don't add them": 2 * whole,
         "that's the gradient of the first half alone": first,

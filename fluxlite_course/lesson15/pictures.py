@@ -29,8 +29,6 @@ def compared(whole: Any, halves: Sequence[Any]) -> Picture:
     return show(figure, f"{len(whole):,} numbers. One half's is a cloud; the mean of both lies {words} the diagonal.")
 
 
-# -- the ring -----------------------------------------------------------------------------------------------------
-
 _WIDE, _HIGH, _NAMES, _STEPS = 168, 34, "ABCD", 6
 _PLACES = ((112, 130), (528, 130), (528, 390), (112, 390))  # the middle of each card's boxes, clockwise
 _WAYS = ((208, 130, 432, 130), (528, 232, 528, 288), (432, 390, 208, 390), (112, 288, 112, 232))
@@ -103,8 +101,6 @@ def _travelling(piece: int) -> Part:
         class_="glide", transform=Each("translate({:g} {:g})".format(*_row(card, piece)) for card in cards),
     )  # fmt: skip
 
-
-# -- buckets ------------------------------------------------------------------------------------------------------
 
 BUCKETS = (1, 2, 4, 8, 16, 64, 256)
 FORWARD = 1 / 3  # of a step: each product of the forward pass has two in the backward pass
