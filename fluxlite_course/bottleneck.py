@@ -19,7 +19,7 @@ from .links import link_of, ring
 from .scenes import Each, Knob, Part, Scene, drawing, label, rounded
 
 FEEDING = ("copied in each step", "from pinned memory", "a batch ahead", "stays on the GPU")
-_SHOWN, _SETTLED = 3, 9  # so many steps are drawn; after so many, one is like the next
+_SHOWN, _SETTLED = 3, 9  # how many steps are drawn, and after how many one is like the next
 _WHO = {"host": "The host", "copy": "Copying", "compute": "Computing", "network": "The network"}
 _LEFT, _RIGHT, _ROW, _TOP = 150, 632, 54, 66
 Example = Callable[[int, int, str], tuple[Any, Any, Any, Any, Any]]

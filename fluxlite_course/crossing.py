@@ -53,7 +53,7 @@ class Crossover:
 
     @property
     def crossing(self) -> float | None:
-        """The hidden size where the lines cross, possibly between two in the table. None if they don't, or mustn't."""
+        """The hidden size where the lines cross, maybe between two of the table. None if they don't, or aren't compared."""
         right = self.smallest
         if right is None or right == min(self.cpu) or not self.is_compared:
             return None
@@ -102,7 +102,7 @@ class Crossover:
 
 
 def axes_of(sizes: Iterable[int]) -> tuple[Axis, Axis]:
-    """Where a size, and a time in seconds, are in a picture of `lines`."""
+    """The axes of a picture of `lines`, for sizes and for times in seconds."""
     return Axis(min(sizes), max(sizes), 108, 592, log=True), Axis(1e-5, 2, 386, 66, log=True)
 
 

@@ -1,4 +1,4 @@
-"""The boxes that a page shows in place of printed words: of guesses, checks, puzzles. `boxes.css` has their looks."""
+"""The boxes that a page shows instead of printed words: guesses, checks, puzzles. `boxes.css` has their looks."""
 
 import functools
 import html
@@ -75,7 +75,7 @@ def dots(done: int, of: int) -> str:
 
 
 def fact(name: str, text: str) -> str:
-    """A row of a box: what it is, and how it is."""
+    """A row of a box: a name, and what's said about it."""
     return f'<div class="fact"><span>{name}</span><span>{html.escape(text)}</span></div>'
 
 

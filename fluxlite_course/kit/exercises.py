@@ -31,7 +31,7 @@ from .boxes import dots, face, publish
 
 RIGHT, NOT_RIGHT, NOT_YET, STOPPED = "right", "not right", "not yet", "stopped"
 COURSE = Path(__file__).parents[1]
-# How the names of files begin whose lines no learner wrote.
+# The beginnings of the names of files whose lines no learner wrote.
 _LIBRARIES = (str(Path(package.__file__ or "").parent) for package in (fluxlite, simgpu))
 NOT_A_LEARNERS = (*_LIBRARIES, str(COURSE), sys.prefix, sys.base_prefix, "<frozen", "<__array_function__")
 STARTER = "todo() is still in the cell above: replace it, or delete it"
@@ -69,7 +69,7 @@ class Verdict(NamedTuple):
 
 
 def brief(x: Any) -> str:
-    """A learner's object in few words, for `yours`: its type, and its shape or how it begins."""
+    """A learner's object in a few words, for `yours`: its type, and its shape or how it begins."""
     if shape := getattr(x, "shape", ()):
         return f"{type(x).__name__} of shape {shape}"
     return "None" if x is None else f"{type(x).__name__}: {x!r:.60}"
@@ -106,7 +106,7 @@ def find(id: str, what: str, among: Mapping[str, Any]) -> Any:
 
 
 def folder(number: Any) -> Path:
-    """Where everything of this lesson is. Raises `ValueError` if there's no such lesson."""
+    """A lesson's folder. Raises `ValueError` if there's no such lesson."""
     if number not in folders():
         raise ValueError(f"there is no lesson {in_words(number)}; the lessons are {', '.join(folders())}")
     return folders()[number]
@@ -118,7 +118,7 @@ def lesson(number: str) -> types.ModuleType:
 
 
 def folders() -> dict[str, Path]:
-    """Where everything is that only this lesson has, by the lesson's number.
+    """Each lesson's folder, by the lesson's number.
 
     >>> folders()["04"].name
     'lesson04'

@@ -106,7 +106,7 @@ def _show(id: str, asks: Question) -> None:
 
 
 def as_page(id: str, asks: Question, hint: str, chosen: str = "") -> str:
-    """A question as HTML that needs no kernel, without the answer. The `hint` stands below it."""
+    """A question as HTML that needs no kernel, without the answer, and with the `hint` below it."""
     items = (
         f'<li class="option{" chosen" * (letter == chosen)}"><b>{letter}</b> <span>{marked(text)}</span></li>'
         for letter, text in asks.options.items()

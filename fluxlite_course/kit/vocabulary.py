@@ -125,7 +125,7 @@ def expect(
 
 @contextlib.contextmanager
 def explaining(meanings: Mapping[str, str], expected: Any = None) -> Iterator[None]:
-    """If the code inside raises an error that says a key of `meanings`, raise `NotRight` with its meaning instead."""
+    """If an error's words contain a key of `meanings`, raise `NotRight` with the meaning instead."""
     try:
         yield
     except (NotRight, NotDone):

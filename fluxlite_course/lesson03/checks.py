@@ -11,7 +11,7 @@ from ..kit.vocabulary import call, expect, explaining, must_return, normal, refu
 @exercise("03.1", "one step of gradient descent", look_at="section 1: w - 0.05 * g")
 def step(step):
     w, x, y = normal(5, (3, 1), (8, 3), (8, 1))
-    given, rate = w.copy(), 0.15  # a rate that no learner writes down for the argument
+    given, rate = w.copy(), 0.15  # a rate that no learner would write instead of the argument
     pair = "gradient gives a tuple, one for each argument: unpack it"
     nothing = "a gradient is None: the function that you differentiate doesn't use its own argument"
     with explaining({"multiply sequence": pair, "'tuple'": pair, "NoneType": nothing}, "lambda w: mse(x @ w, y)"):

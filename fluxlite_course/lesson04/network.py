@@ -15,6 +15,7 @@ OUTPUT: dict[str, Any] = {"fill": "none", "stroke": "currentColor", "stroke_widt
 
 _NUMBER, _HEIGHT = Axis(1, 21, 60, 610), Axis(-1.2, 1.2, 168, 24)
 _TWICE = (13, 18)
+_GAP, _BOX = 80, 108  # the way from one step to the next, with the memory above it, and a step's width
 _AT = dict(enumerate(WAVE.ravel().tolist(), 1))  # the height of each point
 
 
@@ -74,9 +75,6 @@ def _bars(left: float, title: Any, states: Sequence[np.ndarray], most: float) ->
         tops = [up(max(value, 0)) for value in values]
         yield Part("rect", class_="host glide", x=left + 7 + 40 * number, width=26, y=Each(tops),
                    height=Each(rounded(up(min(value, 0)) - top for value, top in zip(values, tops))))  # fmt: skip
-
-
-_GAP, _BOX = 80, 108  # the way from one step to the next, with the memory above it, and a step's width
 
 
 def unrolled() -> Scene:

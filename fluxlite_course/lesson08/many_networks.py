@@ -68,7 +68,7 @@ def on_one_core() -> Seconds:
 
 
 def wider(kernel: Any, arrays: Sequence[Any], core: Seconds) -> Scene:
-    """Two lines that cross: so many networks, each as in `arrays`, in one launch of `kernel`, or in `core` each."""
+    """Two lines that cross: many networks like that of `arrays`, in one launch of `kernel`, or in `core` each."""
     found = []
     for count in _COUNTS:
         wide = [*arrays[:2], *(np.concatenate([array] * count) for array in arrays[2:])]

@@ -225,7 +225,7 @@ class _View:
         return self.y + self.height * self.rows.index(row)
 
     def _boxes(self, words: Any, width: int = 1) -> str:
-        """A path around these words, each with so many places to the right."""
+        """A path around these words, each of them `width` places wide."""
         wide, high = f"{_CELL * width:g}", f"{self.height - (1 if self.height > 8 else 0.4):.3g}"
         return "".join(f"M{_LEFT + _CELL * (word % WARP):g} {self._top(word // WARP):.4g}h{wide}v{high}h-{wide}z"
                        for word in words)  # fmt: skip

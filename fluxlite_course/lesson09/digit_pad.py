@@ -52,7 +52,7 @@ def trained_network() -> fl.Chain:
 
 
 def drawn(strokes: Iterable[Stroke]) -> np.ndarray:
-    """The ink of some strokes: uint8 of shape (28, 28), from 0 (paper) to 255, with a soft edge as the page's brush.
+    """The ink of some strokes: uint8 of shape (28, 28), from 0 (paper) to 255, with a brush's soft edge.
 
     >>> drawn([[(14, 4), (14, 24)]])[14, 10:18]
     array([  0,   0, 143, 255, 255, 143,   0,   0], dtype=uint8)

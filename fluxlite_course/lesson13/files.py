@@ -29,7 +29,7 @@ path = here("digits.safetensors")
 
 
 def network(hidden=32, seed=0):
-    """64 inputs, ten outputs, and so many units between them."""
+    """64 inputs, ten outputs, and `hidden` units between them."""
     rng = np.random.default_rng(seed)
     return Chain(Dense(64, hidden, relu, rng=rng), Dense(hidden, 10, rng=rng))
 

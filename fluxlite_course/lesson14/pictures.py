@@ -39,7 +39,7 @@ def tape(f: Callable[..., Any], **inputs: float) -> Scene:
 
 
 def entries(result: TrackedArray) -> list[TrackedArray]:
-    """All tracked results that `result` depends on, and itself, in order. Each holds its own entry: there's no list."""
+    """All tracked results that `result` depends on, and itself, in order. Each holds its own entry; there's no tape."""
     found: dict[int, TrackedArray] = {}
     waiting = [result]
     while waiting:

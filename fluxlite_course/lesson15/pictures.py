@@ -15,6 +15,12 @@ from ..scenes import Each, Knob, Part, Scene, drawing, label, rounded
 from ..scenes.axes import Axis, across, bars
 from ..scenes.parts import arrow
 
+BUCKETS = (1, 2, 4, 8, 16, 64, 256)
+FORWARD = 1 / 3  # of a step: each product of the forward pass has two in the backward pass
+_WIDE, _HIGH, _NAMES, _STEPS = 168, 34, "ABCD", 6
+_PLACES = ((112, 130), (528, 130), (528, 390), (112, 390))  # the middle of each card's boxes, clockwise
+_WAYS = ((208, 130, 432, 130), (528, 232, 528, 288), (432, 390, 208, 390), (112, 288, 112, 232))
+
 
 def compared(whole: Any, halves: Sequence[Any]) -> Picture:
     """Each number of a batch's gradient, against that of one half of the rows, and against the mean of both halves'."""
@@ -27,11 +33,6 @@ def compared(whole: Any, halves: Sequence[Any]) -> Picture:
         ax.set_title(title, fontsize=13)
     words = "on" if np.allclose(mean, whole, atol=1e-6) else "beside"
     return show(figure, f"{len(whole):,} numbers. One half's is a cloud; the mean of both lies {words} the diagonal.")
-
-
-_WIDE, _HIGH, _NAMES, _STEPS = 168, 34, "ABCD", 6
-_PLACES = ((112, 130), (528, 130), (528, 390), (112, 390))  # the middle of each card's boxes, clockwise
-_WAYS = ((208, 130, 432, 130), (528, 232, 528, 288), (432, 390, 208, 390), (112, 288, 112, 232))
 
 
 def ring_steps() -> Scene:
@@ -100,10 +101,6 @@ def _travelling(piece: int) -> Part:
         label(8, 5, Each(inside(card, piece, step) for step, card in enumerate(cards)), "middle inside"),
         class_="glide", transform=Each("translate({:g} {:g})".format(*_row(card, piece)) for card in cards),
     )  # fmt: skip
-
-
-BUCKETS = (1, 2, 4, 8, 16, 64, 256)
-FORWARD = 1 / 3  # of a step: each product of the forward pass has two in the backward pass
 
 
 def exchanges(one: Work, cards: int, link: str | Link, buckets: int = 1) -> list[tuple[float, float]]:

@@ -10,7 +10,7 @@ from ..kit.vocabulary import digits, explaining, must_return, refuse, same
 
 SIMULATED = False  # this lesson is about what your computer really has, so start leaves the simulated GPU off
 
-# Each with whether to use a GPU there.
+# Each with whether it should use a GPU there.
 _PLACES: tuple[tuple[str, dict, bool], ...] = (
     ("on the laptop without a GPU", {}, False),
     ("on the workstation with CUDA", {"CUDA": "functional"}, True),

@@ -94,7 +94,7 @@ def _nows(moments: list[Any], lines: Sequence[int]) -> list[_Now]:
 
 
 def _queue_time(moment: Moment) -> float:
-    """When its order is in the queue. A copy back waits there from the beginning, and the host with it."""
+    """When its order enters the queue. A copy back waits there from the beginning, and the host with it."""
     return moment.asked if moment.kind == DEVICE_TO_HOST else moment.went_on or 0.0
 
 

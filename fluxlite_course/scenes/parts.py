@@ -23,7 +23,7 @@ class Part:
     Underscores in attributes' names stand for hyphens. An attribute, or the text, may be an `Each`. Three attributes
     are instructions to us and to the script, and move other attributes:
 
-    - ``only``: a pair ``(a, b)``. Of the parts inside, those whose ``data_n`` is from a to b are shown.
+    - ``only``: a pair ``(a, b)``. We show the parts inside whose ``data_n`` is from a to b.
     - ``xs``, ``ys``: coordinates. Lines inside run through these points, and other parts inside are put onto them.
 
     A click on a part with ``data_pick="1:2"`` chooses option 2 of knob 1. The knob itself is there for the keyboard.

@@ -63,7 +63,7 @@ class Scene:
         return [dict(zip(names, chosen)) for chosen in itertools.product(*(knob.options for knob in self.knobs))]
 
     def at(self, **setting: str) -> str:
-        """The sentence for a setting of the knobs. What you leave out is as at first."""
+        """The sentence for a setting of the knobs. What you leave out stays as it was at first."""
         return self.sentences[self.settings.index({**self.settings[self.state], **setting})]
 
     @property
