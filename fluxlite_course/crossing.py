@@ -53,7 +53,7 @@ class Crossover:
 
     @property
     def crossing(self) -> float | None:
-        """The hidden size where the lines cross, maybe between two of the table. None if they don't, or aren't compared."""
+        """Where the lines cross, a hidden size, maybe between two of the table. None if they don't, or aren't compared."""
         right = self.smallest
         if right is None or right == min(self.cpu) or not self.is_compared:
             return None

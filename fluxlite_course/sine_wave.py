@@ -4,7 +4,7 @@
     python -m fluxlite_course.sine_wave --gpu    on the GPU
     nsys profile --stats=true python -m fluxlite_course.sine_wave --gpu    with NVIDIA's profiler, phases by name
 
-Its last line is JSON: each phase's seconds. What comes before the first one and after the last is only in the whole time.
+Its last line is JSON: each phase's seconds. What comes before the first and after the last isn't in it.
 """
 
 import contextlib
