@@ -53,7 +53,7 @@ class Crossover:
 
     @property
     def crossing(self) -> float | None:
-        """Where the lines cross, a hidden size, maybe between two of the table. None if they don't, or aren't compared."""
+        """Where the lines cross, maybe between two hidden sizes. None if they don't, or if they aren't compared."""
         right = self.smallest
         if right is None or right == min(self.cpu) or not self.is_compared:
             return None
