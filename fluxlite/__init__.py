@@ -20,11 +20,8 @@ from typing import TYPE_CHECKING, Any
 from .tree.contract import children, functor, is_leaf, trainable
 from .tree.flat import KeyPath
 from .tree.walks import fcollect, fmap, fmap_with_path, fmapstructure, leaves, trainables
-from .tree.destructure import destructure
 from .arrays import astype, device_of, getitem, move, primitive, scatter_add
 from .autodiff.gradients import Gradient, gradient, stop_gradient, withgradient
-from .autodiff.jacobians import hessian, jacobian
-from .autodiff.older_styles import back, param, params
 from .autodiff.tracked import TrackedArray
 from .layers.basic import Chain, Dense
 from .activations import celu, elu, gelu, hardsigmoid, hardswish, hardtanh, leakyrelu, lisht, logcosh, logsigmoid
@@ -39,6 +36,8 @@ from .seeds import seed
 if TYPE_CHECKING:
     from . import amdgpu, cuda, distributed, metal
     from .autodiff.derivatives import rule
+    from .autodiff.jacobians import hessian, jacobian
+    from .autodiff.older_styles import back, param, params
     from .checkpoint import load, loadmodel, save, state
     from .data import CuIterator, DataLoader, batch, getobs, kfolds, mapobs, numobs, shuffleobs, splitobs, unbatch
     from .data.onehots import onecold, onehot, onehotbatch
@@ -68,6 +67,7 @@ if TYPE_CHECKING:
     from .reports import doctor, explain
     from .schedules import cosine, exponential_decay, one_cycle, step_decay, warm_up
     from .training import early_stopping, patience, plateau, throttle, train
+    from .tree.destructure import destructure
 
     GPU_BACKEND: str  # what it is may change at any time
 else:

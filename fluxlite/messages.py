@@ -10,6 +10,7 @@ import io
 import math
 import sys
 import textwrap
+from abc import ABCMeta
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from types import FunctionType
 from typing import Any, TypeVar
@@ -100,8 +101,12 @@ def many(count: int, one: str, several: str = "") -> str:
 # -- what help() shows -------------------------------------------------------------------------------------------------
 
 
-class Readable(type):
-    """The class of our classes: of them, ``help()`` and ``dir()`` show what has a docstring, and not Python's own."""
+class Readable(ABCMeta):
+    """The class of our classes: of them, ``help()`` and ``dir()`` show what has a docstring, and not Python's own.
+
+    pydoc asks nothing but ``dir(cls)``, which only a metaclass can answer. It's an ABC's, so that a class of yours can
+    be one of ours and an ABC too.
+    """
 
     def __dir__(cls) -> list[str]:
         names = [name for name in super().__dir__() if name == "__call__" or not name.startswith("_")]
@@ -143,7 +148,9 @@ def explained(takes: str = "") -> Callable[[Function], Function]:
                 note(error, function, args, kwargs, takes)
                 raise
 
-        noted.__signature__ = _signature(function)  # type: ignore[attr-defined]
+        own: Any = inspect.unwrap(function)
+        if any(map(callable, (*(own.__defaults__ or ()), *(own.__kwdefaults__ or {}).values()))):
+            noted.__signature__ = _signature(function)  # type: ignore[attr-defined]
         return noted  # type: ignore[return-value]
 
     return decorate

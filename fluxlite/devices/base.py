@@ -159,9 +159,7 @@ class Device(metaclass=Readable):
     def _mover(self, exact: bool = False) -> str:
         return f"get_device({self.backend!r}, {self.index})" if exact else mover(self)
 
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Device):
-            return NotImplemented
+    def __eq__(self, other: Any) -> bool:
         return type(other) is type(self) and (self.backend, self.index) == (other.backend, other.index)
 
     def __hash__(self) -> int:
