@@ -1,7 +1,6 @@
 """fluxlite: learn what a GPU does to a neural network.
 
-The names of the Flux.jl GPU guide, in Python, on NumPy and CuPy. What `import fluxlite` doesn't need at once is
-loaded when it is first used.
+The names of the Flux.jl GPU guide, in Python, on NumPy and CuPy. Much is only loaded when it's first used.
 
 >>> import fluxlite as fl
 >>> model = fl.Chain(fl.Dense(10, 5, np.tanh), fl.Dense(5, 2))
@@ -32,7 +31,7 @@ from .devices.selection import cpu, gpu, gpu_device, gpu_name, require_gpu, supp
 from .messages import notices, reset_notices
 from .seeds import seed
 
-# What is loaded when it is first used: `__getattr__` below looks here. Type checkers and editors do so, too.
+# What is loaded when it's first used: `__getattr__` below looks here. Type checkers and editors do so, too.
 if TYPE_CHECKING:
     from . import amdgpu, cuda, distributed, metal
     from .autodiff.derivatives import rule

@@ -177,8 +177,7 @@ def resuming(path: KeyPath, x: Any, state: Any) -> Callable[[], None]:
     return functools.partial(setattr, owner, "state", state)
 
 
-# The largest number under these names in the states of NumPy's generators: places in a buffer. NumPy believes them, and
-# would read memory that isn't the generator's.
+# The most that a state of NumPy's generators may hold here: NumPy believes places in a buffer, and reads what's there.
 _LARGEST = {"pos": 624, "buffer_pos": 4, "has_uint32": 1, "uinteger": 2**32 - 1}
 
 

@@ -3,8 +3,7 @@
 Both have the same shape, ``(N, classes)`` or whatever the model gives; a target that would only broadcast is an error.
 A plain number as target counts for all. Classes may also be given by their numbers, of shape ``(N,)``. A target of a
 wider type becomes one of the prediction's, and that's said once: it would make the backward pass wider, too. `agg`
-makes one number of the observations' losses: ``np.mean``, ``np.sum``. `eps`, by default the dtype's, keeps a logarithm
-from 0.
+makes one number of the observations' losses: ``np.mean``, ``np.sum``. `eps`, by default the dtype's, keeps logs from 0.
 """
 
 import functools
@@ -142,11 +141,11 @@ def _focal(p: Any, gamma: float, eps: Eps) -> Any:
 
 def _loss(name: str, what: str, formula: Callable) -> Callable[..., Any]:
     formula.__name__ = formula.__qualname__ = name
-    formula.__doc__ = f"{what} (Flux: ``{name}``)."
+    hint = " `agg` gets every element's: see `logitcrossentropy`." if "agg" in formula.__code__.co_varnames else ""
+    formula.__doc__ = f"{what} (Flux: ``{name}``).{hint}"
     return compares(_same_shape)(formula)
 
 
-# Of all elements: a row of the table each.
 # fmt: off
 mae = _loss("mae", "The mean of ``|prediction - target|``",
     lambda prediction, target, agg=np.mean: agg(np.abs(prediction - target)))
@@ -199,7 +198,7 @@ def huber_loss(prediction: Any, target: Any, agg: Callable = np.mean, delta: flo
 def crossentropy(prediction: Any, target: Any, axis: int = -1, agg: Callable = np.mean, eps: Eps = None) -> Any:
     """The mean of ``-sum(target * log(prediction))`` along `axis`, for probabilities (Flux: ``crossentropy``).
 
-    For scores there's `logitcrossentropy`, which is more accurate and takes the same targets.
+    For scores there's `logitcrossentropy`, which is more accurate and takes the same targets, and the same `agg`.
     """
     return agg(-_of_classes(lambda p: _log(p, eps), prediction, target, axis))
 
@@ -211,6 +210,12 @@ def logitcrossentropy(prediction: Any, target: Any, axis: int = -1, agg: Callabl
     `target` holds probabilities, as `onehotbatch` gives, or the numbers of the classes, from 0, in the shape that
     `prediction` has without `axis`. A class that is ruled out by a score of -inf takes numbers: with rows, 0 * -inf is
     NaN. On a GPU, where looking at the values would mean to wait, a number that is too large wraps around.
+
+    `agg` gets a loss for each observation. It can leave some out, or weigh them: by class with ``mask = weights[y]``.
+
+    >>> scores, y, mask = np.array([[2.0, 0.0], [0.0, 1.0], [3.0, 0.0]]), np.array([0, 1, 1]), np.array([1, 1, 0])
+    >>> logitcrossentropy(scores, y, agg=lambda losses: np.sum(losses * mask) / np.sum(mask)).round(3)
+    np.float64(0.22)
     """
     return agg(-_of_classes(lambda logs: logs, logsoftmax(prediction, axis), target, axis))
 

@@ -1,6 +1,6 @@
 """What a person reads when something is worth a word, or wrong: notices, notes on errors, checks, errors with a place.
 
-As long as all goes well, nothing is looked at but what would give a wrong result without an error.
+As long as all goes well, we only look at what would give a wrong result without an error.
 """
 
 import contextlib
@@ -104,8 +104,7 @@ def many(count: int, one: str, several: str = "") -> str:
 class Readable(ABCMeta):
     """The class of our classes: of them, ``help()`` and ``dir()`` show what has a docstring, and not Python's own.
 
-    pydoc asks nothing but ``dir(cls)``, which only a metaclass can answer. It's an ABC's, so that a class of yours can
-    be one of ours and an ABC too.
+    pydoc asks ``dir(cls)``, which only a metaclass answers. This one is an `ABCMeta`: a subclass of ours can be an ABC.
     """
 
     def __dir__(cls) -> list[str]:
@@ -115,7 +114,7 @@ class Readable(ABCMeta):
 
 
 class AsWritten(str):
-    """A default in a signature, as one writes it: ``relu``, where Python prints ``<function relu at 0x7f…>``."""
+    """Text whose `repr` has no quotes: a default in a signature is ``relu``, and not ``<function relu at 0x7f…>``."""
 
     __repr__ = str.__str__
 

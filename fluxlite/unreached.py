@@ -65,7 +65,7 @@ def why_shut(x: Any) -> str:
         return f"it is in a {name}, which no walk enters. Use a list, a dict, or a class with @functor above it."
     if (type(x).__module__, type(x).__qualname__) in REGISTERED:
         return (
-            f"class {name} was defined anew after @functor had registered a class of that name. If "
+            f"class {name} was defined again after @functor had registered a class of that name. If "
             "@dataclass(slots=True) stands above @functor, write @functor above it; if a cell was run again, run "
             "the one with functor again too."
         )

@@ -23,9 +23,8 @@ Pullback = Callable[..., Any]
 class Rule:
     """How the gradient flows back through one function.
 
-    ``pullbacks[i]`` belongs to the operand at position `i`; None where it has no derivative. It gets the gradient of
-    the result, the result, and the function's own arguments, and returns the gradient of that operand: a new array of
-    the operand's shape, or the gradient it was given.
+    ``pullbacks[i]`` is for the operand at position `i`; None where it has no derivative. Of the result's gradient, the
+    result and the function's own arguments it makes the operand's gradient: a new array, or the gradient it was given.
     """
 
     pullbacks: Any
@@ -57,11 +56,9 @@ def rule(function: Callable, *pullbacks: Pullback | None, add_into: Callable | N
     result `out`, and has its shape; `arguments` are those of the call, under the names that the function gives them.
     What is returned is the operand's gradient, in its shape. Written in NumPy calls (or primitives), it works on every
     device, and for second derivatives. ``add_into(total, g, out, *arguments)`` adds the first operand's gradient into
-    `total` in place, for a function that reads a part of it. Zygote's name for such a rule is
-    ``@adjoint``, ChainRules' is ``rrule``.
+    `total` in place, for a function that reads a part of it (Zygote: ``@adjoint``; ChainRules: ``rrule``).
 
-    Raises `TypeError` for a function that is neither NumPy's nor a `primitive`. When a rule is used, a gradient of
-    another shape than its operand's raises `ValueError`.
+    Raises `TypeError` for a function that's neither NumPy's nor a `primitive`; in use, `ValueError` for a wrong shape.
 
     >>> @fl.primitive
     ... def cube(x):
@@ -203,7 +200,7 @@ def arranged(function: Any, args: Any, kwargs: dict, names: Any, most: int, reph
         load_rarer()  # which may say the call in other terms, in `rephrased`
     if unknown and function not in rephrased:
         raise TypeError(
-            f"the derivative rule of {name_of(function)} does not know the keyword {unknown[0]!r}; it knows "
+            f"the derivative rule of {name_of(function)} doesn't know the keyword {unknown[0]!r}; it knows "
             f"{', '.join(names)}. Leave it out, or compute outside the gradient with x.data"
         )
     return args, kwargs

@@ -125,8 +125,7 @@ def current_backend() -> str:
 def gpu_backend(name: str | None) -> None:
     """Prefer a backend, now and in later sessions. None deletes the preference (Flux: ``gpu_backend!``).
 
-    It's in ``LocalPreferences.toml`` of the project's folder, or of FLUXLITE_PROJECT. Raises `ValueError` if you have
-    to edit that file yourself.
+    It's in ``LocalPreferences.toml`` of the project, or of FLUXLITE_PROJECT. `ValueError` for a table of yours there.
     """
     if name is not None:
         find_backend(name)

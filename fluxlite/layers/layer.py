@@ -1,7 +1,6 @@
 """What the library's layers have in common: the frame around each call, what they take, and how their weights start.
 
-The fields at the top of a layer are its tree. Below them it says how it starts, computes, and is written; `Scale`
-(combine.py) is a short one.
+The fields at the top of a layer are its tree, and its methods how it starts, computes and prints. `Scale` is short.
 """
 
 import math
@@ -127,8 +126,7 @@ def layer_call(call: Function) -> Function:
 
     It enters the card that holds the input, and refuses tensors of other libraries: they would often pass through
     NumPy's functions, and nothing would be trained. After an error it raises what the layer's `_why` returns, or gives
-    the error a note. So a layer looks at its input beforehand only where NumPy would compute something wrong, and then
-    raises a `LayerError`, which passes as it is.
+    the error a note. So a layer checks its input only where NumPy would compute something wrong, with a `LayerError`.
     """
 
     @wraps(call)

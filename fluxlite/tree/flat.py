@@ -31,6 +31,9 @@ class Attribute(str):
 class KeyPath(tuple, metaclass=Readable):
     """Where something is in a tree; prints as Python would write it (Functors: ``KeyPath``).
 
+    `trainables` gives a path for each parameter. ``path.get(grads)`` and ``path.get(state)`` are its gradient and what
+    an optimizer has for it: `adjust` shows how to treat some parameters differently.
+
     >>> path = KeyPath([Attribute("layers"), 0, Attribute("weight")])
     >>> print(path, path + KeyPath(["x"]))
     layers[0].weight layers[0].weight['x']
@@ -110,8 +113,7 @@ NEVER, ARRAYS, ALSO_NUMBERS = 0, 1, 2  # what has a gradient at a place: inside 
 class Branch(NamedTuple):
     """`x` is made of what stands at the numbers `parts`, or it's the `same` as at an earlier number.
 
-    With both, nothing trained where it was met first, and something does here. Without a `kind`, it's no branch, but
-    a leaf that was met before.
+    With both, it trains here, and didn't where it was met first. Without a `kind`, it's a leaf that was met before.
     """
 
     x: Any
@@ -224,8 +226,7 @@ class Flat:
 def flatten(x: Any, stop: Callable | None = None, ties: bool = True) -> Flat:
     """Take `x` apart: each leaf once, in order. ``stop(path, node)`` says what counts as a leaf.
 
-    Two places that hold one mutable thing, or one array perhaps transposed, are one; not without `ties`. Raises
-    `ValueError` on a cycle, naming both ends.
+    With `ties`, two places with one mutable thing, or one array perhaps transposed, are one. `ValueError` on a cycle.
     """
     walk = _Walk(stop, ties)
     try:

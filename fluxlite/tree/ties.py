@@ -16,7 +16,7 @@ from numpy.lib.array_utils import byte_bounds
 
 @functools.singledispatch
 def address(x: Any) -> int | None:
-    """Where the array `x` starts in its device's memory; None for what is no array. A method per array type."""
+    """Where the array `x` starts in its device's memory; None for anything else. A method per array type."""
     return None
 
 
@@ -114,9 +114,8 @@ def _share(x: np.ndarray, y: np.ndarray) -> bool:
 
 # -- cards ---------------------------------------------------------------------------------------------------------
 
-# One of several cards is the *current* one, and it computes. For array types whose library computes on the current
-# card, wherever the operands are: how to make an array's card the current one for a while. With one card it's empty,
-# and what runs often asks that first.
+# One of several cards is the *current* one. For array types whose library computes there, wherever the operands are:
+# how to make an array's card the current one for a while. With one card it's empty: what runs often asks that first.
 card_getters: dict[type, Callable[[Any], AbstractContextManager[Any]]] = {}
 HERE = nullcontext()
 

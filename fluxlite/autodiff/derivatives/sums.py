@@ -107,8 +107,7 @@ def transposed(x):
 
 def left_of_matmul(g, out, x, y):
     if x.ndim == y.ndim == 2:
-        # The gradient of an operand is made in that operand's memory order, of ``W.T`` column by column: then
-        # `as_gradient` has nothing to copy.
+        # In the operand's own memory order (of ``W.T`` column by column), so that `as_gradient` needn't copy it.
         return (y @ g.T).T if x.strides[0] < x.strides[1] else g @ y.T
     if y.ndim == 1:
         return fit(g[..., None] * y, x)

@@ -1,7 +1,6 @@
 """``np.linalg``, for small teaching examples: also over batches of matrices. Diagonals, chains, products of all kinds.
 
-Where two eigenvalues or singular values are equal, their vectors can be turned into each other and have no
-derivative: it is infinite, or no number. The values themselves have one.
+Equal eigenvalues or singular values have derivatives, but their vectors don't: these come out infinite, or as NaN.
 """
 
 import functools

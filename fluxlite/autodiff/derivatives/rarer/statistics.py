@@ -1,6 +1,6 @@
-"""Averages, and what is counted, of samples rather than of a network's layers; and of some of an array's elements.
+"""Statistics of samples, and reductions of some of an array's elements: a network's layers seldom need them.
 
-``where=``, ``initial=`` and ``dtype=`` of the usual reductions are said by calls without them.
+The usual reductions with ``where=``, ``initial=`` and ``dtype=`` are written here as calls without them.
 """
 
 import math
@@ -154,7 +154,7 @@ def bincount(x, /, weights=None, minlength=0):
 
 @composed(np.histogram)
 def histogram(a, bins=10, range=None, density=None, weights=None):
-    """How many there are is a step, flat between its jumps; the edges, and sums of weights, are not."""
+    """Counts are flat between their jumps; the edges, and sums of weights, aren't."""
     check_weights(weights, np.shape(a))
     a, weights = np.ravel(a), weights if weights is None else np.ravel(weights)
     counts, edges = np.histogram(plain(a), plain(bins), range, weights=plain(weights))
