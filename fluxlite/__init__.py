@@ -23,9 +23,6 @@ from .arrays import astype, device_of, getitem, move, primitive, scatter_add
 from .autodiff.gradients import Gradient, gradient, stop_gradient, withgradient
 from .autodiff.tracked import TrackedArray
 from .layers.basic import Chain, Dense
-from .activations import celu, elu, gelu, hardsigmoid, hardswish, hardtanh, leakyrelu, lisht, logcosh, logsigmoid
-from .activations import logsoftmax, mish, relu, relu6, rrelu, selu, sigmoid, sigmoid_fast, softmax, softplus
-from .activations import softshrink, softsign, swish, tanh, tanh_fast, tanhshrink, trelu, σ
 from .devices.base import Device
 from .devices.selection import cpu, gpu, gpu_device, gpu_name, require_gpu, supported_devices
 from .messages import notices, reset_notices
@@ -34,6 +31,9 @@ from .seeds import seed
 # What is loaded when it's first used: `__getattr__` below looks here. Type checkers and editors do so, too.
 if TYPE_CHECKING:
     from . import amdgpu, cuda, distributed, metal
+    from .activations import celu, elu, gelu, hardsigmoid, hardswish, hardtanh, leakyrelu, lisht, logcosh, logsigmoid
+    from .activations import logsoftmax, mish, relu, relu6, rrelu, selu, sigmoid, sigmoid_fast, softmax, softplus
+    from .activations import softshrink, softsign, swish, tanh, tanh_fast, tanhshrink, trelu, σ
     from .autodiff.derivatives import rule
     from .autodiff.jacobians import hessian, jacobian
     from .autodiff.older_styles import back, param, params
@@ -70,7 +70,7 @@ if TYPE_CHECKING:
 
     GPU_BACKEND: str  # what it is may change at any time
 else:
-    _ROOMS = "losses", "optimizers", "schedules", "data", "checkpoint", "training", "receipts", "reports", "simulated"
+    _ROOMS = "activations losses optimizers schedules data checkpoint training receipts reports simulated".split()
 
     @functools.cache
     def _modules() -> dict[str, str]:

@@ -19,7 +19,7 @@ from ..messages import explained
 Pullback = Callable[..., Any]
 
 
-@dataclass
+@dataclass(eq=False)
 class Rule:
     """How the gradient flows back through one function.
 

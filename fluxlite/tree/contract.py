@@ -228,7 +228,7 @@ def _(x: types.MethodType) -> Children:
 # -- kinds: what a class says of all its objects -------------------------------------------------------------------
 
 
-@dataclasses.dataclass
+@dataclasses.dataclass(eq=False)
 class Kind:
     """What `children` says, found out once for a class: how its objects come apart.
 
