@@ -30,6 +30,7 @@ from .seeds import seed
 
 # What is loaded when it's first used: `__getattr__` below looks here. Type checkers and editors do so, too.
 if TYPE_CHECKING:
+    from . import activations as activations
     from . import amdgpu, cuda, distributed, metal
     from .activations import celu, elu, gelu, hardsigmoid, hardswish, hardtanh, leakyrelu, lisht, logcosh, logsigmoid
     from .activations import logsoftmax, mish, relu, relu6, rrelu, selu, sigmoid, sigmoid_fast, softmax, softplus
@@ -68,9 +69,9 @@ if TYPE_CHECKING:
     from .training import early_stopping, patience, plateau, throttle, train
     from .tree.destructure import destructure
 
-    GPU_BACKEND: str  # what it is may change at any time
+    GPU_BACKEND: str  # it may change at any time
 else:
-    _ROOMS = "activations losses optimizers schedules data checkpoint training receipts reports simulated".split()
+    _ROOMS = "losses", "optimizers", "schedules", "data", "checkpoint", "training", "receipts", "reports", "simulated"
 
     @functools.cache
     def _modules() -> dict[str, str]:
@@ -81,8 +82,9 @@ else:
         return dict(zip(_ROOMS, _ROOMS)) | found
 
     def __getattr__(name: str) -> Any:
-        if name == "GPU_BACKEND":
-            return importlib.import_module(".devices.named", __name__).current_backend()
+        if name == "GPU_BACKEND":  # the preferred one, or if there's none, the one that was chosen
+            selection = importlib.import_module(".devices.selection", __name__)
+            return selection.wish()[0] or selection.choose().backend
         if name in _modules():
             module = importlib.import_module(f".{_modules()[name]}", __name__)
             globals()[name] = getattr(module, name, module)
@@ -101,7 +103,7 @@ if sys.platform == "linux" and "MALLOC_TRIM_THRESHOLD_" not in os.environ:
     import ctypes
 
     mallopt = getattr(ctypes.CDLL(None), "mallopt", lambda parameter, value: 0)  # musl has none
-    mallopt(-3, 2**25)  # M_MMAP_THRESHOLD, the largest there is: pieces of up to 32 MB come from what is kept
+    mallopt(-3, 2**25)  # M_MMAP_THRESHOLD, the largest there is: pieces of up to 32 MB come from what's kept
     mallopt(-1, 2**28)  # M_TRIM_THRESHOLD: how much is kept
 
 __version__ = "0.3.0"

@@ -209,7 +209,7 @@ def logitcrossentropy(prediction: Any, target: Any, axis: int = -1, agg: Callabl
 
     `target` holds probabilities, as `onehotbatch` gives, or the numbers of the classes, from 0, in the shape that
     `prediction` has without `axis`. A class that is ruled out by a score of -inf takes numbers: with rows, 0 * -inf is
-    NaN. On a GPU, where looking at the values would mean to wait, a number that is too large wraps around.
+    NaN. On a GPU, where looking at the values would mean waiting, a number that is too large wraps around.
 
     `agg` gets a loss for each observation. It can leave some out, or weigh them: by class with ``mask = weights[y]``.
 

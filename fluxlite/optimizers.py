@@ -476,8 +476,7 @@ class AccumGrad(Formula):
 def clip_grad_norm(grads: Any, max_norm: float) -> tuple[Any, Any]:
     """Gradients of a whole model made shorter if their norm, of all numbers together, is above `max_norm`.
 
-    Returns new ones and their norm before, which stays on a GPU (PyTorch: ``clip_grad_norm_``). If it isn't finite,
-    neither are the new ones: then leave out the step.
+    Returns new ones and the old norm, on its device (PyTorch: ``clip_grad_norm_``). If it isn't finite, skip the step.
     """
     check_number("clip_grad_norm(grads, max_norm): max_norm", max_norm)
     arrays = [g for g in leaves(grads) if g is not None]

@@ -64,8 +64,7 @@ def receipt() -> Receipt:
 def clock() -> float:
     """The time in seconds, virtual while a simulated GPU is in use (CUDA.jl: ``CUDA.@elapsed``).
 
-    Read it before and after, each time after ``device.synchronize()``. A launch takes the virtual host 15 µs, a product
-    20, the program's own work nothing.
+    Read it after ``device.synchronize()``, both times. A launch takes the virtual host 15 µs, a product 20; all else 0.
     """
     return (gpu_device() or CPU).clock()
 

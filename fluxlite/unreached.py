@@ -41,7 +41,7 @@ def say_what_is_not_saved(function: Any, path: KeyPath) -> None:
 
 
 def is_new(leaf: Any) -> bool:
-    """Whether an object of this class, or this function, is met for the first time: only then it is looked into."""
+    """Whether an object of this class, or this function, is met for the first time: only then do we look into it."""
     key = ("met", leaf.__code__ if type(leaf) is types.FunctionType else type(leaf))
     return key not in said and said.setdefault(key, "") == ""
 

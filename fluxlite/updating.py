@@ -225,7 +225,7 @@ def _check_order(state: Any, model: Any, grads: Any) -> None:
 def _collect(state: Any, x: Any, g: Any, way: tuple, found: list[Step]) -> None:
     """Adds the steps at `x` and below: where a gradient is, which may be given for a part of the model only.
 
-    The `way` there is: the way to its owner, the owner, the name in it.
+    `way` leads there: the way to its owner, the owner, the name in it.
     """
     own, given = _parts(x), _parts(g)
     if own is None:

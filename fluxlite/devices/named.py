@@ -116,11 +116,6 @@ def devices_of(backend: str) -> DeviceList:
     return DeviceList(asked.devices(), asked.functional().reason)
 
 
-def current_backend() -> str:
-    """The value of `fluxlite.GPU_BACKEND`: the preferred backend, or if there's none, the one that was chosen."""
-    return selection.wish()[0] or selection.choose().backend
-
-
 @explained()
 def gpu_backend(name: str | None) -> None:
     """Prefer a backend, now and in later sessions. None deletes the preference (Flux: ``gpu_backend!``).

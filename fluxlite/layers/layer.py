@@ -152,7 +152,7 @@ def layer_call(call: Function) -> Function:
     return framed  # type: ignore[return-value]
 
 
-def called(layer: Any, x: Any, *place: Any) -> Any:
+def run_layer(layer: Any, x: Any, *place: Any) -> Any:
     """``layer(x)``, of any layer or function, on the card that holds `x`. An error names its `place` in front."""
     try:
         if card_getters:
@@ -204,7 +204,7 @@ initializer = explained("sizes, such as 5, 10, and perhaps a NumPy generator")
 
 def start(init: Callable, outputs: int, inputs: int, rng: Generator = None, *, window: tuple[int, ...] = (),
           layer: str = "Dense", keyword: str = "init") -> Any:  # fmt: skip
-    """A layer's first weights, of shape ``(outputs, inputs, *window)``: what `init` gives, float32 if it is float64."""
+    """A layer's first weights, of shape ``(outputs, inputs, *window)``: what `init` gives, and no float64."""
     shape = (outputs, inputs, *window)
     weight = init(*shape, **({} if rng is None else {"rng": rng}))
     if not is_array(weight) or weight.dtype.kind != "f" or weight.shape != shape:

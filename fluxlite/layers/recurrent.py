@@ -297,7 +297,7 @@ class GRUCell(Cell):
 # The cell says one step: its `step` makes the new states and what the backward pass needs, its `slopes` and `back` are
 # that pass. Where it's itself differentiated, the same `step` is recorded, call by call. A step's arrays have shape
 # (features, N): each gate is one block of memory, and a product with a small batch is quicker. The input's product is
-# computed once for all steps, and slopes for many of them; the loops do what is left.
+# computed once for all steps, and slopes for many of them; the loops do what's left.
 # A sigmoid is (tanh(x / 2) + 1) / 2: with halved weights, one `tanh` does all gates of a step.
 
 

@@ -25,7 +25,7 @@ from .ties import owner_of, parameter_key, same_view
 
 
 class Attribute(str):
-    """A step of a path that is written ``.name``; any other step is written ``[key]``."""
+    """A step of a path that's written ``.name``; any other is written ``[key]``."""
 
 
 class KeyPath(tuple, metaclass=Readable):
@@ -161,7 +161,7 @@ class Flat:
     def beside(self, leaves: list, combine: Callable, tied: bool = False) -> Any:
         """A tree beside this one, of what ``combine(x, kind, names, parts, make)`` gives for each branch.
 
-        A tie stands at its first place that trains, and None at the others, unless it is to stay `tied`.
+        A tie stands at its first place that trains, and None at the others, unless it's to stay `tied`.
         """
         made = [*leaves, *[None] * len(self.recipe)]
         for number, leaf in self.moved.items():

@@ -1,7 +1,7 @@
-"""What a walk asks of an array: whether it is one, whether two places hold one, on which card it is.
+"""What a walk asks of an array: whether it's one, whether two places hold one, on which card it is.
 
 Two places that hold one array are "tied". ``W`` and ``W.T`` are two Python objects over one piece of memory. A walk
-must see that they are one parameter: it is moved once, its gradients are added up, it is stored once.
+must see that they are one parameter: it's moved once, its gradients are added up, it's stored once.
 """
 
 import functools
@@ -20,9 +20,7 @@ def address(x: Any) -> int | None:
     return None
 
 
-@address.register(np.ndarray)
-def _(x: np.ndarray) -> int:
-    return x.__array_interface__["data"][0]
+address.register(np.ndarray, lambda x: x.__array_interface__["data"][0])
 
 
 def is_array(x: Any) -> bool:
@@ -36,7 +34,7 @@ def is_trainable_array(x: Any) -> bool:
 
 
 def is_tracked(x: Any) -> bool:
-    """Whether `x` is an array that is tracked for a gradient, to which `arrays.primitive` hands calls."""
+    """Whether `x` is an array that's tracked for a gradient, to which `arrays.primitive` hands calls."""
     return hasattr(type(x), "__primitive__")
 
 

@@ -3,7 +3,7 @@
 Each file reads like a page of a calculus book. From the gradient `g` of a result `out`, a line makes an operand's.
 """
 
-from ..rules import rule  # here it is entered after the library's own
+from ..rules import rule  # imported from here, it adds to the library's own
 from . import elementwise, shaping, sums
 
 __all__ = ["elementwise", "shaping", "sums", "rule"]
