@@ -52,7 +52,7 @@ def _one_device(name: str, x: Any, y: Any) -> None:
 
 
 def _in_type_of(prediction: Any, target: Any, name: str) -> Any:
-    """`target`, where it is, in a type that leaves the loss in that of the `prediction`."""
+    """`target`, on its device, in a type that leaves the loss in the `prediction`'s."""
     mine, its = getattr(prediction, "dtype", None), getattr(target, "dtype", None)
     if mine is its or mine is None or its is None or mine.kind != "f" or _are_labels(prediction, target):
         return target
@@ -173,7 +173,7 @@ logitbinarycrossentropy = _loss(
     "logitbinarycrossentropy", "`binarycrossentropy` of the sigmoid of scores, in one accurate step",
     lambda prediction, target, agg=np.mean: agg((1 - target) * prediction - logsigmoid(prediction)))
 binary_focal_loss = _loss(
-    "binary_focal_loss", "`binarycrossentropy` that counts what is right already less, by ``(1 - p)**gamma``",
+    "binary_focal_loss", "`binarycrossentropy` in which what's right already counts less, by ``(1 - p)**gamma``",
     lambda prediction, target, agg=np.mean, gamma=2, eps=None: agg(
         _focal(target * prediction + (1 - target) * (1 - prediction), gamma, eps)))
 dice_coeff_loss = _loss(
@@ -189,7 +189,7 @@ tversky_loss = _loss(
 
 @compares(_same_shape)
 def huber_loss(prediction: Any, target: Any, agg: Callable = np.mean, delta: float = 1) -> Any:
-    """`mse` / 2 for what is off by less than `delta`, beyond it a straight line (Flux: ``huber_loss``)."""
+    """`mse` / 2 for errors below `delta`, and a straight line beyond (Flux: ``huber_loss``)."""
     error = np.abs(prediction - target)
     return agg(np.where(error < delta, error**2 / 2, delta * (error - delta / 2)))
 
@@ -222,7 +222,7 @@ def logitcrossentropy(prediction: Any, target: Any, axis: int = -1, agg: Callabl
 
 @compares(_probabilities)
 def kldivergence(prediction: Any, target: Any, axis: int = -1, agg: Callable = np.mean, eps: Eps = None) -> Any:
-    """`crossentropy` less what the target's own entropy makes of it: 0 where both agree (Flux: ``kldivergence``)."""
+    """`crossentropy` less the target's own entropy: 0 where both agree (Flux: ``kldivergence``)."""
     loss = crossentropy(prediction, target, axis, agg, eps)
     if _are_labels(prediction, target):  # all on one class: no entropy
         return loss
@@ -233,7 +233,7 @@ def kldivergence(prediction: Any, target: Any, axis: int = -1, agg: Callable = n
 def focal_loss(
     prediction: Any, target: Any, axis: int = -1, agg: Callable = np.mean, gamma: float = 2, eps: Eps = None
 ) -> Any:
-    """`crossentropy` that counts what is right already less, by ``(1 - p)**gamma`` (Flux: ``focal_loss``)."""
+    """`crossentropy` in which what's right already counts less, by ``(1 - p)**gamma`` (Flux: ``focal_loss``)."""
     return agg(_of_classes(lambda p: _focal(p, gamma, eps), prediction, target, axis))
 
 

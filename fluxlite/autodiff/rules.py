@@ -119,7 +119,7 @@ def rule_for_each(function: Callable, pullback: Pullback, sequence: bool = False
 
 
 def composed(function: Callable, table: dict[Callable, Callable] = COMPOSED) -> Callable[[Callable], Callable]:
-    """Above what says `function` in terms of other functions."""
+    """Above a function that says `function` in terms of others."""
 
     def enter(same: Callable) -> Callable:
         table[function] = same
@@ -136,7 +136,7 @@ def no_derivative(*functions: Callable) -> None:
 
 
 def load_rarer() -> bool:
-    """Fills the table with what a network seldom needs. Whether it wasn't filled before."""
+    """Fill the table with what a network seldom needs; False if that was done before."""
     rarer, before = f"{__package__}.derivatives.rarer", dict(RULES)
     if rarer in sys.modules:
         return False

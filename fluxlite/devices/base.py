@@ -20,7 +20,7 @@ listeners: list[Callable[..., None]] = []  # open receipts hear of what real dev
 
 
 def tell(device: Any, kind: str, name: str, times: int = 1, nbytes: int = 0, explicit: bool = True) -> None:
-    """Report to all listeners: `times` copies of together `nbytes`, or so many waits."""
+    """Report to all listeners: `times` copies, `nbytes` in all, or so many waits."""
     for listener in list(listeners):
         listener(device, kind, name, times, nbytes, explicit)
 

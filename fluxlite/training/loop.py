@@ -340,7 +340,7 @@ class Interrupts:
 
     def _press(self, number: int, frame: Any) -> None:
         if self.pressed:
-            self.__exit__()  # here too: it may be there that this error is raised, before anything was done
+            self.__exit__()  # here too: the error may hit `__exit__` itself, before it did anything
             raise KeyboardInterrupt
         self.pressed = True
 
