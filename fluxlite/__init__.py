@@ -30,7 +30,6 @@ from .seeds import seed
 
 # What is loaded when it's first used: `__getattr__` below looks here. Type checkers and editors do so, too.
 if TYPE_CHECKING:
-    from . import activations as activations
     from . import amdgpu, cuda, distributed, metal
     from .activations import celu, elu, gelu, hardsigmoid, hardswish, hardtanh, leakyrelu, lisht, logcosh, logsigmoid
     from .activations import logsoftmax, mish, relu, relu6, rrelu, selu, sigmoid, sigmoid_fast, softmax, softplus
@@ -71,15 +70,14 @@ if TYPE_CHECKING:
 
     GPU_BACKEND: str  # it may change at any time
 else:
-    _ROOMS = "losses", "optimizers", "schedules", "data", "checkpoint", "training", "receipts", "reports", "simulated"
 
     @functools.cache
     def _modules() -> dict[str, str]:
-        """{name: the module it comes from} of the imports in this file, and of the rooms."""
+        """{name: the module it comes from} of the imports in this file, and of these modules themselves."""
         nodes = ast.walk(ast.parse(__spec__.loader.get_source(__name__)))
         imports = [node for node in nodes if isinstance(node, ast.ImportFrom) and node.level]
         found = {alias.name: node.module or alias.name for node in imports for alias in node.names}
-        return dict(zip(_ROOMS, _ROOMS)) | found
+        return {module: module for module in (*found.values(), "simulated")} | found
 
     def __getattr__(name: str) -> Any:
         if name == "GPU_BACKEND":  # the preferred one, or if there's none, the one that was chosen

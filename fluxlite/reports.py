@@ -89,6 +89,7 @@ class Explanation:
         self.parameters = sum(array.size for array in self._moving if parameter_key(array) in self._training)
 
     def sentences(self) -> list[str]:
+        """The totals."""
         lines = [f"{_arrays(self._moving, 'can move')}."]
         if self.arrays:
             numbers, them = sum(array.size for array in self._moving), "it" if self.arrays == 1 else "them"
