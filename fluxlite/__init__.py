@@ -20,7 +20,6 @@ from .tree.contract import children, functor, is_leaf, trainable
 from .tree.flat import KeyPath
 from .tree.walks import fcollect, fmap, fmap_with_path, fmapstructure, leaves, trainables
 from .arrays import astype, device_of, getitem, move, primitive, scatter_add
-from .autodiff.gradients import Gradient, gradient, stop_gradient, withgradient
 from .autodiff.tracked import TrackedArray
 from .layers.basic import Chain, Dense
 from .devices.base import Device
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
     from .activations import logsoftmax, mish, relu, relu6, rrelu, selu, sigmoid, sigmoid_fast, softmax, softplus
     from .activations import softshrink, softsign, swish, tanh, tanh_fast, tanhshrink, trelu, σ
     from .autodiff.derivatives import rule
+    from .autodiff.gradients import Gradient, gradient, stop_gradient, withgradient
     from .autodiff.jacobians import hessian, jacobian
     from .autodiff.older_styles import back, param, params
     from .checkpoint import load, loadmodel, save, state
