@@ -128,8 +128,7 @@ class _Eye:
         self.wrote: Any = None  # where the latest access wrote
 
     def add(self, source: Any, line: int, on: Any, said: str, *more: Any) -> None:
-        # Not inside a function that the kernel calls; a copy of the kernel may have read the text before.
-        if source.function is self.source.function and len(self.steps) <= self.most:
+        if source is self.source and len(self.steps) <= self.most:  # not inside a function that the kernel calls
             lanes = tuple(int(lane) for lane in np.ravel(on)[self.here].nonzero()[0])
             self.steps.append(Step(line, lanes, said, *more))
 

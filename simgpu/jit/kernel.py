@@ -47,7 +47,6 @@ class Kernel:
         self._figures: Figures | str = f"no launch has finished yet. First launch it, {self.name}[blocks, threads](…)"
         self.watched: tuple[Any, Any] | None = None
         self.most_rounds = 100_000
-        self._programs: dict[Any, Any] = {}  # translated, by the types of the arguments
         self._lock = threading.Lock()
         self._seed: int | None = None  # of the order of the warps
         self._real: Any = None

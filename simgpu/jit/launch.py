@@ -40,9 +40,9 @@ class Launch:
         values = [x._values if isinstance(x, Stored) else x for x in args]
         types = [ArrayType(x.dtype, x.ndim) if isinstance(x, np.ndarray) else type_of(x) for x in values]
         key = tuple((kind, getattr(kind, "char", "")) for kind in types)
-        if key not in kernel._programs or not kernel._programs[key].is_current():
-            kernel._programs[key] = Program(source, types)
-        self.program: Program = kernel._programs[key]
+        if key not in source.programs or not source.programs[key].is_current():
+            source.programs[key] = Program(source, types)
+        self.program: Program = source.programs[key]
         self.parts = self._parts({name: x for name, x in zip(source.parameters, args) if isinstance(x, Stored)})
         # What each parameter holds.
         self._args = [

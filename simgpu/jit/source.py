@@ -47,6 +47,7 @@ class Source:
         self.tree = tree
         self.parameters = [argument.arg for argument in tree.args.args]
         self._cells = dict(zip(function.__code__.co_freevars, function.__closure__ or ()))
+        self.programs: dict[Any, Any] = {}  # what it's translated to, by the types of the arguments
         self._check_head()
 
     def _check_head(self) -> None:

@@ -6,8 +6,8 @@ import pytest
 
 import fluxlite as fl
 
-# Where more belongs: modules list their functions, a device its methods. `Seconds` is simgpu's, a float with all that.
-LONGER = {"Device": 70, "cuda": 90, "distributed": 100, "Seconds": 220}
+# Where more belongs: modules list their functions, a device its methods.
+LONGER = {"Device": 70, "cuda": 90, "distributed": 100}
 
 
 @pytest.mark.parametrize("name", [name for name in fl.__all__ if name != "GPU_BACKEND"])
