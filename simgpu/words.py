@@ -19,6 +19,11 @@ def in_words(x: Any) -> str:
     return f"{'an' if kind[:1].lower() in 'aeio' else 'a'} {kind}"
 
 
+def many(count: int, word: str, several: str = "") -> str:
+    """``1 copy``, ``2,048 copies``: a count and its word."""
+    return f"{count:,} {word if count == 1 else several or f'{word}s'}"
+
+
 def _is_plain(x: Any) -> bool:
     return x is None or isinstance(x, (bool, float, complex, str, bytes)) or isinstance(x, int) and abs(x) < 10**20
 

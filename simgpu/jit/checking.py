@@ -15,8 +15,9 @@ import numpy as np
 
 from ..memory import Stored
 from ..places import in_use
+from ..words import many
 from . import advice
-from .errors import KernelError, Place, many
+from .errors import KernelError, Place
 from .kernel import Kernel
 from .lanes import WARP
 from .launch import Launch

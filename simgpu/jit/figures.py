@@ -12,7 +12,7 @@ import numpy as np
 
 from ..presets import CLOCKS
 from ..profile.seconds import duration
-from .errors import many
+from ..words import many
 from .lanes import KINDS, WARP
 from .memory import SECTOR
 

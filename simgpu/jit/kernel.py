@@ -14,9 +14,9 @@ import numpy as np
 from ..memory import Stored
 from ..places import in_use
 from ..rules import one_device
-from ..words import WRITE
+from ..words import WRITE, many
 from . import launch, orders
-from .errors import KernelError, Problem, many, without_our_lines
+from .errors import KernelError, Problem, without_our_lines
 from .figures import Figures
 from .source import Source
 from .tracing import Explained, Trace

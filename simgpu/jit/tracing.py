@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .errors import many
+from ..words import many
 from .figures import Figures, LineFigures
 from .lanes import WARP
 from .memory import BANKS, SECTOR, WORD

@@ -18,8 +18,9 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from ..words import many
 from . import advice, memory, names
-from .errors import Endless, NeverWritten, Problem, many
+from .errors import Endless, NeverWritten, Problem
 from .lanes import EVERYONE, NOBODY, OPERATION, Lanes, Mask, where
 from .memory import Part, Reach, Ref, as_index, reach
 from .source import MISSING, Site, Source

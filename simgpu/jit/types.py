@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .errors import many
+from ..words import many
 
 ORDER = "?bBhHiIlLqQefdFD"
 BOOL, INT, UINT, SIZE = np.dtype("?"), np.dtype("i"), np.dtype("I"), np.dtype("q")

@@ -1,4 +1,4 @@
-"""What part of a program asked of its devices: on a simulated GPU exact, and the same in every run."""
+"""A receipt counts what part of a program asks of its devices. On a simulated GPU, it's exact and always the same."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from .. import events
 from ..events import Event, listeners
 from ..lines import Place, place_of_call, text_of
 from ..places import estimating
+from ..words import many
 from .pictures import Moment, Picture, Timeline, drawn
 from .seconds import Seconds, duration
 
@@ -44,9 +45,8 @@ class Copies:
     def __str__(self) -> str:
         if not self.count:
             return "none"
-        copies = "1 copy" if self.count == 1 else f"{self.count:,} copies"
-        size = "1 byte" if self.bytes == 1 else f"{self.bytes:,} bytes"
-        return f"{copies}, {size}: {self.explicit:,} explicit, {self.implicit:,} implicit"
+        copied = f"{many(self.count, 'copy', 'copies')}, {many(self.bytes, 'byte')}"
+        return f"{copied}: {self.explicit:,} explicit, {self.implicit:,} implicit"
 
 
 @dataclass
@@ -97,7 +97,7 @@ def _rows(receipt: Receipt) -> Iterator[tuple[str, str]]:
     yield "launches", hidden if receipt.launches is None else f"{receipt.launches:,}{what and f': {what}'}"
     if receipt.memsets:
         yield "memsets", f"{receipt.memsets:,}"
-    by_hand = {figures.name: figures.summary for figures in receipt.kernels}  # as the latest launch of each was
+    by_hand = {figures.name: figures.summary for figures in receipt.kernels}  # the latest launch of each
     yield from ((f"  {name}", summary) for name, summary in list(by_hand.items())[:MOST_NAMES])
     yield "host to device", str(receipt.host_to_device)
     yield "device to host", str(receipt.device_to_host)
@@ -133,15 +133,14 @@ class Lines(list):
 
 @dataclass(repr=False, eq=False)
 class Receipt:
-    """Counts what happens on all devices, in any thread, while it's open (CUDA.jl: ``CUDA.@profile``).
+    """Counts what happens on all devices while it's open, in any thread (CUDA.jl: ``CUDA.@profile``).
 
     `launches` counts kernels, and `launched` says which operations they belong to. `host_to_device`, `device_to_host`
     and `device_to_device` have ``.count``, ``.bytes``, ``.explicit`` and ``.implicit``. `synchronizations` counts how
     often the host waited, `first_uses` the operations whose kernel had to be loaded, and the start of the GPU.
-    `peak_memory` is the most bytes in use on a device. A real GPU doesn't say what it launched: there, `launches` and
-    `peak_memory` are None, only moves by `gpu`, `cpu` and the like count as copies, and waits where CuPy tells of them.
-    `kernels` has the figures of each launch of a kernel written by hand (`simgpu.jit`) on a simulated GPU, of
-    the first 1,000: threads, sectors, conflicts, and the time they give.
+    `peak_memory` is the most bytes in use on a device. `kernels` has the figures of the first 1,000 launches of kernels
+    written by hand (`simgpu.jit`). A real GPU doesn't say what it launched: there, `launches` and `peak_memory` are
+    None, and we count only the copies that `gpu`, `cpu` and the like make, and the waits that CuPy reports.
 
     `seconds` is the time until all requested work is done: simulated on a simulated GPU, otherwise measured. (Closing a
     receipt waits for a real GPU.) Like a stopwatch, it includes work that was still running when the receipt was
@@ -180,7 +179,7 @@ class Receipt:
         device = self._device()
         self._estimate = getattr(device, "estimate", None)
         if device is not None and device.kind_of_time == "simulated":
-            self._simulated(device, device.host.now)
+            self._use(device, device.host.now)
         self._wall_begin = time.perf_counter()
         listeners.append(self._record)
         return self
@@ -192,7 +191,7 @@ class Receipt:
                 device.synchronize()
         self._end = self._until(), time.perf_counter()
         peaks = [device.watched_peak() for device in self._watched]
-        # Devices that appeared while it was open were only in use since then.
+        # A device that's new since then was in use only while the receipt was open.
         known = self._watched + self._invisible
         peaks += [device.memory().peak or 0 for device in self._devices() if device not in known]
         self.peak_memory = max(peaks, default=0)
@@ -212,20 +211,20 @@ class Receipt:
 
         return current()
 
-    def _simulated(self, device: Any, since: int) -> None:
-        self._host, self._begin = device.host, since
-        self._used.append(device)
+    def _use(self, device: Any, since: int) -> None:
+        """A simulated device does work. The first one brings its host's clock, and the time when it all begins."""
+        if self._host is None:
+            self._host, self._begin = device.host, since
+        if not any([known is device for known in self._used]):
+            self._used.append(device)
 
     def _record(self, event: Event) -> None:
         if getattr(event.device, "estimate", None) is not self._estimate:
             return
         place, now = place_of_call(), time.perf_counter()
         with self._lock:
-            if event.span is not None and not any([device is event.device for device in self._used]):
-                if self._host is None:
-                    self._simulated(event.device, event.span.asked)
-                else:
-                    self._used.append(event.device)
+            if event.span is not None:
+                self._use(event.device, event.span.asked)
             if event.kind in _COPIES:
                 getattr(self, event.kind.replace(" ", "_")).add(event)
             else:
@@ -271,10 +270,10 @@ class Receipt:
         texts = {place: text_of(place) for place in self._lines}
         found = []
         for ((device, kind, *rest), place), *when in self._events:
-            is_simulated = len(when) > 1
-            times = [(time - self._begin) / 1e9 for time in when] if is_simulated else [when[0] - self._wall_begin]
-            times += [None] * (4 - len(times))
-            found.append(Moment._make((*times, _LANES.get(kind, "compute"), kind, *rest, device, texts[place])))
+            times: list[Any] = [when[0] - self._wall_begin, None, None, None]
+            if len(when) > 1:  # simulated
+                times = [(time - self._begin) / 1e9 for time in when]
+            found.append(Moment(*times, _LANES.get(kind, "compute"), kind, *rest, device, texts[place]))
         return found
 
     def by_line(self) -> Lines:

@@ -12,7 +12,7 @@ KINDS = ("measured", "recorded", "simulated", "published")
 
 
 def _operator(name: str, is_sum: bool) -> Any:
-    """A sum or a difference has the kind of both. A product or a quotient of two times is a bare number."""
+    """Float's method. A sum or a difference keeps the kind. A product or a quotient of two times is a bare number."""
 
     def method(self, other):
         is_time = isinstance(other, Seconds)
