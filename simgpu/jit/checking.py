@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
+from ..device import current
 from ..memory import Stored
-from ..places import in_use
 from ..words import many
 from . import advice
 from .errors import KernelError, Place
-from .kernel import Kernel
+from .kernel import Kernel, simulated_gpu
 from .lanes import WARP
 from .launch import Launch
 from .orders import Repeatable
@@ -123,7 +123,7 @@ class _Trial:
         self.kernel, self.against, self.arguments, self.launch = copy.copy(kernel), against, arguments, launch
         self.kernel.watched = None
         self.names, self.seed, self.tolerances = kernel.source.parameters, seed, tolerances
-        self.device, self.right, self.latest = _simulated_gpu(), set[int](), Checked(kernel.name)
+        self.device, self.right, self.latest = simulated_gpu() or current(), set[int](), Checked(kernel.name)
         self.axes, self.written = _used(kernel.source.tree)
         self.inputs = self._inputs()
 
@@ -293,20 +293,10 @@ class _Launch(Repeatable):
             if way != READ and part.name == name:
                 here = (at == part.offset + np.dot(index, part.strides)) & mask.on
                 for row, thread in np.argwhere(np.broadcast_to(here, lanes.shape)):
-                    found.append((site, way, lanes.named_thread(int(lanes.number[row]), int(thread))))
+                    found.append((site, way, lanes.place(int(lanes.number[row]), int(thread))))
 
         self.run(note)
         return found
-
-
-def _simulated_gpu() -> Any:
-    """The one in use, or a first one."""
-    from ..device import current
-
-    with contextlib.suppress(RuntimeError):  # no GPU is in use
-        if getattr(device := in_use[-1](), "kind_of_time", "") == "simulated":
-            return device
-    return current()
 
 
 def _with_its_number(figures: Any, index: tuple[int, ...], shape: tuple[int, ...]) -> Place | None:

@@ -182,17 +182,17 @@ class Lanes:
             self._who = (self.number << BLOCK_AT)[:, None] + (self.phase << PHASE_AT)[:, None] + own + steps
         return self._who
 
-    def named(self, who: int) -> Place:
-        return self.named_thread(block_of(who), thread_of(who))
+    def place_of(self, who: int) -> Place:
+        return self.place(block_of(who), thread_of(who))
 
-    def named_thread(self, block: int, thread: int) -> Place:
-        return Place(unraveled(block, self.launch.grid), unraveled(thread, self.launch.block))
+    def place(self, block: int, thread: int) -> Place:
+        return Place(unravel(block, self.launch.grid), unravel(thread, self.launch.block))
 
     def first_of(self, on: np.ndarray) -> Place:
         row, thread = np.unravel_index(int(on.argmax()), on.shape)
-        return self.named_thread(int(self.number[row]), int(thread))
+        return self.place(int(self.number[row]), int(thread))
 
-    def chosen(self, mask: Mask, x: Any) -> np.ndarray:
+    def select(self, mask: Mask, x: Any) -> np.ndarray:
         """`x` of each lane that takes part, in order."""
         x = np.broadcast_to(x, self.shape)
         return x.ravel() if mask.is_full else x[np.broadcast_to(mask.on, self.shape)]
@@ -246,14 +246,14 @@ class Lanes:
         if not stuck.any():
             return
         row = int(stuck.argmax())
-        count, first = int(missing[row].sum()), unraveled(int(missing[row].argmax()), self.launch.block)
+        count, first = int(missing[row].sum()), unravel(int(missing[row].argmax()), self.launch.block)
         raise site.wrong(
             StuckBarrier,
             f"{count} of the block's {self.launch.threads} threads {'does' if count == 1 else 'do'} not come here, "
             f"first of all thread {in_parentheses(first)}: the others would wait forever.",
             "Put jit.syncthreads() where all threads pass: not inside an `if` or a loop that only some of them go "
             "through.",
-            self.named_thread(int(self.number[row]), int(here[row].argmax())),
+            self.place(int(self.number[row]), int(here[row].argmax())),
         )
 
     def warp_barrier(self, mask: Mask, site: Any) -> None:
@@ -282,7 +282,7 @@ def where(on: np.ndarray, new: Any, old: Any, site: Any) -> Any:
     return new._replace(offset=np.where(on, new.offset, old.offset))
 
 
-def unraveled(number: int, dim: Sequence[int]) -> tuple[int, ...]:
+def unravel(number: int, dim: Sequence[int]) -> tuple[int, ...]:
     """``(3,)``, ``(3, 0)`` or ``(3, 0, 1)``: as many axes as the launch has."""
     x, y, z = dim
     return (number % x, number // x % y, number // x // y)[: 3 if z > 1 else 2 if y > 1 else 1]

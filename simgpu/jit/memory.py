@@ -106,7 +106,7 @@ class Reach:
         rows = np.arange(lanes.blocks)[:, None] * (part.shape[0] if part.is_shared else 0)
         if self.times > 1:  # one row stands for all blocks
             return (rows + self.chosen).ravel()
-        return self.chosen + lanes.chosen(mask, rows) if part.is_shared else self.chosen
+        return self.chosen + lanes.select(mask, rows) if part.is_shared else self.chosen
 
 
 def reach(lanes: Lanes, mask: Mask, ref: Ref, indices: list[Any], site: Any) -> Reach:
@@ -254,7 +254,7 @@ def _tell_log(lanes: Lanes, mask: Mask, part: Part, to: Reach, way: int, site: A
     if to.footprint is not None:
         found = log.footprint(lanes, to.footprint, way)
     else:
-        found = log.access(lanes, to.places(lanes, mask, part), lanes.chosen(mask, lanes.who), way)
+        found = log.access(lanes, to.places(lanes, mask, part), lanes.select(mask, lanes.who), way)
     if found is None:
         return
     at = int(to.places(lanes, mask, part)[found.place] % part.flat.shape[-1])
@@ -262,10 +262,10 @@ def _tell_log(lanes: Lanes, mask: Mask, part: Part, to: Reach, way: int, site: A
     where = "several lines" if len(lines) > 3 else f"line{'s' * (len(lines) > 1)} {' and '.join(map(str, lines))}"
     too = " too" if way == found.earlier else ""
     what = (
-        f"this thread {_DOES[way]} {part.named(at)}, which {lanes.named(found.other)} {_DOES[found.earlier]}{too} "
+        f"this thread {_DOES[way]} {part.named(at)}, which {lanes.place_of(found.other)} {_DOES[found.earlier]}{too} "
         f"({where}). Which of them comes first is chance: a data race ({_KINDS.get((way, found.earlier), 'atomic')})."
     )
-    this = lanes.named(lanes.chosen(mask, lanes.who)[found.place])
+    this = lanes.place_of(lanes.select(mask, lanes.who)[found.place])
     raise site.wrong(DataRace, what, _ends(lanes, part, to, found, way, site, at), this)
 
 
@@ -294,7 +294,7 @@ def _check_written(lanes: Lanes, mask: Mask, part: Part, to: Reach, site: Any) -
         to.is_noted = to.footprint is not None  # all blocks do the same
         return
     first = int(seen.argmin())
-    who, at = lanes.chosen(mask, lanes.who)[first], int(places[first] % part.shape[0])
+    who, at = lanes.select(mask, lanes.who)[first], int(places[first] % part.shape[0])
     empty = "0.0" if part.flat.dtype.kind == "f" else "0"
     more = "Keep all threads until the last barrier, and guard only the last line."  # for some have returned
     if lanes.alive == lanes.top.count:
@@ -303,7 +303,7 @@ def _check_written(lanes: Lanes, mask: Mask, part: Part, to: Reach, site: Any) -
             f"`else: {part.name}[…] = {empty}`."
         )
     what = f"no thread has written {part.name}[{at}] yet. Shared memory begins with whatever was there before."
-    raise site.wrong(NeverWritten, what, more, lanes.named(who))
+    raise site.wrong(NeverWritten, what, more, lanes.place_of(who))
 
 
 def _check_unwritten(lanes: Lanes, mask: Mask, part: Part, values: Any, to: Reach, site: Any) -> None:
@@ -341,7 +341,7 @@ def load(lanes: Lanes, mask: Mask, part: Part, to: Reach, site: Any) -> Any:
 def store(lanes: Lanes, mask: Mask, part: Part, to: Reach, value: Any, site: Any) -> None:
     """Write `value`, of the right type, to where `to` says."""
     _touch(lanes, mask, part, to, WRITE, site)
-    at, new = to.places(lanes, mask, part), lanes.chosen(mask, value)
+    at, new = to.places(lanes, mask, part), lanes.select(mask, value)
     if lanes.rng is not None:  # whichever of several lanes may be the last to write an element
         order = lanes.rng.permutation(at.size)
         at, new = at[order], new[order]
@@ -363,7 +363,7 @@ def change(
         lanes.figures.atomics += mask.count
     elif not to.is_noted:
         _check_written(lanes, mask, part, to, site)
-    given = [lanes.chosen(mask, value) for value in values]
+    given = [lanes.select(mask, value) for value in values]
     if isinstance(how, np.ufunc) and not is_used:
         how.at(flat, at, *given)
         return None

@@ -19,7 +19,7 @@ from .memory import Memory, Part, Ref
 from .races import Log
 from .source import Site
 from .types import INT, SIZE, UINT, VOID, ArrayType, Tuple
-from .values import Expression, Known, Name, Value, as_value, called, cast, scalar_type
+from .values import Expression, Known, Name, Value, apply, as_value, cast, scalar_type
 
 SHARED_LIMIT = 48 * 1024  # bytes a block may declare: CUDA C++ Programming Guide, technical specifications
 FULL_WARP = 0xFFFFFFFF
@@ -198,15 +198,15 @@ def _atomic(operation: str, how: Callable, types: str, does: str, line: str, pri
     return Builtin(name, f"{call} {what}{_EXAMPLE.format(line=f'jit.{name}{line}', printed=printed)}", build)
 
 
-def _counted_up(old: Any, value: Any) -> Any:
+def _count_up(old: Any, value: Any) -> Any:
     return np.where(old >= value, 0, old + 1).astype(old.dtype)
 
 
-def _counted_down(old: Any, value: Any) -> Any:
+def _count_down(old: Any, value: Any) -> Any:
     return np.where((old == 0) | (old > value), value, old - 1).astype(old.dtype)
 
 
-def _swapped(old: Any, value: Any, new: Any) -> Any:
+def _swap(old: Any, value: Any, new: Any) -> Any:
     return np.where(old == value, new, old)
 
 
@@ -218,9 +218,9 @@ atomic_sub = _atomic("sub", np.subtract, "int32 uint32", "subtracts `value`", "(
 atomic_exch = _atomic("exch", lambda old, x: x, f"{_BITS} float32", "puts `value` there", "(x, 0, 4)", "[4 7 2 1]")
 atomic_min = _atomic("min", np.minimum, _BITS, "keeps the smaller", "(x, 0, 4)", "[4 7 2 1]")
 atomic_max = _atomic("max", np.maximum, _BITS, "keeps the larger", "(x, 0, 8)", "[8 7 2 1]")
-atomic_inc = _atomic("inc", _counted_up, "uint32", _UP, "(x, 0, 6)", "[2 7 2 1]")
-atomic_dec = _atomic("dec", _counted_down, "uint32", _DOWN, "(x, 0, 6)", "[1 7 2 1]")
-atomic_cas = _atomic("cas", _swapped, f"{_BITS} uint16", _SWAP, "(x, 0, 5, 9)", "[9 7 2 1]")
+atomic_inc = _atomic("inc", _count_up, "uint32", _UP, "(x, 0, 6)", "[2 7 2 1]")
+atomic_dec = _atomic("dec", _count_down, "uint32", _DOWN, "(x, 0, 6)", "[1 7 2 1]")
+atomic_cas = _atomic("cas", _swap, f"{_BITS} uint16", _SWAP, "(x, 0, 5, 9)", "[9 7 2 1]")
 atomic_and = _atomic("and", np.bitwise_and, _BITS, "keeps the bits that both have", "(x, 0, 4)", "[4 7 2 1]")
 atomic_or = _atomic("or", np.bitwise_or, _BITS, "sets the bits of `value`", "(x, 0, 2)", "[7 7 2 1]")
 atomic_xor = _atomic("xor", np.bitwise_xor, _BITS, "flips the bits of `value`", "(x, 0, 4)", "[5 7 2 1]")
@@ -311,7 +311,7 @@ def _extreme(name: str) -> Callable[..., Expression]:
     def build(t: Any, node: Any, *operands: Expression) -> Expression:
         if len(operands) < 2:
             raise Problem(f"{name[:3]} takes two numbers or more")
-        return functools.reduce(lambda x, y: called(name, (x, y)), operands)
+        return functools.reduce(lambda x, y: apply(name, (x, y)), operands)
 
     return build
 

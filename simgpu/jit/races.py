@@ -58,7 +58,7 @@ class Elements:
                     if bad.any():
                         place = int(bad.argmax())
                         return Race(place, int(seen[place]), earlier)
-        found = met_twice(at, who) if way == WRITE else None
+        found = race_within(at, who) if way == WRITE else None
         if found is None:
             self.note(at, who, way)
         return found
@@ -95,7 +95,7 @@ def _unordered(a: np.ndarray, b: np.ndarray, crosses_blocks: bool) -> np.ndarray
     return together | ~same(differ, BLOCK_AT) if crosses_blocks else together
 
 
-def met_twice(at: np.ndarray, who: np.ndarray) -> Race | None:
+def race_within(at: np.ndarray, who: np.ndarray) -> Race | None:
     """Two threads of one and the same write that meet at an element."""
     if at.size < 2 or (at[1:] > at[:-1]).all():
         return None

@@ -54,14 +54,14 @@ class Source:
         """cupyx.jit takes plain arguments only. NVRTC takes no name that's a word of C++."""
         given = self.tree.args
         if given.vararg or given.kwarg or given.kwonlyargs or given.defaults or given.posonlyargs:
-            raise self.refused(self.tree, "a kernel takes plain arguments: no *, no **, no /, no default values")
+            raise self.refusal(self.tree, "a kernel takes plain arguments: no *, no **, no /, no default values")
         own: list[tuple[Any, str]] = [(self.tree, name) for name in (self.name, *self.parameters)]
         own += [(node, node.id) for node in ast.walk(self.tree) if is_stored(node)]
         for node, name in own:
             if name in CPP_WORDS or (name == self.name and name in CUDAS_NAMES):
-                raise self.refused(node, f"{name} is a word of CUDA C++, which the kernel becomes: choose another name")
+                raise self.refusal(node, f"{name} is a word of CUDA C++, which the kernel becomes: choose another name")
             if not name.isascii():
-                raise self.refused(node, f"{name} has letters that C++ doesn't take: use a to z")
+                raise self.refusal(node, f"{name} has letters that C++ doesn't take: use a to z")
 
     def outside(self, name: str) -> Any:
         """What a name means that isn't the kernel's own, or `MISSING`."""
@@ -79,7 +79,7 @@ class Source:
     def text(self, node: Any) -> str:
         return self.lines[node.lineno - 1].strip()
 
-    def refused(self, node: Any, text: str) -> KernelError:
+    def refusal(self, node: Any, text: str) -> KernelError:
         return Site(self, node).wrong(Refused, f"cupyx.jit would not compile this: {text}")
 
 

@@ -25,7 +25,7 @@ from .lanes import EVERYONE, NOBODY, OPERATION, Lanes, Mask, where
 from .memory import Part, Reach, Ref, as_index, reach
 from .source import MISSING, Site, Source
 from .types import BOOL, INT, SIGNATURES, SIZE, UINT, VOID, ArrayType, Tuple, can_become, is_number, same
-from .values import OPERATORS, Expression, Known, Value, as_value, called, cast, converted, is_true, packed, scalar_type
+from .values import OPERATORS, Expression, Known, Value, apply, as_type, as_value, cast, is_true, pack, scalar_type
 
 Step = Callable[[Lanes, Mask], Mask]
 Put = Callable[[Lanes, Mask, Any], None]  # stores a value
@@ -92,7 +92,7 @@ class Program:
             self._functions[key] = None
             self._functions[key] = Translation(self, source, parameters, is_device=True)
         if self._functions[key] is None:
-            raise source.refused(source.tree, "a function of the device can't call itself")
+            raise source.refusal(source.tree, "a function of the device can't call itself")
         return self._functions[key]
 
     def is_current(self) -> bool:
@@ -121,7 +121,7 @@ class Translation:
     def block(self, statements: list[ast.stmt]) -> Step:
         """All of these, one after the other, until nobody is left."""
         texts = [s for s in statements if isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant)]
-        steps = [(self.translated(s), s) for s in statements if s not in texts and not isinstance(s, ast.Pass)]
+        steps = [(self.translate(s), s) for s in statements if s not in texts and not isinstance(s, ast.Pass)]
 
         def run(lanes: Lanes, mask: Mask) -> Mask:
             for step, statement in steps:
@@ -134,14 +134,14 @@ class Translation:
 
         return run
 
-    def translated(self, node: Any) -> Any:
+    def translate(self, node: Any) -> Any:
         """What the method with the name of this part of the text makes of it: of a statement a `Step`, of the rest an
         `Expression`. Raises `Refused`, with the line, where cupyx.jit wouldn't compile it."""
         method = getattr(self, f"_{type(node).__name__}", _missing)
         try:
             return method(node)
         except Problem as problem:
-            raise self.source.refused(node, str(problem)) from None
+            raise self.source.refusal(node, str(problem)) from None
 
     # -- assignments -----------------------------------------------------------------------------
 
@@ -150,7 +150,7 @@ class Translation:
             raise Problem("one assignment at a time, not a = b = …")
         target = node.targets[0]
         self.being_assigned = target.id if isinstance(target, ast.Name) else ""
-        given = as_value(self.translated(node.value))
+        given = as_value(self.translate(node.value))
         self.being_assigned = ""
         if same(given.type, VOID):
             raise Problem("this gives nothing that could be assigned")
@@ -194,7 +194,7 @@ class Translation:
         return lambda lanes, mask, value: lanes.assign(mask, slot, convert(value) if convert else value, site)
 
     def _assign_element(self, target: ast.Subscript, kind: Any) -> Put:
-        to, find, site = self.element(self.translated(target.value), self.translated(target.slice), target)
+        to, find, site = self.element(self.translate(target.value), self.translate(target.slice), target)
         convert = _into_element(kind, to, target)
 
         def put(lanes: Lanes, mask: Mask, value: Any) -> None:
@@ -214,19 +214,19 @@ class Translation:
         return owner.type.dtype, _finding(owner, indices, site), site
 
     def _AugAssign(self, node: ast.AugAssign) -> Step:
-        given = as_value(self.translated(node.value))
+        given = as_value(self.translate(node.value))
         if isinstance(node.target, ast.Subscript):
             return self._change_element(node, node.target, given)
         if not isinstance(node.target, ast.Name):
             raise Problem("only a name or an element can be changed so")
-        old = self.translated(ast.copy_location(ast.Name(node.target.id, ast.Load()), node.target))
+        old = self.translate(ast.copy_location(ast.Name(node.target.id, ast.Load()), node.target))
         if isinstance(old, Known):
             raise Problem(f"{node.target.id} isn't the kernel's own: assign it first")
         new = as_value(self.operation(node.op, [old, given]))
         return _putting(self._assign_name(node.target, scalar_type(new)), new.run)
 
     def _change_element(self, node: ast.AugAssign, target: ast.Subscript, given: Value) -> Step:
-        kind, find, site = self.element(self.translated(target.value), self.translated(target.slice), target)
+        kind, find, site = self.element(self.translate(target.value), self.translate(target.slice), target)
         slot = self.program.new_slot()  # for the old value, which has no name in the text
         new = self.operation(node.op, [Value(kind, lambda lanes, mask: lanes.held[slot].value), given])
         _into_element(scalar_type(new), kind, target)
@@ -242,7 +242,7 @@ class Translation:
 
     def _Expr(self, node: ast.Expr) -> Step:
         self.unused = node.value
-        value = self.translated(node.value)
+        value = self.translate(node.value)
         self.unused = None
         if isinstance(value, Known) and isinstance(value.obj, names.Builtin):
             text, axes = ast.unparse(node.value), "1" * value.obj.name.startswith("grid")
@@ -252,7 +252,7 @@ class Translation:
     # -- where threads part and meet again: branches, loops, returns -----------------------------
 
     def _If(self, node: ast.If) -> Step:
-        test = self.translated(node.test)
+        test = self.translate(node.test)
         if isinstance(test, Known):  # decided before the launch: the other side isn't even compiled
             return self.block(node.body if test.obj else node.orelse)
         condition, body, orelse = self._tested(node, test), self.block(node.body), self.block(node.orelse)
@@ -278,7 +278,7 @@ class Translation:
         return run
 
     def _While(self, node: ast.While) -> Step:
-        going = self._tested(node, as_value(self.translated(node.test)))
+        going = self._tested(node, as_value(self.translate(node.test)))
         return self._loop(node, lambda lanes, mask: (going, _nothing, _nothing))
 
     def _For(self, node: ast.For) -> Step:
@@ -316,11 +316,11 @@ class Translation:
         return self._loop(node, ready)
 
     def _range(self, node: Any) -> tuple[Expression, Expression, Expression]:
-        found = self.translated(node.func) if isinstance(node, ast.Call) else None
+        found = self.translate(node.func) if isinstance(node, ast.Call) else None
         if not isinstance(found, Known) or found.obj not in (python.range, names.range):
             raise Problem("for goes over range(…) or jit.range(…) alone")
-        args = [self.translated(argument) for argument in node.args]
-        keywords = {keyword.arg: self.translated(keyword.value) for keyword in node.keywords}
+        args = [self.translate(argument) for argument in node.args]
+        keywords = {keyword.arg: self.translate(keyword.value) for keyword in node.keywords}
         unroll = keywords.pop("unroll", None)
         if keywords or not 1 <= len(args) <= 3 or any(scalar_type(x).kind not in "iu" for x in args):
             raise Problem("range takes one to three integers, and unroll=")
@@ -374,7 +374,7 @@ class Translation:
     _Continue = _Break
 
     def _Return(self, node: ast.Return) -> Step:
-        value = Known(None) if node.value is None else self.translated(node.value)
+        value = Known(None) if node.value is None else self.translate(node.value)
         if value == Known(None):
             if self.is_device and self.result not in (None, VOID):
                 raise Problem("this function returns a value elsewhere")
@@ -408,9 +408,9 @@ class Translation:
         return Known(node.value)
 
     def _Tuple(self, node: ast.Tuple) -> Expression:
-        parts = [self.translated(part) for part in node.elts]
+        parts = [self.translate(part) for part in node.elts]
         known = _all_known(parts)
-        return packed([as_value(part) for part in parts]) if known is None else Known(tuple(known))
+        return pack([as_value(part) for part in parts]) if known is None else Known(tuple(known))
 
     def _Name(self, node: ast.Name) -> Expression:
         if node.id not in self.variables:
@@ -431,7 +431,7 @@ class Translation:
         return Value(variable.type, run, variable.origin, node)
 
     def _Attribute(self, node: ast.Attribute) -> Expression:
-        owner = self.translated(node.value)
+        owner = self.translate(node.value)
         if isinstance(owner, Known):
             if isinstance(owner.obj, names.Dim3):
                 if node.attr not in ("x", "y", "z"):
@@ -451,7 +451,7 @@ class Translation:
         raise Problem(f"a {owner.type} has no .{node.attr} in a kernel; an array has .shape, .size, .ndim")
 
     def _Subscript(self, node: ast.Subscript) -> Expression:
-        owner, index = self.translated(node.value), self.translated(node.slice)
+        owner, index = self.translate(node.value), self.translate(node.slice)
         if isinstance(owner, Known):
             if not isinstance(index, Known):
                 raise Problem("only an array argument has elements that a thread chooses")
@@ -514,30 +514,30 @@ class Translation:
         (name, compute), known = OPERATORS[type(op)], _all_known(operands)
         if known is not None:
             return Known(_known(compute, *known))
-        return called(name, operands, "smaller" if isinstance(op, (ast.Lt, ast.LtE, ast.Gt, ast.GtE)) else "")
+        return apply(name, operands, "smaller" if isinstance(op, (ast.Lt, ast.LtE, ast.Gt, ast.GtE)) else "")
 
     def _BinOp(self, node: ast.BinOp) -> Expression:
         if isinstance(node.op, ast.MatMult):  # its sides may be slices, which aren't what's wrong
             _missing(node.op)
-        return self.operation(node.op, [self.translated(node.left), self.translated(node.right)])
+        return self.operation(node.op, [self.translate(node.left), self.translate(node.right)])
 
     def _UnaryOp(self, node: ast.UnaryOp) -> Expression:
-        return self.operation(node.op, [self.translated(node.operand)])
+        return self.operation(node.op, [self.translate(node.operand)])
 
     def _Compare(self, node: ast.Compare) -> Expression:
         if len(node.ops) > 1:  # or `i > 0 & i < n`, where & comes first
             raise Problem("compare two values at a time, with `and` between: 0 <= i and i < n")
-        return self.operation(node.ops[0], [self.translated(node.left), self.translated(node.comparators[0])])
+        return self.operation(node.ops[0], [self.translate(node.left), self.translate(node.comparators[0])])
 
     def _BoolOp(self, node: ast.BoolOp) -> Expression:
         is_and = isinstance(node.op, ast.And)
-        parts = [self.translated(part) for part in node.values]
+        parts = [self.translate(part) for part in node.values]
         result = parts[0]
         for other in parts[1:]:
             if isinstance(result, Known) and isinstance(other, Known):
                 result = Known((result.obj and other.obj) if is_and else (result.obj or other.obj))
             else:
-                called("logical_and", (result, other))  # refuses what has no truth
+                apply("logical_and", (result, other))  # refuses what has no truth
                 result = self._short(is_true(as_value(result)), is_true(as_value(other)), is_and)
         return result
 
@@ -557,7 +557,7 @@ class Translation:
         return Value(BOOL, run)
 
     def _IfExp(self, node: ast.IfExp) -> Expression:
-        test, x, y = self.translated(node.test), self.translated(node.body), self.translated(node.orelse)
+        test, x, y = self.translate(node.test), self.translate(node.body), self.translate(node.orelse)
         if isinstance(test, Known):
             raise Problem("the test of `a if test else b` has to be something that threads compute; use `if` instead")
         x, y = _like(x, y), _like(y, x)
@@ -579,13 +579,13 @@ class Translation:
     # -- calls -----------------------------------------------------------------------------------
 
     def _Call(self, node: ast.Call) -> Expression:
-        function = self.translated(node.func)
+        function = self.translate(node.func)
         if not isinstance(function, Known) or not callable(function.obj):
             raise Problem("this is a value, not a function")
         if any(isinstance(x, ast.Starred) for x in node.args) or any(keyword.arg is None for keyword in node.keywords):
             raise Problem("arguments are written out, without * and **")
-        args = [self.translated(argument) for argument in node.args]
-        keywords = {str(keyword.arg): self.translated(keyword.value) for keyword in node.keywords}
+        args = [self.translate(argument) for argument in node.args]
+        keywords = {str(keyword.arg): self.translate(keyword.value) for keyword in node.keywords}
         call = function.obj.build if isinstance(function.obj, names.Builtin) else names.PYTHONS.get(function.obj)
         if call is not None:
             try:
@@ -607,7 +607,7 @@ class Translation:
             dtype, count = keywords.pop("dtype", Known(None)), len(SIGNATURES[name][0][0])
             if keywords or len(args) != count or dtype != Known(None):
                 raise Problem(f"np.{name} takes {many(count, 'number')} and no keywords")
-            return called(name, args)
+            return apply(name, args)
         known = _all_known([*args, *keywords.values()])
         if known is not None and function is not print:
             found = _known(function, *known[: len(args)], **dict(zip(keywords, known[len(args) :])))
@@ -641,7 +641,7 @@ def _storing(kind: Any, to: Any, what: str, advised: str) -> Callable[[Any], Any
         return None
     if not (isinstance(kind, np.dtype) and isinstance(to, np.dtype) and can_become(kind, to)):
         raise Problem(f"{what} holds {to} and can't take {kind}{advised}")
-    return lambda value: converted(value, to)
+    return lambda value: as_type(value, to)
 
 
 def _into_element(kind: Any, to: np.dtype, target: ast.Subscript) -> Callable[[Any], Any] | None:
@@ -649,7 +649,7 @@ def _into_element(kind: Any, to: np.dtype, target: ast.Subscript) -> Callable[[A
     return _storing(kind, to, ast.unparse(target.value), f". Make it one of {kind}, or write {write}")
 
 
-def inlined(caller: Translation, source: Source, args: list[Expression]) -> Value:
+def inline_call(caller: Translation, source: Source, args: list[Expression]) -> Value:
     """A call of a function of the device, in `caller`: its own names, its own lines."""
     given = [as_value(x) for x in args]
     if len(given) != len(source.parameters):

@@ -53,21 +53,21 @@ def as_value(x: Expression) -> Value:
     if isinstance(x, Value):
         return x
     if isinstance(x.obj, tuple):
-        return packed([as_value(Known(part)) for part in x.obj])
+        return pack([as_value(Known(part)) for part in x.obj])
     if isinstance(x.obj, Name):
         raise Problem(f"{x.obj!r} alone is no number{x.obj.wanted}")
     if not is_number(x.obj):
-        raise Problem(f"{_described(x.obj)} is no number, and a thread computes with numbers only")
+        raise Problem(f"{_describe(x.obj)} is no number, and a thread computes with numbers only")
     kind = type_of(x.obj)
     number = number_as(x.obj, kind)
     return Value(kind, lambda lanes, mask: number)
 
 
-def _described(x: Any) -> str:
+def _describe(x: Any) -> str:
     return f"{type(x).__name__} {getattr(x, '__name__', repr(x))[:40]}"
 
 
-def packed(parts: Sequence[Value]) -> Value:
+def pack(parts: Sequence[Value]) -> Value:
     """Several values in one, such as the index ``i, j``."""
     runs = [part.run for part in parts]
     types = Tuple(tuple(part.type for part in parts))
@@ -90,7 +90,7 @@ def cast(x: Expression, to: np.dtype, checked: bool = True) -> Value:
     """`x` as this type. Raises `Problem` if its kind would change, unless the program asked for that."""
     if isinstance(x, Known):
         if not is_number(x.obj):
-            raise Problem(f"{_described(x.obj)} is no number")
+            raise Problem(f"{_describe(x.obj)} is no number")
         try:
             return as_value(Known(number_as(x.obj, to)))
         except TypeError as error:
@@ -100,10 +100,10 @@ def cast(x: Expression, to: np.dtype, checked: bool = True) -> Value:
         return x
     if checked and not can_become(kind, to):
         raise Problem(f"{kind} doesn't become {to} by itself{hint(kind, to)}")
-    return Value(to, lambda lanes, mask: converted(x.run(lanes, mask), to))
+    return Value(to, lambda lanes, mask: as_type(x.run(lanes, mask), to))
 
 
-def converted(value: Any, to: np.dtype) -> Any:
+def as_type(value: Any, to: np.dtype) -> Any:
     return value.astype(to) if isinstance(value, np.ndarray) else np.asarray(value).astype(to)[()]
 
 
@@ -145,7 +145,7 @@ _ON_INTEGERS: dict[str, Callable] = {
 }  # fmt: skip
 
 
-def called(name: str, operands: Sequence[Expression], rule: str = "") -> Value:
+def apply(name: str, operands: Sequence[Expression], rule: str = "") -> Value:
     """The function `name` of these operands, converted to the types that it takes. `rule` has other types' name."""
     types = [scalar_type(x) for x in operands]
     found = signature(rule or name, types)
@@ -168,7 +168,7 @@ def called(name: str, operands: Sequence[Expression], rule: str = "") -> Value:
     def run(lanes: Lanes, mask: Mask) -> Any:
         mask.spend(cost)
         value = compute(*[operand(lanes, mask) for operand in runs])
-        return value if value.dtype == out else converted(value, out)
+        return value if value.dtype == out else as_type(value, out)
 
     return Value(out, run)
 
