@@ -1,8 +1,8 @@
 """A kernel's text becomes functions that compute it for all threads: first statements, then expressions, then calls.
 
-A step, which a statement becomes, is given the threads that come to it, and gives those that go on to the next one. An
-expression becomes a `Value`, or is `Known` before the launch. The types are found before the launch too, as a compiler
-does. So a mistake is found even in a branch that no thread takes.
+A statement becomes a step, which gets the threads that come to it and returns those that go on to the next one. An
+expression becomes a `Value`, or is `Known` before the launch. Types are found before the launch too, as in a compiler,
+so we find a mistake even in a branch that no thread takes.
 """
 
 from __future__ import annotations
@@ -27,9 +27,11 @@ from .source import MISSING, Site, Source
 from .types import BOOL, INT, SIGNATURES, SIZE, UINT, VOID, ArrayType, Tuple, can_become, is_number, same
 from .values import OPERATORS, Expression, Known, Value, apply, as_type, as_value, cast, is_true, pack, scalar_type
 
+_MANY_ROUNDS = "still in this loop. Does it end? If it takes that long, raise the limit: kernel.most_rounds = …"
+_WAITS = "A thread that waits for another one's write may wait forever: only barriers wait."
 Step = Callable[[Lanes, Mask], Mask]
 Put = Callable[[Lanes, Mask, Any], None]  # stores a value
-LEFT, AGAIN = range(2)  # places in `lanes.loops`: who has left the innermost loop, and who said `continue`
+LEFT, AGAIN = range(2)  # places in `lanes.loops`: the lanes that left the innermost loop, and those at `continue`
 
 # NumPy's functions that a thread can compute. Some of CuPy's are no ufuncs in NumPy.
 FUNCTIONS = {getattr(np, name): name for name in SIGNATURES if hasattr(np, name)}
@@ -41,7 +43,7 @@ _INSTEAD = {
     "dot": "a loop", "mean": "a loop", "enumerate": "range", "zip": "range", "float32": "np.float32(x) of one number",
 }  # fmt: skip
 _FUNCTIONS = "NumPy's functions of numbers, such as np.tanh, and your own under @jit.rawkernel(device=True)"
-# What a kernel hasn't, where Python's own name for it isn't the one that people write.
+# What a kernel can't have, where people don't call it by the name of Python's node.
 _MISSING = {
     "AnnAssign": "annotations", "FunctionDef": "functions inside of it: use one under @jit.rawkernel(device=True)",
     "Assert": "assert: CuPy's compiler fails at it", "ImportFrom": "import", "ClassDef": "classes", "Slice": "slices",
@@ -61,7 +63,7 @@ def _missing(node: ast.AST) -> NoReturn:
 
 @dataclass
 class Variable:
-    """A name of the kernel's own: its type, and its place among all threads' values."""
+    """A variable of the kernel: its type, and its place among all threads' values."""
 
     type: Any
     slot: int
@@ -119,7 +121,7 @@ class Translation:
         self.body = self.block(source.tree.body)
 
     def block(self, statements: list[ast.stmt]) -> Step:
-        """All of these, one after the other, until nobody is left."""
+        """All of these, one after the other, until no thread is left."""
         texts = [s for s in statements if isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant)]
         steps = [(self.translate(s), s) for s in statements if s not in texts and not isinstance(s, ast.Pass)]
 
@@ -135,8 +137,10 @@ class Translation:
         return run
 
     def translate(self, node: Any) -> Any:
-        """What the method with the name of this part of the text makes of it: of a statement a `Step`, of the rest an
-        `Expression`. Raises `Refused`, with the line, where cupyx.jit wouldn't compile it."""
+        """Call the method with the name of this node. It makes a `Step` of a statement, otherwise an `Expression`.
+
+        Raises `Refused`, with the line, where cupyx.jit wouldn't compile it.
+        """
         method = getattr(self, f"_{type(node).__name__}", _missing)
         try:
             return method(node)
@@ -149,18 +153,18 @@ class Translation:
         if len(node.targets) != 1:
             raise Problem("one assignment at a time, not a = b = …")
         target = node.targets[0]
-        self.being_assigned = target.id if isinstance(target, ast.Name) else ""
+        self.being_assigned = name = target.id if isinstance(target, ast.Name) else ""
         given = as_value(self.translate(node.value))
         self.being_assigned = ""
         if same(given.type, VOID):
             raise Problem("this gives nothing that could be assigned")
-        held = self.variables.get(target.id) if isinstance(target, ast.Name) else None
+        held = self.variables.get(name)
         if isinstance(target, ast.Subscript) or held and isinstance(held.type, np.dtype):
             scalar_type(given)
         return _putting(self.assign(target, given.type, given.origin), given.run)
 
     def assign(self, target: Any, kind: Any, origin: frozenset[str]) -> Put:
-        """What stores a value of this type under a name, in an element, or in several of them."""
+        """Returns what stores a value of this type under a name, in an element, or in several of them."""
         if isinstance(target, ast.Name):
             return self._assign_name(target, kind, origin)
         if isinstance(target, ast.Subscript):
@@ -204,7 +208,7 @@ class Translation:
         return put
 
     def element(self, owner: Expression, index: Expression, target: ast.Subscript) -> tuple[np.dtype, Callable, Site]:
-        """An element that's written: its type, what finds it for each thread, and its place in the text."""
+        """An element to write: its type, what finds it for each thread, and its place in the text."""
         if not isinstance(owner, Value) or not isinstance(owner.type, ArrayType):
             raise Problem("only an array argument and shared memory have elements to write")
         indices, site = self.indices(owner, index, target), Site(self.source, target)
@@ -218,7 +222,7 @@ class Translation:
         if isinstance(node.target, ast.Subscript):
             return self._change_element(node, node.target, given)
         if not isinstance(node.target, ast.Name):
-            raise Problem("only a name or an element can be changed so")
+            raise Problem("only a name or an element can be changed like this")
         old = self.translate(ast.copy_location(ast.Name(node.target.id, ast.Load()), node.target))
         if isinstance(old, Known):
             raise Problem(f"{node.target.id} isn't the kernel's own: assign it first")
@@ -266,7 +270,7 @@ class Translation:
         return step
 
     def _tested(self, node: ast.If | ast.While, test: Value) -> Callable[[Lanes, Mask], Any]:
-        """What the threads see that come to this test."""
+        """The test, and `watched` is told what it gives."""
         condition = is_true(test).run
 
         def run(lanes: Lanes, mask: Mask) -> Any:
@@ -331,13 +335,13 @@ class Translation:
         return start, stop, step
 
     def _loop(self, node: Any, ready: Callable) -> Step:
-        """`ready` gives what a loop tests, and what's done before and after each round."""
+        """`ready` returns a loop's test, and what to do before and after each round."""
         if node.orelse:
             raise Problem("a loop has no else")
         self.loops += 1
         body = self.block(node.body)
         self.loops -= 1
-        site, endless = Site(self.source, node), advice.endless(node, self.source.tree)
+        site, (why, fix) = Site(self.source, node), advice.endless(node, self.source.tree)
 
         def step(lanes: Lanes, mask: Mask) -> Mask:
             test, before, after = ready(lanes, mask)
@@ -345,13 +349,17 @@ class Translation:
             lanes.loops.append([None, None])
             while True:
                 stay, leave = lanes.split(here, test(lanes, here))
-                if leave.count:
+                if leave.count:  # otherwise we keep the mask, which may be the same for all blocks
                     here = stay
                     _leave(lanes, leave, LEFT)
                 if not here.count:
                     break
-                if rounds >= lanes.launch.most_rounds or (rounds and endless[0]):
-                    raise _never_ends(lanes, here, rounds, site, endless)
+                if rounds and why:
+                    raise site.wrong(Endless, why, fix, lanes.first_of(here.on))
+                if rounds >= lanes.launch.most_rounds:
+                    who = "1 thread is" if here.count == 1 else f"{here.count:,} threads are"
+                    what = f"{rounds:,} rounds, and {who} {_MANY_ROUNDS}"
+                    raise site.wrong(Endless, what, _WAITS, lanes.first_of(here.on))
                 rounds += 1
                 before(lanes, here)
                 here = body(lanes, here)
@@ -375,27 +383,23 @@ class Translation:
 
     def _Return(self, node: ast.Return) -> Step:
         value = Known(None) if node.value is None else self.translate(node.value)
-        if value == Known(None):
-            if self.is_device and self.result not in (None, VOID):
-                raise Problem("this function returns a value elsewhere")
-            return self._returning(node, None) if self.is_device else lambda lanes, mask: lanes.exit(mask)
+        given = None if value == Known(None) else as_value(value)
         if not self.is_device:
-            raise Problem("a kernel returns nothing: write the result into an array")
-        given = as_value(value)
+            if given is not None:
+                raise Problem("a kernel returns nothing: write the result into an array")
+            return lambda lanes, mask: lanes.exit(mask)
+        kind = VOID if given is None else given.type
         if self.result is None:
-            self.result = given.type
-        elif not same(self.result, given.type):
-            raise Problem(f"this function returns {self.result} elsewhere, and here {given.type}")
-        return self._returning(node, given.run)
-
-    def _returning(self, node: ast.Return, run: Callable | None) -> Step:
-        """The threads go back to the caller, with this value. Other threads may have come back before."""
+            self.result = kind
+        elif not same(self.result, kind):
+            raise Problem(f"this function returns {self.result} elsewhere, and here {kind}")
         site = Site(self.source, node)
 
         def step(lanes: Lanes, mask: Mask) -> Mask:
+            """The threads go back to the caller, with this value. Other threads may have gone back before."""
             frame = lanes.returns[-1]
-            if run is not None:
-                value = run(lanes, mask)
+            if given is not None:
+                value = given.run(lanes, mask)
                 frame[0] = value if frame[0] is None else where(mask.on, value, frame[0], site)
             frame[1] = frame[1] | mask.on
             return lanes.nobody
@@ -457,7 +461,12 @@ class Translation:
                 raise Problem("only an array argument has elements that a thread chooses")
             return name_of(_known(operator.getitem, owner.obj, index.obj))
         if isinstance(owner.type, Tuple):
-            return self._part(owner, index)
+            if not isinstance(index, Known) or not isinstance(index.obj, int):
+                raise Problem("which value of several is meant must be known before the launch")
+            count = len(owner.type.types)
+            if not 0 <= index.obj < count:
+                raise Problem(f"there are {count} values, 0 to {count - 1}; got {index.obj}")
+            return _one_of(owner, index.obj)
         if not isinstance(owner.type, ArrayType):
             raise Problem(f"only arrays have elements; this is a {owner.type}")
         indices = self.indices(owner, index, node)
@@ -467,16 +476,8 @@ class Translation:
         find = _finding(owner, indices, site)
         return Value(owner.type.dtype, lambda lanes, mask: memory.load(lanes, mask, *find(lanes, mask), site))
 
-    def _part(self, owner: Value, index: Expression) -> Value:
-        if not isinstance(index, Known) or not isinstance(index.obj, int):
-            raise Problem("which value of several is meant must be known before the launch")
-        count = len(owner.type.types)
-        if not 0 <= index.obj < count:
-            raise Problem(f"there are {count} values, 0 to {count - 1}; got {index.obj}")
-        return _one_of(owner, index.obj)
-
     def indices(self, owner: Value, index: Expression, node: Any) -> list[Value]:
-        """The index of each axis. Raises `Problem` for too many, and for what is no integer."""
+        """The index of each axis. Raises `Problem` if there are too many, or if one isn't an integer."""
         given = as_value(index)
         if isinstance(given.type, ArrayType):
             raise Problem("an index is one integer for each axis, not an array")
@@ -497,8 +498,6 @@ class Translation:
     def _view(self, owner: Value, indices: list[Value], node: ast.Subscript) -> Value:
         """``x[0]`` of an array with two axes: what's left after the first."""
         runs, run = [index.run for index in indices], owner.run
-        if owner.type.ndim < 1:
-            raise Problem("an array of no axes has no elements to choose")
 
         def view(lanes: Lanes, mask: Mask) -> Ref:
             ref, offset = run(lanes, mask), 0
@@ -537,12 +536,12 @@ class Translation:
             if isinstance(result, Known) and isinstance(other, Known):
                 result = Known((result.obj and other.obj) if is_and else (result.obj or other.obj))
             else:
-                apply("logical_and", (result, other))  # refuses what has no truth
+                apply("logical_and", (result, other))  # refuses what isn't true or false
                 result = self._short(is_true(as_value(result)), is_true(as_value(other)), is_and)
         return result
 
     def _short(self, first: Value, second: Value, is_and: bool) -> Value:
-        """As in C, what stands on the right is looked at only by the threads for which it matters."""
+        """As in C, only the threads for which the right side matters look at it."""
         left, right = first.run, second.run
 
         def run(lanes: Lanes, mask: Mask) -> Any:
@@ -583,7 +582,7 @@ class Translation:
         if not isinstance(function, Known) or not callable(function.obj):
             raise Problem("this is a value, not a function")
         if any(isinstance(x, ast.Starred) for x in node.args) or any(keyword.arg is None for keyword in node.keywords):
-            raise Problem("arguments are written out, without * and **")
+            raise Problem("write out the arguments, without * and **")
         args = [self.translate(argument) for argument in node.args]
         keywords = {str(keyword.arg): self.translate(keyword.value) for keyword in node.keywords}
         call = function.obj.build if isinstance(function.obj, names.Builtin) else names.PYTHONS.get(function.obj)
@@ -625,7 +624,7 @@ class Translation:
 
 
 def _finding(owner: Value, indices: list[Value], site: Site) -> Callable[[Lanes, Mask], tuple[Part, Reach]]:
-    """What finds an element for each thread: the memory that it's a part of, and where."""
+    """Returns what finds an element for each thread: the memory that it's a part of, and where."""
     run, runs = owner.run, [index.run for index in indices]
 
     def find(lanes: Lanes, mask: Mask) -> tuple[Part, Reach]:
@@ -636,7 +635,7 @@ def _finding(owner: Value, indices: list[Value], site: Site) -> Callable[[Lanes,
 
 
 def _storing(kind: Any, to: Any, what: str, advised: str) -> Callable[[Any], Any] | None:
-    """How a value becomes what a name or an array holds. None if it is that already."""
+    """How a value becomes what a name or an array holds. None if it already is."""
     if same(kind, to):
         return None
     if not (isinstance(kind, np.dtype) and isinstance(to, np.dtype) and can_become(kind, to)):
@@ -650,12 +649,13 @@ def _into_element(kind: Any, to: np.dtype, target: ast.Subscript) -> Callable[[A
 
 
 def inline_call(caller: Translation, source: Source, args: list[Expression]) -> Value:
-    """A call of a function of the device, in `caller`: its own names, its own lines."""
+    """A call of a device function in `caller`. It has its own names, and its own lines."""
     given = [as_value(x) for x in args]
     if len(given) != len(source.parameters):
         raise Problem(f"{source.name} takes {many(len(source.parameters), 'argument')}, got {len(given)}")
     made = caller.program.function(source, given)
-    own, result = [variable.slot for variable in made.variables.values()], made.result
+    own = [variable.slot for variable in made.variables.values()]
+    result = VOID if made.result is None else made.result
 
     def run(lanes: Lanes, mask: Mask) -> Any:
         values = [one.run(lanes, mask) for one in given]
@@ -666,12 +666,12 @@ def inline_call(caller: Translation, source: Source, args: list[Expression]) -> 
         lanes.returns.append([None, np.False_])
         made.body(lanes, mask)
         value, on = lanes.returns.pop()
-        if result not in (None, VOID) and (mask.on & ~on).any():
+        if result is not VOID and (mask.on & ~on).any():
             what = "this thread gets to the end without a return."
             raise Site(source, source.tree).wrong(NeverWritten, what, place=lanes.first_of(mask.on & ~on))
         return value
 
-    return Value(VOID if result is None else result, run)
+    return Value(result, run)
 
 
 def _leave(lanes: Lanes, mask: Mask, way: int) -> Mask:
@@ -680,24 +680,12 @@ def _leave(lanes: Lanes, mask: Mask, way: int) -> Mask:
     return lanes.nobody
 
 
-def _never_ends(lanes: Lanes, here: Mask, rounds: int, site: Site, endless: tuple[str, str]) -> Exception:
-    what, more = endless
-    if not what:
-        who = "1 thread is" if here.count == 1 else f"{here.count:,} threads are"
-        what = (
-            f"{rounds:,} rounds, and {who} still in this loop. Does it end? If it takes that long, raise the limit: "
-            "kernel.most_rounds = …"
-        )
-        more = "A thread that waits for another one's write may wait forever: only barriers wait."
-    return site.wrong(Endless, what, more, lanes.first_of(here.on))
-
-
 def _one_of(several: Value, k: int) -> Value:
     return Value(several.type.types[k], lambda lanes, mask: several.run(lanes, mask)[k])
 
 
 def _all_known(parts: Sequence[Expression]) -> list[Any] | None:
-    """What these are, if all of them are known before the launch."""
+    """Their values, if all of them are known before the launch."""
     known = [part.obj for part in parts if isinstance(part, Known)]
     return known if len(known) == len(parts) else None
 
