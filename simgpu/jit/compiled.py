@@ -1,4 +1,4 @@
-"""A kernel on an NVIDIA GPU: the same function, handed to `cupyx.jit`, which makes CUDA C of it."""
+"""A kernel on an NVIDIA GPU: we give the same function to `cupyx.jit`, which makes CUDA C of it."""
 
 import types
 import warnings
@@ -20,7 +20,7 @@ def launch(kernel: Any, grid: Sequence[int], block: Sequence[int], args: Sequenc
 
     function = kernel.function
     meaning = [kernel.source.outside(name) for name in (*function.__code__.co_names, *function.__code__.co_freevars)]
-    found = kernel._real  # it's made again if a name from outside means something else by now
+    found = kernel._real  # we make it again if a name from outside means something else by now
     if found is None or any(a is not b for a, b in zip(found[0], meaning)):
         found = kernel._real = (meaning, _kernel(kernel, {}))
     try:
@@ -56,7 +56,7 @@ def _kernel(kernel: Any, made: dict[int, Any]) -> Any:
     import cupyx.jit
 
     if id(kernel) not in made:
-        made[id(kernel)] = None  # it calls itself: cupyx.jit says so
+        made[id(kernel)] = None  # if it calls itself, cupyx.jit says so
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # cupyx.jit says that it's experimental
             made[id(kernel)] = cupyx.jit.rawkernel(device=kernel.device)(_rebuild(kernel.function, made))

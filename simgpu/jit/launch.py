@@ -34,7 +34,7 @@ class Launch:
         self.threads, self.blocks = math.prod(self.block), math.prod(self.grid)
         self._check_size()
         self.figures = Figures(source.name, self.grid, self.block, card_of(device.settings[0]))
-        self.notes: list[Callable[..., Any]] = []  # called with each access of memory
+        self.notes: list[Callable[..., Any]] = []  # called at each access of memory
         self.watched = self.numbers_of(kernel.watched)
         self.say: Callable[[str], Any] = print  # what the watched thread does
         values = [x._values if isinstance(x, Stored) else x for x in args]
@@ -44,8 +44,7 @@ class Launch:
             source.programs[key] = Program(source, types)
         self.program: Program = source.programs[key]
         self.parts = self._parts({name: x for name, x in zip(source.parameters, args) if isinstance(x, Stored)})
-        # What each parameter holds.
-        self._args = [
+        self._args = [  # what each parameter holds
             Ref(self.parts[name]) if name in self.parts else number_as(x, type_of(x))
             for name, x in zip(source.parameters, args)
         ]
@@ -62,7 +61,7 @@ class Launch:
             raise TooMuch(f"{self.blocks:,} blocks; the simulated GPU takes up to {MOST_BLOCKS - 1:,}", kernel=name)
 
     def _parts(self, arrays: dict[str, Any]) -> dict[str, Part]:
-        """What each array is a part of: those that share memory share the log of who touched it."""
+        """The memory that each array is a part of. Arrays that share memory share its log."""
         written = {id(arrays[name]._buffer.root) for name in self.program.changed}
         memories: dict[int, Memory] = {}
         parts: dict[str, Part] = {}
@@ -91,6 +90,7 @@ class Launch:
         return parts
 
     def run(self) -> Figures:
+        """Run all threads, in step."""
         figures = self.figures
         at_once = max(1, _AT_ONCE // (-(-self.threads // WARP) * WARP))
         cycles: list[np.ndarray] = []
@@ -113,7 +113,7 @@ class Launch:
         return figures
 
     def compute(self, lanes: Lanes) -> None:
-        """Run the kernel for these."""
+        """Run the kernel for these threads."""
         for slot, value in enumerate(self._args):
             lanes.held[slot].put(value)
         self.program.run(lanes, lanes.top)
@@ -132,7 +132,7 @@ class Launch:
             ) from None
 
     def watch_for(self, first: int, blocks: int) -> Watch | None:
-        """What shows the watched thread line by line, if it's among these blocks."""
+        """Shows the watched thread line by line, if it's in these blocks."""
         block, thread = self.watched
         return Watch(block - first, thread, self.say) if first <= block < first + blocks else None
 

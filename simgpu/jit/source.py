@@ -1,4 +1,4 @@
-"""A kernel's text: its lines, its tree, and what its names mean outside of it."""
+"""A kernel's text: its lines, its tree, and what its names mean outside it."""
 
 import ast
 import builtins
@@ -19,7 +19,7 @@ CPP_WORDS = names("""
     thread_local throw true try typedef typeid typename union unsigned using virtual void volatile wchar_t while
     NAN INFINITY NULL assert
 """)
-# Functions and types of CUDA's own: a kernel can't be called so.
+# CUDA's own functions and types: a kernel can't have these names.
 CUDAS_NAMES = names("""
     abs acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp exp2 exp10 expm1 fabs fdim
     floor fma fmax fmin fmod frexp hypot isfinite isinf isnan j0 j1 jn labs ldexp lgamma log log10 log1p log2 logb max
@@ -37,7 +37,7 @@ class Source:
         try:
             lines, first = inspect.getsourcelines(function)
         except (OSError, TypeError) as error:
-            what = "its text can't be found, and it's read from there. Write it into a file or a notebook's cell."
+            what = "we read a kernel's text, and can't find it. Write it into a file or a notebook's cell."
             raise Refused(what, kernel=self.name) from error
         self.lines = textwrap.dedent("".join(lines)).splitlines()
         self.first = max(first, 1)
@@ -51,7 +51,7 @@ class Source:
         self._check_head()
 
     def _check_head(self) -> None:
-        """cupyx.jit takes plain arguments only. NVRTC takes no name that's a word of C++."""
+        """cupyx.jit takes only plain arguments, and NVRTC no name that's a word of C++."""
         given = self.tree.args
         if given.vararg or given.kwarg or given.kwonlyargs or given.defaults or given.posonlyargs:
             raise self.refusal(self.tree, "a kernel takes plain arguments: no *, no **, no /, no default values")
@@ -64,7 +64,7 @@ class Source:
                 raise self.refusal(node, f"{name} has letters that C++ doesn't take: use a to z")
 
     def outside(self, name: str) -> Any:
-        """What a name means that isn't the kernel's own, or `MISSING`."""
+        """What a name from outside the kernel means, or `MISSING`."""
         if name in self._cells:
             try:
                 return self._cells[name].cell_contents

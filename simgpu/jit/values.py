@@ -17,7 +17,7 @@ Run = Callable[[Lanes, Mask], Any]
 
 
 class Name:
-    """A name of cupyx.jit's, which has a meaning inside a kernel only. `names.py` has all of them."""
+    """One of cupyx.jit's names, which means something only inside a kernel. `names.py` has all of them."""
 
     wanted = ""
 
@@ -36,8 +36,8 @@ class Known(NamedTuple):
 
 
 class Value(NamedTuple):
-    """What each thread computes: its type, and how to get it. Of an array, `origin` names those that it may be a part
-    of, and `node` is where it stands in the text."""
+    """What each thread computes: its type, and how to get it. If it's an array, `origin` names the arguments that it
+    may be a part of, and `node` is its place in the text."""
 
     type: Any
     run: Run
@@ -69,9 +69,8 @@ def _describe(x: Any) -> str:
 
 def pack(parts: Sequence[Value]) -> Value:
     """Several values in one, such as the index ``i, j``."""
-    runs = [part.run for part in parts]
     types = Tuple(tuple(part.type for part in parts))
-    return Value(types, lambda lanes, mask: tuple([run(lanes, mask) for run in runs]))
+    return Value(types, lambda lanes, mask: tuple([part.run(lanes, mask) for part in parts]))
 
 
 def scalar_type(x: Expression) -> np.dtype:
@@ -87,7 +86,7 @@ def scalar_type(x: Expression) -> np.dtype:
 
 
 def cast(x: Expression, to: np.dtype, checked: bool = True) -> Value:
-    """`x` as this type. Raises `Problem` if its kind would change, unless the program asked for that."""
+    """`x` as this type. Raises `Problem` if its kind would change, unless the program asks for that."""
     if isinstance(x, Known):
         if not is_number(x.obj):
             raise Problem(f"{_describe(x.obj)} is no number")
@@ -122,7 +121,7 @@ def _integral_reciprocal(x: Any) -> Any:
     return np.where(x == 0, x, 1 // np.where(x == 0, 1, x))
 
 
-# For numbers, Python's operators are ten times as fast as NumPy's functions.
+# On single numbers, Python's operators are ten times as fast as NumPy's functions.
 OPERATORS: dict[type, tuple[str, Callable]] = {
     ast.Add: ("add", operator.add), ast.Sub: ("subtract", operator.sub), ast.Mult: ("multiply", operator.mul),
     ast.Div: ("true_divide", operator.truediv), ast.FloorDiv: ("floor_divide", operator.floordiv),
@@ -136,7 +135,7 @@ OPERATORS: dict[type, tuple[str, Callable]] = {
 }  # fmt: skip
 _FUNCTIONS: dict[str, Callable] = {
     **dict(OPERATORS.values()), "not": np.logical_not, "fix": np.trunc, "i0": np.i0, "sinc": np.sinc,
-    # what the two compute differently
+    # Python's operators compute these differently.
     "power": np.power, "left_shift": np.left_shift, "right_shift": np.right_shift, "invert": np.invert,
 }  # fmt: skip
 _ON_INTEGERS: dict[str, Callable] = {
@@ -146,7 +145,7 @@ _ON_INTEGERS: dict[str, Callable] = {
 
 
 def apply(name: str, operands: Sequence[Expression], rule: str = "") -> Value:
-    """The function `name` of these operands, converted to the types that it takes. `rule` has other types' name."""
+    """The function `name` of these operands, as the types that it takes, or that the function `rule` takes."""
     types = [scalar_type(x) for x in operands]
     found = signature(rule or name, types)
     if found is None:
