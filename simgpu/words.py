@@ -24,6 +24,12 @@ def many(count: int, word: str, several: str = "") -> str:
     return f"{count:,} {word if count == 1 else several or f'{word}s'}"
 
 
+def aligned(rows: list[tuple[str, ...]]) -> list[str]:
+    """Rows of a table as lines. Numbers end below each other; the last column is text."""
+    widths = [max(map(len, column)) for column in zip(*rows)]
+    return ["  ".join([*(f"{x:>{width}}" for x, width in zip(row[:-1], widths)), row[-1]]).rstrip() for row in rows]
+
+
 def _is_plain(x: Any) -> bool:
     return x is None or isinstance(x, (bool, float, complex, str, bytes)) or isinstance(x, int) and abs(x) < 10**20
 

@@ -127,8 +127,6 @@ class _Trial:
         self.axes, self.written = _used(kernel.source.tree)
         self.inputs = self._inputs()
 
-    # -- what a launch is given -------------------------------------------------------------------
-
     def usual_sizes(self) -> set[int]:
         arrays = list(self.given(2)[1].values())
         threads, is_flat = self.blocks_and_threads(1000, arrays)[1], max(x.ndim for x in arrays) < 2
@@ -196,8 +194,6 @@ class _Trial:
         # Eighths, so that sums and products are exact in float32; and no 0, which an output begins with.
         values = [rng.integers(1, 65, shape) * rng.choice([-1, 1], shape) / 8 for shape in shapes]
         return [x.astype(np.float32) if name in self.axes else n for name, x in zip(self.names, values)]
-
-    # -- a launch, and what's wrong with it -------------------------------------------------------
 
     def wrong(self, n: int) -> "_Launch | None":
         """The launch of this size, if something's wrong with it."""

@@ -141,13 +141,14 @@ class Figures:
     def limit(self) -> str:
         return max(self.times, key=lambda name: self.times[name][1])
 
-    def add_lines(self) -> None:
+    def finish(self, preset: Any, cycles: list[np.ndarray]) -> None:
+        """Sum up the lines' costs, and find how long each thing takes that could be the slowest.
+
+        `cycles` has least, likely and most for each block.
+        """
         self.lines = [LineFigures(*place, **found) for place, found in sorted(self.costs.items())]  # type: ignore
         for name in ("sectors", "used", "conflicts"):
             setattr(self, name, sum(getattr(line, name) for line in self.lines))
-
-    def add_times(self, preset: Any, cycles: list[np.ndarray]) -> None:
-        """How long each thing takes that could be the slowest. `cycles` has least, likely and most for each block."""
         card, width = self.card, self.warps // self.blocks * WARP
         resident = min(card.blocks, card.threads // width)
         if self.shared_bytes:

@@ -32,7 +32,14 @@ class Launch:
         self.source, self.device, self.most_rounds = source, device, kernel.most_rounds
         self.grid, self.block = three(grid, "blocks", source.name), three(block, "threads", source.name)
         self.threads, self.blocks = math.prod(self.block), math.prod(self.grid)
-        self._check_size()
+        name = source.name
+        if self.threads > MOST_THREADS:
+            raise TooMuch(f"{self.threads:,} threads a block; a block has at most {MOST_THREADS:,}", kernel=name)
+        for axis, most, size in zip("xyzxyz", MOST_IN_BLOCK + MOST_IN_GRID, self.block + self.grid):
+            if size > most:
+                raise TooMuch(f"{size:,} along {axis}, and the most is {most:,}", kernel=name)
+        if self.blocks >= MOST_BLOCKS:
+            raise TooMuch(f"{self.blocks:,} blocks; the simulated GPU takes up to {MOST_BLOCKS - 1:,}", kernel=name)
         self.figures = Figures(source.name, self.grid, self.block, card_of(device.settings[0]))
         self.notes: list[Callable[..., Any]] = []  # called at each access of memory
         self.watched = self.numbers_of(kernel.watched)
@@ -49,16 +56,6 @@ class Launch:
             for name, x in zip(source.parameters, args)
         ]
         self.cycles = self.figures.card.cycles(self.blocks == 1)
-
-    def _check_size(self) -> None:
-        name = self.source.name
-        if self.threads > MOST_THREADS:
-            raise TooMuch(f"{self.threads:,} threads a block; a block has at most {MOST_THREADS:,}", kernel=name)
-        for axis, most, size in zip("xyzxyz", MOST_IN_BLOCK + MOST_IN_GRID, self.block + self.grid):
-            if size > most:
-                raise TooMuch(f"{size:,} along {axis}, and the most is {most:,}", kernel=name)
-        if self.blocks >= MOST_BLOCKS:
-            raise TooMuch(f"{self.blocks:,} blocks; the simulated GPU takes up to {MOST_BLOCKS - 1:,}", kernel=name)
 
     def _parts(self, arrays: dict[str, Any]) -> dict[str, Part]:
         """The memory that each array is a part of. Arrays that share memory share its log."""
@@ -102,14 +99,13 @@ class Launch:
                 cycles.append(lanes.cycles.max(1))
                 for kind, times in zip(figures.busiest, lanes.touches.reshape(4, -1).max(1)):
                     figures.busiest[kind] = max(figures.busiest[kind], int(times))
-        figures.add_lines()
         figures.unique_sectors = sum(int(np.count_nonzero(memory.near)) for memory in self.memories)
         figures.queue = max((int(np.max(memory.atomics, initial=0)) for memory in self.memories), default=0)
         for name, part in self.parts.items():
             size = math.prod(part.shape)
             if name in self.program.changed and size > (some := part.count_written()):
                 figures.written[name] = some, size
-        figures.add_times(self.device.settings[0], cycles)
+        figures.finish(self.device.settings[0], cycles)
         return figures
 
     def compute(self, lanes: Lanes) -> None:

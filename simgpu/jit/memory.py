@@ -85,9 +85,6 @@ class Ref(NamedTuple):
         return [stride * self.part.flat.itemsize for stride in self.part.strides[self.axis :]]
 
 
-# -- Which elements the lanes mean ----------------------------------------------------------------
-
-
 @dataclass(eq=False)
 class Reach:
     """The elements that a mask's lanes mean, and what touching them costs."""
@@ -170,9 +167,6 @@ def _out_of_bounds(lanes: Lanes, ref: Ref, axis: int, index: int, bad: np.ndarra
     does = f"{count:,} {'thread does' if count == 1 else 'threads do'} this here. A GPU doesn't check{backwards}."
     guard = advice.guard(site.node, place, len(part.shape) - ref.axis, index, part) if is_signed else ""
     return site.wrong(OutOfBounds, what, does + guard, lanes.first_of(bad))
-
-
-# -- What an access costs -------------------------------------------------------------------------
 
 
 def _measure(lanes: Lanes, mask: Mask, part: Part, at: Any) -> Reach:

@@ -87,15 +87,12 @@ class Turns:
             memory.log = None
         with np.errstate(all="ignore"):
             for block in self.rng.permutation(self.blocks) if self.rng else self.blocks:
+                warp = np.arange(-(-self.launch.threads // WARP) * WARP) // WARP
+                if self.falls_apart:
+                    warp = 2 * warp + self.rng.integers(2, size=warp.size)
+                together = [warp == each for each in np.unique(warp[: self.launch.threads])]
                 shared: dict[Any, Any] = {}
-                self._take([self.warp(self, int(block), own, shared) for own in self._threads()])
-
-    def _threads(self) -> list[np.ndarray]:
-        """The threads of a block that go together."""
-        warp = np.arange(-(-self.launch.threads // WARP) * WARP) // WARP
-        if self.falls_apart:
-            warp = 2 * warp + self.rng.integers(2, size=warp.size)
-        return [warp == each for each in np.unique(warp[: self.launch.threads])]
+                self._take([self.warp(self, int(block), own, shared) for own in together])
 
     def _take(self, warps: list[Warp]) -> None:
         """These warps take turns until they're done."""

@@ -55,7 +55,11 @@ class Elements:
             for log in self.logs.get(earlier, ()):
                 seen = log[at]
                 if seen.max(initial=-1) >= 0:
-                    bad = (seen >= 0) & _unordered(seen, who, self.crosses)
+                    differ = seen ^ who
+                    bad = same(differ, PHASE_AT) & ~(same(differ, WARP_AT) & ~same(differ, STEP_AT)) & (differ != 0)
+                    if self.crosses:
+                        bad |= ~same(differ, BLOCK_AT)
+                    bad &= seen >= 0
                     if bad.any():
                         place = int(bad.argmax())
                         return Race(place, int(seen[place]), earlier)
@@ -87,13 +91,6 @@ class Elements:
             first[at[new]] = who[new]
             away = ~same(first[at] ^ who, BLOCK_AT)
             second[at[away]] = who[away]
-
-
-def _unordered(a: np.ndarray, b: np.ndarray, crosses_blocks: bool) -> np.ndarray:
-    """Whether nothing says which of two threads came first. Both are numbers as in `Lanes.who`."""
-    differ = a ^ b
-    together = same(differ, PHASE_AT) & ~(same(differ, WARP_AT) & ~same(differ, STEP_AT)) & (differ != 0)
-    return together | ~same(differ, BLOCK_AT) if crosses_blocks else together
 
 
 def race_within(at: np.ndarray, who: np.ndarray) -> Race | None:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..words import many
+from ..words import aligned, many
 from .figures import Figures, LineFigures
 from .lanes import WARP
 from .memory import BANKS, SECTOR, WORD
@@ -18,8 +18,6 @@ COSTS = LineFigures._fields[3:]
 WAYS = {READ: "read", WRITE: "write", ATOMIC: "change"}
 MOST = 2_000  # accesses that are kept
 MOST_TIMES = 8  # that a line is shown
-
-# -- What a warp touches: where each of its lanes goes --------------------------------------------
 
 
 class Touch(NamedTuple):
@@ -96,9 +94,6 @@ class Trace(list):
             self.append(Touch(site.line, site.text, WAYS[way], *what, elements, addresses))
 
 
-# -- What one thread does: reads and writes, which way it goes, and what each name gets -----------
-
-
 class Watch:
     """Prints what one lane does, each line up to eight times."""
 
@@ -150,9 +145,6 @@ class Watch:
         return value[self.row if value.shape[0] > 1 else 0, self.thread if value.shape[1] > 1 else 0]
 
 
-# -- What each line cost --------------------------------------------------------------------------
-
-
 class Explained:
     """What `explain` shows of a kernel: its text, and beside each line the requests by warps, the sectors, the share of
     their bytes that was used, and bank conflicts. Below is the whole launch."""
@@ -163,17 +155,14 @@ class Explained:
     def __repr__(self) -> str:
         name, lines = self.source.name, self.figures.lines
         own = {line.line: line for line in lines if line.function == name}
-        rows = [(_cells(own.get(k)), f"{k:>4}  {text}") for k, text in enumerate(self.source.lines, self.source.first)]
+        rows = [_row(own.get(k), f"{k:>4}  {text}") for k, text in enumerate(self.source.lines, self.source.first)]
         others = [line for line in lines if line.function != name]
-        rows += [(_cells(line), f"{line.line:>4}  {line.function}: {line.text}") for line in others]
-        widths = [max(len(cells[k]) for cells, _ in [(COSTS, ""), *rows]) for k in range(len(COSTS))]
-        shown = [[f"{cell:>{width}}" for cell, width in zip(cells, widths)] + [text] for cells, text in rows]
-        head = [f"{name:>{width}}" for name, width in zip(COSTS, widths)] + ["line"]
-        return "\n".join([*("  ".join(row).rstrip() for row in (head, *shown)), "", repr(self.figures)])
+        rows += [_row(line, f"{line.line:>4}  {line.function}: {line.text}") for line in others]
+        return "\n".join([*aligned([(*COSTS, "line"), *rows]), "", repr(self.figures)])
 
 
-def _cells(line: LineFigures | None) -> tuple[str, ...]:
+def _row(line: LineFigures | None, text: str) -> tuple[str, ...]:
     if line is None:
-        return ("",) * len(COSTS)
+        return ("",) * len(COSTS) + (text,)
     sectors = (f"{line.sectors:,}", f"{line.share:.0%}") if line.sectors else ("", "")
-    return f"{line.requests:,}", *sectors, f"{line.conflicts:,}" if line.conflicts or not line.sectors else ""
+    return f"{line.requests:,}", *sectors, f"{line.conflicts:,}" if line.conflicts or not line.sectors else "", text

@@ -168,7 +168,14 @@ class Translation:
         if isinstance(target, ast.Name):
             return self._assign_name(target, kind, origin)
         if isinstance(target, ast.Subscript):
-            return self._assign_element(target, kind)
+            to, find, site = self.element(self.translate(target.value), self.translate(target.slice), target)
+            convert = _into_element(kind, to, target)
+
+            def put(lanes: Lanes, mask: Mask, value: Any) -> None:
+                part, to = find(lanes, mask)
+                memory.store(lanes, mask, part, to, convert(value) if convert else value, site)
+
+            return put
         if not isinstance(target, ast.Tuple):
             raise Problem("a value goes to a name, an element, or several of them")
         if not isinstance(kind, Tuple) or len(kind.types) != len(target.elts):
@@ -196,16 +203,6 @@ class Translation:
             keeps = f". Begin with {name} = 0.0, or divide with //, which gives an int"
         convert, slot = _storing(kind, variable.type, name, keeps), variable.slot
         return lambda lanes, mask, value: lanes.assign(mask, slot, convert(value) if convert else value, site)
-
-    def _assign_element(self, target: ast.Subscript, kind: Any) -> Put:
-        to, find, site = self.element(self.translate(target.value), self.translate(target.slice), target)
-        convert = _into_element(kind, to, target)
-
-        def put(lanes: Lanes, mask: Mask, value: Any) -> None:
-            part, to = find(lanes, mask)
-            memory.store(lanes, mask, part, to, convert(value) if convert else value, site)
-
-        return put
 
     def element(self, owner: Expression, index: Expression, target: ast.Subscript) -> tuple[np.dtype, Callable, Site]:
         """An element to write: its type, what finds it for each thread, and its place in the text."""

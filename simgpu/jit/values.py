@@ -117,10 +117,6 @@ def _integral_power(x: Any, y: Any) -> Any:
     return np.where(y < 0, np.where(x == 1, 1, np.where(x == -1, 1 - 2 * (y & 1), 0)), np.power(x, np.maximum(y, 0)))
 
 
-def _integral_reciprocal(x: Any) -> Any:
-    return np.where(x == 0, x, 1 // np.where(x == 0, 1, x))
-
-
 # On single numbers, Python's operators are ten times as fast as NumPy's functions.
 OPERATORS: dict[type, tuple[str, Callable]] = {
     ast.Add: ("add", operator.add), ast.Sub: ("subtract", operator.sub), ast.Mult: ("multiply", operator.mul),
@@ -139,7 +135,7 @@ _FUNCTIONS: dict[str, Callable] = {
     "power": np.power, "left_shift": np.left_shift, "right_shift": np.right_shift, "invert": np.invert,
 }  # fmt: skip
 _ON_INTEGERS: dict[str, Callable] = {
-    "power": _integral_power, "reciprocal": _integral_reciprocal,
+    "power": _integral_power, "reciprocal": lambda x: np.where(x == 0, x, 1 // np.where(x == 0, 1, x)),
     **dict.fromkeys(("floor", "ceil", "trunc", "fix"), np.positive),
 }  # fmt: skip
 

@@ -155,9 +155,6 @@ def _text(x: float, y: float, text: str, anchor: str) -> str:
     return f'<text x="{x:.2f}" y="{y}" text-anchor="{anchor}">{escape(text)}</text>'
 
 
-# -- A receipt's events, one window at a time ------------------------------------------------------
-
-
 class Timeline:
     """A receipt's events, window by window. Raises `ValueError` if a device doesn't report when it works."""
 

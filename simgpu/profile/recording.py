@@ -14,7 +14,7 @@ from .. import events
 from ..events import Event, listeners
 from ..lines import Place, place_of_call, text_of
 from ..places import estimating
-from ..words import many
+from ..words import aligned, many
 from .pictures import Moment, Picture, Timeline, drawn
 from .seconds import Seconds, duration
 
@@ -22,9 +22,6 @@ MOST_EVENTS = 100_000
 MOST_KERNELS = 1_000
 MOST_NAMES = 8
 MOST_LINES = 20
-
-
-# -- What is counted -------------------------------------------------------------------------------
 
 
 @dataclass
@@ -87,9 +84,6 @@ _LANES = {events.HOST_TO_DEVICE: "copies in", events.DEVICE_TO_HOST: "copies out
 _LANES |= {events.SYNCHRONIZE: "host", events.FIRST_USE: "host"}
 
 
-# -- How a receipt is shown: as text, as an HTML table, and by line ------------------------------------
-
-
 def _rows(receipt: Receipt) -> Iterator[tuple[str, str]]:
     hidden = f"not visible on {', '.join(map(repr, receipt._invisible))}"
     names = sorted(receipt.launched.items(), key=lambda item: (-item[1], item[0]))
@@ -126,9 +120,7 @@ class Lines(list):
             counts = [f"{number:,}" for number in (costs.launches, costs.copies, costs.bytes, costs.waits)]
             rows.append((*counts, "not visible" if costs.seconds is None else duration(costs.seconds), costs.line))
         left = len(self) - MOST_LINES
-        widths = [max(map(len, column)) for column in zip(*rows)]
-        shown = ["  ".join([*(f"{x:>{width}}" for x, width in zip(row[:-1], widths)), row[-1]]) for row in rows]
-        return "\n".join([*shown, f"and {left:,} more lines"] if left > 0 else shown)
+        return "\n".join(aligned(rows) + [f"and {left:,} more lines"] * (left > 0))
 
 
 @dataclass(repr=False, eq=False)
