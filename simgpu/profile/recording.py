@@ -15,7 +15,7 @@ from ..events import Event, listeners
 from ..lines import Place, place_of_call, text_of
 from ..places import estimating
 from ..words import aligned, many
-from .pictures import Moment, Picture, Timeline, drawn
+from .pictures import Moment, Picture, Timeline, draw
 from .seconds import Seconds, duration
 
 MOST_EVENTS = 100_000
@@ -286,18 +286,18 @@ class Receipt:
         return f'<table><caption style="{below}">{escape(_time(self))}</caption>{cells}</table>'
 
     def plot(self, first: int = 0, count: int = 200, only_waits: bool = False) -> Picture:
-        """A picture of `count` events, starting with number `first`: what ran when, with one lane each.
+        """A picture of `count` events from number `first` on: what ran when, with one lane each.
 
-        The lanes are the host, computing, copies in and copies out. ``only_waits=True`` shows `count` synchronizations
-        instead, starting with number `first`, and leaves out the host's other steps between them. With more than about
-        200 events, the picture shows how busy each lane is in each short interval. A notebook shows it; ``.svg`` is its
-        text. Raises `ValueError` if a device doesn't report times, or if there are no such events.
+        The lanes are the host, computing, copies in and copies out. ``only_waits=True`` shows so many synchronizations
+        instead, and leaves out the host's other steps between them. With more than about 200 events, the picture shows
+        how busy each lane is in each short interval. A notebook shows it; ``.svg`` is its text. Raises `ValueError` if
+        a device doesn't report times, or if there are no such events.
         """
-        return drawn(*Timeline(self).seen(first, count, only_waits), self.seconds.card)
+        return draw(*Timeline(self).seen(first, count, only_waits), self.seconds.card)
 
 
 def receipt() -> Receipt:
-    """A receipt for what happens in ``with receipt() as r:``. You can open several; each counts everything.
+    """A receipt for what happens in ``with receipt() as r:``. If you open several, each of them counts everything.
 
     >>> import numpy as np
     >>> import simgpu
