@@ -56,7 +56,6 @@ def look(kernel: Kernel, grid: Any, block: Any, args: Sequence[Any], warps: Sequ
     again, ends = Repeatable(new, kernel.source.parameters, args), ""
     with kernel._lock:
         launch = new()
-        launch.watched = -1, -1  # what `kernel.watched` would print isn't asked for
         eyes = {pair: _Eye(Trace(launch, *pair), launch.source, most) for pair in warps}
         try:
             launch.run()

@@ -95,6 +95,7 @@ class Kernel:
         try:
             with self._lock:
                 in_step = new_launch()
+                in_step.watched = in_step.numbers_of(self.watched)
                 trace = traced(in_step) if traced else None
                 in_step.notes += [trace.note] if trace is not None else []
                 device.begin()
@@ -102,7 +103,7 @@ class Kernel:
                     self._figures = in_step.run()
                 else:
                     again = orders.Repeatable(new_launch, self.source.parameters, args)
-                    self._figures = orders.run_shuffled(again, self._seed)
+                    self._figures = orders.run_shuffled(in_step, again, self._seed)
         except KernelError as error:
             self._figures = f"the latest launch raised {type(error).__name__}, so there are no figures of it."
             raise error from None

@@ -42,7 +42,7 @@ class Launch:
             raise TooMuch(f"{self.blocks:,} blocks; the simulated GPU takes up to {MOST_BLOCKS - 1:,}", kernel=name)
         self.figures = Figures(source.name, self.grid, self.block, card_of(device.settings[0]))
         self.notes: list[Callable[..., Any]] = []  # called at each access of memory
-        self.watched = self.numbers_of(kernel.watched)
+        self.watched = -1, -1  # the numbers of a block and a thread
         self.say: Callable[[str], Any] = print  # what the watched thread does
         values = [x._values if isinstance(x, Stored) else x for x in args]
         types = [ArrayType(x.dtype, x.ndim) if isinstance(x, np.ndarray) else type_of(x) for x in values]

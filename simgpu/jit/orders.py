@@ -82,7 +82,6 @@ class Turns:
         self.back, self.is_over = threading.Semaphore(0), False
 
     def run(self) -> None:
-        self.launch.watched = -1, -1
         for memory in self.launch.memories:
             memory.log = None
         with np.errstate(all="ignore"):
@@ -157,13 +156,13 @@ def _difference(a: Any, b: Any) -> tuple[str, str] | None:
     return None
 
 
-def run_shuffled(again: Repeatable, seed: int) -> Any:
-    """Launch a kernel in step, which finds what's wrong, then in another order. Returns the figures of the first.
+def run_shuffled(in_step: Any, again: Repeatable, seed: int) -> Any:
+    """Run a launch in step, which finds what's wrong, then in another order. Returns the figures of the first.
 
     Raises `DataRace` with the outcomes of the two orders. The arrays are then as before.
     """
     try:
-        figures = again.new().run()
+        figures = in_step.run()
     except DataRace as race:
         seen = f"the same values with the warps in order and in another order (seed {seed}); others may differ"
         if differ := _difference(again.outcome(None), again.outcome(seed)):
