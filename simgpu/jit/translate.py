@@ -115,7 +115,6 @@ class Translation:
         self.variables: dict[str, Variable] = {}
         self.being_assigned = ""
         self.unused: Any = None  # the call whose result is thrown away
-        self.loops = 0  # that this part of the text is in
         for name, (kind, origin) in zip(source.parameters, parameters):
             self.variables[name] = Variable(kind, program.new_slot(), origin)
         self.body = self.block(source.tree.body)
@@ -173,7 +172,7 @@ class Translation:
 
             def put(lanes: Lanes, mask: Mask, value: Any) -> None:
                 part, to = find(lanes, mask)
-                memory.store(lanes, mask, part, to, convert(value) if convert else value, site)
+                memory.store(lanes, mask, part, to, convert(value), site)
 
             return put
         if not isinstance(target, ast.Tuple):
@@ -202,7 +201,7 @@ class Translation:
         elif isinstance(kind, np.dtype) and (kind.kind, getattr(variable.type, "kind", "")) == ("f", "i"):
             keeps = f". Begin with {name} = 0.0, or divide with //, which gives an int"
         convert, slot = _storing(kind, variable.type, name, keeps), variable.slot
-        return lambda lanes, mask, value: lanes.assign(mask, slot, convert(value) if convert else value, site)
+        return lambda lanes, mask, value: lanes.assign(mask, slot, convert(value), site)
 
     def element(self, owner: Expression, index: Expression, target: ast.Subscript) -> tuple[np.dtype, Callable, Site]:
         """An element to write: its type, what finds it for each thread, and its place in the text."""
@@ -216,22 +215,20 @@ class Translation:
 
     def _AugAssign(self, node: ast.AugAssign) -> Step:
         given = as_value(self.translate(node.value))
-        if isinstance(node.target, ast.Subscript):
-            return self._change_element(node, node.target, given)
-        if not isinstance(node.target, ast.Name):
+        target = node.target
+        if isinstance(target, ast.Name):
+            old = self.translate(ast.copy_location(ast.Name(target.id, ast.Load()), target))
+            if isinstance(old, Known):
+                raise Problem(f"{target.id} isn't the kernel's own: assign it first")
+            new = as_value(self.operation(node.op, [old, given]))
+            return _putting(self._assign_name(target, scalar_type(new)), new.run)
+        if not isinstance(target, ast.Subscript):
             raise Problem("only a name or an element can be changed like this")
-        old = self.translate(ast.copy_location(ast.Name(node.target.id, ast.Load()), node.target))
-        if isinstance(old, Known):
-            raise Problem(f"{node.target.id} isn't the kernel's own: assign it first")
-        new = as_value(self.operation(node.op, [old, given]))
-        return _putting(self._assign_name(node.target, scalar_type(new)), new.run)
-
-    def _change_element(self, node: ast.AugAssign, target: ast.Subscript, given: Value) -> Step:
         kind, find, site = self.element(self.translate(target.value), self.translate(target.slice), target)
         slot = self.program.new_slot()  # for the old value, which has no name in the text
-        new = self.operation(node.op, [Value(kind, lambda lanes, mask: lanes.held[slot].value), given])
-        _into_element(scalar_type(new), kind, target)
-        compute = cast(new, kind, checked=False).run
+        result = self.operation(node.op, [Value(kind, lambda lanes, mask: lanes.held[slot].value), given])
+        _into_element(scalar_type(result), kind, target)
+        compute = cast(result, kind, checked=False).run
 
         def step(lanes: Lanes, mask: Mask) -> Mask:
             part, to = find(lanes, mask)
@@ -335,9 +332,7 @@ class Translation:
         """`ready` returns a loop's test, and what to do before and after each round."""
         if node.orelse:
             raise Problem("a loop has no else")
-        self.loops += 1
         body = self.block(node.body)
-        self.loops -= 1
         site, (why, fix) = Site(self.source, node), advice.endless(node, self.source.tree)
 
         def step(lanes: Lanes, mask: Mask) -> Mask:
@@ -372,8 +367,6 @@ class Translation:
         return step
 
     def _Break(self, node: ast.Break | ast.Continue) -> Step:
-        if not self.loops:
-            raise Problem(f"{ast.unparse(node)} stands in a loop")
         return lambda lanes, mask: _leave(lanes, mask, AGAIN if isinstance(node, ast.Continue) else LEFT)
 
     _Continue = _Break
@@ -563,8 +556,6 @@ class Translation:
 
         def run(lanes: Lanes, mask: Mask) -> Any:
             seen = condition(lanes, mask)
-            if not isinstance(seen, np.ndarray):
-                return first(lanes, mask) if seen else second(lanes, mask)
             yes, no = lanes.split(mask, seen)
             if not (yes.count and no.count):
                 return first(lanes, yes) if yes.count else second(lanes, no)
@@ -575,25 +566,23 @@ class Translation:
     # -- calls -----------------------------------------------------------------------------------
 
     def _Call(self, node: ast.Call) -> Expression:
-        function = self.translate(node.func)
-        if not isinstance(function, Known) or not callable(function.obj):
+        called = self.translate(node.func)
+        if not isinstance(called, Known) or not callable(called.obj):
             raise Problem("this is a value, not a function")
+        function = called.obj
         if any(isinstance(x, ast.Starred) for x in node.args) or any(keyword.arg is None for keyword in node.keywords):
             raise Problem("write out the arguments, without * and **")
         args = [self.translate(argument) for argument in node.args]
         keywords = {str(keyword.arg): self.translate(keyword.value) for keyword in node.keywords}
-        call = function.obj.build if isinstance(function.obj, names.Builtin) else names.PYTHONS.get(function.obj)
+        call = function.build if isinstance(function, names.Builtin) else names.PYTHONS.get(function)
         if call is not None:
             try:
                 inspect.signature(call).bind(self, node, *args, **keywords)
             except TypeError as error:
-                if function.obj in (names.grid, names.gridsize) and not args:
-                    raise Problem(f"write {function.obj!r}(1), or 2 or 3 for the number of axes") from None
-                raise Problem(f"{function.obj!r}: {error}") from None
+                if function in (names.grid, names.gridsize) and not args:
+                    raise Problem(f"write {function!r}(1), or 2 or 3 for the number of axes") from None
+                raise Problem(f"{function!r}: {error}") from None
             return call(self, node, *args, **keywords)
-        return self._other(node, function.obj, args, keywords)
-
-    def _other(self, node: Any, function: Any, args: list[Expression], keywords: dict[str, Expression]) -> Expression:
         if hasattr(function, "as_part_of"):  # a kernel of ours
             if keywords:
                 raise Problem("a function of the device takes no keywords")
@@ -631,16 +620,16 @@ def _finding(owner: Value, indices: list[Value], site: Site) -> Callable[[Lanes,
     return find
 
 
-def _storing(kind: Any, to: Any, what: str, advised: str) -> Callable[[Any], Any] | None:
-    """How a value becomes what a name or an array holds. None if it already is."""
+def _storing(kind: Any, to: Any, what: str, advised: str) -> Callable[[Any], Any]:
+    """How a value of this kind becomes what a name or an array holds."""
     if same(kind, to):
-        return None
+        return lambda value: value
     if not (isinstance(kind, np.dtype) and isinstance(to, np.dtype) and can_become(kind, to)):
         raise Problem(f"{what} holds {to} and can't take {kind}{advised}")
     return lambda value: as_type(value, to)
 
 
-def _into_element(kind: Any, to: np.dtype, target: ast.Subscript) -> Callable[[Any], Any] | None:
+def _into_element(kind: Any, to: np.dtype, target: ast.Subscript) -> Callable[[Any], Any]:
     write = f"{ast.unparse(target)} = {'int' if to.kind == 'i' else f'np.{to}'}(…)"
     return _storing(kind, to, ast.unparse(target.value), f". Make it one of {kind}, or write {write}")
 
