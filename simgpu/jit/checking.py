@@ -163,7 +163,7 @@ class _Trial:
         """The arguments by name, and what the arrays should hold afterwards, the outputs first."""
         values = self._usual_arguments(n) if self.arguments is None else self.arguments(n)
         if not isinstance(values, (tuple, list)) or len(values) != len(self.names):
-            takes = f"kernel {self.kernel.name}({', '.join(self.names)}) takes {many(len(self.names), 'argument')}"
+            takes = f"kernel {self.kernel.name}({', '.join(self.names)}) {self.kernel.source.takes}"
             raise TypeError(f"{takes}, and arguments({n}) gives {values!r:.80}")
         args = {name: x.get() if isinstance(x, Stored) else x for name, x in zip(self.names, values)}  # type: ignore
         arrays = [name for name, x in args.items() if isinstance(x, np.ndarray)]

@@ -14,13 +14,13 @@ import numpy as np
 from ..memory import Stored
 from ..places import in_use
 from ..rules import one_device
-from ..words import WRITE, many
+from ..words import WRITE
 from . import launch, orders
 from .errors import KernelError, Problem, without_our_lines
 from .figures import Figures
 from .source import Source
 from .tracing import Explained, Trace
-from .translate import inline_call
+from .translate import call_of
 from .types import is_number
 
 
@@ -122,8 +122,7 @@ class Kernel:
     def _check_arguments(self, args: Sequence[Any], where: str) -> None:
         parameters = self.source.parameters
         if len(args) != len(parameters):
-            takes = f"kernel {self.name}({', '.join(parameters)}) takes {many(len(parameters), 'argument')}"
-            raise TypeError(f"{takes}, got {len(args)}")
+            raise TypeError(f"kernel {self.name}({', '.join(parameters)}) {self.source.takes}, got {len(args)}")
         for name, x in zip(parameters, args):
             for check in self.checks:
                 check(self.name, name, x)
@@ -191,7 +190,7 @@ class Kernel:
         """Its call inside another kernel, for `translate.py`."""
         if not self.device:
             raise Problem(f"{self.name} is a kernel: only what's under @jit.rawkernel(device=True) can be called here")
-        return inline_call(translation, self.source, args)
+        return call_of(self.source, translation, args)
 
 
 def simulated_gpu() -> Any:

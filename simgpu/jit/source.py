@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any, TypeGuard
 
 from ..rules import names
+from ..words import many
 from .errors import KernelError, Place, Refused
 
 # A kernel becomes C++, where these words mean something else.
@@ -46,6 +47,7 @@ class Source:
             raise Refused("a kernel is made from a function that begins with def", kernel=self.name)
         self.tree = tree
         self.parameters = [argument.arg for argument in tree.args.args]
+        self.takes = f"takes {many(len(self.parameters), 'argument')}"
         self._cells = dict(zip(function.__code__.co_freevars, function.__closure__ or ()))
         self.programs: dict[Any, Any] = {}  # what it's translated to, by the types of the arguments
         self._check_head()

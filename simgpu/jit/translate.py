@@ -24,7 +24,7 @@ from .errors import Endless, NeverWritten, Problem
 from .lanes import EVERYONE, NOBODY, OPERATION, Lanes, Mask, where
 from .memory import Part, Reach, Ref, as_index, reach
 from .source import MISSING, Site, Source
-from .types import BOOL, INT, SIGNATURES, SIZE, UINT, VOID, ArrayType, Tuple, can_become, is_number, same
+from .types import BOOL, INT, SIGNATURES, SIZE, UINT, VOID, ArrayType, Tuple, is_number, same
 from .values import OPERATORS, Expression, Known, Value, apply, as_type, as_value, cast, is_true, pack, scalar_type
 
 _MANY_ROUNDS = "still in this loop. Does it end? If it takes that long, raise the limit: kernel.most_rounds = …"
@@ -574,15 +574,15 @@ class Translation:
             raise Problem("write out the arguments, without * and **")
         args = [self.translate(argument) for argument in node.args]
         keywords = {str(keyword.arg): self.translate(keyword.value) for keyword in node.keywords}
-        call = function.build if isinstance(function, names.Builtin) else names.PYTHONS.get(function)
-        if call is not None:
+        build = function.build if isinstance(function, names.Builtin) else names.PYTHONS.get(function)
+        if build is not None:
             try:
-                inspect.signature(call).bind(self, node, *args, **keywords)
+                inspect.signature(build).bind(self, node, *args, **keywords)
             except TypeError as error:
                 if function in (names.grid, names.gridsize) and not args:
                     raise Problem(f"write {function!r}(1), or 2 or 3 for the number of axes") from None
                 raise Problem(f"{function!r}: {error}") from None
-            return call(self, node, *args, **keywords)
+            return build(self, node, *args, **keywords)
         if hasattr(function, "as_part_of"):  # a kernel of ours
             if keywords:
                 raise Problem("a function of the device takes no keywords")
@@ -624,7 +624,7 @@ def _storing(kind: Any, to: Any, what: str, advised: str) -> Callable[[Any], Any
     """How a value of this kind becomes what a name or an array holds."""
     if same(kind, to):
         return lambda value: value
-    if not (isinstance(kind, np.dtype) and isinstance(to, np.dtype) and can_become(kind, to)):
+    if not (isinstance(kind, np.dtype) and isinstance(to, np.dtype) and np.can_cast(kind, to, "same_kind")):
         raise Problem(f"{what} holds {to} and can't take {kind}{advised}")
     return lambda value: as_type(value, to)
 
@@ -634,11 +634,11 @@ def _into_element(kind: Any, to: np.dtype, target: ast.Subscript) -> Callable[[A
     return _storing(kind, to, ast.unparse(target.value), f". Make it one of {kind}, or write {write}")
 
 
-def inline_call(caller: Translation, source: Source, args: list[Expression]) -> Value:
+def call_of(source: Source, caller: Translation, args: list[Expression]) -> Value:
     """A call of a device function in `caller`. It has its own names, and its own lines."""
     given = [as_value(x) for x in args]
     if len(given) != len(source.parameters):
-        raise Problem(f"{source.name} takes {many(len(source.parameters), 'argument')}, got {len(given)}")
+        raise Problem(f"{source.name} {source.takes}, got {len(given)}")
     made = caller.program.function(source, given)
     own = [variable.slot for variable in made.variables.values()]
     result = VOID if made.result is None else made.result

@@ -61,11 +61,6 @@ def is_number(x: Any) -> bool:
     return isinstance(x, (bool, int, float, complex, np.generic)) and not isinstance(x, (np.str_, np.bytes_))
 
 
-def can_become(a: np.dtype, b: np.dtype) -> bool:
-    """Whether a value of type `a` can be stored as `b`: bool, uint, int, float, complex, only upwards."""
-    return a == b or bool(np.can_cast(a, b, "same_kind"))
-
-
 def number_as(x: Any, dtype: np.dtype) -> Any:
     """A known number as this type. Raises `TypeError` if it doesn't fit, like -1 as uint32."""
     try:

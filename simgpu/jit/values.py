@@ -11,7 +11,7 @@ from ..rules import names
 from .advice import UNSIGNED, hint, one_element
 from .errors import Problem
 from .lanes import FUNCTION, OPERATION, Lanes, Mask
-from .types import BOOL, ArrayType, Tuple, can_become, is_number, number_as, signature, type_of
+from .types import BOOL, ArrayType, Tuple, is_number, number_as, signature, type_of
 
 Run = Callable[[Lanes, Mask], Any]
 
@@ -97,7 +97,7 @@ def cast(x: Expression, to: np.dtype, checked: bool = True) -> Value:
     kind = scalar_type(x)
     if kind == to:
         return x
-    if checked and not can_become(kind, to):
+    if checked and not np.can_cast(kind, to, "same_kind"):  # bool, uint, int, float, complex: only upwards
         raise Problem(f"{kind} doesn't become {to} by itself{hint(kind, to)}")
     return Value(to, lambda lanes, mask: as_type(x.run(lanes, mask), to))
 
