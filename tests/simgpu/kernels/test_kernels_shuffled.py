@@ -20,9 +20,9 @@ READ, WRITE, ADD = range(3)
 WARP, ELEMENTS, SEEDS = 32, 4, 20
 
 
-@jit.rawkernel()
-def played(ways, places, begins, x, seen):
-    """Each phase goes from one of `begins` to the next; what a thread reads is summed up in `seen`."""
+@jit.rawkernel(device=True)
+def play(ways, places, begins, x):
+    """Each phase goes from one of `begins` to the next. Returns the sum of what a thread reads."""
     t = int(jit.threadIdx.x)
     total = np.int64(0)
     for phase in range(begins.size - 1):
@@ -36,7 +36,12 @@ def played(ways, places, begins, x, seen):
                 else:
                     jit.atomic_add(x, place, 1000)
         jit.syncthreads()
-    seen[t] = total
+    return total
+
+
+@jit.rawkernel()
+def played(ways, places, begins, x, seen):
+    seen[jit.threadIdx.x] = play(ways, places, begins, x)
 
 
 @jit.rawkernel()
@@ -46,19 +51,7 @@ def played_in_shared_memory(ways, places, begins, out, seen):
     if t < ELEMENTS:
         x[t] = 0
     jit.syncthreads()
-    total = np.int64(0)
-    for phase in range(begins.size - 1):
-        for k in range(begins[phase], begins[phase + 1]):
-            place = places[k, t]
-            if place >= 0:
-                if ways[k, t] == 0:
-                    total = total * 31 + x[place]
-                elif ways[k, t] == 1:
-                    x[place] = 100 * k + t + 1
-                else:
-                    jit.atomic_add(x, place, 1000)
-        jit.syncthreads()
-    seen[t] = total
+    seen[t] = play(ways, places, begins, x)
     if t < ELEMENTS:
         out[t] = x[t]
 
