@@ -48,7 +48,7 @@ def transpile(kernel: Any, args: Sequence[Any]) -> Any:
 
 
 def _refusal(kernel: Any, error: Exception) -> Refused:
-    return Refused("cupyx.jit does not compile this", f"{type(error).__name__}: {error}", kernel.name)
+    return Refused("cupyx.jit doesn't compile this", f"{type(error).__name__}: {error}", kernel.name)
 
 
 def _kernel(kernel: Any, made: dict[int, Any]) -> Any:

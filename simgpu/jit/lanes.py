@@ -248,7 +248,7 @@ class Lanes:
         row = int(stuck.argmax())
         count, first = int(missing[row].sum()), unravel(int(missing[row].argmax()), self.launch.block)
         what = (
-            f"{count} of the block's {self.launch.threads} threads {'does' if count == 1 else 'do'} not come here, "
+            f"{count} of the block's {self.launch.threads} threads {'does' if count == 1 else 'do'}n't come here, "
             f"first of all thread {in_parentheses(first)}: the others would wait forever."
         )
         where = "where all threads pass: not inside an `if` or a loop that only some of them go through."
@@ -258,7 +258,7 @@ class Lanes:
     def warp_barrier(self, mask: Mask, site: Any) -> None:
         missing = self.going & ~mask.on & np.repeat(mask.warps, WARP, 1)
         if missing.any():
-            what = f"{self.first_of(missing)}, of the same warp, does not come here: this one would wait forever."
+            what = f"{self.first_of(missing)}, of the same warp, doesn't come here: this one would wait forever."
             here = self.first_of(mask.on & np.repeat(missing.reshape(len(missing), -1, WARP).any(2), WARP, 1))
             raise site.wrong(StuckBarrier, what, "Put jit.syncwarp() where all threads of a warp pass.", here)
         mask.spend(BARRIER)

@@ -82,7 +82,7 @@ class Source:
         return self.lines[node.lineno - 1].strip()
 
     def refusal(self, node: Any, text: str) -> KernelError:
-        return Site(self, node).wrong(Refused, f"cupyx.jit would not compile this: {text}")
+        return Site(self, node).wrong(Refused, f"cupyx.jit wouldn't compile this: {text}")
 
 
 class Site:

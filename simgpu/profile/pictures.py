@@ -163,7 +163,7 @@ class Timeline:
         self.receipt, self.moments = receipt, receipt.timeline()
         if any(moment.start is None for moment in self.moments[:1]) or not self.moments and receipt.launches is None:
             raise ValueError(
-                "a timeline needs events of a simulated GPU: when a real one works is not visible on this device"
+                "a timeline needs events of a simulated GPU: when a real one works isn't visible on this device"
             )
         self.waits = [number for number, moment in enumerate(self.moments) if moment.kind == SYNCHRONIZE]
 
