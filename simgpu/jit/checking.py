@@ -125,7 +125,16 @@ class _Trial:
         self.names, self.seed, self.tolerances = kernel.source.parameters, seed, tolerances
         self.device, self.right, self.latest = simulated_gpu() or current(), set[int](), Checked(kernel.name)
         self.axes, self.written = _arrays_in(kernel.source.tree)
-        self.inputs = self._inputs()
+        try:
+            parameters = inspect.signature(against).parameters.values()
+            taken = [one.name for one in parameters if one.default is one.empty and one.kind < one.VAR_POSITIONAL]
+        except ValueError:  # a function of NumPy's that doesn't say
+            taken = ["x"] * getattr(against, "nin", 1)
+        given = [name for name in self.names if arguments or name in self.axes]
+        self.inputs = taken if set(taken) <= set(self.names) else given[: len(taken)]
+        if len(taken) > len(self.inputs):
+            takes = f"`against` takes {', '.join(taken)}, and kernel {kernel.name} {', '.join(self.names)}"
+            raise ValueError(f"{takes}: give its arguments the names of the kernel's inputs")
 
     def usual_sizes(self) -> set[int]:
         arrays = list(self.arguments_and_answers(2)[1].values())
@@ -144,20 +153,6 @@ class _Trial:
             shape = np.max([x.shape for x in arrays if x.ndim == arrays[0].ndim], axis=0)
             return tuple(max(1, -(-int(size) // each)) for size, each in zip(shape[::-1], threads)), threads
         return max(1, -(-n // threads)), threads
-
-    def _inputs(self) -> list[str]:
-        """The names of the arguments that `against` takes."""
-        try:
-            parameters = inspect.signature(self.against).parameters.values()
-            taken = [one.name for one in parameters if one.default is one.empty and one.kind < one.VAR_POSITIONAL]
-        except ValueError:  # a function of NumPy's that doesn't say
-            taken = ["x"] * getattr(self.against, "nin", 1)
-        given = [name for name in self.names if self.arguments or name in self.axes]
-        inputs = taken if set(taken) <= set(self.names) else given[: len(taken)]
-        if len(taken) > len(inputs):
-            takes = f"`against` takes {', '.join(taken)}, and kernel {self.kernel.name} {', '.join(self.names)}"
-            raise ValueError(f"{takes}: give its arguments the names of the kernel's inputs")
-        return inputs
 
     def arguments_and_answers(self, n: int) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """The arguments by name, and what the arrays should hold afterwards, the outputs first."""

@@ -87,7 +87,6 @@ class Launch:
         return parts
 
     def run(self) -> Figures:
-        """Run all threads, in step."""
         figures = self.figures
         at_once = max(1, _AT_ONCE // (-(-self.threads // WARP) * WARP))
         cycles: list[np.ndarray] = []
@@ -109,7 +108,6 @@ class Launch:
         return figures
 
     def compute(self, lanes: Lanes) -> None:
-        """Run the kernel for these threads."""
         for slot, value in enumerate(self._args):
             lanes.held[slot].put(value)
         self.program.run(lanes, lanes.top)

@@ -110,24 +110,17 @@ class Reach:
 
 def reach(lanes: Lanes, mask: Mask, ref: Ref, indices: list[Any], site: Any) -> Reach:
     """Where the lanes of `mask` go with these indices."""
-    key = _key(mask, ref, indices)
-    if key is not None and (found := mask.known.get(key)) is not None:
-        return found
-    made = _measure(lanes, mask, ref.part, _flat_positions(lanes, mask, ref, indices, site))
-    if key is not None:
-        if len(mask.known) > _MOST_KNOWN:
-            mask.known.clear()
-        mask.known[key] = made
-    return made
-
-
-def _key(mask: Mask, ref: Ref, indices: list[Any]) -> Any:
-    """What tells one access from another, if all blocks do the same. Otherwise None."""
     arrays = [index for index in indices if isinstance(index, np.ndarray)]
     if len(mask.on) > 1 or isinstance(ref.offset, np.ndarray) or any([len(index) > 1 for index in arrays]):
-        return None
+        return _measure(lanes, mask, ref.part, _flat_positions(lanes, mask, ref, indices, site))
+    # All blocks do the same, so a loop finds it again.
     parts = [index.tobytes() if isinstance(index, np.ndarray) else index for index in indices]
-    return (id(ref.part), ref.axis, ref.offset, *parts)
+    key = (id(ref.part), ref.axis, ref.offset, *parts)
+    if key not in mask.known:
+        if len(mask.known) > _MOST_KNOWN:
+            mask.known.clear()
+        mask.known[key] = _measure(lanes, mask, ref.part, _flat_positions(lanes, mask, ref, indices, site))
+    return mask.known[key]
 
 
 def _flat_positions(lanes: Lanes, mask: Mask, ref: Ref, indices: list[Any], site: Any) -> Any:
@@ -178,8 +171,15 @@ def _measure(lanes: Lanes, mask: Mask, part: Part, at: Any) -> Reach:
         chosen = chosen[lane]
     made = Reach(at, chosen, times=lanes.blocks // rows)
     numbers = np.arange(chosen.size) if lane is None else lane
-    if part.is_shared:
-        _measure_banks(part, made, numbers, rows, lanes.width // WARP)
+    if part.is_shared:  # lanes that want different words of one bank take turns; with 8 bytes each, in half warps
+        words, warps = max(1, size // WORD), lanes.width // WARP
+        group = np.repeat(numbers // (WARP // words), words)
+        word = (chosen[:, None] * size // WORD + np.arange(words)).ravel()
+        key = np.unique(group << 40 | word)
+        each = np.bincount((key >> 40) * BANKS + (key & BANKS - 1), minlength=rows * warps * words * BANKS)
+        extra = np.maximum(each.reshape(-1, BANKS).max(1) - 1, 0).reshape(rows, -1, words).sum(2)
+        if extra.any():
+            made.conflicts, made.waits = int(extra.sum()) * made.times, extra
     else:
         made.sectors = made.times * _count_distinct(lane, chosen * size // SECTOR)
         made.used = made.times * _count_distinct(lane, chosen) * size
@@ -195,19 +195,6 @@ def _count_distinct(lane: np.ndarray | None, x: np.ndarray) -> int:
     if steps.min(initial=0) < 0:
         steps = np.diff(np.sort(rows, 1))
     return len(rows) * (x.size > 0) + int(np.count_nonzero(steps))
-
-
-def _measure_banks(part: Part, made: Reach, lane: np.ndarray, rows: int, warps: int) -> None:
-    """Lanes that want different words of one bank take turns. With 8 bytes each, half a warp comes at a time."""
-    size = part.flat.itemsize
-    words = max(1, size // WORD)
-    group = np.repeat(lane // (WARP // words), words)
-    word = (made.chosen[:, None] * size // WORD + np.arange(words)).ravel()
-    key = np.unique(group << 40 | word)
-    each = np.bincount((key >> 40) * BANKS + (key & BANKS - 1), minlength=rows * warps * words * BANKS)
-    extra = np.maximum(each.reshape(-1, BANKS).max(1) - 1, 0).reshape(rows, -1, words).sum(2)
-    if extra.any():
-        made.conflicts, made.waits = int(extra.sum()) * made.times, extra
 
 
 def _touch(lanes: Lanes, mask: Mask, part: Part, to: Reach, way: int, site: Any) -> None:

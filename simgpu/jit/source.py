@@ -50,11 +50,7 @@ class Source:
         self.takes = f"takes {many(len(self.parameters), 'argument')}"
         self._cells = dict(zip(function.__code__.co_freevars, function.__closure__ or ()))
         self.programs: dict[Any, Any] = {}  # what it's translated to, by the types of the arguments
-        self._check_head()
-
-    def _check_head(self) -> None:
-        """cupyx.jit takes only plain arguments, and NVRTC no name that's a word of C++."""
-        given = self.tree.args
+        given = tree.args
         if given.vararg or given.kwarg or given.kwonlyargs or given.defaults or given.posonlyargs:
             raise self.refusal(self.tree, "a kernel takes plain arguments: no *, no **, no /, no default values")
         own: list[tuple[Any, str]] = [(self.tree, name) for name in (self.name, *self.parameters)]

@@ -282,7 +282,18 @@ class Translation:
     def _For(self, node: ast.For) -> Step:
         if not isinstance(node.target, ast.Name):
             raise Problem("a loop has one name")
-        start, stop, step = self._range(node.iter)
+        found = self.translate(node.iter.func) if isinstance(node.iter, ast.Call) else None
+        if not isinstance(found, Known) or found.obj not in (python.range, names.range):
+            raise Problem("for goes over range(…) or jit.range(…) alone")
+        args = [self.translate(argument) for argument in node.iter.args]
+        keywords = {keyword.arg: self.translate(keyword.value) for keyword in node.iter.keywords}
+        unroll = keywords.pop("unroll", None)
+        if keywords or not 1 <= len(args) <= 3 or any(scalar_type(x).kind not in "iu" for x in args):
+            raise Problem("range takes one to three integers, and unroll=")
+        is_known = all(isinstance(x, Known) for x in args) and isinstance(unroll, Known)
+        if unroll is not None and unroll != Known(None) and not (is_known and isinstance(unroll.obj, int)):
+            raise Problem("a loop can only be unrolled if its range and unroll=, a number, are known before the launch")
+        start, stop, step = [*[Known(0)] * (len(args) == 1), *args, Known(1)][:3]
         kind, name = scalar_type(stop), node.target.id
         if name in self.variables and not same(self.variables[name].type, kind):
             raise Problem(f"{name} holds {self.variables[name].type} already, and range counts in {kind}")
@@ -312,21 +323,6 @@ class Translation:
             return going, before, after
 
         return self._loop(node, ready)
-
-    def _range(self, node: Any) -> tuple[Expression, Expression, Expression]:
-        found = self.translate(node.func) if isinstance(node, ast.Call) else None
-        if not isinstance(found, Known) or found.obj not in (python.range, names.range):
-            raise Problem("for goes over range(…) or jit.range(…) alone")
-        args = [self.translate(argument) for argument in node.args]
-        keywords = {keyword.arg: self.translate(keyword.value) for keyword in node.keywords}
-        unroll = keywords.pop("unroll", None)
-        if keywords or not 1 <= len(args) <= 3 or any(scalar_type(x).kind not in "iu" for x in args):
-            raise Problem("range takes one to three integers, and unroll=")
-        is_known = all(isinstance(x, Known) for x in args) and isinstance(unroll, Known)
-        if unroll is not None and unroll != Known(None) and not (is_known and isinstance(unroll.obj, int)):
-            raise Problem("a loop can only be unrolled if its range and unroll=, a number, are known before the launch")
-        start, stop, step = [*[Known(0)] * (len(args) == 1), *args, Known(1)][:3]
-        return start, stop, step
 
     def _loop(self, node: Any, ready: Callable) -> Step:
         """`ready` returns a loop's test, and what to do before and after each round."""
@@ -460,8 +456,17 @@ class Translation:
         if not isinstance(owner.type, ArrayType):
             raise Problem(f"only arrays have elements; this is a {owner.type}")
         indices = self.indices(owner, index, node)
-        if len(indices) < owner.type.ndim:
-            return self._view(owner, indices, node)
+        if len(indices) < owner.type.ndim:  # a view: what's left after the first axes
+            runs, run = [index.run for index in indices], owner.run
+
+            def view(lanes: Lanes, mask: Mask) -> Ref:
+                ref, offset = run(lanes, mask), 0
+                for axis, index in enumerate(runs, ref.axis):
+                    offset = offset + as_index(index(lanes, mask)) * ref.part.strides[axis]
+                return Ref(ref.part, ref.axis + len(runs), ref.offset + offset)
+
+            kind = ArrayType(owner.type.dtype, owner.type.ndim - len(indices))
+            return Value(kind, view, owner.origin, node)
         site = Site(self.source, node)
         find = _finding(owner, indices, site)
         return Value(owner.type.dtype, lambda lanes, mask: memory.load(lanes, mask, *find(lanes, mask), site))
@@ -484,18 +489,6 @@ class Translation:
             if scalar_type(part).kind not in "iu":
                 raise Problem(f"an index is an integer, not {part.type}; // divides to one")
         return parts
-
-    def _view(self, owner: Value, indices: list[Value], node: ast.Subscript) -> Value:
-        """``x[0]`` of an array with two axes: what's left after the first."""
-        runs, run = [index.run for index in indices], owner.run
-
-        def view(lanes: Lanes, mask: Mask) -> Ref:
-            ref, offset = run(lanes, mask), 0
-            for axis, index in enumerate(runs, ref.axis):
-                offset = offset + as_index(index(lanes, mask)) * ref.part.strides[axis]
-            return Ref(ref.part, ref.axis + len(runs), ref.offset + offset)
-
-        return Value(ArrayType(owner.type.dtype, owner.type.ndim - len(indices)), view, owner.origin, node)
 
     def operation(self, op: Any, operands: list[Expression]) -> Expression:
         if type(op) not in OPERATORS:

@@ -136,7 +136,7 @@ _FUNCTIONS: dict[str, Callable] = {
 }  # fmt: skip
 _ON_INTEGERS: dict[str, Callable] = {
     "power": _integral_power, "reciprocal": lambda x: np.where(x == 0, x, 1 // np.where(x == 0, 1, x)),
-    **dict.fromkeys(("floor", "ceil", "trunc", "fix"), np.positive),
+    **dict.fromkeys(("floor", "ceil", "trunc", "fix"), lambda x: x),
 }  # fmt: skip
 
 
@@ -155,9 +155,7 @@ def apply(name: str, operands: Sequence[Expression], rule: str = "") -> Value:
         raise
     compute = _FUNCTIONS.get(name) or getattr(np, name)
     if name in _ON_INTEGERS and wanted[0].kind in "biu":
-        compute = _ON_INTEGERS[name]
-        if wanted[0].kind == "b":
-            compute = np.logical_and if name == "power" else np.array
+        compute = np.logical_and if name == "power" and wanted[0].kind == "b" else _ON_INTEGERS[name]
     cost = OPERATION if name in _PLAIN or name == "not" else FUNCTION
 
     def run(lanes: Lanes, mask: Mask) -> Any:

@@ -172,7 +172,11 @@ class Parser:
             self.types[self.name()] = kind
             return self.statement()
         if self.follows(*_STATEMENTS):
-            return Node(word, line, tuple(self.parts_of(_STATEMENTS[word])))
+            parts = tuple(self.parts_of(_STATEMENTS[word]))
+            if word != "for":
+                return Node(word, line, parts)
+            begin, test, step, body = parts
+            return Node("block", line, ([begin, Node("while", line, (test, body, step))],))
         if self.word not in self.types:
             node = self.expression()
             self.expect(";")

@@ -170,12 +170,6 @@ class Threads:
         then = self.run(yes, then) if then.any() else then
         return then | (self.run(no, rest) if no is not None and rest.any() else rest)
 
-    def run_for(self, mask: Any, begin: Node, test: Node | None, step: Node | None, body: Node) -> Any:
-        self.scopes.append({})
-        mask = self.run_while(self.run(begin, mask), test, body, step)
-        self.scopes.pop()
-        return mask
-
     def run_while(self, mask: Any, test: Any, body: Node, step: Node | None = None) -> Any:
         done: Any = NONE
         for _ in range(_MOST_ROUNDS):
@@ -300,7 +294,13 @@ class Threads:
         if name in self.functions:
             return self.call(self.functions[name], mask, args)
         if name in numbers.ATOMIC:
-            return self.atomic(numbers.ATOMIC[name], mask, *args)
+            ufunc, place, value = numbers.ATOMIC[name], self.target(args[0], mask), self.value(args[1], mask)
+            before = place.read(mask)
+            if isinstance(place, Element):
+                self.store(place, self.count(place.dtype, value), mask, ufunc)
+            else:
+                self.store(place, ufunc(before, value), mask)
+            return None
         compute, values = numbers.function(name), [self.value(arg, mask) for arg in args]
         if compute is None:
             raise not_translated(self.line, f"the function {name}")
@@ -309,14 +309,6 @@ class Threads:
         except (TypeError, ValueError) as error:
             raise CompileException(f"{name}: {error}: {self.line}") from None
         return self.count(common(*[x.dtype for x in values]), value, 10)
-
-    def atomic(self, ufunc: np.ufunc, mask: Any, target: Node, node: Node) -> None:
-        place, value = self.target(target, mask), self.value(node, mask)
-        before = place.read(mask)
-        if isinstance(place, Element):
-            self.store(place, self.count(place.dtype, value), mask, ufunc)
-        else:
-            self.store(place, ufunc(before, value), mask)
 
     def call(self, function: Function, mask: Any, args: list[Node]) -> Any:
         if len(args) != len(function.parameters):
