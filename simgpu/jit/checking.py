@@ -156,7 +156,7 @@ class _Trial:
 
     def arguments_and_answers(self, n: int) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """The arguments by name, and what the arrays should hold afterwards, the outputs first."""
-        values = self._usual_arguments(n) if self.arguments is None else self.arguments(n)
+        values = self.usual_arguments(n) if self.arguments is None else self.arguments(n)
         if not isinstance(values, (tuple, list)) or len(values) != len(self.names):
             takes = f"kernel {self.kernel.name}({', '.join(self.names)}) {self.kernel.source.takes}"
             raise TypeError(f"{takes}, and arguments({n}) gives {values!r:.80}")
@@ -179,7 +179,7 @@ class _Trial:
             wanted[name] = x.reshape(args[name].shape)
         return args, wanted | {name: args[name] for name in arrays if name not in wanted}
 
-    def _usual_arguments(self, n: int) -> list[Any]:
+    def usual_arguments(self, n: int) -> list[Any]:
         numbers = [name for name in self.names if name not in self.axes]
         if len(numbers) > 1:
             say = f"arguments=lambda n: ({', '.join(self.names)})"

@@ -37,7 +37,8 @@ class KernelError(Exception):
         super().__init__(what, advice)
         self.what, self.advice, self.kernel, self.line, self.text = what, advice, kernel, line, text
         self.place = place
-        self.block, self.thread = place or (None, None)
+        self.block: tuple[int, ...] | None = place.block if place else None
+        self.thread: tuple[int, ...] | None = place.thread if place else None
 
     @property
     def where(self) -> str:

@@ -15,7 +15,7 @@ from ..memory import Stored
 from ..places import in_use
 from ..rules import one_device
 from ..words import WRITE
-from . import launch, orders
+from . import compiled, launch, orders
 from .errors import KernelError, Problem, without_our_lines
 from .figures import Figures
 from .source import Source
@@ -69,7 +69,6 @@ class Kernel:
         if not isinstance(blocks_threads, tuple) or len(blocks_threads) != 2:
             raise TypeError(f"write {self.name}[blocks, threads](…): how many blocks, and how many threads in each")
         blocks, threads = blocks_threads
-
         return without_our_lines(lambda *args: self(blocks, threads, args))
 
     @without_our_lines
@@ -82,8 +81,6 @@ class Kernel:
         if not any(_is_cupys(x) for x in args):
             self._simulate(grid, block, args)
             return
-        from . import compiled
-
         if self._seed is not None:
             raise TypeError(f"kernel {self.name}: only a simulated GPU can shuffle its warps")
         self._check_arguments(args, "on an NVIDIA GPU")
@@ -182,8 +179,6 @@ class Kernel:
             import cupy  # noqa: F401
         except ImportError as error:
             raise ImportError("CuPy makes CUDA C of it, also without a GPU: pip install cupy-cuda12x") from error
-        from . import compiled
-
         return compiled.transpile(self, args).code
 
     def as_part_of(self, translation: Any, args: list[Any]) -> Any:

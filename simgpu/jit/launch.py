@@ -100,10 +100,11 @@ class Launch:
                     figures.busiest[kind] = max(figures.busiest[kind], int(times))
         figures.unique_sectors = sum(int(np.count_nonzero(memory.near)) for memory in self.memories)
         figures.queue = max((int(np.max(memory.atomics, initial=0)) for memory in self.memories), default=0)
-        for name, part in self.parts.items():
-            size = math.prod(part.shape)
-            if name in self.program.changed and size > (some := part.count_written()):
-                figures.written[name] = some, size
+        for part in [part for name, part in self.parts.items() if name in self.program.changed]:
+            seen, size = part.memory.written[part.offset :], math.prod(part.shape)
+            some = int(np.count_nonzero(np.lib.stride_tricks.as_strided(seen, part.shape, part.strides)))
+            if some < size:
+                figures.written[part.name] = some, size
         figures.finish(self.device.settings[0], cycles)
         return figures
 

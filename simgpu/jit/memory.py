@@ -62,11 +62,6 @@ class Part(NamedTuple):
         index = ", ".join(map(str, self.indices_of(at))) if min(self.strides, default=1) > 0 else "…"
         return f"{self.name}[{index}]"
 
-    def count_written(self) -> int:
-        """How many of its elements the launch wrote."""
-        seen = self.memory.written[self.offset :]
-        return int(np.count_nonzero(np.lib.stride_tricks.as_strided(seen, self.shape, self.strides)))
-
 
 class Ref(NamedTuple):
     """An array that a name holds: all of it, or what's left after the first indices, as in ``x[0]``."""

@@ -63,10 +63,14 @@ class Elements:
                     if bad.any():
                         place = int(bad.argmax())
                         return Race(place, int(seen[place]), earlier)
-        found = race_within(at, who) if way == WRITE else None
-        if found is None:
-            self.note(at, who, way)
-        return found
+        if way == WRITE and not (at[1:] > at[:-1]).all():
+            ordered = np.sort(at)
+            twice = ordered[1:] == ordered[:-1]
+            if twice.any():
+                places = (at == ordered[twice.argmax()]).nonzero()[0]
+                return Race(int(places[0]), int(who[places[-1]]), WRITE)
+        self.note(at, who, way)
+        return None
 
     def note(self, at: np.ndarray, who: np.ndarray, way: int) -> None:
         if way not in self.logs:
@@ -91,18 +95,6 @@ class Elements:
             first[at[new]] = who[new]
             away = ~same(first[at] ^ who, BLOCK_AT)
             second[at[away]] = who[away]
-
-
-def race_within(at: np.ndarray, who: np.ndarray) -> Race | None:
-    """Two threads of the same write that meet at an element."""
-    if (at[1:] > at[:-1]).all():
-        return None
-    ordered = np.sort(at)
-    twice = ordered[1:] == ordered[:-1]
-    if not twice.any():
-        return None
-    places = (at == ordered[twice.argmax()]).nonzero()[0]
-    return Race(int(places[0]), int(who[places[-1]]), WRITE)
 
 
 class Log:

@@ -279,7 +279,7 @@ class Translation:
         going = self._tested(node, as_value(self.translate(node.test)))
         return self._loop(node, lambda lanes, mask: (going, _nothing, _nothing))
 
-    def _For(self, node: ast.For) -> Step:
+    def _For(self, node: Any) -> Step:
         if not isinstance(node.target, ast.Name):
             raise Problem("a loop has one name")
         found = self.translate(node.iter.func) if isinstance(node.iter, ast.Call) else None

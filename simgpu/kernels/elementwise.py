@@ -118,8 +118,7 @@ class Kernel:
         arrays = [x for x in threads.scopes[1].values() if isinstance(x, (Own, Raw))]
         moved = sum(min(x.read_bytes, x.nbytes) + min(x.written_bytes, x.nbytes) for x in arrays)
         card = device.settings[0]
-        rates = {"e": card.float16, "d": card.float64, "D": card.float64}
-        # All count as operations with float32.
+        rates = {"e": card.float16, "d": card.float64, "D": card.float64}  # work counts in float32's
         work = sum(steps * card.float32 / rates.get(kind, card.float32) for kind, steps in threads.work.items())
         device.launch(self.name, moved, work, "f", count)
 

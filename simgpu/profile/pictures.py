@@ -82,8 +82,14 @@ def draw(bars: list[Bar], span: tuple[float, float], sentence: str, name: str) -
         box = left + (bar.start - begin) * scale, (bar.end - bar.start) * scale, 0.0, 1.0
         boxes[rows.index((bar.lane, bar.card)), bar.look].append(box)
     about = f"since the receipt was opened, simulated ({name})"
-    if as_shares := len(bars) > MOST_BARS:
-        boxes = _columns(boxes, np.linspace(left, _RIGHT, COLUMNS + 1))
+    if as_shares := len(bars) > MOST_BARS:  # columns that are as high as their busy shares, look on look
+        edges = np.linspace(left, _RIGHT, COLUMNS + 1)
+        above: Any = defaultdict(lambda: np.zeros(COLUMNS))
+        for (row, look), several in boxes.items():
+            shares = shares_of([(x, x + width) for x, width, *_ in several], edges)
+            columns = zip(edges, np.diff(edges), above[row], np.maximum(shares, 0.05))  # lower ones would be invisible
+            boxes[row, look] = [column for column, share in zip(columns, shares) if share > 0.001]
+            above[row] = above[row] + shares
         about += f"; height: the share of each {duration((end - begin) / COLUMNS)}"
     parts = [_boxes(look, _TOP + _ROW * row + 33, found, as_shares) for (row, look), found in boxes.items()]
     for row, (lane, card) in enumerate(rows):
@@ -117,18 +123,6 @@ def _boxes(look: str, floor: int, boxes: list[tuple[float, ...]], as_shares: boo
         dashes = f'stroke-width="{_BAR * height:g}" stroke-dasharray="{stripes}"'
         parts.append(f'<path d="{along}" stroke="{edge}" {dashes}/>')
     return "".join(parts)
-
-
-def _columns(boxes: dict[Any, list], edges: np.ndarray) -> dict[Any, list]:
-    """Boxes that are too many to see: columns between these edges, as high as their busy shares, look on look."""
-    found: dict[Any, list] = {}
-    above: Any = defaultdict(lambda: np.zeros(COLUMNS))
-    for (row, look), several in boxes.items():
-        shares = shares_of([(x, x + width) for x, width, *_ in several], edges)
-        columns = zip(edges, np.diff(edges), above[row], np.maximum(shares, 0.05))  # lower ones would be invisible
-        found[row, look] = [column for column, share in zip(columns, shares) if share > 0.001]
-        above[row] = above[row] + shares
-    return found
 
 
 def shares_of(spans: list[tuple[float, float]], edges: np.ndarray) -> np.ndarray:
@@ -186,7 +180,9 @@ class Timeline:
         span = min(bar.start for bar in bars), max(bar.end for bar in bars)
         if only_waits:
             bars = [bar for bar in bars if bar.look != "order"]
-        part = _part(first, len(chosen), len(numbers) + (0 if only_waits else self.receipt.events_left_out), what)
+        total = len(numbers) + (0 if only_waits else self.receipt.events_left_out)
+        until = f"s {first + 1:,} to {first + len(chosen):,}" if len(chosen) > 1 else f" {first + 1:,}"
+        part = many(total, what) if len(chosen) == total else f"{what}{until} of {total:,}"
         host = _spent(bars, {"load": "loads new operations", "order": "asks", "wait": "waits"}) or "does nothing"
         gpu = _spent(bars, {"compute": "computes", **{lane: lane for lane in LANES[2:]}}) or "has no work"
         sentence = f"Timeline, simulated ({self.receipt.seconds.card}), {part}: in {duration(span[1] - span[0])} "
@@ -200,14 +196,6 @@ def _spent(bars: list[Bar], what: dict[str, str]) -> str:
     spent = {name: sum(b.end - b.start for b in bars if key in (b.lane, b.look)) for key, name in what.items()}
     parts = [f"{name} for {duration(time)}" for name, time in spent.items() if time]
     return " and ".join([", ".join(parts[:-1]), parts[-1]] if parts[1:] else parts)
-
-
-def _part(first: int, count: int, total: int, what: str) -> str:
-    """``waits 3 to 4 of 10``, ``wait 3 of 10``, or ``10 waits`` if those are all."""
-    if count == total:
-        return many(total, what)
-    until = f"s {first + 1:,} to {first + count:,}" if count > 1 else f" {first + 1:,}"
-    return f"{what}{until} of {total:,}"
 
 
 def _waiting(moment: Moment) -> tuple[float, float] | None:

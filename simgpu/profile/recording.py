@@ -198,7 +198,6 @@ class Receipt:
         return [estimating.get()] if estimating.get() else devices()
 
     def _device(self) -> Any:
-        """The one in use, or None."""
         from ..device import current
 
         return current()
@@ -265,7 +264,7 @@ class Receipt:
             times: list[Any] = [when[0] - self._wall_begin, None, None, None]
             if len(when) > 1:  # simulated
                 times = [(time - self._begin) / 1e9 for time in when]
-            found.append(Moment(*times, _LANES.get(kind, "compute"), kind, *rest, device, texts[place]))
+            found.append(Moment._make((*times, _LANES.get(kind, "compute"), kind, *rest, device, texts[place])))
         return found
 
     def by_line(self) -> Lines:
