@@ -4,9 +4,7 @@ import functools
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-__all__ = [
-    "KernelError", "OutOfBounds", "DataRace", "StuckBarrier", "NeverWritten", "TooMuch", "Endless", "Refused"
-]  # fmt: skip
+__all__ = ["KernelError", "OutOfBounds", "DataRace", "StuckBarrier", "NeverWritten", "TooMuch", "Endless", "Refused"]
 
 
 class Place(NamedTuple):

@@ -99,11 +99,8 @@ class Program:
 
     def is_current(self) -> bool:
         """Whether the names from outside still mean what they meant when it was translated."""
-        for source, name, found in self.used:
-            now = source.outside(name)
-            if now is not found and not (is_number(now) and type(now) is type(found) and now == found):
-                return False
-        return True
+        pairs = [(source.outside(name), found) for source, name, found in self.used]
+        return all(a is b or (is_number(a) and type(a) is type(b) and a == b) for a, b in pairs)
 
 
 class Translation:
@@ -555,8 +552,6 @@ class Translation:
             return np.where(seen, first(lanes, yes), second(lanes, no))
 
         return Value(x.type, run)
-
-    # -- calls -----------------------------------------------------------------------------------
 
     def _Call(self, node: ast.Call) -> Expression:
         called = self.translate(node.func)

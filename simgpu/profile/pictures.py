@@ -198,35 +198,27 @@ def _spent(bars: list[Bar], what: dict[str, str]) -> str:
     return " and ".join([", ".join(parts[:-1]), parts[-1]] if parts[1:] else parts)
 
 
-def _waiting(moment: Moment) -> tuple[float, float] | None:
-    """From when to when the host waits for this, or None if it goes on."""
-    asked, went_on, start, end = (float(x or 0.0) for x in moment[:4])
-    if moment.kind == SYNCHRONIZE:
-        return asked, went_on
-    if moment.lane.startswith("copies") and went_on >= end:  # from or to pageable memory
-        # Before a copy out comes a synchronization, which is an event of its own.
-        return start if moment.kind == DEVICE_TO_HOST else asked, went_on
-    return None
-
-
 def _waits(shown: list[Moment]) -> Iterable[tuple[float, str]]:
     """How long each wait is, and its line. To read a number is one wait, for the device and for the copy."""
     copying = 0.0
     for moment in shown:
-        start, end = _waiting(moment) or (0.0, 0.0)
+        host = next(iter(bars_of(moment)))
+        seconds = host.end - host.start if host.look == "wait" else 0.0
         if moment.kind == DEVICE_TO_HOST:  # the next event is its synchronization
-            copying = end - start
-        elif end > start or copying:
-            yield end - start + copying, moment.line
+            copying = seconds
+        elif seconds or copying:
+            yield seconds + copying, moment.line
             copying = 0.0
 
 
 def bars_of(moment: Moment) -> Iterable[Bar]:
-    """What the device does for this event, and what the host does: it asks, loads or waits."""
+    """What the host does for this event, which asks, loads or waits, and then what the device does."""
     asked, went_on, start, end = (float(x or 0.0) for x in moment[:4])
-    waiting = _waiting(moment)
-    if waiting is not None:
-        yield Bar(*waiting, "host", "wait")
+    if moment.kind == SYNCHRONIZE:
+        yield Bar(asked, went_on, "host", "wait")
+    elif moment.lane.startswith("copies") and went_on >= end:  # from or to pageable memory
+        # Before a copy out comes a synchronization, which is an event of its own.
+        yield Bar(start if moment.kind == DEVICE_TO_HOST else asked, went_on, "host", "wait")
     else:
         yield Bar(asked, went_on, "host", "load" if moment.kind == FIRST_USE else "order")
     if moment.lane != "host":
