@@ -57,10 +57,7 @@ def addition(node: Any, tree: Any) -> str:
 
 
 def endless(loop: Any, tree: Any) -> tuple[str, str]:
-    """Why a `while` can't end, and what may be missing: nothing in the loop changes what it tests.
-
-    Both are empty where something might change it, such as a call or memory.
-    """
+    """Why a `while` can't end, and what may be missing. Empty if something in the loop might change what it tests."""
     if isinstance(loop, ast.For):
         return "", ""
     test, inside = loop.test, [part for statement in loop.body for part in ast.walk(statement)]

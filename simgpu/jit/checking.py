@@ -35,8 +35,7 @@ class Checked:
     - figures, arrays: of the last launch, if it ended: as in ``kernel.figures``, and what its arrays hold, by name.
     - size, launch: of the smallest wrong launch. If there's none, they're None and empty, like the rest:
     - element, wanted, got, count: the first wrong element, such as ``"out[32]"``, and how many are wrong; or the error.
-    - block, thread, line, text: the thread that wrote the element last, and the line; or where the error is. None if no
-      thread wrote it.
+    - block, thread, line, text: the thread that wrote the element last, and its line; or where the error is; or None.
     - found, steps: all this in words, and what that thread did, line by line.
     """
 

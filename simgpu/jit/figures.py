@@ -142,10 +142,7 @@ class Figures:
         return max(self.times, key=lambda name: self.times[name][1])
 
     def finish(self, preset: Any, cycles: list[np.ndarray]) -> None:
-        """Sum up the lines' costs, and find how long each thing takes that could be the slowest.
-
-        `cycles` has least, likely and most for each block.
-        """
+        """Sum up the lines, and find how long each thing takes that could be the slowest. `cycles` are the blocks'."""
         self.lines = [LineFigures(*place, **found) for place, found in sorted(self.costs.items())]  # type: ignore
         for name in ("sectors", "used", "conflicts"):
             setattr(self, name, sum(getattr(line, name) for line in self.lines))

@@ -241,7 +241,7 @@ def _tell_log(lanes: Lanes, mask: Mask, part: Part, to: Reach, way: int, site: A
 
 
 def _instead_of(found: Race, lanes: Lanes, part: Part, to: Reach, way: int, site: Any, at: int) -> str:
-    """What to write where there's no race."""
+    """What to write so that there's no race."""
     is_one_line = part.memory.lines[found.earlier] == {site.line}
     row = block_of(found.other) - int(lanes.number[0])  # of the other thread, if it's among these blocks
     meets = 0 <= row < lanes.blocks and np.broadcast_to(to.at, lanes.shape)[row, thread_of(found.other)] == at

@@ -133,10 +133,7 @@ class Translation:
         return run
 
     def translate(self, node: Any) -> Any:
-        """Call the method with the name of this node. It makes a `Step` of a statement, otherwise an `Expression`.
-
-        Raises `Refused`, with the line, where cupyx.jit wouldn't compile it.
-        """
+        """Call the method with this node's name: it makes a `Step` or an `Expression`. Raises `Refused`, with the line."""
         method = getattr(self, f"_{type(node).__name__}", _missing)
         try:
             return method(node)
