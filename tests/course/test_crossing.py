@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 import fluxlite as fl
 from fluxlite_course import crossing, crossover, sine_wave
 from fluxlite_course.crossing import BATCHES, SIZES, Crossover
-from fluxlite_course.lesson06.explorer import crossover_explorer
+from fluxlite_course.lesson06.pictures import crossover_explorer
 from simgpu.presets import preset
 
 # The benchmarks aren't part of the installed package, so we find them next to it in the repository.

@@ -108,7 +108,7 @@ def test_what_counts_as_false_is_shown_too(value):
     def shown(_):
         raise NotRight("no", yours=value)
 
-    assert exercises._tried(shown.marked, [None]).rows == (("yours", str(value)),)
+    assert exercises._try(shown.marked, [None]).rows == (("yours", str(value)),)
 
 
 def test_what_was_right_once_stays_so(capsys):
@@ -171,8 +171,8 @@ def test_an_error_and_a_value_without_words():
         raise Mute
 
     message = judge("99.1", f).message
-    assert message == "your code raised Mute: a Mute that cannot be printed (TypeError)"
-    assert ("yours", "a Mute that cannot be printed (TypeError)") in judge("99.1", lambda x: Mute()).rows
+    assert message == "your code raised Mute: a Mute that can't be printed (TypeError)"
+    assert ("yours", "a Mute that can't be printed (TypeError)") in judge("99.1", lambda x: Mute()).rows
     assert len(dict(judge("99.1", lambda x: "x" * 99_999).rows)["yours"]) < 3_000
 
 

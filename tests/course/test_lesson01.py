@@ -50,7 +50,7 @@ test_a_wrong_answer_is_not_right_and_told_why = not_right(
     ("01.1", [2, 40_040, 0, 0], "to print total, the host has to read it"),
     ("01.1", [2, 40_040, 2, 4_004], "y stays on the GPU"),
     ("01.1", [2, 40_040, 1, 8], "one number, of float32"),
-    ("01.1", [2, 5, 1, 4], "the bytes to the GPU are not"),
+    ("01.1", [2, 5, 1, 4], "the bytes to the GPU aren't"),
     ("01.1", [2, 40_040, 1, 1], "all right except for the bytes that come back"),
     ("01.1", [7, None, 7, 1], "the number of copies isn't right"),
     ("01.2", [lambda x, mean, spread: (x - mean) / spread], "still on the host"),

@@ -41,7 +41,7 @@ test_a_wrong_answer_is_not_right_and_told_why = not_right(
     ("10.1", [lambda scores, t: fl.softmax(scores)], "the temperature is missing"),
     ("10.1", [lambda scores, t: fl.softmax(scores * t)], "divide by the temperature"),
     ("10.1", [lambda scores, t: fl.softmax(scores) / t], "divide the scores, not the probabilities"),
-    ("10.1", [lambda scores, t: scores / t], "softmax makes probabilities"),
+    ("10.1", [lambda scores, t: scores / t], "softmax turns them into"),
     ("10.1", [lambda scores, t: max(fl.softmax(scores / t))], "one probability for each letter"),
     ("10.2", [not_hoisted], "the product with Wi is still in the loop"),
     ("10.2", [memories(lambda cell, x: x @ cell.Wi.T, inside=1)], "a sum that needs only the input"),

@@ -129,7 +129,7 @@ test_a_wrong_answer_is_not_right_and_told_why = not_right(
     ("12.2", [on_card_0], "only card 0 had anything to do"),
     ("12.2", [on_the_host], "loss was called with an x on the host"),
     ("12.2", [parallel(lambda a, b: (mean(a, b),))], "gradient gives a tuple"),
-    ("12.2", [parallel(lambda a, b: [a, b])], "two gradients, one of each card"),
+    ("12.2", [parallel(lambda a, b: [a, b])], "two gradients, one from each card"),
     ("12.2", [parallel(lambda a, b: None)], "parallel_gradient returned None"),
     ("12.2", [parallel(lambda a, b: mean(a, b).layers[0].weight)], "that isn't a gradient of this model"),
 )

@@ -42,4 +42,4 @@ def test_the_stored_page_is_full_and_nothing_sticks_out(tmp_path):
 def test_the_report_in_a_folder_that_cannot_be_written(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("FLUXLITE_PROGRESS", str(tmp_path / "not there" / "progress.json"))
     assert "Exercises solved: 0 of " in str(report())
-    assert "The report is not kept in" in capsys.readouterr().err
+    assert "The report isn't kept in" in capsys.readouterr().err

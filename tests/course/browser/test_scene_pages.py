@@ -12,8 +12,7 @@ import pytest
 
 import fluxlite as fl
 from fluxlite_course.lesson00.pictures import race
-from fluxlite_course.lesson06.explorer import crossover_explorer
-from fluxlite_course.lesson06.pictures import time_bars
+from fluxlite_course.lesson06.pictures import crossover_explorer, time_bars
 from fluxlite_course.lesson14.pictures import tape
 from fluxlite_course.scenes.timeline import timeline
 
