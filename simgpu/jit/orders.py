@@ -157,7 +157,7 @@ def _difference(a: Any, b: Any) -> tuple[str, str] | None:
 
 
 def run_shuffled(in_step: Any, again: Repeatable, seed: int) -> Any:
-    """Run a launch in step, then in another order. Returns the first one's figures. A `DataRace` tells both outcomes."""
+    """Run a launch in step, then in another order. Returns the first figures. A `DataRace` tells both outcomes."""
     try:
         figures = in_step.run()
     except DataRace as race:

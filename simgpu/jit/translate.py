@@ -133,7 +133,7 @@ class Translation:
         return run
 
     def translate(self, node: Any) -> Any:
-        """Call the method with this node's name: it makes a `Step` or an `Expression`. Raises `Refused`, with the line."""
+        """Call the method with this node's name: it makes a `Step` or an `Expression`. Raises `Refused`."""
         method = getattr(self, f"_{type(node).__name__}", _missing)
         try:
             return method(node)
