@@ -25,7 +25,7 @@ def many(count: int, word: str, several: str = "") -> str:
     return f"{count:,} {word if count == 1 else several or f'{word}s'}"
 
 
-def aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
+def as_table(rows: Sequence[tuple[str, ...]]) -> list[str]:
     """Rows of a table as lines. Numbers end below each other; the last column is text."""
     widths = [max(map(len, column)) for column in zip(*rows)]
     return ["  ".join([*(f"{x:>{width}}" for x, width in zip(row[:-1], widths)), row[-1]]).rstrip() for row in rows]

@@ -65,14 +65,14 @@ def endless(loop: Any, tree: Any) -> tuple[str, str]:
     names = [part.id for part in ast.walk(test) if isinstance(part, ast.Name)]
     reads = [part for part in ast.walk(test) if isinstance(part, (ast.Subscript, ast.Call))]
     reads = [part for part in reads if not isinstance(getattr(part, "value", None), ast.Attribute)]  # as x.shape[0] is
-    if is_steered or reads or assigned(inside) & set(names):
+    if is_steered or reads or assigned_names(inside) & set(names):
         return "", ""
     sides = [test.left, *test.comparators] if isinstance(test, ast.Compare) else [test]
     shown = [f"`{ast.unparse(side)}`" for side in sides if not isinstance(side, ast.Constant)] or ["`True`"]
-    forgotten = next((name for name in names if name in assigned(ast.walk(tree))), "")
+    forgotten = next((name for name in names if name in assigned_names(ast.walk(tree))), "")
     why = f"{' and '.join(shown)} {'do' if len(shown) > 1 else 'does'}n't change in this loop"
     return f"{why}: `while {ast.unparse(test)}` can't end.", f"Did you forget `{forgotten} += …`?" * bool(forgotten)
 
 
-def assigned(parts: Any) -> set[str]:
+def assigned_names(parts: Any) -> set[str]:
     return {part.id for part in parts if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)}

@@ -24,8 +24,8 @@ def in_parentheses(numbers: tuple[int, ...]) -> str:
 class KernelError(Exception):
     """Something is wrong in a kernel. A real GPU would often say nothing, and give wrong numbers.
 
-    `what` is wrong, with some `advice`; and where: the name of the `kernel`, the number of the `line` and its `text`,
-    the `block` and the `thread`, such as ``(0,)`` and ``(3, 1)``. What doesn't apply is empty, or None.
+    It has the parts of its message: `what` is wrong, `advice`, the name of the `kernel`, the number of the `line` and
+    its `text`, the `block` and the `thread`, such as ``(0,)`` and ``(3, 1)``. What doesn't apply is empty, or None.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ def without_our_lines(function: Callable) -> Callable:
     """An error about a kernel names the kernel's line: above that, show the user's launch, and no line of ours."""
 
     @functools.wraps(function)
-    def called(*args: Any, **keywords: Any) -> Any:
+    def call(*args: Any, **keywords: Any) -> Any:
         try:
             return function(*args, **keywords)
         except (KernelError, TypeError) as error:
@@ -93,4 +93,4 @@ def without_our_lines(function: Callable) -> Callable:
                 error.__traceback__ = None  # a bare raise then doesn't add this line either
             raise
 
-    return called
+    return call

@@ -55,7 +55,7 @@ def builtin(build: Callable[..., Value]) -> Builtin:
     return Builtin(build.__name__, inspect.cleandoc(build.__doc__ or ""), build)
 
 
-def known(x: Expression, what: str) -> Any:
+def known_value(x: Expression, what: str) -> Any:
     if not isinstance(x, Known):
         raise Problem(f"{what} must be known before the launch")
     return x.obj
@@ -97,7 +97,7 @@ def gridsize(t: Any, node: Any, ndim: Expression) -> Value:
 
 
 def _axes(one: Callable[[Lanes, Mask, int], Any], ndim: Expression, name: str) -> Value:
-    count = known(ndim, f"the number of axes of jit.{name}")
+    count = known_value(ndim, f"the number of axes of jit.{name}")
     if count not in (1, 2, 3):
         raise Problem(f"jit.{name} takes 1, 2 or 3 axes")
     if count == 1:
@@ -122,7 +122,7 @@ def syncthreads(t: Any, node: Any) -> Value:
 @builtin
 def syncwarp(t: Any, node: Any, *, mask: Expression = _FULL) -> Value:
     """Wait until all threads of the warp are here (CUDA: ``__syncwarp()``)."""
-    if known(mask, "the mask of jit.syncwarp") != FULL_WARP:
+    if known_value(mask, "the mask of jit.syncwarp") != FULL_WARP:
         raise Problem("the simulated GPU knows jit.syncwarp() for a whole warp only")
     site, t.program.needs_warps = Site(t.source, node), True
     return Value(VOID, lambda lanes, on: lanes.warp_barrier(on, site))
@@ -133,8 +133,8 @@ def shared_memory(t: Any, node: Any, dtype: Expression, size: Expression, alignm
     """Memory that a block's threads share: ``part = jit.shared_memory(np.float32, 128)``. It begins with garbage. The
     size is one number: for two axes it's ``T * T``, and element ``(row, column)`` is ``part[row * T + column]``. ``T``
     may be a global. Write it before you read it, with `syncthreads` between."""
-    count, kind = size.obj if isinstance(size, Known) else 0, np.dtype(known(dtype, "the type of shared memory"))
-    known(alignment, "the alignment")
+    count, kind = size.obj if isinstance(size, Known) else 0, np.dtype(known_value(dtype, "the type of shared memory"))
+    known_value(alignment, "the alignment")
     if not isinstance(count, int) or isinstance(count, bool) or count < 1:
         what = "a number in the text or a global, such as T = 32; of two axes, row * width + column is one index"
         raise Problem(f"the size of shared memory is {what}")
@@ -239,9 +239,9 @@ def _shuffle(way: str, whose: str, printed: str, unsigned: bool = False) -> Buil
         kind = scalar_type(var)
         if kind.name not in _SHUFFLED.split():
             raise Problem(f"a shuffle doesn't take {kind}, only {_SHUFFLED.replace(' ', ', ')}")
-        if not 0 <= known(mask, "the mask of a shuffle") <= FULL_WARP:
+        if not 0 <= known_value(mask, "the mask of a shuffle") <= FULL_WARP:
             raise Problem("the mask of a shuffle has 32 bits")
-        size = known(width, "the width of a shuffle")
+        size = known_value(width, "the width of a shuffle")
         if size not in (2, 4, 8, 16, 32):
             raise Problem("the width of a shuffle is 2, 4, 8, 16 or 32")
         if unsigned and isinstance(by, Value) and scalar_type(by).kind == "i":

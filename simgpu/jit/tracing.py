@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..words import aligned, many
+from ..words import as_table, many
 from .figures import Figures, LineFigures
 from .lanes import WARP
 from .memory import BANKS, SECTOR, WORD
@@ -158,7 +158,7 @@ class Explained:
         rows = [_row(own.get(k), f"{k:>4}  {text}") for k, text in enumerate(self.source.lines, self.source.first)]
         others = [line for line in lines if line.function != name]
         rows += [_row(line, f"{line.line:>4}  {line.function}: {line.text}") for line in others]
-        return "\n".join([*aligned([(*COSTS, "line"), *rows]), "", repr(self.figures)])
+        return "\n".join([*as_table([(*COSTS, "line"), *rows]), "", repr(self.figures)])
 
 
 def _row(line: LineFigures | None, text: str) -> tuple[str, ...]:

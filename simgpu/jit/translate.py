@@ -247,7 +247,7 @@ class Translation:
         test = self.translate(node.test)
         if isinstance(test, Known):  # decided before the launch: the other side isn't even compiled
             return self.block(node.body if test.obj else node.orelse)
-        condition, body, orelse = self._tested(node, test), self.block(node.body), self.block(node.orelse)
+        condition, body, orelse = self._test_of(node, test), self.block(node.body), self.block(node.orelse)
 
         def step(lanes: Lanes, mask: Mask) -> Mask:
             yes, no = lanes.split(mask, condition(lanes, mask))
@@ -257,8 +257,8 @@ class Translation:
 
         return step
 
-    def _tested(self, node: ast.If | ast.While, test: Value) -> Callable[[Lanes, Mask], Any]:
-        """The test, and `watched` is told what it gives."""
+    def _test_of(self, node: ast.If | ast.While, test: Value) -> Callable[[Lanes, Mask], Any]:
+        """The test, whose answer a watched thread shows."""
         condition = is_true(test).run
 
         def run(lanes: Lanes, mask: Mask) -> Any:
@@ -270,7 +270,7 @@ class Translation:
         return run
 
     def _While(self, node: ast.While) -> Step:
-        going = self._tested(node, as_value(self.translate(node.test)))
+        going = self._test_of(node, as_value(self.translate(node.test)))
         return self._loop(node, lambda lanes, mask: (going, _nothing, _nothing))
 
     def _For(self, node: Any) -> Step:
@@ -393,7 +393,7 @@ class Translation:
 
     def _Tuple(self, node: ast.Tuple) -> Expression:
         parts = [self.translate(part) for part in node.elts]
-        known = _all_known(parts)
+        known = _known_values(parts)
         return pack([as_value(part) for part in parts]) if known is None else Known(tuple(known))
 
     def _Name(self, node: ast.Name) -> Expression:
@@ -422,7 +422,7 @@ class Translation:
                     raise Problem(f"{owner.obj!r} has .x, .y and .z")
                 dim, axis = owner.obj.name, "xyz".index(node.attr)
                 return Value(UINT, lambda lanes, mask: lanes.axes[dim][axis])
-            return name_of(_known(getattr, owner.obj, node.attr))
+            return name_of(_compute_now(getattr, owner.obj, node.attr))
         run, name = owner.run, node.attr
         if isinstance(owner.type, ArrayType) and not owner.type.is_shared:
             if name == "ndim":
@@ -439,7 +439,7 @@ class Translation:
         if isinstance(owner, Known):
             if not isinstance(index, Known):
                 raise Problem("only an array argument has elements that a thread chooses")
-            return name_of(_known(operator.getitem, owner.obj, index.obj))
+            return name_of(_compute_now(operator.getitem, owner.obj, index.obj))
         if isinstance(owner.type, Tuple):
             if not isinstance(index, Known) or not isinstance(index.obj, int):
                 raise Problem("which value of several is meant must be known before the launch")
@@ -487,9 +487,9 @@ class Translation:
     def operation(self, op: Any, operands: list[Expression]) -> Expression:
         if type(op) not in OPERATORS:
             _missing(op)
-        (name, compute), known = OPERATORS[type(op)], _all_known(operands)
+        (name, compute), known = OPERATORS[type(op)], _known_values(operands)
         if known is not None:
-            return Known(_known(compute, *known))
+            return Known(_compute_now(compute, *known))
         return apply(name, operands, "smaller" if isinstance(op, (ast.Lt, ast.LtE, ast.Gt, ast.GtE)) else "")
 
     def _BinOp(self, node: ast.BinOp) -> Expression:
@@ -578,9 +578,9 @@ class Translation:
             if keywords or len(args) != count or dtype != Known(None):
                 raise Problem(f"np.{name} takes {many(count, 'number')} and no keywords")
             return apply(name, args)
-        known = _all_known([*args, *keywords.values()])
+        known = _known_values([*args, *keywords.values()])
         if known is not None and function is not print:
-            found = _known(function, *known[: len(args)], **dict(zip(keywords, known[len(args) :])))
+            found = _compute_now(function, *known[: len(args)], **dict(zip(keywords, known[len(args) :])))
             if not isinstance(found, np.ndarray):
                 return name_of(found)
             shared = f"jit.shared_memory(np.{found.dtype}, {found.size}), which all threads of the block share"
@@ -655,13 +655,13 @@ def _one_of(several: Value, k: int) -> Value:
     return Value(several.type.types[k], lambda lanes, mask: several.run(lanes, mask)[k])
 
 
-def _all_known(parts: Sequence[Expression]) -> list[Any] | None:
+def _known_values(parts: Sequence[Expression]) -> list[Any] | None:
     """Their values, if all of them are known before the launch."""
     known = [part.obj for part in parts if isinstance(part, Known)]
     return known if len(known) == len(parts) else None
 
 
-def _known(compute: Callable, *args: Any, **keywords: Any) -> Any:
+def _compute_now(compute: Callable, *args: Any, **keywords: Any) -> Any:
     try:
         return compute(*args, **keywords)
     except Exception as error:

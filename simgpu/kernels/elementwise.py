@@ -124,7 +124,7 @@ class Kernel:
 
 
 class ElementwiseKernel(Kernel):
-    """A kernel that computes each element by a piece of C (`cupy.ElementwiseKernel`).
+    """A kernel that computes each element with a piece of C (`cupy.ElementwiseKernel`).
 
     `in_params` and `out_params` name arrays and numbers: ``"float32 x, T y, raw T z"``. A letter stands for one type
     everywhere. If an array is ``raw``, the C chooses its elements: ``z[i + 1]``. We translate the C to NumPy at the

@@ -104,8 +104,8 @@ def function(name: str) -> Callable | None:
     if (compute := _OF_FLOATS.get(short.removesuffix("f") if is_single else short)) is None:
         return None
 
-    def computed(*x: Any) -> Any:
+    def call(*x: Any) -> Any:
         kind = np.dtype("f") if is_single else common(*[value.dtype for value in x])
         return compute(*[cast(value, kind if kind.kind in "fc" else np.dtype("d")) for value in x])
 
-    return computed
+    return call

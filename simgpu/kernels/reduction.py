@@ -12,7 +12,7 @@ from .threads import ALL, Indexer, Threads, Variable
 
 
 class ReductionKernel(Kernel):
-    """A reduction by pieces of C (`cupy.ReductionKernel`).
+    """A reduction with pieces of C (`cupy.ReductionKernel`).
 
     One piece maps each element, one combines ``a`` and ``b``, one writes the result ``a`` to an output. It begins with
     `identity`, or with 0. What can't be translated to NumPy raises `NotImplementedError`, with the line.

@@ -78,20 +78,20 @@ class Element:
 
     def read(self, mask: Any) -> Any:
         where = self._where(mask)
-        self.raw.read_bytes += self._moved(mask)
+        self.raw.read_bytes += self._bytes(mask)
         return self.raw.values[where]
 
     def write(self, mask: Any, value: Any, ufunc: Any = None) -> None:
         """If several threads write to one element, one of them wins. With a `ufunc` such as np.add, all count."""
         *where, value = [np.broadcast_to(part, self.raw.threads)[... if mask is ALL else mask]
                          for part in (*self._where(mask), value)]  # fmt: skip
-        self.raw.written_bytes += self._moved(mask)
+        self.raw.written_bytes += self._bytes(mask)
         if ufunc is None:
             self.raw.values[tuple(where)] = value
         else:
             ufunc.at(self.raw.values, tuple(where), value)
 
-    def _moved(self, mask: Any) -> int:
+    def _bytes(self, mask: Any) -> int:
         is_one = mask is ALL or np.ndim(self.number) == 0
         return self.dtype.itemsize * int(np.size(self.number) if is_one else np.count_nonzero(mask))
 

@@ -14,7 +14,7 @@ from .. import events
 from ..events import Event, listeners
 from ..lines import Place, place_of_call, text_of
 from ..places import estimating
-from ..words import aligned, many
+from ..words import as_table, many
 from .pictures import Moment, Picture, Timeline, draw
 from .seconds import Seconds, duration
 
@@ -120,7 +120,7 @@ class Lines(list):
             counts = [f"{number:,}" for number in (costs.launches, costs.copies, costs.bytes, costs.waits)]
             rows.append((*counts, "not visible" if costs.seconds is None else duration(costs.seconds), costs.line))
         left = len(self) - MOST_LINES
-        return "\n".join(aligned(rows) + [f"and {left:,} more lines"] * (left > 0))
+        return "\n".join(as_table(rows) + [f"and {left:,} more lines"] * (left > 0))
 
 
 @dataclass(repr=False, eq=False)
