@@ -121,7 +121,7 @@ def test_a_keyword_without_a_rule_is_named_at_the_call(f, name, keyword):
         after.append(y)
         return np.sum(y)
 
-    with pytest.raises(TypeError, match=f"rule of {name} does not know the keyword '{keyword}'"):
+    with pytest.raises(TypeError, match=f"rule of {name} doesn't know the keyword '{keyword}'"):
         fl.gradient(loss, X)
     assert not after
 

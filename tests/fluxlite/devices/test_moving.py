@@ -163,7 +163,7 @@ def test_a_class_made_anew_is_reported_as_that(simulated):
 
         gpu(Again(f32(2)))
         assert bool(notices()) == slots
-    assert "class Again was defined anew" in notices()[0] and "slots=True" in notices()[0]
+    assert "class Again was defined again" in notices()[0] and "slots=True" in notices()[0]
 
 
 WEIGHT = f32(2)

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from fluxlite import children, fcollect, fmap, functor, is_leaf, trainable
+from fluxlite import GlobalMaxPool, children, fcollect, fmap, functor, is_leaf, trainable
 
 
 @functor
@@ -145,7 +145,7 @@ def test_a_subclass_has_its_bases_rule_and_its_own_fields():
         z: Any
 
     @functor
-    class Abstract(ABC):
+    class Abstract(GlobalMaxPool, ABC):
         @abstractmethod
         def __call__(self): ...
 
