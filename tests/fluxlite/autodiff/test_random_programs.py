@@ -89,16 +89,21 @@ def by_back(program: Program) -> list:
     return [x.grad for x in tracked]
 
 
+def copies(program: Program) -> list:
+    """Two operands may be one array, which would be tied in a model."""
+    return [np.copy(x, order="K") for x in program.operands]
+
+
 def by_params(program: Program) -> list:
-    """Copies, since two operands may be one array."""
-    model = {"w": [np.copy(x, order="K") for x in program.operands]}
+    model = {"w": copies(program)}
     grads = fl.gradient(lambda: program.loss(*model["w"]), fl.params(model))
     return [grads[x] for x in model["w"]]
 
 
 def by_model(program: Program) -> list:
     """The model keeps what it has assigned to itself, as a plain value."""
-    model = Memory(program.operands)
+    operands = copies(program)
+    model = Memory(operands)
 
     def loss(m: Memory) -> Any:
         value = program.loss(*m.w)
@@ -108,7 +113,7 @@ def by_model(program: Program) -> list:
     (grad,) = fl.gradient(loss, model)
     assert not isinstance(model.seen, fl.TrackedArray), "state is plain"
     np.testing.assert_allclose(model.seen, 0.5 + program.loss(*program.operands), err_msg="state")
-    assert all(x is y for x, y in zip(model.w, program.operands)), "parameters are the same objects"
+    assert all(x is y for x, y in zip(model.w, operands)), "parameters are the same objects"
     return grad.w
 
 
