@@ -46,13 +46,16 @@ class StandsIn:
         module.__spec__ = module.__spec__.loader_state
 
 
+LIMITS = "implicit-copies, implicit-copies=2, waits, waits=3, or two of these with a comma"
+
+
 def limits(text: str) -> dict[str, int]:
-    """What ``--fail-on implicit-copies,waits=2`` means: how many of what are allowed."""
+    """How many of what ``--fail-on implicit-copies,waits=2`` allows."""
     found = {}
     for part in text.split(","):
         name, _, most = part.partition("=")
         if name not in ("implicit-copies", "waits") or not (most or "0").isdecimal():
-            raise argparse.ArgumentTypeError(f"takes implicit-copies, waits, or waits=3 to allow 3, got {part!r}")
+            raise argparse.ArgumentTypeError(f"takes {LIMITS}; got {part!r}")
         found[name] = int(most or 0)
     return found
 

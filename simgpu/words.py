@@ -3,7 +3,7 @@
 from typing import Any
 
 # What a program writes to move an array. A library that stands on this one puts its own names here.
-WRITE = {"to the host": "simgpu.asnumpy", "to the GPU": "simgpu.asarray", "for a GPU": "simgpu.asarray(x)"}
+WRITE = {"to the host": "cp.asnumpy", "to the GPU": "cp.asarray", "for a GPU": "cp.asarray(x)"}
 
 
 def in_words(x: Any) -> str:
