@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 import pickle
 import warnings
@@ -26,7 +27,7 @@ _OPERANDS = (Stored, *SCALARS)
 def _each(make: Callable[[str], Any], names: str) -> Iterator[Any]:
     for name in names.split():
         method = make(name)
-        method.__name__, method.__qualname__ = name, f"SimulatedArray.{name}"  # errors of a call show the second
+        method.__name__, method.__qualname__ = name, f"SimulatedArray.{name}"  # a wrong call's error shows the second
         yield method
 
 
@@ -34,28 +35,39 @@ def _known(name: str) -> property:
     return property(operator.attrgetter(f"_values.{name}"))
 
 
-def _reduced(name):
-    def method(self, axis=None, dtype=None, out=None, keepdims=False):
-        check_dtype(dtype)
-        if out is None:
-            return reduction(self, name, axis, dtype, keepdims=keepdims)
-        return self._call(getattr(np, name), axis, dtype, out=out, keepdims=keepdims)
+def _as_function(name):
+    """NumPy's function, with the array as its first argument."""
+    function = getattr(np, name)
+
+    @functools.wraps(function)
+    def method(self, *args, **kwargs):
+        return function(self, *args, **kwargs)
 
     return method
 
 
-def _spread(name):
-    def method(self, axis=None, dtype=None, out=None, ddof=0, keepdims=False):
-        return self._call(getattr(np, name), axis, dtype, out=out, ddof=ddof, keepdims=keepdims)
+def _as_view(name):
+    """NumPy's method, whose result is a view."""
+    numpys = getattr(np.ndarray, name)
+
+    @functools.wraps(numpys)
+    def method(self, *args, **kwargs):
+        return self._view(numpys(self._values, *args, **kwargs))
+
+    return method
+
+
+def _reduced(name):
+    def method(self, axis=None, dtype=None, out=None, keepdims=False):
+        check_dtype(dtype)
+        return reduction(self, name, axis, dtype, out=out, keepdims=keepdims)
 
     return method
 
 
 def _chosen(name):
     def method(self, axis=None, out=None, keepdims=False):
-        if out is None:
-            return reduction(self, name, axis, keepdims=keepdims)
-        return self._call(getattr(np, name), axis, out=out, keepdims=keepdims)
+        return reduction(self, name, axis, out=out, keepdims=keepdims)
 
     return method
 
@@ -69,13 +81,6 @@ def _placed(name):
             return places
         write(self.device, values_on(self.device, out), ..., places._values)
         return out
-
-    return method
-
-
-def _running(name):
-    def method(self, axis=None, dtype=None, out=None):
-        return self._call(getattr(np, name), axis, dtype, out=out)
 
     return method
 
@@ -255,11 +260,6 @@ class SimulatedArray(HostReads, Stored):
         made = device.new(values)
         return made if card is device else card.copy_from(device, made)
 
-    def _call(self, function: Callable, *args: Any, **kwargs: Any) -> Any:
-        """NumPy's function of this array, with the keywords that ask for something."""
-        kwargs = {name: value for name, value in kwargs.items() if value is not None}
-        return call(function, (self, *args), kwargs, self.device)
-
     # -- operators: each calls the NumPy function with the same meaning -----------------------------
 
     __add__, __radd__, __iadd__ = _operators(np.add)
@@ -378,17 +378,7 @@ class SimulatedArray(HostReads, Stored):
     def ravel(self, order: Any = "C") -> SimulatedArray:
         return self._view_or_copy(self._values.ravel(order), "ravel")
 
-    def transpose(self, *axes: Any) -> SimulatedArray:
-        return self._view(self._values.transpose(*axes))
-
-    def swapaxes(self, axis1: int, axis2: int) -> SimulatedArray:
-        return self._view(self._values.swapaxes(axis1, axis2))
-
-    def squeeze(self, axis: Any = None) -> SimulatedArray:
-        return self._view(self._values.squeeze(axis))
-
-    def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> SimulatedArray:
-        return self._view(self._values.diagonal(offset, axis1, axis2))
+    transpose, swapaxes, squeeze, diagonal = _each(_as_view, "transpose swapaxes squeeze diagonal")
 
     def __reduce__(self) -> Any:
         return _unpickled, (self.device.in_use, self._on_host("pickle"))
@@ -471,50 +461,33 @@ class SimulatedArray(HostReads, Stored):
 
     # -- NumPy's functions as methods -------------------------------------------------------------
 
+    var, std, ptp, cumsum, cumprod = _each(_as_function, "var std ptp cumsum cumprod")
+    round, repeat, choose = _each(_as_function, "round repeat choose")
+    nonzero, argpartition = _each(_as_function, "nonzero argpartition")
     sum, prod, mean = _each(_reduced, "sum prod mean")
-    var, std = _each(_spread, "var std")
     max, min, all, any = _each(_chosen, "max min all any")
     argmax, argmin = _each(_placed, "argmax argmin")
-    cumsum, cumprod = _each(_running, "cumsum cumprod")
     scatter_add, scatter_max, scatter_min = _each(_scattered, "scatter_add scatter_max scatter_min")
 
-    def ptp(self, axis: Any = None, out: Any = None, keepdims: bool = False) -> SimulatedArray:
-        return self._call(np.ptp, axis, out=out, keepdims=keepdims)
-
-    def argsort(self, axis: int | None = -1, kind: Any = None) -> SimulatedArray:
+    def argsort(self, axis: int | None = -1, kind: Any = None) -> Any:
         _check_kind(kind)
-        return self._call(np.argsort, axis, "stable")
-
-    def argpartition(self, kth: Any, axis: int | None = -1) -> SimulatedArray:
-        return self._call(np.argpartition, kth, axis)
+        return np.argsort(self, axis, "stable")  # type: ignore[call-overload]
 
     def searchsorted(self, v: Any, side: Any = "left", sorter: Any = None) -> SimulatedArray:
-        return (self if sorter is None else self.take(sorter))._call(np.searchsorted, v, side)
+        return np.searchsorted(self if sorter is None else self.take(sorter), v, side)
 
     def dot(self, b: Any, out: Any = None) -> SimulatedArray:
-        return self._call(np.dot, b, out=out)
+        return np.dot(self, b, out=out)
 
     def clip(self, min: Any = None, max: Any = None, out: Any = None) -> SimulatedArray:
-        return self._call(np.clip, min, max, out=out)
-
-    def round(self, decimals: int = 0, out: Any = None) -> SimulatedArray:
-        return self._call(np.round, decimals, out=out)
+        return np.clip(self, min, max, out=out)
 
     def take(self, indices: Any, axis: int | None = None, out: Any = None) -> SimulatedArray:
         return take(self, indices, axis, out)
 
-    def choose(self, choices: Any, out: Any = None, mode: Any = "raise") -> SimulatedArray:
-        return self._call(np.choose, choices, out=out, mode=mode)
-
     def compress(self, condition: Any, axis: int | None = None, out: Any = None) -> SimulatedArray:
         given = condition if isinstance(condition, Stored) else np.asarray(condition, np.int64)
         return call(np.compress, (given, self, axis), {} if out is None else {"out": out}, self.device)
-
-    def repeat(self, repeats: Any, axis: int | None = None) -> SimulatedArray:
-        return self._call(np.repeat, repeats, axis)
-
-    def nonzero(self) -> tuple[SimulatedArray, ...]:
-        return self._call(np.nonzero)
 
     def trace(self, offset=0, axis1=0, axis2=1, dtype=None, out=None):
         return self.diagonal(offset, axis1, axis2).sum(-1, dtype, out)

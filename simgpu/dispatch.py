@@ -254,8 +254,10 @@ def _computed(device: Any, differs: Callable | None, function: Callable, args: S
     return quiet.run(function, *args, **kwargs) if differs is None else quiet.run(differs, function, *args, **kwargs)
 
 
-def reduction(x: Any, name: str, *args: Any, keepdims: bool = False) -> Any:
-    """``x.sum(axis, …)`` and the like: calls the array method `name`."""
+def reduction(x: Any, name: str, *args: Any, out: Any = None, keepdims: bool = False) -> Any:
+    """``x.sum(axis, …)`` and the like. Without `out`, that's a short way, since programs call these all the time."""
+    if out is not None:
+        return getattr(np, name)(x, *args, out=out, keepdims=keepdims)
     device, values = x.device.begin(), x._values
     args, kwargs = (values, *args), {"keepdims": True} if keepdims else {}
     differs = rules.DIFFERENT.get(name) if values.dtype.char == "e" else None
