@@ -9,7 +9,7 @@ from .arrays import SimulatedArray
 from .device import current
 from .dispatch import call, plan_of
 from .memory import Stored, check_dtype
-from .rules import names, refused, values_on
+from .rules import device_among, names, refused, values_on
 
 # -- From values -----------------------------------------------------------------------------------
 
@@ -105,7 +105,7 @@ def _by_rule(name: str, numpys: Callable) -> Callable:
     def made(*args: Any, **keywords: Any) -> Any:
         if refusing := (plan_of(numpys).refused_keywords | {"like", "sparse"}) & keywords.keys():
             raise refused(name, refusing)
-        device = next((x.device for x in args if isinstance(x, Stored)), None) or current()
+        device = device_among(args) or current()
         check_dtype(keywords.get("dtype"))
         if name in ("tril_indices", "triu_indices") and args and isinstance(args[0], Stored):
             raise TypeError(f"{name} takes a number of rows, got an array: {name}_from takes that")

@@ -11,10 +11,10 @@ from .arrays import SimulatedArray, array_in
 from .clocks import COPY, HOST, MEMSET, HostClock, Lanes, Span
 from .events import listeners, tell
 from .launches import ONE, Asked
-from .memory import Buffer, Memory, Pool, check_values, root_of
+from .memory import Buffer, Memory, Pool, Stored, check_values, root_of
 from .places import Place, estimating, in_use
 from .presets import CAPABILITIES, CLOCKS, Preset, preset
-from .rules import computing_card
+from .rules import computing_card, refusal
 from .shapes import untouched
 
 _STATE = 8 * 256 * 64  # bytes on each multiprocessor: CuPy starts a Philox generator in so many threads
@@ -346,3 +346,10 @@ def current() -> Any:
 
 
 in_use.insert(0, current)
+
+
+def on_device(function: Any, x: Any) -> Any:
+    """`x`, which `function` takes only as an array on a device. Raises `TypeError` for anything else."""
+    if not isinstance(x, Stored):
+        raise refusal(function, x, current())
+    return x

@@ -36,10 +36,8 @@ quiet = _Quiet()
 
 
 def in_place(ufunc: np.ufunc, x: Any, y: Any) -> Any:
-    """``x += y``: write the result to `x`. The other operand's type gets no say."""
-    device = x.device
-    if device.cards:
-        device = device.begin()
+    """``x += y``: write the result to `x`, which keeps its type whatever `y`'s is."""
+    device = x.device.begin()
     if isinstance(y, Stored):
         if y._buffer is x._buffer:
             copy_if_shared((y,), x)
@@ -77,8 +75,8 @@ def array_ufunc(x: Any, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: An
     if method == "at":
         return add_at(ufunc, *inputs)
     if ufunc.__name__ not in _METHODS.get(method, (ufunc.__name__,)):
-        raise NotImplementedError(f"{ufunc.__name__}.{method} does not exist on a GPU; of these there are only "
-                                  f"{' and '.join(_METHODS[method])}")  # fmt: skip
+        known = " and ".join(f"{name}.{method}" for name in _METHODS[method])
+        raise NotImplementedError(f"{ufunc.__name__}.{method} does not exist on a GPU, only {known}")
     return call_ufunc(ufunc, inputs, kwargs, method)
 
 
@@ -100,12 +98,11 @@ def call_ufunc(ufunc: np.ufunc, inputs: tuple, kwargs: dict | None = None, metho
             values.append(host_operand(ufunc, x, inputs, kwargs) if method == "__call__" else x)
     if kwargs or method != "__call__":
         return _call_with_keywords(ufunc, inputs, values, kwargs or {}, method, device)
-    if device.cards:
-        device = device.begin()
+    device = device.begin()
     try:
         result = (device.instead or quiet.run)(ufunc, *values)
     except (ValueError, OverflowError):
-        # An integer to a negative power isn't an error on a card, nor is a boolean compared with a number of any size.
+        # On a card, an integer can have a negative power, and a boolean can be compared with a number of any size.
         if ufunc is not np.power and ufunc not in rules.COMPARISONS:
             raise
         return _call_with_keywords(ufunc, inputs, values, {}, method, device)
@@ -123,17 +120,16 @@ def call_ufunc(ufunc: np.ufunc, inputs: tuple, kwargs: dict | None = None, metho
 
 
 def _many(device: Any, ufunc: np.ufunc, values: list, result: Any, asked: Asked, out: Any = None) -> Any:
-    """The rarer ufuncs: two results, one that's in `out`, or methods such as ``np.add.reduce``, which read more."""
+    """What's rarer: two results, one that's in `out`, or methods such as ``np.add.reduce``, which read more."""
     results = result if type(result) is tuple else (result,)
     if ufunc is np.matmul:
         device.launch_product(*values[:2], result)
     else:
         arrays = [x for x in values if isinstance(x, np.ndarray)]
-        device.launch_function(ufunc.__name__, arrays, list(results), (), {}, asked)
+        device.launch_function(ufunc.__name__, arrays, results, (), {}, asked)
     if out is not None:
         return out
-    made = tuple(map(device.new, results))
-    return made if type(result) is tuple else made[0]
+    return tuple(map(device.new, results)) if type(result) is tuple else device.new(result)
 
 
 def _call_with_keywords(ufunc: np.ufunc, inputs: tuple, values: list, kwargs: dict, method: str, device: Any) -> Any:
@@ -175,12 +171,12 @@ def array_function(x: Any, function: Callable, types: Sequence[type], args: tupl
 
 
 _PLAIN = frozenset((int, float, bool, str, type, type(None)))
-# These call a function of the user's, and a context can't be entered twice.
+# These call a function of the user's, which may call NumPy's, and a context can't be entered twice.
 _CALLING_BACK = rules.names("piecewise fromfunction")
 
 
 class Plan:
-    """What we know about one of NumPy's functions, looked up once."""
+    """What we know of one of NumPy's functions, looked up once."""
 
     def __init__(self, function: Callable) -> None:
         self.name = name = rules.name_of(function)
@@ -192,7 +188,7 @@ class Plan:
         out = known.index("out") if "out" in known else len(known)
         self.parameters = known[:out]  # that can be given by position, up to `out`
         self.after = known[out:]  # `out`, and those after it
-        # Its special path, called with the function, its arguments and the device.
+        # A way of its own, which is called with the function, its arguments and the device.
         self.way = from_host if name in launches.FROM_HOST else _on_host if name in launches.ON_HOST else _OWN.get(name)
         self.calls_back = name in _CALLING_BACK
         self.is_about_arrays = name in launches.ABOUT_ARRAYS
@@ -202,7 +198,7 @@ class Plan:
         self.differs = rules.DIFFERENT.get(name)  # computes CuPy's values, where they aren't NumPy's
 
     def in_one_form(self, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
-        """The arguments as all that follows expects them: by name only `out`, and what can't stand before it."""
+        """The arguments by position as far as they can be; by name `out`, and what comes after it."""
         kwargs = {**dict(zip(self.after, args[len(self.parameters) :])), **kwargs}
         args = args[: len(self.parameters)] if self.after else args
         for name in self.parameters[len(args) :]:
@@ -248,10 +244,10 @@ def call(function: Callable, args: tuple, kwargs: dict, device: Any) -> Any:
 
 
 def _computed(device: Any, differs: Callable | None, function: Callable, args: Sequence, kwargs: dict) -> Any:
-    """A call's result, by the function that `differs` in its place if there's one. Shapes never differ."""
-    if device.instead is not None:
-        return device.instead(function, *args, **kwargs)
-    return quiet.run(function, *args, **kwargs) if differs is None else quiet.run(differs, function, *args, **kwargs)
+    """A call's result, from the function that `differs` if there is one. Shapes never differ."""
+    if differs is None or device.instead is not None:
+        return device.compute(function, *args, **kwargs)
+    return quiet.run(differs, function, *args, **kwargs)
 
 
 def reduction(x: Any, name: str, *args: Any, out: Any = None, keepdims: bool = False) -> Any:
@@ -307,7 +303,7 @@ def _wrap(result: Any, device: Any, found: dict[int, Stored], made: list[Any]) -
     return device.new(values)
 
 
-# -- Functions with a path of their own ------------------------------------------------------------
+# -- Functions with a way of their own -------------------------------------------------------------
 
 
 def take(x: Any, indices: Any, axis: int | None = None, out: Any = None) -> Any:
@@ -336,7 +332,7 @@ def take_along_axis(x: Any, indices: Any, axis: int | None = -1) -> Any:
 
 
 def put(x: Any, indices: Any, values: Any, mode: str = "wrap") -> None:
-    """`np.put`, where an index out of range wraps around too. With ``mode="raise"``, the host waits for the answer."""
+    """`np.put`, where an index out of range wraps around, too. With ``mode="raise"``, the host waits for the answer."""
     if not isinstance(x, Stored):
         raise refusal(np.put, x, device_among((indices, values)))
     indices, values = array_of(x.device, indices, None), array_of(x.device, values, x._values.dtype)
@@ -348,7 +344,7 @@ def put(x: Any, indices: Any, values: Any, mode: str = "wrap") -> None:
 
 
 def _on_host(function: Callable, args: tuple, kwargs: dict, device: Any) -> Any:
-    """Functions that print or store values, so all values must come to the host."""
+    """Functions that print or store values need them all on the host."""
 
     def there(x: Any) -> Any:
         return x.device.copy_out(x, rules.name_of(function), explicit=False) if isinstance(x, Stored) else x
@@ -358,7 +354,7 @@ def _on_host(function: Callable, args: tuple, kwargs: dict, device: Any) -> Any:
 
 # -- New arrays: ``np.array(values, like=x)``, and `np.empty` --------------------------------------
 
-# What these ask for if the call doesn't say. All of them are `cupy.array`.
+# In CuPy, all of these are `cupy.array`, with these arguments unless the call has others.
 _USUALLY: dict[Callable, dict[str, Any]] = {
     np.array: {"copy": True},
     np.asarray: {},
@@ -369,7 +365,7 @@ _USUALLY: dict[Callable, dict[str, Any]] = {
 
 
 def from_host(function: Callable, args: tuple, kwargs: dict, device: Any) -> Any:
-    """The array that `function` makes, on this device, or on the current one of several cards."""
+    """The array that `function` makes, on this device, or on the current card if there are several."""
     device = current_card(device)
     if function not in _USUALLY:  # it reads a file or the like
         return device.copy_in(np.asarray(function(*args, **kwargs)))
@@ -381,8 +377,7 @@ def _array(device, a, dtype=None, order=None, copy=None, subok=False, ndmin=0):
         raise NotImplementedError("subok: a GPU's arrays have no subclasses")
     order = order or "K"
     found: list[Any] = []
-    shape = _shape_of(a, found)
-    if shape is None:
+    if (shape := _shape_of(a, found)) is None:
         values = np.array(a, dtype=dtype, order=order, copy=None, ndmin=ndmin)
         check_dtype(values.dtype)
         # A number fills memory on the device, without a copy.
@@ -412,10 +407,9 @@ def _shape_of(values: Any, found: list) -> tuple[int, ...] | None:
     return (len(values), *shapes.pop()) if len(shapes) == 1 and None not in shapes else None  # type: ignore[misc]
 
 
-# Arrays made by `empty` hold a pattern of bits until something is written over it, by a kernel or otherwise. So nothing
-# has to be told about every write, and a kernel that reads what nobody has written can be found. As a floating-point
-# number, each of these is a NaN that no computation gives. Integers of one or two bytes easily have any value, so those
-# aren't looked at.
+# Arrays made by `empty` hold a pattern of bits until something else is written there. So a kernel that reads too early
+# can be found, and nobody has to keep a list of writes. As a floating-point number, each pattern is a NaN that no
+# computation gives. Integers of one or two bytes have none: any of their values is common.
 _PATTERNS = {2: np.uint16(0x7EB7), 4: np.uint32(0x7FEDBEEF), 8: np.uint64(0x7FFEDBEEFCAFEBAD)}
 
 

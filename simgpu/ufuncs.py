@@ -1,11 +1,11 @@
-"""CuPy's functions that work element by element (`cupy.ufunc`): NumPy's, with CuPy's rules about what they take."""
+"""CuPy's functions that work element by element (`cupy.ufunc`): NumPy's, with CuPy's rules for what they take."""
 
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from .device import current
+from .device import current, on_device
 from .dispatch import call_ufunc
 from .indexing import scatter, write
 from .memory import LACKING_DTYPES, Stored
@@ -14,9 +14,7 @@ from .rules import SCALARS, refusal
 
 def _method(name: str) -> Callable:
     def method(self: Any, array: Any, *args: Any, **kwargs: Any) -> Any:
-        if not isinstance(array, Stored):
-            raise refusal(self._numpys, array, current())
-        return getattr(self._numpys, name)(array, *args, **kwargs)
+        return getattr(self._numpys, name)(on_device(self._numpys, array), *args, **kwargs)
 
     return method
 
@@ -63,7 +61,7 @@ class ufunc:  # noqa: N801  (CuPy's name)
         return outs or made
 
     def _one_as_array(self, args: tuple) -> tuple:
-        """Of numbers alone, one becomes an array. Which one decides about the result's type, by NumPy's rules."""
+        """If all are numbers, one becomes an array. By NumPy's rules, it matters for the result's type which one."""
         device = current()
         for x in args:
             if not isinstance(x, SCALARS):
@@ -72,7 +70,7 @@ class ufunc:  # noqa: N801  (CuPy's name)
         return tuple(device.new(np.asarray(x)) if at == i else x for at, x in enumerate(args))
 
     def at(self, a: Any, indices: Any, *b: Any) -> None:
-        """``a[indices] = function(a[indices], b)``, where places may be named several times: they all count."""
+        """``a[indices] = function(a[indices], b)``. A place that's in `indices` several times counts each time."""
         scatter(self._numpys, a, indices, *b)
 
     # NumPy brings these to `dispatch.array_ufunc`.
