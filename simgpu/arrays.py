@@ -1,4 +1,4 @@
-"""The simulated GPU's array: what works, raises, waits and copies with a `cupy.ndarray` does so with this one."""
+"""The simulated GPU's array. It works, raises, waits and copies as a `cupy.ndarray` does."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _each(make: Callable[[str], Any], names: str) -> Iterator[Any]:
         yield method
 
 
-def _known(name: str) -> property:
+def _of_values(name: str) -> property:
     return property(operator.attrgetter(f"_values.{name}"))
 
 
@@ -57,7 +57,7 @@ def _as_view(name):
     return method
 
 
-def _reduced(name):
+def _reduction(name):
     def method(self, axis=None, dtype=None, out=None, keepdims=False):
         check_dtype(dtype)
         return reduction(self, name, axis, dtype, out=out, keepdims=keepdims)
@@ -65,14 +65,14 @@ def _reduced(name):
     return method
 
 
-def _chosen(name):
+def _extreme(name):
     def method(self, axis=None, out=None, keepdims=False):
         return reduction(self, name, axis, out=out, keepdims=keepdims)
 
     return method
 
 
-def _placed(name):
+def _place(name):
     def method(self, axis=None, out=None, dtype=None, keepdims=False):
         places = reduction(self, name, axis, keepdims=keepdims)
         if dtype is not None:
@@ -85,7 +85,7 @@ def _placed(name):
     return method
 
 
-def _scattered(name):
+def _scatter(name):
     ufunc = {"scatter_add": np.add, "scatter_max": np.maximum, "scatter_min": np.minimum}[name]
 
     def method(self, slices, value):
@@ -111,24 +111,24 @@ def _operators(ufunc: np.ufunc) -> tuple[Callable[[Any, Any], Any], ...]:
     return on_the_left, on_the_right, lambda x, y: in_place(ufunc, x, y)
 
 
-def _alone(ufunc: np.ufunc) -> Callable[[Any], Any]:
+def _operator(ufunc: np.ufunc) -> Callable[[Any], Any]:
     return lambda x: call_ufunc(ufunc, (x,))
 
 
 def _never_equal(x: Any) -> bool:
-    """An object without its own equality equals no number: `x == None` is False everywhere, as on a GPU."""
+    """An object that has no equality of its own equals no number: `x == None` is False everywhere, as on a GPU."""
     return x is None or type(x).__eq__ is object.__eq__  # type: ignore[comparison-overlap]
 
 
-# -- Reading values on the host, explicitly or as a side effect. The program waits for the device ---------
+# -- Reading values on the host, explicitly or as a side effect. The program waits for the device. --------
 
 
-def _converted_to(kind: type) -> Any:
+def _conversion(kind: type) -> Any:
     return lambda self: kind(self._on_host(kind.__name__))
 
 
 class HostReads:
-    """For our own array types, whose ``device`` can copy out. Receipts hear of each read."""
+    """What an array does that can be read on the host: its ``device`` copies it out, and receipts count it."""
 
     __slots__ = ()
     device: Any
@@ -138,12 +138,12 @@ class HostReads:
 
     def get(self, stream: Any = None, order: str = "C", out: Any = None, blocking: bool = True) -> np.ndarray:
         """A copy on the host, as a NumPy array (`cupy.asnumpy`): row by row, or as `order` says, or in `out`."""
-        order = order.upper()  # there is one stream, and a copy to ordinary memory blocks in any case
+        order = order.upper()  # stream and blocking change nothing: a copy to ordinary memory waits anyway
         if out is not None:
             check_host("x.get(out=…)", self, out)
             order = "C" if out.flags.c_contiguous else "F"
             if not out.flags.forc:
-                raise RuntimeError("x.get(out=…) takes an array that lies in one piece, got a part of another")
+                raise RuntimeError("x.get(out=…) takes an array that lies in one piece, not a part of another")
         elif order == "A":
             order = "F" if self.flags.f_contiguous else "C"
         lies_so = self.flags.c_contiguous if order == "C" else self.flags.f_contiguous
@@ -158,7 +158,7 @@ class HostReads:
         self.device._reads(name)
         return self.device.copy_out(self, name, explicit=False)
 
-    __int__, __float__, __complex__, __str__ = map(_converted_to, (int, float, complex, str))
+    __int__, __float__, __complex__, __str__ = map(_conversion, (int, float, complex, str))
 
     def item(self) -> Any:
         return self._on_host("item").item()
@@ -216,10 +216,10 @@ class SimulatedArray(HostReads, Stored):
     def __init__(
         self, shape: Any, dtype: Any = float, memptr: Any = None, strides: Any = None, order: Any = "C"
     ) -> None:
-        """``cupy.ndarray(shape, dtype, …)``: new memory of the device in use, which nothing has been written to."""
+        """``cupy.ndarray(shape, dtype, …)``: memory of the device in use that nothing has been written to."""
         if memptr is not None:
             raise NotImplementedError("simgpu has no addresses: memptr isn't there")
-        device = in_use[0]()  # `current` in device.py
+        device = in_use[0]()  # `current` in device.py, which imports this file
         if shape is None:
             raise TypeError("ndarray takes a shape, got None")
         if strides is None:
@@ -252,7 +252,7 @@ class SimulatedArray(HostReads, Stored):
         return array_in(values, self.device, self._buffer, self if self.base is None else self.base)
 
     def _view_or_copy(self, values: np.ndarray, name: str) -> SimulatedArray:
-        """What NumPy made: a view where the memory order allows it, otherwise a copy, which takes a kernel."""
+        """What NumPy made: a view if the memory order allows it, otherwise a copy, which takes a kernel."""
         if root_of(values) is self._buffer.root:
             return self._view(values)
         device, card = self.device, current_card(self.device)
@@ -277,13 +277,13 @@ class SimulatedArray(HostReads, Stored):
     __matmul__, __rmatmul__ = _operators(np.matmul)[:2]
     __lt__, __le__ = _operators(np.less)[0], _operators(np.less_equal)[0]
     __gt__, __ge__ = _operators(np.greater)[0], _operators(np.greater_equal)[0]
-    __neg__, __pos__ = _alone(np.negative), _alone(np.positive)
-    __abs__, __invert__ = _alone(np.absolute), _alone(np.invert)
+    __neg__, __pos__ = _operator(np.negative), _operator(np.positive)
+    __abs__, __invert__ = _operator(np.absolute), _operator(np.invert)
     _power, __rpow__ = _operators(np.power)[:2]
     _equal, _not_equal = _operators(np.equal)[0], _operators(np.not_equal)[0]
 
     def __pow__(self, other: Any) -> Any:
-        # NumPy's own ** does this too: squaring is far cheaper than a power.
+        # As in NumPy's own **: squaring is far cheaper than a power.
         if type(other) is int and other == 2 and self.dtype.kind != "b":
             return call_ufunc(np.square, (self,))
         return (self.astype(int) if self.dtype.kind == "b" and type(other) is int else self)._power(other)
@@ -297,7 +297,7 @@ class SimulatedArray(HostReads, Stored):
     def __ne__(self, other: Any) -> Any:
         return np.ones_like(self, dtype=bool) if _never_equal(other) else self._not_equal(other)
 
-    # -- what the host knows without waiting for the device ---------------------------------------
+    # -- what the host knows without asking the device --------------------------------------------
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -312,8 +312,8 @@ class SimulatedArray(HostReads, Stored):
             )
         self._values = values
 
-    dtype, ndim, size, itemsize = map(_known, ("dtype", "ndim", "size", "itemsize"))
-    nbytes, strides, flags = map(_known, ("nbytes", "strides", "flags"))
+    dtype, ndim, size, itemsize = map(_of_values, ("dtype", "ndim", "size", "itemsize"))
+    nbytes, strides, flags = map(_of_values, ("nbytes", "strides", "flags"))
 
     def __len__(self) -> int:
         return len(self._values)
@@ -353,7 +353,7 @@ class SimulatedArray(HostReads, Stored):
 
     def reshape(self, *shape: Any, order: Any = "C", copy: bool | None = None) -> SimulatedArray:
         if isinstance(copy, str):
-            raise ValueError("strings are not allowed for copy=: it's True, False or None")
+            raise ValueError("strings are not allowed for copy=: write True, False or None")
         values = self._values.reshape(*shape, order=order)
         if copy is False and root_of(values) is not self._buffer.root:
             raise ValueError(f"Unable to avoid creating a copy: x.reshape({shape}, copy=False), as x lies in memory")
@@ -392,7 +392,7 @@ class SimulatedArray(HostReads, Stored):
         device, flags = self.device, self._values.flags
         if (card := current_card(device)) is device:
             return device.copy_within(self, order)
-        # Then it's a move to the current card, of whole memory: CuPy's _core/core.pyx:861.
+        # On another card, whole memory is moved to the current one: CuPy's _core/core.pyx:861.
         is_whole = flags.c_contiguous or order in "KA" and flags.f_contiguous
         return card.copy_from(device, self if is_whole else device.copy_within(self, order))
 
@@ -402,10 +402,10 @@ class SimulatedArray(HostReads, Stored):
         return self.device.copy_within(self)  # beside the array: core.pyx:1787
 
     def set(self, arr: np.ndarray, stream: Any = None) -> None:
-        """Fill this array, which lies in one piece, from a host array of the same type and shape."""
+        """Fill this array from a host array of the same type and shape."""
         check_host("x.set(arr)", self, arr)
         if not self.flags.forc:
-            raise RuntimeError("x.set(arr) fills an array that lies in one piece, this is a part of another")
+            raise RuntimeError("x.set(arr) fills an array that lies in one piece, and this is a part of another")
         write(self.device, self._values, ..., self.device.copy_in(arr)._values)
 
     def flatten(self, order: str = "C") -> SimulatedArray:
@@ -432,7 +432,7 @@ class SimulatedArray(HostReads, Stored):
         self[...] = value
 
     def byteswap(self, inplace: bool = False) -> SimulatedArray:
-        """The bytes of each number the other way round, in new memory, or with `inplace` where they are."""
+        """The bytes of each number the other way round: in new memory, or with `inplace` where they are."""
         device = self.device.begin()
         values = device.compute(np.ndarray.byteswap, self._values)
         device.launch("byteswap", 2 * values.nbytes)
@@ -443,13 +443,13 @@ class SimulatedArray(HostReads, Stored):
 
     def sort(self, axis: int = -1, kind: Any = None) -> None:
         _check_kind(kind)
-        self._ordered("sort", axis, "stable")
+        self._put_in_order("sort", axis, "stable")
 
     def partition(self, kth: Any, axis: int = -1) -> None:
-        self._ordered("partition", kth, axis)
+        self._put_in_order("partition", kth, axis)
 
-    def _ordered(self, name: str, *args: Any) -> None:
-        """Put this array in order where it is. CuPy does that only row by row, and turns other axes round first."""
+    def _put_in_order(self, name: str, *args: Any) -> None:
+        """Put this array in order in place. CuPy does that only row by row, and swaps axes for that if it has to."""
         if not self.flags.c_contiguous:
             raise NotImplementedError(
                 f"x.{name}() on a GPU takes an array that lies in memory row by row; np.{name}(x) makes a new one"
@@ -464,10 +464,10 @@ class SimulatedArray(HostReads, Stored):
     var, std, ptp, cumsum, cumprod = _each(_as_function, "var std ptp cumsum cumprod")
     round, repeat, choose = _each(_as_function, "round repeat choose")
     nonzero, argpartition = _each(_as_function, "nonzero argpartition")
-    sum, prod, mean = _each(_reduced, "sum prod mean")
-    max, min, all, any = _each(_chosen, "max min all any")
-    argmax, argmin = _each(_placed, "argmax argmin")
-    scatter_add, scatter_max, scatter_min = _each(_scattered, "scatter_add scatter_max scatter_min")
+    sum, prod, mean = _each(_reduction, "sum prod mean")
+    max, min, all, any = _each(_extreme, "max min all any")
+    argmax, argmin = _each(_place, "argmax argmin")
+    scatter_add, scatter_max, scatter_min = _each(_scatter, "scatter_add scatter_max scatter_min")
 
     def argsort(self, axis: int | None = -1, kind: Any = None) -> Any:
         _check_kind(kind)

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from . import launches, rules, slices
-from .indexing import add_at, array_of, wrapped
+from . import launches, rules
+from .indexing import add_at, array_of, wrap_around
 from .launches import TEN_EACH, Asked
 from .memory import Stored, check_dtype, root_of
 from .rules import SCALARS, current_card, device_among, host_operand, one_device, refusal, values_on
@@ -65,13 +65,13 @@ def array_ufunc(x: Any, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: An
         if not isinstance(x, (Stored, np.ndarray, *SCALARS)) and hasattr(x, "__array_ufunc__"):
             return NotImplemented  # its type may know ours
     if ufunc.__name__ in rules.LACKING_UFUNCS:
-        raise rules.lacking(ufunc.__name__)
+        raise rules.no_such_function(ufunc.__name__)
     if method == "__call__" and not kwargs:
         return call_ufunc(ufunc, inputs)
     check_dtype(kwargs.get("dtype"))
     refused = kwargs.keys() - rules.UFUNC_KEYWORDS if method == "__call__" else kwargs.keys() & {"initial", "where"}
     if refused:
-        raise rules.refused(ufunc.__name__, refused)
+        raise rules.keyword_refusal(ufunc.__name__, refused)
     if method == "at":
         return add_at(ufunc, *inputs)
     if ufunc.__name__ not in _METHODS.get(method, (ufunc.__name__,)):
@@ -146,8 +146,8 @@ def _call_with_keywords(ufunc: np.ufunc, inputs: tuple, values: list, kwargs: di
     if given:
         plain["out"] = (given[0]._values,)
         copy_if_shared(inputs, given[0])
-    differs = rules.DIFFERENT.get(ufunc.__name__) if method == "__call__" else rules.summed
-    result = _computed(device, differs, getattr(ufunc, method), values, plain)
+    differs = rules.DIFFERENT.get(ufunc.__name__) if method == "__call__" else rules.sum_halves
+    result = _compute(device, differs, getattr(ufunc, method), values, plain)
     asked = launches.asked_by_method(ufunc, method, values, kwargs)
     return _many(device, ufunc, [*values, plain.get("where")], result, asked, given[0] if given else None)
 
@@ -162,11 +162,11 @@ def array_function(x: Any, function: Callable, types: Sequence[type], args: tupl
             return NotImplemented
     plan = plan_of(function)
     if plan.is_lacking:
-        raise rules.lacking(plan.name)
+        raise rules.no_such_function(plan.name)
     if kwargs:
         check_dtype(kwargs.get("dtype"))
         if plan.refused_keywords & kwargs.keys():
-            raise rules.refused(plan.name, plan.refused_keywords & kwargs.keys())
+            raise rules.keyword_refusal(plan.name, plan.refused_keywords & kwargs.keys())
     return call(function, args, kwargs, x.device)
 
 
@@ -189,7 +189,7 @@ class Plan:
         self.parameters = known[:out]  # that can be given by position, up to `out`
         self.after = known[out:]  # `out`, and those after it
         # A way of its own, which is called with the function, its arguments and the device.
-        self.way = from_host if name in launches.FROM_HOST else _on_host if name in launches.ON_HOST else _OWN.get(name)
+        self.way = _OWN.get(name)
         self.calls_back = name in _CALLING_BACK
         self.is_about_arrays = name in launches.ABOUT_ARRAYS
         self.keeps_order = name in launches.KEEPING_ORDER  # its result lies in memory as its argument does
@@ -227,7 +227,7 @@ def call(function: Callable, args: tuple, kwargs: dict, device: Any) -> Any:
         with np.errstate(all="ignore"):
             result = function(*plain_args, **plain_kwargs)
     else:
-        result = _computed(device, plan.differs, function, plain_args, plain_kwargs)
+        result = _compute(device, plan.differs, function, plain_args, plain_kwargs)
     if plan.is_about_arrays:
         return result
     card = rules.current_card(device)
@@ -243,7 +243,7 @@ def call(function: Callable, args: tuple, kwargs: dict, device: Any) -> Any:
     return wrapped_result
 
 
-def _computed(device: Any, differs: Callable | None, function: Callable, args: Sequence, kwargs: dict) -> Any:
+def _compute(device: Any, differs: Callable | None, function: Callable, args: Sequence, kwargs: dict) -> Any:
     """A call's result, from the function that `differs` if there is one. Shapes never differ."""
     if differs is None or device.instead is not None:
         return device.compute(function, *args, **kwargs)
@@ -257,7 +257,7 @@ def reduction(x: Any, name: str, *args: Any, out: Any = None, keepdims: bool = F
     device, values = x.device.begin(), x._values
     args, kwargs = (values, *args), {"keepdims": True} if keepdims else {}
     differs = rules.DIFFERENT.get(name) if values.dtype.char == "e" else None
-    result = _computed(device, differs, getattr(np.ndarray, name), args, kwargs)
+    result = _compute(device, differs, getattr(np.ndarray, name), args, kwargs)
     asked = launches.asked_by(name, args, kwargs)
     work = values.size * 10 if name in TEN_EACH else values.size
     device.launch(name, values.nbytes + result.nbytes, work, values.dtype.char, asked.kernels, asked.library)
@@ -325,7 +325,7 @@ def take_along_axis(x: Any, indices: Any, axis: int | None = -1) -> Any:
     one_device(x.device, indices)
     length = x._values.size if axis is None else x._values.shape[axis]
     device = x.device.begin()
-    result = np.take_along_axis(x._values, wrapped(indices._values, length), axis)
+    result = np.take_along_axis(x._values, wrap_around(indices._values, length), axis)
     asked = launches.asked_by("take_along_axis", (x._values, indices), {})
     device.ask("take_along_axis", asked, 2 * result.nbytes + indices.nbytes, indices.nbytes)
     return device.new(result)
@@ -343,6 +343,32 @@ def put(x: Any, indices: Any, values: Any, mode: str = "wrap") -> None:
         device.besides("put", Asked(0, memsets=1, reads=(1,)), 1)
 
 
+def _apply_along_axis(func1d: Callable, axis: int, arr: Any, *args: Any, **kwargs: Any) -> Any:
+    """As in CuPy, `func1d` gets vectors that are arrays of the device. All its results have the same shape."""
+    rows = np.moveaxis(arr, np.lib.array_utils.normalize_axis_index(axis, arr.ndim), -1)
+    places = list(np.ndindex(rows.shape[:-1]))
+    if not places:
+        raise ValueError("apply_along_axis needs at least one vector, and an axis other than this has length 0")
+    made = [np.asarray(func1d(rows[place], *args, **kwargs), like=arr) for place in places]
+    result = np.stack(made).reshape(rows.shape[:-1] + made[0].shape)
+    for _ in made[0].shape:
+        result = np.moveaxis(result, -1, axis)
+    return result
+
+
+def _apply_over_axes(func: Callable, a: Any, axes: Any) -> Any:
+    """``func(a, axis)`` for one axis after the other. If it takes the axis away, one of length 1 comes back."""
+    for axis in np.atleast_1d(axes):
+        axis = np.lib.array_utils.normalize_axis_index(int(axis), a.ndim)
+        result = func(a, axis)
+        if result.ndim < a.ndim:
+            result = np.expand_dims(result, axis)
+        if result.ndim != a.ndim:
+            raise ValueError("apply_over_axes: the function's result hasn't as many axes as its argument, or one less")
+        a = result
+    return a
+
+
 def _on_host(function: Callable, args: tuple, kwargs: dict, device: Any) -> Any:
     """Functions that print or store values need them all on the host."""
 
@@ -355,21 +381,18 @@ def _on_host(function: Callable, args: tuple, kwargs: dict, device: Any) -> Any:
 # -- New arrays: ``np.array(values, like=x)``, and `np.empty` --------------------------------------
 
 # In CuPy, all of these are `cupy.array`, with these arguments unless the call has others.
-_USUALLY: dict[Callable, dict[str, Any]] = {
-    np.array: {"copy": True},
-    np.asarray: {},
-    np.asanyarray: {},
-    np.ascontiguousarray: {"order": "C", "ndmin": 1},
-    np.asfortranarray: {"order": "F", "ndmin": 1},
-}
+_USUALLY: dict[str, dict[str, Any]] = {
+    "array": {"copy": True}, "asarray": {}, "asanyarray": {},
+    "ascontiguousarray": {"order": "C", "ndmin": 1}, "asfortranarray": {"order": "F", "ndmin": 1},
+}  # fmt: skip
 
 
 def from_host(function: Callable, args: tuple, kwargs: dict, device: Any) -> Any:
     """The array that `function` makes, on this device, or on the current card if there are several."""
     device = current_card(device)
-    if function not in _USUALLY:  # it reads a file or the like
+    if function.__name__ not in _USUALLY:  # it reads a file or the like
         return device.copy_in(np.asarray(function(*args, **kwargs)))
-    return _array(device, **_USUALLY[function] | dict(zip(("a", "dtype", "order"), args)) | kwargs)
+    return _array(device, **_USUALLY[function.__name__] | dict(zip(("a", "dtype", "order"), args)) | kwargs)
 
 
 def _array(device, a, dtype=None, order=None, copy=None, subok=False, ndmin=0):
@@ -441,7 +464,9 @@ def _by(ours: Callable) -> Callable:
 
 
 _OWN = {
+    **dict.fromkeys((*_USUALLY, "frombuffer", "fromiter", "fromstring", "loadtxt"), from_host),
+    **dict.fromkeys(rules.names("array_repr array_str array2string save savez savez_compressed savetxt"), _on_host),
     "take": _by(take), "take_along_axis": _by(take_along_axis), "put": _by(put),
-    "apply_along_axis": _by(slices.apply_along_axis), "apply_over_axes": _by(slices.apply_over_axes),
+    "apply_along_axis": _by(_apply_along_axis), "apply_over_axes": _by(_apply_over_axes),
     "copy": _by(lambda a, order="K": a.copy(order)), "empty": empty, "empty_like": empty,
 }  # fmt: skip

@@ -19,7 +19,7 @@ from .dispatch import call, plan_of
 from .indexing import Flat
 from .launches import ABOUT_ARRAYS
 from .memory import Stored, check_dtype
-from .rules import LACKING_UFUNCS, device_among, is_lacking, names, refusal, refused
+from .rules import LACKING_UFUNCS, device_among, is_lacking, keyword_refusal, names, refusal
 from .ufuncs import ufunc
 from .words import Missing
 
@@ -69,7 +69,7 @@ def of_arrays(name: str, computes: Callable) -> Callable:
     def function(*args: Any, **kwargs: Any) -> Any:
         if kwargs:
             if refusing := lacking & kwargs.keys():
-                raise refused(name, refusing)
+                raise keyword_refusal(name, refusing)
             check_dtype(kwargs.get("dtype"))
             kwargs = {renamed.get(key, key): value for key, value in kwargs.items()}
         if args and isinstance(args[0], Stored):
@@ -77,7 +77,7 @@ def of_arrays(name: str, computes: Callable) -> Callable:
         device = device_among((*args, *kwargs.values()))
         args, kwargs = plan.in_one_form(args, kwargs)
         if args and (name in MOVING or name in MOVING_LISTS and isinstance(args[0], (list, tuple)) and args[0]):
-            args, device = _moved(name, args), device or current()
+            args, device = _move(name, args), device or current()
         if device is None:
             return _without_arrays(name, computes, args, kwargs)
         return call(computes, args, kwargs, device)
@@ -87,7 +87,7 @@ def of_arrays(name: str, computes: Callable) -> Callable:
     return function
 
 
-def _moved(name: str, args: tuple) -> tuple:
+def _move(name: str, args: tuple) -> tuple:
     """The arguments, where what CuPy moves to the device is there."""
     count = MOVING.get(name)
     given = args[0] if count is None else args[:count]

@@ -14,7 +14,7 @@ class stride_tricks:  # noqa: N801  (CuPy's name)
 
     @staticmethod
     def as_strided(x: Any, shape: Any = None, strides: Any = None) -> Any:
-        """A view of the memory of `x` with this shape and these steps in bytes. Nothing checks that it's inside."""
+        """A view of the memory of `x` with this shape and these steps in bytes. Nothing checks that it stays inside."""
         return x._view(np.lib.stride_tricks.as_strided(x._values, shape, strides))
 
     @staticmethod

@@ -66,14 +66,14 @@ def refused_keywords(function: Any) -> frozenset[str]:
     return names(next((keywords for given, keywords in _REFUSED.items() if name_of(function) in given.split()), ""))
 
 
-def lacking(name: str) -> TypeError:
+def no_such_function(name: str) -> TypeError:
     return TypeError(
         f"np.{name} does not exist for arrays on a GPU (CuPy has none). Build it from other functions, or use "
         f"{WRITE['to the host']}(x)."
     )
 
 
-def refused(name: str, keywords: Any) -> TypeError:
+def keyword_refusal(name: str, keywords: Any) -> TypeError:
     if "device" in keywords and name in ("eye", "full", "ones"):  # which NumPy asks for with like=
         return TypeError(
             f"np.{name}(…, like=x) makes no array on a GPU: NumPy adds device=, which CuPy's {name} doesn't take. "
@@ -94,7 +94,7 @@ def refusal(function: Any, x: Any, device: Any) -> TypeError:
         return TypeError(
             f"{function.__name__}: one array is on {device} and another, of shape {x.shape} and dtype {x.dtype}, is on "
             "CPU; a GPU computes only with what is in its own memory. Move it there first: x = "
-            f"{device._mover()}(x).{_made_there(x)}"
+            f"{device._mover()}(x).{_make_it_there(x)}"
         )
     return TypeError(
         f"{function.__name__}: unsupported type {type(x).__name__} beside an array on {device}; it takes arrays of "
@@ -102,7 +102,7 @@ def refusal(function: Any, x: Any, device: Any) -> TypeError:
     )
 
 
-def _made_there(x: np.ndarray) -> str:
+def _make_it_there(x: np.ndarray) -> str:
     """How to make the array there in the first place, if it looks like a first state or a mask."""
     if x.dtype.kind not in "biufc" or x.size == 0:
         return ""
@@ -169,7 +169,7 @@ def computing_card(device: Any) -> Any:
     here = current_card(device)
     if here is device:
         return device
-    where = f"the array is on {device}, and the current device is {_named(here, device)}"
+    where = f"the array is on {device}, and the current device is {_full_name(here, device)}"
     habit = f"Make the array's device the current one for this line: {device._habit()}"
     if device.settings[0].peers:
         warn_at_call(f"{where}, which now reads it from there: slowly. {habit}", PerformanceWarning)
@@ -190,8 +190,8 @@ def one_device(device: Any, x: Stored) -> Any:
         computing_card(x.device)
         return device
     raise ValueError(
-        f"arrays of two devices: one is on {_named(device, x.device)}, another, of shape {x._values.shape}, on "
-        f"{_named(x.device, device)}. A GPU computes only with what is in its own memory; move one of them: "
+        f"arrays of two devices: one is on {_full_name(device, x.device)}, another, of shape {x._values.shape}, on "
+        f"{_full_name(x.device, device)}. A GPU computes only with what is in its own memory; move one of them: "
         f"{device._mover(exact=True)}(x)."
     )
 
@@ -202,7 +202,7 @@ def values_on(device: Any, x: Stored) -> np.ndarray:
     return x._values
 
 
-def _named(device: Any, other: Any) -> str:
+def _full_name(device: Any, other: Any) -> str:
     """The device's name, and the card's, too, if the numbers of the two devices are the same."""
     return f"{device} ({device.name})" if str(device) == str(other) else str(device)
 
@@ -230,7 +230,7 @@ def _is_half(x: Any) -> bool:
     return getattr(x, "dtype", x) == np.float16
 
 
-def summed(function: Callable, *args: Any, **kwargs: Any) -> Any:
+def sum_halves(function: Callable, *args: Any, **kwargs: Any) -> Any:
     """Sums of float16 are added up in float32, and then rounded once.
 
     Some of a card's sums stay in float16: CUB's, running totals, the squares of `var`. It adds them in a tree, which
@@ -244,13 +244,13 @@ def summed(function: Callable, *args: Any, **kwargs: Any) -> Any:
     return tuple(map(np.array, result)) if isinstance(result, tuple) else np.array(result)
 
 
-def _spread(function: Callable, x: Any, axis: Any = None, *rest: Any, **kwargs: Any) -> Any:
+def _var(function: Callable, x: Any, axis: Any = None, *rest: Any, **kwargs: Any) -> Any:
     if _is_half(x):
         kwargs["mean"] = np.mean(x, axis=axis, keepdims=True)
-    return summed(function, x, axis, *rest, **kwargs)
+    return sum_halves(function, x, axis, *rest, **kwargs)
 
 
-def _summed_products(function: Callable, *operands: Any, **kwargs: Any) -> Any:
+def _einsum(function: Callable, *operands: Any, **kwargs: Any) -> Any:
     result = function(*operands, **kwargs)
     if not _is_half(result) or result.base is not None:  # a view has no sums
         return result
@@ -268,19 +268,19 @@ def _power(function: Callable, x: Any, y: Any, **kwargs: Any) -> Any:
     return result
 
 
-def _compared(function: Callable, x: Any, y: Any, **kwargs: Any) -> Any:
+def _compare(function: Callable, x: Any, y: Any, **kwargs: Any) -> Any:
     """A boolean can be compared with a number that's too large for its type."""
     wide = [v.astype(np.int64) if isinstance(v, np.ndarray) and v.dtype == bool else v for v in (x, y)]
     return function(*wide, **kwargs)
 
 
-def _by_keys(function: Callable, keys: Any, *rest: Any) -> Any:
+def _lexsort(function: Callable, keys: Any, *rest: Any) -> Any:
     if getattr(keys, "ndim", 1) > 2:
         raise NotImplementedError("lexsort on a GPU takes keys with one or two axes (as CuPy's)")
     return function(keys, *rest)
 
 
-def _selected(function: Callable, conditions: Any, choices: Any, *rest: Any) -> Any:
+def _select(function: Callable, conditions: Any, choices: Any, *rest: Any) -> Any:
     if any(isinstance(x, np.ndarray) and x.dtype.kind != "b" for x in conditions):
         raise ValueError("select on a GPU takes conditions that are arrays of booleans")
     return function(conditions, choices, *rest)
@@ -306,32 +306,32 @@ def _accepting_singular() -> Any:
     return contextlib.suppress(*[np.linalg.LinAlgError] * allowed.singular)
 
 
-def _inverted(function: Callable, x: Any, *rest: Any) -> Any:
+def _solve(function: Callable, x: Any, *rest: Any) -> Any:
     with _accepting_singular():
         return function(x, *rest)
     is_singular = np.linalg.slogdet(x)[0] == 0  # raises again if it isn't square
     return function(np.where(is_singular[..., None, None], np.nan, x), *rest)
 
 
-def _factored(function: Callable, x: Any) -> Any:
+def _cholesky(function: Callable, x: Any) -> Any:
     with _accepting_singular():
         return function(x)
     if x.ndim > 2:
-        return np.stack([_factored(function, part) for part in x])
+        return np.stack([_cholesky(function, part) for part in x])
     return function(np.eye(*x.shape, dtype=x.dtype)) * np.nan if x.ndim == 2 else function(x)
 
 
 # By NumPy's name. Each comment says where CuPy decides it.
 DIFFERENT: dict[str, Callable] = {
-    **dict.fromkeys(names("sum prod nansum nanprod trace average trapezoid"), summed),  # _core/_routines_math.pyx:789
-    **dict.fromkeys(names("nanmean nanvar nanstd"), summed),  # _core/_routines_statistics.pyx:667, :712
-    **dict.fromkeys(names("cumsum cumprod nancumsum nancumprod cumulative_sum cumulative_prod"), summed),
-    "var": _spread, "std": _spread,  # _core/_routines_statistics.pyx:556: the mean by :644, in float32
-    "einsum": _summed_products,  # linalg/_einsum.py:623
-    **dict.fromkeys(names("less less_equal greater greater_equal equal not_equal"), _compared),
+    # _core/_routines_math.pyx:789, _core/_routines_statistics.pyx:667, :712
+    **dict.fromkeys(names("sum prod nansum nanprod trace average trapezoid nanmean nanvar nanstd"), sum_halves),
+    **dict.fromkeys(names("cumsum cumprod nancumsum nancumprod cumulative_sum cumulative_prod"), sum_halves),
+    "var": _var, "std": _var,  # _core/_routines_statistics.pyx:556: the mean by :644, in float32
+    "einsum": _einsum,  # linalg/_einsum.py:623
+    **dict.fromkeys(names("less less_equal greater greater_equal equal not_equal"), _compare),
     **dict.fromkeys(names("linalg.eigh linalg.eigvalsh"), _in_float32),  # linalg/_eigenvalue.py:29
-    "lexsort": _by_keys, "select": _selected,  # _sorting/sort.py:78, _indexing/indexing.py:203
+    "lexsort": _lexsort, "select": _select,  # _sorting/sort.py:78, _indexing/indexing.py:203
     "power": _power,  # _core/_routines_math.pyx:1000
     # linalg/_util.py:110, with 'ignore' in cupyx/_ufunc_config.py:50
-    **dict.fromkeys(names("linalg.inv linalg.solve linalg.matrix_power"), _inverted), "linalg.cholesky": _factored,
+    **dict.fromkeys(names("linalg.inv linalg.solve linalg.matrix_power"), _solve), "linalg.cholesky": _cholesky,
 }  # fmt: skip
