@@ -39,7 +39,7 @@ def _as_function(name):
     """NumPy's function, with the array as its first argument."""
     function = getattr(np, name)
 
-    @functools.wraps(function)
+    @functools.wraps(function, assigned=(), updated=())  # only its signature
     def method(self, *args, **kwargs):
         return function(self, *args, **kwargs)
 
@@ -50,7 +50,7 @@ def _as_view(name):
     """NumPy's method, whose result is a view."""
     numpys = getattr(np.ndarray, name)
 
-    @functools.wraps(numpys)
+    @functools.wraps(numpys, assigned=(), updated=())
     def method(self, *args, **kwargs):
         return self._view(numpys(self._values, *args, **kwargs))
 

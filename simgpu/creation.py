@@ -34,7 +34,7 @@ def array(
 
 def asarray(
     a: Any, dtype: Any = None, order: Any = None, *, copy: Any = None, blocking: bool = False
-) -> SimulatedArray:  # fmt: skip
+) -> SimulatedArray:
     """`a` on the device in use: a host array, numbers or lists of them. An array that's there is returned as it is."""
     check_dtype(dtype)
     return call(np.asarray, (a, dtype, order), {"copy": copy}, current())

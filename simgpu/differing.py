@@ -41,9 +41,7 @@ def _place_of(name: str) -> Callable:
 argmax, argmin, nanargmax, nanargmin = map(_place_of, ("argmax", "argmin", "nanargmax", "nanargmin"))
 
 
-def histogram2d(
-    x: Any, y: Any, bins: Any = 10, range: Any = None, weights: Any = None, density: Any = None
-) -> Any:  # fmt: skip
+def histogram2d(x: Any, y: Any, bins: Any = 10, range: Any = None, weights: Any = None, density: Any = None) -> Any:
     """How many points are in each rectangle, and the edges along both axes."""
     x, y = on_device(np.histogram2d, x), on_device(np.histogram2d, y)
     return np.histogram2d(x, y, bins, range, density, weights)

@@ -20,7 +20,7 @@ class stride_tricks:  # noqa: N801  (CuPy's name)
     @staticmethod
     def sliding_window_view(
         x: Any, window_shape: Any, axis: Any = None, *, subok: bool = False, writeable: bool = False
-    ) -> Any:  # fmt: skip
+    ) -> Any:
         """All windows of this shape, as a view."""
         if subok or writeable:
             raise NotImplementedError("sliding_window_view on a GPU takes neither subok nor writeable")

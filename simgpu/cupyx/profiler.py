@@ -11,7 +11,7 @@ from ..cuda import Event, get_elapsed_time, profile, runtime  # noqa: F401
 
 
 class Times(NamedTuple):
-    """What `benchmark` found, in seconds: `cpu_times` of each repetition, and in `gpu_times` the same for one device."""
+    """What `benchmark` found, in seconds: `cpu_times` of each repetition, and `gpu_times` of each on one device."""
 
     name: str
     cpu_times: np.ndarray
