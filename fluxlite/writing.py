@@ -19,7 +19,8 @@ def write_whole(path: Any, data: Any) -> None:
 def whole_file(path: Any) -> Iterator[str]:
     """``with whole_file(path) as temporary:`` the file `temporary` takes the name `path` if the block ends well.
 
-    Whatever happens, you have the old file or the new one. It keeps its mode, and a link keeps leading to it.
+    Whatever happens, you have the old file or the new one. It keeps its mode, and a link keeps leading to it. If the
+    program is killed, a hidden file such as ``.run.5e90d9d7c2888ef6.tmp`` may stay beside it: delete it.
     """
     path = check_place(path)
     temporary = os.path.join(os.path.dirname(path), f".{os.path.basename(path)}.{secrets.token_hex(8)}.tmp")

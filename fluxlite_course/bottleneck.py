@@ -59,11 +59,14 @@ def work(example: Example, card: str, width: int, rows: int, dtype: str = "float
     def step(model: Any, opt_state: Any, x: Any, y: Any) -> None:
         fl.update(opt_state, model, fl.gradient(lambda m: loss(m, x, y), model)[0])
 
-    receipt = fl.estimate(step, model, fl.setup(rule, model), x, y, like=preset(card), shapes_only=True).receipt
+    on_the_card = functools.partial(fl.estimate, like=preset(card), shapes_only=True)
+    opt_state = on_the_card(lambda m: fl.setup(rule, m), model).result  # its shapes; its zeros would fill gigabytes
+    receipt = on_the_card(step, model, opt_state, x, y).receipt
     moments = receipt.timeline()
     compute = sum((m.end or 0.0) - (m.start or 0.0) for m in moments if m.lane == "compute")
     orders = max(m.went_on or 0.0 for m in moments)
-    return Work(float(receipt.seconds), orders, compute, x.nbytes + y.nbytes, fl.destructure(model)[0].nbytes)
+    gradient_bytes = sum(array.nbytes for _, array in fl.trainables(model))
+    return Work(float(receipt.seconds), orders, compute, x.nbytes + y.nbytes, gradient_bytes)
 
 
 def one_step(one: Work, card: str, feeding: str = FEEDING[3], cards: int = 1, link: str = "NVLink") -> Step:

@@ -27,7 +27,7 @@ _NAMES = {
     "profile.estimates": "estimate", "profile.recording": "Receipt receipt", "profile.seconds": "Seconds",
 }  # fmt: skip
 _MODULE_OF = {name: module for module, names in _NAMES.items() for name in names.split()}
-
+__all__ = list(_MODULE_OF)
 
 __version__ = "14.2.0"  # of the CuPy whose rules these are
 _ROOMS = frozenset(found.name for found in pkgutil.iter_modules(__path__))

@@ -1,6 +1,7 @@
 """``make lesson ARGS=18`` makes a lesson as a skeleton whose tests pass. A title may follow: ``ARGS="18 My title"``.
 
-Its parts are in lesson.txt. Also, the lesson before links to it, TEACHING.md gets its section, and the site its page.
+Its parts are in lesson.txt. Also, the lesson before links to it, TEACHING.md gets its section, the site its page, and
+the lessons' table a row.
 """
 
 import re
@@ -43,6 +44,10 @@ def make(number: str, title: str = "New lesson") -> None:
     before[0].write_text(notebooks.text(earlier), encoding="utf-8")
     index, entry = notebooks.ROOT / "docs" / "site" / "pages" / "index.md", f"lessons/{before[0].stem}\n"
     index.write_text(index.read_text("utf-8").replace(entry, f"{entry}lessons/{file[:-6]}\n"), encoding="utf-8")
+    table, row = notebooks.NOTEBOOKS / "README.md", f"| [{number} {title}]({file}) | 10 | what it's for |\n"
+    of_before = rf"^\| \[{before[0].name[:2]} .*\n"
+    listed = re.sub(of_before, lambda line: line[0] + row, table.read_text("utf-8"), flags=re.MULTILINE)
+    table.write_text(listed, encoding="utf-8")
 
 
 def notebook(part: str) -> str:

@@ -16,7 +16,7 @@ from fluxlite.messages import many
 from fluxlite.receipts import Seconds, duration
 
 from .. import crossing, sine_wave
-from ..draw.pictures import Picture, plots, show
+from ..draw.pictures import GREY, Picture, plots, show
 from ..scenes import Each, Knob, Part, Scene, drawing, label
 from ..scenes.axes import Axis, across, curve, upward
 
@@ -114,10 +114,11 @@ def map_of_losses(losses: Any, rates: Sequence[float]) -> Picture:
     """Final losses (N,) of networks with these rates, over and over: each a pixel, its rate across, its seed down."""
     table = np.asarray(losses, np.float64).reshape(-1, len(rates))
     figure, axes = plots(height=4.2)
+    axes.set_facecolor(GREY)  # shows where the loss isn't a number
     shown = axes.imshow(np.log10(table), cmap="viridis_r", aspect="auto", vmin=-2.5, vmax=0.5)
     ticks = [0, len(rates) // 3, 2 * len(rates) // 3, len(rates) - 1]
-    axes.set(xticks=ticks, xticklabels=[f"{rates[k]:.2g}" for k in ticks], yticks=[], xlabel="learning rate",
-             ylabel="seed")  # fmt: skip
+    axes.set(xticks=ticks, xticklabels=[f"{rates[k]:.2g}" for k in ticks], yticks=[], ylabel="seed",
+             xlabel="learning rate (grey: the loss blew up)")  # fmt: skip
     figure.colorbar(shown, label="final loss", ticks=[-2, -1, 0], format=lambda power, _: f"{10.0**power:g}")
     row, column = np.unravel_index(np.nanargmin(table), table.shape)
     about = f"{table.size:,} final losses, by rate and seed; the smallest, {table[row, column]:.2g}"

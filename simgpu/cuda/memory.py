@@ -62,7 +62,16 @@ class PinnedMemoryPool:
 _pool, _pinned_pool = MemoryPool(), PinnedMemoryPool()
 _allocator: Callable | None = _pool.malloc
 alloc_pinned_memory = _pinned_pool.malloc
-get_default_memory_pool, get_default_pinned_memory_pool = (lambda: _pool), (lambda: _pinned_pool)
+
+
+def get_default_memory_pool() -> MemoryPool:
+    """The pool of memory on the devices, with what's used, kept and limited: ``used_bytes()``, ``set_limit(…)``."""
+    return _pool
+
+
+def get_default_pinned_memory_pool() -> PinnedMemoryPool:
+    """The pool of pinned memory on the host."""
+    return _pinned_pool
 
 
 def get_allocator() -> Callable | None:

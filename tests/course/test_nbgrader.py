@@ -36,14 +36,14 @@ def course(tmp_path_factory):
     folder = tmp_path_factory.mktemp("class") / "course"
     command = [sys.executable, str(ROOT / "tools" / "notebooks.py"), "nbgrader", str(folder)]
     made = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    assert "lesson-03" in os.listdir(folder / "source") and "assignments. Go on there" in made
+    assert "lesson-02" in os.listdir(folder / "source") and "assignments. Go on there" in made
     assert subprocess.run(command, capture_output=True).returncode == 1, "a course that is there was overwritten"
-    nbgrader(folder, "generate_assignment", "lesson-03")
+    nbgrader(folder, "generate_assignment", "lesson-02")
     return folder
 
 
 def released(course):
-    return nbformat.read(course / "release" / "lesson-03" / LESSON, as_version=4)
+    return nbformat.read(course / "release" / "lesson-02" / LESSON, as_version=4)
 
 
 def sources(notebook):
@@ -51,14 +51,14 @@ def sources(notebook):
 
 
 def submit(course, learner, notebook):
-    folder = course / "submitted" / learner / "lesson-03"
+    folder = course / "submitted" / learner / "lesson-02"
     folder.mkdir(parents=True)
     nbformat.write(notebook, folder / LESSON)
 
 
 def with_solutions(course, change=lambda source: source):
     """The released lesson with our own solutions in it, as a learner would write them."""
-    solved = nbformat.read(course / "source" / "lesson-03" / LESSON, as_version=4)
+    solved = nbformat.read(course / "source" / "lesson-02" / LESSON, as_version=4)
     by_id = {cell.metadata.get("nbgrader", {}).get("grade_id"): cell for cell in solved.cells}
     notebook = released(course)
     for cell in notebook.cells:
@@ -82,7 +82,7 @@ def test_a_right_an_untouched_and_a_wrong_learner_are_graded_and_get_feedback(co
         if cell.source == 'check("02.2", TwoHeads)':
             cell.source = 'print("02.2  right")'
     submit(course, "eve", wrong)
-    nbgrader(course, "autograde", "lesson-03")
+    nbgrader(course, "autograde", "lesson-02")
     with sqlite3.connect(course / "gradebook.db") as gradebook:
         rows = gradebook.execute(
             "select submitted_assignment.student_id, sum(grade.auto_score) from grade"
@@ -90,8 +90,8 @@ def test_a_right_an_untouched_and_a_wrong_learner_are_graded_and_get_feedback(co
             " join submitted_assignment on submitted_notebook.assignment_id = submitted_assignment.id"
             " group by submitted_assignment.student_id"
         ).fetchall()
-    assert dict(rows) == {"ann": 4.0, "bob": 0.0, "eve": 3.0}
-    nbgrader(course, "generate_feedback", "lesson-03")
-    page = (course / "feedback" / "eve" / "lesson-03" / LESSON.replace("ipynb", "html")).read_text(encoding="utf-8")
+    assert dict(rows) == {"ann": 3.0, "bob": 0.0, "eve": 2.0}
+    nbgrader(course, "generate_feedback", "lesson-02")
+    page = (course / "feedback" / "eve" / "lesson-02" / LESSON.replace("ipynb", "html")).read_text(encoding="utf-8")
     assert "4 of 6 arrays stayed on the CPU" in page
     shutil.rmtree(course / "submitted")

@@ -54,7 +54,8 @@ def own(folder: Path) -> None:
         target.parent.mkdir(parents=True, exist_ok=True)
         if path.suffix == ".md":
             page = target.relative_to(folder).as_posix()
-            target.write_text(filled(path.read_text(encoding="utf-8"), page), encoding="utf-8")
+            text = reference.with_names(filled(path.read_text(encoding="utf-8"), page))
+            target.write_text(text, encoding="utf-8")
         elif path.is_file():
             shutil.copyfile(path, target)
 

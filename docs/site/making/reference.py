@@ -27,6 +27,7 @@ MODULES = {
     "fluxlite.amdgpu": "AMD GPUs",
     "fluxlite.metal": "Apple GPUs",
     "fluxlite.distributed": "Several processes and machines",
+    "simgpu": "A GPU without a GPU",
     "fluxlite_course": "For lessons",
     "fluxlite_course.draw": "For notebooks",
 }
@@ -159,13 +160,14 @@ def entry(module: str, name: str) -> list[str]:
 def about(module: str, name: str) -> str:
     """The docstring of a public name. For a plain value, it's here, or in the function that computes it."""
     x = getattr(importlib.import_module(module), name)
-    if isinstance(x, str):
+    if isinstance(x, str | dict):
         x = _VALUES[name]
     return x if isinstance(x, str) else inspect.getdoc(x) or ""
 
 
 _COLOUR = "One of the lessons' four colours, by Okabe and Ito. They differ in brightness, too."
 _VALUES: dict[str, Any] = dict.fromkeys(["BLUE", "ORANGE", "GREEN", "GREY"], _COLOUR)
+_VALUES["PRESETS"] = "What is known of each card: a dict of `Preset`, by name."
 _VALUES["GPU_BACKEND"] = importlib.import_module("fluxlite.devices.named").current_backend
 
 
@@ -190,20 +192,35 @@ def every_name() -> Iterator[tuple[str, str]]:
 
 def overview() -> str:
     """The first page: all names, with the first sentence of each."""
-    lines = [*_heading("API reference", "="), ".. py:currentmodule:: fluxlite", ""]
+    lines = [*_heading("fluxlite, the library", "="), ".. py:currentmodule:: fluxlite", ""]
     lines += ["``import fluxlite as fl``; then all of these are ``fl.gpu``, ``fl.Dense`` and so on. The search finds",
               "them by their names in Flux and CUDA.jl, too, and :doc:`names` lists those.",
               "What functions give you, such as a receipt, is in :doc:`returned`.", "",
               ".. toctree::", "   :hidden:", ""]  # fmt: skip
     lines += [f"   {page.file}" for page in pages()]
-    lines += [f"   {module.removeprefix('fluxlite.')} <{module}>" for module in MODULES]
+    modules = [module for module in MODULES if module.startswith("fluxlite.")]
+    lines += [f"   {module.removeprefix('fluxlite.')} <{module}>" for module in modules]
     lines += ["   returned", "   names", ""]
     for page in pages():
-        rows = [(f":py:obj:`{name} <fluxlite.{name}>`", _first("fluxlite", name))
-                for _, _, names in page.sections for name in names]  # fmt: skip
-        lines += [*_heading(page.title, "-"), *_table(rows, ":class: names")]
-    modules = [(f":doc:`{module}`", _first(module, "")) for module in MODULES]
-    return "\n".join([*lines, *_heading("Modules", "-"), *_table(modules)])
+        names = [name for _, _, inside in page.sections for name in inside]
+        lines += [*_heading(page.title, "-"), *_names("fluxlite", names)]
+    rows = [(f":doc:`{module}`", _first(module, "")) for module in modules]
+    return "\n".join([*lines, *_heading("Modules", "-"), *_table(rows, ":class: names")])
+
+
+def with_names(text: str) -> str:
+    """A page in Markdown, with a table of a module's names for each line such as ``<!-- names of simgpu -->``."""
+
+    def made(match: re.Match[str]) -> str:
+        return "\n".join(["```{eval-rst}", *_names(match[1], public_names(match[1])), "```"])
+
+    return re.sub(r"^<!-- names of ([\w.]+) -->$", made, text, flags=re.MULTILINE)
+
+
+def _names(module: str, names: list[str]) -> list[str]:
+    """A table of names that are described elsewhere, with the first sentence of each."""
+    rows = [(f":py:obj:`{name} <{module}.{name}>`", _first(module, name)) for name in names]
+    return _table(rows, ":class: names")
 
 
 def _table(rows: list[tuple[str, str]], *options: str, widths: str = "30 70") -> list[str]:

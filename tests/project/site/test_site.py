@@ -85,7 +85,7 @@ def test_lessons_keep_their_pictures_and_fold_their_answers(site):
         open_text = re.sub(r'<details class="folded">.*?\n</details>', "", text, flags=re.S)
         assert "right       " not in open_text and "</strong> is right:" not in open_text
         assert "model_id" not in text
-    assert (site / "lessons" / "00-start-here.html").read_text(encoding="utf-8").count("<img alt=") >= 2
+    assert (site / "lessons" / "01-arrays-on-a-gpu.html").read_text(encoding="utf-8").count("<img alt=") >= 2
 
 
 # -- in a browser -------------------------------------------------------------------------------------------------
