@@ -386,7 +386,7 @@ class SimulatedArray(HostReads, Stored):
     # -- copies and writes -----------------------------------------------------------------------
 
     __setitem__ = setitem
-    put = put
+    put, take = put, take
 
     def copy(self, order: str = "C") -> SimulatedArray:
         device, flags = self.device, self._values.flags
@@ -481,9 +481,6 @@ class SimulatedArray(HostReads, Stored):
 
     def clip(self, min: Any = None, max: Any = None, out: Any = None) -> SimulatedArray:
         return np.clip(self, min, max, out=out)
-
-    def take(self, indices: Any, axis: int | None = None, out: Any = None) -> SimulatedArray:
-        return take(self, indices, axis, out)
 
     def compress(self, condition: Any, axis: int | None = None, out: Any = None) -> SimulatedArray:
         given = condition if isinstance(condition, Stored) else np.asarray(condition, np.int64)

@@ -17,7 +17,7 @@ from . import launches, rules
 from .indexing import add_at, array_of, wrap_around
 from .launches import TEN_EACH, Asked
 from .memory import Stored, check_dtype, root_of
-from .rules import SCALARS, current_card, device_among, host_operand, one_device, refusal, values_on
+from .rules import SCALARS, current_card, device_among, one_device, refusal, values_on
 
 
 class _Quiet(threading.local):
@@ -93,9 +93,12 @@ def call_ufunc(ufunc: np.ufunc, inputs: tuple, kwargs: dict | None = None, metho
             device = x.device if device is None or device is x.device else one_device(device, x)
             nbytes += x._values.nbytes
             values.append(x._values)
+        elif isinstance(x, SCALARS) or method != "__call__":  # a method's other inputs, such as reduceat's indices
+            values.append(x)
+        elif isinstance(x, np.ndarray) and x.ndim == 0 and ufunc in rules.COMPARISONS:
+            values.append(x.item())
         else:
-            # A method's other inputs, such as reduceat's indices, are parameters.
-            values.append(host_operand(ufunc, x, inputs, kwargs) if method == "__call__" else x)
+            raise refusal(ufunc, x, device_among(inputs + (kwargs or {}).get("out", ())))
     if kwargs or method != "__call__":
         return _call_with_keywords(ufunc, inputs, values, kwargs or {}, method, device)
     device = device.begin()
@@ -441,22 +444,17 @@ def empty(function: Callable, args: tuple, kwargs: dict, device: Any) -> Any:
     plain = [x._values if isinstance(x, Stored) else x for x in args]
     named = {name: x._values if isinstance(x, Stored) else x for name, x in kwargs.items()}
     device = current_card(device)
-    values = device.compute(function, *plain, **named)
-    made = device.new(values)
-    pattern = _pattern(values.dtype)
-    if pattern is not None and values.size and device.instead is None:
-        values.view(pattern.dtype)[...] = pattern
-        made._buffer.is_empty = True
+    made = device.new(device.compute(function, *plain, **named))
+    made._buffer.is_empty = device.instead is None and made.size > 0
+    if (pattern := pattern_of(made)) is not None:
+        made._values.view(pattern.dtype)[...] = pattern
     return made
 
 
 def pattern_of(x: Any) -> Any:
-    """The pattern that unwritten elements of `x` hold, or None if all are written."""
-    return _pattern(x.dtype) if x._buffer.is_empty else None
-
-
-def _pattern(dtype: np.dtype) -> Any:
-    return None if dtype.itemsize == 2 and dtype.kind != "f" else _PATTERNS.get(dtype.itemsize)
+    """The pattern that unwritten elements of `x` hold, or None if they can't be told."""
+    has_one = x._buffer.is_empty and (x.dtype.itemsize > 2 or x.dtype.kind == "f")
+    return _PATTERNS.get(x.dtype.itemsize) if has_one else None
 
 
 def _by(ours: Callable) -> Callable:

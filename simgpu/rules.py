@@ -130,15 +130,6 @@ def one_number(value: Any, device: Any) -> Any:
     return float(value)  # an array that's tracked for a gradient refuses this, and says why
 
 
-def host_operand(function: Any, x: Any, operands: tuple, kwargs: dict | None) -> Any:
-    """`x`, an operand that isn't a device array. Raises `TypeError` if it isn't a number either."""
-    if isinstance(x, SCALARS):
-        return x
-    if isinstance(x, np.ndarray) and x.ndim == 0 and function in COMPARISONS:
-        return x.item()
-    raise refusal(function, x, device_among(operands + (kwargs or {}).get("out", ())))
-
-
 def device_among(values: Iterable) -> Any:
     """The device of the first device array here, or in a list here. None if there's none."""
     for x in values:

@@ -42,15 +42,10 @@ class ufunc:  # noqa: N801  (CuPy's name)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if not kwargs and len(args) == self.nin:
-            for x in args:
-                if isinstance(x, Stored):
-                    return call_ufunc(self._numpys, args)
-            return call_ufunc(self._numpys, self._one_as_array(args))
+            return call_ufunc(self._numpys, self._with_an_array(args))
         out = kwargs.pop("out", ()) if len(args) <= self.nin else args[self.nin :]
         outs = tuple(x for x in (out if isinstance(out, tuple) else (out,)) if x is not None)
-        args = args[: self.nin]
-        if not any(isinstance(x, Stored) for x in args + outs):
-            args = self._one_as_array(args)
+        args = self._with_an_array(args[: self.nin], outs)
         if self.nout == 1:
             return self._numpys(*args, **kwargs, **({"out": outs} if outs else {}))
         if len(outs) == 1:
@@ -60,8 +55,11 @@ class ufunc:  # noqa: N801  (CuPy's name)
             write(x.device, x._values, ..., result._values)
         return outs or made
 
-    def _one_as_array(self, args: tuple) -> tuple:
+    def _with_an_array(self, args: tuple, outs: tuple = ()) -> tuple:
         """If all are numbers, one becomes an array. By NumPy's rules, it matters for the result's type which one."""
+        for x in args + outs:
+            if isinstance(x, Stored):
+                return args
         device = current()
         for x in args:
             if not isinstance(x, SCALARS):
