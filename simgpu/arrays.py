@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import operator
 import pickle
 import warnings
@@ -35,26 +34,29 @@ def _of_values(name: str) -> property:
     return property(operator.attrgetter(f"_values.{name}"))
 
 
-def _as_function(name):
-    """NumPy's function, with the array as its first argument."""
-    function = getattr(np, name)
-
-    @functools.wraps(function, assigned=(), updated=())  # only its signature
-    def method(self, *args, **kwargs):
-        return function(self, *args, **kwargs)
-
-    return method
-
-
-def _as_view(name):
-    """NumPy's method, whose result is a view."""
-    numpys = getattr(np.ndarray, name)
-
-    @functools.wraps(numpys, assigned=(), updated=())
-    def method(self, *args, **kwargs):
-        return self._view(numpys(self._values, *args, **kwargs))
-
-    return method
+# CuPy's parameters, and what NumPy does with them.
+_METHODS: dict[str, Callable] = {
+    "var": lambda self, axis=None, dtype=None, out=None, ddof=0, keepdims=False: np.var(
+        self, axis, dtype, out, ddof, keepdims
+    ),
+    "std": lambda self, axis=None, dtype=None, out=None, ddof=0, keepdims=False: np.std(
+        self, axis, dtype, out, ddof, keepdims
+    ),
+    "cumsum": lambda self, axis=None, dtype=None, out=None: np.cumsum(self, axis, dtype, out),
+    "cumprod": lambda self, axis=None, dtype=None, out=None: np.cumprod(self, axis, dtype, out),
+    "ptp": lambda self, axis=None, out=None, keepdims=False: np.ptp(self, axis, out, keepdims),
+    "dot": lambda self, b, out=None: np.dot(self, b, out=out),
+    "clip": lambda self, min=None, max=None, out=None: np.clip(self, min, max, out=out),
+    "round": lambda self, decimals=0, out=None: np.round(self, decimals, out),
+    "choose": lambda self, choices, out=None, mode="raise": np.choose(self, choices, out, mode),
+    "repeat": lambda self, repeats, axis=None: np.repeat(self, repeats, axis),
+    "argpartition": lambda self, kth, axis=-1: np.argpartition(self, kth, axis),
+    "nonzero": lambda self: np.nonzero(self),
+    "transpose": lambda self, *axes: self._view(self._values.transpose(*axes)),
+    "swapaxes": lambda self, axis1, axis2: self._view(self._values.swapaxes(axis1, axis2)),
+    "squeeze": lambda self, axis=None: self._view(self._values.squeeze(axis)),
+    "diagonal": lambda self, offset=0, axis1=0, axis2=1: self._view(self._values.diagonal(offset, axis1, axis2)),
+}
 
 
 def _reduction(name):
@@ -307,9 +309,7 @@ class SimulatedArray(HostReads, Stored):
     def shape(self, shape: Any) -> None:
         values = self._values.reshape(shape)
         if root_of(values) is not self._buffer.root:
-            raise AttributeError(
-                f"incompatible shape: x.shape = {shape} would need a copy: x.reshape({shape}) makes one"
-            )
+            raise AttributeError(f"incompatible shape: this would need a copy, which x.reshape({shape}) makes")
         self._values = values
 
     dtype, ndim, size, itemsize = map(_of_values, ("dtype", "ndim", "size", "itemsize"))
@@ -378,7 +378,7 @@ class SimulatedArray(HostReads, Stored):
     def ravel(self, order: Any = "C") -> SimulatedArray:
         return self._view_or_copy(self._values.ravel(order), "ravel")
 
-    transpose, swapaxes, squeeze, diagonal = _each(_as_view, "transpose swapaxes squeeze diagonal")
+    transpose, swapaxes, squeeze, diagonal = _each(_METHODS.__getitem__, "transpose swapaxes squeeze diagonal")
 
     def __reduce__(self) -> Any:
         return _unpickled, (self.device.in_use, self._on_host("pickle"))
@@ -451,9 +451,7 @@ class SimulatedArray(HostReads, Stored):
     def _put_in_order(self, name: str, *args: Any) -> None:
         """Put this array in order in place. CuPy does that only row by row, and swaps axes for that if it has to."""
         if not self.flags.c_contiguous:
-            raise NotImplementedError(
-                f"x.{name}() on a GPU takes an array that lies in memory row by row; np.{name}(x) makes a new one"
-            )
+            raise NotImplementedError(f"x.{name}() takes an array that lies row by row; np.{name}(x) makes a new one")
         device = self.device.begin()
         device.compute(getattr(np.ndarray, name), self._values, *args)
         is_last = args[name == "partition"] in (-1, self.ndim - 1)
@@ -461,9 +459,9 @@ class SimulatedArray(HostReads, Stored):
 
     # -- NumPy's functions as methods -------------------------------------------------------------
 
-    var, std, ptp, cumsum, cumprod = _each(_as_function, "var std ptp cumsum cumprod")
-    round, repeat, choose = _each(_as_function, "round repeat choose")
-    nonzero, argpartition = _each(_as_function, "nonzero argpartition")
+    var, std, cumsum, cumprod, ptp, dot = _each(_METHODS.__getitem__, "var std cumsum cumprod ptp dot")
+    clip, round, choose, repeat = _each(_METHODS.__getitem__, "clip round choose repeat")
+    argpartition, nonzero = _each(_METHODS.__getitem__, "argpartition nonzero")
     sum, prod, mean = _each(_reduction, "sum prod mean")
     max, min, all, any = _each(_extreme, "max min all any")
     argmax, argmin = _each(_place, "argmax argmin")
@@ -475,12 +473,6 @@ class SimulatedArray(HostReads, Stored):
 
     def searchsorted(self, v: Any, side: Any = "left", sorter: Any = None) -> SimulatedArray:
         return np.searchsorted(self if sorter is None else self.take(sorter), v, side)
-
-    def dot(self, b: Any, out: Any = None) -> SimulatedArray:
-        return np.dot(self, b, out=out)
-
-    def clip(self, min: Any = None, max: Any = None, out: Any = None) -> SimulatedArray:
-        return np.clip(self, min, max, out=out)
 
     def compress(self, condition: Any, axis: int | None = None, out: Any = None) -> SimulatedArray:
         given = condition if isinstance(condition, Stored) else np.asarray(condition, np.int64)

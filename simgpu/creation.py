@@ -96,7 +96,6 @@ _RULES = names("""
     ones tri tril_indices triu_indices zeros fft.fftfreq fft.rfftfreq
     frombuffer fromfile fromfunction fromiter fromstring genfromtxt loadtxt
 """)
-_READING = names("fromfile genfromtxt fromfunction")
 
 
 def _by_rule(name: str, numpys: Callable) -> Callable:
@@ -109,8 +108,6 @@ def _by_rule(name: str, numpys: Callable) -> Callable:
         check_dtype(keywords.get("dtype"))
         if name in ("tril_indices", "triu_indices") and args and isinstance(args[0], Stored):
             raise TypeError(f"{name} takes a number of rows, got an array: {name}_from takes that")
-        if name in _READING:
-            return device.copy_in(np.asarray(numpys(*args, **keywords)))
         result = call(numpys, args, keywords, device)
         if type(result) is tuple and name in ("linspace", "logspace") and result[1].ndim == 0:
             return result[0], float(result[1]._values)  # the host knows the step

@@ -183,8 +183,7 @@ class Card:
     def copy_within(self, x: SimulatedArray, order: Any = "K") -> SimulatedArray:
         """A copy of `x` on this device, by a kernel."""
         buffer = Buffer(self.pool, x._values.nbytes, None)
-        values = x._values.copy(order) if self.instead is None else self.instead(np.ndarray.copy, x._values, order)
-        buffer.root = values
+        buffer.root = values = self.compute(np.ndarray.copy, x._values, order)
         self.launch("copy", 2 * values.nbytes)
         return array_in(values, self, buffer, None)
 

@@ -174,8 +174,6 @@ def array_function(x: Any, function: Callable, types: Sequence[type], args: tupl
 
 
 _PLAIN = frozenset((int, float, bool, str, type, type(None)))
-# These call a function of the user's, which may call NumPy's, and a context can't be entered twice.
-_CALLING_BACK = rules.names("piecewise fromfunction")
 
 
 class Plan:
@@ -193,7 +191,7 @@ class Plan:
         self.after = known[out:]  # `out`, and those after it
         # A way of its own, which is called with the function, its arguments and the device.
         self.way = _OWN.get(name)
-        self.calls_back = name in _CALLING_BACK
+        self.calls_back = name == "piecewise"  # a function of the user's, which may call NumPy's
         self.is_about_arrays = name in launches.ABOUT_ARRAYS
         self.keeps_order = name in launches.KEEPING_ORDER  # its result lies in memory as its argument does
         self.is_lacking = rules.is_lacking(function)  # CuPy lacks it
@@ -226,7 +224,7 @@ def call(function: Callable, args: tuple, kwargs: dict, device: Any) -> Any:
     plain_kwargs = kwargs and {key: _unwrap(function, x, device, found) for key, x in kwargs.items()}
     if device.cards and found and (plan.name in rules.WRITING or kwargs.get("out") is not None):
         device.begin()
-    if plan.calls_back:
+    if plan.calls_back:  # a context can't be entered twice
         with np.errstate(all="ignore"):
             result = function(*plain_args, **plain_kwargs)
     else:
@@ -462,7 +460,8 @@ def _by(ours: Callable) -> Callable:
 
 
 _OWN = {
-    **dict.fromkeys((*_USUALLY, "frombuffer", "fromiter", "fromstring", "loadtxt"), from_host),
+    **dict.fromkeys(_USUALLY, from_host),
+    **dict.fromkeys(rules.names("frombuffer fromfile fromfunction fromiter fromstring genfromtxt loadtxt"), from_host),
     **dict.fromkeys(rules.names("array_repr array_str array2string save savez savez_compressed savetxt"), _on_host),
     "take": _by(take), "take_along_axis": _by(take_along_axis), "put": _by(put),
     "apply_along_axis": _by(_apply_along_axis), "apply_over_axes": _by(_apply_over_axes),

@@ -41,9 +41,7 @@ def polyval(p: Any, x: Any) -> Any:
     if isinstance(p, poly1d):
         p = p.coeffs
     if not isinstance(p, Stored) or p._values.ndim == 0:
-        raise TypeError(
-            f"polyval: unsupported type {type(p).__name__}; it takes coefficients on the device, or a poly1d"
-        )
+        raise TypeError(f"polyval: unsupported type {type(p).__name__}; it takes arrays of the device and poly1d")
     if p._values.ndim > 1:
         raise ValueError("polyval takes coefficients in one axis")
     if isinstance(x, poly1d):
