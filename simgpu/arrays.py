@@ -20,81 +20,11 @@ from .words import WRITE, in_words
 
 _OPERANDS = (Stored, *SCALARS)
 
-# -- Methods that differ only by their names -------------------------------------------------------
-
-
-def _each(make: Callable[[str], Any], names: str) -> Iterator[Any]:
-    for name in names.split():
-        method = make(name)
-        method.__name__, method.__qualname__ = name, f"SimulatedArray.{name}"  # a wrong call's error shows the second
-        yield method
+# -- Operators and properties that differ only by their names ---------------------------------------
 
 
 def _of_values(name: str) -> property:
     return property(operator.attrgetter(f"_values.{name}"))
-
-
-# CuPy's parameters, and what NumPy does with them.
-_METHODS: dict[str, Callable] = {
-    "var": lambda self, axis=None, dtype=None, out=None, ddof=0, keepdims=False: np.var(
-        self, axis, dtype, out, ddof, keepdims
-    ),
-    "std": lambda self, axis=None, dtype=None, out=None, ddof=0, keepdims=False: np.std(
-        self, axis, dtype, out, ddof, keepdims
-    ),
-    "cumsum": lambda self, axis=None, dtype=None, out=None: np.cumsum(self, axis, dtype, out),
-    "cumprod": lambda self, axis=None, dtype=None, out=None: np.cumprod(self, axis, dtype, out),
-    "ptp": lambda self, axis=None, out=None, keepdims=False: np.ptp(self, axis, out, keepdims),
-    "dot": lambda self, b, out=None: np.dot(self, b, out=out),
-    "clip": lambda self, min=None, max=None, out=None: np.clip(self, min, max, out=out),
-    "round": lambda self, decimals=0, out=None: np.round(self, decimals, out),
-    "choose": lambda self, choices, out=None, mode="raise": np.choose(self, choices, out, mode),
-    "repeat": lambda self, repeats, axis=None: np.repeat(self, repeats, axis),
-    "argpartition": lambda self, kth, axis=-1: np.argpartition(self, kth, axis),
-    "nonzero": lambda self: np.nonzero(self),
-    "transpose": lambda self, *axes: self._view(self._values.transpose(*axes)),
-    "swapaxes": lambda self, axis1, axis2: self._view(self._values.swapaxes(axis1, axis2)),
-    "squeeze": lambda self, axis=None: self._view(self._values.squeeze(axis)),
-    "diagonal": lambda self, offset=0, axis1=0, axis2=1: self._view(self._values.diagonal(offset, axis1, axis2)),
-}
-
-
-def _reduction(name):
-    def method(self, axis=None, dtype=None, out=None, keepdims=False):
-        check_dtype(dtype)
-        return reduction(self, name, axis, dtype, out=out, keepdims=keepdims)
-
-    return method
-
-
-def _extreme(name):
-    def method(self, axis=None, out=None, keepdims=False):
-        return reduction(self, name, axis, out=out, keepdims=keepdims)
-
-    return method
-
-
-def _place(name):
-    def method(self, axis=None, out=None, dtype=None, keepdims=False):
-        places = reduction(self, name, axis, keepdims=keepdims)
-        if dtype is not None:
-            places = self.device.new(places._values.astype(dtype))
-        if out is None:
-            return places
-        write(self.device, values_on(self.device, out), ..., places._values)
-        return out
-
-    return method
-
-
-def _scatter(name):
-    ufunc = {"scatter_add": np.add, "scatter_max": np.maximum, "scatter_min": np.minimum}[name]
-
-    def method(self, slices, value):
-        warnings.warn(f"x.{name} is deprecated: use np.{ufunc.__name__}.at(x, …)", DeprecationWarning, 2)
-        scatter(ufunc, self, slices, value)
-
-    return method
 
 
 def _operators(ufunc: np.ufunc) -> tuple[Callable[[Any, Any], Any], ...]:
@@ -378,8 +308,6 @@ class SimulatedArray(HostReads, Stored):
     def ravel(self, order: Any = "C") -> SimulatedArray:
         return self._view_or_copy(self._values.ravel(order), "ravel")
 
-    transpose, swapaxes, squeeze, diagonal = _each(_METHODS.__getitem__, "transpose swapaxes squeeze diagonal")
-
     def __reduce__(self) -> Any:
         return _unpickled, (self.device.in_use, self._on_host("pickle"))
 
@@ -457,34 +385,99 @@ class SimulatedArray(HostReads, Stored):
         is_last = args[name == "partition"] in (-1, self.ndim - 1)
         device.launch_function(name, [self._values], [], (), {}, ONE if is_last else Asked(3))
 
-    # -- NumPy's functions as methods -------------------------------------------------------------
-
-    var, std, cumsum, cumprod, ptp, dot = _each(_METHODS.__getitem__, "var std cumsum cumprod ptp dot")
-    clip, round, choose, repeat = _each(_METHODS.__getitem__, "clip round choose repeat")
-    argpartition, nonzero = _each(_METHODS.__getitem__, "argpartition nonzero")
-    sum, prod, mean = _each(_reduction, "sum prod mean")
-    max, min, all, any = _each(_extreme, "max min all any")
-    argmax, argmin = _each(_place, "argmax argmin")
-    scatter_add, scatter_max, scatter_min = _each(_scatter, "scatter_add scatter_max scatter_min")
+    # -- NumPy's functions as methods: more of them are in `METHODS`, below -----------------------
 
     def argsort(self, axis: int | None = -1, kind: Any = None) -> Any:
         _check_kind(kind)
         return np.argsort(self, axis, "stable")  # type: ignore[call-overload]
 
-    def searchsorted(self, v: Any, side: Any = "left", sorter: Any = None) -> SimulatedArray:
-        return np.searchsorted(self if sorter is None else self.take(sorter), v, side)
-
     def compress(self, condition: Any, axis: int | None = None, out: Any = None) -> SimulatedArray:
         given = condition if isinstance(condition, Stored) else np.asarray(condition, np.int64)
         return call(np.compress, (given, self, axis), {} if out is None else {"out": out}, self.device)
-
-    def trace(self, offset=0, axis1=0, axis2=1, dtype=None, out=None):
-        return self.diagonal(offset, axis1, axis2).sum(-1, dtype, out)
 
     def conj(self) -> SimulatedArray:
         return call_ufunc(np.conjugate, (self,)) if self.dtype.kind == "c" else self
 
     conjugate = conj
+
+
+# -- Methods that differ only by their names -------------------------------------------------------
+
+
+def _reduction(name):
+    def method(self, axis=None, dtype=None, out=None, keepdims=False):
+        check_dtype(dtype)
+        return reduction(self, name, axis, dtype, out=out, keepdims=keepdims)
+
+    return method
+
+
+def _extreme(name):
+    def method(self, axis=None, out=None, keepdims=False):
+        return reduction(self, name, axis, out=out, keepdims=keepdims)
+
+    return method
+
+
+def _place(name):
+    def method(self, axis=None, out=None, dtype=None, keepdims=False):
+        places = reduction(self, name, axis, keepdims=keepdims)
+        if dtype is not None:
+            places = self.device.new(places._values.astype(dtype))
+        if out is None:
+            return places
+        write(self.device, values_on(self.device, out), ..., places._values)
+        return out
+
+    return method
+
+
+def _scatter(name):
+    ufunc = {"scatter_add": np.add, "scatter_max": np.maximum, "scatter_min": np.minimum}[name]
+
+    def method(self, slices, value):
+        warnings.warn(f"x.{name} is deprecated: use np.{ufunc.__name__}.at(x, …)", DeprecationWarning, 2)
+        scatter(ufunc, self, slices, value)
+
+    return method
+
+
+# CuPy's parameters, and what NumPy does with them.
+METHODS: dict[str, Callable] = {
+    "var": lambda self, axis=None, dtype=None, out=None, ddof=0, keepdims=False: np.var(
+        self, axis, dtype, out, ddof, keepdims
+    ),
+    "std": lambda self, axis=None, dtype=None, out=None, ddof=0, keepdims=False: np.std(
+        self, axis, dtype, out, ddof, keepdims
+    ),
+    "cumsum": lambda self, axis=None, dtype=None, out=None: np.cumsum(self, axis, dtype, out),
+    "cumprod": lambda self, axis=None, dtype=None, out=None: np.cumprod(self, axis, dtype, out),
+    "ptp": lambda self, axis=None, out=None, keepdims=False: np.ptp(self, axis, out, keepdims),
+    "dot": lambda self, b, out=None: np.dot(self, b, out=out),
+    "clip": lambda self, min=None, max=None, out=None: np.clip(self, min, max, out=out),
+    "round": lambda self, decimals=0, out=None: np.round(self, decimals, out),
+    "choose": lambda self, choices, out=None, mode="raise": np.choose(self, choices, out, mode),
+    "repeat": lambda self, repeats, axis=None: np.repeat(self, repeats, axis),
+    "searchsorted": lambda self, v, side="left", sorter=None: np.searchsorted(
+        self if sorter is None else self.take(sorter), v, side
+    ),
+    "trace": lambda self, offset=0, axis1=0, axis2=1, dtype=None, out=None: self.diagonal(offset, axis1, axis2).sum(
+        -1, dtype, out
+    ),
+    "argpartition": lambda self, kth, axis=-1: np.argpartition(self, kth, axis),
+    "nonzero": lambda self: np.nonzero(self),
+    "transpose": lambda self, *axes: self._view(self._values.transpose(*axes)),
+    "swapaxes": lambda self, axis1, axis2: self._view(self._values.swapaxes(axis1, axis2)),
+    "squeeze": lambda self, axis=None: self._view(self._values.squeeze(axis)),
+    "diagonal": lambda self, offset=0, axis1=0, axis2=1: self._view(self._values.diagonal(offset, axis1, axis2)),
+    **{name: _reduction(name) for name in ("sum", "prod", "mean")},
+    **{name: _extreme(name) for name in ("max", "min", "all", "any")},
+    **{name: _place(name) for name in ("argmax", "argmin")},
+    **{name: _scatter(name) for name in ("scatter_add", "scatter_max", "scatter_min")},
+}
+for _name, _method in METHODS.items():
+    _method.__name__, _method.__qualname__ = _name, f"SimulatedArray.{_name}"  # a wrong call's error shows the second
+    setattr(SimulatedArray, _name, _method)
 
 
 _new = object.__new__
