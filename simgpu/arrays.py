@@ -320,7 +320,7 @@ class SimulatedArray(HostReads, Stored):
         device, flags = self.device, self._values.flags
         if (card := current_card(device)) is device:
             return device.copy_within(self, order)
-        # On another card, whole memory is moved to the current one: CuPy's _core/core.pyx:861.
+        # From another card, whole memory moves to the current one: CuPy's _core/core.pyx:861.
         is_whole = flags.c_contiguous or order in "KA" and flags.f_contiguous
         return card.copy_from(device, self if is_whole else device.copy_within(self, order))
 
@@ -385,7 +385,7 @@ class SimulatedArray(HostReads, Stored):
         is_last = args[name == "partition"] in (-1, self.ndim - 1)
         device.launch_function(name, [self._values], [], (), {}, ONE if is_last else Asked(3))
 
-    # -- NumPy's functions as methods: more of them are in `METHODS`, below -----------------------
+    # -- NumPy's functions as methods: `METHODS`, below, has the others ---------------------------
 
     def argsort(self, axis: int | None = -1, kind: Any = None) -> Any:
         _check_kind(kind)
@@ -442,7 +442,7 @@ def _scatter(name):
     return method
 
 
-# CuPy's parameters, and what NumPy does with them.
+# With CuPy's parameters, and what NumPy does with them.
 METHODS: dict[str, Callable] = {
     "var": lambda self, axis=None, dtype=None, out=None, ddof=0, keepdims=False: np.var(
         self, axis, dtype, out, ddof, keepdims
@@ -480,14 +480,11 @@ for _name, _method in METHODS.items():
     setattr(SimulatedArray, _name, _method)
 
 
-_new = object.__new__
-
-
 def array_in(values: np.ndarray, device: Any, buffer: Buffer, base: Any) -> SimulatedArray:
     """The array with these values, which lie in this buffer."""
     if values.dtype.char in LACKING_DTYPES:
         check_dtype(values.dtype)  # this raises; for each array, asking twice is faster than a call
-    x = _new(SimulatedArray)
+    x = object.__new__(SimulatedArray)
     x._values, x.device, x._buffer = values, device, buffer  # four at once would be slower
     x.base = base
     return x

@@ -115,14 +115,22 @@ class Lanes:
             self.compute = end
         return loaded, asked, now, start, end
 
-    def copy_in(self, nbytes: int) -> Span:
-        """A copy from NumPy's memory. The host copies it to pinned memory and goes on; the stream does the rest."""
+    def copy_in(self, nbytes: int, is_pinned: bool = False, ahead: bool = False) -> Span:
+        """A copy from the host, which puts it into pinned memory, unless it `is_pinned`, and goes on.
+
+        A copy made `ahead` has a stream of its own. It starts after all earlier work, which may use the same memory,
+        but later work runs beside it: see `wait_in`.
+        """
         with self.host.lock:
             asked = self.host.now
-            self.host.now += self.launch_time + round(nbytes * self._staging)
-            start = max(self.host.now, self.compute, self.link)
-            self.compute = self.link = start + self._latency + round(nbytes * self._pinned)
-            return Span(asked, self.host.now, start, self.compute)
+            self.host.now += self.launch_time + (0 if is_pinned else round(nbytes * self._staging))
+            start = max(self.host.now, self.compute, self.copies_in if ahead else self.link)
+            end = start + self._latency + round(nbytes * self._pinned)
+            if ahead:
+                self.copies_in = end
+            else:
+                self.compute = self.link = end
+            return Span(asked, self.host.now, start, end)
 
     def copy_out(self, nbytes: int) -> Span:
         """A copy to the host, which waits for all earlier work in the stream, and for the copy."""
@@ -143,17 +151,8 @@ class Lanes:
             self.compute = source.compute = end
             return Span(asked, self.host.now, start, end)
 
-    def copy_in_pinned(self, nbytes: int, is_pinned: bool = False) -> Span:
-        """A copy in a stream of its own, after all earlier work, which may use the same memory: see `wait_in`."""
-        with self.host.lock:
-            asked = self.host.now
-            self.host.now += self.launch_time + (0 if is_pinned else round(nbytes * self._staging))
-            start = max(self.host.now, self.copies_in, self.compute)
-            self.copies_in = start + self._latency + round(nbytes * self._pinned)
-            return Span(asked, self.host.now, start, self.copies_in)
-
     def record(self) -> None:
-        """The host notes a call for the gradient. This time is also for following it back."""
+        """The host notes a call for the gradient. The time includes following it back later."""
         with self.host.lock:
             self.host.now += self.tape
 

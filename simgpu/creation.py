@@ -54,7 +54,7 @@ def asfortranarray(a: Any, dtype: Any = None) -> SimulatedArray:
 
 
 def asnumpy(a: Any, stream: Any = None, order: str = "C", out: Any = None, *, blocking: bool = True) -> np.ndarray:
-    """`a` on the host (`cupy.asnumpy`): a copy in this order, or in `out`. Host values become NumPy's array."""
+    """`a` on the host (`cupy.asnumpy`): a copy in this order, or in `out`. Host values become a NumPy array."""
     if isinstance(a, Stored):
         return a.get(stream, order, out, blocking)  # type: ignore[attr-defined]
     values = np.asarray(a, order=order)  # type: ignore[call-overload]

@@ -91,7 +91,7 @@ class SimulatedGenerator(CountedGenerator):
 
 
 class Card:
-    """A GPU that isn't there: real values, computed on the CPU under its rules. The next base class is a `Place`."""
+    """A GPU that isn't there: real values, computed on the CPU under its rules. A subclass adds a `Place`."""
 
     backend = "Simulated"
     kind_of_time = "simulated"
@@ -117,7 +117,7 @@ class Card:
         same = self is other or super().__eq__(other)
         return self.settings[0] == other.settings[0] if same is True else same  # type: ignore[attr-defined]
 
-    __hash__: Any = None  # a class below has its `Place`'s
+    __hash__: Any = None  # a subclass has its `Place`'s
 
     @property
     def mem_info(self) -> tuple[int, int]:
@@ -144,7 +144,7 @@ class Card:
         on its own stream, ``cudaStreamWaitEvent``). `is_pinned` says that `x` is in such memory already.
         """
         result = self._copy_of(x)
-        span = self.lanes.copy_in_pinned(x.nbytes, is_pinned)
+        span = self.lanes.copy_in(x.nbytes, is_pinned, ahead=True)
         tell(self, events.HOST_TO_DEVICE, "copy", span, nbytes=x.nbytes)
         return result, span.end
 

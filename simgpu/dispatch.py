@@ -252,7 +252,7 @@ def _compute(device: Any, differs: Callable | None, function: Callable, args: Se
 
 
 def reduction(x: Any, name: str, *args: Any, out: Any = None, keepdims: bool = False) -> Any:
-    """``x.sum(axis, …)`` and the like. Without `out`, that's a short way, since programs call these all the time."""
+    """``x.sum(axis, …)`` and the like. Without `out` it takes a shortcut, since programs call these all the time."""
     if out is not None:
         return getattr(np, name)(x, *args, out=out, keepdims=keepdims)
     device, values = x.device.begin(), x._values
@@ -450,7 +450,7 @@ def empty(function: Callable, args: tuple, kwargs: dict, device: Any) -> Any:
 
 
 def pattern_of(x: Any) -> Any:
-    """The pattern that unwritten elements of `x` hold, or None if they can't be told."""
+    """The pattern that unwritten elements of `x` hold, or None if nothing marks them."""
     has_one = x._buffer.is_empty and (x.dtype.itemsize > 2 or x.dtype.kind == "f")
     return _PATTERNS.get(x.dtype.itemsize) if has_one else None
 

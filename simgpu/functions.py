@@ -36,14 +36,14 @@ RENAMED = {
     "intersect1d union1d": "arr1=ar1 arr2=ar2", "reshape": "newshape=shape", "unravel_index": "dims=shape",
     "linalg.matrix_power": "M=a", "linalg.matrix_rank": "M=A", "linalg.matrix_transpose": "a=x",
 }  # fmt: skip
-# -- What they do where no array is on a device. Other functions raise `TypeError`. --------------------
+# -- What they do if no array is on a device. Other functions raise `TypeError`. -----------------------
 # CuPy calls a method of its argument: a list has none, and a host array has NumPy's, which computes on the host.
 BY_METHOD = names("""
     amax amin max mean min prod std sum trace var argpartition argsort clip compress diagonal dot flip fliplr flipud
     partition ravel real_if_close repeat reshape rot90 sort_complex squeeze swapaxes take transpose array_equal
     array_equiv isfortran fill_diagonal put copyto linalg.matrix_transpose
 """)
-# These move arguments there first: the first so many, or all arrays in a list.
+# These move their arguments there first: the first, the first two, or all; or the arrays in a list.
 MOVING = {
     **dict.fromkeys(names("angle around round average diff gradient imag isneginf isposinf iscomplex isreal nan_to_num "
                           "real resize tile tril triu unwrap vander diag linalg.cond"), 1),
@@ -56,7 +56,7 @@ ABOUT = ABOUT_ARRAYS - {"shares_memory"} | names("array2string array_repr array_
 
 
 class Unsupported(TypeError, AttributeError):
-    """A list or a host array where CuPy takes arrays of a GPU. There it's one or the other error, by function."""
+    """A list or a host array where CuPy takes arrays of a GPU. CuPy raises one or the other."""
 
 
 def of_arrays(name: str, computes: Callable) -> Callable:
@@ -88,7 +88,7 @@ def of_arrays(name: str, computes: Callable) -> Callable:
 
 
 def _move(name: str, args: tuple) -> tuple:
-    """The arguments, where what CuPy moves to the device is there."""
+    """The arguments, with those on the device that CuPy moves there."""
     count = MOVING.get(name)
     given = args[0] if count is None else args[:count]
     there = [x if isinstance(x, Stored) else creation.asarray(x) for x in given]
@@ -132,7 +132,7 @@ _ufuncs: dict[np.ufunc, ufunc] = {}
 
 
 def get(name: str) -> Any:
-    """What CuPy calls `name`. `AttributeError` if CuPy has no such name, `NotImplementedError` if only we haven't."""
+    """What CuPy calls `name`. `AttributeError` if CuPy has no such name, `NotImplementedError` if simgpu lacks it."""
     name = ALIASES.get(name, name)
     if name in MISSING:
         raise Missing(f"simgpu has no {name}, which CuPy has")

@@ -13,7 +13,7 @@ from .memory import Pool, Stored
 from .places import estimating
 from .rules import SCALARS, names, one_device
 
-# Besides ufuncs, a launch may have what else works element by element, and reductions.
+# What one launch may have besides ufuncs: other functions that work element by element, and reductions.
 _OTHERS = names("""
     where clip copy copyto astype setitem angle around round fix imag sinc i0 nan_to_num isclose
     sum prod max min amax amin all any nansum nanprod

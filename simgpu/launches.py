@@ -386,7 +386,7 @@ def _work_of_product(arrays, out, /, *rest, **kwargs):
 
 
 def _work_of_einsum(arrays, out, /, subscripts="", *rest, **kwargs):
-    """As one loop over all labels: too many if operands are contracted in pairs. An ellipsis counts in the result."""
+    """As in one loop over all labels: too many if operands are contracted in pairs. At least one for each result."""
     if not isinstance(subscripts, str):
         return float(out)
     terms = subscripts.replace(" ", "").partition("->")[0].replace("...", "").split(",")
@@ -403,7 +403,6 @@ def _n_cubed(factor: float) -> Callable[..., float]:
 
 
 def _n_log_n(arrays, /, *rest, **kwargs):
-    """n·log n to sort n elements."""
     return arrays[0].size * math.log2(arrays[0].size + 1)
 
 
