@@ -172,10 +172,7 @@ class SimulatedArray(HostReads, Stored):
         )
 
     def __dlpack__(self, **keywords: Any) -> NoReturn:
-        raise BufferError(
-            f"this array is on {self.device}, in memory that no other library can read. Copy it first: "
-            f"np.from_dlpack({WRITE['to the host']}(x))"
-        )
+        raise BufferError(f"no other library can read {self.device}; write np.from_dlpack({WRITE['to the host']}(x))")
 
     __dlpack_device__ = __dlpack__
 

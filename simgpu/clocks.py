@@ -116,11 +116,7 @@ class Lanes:
         return loaded, asked, now, start, end
 
     def copy_in(self, nbytes: int, is_pinned: bool = False, ahead: bool = False) -> Span:
-        """A copy from the host, which puts it into pinned memory, unless it `is_pinned`, and goes on.
-
-        A copy made `ahead` has a stream of its own. It starts after all earlier work, which may use the same memory,
-        but later work runs beside it: see `wait_in`.
-        """
+        """A copy from the host, which puts it into pinned memory if need be, and goes on. `ahead`: see `Card`."""
         with self.host.lock:
             asked = self.host.now
             self.host.now += self.launch_time + (0 if is_pinned else round(nbytes * self._staging))

@@ -27,7 +27,6 @@ def array(
     >>> cp.array([x.sum(), x.max()])
     array([3., 2.])  # Simulated:0
     """
-    check_dtype(dtype)
     keywords = {"dtype": dtype, "copy": copy, "order": order, "subok": subok, "ndmin": ndmin}
     return call(np.array, (obj,), keywords, current())
 
@@ -36,7 +35,6 @@ def asarray(
     a: Any, dtype: Any = None, order: Any = None, *, copy: Any = None, blocking: bool = False
 ) -> SimulatedArray:
     """`a` on the device in use: a host array, numbers or lists of them. An array that's there is returned as it is."""
-    check_dtype(dtype)
     return call(np.asarray, (a, dtype, order), {"copy": copy}, current())
 
 
@@ -119,15 +117,13 @@ def _by_rule(name: str, numpys: Callable) -> Callable:
 
 def full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C") -> SimulatedArray:
     """An array of this shape on the device in use, filled with a number or a device array's values."""
+    check_dtype(dtype)
     if not isinstance(fill_value, Stored):
         fill_value = fill_value[()] if isinstance(fill_value, np.ndarray) else fill_value
-        return _full(shape, fill_value, dtype, order)
-    made = _by_rule("empty", np.empty)(shape, fill_value._values.dtype if dtype is None else dtype, order)
+        return call(np.full, (shape, fill_value, dtype, order), {}, current())
+    made = call(np.empty, (shape, fill_value._values.dtype if dtype is None else dtype, order), {}, current())
     made[...] = fill_value
     return made
-
-
-_full = _by_rule("full", np.full)
 
 
 class _Grid:

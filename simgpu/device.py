@@ -140,8 +140,9 @@ class Card:
     def copy_in_pinned(self, x: np.ndarray, is_pinned: bool = False) -> tuple[SimulatedArray, int]:
         """A copy of a host array through pinned memory, and when it will be there. The host doesn't wait for it.
 
-        Computations run meanwhile, so call ``device.wait_for(time)`` before you use the copy (CUDA: ``cudaMemcpyAsync``
-        on its own stream, ``cudaStreamWaitEvent``). `is_pinned` says that `x` is in such memory already.
+        It starts after all earlier work, which may use the same memory. Later work runs beside it, so call
+        ``device.wait_for(time)`` before you use the copy (CUDA: ``cudaMemcpyAsync`` on its own stream,
+        ``cudaStreamWaitEvent``). `is_pinned` says that `x` is in such memory already.
         """
         result = self._copy_of(x)
         span = self.lanes.copy_in(x.nbytes, is_pinned, ahead=True)

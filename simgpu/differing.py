@@ -115,9 +115,8 @@ def meshgrid(*xi: Any, indexing: str = "xy", copy: bool = True, sparse: bool = F
     """The coordinates of a grid, from those along each of its axes, which are arrays with one axis."""
     if indexing not in ("xy", "ij"):
         raise ValueError(f"meshgrid: indexing is 'xy' or 'ij', got {indexing!r}")
-    for x in xi:
-        if x.ndim != 1 or not isinstance(x, Stored):
-            raise ValueError(f"meshgrid takes arrays on the device with one axis, got {in_words(x)}")
+    if wrong := [x for x in xi if x.ndim != 1 or not isinstance(x, Stored)]:
+        raise ValueError(f"meshgrid takes arrays on the device with one axis, got {in_words(wrong[0])}")
     if len(xi) < 2:
         return xi
     return tuple(call(np.meshgrid, xi, {"indexing": indexing, "copy": copy, "sparse": sparse}, xi[0].device))
@@ -163,9 +162,8 @@ class vectorize:  # noqa: N801  (CuPy's name)
         self.pyfunc, self.__doc__ = pyfunc, doc or pyfunc.__doc__
 
     def __call__(self, *args: Any) -> Any:
-        for x in args:
-            if isinstance(x, (list, tuple, np.ndarray)):
-                raise refusal(vectorize, x, current())
+        if wrong := [x for x in args if isinstance(x, (list, tuple, np.ndarray))]:
+            raise refusal(vectorize, wrong[0], current())
         device = device_among(args) or current()
         values = [x._values if isinstance(x, Stored) else x for x in args]
         with np.errstate(all="ignore"):

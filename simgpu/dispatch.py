@@ -397,6 +397,7 @@ def from_host(function: Callable, args: tuple, kwargs: dict, device: Any) -> Any
 
 
 def _array(device, a, dtype=None, order=None, copy=None, subok=False, ndmin=0):
+    check_dtype(dtype)
     if subok:
         raise NotImplementedError("subok: a GPU's arrays have no subclasses")
     order = order or "K"

@@ -92,13 +92,12 @@ def scatter_add(x: Any, index: Any, values: Any) -> None:
     """``x[index] += values`` with an index array. Repeated positions add up (`cupyx.scatter_add`)."""
     device = one_device(x.device, values).begin()
     place, arrays = index_arrays(device, index, x._values.shape)
-    if device.instead is None:
-        np.add.at(x._values, place, values._values)
+    device.compute(np.add.at, x._values, place, values._values)
     moved = 3 * values._values.nbytes + sum(array.nbytes for array in arrays)
     device.ask("scatter_add", launches.asked_at(arrays, x._values), moved, values._values.nbytes)
 
 
-def write(device: Any, values: np.ndarray, place: Any, new: Any) -> None:
+def write(device: Any, values: Any, place: Any, new: Any) -> None:
     """``values[place] = new``, unless only shapes are computed."""
     if device.instead is None:
         values[place] = new
@@ -193,14 +192,12 @@ _ATOMIC = {
 }  # fmt: skip
 
 
-def add_at(ufunc: np.ufunc, x: Any, index: Any, *given: Any) -> None:
+def add_at(ufunc: np.ufunc, x: Any, index: Any, *values: Any) -> None:
     """``np.add.at(x, index, y)`` and the like, which a GPU does with atomic operations."""
     if not isinstance(index, (Stored, np.ndarray, *SCALARS)) or not isinstance(x, Stored):
-        raise TypeError(
-            f"{ufunc.__name__}.at on a GPU takes an array there and as index a number or an array, got "
-            f"{type(x).__name__} and {type(index).__name__}"
-        )
-    scatter(ufunc, x, index, *given)
+        given = f"{type(x).__name__} and {type(index).__name__}"
+        raise TypeError(f"{ufunc.__name__}.at takes an array on a GPU, and a number or an array as index, got {given}")
+    scatter(ufunc, x, index, *values)
 
 
 def scatter(ufunc: np.ufunc, x: Any, index: Any, *given: Any) -> None:
@@ -220,10 +217,7 @@ def scatter(ufunc: np.ufunc, x: Any, index: Any, *given: Any) -> None:
 
 
 class Flat:
-    """``x.flat``: the elements one after the other, row by row.
-
-    Each read is a copy by a kernel: ``for v in x.flat`` launches one per element, ``for v in x.ravel()`` none.
-    """
+    """``x.flat``: the elements row by row. Each one that's read is a copy by a kernel; ``x.ravel()`` launches none."""
 
     def __init__(self, base: Any) -> None:
         self.base, self._places = base, iter(range(base.size))
@@ -256,8 +250,7 @@ class Flat:
             return
         device = x.device.begin()
         value = array_of(device, value, x.dtype)
-        if device.instead is None:
-            x._values.flat[place] = value._values
+        write(device, x._values.flat, place, value._values)
         device.launch("flat", 2 * x._values.itemsize * len(range(*place.indices(x.size))))
 
     def _place(self, index: Any) -> Any:

@@ -425,10 +425,7 @@ _PICKING = names("choose compress extract")
 def work_of(
     name: str, arrays: Sequence[np.ndarray], made: Sequence[Any], args: Sequence, kwargs: dict, multiprocessors: int = 1
 ) -> tuple[int, float]:
-    """The bytes and operations of the NumPy function `name`, from its array arguments, its results, all arguments.
-
-    A product that's too small for all the card's multiprocessors counts as if there were more to do.
-    """
+    """The bytes and operations of a NumPy function. A product too small for all multiprocessors counts as more work."""
     nbytes, out = sum([x.nbytes for x in made]), sum([x.size for x in made])
     largest = max([out, *[x.size for x in arrays]])
     if name in _PICKING:

@@ -65,8 +65,7 @@ class Preset(NamedTuple):
             return [Figure(name, _text(name, getattr(self, name)), "given", "calibrate, or you") for name in names]
         sheet, share = ("datasheet", self.source), ("datasheet x guess", f"a share of the peak in {self.source}")
         peers = _TABLES["cards"].get(self.name, {}).get("peers", _NO_PEERS)
-        kinds = {"memory": sheet, "multiprocessors": sheet, "peers": (peers["kind"], peers["source"])}
-        kinds |= _TABLES["host"]
+        kinds = _TABLES["host"] | {"memory": sheet, "multiprocessors": sheet, "peers": (peers["kind"], peers["source"])}
         return [Figure(name, _text(name, getattr(self, name)), *kinds.get(name, share)) for name in names]
 
     def __repr__(self) -> str:

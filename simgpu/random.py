@@ -11,11 +11,10 @@ array([8, 6, 5])  # Simulated:0
 """
 
 import functools
-import inspect
 import operator
 import os
 from collections.abc import Callable, Sequence
-from inspect import Parameter
+from inspect import Parameter, Signature
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -95,7 +94,7 @@ def _method(name: str, row: Row, is_newer: bool) -> Any:
     defaults: dict[str, Any] = {key: float(x) if is_set else Parameter.empty for key, is_set, x in words}
     defaults |= {"size": None, **more} | ({"dtype": row.dtype} if not is_newer or name in _WITH_DTYPE else {})
     given = [Parameter(key, Parameter.POSITIONAL_OR_KEYWORD, default=x) for key, x in defaults.items()]
-    signature = inspect.Signature(given)
+    signature = Signature(given)
 
     def method(self, *args, **kwargs):
         bound = signature.bind(*args, **kwargs)
@@ -144,15 +143,12 @@ class RandomState:
         return self.normal(size=size, dtype=dtype)  # type: ignore[attr-defined]
 
     def randint(self, low: Any, high: Any = None, size: Any = None, dtype: Any = int) -> Any:
-        """Whole numbers in [low, high), or [0, low). If their count is no power of 2, the host waits for the card.
-
-        It doesn't divide 2**32 then, so the draws in the last part are drawn again, and the host reads how many.
-        """
+        """Whole numbers in [low, high), or [0, low)."""
         low, high = (0, low) if high is None else (low, high)
         count = int(high) - int(low) if all(isinstance(x, SCALARS) for x in (low, high)) else -1
         if count == 0:
             raise ValueError("low >= high")
-        is_power = count > 0 and count & (count - 1) == 0
+        is_power = count > 0 and count & (count - 1) == 0  # otherwise some are drawn again, and the host reads how many
         asked = Asked(4) if is_power else Asked(7, reads=(4,))
         return _draw(self._numpys.randint, (low, high), size, dtype, asked, dtype=dtype)
 
@@ -183,8 +179,7 @@ class RandomState:
         """Put the rows of an array into another order, in place."""
         if not isinstance(a, Stored) or a._values.ndim == 0:
             raise TypeError("The array must be cupy.ndarray with at least one axis")
-        new = self.permutation(a)
-        write(a.device, a._values, ..., new._values)
+        write(a.device, a._values, ..., self.permutation(a)._values)
         a.device.launch("setitem", 2 * a._values.nbytes)
 
 

@@ -278,7 +278,6 @@ def _select(function: Callable, conditions: Any, choices: Any, *rest: Any) -> An
 
 
 def _in_float32(function: Callable, a: np.ndarray, *rest: Any) -> Any:
-    """float16 is computed in float32, and then rounded."""
     if not _is_half(a):
         return function(a, *rest)
     made = function(a.astype(np.float32), *rest)

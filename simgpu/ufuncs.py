@@ -57,13 +57,11 @@ class ufunc:  # noqa: N801  (CuPy's name)
 
     def _with_an_array(self, args: tuple, outs: tuple = ()) -> tuple:
         """If all are numbers, one becomes an array. By NumPy's rules, it matters for the result's type which one."""
-        for x in args + outs:
-            if isinstance(x, Stored):
-                return args
+        if any([isinstance(x, Stored) for x in args + outs]):
+            return args
         device = current()
-        for x in args:
-            if not isinstance(x, SCALARS):
-                raise refusal(self._numpys, x, device)
+        if wrong := [x for x in args if not isinstance(x, SCALARS)]:
+            raise refusal(self._numpys, wrong[0], device)
         i = next((i for i, x in enumerate(args) if isinstance(x, np.generic)), 0)
         return tuple(device.new(np.asarray(x)) if at == i else x for at, x in enumerate(args))
 
