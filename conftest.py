@@ -4,6 +4,7 @@ There's only this one, since a second conftest.py in tests/ would be another mod
 """
 
 import collections
+import errno
 import importlib.util
 import os
 import signal
@@ -92,6 +93,7 @@ def no_simulation_and_nothing_said_yet(monkeypatch, empty_project):
     monkeypatch.delenv("FLUXLITE_GPU_BACKEND", raising=False)
     if progress := sys.modules.get("fluxlite_course.kit.progress"):
         monkeypatch.setattr(progress, "_home", None)  # no lesson has begun
+        monkeypatch.setattr(progress, "_unwritten", {})
     fluxlite.reset_notices()
     fluxlite.seed(None)
     with fluxlite.simulate_gpu(False):
@@ -149,6 +151,28 @@ def simulated():
     from kinds import simulated_device
 
     return simulated_device()
+
+
+@pytest.fixture
+def path(tmp_path):
+    """Where a test may save something."""
+    return tmp_path / "run.safetensors"
+
+
+@pytest.fixture
+def fill_the_disk(monkeypatch):
+    """After it's called, no file can be written to its end."""
+
+    def full(descriptor):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    return lambda: monkeypatch.setattr("os.fsync", full)
+
+
+@pytest.fixture
+def own_progress(tmp_path, monkeypatch):
+    """A record of progress that only this test writes to."""
+    monkeypatch.setenv("FLUXLITE_PROGRESS", str(tmp_path / "progress.json"))
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
 """fluxlite: learn what a GPU does to a neural network.
 
-The names of the Flux.jl GPU guide, in Python, on NumPy and CuPy. What `import fluxlite` doesn't need at once is
-loaded when it is first used.
+The names of the Flux.jl GPU guide, in Python, on NumPy and CuPy. Much is only loaded when it's first used.
 
 >>> import fluxlite as fl
 >>> model = fl.Chain(fl.Dense(10, 5, np.tanh), fl.Dense(5, 2))
@@ -20,25 +19,24 @@ from typing import TYPE_CHECKING, Any
 from .tree.contract import children, functor, is_leaf, trainable
 from .tree.flat import KeyPath
 from .tree.walks import fcollect, fmap, fmap_with_path, fmapstructure, leaves, trainables
-from .tree.destructure import destructure
 from .arrays import astype, device_of, getitem, move, primitive, scatter_add
-from .autodiff.gradients import Gradient, gradient, stop_gradient, withgradient
-from .autodiff.jacobians import hessian, jacobian
-from .autodiff.older_styles import back, param, params
 from .autodiff.tracked import TrackedArray
 from .layers.basic import Chain, Dense
-from .activations import celu, elu, gelu, hardsigmoid, hardswish, hardtanh, leakyrelu, lisht, logcosh, logsigmoid
-from .activations import logsoftmax, mish, relu, relu6, rrelu, selu, sigmoid, sigmoid_fast, softmax, softplus
-from .activations import softshrink, softsign, swish, tanh, tanh_fast, tanhshrink, trelu, σ
 from .devices.base import Device
 from .devices.selection import cpu, gpu, gpu_device, gpu_name, require_gpu, supported_devices
 from .messages import notices, reset_notices
 from .seeds import seed
 
-# What is loaded when it is first used: `__getattr__` below looks here. Type checkers and editors do so, too.
+# What is loaded when it's first used: `__getattr__` below looks here. Type checkers and editors do so, too.
 if TYPE_CHECKING:
     from . import amdgpu, cuda, distributed, metal
+    from .activations import celu, elu, gelu, hardsigmoid, hardswish, hardtanh, leakyrelu, lisht, logcosh, logsigmoid
+    from .activations import logsoftmax, mish, relu, relu6, rrelu, selu, sigmoid, sigmoid_fast, softmax, softplus
+    from .activations import softshrink, softsign, swish, tanh, tanh_fast, tanhshrink, trelu, σ
     from .autodiff.derivatives import rule
+    from .autodiff.gradients import Gradient, gradient, stop_gradient, withgradient
+    from .autodiff.jacobians import hessian, jacobian
+    from .autodiff.older_styles import back, param, params
     from .checkpoint import load, loadmodel, save, state
     from .data import CuIterator, DataLoader, batch, getobs, kfolds, mapobs, numobs, shuffleobs, splitobs, unbatch
     from .data.onehots import onecold, onehot, onehotbatch
@@ -68,22 +66,23 @@ if TYPE_CHECKING:
     from .reports import doctor, explain
     from .schedules import cosine, exponential_decay, one_cycle, step_decay, warm_up
     from .training import early_stopping, patience, plateau, throttle, train
+    from .tree.destructure import destructure
 
-    GPU_BACKEND: str  # what it is may change at any time
+    GPU_BACKEND: str  # it may change at any time
 else:
-    _ROOMS = "losses", "optimizers", "schedules", "data", "checkpoint", "training", "receipts", "reports", "simulated"
 
     @functools.cache
     def _modules() -> dict[str, str]:
-        """{name: the module it comes from} of the imports in this file, and of the rooms."""
+        """{name: the module it comes from} of the imports in this file, and of these modules themselves."""
         nodes = ast.walk(ast.parse(__spec__.loader.get_source(__name__)))
         imports = [node for node in nodes if isinstance(node, ast.ImportFrom) and node.level]
         found = {alias.name: node.module or alias.name for node in imports for alias in node.names}
-        return dict(zip(_ROOMS, _ROOMS)) | found
+        return {module: module for module in (*found.values(), "simulated")} | found
 
     def __getattr__(name: str) -> Any:
-        if name == "GPU_BACKEND":
-            return importlib.import_module(".devices.named", __name__).current_backend()
+        if name == "GPU_BACKEND":  # the preferred one, or if there's none, the one that was chosen
+            selection = importlib.import_module(".devices.selection", __name__)
+            return selection.wish()[0] or selection.choose().backend
         if name in _modules():
             module = importlib.import_module(f".{_modules()[name]}", __name__)
             globals()[name] = getattr(module, name, module)
@@ -102,7 +101,7 @@ if sys.platform == "linux" and "MALLOC_TRIM_THRESHOLD_" not in os.environ:
     import ctypes
 
     mallopt = getattr(ctypes.CDLL(None), "mallopt", lambda parameter, value: 0)  # musl has none
-    mallopt(-3, 2**25)  # M_MMAP_THRESHOLD, the largest there is: pieces of up to 32 MB come from what is kept
+    mallopt(-3, 2**25)  # M_MMAP_THRESHOLD, the largest there is: pieces of up to 32 MB come from what's kept
     mallopt(-1, 2**28)  # M_TRIM_THRESHOLD: how much is kept
 
 __version__ = "0.3.0"

@@ -1,8 +1,7 @@
 """What has to be asked of an array without knowing whose it is: its device, its generator; and our own operations.
 
-NumPy's functions go to the library that owns their arguments (NEP 13 and 18). What isn't a NumPy function is
-one here: a generic function with a method for each array type. An operation marked `primitive` can also be
-differentiated: it has a rule in the table of derivatives, like NumPy's own.
+NumPy's functions go to the library that owns their arguments (NEP 13 and 18). What NumPy lacks is a generic function
+here, with a method for each array type. If it's marked `primitive`, it can have a derivative, like NumPy's own.
 """
 
 import functools
@@ -22,8 +21,7 @@ read_only_types: set[type] = {np.ndarray}
 def device_of(x: Any) -> Any:
     """The device of `x`: an array, or everything in a model or container (CUDA.jl: ``device(x)``).
 
-    None if it has no arrays. Raises `DeviceError` if they're on different devices, and `TypeError` for arrays inside an
-    object that can't be walked.
+    None if it has no arrays. Raises `DeviceError` if they're on several, `TypeError` for arrays that no walk reaches.
     """
     # A method for each array type; in `devices/moving.py`, one for all else.
 
@@ -57,9 +55,8 @@ def on_card_of_argument(function: Function) -> Function:
 def primitive(function: Function) -> Function:
     """Give a function of ours the dispatch that NumPy's functions have.
 
-    An argument whose type has a method ``__primitive__`` (an array that is tracked for a gradient) gets the
-    call: ``argument.__primitive__(function, args, kwargs)``. Otherwise the function just runs. Raises `TypeError` for
-    what is no function.
+    An argument whose type has a method ``__primitive__`` (an array that's tracked for a gradient) gets the call:
+    ``argument.__primitive__(function, args, kwargs)``. Otherwise the function just runs.
 
     >>> @primitive
     ... def twice(x):
@@ -68,7 +65,6 @@ def primitive(function: Function) -> Function:
     >>> fl.gradient(lambda x: np.sum(twice(x)), np.ones(2))
     (array([2., 2.]),)
     """
-
     check_callable("primitive(function): the function", function)
     computed = on_card_of_argument(function)
 

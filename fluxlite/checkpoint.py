@@ -74,7 +74,7 @@ def load(path: str | os.PathLike, /, *model: Any, cast: bool = False, **targets:
             raise ValueError(f"{path} holds {', '.join(contents)}, and nothing called {name!r}")
         place = KeyPath([Attribute(name)])
         if is_leaf(target) and not is_array(target) and generator_of(target) is None:
-            kept(place, target)
+            leaf_state(place, target)
             raise TypeError(f"nothing can be put into {name}, which is {in_words(target)}; load(path) has its value")
         loading.add(place, target, contents[name])
     loading.finish()
@@ -124,7 +124,7 @@ def _named(unnamed: tuple, named: dict[str, Any], required: bool = True) -> dict
 def _state_at(path: KeyPath, x: Any) -> Any:
     """The `state` of `x`, which stands at `path`. Names of fields are of the type `Attribute`, as in a path."""
     flat = flatten(x, lambda _, part: is_leaf(part) or isinstance(part, Leaf) or generator_of(part) is not None, False)
-    states = [kept(path + place, leaf) for place, leaf in zip(flat.paths(), flat.leaves)]
+    states = [leaf_state(path + place, leaf) for place, leaf in zip(flat.paths(), flat.leaves)]
 
     def plain(x: Any, kind: Any, names: Any, parts: list, make: Any) -> Any:
         if names is None:
@@ -134,7 +134,7 @@ def _state_at(path: KeyPath, x: Any) -> Any:
     return flat.beside(states, plain)
 
 
-def kept(path: KeyPath, x: Any) -> Any:
+def leaf_state(path: KeyPath, x: Any) -> Any:
     """What to keep of a leaf, or of something with a state of its own."""
     if isinstance(x, Leaf):
         memory = _state_at(path + (Attribute("memory"),), x.memory)
@@ -177,8 +177,7 @@ def resuming(path: KeyPath, x: Any, state: Any) -> Callable[[], None]:
     return functools.partial(setattr, owner, "state", state)
 
 
-# The largest number under these names in the states of NumPy's generators: places in a buffer. NumPy believes them, and
-# would read memory that isn't the generator's.
+# The most that a state of NumPy's generators may hold here: NumPy believes places in a buffer, and reads what's there.
 _LARGEST = {"pos": 624, "buffer_pos": 4, "has_uint32": 1, "uinteger": 2**32 - 1}
 
 
@@ -230,7 +229,7 @@ class Loading:
             for key, (step, part) in ours.items():
                 self.add(path + (step,), part, theirs[key][1])
         else:  # numbers, functions and rates stay as they are, but no array may get lost
-            kept(path, x)
+            leaf_state(path, x)
             is_zeros = is_array(source) and (x is None or x is False) and not CPU.receive(source).any()
             if not is_zeros and (is_array(source) or not is_leaf(source) and len(children(source)[0])):
                 raise ValueError(f"{path or 'this leaf'} is {in_words(x)}, the source has {in_words(source)}")

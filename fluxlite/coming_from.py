@@ -1,4 +1,4 @@
-"""Names that you may know from PyTorch, Keras, JAX or Flux.jl, and what they are called here.
+"""Names that you may know from PyTorch, Keras, JAX or Flux.jl, and what they're called here.
 
 Only looked at when a name isn't found: the error then says what to write. A row may have several names.
 """

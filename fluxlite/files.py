@@ -79,7 +79,7 @@ def read(path: str) -> tuple[dict[str, Any], bool]:
         if int(description["format"]) > FORMAT:
             raise ValueError("it's of a newer format, update fluxlite")
         stored, made = dict(arrays), dict[str, np.ndarray]()
-        return {name: _made_of(x, stored, made) for name, x in description["values"].items()}, True
+        return {name: _rebuild(x, stored, made) for name, x in description["values"].items()}, True
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError) as error:
         raise _unfit(path, f"has a checksum, but not the contents that fluxlite.save writes: {error!r}") from error
 
@@ -164,10 +164,10 @@ def _as_stored(x: np.ndarray) -> np.ndarray:
     return pairs.astype(pairs.dtype.newbyteorder("<"), order="C", copy=False)
 
 
-def _made_of(x: Any, stored: dict[str, np.ndarray], made: dict[str, np.ndarray]) -> Any:
+def _rebuild(x: Any, stored: dict[str, np.ndarray], made: dict[str, np.ndarray]) -> Any:
     """What was saved. Arrays move from `stored` to `made`, since those tied to them follow later."""
     if isinstance(x, list):
-        return [_made_of(part, stored, made) for part in x]
+        return [_rebuild(part, stored, made) for part in x]
     if not isinstance(x, dict):
         return x
     (kind, value), *_ = x.items()
@@ -179,11 +179,11 @@ def _made_of(x: Any, stored: dict[str, np.ndarray], made: dict[str, np.ndarray])
             first = types.SimpleNamespace(shape=made[value].shape, strides=tuple(x["first"]))
             return same_view(here, first, made[value])
         case "dict":
-            return {_made_of(key, stored, made): _made_of(part, stored, made) for key, part in value}
+            return {_rebuild(key, stored, made): _rebuild(part, stored, made) for key, part in value}
         case "tuple":
-            return tuple(_made_of(value, stored, made))
+            return tuple(_rebuild(value, stored, made))
         case "number":
-            return _made_of(value, stored, made)[()]
+            return _rebuild(value, stored, made)[()]
         case "complex":
             return complex(*value)
         case "bytes":

@@ -3,8 +3,7 @@
 Both have the same shape, ``(N, classes)`` or whatever the model gives; a target that would only broadcast is an error.
 A plain number as target counts for all. Classes may also be given by their numbers, of shape ``(N,)``. A target of a
 wider type becomes one of the prediction's, and that's said once: it would make the backward pass wider, too. `agg`
-makes one number of the observations' losses: ``np.mean``, ``np.sum``. `eps`, by default the dtype's, keeps a logarithm
-from 0.
+makes one number of the observations' losses: ``np.mean``, ``np.sum``. `eps`, by default the dtype's, keeps logs from 0.
 """
 
 import functools
@@ -53,7 +52,7 @@ def _one_device(name: str, x: Any, y: Any) -> None:
 
 
 def _in_type_of(prediction: Any, target: Any, name: str) -> Any:
-    """`target`, where it is, in a type that leaves the loss in that of the `prediction`."""
+    """`target`, on its device, in a type that leaves the loss in the `prediction`'s."""
     mine, its = getattr(prediction, "dtype", None), getattr(target, "dtype", None)
     if mine is its or mine is None or its is None or mine.kind != "f" or _are_labels(prediction, target):
         return target
@@ -142,11 +141,11 @@ def _focal(p: Any, gamma: float, eps: Eps) -> Any:
 
 def _loss(name: str, what: str, formula: Callable) -> Callable[..., Any]:
     formula.__name__ = formula.__qualname__ = name
-    formula.__doc__ = f"{what} (Flux: ``{name}``)."
+    hint = " `agg` gets every element's: see `logitcrossentropy`." if "agg" in formula.__code__.co_varnames else ""
+    formula.__doc__ = f"{what} (Flux: ``{name}``).{hint}"
     return compares(_same_shape)(formula)
 
 
-# Of all elements: a row of the table each.
 # fmt: off
 mae = _loss("mae", "The mean of ``|prediction - target|``",
     lambda prediction, target, agg=np.mean: agg(np.abs(prediction - target)))
@@ -174,7 +173,7 @@ logitbinarycrossentropy = _loss(
     "logitbinarycrossentropy", "`binarycrossentropy` of the sigmoid of scores, in one accurate step",
     lambda prediction, target, agg=np.mean: agg((1 - target) * prediction - logsigmoid(prediction)))
 binary_focal_loss = _loss(
-    "binary_focal_loss", "`binarycrossentropy` that counts what is right already less, by ``(1 - p)**gamma``",
+    "binary_focal_loss", "`binarycrossentropy` in which what's right already counts less, by ``(1 - p)**gamma``",
     lambda prediction, target, agg=np.mean, gamma=2, eps=None: agg(
         _focal(target * prediction + (1 - target) * (1 - prediction), gamma, eps)))
 dice_coeff_loss = _loss(
@@ -190,7 +189,7 @@ tversky_loss = _loss(
 
 @compares(_same_shape)
 def huber_loss(prediction: Any, target: Any, agg: Callable = np.mean, delta: float = 1) -> Any:
-    """`mse` / 2 for what is off by less than `delta`, beyond it a straight line (Flux: ``huber_loss``)."""
+    """`mse` / 2 for errors below `delta`, and a straight line beyond (Flux: ``huber_loss``)."""
     error = np.abs(prediction - target)
     return agg(np.where(error < delta, error**2 / 2, delta * (error - delta / 2)))
 
@@ -199,7 +198,7 @@ def huber_loss(prediction: Any, target: Any, agg: Callable = np.mean, delta: flo
 def crossentropy(prediction: Any, target: Any, axis: int = -1, agg: Callable = np.mean, eps: Eps = None) -> Any:
     """The mean of ``-sum(target * log(prediction))`` along `axis`, for probabilities (Flux: ``crossentropy``).
 
-    For scores there's `logitcrossentropy`, which is more accurate and takes the same targets.
+    For scores there's `logitcrossentropy`, which is more accurate and takes the same targets, and the same `agg`.
     """
     return agg(-_of_classes(lambda p: _log(p, eps), prediction, target, axis))
 
@@ -210,14 +209,20 @@ def logitcrossentropy(prediction: Any, target: Any, axis: int = -1, agg: Callabl
 
     `target` holds probabilities, as `onehotbatch` gives, or the numbers of the classes, from 0, in the shape that
     `prediction` has without `axis`. A class that is ruled out by a score of -inf takes numbers: with rows, 0 * -inf is
-    NaN. On a GPU, where looking at the values would mean to wait, a number that is too large wraps around.
+    NaN. On a GPU, where looking at the values would mean waiting, a number that is too large wraps around.
+
+    `agg` gets a loss for each observation. It can leave some out, or weigh them: by class with ``mask = weights[y]``.
+
+    >>> scores, y, mask = np.array([[2.0, 0.0], [0.0, 1.0], [3.0, 0.0]]), np.array([0, 1, 1]), np.array([1, 1, 0])
+    >>> logitcrossentropy(scores, y, agg=lambda losses: np.sum(losses * mask) / np.sum(mask)).round(3)
+    np.float64(0.22)
     """
     return agg(-_of_classes(lambda logs: logs, logsoftmax(prediction, axis), target, axis))
 
 
 @compares(_probabilities)
 def kldivergence(prediction: Any, target: Any, axis: int = -1, agg: Callable = np.mean, eps: Eps = None) -> Any:
-    """`crossentropy` less what the target's own entropy makes of it: 0 where both agree (Flux: ``kldivergence``)."""
+    """`crossentropy` less the target's own entropy: 0 where both agree (Flux: ``kldivergence``)."""
     loss = crossentropy(prediction, target, axis, agg, eps)
     if _are_labels(prediction, target):  # all on one class: no entropy
         return loss
@@ -228,7 +233,7 @@ def kldivergence(prediction: Any, target: Any, axis: int = -1, agg: Callable = n
 def focal_loss(
     prediction: Any, target: Any, axis: int = -1, agg: Callable = np.mean, gamma: float = 2, eps: Eps = None
 ) -> Any:
-    """`crossentropy` that counts what is right already less, by ``(1 - p)**gamma`` (Flux: ``focal_loss``)."""
+    """`crossentropy` in which what's right already counts less, by ``(1 - p)**gamma`` (Flux: ``focal_loss``)."""
     return agg(_of_classes(lambda p: _focal(p, gamma, eps), prediction, target, axis))
 
 

@@ -1,6 +1,6 @@
 """What a person reads when something is worth a word, or wrong: notices, notes on errors, checks, errors with a place.
 
-As long as all goes well, nothing is looked at but what would give a wrong result without an error.
+As long as all goes well, we only look at what would give a wrong result without an error.
 """
 
 import contextlib
@@ -10,6 +10,7 @@ import io
 import math
 import sys
 import textwrap
+from abc import ABCMeta
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from types import FunctionType
 from typing import Any, TypeVar
@@ -100,8 +101,11 @@ def many(count: int, one: str, several: str = "") -> str:
 # -- what help() shows -------------------------------------------------------------------------------------------------
 
 
-class Readable(type):
-    """The class of our classes: of them, ``help()`` and ``dir()`` show what has a docstring, and not Python's own."""
+class Readable(ABCMeta):
+    """The class of our classes: of them, ``help()`` and ``dir()`` show what has a docstring, and not Python's own.
+
+    pydoc asks ``dir(cls)``, which only a metaclass answers. This one is an `ABCMeta`: a subclass of ours can be an ABC.
+    """
 
     def __dir__(cls) -> list[str]:
         names = [name for name in super().__dir__() if name == "__call__" or not name.startswith("_")]
@@ -110,7 +114,7 @@ class Readable(type):
 
 
 class AsWritten(str):
-    """A default in a signature, as one writes it: ``relu``, where Python prints ``<function relu at 0x7f…>``."""
+    """Text whose `repr` has no quotes: a default in a signature is ``relu``, and not ``<function relu at 0x7f…>``."""
 
     __repr__ = str.__str__
 
@@ -143,7 +147,9 @@ def explained(takes: str = "") -> Callable[[Function], Function]:
                 note(error, function, args, kwargs, takes)
                 raise
 
-        noted.__signature__ = _signature(function)  # type: ignore[attr-defined]
+        own: Any = inspect.unwrap(function)
+        if any(map(callable, (*(own.__defaults__ or ()), *(own.__kwdefaults__ or {}).values()))):
+            noted.__signature__ = _signature(function)  # type: ignore[attr-defined]
         return noted  # type: ignore[return-value]
 
     return decorate

@@ -11,7 +11,7 @@ from .messages import explained
 
 @explained()
 def accuracy(prediction: Any, target: Any, axis: int = -1) -> float:
-    """The share of observations for which the right class was predicted: a look at the device, enough once an epoch.
+    """The share of observations whose class was predicted right. It waits for the device: once an epoch is enough.
 
     `prediction` holds scores of shape ``(N, classes)``, and the largest counts, or classes' numbers, of shape ``(N,)``.
     `target` holds the right numbers, or, for scores, has their shape, as `onehotbatch` gives. For one score each, of

@@ -1,6 +1,6 @@
 """The optimizers' formulas: by how much a parameter changes. The rules are those of Optimisers.jl, under its names.
 
-How a step is taken, ``updating.py`` says.
+``updating.py`` says how a step is taken.
 """
 
 import copy
@@ -9,7 +9,7 @@ import functools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar, dataclass_transform
 
 import numpy as np
 
@@ -24,10 +24,16 @@ _BELOW = dict.fromkeys(("eta", "epsilon", "decay", "delta", "omega", "ell", "gam
 _PAIRS = ("beta", "ell", "gamma")
 
 
+@dataclass_transform(frozen_default=True, field_specifiers=(field,))
 class Formula(Rule):
-    """A rule of the library: its numbers are checked, and what it `remembers` begins at 0."""
+    """A rule of the library: a frozen dataclass of numbers, which are checked. What it `remembers` begins at 0."""
 
     remembers = ""
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if cls.__module__ == __name__:  # yours needn't be one
+            dataclass(frozen=True)(cls)
 
     def __new__(cls, *args: Any, **fields: Any) -> Any:
         for name in fields.keys() & KEYWORDS.keys() - getattr(cls, "__dataclass_fields__", {}).keys():
@@ -51,7 +57,6 @@ class Formula(Rule):
 # -- one rate for all numbers ------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
 class Descent(Formula):
     """``x -= eta * g`` (Flux: ``Descent``)."""
 
@@ -61,7 +66,6 @@ class Descent(Formula):
         return self.eta * g
 
 
-@dataclass(frozen=True)
 class Momentum(Formula):
     """``v = rho * v + eta * g; x -= v`` (Flux: ``Momentum``)."""
 
@@ -76,7 +80,6 @@ class Momentum(Formula):
         return velocity
 
 
-@dataclass(frozen=True)
 class Nesterov(Momentum):
     """`Momentum` that looks a step ahead: ``v = rho * v + eta * g; x -= rho * v + eta * g`` (Flux: ``Nesterov``)."""
 
@@ -86,7 +89,6 @@ class Nesterov(Momentum):
         return self.rho * super().change(memory, x, g) + self.eta * g
 
 
-@dataclass(frozen=True)
 class Lion(Formula):
     """Steps of one size: the sign of a running mean, as in the paper (Chen and others, 2023; Flux: ``Lion``)."""
 
@@ -101,7 +103,6 @@ class Lion(Formula):
         return step
 
 
-@dataclass(frozen=True)
 class Rprop(Formula):
     """A rate for each number, which grows while its slope keeps its sign (Riedmiller, Braun, 1993; Flux: ``Rprop``)."""
 
@@ -129,7 +130,7 @@ class Fusible(Formula):
     """A rule that works on each element by itself: on a GPU, a parameter's step is one launch."""
 
     # ``formula(x, g, *remembered, *numbers)``: what to subtract from `x`. It changes what's remembered in place.
-    formula: Callable[..., Any]
+    formula: ClassVar[Callable[..., Any]]
 
     def numbers(self, memory: dict[str, Any]) -> tuple:
         """What the host computes once for a step, such as ``1 - beta**steps``. It counts the step in `memory`."""
@@ -154,7 +155,7 @@ class Fusible(Formula):
         return launchers[type(x)](step, (x, g, *own, *memory.values(), *self.numbers(memory)))
 
     def _for_type_of(self, x: Any) -> Any:
-        """The rule for parameters of this type: half precision takes an epsilon of 1e-8 for 0."""
+        """The rule for parameters of this type: in half precision, an epsilon of 1e-8 is 0."""
         rule: Any = self
         return self if x.dtype.itemsize > 2 else replace(rule, epsilon=max(rule.epsilon, 6e-5))
 
@@ -185,7 +186,6 @@ def keep(mean, share, new):
     mean += (1 - share) * new
 
 
-@dataclass(frozen=True)
 class AdaGrad(Fusible):
     """``eta * g / sqrt(sum of all g**2 so far)`` (Duchi and others, 2011; Flux: ``AdaGrad``)."""
 
@@ -200,9 +200,11 @@ class AdaGrad(Fusible):
         return self.eta * g / (np.sqrt(square) + self.epsilon)
 
 
-@dataclass(frozen=True)
 class AdaDelta(Fusible):
-    """Steps as large as those before them were, so without a rate (Zeiler, 2012; Flux: ``AdaDelta``)."""
+    """Steps as large as those before them were, so without a rate (Zeiler, 2012; Flux: ``AdaDelta``).
+
+    PyTorch has a rate, which is 1, and another `epsilon`: ``AdaDelta(epsilon=1e-6)`` takes the same steps.
+    """
 
     rho: float = 0.9
     epsilon: float = 1e-8
@@ -215,7 +217,6 @@ class AdaDelta(Fusible):
         return change
 
 
-@dataclass(frozen=True)
 class RMSProp(Fusible):
     """``eta * g / sqrt(running mean of g**2)``; if `centred`, of their variance (Hinton, 2012; Flux: ``RMSProp``)."""
 
@@ -235,9 +236,12 @@ class RMSProp(Fusible):
         return self.eta * g / (np.sqrt(square) + self.epsilon)
 
 
-@dataclass(frozen=True)
 class Adam(Fusible):
-    """Steps scaled by running means of the gradient and of its square (Flux: ``Adam``; Kingma and Ba, 2015)."""
+    """Steps scaled by running means of the gradient and of its square (Flux: ``Adam``; Kingma and Ba, 2015).
+
+    `eta` is the learning rate (PyTorch: ``lr``). `beta` says what share of itself each mean keeps in a step
+    (``betas``). `epsilon` is added to the root of the second one, which may be 0 (``eps``). PyTorch has these defaults.
+    """
 
     eta: float = 0.001
     beta: tuple[float, float] = (0.9, 0.999)
@@ -257,11 +261,11 @@ class Adam(Fusible):
         return rate * mean / scale
 
 
-@dataclass(frozen=True)
 class AdamW(Adam):
     """`Adam` that also shrinks the parameters, by a share of their size (Loshchilov and Hutter, 2019; Flux: ``AdamW``).
 
     The share is ``eta * decay`` if `couple`, as in PyTorch, or `decay` (Flux: ``lambda``) alone, as in the paper.
+    PyTorch calls it ``weight_decay``, and takes 0.01 if you say nothing.
     """
 
     epsilon: float = field(default=1e-8, kw_only=True)  # in PyTorch it's where `decay` is here
@@ -275,9 +279,11 @@ class AdamW(Adam):
         return super().formula(x, g, mean, square, steps, *numbers) + share * x
 
 
-@dataclass(frozen=True)
 class NAdam(Adam):
-    """`Adam` with the look ahead of `Nesterov` (Dozat, 2016; Flux: ``NAdam``)."""
+    """`Adam` with the look ahead of `Nesterov` (Dozat, 2016; Flux: ``NAdam``).
+
+    The first `beta` stays the same, as in Flux. PyTorch's begins at half of it and grows, so its steps differ.
+    """
 
     def numbers(self, memory: dict[str, Any]) -> tuple:
         _, start = super().numbers(memory)
@@ -290,15 +296,17 @@ class NAdam(Adam):
         return self.eta * (mean * kept + ahead * g) / (np.sqrt(square * scale) + self.epsilon)
 
 
-@dataclass(frozen=True)
 class RAdam(Adam):
-    """`Adam` that makes plain steps until its scale can be trusted (Liu and others, 2020; Flux: ``RAdam``)."""
+    """`Adam` that makes plain steps until its scale can be trusted (Liu and others, 2020; Flux: ``RAdam``).
+
+    As in the paper, that's when `known` passes 4. PyTorch waits for 5, which is one more plain step.
+    """
 
     def numbers(self, memory: dict[str, Any]) -> tuple:
         rate, start = super().numbers(memory)
         most = 2 / (1 - self.beta[1]) - 1
         known, trust = most - 2 * memory["steps"] * (1 - start) / start, None
-        if known > 4:  # as in the paper; PyTorch's is 5, which is a plain step more
+        if known > 4:
             trust = math.sqrt((known - 4) * (known - 2) * most / ((most - 4) * (most - 2) * known))
         return rate, start, trust
 
@@ -309,7 +317,6 @@ class RAdam(Adam):
         return step if trust is None else trust * step / (np.sqrt(square / start) + self.epsilon)
 
 
-@dataclass(frozen=True)
 class AdaMax(Adam):
     """`Adam` with the largest gradient in place of the mean of squares (Kingma and Ba, 2015; Flux: ``AdaMax``)."""
 
@@ -322,7 +329,6 @@ class AdaMax(Adam):
         return rate * mean / (largest + self.epsilon)
 
 
-@dataclass(frozen=True)
 class OAdam(Adam):
     """`Adam` that takes each step twice and the one before it back, for GANs (Daskalakis, 2018; Flux: ``OAdam``)."""
 
@@ -336,9 +342,11 @@ class OAdam(Adam):
         return change
 
 
-@dataclass(frozen=True)
 class AMSGrad(Adam):
-    """`Adam` whose scale never shrinks; uncorrected, as in Flux (Reddi and others, 2018; Flux: ``AMSGrad``)."""
+    """`Adam` whose scale never shrinks (Reddi and others, 2018; Flux: ``AMSGrad``).
+
+    As in Flux, nothing makes up for means that start near 0. PyTorch does, so its first steps are shorter.
+    """
 
     def init(self, x: Any) -> dict[str, Any]:
         return {name: np.full_like(x, self._for_type_of(x).epsilon) for name in ("mean", "square", "largest")}
@@ -353,7 +361,6 @@ class AMSGrad(Adam):
         return self.eta * mean / (np.sqrt(largest) + self.epsilon)
 
 
-@dataclass(frozen=True)
 class AdaBelief(Adam):
     """`Adam` scaled by how far the gradient is from its mean (Zhuang and others, 2020; Flux: ``AdaBelief``)."""
 
@@ -395,7 +402,6 @@ class OptimiserChain(Rule):
         return f"OptimiserChain({', '.join(map(repr, self.rules))})"
 
 
-@dataclass(frozen=True)
 class WeightDecay(Formula):
     """``g + decay * x``, the slope of ``decay / 2 * x**2``; with `Adam` it isn't `AdamW` (Flux: ``WeightDecay``)."""
 
@@ -405,7 +411,6 @@ class WeightDecay(Formula):
         return g + self.decay * x
 
 
-@dataclass(frozen=True)
 class SignDecay(Formula):
     """``g + decay * sign(x)``, the slope of an L1 penalty ``decay * |x|`` (Flux: ``SignDecay``)."""
 
@@ -415,7 +420,6 @@ class SignDecay(Formula):
         return g + self.decay * np.sign(x)
 
 
-@dataclass(frozen=True)
 class ClipGrad(Formula):
     """Each number of the gradient cut off at ``±delta`` (Flux: ``ClipGrad``)."""
 
@@ -425,7 +429,6 @@ class ClipGrad(Formula):
         return np.clip(g, -self.delta, self.delta)
 
 
-@dataclass(frozen=True)
 class ClipNorm(Formula):
     """A gradient whose norm is above `omega` made shorter, in its direction (Flux: ``ClipNorm``).
 
@@ -451,7 +454,6 @@ class ClipNorm(Formula):
         return g * np.minimum(self.omega / np.maximum(norm, 1e-30), 1)
 
 
-@dataclass(frozen=True)
 class AccumGrad(Formula):
     """The mean of `n` gradients, then a step; in between none (Flux: ``AccumGrad``): a large batch in small parts."""
 
@@ -474,8 +476,7 @@ class AccumGrad(Formula):
 def clip_grad_norm(grads: Any, max_norm: float) -> tuple[Any, Any]:
     """Gradients of a whole model made shorter if their norm, of all numbers together, is above `max_norm`.
 
-    Returns new ones, and the norm that they had, which stays on a GPU (PyTorch: ``clip_grad_norm_``). If it isn't
-    finite, neither is what comes out: then leave out the step.
+    Returns new ones and the old norm, on its device (PyTorch: ``clip_grad_norm_``). If it isn't finite, skip the step.
     """
     check_number("clip_grad_norm(grads, max_norm): max_norm", max_norm)
     arrays = [g for g in leaves(grads) if g is not None]
@@ -508,8 +509,13 @@ def adjust(state: Any, eta: float | None = None, **fields: Any) -> Any:
     """Change the learning rate, or other numbers of the rules, in `state` or a part of it (Flux: ``adjust!``).
 
     What the rules remember stays. Returns `state`. Raises `TypeError` for what isn't a state or holds no rule with
-    such a number. PyTorch's parameter groups are a loop over ``trainables(model)``, which gives paths and arrays, with
-    ``adjust(state[path], decay=0.0)`` for those that shouldn't decay.
+    such a number. PyTorch's parameter groups are a loop over `trainables`, here for biases that shouldn't decay:
+
+    >>> model = fl.Dense(3, 2)
+    >>> state = fl.setup(fl.AdamW(decay=0.1), model)
+    >>> biases = [adjust(state[path], decay=0.0) for path, x in fl.trainables(model) if x.ndim < 2]
+    >>> state.weight.rule.decay, state.bias.rule.decay
+    (0.1, 0.0)
     """
     fields |= {} if eta is None else {"eta": eta}
     if not fields:
@@ -551,8 +557,8 @@ def shares(state: Any) -> list[tuple[Leaf, float]]:
 def freeze(state: Any) -> Any:
     """Let `update` leave out the parameters of this state, or part of one, until `thaw` (Flux: ``freeze!``).
 
-    A part is ``state.layers[0]``, or ``state[path]`` with a path of `trainables`. `load` brings back what the rules
-    remember, not this, nor their numbers: freeze again before you go on. Returns `state`.
+    A part is ``state.layers[0]``, or ``state[path]`` with a path of `trainables`, as in the example at `adjust`. `load`
+    brings back what the rules remember, not this, nor their numbers: freeze again before you go on. Returns `state`.
     """
     for leaf in _leaves(state):
         leaf.frozen = True

@@ -64,8 +64,7 @@ def receipt() -> Receipt:
 def clock() -> float:
     """The time in seconds, virtual while a simulated GPU is in use (CUDA.jl: ``CUDA.@elapsed``).
 
-    Read it before and after, each time after ``device.synchronize()``. Launching a kernel takes the virtual host 15 µs,
-    a product 20; the program's own work costs nothing.
+    Read it after ``device.synchronize()``, both times. A launch takes the virtual host 15 µs, a product 20; all else 0.
     """
     return (gpu_device() or CPU).clock()
 
@@ -99,8 +98,7 @@ def estimate(
 def outputsize(model: Callable, *sizes: tuple[int, ...], padbatch: bool = False, dtype: Any = np.float32) -> Any:
     """The shape of ``model(x)`` for an `x` of this shape, without computing it (Flux: ``outputsize``).
 
-    Several inputs have several shapes, several results a tuple of them. ``padbatch=True`` puts an axis of length 1 for
-    the observations in front of each. The values are zeros.
+    Give a shape for each input; several results give a tuple. ``padbatch=True`` adds an axis of 1 in front.
 
     >>> outputsize(fl.Chain(fl.Conv((5, 5), 1, 6, fl.relu), fl.MaxPool((2, 2))), (28, 28, 1), padbatch=True)
     (1, 12, 12, 6)

@@ -21,6 +21,7 @@ from .devices.base import GPU, SETTINGS, current
 from .devices.cupy.usable import INSTALL, OPTIONAL_PARTS
 from .devices.named import functional
 from .devices.selection import backends, choose, why_no_gpu
+from .messages import AsWritten
 from .tree.contract import attributes, children, is_leaf, trainable
 from .tree.flat import Attribute, KeyPath, steps
 from .tree.ties import is_array, is_trainable_array, lies_alike, parameter_key
@@ -265,10 +266,8 @@ _LIBRARIES = {
 }
 
 
-class Report(str):
+class Report(AsWritten):
     """Text that prints as it is when it's the value of a notebook cell or after ``>>>``."""
-
-    __repr__ = str.__str__
 
 
 def doctor() -> Report:

@@ -1,7 +1,7 @@
 """`seed`: one number decides all the random numbers that fluxlite draws by itself.
 
-Each use has a number of its own, and so has each time that it is used: the third layer's weights are made from (seed,
-weights, 3). So a loader more doesn't change the weights of the next model, and threads don't disturb each other.
+Each use has a number of its own, and so has each time: the third layer's weights are made from (seed, weights, 3). So
+one more loader doesn't change the next model's weights, and threads don't disturb each other.
 """
 
 import itertools
@@ -34,7 +34,7 @@ _now = Seeding(None)
 def seed(number: int | None) -> None:
     """Make what comes next repeatable: weights, the orders of loaders, every device's generator (Flux: ``seed!``).
 
-    It counts for what is made from now on without ``rng=``, and starts ``device.rng`` of the CPU and of all GPUs again.
+    It counts for what's made from now on without ``rng=``, and starts ``device.rng`` of the CPU and of all GPUs again.
     With None, nobody can foresee what comes. NumPy's own generator, `np.random.rand`, is another one.
 
     >>> fl.seed(1)

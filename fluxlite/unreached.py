@@ -41,7 +41,7 @@ def say_what_is_not_saved(function: Any, path: KeyPath) -> None:
 
 
 def is_new(leaf: Any) -> bool:
-    """Whether an object of this class, or this function, is met for the first time: only then it is looked into."""
+    """Whether an object of this class, or this function, is met for the first time: only then do we look into it."""
     key = ("met", leaf.__code__ if type(leaf) is types.FunctionType else type(leaf))
     return key not in said and said.setdefault(key, "") == ""
 
@@ -65,7 +65,7 @@ def why_shut(x: Any) -> str:
         return f"it is in a {name}, which no walk enters. Use a list, a dict, or a class with @functor above it."
     if (type(x).__module__, type(x).__qualname__) in REGISTERED:
         return (
-            f"class {name} was defined anew after @functor had registered a class of that name. If "
+            f"class {name} was defined again after @functor had registered a class of that name. If "
             "@dataclass(slots=True) stands above @functor, write @functor above it; if a cell was run again, run "
             "the one with functor again too."
         )

@@ -1,6 +1,6 @@
 """`setup` makes what an optimizer remembers, a tree beside the model; then `update` takes a step for each parameter.
 
-By how much a parameter changes, a `Rule` says; those of the library are in ``optimizers.py``.
+A `Rule` says by how much a parameter changes; the library's are in ``optimizers.py``.
 """
 
 from typing import Any
@@ -140,12 +140,10 @@ Step = tuple[Leaf, Any, Any]  # the state of a parameter, the parameter, its gra
 def update(state: Any, model: Any, grads: Any) -> tuple[Any, Any]:
     """Change the parameters of `model`, and `state`, in place for one step; returns both (Flux: ``update!``).
 
-    `grads` is what ``gradient(f, model)[0]`` gives; None in it means no step there, and if there's nothing else, it's
-    said once. The gradients at all places of a tied parameter are added up, and it takes one step. Everything is
-    checked before anything is changed.
-
-    Raises `TypeError` for arguments in the wrong order and a gradient that isn't an array here, `ValueError` for
-    one of another shape, and where `state` isn't that of `model`.
+    `grads` is what ``gradient(f, model)[0]`` gives; None means no step there, and if all is None, that's said once.
+    A tied parameter takes one step, by the sum of the gradients at its places. Nothing changes before all has been
+    checked: `TypeError` for arguments in the wrong order and a gradient that isn't an array here, `ValueError` for one
+    of another shape, and where `state` isn't that of `model`.
 
     >>> model = {"w": np.ones(2)}
     >>> state = fl.setup(fl.Descent(0.5), model)
@@ -227,7 +225,7 @@ def _check_order(state: Any, model: Any, grads: Any) -> None:
 def _collect(state: Any, x: Any, g: Any, way: tuple, found: list[Step]) -> None:
     """Adds the steps at `x` and below: where a gradient is, which may be given for a part of the model only.
 
-    The `way` there is: the way to its owner, the owner, the name in it.
+    `way` leads there: the way to its owner, the owner, the name in it.
     """
     own, given = _parts(x), _parts(g)
     if own is None:

@@ -30,7 +30,7 @@ def whole_file(path: Any) -> Iterator[str]:
             shutil.copymode(path, temporary)
         mode = os.stat(temporary).st_mode
         yield temporary
-        os.chmod(temporary, mode)  # who wrote it may have made it once more
+        os.chmod(temporary, mode)  # the block may have replaced it
         with open(temporary, "rb+") as file:
             os.fsync(file.fileno())  # the data reaches the disk before the name does
         os.replace(temporary, path)
@@ -40,7 +40,7 @@ def whole_file(path: Any) -> Iterator[str]:
 
 
 def check_place(path: Any) -> str:
-    """Where `path` leads, through links. Raises `OSError` if no file can be written there, or the one there stays."""
+    """Where `path` leads, through links. Raises `OSError` if no file can be written there."""
     path = os.path.realpath(path)
     if not os.path.isdir(os.path.dirname(path)):
         raise FileNotFoundError(errno.ENOENT, "could not save, there is no such folder", os.path.dirname(path))

@@ -1,7 +1,7 @@
 """The course: what the lessons are made of. ``from fluxlite_course.lesson00 import *`` begins one.
 
 `kit/` has what every lesson uses: start, guess, check, progress, handing in, a class. `draw/` has what several lessons
-draw with. Each `lessonNN/` has everything that only this lesson has: its checks, the replies to its questions, its
+draw with. Each `lessonNN/` has everything that only this lesson uses: its checks, the replies to its questions, its
 pictures. The sine wave, the crossing, the bottleneck and the data, which many lessons share, are files of their own.
 
 `fluxlite_course.digits` and the other names below are loaded at their first use.

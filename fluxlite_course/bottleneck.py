@@ -1,8 +1,7 @@
 """Who's the busiest in a step of training: the host, the copies, the GPU's computing, or the link between the cards?
 
-A card's step is estimated, as `fluxlite.estimate` does, from shapes alone. The exchange between cards is that of
-`links.ring`. So all times are simulated. Not in the model: what the host does on its own, such as reading
-files and shuffling.
+All times are simulated: a card's step is what `fluxlite.estimate` says, from shapes alone, and the exchange between
+cards is `links.ring`. Not in the model: what the host does on its own, such as reading files and shuffling.
 """
 
 import functools
@@ -20,14 +19,14 @@ from .links import link_of, ring
 from .scenes import Each, Knob, Part, Scene, drawing, label, rounded
 
 FEEDING = ("copied in each step", "from pinned memory", "a batch ahead", "stays on the GPU")
-_SHOWN, _SETTLED = 3, 9  # so many steps are drawn; after so many, one is like the next
+_SHOWN, _SETTLED = 3, 9  # how many steps are drawn, and after how many one is like the next
 _WHO = {"host": "The host", "copy": "Copying", "compute": "Computing", "network": "The network"}
 _LEFT, _RIGHT, _ROW, _TOP = 150, 632, 54, 66
 Example = Callable[[int, int, str], tuple[Any, Any, Any, Any, Any]]
 
 
 class Work(NamedTuple):
-    """What one card's step takes, in seconds: all of it alone, the host's orders, the GPU's computing; and bytes."""
+    """What one card's step takes: the seconds in all, of the host's orders, and of the GPU's computing; and bytes."""
 
     alone: float
     orders: float
@@ -37,7 +36,7 @@ class Work(NamedTuple):
 
 
 class Step(NamedTuple):
-    """A step among many: how long each lane is busy, and the first steps' bars: lane, begin, end, batch."""
+    """A step among many: its time, each lane's time, and the first steps' bars: lane, begin, end, batch."""
 
     seconds: float
     lanes: dict[str, float]
@@ -70,9 +69,9 @@ def work(example: Example, card: str, width: int, rows: int, dtype: str = "float
 
 
 def one_step(one: Work, card: str, feeding: str = FEEDING[3], cards: int = 1, link: str = "NVLink") -> Step:
-    """A step in the middle of a training: on each of `cards`, `one`, and then the exchange, which all of them wait for.
+    """A step in the middle of a training: `one` on each of the `cards`, then the exchange, which they all wait for.
 
-    Copied in each step, a batch is packed by the host, and its copy stands in one queue with the computing. Pinned
+    If a batch is copied in each step, the host packs it, and its copy waits in one queue with the computing. Pinned
     memory needn't be packed. A batch ahead, the copy runs beside the computing of the batch before.
 
     >>> digits = Work(1.7e-3, 1.68e-3, 0.4e-3, batch_bytes=18_944, gradient_bytes=7_592)
@@ -112,11 +111,11 @@ def busiest(
     example: Example = six_layers, *, card: str = "NVIDIA T4", batch: Any = (64, 1024, 16_384), width: Any = 1024,
     precision: Any = "float32", feeding: Any = FEEDING, cards: Any = 1, link: Any = "PCI Express",
 ) -> Scene:  # fmt: skip
-    """Three steps of training, a lane for each worker, and a knob for each setting with several values.
+    """Three steps of training, with a lane for each worker and a knob for each setting that has several values.
 
     `example` makes a loss, a model, an optimizer's rule, and data, from a width, rows and a dtype. `batch` is the whole
     batch: with several `cards`, each has its part. ``"bf16"`` takes float16's figures: tensor cores compute both alike.
-    Raises `ValueError` for another feeding or link, and for more cards than it joins.
+    Raises `ValueError` for an unknown feeding or link, and for more cards than the link joins.
 
     >>> busiest(batch=(64, 4096), feeding="stays on the GPU").at(batch="4,096")
     'A step takes 29.5 ms simulated (NVIDIA T4): host 1.22 ms, compute 29.5 ms. Computing is the busiest.'
@@ -125,33 +124,30 @@ def busiest(
     settings = {name: list(x) if isinstance(x, (tuple, list)) else [x] for name, x in wanted.items()}
     works = functools.cache(functools.partial(work, example, card))
 
-    def of(batch: int, width: int, precision: str, feeding: str, cards: int, link: str) -> Step:
+    def step(batch: int, width: int, precision: str, feeding: str, cards: int, link: str) -> Step:
         return one_step(works(width, max(1, batch // cards), precision), card, feeding, cards, link)
 
     chosen = [dict(zip(settings, values)) for values in itertools.product(*settings.values())]
-    steps, said, sentences = [of(**setting) for setting in chosen], [], []
-    for step, setting in zip(steps, chosen):
-        verdict = f"{_WHO[step.busiest]} is the busiest."
+    steps, said, sentences = [step(**setting) for setting in chosen], [], []
+    for one, setting in zip(steps, chosen):
+        verdict = f"{_WHO[one.busiest]} is the busiest."
         if setting["cards"] > 1:
-            gain = of(**{**setting, "cards": 1}).seconds / step.seconds
+            gain = step(**{**setting, "cards": 1}).seconds / one.seconds
             verdict += f" {setting['cards']} cards are {gain:.2f} times as fast as 1."
-        elif setting["feeding"] in FEEDING[:2] and step.seconds > 1.1 * max(step.lanes.values()):
+        elif setting["feeding"] in FEEDING[:2] and one.seconds > 1.1 * max(one.lanes.values()):
             verdict += " The GPU copies, then computes, never both."
-        lanes = ", ".join(f"{lane} {duration(time)}" for lane, time in step.lanes.items() if time)
+        lanes = ", ".join(f"{lane} {duration(time)}" for lane, time in one.lanes.items() if time)
         said.append(verdict)
-        sentences.append(f"A step takes {duration(step.seconds)} simulated ({card}): {lanes}. {verdict}")
+        sentences.append(f"A step takes {duration(one.seconds)} simulated ({card}): {lanes}. {verdict}")
     knobs = [Knob(name, [f"{x:,}" if isinstance(x, int) else x for x in options]) for name, options in settings.items()]
     return Scene(_drawing(steps, said, card), knobs, sentences)
-
-
-# -- The picture --------------------------------------------------------------------------------------------------
 
 
 def _drawing(steps: Sequence[Step], said: list[str], card: str) -> Part:
     lanes = [lane for lane in _WHO if any(step.lanes[lane] for step in steps)]
     ends = [max(end for _, _, end, _ in step.bars) for step in steps]
     bottom = _TOP + _ROW * len(lanes)
-    # The scale is another one in each setting, so the axis says how long it is.
+    # Each setting has a scale of its own, so the axis says how long it is.
     width = Each(f"the whole width is {_SHOWN} steps, {duration(end)}, simulated ({card})" for end in ends)
     return drawing(
         640, bottom + 34, "A step of training: the host, copies, computing and the network, a lane each",

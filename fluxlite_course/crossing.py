@@ -1,7 +1,7 @@
 """At which size does a GPU start to win? The same training step of the RNN, on a real CPU and on a simulated card.
 
-The CPU's times are in ``recorded/``, by ``python -m benchmarks.record_cpu``. The card's are estimates, from shapes
-alone, so an answer takes milliseconds and is the same everywhere.
+The CPU's times were recorded by ``python -m benchmarks.record_cpu``, into ``recorded/``. The card's are estimates, from
+shapes alone, so an answer takes milliseconds and is the same everywhere.
 """
 
 import functools
@@ -19,7 +19,7 @@ from fluxlite.messages import many
 from fluxlite.receipts import Seconds, duration
 from simgpu import preset
 
-from .draw.pictures import GREY, look
+from .draw import GREY, look
 from .scenes import Each, Part, label
 from .scenes.axes import Axis, across, upward
 from .sine_wave import training_step
@@ -47,10 +47,15 @@ class Crossover:
         return min((size for size in self.cpu if size > last_loss), default=None)
 
     @property
+    def is_compared(self) -> bool:
+        """Whether the GPU's times are those of its work. Otherwise they're only those of ordering it."""
+        return self.settings["wait"] or self.settings["copies"]
+
+    @property
     def crossing(self) -> float | None:
-        """The hidden size where the lines cross, possibly between two in the table. None if they don't."""
+        """Where the lines cross, maybe between two hidden sizes. None if they don't, or if they aren't compared."""
         right = self.smallest
-        if right is None or right == min(self.cpu):
+        if right is None or right == min(self.cpu) or not self.is_compared:
             return None
         below, above = (math.log(self.faster[size]) for size in (right // 2, right))
         return right / 2 * 2 ** (below / (below - above))  # straight lines on logarithmic axes
@@ -59,7 +64,7 @@ class Crossover:
     def conclusion(self) -> str:
         """Where the lines cross, in words."""
         first, last = min(self.cpu), max(self.cpu)
-        if not (self.settings["wait"] or self.settings["copies"]):
+        if not self.is_compared:
             return "The GPU's line is the time of ordering, not of working: don't compare it."
         if self.crossing is None:
             return f"The {'GPU' if self.smallest else 'CPU'} is faster at every hidden size from {first} to {last}."
@@ -97,14 +102,14 @@ class Crossover:
 
 
 def axes_of(sizes: Iterable[int]) -> tuple[Axis, Axis]:
-    """Where a size, and a time in seconds, are in a picture of `lines`."""
+    """The axes of a picture of `lines`, for sizes and for times in seconds."""
     return Axis(min(sizes), max(sizes), 108, 592, log=True), Axis(1e-5, 2, 386, 66, log=True)
 
 
 def lines(
     cpu: Sequence[Times], gpu: Sequence[Times], about: str, card: Any, ticks: Sequence[int] = ()
 ) -> Iterator[Part]:
-    """A picture's parts: a CPU's and a card's time by size, a line each in each state, with axes and a key."""
+    """A picture's parts: in each state a line for a CPU's times by size and one for a card's, with axes and a key."""
     xs, ys = axes_of(sizes := list(cpu[0]))
     yield Part("path", class_="grid", d="".join(f"M92 {ys(time)}H622" for time in ys.round_numbers()))
     yield from across(xs, 386, about, ticks or sizes, "{:,}".format if ticks else str)
@@ -127,7 +132,7 @@ def crossover(batch: int = 64, card: Any = "NVIDIA T4", copies: bool = True, wai
     """From which hidden size is a card faster? One training step of lesson 04's RNN, for hidden sizes 8 to 4096.
 
     The CPU's times are recorded. `card` is a name or a preset. With `copies`, x and y come from the host at each step,
-    and the loss goes back to it. Without `wait`, the clock stops when the step has been requested, not when it's done.
+    and the loss goes back to it. Without `wait`, the clock stops when the step has been ordered, not when it's done.
     Raises `ValueError` for an unknown card or `batch`.
 
     >>> c = crossover(batch=64)

@@ -1,6 +1,6 @@
 """What lies between two cards, and how long they take to exchange gradients over it, as NCCL estimates it.
 
-The times are simulated. Not in the model: that a network is shared with others, and that some cards are late.
+The times are simulated. Not in the model: a network that's shared with others, and cards that are late.
 """
 
 import tomllib
@@ -17,7 +17,7 @@ class Link(NamedTuple):
     name: str
     bandwidth: float
     latency: float
-    most: int  # so many cards can be linked in this way
+    most: int  # cards that can be linked in this way
     source: str
 
 

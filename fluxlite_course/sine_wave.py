@@ -4,14 +4,15 @@
     python -m fluxlite_course.sine_wave --gpu    on the GPU
     nsys profile --stats=true python -m fluxlite_course.sine_wave --gpu    with NVIDIA's profiler, phases by name
 
-Its last line is JSON: each phase's seconds. What's before the first and after the last, only the whole time has.
+Its last line is JSON: each phase's seconds. What comes before the first and after the last isn't in it.
 """
 
+import contextlib
 import io
 import json
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -50,7 +51,7 @@ def training_step(x: Any, y: Any, memory: Any, w1: Any, w2: Any, rate: float = 0
 
 
 def train(x: Any, y: Any, w1: Any, w2: Any, epochs: Iterable[int] = range(1, 201)) -> list[float]:
-    """Train `w1` and `w2` in place, one step per point in each epoch; returns every tenth epoch's loss."""
+    """Train `w1` and `w2` in place, one step for each point in each epoch; returns every tenth epoch's loss."""
     history = []
     for epoch in epochs:
         memory, total = np.zeros_like(w2.T), 0
@@ -106,35 +107,34 @@ def train_by_hand(hidden: int = 6, seed: int = 1, carry: bool = True, lr: float 
 
 
 def main(arguments: list[str]) -> None:
-    laps: dict[str, float] = {}
-    begin = time.perf_counter()
+    phases: dict[str, float] = {}
 
-    def lap(name: str) -> None:
-        laps[name] = time.perf_counter() - begin - sum(laps.values())
+    @contextlib.contextmanager
+    def phase(name: str) -> Iterator[None]:
+        begin = time.perf_counter()
+        yield
+        phases[name] = time.perf_counter() - begin
 
-    from .draw.pictures import plots
+    with phase("import Matplotlib"):
+        from .draw import plots
 
-    figure, axes = plots()
-    lap("import Matplotlib")
-    device = fl.require_gpu() if "--gpu" in arguments else fl.get_device("CPU")
-    with fl.cuda.time_range("data and weights"):
+        figure, axes = plots()
+    with phase("data and weights"), fl.cuda.time_range("data and weights"):  # which loads CuPy, if it's there
+        device = fl.require_gpu() if "--gpu" in arguments else fl.get_device("CPU")
         x, y, w1, w2 = device(problem())
-    lap("data and weights")
-    with fl.cuda.time_range("train: first epoch"):
+    with phase("train: first epoch"), fl.cuda.time_range("train: first epoch"):
         train(x, y, w1, w2, epochs=[1])
         device.synchronize()  # if you stop the clock before the GPU is done, the time is too short
-    lap("train: first epoch")
-    with fl.cuda.time_range("train: 199 epochs"):
+    with phase("train: 199 epochs"), fl.cuda.time_range("train: 199 epochs"):
         history = train(x, y, w1, w2, epochs=range(2, 201))
         device.synchronize()
-    lap("train: 199 epochs")
-    axes.plot(fl.cpu(y).ravel(), "o", label="actual")
-    axes.plot(predict(x, w1, w2), "o", markerfacecolor="none", label="predicted")
-    axes.legend()
-    figure.savefig(io.BytesIO())
-    lap("predict and plot")
+    with phase("predict and plot"):
+        axes.plot(fl.cpu(y).ravel(), "o", label="actual")
+        axes.plot(predict(x, w1, w2), "o", markerfacecolor="none", label="predicted")
+        axes.legend()
+        figure.savefig(io.BytesIO())
     print(f"loss {history[-1]:.4f}")
-    print(json.dumps(laps))
+    print(json.dumps(phases))
 
 
 if __name__ == "__main__":

@@ -32,11 +32,15 @@ def gradient(f: Callable, *args: Any) -> Any:
     the same attribute names; None stands where nothing flows, for integer and boolean arrays, for functions, and for
     numbers inside a model. A parameter at several places of a model has its whole gradient at the first.
 
-    `f` may return ``(loss, extra, …)``; see `withgradient`. While it runs, the NumPy and simulated arrays that it
-    computes with are read-only, so that changing one, which would make the gradient wrong, raises at that line.
-    (Not CuPy's; and a view made earlier, or ``np.add.at``, can still write.) Layers such as `Dropout` are in training;
-    ``with testmode(model):`` ends that. Raises `TypeError` if the loss isn't one number, or on a function that has no
-    derivative rule.
+    `f` may return ``(loss, extra, …)``; see `withgradient`. Raises `TypeError` if the loss isn't one number, or on a
+    function that has no derivative rule.
+
+    While `f` runs, layers such as `Dropout` and `BatchNorm` are in training, and in test mode again afterwards: there's
+    no ``model.train()`` as in PyTorch. That's so for every model that `f` uses, such as a GAN's critic in the
+    generator's loss. ``with testmode(teacher):`` inside `f` makes an exception.
+
+    NumPy's and simulated arrays that `f` computes with are read-only meanwhile: changing one would make the gradient
+    wrong, and raises at that line. (Not CuPy's; and a view made earlier, or ``np.add.at``, can still write.)
 
     >>> gradient(lambda x, y: x**2 * y, 3.0, 2.0)
     (12.0, 9.0)

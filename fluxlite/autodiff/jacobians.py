@@ -17,9 +17,8 @@ from .tracked import TrackedArray, plain
 def jacobian(f: Callable, *args: Any) -> tuple:
     """For each argument, an array: the gradient of every element of ``f(*args)`` (Zygote: ``jacobian``).
 
-    The arguments are arrays or numbers; the shape is that of the result, then that of the argument. The result is
-    computed once, and walked back through once for each of its elements. None for arrays of integers. As in
-    `gradient`, layers are in training; see `testmode`.
+    The arguments are arrays or numbers; the shape is that of the result, then that of the argument. It takes a backward
+    pass for each element of the result. None for arrays of integers. As in `gradient`, layers are in training.
 
     >>> jacobian(lambda x: x**2, np.array([1.0, 2.0]))
     (array([[2., 0.],

@@ -20,7 +20,7 @@ from .tracked import PARAMETERS, TrackedArray
 
 @explained()
 def param(x: Any) -> TrackedArray:
-    """The array `x`, tracked until it is dropped (Flux, Tracker: ``param``).
+    """The array `x`, tracked until it's dropped (Flux, Tracker: ``param``).
 
     ``.data`` is the array itself and can be assigned; ``.grad`` is None until the first `back`, which each one adds to.
     Between the loss and `back`, don't change in place what the loss was computed with: the gradient would be wrong.

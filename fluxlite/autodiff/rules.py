@@ -19,13 +19,12 @@ from ..messages import explained
 Pullback = Callable[..., Any]
 
 
-@dataclass
+@dataclass(eq=False)
 class Rule:
     """How the gradient flows back through one function.
 
-    ``pullbacks[i]`` belongs to the operand at position `i`; None where it has no derivative. It gets the gradient of
-    the result, the result, and the function's own arguments, and returns the gradient of that operand: a new array of
-    the operand's shape, or the gradient it was given.
+    ``pullbacks[i]`` is for the operand at position `i`; None where it has no derivative. Of the result's gradient, the
+    result and the function's own arguments it makes the operand's gradient: a new array, or the gradient it was given.
     """
 
     pullbacks: Any
@@ -57,11 +56,9 @@ def rule(function: Callable, *pullbacks: Pullback | None, add_into: Callable | N
     result `out`, and has its shape; `arguments` are those of the call, under the names that the function gives them.
     What is returned is the operand's gradient, in its shape. Written in NumPy calls (or primitives), it works on every
     device, and for second derivatives. ``add_into(total, g, out, *arguments)`` adds the first operand's gradient into
-    `total` in place, for a function that reads a part of it. Zygote's name for such a rule is
-    ``@adjoint``, ChainRules' is ``rrule``.
+    `total` in place, for a function that reads a part of it (Zygote: ``@adjoint``; ChainRules: ``rrule``).
 
-    Raises `TypeError` for a function that is neither NumPy's nor a `primitive`. When a rule is used, a gradient of
-    another shape than its operand's raises `ValueError`.
+    Raises `TypeError` for a function that's neither NumPy's nor a `primitive`; in use, `ValueError` for a wrong shape.
 
     >>> @fl.primitive
     ... def cube(x):
@@ -122,7 +119,7 @@ def rule_for_each(function: Callable, pullback: Pullback, sequence: bool = False
 
 
 def composed(function: Callable, table: dict[Callable, Callable] = COMPOSED) -> Callable[[Callable], Callable]:
-    """Above what says `function` in terms of other functions."""
+    """Above a function that says `function` in terms of others."""
 
     def enter(same: Callable) -> Callable:
         table[function] = same
@@ -139,7 +136,7 @@ def no_derivative(*functions: Callable) -> None:
 
 
 def load_rarer() -> bool:
-    """Fills the table with what a network seldom needs. Whether it wasn't filled before."""
+    """Fill the table with what a network seldom needs; False if that was done before."""
     rarer, before = f"{__package__}.derivatives.rarer", dict(RULES)
     if rarer in sys.modules:
         return False
@@ -203,7 +200,7 @@ def arranged(function: Any, args: Any, kwargs: dict, names: Any, most: int, reph
         load_rarer()  # which may say the call in other terms, in `rephrased`
     if unknown and function not in rephrased:
         raise TypeError(
-            f"the derivative rule of {name_of(function)} does not know the keyword {unknown[0]!r}; it knows "
+            f"the derivative rule of {name_of(function)} doesn't know the keyword {unknown[0]!r}; it knows "
             f"{', '.join(names)}. Leave it out, or compute outside the gradient with x.data"
         )
     return args, kwargs

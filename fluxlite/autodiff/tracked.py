@@ -2,7 +2,7 @@
 
 It speaks NumPy's dispatch protocols, so ``np.tanh(x)`` and ``x @ w`` reach `record`, whatever library's array is
 inside. `record` computes with the values inside, and keeps the call: the function's rule, its arguments, and a number,
-counted up over the whole process. There is no tape beside the results themselves: what is dropped is freed, and
+counted up over the whole process. There's no tape beside the results themselves: what is dropped is freed, and
 walking back (`backward.py`) means visiting calls from the highest number down.
 """
 
@@ -34,7 +34,7 @@ class Level:
     def __init__(self, number: int) -> None:
         self.number = number
         self.is_open = True
-        self.frozen: dict[int, Any] = {}  # by id: what is read-only, since the backward pass needs its values
+        self.frozen: dict[int, Any] = {}  # by id: what's read-only, since the backward pass needs its values
 
     def freeze(self, array: Any) -> None:
         """Make `array` read-only until this level closes; a view together with the array that it views."""

@@ -1,7 +1,6 @@
 """The CUDA.jl names that the guide refers to, for NVIDIA GPUs: ``fluxlite.cuda.devices()``.
 
-While `simulate_gpu` is on, all of this uses the simulated GPUs, except `functional`, which is about hardware. Kernels
-by hand: ``help(fluxlite.cuda.jit)``.
+During a simulation, all but `functional` is about the simulated GPUs. Kernels by hand: ``help(fluxlite.cuda.jit)``.
 """
 
 import importlib

@@ -70,7 +70,7 @@ class DataLoader(metaclass=Readable):
 
     @explained()
     def batches(self, skip: int = 0) -> Iterator[Any]:
-        """Begin an epoch, but for its first `skip` batches."""
+        """Begin an epoch after its first `skip` batches."""
         check_whole("skip", skip)
         order = Places(self.rng.permutation(self._count)) if self.shuffle else None
         starts = (number * self.batchsize for number in range(skip, len(self)))

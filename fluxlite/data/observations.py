@@ -12,7 +12,7 @@ import numpy as np
 
 from ..arrays import device_of, on_card_of, read_only_types, refuse_tensor
 from ..devices.base import CPU
-from ..messages import Readable, check_callable, check_whole, explained, in_words
+from ..messages import AsWritten, Readable, check_callable, check_whole, explained, in_words
 from ..seeds import ORDERS, next_generator
 from ..tree.contract import children
 from ..tree.flat import flatten
@@ -40,8 +40,7 @@ def numobs(data: Any) -> int:
 def getobs(data: Any, index: Any) -> Any:
     """Observation number `index` of `data`; for a slice or integers, a batch of several (MLUtils: ``getobs``).
 
-    Of an array it's a read-only view if `index` is a number or a slice; in CuPy it's writable. Integers on a GPU aren't
-    checked.
+    A number or a slice of an array gives a read-only view; in CuPy it's writable. Integers on a GPU aren't checked.
 
     >>> x, y = np.arange(6).reshape(3, 2), np.array([7, 8, 9])
     >>> getobs((x, y), 1), getobs({"y": y}, [0, 2])
@@ -209,8 +208,7 @@ def shuffleobs(data: Any, rng: Any = None) -> Any:
 def splitobs(data: Any, at: Any = 0.8, shuffle: bool = False, rng: Any = None) -> tuple:
     """`data` in two parts: the fraction `at`, and the rest (MLUtils: ``splitobs``).
 
-    ``at=(0.6, 0.2)`` gives three parts; fractions that add up to 1 leave no rest. Arrays in a part are read-only views,
-    with ``shuffle=True``, which draws an order first, copies.
+    ``at=(0.6, 0.2)`` gives three parts, ``(0.8, 0.2)`` two. Arrays in them are read-only views; with `shuffle`, copies.
 
     >>> (x_train, y_train), (x_test, y_test) = splitobs((np.zeros((10, 3)), np.arange(10)), at=0.7)
     >>> x_train.shape, y_test
@@ -242,11 +240,7 @@ def summary(data: Any) -> str:
     if is_array(data):
         return f"{data.dtype}{list(data.shape)}"
     if isinstance(data, (tuple, dict)):
-        return repr(_map(lambda one: _Words(summary(one)), data))
+        return repr(_map(lambda one: AsWritten(summary(one)), data))
     if isinstance(data, (MappedObs, range)):
         return repr(data).split("      #")[0]
     return f"{type(data).__name__} of {len(data):,}"
-
-
-class _Words(str):
-    __repr__ = str.__str__  # without quotes

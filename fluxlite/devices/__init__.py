@@ -3,10 +3,8 @@
 Read `base.py` (what a device is), `moving.py` (what ``gpu(model)`` does), `selection.py` (which GPU) and `named.py`.
 """
 
-from ..arrays import device_of as device_of
-from .base import CPU as CPU
-from .base import Device as Device
-from .selection import cpu as cpu
-from .selection import devices as devices
-from .selection import gpu as gpu
-from .selection import gpu_device as gpu_device
+from ..arrays import device_of
+from .base import CPU, Device
+from .selection import cpu, devices, gpu, gpu_device
+
+__all__ = ["CPU", "Device", "cpu", "device_of", "devices", "gpu", "gpu_device"]

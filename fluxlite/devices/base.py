@@ -20,7 +20,7 @@ listeners: list[Callable[..., None]] = []  # open receipts hear of what real dev
 
 
 def tell(device: Any, kind: str, name: str, times: int = 1, nbytes: int = 0, explicit: bool = True) -> None:
-    """Report to all listeners: `times` copies of together `nbytes`, or so many waits."""
+    """Report to all listeners: `times` copies, `nbytes` in all, or so many waits."""
     for listener in list(listeners):
         listener(device, kind, name, times, nbytes, explicit)
 
@@ -159,9 +159,7 @@ class Device(metaclass=Readable):
     def _mover(self, exact: bool = False) -> str:
         return f"get_device({self.backend!r}, {self.index})" if exact else mover(self)
 
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Device):
-            return NotImplemented
+    def __eq__(self, other: Any) -> bool:
         return type(other) is type(self) and (self.backend, self.index) == (other.backend, other.index)
 
     def __hash__(self) -> int:

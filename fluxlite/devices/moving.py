@@ -57,8 +57,7 @@ def _moved_array(device: Any, x: Any, wanted: Any) -> Any:
 def send(x: Any, device: Any, dtype: Any, path: KeyPath) -> Any:
     """Move a leaf that isn't an array, at `path`: one method per type.
 
-    Most leaves work on any device. If an object that can't be walked holds arrays, or a function works with them, they
-    stay, and we say so once.
+    Most leaves work on any device. Arrays in an object that can't be walked, or in a function, stay: we say so once.
     """
     refuse_tensor(f"a move to {device}{f', at {path},' if path else ''}", x)
     for key, place, value, why in boxes(x, path):

@@ -116,17 +116,11 @@ def devices_of(backend: str) -> DeviceList:
     return DeviceList(asked.devices(), asked.functional().reason)
 
 
-def current_backend() -> str:
-    """The value of `fluxlite.GPU_BACKEND`: the preferred backend, or if there's none, the one that was chosen."""
-    return selection.wish()[0] or selection.choose().backend
-
-
 @explained()
 def gpu_backend(name: str | None) -> None:
     """Prefer a backend, now and in later sessions. None deletes the preference (Flux: ``gpu_backend!``).
 
-    It's in ``LocalPreferences.toml`` of the project's folder, or of FLUXLITE_PROJECT. Raises `ValueError` if you have
-    to edit that file yourself.
+    It's in ``LocalPreferences.toml`` of the project, or of FLUXLITE_PROJECT. `ValueError` for a table of yours there.
     """
     if name is not None:
         find_backend(name)

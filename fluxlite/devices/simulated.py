@@ -114,7 +114,7 @@ def simulate_gpu(
     if memory is not None:
         check_whole("simulate_gpu(memory=…), in bytes,", memory, 1)
     earlier = Simulation(SETTINGS.simulated)
-    found = _made(int(count), _visible(count) if visible else int(count), like, memory)
+    found = _start(int(count), _visible(count) if visible else int(count), like, memory)
     SETTINGS.simulated = found if count else None
     return earlier
 
@@ -138,10 +138,10 @@ class Simulation:
 @functools.cache
 def standing_in() -> list[Device]:
     """The GPU that a preference for "Simulated" asks for."""
-    return _made(1, 1, "NVIDIA T4", None)
+    return _start(1, 1, "NVIDIA T4", None)
 
 
-def _made(count: int, shown: int, like: Any, memory: int | None) -> list[Device]:
+def _start(count: int, shown: int, like: Any, memory: int | None) -> list[Device]:
     """New devices, or those that are there already if they're the same; and it says so."""
     new: list[Any] = [SimulatedDevice(index, preset(like), memory and int(memory)) for index in range(shown)]
     old: list[Any] = SETTINGS.simulated or []
@@ -173,11 +173,7 @@ def _visible(count: int) -> int:
 arrays.read_only_types.add(SimulatedArray)
 arrays.add_at_positions.register(SimulatedArray)(scatter_add)
 device_of.register(SimulatedArray, operator.attrgetter("device"))
-
-
-@address.register(SimulatedArray)
-def _(x: SimulatedArray) -> int:
-    return x._values.__array_interface__["data"][0]
+address.register(SimulatedArray, lambda x: x._values.__array_interface__["data"][0])
 
 
 def _recorded(result: Any) -> None:

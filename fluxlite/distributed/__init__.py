@@ -1,8 +1,7 @@
 """Training on several processes at once, on one machine or many: each worker takes a part of every batch, over MPI.
 
-``train(…, distributed=True)`` is all that most programs need. For a loop of your own there's `DistributedOptimizer`.
-Start such a program with ``python -m fluxlite.distributed -n 2 train.py``.
-Flux: ``DistributedUtils``; PyTorch: ``torch.distributed`` and ``DistributedDataParallel``.
+Most programs only need ``train(…, distributed=True)``; for a loop of your own there's `DistributedOptimizer`. Start
+them with ``python -m fluxlite.distributed -n 2 train.py`` (Flux: ``DistributedUtils``; PyTorch: ``torch.distributed``).
 """
 
 from .sums import DistributedDataContainer, DistributedOptimizer, allreduce, broadcast, synchronize

@@ -12,10 +12,11 @@ import sys
 from .world import INSTALL, find_mpiexec, threads_each
 
 # A shell around each worker says how it ended. It has to outlive Ctrl-C, which asks the worker to stop when it can.
-# mpiexec doesn't always notice that one has gone: its helper on this machine, the shell's parent, ends the others.
+# After time for the others' own words, the shell kills itself: mpiexec ends all when it sees a signal, but after an
+# exit status it sometimes goes on.
 _WORKER = """trap : INT TERM; "$@" && exit; s=$?
 [ $s -gt 128 ] && how="was killed by signal $((s - 128))" || how="ended with exit status $s"
-echo "worker ${PMI_RANK:-$OMPI_COMM_WORLD_RANK} $how" >&2; sleep 2; kill $PPID; exit $s"""
+echo "worker ${PMI_RANK:-$OMPI_COMM_WORLD_RANK} $how" >&2; sleep 2; kill -KILL $$"""
 
 
 def main(arguments: list[str]) -> int:

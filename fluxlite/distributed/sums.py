@@ -158,7 +158,7 @@ def wide(x: Any) -> np.dtype:
 
 
 def begin_sum(group: Group, x: Any, op: str = "sum") -> Callable[[], Any]:
-    """Begin to add up all workers' `x`, which is contiguous. What it gives waits for the sums, and gives them.
+    """Begin to add up all workers' `x`, which is contiguous. Returns a function that waits for the sums.
 
     NCCL adds up what's on NVIDIA cards, MPI what's in the host's memory. What's on other GPUs is copied there and back.
     """

@@ -1,7 +1,6 @@
 """Starting MPI: who this worker is, how many there are, and how each waits for the others.
 
-Nobody waits inside MPI, where no signal is heard: we ask again and again whether it's done. In between, Python hears
-Ctrl-C, and we look whether another worker has sent bad news.
+Nobody waits inside MPI, which is deaf to Ctrl-C: we ask again and again whether it's done, and for others' bad news.
 """
 
 import itertools

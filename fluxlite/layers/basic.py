@@ -11,7 +11,7 @@ import numpy as np
 from ..arrays import identity
 from ..messages import LayerError, ShapeError, check_callable, explained, notice
 from ..tree.flat import KeyPath
-from .layer import LAYERS, Layer, activated, called, glorot_uniform, misplaced, start
+from .layer import LAYERS, Layer, activated, glorot_uniform, misplaced, run_layer, start
 from .printing import call_of, settings
 
 
@@ -127,7 +127,7 @@ class Chain(Container):
 
     def __call__(self, x: Any) -> Any:
         for where, layer in self._items():
-            x = called(layer, x, LAYERS, where)
+            x = run_layer(layer, x, LAYERS, where)
         return x
 
     @explained("the place of a layer, or a slice")

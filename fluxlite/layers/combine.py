@@ -15,7 +15,7 @@ from ..messages import InputError, LayerError, ShapeError, apart, check_whole, e
 from ..tree.flat import Attribute, KeyPath
 from ..tree.ties import is_array
 from .basic import Chain, Container, Dense, multiply_rows
-from .layer import LAYERS, Generator, Layer, activated, called, generator, glorot_uniform, split_activation, start
+from .layer import LAYERS, Generator, Layer, activated, generator, glorot_uniform, run_layer, split_activation, start
 from .normalization import Dropout
 from .printing import call_of, name_of, settings
 
@@ -33,7 +33,7 @@ class SkipConnection(Container):
         self.layers, self.connection = layers, connection
 
     def __call__(self, x: Any) -> Any:
-        return self.connection(called(self.layers, x, LAYERS), x)
+        return self.connection(run_layer(self.layers, x, LAYERS), x)
 
     def _sizes(self) -> str:
         return f"{call_of(self.layers)}, {name_of(self.connection)}"
@@ -54,7 +54,7 @@ class Parallel(Container):
         self._set_layers(layers, named)
 
     def __call__(self, *inputs: Any) -> Any:
-        found = [called(layer, x, LAYERS, where) for (where, layer), x in self._with_inputs(inputs)]
+        found = [run_layer(layer, x, LAYERS, where) for (where, layer), x in self._with_inputs(inputs)]
         if len(found) > 2 and isinstance(self.connection, np.ufunc):
             return reduce(self.connection, found)
         return self.connection(*found)
@@ -84,7 +84,7 @@ class PairwiseFusion(Parallel):
         found: list = []
         for (where, layer), x in self._with_inputs(inputs):
             joined = self.connection(found[-1], x) if found else x
-            found.append(called(layer, joined, LAYERS, where))
+            found.append(run_layer(layer, joined, LAYERS, where))
         return tuple(found)
 
 
@@ -102,7 +102,7 @@ class Maxout(Container):
         self._set_layers(layers, {})
 
     def __call__(self, x: Any) -> Any:
-        return reduce(np.maximum, [called(layer, x, LAYERS, where) for where, layer in self._items()])
+        return reduce(np.maximum, [run_layer(layer, x, LAYERS, where) for where, layer in self._items()])
 
 
 @explained("an array of shape (…, T, features)")
@@ -149,7 +149,7 @@ class MultiHeadAttention(Layer):
     def __call__(self, q: Any, k: Any = None, v: Any = None, bias: Any = None, *, mask: Any = None) -> tuple[Any, Any]:
         k = q if k is None else k
         given = {"q_proj": q, "k_proj": k, "v_proj": k if v is None else v}
-        projected = [called(getattr(self, name), x, Attribute(name)) for name, x in given.items()]
+        projected = [run_layer(getattr(self, name), x, Attribute(name)) for name, x in given.items()]
         parts = [np.reshape(x, (*x.shape[:-1], self.nheads, x.shape[-1] // self.nheads)) for x in projected]
         queries, keys, values = [np.swapaxes(x, -2, -3) for x in parts]  # (N, nheads, T, size)
         scores = (queries * (1 / math.sqrt(queries.shape[-1]))) @ np.swapaxes(keys, -1, -2)
@@ -162,7 +162,7 @@ class MultiHeadAttention(Layer):
         weights = softmax(scores)
         answers = np.swapaxes(self.attn_drop(weights) @ values, -2, -3)
         joined = np.reshape(answers, (*answers.shape[:-2], answers.shape[-2] * answers.shape[-1]))
-        return called(self.out_proj, joined, Attribute("out_proj")), weights
+        return run_layer(self.out_proj, joined, Attribute("out_proj")), weights
 
     def _sizes(self) -> str:
         inputs = tuple([layer.weight.shape[1] for layer in (self.q_proj, self.k_proj, self.v_proj)])

@@ -234,7 +234,7 @@ class AdaptiveMeanPool(AdaptiveMaxPool):
 
 
 def pool(layer: Any, x: Any, at: Windows) -> Any:
-    """One axis after the other, which takes fewer steps; the last one first, so that the first maximum stays it."""
+    """One axis after the other, which takes fewer steps; the last first, so that of equals the first one counts."""
     if min(at.places(x.shape[1:-1])) < 1:  # no error, but nothing would come out
         raise ShapeError(KeyPath(), f"{layer._name()}: no window of {at.kernel} fits into {x.shape[1:-1]}")
     if any(map(any, at.pad)):

@@ -1,7 +1,6 @@
 """What the library's layers have in common: the frame around each call, what they take, and how their weights start.
 
-The fields at the top of a layer are its tree. Below them it says how it starts, computes, and is written; `Scale`
-(combine.py) is a short one.
+The fields at the top of a layer are its tree, and its methods how it starts, computes and prints. `Scale` is short.
 """
 
 import math
@@ -127,8 +126,7 @@ def layer_call(call: Function) -> Function:
 
     It enters the card that holds the input, and refuses tensors of other libraries: they would often pass through
     NumPy's functions, and nothing would be trained. After an error it raises what the layer's `_why` returns, or gives
-    the error a note. So a layer looks at its input beforehand only where NumPy would compute something wrong, and then
-    raises a `LayerError`, which passes as it is.
+    the error a note. So a layer checks its input only where NumPy would compute something wrong, with a `LayerError`.
     """
 
     @wraps(call)
@@ -154,7 +152,7 @@ def layer_call(call: Function) -> Function:
     return framed  # type: ignore[return-value]
 
 
-def called(layer: Any, x: Any, *place: Any) -> Any:
+def run_layer(layer: Any, x: Any, *place: Any) -> Any:
     """``layer(x)``, of any layer or function, on the card that holds `x`. An error names its `place` in front."""
     try:
         if card_getters:
@@ -206,7 +204,7 @@ initializer = explained("sizes, such as 5, 10, and perhaps a NumPy generator")
 
 def start(init: Callable, outputs: int, inputs: int, rng: Generator = None, *, window: tuple[int, ...] = (),
           layer: str = "Dense", keyword: str = "init") -> Any:  # fmt: skip
-    """A layer's first weights, of shape ``(outputs, inputs, *window)``: what `init` gives, float32 if it is float64."""
+    """A layer's first weights, of shape ``(outputs, inputs, *window)``: what `init` gives, and no float64."""
     shape = (outputs, inputs, *window)
     weight = init(*shape, **({} if rng is None else {"rng": rng}))
     if not is_array(weight) or weight.dtype.kind != "f" or weight.shape != shape:

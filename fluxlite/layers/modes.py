@@ -17,9 +17,8 @@ def testmode(model: Any, mode: Any = True) -> "Mode":
     """Switch `model`'s layers to testing, for good, or for a ``with`` block (Flux: ``testmode!``).
 
     Layers such as `Dropout` and `BatchNorm` have an attribute `active`: True while `gradient` and its kin run, else
-    None. So you need `testmode`, which sets it to False, only for exceptions: ``with testmode(teacher):`` around its
-    answers in a loss. ``testmode(model, None)``, or "auto", ends that. A layer of your own takes part if its class has
-    ``@functor`` above it and ``active = None`` in it.
+    None. `testmode` sets it to False, for exceptions: ``with testmode(teacher):`` around its answers in a loss. None or
+    "auto" as `mode` ends that. A layer of your own takes part if its class has ``@functor`` and ``active = None``.
     """
     return trainmode(model, not mode if isinstance(mode, bool) else mode)
 
@@ -71,7 +70,9 @@ def _(x: Mode) -> Any:
 def f16(x: Any) -> Any:
     """`x` with all its floating-point arrays in half precision (Flux: ``f16``). Integers stay, ties survive.
 
-    Inside a gradient too: then the gradient comes back in the type that `x` had. Python's own numbers stay.
+    Inside a gradient too: then the gradient comes back in the type that `x` had. Python's own numbers stay. It's for
+    whole models, not for a step inside one: each layer converts its input to the type of its weights. To train, keep
+    float32 in the model and write ``f16(m)(x)`` in the loss, or an optimizer's small squares become 0.
     """
     return _cast(x, np.float16)
 

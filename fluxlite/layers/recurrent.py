@@ -172,9 +172,8 @@ class Cell(Layer):
 class RNNCell(Cell):
     """One step of the plain recurrent network: ``h = activation(Wi x + Wh h + bias)`` (Flux: ``RNNCell``).
 
-    `Wi` has shape ``(outputs, inputs)``, `Wh` ``(outputs, outputs)`` and `bias` ``(outputs,)``. ``cell(x, h)`` returns
-    ``(output, state)``, both the new `h`. `x` has shape ``(N, inputs)`` or ``(inputs,)``, `h` ``(N, outputs)`` or
-    ``(outputs,)``.
+    `Wi` has shape ``(outputs, inputs)``, `Wh` ``(outputs, outputs)``, `bias` ``(outputs,)``. ``cell(x, h)`` returns
+    ``(output, state)``, both the new `h`. `x` has shape ``(N, inputs)``, `h` ``(N, outputs)``; N may be left out.
     """
 
     activation: Callable
@@ -298,7 +297,7 @@ class GRUCell(Cell):
 # The cell says one step: its `step` makes the new states and what the backward pass needs, its `slopes` and `back` are
 # that pass. Where it's itself differentiated, the same `step` is recorded, call by call. A step's arrays have shape
 # (features, N): each gate is one block of memory, and a product with a small batch is quicker. The input's product is
-# computed once for all steps, and slopes for many of them; the loops do what is left.
+# computed once for all steps, and slopes for many of them; the loops do what's left.
 # A sigmoid is (tanh(x / 2) + 1) / 2: with halved weights, one `tanh` does all gates of a step.
 
 
@@ -312,7 +311,7 @@ def sequence(cell: Any, last_cell: bool, x: Any, Wi: Any, Wh: Any, bias: Any, *s
 
 
 def forward(cell, last_cell, x, Wi, Wh, bias, *states):
-    """What `sequence` returns, and what the steps made: the states, with those before the first; gates; one more."""
+    """What `sequence` returns, and what the steps made: the states, from those before the first; of gates, two more."""
     scales, products, Wh = prepared(iadd, cell, x, Wi, Wh, bias)
     length, size, count = len(products), Wh.shape[1], len(x)
     made = [np.empty_like(products, shape=(1 + length, size, count)) for _ in states]

@@ -49,7 +49,7 @@ class Patience:
 
 @explained()
 def patience(predicate: Callable, wait: int) -> Patience:
-    """A function that is true once ``predicate(…)`` was true `wait` times in a row (Flux: ``patience``)."""
+    """A function that's true once ``predicate(…)`` was true `wait` times in a row (Flux: ``patience``)."""
     check_callable("predicate", predicate)
     return Patience(lambda memory, *args, **kwargs: predicate(*args, **kwargs), wait, "patience")
 
@@ -58,7 +58,7 @@ def patience(predicate: Callable, wait: int) -> Patience:
 def early_stopping(
     f: Any, delay: int | None = None, *, distance: Callable = operator.sub, init_score: Any = None, min_dist: float = 0
 ) -> Patience:
-    """A function that is true once ``f(...)`` missed its best `delay` times in a row (Flux: ``early_stopping``).
+    """A function that's true once ``f(...)`` missed its best `delay` times in a row (Flux: ``early_stopping``).
 
     A score misses unless ``distance(best, score) > min_dist``, so the same score again does. Where larger is better,
     write ``distance=lambda best, score: score - best``. The best begins with `init_score`, or the first score.
@@ -84,7 +84,7 @@ def early_stopping(
 
 @explained()
 def plateau(f: Any, width: int | None = None, *, min_dist: float = 1e-6) -> Patience:
-    """A function that is true once ``f(...)`` stayed within `min_dist` of the last `width` times (Flux: ``plateau``).
+    """A function that's true once ``f(...)`` stayed within `min_dist` of the last `width` times (Flux: ``plateau``).
 
     ``plateau(width)`` takes the mean loss of the last epoch.
     """

@@ -177,7 +177,7 @@ class Run:
     workers: Any  # `Alone`, or a `Team`
     done: int = 0  # batches of this epoch
     whole: bool = True  # no step is half done
-    finished: bool = False  # stopped by a callback that says when it is enough: there is nothing to go on with
+    finished: bool = False  # stopped by a callback that says when it's enough: there's nothing to go on with
     wish: str = ""  # why each_step wants to stop
     pending: list[Any] = field(default_factory=list)  # losses that weren't looked at yet
     file: RunFile | None = None
@@ -340,7 +340,7 @@ class Interrupts:
 
     def _press(self, number: int, frame: Any) -> None:
         if self.pressed:
-            self.__exit__()  # here too: it may be there that this error is raised, before anything was done
+            self.__exit__()  # here too: the error may hit `__exit__` itself, before it did anything
             raise KeyboardInterrupt
         self.pressed = True
 

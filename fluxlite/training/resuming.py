@@ -44,7 +44,7 @@ class RunFile:
         self.batches = length_hint(run.data)  # of an epoch; 0 where nobody knows before they were counted
 
     def save(self) -> None:
-        """Write all that the rest of the run depends on. If that fails, it's said, and the training goes on."""
+        """Write all that the rest of the run depends on. If that fails, we say so, and the training goes on."""
         run, history = self.run, self.run.history
         values = dict(
             epoch=history.epochs, step=run.done, batches=self.batches, optimizer=_rules(run),

@@ -147,7 +147,7 @@ def _dataclass_fields(cls: type) -> tuple[str, ...]:
 
 
 def attributes(x: Any) -> dict[str, Any]:
-    """What `x` itself holds, in slots and otherwise. A cached_property is left out: it is computed when asked."""
+    """What `x` itself holds, in slots and otherwise. A cached_property is left out: it's computed when asked."""
     found = {}
     for slot in copyreg._slotnames(type(x)):  # type: ignore[attr-defined]
         with contextlib.suppress(AttributeError):  # never set
@@ -228,7 +228,7 @@ def _(x: types.MethodType) -> Children:
 # -- kinds: what a class says of all its objects -------------------------------------------------------------------
 
 
-@dataclasses.dataclass
+@dataclasses.dataclass(eq=False)
 class Kind:
     """What `children` says, found out once for a class: how its objects come apart.
 
@@ -278,9 +278,9 @@ def _taking(cls: type, is_frozen: bool) -> tuple[Callable | None, bool]:
     if getattr(rule, "func", None) is not _fields_of_object or is_frozen or _has_more_than_fields(cls):
         return _take_apart, False
     names = rule.keywords["names"]
-    return _take_fields(
-        _dataclass_fields(cls) if names is None and "__dataclass_fields__" in vars(cls) else names
-    ), True
+    if names is None and "__dataclass_fields__" in vars(cls):
+        names = _dataclass_fields(cls)
+    return _take_fields(names), True
 
 
 def _has_more_than_fields(cls: type) -> bool:

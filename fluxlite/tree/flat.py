@@ -25,11 +25,14 @@ from .ties import owner_of, parameter_key, same_view
 
 
 class Attribute(str):
-    """A step of a path that is written ``.name``; any other step is written ``[key]``."""
+    """A step of a path that's written ``.name``; any other is written ``[key]``."""
 
 
 class KeyPath(tuple, metaclass=Readable):
     """Where something is in a tree; prints as Python would write it (Functors: ``KeyPath``).
+
+    `trainables` gives a path for each parameter. ``path.get(grads)`` and ``path.get(state)`` are its gradient and what
+    an optimizer has for it: `adjust` shows how to treat some parameters differently.
 
     >>> path = KeyPath([Attribute("layers"), 0, Attribute("weight")])
     >>> print(path, path + KeyPath(["x"]))
@@ -110,8 +113,7 @@ NEVER, ARRAYS, ALSO_NUMBERS = 0, 1, 2  # what has a gradient at a place: inside 
 class Branch(NamedTuple):
     """`x` is made of what stands at the numbers `parts`, or it's the `same` as at an earlier number.
 
-    With both, nothing trained where it was met first, and something does here. Without a `kind`, it's no branch, but
-    a leaf that was met before.
+    With both, it trains here, and didn't where it was met first. Without a `kind`, it's a leaf that was met before.
     """
 
     x: Any
@@ -159,7 +161,7 @@ class Flat:
     def beside(self, leaves: list, combine: Callable, tied: bool = False) -> Any:
         """A tree beside this one, of what ``combine(x, kind, names, parts, make)`` gives for each branch.
 
-        A tie stands at its first place that trains, and None at the others, unless it is to stay `tied`.
+        A tie stands at its first place that trains, and None at the others, unless it's to stay `tied`.
         """
         made = [*leaves, *[None] * len(self.recipe)]
         for number, leaf in self.moved.items():
@@ -224,8 +226,7 @@ class Flat:
 def flatten(x: Any, stop: Callable | None = None, ties: bool = True) -> Flat:
     """Take `x` apart: each leaf once, in order. ``stop(path, node)`` says what counts as a leaf.
 
-    Two places that hold one mutable thing, or one array perhaps transposed, are one; not without `ties`. Raises
-    `ValueError` on a cycle, naming both ends.
+    With `ties`, two places with one mutable thing, or one array perhaps transposed, are one. `ValueError` on a cycle.
     """
     walk = _Walk(stop, ties)
     try:

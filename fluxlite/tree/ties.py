@@ -1,7 +1,7 @@
-"""What a walk asks of an array: whether it is one, whether two places hold one, on which card it is.
+"""What a walk asks of an array: whether it's one, whether two places hold one, on which card it is.
 
 Two places that hold one array are "tied". ``W`` and ``W.T`` are two Python objects over one piece of memory. A walk
-must see that they are one parameter: it is moved once, its gradients are added up, it is stored once.
+must see that they are one parameter: it's moved once, its gradients are added up, it's stored once.
 """
 
 import functools
@@ -16,13 +16,11 @@ from numpy.lib.array_utils import byte_bounds
 
 @functools.singledispatch
 def address(x: Any) -> int | None:
-    """Where the array `x` starts in its device's memory; None for what is no array. A method per array type."""
+    """Where the array `x` starts in its device's memory; None for anything else. A method per array type."""
     return None
 
 
-@address.register(np.ndarray)
-def _(x: np.ndarray) -> int:
-    return x.__array_interface__["data"][0]
+address.register(np.ndarray, lambda x: x.__array_interface__["data"][0])
 
 
 def is_array(x: Any) -> bool:
@@ -36,7 +34,7 @@ def is_trainable_array(x: Any) -> bool:
 
 
 def is_tracked(x: Any) -> bool:
-    """Whether `x` is an array that is tracked for a gradient, to which `arrays.primitive` hands calls."""
+    """Whether `x` is an array that's tracked for a gradient, to which `arrays.primitive` hands calls."""
     return hasattr(type(x), "__primitive__")
 
 
@@ -114,9 +112,8 @@ def _share(x: np.ndarray, y: np.ndarray) -> bool:
 
 # -- cards ---------------------------------------------------------------------------------------------------------
 
-# One of several cards is the *current* one, and it computes. For array types whose library computes on the current
-# card, wherever the operands are: how to make an array's card the current one for a while. With one card it's empty,
-# and what runs often asks that first.
+# One of several cards is the *current* one. For array types whose library computes there, wherever the operands are:
+# how to make an array's card the current one for a while. With one card it's empty: what runs often asks that first.
 card_getters: dict[type, Callable[[Any], AbstractContextManager[Any]]] = {}
 HERE = nullcontext()
 

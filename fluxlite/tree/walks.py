@@ -182,7 +182,7 @@ def trainables(x: Any) -> Iterator[tuple[KeyPath, Any]]:
 
     Inside `gradient` these are the tracked arrays, so that a penalty over them is part of the loss (Optimisers.jl:
     ``trainables(x, path=true)``). A path leads to the same place in what's beside the model: ``state[path]`` is what an
-    optimizer has there; if the model is a dict or a list, it's ``path.get(state)``.
+    optimizer has there, as in the example at `adjust`; if the model is a dict or a list, it's ``path.get(state)``.
 
     >>> [(str(path), array.shape) for path, array in trainables({"W": np.zeros((2, 3)), "steps": np.arange(3)})]
     [("['W']", (2, 3))]

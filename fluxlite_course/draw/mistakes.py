@@ -7,18 +7,18 @@ import numpy as np
 
 from .pictures import BLUE, GREY, Picture, plots, show
 
-_OFTEN = "#0f5a94"  # a darker blue than that of the host, to be told from grey without colours
+_OFTEN = "#0f5a94"  # darker than the host's blue, so that it differs from grey even without colours
 
 
 def confusion(matrix: Any, labels: Sequence[Any] | None = None) -> tuple[dict[str, Any], Picture]:
     """A confusion matrix as a picture: ``(numbers, picture)``.
 
     `matrix` is what `fluxlite.confusion_matrix` gives: whole numbers of shape ``(classes, classes)``, a row for each
-    class and a column for what it was taken for. `labels` are the names of the classes. A cell's colour is its share of
-    the row, so that a rare class is as visible as a frequent one; the number in it is the count.
+    class and a column for what it was taken for. `labels` are the classes' names. A cell's colour is its share of the
+    row, so that a rare class is as visible as a frequent one; the number in it is the count.
 
-    The numbers: how many ``observations``, how many of them ``right``, and the ``mistakes``, the most frequent first:
-    the right class, what it was taken for, and how often.
+    The numbers: how many ``observations`` there are, how many are ``right``, and the ``mistakes``, the most frequent
+    first: the right class, what it was taken for, and how often.
 
     >>> numbers, picture = confusion(np.array([[5, 1], [0, 4]]), ["cat", "dog"])
     >>> numbers
@@ -49,9 +49,9 @@ def _figure(counts: np.ndarray, names: list[str]) -> Any:
     many, longest = len(counts), max(map(len, names))
     size = min(max(0.5 * many, 2.6), 8.5)
     figure, axes = plots(height=size + 0.9 + 0.09 * longest * (longest > 3), width=size + 1.2 + 0.09 * longest)
-    # With shares as they are, a mistake of 3 % would look like none: a square root shows it.
+    # A square root, since a share of 3 % as it is would look like none.
     shades = np.sqrt(counts / np.maximum(counts.sum(axis=1, keepdims=True), 1))
-    # White letters are readable on all of these, and where there's nothing, the page is seen, light or dark.
+    # White letters are readable on all of these. An empty cell shows the page, light or dark.
     colours = LinearSegmentedColormap.from_list("", [GREY, _OFTEN])
     axes.imshow(np.ma.masked_equal(shades, 0), cmap=colours, vmin=0, vmax=1)
     axes.set_xticks(range(many), names, rotation=0 if longest <= 3 else 90, fontsize=12)
@@ -59,7 +59,7 @@ def _figure(counts: np.ndarray, names: list[str]) -> Any:
     axes.set(xlabel="taken for", ylabel="right class")
     axes.spines[["top", "right"]].set_visible(True)
     small = min(12.0, 1.35 * 72 * size / many / len(f"{counts.max():,}"))
-    for i in range(many):  # a frame around those that are right, to be seen without colours
+    for i in range(many):  # a frame around those that are right, visible without colours
         axes.add_patch(Rectangle((i - 0.5, i - 0.5), 1, 1, facecolor="none", edgecolor=BLUE, linewidth=1.5))
     for (i, j), count in np.ndenumerate(counts):
         axes.text(j, i, f"{count:,}", ha="center", va="center", color="white" if count else GREY, fontsize=small)

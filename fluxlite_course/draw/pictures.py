@@ -7,10 +7,13 @@ imported when the first picture is drawn.
 import base64
 import html
 import io
+from collections.abc import Mapping
 from typing import Any
 
-# One colour each for the host, waiting and the GPU, in all pictures. They can be told apart without colour vision.
-BLUE, ORANGE, GREEN, GREY = HOST, WAIT, GPU, REST = "#2577b5", "#c4501a", "#0b8163", "#767676"
+import numpy as np
+
+# The host, waiting, the GPU and the rest, in all pictures. They can be told apart without colour vision.
+BLUE, ORANGE, GREEN, GREY = "#2577b5", "#c4501a", "#0b8163", "#767676"
 
 _LOOKS: dict[str, dict[str, Any]] = {
     "measured": {"color": BLUE, "linestyle": "-", "marker": "o", "markersize": 7},
@@ -24,13 +27,15 @@ _STYLE: Any = {
     "axes.spines.top": False,
     "axes.spines.right": False,
     "legend.frameon": False,
-    # On a light page and on a dark one, since the pictures have no ground of their own. No grey has a contrast of 4.5
-    # with both white and JupyterLab's #111: this one has 4.54 and 4.16, and `_DARK` makes 5.4 of the latter.
-    **dict.fromkeys(("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color"), REST),
+    # Pictures have no ground of their own, so the page may be light or dark. No grey has a contrast of 4.5 with both
+    # white and JupyterLab's #111: this one has 4.54 and 4.16, and `_DARK` makes 5.4 of the latter.
+    **dict.fromkeys(("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color"), GREY),
     "axes.facecolor": "none",
 }
 
 _DARK = ":is([data-jp-theme-light=false], .vscode-dark) .fluxlite-drawing { filter: brightness(1.16); }"
+# Lines beside each other: they can be told apart by their markers, too.
+_LINES = ((BLUE, "o"), (ORANGE, "s"), (GREEN, "^"))
 
 
 def look(kind: str) -> dict[str, Any]:
@@ -55,7 +60,7 @@ def plots(rows: int = 1, columns: int = 1, height: float = 4.0, width: float = 9
     from matplotlib.figure import Figure
 
     matplotlib.rcParams.update(_STYLE)  # set globally, for what's added to the axes later, such as a legend
-    # We avoid pyplot, which would keep every figure, show it twice, and take 20 MB more.
+    # Not pyplot: it would keep every figure, show it twice, and take 20 MB more.
     figure = Figure(figsize=(width, height), layout="constrained")
     return figure, figure.subplots(rows, columns, **more)
 
@@ -101,5 +106,31 @@ def show(figure: Any, sentence: str) -> Picture:
     Three points on a parabola.
     """
     if not sentence.strip():
-        raise ValueError("show(figure, sentence) takes a sentence that says what is to be seen")
+        raise ValueError("show(figure, sentence) takes a sentence that says what's in the picture")
     return Picture(figure, sentence)
+
+
+def falling(losses: Mapping[str, Any], x: str = "step", levels: Mapping[str, float] = {}) -> Picture:
+    """Up to three lines of losses on a log scale. The sentence says where each of them begins and ends.
+
+    `losses` has a sequence of losses for each name; `x` says what's counted. Each of `levels` is a grey line: the loss
+    of a prediction that needs no learning.
+
+    >>> falling({"Descent": [4, 2, 1], "Adam": [4, 1, 0.1]})
+    The loss over 3 steps. Descent: 4 to 1. Adam: 4 to 0.1.
+    """
+    figure, axes = plots(height=3.8)
+    values = {name: np.asarray(line, dtype=float) for name, line in losses.items()}
+    for (name, line), (color, marker) in zip(values.items(), _LINES[: len(values)], strict=True):
+        count = np.arange(1, len(line) + 1)
+        axes.semilogy(count, line, color=color, marker=marker, markevery=max(1, len(line) // 8), label=name)
+    longest = max(len(line) for line in values.values())
+    for name, level in levels.items():
+        axes.axhline(level, color=GREY, linewidth=1)
+        axes.text(longest, level * 1.06, name, color=GREY, ha="right", fontsize=12)
+    axes.set(xlabel=x, ylabel="loss (log scale)")
+    # Above the lines, since the levels' names stand at their right end.
+    axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=len(values), fontsize=12, borderaxespad=0)
+    ends = "".join(f" {name[:1].upper()}{name[1:]}: {line[0]:.2g} to {line[-1]:.2g}." for name, line in values.items())
+    grey = ", ".join(f"{name} at {level:.2g}" for name, level in levels.items())
+    return show(figure, f"The loss over {longest} {x}s.{ends}" + f" Grey lines: {grey}." * bool(grey))

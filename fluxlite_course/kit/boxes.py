@@ -1,4 +1,4 @@
-"""The boxes that a page shows in place of printed words: of guesses, checks, puzzles. `boxes.css` has their looks."""
+"""The boxes that a page shows instead of printed words: guesses, checks, puzzles. `boxes.css` has their looks."""
 
 import functools
 import html
@@ -35,7 +35,7 @@ def plain(text: str) -> str:
 
 @functools.cache
 def style(*parts: str) -> str:
-    """These parts of ``boxes.css``, each named by its comment's first word. Those that all boxes share come first."""
+    """These parts of ``boxes.css``, each named by its comment's first word, below the part that all boxes share."""
     text = Path(__file__).with_name("boxes.css").read_text(encoding="utf-8")
     known = {part.partition(":")[0]: part.partition("*/")[2] for part in text.split("/* ")[1:]}
     return " ".join(" ".join(known[name] for name in ("Boxes", *parts)).split())
@@ -67,7 +67,7 @@ def face(id: str, word: str, message: str, rows: Any, below: Iterable[str] = (),
     return box(word, "\n".join(lines), "Checks", *["Joy"] * joy)
 
 
-def solved(done: int, of: int) -> str:
+def dots(done: int, of: int) -> str:
     """How many of a lesson's checks are right, as dots and in words."""
     whole = ", so it's complete" * (done == of)
     dots = f'<span class="dots" aria-hidden="true">{"●" * done}{"○" * (of - done)}</span>'
@@ -75,12 +75,12 @@ def solved(done: int, of: int) -> str:
 
 
 def fact(name: str, text: str) -> str:
-    """A row of a box: what it is, and how it is."""
+    """A row of a box: a name, and what's said about it."""
     return f'<div class="fact"><span>{name}</span><span>{html.escape(text)}</span></div>'
 
 
 def bars(values: list[tuple[str, float, str]]) -> str:
-    """Bars below each other, each with its label and its value in words. The one for par is fainter."""
+    """Bars below each other, each with its label and its value in words."""
     longest = max(value for _, value, _ in values)
     line = '<div class="fact bar {}"><span>{}</span><span><i style="width:{:.0f}%"></i>{}</span></div>'
     return "\n".join(line.format(label, label, 45 * value / longest, words) for label, value, words in values)

@@ -1,7 +1,7 @@
 """Handing in work and viewing a class's results: one zip file per learner, no server.
 
 ``fluxlite handin NAME`` packs a learner's notebooks and progress. ``fluxlite class FOLDER`` shows a folder of these
-files as a table, ``class FOLDER 03`` a lesson without names, for the wall, and ``--csv`` writes it for a spreadsheet.
+files as a table, and ``class FOLDER 03`` one lesson without names, for the wall. ``--csv`` is for a spreadsheet.
 """
 
 import csv
@@ -27,10 +27,8 @@ from .copies import FOLDER
 from .guesses import Question, questions
 from .handins import ABOUT, Handin, by_learner, collect
 
-# At most this many characters: on the wall, for the last row of a room, per line, option and bar; on a teacher's
-# screen per name, with so many remarks.
-WIDTH, OPTION, LONGEST = 96, 60, 20
-NAME, NOTES = 18, 20
+WIDTH, OPTION, LONGEST = 96, 60, 20  # characters of a line, an option and a bar on the wall, for a room's last row
+NAME, NOTES = 18, 20  # characters of a name on the teacher's screen, and the most remarks
 SIGNS = {exercises.RIGHT: "+", exercises.NOT_RIGHT: "-", exercises.STOPPED: "-", "": "."}
 TRIED = {"+": "right", "-": "tried", ".": ""}  # the signs in words
 
@@ -62,17 +60,17 @@ def handin(name: str, folder: Path | None = None) -> Path:
 
 
 def _write_here(file: Path, content: Any) -> None:
-    """Write a file of ours. Raises `ValueError` if there's a link in its place, which leads to who knows what."""
+    """Write a file of ours. Raises `ValueError` if there's a link in its place, which could lead anywhere."""
     if file.is_symlink():
         raise ValueError(f"{file} is a link to another file, which would be overwritten: remove the link")
     write_whole(file, content)
 
 
-def collected(file: Path) -> str:
-    """Put a copy of a hand-in where the teacher collects them; what to say about it. Empty if no hub says where.
+def hand_over(file: Path) -> str:
+    """Put a copy of a hand-in where the teacher collects them. Returns what to say about it, empty without a hub.
 
-    FLUXLITE_HAND_INS names a folder for this learner alone, which is made. Only they, and the group that the folder
-    above it hands down, may look into it.
+    FLUXLITE_HAND_INS names a folder for this learner alone, which we make. Only they, and the group of the folder above
+    it, may look into it.
     """
     if not (place := os.environ.get("FLUXLITE_HAND_INS")):
         return ""
@@ -82,17 +80,17 @@ def collected(file: Path) -> str:
         _write_here(copy, file.read_bytes())
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or error
-        return f"It could not be handed in to {place}: {why}. Give this file to your teacher: {file.absolute()}"
+        return f"It couldn't be handed in to {place}: {why}. Give this file to your teacher: {file.absolute()}"
     return f"It's handed in: your teacher finds it in {copy.parent}. Your own copy: {file.absolute()}"
 
 
 def what_to_say(file: Path, name: str) -> list[str]:
-    """What to say about a new hand-in: what's in it, what isn't, and what's still to do."""
+    """What to say about a new hand-in: what's in it, what isn't, and what's left to do."""
     with zipfile.ZipFile(file) as archive:
         packed = archive.namelist()
     notebooks, kept = any(one.endswith(".ipynb") for one in packed), progress.FILE in packed
     parts = {"your notebooks as they were last saved": notebooks, "your guesses and checks": kept}
-    lines = [f"It is signed {name}, and has in it: {', '.join(part for part, there in parts.items() if there)}."]
+    lines = [f"It's signed {name}, and has in it: {', '.join(part for part, there in parts.items() if there)}."]
     if not notebooks and (place := progress.passing()):  # Colab and Kaggle keep the notebook for themselves
         lines += [f"Download it from the list of files beside the page. {place} keeps your notebook: download it, too."]
     elif missing := [part for part, there in parts.items() if not there]:
@@ -101,20 +99,20 @@ def what_to_say(file: Path, name: str) -> list[str]:
 
 
 class Class:
-    """A class: the contents of a folder's zip files, which prints as a table for the teacher, with names."""
+    """A class: what's in a folder's zip files. It prints as a table for the teacher, with names."""
 
     def __init__(self, handins: list[Handin], remarks: list[str]) -> None:
         self.handins, self.remarks = handins, remarks
         names = [one.name for one in handins]
         number = {name: itertools.count(1) for name in names}
-        # Two learners of one name: each gets a number, in the table and below it.
+        # Learners with the same name each get a number, in the table and below it.
         self.rows = [f"{name[: NAME - 3]} #{next(number[name])}" if names.count(name) > 1 else name for name in names]
 
     def __repr__(self) -> str:
         return "\n".join([self._table() if self.handins else "nobody has handed in", *self.notes()])
 
     def notes(self) -> list[str]:
-        """What to say about files, and about learners with the same name, below a blank line. Maybe nothing."""
+        """What to say about files, and about learners with the same name: nothing, or lines below a blank one."""
         shown = zip(self.rows, self.handins)
         same = [f"{row}: this one handed in {', '.join(one.files)}" for row, one in shown if row != one.name]
         said = [*same, *self.remarks]
@@ -122,7 +120,7 @@ class Class:
         return ["", *said[:NOTES], *more] if said else []
 
     def _table(self) -> str:
-        """A row per learner, with a sign for each exercise. Below: how much is right of what someone has tried."""
+        """A row per learner, with a sign for each exercise. Below: the share that's right of what anyone has tried."""
         begun = {id[:2] for one in self.handins for id in (*one.checks, *one.guesses)}
         lessons = {number: list(exercises.in_lesson(number)) for number in exercises.folders() if number in begun}
         rows: list[tuple[str, list[str], str]] = [("", list(lessons), "all")]
@@ -143,11 +141,9 @@ class Class:
         return sum(one.checks.get(id) == exercises.RIGHT for one in self.handins)
 
     def write_csv(self, file: Path) -> None:
-        """Write a table: a row per learner with name, number right, files, a word for each exercise, a letter for each
-        guess. Raises `ValueError` for another file type.
-        """
+        """Write a table for a spreadsheet, a row per learner. Raises `ValueError` for a file that isn't .csv."""
         if file.suffix.lower() != ".csv":
-            raise ValueError(f"{file} has another ending than .csv: fluxlite class FOLDER --csv class.csv")
+            raise ValueError(f"{file} doesn't end in .csv: fluxlite class FOLDER --csv class.csv")
         checks = [id for number in exercises.folders() for id in exercises.in_lesson(number)]
         guesses = [id for number in exercises.folders() for id in questions(number)]
         page = io.StringIO(newline="")
@@ -155,12 +151,12 @@ class Class:
         table.writerow(["learner", "right", "files", *checks, *guesses])
         for one in self.handins:
             words = [TRIED[SIGNS[one.checks.get(id, "")]] for id in checks]
-            name, files = map(_no_formula, (one.name, ", ".join(one.files)))
+            name, files = map(_as_text, (one.name, ", ".join(one.files)))
             table.writerow([name, words.count("right"), files, *words, *(one.guesses.get(id) for id in guesses)])
         _write_here(file, page.getvalue().encode("utf-8-sig"))  # so that Excel reads its letters
 
     def on_the_wall(self, number: str) -> str:
-        """A lesson's exercises, its questions, and the guesses. Raises `ValueError` for an unknown lesson."""
+        """A lesson's exercises, questions and guesses. Raises `ValueError` for an unknown lesson."""
         lines = [f"lesson {number}   {many(len(self.handins), 'learner')}", ""]
         for id, exercise in exercises.in_lesson(number).items():
             right = self._right(id)
@@ -173,13 +169,12 @@ class Class:
         return "\n".join(lines)
 
 
-def _no_formula(text: str) -> str:
+def _as_text(text: str) -> str:
     """A text that a spreadsheet reads as text, even if it starts like a formula."""
     return f"'{text}" if text.startswith(tuple("=+-@＝＋－＠")) else text
 
 
 def _histogram(id: str, question: Question, counts: Counter[str]) -> list[str]:
-    """A question, and a bar for each option."""
     lines = textwrap.wrap(f"{id}  {plain(question.words)}", WIDTH, subsequent_indent=" " * 6)
     scale = min(1, LONGEST / max(counts.values()))
     for letter, option in question.options.items():
@@ -192,6 +187,6 @@ def _histogram(id: str, question: Question, counts: Counter[str]) -> list[str]:
 def look_at_class(folder: Path) -> Class:
     """What the zip files in `folder` and below hold. Raises `ValueError` if there's no such folder."""
     if not folder.is_dir():
-        raise ValueError(f"{folder} is no folder; name the one with the files that were handed in")
+        raise ValueError(f"{folder} isn't a folder; name the one with the files that were handed in")
     found, remarks = collect(folder)
     return Class(by_learner(found), remarks)

@@ -1,7 +1,4 @@
-"""The course at the command line: ``python -m fluxlite check``, ``lab``, ``handin`` and ``class``.
-
-In a notebook the same goes with ``%run -m fluxlite handin Ada``.
-"""
+"""The course's commands: ``python -m fluxlite check``, ``lab``, ``handin``, ``class``; in a notebook, ``%run -m …``."""
 
 import argparse
 from collections.abc import Callable
@@ -9,7 +6,7 @@ from pathlib import Path
 
 
 def add(command: Callable[..., argparse.ArgumentParser]) -> None:
-    """Add the course's commands to fluxlite's own: the entry point that fluxlite finds."""
+    """The entry point that fluxlite finds: adds the course's commands to its own."""
     command("check", check, "say READY, or the one thing to do before the course can begin here")
     course = command(
         "lab", lab, "hand out the lessons into my-course and open them in JupyterLab",
@@ -33,7 +30,6 @@ def add(command: Callable[..., argparse.ArgumentParser]) -> None:
 
 
 def check(asked: argparse.Namespace) -> int:
-    """Whether the course can begin here."""
     from .ready import what_to_do
 
     to_do = what_to_do()
@@ -42,24 +38,21 @@ def check(asked: argparse.Namespace) -> int:
 
 
 def lab(asked: argparse.Namespace) -> int:
-    """The lessons in JupyterLab."""
     from .lab import lab
 
     return lab(asked.more, hub=asked.hub)
 
 
 def handin(asked: argparse.Namespace) -> int:
-    """One zip file of what a learner did."""
-    from .classroom import collected, handin, what_to_say
+    from .classroom import hand_over, handin, what_to_say
 
     signed = " ".join(asked.name).strip()
     file = handin(signed)
-    print(collected(file) or f"Hand in this file: {file.absolute()}", *what_to_say(file, signed), sep="\n")
+    print(hand_over(file) or f"Hand in this file: {file.absolute()}", *what_to_say(file, signed), sep="\n")
     return 0
 
 
 def look_at_class(asked: argparse.Namespace) -> int:
-    """What a class handed in: all of it, some lessons for the wall, or a table in a file."""
     from .classroom import look_at_class
 
     seen = look_at_class(asked.folder)

@@ -1,7 +1,7 @@
-"""Learners' copies of the lessons: we make missing ones, and never overwrite one that was changed.
+"""Learners' copies of the lessons: we make those that are missing, and never overwrite one that was changed.
 
-A copy's metadata has a hash of its cells at the time it was handed out. As long as the cells still match, a newer
-version may replace it, since nothing was written in it. Otherwise the newer one goes next to it.
+A copy's metadata has a hash of its cells as they were handed out. As long as the cells match it, nothing was written in
+them, and a newer version may replace the copy. Otherwise the newer one goes next to it.
 """
 
 import hashlib
@@ -30,20 +30,20 @@ def fingerprint(notebook: dict[str, Any]) -> str:
 
 
 def hand_out(target: Path, source: Path | None = None) -> list[str]:
-    """Copy the lessons into the folder `target`, which is made if needed; returns messages, one per line."""
+    """Copy the lessons into the folder `target`, made if needed. Returns what to say, a line for each file."""
     target.mkdir(parents=True, exist_ok=True)
     files = sorted((source or learner_folder()).glob("*.ipynb"))
     return [line for file in files if (line := _hand_out_one(file.read_bytes(), target / file.name))]
 
 
 def _hand_out_one(fresh: bytes, copy: Path) -> str:
-    if _made(copy, fresh):
+    if _write_new(copy, fresh):
         return ""
     try:
         theirs, edited = _read(copy.read_bytes())
     except (ValueError, RecursionError):  # half of it is missing, say
-        kept = _renewed(copy, fresh, "torn")
-        return f"{copy.name} could not be read any more. It's fresh now, and what was in it is kept as {kept.name}."
+        kept = _replace(copy, fresh, "torn")
+        return f"{copy.name} can't be read any more. It's fresh now, and what was in it is kept as {kept.name}."
     newest, _ = _read(fresh)
     if theirs.get(HASH) == newest[HASH]:
         return ""  # they have this version, edited or not
@@ -51,7 +51,8 @@ def _hand_out_one(fresh: bytes, copy: Path) -> str:
         write_whole(copy, fresh)
         return f"{copy.name} is new, version {newest[VERSION]}; yours was as it was handed out."
     newer = copy.with_name(f"{copy.stem}.v{newest[VERSION]}{copy.suffix}")
-    return f"{newer.name} is new. {copy.name} has your work in it and stays as it is." if _made(newer, fresh) else ""
+    is_new = _write_new(newer, fresh)
+    return f"{newer.name} is new. {copy.name} has your work in it and stays as it is." if is_new else ""
 
 
 def _read(content: bytes) -> tuple[dict[str, Any], bool]:
@@ -65,21 +66,21 @@ def _read(content: bytes) -> tuple[dict[str, Any], bool]:
 
 
 def renew(copy: Path, source: Path | None = None) -> Path | None:
-    """Replace `copy` with a fresh copy. Returns the name under which the old content was kept, if it was."""
+    """Replace `copy` with a fresh copy. Returns the name under which the old content is kept, if there was any."""
     fresh = ((source or learner_folder()) / copy.name).read_bytes()
-    return None if _made(copy, fresh) else _renewed(copy, fresh, "mine")
+    return None if _write_new(copy, fresh) else _replace(copy, fresh, "mine")
 
 
-def _renewed(copy: Path, fresh: bytes, word: str) -> Path:
-    """Replace the content of `copy`. What was in it gets a name that nothing has yet, which is returned."""
+def _replace(copy: Path, fresh: bytes, word: str) -> Path:
+    """Replace the content of `copy`. The old content goes into a new file, which is returned."""
     names = (copy.with_name(f"{copy.stem}.{word}-{number}{copy.suffix}") for number in itertools.count(1))
-    kept = next(name for name in names if _made(name, copy.read_bytes()))
+    kept = next(name for name in names if _write_new(name, copy.read_bytes()))
     write_whole(copy, fresh)
     return kept
 
 
-def _made(path: Path, content: bytes) -> bool:
-    """Write a new file, whole even if the disk is full. False if it already exists."""
+def _write_new(path: Path, content: bytes) -> bool:
+    """Write a new file, or nothing. False if the file already exists."""
     if os.path.lexists(path):
         return False
     write_whole(path, content)

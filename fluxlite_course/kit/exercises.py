@@ -1,7 +1,7 @@
-"""Exercises: the tools for writing a lesson's checks, and the verdict that a learner reads.
+"""Exercises: what a lesson's checks are written with, and the verdict that a learner reads.
 
 A check takes the learner's own object, such as a function, a class or a number, and tries it on a simulated NVIDIA T4.
-It never reads the notebook or compares times, and says in words what's right and what isn't.
+It never reads the notebook or compares times, and it says in words what's right and what isn't.
 """
 
 import ast
@@ -27,20 +27,19 @@ from fluxlite.messages import ipython, many, said
 from simgpu.words import in_words
 
 from . import progress
-from .boxes import face, publish, solved
+from .boxes import dots, face, publish
 
 RIGHT, NOT_RIGHT, NOT_YET, STOPPED = "right", "not right", "not yet", "stopped"
 COURSE = Path(__file__).parents[1]
-# How the names of files begin whose lines no learner wrote.
+# The beginnings of the names of files whose lines no learner wrote.
 _LIBRARIES = (str(Path(package.__file__ or "").parent) for package in (fluxlite, simgpu))
 NOT_A_LEARNERS = (*_LIBRARIES, str(COURSE), sys.prefix, sys.base_prefix, "<frozen", "<__array_function__")
 STARTER = "todo() is still in the cell above: replace it, or delete it"
-# Keep at most this many characters of a learner's output, and of a value.
-_MOST = 2_000
+_MOST = 2_000  # characters of a learner's output, and of a value
 
 
 class NotRight(Exception):
-    """Raised by a check: the answer is wrong, and this is how. The message is for the learner."""
+    """Raised by a check: the answer is wrong, and the message tells the learner how."""
 
     def __init__(self, message: str, yours: Any = None, expected: Any = None, look_at: str | None = None) -> None:
         super().__init__(message)
@@ -52,8 +51,6 @@ class NotDone(Exception):
 
 
 class Exercise(NamedTuple):
-    """One exercise of a lesson."""
-
     id: str
     title: str
     check: Callable[..., str]
@@ -61,8 +58,6 @@ class Exercise(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """What a check found."""
-
     id: str
     word: str
     message: str
@@ -73,8 +68,8 @@ class Verdict(NamedTuple):
         return "\n".join([f"{self.id}  {self.word:<11} {self.message}", *rows])
 
 
-def shown(x: Any) -> str:
-    """A learner's object in few words, for `yours`: its type, and its shape or how it begins."""
+def brief(x: Any) -> str:
+    """A learner's object in a few words, for `yours`: its type, and its shape or how it begins."""
     if shape := getattr(x, "shape", ()):
         return f"{type(x).__name__} of shape {shape}"
     return "None" if x is None else f"{type(x).__name__}: {x!r:.60}"
@@ -103,7 +98,7 @@ def in_lesson(number: str, kind: Any = Exercise) -> dict[str, Any]:
     return {one.id: one for one in found if isinstance(one, kind) and number_in(one.id) == number}
 
 
-def named(id: str, what: str, among: Mapping[str, Any]) -> Any:
+def find(id: str, what: str, among: Mapping[str, Any]) -> Any:
     """The exercise, question or puzzle with this id. Raises `ValueError` if there's none."""
     if id not in among:
         raise ValueError(f"there is no {what} {id!r} in this lesson; there are {', '.join(among) or 'none'}")
@@ -111,7 +106,7 @@ def named(id: str, what: str, among: Mapping[str, Any]) -> Any:
 
 
 def folder(number: Any) -> Path:
-    """Where everything of this lesson is. Raises `ValueError` if there's no such lesson."""
+    """A lesson's folder. Raises `ValueError` if there's no such lesson."""
     if number not in folders():
         raise ValueError(f"there is no lesson {in_words(number)}; the lessons are {', '.join(folders())}")
     return folders()[number]
@@ -123,7 +118,7 @@ def lesson(number: str) -> types.ModuleType:
 
 
 def folders() -> dict[str, Path]:
-    """Where everything is that only this lesson has, by the lesson's number.
+    """Each lesson's folder, by the lesson's number.
 
     >>> folders()["04"].name
     'lesson04'
@@ -146,8 +141,7 @@ def number_in(id: Any) -> str:
 def todo() -> None:
     """Stands in for lines that a learner will write.
 
-    In a function it raises, which `check` reports as *not yet*. In a cell it does nothing, so that *Run All Cells* can
-    continue.
+    In a function it raises, and `check` says *not yet*. In a cell it does nothing, so that *Run All Cells* goes on.
     """
     caller = sys._getframe(1).f_code
     if caller.co_flags & inspect.CO_OPTIMIZED:  # a function's own code, not a cell's or a class's
@@ -169,7 +163,7 @@ def check(id: str, *answers: Any) -> None:
     if verdict.word == RIGHT:
         kept, ids = progress.read()["checks"], in_lesson(number_in(id))
         done = sum(kept.get(one) == RIGHT for one in ids)
-        page = face(*verdict, [solved(done, len(ids))], joy=done == len(ids) and not was_right)
+        page = face(*verdict, [dots(done, len(ids))], joy=done == len(ids) and not was_right)
         publish(f"{verdict}   ({done} of {len(ids)} in this lesson)", page)
         return
     publish(str(verdict), face(*verdict))
@@ -178,7 +172,7 @@ def check(id: str, *answers: Any) -> None:
 
 
 def _of_a_failed_cell(id: str, names: tuple[str, ...]) -> Verdict | None:
-    """Not yet, if the cell that ran last gives one of `names` and failed: the answer may be an old one."""
+    """Not yet, if the cell that ran last defines one of `names` and failed: the answer may be an old one."""
     last = getattr(ipython(), "last_execution_result", None)
     if last is None or last.success:
         return None
@@ -194,10 +188,10 @@ def _of_a_failed_cell(id: str, names: tuple[str, ...]) -> Verdict | None:
 
 def judge(id: str, *answers: Any) -> Verdict:
     """The verdict on the answers to exercise `id`. Raises `ValueError` for an unknown id."""
-    return judged(named(id, "exercise", in_lesson(number_in(id))), *answers)
+    return verdict_on(find(id, "exercise", in_lesson(number_in(id))), *answers)
 
 
-def judged(exercise: Exercise, *answers: Any) -> Verdict:
+def verdict_on(exercise: Exercise, *answers: Any) -> Verdict:
     """The verdict on the answers to an exercise. What they print goes below it, unless it's right."""
     id = exercise.id
     if any(answer is ... for answer in answers):
@@ -208,7 +202,7 @@ def judged(exercise: Exercise, *answers: Any) -> Verdict:
         return Verdict(id, NOT_YET, f"this check takes {takes} behind its number, and was given {len(answers)}")
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
-        verdict = _tried(exercise, answers)
+        verdict = _try(exercise, answers)
     lines = [line for line in printed.getvalue().strip().splitlines() if not line.startswith("[ Info: Simulated")]
     if verdict.word != RIGHT and any(map(_is_starter, answers)):
         return Verdict(id, NOT_YET, STARTER)
@@ -217,7 +211,7 @@ def judged(exercise: Exercise, *answers: Any) -> Verdict:
     return verdict._replace(rows=(*verdict.rows, ("printed", "\n".join(lines[-5:])[-_MOST:])))
 
 
-def _tried(exercise: Exercise, answers: tuple) -> Verdict:
+def _try(exercise: Exercise, answers: tuple) -> Verdict:
     id, before = exercise.id, dict(said)
     try:
         # Off, then on again: this gives a separate card, in case the lesson is using one.
@@ -236,7 +230,7 @@ def _tried(exercise: Exercise, answers: tuple) -> Verdict:
         notes, lines = "\n".join(getattr(error, "__notes__", ())), [frame.line for frame in frames_of_learner(error)]
         rows = _rows(where=notes, your_line=lines[-1] if lines else None, look_at=exercise.look_at)
         return Verdict(id, STOPPED, words, rows)
-    finally:  # what was said here doesn't count, and what was said before isn't repeated
+    finally:  # notices from here don't count, and those from before aren't repeated
         said.clear()
         said.update(before)
 
@@ -252,7 +246,7 @@ def _text(value: Any) -> str:
     try:
         text = str(value)
     except Exception as error:
-        return f"a {type(value).__name__} that cannot be printed ({type(error).__name__})"
+        return f"a {type(value).__name__} that can't be printed ({type(error).__name__})"
     return text if len(text) <= _MOST else f"{text[:_MOST]} …"
 
 
@@ -268,7 +262,7 @@ def words_of(error: BaseException) -> str:
 
 
 def _is_starter(answer: Any) -> bool:
-    """Whether the answer's cell still calls `todo`, not in a comment or a string. A starter can be code that runs."""
+    """Whether the answer's cell still calls `todo`, not only in a comment: a starter may be code that runs."""
     functions = vars(answer).values() if isinstance(answer, type) else [answer]
     codes = (getattr(inspect.unwrap(function), "__code__", None) for function in functions)
     cells = {code.co_filename for code in codes if code and not os.path.exists(code.co_filename)}

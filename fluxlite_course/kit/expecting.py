@@ -35,10 +35,10 @@ def expect_error(kind: type[BaseException], words: str, traceback: bool = False)
 
 def _way_to(error: BaseException) -> str:
     """The lines and functions that led to an error, without steps inside libraries."""
-    ours = frames_of_learner(error)
-    lines = ["Traceback (most recent call last):"]
-    for frame in ours:
-        cell = "this cell" if frame.filename == ours[0].filename else "another cell"
+    frames, lines = frames_of_learner(error), ["Traceback (most recent call last):"]
+    for frame in frames:
+        cell = "this cell" if frame.filename == frames[0].filename else "another cell"
         lines += [f"  line {frame.lineno} of {cell}, in {frame.name}", f"    {frame.line}"]
-    inside = len(extract_tb(error.__traceback__)) > len(ours) + 1  # besides the `yield` above
-    return "\n".join([*lines, *["  … and more, inside the library"] * inside])
+    if len(extract_tb(error.__traceback__)) > len(frames) + 1:  # besides the `yield` above
+        lines.append("  … and more, inside the library")
+    return "\n".join(lines)

@@ -25,19 +25,10 @@ function render({ model, el }) {
   replies.setAttribute("aria-live", "polite");
   box.append(element("p", "ask", model.get("question")), list, said, show, replies);
   el.append(box);
-  // Otherwise JupyterLab takes Enter and letters for its own commands. Shift+Enter runs the cell, from in here, too.
+  // Its keys are its own, not JupyterLab's or Notebook 7's: see keys.js, which Python puts above this file.
+  el.classList.add("fluxlite-keys");
   el.dataset.lmSuppressShortcuts = "true";
   replies.tabIndex = -1;
-  el.addEventListener("keydown", (event) => {
-    if (event.key === "Tab") return;
-    event.stopPropagation();
-    const cell = el.closest(".jp-Cell");
-    if (!cell || event.key !== "Enter" || !(event.shiftKey || event.ctrlKey)) return;
-    event.preventDefault();
-    const { key, code, shiftKey, ctrlKey } = event;
-    cell.closest(".jp-Notebook")?.focus();
-    cell.dispatchEvent(new KeyboardEvent("keydown", { key, code, keyCode: 13, shiftKey, ctrlKey, bubbles: true }));
-  });
 
   const buttons = Object.entries(model.get("options")).map(([letter, words]) => {
     const button = option(letter, words);

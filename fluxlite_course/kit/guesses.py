@@ -1,6 +1,6 @@
 """Guesses: asked before a cell runs, kept, and answered afterwards, in one box.
 
-A question, its options, the right one, and what we reply to each, are in ``questions.toml`` in the lesson's folder.
+``questions.toml`` in the lesson's folder has the questions, their options, the right one, and our reply to each.
 """
 
 import functools
@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from fluxlite.messages import at_words, ipython
 
+from ..scenes.scene import text_of
 from . import exercises, progress
 from .boxes import box, marked, plain, publish, style
 
@@ -17,16 +18,13 @@ VIEW = "application/vnd.jupyter.widget-view+json"
 
 
 class Question(NamedTuple):
-    """A question with lettered options: which one is right, and a reply to each. `later` says where the answer comes.
-
-    Its words have Markdown's code and emphasis.
-    """
+    """A question with lettered options: which one is right, and a reply to each."""
 
     right: str
-    words: str
+    words: str  # with Markdown's code and emphasis, as in options and replies
     options: dict[str, str]
     replies: dict[str, str]
-    later: str = ""
+    later: str = ""  # where the answer comes, if it isn't in this lesson
 
 
 def questions(number: str) -> dict[str, Question]:
@@ -40,20 +38,19 @@ def questions(number: str) -> dict[str, Question]:
 
 
 def _in_file(right: str, question: str, reply: dict[str, str], later: str = "", **options: str) -> Question:
-    """A question from its table, which has a text for each letter, too."""
+    """A question from its table, where each option's letter is a key of its own."""
     return Question(right, question, options, reply, later)
 
 
 def question(id: str) -> Question:
     """The question with this id, ``"02-C"``. Raises `ValueError` if there's none."""
-    return exercises.named(id, "question", questions(exercises.number_in(id)))
+    return exercises.find(id, "question", questions(exercises.number_in(id)))
 
 
 def guess(id: str, option: Any = "") -> None:
     """Show a question with its options as buttons. What you click is kept and locked; then you can ask for the answer.
 
-    Where there are no buttons, write the letter behind it, such as ``"b"``; three dots skip the question. Wrong guesses
-    are the useful ones.
+    Where there are no buttons, write the letter behind it, such as ``"b"``; three dots skip the question.
 
     >>> guess("02-C", ...)
     02-C  skipped
@@ -73,34 +70,27 @@ def guess(id: str, option: Any = "") -> None:
 
 
 def answer(id: str) -> None:
-    """Show the answer to a question, and what you guessed.
-
-    >>> answer("02-C")  # doctest: +SKIP
-    02-C  you guessed a; it is b: functor lets later moves in.
-    """
-    asks, guessed = question(id), _guessed(id)
+    """Show the answer to a question, and what you guessed."""
+    asks, guessed = question(id), _kept_guess(id)
     words = f"it is {asks.right}: {asks.replies[asks.right]}"
     if guessed == asks.right:
         words = f"you guessed {guessed}, and {words}"
     elif guessed:
         words = f"you guessed {guessed}: {asks.replies[guessed]}\n      {words}"
     mine = f"<p>Your guess was <b>{guessed}</b>.</p>" if guessed else ""
-    page = f"<p>{_asked(id, asks)}</p>{mine}{_reply(asks, guessed or asks.right)['words']}"
+    page = f"<p>{_heading(id, asks)}</p>{mine}{_reply(asks, guessed or asks.right)['words']}"
     publish(at_words(f"{id}  {words}", indent=" " * 6), box("guess", page, "Guesses"))
 
 
-def _guessed(id: str) -> str:
+def _kept_guess(id: str) -> str:
     """The letter that was guessed. Empty without a guess, and if there's no such option any more."""
     letter = progress.read()["guesses"].get(id, "")
     return letter if letter in question(id).options else ""
 
 
-# -- the box --------------------------------------------------------------------------------------------------------
-
-
 def _show(id: str, asks: Question) -> None:
     """Buttons in a notebook, or words. What to do next is to `call` a function, or in a notebook to `run` the cell."""
-    chosen = _guessed(id)
+    chosen = _kept_guess(id)
     call, run = f'Write guess("{id}", "{min(asks.options)}") to guess.', "Run this cell to guess."
     if chosen:
         kept = f"Your guess, {chosen}, is kept. "
@@ -116,16 +106,16 @@ def _show(id: str, asks: Question) -> None:
 
 
 def as_page(id: str, asks: Question, hint: str, chosen: str = "") -> str:
-    """A question as HTML that needs no kernel, without the answer. The `hint` stands below it."""
+    """A question as HTML that needs no kernel, without the answer, and with the `hint` below it."""
     items = (
         f'<li class="option{" chosen" * (letter == chosen)}"><b>{letter}</b> <span>{marked(text)}</span></li>'
         for letter, text in asks.options.items()
     )
-    page = [f"<p>{_asked(id, asks)}</p>", "<ul>", *items, "</ul>", f'<p class="small">{marked(hint)}</p>']
+    page = [f"<p>{_heading(id, asks)}</p>", "<ul>", *items, "</ul>", f'<p class="small">{marked(hint)}</p>']
     return box("guess", "\n".join(page), "Guesses")
 
 
-def _asked(id: str, asks: Question) -> str:
+def _heading(id: str, asks: Question) -> str:
     return f'<b class="id">Guess {id}</b> {marked(asks.words)}'
 
 
@@ -136,9 +126,9 @@ def _box() -> Any:
     from traitlets import Bool, Dict, Unicode
 
     class Box(AnyWidget):
-        """A question with buttons. The answer comes here from `guess.js` only when it's asked for."""
+        """A question with buttons. The page gets the answer only when `guess.js` asks for it."""
 
-        _esm = Path(__file__).with_name("guess.js").read_text(encoding="utf-8")
+        _esm = text_of("keys.js") + "\n" + Path(__file__).with_name("guess.js").read_text(encoding="utf-8")
         _css = style("Guesses")
         question, later, chosen = (Unicode().tag(sync=True) for _ in range(3))
         options, answer = Dict().tag(sync=True), Dict().tag(sync=True)
@@ -146,7 +136,7 @@ def _box() -> Any:
 
         def __init__(self, id: str, asks: Question, chosen: str) -> None:
             options = {letter: marked(text) for letter, text in asks.options.items()}
-            super().__init__(question=_asked(id, asks), options=options, chosen=chosen, later=asks.later)
+            super().__init__(question=_heading(id, asks), options=options, chosen=chosen, later=asks.later)
             self.observe(lambda change: progress.keep("guesses", id, change.new), names="chosen")
             self.observe(lambda change: setattr(self, "answer", _reply(asks, self.chosen)), names="asked")
 

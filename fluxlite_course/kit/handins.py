@@ -1,8 +1,8 @@
 """Reading hand-ins: zip files, possibly inside zip files, since a learning platform packs a class's into one.
 
-We look for ``handin.json`` in any folder of any zip file, two zip files deep. Nothing that was handed in is run, or
-written to the disk; what's larger than a hand-in isn't unpacked; text is made printable before we show it. A file that
-can't be read is named, and doesn't keep us from reading the others.
+We look for ``handin.json`` in any folder of any zip file, two zip files deep. We never run what was handed in, or write
+it to the disk. What's larger than a hand-in isn't unpacked, and text is made printable before it's shown. A file that
+we can't read is named, and we go on with the others.
 """
 
 import functools
@@ -17,9 +17,8 @@ from . import exercises, progress
 from .guesses import questions
 
 ABOUT = "handin.json"
-# In bytes: what a hand-in says takes a few thousand, a learner's notebooks a few million.
-LARGEST, LARGEST_ZIP = 1_000_000, 64_000_000
-DEEPEST, MOST = 2, 2_000  # so many zip files inside each other, and so many members of one
+LARGEST, LARGEST_ZIP = 1_000_000, 64_000_000  # bytes: a record has a few thousand, a learner's notebooks a few million
+DEEPEST, MOST = 2, 2_000  # zip files inside each other, and members of one
 
 
 class Handin(NamedTuple):
@@ -38,7 +37,7 @@ def collect(folder: Path) -> tuple[list[Handin], list[str]]:
     found: list[Handin | str] = []
     for file in sorted(folder.rglob("*")):
         where = printable(file.relative_to(folder).as_posix())
-        if file.is_symlink() or not file.is_file():  # a link leads to who knows what, and opening a pipe would wait
+        if file.is_symlink() or not file.is_file():  # a link could lead anywhere, and opening a pipe would wait
             continue
         if file.name == ABOUT:  # Safari, for one, unpacks what it downloads
             found.append(f"{where}: an unpacked hand-in isn't counted: zip its folder again, or keep the zip file")
@@ -60,25 +59,24 @@ def _look_into(file: Any, where: str, depth: int = 0) -> Iterator[Handin | str]:
                     try:
                         yield _read(archive, info, here)
                     except Exception as error:  # damaged, locked by a password, not JSON: there are many ways
-                        yield _unread(here, error)
+                        yield _cannot_read(here, error)
                 elif name.lower().endswith(".zip") and depth < DEEPEST:
-                    inner = io.BytesIO(_unpacked(archive, info, LARGEST_ZIP))
+                    inner = io.BytesIO(_unpack(archive, info, LARGEST_ZIP))
                     yield from _look_into(inner, printable(f"{here}/{name}"), depth + 1)
     except Exception as error:
-        yield _unread(where, error)
+        yield _cannot_read(where, error)
 
 
-def _unread(where: str, error: Exception) -> str:
-    return f"{where}: cannot be read ({printable(str(error)) or type(error).__name__}); ask for it again"
+def _cannot_read(where: str, error: Exception) -> str:
+    return f"{where}: can't be read ({printable(str(error)) or type(error).__name__}); ask for it again"
 
 
 def _read(archive: zipfile.ZipFile, info: zipfile.ZipInfo, where: str) -> Handin:
-    about = json.loads(_unpacked(archive, info, LARGEST))
+    about = json.loads(_unpack(archive, info, LARGEST))
     beside = archive.NameToInfo.get(info.filename.removesuffix(ABOUT) + progress.FILE)
-    kept = progress.checked(json.loads(_unpacked(archive, beside, LARGEST))) if beside else {}
-    # What no lesson writes doesn't count.
+    kept = progress.as_record(json.loads(_unpack(archive, beside, LARGEST))) if beside else {}
     checks, guesses = (
-        {id: word for id, word in kept.get(part, {}).items() if word in _known().get(id, ())}
+        {id: word for id, word in kept.get(part, {}).items() if word in _allowed().get(id, ())}
         for part in ("checks", "guesses")
     )
     name = printable(str(about["name"])) or Path(where).stem
@@ -87,7 +85,7 @@ def _read(archive: zipfile.ZipFile, info: zipfile.ZipInfo, where: str) -> Handin
     return Handin(name, printable(str(about["time"])), checks, guesses, learner, (where,))
 
 
-def _unpacked(archive: zipfile.ZipFile, info: zipfile.ZipInfo, most: int) -> bytes:
+def _unpack(archive: zipfile.ZipFile, info: zipfile.ZipInfo, most: int) -> bytes:
     """A member's content. Raises `ValueError` if it has more than `most` bytes: zipfile stops where it says it ends."""
     if info.file_size > most:
         raise ValueError(f"{printable(info.filename)} is too large to be what it says")
@@ -95,7 +93,7 @@ def _unpacked(archive: zipfile.ZipFile, info: zipfile.ZipInfo, most: int) -> byt
 
 
 @functools.cache
-def _known() -> dict[str, Collection[str]]:
+def _allowed() -> dict[str, Collection[str]]:
     """What a lesson writes: for each exercise the verdicts that are kept, for each question its letters."""
     found: dict[str, Collection[str]] = {}
     for number in exercises.folders():
@@ -105,13 +103,13 @@ def _known() -> dict[str, Collection[str]]:
 
 
 def printable(text: str) -> str:
-    """A text on one line, without characters that move a terminal's cursor; of a long one the beginning and the end."""
+    """A text on one line, without characters that move a terminal's cursor. A long one loses its middle."""
     text = text if len(text) <= 100 else f"{text[:60]}…{text[-39:]}"
     return " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
 
 
 def by_learner(handins: list[Handin]) -> list[Handin]:
-    """One hand-in per learner, sorted by name: files with the same name and the same record of progress are combined.
+    """One hand-in per learner, sorted by name: files with the same name and record of progress are combined.
 
     What was right once stays right. If guesses differ, the later one counts.
     """

@@ -1,6 +1,6 @@
 """``python -m fluxlite lab``: hand out the lessons, then open JupyterLab at the first one.
 
-With ``--hub`` it's what a JupyterHub starts for each learner: the same lessons, in the hub's own kind of server.
+With ``--hub``, a JupyterHub starts it for each learner: the same lessons, in the hub's own kind of server.
 """
 
 import importlib.util
@@ -26,7 +26,7 @@ def lab(arguments: list[str], hub: bool = False) -> int:
     """Make the learner's copies in `course_folder` and open the first in JupyterLab; returns JupyterLab's exit code.
 
     `arguments` are JupyterLab's. Nothing that the learner wrote is overwritten. For a `hub`, this process becomes the
-    learner's server, so that the hub's signals reach it; then it only returns if that isn't possible.
+    learner's server, so that the hub's signals reach it, and returns only if that fails.
     """
     if hub:
         return _on_a_hub(arguments)
@@ -34,9 +34,8 @@ def lab(arguments: list[str], hub: bool = False) -> int:
         print(to_do)
         return 1
     folder = course_folder()
-    for line in hand_out(folder):
-        print(line)
-    print(f"Your copies of the lessons are in {folder.absolute()}. Ctrl-C here ends JupyterLab.", flush=True)
+    here = f"Your copies of the lessons are in {folder.absolute()}. Ctrl-C here ends JupyterLab."
+    print(*hand_out(folder), here, sep="\n", flush=True)
     as_root = ["--allow-root"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
     try:
         return subprocess.call([*_command("jupyterlab", folder), *as_root, *arguments], cwd=folder)
@@ -45,18 +44,15 @@ def lab(arguments: list[str], hub: bool = False) -> int:
 
 
 def _command(program: str, folder: Path) -> list[str]:
-    # Its own root folder, so that the file browser shows only the lessons. /doc shows one lesson in one column, without
-    # side panels.
-    options = {
-        "ServerApp.root_dir": folder.absolute(),
-        "LabApp.app_settings_dir": SETTINGS,
-        "LabApp.default_url": f"/doc/tree/{FIRST}",
-    }
-    return [sys.executable, "-m", program, *(f"--{name}={value}" for name, value in options.items())]
+    return [
+        sys.executable, "-m", program, f"--LabApp.app_settings_dir={SETTINGS}",
+        f"--ServerApp.root_dir={folder.absolute()}",  # so that the file browser shows only the lessons
+        f"--LabApp.default_url=/doc/tree/{FIRST}",  # /doc: one lesson in one column, without side panels
+    ]  # fmt: skip
 
 
 def _on_a_hub(arguments: list[str]) -> int:
-    """Become the learner's server. Lessons that can't be handed out don't keep a learner from their own files."""
+    """Become the learner's server. It starts even if lessons can't be handed out: learners need their own files."""
     if importlib.util.find_spec("jupyterhub") is None:
         print("jupyterhub is missing in this Python. Each learner's server needs it, in the hub's own major version.")
         return 1
@@ -64,7 +60,7 @@ def _on_a_hub(arguments: list[str]) -> int:
     try:
         print(*hand_out(folder), sep="\n", flush=True)
     except OSError as error:  # a full disk, above all: they have to get in to delete something
-        print(f"The lessons could not be handed out: {error}", flush=True)
+        print(f"The lessons couldn't be handed out: {error}", flush=True)
     if folder.is_dir():
         os.chdir(folder)
     # -P: a learner's own random.py, say, mustn't keep their server from starting.

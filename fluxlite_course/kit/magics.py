@@ -27,7 +27,7 @@ class DeviceMagics(Magics):
     @cell_magic
     def puzzle(self, line: str, cell: str) -> None:
         """Run a cell with a puzzle's program; show what it asks of a simulated T4, your best so far, and par."""
-        run, _ = _compiled(self.shell, cell)
+        run, _ = _compile(self.shell, cell)
         run()
         play(line.strip(), self.shell.user_ns)  # type: ignore[union-attr]
 
@@ -36,11 +36,11 @@ class DeviceMagics(Magics):
         """Run a line or a cell once; print the time and what it asked of the GPU; return the last line's value.
 
         ``%device_time model(x)``, or ``%%device_time`` above a cell. It waits for the GPU before and after, so the time
-        is that of the work, not only of requesting it.
+        is that of the work, not only of ordering it.
         """
         if cell is not None and line.strip():
             raise UsageError(f"%%device_time takes its code from the lines below it, not {line.strip()!r}")
-        run, _ = _compiled(self.shell, line if cell is None else cell)
+        run, _ = _compile(self.shell, line if cell is None else cell)
         _wait()
         with receipt() as seen:
             start = clock()
@@ -54,12 +54,12 @@ class DeviceMagics(Magics):
     def machine(self, line: str, cell: str) -> Any:
         """Run a cell, and show what it did: two memories and the copies between them, the queue, who waits for whom.
 
-        With ``%%machine guess``, you first say where the first copy goes. It needs a simulated GPU, which knows when it
-        does what.
+        With ``%%machine guess``, you first say where the first copy goes. It needs a simulated GPU, which knows what it
+        does when.
         """
         if line.strip() not in ("", "guess"):
             raise UsageError(f"it's %%machine or %%machine guess, not %%machine {line.strip()}")
-        run, name = _compiled(self.shell, cell)
+        run, name = _compile(self.shell, cell)
         lines: list[int] = []  # the cell's line of each event, even if a function of another cell asked for it
 
         def note(event: Event) -> None:
@@ -91,7 +91,7 @@ def _wait() -> None:
         device.synchronize()
 
 
-def _compiled(shell: Any, code: str) -> tuple[Callable[[], Any], str]:
+def _compile(shell: Any, code: str) -> tuple[Callable[[], Any], str]:
     """A function that runs `code`, as IPython understands it, and returns the last line's value; its file's name."""
     source = shell.transform_cell(code)
     name = shell.compile.cache(source)  # lets an error show the line that it comes from

@@ -13,15 +13,15 @@ from fluxlite.messages import notice
 from fluxlite.writing import write_whole
 
 FILE = "progress.json"
-PATIENCE = 20.0  # so many seconds one notebook waits for others to write
-# `learner` holds a random id, since two people may share a name, and one person may hand in twice; and the edition of
-# the lessons, since those of fluxlite 0.2 had other numbers.
+PATIENCE = 20.0  # the seconds that one notebook waits for others to write
+# `learner` holds a random id, since two people may share a name, and one person may hand in twice; and the lessons'
+# edition, since those of fluxlite 0.2 had other numbers.
 PARTS = ("guesses", "checks", "puzzles", "learner")
 EDITION = "3"
-# Where nothing stays, and which variable says so. Kaggle's image is made from Colab's, so it's the first.
+# Where nothing stays, and which variable says so. Kaggle comes first, since its image is made from Colab's.
 PASSING = {"Kaggle": "KAGGLE_KERNEL_RUN_TYPE", "Colab": "COLAB_RELEASE_TAG", "Binder": "BINDER_LAUNCH_HOST"}
 Record = dict[str, dict[str, Any]]
-# Where the lesson began: what a lesson's own cells do to the current folder mustn't move the record.
+# Where the lesson began: the record stays there, even if a lesson's cell goes to another folder.
 _home: Path | None = None
 # What isn't in the file yet, so that a lesson in a read-only folder still remembers it.
 _unwritten: Record = {}
@@ -74,19 +74,19 @@ def keep(part: str, key: str, value: str) -> None:
         notice("progress", f"Your progress is kept until this kernel ends, not in {file}: {error.strerror}.")
 
 
-def checked(record: Any) -> Record:
+def as_record(record: Any) -> Record:
     """A record, as a file has it. Raises `ValueError` for what isn't one, or isn't of these lessons."""
     if not isinstance(record, dict) or not all(isinstance(record.get(part, {}), dict) for part in PARTS):
         raise ValueError("this isn't a record of progress")
     learner = record.get("learner", {})
     if learner and learner.get("edition") != EDITION:
-        raise ValueError("it is of fluxlite 0.2, whose lessons have other numbers")
+        raise ValueError("it's from fluxlite 0.2, whose lessons have other numbers")
     return record
 
 
 def _read_file() -> Record:
     try:
-        return checked(json.loads(path().read_text(encoding="utf-8-sig")))  # Notepad may write a byte order mark
+        return as_record(json.loads(path().read_text(encoding="utf-8-sig")))  # Notepad may write a byte order mark
     except FileNotFoundError:
         return {}
 
@@ -110,7 +110,7 @@ def _alone(file: Path) -> Iterator[None]:
         lock.acquire(timeout=PATIENCE, poll_interval=0.01)
     except TimeoutError:
         raise OSError(errno.EBUSY, "another notebook has been writing it all the time") from None
-    except OSError:  # some network drives have no locks: then two that write in the same moment may lose an entry
+    except OSError:  # some network drives have no locks, so two that write at the same moment may lose an entry
         pass
     try:
         yield

@@ -1,7 +1,7 @@
 """Puzzles: a program that runs as it stands, what it asked of a simulated T4, your best so far, and par.
 
 A puzzle is a function in a lesson's checks, with `@puzzle`. It tries a learner's function and returns the receipt, or
-raises `NotRight`, as checks do. In the notebook it's a cell with ``%%puzzle 05-1`` above it.
+raises `NotRight`, as checks do. In the notebook, it's a cell with ``%%puzzle 05-1`` above it.
 """
 
 import inspect
@@ -23,11 +23,9 @@ MOST_BYTES_BACK = 1_000
 
 
 class Puzzle(NamedTuple):
-    """One puzzle. `counts` is what par is about: launches, copies, waits or seconds."""
-
     id: str
     attempt: Callable[..., Any]
-    counts: str
+    counts: str  # what par is about: launches, copies, waits or seconds
     par: float
 
 
@@ -37,8 +35,8 @@ def puzzle(id: str, counts: str, par: float) -> Callable[[Callable[..., Any]], C
 
 
 def play(id: str, space: Mapping[str, Any]) -> None:
-    """Try what the cell defined, and show what it took, your best so far, and par. Raises `ValueError` without such."""
-    one, took = exercises.named(id, "puzzle", exercises.in_lesson(exercises.number_in(id), Puzzle)), {}
+    """Try what the cell defined; show what it took, your best, and par. Raises `ValueError` for an unknown puzzle."""
+    one, took = exercises.find(id, "puzzle", exercises.in_lesson(exercises.number_in(id), Puzzle)), {}
     (name,) = inspect.signature(one.attempt).parameters
 
     def attempt(answer: Any) -> str:
@@ -52,12 +50,12 @@ def play(id: str, space: Mapping[str, Any]) -> None:
     if name not in space:
         verdict = Verdict(id, NOT_YET, f"the cell has to define {name}")
     else:
-        verdict = exercises.judged(Exercise(id, "", attempt, ""), space[name])
+        verdict = exercises.verdict_on(Exercise(id, "", attempt, ""), space[name])
     _show(one, verdict, took)
 
 
 def _show(one: Puzzle, verdict: Verdict, took: dict[str, float]) -> None:
-    """Keep a run if it's the best so far, and show it beside that and par. `took` is empty if it's wrong."""
+    """Keep a run if it's the best so far, and show it beside your best and par. `took` is empty if it's wrong."""
     kept = float(progress.read()["puzzles"].get(one.id, NEVER))
     now = took.get(one.counts, NEVER)
     if now < kept:

@@ -40,18 +40,18 @@ def missing(needed: tuple[str, ...]) -> str:
 def broken(names: tuple[str, ...]) -> str:
     with tempfile.TemporaryDirectory() as place:
         environment = {**os.environ, "MPLCONFIGDIR": place, "PYTHONDONTWRITEBYTECODE": "1"}
-        command = [sys.executable, "-P", "-c", IMPORTS, *names]  # -P: not from the current folder, whatever lies there
+        command = [sys.executable, "-P", "-c", IMPORTS, *names]  # -P: nothing from the current folder
         done = subprocess.run(command, env=environment, capture_output=True, text=True)
     if done.returncode == 0:
         return ""
     *_, name = done.stdout.split()
     why = (done.stderr.strip().splitlines() or [f"Python ended with {done.returncode}"])[-1]
-    return f"{name} is installed and cannot be used ({why}). {_install('--force-reinstall', name)}"
+    return f"{name} is installed, but can't be used ({why}). {_install('--force-reinstall', name)}"
 
 
 def not_writable() -> str:
     folder = Path(FOLDER) if Path(FOLDER).is_dir() else progress.path().parent
-    words = f"Your work cannot be kept in {folder.absolute()}: it cannot be written to. Go to a folder of your own."
+    words = f"Your work can't be kept in {folder.absolute()}: you can't write to it. Go to a folder of your own."
     return "" if os.access(folder, os.W_OK) else words
 
 

@@ -22,7 +22,7 @@ _PASSING = (
 
 
 def start(number: str) -> None:
-    """Begin lesson `number`: print what's there, and turn on the simulated GPU if there's no real one.
+    """Begin lesson `number`: say what's there, and turn on the simulated GPU if there's no real one.
 
     A lesson with ``SIMULATED = False`` does without it. Raises `ValueError` for an unknown lesson.
     """
@@ -30,7 +30,8 @@ def start(number: str) -> None:
     progress.stay()
     lines = [f"lesson {number} · fluxlite {here} · Python {platform.python_version()} · NumPy {np.__version__}"]
     lines += [_gpu_line(getattr(lesson, "SIMULATED", True)), _progress_line()]
-    lines += [_PASSING.format(place) for place in [progress.passing()] if place]
+    if place := progress.passing():
+        lines.append(_PASSING.format(place))
     if shell := ipython():
         from .magics import DeviceMagics
 
@@ -60,10 +61,7 @@ def _progress_line() -> str:
 
 
 def reset(number: str) -> None:
-    """Put a fresh copy of lesson `number` into this folder, and keep yours under another name.
-
-    Raises `ValueError` for an unknown lesson.
-    """
+    """Put a fresh copy of lesson `number` into this folder, and keep yours. Raises `ValueError` for an unknown one."""
     exercises.lesson(number)
     (lesson,) = copies.learner_folder().glob(f"{number}-*.ipynb")
     copy = Path.cwd() / lesson.name

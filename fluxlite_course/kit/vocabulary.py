@@ -1,7 +1,7 @@
-"""What the checks of all lessons ask alike: is it there, is it the right kind, shape and place, and is it right?
+"""What all lessons' checks ask: is it there, is it the right kind, shape and place, and is it right?
 
 A check says what's wanted, and what learners get instead: its slips, each with the sentence that explains it. The first
-one that fits is the reply. `expect` compares numbers, `refuse` asks questions, `quiet` reads a receipt.
+one that fits is the reply. `expect` compares numbers, and `refuse` asks questions.
 """
 
 import contextlib
@@ -11,15 +11,14 @@ from typing import Any
 import numpy as np
 
 import fluxlite as fl
-from fluxlite.messages import many
 
-from .exercises import NotDone, NotRight, shown, words_of
+from .exercises import NotDone, NotRight, brief, words_of
 
 Slips = Mapping[str, Any]
 
 
 def on_cpu(x: Any) -> bool:
-    """Whether `x` is an array on the CPU. False for what isn't an array."""
+    """Whether `x` is an array on the CPU."""
     return fl.device_of(x) == fl.get_device("CPU")
 
 
@@ -69,14 +68,14 @@ def refuse(slips: Slips, yours: Any = None, expected: Any = None) -> None:
         wrong_if(made, words, yours, expected)
 
 
-def called(f: Callable[..., Any], *args: Any, **kwargs: Any) -> tuple[Any, Any]:
+def call(f: Callable[..., Any], *args: Any, **kwargs: Any) -> tuple[Any, Any]:
     """What a learner's function returns, and the receipt of this call."""
     with fl.receipt() as r:
         return f(*args, **kwargs), r
 
 
-def returned(got: Any, name: str, gives: Any = None) -> Any:
-    """What the learner's function `name` returned. Raises `NotRight` for None; then `gives` says what's expected."""
+def must_return(got: Any, name: str, gives: Any = None) -> Any:
+    """`got`, which the learner's function `name` returned. Raises `NotRight` for None; `gives` says what's expected."""
     wrong_if(got is None, f"{name} returned None", None, gives)
     return got
 
@@ -87,7 +86,7 @@ def number(got: Any, what: str) -> float:
     try:
         return float(fl.cpu(got))
     except (TypeError, ValueError):
-        raise NotRight(f"{what} isn't a number", shown(got), "a number") from None
+        raise NotRight(f"{what} isn't a number", brief(got), "a number") from None
 
 
 def is_number(x: Any) -> bool:
@@ -103,18 +102,18 @@ def expect(
     """Raise `NotRight` unless `got` is `wanted`, in the same shape.
 
     `name` is the function that returned it, and `gives` what it should return instead of None. `shape` has the words
-    for a wrong shape, `where` those for a result that isn't on the GPU any more (none: it may be anywhere), `otherwise`
-    those for wrong values that no slip explains, and `before` stands before these and each slip's. `show` writes the
-    values, unless `yours` and `expected` do.
+    for a wrong shape, and `where` those for a result that isn't on the GPU any more; without them it may be anywhere.
+    `otherwise` has those for wrong values that no slip explains; `before` comes before these and each slip's. `show`
+    writes the values, unless `yours` and `expected` do.
 
     >>> expect(-1.0, 1.0, slips={"the sign is wrong": -1.0, "the ½ is missing": 2.0})
     Traceback (most recent call last):
     fluxlite_course.kit.exercises.NotRight: the sign is wrong
     """
     if name:
-        returned(got, name, gives)
+        must_return(got, name, gives)
     is_other = np.ndim(wanted) > 0 and getattr(got, "shape", None) != wanted.shape
-    found = f"shape {got.shape}" if hasattr(got, "shape") else shown(got)
+    found = f"shape {got.shape}" if hasattr(got, "shape") else brief(got)
     wrong_if(is_other, shape, found, f"shape {np.shape(wanted)}")
     wrong_if(where and on_cpu(got), where, "an array on the CPU", "an array on the GPU")
     if same(got, wanted, rtol, atol):
@@ -124,15 +123,9 @@ def expect(
     refuse({**fits, before + otherwise: True}, *facts)
 
 
-def quiet(r: Any, why: str) -> None:
-    """Raise `NotRight` if receipt `r` has copies back to the host."""
-    back = r.device_to_host
-    wrong_if(back.count, why, f"{many(back.count, 'copy')}, {back.bytes:,} bytes back", "no copies back")
-
-
 @contextlib.contextmanager
-def explained(meanings: Mapping[str, str], expected: Any = None) -> Iterator[None]:
-    """If the code inside raises an error that says a key of `meanings`, raise `NotRight` with its meaning instead."""
+def explaining(meanings: Mapping[str, str], expected: Any = None) -> Iterator[None]:
+    """If an error's words contain a key of `meanings`, raise `NotRight` with the meaning instead."""
     try:
         yield
     except (NotRight, NotDone):

@@ -5,7 +5,5 @@ from ..draw import BLUE, ORANGE, plots, show
 from ..sine_wave import predict, problem, training_step
 from .pictures import race
 
-__all__ = [
-    "BLUE", "ORANGE", "check", "guess", "plots", "predict", "problem", "race", "show", "start", "todo",
-    "training_step",
-]  # fmt: skip
+__all__ = ["BLUE", "ORANGE", "check", "guess", "plots", "predict", "problem", "race", "show", "start", "todo",
+           "training_step"]  # fmt: skip

@@ -51,17 +51,17 @@ def race(waves: Sequence[int] = WAVES) -> Scene:
         Knob("waves trained at once", [f"{number:,}" for number in waves], slider=True),
         Knob("time", [f"{time * 1e6:.0f} µs" for time in times], slider=True, ms=300),
     ]
-    return Scene(picture, knobs, [_said(each, time) for each, time in states])
+    return Scene(picture, knobs, [_sentence(each, time) for each, time in states])
 
 
-def _said(step: Step, seconds: float) -> str:
-    done = [(_done(spans, seconds), len(spans)) for spans in step]
+def _sentence(step: Step, seconds: float) -> str:
+    done = [(_count_done(spans, seconds), len(spans)) for spans in step]
     cpu, host, gpu = (f"all {count}" if done == count else f"{done} of {count}" for done, count in done)
     after = f"After {duration(seconds)}: the CPU has done {cpu} operations."
     return f"{after} The host has given {host} orders, and the GPU has carried out {gpu}."
 
 
-def _done(spans: Spans, seconds: float) -> int:
+def _count_done(spans: Spans, seconds: float) -> int:
     return sum(end <= seconds + 1e-9 for _, end in spans)
 
 
@@ -79,22 +79,22 @@ def step(waves: int) -> Step:
 
 
 def _lane(lane: int, name: str, steps: list[Step], states: list[tuple[Step, float]], axis: Axis) -> Iterator[Part]:
-    """All operations hollow, and over them, full, those that are done. What comes after the picture's end is cut."""
+    """All operations hollow, and over them, full, those that are done. What's beyond the picture's end is cut off."""
     y, most, look = _TOPS[lane], max(len(each.gpu) for each in steps), "gpu" if lane == 2 else "host"
     boxes = [
         [bars([(min(begin, axis.high), min(end, axis.high))], axis, y, _HIGH, gap=0) for begin, end in each[lane]]
         for each in steps
     ]
     full = [Part("path", d=d, data_n=n * most + k) for n, group in enumerate(boxes) for k, d in enumerate(group)]
-    done = [(steps.index(each), _done(each[lane], time)) for each, time in states]
+    done = [(steps.index(each), _count_done(each[lane], time)) for each, time in states]
     yield label(10, y - 12, name)
-    words = Each(_counted(steps[number][lane], count, axis) for number, count in done)
+    words = Each(_counts(steps[number][lane], count, axis) for number, count in done)
     yield label(630, y - 12, words, f"{look} bold end")
     yield Part("path", class_=f"{look} hollow", d=Each("".join(boxes[number]) for number, _ in done))
     yield Part("g", *full, class_=f"{look} apart", only=Each((n * most, n * most + count - 1) for n, count in done))
 
 
-def _counted(spans: Spans, done: int, axis: Axis) -> str:
+def _counts(spans: Spans, done: int, axis: Axis) -> str:
     count, end = len(spans), spans[-1][1]
     later = f", all after {duration(end)}" if end > axis.high else ""
     return f"all {count}, after {duration(end)}" if done == count else f"{done} of {count}{later}"

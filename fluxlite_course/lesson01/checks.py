@@ -6,7 +6,7 @@ import fluxlite as fl
 from fluxlite.messages import many
 
 from ..kit.exercises import exercise
-from ..kit.vocabulary import expect, explained, normal, number, on_gpu, quiet, refuse, returned, wrong_if
+from ..kit.vocabulary import expect, explaining, must_return, normal, number, on_gpu, refuse, wrong_if
 
 
 def _count(copies):
@@ -21,7 +21,7 @@ def copies_of_a_program(to_gpu, to_gpu_bytes, back, back_bytes):
         "y stays on the GPU, and so does x @ w; only what you print comes back": back in (2, 3),
         "the number of copies isn't right": (to_gpu, back) != (2, 1),
         "x was float64, 8 bytes each; gpu makes it float32 before it travels": to_gpu_bytes == 10_000 * 8 + 10 * 4,
-        "the copies are right; the bytes to the GPU are not: add numbers × bytes of each": to_gpu_bytes != 40_040,
+        "the copies are right; the bytes to the GPU aren't: add numbers × bytes of each": to_gpu_bytes != 40_040,
         "all right except for the bytes that come back: print shows one number, of float32": back_bytes != 4,
     }, f"to the GPU: copies {to_gpu}, bytes {to_gpu_bytes}; back: copies {back}, bytes {back_bytes}")  # fmt: skip
     return "2 copies to the GPU, 40,040 bytes: 10,000 numbers and 10, of 4 bytes each; 1 copy back, of one number"
@@ -33,11 +33,12 @@ def standardize(standardize):
     mean, spread = np.array([1.0, 2.0, 4.0]), np.array([2.0, 2.0, 8.0])
     mixed = {"another, of shape": "x is on the GPU, and what you combine it with is still on the host"}
     x = fl.gpu(values)
-    with fl.receipt() as r, explained(mixed, "mean and spread on the GPU, too"):
+    with fl.receipt() as r, explaining(mixed, "mean and spread on the GPU, too"):
         result = standardize(x, mean, spread)
-    returned(result, "the function", "(x - mean) / spread must be returned")
+    must_return(result, "the function", "(x - mean) / spread must be returned")
     which = "the result" if r.launches else "x"
-    quiet(r, f"{which} was copied back to the host: compute where the many numbers are, and move the few")
+    words = f"{which} was copied back to the host: compute where the many numbers are, and move the few"
+    wrong_if(r.device_to_host.count, words, f"{_count(r.device_to_host)} back", "no copies back")
     words = "the values aren't (x - mean) / spread"
     expect(result, (values - mean) / spread, words, shape=words, where="the result is on the host", atol=1e-4)
     words, there = f"{many(r.host_to_device.count, 'copy')} to the GPU in one call", _count(r.host_to_device)
@@ -55,7 +56,7 @@ def run(run):
     for _ in range(steps):
         now = np.tanh(now @ W)
         wanted.append(np.sum(now))
-    returned(sizes, "the function", f"{steps} numbers")
+    must_return(sizes, "the function", f"{steps} numbers")
     refuse({
         "the numbers are still on the GPU": on_gpu(sizes),
         "the list holds arrays on the GPU": isinstance(sizes, (list, tuple)) and any(map(on_gpu, sizes)),

@@ -8,7 +8,7 @@ import fluxlite as fl
 from fluxlite.messages import many
 
 from ..kit.exercises import exercise
-from ..kit.vocabulary import called, explained, on_cpu, refuse, returned, same, wrong_if
+from ..kit.vocabulary import call, explaining, must_return, on_cpu, refuse, same, wrong_if
 
 
 @exercise("02.1", "a model that really runs on the GPU", look_at="section 3: the two traps")
@@ -18,7 +18,7 @@ def predict(predict):
     x = np.linspace(-1, 1, 20, dtype=np.float32).reshape(5, 4)
     wanted = model(x)
     places = "model and data are in two places: both have to move, and both results need a name"
-    with fl.receipt() as r, explained({" is on ": places}, "both on the GPU"):
+    with fl.receipt() as r, explaining({" is on ": places}, "both on the GPU"):
         y = predict(model, x)
     copies, idle = r.host_to_device.count, r.launches == 0
     refuse({
@@ -28,7 +28,7 @@ def predict(predict):
         "copies were made and dropped: gpu(model) gives a new model, so give it a name and use it": idle,
         "predict returned None": y is None,
         "it runs on the GPU, but the result is still there": not isinstance(y, np.ndarray),
-        "the numbers are not those of model(x)": not same(y, wanted),
+        "the numbers aren't those of model(x)": not same(y, wanted),
         "it runs on the GPU, but a line makes copies that nobody keeps": copies > 5,
     }, f"{copies} copies, {r.launches} launches; {type(y).__name__}", "5 copies, launches; ndarray")  # fmt: skip
     return f"5 copies to the GPU (4 arrays of the model, and x), {r.launches} launches there, 1 copy back"
@@ -36,7 +36,7 @@ def predict(predict):
 
 @exercise("02.2", "a class whose arrays all move", look_at="explain(TwoHeads(…)): which box is shut?")
 def two_heads(TwoHeads):
-    moved, r = called(fl.gpu, TwoHeads(fl.Dense(4, 3), [fl.Dense(3, 2), fl.Dense(3, 1)], "two heads"))
+    moved, r = call(fl.gpu, TwoHeads(fl.Dense(4, 3), [fl.Dense(3, 2), fl.Dense(3, 1)], "two heads"))
     layers = {"body": moved.body, **{f"heads[{i}]": head for i, head in enumerate(moved.heads)}}
     stayed = [f"{path}.{name}" for path, layer in layers.items()
               for name in ("weight", "bias") if on_cpu(getattr(layer, name))]  # fmt: skip
@@ -68,7 +68,7 @@ def my_fmap(my_fmap):
 
     model = tree()
     itself = my_fmap is fl.fmap or "fmap" in getattr(getattr(my_fmap, "__code__", None), "co_names", ())
-    result = returned(my_fmap(double, model), "my_fmap", "a new ActorCritic: return what rebuild gives")
+    result = must_return(my_fmap(double, model), "my_fmap", "a new ActorCritic: return what rebuild gives")
     refuse({
         "your my_fmap changed the model it was given": not all(map(np.array_equal, arrays(model), arrays(tree()))),
         "that calls fmap itself; write your own walk, with functor": itself,
@@ -77,5 +77,5 @@ def my_fmap(my_fmap):
     }, type(result).__name__, "a new ActorCritic with a dict in it, made by rebuild")  # fmt: skip
     found, wanted = [*arrays(result), my_fmap(double, np.ones(3))], [*arrays(tree(2)), 2 * np.ones(3)]
     for path, got, right in zip(("actor", "critic['a']", "critic['b'][0]", "a bare array"), found, wanted):
-        wrong_if(not same(got, right), f"{path} is not what fmap makes of it", f"{got!r}", f"{right!r}")
+        wrong_if(not same(got, right), f"{path} isn't what fmap makes of it", f"{got!r}", f"{right!r}")
     return "it does what fmap does: a nested model, a dict, a list and a bare array"

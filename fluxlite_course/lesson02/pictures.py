@@ -26,7 +26,7 @@ def trees(models: Mapping[str, Any]) -> Scene:
 
 
 def functor_switch() -> Scene:
-    """What `gpu` makes of a model whose class isn't registered, and of the same with `@functor`, which a knob switches.
+    """What `gpu` makes of a model whose class isn't registered, and of the same with `@functor`: a knob switches it.
 
     >>> with fl.simulate_gpu():
     ...     functor_switch()
@@ -39,7 +39,7 @@ def functor_switch() -> Scene:
             self.first, self.second = fl.Dense(4, 3), fl.Dense(3, 2)
 
     m = MyModel()
-    off = _side_by_side({"m": m, "gpu(m)": m})  # it would come back as it is
+    off = _side_by_side({"m": m, "gpu(m)": m})  # gpu gives it back as it is
     fl.functor(MyModel)
     on = _side_by_side({"m": m, "gpu(m)": fl.gpu(m)})
     for number, (_, drawn, _) in enumerate((off, on)):
@@ -60,7 +60,7 @@ def _side_by_side(models: Mapping[str, Any]) -> tuple[int, Part, str]:
 
 
 def _lines(row: Any, name: str = "", depth: int = 0) -> Iterator[tuple[Any, int, str]]:
-    """Rows with depth and words. If a list or tuple is an object's only part, its parts are drawn instead of it."""
+    """Rows with depth and words. Instead of a list or tuple that's an object's only part, we draw its parts."""
     yield row, depth, f"{name}: {row.what}" if name else row.what
     inside = row.rows[0] if len(row.rows) == 1 and row.rows[0].rows else row
     for part in inside.rows:

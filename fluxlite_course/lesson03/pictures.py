@@ -60,7 +60,7 @@ def balls() -> Scene:
         Knob("learning rate", [f"{rate:g}" for rate in RATES], slider=True),
         Knob("steps", [str(step) for step in range(STEPS + 1)], slider=True, ms=500),
     ]
-    return Scene(picture, knobs, [_said(RATES[number], step) for number, step in states], [0, 0])
+    return Scene(picture, knobs, [_sentence(RATES[number], step) for number, step in states], [0, 0])
 
 
 def _loss(w: np.ndarray | float) -> np.ndarray:
@@ -71,7 +71,7 @@ def _number(loss: float) -> str:
     return "below 0.0001" if loss < 1e-4 else f"{loss:.2g}" if loss < 100 else f"{loss:,.0f}"
 
 
-def _said(rate: float, step: int) -> str:
+def _sentence(rate: float, step: int) -> str:
     way = path(rate)
     first, last = float(_loss(way[0])), float(_loss(way[step]))
     if step < STEPS:
@@ -101,7 +101,7 @@ def passes(f: Callable[[Any], Any], tracked: type, at: tuple[float, ...] = (0.0,
 
 
 def _history(result: Any) -> list[Any]:
-    """A tracked number, and all that it was made from, each after those that it's made from."""
+    """A tracked number, and before it everything that it was made from, in order."""
     found: list[Any] = []
     for earlier, _ in result.made_from:
         found += [node for node in _history(earlier) if node not in found]

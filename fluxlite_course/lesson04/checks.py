@@ -6,7 +6,7 @@ import fluxlite as fl
 
 from .. import sine_wave
 from ..kit.exercises import exercise
-from ..kit.vocabulary import digits, expect, explained, number, on_cpu, refuse, returned, same, wrong_if
+from ..kit.vocabulary import digits, expect, explaining, must_return, number, on_cpu, refuse, same, wrong_if
 
 
 @exercise("04.1", "one step of the network", look_at="the drawing of section 2, from left to right")
@@ -14,7 +14,7 @@ def step(step):
     xs, _, w1, w2 = sine_wave.problem()
     h = empty = np.zeros((1, 6), np.float32)
     for count, x in enumerate(xs[:3], 1):
-        found = returned(step(x.copy(), h.copy(), w1.copy(), w2.copy()), "step", "return out, h")
+        found = must_return(step(x.copy(), h.copy(), w1.copy(), w2.copy()), "step", "return out, h")
         shapes = tuple(map(np.shape, found)) if isinstance(found, tuple) else np.shape(found)
         refuse({
             "step returns two arrays: the output, and the new memory for the next step":
@@ -36,7 +36,7 @@ def step(step):
         h = after
     there = "NumPy's functions, np.concatenate, np.tanh and @: they compute where the arrays are"
     words = "right on the CPU; the check also runs it on the GPU, where your step makes or needs an array on the CPU"
-    with explained({"": words}, there):
+    with explaining({"": words}, there):
         found = step(*fl.gpu((xs[0], empty, w1, w2)))
     wrong_if(any(map(on_cpu, found)), words, expected=there)
     return "three steps as they should be, and one on the GPU with the same lines"
@@ -45,7 +45,7 @@ def step(step):
 @exercise("04.2", "a loop that can't learn", look_at="what survives from one step to the next, and in which line?")
 def train_wave(train_wave):
     x, y, *weights = sine_wave.problem()
-    loss = number(fl.cpu(returned(train_wave(*weights, x, y), "train_wave", "return total")), "train_wave's result")
+    loss = number(fl.cpu(must_return(train_wave(*weights, x, y), "train_wave", "return total")), "train_wave's result")
     uphill = "the weights grew without limit: does each step go against the gradient, as in w1 -= …?"
     wrong_if(not np.isfinite(loss) or loss > 100, uphill, f"a loss of {loss:.4f}", "a loss of 0.0649")
     expect(loss, 0.0649, "it learns something else", {
@@ -63,7 +63,7 @@ def train_wave(train_wave):
 def continue_wave(continue_wave):
     w1, w2, _ = sine_wave.train_by_hand()
     xs = sine_wave.problem()[0]
-    given = returned(continue_wave(xs[0].copy(), 6, w1.copy(), w2.copy()), "continue_wave", "a list of n values")
+    given = must_return(continue_wave(xs[0].copy(), 6, w1.copy(), w2.copy()), "continue_wave", "a list of n values")
     values = np.array([np.ravel(fl.cpu(value))[0] for value in given], float)
     wanted = sine_wave.run(xs[:6], w1, w2, own=True)[0].ravel()
     true = sine_wave.run(xs[:2], w1, w2)[0][1].item()
@@ -71,7 +71,7 @@ def continue_wave(continue_wave):
     wrong_if(len(values) != 6, "there should be n values, one for each step", f"{len(values)} values", 6)
     refuse({
         "the first value is x0 itself; it should be the prediction from it": same(values[0], xs[0].item(), 1e-4),
-        "step 1 already differs: it is given x0 and an empty memory": not same(values[0], wanted[0], 1e-4),
+        "step 1 already differs: it's given x0 and an empty memory": not same(values[0], wanted[0], 1e-4),
         f"step 2: {true:.3f} is the answer to a true input": same(values[1], true, 1e-4),
         "step 2 has forgotten step 1: its memory is empty again": same(values[1], forgotten, 1e-4),
         "it begins well, then goes another way": not same(values, wanted, 1e-4),

@@ -15,6 +15,7 @@ OUTPUT: dict[str, Any] = {"fill": "none", "stroke": "currentColor", "stroke_widt
 
 _NUMBER, _HEIGHT = Axis(1, 21, 60, 610), Axis(-1.2, 1.2, 168, 24)
 _TWICE = (13, 18)
+_GAP, _BOX = 80, 108  # the way from one step to the next, with the memory above it, and a step's width
 _AT = dict(enumerate(WAVE.ravel().tolist(), 1))  # the height of each point
 
 
@@ -76,11 +77,6 @@ def _bars(left: float, title: Any, states: Sequence[np.ndarray], most: float) ->
                    height=Each(rounded(up(min(value, 0)) - top for value, top in zip(values, tops))))  # fmt: skip
 
 
-# -- unrolled: three steps side by side -------------------------------------------------------------------------------
-
-_GAP, _BOX = 80, 108  # the way from one step to the next, with the memory above it, and a step's width
-
-
 def unrolled() -> Scene:
     """The network over three steps: the same weights in each, and the memory that goes from one to the next.
 
@@ -117,7 +113,7 @@ def _column(n: int) -> Iterator[Part]:
 
 
 def _memory(x: float, words: str, look: str) -> Iterator[Part]:
-    """Six numbers in a row, on their way to the next step."""
+    """A memory of six numbers, on its way to the next step."""
     yield label(x + _GAP / 2, 106, words, "middle")
     for number in range(6):
         yield Part("rect", class_=look, x=x + 8 + 11 * number, y=116, width=9, height=12)

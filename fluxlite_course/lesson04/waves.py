@@ -1,4 +1,4 @@
-"""Lesson 04's waves, which networks make by themselves: one that was lucky, the learner's own, and a hundred more."""
+"""Lesson 04's waves, made by networks: one that was lucky, the learner's own, and a hundred more."""
 
 import itertools
 from collections.abc import Callable, Iterator
@@ -64,10 +64,7 @@ def _wave() -> Iterator[Part]:
 
 
 def playground() -> Scene:
-    """50 networks, all of them trained beforehand, which takes a few seconds.
-
-    Choose the size of the memory, the seed, whether the memory is kept, and what the network is fed with.
-    """
+    """50 networks and their waves, all of them trained beforehand, which takes a few seconds."""
     kept = {"kept": True, "wiped at each step": False}
     fed = {"true values": False, "its own output": True}
     now = WAVE[:20].ravel()

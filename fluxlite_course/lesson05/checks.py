@@ -6,9 +6,9 @@ import fluxlite as fl
 from fluxlite.messages import many
 from fluxlite.receipts import duration
 
-from ..kit.exercises import exercise, shown
+from ..kit.exercises import brief, exercise
 from ..kit.puzzles import puzzle
-from ..kit.vocabulary import called, expect, normal, number, on_gpu, refuse, wrong_if
+from ..kit.vocabulary import call, expect, normal, number, on_gpu, refuse, wrong_if
 
 
 @puzzle("05-1", counts="seconds", par=3.36e-3)
@@ -19,12 +19,12 @@ def steps(steps):
     for _ in range(20):
         h = np.tanh(h @ (B / 25))
         total, largest = total + float(np.mean(h**2)), max(largest, float(np.max(h)))
-    steps(-x, W)  # once before
+    steps(-x, W)  # the first run takes longer
     fl.cuda.synchronize()
-    found, r = called(steps, x, W)
+    found, r = call(steps, x, W)
     pair = isinstance(found, tuple) and len(found) == 2
-    wrong_if(not pair, "steps returns two numbers, the sum of the sizes and the largest number", shown(found))
-    wrong_if(any(map(on_gpu, found)), "they're still on the GPU: read them before you return them", shown(found))
+    wrong_if(not pair, "steps returns two numbers, the sum of the sizes and the largest number", brief(found))
+    wrong_if(any(map(on_gpu, found)), "they're still on the GPU: read them before you return them", brief(found))
     for name, got, wanted in zip(("the sum", "the largest number"), found, (total, largest)):
         expect(float(got), wanted, f"{name} isn't what it was", rtol=1e-3)
     return r

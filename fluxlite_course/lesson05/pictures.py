@@ -22,13 +22,10 @@ def since(begin: float) -> Seconds:
 
 
 def matrix(n: int) -> Any:
-    """A matrix of ones on a simulated T4, even if you have a GPU, so that all see the same times.
-
-    It has been multiplied once, and waited for: the first time takes longer.
-    """
+    """A matrix of ones on a simulated T4, even if you have a GPU, so that all see the same times."""
     fl.simulate_gpu(like="NVIDIA T4")
     ones = fl.gpu(np.ones((n, n), np.float32))
-    _ = ones @ ones
+    _ = ones @ ones  # the first product takes longer
     fl.cuda.synchronize()
     return ones
 

@@ -1,8 +1,7 @@
 """What notebook 06, CPU against GPU, uses: from the kit, and what only this lesson has."""
 
 from .. import answer, check, crossover, guess, sine_wave, start, todo
-from .explorer import crossover_explorer
-from .pictures import program_phases, time_bars
+from .pictures import crossover_explorer, program_phases, time_bars
 
 __all__ = ["answer", "check", "crossover", "crossover_explorer", "guess", "program_phases", "sine_wave", "start",
            "time_bars", "todo"]  # fmt: skip

@@ -21,7 +21,7 @@ def seconds_by_hand(seconds):
     right = launches + COPIES * t4.latency + BYTES / t4.pageable
     refuse({
         "host and GPU work at the same time, so their times don't add up": _near(given, launches + work, 0.01),
-        "that is a single step; there are 4,000 of them": _near(given, 28 * t4.launch),
+        "that's a single step; there are 4,000 of them": _near(given, 28 * t4.launch),
         "that's how long the GPU works; but the host takes longer to order it": _near(given, work),
         "the digits are right, the unit isn't: give seconds": any(_near(given, right * by) for by in (1e3, 1e6)),
         "that's not what the launches and the prices give": not _near(given, right),

@@ -1,4 +1,4 @@
-"""Lesson 06's bars: times side by side, with a button that zooms in, and the phases of a program."""
+"""Lesson 06's pictures: times as bars, with a button that zooms in, and the explorer of `crossover`."""
 
 import itertools
 import json
@@ -6,12 +6,18 @@ import math
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from fluxlite.receipts import Seconds, duration
+from simgpu import PRESETS
 
+from ..crossing import BATCHES, SIZES, axes_of, crossover, lines
 from ..scenes import Each, Knob, Part, Scene, drawing, label, rounded
 
+COPIES = {"x, y in and the loss out": True, "none": False}
+WAITS = {"waited for": True, "not waited for": False}
+_UNWAITED = {True: "copying the loss back waits anyway", False: "orders only: the work isn't in it"}
 _LEFT, _RIGHT, _ROW = 6, 632, 56
 _METRES = 0.16  # of screen: about as wide as the picture is there
 
@@ -19,7 +25,7 @@ _METRES = 0.16  # of screen: about as wide as the picture is there
 def program_phases(*options: str) -> dict[str, Seconds]:
     """Run lesson 04's program, `fluxlite_course.sine_wave`, in a fresh process: the seconds of each of its phases.
 
-    What the program can't see, the start of Python and its imports, is the first of them. ``"--gpu"`` is an option.
+    The first one is what the program can't see: the start of Python, and its imports. ``"--gpu"`` is an option.
     """
     begin = time.perf_counter()
     command = [sys.executable, "-m", "fluxlite_course.sine_wave", *options]
@@ -30,9 +36,9 @@ def program_phases(*options: str) -> dict[str, Seconds]:
 
 
 def time_bars(times: Mapping[str, Seconds | float], blue: str = "", zoom: bool = False, in_turn: bool = False) -> Scene:
-    """A bar for each time. Those whose name starts with `blue` are blue. A number is a time of the simulated T4.
+    """A bar for each time. Those whose name starts with `blue` are blue. A plain number is a time of the simulated T4.
 
-    With `zoom`, a button makes all bars ten times as long, until the shortest one is there. With `in_turn`, each bar
+    With `zoom`, a button makes all bars ten times as long, until you see the shortest one. With `in_turn`, each bar
     begins where the last one ended.
 
     >>> time_bars({"orders": 2.0, "bytes": 4e-4}, zoom=True).at(zoom="× 1,000")
@@ -63,10 +69,37 @@ def time_bars(times: Mapping[str, Seconds | float], blue: str = "", zoom: bool =
 
 
 def _bar(y: float, name: str, time: Seconds, look: str, begin: float, shares: list[float]) -> Iterator[Part]:
-    """A bar and the words above it. What doesn't fit in goes on beyond the picture's edge, and says so."""
+    """A bar and the words above it. A bar that doesn't fit goes on beyond the picture's edge, and says so."""
     wide = _RIGHT - _LEFT
     (x,), widths = rounded([_LEFT + begin * wide]), rounded(min(share, 1.2) * wide for share in shares)
     yield label(_LEFT, y + 20, name)
     yield label(_RIGHT, y + 20, f"{duration(time)} {time.kind}", f"{look} bold end")
     yield Part("rect", class_=f"{look} glide", x=x, y=y + 28, width=Each(widths), height=22)
     yield label(_RIGHT - 6, y + 44, Each("goes on →" if share > 1 + 1e-9 else "" for share in shares), "inside end")
+
+
+def crossover_explorer(batch: int = 64, cards: Sequence[str] = tuple(PRESETS)) -> Scene:
+    """All settings of `crossover` for these `cards`. `batch` and the first card are shown first.
+
+    >>> crossover_explorer(cards=["NVIDIA T4"]).at(batch="1")
+    'One training step, batch 1, ... The lines cross at a hidden size of about 426. From 512 on the GPU wins; ...'
+    """
+    crossover(batch)  # raises with a better message than we would
+    settings: Any = {"card": cards, "batch": BATCHES, "copies": COPIES, "the GPU": WAITS}
+    chosen = itertools.product(*settings.values())
+    found = [crossover(size, card, COPIES[copies], WAITS[waits]) for card, size, copies, waits in chosen]
+    crossings = [each.crossing for each in found]
+    xs = [crossing and axes_of(SIZES)[0](crossing) for crossing in crossings]
+    unwaited = [_UNWAITED[each.settings["copies"]] * (not each.settings["wait"]) for each in found]
+    picture = drawing(
+        640, 456, "Time of one training step by hidden size, on a CPU and on a GPU, both axes logarithmic",
+        Part("path", class_="axis", d=Each(x and f"M{x} 66V386" for x in xs)),
+        label(Each(x and x + 8 for x in xs), 376,
+              Each(crossing and f"they cross at {crossing:.0f}" for crossing in crossings)),
+        *lines([each.cpu for each in found], [each.gpu for each in found], "hidden size",
+               Each(f"{each.settings['card']}, simulated" for each in found)),
+        label(622, 19, Each(unwaited), "wait bold end"),
+    )  # fmt: skip
+    knobs = [Knob(name, list(map(str, some))) for name, some in settings.items()]
+    sentences = [f"{each.caption} {each.conclusion}" for each in found]
+    return Scene(picture, knobs, sentences, [0, BATCHES.index(batch), 0, 0])

@@ -5,9 +5,9 @@ import numpy as np
 import fluxlite as fl
 from fluxlite.messages import many
 
-from ..kit.exercises import exercise, shown
+from ..kit.exercises import brief, exercise
 from ..kit.puzzles import puzzle
-from ..kit.vocabulary import called, expect, explained, refuse, same, wrong_if
+from ..kit.vocabulary import call, expect, explaining, refuse, same, wrong_if
 from ..sine_wave import problem, run
 
 LAUNCHES = 260  # for exercise 07.2
@@ -21,15 +21,15 @@ def predict(predict):
     for n in (1, 64):
         x = problem(waves=n)[0]
         words = f"{n} waves, and a memory with a single row: each wave needs a row of its own"
-        with explained({f"size {n} and the array at index 1 has size 1": words}, f"zeros of shape ({n}, 6)"):
-            found, r = called(predict, fl.gpu(x), w1, w2)
+        with explaining({f"size {n} and the array at index 1 has size 1": words}, f"zeros of shape ({n}, 6)"):
+            found, r = call(predict, fl.gpu(x), w1, w2)
         counts[n] = r.launches
         slip = "each wave has a memory of its own, a row of h, and keeps it from step to step"
         expect(found, run(x, *problem()[2:])[0], f"{many(n, 'wave')}: that's not what step gives. {slip}",
                shape=f"the predictions for {many(n, 'wave')} have the shape of x",
                where="the predictions are on the CPU; x was on the GPU", **_NEAR)  # fmt: skip
     refuse({
-        "there is still a loop over the waves": counts[64] > counts[1] + 2,
+        "there's still a loop over the waves": counts[64] > counts[1] + 2,
         "0 launches: it doesn't run on the GPU": not counts[1],
     }, f"{counts[1]:,} launches for 1 wave, {counts[64]:,} for 64", "the same number for both")  # fmt: skip
     return f"{counts[64]} launches for 64 waves, and so for 1,024; {counts[1]} for 1"
@@ -54,10 +54,10 @@ def _same_loss(sequence_loss):
     """The receipt of a learner's loss and its gradient, if both are right."""
     for n in (1, 3):
         x, y, w1, w2 = problem(waves=n)
-        (found, grads), r = called(_with_gradients, sequence_loss, *fl.gpu((w1, w2, x, y)))
+        (found, grads), r = call(_with_gradients, sequence_loss, *fl.gpu((w1, w2, x, y)))
         wanted, wanted_grads = _with_gradients(_loss, w1, w2, x, y)
         words = "a loss is one number, and returned alone: the check asks for its gradient"
-        wrong_if(isinstance(found, tuple) or found is None or np.shape(found) != (), words, shown(found), "shape ()")
+        wrong_if(isinstance(found, tuple) or found is None or np.shape(found) != (), words, brief(found), "shape ()")
         expect(found, wanted, "that's not the loss that it returned before", {
             "you also take the mean over the 20 steps: sum them": wanted / 20,
             "the ½ is missing": 2 * wanted,

@@ -1,4 +1,4 @@
-"""*My GPU report*: a page to keep, with a learner's guesses and checks, a receipt, and where a GPU starts to win."""
+"""*My GPU report*: a page to keep, with a learner's guesses and checks, and where a GPU starts to win."""
 
 import textwrap
 
@@ -6,17 +6,14 @@ from fluxlite.messages import notice
 from fluxlite.writing import write_whole
 
 from ..crossing import crossover
-from ..draw.pictures import Picture, plots, show
+from ..draw import Picture, plots, show
 from ..kit import exercises, progress
 from ..kit.guesses import question, questions
 from .pictures import crossing_lines
 
 
 def report() -> Picture:
-    """Make *My GPU report* from what you guessed and solved, and store it next to your lessons, as text and picture.
-
-    Its times are simulated for an NVIDIA T4 and recorded on a CPU, so you can compare two reports.
-    """
+    """Make *My GPU report* from what you guessed and solved, and store it next to your lessons, as text and picture."""
     crossing = crossover(batch=64)
     waves = [crossing_lines().at(waves=many) for many in ("1", "65,536")]
     lines = [*_progress(), *waves, f"CPU against GPU, batch 64: {crossing.conclusion} (GPU simulated, CPU recorded.)"]
@@ -32,12 +29,12 @@ def report() -> Picture:
         write_whole(folder / "my-gpu-report.txt", f"{page}\n".encode())
         write_whole(folder / "my-gpu-report.png", page.png)
     except OSError as error:
-        notice(("report", folder), f"The report is not kept in {folder}: {error.strerror}.")
+        notice(("report", folder), f"The report isn't kept in {folder}: {error.strerror}.")
     return page
 
 
 def _progress() -> list[str]:
-    """What's solved and guessed; and what the learner said in lesson 00, with what the receipt says."""
+    """What's solved and guessed, and what the learner said in lesson 00."""
     known, lessons = progress.read(), list(exercises.folders())
     every = [id for number in lessons for id in exercises.in_lesson(number)]
     solved = sum(known["checks"].get(id) == exercises.RIGHT for id in every)

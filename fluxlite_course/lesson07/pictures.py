@@ -64,7 +64,7 @@ def crossing_lines(what: str = "waves") -> Scene:
 
 
 def two_lines(cpu: Times, gpu: Times, what: str) -> Scene:
-    """The two lines, with a slider over how many, and which of them is faster there, and by how much.
+    """The two lines, with a slider over how many: which of them is faster there, and by how much.
 
     >>> slow, fast = fl.Seconds(1e-3, "recorded"), fl.Seconds(1e-4, "simulated", "NVIDIA T4")
     >>> two_lines({1: slow, 4: slow}, {1: fast, 4: fast}, "waves")
@@ -73,7 +73,7 @@ def two_lines(cpu: Times, gpu: Times, what: str) -> Scene:
     xs, ys = axes_of(cpu)
     gaps = Each(f"M{xs(n)} {ys(float(cpu[n]))}V{ys(float(gpu[n]))}" for n in cpu)
     ratios = [float(cpu[n]) / float(gpu[n]) for n in cpu]
-    # No name where it's about the same.
+    # Where it's about the same, neither is named.
     faster = [("" if 0.8 < x < 1.25 else "T4" if x > 1 else "CPU", max(x, 1 / x)) for x in ratios]
     states, ticks = len(cpu), sorted(_TICKS & cpu.keys())
     picture = drawing(

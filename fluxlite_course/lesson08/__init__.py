@@ -5,7 +5,5 @@ from .many_networks import map_of_losses, networks, on_one_core, wider
 from .microscopes import microscope
 from .pictures import chip
 
-__all__ = [
-    "answer", "check", "chip", "expect_error", "guess", "map_of_losses", "microscope", "networks", "on_one_core",
-    "start", "todo", "wider",
-]  # fmt: skip
+__all__ = ["answer", "check", "chip", "expect_error", "guess", "map_of_losses", "microscope", "networks",
+           "on_one_core", "start", "todo", "wider"]  # fmt: skip

@@ -8,8 +8,8 @@ from ..kit.exercises import NotRight, exercise
 from ..kit.vocabulary import refuse, wrong_if
 
 
-def _ran(kernel, blocks, threads, x, right, what="", **why):
-    """What a launch wrote, its figures, and what `jit.check` says. `why` says what each error means here."""
+def _run(kernel, blocks, threads, x, right, what="", **why):
+    """What a launch wrote, its figures, and what `jit.check` found. `why` says what each error means here."""
     given, launch = (x, np.zeros_like(right(x))), (blocks, threads)
     found = jit.check(kernel, right, [x.size], arguments=lambda n: given, launch=lambda n: launch, atol=1e-3)
     if error := found.error:
@@ -42,7 +42,7 @@ def _score(what, figures, par):
 @exercise("08.1", "a map", look_at="twice in section 2: one thread, one element")
 def affine(affine):
     x = _numbers(1024)
-    out, figures, found = _ran(affine, 4, 256, x, lambda x: 3 * x + 1,
+    out, figures, found = _run(affine, 4, 256, x, lambda x: 3 * x + 1,
         DataRace="several threads write the same element. Each has one of its own: jit.grid(1) is its number",
         OutOfBounds="a thread leaves the array: there are 1,024 elements, and 1,024 threads, each with its own number",
     )  # fmt: skip
@@ -59,7 +59,7 @@ def affine(affine):
 def pairs(pairs):
     for size, blocks, threads in ((1000, 4, 256), (77, 1, 128), (1024, 4, 256)):
         x, what = _numbers(size), f"with {size:,} elements and {blocks * threads:,} threads, "
-        out, figures, found = _ran(pairs, blocks, threads, x, lambda x: x + np.append(x[1:], np.float32(0)), what,
+        out, figures, found = _run(pairs, blocks, threads, x, lambda x: x + np.append(x[1:], np.float32(0)), what,
             OutOfBounds="a thread goes past the end. Two things have to be guarded: i, and i + 1",
         )  # fmt: skip
         words = f"{what}the last element is wrong: it has no right neighbour, and stays as it is"
@@ -73,7 +73,7 @@ def eight_each(eight_each):
     for blocks, threads in ((8, 128), (2, 64)):
         x, step = _numbers(8 * blocks * threads), ": the step has to be the number of all threads"
         what = f"with {blocks} blocks of {threads} threads, "
-        out, figures, found = _ran(eight_each, blocks, threads, x, lambda x: 2 * x, what,
+        out, figures, found = _run(eight_each, blocks, threads, x, lambda x: 2 * x, what,
             OutOfBounds=f"a thread leaves the array{step}", DataRace=f"several threads write the same element{step}",
         )  # fmt: skip
         missing = int(np.sum(out == 0))
@@ -87,7 +87,7 @@ def eight_each(eight_each):
 @exercise("08.4", "a sum by halves", look_at="between which two lines must everyone have finished?")
 def block_sum(block_sum):
     x = _numbers(1024)
-    _, figures, found = _ran(block_sum, 4, 256, x, lambda x: x.reshape(4, 256).sum(1),
+    _, figures, found = _run(block_sum, 4, 256, x, lambda x: x.reshape(4, 256).sum(1),
         DataRace="there's still a race: a thread reads what another may not have written yet",
         StuckBarrier="a barrier inside an if that only some threads enter: the others never come, and everyone waits",
     )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Not faster, wider: lesson 08's training, many networks in one launch and one after another on one core."""
+"""Not faster but wider: lesson 08's training of many networks, in one launch, and one after another on one core."""
 
 import ctypes
 import functools
@@ -16,7 +16,7 @@ from fluxlite.messages import many
 from fluxlite.receipts import Seconds, duration
 
 from .. import crossing, sine_wave
-from ..draw.pictures import GREY, Picture, plots, show
+from ..draw import GREY, Picture, plots, show
 from ..scenes import Each, Knob, Part, Scene, drawing, label
 from ..scenes.axes import Axis, across, curve, upward
 
@@ -38,8 +38,8 @@ def networks(rates: Sequence[float] = (0.1,), seeds: Sequence[int] = (1,)) -> tu
 
 
 @functools.cache
-def _compiled() -> Callable[..., None]:
-    """One_loop.c's ``training``. Raises `OSError` or `CalledProcessError` where nothing compiles it."""
+def _compile() -> Callable[..., None]:
+    """``training`` of one_loop.c. Raises `OSError` or `CalledProcessError` where there's no compiler for it."""
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         library, source = os.path.join(folder, "one_loop.so"), str(Path(__file__).with_name("one_loop.c"))
         command = [os.environ.get("CC", "cc"), "-O2", "-shared", "-fPIC", source, "-o", library, "-lm"]
@@ -53,7 +53,7 @@ def _compiled() -> Callable[..., None]:
 def one_loop(x: np.ndarray, y: np.ndarray, w1: np.ndarray, w2: np.ndarray) -> np.ndarray:
     """The losses of the training at a rate of 0.1, by one_loop.c on one core. It leaves the weights alone."""
     losses = np.zeros(EPOCHS, np.float32)
-    _compiled()(x, y, w1.copy(), w2.copy(), losses, EPOCHS, 0.1)
+    _compile()(x, y, w1.copy(), w2.copy(), losses, EPOCHS, 0.1)
     return losses
 
 
@@ -68,10 +68,7 @@ def on_one_core() -> Seconds:
 
 
 def wider(kernel: Any, arrays: Sequence[Any], core: Seconds) -> Scene:
-    """Two lines that cross: so many networks in one launch of `kernel`, and one after another in `core` each.
-
-    `arrays` are those of one network, where the kernel runs.
-    """
+    """Two lines that cross: many networks like that of `arrays`, in one launch of `kernel`, or in `core` each."""
     found = []
     for count in _COUNTS:
         wide = [*arrays[:2], *(np.concatenate([array] * count) for array in arrays[2:])]
@@ -90,8 +87,8 @@ def wider(kernel: Any, arrays: Sequence[Any], core: Seconds) -> Scene:
     said, words = [], []
     for count, t4, least, most, one in zip(_COUNTS, gpu, low, high, cpu):
         who = "the core" if one < t4 else "the T4"
-        won = f"{who} is faster, by {max(t4, one) / min(t4, one):.0f} times"
-        won = "too close to call" if least <= one <= most else won
+        faster = f"{who} is faster, by {max(t4, one) / min(t4, one):.0f} times"
+        won = "too close to call" if least <= one <= most else faster
         core_takes, t4_takes = f"one core: {duration(one)}", f"T4: {duration(t4)}"
         words.append((core_takes, t4_takes, won))
         said.append(f"{many(count, 'network')}: {core_takes} {core.kind}, {t4_takes} simulated: {won}.")
@@ -111,7 +108,7 @@ def _times(kernel: Any, count: int, arrays: Sequence[Any], epochs: int) -> np.nd
 
 
 def map_of_losses(losses: Any, rates: Sequence[float]) -> Picture:
-    """Final losses (N,) of networks with these rates, over and over: each a pixel, its rate across, its seed down."""
+    """A pixel for each network's final loss (N,): its rate across, its seed down. `rates` repeat for each seed."""
     table = np.asarray(losses, np.float64).reshape(-1, len(rates))
     figure, axes = plots(height=4.2)
     axes.set_facecolor(GREY)  # shows where the loss isn't a number

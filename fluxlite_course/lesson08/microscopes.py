@@ -25,7 +25,7 @@ def microscope(
 
     It shows a warp's line, its 32 lanes, where in memory they go (a row has 128 bytes: 4 sectors, or a word of each
     bank of shared memory), and the block's warps at the barrier. `warps` are pairs of a block and a warp, followed for
-    so many `steps`. If the kernel races, the last step says what it comes to in other orders of the warps. Several
+    so many `steps`. If the kernel races, the last step says what it comes to if the warps run in other orders. Several
     kernels, in a list, take the same arguments. The arrays stay as they are.
 
     Raises `TypeError` for what isn't a kernel, `ValueError` for a warp that isn't there, and what the launch raises.
@@ -99,13 +99,10 @@ def _frames(one: Look, pair: tuple[int, int], most: int) -> Iterator[_Frame]:
         yield _Frame(one, pair[1], step, seen, f"{goes_on}{one.ends}" if is_last else "")
 
 
-# -- the picture ------------------------------------------------------------------------------------------------------
-
-
 def _drawing(title: str, looks: list[Look], frames: list[_Frame]) -> Part:
     y = min(_MOST_LINES, max(len(one.source.lines) for one in looks)) * _LINE
     parts = [_code(one, frames, y) for one in looks]
-    parts += [*_told(frames, y + 24), *_lanes(frames, y + 34), *_memory(frames, y + 94)]
+    parts += [*_action(frames, y + 24), *_lanes(frames, y + 34), *_memory(frames, y + 94)]
     y += 118 + _MAP
     if any(frame.step.waiting for frame in frames):
         parts += _queue(frames, y)
@@ -132,7 +129,7 @@ def _code(one: Look, frames: list[_Frame], height: int) -> Part:
     return Part("g", Part("svg", moved, width=_WIDTH, height=height), display=there)
 
 
-def _told(frames: list[_Frame], y: float) -> Iterator[Part]:
+def _action(frames: list[_Frame], y: float) -> Iterator[Part]:
     """What the step does, and what it costs: a waste stands out."""
     steps = [frame.step for frame in frames]
     does = Each(f"{step.touch.way}s {step.touch.array}" if step.touch else step.said for step in steps)
@@ -159,7 +156,7 @@ def _lanes(frames: list[_Frame], y: float) -> Iterator[Part]:
 
 
 def _queue(frames: list[_Frame], y: float) -> Iterator[Part]:
-    """The block's warps: on the line those that wait, above it the others."""
+    """The block's warps: those that wait are on the line, the others above it."""
     yield label(_LEFT - 10, y + 15, "warps", "end")
     yield label(_LEFT - 10, y + 50, "barrier", "end wait")
     yield Part("path", class_="wait line", stroke_dasharray="6 4", d=f"M{_LEFT} {y + 48}H{_WIDTH - 4}")
@@ -187,7 +184,7 @@ def _memory(frames: list[_Frame], y: float) -> Iterator[Part]:
 
 
 class _View:
-    """What of a piece of memory is drawn at a step, as paths."""
+    """What we draw of a piece of memory at a step, as paths."""
 
     def __init__(self, step: Step | None, is_now: bool, y: float) -> None:
         self.there = self.along = self.wanted = self.late = self.ways = self.about = ""
@@ -212,7 +209,7 @@ class _View:
         """`words` says where each lane goes."""
         wanted = list(dict.fromkeys(words.values()))
         if self.is_shared:
-            firsts = {word % WARP: word for word in reversed(wanted)}.values()  # of each bank, it has its turn now
+            firsts = {word % WARP: word for word in reversed(wanted)}.values()  # each bank's first one has its turn now
             self.late = self._boxes(word for word in wanted if word not in firsts)
             wanted = list(firsts)
         else:
@@ -228,7 +225,7 @@ class _View:
         return self.y + self.height * self.rows.index(row)
 
     def _boxes(self, words: Any, width: int = 1) -> str:
-        """A path around these words, each with so many places to the right."""
+        """A path around these words, each of them `width` places wide."""
         wide, high = f"{_CELL * width:g}", f"{self.height - (1 if self.height > 8 else 0.4):.3g}"
         return "".join(f"M{_LEFT + _CELL * (word % WARP):g} {self._top(word // WARP):.4g}h{wide}v{high}h-{wide}z"
                        for word in words)  # fmt: skip

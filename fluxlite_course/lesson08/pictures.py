@@ -15,7 +15,7 @@ TO_SHARED, TO_LEVEL_1, TO_LEVEL_2, TO_MEMORY = 19, 32, 188, 296
 def chip() -> Scene:
     """A T4's inside: a multiprocessor with its lanes, the caches, the memory. Pipes are as wide as their bandwidth.
 
-    Choose a part, or click it: it says how large it is, and how far away from a lane.
+    Choose a part, or click it, and read how large it is, and how far from a lane.
 
     >>> chip().at(part="shared memory")
     'shared memory: 64 KB, shared by the threads of a block, 19 cycles away'
@@ -30,13 +30,10 @@ def chip() -> Scene:
         looks = Each(f"{look} picked" if name == chosen else look for chosen in names)
         frame = Part("rect", x=x, y=y, width=width, height=height, rx=4)
         boxes.append(Part("g", frame, *words, class_=looks, data_pick=f"0:{k}"))
-    for k in range(LANES):
-        boxes.append(
-            Part("rect", class_="gpu", x=20 + 16.5 * (k % 16), y=46 + 17 * (k // 16), width=12, height=12, rx=2)
-        )
-    for k in range(MULTIPROCESSORS - 1):
-        x, y = 8 + 22 * (k % 13), 244 + 18 * (k // 13)
-        boxes.append(Part("rect", class_="box gpu-line", x=x, y=y, width=17, height=13, rx=2))
+    lanes = [(20 + 16.5 * (k % 16), 46 + 17 * (k // 16)) for k in range(LANES)]
+    boxes += [Part("rect", class_="gpu", x=x, y=y, width=12, height=12, rx=2) for x, y in lanes]
+    more = [(8 + 22 * (k % 13), 244 + 18 * (k // 13)) for k in range(MULTIPROCESSORS - 1)]
+    boxes += [Part("rect", class_="box gpu-line", x=x, y=y, width=17, height=13, rx=2) for x, y in more]
     said = [f"{name}: {facts}" for name, (*_, facts) in _PARTS.items()]
     both = zip(*(fact.rpartition(", ")[::2] for fact in said))  # how large it is, and how far away
     told = [label(4, 330 + 24 * row, Each(texts), "bold") for row, texts in enumerate(both)]
@@ -61,7 +58,6 @@ _PARTS: dict[str, tuple[int, int, int, int, str]] = {
 
 
 def _pipes() -> Iterator[Part]:
-    """As wide as their bandwidth."""
     for x, end, rate, whose in ((298, 346, LEVEL_2, "gpu"), (412, 450, MEMORY, "gpu"), (542, 584, LINK, "host")):
         height = max(1.5, 120 * rate / LEVEL_2)
         yield Part("rect", class_=whose, x=x, y=133 - height / 2, width=end - x, height=height)

@@ -17,7 +17,7 @@ from simgpu.jit.orders import Repeatable, Turns, Warp
 from simgpu.jit.source import is_stored
 from simgpu.jit.tracing import WARP, Touch, Trace
 
-_SEEDS, _ENDS = 10, 4  # a racing launch runs in so many other orders; of what it comes to, so much is told
+_SEEDS, _ENDS = 10, 4  # how many other orders a racing launch runs in, and how many of its ends we tell
 _MOST_THREADS = 4096  # of a racing launch that runs again
 
 
@@ -33,7 +33,7 @@ class Step(NamedTuple):
 
 
 class Look(NamedTuple):
-    """A kernel's text, the steps of each warp looked at, one more than asked for if it goes on, and a race's ends."""
+    """A kernel's text, each warp's steps, one more than asked for if it goes on, and what a race comes to."""
 
     source: Any
     steps: dict[tuple[int, int], list[Step]]
@@ -41,14 +41,14 @@ class Look(NamedTuple):
 
 
 def some_warps(kernel: Kernel, grid: Any, block: Any) -> tuple[tuple[int, int], ...]:
-    """The first two, and the very last, where guards are."""
+    """The first two, and the very last, where guards matter."""
     blocks, threads = math.prod(three(grid, "blocks", kernel.name)), math.prod(three(block, "threads", kernel.name))
     last = (threads - 1) // WARP
     return (0, 0), (0, 1) if last else (min(1, blocks - 1), 0), (blocks - 1, last)
 
 
 def look(kernel: Kernel, grid: Any, block: Any, args: Sequence[Any], warps: Sequence[Any], most: int) -> Look:
-    """Follow these warps, each a pair of block and warp, for so many steps. The arrays are as before afterwards.
+    """Follow these warps, each a pair of block and warp, for so many steps. Afterwards, the arrays are as before.
 
     Raises `ValueError` for a warp that isn't there, and what the launch raises, unless that's a race.
     """
@@ -71,7 +71,7 @@ def look(kernel: Kernel, grid: Any, block: Any, args: Sequence[Any], warps: Sequ
 
 
 def _ends(again: Repeatable) -> str:
-    """Which element isn't the same with the warps in other orders, and what it comes to."""
+    """Which element differs if the warps run in other orders, and what it comes to."""
     found = [again.outcome(seed) for seed in (None, *range(_SEEDS))]
     found = [outcome for outcome in found if isinstance(outcome, dict)]  # otherwise it's an error's text
     for name in again.arrays:
@@ -134,7 +134,7 @@ class _Eye:
             self.steps.append(Step(line, lanes, said, *more))
 
     def waits(self, site: Any, mask: Any, waiting: tuple[bool, ...]) -> None:
-        """This warp comes to a barrier, or another one: of those, the first and the last have a step of their own."""
+        """This warp comes to a barrier, or another one does: of the others, the first and the last get a step."""
         if mask:
             self.add(site.source, site.line, mask.on, "waits at the barrier", None, None, waiting)
         elif self.steps and (last := self.steps[-1]).waiting:

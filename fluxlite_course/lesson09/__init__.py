@@ -5,7 +5,5 @@ from ..draw import confusion
 from .digit_pad import draw, trained_network
 from .pictures import slide, worst_mistakes
 
-__all__ = [
-    "answer", "check", "confusion", "digits", "draw", "expect_error", "guess", "slide", "start",
-    "todo", "trained_network", "worst_mistakes",
-]  # fmt: skip
+__all__ = ["answer", "check", "confusion", "digits", "draw", "expect_error", "guess", "slide", "start", "todo",
+           "trained_network", "worst_mistakes"]  # fmt: skip

@@ -4,7 +4,7 @@ import numpy as np
 
 import fluxlite as fl
 
-from ..kit.exercises import exercise, shown
+from ..kit.exercises import brief, exercise
 from ..kit.vocabulary import is_number, refuse, wrong_if
 
 _WHY = (
@@ -71,7 +71,7 @@ def answers(answers):
         given = answers(_SCORES.copy(), least)
         found = given.tolist() if isinstance(given, np.ndarray) else given
         one_each = isinstance(found, (list, tuple)) and len(found) == len(shares)
-        wrong_if(not one_each, "answers returns a list, with an answer for each image", shown(given))
+        wrong_if(not one_each, "answers returns a list, with an answer for each image", brief(given))
         for one, scores, row in zip(found, _SCORES, shares):
             wanted = int(np.argmax(row)) if np.max(row) >= least else _NONE
             case = f"the largest score is {scores.max():g}, its share {row.max():.2f}, and least is {least:g}"

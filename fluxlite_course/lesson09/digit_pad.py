@@ -17,9 +17,9 @@ import numpy as np
 import fluxlite as fl
 
 CELLS = 28  # the sheet has this many cells a side, as MNIST's digits have
-RADIUS, SOFT = 1.6, 1.6  # of the brush and its edge, in cells. So a digit has as much ink as one of the course
+RADIUS, SOFT = 1.6, 1.6  # of the brush and its edge, in cells: so a digit has as much ink as one of the course
 _FULL = 128  # a cell with at least this much ink, of 255, counts as inked
-_DOTS, _WIDEST = 32, 26  # the course's digits were counted on 32 x 32 dots. They fill the height, and at most 26 across
+_DOTS, _WIDEST = 32, 26  # the course's digits were counted on 32 x 32 dots: as high, and at most 26 wide
 _CENTRES = np.arange(-1, CELLS + 1) + 0.5  # of the cells, with a frame of paper around them
 
 Stroke = list[tuple[float, float]]  # the places (x, y) that a pen visits, in cells from the upper left corner
@@ -52,7 +52,7 @@ def trained_network() -> fl.Chain:
 
 
 def drawn(strokes: Iterable[Stroke]) -> np.ndarray:
-    """The ink of some strokes: uint8 of shape (28, 28), from 0 (paper) to 255, with a soft edge as the page's brush.
+    """The ink of some strokes: uint8 of shape (28, 28), from 0 (paper) to 255, with a brush's soft edge.
 
     >>> drawn([[(14, 4), (14, 24)]])[14, 10:18]
     array([  0,   0, 143, 255, 255, 143,   0,   0], dtype=uint8)
@@ -100,7 +100,7 @@ def _examples() -> np.ndarray:
 def layer_by_layer(model: Callable, images: np.ndarray) -> list[tuple[str, np.ndarray]]:
     """What each layer makes of `images`, (N, 8, 8) with ink from 0 to 16: its name, and its output on the CPU.
 
-    A layer that changes nothing, as Dropout outside of training, is left out. What isn't a `Chain` is one layer.
+    A layer that changes nothing, such as Dropout outside of training, is left out. What isn't a `Chain` is one layer.
     """
     device, outputs = fl.device_of(model) or fl.cpu, []
     x = device(images[..., None].astype(np.float32) / 16)
@@ -125,7 +125,7 @@ class Reading:
             raise ValueError(f"ink is an array of {CELLS} x {CELLS} cells, or a digit from 0 to 9; got {ink!r}")
         self.ink = ink if isinstance(ink, np.ndarray) else drawn(EXAMPLES[ink])
         points = seen(self.ink)
-        # The ten examples come along to say what's much: so a number is drawn equally dark for all that you draw.
+        # The ten examples come along as a scale, so that a number looks equally dark in all that you draw.
         outputs = layer_by_layer(model, np.stack([points, *_examples()]))
         last, scores = outputs.pop()
         shares, best = fl.softmax(scores[0]), int(np.argmax(scores[0]))
@@ -202,7 +202,7 @@ def _pad() -> type:  # made when it's needed: nothing else here needs anywidget
             try:
                 self._reading = self._read(self.ink)
                 self.told = self._reading.told
-            except Exception as error:  # what is raised while you draw would be seen nowhere
+            except Exception as error:  # what's raised while you draw would be seen nowhere
                 self.told = {"sentence": f"{type(error).__name__}: {error}", "layers": []}
 
         def _repr_mimebundle_(self, **kwargs: Any) -> Any:

@@ -38,7 +38,6 @@ def temperatures(model: Any, begin: str = "the ") -> Scene:
 
 
 def _bars(shares: np.ndarray) -> Iterator[Part]:
-    """A bar for each letter, as high as it is likely."""
     high, step = Axis(0, 1, 188, 36), 588 / len(letters())
     yield from upward(high, 44, "", (0, 0.5, 1))
     for number, letter in enumerate(letters()):
@@ -72,7 +71,7 @@ def an_lstm_step() -> Scene:
 
 
 def _column(x: int, floor: int, name: str, *piled: tuple[Sequence[float], str]) -> Iterator[Part]:
-    """Bars on one another, each with its values and its look. Below is their name, and beside it their sum."""
+    """Bars on top of each other, each with its values and its look; below, their name, and beside them, their sum."""
     yield Part("path", class_="axis", d=f"M{x - 8} {floor}h76")
     below = np.zeros(16)
     for values, look in piled:

@@ -10,12 +10,12 @@ import numpy as np
 import fluxlite as fl
 
 from .. import island
-from ..draw.pictures import BLUE, GREY, ORANGE, Picture, plots, show
+from ..draw import BLUE, GREY, ORANGE, Picture, plots, show
 
 
 @functools.cache
 def letters() -> list[str]:
-    """The 30 letters of the story: spaces, new lines, commas and full stops count, too."""
+    """The story's 30 letters: spaces, new lines, commas and full stops count, too."""
     return sorted(set(island().lower()))
 
 
@@ -25,7 +25,7 @@ def _rows(numbers: Any) -> np.ndarray:
 
 
 def story_batches(count: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """`count` batches of 32 pieces from anywhere in the story: 40 letters each, and for each of them the next one."""
+    """`count` batches of 32 pieces from anywhere in the story: 40 letters each, and the next one for each of them."""
     numbers, rng = np.array([letters().index(letter) for letter in island().lower()]), np.random.default_rng(1)
     for _ in range(count):
         begin = rng.integers(0, len(numbers) - 41, 32)
@@ -34,14 +34,14 @@ def story_batches(count: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
 
 
 def scores_after(model: Any, text: str, memory: Any = None) -> tuple[np.ndarray, Any]:
-    """The scores of the letter after `text`, and the memory. A letter that the story doesn't have is a space to it."""
+    """The scores of the letter after `text`, and the memory. A letter that the story doesn't have counts as a space."""
     for letter in text.lower():
         h, memory = model[0].cell(_rows(letters().index(letter if letter in letters() else " ")), memory)
     return model[1](h).astype(np.float64), memory
 
 
 def write(model: Any, begin: str, temperature: float = 0.7, count: int = 250) -> str:
-    """`begin`, and `count` letters more: each is drawn by its probability, and then read as the next input."""
+    """`begin`, and `count` more letters: each is drawn by its probability, and is then the next input."""
     rng, text = np.random.default_rng(3), begin
     scores, memory = scores_after(model, begin or " ")
     for _ in range(count):
@@ -61,7 +61,7 @@ def waves(count: int, gap: int, rng: np.random.Generator) -> tuple[np.ndarray, n
 
 
 def error_after(layer: Any, gap: int, seed: int = 1) -> float:
-    """Trains `layer`, with a memory of 16, for 200 steps of 64 new waves each. Its error for 1,000 others."""
+    """The error for 1,000 new waves, once `layer`, with a memory of 16, has trained for 200 steps of 64 waves each."""
     rng = np.random.default_rng(seed)
     model = fl.Chain(layer, lambda h: h[:, -1], fl.Dense(16, 1, rng=rng))
     batches = (waves(64, gap, rng) for _ in range(200))

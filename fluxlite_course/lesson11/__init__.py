@@ -3,6 +3,5 @@
 from .. import answer, busiest, check, digits, expect_error, guess, start, todo
 from .training import loss, network, photos
 
-__all__ = [
-    "answer", "busiest", "check", "digits", "expect_error", "guess", "loss", "network", "photos", "start", "todo",
-]  # fmt: skip
+__all__ = ["answer", "busiest", "check", "digits", "expect_error", "guess", "loss", "network", "photos", "start",
+           "todo"]  # fmt: skip

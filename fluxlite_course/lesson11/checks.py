@@ -9,7 +9,7 @@ import fluxlite as fl
 
 from ..kit.exercises import exercise
 from ..kit.puzzles import puzzle
-from ..kit.vocabulary import expect, explained, normal, number, refuse, wrong_if
+from ..kit.vocabulary import expect, explaining, normal, number, refuse, wrong_if
 from .training import loss, network
 
 
@@ -24,7 +24,7 @@ def batches_and_copies(batches, copies_of_gpu_loader, copies_of_all_first):
     expect(number(batches, "batches"), count, "not that many batches", left, yours=batches,
            expected="1,438 observations, at most 100 in each")  # fmt: skip
     expect(number(copies_of_gpu_loader, "the number of copies"), each, "not that many copies by gpu(loader)", {
-        "that is one epoch; there are three": count * 2,
+        "that's one epoch; there are three": count * 2,
         "a batch is two arrays, x and y: two copies": count * 3,
     }, yours=f"{copies_of_gpu_loader} copies by gpu(DataLoader(…))", expected="batches × arrays × epochs")  # fmt: skip
     expect(number(copies_of_all_first, "the number of copies"), first, "not that many copies by the other way", {
@@ -71,7 +71,7 @@ def train_epoch(train_epoch):
     made = fl.Chain(fl.Dense(6, 3, rng=np.random.default_rng(5)))
     model = fl.gpu(made)
     opt_state = fl.setup(fl.Descent(0.3), model)
-    with fl.receipt() as r, explained({"CPU": "a batch stayed on the host, and the model is on the GPU"}):
+    with fl.receipt() as r, explaining({"CPU": "a batch stayed on the host, and the model is on the GPU"}):
         train_epoch(model, opt_state, X, Y)
     batches = [slice(0, 64), slice(64, 128), slice(128, 150)]
     words = "the model has learned something else than the loop above: take the same batches, in the same order"
@@ -91,10 +91,7 @@ def train_epoch(train_epoch):
 
 
 def _weights(made, X, Y, slices):
-    """Those after a step with each slice, on the host."""
+    """The weights after a step with each slice, on the host."""
     model = copy.deepcopy(made)
-    opt_state = fl.setup(fl.Descent(0.3), model)
-    for these in slices:
-        grads = fl.gradient(lambda m: loss(m, X[these], Y[these]), model)  # noqa: B023
-        fl.update(opt_state, model, grads[0])
+    fl.train(loss, model, [(X[part], Y[part]) for part in slices], fl.setup(fl.Descent(0.3), model), progress=False)
     return model[0].weight

@@ -19,5 +19,5 @@ def loss(model: Any, x: Any, y: Any) -> Any:
 
 
 def photos(width: int, rows: int, dtype: str) -> tuple[Any, Any, Any, Any, Any]:
-    """What `busiest` takes, for colour images of 32 × 32 points. They're all black: only their size matters."""
+    """What `busiest` takes, for colour images of 32 × 32 points. They're all black, since only their size matters."""
     return loss, network(3072, width), fl.Adam(0.003), np.zeros((rows, 3072), dtype), np.zeros((rows, 10), dtype)

@@ -10,7 +10,7 @@ import fluxlite as fl
 from fluxlite.messages import many
 
 from ..kit.exercises import exercise
-from ..kit.vocabulary import called, expect, explained, on_cpu, refuse, returned, wrong_if
+from ..kit.vocabulary import call, expect, explaining, must_return, on_cpu, refuse, wrong_if
 
 
 @contextlib.contextmanager
@@ -29,7 +29,7 @@ def split(split):
     x = rng.standard_normal((8, 64)).astype(np.float32)
     with _two_cards() as cards:
         before = [card.memory().used for card in cards]
-        run, moves = called(split, model, cards)
+        run, moves = call(split, model, cards)
         held = [card.memory().used - used for card, used in zip(cards, before)]
         full = int(held[0] == 0)
         refuse({
@@ -39,13 +39,13 @@ def split(split):
             "when split returns, no weight is on a card: move them once, not in each call": not any(held),
             f"everything is on card {full}, and card {1 - full} is empty": not all(held),
         }, f"{held[0]:,} bytes on card 0, {held[1]:,} on card 1", "two layers on each")  # fmt: skip
-        with fl.receipt() as r, explained({
+        with fl.receipt() as r, explaining({
             "the input is on CPU": "x comes from the host, and your function didn't move it to the first card",
             "the input is on": "what card 0 gives wasn't moved to card 1",
             "the current device": "your own lines compute with an array of another card than the current one: "
                                   "with devices[1]: around what card 1 computes",
         }):  # fmt: skip
-            result = returned(run(x), "what split returns", "the model's output for x")
+            result = must_return(run(x), "what split returns", "the model's output for x")
         up, down, nbytes = r.host_to_device, r.device_to_host.count, f"{x.nbytes:,} bytes"
         refuse({
             "the result was copied back to the host; leave it on the second card": down and up.count <= 1,
@@ -80,7 +80,7 @@ def parallel_gradient(parallel_gradient):
     whole, first, last = (_flat(fl.gradient(lambda m, x, y: fl.mse(m(x), y), model, x[part], y[part])[0])
                           for part in np.s_[:, :3, 3:])  # fmt: skip
     with _two_cards() as cards:
-        found = returned(parallel_gradient(loss, model, x, y, cards), "parallel_gradient", "the gradient")
+        found = must_return(parallel_gradient(loss, model, x, y, cards), "parallel_gradient", "the gradient")
         alone = isinstance(found, tuple) and len(found) == 1
         wrong_if(alone, "gradient gives a tuple, one entry for each argument: take [0]", "a tuple")
         yours = _flat(fl.cpu(found))
@@ -90,7 +90,7 @@ def parallel_gradient(parallel_gradient):
         f"only {min(rows, default='')} had anything to do": len(rows) == 1,
         "each card worked on the whole batch": len(x) in rows.values(),
     }, f"rows: {', '.join(f'{rows[card]} on {card}' for card in sorted(rows))}", "3 rows on each card")  # fmt: skip
-    two = "these are two gradients, one of each card; the mean of the two is wanted"
+    two = "these are two gradients, one from each card: return their mean"
     expect(yours, whole, "the values aren't those of the whole batch", {
         "it's twice as large: the loss is a mean, so average the two gradients, don't add them": 2 * whole,
         "that's the gradient of the first half alone": first,

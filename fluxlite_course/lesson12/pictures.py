@@ -19,7 +19,7 @@ _LEFT, _RIGHT, _LANE, _HIGH = 76, 520, 34, 26  # where time begins and ends; a l
 
 
 def in_two(pieces: Sequence[int] = (1,), copies: bool = False) -> Scene:
-    """A model on one card, and cut in two for two cards, with the batch in so many pieces; also a copy on each card."""
+    """A model on one card, and cut in two for two, its batch in so many pieces. With `copies`, one on each card."""
     device0, device1 = devices()
     rng = np.random.default_rng(0)
     model = Chain(*(Dense(1024, 1024, np.tanh, rng=rng) for _ in range(4)))
@@ -40,7 +40,7 @@ def in_two(pieces: Sequence[int] = (1,), copies: bool = False) -> Scene:
 
 
 def _warm(run: Callable[[], Any]) -> Receipt:
-    """The receipt of a second run: in the first, each card loads its operations. Nothing else is left to do."""
+    """The receipt of a second run, since in the first, each card loads its operations."""
     run()
     for device in devices():
         device.synchronize()
@@ -58,7 +58,7 @@ class _Works(NamedTuple):
 
 
 def busy(ways: Mapping[str, Mapping[int, Receipt]]) -> Scene:
-    """When each card works and copies, a lane for each. Each way has a receipt for each number of pieces."""
+    """When each card works and copies, a lane for each card. Each way has a receipt for each number of pieces."""
     works = {name: {n: _works(receipt) for n, receipt in way.items()} for name, way in ways.items()}
     counts, *_ = map(list, ways.values())
     card = next(iter(ways.values()))[counts[0]].seconds.card
@@ -72,7 +72,7 @@ def busy(ways: Mapping[str, Mapping[int, Receipt]]) -> Scene:
         top += 40 + _LANE * len(way[counts[0]].cards)
     axis = across(at, top - 10, f"ms, simulated ({card})", text=lambda seconds: f"{seconds * 1e3:g}")
     picture = drawing(640, top + 44, "When each card works: a lane for each card", *parts, *axis)
-    said = [_said(many(n, "piece"), time, {name: way[n].end for name, way in works.items()}) for n, time in states]
+    said = [_sentence(many(n, "piece"), time, {name: way[n].end for name, way in works.items()}) for n, time in states]
     knobs = [Knob("time", [duration(time) for time in times], slider=True, ms=150)]
     if len(counts) > 1:
         knobs.insert(0, Knob("pieces of the batch", [str(n) for n in counts]))
@@ -88,16 +88,13 @@ def _works(receipt: Receipt) -> _Works:
 
     numbers = sorted({moment.device.index for moment in found})
     cards = {number: [span(moment) for moment in found if moment.device.index == number] for number in numbers}
-    copies = [
-        (int(m.name.split(":")[1].split()[0]), m.device.index, *span(m))
-        for m in receipt.timeline()
-        if m.kind == DEVICE_TO_DEVICE and m.name.startswith("copy from ")
-    ]
+    between = [m for m in receipt.timeline() if m.kind == DEVICE_TO_DEVICE and m.name.startswith("copy from ")]
+    copies = [(int(m.name.split(":")[1].split()[0]), m.device.index, *span(m)) for m in between]
     return _Works(cards, copies, max(end for spans in cards.values() for _, end in spans))
 
 
 def _way(name: str, way: dict[int, _Works], y: int, at: Axis, states: list[tuple[int, float]]) -> Iterator[Part]:
-    """A way's name and lanes, seen as far as they have happened, and at the end how long it took."""
+    """A way's name, its lanes as far as they've happened, and at the end how long it took."""
     cards = list(way[states[0][0]].cards)
     tops = {card: 6 + row * _LANE for row, card in enumerate(cards)}
     groups = []
@@ -127,7 +124,7 @@ def _copy(start: float, end: float, y: float, to_y: float) -> Part:
     )  # fmt: skip
 
 
-def _said(pieces: str, time: float, ends: dict[str, float]) -> str:
+def _sentence(pieces: str, time: float, ends: dict[str, float]) -> str:
     """Which ways are done by then, and how long they took."""
     done = [f"{name} is done in {duration(end)}" if time >= end else f"{name} isn't done" for name, end in ends.items()]
     return f"After {duration(time)}, simulated, {pieces}: {'; '.join(done)}."

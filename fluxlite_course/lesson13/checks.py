@@ -4,8 +4,8 @@ import numpy as np
 
 import fluxlite as fl
 
-from ..kit.exercises import exercise, shown
-from ..kit.vocabulary import explained, is_number, refuse, same, wrong_if
+from ..kit.exercises import brief, exercise
+from ..kit.vocabulary import explaining, is_number, refuse, same, wrong_if
 from .files import go_on, here, network, new_run, ten
 
 
@@ -15,9 +15,9 @@ def restore(restore):
         path, saved = here(f"check-{hidden}.safetensors"), network(hidden, seed=hidden)
         fl.save(path, model=saved, hidden=hidden)
         words = f"a file with hidden={hidden} doesn't fit into the model that you build"
-        with explained({"the source has shape": words}, f"Dense(64, {hidden}, …), Dense({hidden}, 10)"):
+        with explaining({"the source has shape": words}, f"Dense(64, {hidden}, …), Dense({hidden}, 10)"):
             model = restore(path)
-        wrong_if(not isinstance(model, fl.Chain), "restore should return the model", shown(model), "a Chain")
+        wrong_if(not isinstance(model, fl.Chain), "restore should return the model", brief(model), "a Chain")
         model = fl.cpu(model)
         equal = all(map(np.array_equal, fl.leaves(fl.state(model)), fl.leaves(fl.state(saved))))
         refuse({
@@ -34,15 +34,12 @@ def take_up(take_up):
     go_on(half, 2)
     fl.save(path, **half, epoch=2)
     epoch = take_up(path, **run)
-    model, opt_state, loader = (_same_state(run[name], half[name]) for name in ("model", "opt_state", "loader"))
+    is_read = {name: repr(fl.state(fl.cpu(run[name]))) == repr(fl.state(fl.cpu(half[name]))) for name in half}
     refuse({
-        "the model that you got hasn't got the file's weights: load(path, model=model)": not model,
-        "the optimizer's memory that you got is still new: Adam has forgotten the past gradients": not opt_state,
-        "the loader's generator is still new: the batches come in another order": not loader,
+        "the model that you got hasn't got the file's weights: load(path, model=model)": not is_read["model"],
+        "the optimizer's memory that you got is still new: Adam has forgotten the past gradients":
+            not is_read["opt_state"],
+        "the loader's generator is still new: the batches come in another order": not is_read["loader"],
         "it didn't return the number of epochs that are done": not is_number(epoch) or epoch != 2,
-    }, f"{shown(epoch)} was returned", "2, and the file's contents in the objects themselves")  # fmt: skip
+    }, f"{brief(epoch)} was returned", "2, and the file's contents in the objects themselves")  # fmt: skip
     return "model, memory and generator are the file's: the training goes on as if it had never stopped"
-
-
-def _same_state(x, y):
-    return repr(fl.state(fl.cpu(x))) == repr(fl.state(fl.cpu(y)))

@@ -1,4 +1,4 @@
-"""Lesson 13's network, its files, and a picture of one: what's where in it, and what one bit does."""
+"""Lesson 13's network, its files, and a picture of one: what's where in it, and what a single bit does."""
 
 import json
 import tempfile
@@ -14,7 +14,7 @@ from ..scenes import Each, Knob, Part, Scene, drawing, label
 _images, _labels = digits()
 _X = _images.astype(np.float32) / 8 - 1
 ten = _X[10:20]  # pictures of 0, 1, …, 9
-_folder = tempfile.TemporaryDirectory()  # is deleted when Python ends
+_folder = tempfile.TemporaryDirectory()  # deleted when Python ends
 # A pickle. It says: call `print` with these words.
 strangers_file = b"cbuiltins\nprint\n(VI'm running! I could be deleting your files now.\ntR."
 BITS = ["sign", *(f"exponent {n}" for n in range(1, 9)), *(f"fraction {n}" for n in range(1, 24))]
@@ -29,7 +29,7 @@ path = here("digits.safetensors")
 
 
 def network(hidden=32, seed=0):
-    """64 inputs, ten outputs, and so many units between them."""
+    """64 inputs, ten outputs, and `hidden` units between them."""
     rng = np.random.default_rng(seed)
     return Chain(Dense(64, hidden, relu, rng=rng), Dense(hidden, 10, rng=rng))
 
@@ -49,12 +49,12 @@ def go_on(run, epochs):
 
 
 def flip(path, model, pictures):
-    """The file of a model of `Dense` layers, and what its model reads if one bit of an array's last number flips."""
+    """The file of a model of `Dense` layers, and what the model reads if one bit of an array's last number flips."""
     data = Path(path).read_bytes()
     text = 8 + int.from_bytes(data[:8], "little")  # the first 8 bytes say how long the text is
     about = {name: each for name, each in json.loads(data[8:text]).items() if name != "__metadata__"}
     names = [name.removeprefix("model.") for name in about]
-    flipped = [_flipped(model, name, bit, pictures) for name in names for bit in range(32)]
+    flipped = [_flip_bit(model, name, bit, pictures) for name in names for bit in range(32)]
     rows = [("names, checksums", -text, 0)]
     rows += [(f"{name} {each['shape']}", *each["data_offsets"]) for name, each in zip(names, about.values())]
     parts = []
@@ -78,7 +78,7 @@ def flip(path, model, pictures):
     return Scene(picture, [Knob("last number of", names), Knob("bit", BITS, slider=True)], said, [len(names) - 1, 9])
 
 
-def _flipped(model, name, bit, pictures):
+def _flip_bit(model, name, bit, pictures):
     """The number before and after, its bits after, and what the model reads with it."""
     number = getattr(model[int(name[7])], name.split(".")[1]).reshape(-1)[-1:]  # in the array itself
     old = number.copy()

@@ -7,7 +7,7 @@ from fluxlite.autodiff import derivatives  # noqa: F401  (the table of rules is 
 from fluxlite.autodiff.rules import RULES
 
 from ..kit.exercises import exercise
-from ..kit.vocabulary import expect, explained, normal, refuse, same, wrong_if
+from ..kit.vocabulary import expect, explaining, normal, refuse, same, wrong_if
 
 
 @exercise("14.1", "the order of the backward pass", look_at="back in section 2: which number is next?")
@@ -20,7 +20,7 @@ def order_of_visits(order, pieces):
         "back visits an entry once, when all the pieces of its gradient have arrived": len(set(given)) < len(given),
         "3 is visited before 6; but 6 has used 3, and its piece has not arrived yet":
             3 in given and 6 in given and given.index(3) < given.index(6),
-        "which entries does loss depend on? The highest number that is waiting is next": given != [7, 6, 4, 3],
+        "which entries does loss depend on? The highest number that's waiting is next": given != [7, 6, 4, 3],
     }, str(given))  # fmt: skip
     words = "the order is right; in how many of the lines that loss depends on does w stand?"
     wrong_if(pieces != 2, words, f"pieces = {pieces!r}")
@@ -45,7 +45,7 @@ def softsign_rule(softsign):
 @exercise("14.3", "the rule of a product", look_at="the shapes of g, x and y: which product has the shape of x?")
 def rule_of_matmul(of_x, of_y):
     x, y, g = normal(14, (4, 3), (3, 2), (4, 2))
-    with explained({"matmul": "these shapes don't fit. Which of the two has to be turned, by .T?"}):
+    with explaining({"matmul": "these shapes don't fit. Which of the two needs a .T?"}):
         got_x, got_y = of_x(g, x @ y, x, y), of_y(g, x @ y, x, y)
     swapped = same(got_x, x.T @ g) and same(got_y, g @ y.T)
     wrong_if(swapped, "the two are the wrong way round: first the rule of x, then that of y")

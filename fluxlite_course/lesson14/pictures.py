@@ -1,8 +1,4 @@
-"""A gradient made visible: what a function computes, entry by entry, and the backward pass with its numbers.
-
-There's no tape object. Each tracked result holds its own entry (`tracked.py`). We find the list by following the
-operands of a result.
-"""
+"""A gradient made visible: what a function computes, entry by entry, and the backward pass with its numbers."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -12,7 +8,7 @@ import numpy as np
 from fluxlite import TrackedArray, param
 from fluxlite.autodiff.rules import RULES, name_of
 
-from ..draw.pictures import BLUE, ORANGE, Picture, plots, show
+from ..draw import BLUE, ORANGE, Picture, plots, show
 from ..kit.exercises import NotDone
 from ..scenes import Knob, Scene
 from ..scenes.graph import At, Node, graph
@@ -43,7 +39,7 @@ def tape(f: Callable[..., Any], **inputs: float) -> Scene:
 
 
 def entries(result: TrackedArray) -> list[TrackedArray]:
-    """All tracked results that `result` depends on, and itself, in the order in which they were made."""
+    """All tracked results that `result` depends on, and itself, in order. Each holds its own entry; there's no tape."""
     found: dict[int, TrackedArray] = {}
     waiting = [result]
     while waiting:
@@ -57,7 +53,7 @@ def entries(result: TrackedArray) -> list[TrackedArray]:
 
 
 def _states(there: list[TrackedArray], names: list[str], operands: list[list[int]]) -> Iterator[At]:
-    """Forward entry by entry, then what `back` does, with the library's own pullbacks."""
+    """The forward pass entry by entry, then what `back` does, with the library's own pullbacks."""
     values = {n: _short(node.data) for n, node in enumerate(there)}
     inputs = [n for n, node in enumerate(there) if not node.call]
     begin = _and([f"{names[n].split()[1]} = {values[n]}" for n in inputs])
@@ -90,9 +86,6 @@ def _and(texts: list[str]) -> str:
 
 def _short(value: Any) -> str:
     return f"{round(float(value), 2) + 0:g}"
-
-
-# -- what a network has learned of the wave ---------------------------------------------------------------------------
 
 
 def wave(learn: Callable[[], tuple[Any, Any]]) -> Picture | None:

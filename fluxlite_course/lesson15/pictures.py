@@ -9,15 +9,21 @@ from fluxlite.messages import many
 from fluxlite.receipts import duration
 
 from ..bottleneck import Work, six_layers, work
-from ..draw.pictures import GREEN, GREY, ORANGE, Picture, plots, show
+from ..draw import GREEN, GREY, ORANGE, Picture, plots, show
 from ..links import Link, ring
 from ..scenes import Each, Knob, Part, Scene, drawing, label, rounded
 from ..scenes.axes import Axis, across, bars
 from ..scenes.parts import arrow
 
+BUCKETS = (1, 2, 4, 8, 16, 64, 256)
+FORWARD = 1 / 3  # of a step: each product of the forward pass has two in the backward pass
+_WIDE, _HIGH, _NAMES, _STEPS = 168, 34, "ABCD", 6
+_PLACES = ((112, 130), (528, 130), (528, 390), (112, 390))  # the middle of each card's boxes, clockwise
+_WAYS = ((208, 130, 432, 130), (528, 232, 528, 288), (432, 390, 208, 390), (112, 288, 112, 232))
+
 
 def compared(whole: Any, halves: Sequence[Any]) -> Picture:
-    """Each number of a batch's gradient, beside that of one half of the rows, and beside the mean of both halves'."""
+    """Each number of a batch's gradient, against that of one half of the rows, and against the mean of both halves'."""
     figure, axes = plots(1, 2, height=4.2, sharex=True, sharey=True)
     mean, reach = np.mean(halves, axis=0), 1.05 * np.abs([whole, *halves]).max()
     for ax, found, title, colour in zip(axes, (halves[0], mean), ("one half", "the mean of both"), (ORANGE, GREEN)):
@@ -27,13 +33,6 @@ def compared(whole: Any, halves: Sequence[Any]) -> Picture:
         ax.set_title(title, fontsize=13)
     words = "on" if np.allclose(mean, whole, atol=1e-6) else "beside"
     return show(figure, f"{len(whole):,} numbers. One half's is a cloud; the mean of both lies {words} the diagonal.")
-
-
-# -- the ring -----------------------------------------------------------------------------------------------------
-
-_WIDE, _HIGH, _NAMES, _STEPS = 168, 34, "ABCD", 6
-_PLACES = ((112, 130), (528, 130), (528, 390), (112, 390))  # the middle of each card's boxes, clockwise
-_WAYS = ((208, 130, 432, 130), (528, 232, 528, 288), (432, 390, 208, 390), (112, 288, 112, 232))
 
 
 def ring_steps() -> Scene:
@@ -50,7 +49,7 @@ def ring_steps() -> Scene:
         *(_travelling(piece) for piece in range(4)),
     )  # fmt: skip
     labels = ["start", *(f"{step} of {_STEPS}" for step in steps[1:])]
-    return Scene(picture, [Knob("step", labels, slider=True, ms=1500)], list(map(_step_said, steps)))
+    return Scene(picture, [Knob("step", labels, slider=True, ms=1500)], list(map(_sentence, steps)))
 
 
 def inside(card: int, piece: int, step: int) -> str:
@@ -66,7 +65,7 @@ def inside(card: int, piece: int, step: int) -> str:
     return " + ".join(map(str, sorted(one % 4 for one in cards)))
 
 
-def _step_said(step: int) -> str:
+def _sentence(step: int) -> str:
     if not step:
         return "Before the first step: 4 cards, each with its own gradient, cut into 4 pieces."
     each = ", ".join(f"card {card} sends {_NAMES[(card - step + 1) % 4]}" for card in range(4))
@@ -104,17 +103,11 @@ def _travelling(piece: int) -> Part:
     )  # fmt: skip
 
 
-# -- buckets ------------------------------------------------------------------------------------------------------
-
-BUCKETS = (1, 2, 4, 8, 16, 64, 256)
-FORWARD = 1 / 3  # of a step: each product of the forward pass has two in the backward pass
-
-
 def exchanges(one: Work, cards: int, link: str | Link, buckets: int = 1) -> list[tuple[float, float]]:
     """When each bucket's exchange begins and ends, in seconds since the step began, if each card does what `one` does.
 
-    Each bucket is exchanged as soon as the backward pass has made it, and the one before is through. The last end is
-    when the step ends. Not in the model: that exchanging takes a little of the cards' own bandwidth.
+    A bucket is exchanged as soon as the backward pass has made it and the one before is through. The step ends with the
+    last one. Not in the model: exchanging takes a little of the cards' own bandwidth.
 
     >>> exchanges(Work(3.0, 0.0, 3.0, 0, gradient_bytes=12_000_000_000), 2, "Ethernet 10", buckets=1)
     [(3.0, 13.00006)]

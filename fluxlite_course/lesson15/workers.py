@@ -13,16 +13,13 @@ from fluxlite.messages import ipython, many
 
 
 def run_on_workers(line: str, cell: str) -> None:
-    """Write the cell to a file and start it, as ``python -m fluxlite.distributed -n 2 program.py`` does.
-
-    `line` has the numbers of workers, which take turns. Where MPI is missing, it shows what another computer printed.
-    """
+    """Write the cell to a file, and start it with each number of workers in `line`, one after the other."""
     if importlib.util.find_spec("mpi4py") is None or find_mpiexec() is None:
         print(f"No MPI here ({INSTALL} brings it). Recorded on another computer, with two cores:")
         print(resources.files(__package__).joinpath("recorded.txt").read_text("utf-8"), end="")
         return
     counts = list(map(int, line.split()))
-    # Each worker has as many threads, however many there are; and it writes whole lines, which mpiexec doesn't mix.
+    # A worker has the same number of threads in each run, and it writes whole lines, which mpiexec doesn't mix.
     environment = {**os.environ, **threads_each(max(counts)), "PYTHONUNBUFFERED": ""}
     with tempfile.TemporaryDirectory() as folder:
         program = Path(folder, "program.py")

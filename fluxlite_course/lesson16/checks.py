@@ -5,12 +5,12 @@ import numpy as np
 import fluxlite as fl
 from fluxlite.messages import put_aside
 
-from ..kit.exercises import exercise, shown
-from ..kit.vocabulary import digits, explained, refuse, returned, same
+from ..kit.exercises import brief, exercise
+from ..kit.vocabulary import digits, explaining, must_return, refuse, same
 
 SIMULATED = False  # this lesson is about what your computer really has, so start leaves the simulated GPU off
 
-# Each with whether to use a GPU there.
+# Each with whether it should use a GPU there.
 _PLACES: tuple[tuple[str, dict, bool], ...] = (
     ("on the laptop without a GPU", {}, False),
     ("on the workstation with CUDA", {"CUDA": "functional"}, True),
@@ -29,8 +29,8 @@ def predict_everywhere(predict):
     wanted = model(x)
     for place, computer, uses_gpu in _PLACES:
         result, launches = _run(predict, model, x, place, computer)
-        returned(result, "predict", "the model's output")
-        yours = f"{shown(result)} on {fl.device_of(result)}: {digits(result)}, {launches} launches"
+        must_return(result, "predict", "the model's output")
+        yours = f"{brief(result)} on {fl.device_of(result)}: {digits(result)}, {launches} launches"
         refuse({
             f"{place} the result isn't a NumPy array, and the caller goes on in NumPy":
                 not isinstance(result, np.ndarray),
@@ -46,7 +46,7 @@ def _run(predict, model, x, place, computer):
     failed = f"{place} your function raised an error"
     meanings = {"Unavailable backend": f"{failed}: a backend that you name is an order, not a wish", "": failed}
     try:
-        with explained(meanings), fl.pretend(**computer), put_aside() as printed, fl.receipt() as r:
+        with explaining(meanings), fl.pretend(**computer), put_aside() as printed, fl.receipt() as r:
             return predict(model, x), r.launches or 0
     finally:  # show the learner's own lines, not the library's
         for line in printed.getvalue().splitlines():

@@ -1,4 +1,4 @@
-"""How a device is chosen, question by question."""
+"""Lesson 16's picture: how a device is chosen, question by question."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -10,7 +10,7 @@ _ROW, _LEFT, _RIGHT = 74, (6, 260), (356, 278)  # from a row to the next; where 
 
 
 class Question(NamedTuple):
-    """What is asked, in two lines; what a yes leads to; and what the knob calls the case that there's a yes."""
+    """What's asked, in two lines; what a yes leads to; and what the knob calls this case."""
 
     about: str
     asked: str
@@ -40,10 +40,10 @@ def decision() -> Scene:
     parts.append(_box(_LEFT, len(QUESTIONS), "the CPU", "", "host hollow", [*no, True]))
     picture = drawing(640, 432, "How a device is chosen: five questions, and the first yes counts", *parts)
     cases = [*(question.case for question in QUESTIONS), "nothing of all this"]
-    return Scene(picture, [Knob("the first yes", cases)], [_said(case) for case in range(len(cases))])
+    return Scene(picture, [Knob("the first yes", cases)], [_sentence(case) for case in range(len(cases))])
 
 
-def _said(case: int) -> str:
+def _sentence(case: int) -> str:
     no = "".join(f"{question.about}: {question.asked} No. " for question in QUESTIONS[:case])
     if case == len(QUESTIONS):
         return f"{no}So it's the CPU."
@@ -65,7 +65,7 @@ def _row(row: int, question: Question) -> Iterator[Part]:
 
 
 def _box(place: tuple[int, int], row: int, words: str, below: str, look: str, on: Sequence[bool]) -> Part:
-    """A box with one line or two, faint in those states where it's not `on`."""
+    """A box with one line or two, faint in the states where it isn't `on`."""
     (x, wide), y = place, row * _ROW + 2
     lines = [(24, words, "middle bold"), (43, below, "middle small")] if below else [(32, words, "middle bold")]
     return Part(

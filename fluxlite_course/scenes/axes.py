@@ -43,7 +43,7 @@ def across(
     yield Part("path", class_="axis", d=f"M{axis.begin} {y}H{axis.end}")
     numbers = at or axis.round_numbers()
     for place, number in enumerate(numbers):
-        # Where it's narrow, every other one of many is left out.
+        # If there are many, a narrow page leaves out every other one.
         look = "middle wide" if len(numbers) > 8 and place % 2 == 0 else "middle"
         yield Part("path", class_="axis", d=f"M{axis(number)} {y}v6")
         yield label(axis(number), y + 24, text(number), look)

@@ -11,27 +11,24 @@ _WIDE, _HIGH, _GAP, _ROW = 112, 70, 50, 150  # a box's size, the least way from 
 
 
 class Node(NamedTuple):
-    """What's computed: a name, and the numbers of the nodes that it's computed from."""
+    """What's computed: a name, and the numbers of the nodes that it's made from."""
 
     name: str
     made_from: Sequence[int] = ()
 
 
 class At(NamedTuple):
-    """A state: the values and gradients that are there by now, by node, and what the backward pass does.
-
-    `visited` is the node where the backward pass is. `hands` says what it multiplies by for each node that it goes to.
-    """
+    """A state: the values and gradients that are there by now, by node."""
 
     sentence: str
     values: Mapping[int, str]
     gradients: Mapping[int, str] = {}
-    visited: int = -1
-    hands: Mapping[int, str] = {}
+    visited: int = -1  # the node where the pass is
+    hands: Mapping[int, str] = {}  # what the backward pass multiplies by, for each node that it goes on to
 
 
 def graph(title: str, nodes: Sequence[Node], knobs: Sequence[Knob], states: Sequence[At], first: Any = ()) -> Scene:
-    """Draw nodes from left to right, each to the right of all that it's made from, and the states of two passes.
+    """Draw nodes, each to the right of everything that it's made from, and the states of the two passes.
 
     >>> states = [At("w is 2.", {0: "2"}), At("w * 3 is 6.", {0: "2", 1: "6"})]
     >>> graph("A product", [Node("w"), Node("* 3", [0])], [Knob("step", ["1", "2"])], states)

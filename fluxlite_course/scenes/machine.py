@@ -72,9 +72,6 @@ def machine(receipt: Receipt, source: str, lines: Sequence[int], guess: bool = F
     return Scene(picture, knobs, said)
 
 
-# -- What is when -------------------------------------------------------------------------------------------------
-
-
 def _nows(moments: list[Any], lines: Sequence[int]) -> list[_Now]:
     """A state for each time at which something begins or ends."""
     times = sorted({time or 0.0 for moment in moments for time in moment[:4]} | {0.0})
@@ -88,7 +85,7 @@ def _nows(moments: list[Any], lines: Sequence[int]) -> list[_Now]:
             if bar.start <= time < bar.end:
                 does = {"load": f"loads {moment.name[:12]}, once", "wait": "waits"}
                 at, host = f"in line {line}, ", does.get(bar.look, f"asks: {_name(moment)}")
-        queue = [n for n, moment in enumerate(moments) if _queued(moment) <= time < moment.start]
+        queue = [n for n, moment in enumerate(moments) if _queue_time(moment) <= time < moment.start]
         works = [n for n, moment in enumerate(moments) if moment.lane != "host" and moment.start <= time < moment.end]
         gpu = f"works: {_name(moments[works[-1]])}" if works else "is about to begin" if queue else gpu
         said = f"{at}the host {host}; orders in the queue: {len(queue)}; the GPU {gpu}."
@@ -96,8 +93,8 @@ def _nows(moments: list[Any], lines: Sequence[int]) -> list[_Now]:
     return found
 
 
-def _queued(moment: Moment) -> float:
-    """When its order is in the queue. A copy back waits there from the beginning, and the host with it."""
+def _queue_time(moment: Moment) -> float:
+    """When its order enters the queue. A copy back waits there from the beginning, and the host with it."""
     return moment.asked if moment.kind == DEVICE_TO_HOST else moment.went_on or 0.0
 
 
@@ -117,9 +114,6 @@ def _verdict(moments: list[Moment], guess: str) -> str:
     right = dict(zip(_ARROWS, GUESSES[1:])).get(kind, GUESSES[3])
     happens = f"The first copy goes {right}." if kind else "Nothing is copied."
     return f"✓ You're right. {happens}" if guess == right else f"✗ Not this time. {happens}"
-
-
-# -- The picture --------------------------------------------------------------------------------------------------
 
 
 def _boxes(top: int, used: int) -> Iterator[Part]:
@@ -157,7 +151,7 @@ def _outcome(moments: list[Moment], nows: list[_Now], code: int, top: int) -> It
     yield label(320, top + 128, Each(f"queue: {len(now.queue)}" for now in nows), "middle small")
     landed = dict.fromkeys(_ARROWS, 0)
     for number, n in enumerate(_orders(moments), 1):
-        yield _flying(str(number), 27, [_ticket(now, n, moments[n], top + 137) for now in nows])
+        yield _moving(str(number), 27, [_ticket(now, n, moments[n], top + 137) for now in nows])
         kind = moments[n].kind
         if kind in landed:
             dashes = None if moments[n].explicit else "5 4"
@@ -165,13 +159,13 @@ def _outcome(moments: list[Moment], nows: list[_Now], code: int, top: int) -> It
             arrow = _ARROWS[kind].format(top + 79)
             yield Part("path", class_="rest line", d=arrow, display=flies, stroke_dasharray=dashes)
             places = [_parcel(now, moments[n], min(landed[kind], 5), top + 36) for now in nows]
-            yield _flying(_size(moments[n].bytes), 84, places, dashes)
+            yield _moving(_size(moments[n].bytes), 84, places, dashes)
             landed[kind] += 1
 
 
 def _ticket(now: _Now, n: int, moment: Moment, y: int) -> tuple[int, int, str]:
-    """Where an order is: with the host, in the queue, or with the GPU; without a look where it isn't to be seen."""
-    if now.time < _queued(moment):
+    """Where an order is: with the host, in the queue, or with the GPU; without a look where it can't be seen."""
+    if now.time < _queue_time(moment):
         return _HOST + _BOX - 34, y, "host" if now.time >= moment.asked else ""
     if n in now.queue:
         place = now.queue.index(n)
@@ -190,7 +184,7 @@ def _parcel(now: _Now, moment: Any, slot: int, y: int) -> tuple[int, int, str]:
     return 110 if there else 446, y + 30, look if there and now.time >= moment.asked else ""
 
 
-def _flying(words: str, width: int, places: list[tuple[int, int, str]], dashes: str | None = None) -> Part:
+def _moving(words: str, width: int, places: list[tuple[int, int, str]], dashes: str | None = None) -> Part:
     shown = [look for _, _, look in places if look] or ["host"]
     box = Part("rect", width=width, height=24, rx=5, class_=Each(look or shown[-1] for _, _, look in places),
                stroke_dasharray=dashes)  # fmt: skip
@@ -205,8 +199,8 @@ def _orders(moments: list[Moment]) -> list[int]:
 
 
 def _lanes(moments: list[Moment], nows: list[_Now], lanes: list[str], top: int) -> Iterator[Part]:
-    """What ran when, in a lane each; what is still to come is veiled, and where the GPU has no work is marked."""
-    where, numbers = _warped(moments, nows), _orders(moments)
+    """What ran when, in a lane each. What's still to come is veiled, and we mark where the GPU has no work."""
+    where, numbers = _time_axis(moments, nows), _orders(moments)
     foot = {lane: top + _LANE * (row + 1) - 4 for row, lane in enumerate(lanes)}
     for lane in lanes:
         yield label(8, foot[lane] - 5, lane)
@@ -236,8 +230,8 @@ def _lanes(moments: list[Moment], nows: list[_Now], lanes: list[str], top: int) 
     yield Part("svg", moving, width=_RIGHT + 4, height=top + high)
 
 
-def _warped(moments: list[Moment], nows: list[_Now]) -> Callable[[float], Any]:
-    """Where a time is, from left to right. Loading at a first use takes so long that it's cut short."""
+def _time_axis(moments: list[Moment], nows: list[_Now]) -> Callable[[float], Any]:
+    """Where a time is, from left to right. Loading at a first use takes so long that we cut it short."""
     times = sorted({now.time for now in nows})
     pieces = list(zip(times, times[1:]))
     loads: list[Any] = [moment for moment in moments if moment.kind == FIRST_USE]

@@ -23,7 +23,7 @@ class Part:
     Underscores in attributes' names stand for hyphens. An attribute, or the text, may be an `Each`. Three attributes
     are instructions to us and to the script, and move other attributes:
 
-    - ``only``: a pair ``(a, b)``. Of the parts inside, those whose ``data_n`` is from a to b are shown.
+    - ``only``: a pair ``(a, b)``. We show the parts inside whose ``data_n`` is from a to b.
     - ``xs``, ``ys``: coordinates. Lines inside run through these points, and other parts inside are put onto them.
 
     A click on a part with ``data_pick="1:2"`` chooses option 2 of knob 1. The knob itself is there for the keyboard.
@@ -47,9 +47,9 @@ class Part:
         """What has a value for each state, the text as ``text``."""
         return {name: value for name, value in [*self.attributes.items(), ("text", self.text)] if type(value) is Each}
 
-    def markup(self, state: int, hidden: bool = True) -> str:
-        """The part in this state, as SVG. What's hidden in it is left out unless `hidden`."""
-        shown = {name: _in(state, value) for name, value in self.attributes.items()}
+    def markup(self, state: int, hidden: bool = True, **more: str) -> str:
+        """The part in this state, as SVG, with `more` attributes. What's hidden in it is left out unless `hidden`."""
+        shown = {name: _in(state, value) for name, value in self.attributes.items()} | more
         if shown.get("display") == "none" and not hidden:
             return ""
         only, xs, ys = (shown.pop(name, None) for name in ("only", "xs", "ys"))
@@ -57,13 +57,24 @@ class Part:
             shown["data-moves"] = ""
         if xs is not None:
             shown["data-xs"] = json.dumps(xs, separators=(",", ":"))
-            inside = "".join(part.markup(state, hidden) for part in _placed(self.inside, xs, ys))
-        else:
-            inside = "".join(_shown(part, only).markup(state, hidden) for part in self.inside)
-        attributes = "".join(f' {name}="{html.escape(_text(v))}"' for name, v in shown.items() if v is not None)
+        moved = zip(self.inside, self._moved(only, xs, ys))
+        inside = "".join(part.markup(state, hidden, **attributes) for part, attributes in moved)
+        written = "".join(f' {name}="{html.escape(_text(v))}"' for name, v in shown.items() if v is not None)
         text = _in(state, self.text)
         inside += html.escape("" if text is None else _text(text))
-        return f"<{self.tag}{attributes}>{inside}</{self.tag}>" if inside else f"<{self.tag}{attributes}/>"
+        return f"<{self.tag}{written}>{inside}</{self.tag}>" if inside else f"<{self.tag}{written}/>"
+
+    def _moved(self, only: Sequence[int] | None, xs: Sequence[float] | None, ys: Any) -> Iterator[dict[str, str]]:
+        """What `only`, or `xs` and `ys`, make of each part inside: its further attributes."""
+        points = zip(xs or (), ys or ())
+        for part in self.inside:
+            if xs is not None and part.tag == "polyline":
+                yield {"points": " ".join(f"{x:g},{y:g}" for x, y in zip(xs, ys))}
+            elif xs is not None:
+                yield {"transform": "translate({:g} {:g})".format(*next(points))}
+            else:
+                is_shown = only is None or only[0] <= part.attributes["data-n"] <= only[1]
+                yield {} if is_shown else {"display": "none"}
 
 
 class Move(NamedTuple):
@@ -120,25 +131,3 @@ def _in(state: int, value: Any) -> Any:
 
 def _text(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def _shown(part: Part, only: Sequence[int] | None) -> Part:
-    if only is None or only[0] <= part.attributes["data-n"] <= only[1]:
-        return part
-    return _with(part, display="none")
-
-
-def _placed(inside: list[Part], xs: Sequence[float], ys: Sequence[float]) -> Iterator[Part]:
-    points = zip(xs, ys)
-    for part in inside:
-        if part.tag == "polyline":
-            yield _with(part, points=" ".join(f"{x:g},{y:g}" for x, y in zip(xs, ys)))
-        else:
-            x, y = next(points)
-            yield _with(part, transform=f"translate({x:g} {y:g})")
-
-
-def _with(part: Part, **more: Any) -> Part:
-    copy = Part(part.tag, *part.inside, text=part.text)
-    copy.attributes = {**part.attributes, **more}
-    return copy

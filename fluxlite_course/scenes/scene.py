@@ -17,25 +17,22 @@ from .parts import Part, moves
 
 
 class Knob(NamedTuple):
-    """A control: buttons, or with `slider` a slider, which `ms` gives a play button (milliseconds for each step).
-
-    `press` is the name of a button that goes one step further, in place of the play button.
-    """
+    """A control: buttons, or a slider."""
 
     name: str
     options: Sequence[str]
     slider: bool = False
-    ms: int = 0
-    press: str = ""
+    ms: int = 0  # for each step: it gives the slider a play button
+    press: str = ""  # the name of a button that goes one step further, in place of the play button
 
 
 @dataclass(repr=False)
 class Scene:
     """A picture, knobs, and a sentence for each state. A state is a setting of all knobs; the last knob turns fastest.
 
-    `first` has each knob's position at first. As a cell's result it's shown in the page, and moves there without a
-    kernel. Screen readers read the sentences; `at` has them for you, and printing a scene prints the first one.
-    Raises `ValueError` unless there are as many sentences as states, and as many values of all that moves.
+    `first` has each knob's position at first. As a cell's result, a scene is shown in the page, and moves there without
+    a kernel. Screen readers read the sentences; `at` gives them to you, and printing a scene prints the first one.
+    Raises `ValueError` unless there are as many sentences as states, and as many values of everything that moves.
 
     >>> from fluxlite_course.scenes import Each, Part, drawing
     >>> bar = Part("rect", x=0, y=0, height=9, width=Each([10, 20]))
@@ -66,7 +63,7 @@ class Scene:
         return [dict(zip(names, chosen)) for chosen in itertools.product(*(knob.options for knob in self.knobs))]
 
     def at(self, **setting: str) -> str:
-        """The sentence for a setting of the knobs. What you leave out is as at first."""
+        """The sentence for a setting of the knobs. What you leave out stays as it was at first."""
         return self.sentences[self.settings.index({**self.settings[self.state], **setting})]
 
     @property
@@ -77,18 +74,15 @@ class Scene:
     def data(self) -> dict[str, Any]:
         """What the script reads: knobs, moves, and the sentences; equal parts are written once."""
         phrases: dict[str, int] = {}
-        says = [[phrases.setdefault(p, len(phrases)) for p in _phrases(said)] for said in self.sentences]
-        return {
-            "knobs": [[knob.name, list(knob.options), knob.slider, knob.ms, knob.press] for knob in self.knobs],
-            "first": self.first,
-            "moves": moves(self.picture),
-            "phrases": list(phrases),
-            "says": says,
-        }
+        split = [re.split(r"(?<=[.;:]) ", said) for said in self.sentences]
+        says = [[phrases.setdefault(phrase, len(phrases)) for phrase in said] for said in split]
+        knobs = [[knob.name, list(knob.options), *knob[2:]] for knob in self.knobs]
+        about = {"knobs": knobs, "first": self.first, "moves": moves(self.picture)}
+        return {**about, "phrases": list(phrases), "says": says}
 
     def still(self) -> str:
         """The first state as an image, with the sentence as its alternative text."""
-        look = style().replace(".fluxlite-scene {", "svg { background: #fff;", 1)
+        look = text_of("scene.css").replace(".fluxlite-scene {", "svg { background: #fff;", 1)
         svg = self.picture.markup(self.state, hidden=False).replace(">", f"><style>{look}</style>", 1)
         svg = svg.replace("<svg", '<svg xmlns="http://www.w3.org/2000/svg"', 1)
         source = base64.b64encode(svg.encode()).decode()
@@ -104,13 +98,14 @@ class Scene:
             f'<div class="fluxlite-picture">{self.picture.markup(self.state)}</div>'
             f'<p class="fluxlite-says" role="status" aria-live="polite">{html.escape(repr(self))}</p>'
         )
-        packed = {"page": page, "style": style(), "script": script(), "data": self.data()}
+        script = text_of("scene.js").replace("KEYS", text_of("keys.js"))
+        packed = {"page": page, "style": text_of("scene.css"), "script": script, "data": self.data()}
         squeezed = zlib.compressobj(9, wbits=-15)  # without a header, as the page's "deflate-raw" takes it
         raw = squeezed.compress(json.dumps(packed, ensure_ascii=False).encode()) + squeezed.flush()
         data = base64.b64encode(raw).decode()
         return (
             f'<div class="fluxlite-packed"><div>{self.still()}</div><script type="text/plain">{data}</script>'
-            f"<script>{_short(_file('unpack.js'))}</script></div>"
+            f"<script>{text_of('unpack.js')}</script></div>"
         )
 
     def __repr__(self) -> str:
@@ -118,26 +113,8 @@ class Scene:
 
 
 @functools.cache
-def style() -> str:
-    """The style sheet, `scene.css`, without comments."""
-    return _short(_file("scene.css"))
-
-
-@functools.cache
-def script() -> str:
-    """The script, `scene.js`, without comments."""
-    return _short(_file("scene.js"))
-
-
-def _file(name: str) -> str:
-    return resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
-
-
-def _short(source: str) -> str:
-    """On one line, without comments, which stand on lines of their own."""
-    lines = re.sub(r"(?ms)^\s*/\*.*?\*/\s*$", "", source).splitlines()
+def text_of(name: str) -> str:
+    """A script or style sheet of this folder, on one line, without comments, which stand on lines of their own."""
+    text = resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
+    lines = re.sub(r"(?ms)^\s*/\*.*?\*/\s*$", "", text).splitlines()
     return " ".join(line.strip() for line in lines if line.strip() and not line.strip().startswith("//"))
-
-
-def _phrases(sentence: str) -> list[str]:
-    return re.split(r"(?<=[.;:]) ", sentence)

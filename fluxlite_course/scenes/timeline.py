@@ -22,7 +22,7 @@ _NAMES = {"order": "asks", "load": "first use", "wait": "waits", "work": "works"
 
 
 def launches(receipt: Receipt) -> list[Moment]:
-    """The launches of a simulated GPU's receipt, in order, each with its times, in seconds. One entry is one launch."""
+    """The launches of a simulated GPU's receipt, in order, each with its times in seconds."""
     found = [moment for moment in receipt.timeline() if moment.kind == LAUNCH]
     orders = []
     for moment in found:  # a call that launches twice shares its times out evenly
@@ -37,7 +37,7 @@ def launches(receipt: Receipt) -> list[Moment]:
 
 
 class _View(NamedTuple):
-    """A setting of the knobs: its sentence, the events shown, and the time from when to when, in seconds."""
+    """A setting of the knobs: its sentence, the events shown, and from when to when, in seconds."""
 
     waits: bool
     sentence: str
@@ -47,9 +47,9 @@ class _View(NamedTuple):
 
 
 def timeline(receipt: Receipt, count: int = 50) -> Scene | Picture:
-    """What ran when, in a lane each, and a window over it: which events, how many, from which number on.
+    """What ran when, in a lane each, and a window over it: which events, how many, and from which number on.
 
-    With more than 300 events it's ``receipt.plot(count=count)``, which doesn't move. Raises `ValueError` for a receipt
+    With more than 300 events, it's ``receipt.plot(count=count)``, which doesn't move. Raises `ValueError` for a receipt
     without events, or without a simulated GPU's times.
 
     >>> r = fl.estimate(lambda x: float((x + x).sum()), np.ones(4, np.float32)).receipt
@@ -92,8 +92,9 @@ def _drawing(timeline: Timeline, views: list[_View]) -> Part:
     card = timeline.receipt.seconds.card
     unit, factor = ("ms", 1e3) if max(view.end for view in views) > 2e-3 else ("µs", 1e6)
     bars = Part(
-        "g", *_bars(timeline), only=Each(view.events for view in views), transform=Each(map(_zoom, views)),
-        class_=Each("waits" if view.waits else None for view in views),
+        "g", *_bars(timeline), only=Each(view.events for view in views), transform=Each(
+            f"scale({_WIDTH / ((view.end - view.begin) * 1e6):.5g} 1) translate({-view.begin * 1e6:.1f} 0)"
+            for view in views), class_=Each("waits" if view.waits else None for view in views),
     )  # fmt: skip
     # An SVG in an SVG lets nothing stick out, and needs no id for that.
     inner = Part("svg", bars, x=_LEFT, y=_TOP, width=_WIDTH, height=_BOTTOM - _TOP)
@@ -112,16 +113,8 @@ def _bars(timeline: Timeline) -> Iterator[Part]:
         for bar in bars_of(moment):
             if bar.end > bar.start:
                 start, end = rounded((bar.start * 1e6, bar.end * 1e6))  # in microseconds
-                at = {
-                    "x": start,
-                    "y": _LANE * (LANES.index(bar.lane) + 1) - _BAR - 4,
-                    "width": rounded([end - start])[0],
-                }
-                yield Part("rect", class_=f"bar {bar.look}", **at, height=_BAR, data_n=number)
-
-
-def _zoom(view: _View) -> str:
-    return f"scale({_WIDTH / ((view.end - view.begin) * 1e6):.5g} 1) translate({-view.begin * 1e6:.1f} 0)"
+                y, (width,) = _LANE * (LANES.index(bar.lane) + 1) - _BAR - 4, rounded([end - start])
+                yield Part("rect", class_=f"bar {bar.look}", x=start, y=y, width=width, height=_BAR, data_n=number)
 
 
 def _axis(views: list[_View], factor: float) -> Iterator[Part]:

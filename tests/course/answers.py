@@ -6,7 +6,7 @@ from fluxlite_course.kit.exercises import judge
 
 
 def replies(word, *rows):
-    """A test that to each row, `(id, answers, words)`, the check says `word`, and these words in its reply, if any."""
+    """A test: for each row, `(id, answers, words)`, the check says `word`, and its reply has these words, if any."""
 
     @pytest.mark.parametrize(("id", "answers", "words"), [(*row, "")[:3] for row in rows])
     def test(id, answers, words):

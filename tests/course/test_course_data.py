@@ -1,11 +1,10 @@
-"""The handwritten digits: they're there, their source is named, and a network learns them."""
+"""The handwritten digits: they're there, and their source is named."""
 
 import zipfile
 from pathlib import Path
 
 import numpy as np
 
-import fluxlite as fl
 import fluxlite_course
 
 FILE = Path(fluxlite_course.__file__).with_name("digits.npz")
@@ -29,22 +28,3 @@ def test_the_file_says_where_it_comes_from_and_what_is_allowed():
     with zipfile.ZipFile(FILE) as file:
         assert {entry.date_time[0] for entry in file.infolist()} == {1980}, "the same bytes whenever it is made"
     assert FILE.stat().st_size < 50_000
-
-
-def test_a_network_learns_to_read_digits():
-    """The code that a learner would write."""
-    images, labels = fluxlite_course.digits()
-    data = images.astype(np.float32) / 8 - 1, fl.onehotbatch(labels, range(10))
-    train, (x_test, y_test) = fl.splitobs(data, at=0.8, shuffle=True, rng=0)
-    loader = fl.DataLoader(train, batchsize=32, shuffle=True, rng=0)
-
-    rng = np.random.default_rng(0)
-    model = fl.Chain(fl.Dense(64, 128, fl.relu, rng=rng), fl.Dense(128, 10, rng=rng))
-    state = fl.setup(fl.Adam(0.003), model)
-    for _ in range(10):
-        for x, y in loader:
-            grads = fl.gradient(lambda m: fl.logitcrossentropy(m(x), y), model)  # noqa: B023
-            state, model = fl.update(state, model, grads[0])
-
-    accuracy = np.mean(fl.onecold(model(x_test)) == fl.onecold(y_test))
-    assert accuracy >= 0.97

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 import fluxlite as fl
 from fluxlite_course import crossing, crossover, sine_wave
 from fluxlite_course.crossing import BATCHES, SIZES, Crossover
-from fluxlite_course.lesson06.explorer import crossover_explorer
+from fluxlite_course.lesson06.pictures import crossover_explorer
 from simgpu.presets import preset
 
 # The benchmarks aren't part of the installed package, so we find them next to it in the repository.
@@ -152,7 +152,7 @@ def test_the_program_of_the_lesson_times_its_phases():
     ]
 
 
-def test_a_preset_of_ones_own_is_a_card_too():
+def test_a_preset_of_your_own_is_a_card_too():
     mine = preset("NVIDIA T4")._replace(name="mine", launch=1e-6, library=1e-6, tape=0.0)
     found = crossover(64, card=mine)
     assert found.settings["card"] == "mine" and found.crossing < crossover(64).crossing / 2

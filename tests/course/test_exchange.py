@@ -1,4 +1,4 @@
-"""Lesson 15's model of the exchange, against an exchange that's carried out; and its pictures, with computed words."""
+"""Lesson 15's model of the exchange, against an exchange that really happens; and its pictures, with computed words."""
 
 import re
 

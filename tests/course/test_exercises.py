@@ -14,12 +14,7 @@ from fluxlite_course.kit.exercises import NotRight, exercise, judge
 from fluxlite_course.kit.magics import DeviceMagics
 from fluxlite_course.kit.puzzles import puzzle
 
-
-@pytest.fixture(autouse=True)
-def own_progress(tmp_path, monkeypatch):
-    monkeypatch.setenv("FLUXLITE_PROGRESS", str(tmp_path / "progress.json"))
-    monkeypatch.setattr(progress, "_unwritten", {})
-    monkeypatch.delenv("NBGRADER_EXECUTION", raising=False)
+pytestmark = pytest.mark.usefixtures("own_progress")
 
 
 @exercise("99.1", "twice the number", look_at="the text above")
@@ -40,6 +35,7 @@ class Lesson99:
 
 @pytest.fixture(autouse=True)
 def a_lesson_of_our_own(monkeypatch):
+    monkeypatch.delenv("NBGRADER_EXECUTION", raising=False)
     real = exercises.lesson
     monkeypatch.setattr(exercises, "lesson", lambda number: Lesson99 if number == "99" else real(number))
 
@@ -108,7 +104,7 @@ def test_what_counts_as_false_is_shown_too(value):
     def shown(_):
         raise NotRight("no", yours=value)
 
-    assert exercises._tried(shown.marked, [None]).rows == (("yours", str(value)),)
+    assert exercises._try(shown.marked, [None]).rows == (("yours", str(value)),)
 
 
 def test_what_was_right_once_stays_so(capsys):
@@ -171,8 +167,8 @@ def test_an_error_and_a_value_without_words():
         raise Mute
 
     message = judge("99.1", f).message
-    assert message == "your code raised Mute: a Mute that cannot be printed (TypeError)"
-    assert ("yours", "a Mute that cannot be printed (TypeError)") in judge("99.1", lambda x: Mute()).rows
+    assert message == "your code raised Mute: a Mute that can't be printed (TypeError)"
+    assert ("yours", "a Mute that can't be printed (TypeError)") in judge("99.1", lambda x: Mute()).rows
     assert len(dict(judge("99.1", lambda x: "x" * 99_999).rows)["yours"]) < 3_000
 
 
@@ -360,20 +356,52 @@ def test_each_option_has_a_reply_and_one_is_right(number):
 # -- deliberate errors ----------------------------------------------------------------------------------------------
 
 
-def test_the_expected_error_is_printed(capsys):
+def divide(a, b):
+    return a / b
+
+
+def test_the_message_is_printed(capsys):
     with expect_error(ZeroDivisionError, "division"):
-        1 / 0  # noqa: B018
+        divide(1, 0)
     assert capsys.readouterr().out == "ZeroDivisionError: division by zero\n"
 
 
-def test_no_error_another_kind_and_other_words_fail():
-    nothing = "^expected a ValueError that says 'x'; nothing was raised$"
-    with pytest.raises(AssertionError, match=nothing), expect_error(ValueError, "x"):
+def test_with_the_way_to_it(capsys):
+    with expect_error(ZeroDivisionError, "division", traceback=True):
+        divide(1, 0)
+    first, *steps, last = capsys.readouterr().out.splitlines()
+    assert first == "Traceback (most recent call last):" and last == "ZeroDivisionError: division by zero"
+    assert [step.strip() for step in steps[1::2]] == ["divide(1, 0)", "return a / b"]
+    assert steps[2].endswith("of this cell, in divide")
+
+
+def test_steps_inside_the_library_are_left_out(capsys):
+    with fl.simulate_gpu(), expect_error(TypeError, "is on CPU", traceback=True):
+        divide(fl.cu(np.ones(2)), np.ones(2))
+    out = capsys.readouterr().out
+    assert "fluxlite" not in out.partition("TypeError")[0] and "  … and more, inside the library\n" in out
+
+
+def test_steps_in_another_file_are_said_to_be_elsewhere(capsys):
+    def source(text):
+        space = {"divide": divide}
+        exec(compile(text, "<another cell>", "exec"), space)
+        return space["f"]
+
+    with expect_error(ZeroDivisionError, "division", traceback=True):
+        source("def f():\n    return divide(1, 0)")()
+    assert "line 2 of another cell, in f" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("traceback", [True, False])
+def test_no_error_or_another_one_is_not_what_was_expected(traceback):
+    with pytest.raises(AssertionError, match="nothing was raised"), expect_error(ValueError, "x", traceback):
         pass
-    with pytest.raises(TypeError, match="other"), expect_error(ValueError, "x"):
-        raise TypeError("other")
-    with pytest.raises(AssertionError, match="it says: other"), expect_error(ValueError, "x"):
-        raise ValueError("other")
+    with pytest.raises(ZeroDivisionError), expect_error(ValueError, "x", traceback):
+        divide(1, 0)
+    wrong_words = pytest.raises(AssertionError, match="expected to say 'modulo'")
+    with wrong_words, expect_error(ZeroDivisionError, "modulo", traceback):
+        divide(1, 0)
 
 
 # -- start, reset -------------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ import pytest
 
 from fluxlite_course import crossing, crossover
 from fluxlite_course.lesson00.pictures import race
-from fluxlite_course.lesson06.explorer import crossover_explorer
+from fluxlite_course.lesson06.pictures import crossover_explorer
 
 XS, YS = crossing.axes_of(crossing.SIZES)
 

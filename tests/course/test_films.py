@@ -16,7 +16,7 @@ from fluxlite_course.lesson07.pictures import DIGITS, crossing_lines, two_lines,
 from fluxlite_course.lesson12.pictures import busy
 
 
-def test_in_the_race_many_waves_make_the_gpu_the_first():
+def test_in_the_race_the_gpu_wins_with_many_waves():
     scene = race()
     for number, first in (("1", "CPU"), ("1,024", "CPU"), ("65,536", "GPU")):
         said = [

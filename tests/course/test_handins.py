@@ -61,7 +61,7 @@ def test_a_hand_in_that_was_zipped_again_is_found(files, tmp_path):
 
 
 def test_a_hand_in_that_is_no_zip_file_is_named(tmp_path):
-    """Safari unpacks what it downloads, and some learners pack in another way: they were missing, unnoticed."""
+    """Safari unpacks what it downloads, and some learners pack in another way: nobody noticed what was missing."""
     (tmp_path / "handin-Ada").mkdir()
     for name, content in contents("Ada").items():
         (tmp_path / "handin-Ada" / name).write_text(content)
@@ -86,10 +86,10 @@ def test_the_zip_file_of_a_moodle_course(tmp_path):
     (tmp_path / "all.zip").write_bytes(packed(files))
     found, (broken,) = collect(tmp_path)
     assert sorted(one.name for one in found) == ["Ada", "Bob", "Cem", "Eva"]
-    assert broken.startswith("all.zip/Fay_3_assignsubmission_file/handin-Fay.zip: cannot be read (")
+    assert broken.startswith("all.zip/Fay_3_assignsubmission_file/handin-Fay.zip: can't be read (")
 
 
-def test_the_place_of_each_hand_in_is_told(tmp_path):
+def test_the_place_of_each_hand_in_is_named(tmp_path):
     (tmp_path / "all.zip").write_bytes(
         packed(contents("Ada", folder="a/") | {"b/Bob.zip": packed(contents("Bob"))} | contents("Cem"))
     )
@@ -111,7 +111,7 @@ def test_only_what_a_lesson_writes_counts(tmp_path):
 def test_a_hand_in_of_0_2_is_refused_by_name(tmp_path):
     old = json.dumps({"checks": {"03.1": "right"}, "learner": {"id": "x"}})
     (tmp_path / "Ada.zip").write_bytes(packed({**contents("Ada"), "progress.json": old}))
-    words = "Ada.zip: cannot be read (it is of fluxlite 0.2, whose lessons have other numbers); ask for it again"
+    words = "Ada.zip: can't be read (it's from fluxlite 0.2, whose lessons have other numbers); ask for it again"
     assert collect(tmp_path) == ([], [words])
 
 

@@ -6,7 +6,7 @@ from answers import not_right, right
 from fluxlite_course.kit.guesses import question
 from fluxlite_course.lesson00.pictures import race
 
-test_a_wrong_answer_is_not_right_and_told_why = not_right(
+test_a_wrong_answer_is_not_right_and_the_reply_says_why = not_right(
     ("00.1", [65_536], "but it already is with fewer waves"),
     ("00.1", [4096], "there the CPU is still first"),
     ("00.1", [1], "there the CPU is still first"),
@@ -28,4 +28,4 @@ def test_the_check_expects_what_the_race_shows():
 
 def test_a_bug_that_only_wastes_time_is_not_ruled_out():
     assert question("00-A").right == "a"
-    assert "One that only wastes time, two totals can't rule out." in question("00-A").replies["d"]
+    assert "Two totals can't rule out one that only wastes time." in question("00-A").replies["d"]

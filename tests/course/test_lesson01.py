@@ -44,13 +44,13 @@ def without_tanh(x, W, steps):
     return cpu(np.stack([np.sum(x @ W) for _ in range(steps)]))
 
 
-test_a_wrong_answer_is_not_right_and_told_why = not_right(
+test_a_wrong_answer_is_not_right_and_the_reply_says_why = not_right(
     ("01.1", [2, 80_040, 1, 4], "gpu makes it float32"),
     ("01.1", [3, 40_040, 1, 4], "np.tanh(x @ w) + 1 copies nothing"),
     ("01.1", [2, 40_040, 0, 0], "to print total, the host has to read it"),
     ("01.1", [2, 40_040, 2, 4_004], "y stays on the GPU"),
     ("01.1", [2, 40_040, 1, 8], "one number, of float32"),
-    ("01.1", [2, 5, 1, 4], "the bytes to the GPU are not"),
+    ("01.1", [2, 5, 1, 4], "the bytes to the GPU aren't"),
     ("01.1", [2, 40_040, 1, 1], "all right except for the bytes that come back"),
     ("01.1", [7, None, 7, 1], "the number of copies isn't right"),
     ("01.2", [lambda x, mean, spread: (x - mean) / spread], "still on the host"),
@@ -82,6 +82,6 @@ test_right_answers_other_than_the_lessons_own = right(
 )
 
 
-def test_an_error_of_ones_own_is_told_with_its_line():
+def test_an_error_of_your_own_is_shown_with_its_line():
     verdict = judge("01.2", lambda x, mean, spread: np.asarray(x))
     assert verdict.word == "stopped" and "Write cpu(x) to do so" in verdict.message

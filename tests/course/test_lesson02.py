@@ -56,7 +56,7 @@ def walk_in_place(f, x):
     return fl.fmap(f, x)
 
 
-test_a_wrong_answer_is_not_right_and_told_why = not_right(
+test_a_wrong_answer_is_not_right_and_the_reply_says_why = not_right(
     ("02.1", [thrown_away], "copies were made and dropped: gpu(model) gives a new model"),
     ("02.1", [lambda model, x: model(x)], "the GPU was never asked for anything"),
     ("02.1", [lambda model, x: fl.cpu(fl.gpu(model)(x))], "model and data are in two places"),
@@ -64,7 +64,7 @@ test_a_wrong_answer_is_not_right_and_told_why = not_right(
     ("02.1", [twice], "a line makes copies that nobody keeps"),
     ("02.1", [in_place], "the caller's model was changed"),
     ("02.1", [nothing_returned], "predict returned None"),
-    ("02.1", [lambda model, x: fl.cpu(fl.gpu(model)(fl.gpu(-x)))], "the numbers are not those of model(x)"),
+    ("02.1", [lambda model, x: fl.cpu(fl.gpu(model)(fl.gpu(-x)))], "the numbers aren't those of model(x)"),
     ("02.2", [two_heads()], "6 of 6 arrays stayed on the CPU: body.weight"),
     ("02.2", [two_heads(lambda cls: fl.functor(cls, ("body",)))], "4 of 6 arrays stayed on the CPU: heads[0]"),
     ("02.3", [every_node], "f was called with a whole"),
@@ -72,7 +72,7 @@ test_a_wrong_answer_is_not_right_and_told_why = not_right(
     ("02.3", [lambda f, x: None], "my_fmap returned None"),
     ("02.3", [lambda f, x: {"actor": 1}], "the result isn't an ActorCritic"),
     ("02.3", [fl.fmap], "that calls fmap itself"),
-    ("02.3", [lambda f, x: x], "actor is not what fmap makes of it"),
+    ("02.3", [lambda f, x: x], "actor isn't what fmap makes of it"),
 )
 
 

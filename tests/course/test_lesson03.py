@@ -63,13 +63,13 @@ def learn_xor(steps=150, move=fl.gpu):
     return answer
 
 
-test_a_wrong_answer_is_not_right_and_told_why = not_right(
+test_a_wrong_answer_is_not_right_and_the_reply_says_why = not_right(
     ("03.1", [outside], "a gradient is None"),
     ("03.1", [lambda w, x, y, rate: w + rate * slope(w, x, y)], "uphill"),
     ("03.1", [lambda w, x, y, rate: w - 0.05 * slope(w, x, y)], "the rate is an argument; yours is always 0.05"),
     ("03.1", [lambda w, x, y, rate: w - rate * fl.gradient(mse, w, x, y)], "gradient gives a tuple"),
     ("03.1", [lambda w, x, y, rate: w - slope(w, x, y)], "the rate says how much of it to take"),
-    ("03.1", [lambda w, x, y, rate: slope(w, x, y)], "this is the gradient"),
+    ("03.1", [lambda w, x, y, rate: slope(w, x, y)], "that's the gradient"),
     ("03.1", [lambda w, x, y, rate: 3 * w], "not the new w"),
     ("03.1", [in_place], "changed the w that it was given"),
     ("03.2", [fit(move=keep)], "model and data are in two places"),

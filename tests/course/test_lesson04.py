@@ -130,7 +130,7 @@ WAVES = [
 
 
 WRONG = {"04.1": STEPS, "04.2": LOOPS, "04.3": WAVES}
-test_a_wrong_answer_is_not_right_and_told_why = not_right(
+test_a_wrong_answer_is_not_right_and_the_reply_says_why = not_right(
     *[(id, [answer], words) for id, answers in WRONG.items() for answer, words in answers]
 )
 test_where_the_library_says_what_is_wrong_the_check_passes_it_on = replies(

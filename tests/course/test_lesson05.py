@@ -42,7 +42,7 @@ def by_a_receipt(f):
     return r.seconds
 
 
-test_a_wrong_answer_is_not_right_and_told_why = not_right(
+test_a_wrong_answer_is_not_right_and_the_reply_says_why = not_right(
     ("05.1", [3], "how often does the if run?"),
     ("05.1", [4], "one is missing"),
     ("05.1", [6], "one too many: the host knows len(h)"),

@@ -14,7 +14,7 @@ SIXTY_FOUR, WAVES = crossover(64), crossover(1024)
 AT_4096 = WAVES.faster[4096]
 
 
-test_a_wrong_answer_is_not_right_and_told_why = not_right(
+test_a_wrong_answer_is_not_right_and_the_reply_says_why = not_right(
     ("06.1", [112_000 * 18e-6], "host and GPU work at the same time"),
     ("06.1", [112_000 * 3e-6], "how long the GPU works"),
     ("06.1", [28 * 15e-6], "a single step; there are 4,000 of them"),

@@ -61,8 +61,8 @@ def the_other(**changed):
     return lambda w1, w2, x, y: sequence_loss(w1, w2, x, y, **changed)
 
 
-test_a_wrong_answer_is_not_right_and_told_why = not_right(
-    ("07.1", [predict_one_by_one], "there is still a loop over the waves"),
+test_a_wrong_answer_is_not_right_and_the_reply_says_why = not_right(
+    ("07.1", [predict_one_by_one], "there's still a loop over the waves"),
     ("07.1", [lambda x, w1, w2: predict(x, w1, w2, forgets=True)], "keeps it from step to step"),
     ("07.1", [predict_for_one_wave], "64 waves, and a memory with a single row"),
     ("07.1", [lambda x, w1, w2: None], "the predictions for 1 wave have the shape of x"),

@@ -12,7 +12,7 @@ from fluxlite.cuda import jit
 from fluxlite_course.kit.exercises import judge
 from fluxlite_course.lesson08 import chip, map_of_losses, networks, on_one_core, wider
 
-test_a_wrong_kernel_is_not_right_and_told_why = not_right(
+test_a_wrong_kernel_is_not_right_and_the_reply_says_why = not_right(
     ("08.1", [learners.affine_thread_of_its_block], "only the first 256"),
     ("08.1", [learners.affine_by_all], "several threads write the same element"),
     ("08.1", [learners.affine_forgets_one], "1,024 of 1,024 numbers are wrong, out[0]"),
@@ -105,9 +105,9 @@ def test_the_map_names_the_smallest_loss_and_leaves_out_what_blew_up():
 @pytest.mark.parametrize("compiler", ["no-such-compiler", "false"])
 def test_without_a_compiler_the_core_is_recorded(monkeypatch, compiler):
     monkeypatch.setenv("CC", compiler)
-    on_one_core.__globals__["_compiled"].cache_clear()
+    on_one_core.__globals__["_compile"].cache_clear()
     assert on_one_core().kind == "recorded"
-    on_one_core.__globals__["_compiled"].cache_clear()
+    on_one_core.__globals__["_compile"].cache_clear()
 
 
 @pytest.mark.skipif(shutil.which("cc") is None, reason="there's no C compiler")

@@ -42,7 +42,7 @@ def by(share_of=fl.softmax, none="none of these", kind=int):
     return answers
 
 
-test_a_wrong_answer_is_not_right_and_told_why = not_right(
+test_a_wrong_answer_is_not_right_and_the_reply_says_why = not_right(
     ("09.1", [shapes(0, (32, 6, 6, 4))], "after layer 0: pad=1 keeps all 8 × 8 places"),
     ("09.1", [shapes(0, (32, 4, 8, 8))], "after layer 0: here the channels come last"),
     ("09.1", [shapes(0, (8, 8, 4))], "after layer 0: the observations come first"),

@@ -6,7 +6,8 @@ from answers import not_right, right
 
 import fluxlite as fl
 import fluxlite_course
-from fluxlite_course.lesson10.sequences import error_after, letters, story_batches, waves, write
+from fluxlite_course.lesson10.pictures import HEATS, an_lstm_step, left_picture, temperatures
+from fluxlite_course.lesson10.sequences import error_after, letters, scores_after, story_batches, waves, write
 
 
 def memories(before=lambda cell, x: x @ cell.Wi.T + cell.bias, inside=0, keep=True):
@@ -37,11 +38,11 @@ def by_hand(scores, temperature):
     return weights / weights.sum()
 
 
-test_a_wrong_answer_is_not_right_and_told_why = not_right(
+test_a_wrong_answer_is_not_right_and_the_reply_says_why = not_right(
     ("10.1", [lambda scores, t: fl.softmax(scores)], "the temperature is missing"),
     ("10.1", [lambda scores, t: fl.softmax(scores * t)], "divide by the temperature"),
     ("10.1", [lambda scores, t: fl.softmax(scores) / t], "divide the scores, not the probabilities"),
-    ("10.1", [lambda scores, t: scores / t], "softmax makes probabilities"),
+    ("10.1", [lambda scores, t: scores / t], "softmax turns them into"),
     ("10.1", [lambda scores, t: max(fl.softmax(scores / t))], "one probability for each letter"),
     ("10.2", [not_hoisted], "the product with Wi is still in the loop"),
     ("10.2", [memories(lambda cell, x: x @ cell.Wi.T, inside=1)], "a sum that needs only the input"),
@@ -90,3 +91,28 @@ def test_the_story_is_plain_and_of_the_size_that_the_lesson_trains_in_seconds():
     story = fluxlite_course.island()
     assert 9_000 < len(story) < 20_000 and len(letters()) == 30 and story.isascii()
     assert not any(line != line.strip() for line in story.splitlines())
+
+
+# -- the scenes: the temperature, an LSTM's step, and what's left of an input ----------------------------------------
+
+
+def test_a_bar_is_as_high_as_its_letter_is_likely():
+    model = fl.Chain(fl.GRU(30, 4), fl.Dense(4, 30))
+    scene, (scores, _) = temperatures(model, "x"), scores_after(model, "x")
+    bars = [part.attributes["height"] for part in scene.picture.parts() if part.tag == "rect"]
+    for state, heat in enumerate(HEATS):
+        np.testing.assert_allclose([bar[state] / 152 for bar in bars], fl.softmax(scores / heat), atol=1e-3)
+    assert scene.at().startswith("Temperature 0.7: after 'x', ")
+    assert scene.at(temperature="2.5").endswith(" / ".join(write(model, "x", 2.5).splitlines()))
+
+
+def test_a_step_keeps_a_part_and_writes_a_part():
+    step = an_lstm_step()
+    assert step.at(**{"forget gate f": "1", "input gate i": "0"}).endswith("is written: 0.80.")
+    assert step.at(**{"forget gate f": "0.95", "input gate i": "0.5"}).endswith("is written: 1.06.")
+
+
+def test_an_open_gate_leaves_an_inputs_effect():
+    scene = left_picture()
+    assert "keeps 0.50" in scene.at() and "nearly nothing is left of an input's effect" in scene.at()
+    assert "keeps 0.95" in scene.at(forget="3") and "39 steps later all is left" in scene.at(forget="3")

@@ -44,11 +44,11 @@ def through_the_host(X, Y, n):
     return ((fl.gpu(fl.cpu(X)[these]), fl.gpu(Y[these])) for these in slices(X))
 
 
-test_a_wrong_answer_is_not_right_and_told_why = not_right(
+test_a_wrong_answer_is_not_right_and_the_reply_says_why = not_right(
     ("11.1", [14, 84, 5], "14 batches leave 38 observations over"),
     ("11.1", [64, 90, 5], "not that many batches"),
     ("11.1", [15, 45, 5], "a batch is two arrays"),
-    ("11.1", [15, 30, 5], "that is one epoch"),
+    ("11.1", [15, 30, 5], "that's one epoch"),
     ("11.1", [15, 90, 2], "each epoch's order"),
     ("11.1", [15, 90, 6], "X and Y travel once"),
     ("11.1", [15, 90, 90], "they don't travel"),

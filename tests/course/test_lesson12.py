@@ -109,7 +109,7 @@ def on_a_card(loss, model, x, y, devices):
     return devices[1](parallel(mean)(loss, model, x, y, devices))
 
 
-test_a_wrong_answer_is_not_right_and_told_why = not_right(
+test_a_wrong_answer_is_not_right_and_the_reply_says_why = not_right(
     ("12.1", [all_on_one], "everything is on card 0, and card 1 is empty"),
     ("12.1", [never_moved], "x comes from the host, and your function didn't move it to the first card"),
     ("12.1", [only_x_moved], "what card 0 gives wasn't moved to card 1"),
@@ -129,7 +129,7 @@ test_a_wrong_answer_is_not_right_and_told_why = not_right(
     ("12.2", [on_card_0], "only card 0 had anything to do"),
     ("12.2", [on_the_host], "loss was called with an x on the host"),
     ("12.2", [parallel(lambda a, b: (mean(a, b),))], "gradient gives a tuple"),
-    ("12.2", [parallel(lambda a, b: [a, b])], "two gradients, one of each card"),
+    ("12.2", [parallel(lambda a, b: [a, b])], "two gradients, one from each card"),
     ("12.2", [parallel(lambda a, b: None)], "parallel_gradient returned None"),
     ("12.2", [parallel(lambda a, b: mean(a, b).layers[0].weight)], "that isn't a gradient of this model"),
 )

@@ -34,7 +34,7 @@ def taken_up(*names, given=lambda contents: contents["epoch"]):
 
 
 EVERYTHING = ("model", "opt_state", "loader")
-test_a_wrong_answer_is_not_right_and_told_why = not_right(
+test_a_wrong_answer_is_not_right_and_the_reply_says_why = not_right(
     ("13.1", [restored(128)], "a file with hidden=5 doesn't fit into the model that you build"),
     ("13.1", [restored(given=lambda model, contents: None)], "restore should return the model"),
     ("13.1", [restored(given=lambda model, contents: contents["model"])], "restore should return the model"),

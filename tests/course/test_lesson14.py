@@ -40,7 +40,7 @@ def of_y(g, out, x, y):
 
 PRODUCTS = [
     ((of_y, of_x), "the two are the wrong way round"),
-    ((lambda g, out, x, y: g @ y, of_y), "Which of the two has to be turned, by .T?"),
+    ((lambda g, out, x, y: g @ y, of_y), "Which of the two needs a .T?"),
     ((of_x, lambda g, out, x, y: g.T @ x), "the gradient of y isn't what small steps give: it has the shape of y"),
     ((lambda g, out, x, y: -g @ y.T, of_y), "the gradient of x isn't what small steps give"),
     ((of_x, lambda g, out, x, y: None), "the gradient of y"),
@@ -58,7 +58,7 @@ test_wrong_orders = not_right(
     ("14.1", [[3, 4, 6, 7], 2], "it begins with the loss, number 7"),
     ("14.1", [[7, 4, 3, 6, 3], 2], "back visits an entry once"),
     ("14.1", [[7, 4, 3, 6], 2], "3 is visited before 6"),
-    ("14.1", [[7, 4, 6, 3], 2], "The highest number that is waiting is next"),
+    ("14.1", [[7, 4, 6, 3], 2], "The highest number that's waiting is next"),
     ("14.1", [[7, 6, 4], 2], "which entries does loss depend on?"),
     ("14.1", [7, 2], "order is a list of numbers"),
     ("14.1", [[7, 6, 4, 3], 3], "in how many of the lines"),

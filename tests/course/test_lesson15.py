@@ -34,7 +34,7 @@ def step_time(latencies=lambda n: 2 * (n - 1), share=lambda n: 2 * (n - 1) / n):
     return lambda c, nbytes, n, link: c + latencies(n) * link.latency + share(n) * nbytes / link.bandwidth
 
 
-test_a_wrong_answer_is_not_right_and_told_why = not_right(
+test_a_wrong_answer_is_not_right_and_the_reply_says_why = not_right(
     ("15.1", [around(steps=lambda n: 0)], "that's the first half. Now hand these round"),
     ("15.1", [around(keep=np.add)], "counts something more than once. A sum that's handed round"),
     ("15.1", [around(which=lambda card, step: card - step)], "lacks something. First each card sends the sum"),

@@ -5,6 +5,7 @@ from answers import not_right, right
 import fluxlite as fl
 from fluxlite_course import start
 from fluxlite_course.kit.exercises import judge
+from fluxlite_course.lesson16.pictures import QUESTIONS, decision
 
 
 def named(model, x):
@@ -36,7 +37,7 @@ def chatty(model, x):
     return None
 
 
-test_a_wrong_answer_is_not_right_and_told_why = not_right(
+test_a_wrong_answer_is_not_right_and_the_reply_says_why = not_right(
     ("16.1", [named], "on the laptop without a GPU your function raised an error: a backend that you name"),
     ("16.1", [always_cpu], "on the workstation with CUDA there's a GPU, and your function didn't use it"),
     ("16.1", [cuda_or_cpu], "on the Mac there's a GPU, and your function didn't use it"),
@@ -67,3 +68,28 @@ def test_the_box_says_that_the_simulated_gpu_is_off(capsys):
         assert fl.gpu_device() is None
     said, beside = capsys.readouterr()
     assert "The simulated one is off in this lesson." in said and "stands in" not in said + beside
+
+
+# -- the picture of how a GPU is chosen: what's drawn is what happens --------------------------------------------------
+
+
+def test_the_picture_of_the_decision_has_every_question():
+    scene = decision()
+    for question, said in zip(QUESTIONS, scene.sentences):
+        assert f"{question.about}: {question.asked} Yes: {question.answer}" in said
+    assert "Yes" not in scene.sentences[-1] and scene.sentences[-1].endswith("the CPU.")
+    assert QUESTIONS[-1].about == ", ".join(fl.supported_devices()[:-1])
+
+
+def test_the_questions_are_those_that_get_device_asks():
+    """From the last to the first: a yes counts more than all answers below it."""
+    with fl.pretend():
+        assert fl.get_device().backend == "CPU"
+    with fl.pretend(CUDA=1, AMDGPU=1):
+        assert fl.get_device().backend == "CUDA"
+    with fl.pretend(CUDA=1, AMDGPU=1, Metal=1, preference="Metal"):
+        assert fl.get_device().backend == "Metal"
+    with fl.pretend(CUDA=1, AMDGPU=1, Metal=1, preference="Metal", environment="AMDGPU"):
+        assert fl.get_device().backend == "AMDGPU"
+        with fl.simulate_gpu():
+            assert fl.get_device().backend == "Simulated" and fl.get_device("CUDA").backend == "CUDA"

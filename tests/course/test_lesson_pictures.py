@@ -7,11 +7,10 @@ import pytest
 
 import fluxlite as fl
 import fluxlite_course
-from fluxlite_course.draw import digit_row
-from fluxlite_course.draw.falling import falling
+from fluxlite_course.draw import falling
 from fluxlite_course.lesson06.pictures import program_phases, time_bars
 from fluxlite_course.lesson09.digit_pad import seen
-from fluxlite_course.lesson09.pictures import slide, worst_mistakes
+from fluxlite_course.lesson09.pictures import digit_row, slide, worst_mistakes
 
 
 def test_the_sentence_of_falling_losses_is_computed():

@@ -117,8 +117,7 @@ def test_every_question_is_asked_once_in_order_and_its_answer_is_not_in_the_note
 
 
 @every_lesson
-def test_a_puzzle_begins_above_par_and_its_solution_is_at_par(path, monkeypatch, capsys, tmp_path):
-    monkeypatch.setenv("FLUXLITE_PROGRESS", str(tmp_path / "progress.json"))
+def test_a_puzzle_begins_above_par_and_its_solution_is_at_par(path, own_progress, capsys):
     found = [source for source in code(path) if tool.PUZZLE.search(source)]
     assert [tool.PUZZLE.search(source)[1] for source in found] == list(exercises.in_lesson(path.name[:2], Puzzle))
     own = importlib.import_module(f"fluxlite_course.{exercises.folders()[path.name[:2]].name}")
@@ -178,9 +177,8 @@ def test_a_lesson_begins_small(path):
 
 
 @some_copies
-def test_a_copy_runs_to_its_end_and_every_exercise_is_not_yet(path, tmp_path, monkeypatch):
+def test_a_copy_runs_to_its_end_and_every_exercise_is_not_yet(path, own_progress, tmp_path, monkeypatch):
     """Like a learner who chooses *Run All Cells* before doing anything."""
-    monkeypatch.setenv("FLUXLITE_PROGRESS", str(tmp_path / "progress.json"))
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     notebook = nbformat.read(path, as_version=4)
     here = {"metadata": {"path": str(tmp_path)}}

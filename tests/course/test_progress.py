@@ -12,11 +12,7 @@ import fluxlite as fl
 from fluxlite_course import answer, start
 from fluxlite_course.kit import progress
 
-
-@pytest.fixture(autouse=True)
-def own_progress(tmp_path, monkeypatch):
-    monkeypatch.setenv("FLUXLITE_PROGRESS", str(tmp_path / "progress.json"))
-    monkeypatch.setattr(progress, "_unwritten", {})
+pytestmark = pytest.mark.usefixtures("own_progress")
 
 
 def test_progress_that_is_unreadable_or_of_0_2_is_put_aside(tmp_path, capsys):
@@ -27,7 +23,7 @@ def test_progress_that_is_unreadable_or_of_0_2_is_put_aside(tmp_path, capsys):
         assert progress.read()["checks"] == {"03.1": "right"}
         assert (tmp_path / "progress.unreadable.json").read_text() == content
         fl.reset_notices()
-    said = "it is of fluxlite 0.2, whose lessons have other numbers. It's now progress.unreadable.json"
+    said = "it's from fluxlite 0.2, whose lessons have other numbers. It's now progress.unreadable.json"
     assert said in capsys.readouterr().err
 
 

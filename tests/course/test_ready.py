@@ -54,7 +54,7 @@ def test_what_is_there_and_cannot_be_imported_is_named(tmp_path):
     answer = check(tmp_path, PYTHONPATH=f"{ROOT}{os.pathsep}{tmp_path}")
     assert answer.returncode == 1
     assert answer.stdout.startswith(
-        "tqdm is installed and cannot be used (ImportError: DLL load failed). This helps:\n"
+        "tqdm is installed, but can't be used (ImportError: DLL load failed). This helps:\n"
     )
     (tmp_path / "tqdm.py").write_text("import os\nos._exit(3)")
     assert "(Python ended with 3)" in check(tmp_path, PYTHONPATH=f"{ROOT}{os.pathsep}{tmp_path}").stdout
@@ -65,7 +65,7 @@ def test_a_folder_that_cannot_be_written_to(monkeypatch, tmp_path):
     monkeypatch.delenv("FLUXLITE_PROGRESS", raising=False)
     assert ready.not_writable() == ""
     monkeypatch.setattr(os, "access", lambda path, mode: False)
-    assert ready.not_writable().startswith(f"Your work cannot be kept in {tmp_path}: ")
+    assert ready.not_writable().startswith(f"Your work can't be kept in {tmp_path}: ")
 
 
 def test_in_a_notebook_pip_is_a_magic_and_no_jupyterlab_is_needed(monkeypatch):

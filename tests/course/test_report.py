@@ -4,13 +4,8 @@ import numpy as np
 import pytest
 
 from fluxlite_course import check, guess, report
-from fluxlite_course.kit import progress
 
-
-@pytest.fixture(autouse=True)
-def own_folder(tmp_path, monkeypatch):
-    monkeypatch.setenv("FLUXLITE_PROGRESS", str(tmp_path / "progress.json"))
-    monkeypatch.setattr(progress, "_unwritten", {})
+pytestmark = pytest.mark.usefixtures("own_progress")
 
 
 def test_the_report_has_the_learners_own_guesses_and_checks(tmp_path, capsys):
@@ -42,4 +37,4 @@ def test_the_stored_page_is_full_and_nothing_sticks_out(tmp_path):
 def test_the_report_in_a_folder_that_cannot_be_written(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("FLUXLITE_PROGRESS", str(tmp_path / "not there" / "progress.json"))
     assert "Exercises solved: 0 of " in str(report())
-    assert "The report is not kept in" in capsys.readouterr().err
+    assert "The report isn't kept in" in capsys.readouterr().err

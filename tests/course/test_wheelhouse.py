@@ -141,7 +141,7 @@ def test_the_installer_alone_says_that_the_rest_is_missing(tmp_path):
     assert answer.returncode == 1 and "Copy the whole folder" in answer.stdout and not (tmp_path / "course").exists()
 
 
-def test_for_whom_the_wheels_are():
+def test_which_computers_the_wheels_are_for():
     names = [
         "numpy-2.4.6-cp311-cp311-manylinux_2_27_x86_64.manylinux_2_28_x86_64.whl",
         "numpy-2.5.5-cp312-cp312-macosx_14_0_arm64.whl",

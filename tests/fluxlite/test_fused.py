@@ -149,9 +149,6 @@ def test_while_a_gradient_is_taken_it_is_an_ordinary_function(simulated):
         np.testing.assert_allclose(fl.cpu(g), right, rtol=1e-4, atol=1e-5)
 
 
-# -- one launch ------------------------------------------------------------------------------------------------------
-
-
 # -- what can't be fused ---------------------------------------------------------------------------------------------
 
 REFUSED = [
@@ -259,7 +256,7 @@ def test_a_layer_forward_and_back(simulated):
     assert sorted(names) == sorted(there + back)
 
 
-def test_a_function_of_ones_own_is_called_with_the_arrays(simulated):
+def test_a_function_of_your_own_is_called_with_the_arrays(simulated):
     seen = []
 
     def mine(y):
@@ -289,7 +286,7 @@ def test_a_step_is_one_launch_for_each_parameter(device, rule):
         np.testing.assert_allclose(fl.cpu(there[name]), host[name], rtol=1e-4, atol=1e-5)
 
 
-def test_a_change_of_ones_own_counts(simulated):
+def test_a_change_of_your_own_counts(simulated):
     @dataclass(frozen=True)
     class Half(fl.Adam):
         def change(self, memory, x, g):

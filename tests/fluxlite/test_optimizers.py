@@ -142,7 +142,7 @@ def test_missing_branches_are_fine():
 
 
 def test_a_gradient_for_what_the_model_does_not_have_is_refused_and_nothing_is_changed():
-    """A mistyped name would otherwise be a step that is never taken."""
+    """Otherwise, a mistyped name would be a step that's never taken."""
     model = {"a": np.ones(1), "b": [np.ones(1)]}
     state = setup(Descent(1.0), model)
     for grads, words in (({"A": np.ones(1)}, "has no 'A'"), ({"b": [np.ones(1), np.ones(1)]}, r"\['b'\].*has no 1"),
@@ -254,21 +254,7 @@ def test_update_inside_a_gradient_is_refused():
         gradient(lambda w: update(setup(Momentum(), model), model, [w]), np.ones(2))
 
 
-def test_model_and_memory_on_two_devices():
-    """A model that was moved after setup: nothing is changed, and it says what to do."""
-    with fl.simulate_gpu():
-        model = [np.ones(300, np.float32)]
-        state = setup(Momentum(), model)
-        moved = fl.gpu(model)
-        with pytest.raises(TypeError, match=r"\[0\] is on Simulated:0, its state on CPU: move the model first"):
-            update(state, moved, fl.gpu([np.ones(300, np.float32)]))
-        with pytest.raises(TypeError, match=r"\[0\] is on Simulated:0, its gradient on CPU"):
-            update(fl.gpu(state), moved, [np.ones(300, np.float32)])
-        update(fl.gpu(state), moved, fl.gpu([np.ones(300, np.float32)]))
-        assert fl.cpu(moved)[0][0] < 1
-
-
-# -- what an optimizer cannot change --------------------------------------------------------------------------------
+# -- what a state prints --------------------------------------------------------------------------------------------
 
 
 def test_a_state_prints_its_rules_and_reads_nothing(simulated):

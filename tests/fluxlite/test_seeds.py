@@ -1,6 +1,7 @@
 """`seed`: weights, orders and every device's generator repeat; `rng=` still decides where it is given."""
 
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -117,9 +118,7 @@ def test_threads_take_no_number_twice():
             found.append(weights())
             found.append([draws(CPU)])
 
-    threads = [threading.Thread(target=work) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(4) as pool:
+        for _ in range(4):
+            pool.submit(work)
     assert sorted(found) == sorted(alone)

@@ -78,7 +78,7 @@ def test_a_file_keeps_its_mode_also_while_it_is_written(tmp_path, mode):
 
 
 def test_a_read_only_file_stays(tmp_path):
-    """For an administrator too, whom nothing else would stop."""
+    """For an administrator too: nothing else would stop them."""
     (tmp_path / "file").write_bytes(b"results to keep")
     (tmp_path / "file").chmod(0o444)
     try:

@@ -1,7 +1,7 @@
 """Keep what fluxlite does as data, and say what's different since.
 
     python tests/frozen/freeze.py --changed [names …]   the lines for changed.toml, for all that differs today
-    python tests/frozen/freeze.py FOLDER [names …]      make the data anew, from a version of the project in FOLDER:
+    python tests/frozen/freeze.py FOLDER [names …]      make the data again, from a version of the project in FOLDER:
                                                         git worktree add ../v0.3.0 v0.3.0
 
 What there is:

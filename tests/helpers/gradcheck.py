@@ -228,7 +228,7 @@ def assert_close(got: Any, wanted: Any, tolerance: float, what: str) -> None:
 
 
 def spoiled(call: Call) -> list[Call]:
-    """The call with one argument changed, in all ways that a slip of the pen may change it; most are wrong."""
+    """The call with one argument changed, in all ways that a typo may change it; most are wrong."""
     places = [(i, x) for i, x in enumerate(call.args)] + list(call.kwargs.items())
     found = [Call(call.function, *call.args[:-1], **call.kwargs), Call(call.function, *call.args, 1, **call.kwargs)]
     found += [Call(call.function, *call.args, **call.kwargs | {"axis": axis}) for axis in (7, -7, 1, (0, 0), 1.5, "x")]
@@ -276,7 +276,7 @@ def check_same_refusal(call: Call) -> None:
     got = outcome(lambda: gradient(loss, *call.operands))
     if isinstance(wanted, Exception):
         assert isinstance(got, Exception), f"NumPy raises {wanted!r}, the rule gives {seen}"
-        is_named = type(got) is TypeError and "does not know the keyword" in str(got)
+        is_named = type(got) is TypeError and "doesn't know the keyword" in str(got)
         assert type(got) is type(wanted) or is_named, f"NumPy raises {wanted!r}, the rule {got!r}"
     elif not isinstance(got, Exception):
         for part, value in zip(seen, parts_of(wanted), strict=True):

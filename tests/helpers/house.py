@@ -30,7 +30,7 @@ def drawn(package: str, page: str) -> dict[str, Room]:
 
 _TEXT = PAGE.read_text(encoding="utf-8")
 HOUSES = {package: drawn(package, _TEXT) for package in ("fluxlite", "simgpu", "fluxlite_course")}
-ROOMS = HOUSES["fluxlite"]
+ROOMS = HOUSES["fluxlite"]  # the site draws them, too
 
 # Single files that may import their package's table of contents, and why.
 EXCEPTIONS = {

@@ -6,6 +6,7 @@ Enter a new kind of device here, and nowhere else in the suite.
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 from inside import cupy_devices
 
@@ -44,3 +45,13 @@ DEVICE: dict[str, Callable[[], Any]] = {
     "CUDA": cuda_device,
     "Metal": metal_device,
 }
+
+
+def numbers(device: Any, shape: tuple[int, ...] = (2, 3)) -> Any:
+    """0, 1, 2 and so on, as an array of this shape on the device."""
+    return device(np.arange(np.prod(shape), dtype=np.float32).reshape(shape))
+
+
+def f32(*shape: int) -> np.ndarray:
+    """Ones in float32, on the host."""
+    return np.ones(shape, np.float32)

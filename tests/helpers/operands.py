@@ -77,6 +77,11 @@ def axis_of(shape: tuple) -> Any:
 Calls = Callable[[Callable], Any]
 
 
+def one_of(*kinds: Calls) -> Calls:
+    """Calls of one of these kinds."""
+    return lambda function: st.one_of(*(kind(function) for kind in kinds))
+
+
 def elementwise(*domains: Domain) -> Calls:
     """Calls with one operand per domain, whose shapes broadcast."""
 

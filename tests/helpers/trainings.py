@@ -39,7 +39,7 @@ def loss(m, x, y):
 
 
 def fingerprint(model, opt_state, history):
-    """Differs if a single bit of the parameters, the optimizer's memory, or a loss does."""
+    """It's another one if a single bit of the parameters, the optimizer's memory or a loss is different."""
     digest = hashlib.sha256()
     for leaf in fl.leaves((fl.cpu(model), fl.cpu(opt_state), history.losses, history.epoch_losses)):
         if not callable(leaf):

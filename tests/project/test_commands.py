@@ -166,7 +166,7 @@ def test_extras_are_added_and_stay(project):
 
 @pytest.mark.parametrize("first", [True, False])
 @pytest.mark.parametrize("interruption", [KeyboardInterrupt, RuntimeError])
-def test_an_interrupted_install_is_done_anew(project, interruption, first):
+def test_an_interrupted_install_starts_over(project, interruption, first):
     if not first:
         project.prepare("lab")
     project.interrupted = interruption
@@ -178,7 +178,7 @@ def test_an_interrupted_install_is_done_anew(project, interruption, first):
     assert project.prepare("lab", "test") == []
 
 
-def test_another_python_is_installed_anew(project):
+def test_for_another_python_it_starts_over(project):
     project.prepare("lab")
     assert project.prepare("lab", version=(*sys.version_info[:2], 99)) == []
     assert project.prepare("lab", version=(3, 99, 0)) == CREATED

@@ -3,6 +3,7 @@
 import ast
 import importlib
 import os
+import pydoc
 import re
 import subprocess
 import sys
@@ -64,3 +65,14 @@ def test_what_the_notebooks_import_is_there():
     for module, name in imported:
         if not hasattr(importlib.import_module(module), name):
             importlib.import_module(f"{module}.{name}")
+
+
+# Where more belongs: modules list their functions, a device its methods. `Seconds` is simgpu's, a float with all that.
+LONGER = {"Device": 70, "cuda": 90, "distributed": 100, "Seconds": 220}
+
+
+@pytest.mark.parametrize("name", [name for name in fluxlite.__all__ if name != "GPU_BACKEND"])
+def test_help_is_short_and_without_addresses(name):
+    text = pydoc.render_doc(getattr(fluxlite, name), renderer=pydoc.plaintext)
+    text = re.sub(r"\(\n.*?\n[ |]*\)", "(…)", text, flags=re.DOTALL)  # since 3.13, each parameter may have a line
+    assert len(text.splitlines()) <= LONGER.get(name, 40) and " at 0x" not in text

@@ -158,17 +158,15 @@ def entry(module: str, name: str) -> list[str]:
 
 
 def about(module: str, name: str) -> str:
-    """The docstring of a public name. For a plain value, it's here, or in the function that computes it."""
+    """The docstring of a public name. That of a plain value is here."""
     x = getattr(importlib.import_module(module), name)
-    if isinstance(x, str | dict):
-        x = _VALUES[name]
-    return x if isinstance(x, str) else inspect.getdoc(x) or ""
+    return _VALUES[name] if isinstance(x, str | dict) else inspect.getdoc(x) or ""
 
 
 _COLOUR = "One of the lessons' four colours, by Okabe and Ito. They differ in brightness, too."
-_VALUES: dict[str, Any] = dict.fromkeys(["BLUE", "ORANGE", "GREEN", "GREY"], _COLOUR)
+_VALUES = dict.fromkeys(["BLUE", "ORANGE", "GREEN", "GREY"], _COLOUR)
 _VALUES["PRESETS"] = "What is known of each card: a dict of `Preset`, by name."
-_VALUES["GPU_BACKEND"] = importlib.import_module("fluxlite.devices.named").current_backend
+_VALUES["GPU_BACKEND"] = "The backend that was asked for; if none was, the one that was chosen."
 
 
 def text_of_returned() -> str:

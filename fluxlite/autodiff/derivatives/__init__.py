@@ -1,10 +1,9 @@
 """The derivatives of NumPy's functions, and of our own primitives: the entries of the table in `rules.py`.
 
-Each file reads like a page of a calculus book. `g` is the gradient that arrives, `out` the function's result; what
-is returned is the gradient of one operand.
+Each file reads like a page of a calculus book. From the gradient `g` of a result `out`, a line makes an operand's.
 """
 
-from ..rules import rule  # here it is entered after the library's own
+from ..rules import rule  # imported from here, it adds to the library's own
 from . import elementwise, shaping, sums
 
 __all__ = ["elementwise", "shaping", "sums", "rule"]

@@ -70,7 +70,7 @@ def base_of_power(g, out, x, y):
 
 
 def exponent_of_power(g, out, x, y):
-    # 0 ** y is flat; its log is not to be taken.
+    # 0 ** y is flat; its log mustn't be taken.
     if isinstance(x, (int, float)):
         return g * out * float(np.log(x or 1))  # a Python number leaves float32 what it is
     return fit(g * out * np.log(np.where(x == 0, 1, x)), y)

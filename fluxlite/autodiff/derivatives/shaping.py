@@ -97,7 +97,5 @@ def taken_along(g, out, arr, indices, axis=-1):
 
 
 rule(np.take_along_axis, taken_along)
-
-
 rule(np.tril, lambda g, out, m, k=0: np.tril(g, k))
 rule(np.triu, lambda g, out, m, k=0: np.triu(g, k))

@@ -21,7 +21,7 @@ def axes_of(x, axis):
     return normalize_axis_tuple(axis, ndim)
 
 
-def kept(result, x, axis, keepdims):
+def with_axes(result, x, axis, keepdims):
     """The result of a reduction, with its axes back as axes of length 1."""
     if keepdims or axis is None and result.shape == ():
         return result
@@ -35,7 +35,7 @@ def spread(g, out, a, axis=None, *, keepdims=False):
         filled = np.empty(getattr(a, "shape", ()), g.dtype)
         filled.fill(g)
         return filled
-    return np.broadcast_to(kept(g, a, axis, keepdims), shape_of(a))
+    return np.broadcast_to(with_axes(g, a, axis, keepdims), shape_of(a))
 
 
 def count(x, axis):
@@ -53,14 +53,14 @@ def mean(g, out, a, axis=None, *, keepdims=False):
 
 def variance(g, out, a, axis=None, *, ddof=0, keepdims=False):
     centred = a - np.mean(a, axis=axis, keepdims=True)
-    return kept(share(2 * g, max(count(a, axis) - ddof, 0)), a, axis, keepdims) * centred
+    return with_axes(share(2 * g, max(count(a, axis) - ddof, 0)), a, axis, keepdims) * centred
 
 
 def deviation(g, out, a, axis=None, *, ddof=0, keepdims=False):
     # Where all are equal, the root has no slope: 0, as in PyTorch.
     centred = a - np.mean(a, axis=axis, keepdims=True)
     root = math.sqrt(max(count(a, axis) - ddof, 0))
-    return kept(share(g, root), a, axis, keepdims) * direction(centred, axis)
+    return with_axes(share(g, root), a, axis, keepdims) * direction(centred, axis)
 
 
 def direction(x, axis):
@@ -75,9 +75,9 @@ def direction(x, axis):
 
 def extremum(g, out, a, axis=None, *, keepdims=False):
     """For max and min: to the elements that are the extremum, equally where there are several; NaN if it is NaN."""
-    chosen = a == kept(out, a, axis, keepdims)
+    chosen = a == with_axes(out, a, axis, keepdims)
     parts = np.sum(chosen, axis=axis, keepdims=True, dtype=np.promote_types(g.dtype, np.float32))
-    return astype(kept(g, a, axis, keepdims) / np.where(parts == 0, math.nan, parts), g.dtype) * chosen
+    return astype(with_axes(g, a, axis, keepdims) / np.where(parts == 0, math.nan, parts), g.dtype) * chosen
 
 
 def running_total(g, out, a, axis=None):
@@ -107,8 +107,7 @@ def transposed(x):
 
 def left_of_matmul(g, out, x, y):
     if x.ndim == y.ndim == 2:
-        # The gradient of an operand is made in that operand's memory order, of ``W.T`` column by column: then
-        # `as_gradient` has nothing to copy.
+        # In the operand's own memory order (of ``W.T`` column by column), so that `as_gradient` needn't copy it.
         return (y @ g.T).T if x.strides[0] < x.strides[1] else g @ y.T
     if y.ndim == 1:
         return fit(g[..., None] * y, x)

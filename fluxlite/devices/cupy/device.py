@@ -240,18 +240,9 @@ def _cut_windows_by_strides() -> None:
         return _cupy().lib.stride_tricks.as_strided(x, shape, strides)
 
 
-@address.register(CupyArray)
-def _(x: Any) -> int:
-    return x.data.ptr
-
-
-@device_of.register(CupyArray)
-def _(x: Any) -> Any:
-    return cupy_device(x.device.id)
-
-
-# CuPy adds with atomic operations, which other types lack. Their sums are computed in one that has them: integers
-# survive the round trip through a wider or an unsigned type.
+address.register(CupyArray, lambda x: x.data.ptr)
+device_of.register(CupyArray, lambda x: cupy_device(x.device.id))
+# CuPy adds with atomic operations, which these types lack: they go through one that has them, which changes no integer.
 _ADDED_AS = {"b1": "i4", "i1": "i4", "i2": "i4", "u1": "u4", "u2": "u4", "i8": "u8"}
 
 

@@ -2,7 +2,6 @@
 
 import ctypes
 import functools
-import importlib.util
 import os
 
 import numpy as np
@@ -31,6 +30,7 @@ OPTIONAL_PARTS = {"NCCL", "RCCL", "cuTENSOR", "cuDNN", "MIOpen"}
 @functools.cache  # GPUs don't come or go while a program runs
 def usable(backend: str) -> Functional:
     """Whether CuPy computes on this maker's GPUs here: it finds one, and a kernel and a product run."""
+    import importlib.util
     from pathlib import Path
 
     is_cuda, situations, spec = backend == "CUDA", SITUATIONS[backend], importlib.util.find_spec("cupy")

@@ -1,8 +1,7 @@
 """NumPy's ufuncs and functions in terms of MLX's, on our arrays; or composed of these, as derivatives are.
 
-NumPy's types hold, with one exception. Where NumPy makes float64 out of other types, as in ``x / 2`` for integers, we
-give float32, since an Apple GPU has nothing wider. float64 exists only where MLX runs on the CPU, for
-``device(x, dtype=None)`` and what's computed from it.
+NumPy's types hold, with one exception: where NumPy makes float64 of other types, as in ``x / 2`` for integers, we give
+float32, the widest on an Apple GPU. Only where MLX runs on the CPU can ``device(x, dtype=None)`` keep float64.
 """
 
 import functools

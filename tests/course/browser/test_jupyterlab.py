@@ -1,6 +1,6 @@
 """JupyterLab in a real browser, as a learner has it: the lessons run, a link opens, ■ stops a training.
 
-The pictures that it takes lie in the folder FLUXLITE_SCREENSHOTS, if that is set, to be looked at.
+Set FLUXLITE_SCREENSHOTS to a folder, and its pictures lie there for you to look at.
 """
 
 import json

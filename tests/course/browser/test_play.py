@@ -1,6 +1,6 @@
-"""What one plays with, in JupyterLab and in Notebook 7, by day and by night, each by mouse and by keyboard.
+"""What you can play with, in JupyterLab and in Notebook 7, light and dark, by mouse and by keyboard.
 
-The pictures that it takes lie in the folder FLUXLITE_SCREENSHOTS, if that is set, to be looked at.
+Set FLUXLITE_SCREENSHOTS to a folder, and its pictures lie there for you to look at.
 """
 
 import json

@@ -1,6 +1,6 @@
 """Scenes in a real browser: without a host, by keyboard, on a phone, in the dark, several in one page.
 
-The pictures that it takes lie in the folder FLUXLITE_SCREENSHOTS, if that is set, to be looked at.
+Set FLUXLITE_SCREENSHOTS to a folder, and its pictures lie there for you to look at.
 """
 
 import os
@@ -12,8 +12,7 @@ import pytest
 
 import fluxlite as fl
 from fluxlite_course.lesson00.pictures import race
-from fluxlite_course.lesson06.explorer import crossover_explorer
-from fluxlite_course.lesson06.pictures import time_bars
+from fluxlite_course.lesson06.pictures import crossover_explorer, time_bars
 from fluxlite_course.lesson14.pictures import tape
 from fluxlite_course.scenes.timeline import timeline
 
@@ -167,7 +166,7 @@ def test_a_button_to_press_goes_one_step_further_and_at_the_end_back(opened, liv
     assert said(page) == living["bars"].sentences[0] and page.inner_text("button") == "× 10"
 
 
-def test_who_asks_for_less_motion_gets_no_play_button(opened, living):
+def test_where_less_motion_is_asked_for_there_is_no_play_button(opened, living):
     page = opened("race", reduced_motion="reduce")
     assert page.locator("button").count() == 0
     page.locator("input[type=range]").press("ArrowRight")

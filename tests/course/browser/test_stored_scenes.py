@@ -1,6 +1,6 @@
-"""Every scene as the notebooks store it: unpacked, moved, by day and by night, without a host; axe-core reads it, too.
+"""Every scene as the notebooks store it: unpacked, moved, light and dark, without a host; axe-core reads it, too.
 
-The pictures that it takes lie in the folder FLUXLITE_SCREENSHOTS, if that is set, to be looked at.
+Set FLUXLITE_SCREENSHOTS to a folder, and its pictures lie there for you to look at.
 """
 
 import json

@@ -32,7 +32,7 @@ before = len(shown)
 """
 
 
-@pytest.mark.filterwarnings("ignore")  # those of jupyter_client and zmq are not ours
+@pytest.mark.filterwarnings("ignore")  # those of jupyter_client and zmq aren't ours
 def test_the_stop_button_of_a_notebook(tmp_path, monkeypatch):
     for name in ("IPYTHONDIR", "JUPYTER_RUNTIME_DIR"):
         monkeypatch.setenv(name, str(tmp_path))

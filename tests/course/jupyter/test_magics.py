@@ -46,7 +46,7 @@ def test_a_cell_assigns_and_gives_its_last_value(shell, capsys):
 
 
 def test_what_ipython_understands_is_understood(shell, monkeypatch):
-    # Not by "words = !echo hello": IPython 7, which Colab has, does not understand that on Python 3.12.
+    # Not by "words = !echo hello": IPython 7, which Colab has, doesn't understand that on Python 3.12.
     monkeypatch.setenv("A_WORD", "hello")
     assert value(shell, "%%device_time\nword = %env A_WORD\nword") == "hello"
 

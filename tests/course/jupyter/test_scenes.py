@@ -14,7 +14,7 @@ import fluxlite as fl
 from fluxlite_course.lesson14.pictures import tape
 from fluxlite_course.scenes import Each, Knob, Part, Scene, drawing
 from fluxlite_course.scenes.parts import moves
-from fluxlite_course.scenes.scene import script, style
+from fluxlite_course.scenes.scene import text_of
 from fluxlite_course.scenes.timeline import MOST_EVENTS, timeline
 
 VOID = {"meta", "img", "br", "input", "link", "hr"}
@@ -112,19 +112,20 @@ def test_a_place_in_a_page_is_well_formed_and_says_what_the_library_says():
     found = unpacked(scene)
     read, data = Reader(found["page"]), found["data"]
     assert read.wrong == [] and read.ids == []
-    assert found["style"] == style() and found["script"] == script()
+    assert found["style"] == text_of("scene.css") and text_of("keys.js") in found["script"]
     assert [" ".join(data["phrases"][n] for n in says) for says in data["says"]] == scene.sentences
     assert ("p", {"class": "fluxlite-says", "role": "status", "aria-live": "polite"}) in read.found
     assert scene.picture.markup(0) in found["page"]
 
 
 def test_script_and_style_are_short_and_whole():
-    assert len(script()) < 6_000 and len(style()) < 6_000
-    assert "/*" not in script() and "/*" not in style() and "//" not in script()
-    assert "\n" not in script() + style() and style().count("{") == style().count("}")
-    assert script().startswith("(() => {") and script().endswith("})();")
+    script, style = (unpacked(bars())[name] for name in ("script", "style"))
+    assert len(script) < 6_000 and len(style) < 6_000
+    assert "/*" not in script + style and "//" not in script
+    assert "\n" not in script + style and style.count("{") == style.count("}")
+    assert script.startswith("(() => {") and script.endswith("})();")
     for word in ("fetch", "XMLHttpRequest", "eval", "import(", "http"):
-        assert word not in script() + style()
+        assert word not in script + style
 
 
 def test_in_a_notebook_that_keeps_scripts_out_the_still_picture_is_all_there_is():

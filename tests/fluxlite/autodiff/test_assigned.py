@@ -53,7 +53,7 @@ class Undeclared:
 
 @functor(trainable=("w",))
 class Memory:
-    """A weight, and whatever else it is given to hold."""
+    """A weight, and anything else that it gets to hold."""
 
     def __init__(self, w, **held):
         self.w = w
@@ -92,7 +92,7 @@ def test_a_batchnorm_written_the_obvious_way_keeps_what_it_has_seen(device):
 
 
 def test_the_gradient_through_an_assigned_attribute_is_kept():
-    """0.9·mean + 0.1·np.mean(x) is state, and a value of this call: within it, it is differentiated."""
+    """0.9·mean + 0.1·np.mean(x) is state, and also a value of this call: inside the call, it's differentiated."""
     model = Memory(np.ones(2), mean=np.zeros(2))
 
     def f(m):
@@ -109,7 +109,7 @@ def test_the_gradient_through_an_assigned_attribute_is_kept():
 
 
 def test_None_is_filled_and_then_it_trains_unless_it_is_declared():
-    """A filled place is an array like any other: from then on it takes a declaration to replace it."""
+    """A filled place is an array like any other: after that, only a declaration lets you replace it."""
     model = Undeclared(np.ones(4, np.float32))
     fl.gradient(squares, model, X)
     assert type(model.seen) is np.ndarray and model.seen.shape == (4,)
@@ -121,7 +121,7 @@ def test_None_is_filled_and_then_it_trains_unless_it_is_declared():
 
 
 def test_what_is_written_is_the_models_own():
-    """Detached: a copy where it views what else is around, so that nothing changes it from afar."""
+    """A copy, where it's a view of something else, so nothing else changes it later."""
     model = Memory(np.ones(3), last=None, all=None, given=None)
     x = np.arange(3.0)
 

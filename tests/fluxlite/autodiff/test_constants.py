@@ -1,4 +1,4 @@
-"""What a gradient is computed with can't change before the backward pass: it is read-only."""
+"""What a gradient is computed with can't change before the backward pass: it's read-only."""
 
 import traceback
 
@@ -63,7 +63,7 @@ OTHERS = {
 @pytest.mark.filterwarnings("ignore:the matrix subclass:PendingDeprecationWarning")
 @pytest.mark.parametrize("kind", OTHERS)
 def test_a_class_that_computes_otherwise_is_refused_by_name(kind):
-    """`x * matrix` is a product of matrices in NumPy, and was not inside a gradient."""
+    """`x * matrix` is a product of matrices in NumPy, and wasn't inside a gradient."""
     other = OTHERS[kind]()
     words = f"a {kind} computes in a way of its own, and can't be differentiated: .* np.asarray"
     for f in (lambda x: np.sum(np.multiply(x, other)), lambda x: np.sum(np.matmul(x, other))):

@@ -85,7 +85,7 @@ def named_otherwise(function):
 
 
 def test_rules_name_their_arguments_as_the_function_does():
-    """Or keywords that NumPy takes would be refused, and those that it does not know be taken."""
+    """Otherwise we'd refuse keywords that NumPy takes, and take some that it doesn't know."""
     found = {name_of(function): named_otherwise(function) for function in OURS}
     assert {name: names for name, names in found.items() if names} == {}
 
@@ -121,7 +121,7 @@ def test_a_keyword_without_a_rule_is_named_at_the_call(f, name, keyword):
         after.append(y)
         return np.sum(y)
 
-    with pytest.raises(TypeError, match=f"rule of {name} does not know the keyword '{keyword}'"):
+    with pytest.raises(TypeError, match=f"rule of {name} doesn't know the keyword '{keyword}'"):
         fl.gradient(loss, X)
     assert not after
 

@@ -8,6 +8,7 @@ import pytest
 from gradcheck import check_call, check_forward, check_gradient, check_python_float, check_second
 from hypothesis import given
 from hypothesis import strategies as st
+from inside import unless
 from operands import any_number, elementwise, few_examples, nonzero, positive, table_ids
 from tables.elementwise import above_one
 
@@ -119,7 +120,7 @@ def test_powers_of_zero():
 
 
 def test_a_branch_not_taken_says_nothing():
-    """np.where computes both branches; the one not taken gets 0 and, as long as it is finite, no warning."""
+    """np.where computes both branches; the one not taken gets 0 and, as long as it's finite, no warning."""
     root = lambda x: np.where(x > 0, np.sqrt(np.where(x > 0, x, 1)), 0)  # noqa: E731
     assert gradients(root, [-1.0, 0.0, 4.0]) == [[0.0, 0.0, 0.25]]
     assert gradients(lambda x: np.where(x > 0, x, 0.0), [-1.0, 4.0]) == [[0.0, 1.0]]
@@ -170,3 +171,36 @@ def test_each_gradient_has_the_dtype_of_its_own_operand():
         assert [g.dtype for g in got] == [np.float32, np.float64]
         for g, exact in zip(got, fl.gradient(lambda x, y: np.sum(f(x, y)), x.astype(float), y)):
             np.testing.assert_allclose(g, exact, rtol=1e-6)
+
+
+# -- conditions ----------------------------------------------------------------------------------------------------
+
+G = np.array([[1.5, -2, np.inf], [-np.inf, np.nan, -0.0]])
+WHERE = np.array([[True, False, True], [True, False, False]])
+
+
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8", np.longdouble, ">f4", np.int64, np.complex64])
+@pytest.mark.parametrize("change", [lambda x: x, np.transpose, np.fliplr, lambda x: x[:0], lambda x: x[0, 0]])
+def test_unless_is_where_with_a_zero(dtype, change):
+    with np.errstate(invalid="ignore"):
+        g = change(G.astype(dtype))
+    same = change(WHERE)
+    for condition in (same, ~same, same.copy(), np.True_, WHERE[0, :1], same.astype(int)):
+        before = np.copy(g)
+        for got, wanted in (
+            (unless(condition, g), np.where(condition, 0, g)),
+            (unless(condition, g, holds=True), np.where(condition, g, 0)),
+        ):
+            np.testing.assert_array_equal(got, wanted)
+            assert got.shape == wanted.shape and got.dtype.newbyteorder("=") == wanted.dtype.newbyteorder("=")
+        np.testing.assert_array_equal(g, before)
+
+
+def test_second_derivatives_of_where_and_broadcast_conditions():
+    x, y = np.random.default_rng(0).normal(size=(2, 4, 3))
+    condition = x[:1] > 0
+    first = fl.gradient(lambda x, y: (np.where(condition, x, y) ** 3).sum(), x, y)
+    np.testing.assert_allclose(first[0], np.where(condition, 3 * x**2, 0))
+    np.testing.assert_allclose(first[1], np.where(condition, 0, 3 * y**2))
+    second = fl.gradient(lambda x: fl.gradient(lambda x: (fl.relu(x) ** 3).sum(), x)[0].sum(), x)[0]
+    np.testing.assert_allclose(second, 6 * np.maximum(x, 0))

@@ -1,4 +1,4 @@
-"""Gradients that once were lost or wrong without a word: what is dropped, too large, too small, not a number."""
+"""Gradients that were once lost or wrong without a word: dropped, too large, too small, not a number."""
 
 from fractions import Fraction
 
@@ -110,7 +110,7 @@ NAN = np.nan
 
 
 def test_where_the_value_is_no_number_the_gradient_is_not_0():
-    """As in PyTorch: a training that has gone wrong does not go on as if nothing had happened."""
+    """As in PyTorch: a training that went wrong doesn't go on as if nothing had happened."""
     np.testing.assert_array_equal(gradient_of(np.max, np.array([1.0, NAN, 3.0])), [NAN] * 3)
     np.testing.assert_array_equal(
         gradient_of(lambda x: np.min(x, 1), np.array([[1.0, NAN], [1, 2]])), [[NAN] * 2, [1, 0]]

@@ -35,7 +35,7 @@ def gradient_of(f, x):
 
 
 def test_prod_with_zeros():
-    """The derivative is the product of the others, which dividing by x would not give."""
+    """The derivative is the product of the others, which dividing by x wouldn't give."""
     assert gradient_of(np.prod, [2.0, 0.0, 3.0]) == [0.0, 6.0, 0.0]
     assert gradient_of(np.prod, [2.0, 0.0, 0.0]) == [0.0, 0.0, 0.0]
     assert gradient_of(lambda x: np.prod(x, axis=1), [[0.0, 5.0], [3.0, 4.0]]) == [[5.0, 0.0], [4.0, 3.0]]

@@ -1,4 +1,4 @@
-"""A rule of one's own: what is wrong with it is said, where NumPy would broadcast and go on."""
+"""A rule of your own: the error says what's wrong with it, where NumPy would broadcast and go on."""
 
 import numpy as np
 import pytest

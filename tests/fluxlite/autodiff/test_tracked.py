@@ -16,7 +16,7 @@ def slope(f, x):
 
 
 def test_lists_may_change_afterwards():
-    """They cannot be made read-only: what they held is kept."""
+    """They can't be made read-only, so we keep what they held."""
 
     def f(x):
         index, rows, factors, parts = [0, 0], [[0, 1], [1, 1]], [1.0, 2.0, 3.0], [x, [4.0, 5.0, 6.0]]

@@ -1,4 +1,4 @@
-"""`state`, `loadmodel`, `save` and `load` on the CPU. Numbers in names are those of the list of Flux's behaviours."""
+"""`state`, `loadmodel`, `save` and `load` on the CPU. `test_saving.py` has models on GPUs."""
 
 import collections
 import math
@@ -11,11 +11,6 @@ from hypothesis.extra import numpy as hnp
 from inside import parameter_key
 
 import fluxlite as fl
-
-
-@pytest.fixture
-def path(tmp_path):
-    return tmp_path / "m.safetensors"
 
 
 def network(rng=0):
@@ -57,7 +52,7 @@ class Unregistered:
 # -- state -------------------------------------------------------------------------------------------------------
 
 
-def test_51_state_holds_the_same_arrays_and_plain_values():
+def test_state_holds_the_same_arrays_and_plain_values():
     model, norm, W = network(), Norm(), np.ones(2)
     state = fl.state(model)
     assert type(state) is dict and type(state["layers"]) is tuple
@@ -82,7 +77,7 @@ def listed(rng):
 
 @pytest.mark.parametrize("source", [network, lambda rng: fl.state(network(rng)), listed])
 @pytest.mark.parametrize("into", [network, listed])  # a list and a tuple are alike
-def test_52_arrays_stay_the_same_objects(source, into):
+def test_arrays_stay_the_same_objects(source, into):
     model = into(0)
     arrays = fl.leaves(model)
     assert fl.loadmodel(model, source(1)) is model
@@ -118,7 +113,7 @@ def misfits():
 
 
 @pytest.mark.parametrize("model, source, words", misfits())
-def test_53_what_does_not_fit_is_named_and_nothing_is_changed(model, source, words):
+def test_what_does_not_fit_is_named_and_nothing_is_changed(model, source, words):
     before = [x.tolist() for x in fl.leaves(model) if isinstance(x, np.ndarray)]
     with pytest.raises((ValueError, TypeError), match=words):
         fl.loadmodel(model, source)
@@ -136,7 +131,7 @@ def test_cast_converts_another_dtype(path):
         fl.loadmodel([np.zeros(2, int)], [np.ones(2)], cast=True)
 
 
-def test_54_an_absent_bias_is_one_of_zeros():
+def test_an_absent_bias_is_one_of_zeros():
     W = np.ones((2, 2))
     with_bias, without = fl.Dense.of(W.copy(), np.ones(2)), fl.Dense.of(W.copy() * 2)
     fl.loadmodel(with_bias, without)
@@ -146,7 +141,7 @@ def test_54_an_absent_bias_is_one_of_zeros():
     fl.loadmodel({"b": np.ones(2)}, {"b": False})
 
 
-def test_55_a_tied_destination_takes_one_source():
+def test_a_tied_destination_takes_one_source():
     W = np.zeros((2, 3))
     model = {"in": W, "out": W.T}
     source = np.arange(6.0).reshape(2, 3)
@@ -160,7 +155,7 @@ def test_55_a_tied_destination_takes_one_source():
         fl.loadmodel({"a": W, "b": W}, {"a": source, "b": None})
 
 
-def test_56_filter_leaves_out_parts_of_both():
+def test_filter_leaves_out_parts_of_both():
     def not_dropout(part):
         return not isinstance(part, fl.Dropout)
 
@@ -172,7 +167,7 @@ def test_56_filter_leaves_out_parts_of_both():
     assert all(map(equal, values(second), values(network(2))))
 
 
-def test_56_weights_of_a_file_go_into_a_model_with_another_head(path):
+def test_weights_of_a_file_go_into_a_model_with_another_head(path):
     def with_head(classes):
         return fl.Chain(fl.Dense(3, 4, fl.relu), fl.Dense(4, classes))
 

@@ -3,15 +3,14 @@
 FLUXLITE_KILLS=100 kills a hundred programs while they save, in place of four; `nox -s kills` sets it.
 """
 
-import errno
 import json
 import os
 import random
 import signal
 import subprocess
 import sys
-import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -23,11 +22,6 @@ import fluxlite as fl
 
 KILLS = int(os.environ.get("FLUXLITE_KILLS", "4"))
 posix = pytest.mark.skipif(os.name == "nt", reason="kill -9, umask and permissions are those of POSIX")
-
-
-@pytest.fixture
-def path(tmp_path):
-    return tmp_path / "m.safetensors"
 
 
 def written(path):
@@ -68,11 +62,8 @@ def test_nothing_stays_open_or_mapped(path):
     assert back["W"].sum() == 15
 
 
-def test_errors_leave_the_old_file_and_nothing_else(path, monkeypatch):
+def test_errors_leave_the_old_file_and_nothing_else(path, fill_the_disk, monkeypatch):
     before = written(path)
-
-    def full(descriptor):
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     def interrupted(*names):
         raise KeyboardInterrupt
@@ -81,7 +72,7 @@ def test_errors_leave_the_old_file_and_nothing_else(path, monkeypatch):
         patch.setattr(os, "replace", interrupted)
         with pytest.raises(KeyboardInterrupt):
             fl.save(path, W=np.ones(5))
-    monkeypatch.setattr(os, "fsync", full)
+    fill_the_disk()
     for place in (path, path.parent / "other"):
         with pytest.raises(OSError, match="No space left on device"):
             fl.save(place, W=np.ones(5))
@@ -102,23 +93,15 @@ def test_paths_and_links(tmp_path, monkeypatch):
 
 
 def test_threads_that_save_at_once_each_save_whole(path):
-    errors = []
-
     def save(number):
-        try:
-            for _ in range(10):
-                fl.save(path, x=np.full(20_000, number), number=number)
-                found = fl.load(path)
-                assert (found["x"] == found["number"]).all()
-        except BaseException as error:
-            errors.append(error)
+        for _ in range(10):
+            fl.save(path, x=np.full(20_000, number), number=number)
+            found = fl.load(path)
+            assert (found["x"] == found["number"]).all()
 
-    threads = [threading.Thread(target=save, args=(i,)) for i in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert errors == [] and os.listdir(path.parent) == [path.name]
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(save, range(4)))
+    assert os.listdir(path.parent) == [path.name]
 
 
 SAVER = """

@@ -1,4 +1,4 @@
-"""Files that are damaged, or made by someone who means no good: refused, and nothing is changed."""
+"""Files that are damaged, or made to do harm: they're refused, and nothing changes."""
 
 import io
 import json
@@ -18,11 +18,6 @@ from safetensors.numpy import load_file, save_file
 import fluxlite as fl
 
 posix = pytest.mark.skipif(os.name == "nt", reason="pipes and /dev are those of POSIX")
-
-
-@pytest.fixture
-def path(tmp_path):
-    return tmp_path / "m.safetensors"
 
 
 def ours(path, values, arrays=None, version=1):

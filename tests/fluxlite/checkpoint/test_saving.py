@@ -1,4 +1,4 @@
-"""Models of a GPU in files: they leave it as host arrays, stay where they are, and go to wherever they are wanted."""
+"""A GPU's models in files: they're stored as host arrays, the model stays where it is, and you can load it anywhere."""
 
 import subprocess
 import sys
@@ -14,11 +14,6 @@ from fluxlite import simulate_gpu
 from fluxlite.devices import CPU
 
 
-@pytest.fixture
-def path(tmp_path):
-    return tmp_path / "m.safetensors"
-
-
 def network(seed=0):
     rng = np.random.default_rng(seed)
     return fl.Chain(fl.Dense(3, 4, np.tanh, rng=rng), fl.Dense(4, 2, rng=rng))
@@ -28,8 +23,8 @@ def values(model):
     return [fl.cpu(leaf).tolist() for leaf in fl.leaves(model) if hasattr(leaf, "shape")]
 
 
-def test_F30_a_file_from_a_gpu_is_read_where_there_is_none(path):
-    """And nothing of a GPU is needed for it: another process reads it, and has loaded no library of one."""
+def test_a_file_from_a_gpu_is_read_where_there_is_none(path):
+    """It needs nothing of a GPU: another process reads it without loading a GPU's library."""
     with fl.simulate_gpu():
         model = fl.gpu(network())
         fl.save(path, model=model)
@@ -48,7 +43,7 @@ def test_F30_a_file_from_a_gpu_is_read_where_there_is_none(path):
 
 
 @pytest.mark.on(*EVERYWHERE)
-def test_S1_16_S3_12_and_F30_a_model_goes_through_a_file_and_stays_where_it_is(device, path):
+def test_S1_16_and_S3_12_a_model_goes_through_a_file_and_stays_where_it_is(device, path):
     """``model = cpu(model); @save "mymodel.bson" model``: here what is saved goes to the host by itself."""
     model = device(network())
     arrays = fl.leaves(model)

@@ -88,7 +88,7 @@ def copies(told):
 @pytest.mark.parametrize("parallel", [False, True])
 @pytest.mark.parametrize("settings", [{}, {"shuffle": True}, {"shuffle": True, "partial": False}, {"partial": False}])
 def test_all_ways_give_equal_batches_over_several_epochs(device, parallel, settings):
-    """F23, and behaviours 64 and 65: the keywords hold, the order is a new one in each epoch."""
+    """The keywords hold, and each epoch has a new order."""
     found = {
         name: [on_host(loader) for _ in range(3)]
         for name, loader in ways(device, xy(), batchsize=6, parallel=parallel, **settings).items()
@@ -136,7 +136,7 @@ def test_a_batch_of_arrays_of_several_devices_is_refused(device):
 
 
 def test_S1_11_to_13_and_S3_6_and_10_the_guides_ways_are_equivalent(simulated):
-    """F23, F25, F26: a batch moved in the loop, a loader moved, one over mapobs, and CuIterator."""
+    """A batch moved in the loop, a loader moved, one over mapobs, and CuIterator."""
     by_hand, moved, mapped, iterated = (
         fl.DataLoader(data, batchsize=6, shuffle=True, rng=0) for data in (xy(), xy(), fl.mapobs(fl.gpu, xy()), xy())
     )
@@ -380,7 +380,7 @@ def test_an_error_comes_out_at_its_batch(simulated):
 # -- CuIterator ----------------------------------------------------------------------------------------------------
 
 
-def test_F45_CuIterator_keeps_Float64_and_takes_any_iterable_of_batches(simulated):
+def test_CuIterator_keeps_Float64_and_takes_any_iterable_of_batches(simulated):
     batches = [
         (np.ones(2), np.ones(2, np.int8)), Pair(np.ones(2), [np.ones(1), (np.ones(1),)]), {"x": np.ones(2)},
         (np.ones(1), "name", 3, None), np.ones(2),
@@ -401,7 +401,7 @@ def test_F45_CuIterator_keeps_Float64_and_takes_any_iterable_of_batches(simulate
 
 @pytest.mark.on("Simulated", "Metal")
 def test_memory_is_free_when_the_program_lets_go_of_a_batch(device, monkeypatch):
-    """Behaviour 66: the previous batch is let go of, and so is the last one."""
+    """The loader lets go of the previous batch, and of the last one."""
     source = ((np.full((1000,), i, np.float32),) for i in range(6))
     seen, alive = [], []
     for batch in MovedLoader(source, device):

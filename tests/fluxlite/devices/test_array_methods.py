@@ -30,7 +30,7 @@ def place(name):
     return find
 
 
-# method: an array, all its arguments in CuPy's order with values that are not the defaults, and what NumPy would give
+# method: an array, all its arguments in CuPy's order with values that aren't the defaults, and what NumPy would give
 # where its method is another or gone
 METHODS = {
     "all": (F > 0, KEPT), "any": (F > 3, KEPT), "max": (F, KEPT), "min": (F, KEPT), "ptp": (F, KEPT, np.ptp),
@@ -64,7 +64,7 @@ METHODS = {
 # Tests below.
 TOLD_BELOW = names("dump dumps get reduced_view reshape scatter_add scatter_max scatter_min set tofile transpose")
 ATTRIBUTES = names("T base device dtype flags flat imag itemsize mT nbytes ndim real shape size strides")
-# What CuPy has and the simulation does not, and why.
+# What CuPy has and the simulation doesn't, and why.
 LEFT_OUT = {
     "cstruct data mdspan toDlpack": "the address of memory that no kernel of another library could read",
 }

@@ -3,13 +3,9 @@
 import numpy as np
 import pytest
 from inside import lies_alike
-from kinds import EVERYWHERE, GPUS
+from kinds import EVERYWHERE, GPUS, numbers
 
 from fluxlite.devices import CPU, cpu
-
-
-def numbers(device, shape=(2, 3)):
-    return device(np.arange(np.prod(shape), dtype=np.float32).reshape(shape))
 
 
 class Foreign:
@@ -58,7 +54,7 @@ def test_a_host_array_is_no_operand(device, mix):
         (np.ones(2), ""), (np.zeros(0), ""), (np.array([[2.0], [0.0]]), ""), (np.array(["a", "b"]), ""),
     ],
 )  # fmt: skip
-def test_what_one_makes_on_the_host_can_be_made_elsewhere(device, host, named):
+def test_what_you_make_on_the_host_can_be_made_elsewhere(device, host, named):
     """A state that a layer begins with, noise on a diagonal, a mask: CuPy's own error can't name the way out."""
     with pytest.raises(TypeError, match=r":0.*of shape .*on CPU; a GPU computes only with what.*gpu\(x\)") as caught:
         np.tanh(device(np.ones(2, np.float32))) * host

@@ -1,7 +1,6 @@
 """Whether a kind of device, or one of its parts, can be used. NVIDIA's and AMD's GPUs share their code."""
 
 import importlib.util
-import subprocess
 import sys
 from types import SimpleNamespace
 
@@ -209,21 +208,3 @@ def test_a_CuPy_that_is_of_no_use_is_not_imported(package, monkeypatch):
 def test_a_CuPy_that_may_be_of_use_is_asked(package, names, driver, backend):
     package(*names.split(), driver=driver)
     assert usable.usable.__wrapped__(backend).reason.startswith("CuPy can't compute here: import of cupy halted")
-
-
-# -- you don't pay for what you don't use -----------------------------------------------------------------------
-
-
-def test_importing_fluxlite_imports_no_GPU_library_and_not_what_only_choosing_needs():
-    program = (
-        "import sys, fluxlite as fl\n"
-        "for name in ('cupy', 'mlx', 'mlx.core', 'tomllib', 'IPython', 'fluxlite.simulated', 'fluxlite.cuda',\n"
-        "             'fluxlite.devices.pretending', 'simgpu', 'fluxlite.devices.metal', 'fluxlite.fused'):\n"
-        "    print(name, name in sys.modules)\n"
-        "fl.cpu(1), fl.functional('CPU'), fl.notices(), fl.doctor, fl.supported_devices(), fl.get_device('CPU')\n"
-        "import numpy as np, fluxlite.cuda\n"
-        "fl.gradient(lambda m: np.sum(m(np.ones((1, 2), np.float32))), fl.Dense(2, 3, fl.relu))\n"
-        "print('cupy' in sys.modules, [name for name in sys.modules if 'fluxlite.fused' in name] != [])"
-    )
-    out = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
-    assert "True" not in out

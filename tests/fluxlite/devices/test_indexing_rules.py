@@ -3,14 +3,10 @@
 import numpy as np
 import pytest
 from inside import add_at
-from kinds import EVERYWHERE, GPUS
+from kinds import EVERYWHERE, GPUS, numbers
 
 from fluxlite import scatter_add
 from fluxlite.devices import cpu
-
-
-def numbers(device, shape=(2, 3)):
-    return device(np.arange(np.prod(shape), dtype=np.float32).reshape(shape))
 
 
 @pytest.mark.on(*EVERYWHERE)

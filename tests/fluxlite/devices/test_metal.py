@@ -32,13 +32,13 @@ def host(x):
 
 
 @pytest.fixture
-def asked_anew():
+def no_answer_kept():
     metal_functional.cache_clear()
     yield
     metal_functional.cache_clear()
 
 
-def test_metal_can_be_used_on_an_apple_computer_with_mlx_only(asked_anew, monkeypatch):
+def test_metal_can_be_used_on_an_apple_computer_with_mlx_only(no_answer_kept, monkeypatch):
     def answer():
         metal_functional.cache_clear()
         return bool(metal_functional()), metal_functional().reason, [repr(found) for found in inside.metal_devices()]
@@ -137,7 +137,7 @@ def test_a_transposed_tie_survives_moves_and_training(order):
 # -- receipts ----------------------------------------------------------------------------------------
 
 
-def test_what_is_copied_is_told():
+def test_what_is_copied_is_counted():
     h = np.arange(6, dtype=np.float32).reshape(2, 3)
     with fl.receipt() as r:
         x = device(h)
@@ -160,8 +160,6 @@ def test_what_is_copied_is_told():
         x.copy()
     assert (r.host_to_device.implicit, r.synchronizations, r.device_to_device.bytes) == (1, 0, 24)
 
-
-# -- indexing ----------------------------------------------------------------------------------------
 
 # -- when MLX begins to compute --------------------------------------------------------------------------
 

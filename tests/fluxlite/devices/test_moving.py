@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 from inside import device_of
-from kinds import EVERYWHERE, GPUS
+from kinds import EVERYWHERE, GPUS, f32
 
 from fluxlite import functor, notices, reset_notices
 from fluxlite.devices import CPU, cpu, gpu
@@ -25,10 +25,6 @@ class Pair:
 class Unregistered:
     weight: object
     name: str = "net"
-
-
-def f32(*shape):
-    return np.ones(shape, np.float32)
 
 
 # -- containers, models, leaves ----------------------------------------------------------------------
@@ -153,7 +149,7 @@ def test_an_unregistered_object_stays_and_that_is_said(simulated):
     assert "Write @functor above class Unregistered" in line
 
 
-def test_a_class_made_anew_is_reported_as_that(simulated):
+def test_a_class_defined_again_is_reported_as_that(simulated):
     for slots in (False, True):
 
         @dataclass(slots=slots)
@@ -163,7 +159,7 @@ def test_a_class_made_anew_is_reported_as_that(simulated):
 
         gpu(Again(f32(2)))
         assert bool(notices()) == slots
-    assert "class Again was defined anew" in notices()[0] and "slots=True" in notices()[0]
+    assert "class Again was defined again" in notices()[0] and "slots=True" in notices()[0]
 
 
 WEIGHT = f32(2)

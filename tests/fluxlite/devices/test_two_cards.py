@@ -12,6 +12,7 @@ import warnings
 import numpy as np
 import pytest
 from inside import PerformanceWarning, arrays, cupy_devices
+from kinds import numbers as counted
 from layer_table import LAYERS
 
 import fluxlite as fl
@@ -19,10 +20,6 @@ import fluxlite as fl
 # -- the current card ------------------------------------------------------------------------------------------------
 
 BOTH = ("Simulated", "CUDA")
-
-
-def counted(device, shape=(2, 3)):
-    return device(np.arange(np.prod(shape), dtype=np.float32).reshape(shape))
 
 
 @pytest.fixture

@@ -242,7 +242,7 @@ def check_other_data_models_and_settings_are_refused_by_all():
 
 
 def check_resumed_on_another_number():
-    """The file is written by the first start, of two workers, and gone on with by those of three and of one."""
+    """The first start, of two workers, writes the file; those of three and of one go on with it."""
     loader = lambda: fl.DataLoader(data(), batchsize=5, shuffle=True, rng=7)  # noqa: E731
     file, alone = FOLDER / "shared.safetensors", small()
     if SIZE == 2:
@@ -258,7 +258,7 @@ def check_resumed_on_another_number():
     assert close(history.losses, expected.losses) and history.steps == expected.steps == 20
 
 
-# -- what's there for loops of one's own ------------------------------------------------------------------------------
+# -- what's there for loops of your own ------------------------------------------------------------------------------
 
 
 def check_allreduce_and_broadcast():

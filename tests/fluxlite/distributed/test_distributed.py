@@ -44,7 +44,7 @@ def test_a_killed_worker_ends_the_others(by_launcher, tmp_path):
         assert "worker 1 was killed by signal 9" in done.stderr, done.stderr
 
 
-def test_an_exception_that_nobody_catches_is_told_once_under_its_worker(tmp_path):
+def test_an_uncaught_exception_is_shown_once_under_its_worker(tmp_path):
     done = run(3, "program_ends.py", "raises", tmp_path / "run.safetensors", by_launcher=True)
     assert done.returncode != 0 and done.stderr.count("Traceback") == 1, done.stderr
     assert re.search(r"worker 1 of 3 \(process \d+ on \S+\) ended:\nTraceback", done.stderr)

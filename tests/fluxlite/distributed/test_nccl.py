@@ -15,7 +15,7 @@ pytestmark = pytest.mark.cuda
 
 
 class Pair:
-    """Two workers of whom only this one is there."""
+    """Two workers; only this one is there."""
 
     rank, size, world = 0, 2, None
 
@@ -30,7 +30,7 @@ class Pair:
 
 
 class Communicator:
-    """Adds up, late, what two workers have who have the same."""
+    """Adds up, late, what two workers have: both have the same."""
 
     def __init__(self, size, unique_id, rank):
         assert (size, unique_id, rank) == (2, "id", 0)

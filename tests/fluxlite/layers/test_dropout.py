@@ -50,7 +50,7 @@ def test_second_derivatives_see_the_same_numbers():
     np.testing.assert_allclose(second, 2 * first / x)
 
 
-def test_seed_repeats_it_and_each_call_draws_anew():
+def test_a_seed_repeats_it_and_each_call_draws_new_numbers():
     layer = fl.trainmode(fl.Dropout(0.5)).model
     fl.seed(3)
     first, other = layer(ONES), layer(ONES)

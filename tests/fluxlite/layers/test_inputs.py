@@ -142,6 +142,3 @@ def test_what_init_gives_in_float64_becomes_float32():
 def test_what_init_may_not_give(init, got):
     with pytest.raises(ValueError, match=rf"init\(2, 3\) gives an array of floating.* of that shape, got {got}"):
         Dense(3, 2, init=init)
-
-
-# -- targets -----------------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ import functools
 import numpy as np
 import pytest
 from gradcheck import check_gradient
-from inside import DeviceError, InputError, ShapeError
+from inside import InputError, ShapeError
 
 import fluxlite as fl
 from fluxlite import Chain, Dense, gradient
@@ -208,24 +208,7 @@ def test_the_place_in_nested_chains_is_named():
         named(np.ones(4))
 
 
-# -- devices ----------------------------------------------------------------------------------------------
-
-
-def test_a_model_on_one_device_and_data_on_another(simulated):
-    model, x = Chain(layer(3, 2), Chain(layer(2, 2))), np.ones((4, 3), np.float32)
-    there, half = simulated(model), Chain(simulated(model[0]), model[1])
-    for run in (lambda model, x: model(x), lambda model, x: gradient(lambda m: m(x).sum(), model)):
-        with pytest.raises(DeviceError) as error:
-            run(model, simulated(x))
-        assert str(error.value) == (
-            "layers[0].weight is on CPU, the input is on Simulated:0; move one of them: model = gpu(model)"
-        )
-        with pytest.raises(DeviceError, match=r"^layers\[0\]\.weight is on Simulated:0, the input is on CPU"):
-            run(there, x)
-        with pytest.raises(TypeError, match=r"^layers\[1\]\.layers\[0\]\.weight is on CPU, the input is on"):
-            run(half, simulated(x))
-    with pytest.raises(DeviceError, match=r"^bias is on CPU, the input is on Simulated:0"):
-        Dense.of(there[0].weight, model[0].bias)(simulated(x))
+# -- subclasses -------------------------------------------------------------------------------------------
 
 
 def test_a_subclass_of_a_layer_has_its_own_arrays_too():

@@ -219,6 +219,3 @@ def test_the_activation_comes_last():
     x = RNG.normal(size=(4, 3)).astype(np.float32)
     for make in (fl.BatchNorm, fl.LayerNorm, lambda *args: fl.GroupNorm(3, 1, *args[1:])):
         np.testing.assert_allclose(make(3, np.tanh)(x), np.tanh(make(3)(x)))
-
-
-# -- long means ------------------------------------------------------------------------------------------------

@@ -126,7 +126,7 @@ def test_finite_differences(kind, count, length):
 
 @KIND
 def test_second_derivatives(kind):
-    """Another gradient looks on, and the backward pass goes through the single steps."""
+    """Another gradient watches, so the backward pass goes through the single steps."""
     given = operands(kind, 2, 3)
     check_second(run(kind), *given)
     check_second(without(kind), *given[:3])

@@ -22,7 +22,7 @@ def lines(x):
     return repr(x).split("\n")
 
 
-def test_a_class_of_ones_own_prints_as_a_tree():
+def test_a_class_of_your_own_prints_as_a_tree():
     assert lines(Net()) == [
         "Net(",
         "  encoder=Chain(",
@@ -37,19 +37,6 @@ def test_a_class_of_ones_own_prints_as_a_tree():
         "  rate=0.1,",
         ")                               # 10,027 parameters in all, plus 4 not trained",
     ]
-
-
-def test_where_parts_are_is_said_of_each_only_if_they_are_apart():
-    with fl.simulate_gpu():
-        net = Net()
-        there = fl.gpu(net)
-        assert lines(there)[-1].endswith("in all, plus 4 not trained, on Simulated:0")
-        assert "Simulated" not in "".join(lines(there)[:-1])
-        there.scale = net.scale
-        assert lines(there)[9].endswith("# 10,000 parameters, on CPU") and "on Simulated:0" in lines(there)[2]
-        with fl.receipt() as r:
-            repr(there)
-    assert r.launches == 0 and r.synchronizations == 0
 
 
 def test_what_does_not_train_is_said():

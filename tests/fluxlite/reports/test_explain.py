@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from inside import Row, as_html, as_text
 from inside import explanation_described as described
+from kinds import f32
 
 from fluxlite import Chain, Dense, explain, functor, gpu, receipt, simulate_gpu
 from fluxlite.devices import devices
@@ -35,10 +36,6 @@ class ActorCritic:
 class Agent:
     body: object
     head: object
-
-
-def f32(*shape):
-    return np.ones(shape, np.float32)
 
 
 def line(model, path):

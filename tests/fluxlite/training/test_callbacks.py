@@ -121,7 +121,7 @@ def test_a_true_result_stops_and_all_callbacks_see_the_epoch():
     assert repr(history).startswith("History(3 of 10 epochs, 6 steps, loss 0.625 -> 0.00244, stopped by enough, ")
 
 
-def test_each_step_may_stop_amid_an_epoch():
+def test_each_step_may_stop_in_the_middle_of_an_epoch():
     seen = []
 
     def button(history):

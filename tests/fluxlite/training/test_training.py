@@ -63,7 +63,7 @@ def test_the_same_as_by_hand_bit_for_bit(check_every):
 
 
 class Lengthless:
-    """Can be gone through any number of times, and does not know how long it is."""
+    """You can go through it any number of times, and it doesn't know its length."""
 
     def __iter__(self):
         return iter(BATCHES)
@@ -207,7 +207,7 @@ def test_an_error_in_the_loss_says_in_which_batch_and_changes_nothing_more():
 
 
 def fails_at(steps, value=np.nan):
-    """A loss that is not finite in the step of this number."""
+    """A loss that isn't finite in this step."""
     count = iter(range(1, 1000))
     return lambda m, x, y: loss(m, x, y) * (value if next(count) == steps else 1)
 
@@ -274,7 +274,7 @@ def test_short_trainings_have_none_and_programs_have_none(monkeypatch):
     a_terminal(monkeypatch)
     monkeypatch.setattr(bar, "_tqdm", lambda *args, **kwargs: 1 / 0)
     monkeypatch.setattr(sys, "stderr", io.StringIO())
-    trained()  # nobody watches: tqdm is not even made
+    trained()  # nobody watches: tqdm isn't even made
 
 
 # -- schedules -------------------------------------------------------------------------------------------------

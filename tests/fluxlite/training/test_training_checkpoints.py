@@ -14,11 +14,6 @@ import fluxlite as fl
 posix = pytest.mark.skipif(os.name == "nt", reason="limits and modes are those of POSIX")
 
 
-@pytest.fixture
-def path(tmp_path):
-    return tmp_path / "run.safetensors"
-
-
 def small(path, epochs=1, **options):
     """A training of two batches an epoch."""
     model = {"w": np.zeros(1)}
@@ -78,7 +73,7 @@ def test_what_no_file_can_hold_is_said_before_the_training(path):
     assert not calls and not path.exists()
 
 
-def test_a_file_that_is_there_is_only_replaced_if_told_so(path):
+def test_a_file_that_is_there_is_replaced_only_if_you_ask_for_it(path):
     path.write_text("my notes")
     with pytest.raises(ValueError, match="run.safetensors is there: resume=True goes on with it, overwrite=True"):
         small(path, 5)
@@ -115,7 +110,7 @@ def whole(tmp_path_factory):
 @pytest.mark.parametrize("error", [Mine("no"), KeyboardInterrupt(), StopIteration()])
 @pytest.mark.parametrize("where, step", [("callback", 2 * BATCHES), ("each_step", 1), ("each_step", 7)])
 def test_what_was_done_before_a_function_raised_is_in_the_file(path, whole, where, step, error):
-    """Once, a callback that raised took its epoch with it, and each_step all since the last one."""
+    """Before, a callback that raised lost its epoch, and each_step lost all since the last one."""
     history = interrupted(path, where, step, error).history
     assert history.steps == len(history.losses) == step and history.stopped
     assert history.reason == f"stopped by {type(error).__name__}"
@@ -150,7 +145,7 @@ DAMAGE = {
 
 @pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
 def test_a_run_that_train_did_not_write_is_refused_by_name(path, damage):
-    """What was left out was a KeyError."""
+    """It used to be a KeyError."""
     small(path, 2)
     found = fl.load(path)
     damage(found)

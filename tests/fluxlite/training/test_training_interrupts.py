@@ -102,7 +102,7 @@ def press_once():
 
 
 @pytest.mark.parametrize("place, steps", [("loss", 1), ("update", 1), ("data", 0), ("callback", 3), ("each_step", 1)])
-def test_pressed_at_the_places_one_would_think_of(place, steps):
+def test_pressed_at_the_places_you_would_think_of(place, steps):
     model = {"w": np.ones(1)}
     opt_state = fl.setup((PressingDescent if place == "update" else Descent)(0.25), model)
 

@@ -60,7 +60,7 @@ def finished(path, seed, epochs):
 
 
 def check(path, done):
-    """The file is whole, has all that was complete, and at most the epoch that was completed meanwhile."""
+    """The file is whole: it has all complete epochs, and at most the one that ended meanwhile."""
     if not path.exists():
         assert done == 0
         return

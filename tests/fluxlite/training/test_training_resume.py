@@ -1,4 +1,4 @@
-"""A training that was stopped and goes on is, bit for bit, the one that was not; also in another process."""
+"""A stopped training that goes on gives, bit for bit, what it would have given; also in another process."""
 
 import json
 import subprocess
@@ -16,14 +16,9 @@ from fluxlite.devices import CPU
 KINDS = ["cpu", "cpu parallel", "gpu", "gpu parallel"]
 
 
-@pytest.fixture
-def path(tmp_path):
-    return tmp_path / "run.safetensors"
-
-
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
-    """The fingerprints of the runs that were not stopped."""
+    """The fingerprints of the runs that weren't stopped."""
     found = {}
     for kind in KINDS:
         with fl.simulate_gpu(False):
@@ -40,7 +35,7 @@ def in_a_process_of_its_own(path, how, step=0, kind="cpu", seed=0, status=0):
 
 @pytest.mark.parametrize("kind, how", [*((kind, "stop") for kind in KINDS), ("cpu", "interrupt")])
 def test_stopped_after_a_step_and_resumed_by_others(path, whole, kind, how):
-    """What resumes begins with another model, another order and other random numbers: all comes from the file."""
+    """The resumed run begins with another model, another order and other random numbers: the file has it all."""
     for step in (1, BATCHES, BATCHES + 3):
         path.unlink(missing_ok=True)
         history = run(path, how, step, kind)[1]
@@ -59,7 +54,7 @@ def test_stopped_again_and_again(path, whole):
 
 
 def test_killed_after_an_epoch_and_resumed_in_another_process(path, whole):
-    """Killed in batch 2 of epoch 3: what was done of this epoch is lost, and done again alike."""
+    """Killed in batch 2 of epoch 3: this epoch's steps are lost, and done again in the same way."""
     in_a_process_of_its_own(path, "kill", 2 * BATCHES + 2, "gpu parallel", status=7)
     result = in_a_process_of_its_own(path, "resume", 0, "gpu parallel", 100)
     assert result == {"fingerprint": whole["gpu parallel"], "steps": EPOCHS * BATCHES, "stopped": False}
@@ -67,7 +62,7 @@ def test_killed_after_an_epoch_and_resumed_in_another_process(path, whole):
 
 @pytest.mark.parametrize(("callback", "eta"), [(fl.early_stopping, 1.1), (fl.plateau, 0.0)])
 def test_what_callbacks_remember_goes_on(path, callback, eta):
-    """A loss that rises, or stays: after 4 epochs it is enough, also if the first of them were another call's."""
+    """A loss that rises, or stays: 4 epochs are enough, also if another call made the first of them."""
 
     def trained(stop, resume=False):
         model = {"w": np.ones(1)}
@@ -83,7 +78,7 @@ def test_what_callbacks_remember_goes_on(path, callback, eta):
 
 
 def test_it_says_where_it_goes_on(path, whole, capsys):
-    assert run(path, "resume")[0] == whole["cpu"] and path.exists(), "without a file it starts anew"
+    assert run(path, "resume")[0] == whole["cpu"] and path.exists(), "without a file it starts from the beginning"
     for step, text in ((3, "after batch 3 of epoch 1"), (5, "after epoch 1"), (12, "after batch 2 of epoch 3")):
         run(path, "stop", step)
         assert capsys.readouterr().err == ""
@@ -138,7 +133,7 @@ def test_another_run_is_refused_and_nothing_is_changed(path, others, message):
 
 
 def test_on_another_device_it_goes_on_too(path):
-    """A GPU was there yesterday: the parameters come, random numbers of another device cannot be the same."""
+    """A GPU was there yesterday: the parameters come, another device's random numbers can't be the same."""
     with fl.simulate_gpu():
         run(path, "stop", 7, "gpu")
     history = run(path, "resume", seed=100)[1]

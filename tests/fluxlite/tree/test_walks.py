@@ -194,7 +194,7 @@ def test_leaves_are_arrays_and_everything_else_without_parts():
 # -- paths ---------------------------------------------------------------------------------------------
 
 
-def test_function_and_exclude_are_told_the_path():
+def test_function_and_exclude_get_the_path():
     tree = Foo(Foo([1], {"b": [2]}), [3])
     place = KeyPath([Attribute("x"), Attribute("y"), "b"])
     seen = []

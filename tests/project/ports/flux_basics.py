@@ -1,4 +1,4 @@
-"""Flux's manual, "Gradients and layers": polynomials, a layer of one's own, a curve fitted with single points."""
+"""Flux's manual, "Gradients and layers": polynomials, a layer of your own, a curve fitted with single points."""
 
 import sys
 
@@ -41,7 +41,7 @@ grad4 = fl.gradient(lambda x, p: p(x), 5.0, poly4)
 with_value = fl.withgradient(lambda x, p: p(x), 5.0, poly3)
 
 
-# -- a layer of one's own --------------------------------------------------------------------------------------------
+# -- a layer of your own --------------------------------------------------------------------------------------------
 @fl.functor
 class Layer:
     def __init__(self, inputs, outputs, activation=fl.sigmoid):

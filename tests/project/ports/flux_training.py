@@ -1,4 +1,4 @@
-"""Flux's manual, "Training": penalties, decay, rates that change, parts that are frozen, one's own loop with a log."""
+"""Flux's manual, "Training": penalties, decay, rates that change, parts that are frozen, your own loop with a log."""
 
 import numpy as np
 
@@ -67,7 +67,7 @@ for step, (x, y) in enumerate(train_set):
     fl.update(state, bimodel, grads[0])
 moved = fl.cpu(bimodel["enc"].weight)
 
-# -- one's own loop, with a log, until it's good enough --------------------------------------------------------------
+# -- your own loop, with a log, until it's good enough --------------------------------------------------------------
 model, my_log = new_model(), []
 state = fl.setup(fl.Adam(), model)
 for _ in range(30):

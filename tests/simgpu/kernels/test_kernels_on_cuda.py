@@ -66,7 +66,7 @@ def test_a_kernel_runs_on_cuda(cuda, launch):
 
 
 @pytest.mark.cuda
-def test_a_new_meaning_of_a_name_is_compiled_anew(cuda, monkeypatch):
+def test_a_name_with_a_new_meaning_is_compiled_again(cuda, monkeypatch):
     x = fl.gpu(np.arange(4, dtype=np.float32))
     out = x * 0
     for rate in (2.0, 3.0):

@@ -3,14 +3,11 @@
 import numpy as np
 import pytest
 from inside import preset
+from kinds import f32
 
 import fluxlite as fl
 from fluxlite import clock, estimate, receipt
 from fluxlite.devices import cpu, devices, gpu
-
-
-def f32(*shape):
-    return np.ones(shape, np.float32)
 
 
 def matmul(x, y):

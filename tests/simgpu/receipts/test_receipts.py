@@ -2,18 +2,15 @@
 
 import html
 import re
-import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from kinds import f32
 
 import fluxlite as fl
 from fluxlite import receipt, simulate_gpu
 from fluxlite.devices import cpu, gpu
-
-
-def f32(*shape):
-    return np.ones(shape, np.float32)
 
 
 @pytest.fixture
@@ -143,16 +140,8 @@ def test_a_cell_of_a_notebook_is_the_cell(simulated):
 def test_threads_are_counted_together(simulated):
     x = gpu(f32(2))
 
-    def work():
-        for _ in range(100):
-            float((x + x).sum())
-
-    with receipt() as r:
-        threads = [threading.Thread(target=work) for _ in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+    with receipt() as r, ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda _: float((x + x).sum()), range(400)))
     assert (r.launches, r.synchronizations, r.device_to_host.count) == (800, 400, 400)
     assert [(line.launches, line.waits) for line in r.by_line()] == [(800, 400)]
 
@@ -183,7 +172,7 @@ def test_the_picture_has_lanes_and_a_sentence(example):
         example.plot(first=-1)
 
 
-def test_the_picture_of_only_waits_shows_whom_the_host_waits_for(simulated):
+def test_the_picture_of_only_waits_shows_what_the_host_waits_for(simulated):
     x = gpu(f32(64, 64))
     float(np.sum(x @ x))
     with receipt() as r:

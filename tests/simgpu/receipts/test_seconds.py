@@ -1,4 +1,4 @@
-"""Times that say what they are: measured, recorded or simulated. They do not mix."""
+"""Times that say what they are: measured, recorded or simulated. They don't mix."""
 
 import copy
 import pickle

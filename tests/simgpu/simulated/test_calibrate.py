@@ -14,7 +14,7 @@ FIGURES = [name for name in Preset._fields[3:] if name not in ("tape", "start", 
 
 
 def measurements(card, noise=0.03, seed=0):
-    """What a recorder would write for this card: nine repeats each, of which the first is far off."""
+    """What a recorder would write for this card: nine repeats each; the first is far off."""
     rng = np.random.default_rng(seed)
 
     def entry(seconds, **what):

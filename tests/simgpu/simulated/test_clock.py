@@ -158,7 +158,7 @@ def test_on_real_devices_it_is_the_real_clock():
 
 
 def worked(program):
-    """Seconds that the device works, all kernels are warm."""
+    """The seconds that the device works when all kernels are warm."""
     program()
     with receipt() as r:
         program()

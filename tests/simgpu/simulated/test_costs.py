@@ -4,14 +4,11 @@ import re
 
 import numpy as np
 import pytest
+from kinds import numbers
 
 from fluxlite import receipt, simulate_gpu
 from fluxlite.devices import cpu, devices, gpu
 from simgpu import launches as costs
-
-
-def numbers(device, shape=(2, 3)):
-    return device(np.arange(np.prod(shape), dtype=np.float32).reshape(shape))
 
 
 def launches(program):

@@ -1,7 +1,6 @@
 """``np.linalg``, for small teaching examples: also over batches of matrices. Diagonals, chains, products of all kinds.
 
-Where two eigenvalues or singular values are equal, their vectors can be turned into each other and have no
-derivative: it is infinite, or no number. The values themselves have one.
+Equal eigenvalues or singular values have derivatives, but their vectors don't: these come out infinite, or as NaN.
 """
 
 import functools
@@ -16,7 +15,7 @@ from ....arrays import of_type, on_device_of, primitive, scatter_add
 from ...rules import composed, rule, rule_for_each
 from ...tracked import plain
 from ..elementwise import fit, shape_of
-from ..sums import axes_of, count, direction, kept, transposed
+from ..sums import axes_of, count, direction, transposed, with_axes
 from .shaping import all_arrays, typed
 
 one = np.eye(1)
@@ -159,7 +158,7 @@ def euclidean(x, axis, keepdims):
 
 
 # 0 at the tip of the cone, as in PyTorch.
-rule(euclidean, lambda g, out, x, axis, keepdims: kept(g, x, axis, keepdims) * direction(x, axis))
+rule(euclidean, lambda g, out, x, axis, keepdims: with_axes(g, x, axis, keepdims) * direction(x, axis))
 
 
 @composed(np.linalg.norm)
@@ -188,7 +187,7 @@ def matrix_norms(x, ord, axes):
         down, across = axes if abs(ord) == 1 else axes[::-1]
         return vector_norms(vector_norms(x, 1, down), math.copysign(np.inf, ord), across)
     reduce: Any = {"nuc": np.sum, 2: np.max, -2: np.min}[ord]
-    return kept(reduce(singular_values(np.moveaxis(x, axes, (-2, -1))), axis=-1), x, axes, False)
+    return with_axes(reduce(singular_values(np.moveaxis(x, axes, (-2, -1))), axis=-1), x, axes, False)
 
 
 @composed(np.linalg.vector_norm)

@@ -1,7 +1,6 @@
 """Other shapes, other orders, joined, cut, padded, picked, in ways that a network seldom needs; also curves.
 
-Functions with the names of NumPy's stand for those. Where NumPy only moves elements, some do so here with the elements'
-numbers: those are the index of what's taken.
+A function here stands for NumPy's of the same name. Some move the elements' numbers, and take the elements by those.
 """
 
 import functools
@@ -17,7 +16,7 @@ from ..sums import axes_of
 
 
 def checked(function, x, *args):
-    """Let NumPy look at the arguments of a function that only gives views: of an array that takes no memory."""
+    """Let NumPy check the arguments of a function that only gives views, on an array that takes no memory."""
     function(np.broadcast_to(np.zeros(()), shape_of(x)), *args)
 
 
@@ -369,9 +368,9 @@ for same in (
     composed(getattr(np, same.__name__))(same)
 
 rule(np.convolve, of_convolve(1, 0), of_convolve(0, 1))
-composed(np.tile)(lambda A, reps: kron(np.ones_like(plain(A), shape=reps), A))
+composed(np.tile)(lambda A, reps: kron(np.ones_like(plain(A), shape=tuple(np.ravel(reps))), A))
 composed(np.extract)(lambda condition, arr: np.compress(np.ravel(condition), np.ravel(arr)))
-# By the shape, here the numbers of the axes, one sees where each axis went.
+# An array as long along each axis as the axis's number: its shape shows where each one went.
 composed(np.rollaxis)(lambda a, axis, start=0: np.transpose(a, np.rollaxis(np.empty(range(a.ndim)), axis, start).shape))
 # Not a view here: each window has elements of its own, so that each has a gradient of its own.
 windows = np.lib.stride_tricks.sliding_window_view

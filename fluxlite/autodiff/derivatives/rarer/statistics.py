@@ -1,6 +1,6 @@
-"""Averages, and what is counted, of samples rather than of a network's layers; and of some of an array's elements.
+"""Statistics of samples, and reductions of some of an array's elements: a network's layers seldom need them.
 
-``where=``, ``initial=`` and ``dtype=`` of the usual reductions are said by calls without them.
+The usual reductions with ``where=``, ``initial=`` and ``dtype=`` are written here as calls without them.
 """
 
 import math
@@ -15,8 +15,8 @@ from ..sums import axes_of
 from .linear_algebra import euclidean, in_rows
 
 
-def chosen(where, a, otherwise):
-    """`a` where it is chosen, and elsewhere what doesn't count."""
+def masked(where, a, otherwise):
+    """`a` where it's chosen, and elsewhere what doesn't count."""
     return a if where is True else np.where(np.broadcast_to(where, np.shape(a)), a, otherwise)
 
 
@@ -27,13 +27,13 @@ def how_many(where, a, axis, ddof=0):
     return np.maximum(counts - ddof, 0)
 
 
-def finished(x, axis, keepdims, dtype):
+def finish(x, axis, keepdims, dtype):
     return astype(x if keepdims else np.squeeze(x, axis), dtype)
 
 
 @rephrased(np.sum)
 def total(a, axis=None, dtype=None, *, keepdims=False, initial=0, where=True):
-    result = np.sum(chosen(where, of_type(a, dtype), 0), axis=axis, keepdims=keepdims)
+    result = np.sum(masked(where, of_type(a, dtype), 0), axis=axis, keepdims=keepdims)
     return of_type(result + initial, result.dtype)
 
 
@@ -41,8 +41,8 @@ def total(a, axis=None, dtype=None, *, keepdims=False, initial=0, where=True):
 def mean(a, axis=None, dtype=None, *, keepdims=False, where=True):
     a, axis = of_type(a, dtype), axes_of(a, axis)
     counts = how_many(where, a, axis)
-    total = np.sum(chosen(where, astype(a, counts.dtype), 0), axis=axis, keepdims=True)
-    return finished(total / counts, axis, keepdims, a.dtype)
+    total = np.sum(masked(where, astype(a, counts.dtype), 0), axis=axis, keepdims=True)
+    return finish(total / counts, axis, keepdims, a.dtype)
 
 
 def spread(size):
@@ -52,8 +52,8 @@ def spread(size):
         a, axis = of_type(a, dtype), axes_of(a, axis)
         counts = how_many(where, a, axis, ddof)
         wide = astype(a, counts.dtype)
-        deviations = chosen(where, wide - mean(wide, axis, keepdims=True, where=where), 0)
-        return finished(size(deviations, axis, counts), axis, keepdims, a.dtype)
+        deviations = masked(where, wide - mean(wide, axis, keepdims=True, where=where), 0)
+        return finish(size(deviations, axis, counts), axis, keepdims, a.dtype)
 
     return result
 
@@ -66,7 +66,7 @@ def extremum(reduce, of_two, worst):
     def result(a, axis=None, *, keepdims=False, initial=None, where=True):
         if initial is None:
             raise ValueError("where= needs initial=, the result where nothing is chosen")
-        return of_type(of_two(reduce(chosen(where, a, worst), axis=axis, keepdims=keepdims), initial), a.dtype)
+        return of_type(of_two(reduce(masked(where, a, worst), axis=axis, keepdims=keepdims), initial), a.dtype)
 
     return result
 
@@ -122,7 +122,7 @@ composed(np.nanmean)(
 )
 
 
-# -- averages, and what is counted
+# -- averages and counts
 def check_weights(weights, shape):
     if weights is not None and np.shape(weights) != shape:
         raise ValueError(f"weights of shape {np.shape(weights)} for numbers of shape {shape}")
@@ -154,7 +154,7 @@ def bincount(x, /, weights=None, minlength=0):
 
 @composed(np.histogram)
 def histogram(a, bins=10, range=None, density=None, weights=None):
-    """How many there are is a step, flat between its jumps; the edges, and sums of weights, are not."""
+    """Counts are flat between their jumps; the edges, and sums of weights, aren't."""
     check_weights(weights, np.shape(a))
     a, weights = np.ravel(a), weights if weights is None else np.ravel(weights)
     counts, edges = np.histogram(plain(a), plain(bins), range, weights=plain(weights))

@@ -4,7 +4,7 @@ import numpy as np
 from gradcheck import Call
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
-from operands import any_number, arrays, axis_of, calls, positive, shapes
+from operands import any_number, arrays, axis_of, calls, one_of, positive, shapes
 
 
 def of(*of_shapes, domain=any_number, args=(), **keywords):
@@ -16,10 +16,6 @@ def of(*of_shapes, domain=any_number, args=(), **keywords):
         return Call(function, *operands, *args, **keywords)
 
     return draw_call
-
-
-def either(*kinds):
-    return lambda function: st.one_of(*(kind(function) for kind in kinds))
 
 
 def apart(rng, shape):
@@ -306,9 +302,9 @@ TABLE = [
     (np.convolve, convolve_calls),
     (np.trapezoid, trapezoid_calls),
     (np.gradient, gradient_calls),
-    (np.ediff1d, either(of((4,)), of((2, 2), (2,), (1,)), of((0,)))),
-    (np.polyval, either(of((3,), (2, 2)), of((1,), ()), of((4,), args=(np.array([0.5, -1.0]),)))),
-    (np.vander, either(of((3,)), of((3,), args=(2,)), of((2,), N=4, increasing=True), of((2,), args=(0,)))),
+    (np.ediff1d, one_of(of((4,)), of((2, 2), (2,), (1,)), of((0,)))),
+    (np.polyval, one_of(of((3,), (2, 2)), of((1,), ()), of((4,), args=(np.array([0.5, -1.0]),)))),
+    (np.vander, one_of(of((3,)), of((3,), args=(2,)), of((2,), N=4, increasing=True), of((2,), args=(0,)))),
     (np.meshgrid, meshgrid_calls),
     (np.block, block_calls),
     (np.insert, insert_calls),
@@ -320,8 +316,8 @@ TABLE = [
     (np.piecewise, piecewise_calls),
     (np.lib.stride_tricks.sliding_window_view, window_calls),
     (np.cross, cross_calls),
-    (np.vecdot, either(of((3,), (3,)), of((2, 3), (3,)), of((2, 1, 3), (4, 3)))),
-    (np.linalg.vecdot, either(of((3,), (3,)), of((2, 3), (3,)), of((3, 2), (3, 2), axis=0))),
+    (np.vecdot, one_of(of((3,), (3,)), of((2, 3), (3,)), of((2, 1, 3), (4, 3)))),
+    (np.linalg.vecdot, one_of(of((3,), (3,)), of((2, 3), (3,)), of((3, 2), (3, 2), axis=0))),
     (np.linalg.eigvalsh, symmetric_calls),
     (np.linalg.eigh, symmetric_calls),
     (np.linalg.svd, svd_calls),
@@ -333,5 +329,5 @@ TABLE = [
     (np.linalg.norm, matrix_norm_calls),
 ]
 if hasattr(np, "unstack"):  # since NumPy 2.1
-    TABLE += [(np.unstack, either(of((2, 3)), of((2, 3), axis=-1), of((3,))))]
+    TABLE += [(np.unstack, one_of(of((2, 3)), of((2, 3), axis=-1), of((3,))))]
     TABLE += [(np.cumulative_sum, cumulative_calls), (np.cumulative_prod, cumulative_calls)]

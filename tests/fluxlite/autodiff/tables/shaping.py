@@ -5,16 +5,12 @@ import numpy as np
 from gradcheck import Call
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
-from operands import arrays, axis_of, calls, shapes
+from operands import arrays, axis_of, calls, one_of, shapes
 
 
 def fixed(shape, *args, **kwargs):
     """Calls with one array of this shape, or of drawn ones, and the same further arguments every time."""
     return calls(lambda draw, function: Call(function, draw(arrays(shape)), *args, **kwargs))
-
-
-def one_of(*kinds):
-    return lambda function: st.one_of(*(kind(function) for kind in kinds))
 
 
 def with_axis(least=1, **keywords):
@@ -221,7 +217,7 @@ def take_along_calls(draw, function):
 
 @calls
 def partition_calls(draw, function):
-    """Only what is certain is compared: where the elements besides `kth` go, NumPy does not say."""
+    """Only what is certain is compared: NumPy doesn't say where the elements besides `kth` go."""
     x = draw(arrays(shapes(1, 3, 1)))
     axis = draw(st.one_of(st.none(), axis_of(x.shape)))
     kth = draw(st.integers(0, (x.size if axis is None else x.shape[axis]) - 1))
