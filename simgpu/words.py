@@ -1,5 +1,6 @@
 """What errors say: what a function was given, and what a program can write instead."""
 
+from collections.abc import Sequence
 from typing import Any
 
 # What a program writes to move an array. A library that builds on this one puts its own names here.
@@ -17,6 +18,17 @@ def in_words(x: Any) -> str:
         return f"the class {x.__name__}"
     kind = type(x).__name__
     return f"{'an' if kind[:1].lower() in 'aeio' else 'a'} {kind}"
+
+
+def many(count: int, word: str, several: str = "") -> str:
+    """``1 copy``, ``2,048 copies``: a count and its word."""
+    return f"{count:,} {word if count == 1 else several or f'{word}s'}"
+
+
+def as_table(rows: Sequence[tuple[str, ...]]) -> list[str]:
+    """Rows of a table as lines. Numbers end below each other; the last column is text."""
+    widths = [max(map(len, column)) for column in zip(*rows)]
+    return ["  ".join([*(f"{x:>{width}}" for x, width in zip(row[:-1], widths)), row[-1]]).rstrip() for row in rows]
 
 
 def _is_plain(x: Any) -> bool:

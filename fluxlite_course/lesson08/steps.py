@@ -56,7 +56,6 @@ def look(kernel: Kernel, grid: Any, block: Any, args: Sequence[Any], warps: Sequ
     again, ends = Repeatable(new, kernel.source.parameters, args), ""
     with kernel._lock:
         launch = new()
-        launch.watched = -1, -1  # what `kernel.watched` would print isn't asked for
         eyes = {pair: _Eye(Trace(launch, *pair), launch.source, most) for pair in warps}
         try:
             launch.run()
@@ -128,8 +127,7 @@ class _Eye:
         self.wrote: Any = None  # where the latest access wrote
 
     def add(self, source: Any, line: int, on: Any, said: str, *more: Any) -> None:
-        # Not inside a function that the kernel calls; a copy of the kernel may have read the text before.
-        if source.function is self.source.function and len(self.steps) <= self.most:
+        if source is self.source and len(self.steps) <= self.most:  # not inside a function that the kernel calls
             lanes = tuple(int(lane) for lane in np.ravel(on)[self.here].nonzero()[0])
             self.steps.append(Step(line, lanes, said, *more))
 

@@ -1,4 +1,4 @@
-"""What to write instead, in the words of the kernel's own line: a guard, an atomic for a race, an end to a loop."""
+"""What to write instead, in the words of the kernel's own line: a guard, an atomic, a loop that ends."""
 
 import ast
 from typing import Any
@@ -12,7 +12,7 @@ def indices_of(node: ast.Subscript) -> list[Any]:
 
 
 def one_element(node: Any, axes: int) -> str:
-    """What to write where `node` has so many axes left, and a number is needed."""
+    """What to write where a number is needed, and `node` is an array with so many axes."""
     is_part = isinstance(node, ast.Subscript)
     owner, given = (node.value, list(map(ast.unparse, indices_of(node)))) if is_part else (node, [])
     index = [*given, *[letter for letter in "ijklmn" if letter not in given][:axes]]
@@ -21,14 +21,14 @@ def one_element(node: Any, axes: int) -> str:
 
 
 def hint(kind: Any, to: Any) -> str:
-    """What to write where a number of this kind doesn't become one of the type `to`."""
+    """What to write where a number of this kind can't become the type `to`."""
     if {kind.kind, to.kind} == {"i", "u"}:
         return UNSIGNED
     return f": write {'int' if to.kind == 'i' else f'np.{to}'}(…)" if to.kind in "iuf" else ""
 
 
 def guard(node: Any, place: int, axes: int, index: int, part: Any) -> str:
-    """What keeps index number `place` of this access inside. `axes` are left of the array that it's taken of."""
+    """The test that keeps index number `place` of this access inside. The array that it indexes has so many `axes`."""
     indices, owner = indices_of(node), node.value
     given = indices[place] if place < len(indices) else ast.Constant(0)
     has_name = any(isinstance(one, ast.Name) for one in ast.walk(given))
@@ -48,7 +48,7 @@ def guard(node: Any, place: int, axes: int, index: int, part: Any) -> str:
 
 
 def addition(node: Any, tree: Any) -> str:
-    """The atomic that does what ``out[0] += x`` does, if `node` is the element that such a line changes."""
+    """The atomic that does the same as ``out[0] += x``, if `node` is the element that such a line changes."""
     for change in [part for part in ast.walk(tree) if isinstance(part, ast.AugAssign) and part.target is node]:
         if isinstance(change.op, (ast.Add, ast.Sub)):
             given = change.value if isinstance(change.op, ast.Add) else ast.UnaryOp(ast.USub(), change.value)
@@ -57,10 +57,7 @@ def addition(node: Any, tree: Any) -> str:
 
 
 def endless(loop: Any, tree: Any) -> tuple[str, str]:
-    """Why a `while` can't end, and what may be missing, where nothing in the loop changes what it tests.
-
-    Empty where something might: a call, or memory.
-    """
+    """Why a `while` can't end, and what may be missing. Empty if something in the loop might change what it tests."""
     if isinstance(loop, ast.For):
         return "", ""
     test, inside = loop.test, [part for statement in loop.body for part in ast.walk(statement)]
@@ -68,14 +65,14 @@ def endless(loop: Any, tree: Any) -> tuple[str, str]:
     names = [part.id for part in ast.walk(test) if isinstance(part, ast.Name)]
     reads = [part for part in ast.walk(test) if isinstance(part, (ast.Subscript, ast.Call))]
     reads = [part for part in reads if not isinstance(getattr(part, "value", None), ast.Attribute)]  # as x.shape[0] is
-    if is_steered or reads or assigned(inside) & set(names):
+    if is_steered or reads or assigned_names(inside) & set(names):
         return "", ""
     sides = [test.left, *test.comparators] if isinstance(test, ast.Compare) else [test]
     shown = [f"`{ast.unparse(side)}`" for side in sides if not isinstance(side, ast.Constant)] or ["`True`"]
-    forgotten = next((name for name in names if name in assigned(ast.walk(tree))), "")
+    forgotten = next((name for name in names if name in assigned_names(ast.walk(tree))), "")
     why = f"{' and '.join(shown)} {'do' if len(shown) > 1 else 'does'}n't change in this loop"
     return f"{why}: `while {ast.unparse(test)}` can't end.", f"Did you forget `{forgotten} += …`?" * bool(forgotten)
 
 
-def assigned(parts: Any) -> set[str]:
+def assigned_names(parts: Any) -> set[str]:
     return {part.id for part in parts if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)}

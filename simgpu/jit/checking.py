@@ -13,11 +13,12 @@ from typing import Any
 
 import numpy as np
 
+from ..device import current
 from ..memory import Stored
-from ..places import in_use
+from ..words import many
 from . import advice
-from .errors import KernelError, Place, many
-from .kernel import Kernel
+from .errors import KernelError, Place
+from .kernel import Kernel, simulated_gpu
 from .lanes import WARP
 from .launch import Launch
 from .orders import Repeatable
@@ -30,11 +31,11 @@ THREADS, PRIMES = 256, (2, 3, 7, 13, 47, 61, 97, 509, 1009)
 class Checked:
     """What `check` found. It's true if the kernel is right, and prints as a report.
 
-    - sizes: those that came out right. figures, arrays: of the last launch, if it ended: as in ``kernel.figures``, and
-      what its arrays hold, by name.
-    - size, launch: of the smallest launch that's wrong. None and empty if there's none, like the rest:
-    - element, wanted, got, count: what's wrong first in an array, such as ``"out[32]"``, and how many are; or error.
-    - block, thread, line, text: who wrote the element last, and in which line; or where the error is. None: nobody did.
+    - sizes: those that came out right.
+    - figures, arrays: of the last launch, if it ended: as in ``kernel.figures``, and what its arrays hold, by name.
+    - size, launch: of the smallest wrong launch. If there's none, they're None and empty, like the rest:
+    - element, wanted, got, count: the first wrong element, such as ``"out[32]"``, and how many are wrong; or the error.
+    - block, thread, line, text: the thread that wrote the element last, and its line; or where the error is; or None.
     - found, steps: all this in words, and what that thread did, line by line.
     """
 
@@ -106,30 +107,36 @@ def check(
     if not each:
         raise ValueError("sizes has no size to try: leave it out, or write sizes=[31, 32, 33]")
     for n in each:
-        if wrong := trial.wrong(n):
-            smaller = (trial.wrong(m) for m in range(1, n) if sizes is None and m not in trial.right)
-            return next(filter(None, smaller), wrong).explained()
+        if wrong := trial.wrong_launch(n):
+            smaller = (trial.wrong_launch(m) for m in range(1, n) if sizes is None and m not in trial.right)
+            return next(filter(None, smaller), wrong).explain()
     trial.latest.sizes = sorted(trial.right)
     return trial.latest
 
 
 class _Trial:
-    """Launches a kernel with n elements, and judges what comes of it."""
+    """Launches a kernel with n elements, and judges the result."""
 
     def __init__(self, kernel, against, arguments, launch, seed, tolerances):
         if not isinstance(kernel, Kernel) or kernel.device:
             raise TypeError(f"check takes a kernel, a function under @jit.rawkernel(); got {kernel!r:.60}")
-        self.kernel, self.against, self.arguments, self.launch = copy.copy(kernel), against, arguments, launch
-        self.kernel.watched = None
+        self.kernel, self.against, self.arguments, self.launch = kernel, against, arguments, launch
         self.names, self.seed, self.tolerances = kernel.source.parameters, seed, tolerances
-        self.device, self.right, self.latest = _simulated_gpu(), set[int](), Checked(kernel.name)
-        self.axes, self.written = _used(kernel.source.tree)
-        self.inputs = self._inputs()
-
-    # -- what a launch is given -------------------------------------------------------------------
+        self.device, self.right, self.latest = simulated_gpu() or current(), set[int](), Checked(kernel.name)
+        self.axes, self.written = _arrays_in(kernel.source.tree)
+        try:
+            parameters = inspect.signature(against).parameters.values()
+            taken = [one.name for one in parameters if one.default is one.empty and one.kind < one.VAR_POSITIONAL]
+        except ValueError:  # a function of NumPy's that doesn't say
+            taken = ["x"] * getattr(against, "nin", 1)
+        given = [name for name in self.names if arguments or name in self.axes]
+        self.inputs = taken if set(taken) <= set(self.names) else given[: len(taken)]
+        if len(taken) > len(self.inputs):
+            takes = f"`against` takes {', '.join(taken)}, and kernel {kernel.name} {', '.join(self.names)}"
+            raise ValueError(f"{takes}: give its arguments the names of the kernel's inputs")
 
     def usual_sizes(self) -> set[int]:
-        arrays = list(self.given(2)[1].values())
+        arrays = list(self.arguments_and_answers(2)[1].values())
         threads, is_flat = self.blocks_and_threads(1000, arrays)[1], max(x.ndim for x in arrays) < 2
         each = max(threads) if isinstance(threads, tuple) else threads
         near = (WARP, each, 2 * each, *((2 * WARP, 4 * each) if is_flat else ()))
@@ -146,25 +153,11 @@ class _Trial:
             return tuple(max(1, -(-int(size) // each)) for size, each in zip(shape[::-1], threads)), threads
         return max(1, -(-n // threads)), threads
 
-    def _inputs(self) -> list[str]:
-        """The names of the arguments that `against` takes."""
-        try:
-            parameters = inspect.signature(self.against).parameters.values()
-            taken = [one.name for one in parameters if one.default is one.empty and one.kind < one.VAR_POSITIONAL]
-        except ValueError:  # one of NumPy's that doesn't say
-            taken = ["x"] * getattr(self.against, "nin", 1)
-        given = [name for name in self.names if self.arguments or name in self.axes]
-        inputs = taken if set(taken) <= set(self.names) else given[: len(taken)]
-        if len(taken) > len(inputs):
-            takes = f"`against` takes {', '.join(taken)}, and kernel {self.kernel.name} {', '.join(self.names)}"
-            raise ValueError(f"{takes}: give its arguments the names of the kernel's inputs")
-        return inputs
-
-    def given(self, n: int) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    def arguments_and_answers(self, n: int) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """The arguments by name, and what the arrays should hold afterwards, the outputs first."""
-        values = self._usual(n) if self.arguments is None else self.arguments(n)
+        values = self.usual_arguments(n) if self.arguments is None else self.arguments(n)
         if not isinstance(values, (tuple, list)) or len(values) != len(self.names):
-            takes = f"kernel {self.kernel.name}({', '.join(self.names)}) takes {many(len(self.names), 'argument')}"
+            takes = f"kernel {self.kernel.name}({', '.join(self.names)}) {self.kernel.source.takes}"
             raise TypeError(f"{takes}, and arguments({n}) gives {values!r:.80}")
         args = {name: x.get() if isinstance(x, Stored) else x for name, x in zip(self.names, values)}  # type: ignore
         arrays = [name for name, x in args.items() if isinstance(x, np.ndarray)]
@@ -185,23 +178,21 @@ class _Trial:
             wanted[name] = x.reshape(args[name].shape)
         return args, wanted | {name: args[name] for name in arrays if name not in wanted}
 
-    def _usual(self, n: int) -> list[Any]:
+    def usual_arguments(self, n: int) -> list[Any]:
         numbers = [name for name in self.names if name not in self.axes]
         if len(numbers) > 1:
             say = f"arguments=lambda n: ({', '.join(self.names)})"
             raise ValueError(f"kernel {self.kernel.name} takes {' and '.join(numbers)}. Which numbers are they? {say}")
         rng = np.random.default_rng(self.seed)
         shapes = [tuple(n + k for k in range(self.axes.get(name, 0))) for name in self.names]
-        # Eighths, so that sums and products are exact in float32; and no 0, which an output begins with.
+        # Eighths, so that sums and products are exact in float32. No 0, since outputs begin with it.
         values = [rng.integers(1, 65, shape) * rng.choice([-1, 1], shape) / 8 for shape in shapes]
         return [x.astype(np.float32) if name in self.axes else n for name, x in zip(self.names, values)]
 
-    # -- a launch, and what's wrong with it -------------------------------------------------------
-
-    def wrong(self, n: int) -> "_Launch | None":
+    def wrong_launch(self, n: int) -> "_Launch | None":
         """The launch of this size, if something's wrong with it."""
         try:
-            launch = _Launch(self, n, *self.given(n))
+            launch = _Launch(self, n, *self.arguments_and_answers(n))
         except Exception as error:
             error.add_note(f"That's in check, with n = {n}.")
             raise
@@ -213,7 +204,7 @@ class _Trial:
 
 
 class _Launch(Repeatable):
-    """A launch, and what should come of it."""
+    """A launch, and the answers that it should give."""
 
     def __init__(self, trial: _Trial, n: int, args: dict[str, Any], wanted: dict[str, np.ndarray]) -> None:
         blocks, threads = trial.blocks_and_threads(n, list(wanted.values()))
@@ -226,7 +217,7 @@ class _Launch(Repeatable):
         self.index: tuple[int, ...] = ()  # of the first wrong element
 
     def run(self, note: Any = None, watched: Place | None = None) -> Any:
-        """`note` is called with each access. What the `watched` thread does becomes the steps."""
+        """`note` is called at each access. What the `watched` thread does becomes the steps."""
         self.put_back()
         with self.trial.kernel._lock:
             launch = self.new()
@@ -253,63 +244,49 @@ class _Launch(Repeatable):
                 return True
         return False
 
-    def explained(self) -> Checked:
+    def explain(self) -> Checked:
         """What's wrong, in all detail."""
-        found = self.found
+        found, which = self.found, ""
         found.sizes, found.size, found.launch = sorted(self.trial.right), self.n, self.text
         if (error := found.error) is not None:
             found.found = f"{type(error).__name__}: {error}"
-            found.line, found.text, found.block, found.thread = error.line, error.text, error.block, error.thread
-            if error.block is not None and error.thread is not None:
-                self._watch(Place(error.block, error.thread))
-            return found
-        size = found.arrays[self.name].size
-        others = f"; {found.count:,} of {size:,} elements {'is' if found.count == 1 else 'are'} wrong" * (size > 1)
-        found.found = f"{found.element} should be {found.wanted} and is {found.got}{others}."
-        writers = self._writers(self.name, self.index)
-        if writers:
-            site, way, place = writers[-1]
-            found.line, found.text, found.block, found.thread = site.line, site.text, place.block, place.thread
-            how = f"{many(len(writers), 'atomic')} changed it{', the last one' * (len(writers) > 1)}"
-            found.found += f" {how if way == ATOMIC else 'Written'} in line {site.line}: {site.text}"
-            self._watch(place)
+            found.line, found.text, place = error.line, error.text, error.place
         else:
-            found.found += " No thread has written it."
-            if place := _with_its_number(found.figures, self.index, found.arrays[self.name].shape):
-                self._watch(place, ", which has its number")
+            size = found.arrays[self.name].size
+            others = f"; {found.count:,} of {size:,} elements {'is' if found.count == 1 else 'are'} wrong" * (size > 1)
+            found.found = f"{found.element} should be {found.wanted} and is {found.got}{others}."
+            if writers := self._writers(self.name, self.index):
+                site, way, place = writers[-1]
+                found.line, found.text = site.line, site.text
+                how = f"{many(len(writers), 'atomic')} changed it{', the last one' * (len(writers) > 1)}"
+                found.found += f" {how if way == ATOMIC else 'Written'} in line {site.line}: {site.text}"
+            else:
+                found.found += " No thread has written it."
+                place = _with_its_number(found.figures, self.index, found.arrays[self.name].shape)
+                which = ", which has its number"
+        if place:
+            found.block, found.thread = (None, None) if which else place
+            with contextlib.suppress(KernelError):
+                self.run(watched=place)
+            found.found += f"\n{str(place).capitalize()}{which}:"
         return found
 
-    def _watch(self, place: Place, which: str = "") -> None:
-        with contextlib.suppress(KernelError):
-            self.run(watched=place)
-        self.found.found += f"\n{str(place).capitalize()}{which}:"
-
     def _writers(self, name: str, index: tuple[int, ...]) -> list[Any]:
-        """The line, the way and the thread of each time that this element was written."""
+        """Each time that a thread wrote this element: the line, the way and the thread."""
         found: list[Any] = []
 
         def note(lanes: Any, mask: Any, part: Any, at: Any, way: int, site: Any) -> None:
             if way != READ and part.name == name:
                 here = (at == part.offset + np.dot(index, part.strides)) & mask.on
                 for row, thread in np.argwhere(np.broadcast_to(here, lanes.shape)):
-                    found.append((site, way, lanes.named_thread(int(lanes.number[row]), int(thread))))
+                    found.append((site, way, lanes.place(int(lanes.number[row]), int(thread))))
 
         self.run(note)
         return found
 
 
-def _simulated_gpu() -> Any:
-    """The one in use, or a first one."""
-    from ..device import current
-
-    with contextlib.suppress(RuntimeError):  # no GPU is in use
-        if getattr(device := in_use[-1](), "kind_of_time", "") == "simulated":
-            return device
-    return current()
-
-
 def _with_its_number(figures: Any, index: tuple[int, ...], shape: tuple[int, ...]) -> Place | None:
-    """The thread that has the number of this element, if the launch has so many."""
+    """The thread with the number of this element, if the launch has one."""
     (width, height, _), (across, down, _) = figures.block, figures.grid
     has_two = height * down > 1
     x, y = index[::-1] if has_two and len(index) == 2 else (int(np.ravel_multi_index(index, shape)), 0)
@@ -318,8 +295,8 @@ def _with_its_number(figures: Any, index: tuple[int, ...], shape: tuple[int, ...
     return Place((x // width, y // height)[: 1 + has_two], (x % width, y % height)[: 1 + has_two])
 
 
-def _used(tree: ast.FunctionDef) -> tuple[dict[str, int], set[str]]:
-    """What the text takes for an array, with the number of its axes; and what it writes."""
+def _arrays_in(tree: ast.FunctionDef) -> tuple[dict[str, int], set[str]]:
+    """The names that the text uses as arrays, with the number of their axes, and those that it writes."""
     axes: dict[str, int] = {}
     written = set()
     for node in ast.walk(tree):  # x[i][j], x.size, jit.atomic_add(x, i, 1), len(x)

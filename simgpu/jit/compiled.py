@@ -1,4 +1,4 @@
-"""A kernel on an NVIDIA GPU: the same function, handed to `cupyx.jit`, which makes CUDA C of it."""
+"""A kernel on an NVIDIA GPU: we give the same function to `cupyx.jit`, which makes CUDA C of it."""
 
 import types
 import warnings
@@ -20,7 +20,7 @@ def launch(kernel: Any, grid: Sequence[int], block: Sequence[int], args: Sequenc
 
     function = kernel.function
     meaning = [kernel.source.outside(name) for name in (*function.__code__.co_names, *function.__code__.co_freevars)]
-    found = kernel._real  # it's made again if a name from outside means something else by now
+    found = kernel._real  # we make it again if a name from outside means something else by now
     if found is None or any(a is not b for a, b in zip(found[0], meaning)):
         found = kernel._real = (meaning, _kernel(kernel, {}))
     try:
@@ -28,10 +28,10 @@ def launch(kernel: Any, grid: Sequence[int], block: Sequence[int], args: Sequenc
     except (cupy.cuda.runtime.CUDARuntimeError, cupy.cuda.driver.CUDADriverError):
         raise
     except Exception as error:
-        raise _refused(kernel, error) from error
+        raise _refusal(kernel, error) from error
 
 
-def transpiled(kernel: Any, args: Sequence[Any]) -> Any:
+def transpile(kernel: Any, args: Sequence[Any]) -> Any:
     """What cupyx.jit makes of a kernel, before NVIDIA's compiler sees it. Raises `Refused`."""
     from cupyx.jit import _compile, _cuda_typerules, _cuda_types
 
@@ -40,15 +40,15 @@ def transpiled(kernel: Any, args: Sequence[Any]) -> Any:
             return _cuda_types.CArray(x.dtype, x.ndim, bool(x.flags.c_contiguous), x.nbytes < 2**31)
         return _cuda_typerules.get_ctype_from_scalar("cuda", x)
 
-    function, types = _rebuilt(kernel.function, {}), tuple(map(type_of, args))
+    function, types = _rebuild(kernel.function, {}), tuple(map(type_of, args))
     try:
         return _compile.transpile(function, ['extern "C"', "__global__"], "cuda", types, _cuda_types.void)
     except Exception as error:
-        raise _refused(kernel, error) from error
+        raise _refusal(kernel, error) from error
 
 
-def _refused(kernel: Any, error: Exception) -> Refused:
-    return Refused("cupyx.jit does not compile this", f"{type(error).__name__}: {error}", kernel.name)
+def _refusal(kernel: Any, error: Exception) -> Refused:
+    return Refused("cupyx.jit doesn't compile this", f"{type(error).__name__}: {error}", kernel.name)
 
 
 def _kernel(kernel: Any, made: dict[int, Any]) -> Any:
@@ -56,14 +56,14 @@ def _kernel(kernel: Any, made: dict[int, Any]) -> Any:
     import cupyx.jit
 
     if id(kernel) not in made:
-        made[id(kernel)] = None  # it calls itself: cupyx.jit says so
+        made[id(kernel)] = None  # if it calls itself, cupyx.jit says so
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # cupyx.jit says that it's experimental
-            made[id(kernel)] = cupyx.jit.rawkernel(device=kernel.device)(_rebuilt(kernel.function, made))
+            made[id(kernel)] = cupyx.jit.rawkernel(device=kernel.device)(_rebuild(kernel.function, made))
     return made[id(kernel)]
 
 
-def _rebuilt(function: Any, made: dict[int, Any]) -> Any:
+def _rebuild(function: Any, made: dict[int, Any]) -> Any:
     """The same code, where `jit` is cupyx.jit and `np` is CuPy."""
     names = set(function.__code__.co_names)
     outside = {name: _other(value, made) if name in names else value for name, value in function.__globals__.items()}

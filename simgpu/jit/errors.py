@@ -4,23 +4,17 @@ import functools
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-__all__ = [
-    "KernelError", "OutOfBounds", "DataRace", "StuckBarrier", "NeverWritten", "TooMuch", "Endless", "Refused"
-]  # fmt: skip
+__all__ = ["KernelError", "OutOfBounds", "DataRace", "StuckBarrier", "NeverWritten", "TooMuch", "Endless", "Refused"]
 
 
 class Place(NamedTuple):
-    """A thread of a launch, with as many axes as the launch has, so that ``kernel.watched`` takes it, too."""
+    """A thread of a launch, with as many axes as the launch has: what ``kernel.watched`` takes."""
 
     block: tuple[int, ...]
     thread: tuple[int, ...]
 
     def __str__(self) -> str:
         return f"block {in_parentheses(self.block)}, thread {in_parentheses(self.thread)}"
-
-
-def many(count: int, word: str, several: str = "") -> str:
-    return f"{count:,} {word if count == 1 else several or f'{word}s'}"
 
 
 def in_parentheses(numbers: tuple[int, ...]) -> str:
@@ -30,8 +24,8 @@ def in_parentheses(numbers: tuple[int, ...]) -> str:
 class KernelError(Exception):
     """Something is wrong in a kernel. A real GPU would often say nothing, and give wrong numbers.
 
-    It says `what` is wrong, gives `advice`, and says where: the name of the `kernel`, the number of the `line` and its
-    `text`, and the `block` and the `thread`, such as ``(0,)`` and ``(3, 1)``. What doesn't apply is empty, or None.
+    It has the parts of its message: `what` is wrong, `advice`, the name of the `kernel`, the number of the `line` and
+    its `text`, the `block` and the `thread`, such as ``(0,)`` and ``(3, 1)``. What doesn't apply is empty, or None.
     """
 
     def __init__(
@@ -40,13 +34,14 @@ class KernelError(Exception):
     ) -> None:  # fmt: skip
         super().__init__(what, advice)
         self.what, self.advice, self.kernel, self.line, self.text = what, advice, kernel, line, text
+        self.place = place
         self.block: tuple[int, ...] | None = place.block if place else None
         self.thread: tuple[int, ...] | None = place.thread if place else None
 
     @property
     def where(self) -> str:
         """The kernel, the thread and the line, in words."""
-        thread = "" if self.block is None or self.thread is None else f", {Place(self.block, self.thread)}"
+        thread = f", {self.place}" if self.place else ""
         return f"kernel {self.kernel}{thread}" + ("" if self.line is None else f", line {self.line}: {self.text}")
 
     def __str__(self) -> str:
@@ -55,7 +50,7 @@ class KernelError(Exception):
 
 
 class OutOfBounds(KernelError, IndexError):
-    """An index outside of its array. A GPU doesn't check, and a negative index doesn't count from the end."""
+    """An index outside its array. A GPU doesn't check, and a negative index doesn't count from the end."""
 
 
 class DataRace(KernelError):
@@ -63,11 +58,11 @@ class DataRace(KernelError):
 
 
 class StuckBarrier(KernelError):
-    """A barrier that some threads of the block never reach, so that the others wait forever."""
+    """A barrier that some threads of the block never reach, so the others wait forever."""
 
 
 class NeverWritten(KernelError):
-    """A value that's read before anything was written there."""
+    """A value that's read before anything is written there."""
 
 
 class TooMuch(KernelError, ValueError):
@@ -87,10 +82,10 @@ class Problem(TypeError):
 
 
 def without_our_lines(function: Callable) -> Callable:
-    """An error about a kernel names its line: above that, show the user's launch, and no line of ours."""
+    """An error about a kernel names the kernel's line: above that, show the user's launch, and no line of ours."""
 
     @functools.wraps(function)
-    def called(*args: Any, **keywords: Any) -> Any:
+    def call(*args: Any, **keywords: Any) -> Any:
         try:
             return function(*args, **keywords)
         except (KernelError, TypeError) as error:
@@ -98,4 +93,4 @@ def without_our_lines(function: Callable) -> Callable:
                 error.__traceback__ = None  # a bare raise then doesn't add this line either
             raise
 
-    return called
+    return call

@@ -1,7 +1,7 @@
-"""What a launch did, as a receipt has it: threads, sectors, conflicts, branches, and the time that follows from them.
+"""What a launch did, for a receipt: threads, sectors, conflicts, branches, and the time that follows from them.
 
-Each latency comes three times: the least that's plausible, the likely one, and the most. Only some figures are
-published; the rest are guesses, and say so. A simulated time comes with the range that the guesses leave open.
+Each latency has three values: the least that's plausible, the likely one, and the most. Only some are published; the
+rest are guesses, and we say so. A simulated time comes with the range that the guesses leave open.
 """
 
 import math
@@ -12,7 +12,7 @@ import numpy as np
 
 from ..presets import CLOCKS
 from ..profile.seconds import duration
-from .errors import many
+from ..words import many
 from .lanes import KINDS, WARP
 from .memory import SECTOR
 
@@ -26,33 +26,33 @@ class Card(NamedTuple):
 
     name: str
     clock: float  # Hz, boost
-    threads: int  # a multiprocessor holds at most so many,
-    blocks: int  # so many blocks,
-    shared: int  # and so many bytes of shared memory
-    issue: float  # instructions of a warp that a multiprocessor starts in a cycle: its lanes for float32, by 32
+    threads: int  # the most that a multiprocessor holds
+    blocks: int  # likewise
+    shared: int  # bytes of shared memory in a multiprocessor
+    issue: float  # instructions of warps that a multiprocessor starts in a cycle: its float32 lanes / 32
     shared_memory: Range
-    level_1: float  # a load that its own multiprocessor has cached
-    level_2: float  # one that the card has cached
+    level_1: float  # a load from its multiprocessor's own cache
+    level_2: float  # from the card's cache
     far: Range  # from the card's memory
-    is_guess: bool = False  # nothing about this card is published here
+    is_guess: bool = False  # we have no published figures for this card
 
     def cycles(self, is_one_block: bool) -> np.ndarray:
         """A row for each kind of instruction in `lanes.KINDS`: least, likely, most."""
-        # What this launch has touched before is cached: by the same multiprocessor if there's only one block.
+        # What this launch has touched before is cached: in the same multiprocessor if there's only one block.
         near = (self.level_1, self.level_1 if is_one_block else self.level_2, self.level_2)
         return np.array([OPERATION, FUNCTION, self.shared_memory, near, self.far, ATOMIC, BARRIER, SHUFFLE])
 
 
 # An operation takes 4 cycles on Volta and all later ones: Jia et al., 2018 (arXiv 1804.06826), and the two below.
-# Guesses: two operations that don't need each other overlap, so 2; addresses take a second one, so 6.
+# Guesses: independent operations overlap, so 2; addresses take a second one, so 6.
 OPERATION: Range = (2, 4, 6)
-# Guesses, all of them: tanh, exp, division, square root; atomics that nobody else waits for; a barrier; a shuffle.
+# All guesses: tanh, exp, division, square root; an atomic that no other one waits for; a barrier; a shuffle.
 FUNCTION: Range = (20, 40, 80)
 ATOMIC: Range = (100, 300, 600)
 BARRIER: Range = (10, 30, 50)
 SHUFFLE: Range = (10, 23, 30)
-# Guesses: how many cycles an atomic takes while others wait for the same element; instructions that the compiler makes
-# of one in the text; bytes in a cycle that a multiprocessor gets from the card's cache (1,270 GB/s on a T4, Jia 2019).
+# Guesses: the cycles of an atomic while others wait for the same element; the instructions that a compiler makes of one
+# in the text; the bytes that a multiprocessor gets from the card's cache in a cycle (1,270 GB/s on a T4, Jia 2019).
 QUEUE: Range = (0.25, 1, 4)
 COMPILED: Range = (0.5, 1, 2)
 LEVEL_2_BYTES = 20
@@ -71,18 +71,18 @@ _ARCHITECTURES: dict[str, tuple[int, int, int, int, Range, int, int, Range]] = {
 
 
 def card_of(preset: Any) -> Card:
-    """What a preset's card has for threads. For one that isn't listed, it's guessed to be like a T4."""
+    """What a preset's card has for threads. If it isn't listed, we guess that it's like a T4."""
     clock, architecture = CLOCKS.get(preset.name, CLOCKS["NVIDIA T4"])
     return Card(preset.name, clock, *_ARCHITECTURES[architecture], preset.name not in CLOCKS)
 
 
 class LineFigures(NamedTuple):
-    """What one line of a kernel, or of a function that it calls, has cost: from requests by warps to bank conflicts."""
+    """What one line of a kernel, or of a function that it calls, has cost."""
 
     function: str
     line: int
     text: str
-    requests: int = 0
+    requests: int = 0  # by warps
     sectors: int = 0
     used: int = 0  # bytes of the sectors
     conflicts: int = 0
@@ -99,14 +99,14 @@ class Figures:
     It prints as rows, and each has a name here, too:
 
     - threads: how many ran, in `blocks` and `warps`.
-    - sectors: the card's memory comes in pieces of 32 bytes; `share` is how much of them the threads wanted.
-    - written: arrays where the kernel wrote some elements and not others, `written["out"]`. It may be meant so.
+    - sectors: the card's memory comes in pieces of 32 bytes. `share` is how much of them the threads wanted.
+    - written: arrays where the kernel wrote some elements and not others, `written["out"]`. You may want that.
     - busiest thread: how often it read and wrote, in the card's memory and in shared memory.
     - bank conflicts: how often lanes of a warp had to take turns at a bank of shared memory.
     - divergent: at how many of its branches a warp had to go both ways.
-    - atomics: how many, and how many of them had to queue for the same element.
-    - occupancy: the share of the threads that a multiprocessor could hold. The compiler's use of registers, which we
-      don't know, can make it less.
+    - atomics: how many there were, and how many had to queue for the same element.
+    - occupancy: the share of the threads that a multiprocessor could hold. It may be less, since we don't know how many
+      registers the compiler needs.
     - time: `limit` says what decides it: latency (waiting for one number after the other), bandwidth, instructions,
       atomics in one place, or that no kernel takes less.
     """
@@ -141,13 +141,11 @@ class Figures:
     def limit(self) -> str:
         return max(self.times, key=lambda name: self.times[name][1])
 
-    def add_lines(self) -> None:
+    def finish(self, preset: Any, cycles: list[np.ndarray]) -> None:
+        """Sum up the lines, and find how long each thing takes that could be the slowest. `cycles` are the blocks'."""
         self.lines = [LineFigures(*place, **found) for place, found in sorted(self.costs.items())]  # type: ignore
         for name in ("sectors", "used", "conflicts"):
             setattr(self, name, sum(getattr(line, name) for line in self.lines))
-
-    def add_times(self, preset: Any, cycles: list[np.ndarray]) -> None:
-        """The time of each thing that could be the slowest. `cycles` has a row for each block: least, likely, most."""
         card, width = self.card, self.warps // self.blocks * WARP
         resident = min(card.blocks, card.threads // width)
         if self.shared_bytes:
@@ -157,14 +155,14 @@ class Figures:
         busy = min(preset.multiprocessors, self.blocks)
         blocks = np.concatenate(cycles)
         latency = np.maximum(blocks.max(0), blocks.sum(0) / (preset.multiprocessors * resident))
-        # Instructions of warps, a bank conflict being one more.
+        # Each bank conflict is one more instruction of its warp.
         started = (int(self.spent.sum()) + self.conflicts) * np.array(COMPILED) / (busy * card.issue)
         once, all_of_it = (n * SECTOR / preset.bandwidth for n in (self.unique_sectors, self.sectors))
         cached = self.sectors * SECTOR / (LEVEL_2_BYTES * busy * card.clock)
         self.times = {
             "latency": tuple(latency / card.clock),
-            # At best each sector comes once, and at worst each time that a warp asks for it. A few multiprocessors
-            # can't take as much as the memory could give.
+            # At best each sector comes once, at worst each time that a warp asks for it. A few multiprocessors can't
+            # take as much as the memory can give.
             "bandwidth": (once, max(once, cached), max(all_of_it, cached)),
             "instructions": tuple(started / card.clock),
             "atomics in one place": tuple(self.queue * np.array(QUEUE) / card.clock),
@@ -172,7 +170,7 @@ class Figures:
         }
 
     def rows(self) -> list[tuple[str, str]]:
-        """What a receipt says about it: names and texts."""
+        """What a receipt says about the launch: names and texts."""
         threads = f"{self.threads:,} in {many(self.blocks, 'block')}, {many(self.warps, 'warp')}"
         rows = [("threads", threads), ("sectors", f"{self.sectors:,} of 32 bytes, {self.share:.0%} of them used")]
         if self.written:

@@ -15,12 +15,12 @@ from ..memory import Stored
 from ..places import in_use
 from ..rules import one_device
 from ..words import WRITE
-from . import launch, orders
-from .errors import KernelError, Problem, many, without_our_lines
+from . import compiled, launch, orders
+from .errors import KernelError, Problem, without_our_lines
 from .figures import Figures
 from .source import Source
 from .tracing import Explained, Trace
-from .translate import inlined
+from .translate import call_of
 from .types import is_number
 
 
@@ -33,8 +33,8 @@ class Kernel:
     `figures` says what the latest launch on a simulated GPU did (``help(kernel.figures)`` says what each row means).
     ``kernel.watched = (0, 5)`` prints what thread 5 of block 0 does in each launch, line by line, and with which
     numbers, a line up to eight times; ``((1, 0), (3, 2))`` names them by axes, and None ends it. `most_rounds`, 100,000
-    unless you set it, limits the rounds of a loop; where nothing changes, it's stopped sooner. `explained` shows what
-    each line cost, `trace` what one warp touches, `shuffled` what a data race does, and ``kernel.cuda_c(x, out)`` the
+    unless you set it, limits the rounds of a loop; if nothing changes, it ends sooner. `explained` shows what each line
+    cost, `trace` what one warp touches, `shuffled` what a data race does, and ``kernel.cuda_c(x, out)`` the
     CUDA C, where CuPy is installed.
     """
 
@@ -47,7 +47,6 @@ class Kernel:
         self._figures: Figures | str = f"no launch has finished yet. First launch it, {self.name}[blocks, threads](…)"
         self.watched: tuple[Any, Any] | None = None
         self.most_rounds = 100_000
-        self._programs: dict[Any, Any] = {}  # translated, by the types of the arguments
         self._lock = threading.Lock()
         self._seed: int | None = None  # of the order of the warps
         self._real: Any = None
@@ -70,7 +69,6 @@ class Kernel:
         if not isinstance(blocks_threads, tuple) or len(blocks_threads) != 2:
             raise TypeError(f"write {self.name}[blocks, threads](…): how many blocks, and how many threads in each")
         blocks, threads = blocks_threads
-
         return without_our_lines(lambda *args: self(blocks, threads, args))
 
     @without_our_lines
@@ -83,8 +81,6 @@ class Kernel:
         if not any(_is_cupys(x) for x in args):
             self._simulate(grid, block, args)
             return
-        from . import compiled
-
         if self._seed is not None:
             raise TypeError(f"kernel {self.name}: only a simulated GPU can shuffle its warps")
         self._check_arguments(args, "on an NVIDIA GPU")
@@ -95,15 +91,16 @@ class Kernel:
         new_launch = functools.partial(launch.Launch, self, device, grid, block, args)
         try:
             with self._lock:
-                order = new_launch()
-                trace = traced(order) if traced else None
-                order.notes += [trace.note] if trace is not None else []
+                in_step = new_launch()
+                in_step.watched = in_step.numbers_of(self.watched)
+                trace = traced(in_step) if traced else None
+                in_step.notes += [trace.note] if trace is not None else []
                 device.begin()
                 if self._seed is None or traced:
-                    self._figures = order.run()
+                    self._figures = in_step.run()
                 else:
                     again = orders.Repeatable(new_launch, self.source.parameters, args)
-                    self._figures = orders.shuffled(again, self._seed)
+                    self._figures = orders.run_shuffled(in_step, again, self._seed)
         except KernelError as error:
             self._figures = f"the latest launch raised {type(error).__name__}, so there are no figures of it."
             raise error from None
@@ -111,46 +108,43 @@ class Kernel:
         return trace
 
     def _device_of(self, args: Sequence[Any]) -> Any:
-        """The one that all arrays are on, or the current one."""
+        """The device that all arrays are on, or the current one."""
         device = functools.reduce(one_device, (x for x in args if isinstance(x, Stored)), None)
         anywhere = f"on an NVIDIA GPU, or on a simulated one after {WRITE['for a GPU']}"
         self._check_arguments(args, f"on {device}" if device else anywhere)
-        with contextlib.suppress(RuntimeError):  # there's none
-            device = device or in_use[-1]()
-        if getattr(device, "kind_of_time", "") != "simulated":
-            raise TypeError(f"kernel {self.name}: give it an array on a GPU, so that it's clear where it runs")
-        return device
+        if device := device or simulated_gpu():
+            return device
+        raise TypeError(f"kernel {self.name}: give it an array on a GPU, so that it's clear where it runs")
 
     def _check_arguments(self, args: Sequence[Any], where: str) -> None:
-        """Raises `TypeError` for what a GPU can't take."""
         parameters = self.source.parameters
         if len(args) != len(parameters):
-            takes = f"kernel {self.name}({', '.join(parameters)}) takes {many(len(parameters), 'argument')}"
-            raise TypeError(f"{takes}, got {len(args)}")
+            raise TypeError(f"kernel {self.name}({', '.join(parameters)}) {self.source.takes}, got {len(args)}")
         for name, x in zip(parameters, args):
             for check in self.checks:
                 check(self.name, name, x)
-            is_array = isinstance(x, Stored) or _is_cupys(x)
-            if is_array and x.dtype.kind not in "biufc":
-                raise TypeError(f"kernel {self.name}: {name} holds {x.dtype}, which is no number")
-            if isinstance(x, np.ndarray):
-                raise TypeError(
-                    f"kernel {self.name}: {name} is on the host, an array of shape {x.shape}. A kernel runs {where}. "
+            wrong = ""
+            if isinstance(x, Stored) or _is_cupys(x):
+                wrong = f"{name} holds {x.dtype}, which is no number" * (x.dtype.kind not in "biufc")
+            elif isinstance(x, np.ndarray):
+                wrong = (
+                    f"{name} is on the host, an array of shape {x.shape}. A kernel runs {where}. "
                     f"Move it there first: {name} = {WRITE['to the GPU']}({name})."
                 )
-            if not is_array and not is_number(x):
-                what = f"{name} is {type(x).__name__}; it takes numbers, and arrays on a GPU"
-                raise TypeError(f"kernel {self.name}: {what}")
+            elif not is_number(x):
+                wrong = f"{name} is {type(x).__name__}; it takes numbers, and arrays on a GPU"
+            if wrong:
+                raise TypeError(f"kernel {self.name}: {wrong}")
 
     def explained(self) -> Any:
-        """The text, with what each line cost in the latest launch. Raises `RuntimeError` if there's none that ended."""
+        """The text, with what each line cost in the latest launch. Raises `RuntimeError` if none has ended."""
         return Explained(self.source, self.figures)
 
     @without_our_lines
     def trace(self, blocks: Any = 1, threads: Any = 32, args: Any = None, block: int = 0, warp: int = 0) -> Any:
-        """``kernel.trace(blocks, threads, (x, out))`` launches it, and gives what one warp touched: a list, in order.
+        """``kernel.trace(blocks, threads, (x, out))`` launches it on a simulated GPU, and lists what one warp touched.
 
-        It's on a simulated GPU. `block` and `warp` name another warp: raises `ValueError` if there's no such warp.
+        `block` and `warp` name another warp. Raises `ValueError` if there's no such warp.
 
         >>> from simgpu import asarray, jit
         >>> @jit.rawkernel()
@@ -165,15 +159,15 @@ class Kernel:
         if not isinstance(args, (tuple, list)):
             write = f"{self.name}.trace(1, 32, ({', '.join(self.source.parameters)},))"
             raise TypeError(f"a trace has its arguments in parentheses: write {write}")
-        return self._simulate(blocks, threads, args, lambda order: Trace(order, block, warp))
+        return self._simulate(blocks, threads, args, lambda launch: Trace(launch, block, warp))
 
     def shuffled(self, seed: int) -> Kernel:
         """The same kernel, with its warps in an order that `seed` draws: ``kernel.shuffled(3)[blocks, threads](x)``.
 
-        Between two barriers, warps run one by one, not in step, and so do blocks. That shows what a data race does: the
-        message of its `DataRace` ends with two outcomes, if this order comes to something else than the warps in order.
-        The arrays are then as before. Without a race, all seeds give the same, but for atomics: these come in another
-        order, too, so sums of floats may differ in their last digits. Raises `TypeError` on a real GPU.
+        Between two barriers, warps run one by one, not in step, and so do blocks. That shows what a data race does: its
+        `DataRace` ends with two outcomes, if this order gives something else than the warps in order. The arrays are
+        then as before. Without a race, all seeds give the same, except that atomics come in another order too, so the
+        last digits of sums of floats may differ. Raises `TypeError` on a real GPU.
         """
         other = copy.copy(self)
         other._seed = seed
@@ -185,15 +179,21 @@ class Kernel:
             import cupy  # noqa: F401
         except ImportError as error:
             raise ImportError("CuPy makes CUDA C of it, also without a GPU: pip install cupy-cuda12x") from error
-        from . import compiled
-
-        return compiled.transpiled(self, args).code
+        return compiled.transpile(self, args).code
 
     def as_part_of(self, translation: Any, args: list[Any]) -> Any:
-        """Its call inside another kernel: `translate.py` asks for it."""
+        """Its call inside another kernel, for `translate.py`."""
         if not self.device:
             raise Problem(f"{self.name} is a kernel: only what's under @jit.rawkernel(device=True) can be called here")
-        return inlined(translation, self.source, args)
+        return call_of(self.source, translation, args)
+
+
+def simulated_gpu() -> Any:
+    """The simulated GPU in use, or None."""
+    with contextlib.suppress(RuntimeError):  # no GPU is in use
+        if getattr(device := in_use[-1](), "kind_of_time", "") == "simulated":
+            return device
+    return None
 
 
 def _is_cupys(x: Any) -> bool:
@@ -203,8 +203,8 @@ def _is_cupys(x: Any) -> bool:
 def rawkernel(*given: Any, mode: str = "cuda", device: bool = False) -> Callable[[Callable], Kernel]:
     """Make a kernel of the function below: ``@jit.rawkernel()`` (CUDA.jl: a function for ``@cuda``).
 
-    With ``device=True`` it's a function that kernels can call, and that may return a value. Raises `ValueError` for
-    another `mode` than ``"cuda"``, C's rules for types.
+    With ``device=True`` it's a function that kernels can call, and that may return a value. Raises `ValueError` for a
+    `mode` other than ``"cuda"``, which means C's rules for types.
 
     >>> from simgpu import jit
     >>> @jit.rawkernel(device=True)

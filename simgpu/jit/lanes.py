@@ -1,7 +1,7 @@
-"""All threads of some blocks at once: who takes part, what each name holds, and how long each warp has been at work.
+"""All threads of some blocks at once: which ones take part, what each name holds, and how long each warp has worked.
 
-A value is an array with an element for each block and thread: shape (blocks, threads). Where all threads of a block
-have the same, it's (blocks, 1), where all blocks have the same (1, threads), and where all have the same it's a number.
+A value is an array of shape (blocks, threads). If all threads of a block have the same value, the shape is (blocks, 1);
+if all blocks have the same, it's (1, threads); and if it's the same everywhere, it's a number.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ def thread_of(who: int) -> int:
 
 
 def same(differ: Any, at: int) -> Any:
-    """Whether two of these numbers that differ so, ``a ^ b``, have all in common from this bit on. At `BLOCK_AT` that's
+    """Whether two of these numbers, of which this is ``a ^ b``, are the same from this bit on. At `BLOCK_AT` that means
     the block, at `PHASE_AT` also its barriers, at `WARP_AT` the warp, and at `STEP_AT` the warp's barriers too."""
     return differ >> at == 0
 
 
-_MOST_MASKS = 256  # that are kept, and found again
+_MOST_MASKS = 256  # that we keep
 
 
 class Mask:
@@ -68,15 +68,15 @@ class Mask:
         self.spent[kind] += 1
 
 
-# Which threads have given a name its value: none, all that are left, or those of an array. In a branch, that's a mask's
-# own array, so `is` finds it again without a look at the elements.
+# Which threads have given a variable its value: none, all that are left, or those of an array. In a branch, that's the
+# mask's own array, so `is` compares them without a look at the elements.
 NOBODY: Any = None
 EVERYONE: Any = True
 
 
 @dataclass(slots=True)
 class Held:
-    """What a name of the kernel's own holds."""
+    """What a variable of the kernel holds."""
 
     value: Any = None
     given: Any = NOBODY
@@ -113,7 +113,7 @@ class Lanes:
         self.cycles = np.zeros((blocks, self.width // WARP, 3))
         self.touches = np.zeros((4, *self.shape), np.int32)
         self._who: np.ndarray | None = None
-        # A single block has the same index everywhere, and is a number.
+        # If there's one block, its index is the same everywhere: a number.
         block = self.number[:, None] if blocks > 1 else self.number[0]
         self.axes = {
             "threadIdx": self._axes(np.arange(self.width)[None], launch.block),
@@ -127,7 +127,7 @@ class Lanes:
         return [part.astype(np.uint32) for part in (number % x, number // x % y, number // x // y)]
 
     def mask(self, on: np.ndarray) -> Mask:
-        """The mask with these lanes, always the same one while it's kept."""
+        """The mask with these lanes: the same object while we keep it."""
         key = on.tobytes()
         if key not in self.masks:
             if len(self.masks) > _MOST_MASKS:
@@ -137,7 +137,7 @@ class Lanes:
         return self.masks[key]
 
     def split(self, mask: Mask, test: Any) -> tuple[Mask, Mask]:
-        """The lanes where `test` holds, and the others. A warp that has both is divergent."""
+        """The lanes where `test` is true, and the others. A warp that has both is divergent."""
         self.figures.branches += mask.warp_count
         if not isinstance(test, np.ndarray):  # the same for all
             return (mask, self.nobody) if test else (self.nobody, mask)
@@ -146,13 +146,13 @@ class Lanes:
         return yes, no
 
     def exit(self, mask: Mask) -> Mask:
-        """These threads are done. Nobody goes on."""
+        """These threads are done. None of them goes on."""
         self.alive -= mask.count
         self.going = self.going & ~mask.on
         return self.nobody
 
     def assign(self, mask: Mask, slot: int, value: Any, site: Any) -> None:
-        """Give a name its value, for the lanes of `mask`. The others keep theirs."""
+        """Give a variable its value in the lanes of `mask`. The others keep theirs."""
         held = self.held[slot]
         if mask.count == self.alive:
             held.put(value)
@@ -164,7 +164,7 @@ class Lanes:
                 held.given = held.given | mask.on
 
     def check_value(self, mask: Mask, held: Held, site: Any) -> None:
-        """Raises `NeverWritten` if a lane of `mask` hasn't given this name a value."""
+        """Raises `NeverWritten` if a lane of `mask` hasn't given this variable a value."""
         if held.given is mask.on:
             return
         missing = mask.on if held.given is NOBODY else mask.on & ~held.given
@@ -174,7 +174,7 @@ class Lanes:
 
     @property
     def who(self) -> np.ndarray:
-        """Each thread's place, as one number: `races.py` compares these."""
+        """Where each thread is, as one number. `races.py` compares these."""
         if self._who is None:
             thread = np.arange(self.width)
             own = (thread // WARP << WARP_AT) + thread % WARP
@@ -182,17 +182,17 @@ class Lanes:
             self._who = (self.number << BLOCK_AT)[:, None] + (self.phase << PHASE_AT)[:, None] + own + steps
         return self._who
 
-    def named(self, who: int) -> Place:
-        return self.named_thread(block_of(who), thread_of(who))
+    def place_of(self, who: int) -> Place:
+        return self.place(block_of(who), thread_of(who))
 
-    def named_thread(self, block: int, thread: int) -> Place:
-        return Place(unraveled(block, self.launch.grid), unraveled(thread, self.launch.block))
+    def place(self, block: int, thread: int) -> Place:
+        return Place(unravel(block, self.launch.grid), unravel(thread, self.launch.block))
 
     def first_of(self, on: np.ndarray) -> Place:
         row, thread = np.unravel_index(int(on.argmax()), on.shape)
-        return self.named_thread(int(self.number[row]), int(thread))
+        return self.place(int(self.number[row]), int(thread))
 
-    def chosen(self, mask: Mask, x: Any) -> np.ndarray:
+    def select(self, mask: Mask, x: Any) -> np.ndarray:
         """`x` of each lane that takes part, in order."""
         x = np.broadcast_to(x, self.shape)
         return x.ravel() if mask.is_full else x[np.broadcast_to(mask.on, self.shape)]
@@ -208,7 +208,7 @@ class Lanes:
         self.open.clear()
 
     def _charge(self) -> None:
-        """All open masks at once: instructions of each kind, times the cycles of each kind."""
+        """Charge all open masks at once: their instructions of each kind, times the cycles of each kind."""
         owing = [mask for mask in self.open if any(mask.spent)]
         if not owing:
             return
@@ -220,7 +220,7 @@ class Lanes:
             mask.spent = [0] * len(KINDS)
 
     def barrier(self, mask: Mask, site: Any) -> None:
-        """All threads of each block wait for each other: those that have exited aren't waited for."""
+        """All threads of each block wait for each other, except for those that have exited."""
         if mask.count != self.alive:
             self._check_barrier(mask, site)
         mask.spend(BARRIER)
@@ -246,20 +246,19 @@ class Lanes:
         if not stuck.any():
             return
         row = int(stuck.argmax())
-        count, first = int(missing[row].sum()), unraveled(int(missing[row].argmax()), self.launch.block)
-        raise site.wrong(
-            StuckBarrier,
-            f"{count} of the block's {self.launch.threads} threads {'does' if count == 1 else 'do'} not come here, "
-            f"first of all thread {in_parentheses(first)}: the others would wait forever.",
-            "Put jit.syncthreads() where all threads pass: not inside an `if` or a loop that only some of them go "
-            "through.",
-            self.named_thread(int(self.number[row]), int(here[row].argmax())),
+        count, first = int(missing[row].sum()), unravel(int(missing[row].argmax()), self.launch.block)
+        what = (
+            f"{count} of the block's {self.launch.threads} threads {'does' if count == 1 else 'do'}n't come here, "
+            f"first of all thread {in_parentheses(first)}: the others would wait forever."
         )
+        where = "where all threads pass: not inside an `if` or a loop that only some of them go through."
+        place = self.place(int(self.number[row]), int(here[row].argmax()))
+        raise site.wrong(StuckBarrier, what, f"Put jit.syncthreads() {where}", place)
 
     def warp_barrier(self, mask: Mask, site: Any) -> None:
         missing = self.going & ~mask.on & np.repeat(mask.warps, WARP, 1)
         if missing.any():
-            what = f"{self.first_of(missing)}, of the same warp, does not come here: this one would wait forever."
+            what = f"{self.first_of(missing)}, of the same warp, doesn't come here: this one would wait forever."
             here = self.first_of(mask.on & np.repeat(missing.reshape(len(missing), -1, WARP).any(2), WARP, 1))
             raise site.wrong(StuckBarrier, what, "Put jit.syncwarp() where all threads of a warp pass.", here)
         mask.spend(BARRIER)
@@ -271,18 +270,17 @@ class Lanes:
 
 
 def where(on: np.ndarray, new: Any, old: Any, site: Any) -> Any:
-    """`new` where `on`, else `old`. Where they're arrays, it's their places."""
+    """`new` where `on`, otherwise `old`: numbers, tuples of them, or places in an array."""
     if isinstance(new, (np.ndarray, np.generic)):
         return np.where(on, new, old)
     if type(new) is tuple:
         return tuple([where(on, a, b, site) for a, b in zip(new, old)])
     if new.part is not old.part or new.axis != old.axis:
-        words = "the simulated GPU takes one array for each name: here, threads differ in which they mean."
-        raise site.wrong(Refused, words)
+        raise site.wrong(Refused, "on the simulated GPU, a name means the same array in all threads: here they differ.")
     return new._replace(offset=np.where(on, new.offset, old.offset))
 
 
-def unraveled(number: int, dim: Sequence[int]) -> tuple[int, ...]:
+def unravel(number: int, dim: Sequence[int]) -> tuple[int, ...]:
     """``(3,)``, ``(3, 0)`` or ``(3, 0, 1)``: as many axes as the launch has."""
     x, y, z = dim
     return (number % x, number // x % y, number // x // y)[: 3 if z > 1 else 2 if y > 1 else 1]

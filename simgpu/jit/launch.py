@@ -32,27 +32,7 @@ class Launch:
         self.source, self.device, self.most_rounds = source, device, kernel.most_rounds
         self.grid, self.block = three(grid, "blocks", source.name), three(block, "threads", source.name)
         self.threads, self.blocks = math.prod(self.block), math.prod(self.grid)
-        self._check_size()
-        self.figures = Figures(source.name, self.grid, self.block, card_of(device.settings[0]))
-        self.notes: list[Callable[..., Any]] = []  # called with each access of memory
-        self.watched = self.numbers_of(kernel.watched)
-        self.say: Callable[[str], Any] = print  # what the watched thread does
-        values = [x._values if isinstance(x, Stored) else x for x in args]
-        types = [ArrayType(x.dtype, x.ndim) if isinstance(x, np.ndarray) else type_of(x) for x in values]
-        key = tuple((kind, getattr(kind, "char", "")) for kind in types)
-        if key not in kernel._programs or not kernel._programs[key].is_current():
-            kernel._programs[key] = Program(source, types)
-        self.program: Program = kernel._programs[key]
-        self.parts = self._parts({name: x for name, x in zip(source.parameters, args) if isinstance(x, Stored)})
-        # What each parameter holds.
-        self._args = [
-            Ref(self.parts[name]) if name in self.parts else number_as(x, type_of(x))
-            for name, x in zip(source.parameters, args)
-        ]
-        self.cycles = self.figures.card.cycles(self.blocks == 1)
-
-    def _check_size(self) -> None:
-        name = self.source.name
+        name = source.name
         if self.threads > MOST_THREADS:
             raise TooMuch(f"{self.threads:,} threads a block; a block has at most {MOST_THREADS:,}", kernel=name)
         for axis, most, size in zip("xyzxyz", MOST_IN_BLOCK + MOST_IN_GRID, self.block + self.grid):
@@ -60,9 +40,25 @@ class Launch:
                 raise TooMuch(f"{size:,} along {axis}, and the most is {most:,}", kernel=name)
         if self.blocks >= MOST_BLOCKS:
             raise TooMuch(f"{self.blocks:,} blocks; the simulated GPU takes up to {MOST_BLOCKS - 1:,}", kernel=name)
+        self.figures = Figures(source.name, self.grid, self.block, card_of(device.settings[0]))
+        self.notes: list[Callable[..., Any]] = []  # called at each access of memory
+        self.watched = -1, -1  # the numbers of a block and a thread
+        self.say: Callable[[str], Any] = print  # what the watched thread does
+        values = [x._values if isinstance(x, Stored) else x for x in args]
+        types = [ArrayType(x.dtype, x.ndim) if isinstance(x, np.ndarray) else type_of(x) for x in values]
+        key = tuple((kind, getattr(kind, "char", "")) for kind in types)
+        if key not in source.programs or not source.programs[key].is_current():
+            source.programs[key] = Program(source, types)
+        self.program: Program = source.programs[key]
+        self.parts = self._parts({name: x for name, x in zip(source.parameters, args) if isinstance(x, Stored)})
+        self._args = [  # what each parameter holds
+            Ref(self.parts[name]) if name in self.parts else number_as(x, type_of(x))
+            for name, x in zip(source.parameters, args)
+        ]
+        self.cycles = self.figures.card.cycles(self.blocks == 1)
 
     def _parts(self, arrays: dict[str, Any]) -> dict[str, Part]:
-        """What each array is a part of: those that share memory share the log of who touched it."""
+        """The memory that each array is a part of. Arrays that share memory share its log."""
         written = {id(arrays[name]._buffer.root) for name in self.program.changed}
         memories: dict[int, Memory] = {}
         parts: dict[str, Part] = {}
@@ -102,18 +98,17 @@ class Launch:
                 cycles.append(lanes.cycles.max(1))
                 for kind, times in zip(figures.busiest, lanes.touches.reshape(4, -1).max(1)):
                     figures.busiest[kind] = max(figures.busiest[kind], int(times))
-        figures.add_lines()
         figures.unique_sectors = sum(int(np.count_nonzero(memory.near)) for memory in self.memories)
         figures.queue = max((int(np.max(memory.atomics, initial=0)) for memory in self.memories), default=0)
-        for name, part in self.parts.items():
-            size = math.prod(part.shape)
-            if name in self.program.changed and size > (some := part.count_written()):
-                figures.written[name] = some, size
-        figures.add_times(self.device.settings[0], cycles)
+        for part in [part for name, part in self.parts.items() if name in self.program.changed]:
+            seen, size = part.memory.written[part.offset :], math.prod(part.shape)
+            some = int(np.count_nonzero(np.lib.stride_tricks.as_strided(seen, part.shape, part.strides)))
+            if some < size:
+                figures.written[part.name] = some, size
+        figures.finish(self.device.settings[0], cycles)
         return figures
 
     def compute(self, lanes: Lanes) -> None:
-        """Run the kernel for these."""
         for slot, value in enumerate(self._args):
             lanes.held[slot].put(value)
         self.program.run(lanes, lanes.top)
@@ -132,7 +127,7 @@ class Launch:
             ) from None
 
     def watch_for(self, first: int, blocks: int) -> Watch | None:
-        """What shows the watched thread line by line, if it's among these blocks."""
+        """Shows the watched thread line by line, if it's in these blocks."""
         block, thread = self.watched
         return Watch(block - first, thread, self.say) if first <= block < first + blocks else None
 

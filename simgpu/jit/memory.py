@@ -1,9 +1,10 @@
-"""Memory as threads see it: which elements an access means, what it costs, whether it's allowed, and what comes of it.
+"""Memory as threads see it: which elements an access means, what it costs, whether it's allowed, and what it does.
 
-A warp's access of a card's memory goes in sectors of 32 bytes. Shared memory has 32 banks, which give one word of 4
-bytes each at a time; a word that several lanes want goes to all of them at once.
+The card's memory comes in sectors of 32 bytes. Shared memory has 32 banks, each of which gives one word of 4 bytes at a
+time. If several lanes want the same word, all of them get it at once.
 """
 
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,7 +25,7 @@ _KINDS = {
 
 
 class Memory:
-    """A piece of memory, with a log of who touched it: one of the card's, or a shared array of every block."""
+    """A piece of the card's memory, or a shared array of every block, with a log of which threads touched it."""
 
     def __init__(self, size: int, itemsize: int, log: Log | None) -> None:
         self.itemsize, self.log = itemsize, log
@@ -44,10 +45,10 @@ class Part(NamedTuple):
     strides: tuple[int, ...]
     offset: int = 0
     is_shared: bool = False
-    unwritten: Any = None  # of an array made by `empty`: the bits that nothing has written over
+    unwritten: Any = None  # if `empty` made the array: the bits of an element that nothing has written yet
 
     def indices_of(self, at: int) -> list[int]:
-        """The index along each axis of a flat position, as far as it can be told: 0 where all have the same."""
+        """The index along each axis of a flat position: 0 along an axis where all elements are the same one."""
         at -= self.offset
         found = [0] * len(self.shape)
         for axis in sorted(range(len(self.shape)), key=lambda axis: -self.strides[axis]):
@@ -61,14 +62,9 @@ class Part(NamedTuple):
         index = ", ".join(map(str, self.indices_of(at))) if min(self.strides, default=1) > 0 else "…"
         return f"{self.name}[{index}]"
 
-    def count_written(self) -> int:
-        """How many of its elements the launch wrote."""
-        seen = self.memory.written[self.offset :]
-        return int(np.count_nonzero(np.lib.stride_tricks.as_strided(seen, self.shape, self.strides)))
-
 
 class Ref(NamedTuple):
-    """What a name holds that means an array: all of it, or what's left after the first indices, as in ``x[0]``."""
+    """An array that a name holds: all of it, or what's left after the first indices, as in ``x[0]``."""
 
     part: Part
     axis: int = 0
@@ -84,72 +80,57 @@ class Ref(NamedTuple):
         return [stride * self.part.flat.itemsize for stride in self.part.strides[self.axis :]]
 
 
-# -- Which elements the lanes mean ----------------------------------------------------------------
-
-
+@dataclass(eq=False)
 class Reach:
     """The elements that a mask's lanes mean, and what touching them costs."""
 
-    def __init__(self, at: Any) -> None:
-        self.at = at  # for every lane; where a lane doesn't take part, element 0
-        self.chosen = at  # only of the lanes that take part, in order
-        self.lane: np.ndarray | None = None  # which lanes these are, None for all
-        self.footprint: Footprint | None = None
-        self.times = 1  # how many blocks do the same
-        self.sectors = self.used = self.conflicts = 0
-        self.waits: np.ndarray | None = None  # how much longer each warp takes, because of conflicts
-        self.is_near = False
-        self.is_noted = False  # all are known as written
+    at: Any  # for every lane; where a lane doesn't take part, element 0
+    chosen: Any  # only of the lanes that take part, in order
+    times: int  # how many blocks do the same
+    footprint: Footprint | None = None
+    sectors: int = 0
+    used: int = 0
+    conflicts: int = 0
+    waits: np.ndarray | None = None  # how much longer each warp takes, because of conflicts
+    is_near: bool = False
+    is_noted: bool = False  # all are known as written
 
     def places(self, lanes: Lanes, mask: Mask, part: Part) -> np.ndarray:
-        """Where each lane that takes part goes in ``part.flat.reshape(-1)``, in order."""
+        """Where each lane that takes part goes in ``part.flat.reshape(-1)``, in the lanes' order."""
         rows = np.arange(lanes.blocks)[:, None] * (part.shape[0] if part.is_shared else 0)
         if self.times > 1:  # one row stands for all blocks
             return (rows + self.chosen).ravel()
-        return self.chosen + lanes.chosen(mask, rows) if part.is_shared else self.chosen
+        return self.chosen + lanes.select(mask, rows) if part.is_shared else self.chosen
 
 
 def reach(lanes: Lanes, mask: Mask, ref: Ref, indices: list[Any], site: Any) -> Reach:
-    """Where the lanes of `mask` go with these indices. Raises `OutOfBounds`."""
-    key = _key(mask, ref, indices)
-    if key is not None and (found := mask.known.get(key)) is not None:
-        return found
-    made = Reach(_inside(lanes, mask, ref, indices, site))
-    _measure(lanes, mask, ref.part, made)
-    if key is not None:
+    """Where the lanes of `mask` go with these indices."""
+    arrays = [index for index in indices if isinstance(index, np.ndarray)]
+    if len(mask.on) > 1 or isinstance(ref.offset, np.ndarray) or any([len(index) > 1 for index in arrays]):
+        return _measure(lanes, mask, ref.part, _flat_positions(lanes, mask, ref, indices, site))
+    # All blocks do the same, so a loop finds it again.
+    parts = [index.tobytes() if isinstance(index, np.ndarray) else index for index in indices]
+    key = (id(ref.part), ref.axis, ref.offset, *parts)
+    if key not in mask.known:
         if len(mask.known) > _MOST_KNOWN:
             mask.known.clear()
-        mask.known[key] = made
-    return made
+        mask.known[key] = _measure(lanes, mask, ref.part, _flat_positions(lanes, mask, ref, indices, site))
+    return mask.known[key]
 
 
-def _key(mask: Mask, ref: Ref, indices: list[Any]) -> Any:
-    """What tells one access from another, if all blocks do the same. Otherwise None."""
-    if len(mask.on) > 1 or isinstance(ref.offset, np.ndarray):
-        return None
-    parts = []
-    for index in indices:
-        if isinstance(index, np.ndarray):
-            if len(index) > 1:
-                return None
-            index = index.tobytes()
-        parts.append(index)
-    return (id(ref.part), ref.axis, ref.offset, *parts)
-
-
-def _inside(lanes: Lanes, mask: Mask, ref: Ref, indices: list[Any], site: Any) -> Any:
-    """The flat position, after each index was looked at."""
+def _flat_positions(lanes: Lanes, mask: Mask, ref: Ref, indices: list[Any], site: Any) -> Any:
+    """Which element of ``part.flat`` each lane means. Raises `OutOfBounds`."""
     at: Any = ref.part.offset + ref.offset
     for axis, index in enumerate(indices, ref.axis):
         index, size = as_index(index), ref.part.shape[axis]
         if isinstance(index, int):
             if not 0 <= index < size:
-                raise _outside(lanes, ref, axis, index, mask.on, site)
+                raise _out_of_bounds(lanes, ref, axis, index, mask.on, site)
         elif index.size and index.view(np.uint64).max() >= size:  # as unsigned numbers, negative ones are large
             bad = mask.on & (index.view(np.uint64) >= size)
             if bad.any():
                 first = np.broadcast_to(index, bad.shape).ravel()[bad.argmax()]
-                raise _outside(lanes, ref, axis, int(first), bad, site)
+                raise _out_of_bounds(lanes, ref, axis, int(first), bad, site)
             on: Any = mask.on  # the elements of `index` that some lane of the mask uses
             if index.shape[1] == 1:
                 on = on.any(1, keepdims=True)
@@ -162,7 +143,7 @@ def as_index(x: Any) -> Any:
     return x.astype(np.int64) if isinstance(x, np.ndarray) else int(x)
 
 
-def _outside(lanes: Lanes, ref: Ref, axis: int, index: int, bad: np.ndarray, site: Any) -> Exception:
+def _out_of_bounds(lanes: Lanes, ref: Ref, axis: int, index: int, bad: np.ndarray, site: Any) -> Exception:
     part, place = ref.part, axis - ref.axis
     size, count = part.shape[axis], int(bad.sum()) * (lanes.blocks // len(bad))
     along = f" along axis {axis}" if len(part.shape) > 1 else ""
@@ -176,48 +157,39 @@ def _outside(lanes: Lanes, ref: Ref, axis: int, index: int, bad: np.ndarray, sit
     return site.wrong(OutOfBounds, what, does + guard, lanes.first_of(bad))
 
 
-# -- What an access costs -------------------------------------------------------------------------
-
-
-def _measure(lanes: Lanes, mask: Mask, part: Part, made: Reach) -> None:
-    at, size = made.at, part.flat.itemsize
+def _measure(lanes: Lanes, mask: Mask, part: Part, at: Any) -> Reach:
     rows = max(len(mask.on), len(at) if isinstance(at, np.ndarray) else 1)
-    made.times = lanes.blocks // rows
-    shape = (rows, lanes.width)
-    made.chosen = chosen = np.broadcast_to(at, shape).ravel()
+    shape, size = (rows, lanes.width), part.flat.itemsize
+    chosen, lane = np.broadcast_to(at, shape).ravel(), None  # all lanes
     if not mask.is_full:
-        made.lane = np.broadcast_to(mask.on, shape).ravel().nonzero()[0]
-        made.chosen = chosen = chosen[made.lane]
-    lane = made.lane
-    if part.is_shared:
-        _measure_banks(part, made, np.arange(chosen.size) if lane is None else lane, rows, lanes.width // WARP)
+        lane = np.broadcast_to(mask.on, shape).ravel().nonzero()[0]
+        chosen = chosen[lane]
+    made = Reach(at, chosen, times=lanes.blocks // rows)
+    numbers = np.arange(chosen.size) if lane is None else lane
+    if part.is_shared:  # lanes that want different words of one bank take turns; with 8 bytes each, in half warps
+        words, warps = max(1, size // WORD), lanes.width // WARP
+        group = np.repeat(numbers // (WARP // words), words)
+        word = (chosen[:, None] * size // WORD + np.arange(words)).ravel()
+        key = np.unique(group << 40 | word)
+        each = np.bincount((key >> 40) * BANKS + (key & BANKS - 1), minlength=rows * warps * words * BANKS)
+        extra = np.maximum(each.reshape(-1, BANKS).max(1) - 1, 0).reshape(rows, -1, words).sum(2)
+        if extra.any():
+            made.conflicts, made.waits = int(extra.sum()) * made.times, extra
     else:
-        made.sectors = made.times * _distinct(lane, chosen * size // SECTOR)
-        made.used = made.times * _distinct(lane, chosen) * size
+        made.sectors = made.times * _count_distinct(lane, chosen * size // SECTOR)
+        made.used = made.times * _count_distinct(lane, chosen) * size
     if rows == 1 and (part.is_shared or lanes.launch.blocks == 1):
-        made.footprint = Footprint(chosen, np.arange(lanes.width) if lane is None else lane)
+        made.footprint = Footprint(chosen, numbers)
+    return made
 
 
-def _distinct(lane: np.ndarray | None, x: np.ndarray) -> int:
-    """How many different values each warp has, added up. `lane` is None if all lanes take part."""
+def _count_distinct(lane: np.ndarray | None, x: np.ndarray) -> int:
+    """How many different values each warp has, summed up. `lane` is None if all lanes take part."""
     rows = x.reshape(-1, WARP) if lane is None else (lane // WARP << 44 | x)[None]
     steps = rows[:, 1:] - rows[:, :-1]
     if steps.min(initial=0) < 0:
         steps = np.diff(np.sort(rows, 1))
     return len(rows) * (x.size > 0) + int(np.count_nonzero(steps))
-
-
-def _measure_banks(part: Part, made: Reach, lane: np.ndarray, rows: int, warps: int) -> None:
-    """Lanes that want different words of one bank go one after the other. Half a warp at a time takes 8 bytes each."""
-    size = part.flat.itemsize
-    words = max(1, size // WORD)
-    group = np.repeat(lane // (WARP // words), words)
-    word = (made.chosen[:, None] * size // WORD + np.arange(words)).ravel()
-    key = np.unique(group << 40 | word)
-    each = np.bincount((key >> 40) * BANKS + (key & BANKS - 1), minlength=rows * warps * words * BANKS)
-    extra = np.maximum(each.reshape(-1, BANKS).max(1) - 1, 0).reshape(rows, -1, words).sum(2)
-    if extra.any():
-        made.conflicts, made.waits = int(extra.sum()) * made.times, extra
 
 
 def _touch(lanes: Lanes, mask: Mask, part: Part, to: Reach, way: int, site: Any) -> None:
@@ -239,22 +211,21 @@ def _touch(lanes: Lanes, mask: Mask, part: Part, to: Reach, way: int, site: Any)
         return
     costs["sectors"] += to.sectors
     costs["used"] += to.used
-    is_near = to.is_near
+    is_near, to.is_near = to.is_near, True
     if not is_near:
         sectors = to.chosen * part.flat.itemsize // SECTOR
         is_near = bool(memory.near[sectors].all())
         memory.near[sectors] = True
-        to.is_near = True
     mask.spend(ATOMIC_TIME if way == ATOMIC else NEAR if is_near else FAR)
 
 
 def _tell_log(lanes: Lanes, mask: Mask, part: Part, to: Reach, way: int, site: Any) -> None:
-    """Raises `DataRace`."""
+    """Raises `DataRace` if the log finds one."""
     log: Any = part.memory.log
     if to.footprint is not None:
         found = log.footprint(lanes, to.footprint, way)
     else:
-        found = log.access(lanes, to.places(lanes, mask, part), lanes.chosen(mask, lanes.who), way)
+        found = log.access(lanes, to.places(lanes, mask, part), lanes.select(mask, lanes.who), way)
     if found is None:
         return
     at = int(to.places(lanes, mask, part)[found.place] % part.flat.shape[-1])
@@ -262,14 +233,15 @@ def _tell_log(lanes: Lanes, mask: Mask, part: Part, to: Reach, way: int, site: A
     where = "several lines" if len(lines) > 3 else f"line{'s' * (len(lines) > 1)} {' and '.join(map(str, lines))}"
     too = " too" if way == found.earlier else ""
     what = (
-        f"this thread {_DOES[way]} {part.named(at)}, which {lanes.named(found.other)} {_DOES[found.earlier]}{too} "
+        f"this thread {_DOES[way]} {part.named(at)}, which {lanes.place_of(found.other)} {_DOES[found.earlier]}{too} "
         f"({where}). Which of them comes first is chance: a data race ({_KINDS.get((way, found.earlier), 'atomic')})."
     )
-    this = lanes.named(lanes.chosen(mask, lanes.who)[found.place])
-    raise site.wrong(DataRace, what, _ends(lanes, part, to, found, way, site, at), this)
+    this = lanes.place_of(lanes.select(mask, lanes.who)[found.place])
+    raise site.wrong(DataRace, what, _instead_of(found, lanes, part, to, way, site, at), this)
 
 
-def _ends(lanes: Lanes, part: Part, to: Reach, found: Race, way: int, site: Any, at: int) -> str:
+def _instead_of(found: Race, lanes: Lanes, part: Part, to: Reach, way: int, site: Any, at: int) -> str:
+    """What to write so that there's no race."""
     is_one_line = part.memory.lines[found.earlier] == {site.line}
     row = block_of(found.other) - int(lanes.number[0])  # of the other thread, if it's among these blocks
     meets = 0 <= row < lanes.blocks and np.broadcast_to(to.at, lanes.shape)[row, thread_of(found.other)] == at
@@ -287,27 +259,27 @@ def _ends(lanes: Lanes, part: Part, to: Reach, found: Race, way: int, site: Any,
 
 
 def _check_written(lanes: Lanes, mask: Mask, part: Part, to: Reach, site: Any) -> None:
-    """Raises `NeverWritten` where a tile has an empty element."""
+    """Raises `NeverWritten` if no thread has written one of these elements of shared memory."""
     places = to.places(lanes, mask, part)
     seen = part.memory.written[places]
     if seen.all():
         to.is_noted = to.footprint is not None  # all blocks do the same
         return
     first = int(seen.argmin())
-    who, at = lanes.chosen(mask, lanes.who)[first], int(places[first] % part.shape[0])
+    who, at = lanes.select(mask, lanes.who)[first], int(places[first] % part.shape[0])
     empty = "0.0" if part.flat.dtype.kind == "f" else "0"
-    more = "Keep all threads until the last barrier, and guard only the last line."  # for some have returned
+    more = "Keep all threads until the last barrier, and guard only the last line."  # since some have returned
     if lanes.alive == lanes.top.count:
         more = (
             "Write every element that you read. Fill the edges with 0 where the array has nothing, in every round: "
             f"`else: {part.name}[…] = {empty}`."
         )
     what = f"no thread has written {part.name}[{at}] yet. Shared memory begins with whatever was there before."
-    raise site.wrong(NeverWritten, what, more, lanes.named(who))
+    raise site.wrong(NeverWritten, what, more, lanes.place_of(who))
 
 
 def _check_unwritten(lanes: Lanes, mask: Mask, part: Part, values: Any, to: Reach, site: Any) -> None:
-    """An array made by `empty` holds a pattern of bits until something is written over it."""
+    """Raises `NeverWritten` if an element still has the bits that `empty` leaves."""
     bad = np.asarray(values).view(part.unwritten.dtype) == part.unwritten
     if not bad.any():
         return
@@ -326,22 +298,20 @@ def load(lanes: Lanes, mask: Mask, part: Part, to: Reach, site: Any) -> Any:
         values = flat[at]
         if part.unwritten is not None:
             _check_unwritten(lanes, mask, part, values, to, site)
-    else:
-        if not to.is_noted:
-            _check_written(lanes, mask, part, to, site)
-        if isinstance(at, int):
-            values = flat[0, at] if lanes.blocks == 1 else flat[:, at : at + 1].copy()
-        elif lanes.blocks == 1:
-            values = flat[0][at]
-        else:
-            values = flat.take(at[0], 1) if len(at) == 1 else np.take_along_axis(flat, at, 1)
-    return values
+        return values
+    if not to.is_noted:
+        _check_written(lanes, mask, part, to, site)
+    if lanes.blocks == 1:
+        return flat[0][at]
+    if isinstance(at, int):
+        return flat[:, at : at + 1].copy()
+    return flat.take(at[0], 1) if len(at) == 1 else np.take_along_axis(flat, at, 1)
 
 
 def store(lanes: Lanes, mask: Mask, part: Part, to: Reach, value: Any, site: Any) -> None:
-    """Write `value`, of the right type, to where `to` says."""
+    """Write `value`, which has the right type, where `to` says."""
     _touch(lanes, mask, part, to, WRITE, site)
-    at, new = to.places(lanes, mask, part), lanes.chosen(mask, value)
+    at, new = to.places(lanes, mask, part), lanes.select(mask, value)
     if lanes.rng is not None:  # whichever of several lanes may be the last to write an element
         order = lanes.rng.permutation(at.size)
         at, new = at[order], new[order]
@@ -354,7 +324,7 @@ def store(lanes: Lanes, mask: Mask, part: Part, to: Reach, value: Any, site: Any
 def change(
     lanes: Lanes, mask: Mask, part: Part, to: Reach, how: Any, values: list[Any], site: Any, is_used: bool
 ) -> Any:  # fmt: skip
-    """An atomic operation, ``how(old, value)``: gives what was there. Threads come in order; on a GPU, by chance."""
+    """An atomic operation, ``how(old, value)``. Returns what was there. Threads come in order; on a GPU, by chance."""
     _touch(lanes, mask, part, to, ATOMIC, site)
     at, flat = to.places(lanes, mask, part), part.flat.reshape(-1)
     if not part.is_shared:
@@ -363,14 +333,14 @@ def change(
         lanes.figures.atomics += mask.count
     elif not to.is_noted:
         _check_written(lanes, mask, part, to, site)
-    given = [lanes.chosen(mask, value) for value in values]
+    given = [lanes.select(mask, value) for value in values]
     if isinstance(how, np.ufunc) and not is_used:
         how.at(flat, at, *given)
         return None
     order = at.argsort(kind="stable")
     ordered = at[order]
     begins = np.concatenate(([True], ordered[1:] != ordered[:-1]))
-    turn = np.empty(at.size, np.int64)  # among those who mean the same element
+    turn = np.empty(at.size, np.int64)  # of each lane, among those that mean the same element
     turn[order] = np.arange(at.size) - begins.nonzero()[0][begins.cumsum() - 1]
     old = np.zeros(at.size, flat.dtype)
     for k in range(int(turn.max(initial=-1)) + 1):

@@ -1,7 +1,7 @@
-"""The names that a kernel uses, as cupyx.jit has them: what each means to you, and what all threads do at it.
+"""The names that a kernel uses, those of cupyx.jit: what each one means to you, and what all threads do there.
 
 They mean something only inside a kernel: ``jit.grid(1)``, ``jit.threadIdx.x``, ``jit.syncthreads()``. A function below
-gets the translation, the call in the text, and the arguments, and gives the value that threads compute.
+gets the translation, the call in the text, and the arguments. It returns the value that threads compute.
 """
 
 import ast
@@ -19,7 +19,7 @@ from .memory import Memory, Part, Ref
 from .races import Log
 from .source import Site
 from .types import INT, SIZE, UINT, VOID, ArrayType, Tuple
-from .values import Expression, Known, Name, Value, as_value, called, cast, scalar_type
+from .values import Expression, Known, Name, Value, apply, as_value, cast, scalar_type
 
 SHARED_LIMIT = 48 * 1024  # bytes a block may declare: CUDA C++ Programming Guide, technical specifications
 FULL_WARP = 0xFFFFFFFF
@@ -38,7 +38,7 @@ class Dim3(Name):
 
 
 class Builtin(Name):
-    """A function of a kernel. `build` translates its call; a loop has its `range` without one."""
+    """A function that kernels call. `build` translates the call; `range`, which only loops have, needs none."""
 
     wanted = ": call it, as in jit.grid(1)"
 
@@ -51,11 +51,11 @@ class Builtin(Name):
 
 
 def builtin(build: Callable[..., Value]) -> Builtin:
-    """A function of a kernel, with the name and the text of the function that translates its call."""
+    """A function that kernels call, with the name and the docstring of the one that translates the call."""
     return Builtin(build.__name__, inspect.cleandoc(build.__doc__ or ""), build)
 
 
-def known(x: Expression, what: str) -> Any:
+def known_value(x: Expression, what: str) -> Any:
     if not isinstance(x, Known):
         raise Problem(f"{what} must be known before the launch")
     return x.obj
@@ -78,8 +78,8 @@ def laneid(t: Any, node: Any) -> Value:
 
 @builtin
 def grid(t: Any, node: Any, ndim: Expression) -> Value:
-    """This thread's number in the whole launch: ``i = int(jit.grid(1))``, or ``column, row = jit.grid(2)``. Both are
-    unsigned. To subtract from them or to mix them with other ints, give new names: ``column, row = jit.grid(2);
+    """This thread's number in the whole launch: ``i = int(jit.grid(1))``, or ``column, row = jit.grid(2)``. They're
+    unsigned. To subtract from them, or to mix them with other ints, take new names: ``column, row = jit.grid(2);
     i = int(row); j = int(column)``."""
 
     def one(lanes: Lanes, mask: Mask, axis: int) -> Any:
@@ -97,7 +97,7 @@ def gridsize(t: Any, node: Any, ndim: Expression) -> Value:
 
 
 def _axes(one: Callable[[Lanes, Mask, int], Any], ndim: Expression, name: str) -> Value:
-    count = known(ndim, f"the number of axes of jit.{name}")
+    count = known_value(ndim, f"the number of axes of jit.{name}")
     if count not in (1, 2, 3):
         raise Problem(f"jit.{name} takes 1, 2 or 3 axes")
     if count == 1:
@@ -113,8 +113,8 @@ range = Builtin("range", "Like Python's range, for loops; with ``unroll=4`` or `
 
 @builtin
 def syncthreads(t: Any, node: Any) -> Value:
-    """Wait until all threads of the block are here (CUDA: ``__syncthreads()``). Threads that have returned aren't
-    waited for, here and on every card since Volta; one that's still running and doesn't come holds up all others."""
+    """Wait until all threads of the block are here (CUDA: ``__syncthreads()``). Threads that have returned don't count,
+    here and on every card since Volta. One that's still running and doesn't come holds up all others."""
     site = Site(t.source, node)
     return Value(VOID, lambda lanes, mask: lanes.barrier(mask, site))
 
@@ -122,7 +122,7 @@ def syncthreads(t: Any, node: Any) -> Value:
 @builtin
 def syncwarp(t: Any, node: Any, *, mask: Expression = _FULL) -> Value:
     """Wait until all threads of the warp are here (CUDA: ``__syncwarp()``)."""
-    if known(mask, "the mask of jit.syncwarp") != FULL_WARP:
+    if known_value(mask, "the mask of jit.syncwarp") != FULL_WARP:
         raise Problem("the simulated GPU knows jit.syncwarp() for a whole warp only")
     site, t.program.needs_warps = Site(t.source, node), True
     return Value(VOID, lambda lanes, on: lanes.warp_barrier(on, site))
@@ -130,34 +130,33 @@ def syncwarp(t: Any, node: Any, *, mask: Expression = _FULL) -> Value:
 
 @builtin
 def shared_memory(t: Any, node: Any, dtype: Expression, size: Expression, alignment: Expression = _NONE) -> Value:
-    """Memory that a block's threads share: ``part = jit.shared_memory(np.float32, 128)``. Begins with garbage. The size
-    is one number: of two axes ``T * T``, element ``(row, column)`` is ``part[row * T + column]``. A global ``T`` may
-    be used. Write it before you read it, with `syncthreads` between."""
-    count, kind = size.obj if isinstance(size, Known) else 0, np.dtype(known(dtype, "the type of shared memory"))
-    known(alignment, "the alignment")
+    """Memory that a block's threads share: ``part = jit.shared_memory(np.float32, 128)``. It begins with garbage. The
+    size is one number: for two axes it's ``T * T``, and element ``(row, column)`` is ``part[row * T + column]``. ``T``
+    may be a global. Write it before you read it, with `syncthreads` between."""
+    count, kind = size.obj if isinstance(size, Known) else 0, np.dtype(known_value(dtype, "the type of shared memory"))
+    known_value(alignment, "the alignment")
     if not isinstance(count, int) or isinstance(count, bool) or count < 1:
         what = "a number in the text or a global, such as T = 32; of two axes, row * width + column is one index"
         raise Problem(f"the size of shared memory is {what}")
     name, site = t.being_assigned or "shared memory", Site(t.source, node)
 
     def run(lanes: Lanes, mask: Mask) -> Ref:
-        if node not in lanes.shared:
-            lanes.shared_bytes += count * kind.itemsize
-            if lanes.shared_bytes > SHARED_LIMIT:
-                what = f"{lanes.shared_bytes:,} bytes of shared memory; a block has {SHARED_LIMIT:,}."
-                raise site.wrong(TooMuch, what)
-            shape = lanes.blocks, count
-            log = Log(lanes.blocks * count, False, count) if lanes.finds_races else None
-            made = Memory(lanes.blocks * count, kind.itemsize, log)
-            part = Part(name, made, np.zeros(shape, kind), (count,), (1,), is_shared=True)
-            lanes.shared[node] = Ref(part)
-            lanes.figures.shared_bytes = max(lanes.figures.shared_bytes, lanes.shared_bytes)
-        return lanes.shared[node]
+        if node in lanes.shared:
+            return lanes.shared[node]
+        lanes.shared_bytes += count * kind.itemsize
+        if lanes.shared_bytes > SHARED_LIMIT:
+            what = f"{lanes.shared_bytes:,} bytes of shared memory; a block has {SHARED_LIMIT:,}."
+            raise site.wrong(TooMuch, what)
+        lanes.figures.shared_bytes = max(lanes.figures.shared_bytes, lanes.shared_bytes)
+        log = Log(lanes.blocks * count, False, count) if lanes.finds_races else None
+        made, flat = Memory(lanes.blocks * count, kind.itemsize, log), np.zeros((lanes.blocks, count), kind)
+        found = lanes.shared[node] = Ref(Part(name, made, flat, (count,), (1,), is_shared=True))
+        return found
 
     return Value(ArrayType(kind, 1, True), run)
 
 
-# Four threads, and what the line makes of x. `__test__` below has it run.
+# Four threads, and what the line makes of x. `__test__` below runs it.
 _EXAMPLE = """
 
 >>> from simgpu import asarray, jit
@@ -170,7 +169,7 @@ _EXAMPLE = """
 {printed}
 """
 
-# -- Atomics: how the new value comes from the old one, and the types that a card can do it with ----
+# -- Atomics: how the new value comes from the old one, and the types that a card has them for --------
 
 _BITS = "int32 uint32 uint64"
 
@@ -194,33 +193,27 @@ def _atomic(operation: str, how: Callable, types: str, does: str, line: str, pri
         return Value(kind, run)
 
     call = f"``jit.{name}(array, index, {'value, alt_value' if count == 2 else 'value'})``"
-    what = f"{does}, in one step that no other thread gets into. It returns what was there before."
+    what = f"{does}, in one step that no other thread can interrupt. It returns what was there before."
     return Builtin(name, f"{call} {what}{_EXAMPLE.format(line=f'jit.{name}{line}', printed=printed)}", build)
 
 
-def _counted_up(old: Any, value: Any) -> Any:
-    return np.where(old >= value, 0, old + 1).astype(old.dtype)
-
-
-def _counted_down(old: Any, value: Any) -> Any:
-    return np.where((old == 0) | (old > value), value, old - 1).astype(old.dtype)
-
-
-def _swapped(old: Any, value: Any, new: Any) -> Any:
-    return np.where(old == value, new, old)
-
-
-_FLOATS = "float16 float32 float64"
-_UP, _DOWN = "counts up to `value`, then begins at 0", "counts down to 0, then begins at `value`"
-_SWAP = "puts `alt_value` there if it holds `value`"
-atomic_add = _atomic("add", np.add, f"{_BITS} {_FLOATS}", "adds `value`", "(x, 0, 4)", "[21  7  2  1]")
+atomic_add = _atomic("add", np.add, f"{_BITS} float16 float32 float64", "adds `value`", "(x, 0, 4)", "[21  7  2  1]")
 atomic_sub = _atomic("sub", np.subtract, "int32 uint32", "subtracts `value`", "(x, 0, 1)", "[1 7 2 1]")
 atomic_exch = _atomic("exch", lambda old, x: x, f"{_BITS} float32", "puts `value` there", "(x, 0, 4)", "[4 7 2 1]")
 atomic_min = _atomic("min", np.minimum, _BITS, "keeps the smaller", "(x, 0, 4)", "[4 7 2 1]")
 atomic_max = _atomic("max", np.maximum, _BITS, "keeps the larger", "(x, 0, 8)", "[8 7 2 1]")
-atomic_inc = _atomic("inc", _counted_up, "uint32", _UP, "(x, 0, 6)", "[2 7 2 1]")
-atomic_dec = _atomic("dec", _counted_down, "uint32", _DOWN, "(x, 0, 6)", "[1 7 2 1]")
-atomic_cas = _atomic("cas", _swapped, f"{_BITS} uint16", _SWAP, "(x, 0, 5, 9)", "[9 7 2 1]")
+atomic_inc = _atomic(
+    "inc", lambda old, top: np.where(old >= top, 0, old + 1),
+    "uint32", "counts up to `value`, then starts at 0", "(x, 0, 6)", "[2 7 2 1]",
+)  # fmt: skip
+atomic_dec = _atomic(
+    "dec", lambda old, top: np.where((old == 0) | (old > top), top, old - 1),
+    "uint32", "counts down to 0, then starts at `value`", "(x, 0, 6)", "[1 7 2 1]",
+)  # fmt: skip
+atomic_cas = _atomic(
+    "cas", lambda old, value, new: np.where(old == value, new, old),
+    f"{_BITS} uint16", "puts `alt_value` there if it holds `value`", "(x, 0, 5, 9)", "[9 7 2 1]",
+)  # fmt: skip
 atomic_and = _atomic("and", np.bitwise_and, _BITS, "keeps the bits that both have", "(x, 0, 4)", "[4 7 2 1]")
 atomic_or = _atomic("or", np.bitwise_or, _BITS, "sets the bits of `value`", "(x, 0, 2)", "[7 7 2 1]")
 atomic_xor = _atomic("xor", np.bitwise_xor, _BITS, "flips the bits of `value`", "(x, 0, 4)", "[5 7 2 1]")
@@ -230,17 +223,25 @@ atomic_xor = _atomic("xor", np.bitwise_xor, _BITS, "flips the bits of `value`", 
 _SHUFFLED = "int32 uint32 int64 uint64 float16 float32 float64"
 
 
-def _shuffle(way: str, whose: str, printed: str, from_lane: Callable, unsigned: bool = False) -> Builtin:
-    """`from_lane` says which lane each one takes the value from: of its own number, the index, and the width."""
+# Which lane each one takes the value from, given its own number, the index, and the width.
+_FROM: dict[str, Callable[[Any, Any, int], Any]] = {
+    "": lambda lane, by, width: lane // width * width + by % width,
+    "_up": lambda lane, by, width: np.where(lane % width >= by, lane - by, lane),
+    "_down": lambda lane, by, width: np.where(lane % width + by < width, lane + by, lane),
+    "_xor": lambda lane, by, width: np.where((lane ^ by) // width <= lane // width, lane ^ by, lane),
+}
+
+
+def _shuffle(way: str, whose: str, printed: str, unsigned: bool = False) -> Builtin:
     name = f"shfl{way}_sync"
 
     def build(t, node, mask, var, by, *, width=_WARP):
         kind = scalar_type(var)
         if kind.name not in _SHUFFLED.split():
             raise Problem(f"a shuffle doesn't take {kind}, only {_SHUFFLED.replace(' ', ', ')}")
-        if not 0 <= known(mask, "the mask of a shuffle") <= FULL_WARP:
+        if not 0 <= known_value(mask, "the mask of a shuffle") <= FULL_WARP:
             raise Problem("the mask of a shuffle has 32 bits")
-        size = known(width, "the width of a shuffle")
+        size = known_value(width, "the width of a shuffle")
         if size not in (2, 4, 8, 16, 32):
             raise Problem("the width of a shuffle is 2, 4, 8, 16 or 32")
         if unsigned and isinstance(by, Value) and scalar_type(by).kind == "i":
@@ -253,17 +254,17 @@ def _shuffle(way: str, whose: str, printed: str, from_lane: Callable, unsigned: 
             on.spend(SHUFFLE)
             lane = np.arange(lanes.width) % WARP
             given = np.asarray(index.run(lanes, on)).astype(np.int64)
-            come = from_lane(lane[None], given, size) + (np.arange(lanes.width) - lane)
+            come = _FROM[way](lane[None], given, size) + (np.arange(lanes.width) - lane)
             asleep = on.on & ~_of_lanes(on.on, come)
             if asleep.any():
                 what = "the lane that this thread takes the value from doesn't come here, so there is none."
-                advised = "Put the shuffle where all threads of a warp pass."
-                raise site.wrong(NeverWritten, what, advised, lanes.first_of(asleep))
+                fix = "Put the shuffle where all threads of a warp pass."
+                raise site.wrong(NeverWritten, what, fix, lanes.first_of(asleep))
             return _of_lanes(np.asarray(value.run(lanes, on)), come)
 
         return Value(kind, run)
 
-    more = " `index` is unsigned: write ``np.uint32(step)`` of a variable." if unsigned else ""
+    more = " `index` is unsigned: write ``np.uint32(step)`` for a variable." if unsigned else ""
     about = (
         f"``jit.{name}(0xffffffff, value, index)``: the value of {whose}, in this warp, or in each `width` of its "
         f"lanes. The first argument is the mask of lanes that take part; 0xffffffff is all lanes.{more}"
@@ -277,31 +278,19 @@ def _of_lanes(x: np.ndarray, lane: np.ndarray) -> np.ndarray:
     return np.take_along_axis(x, lane, 1)
 
 
-def _up(lane: Any, by: Any, width: int) -> Any:
-    return np.where(lane % width >= by, lane - by, lane)
-
-
-def _down(lane: Any, by: Any, width: int) -> Any:
-    return np.where(lane % width + by < width, lane + by, lane)
-
-
-def _xor(lane: Any, by: Any, width: int) -> Any:
-    return np.where((lane ^ by) // width <= lane // width, lane ^ by, lane)
-
-
-shfl_sync = _shuffle("", "the lane `index`", "[7 7 7 7]", lambda lane, by, width: lane // width * width + by % width)
-shfl_up_sync = _shuffle("_up", "the lane `index` below", "[5 5 7 2]", _up, unsigned=True)
-shfl_down_sync = _shuffle("_down", "the lane `index` above", "[7 2 1 1]", _down, unsigned=True)
-shfl_xor_sync = _shuffle("_xor", "the lane whose number differs in these bits", "[7 5 1 2]", _xor)
+shfl_sync = _shuffle("", "the lane `index`", "[7 7 7 7]")
+shfl_up_sync = _shuffle("_up", "the lane that's `index` below", "[5 5 7 2]", unsigned=True)
+shfl_down_sync = _shuffle("_down", "the lane that's `index` above", "[7 2 1 1]", unsigned=True)
+shfl_xor_sync = _shuffle("_xor", "the lane whose number differs in these bits", "[7 5 1 2]")
 
 __all__ = [name for name, found in list(vars().items()) if isinstance(found, Name)]
-# The examples in these objects' texts, for doctest, which looks at functions and classes only.
+# Doctest looks only at functions and classes, so here are the docstrings of these objects.
 __test__ = {name: globals()[name].__doc__ for name in __all__}
 
 # -- Python's own functions that a kernel knows ---------------------------------------------------
 
 
-def _length(t: Any, node: Any, x: Expression) -> Value:
+def _len(t: Any, node: Any, x: Expression) -> Value:
     if not isinstance(x, Value) or not isinstance(x.type, ArrayType) or x.type.is_shared or not x.type.ndim:
         raise Problem("len takes an array argument")
     return Value(SIZE, lambda lanes, mask: np.int64(x.run(lanes, mask).shape[0]))
@@ -311,9 +300,9 @@ def _extreme(name: str) -> Callable[..., Expression]:
     def build(t: Any, node: Any, *operands: Expression) -> Expression:
         if len(operands) < 2:
             raise Problem(f"{name[:3]} takes two numbers or more")
-        return functools.reduce(lambda x, y: called(name, (x, y)), operands)
+        return functools.reduce(lambda x, y: apply(name, (x, y)), operands)
 
     return build
 
 
-PYTHONS: dict[Any, Callable] = {len: _length, min: _extreme("minimum"), max: _extreme("maximum")}
+PYTHONS: dict[Any, Callable] = {len: _len, min: _extreme("minimum"), max: _extreme("maximum")}

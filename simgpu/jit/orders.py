@@ -1,8 +1,8 @@
-"""A launch whose warps don't go in step: one at a time, in an order that's drawn. It shows what a data race comes to.
+"""A launch whose warps run one at a time, in a random order, and not in step. It shows what a data race does.
 
 A warp goes on to the next barrier or, with some seeds, gives way between two accesses of memory. With some seeds it
-also falls apart into two, as its threads may since Volta. It has to stop in the middle of the kernel. So each warp has
-a Python thread, but only one of these runs at a time.
+also falls apart into two, as its threads may since Volta. It has to stop in the middle of the kernel, so each warp has
+a Python thread. Only one of these runs at a time.
 """
 
 import contextvars
@@ -20,7 +20,7 @@ GIVES_WAY = (0.0, 0.0, 0.2, 0.5)  # how likely, between two accesses: each seed 
 
 
 class _Stopped(BaseException):
-    """Another warp has failed, and this one ends too."""
+    """Another warp has failed, so this one ends too."""
 
 
 class Warp(Lanes):
@@ -33,7 +33,7 @@ class Warp(Lanes):
         self.top = self.mask(self.top.on & own)
         self.going = self.top.on
         self.alive, self.shared, self.rng, self.turns = self.top.count, shared, turns.rng, turns
-        self.notes = [self.give_way]  # so each access asks first
+        self.notes = [self.give_way]  # called before each access
         self.is_waiting = self.is_done = False
         self.error: BaseException | None = None
         self.go = threading.Semaphore(0)
@@ -69,9 +69,9 @@ class Warp(Lanes):
 
 
 class Turns:
-    """Which block is next, and which of its warps."""
+    """Decides which block is next, and which of its warps."""
 
-    warp = Warp  # what each of them is
+    warp = Warp
 
     def __init__(self, launch: Any, seed: int | None) -> None:
         self.launch, self.blocks, self.gives_way, self.falls_apart = launch, range(launch.blocks), 0.0, False
@@ -82,20 +82,16 @@ class Turns:
         self.back, self.is_over = threading.Semaphore(0), False
 
     def run(self) -> None:
-        self.launch.watched = -1, -1
         for memory in self.launch.memories:
             memory.log = None
         with np.errstate(all="ignore"):
             for block in self.rng.permutation(self.blocks) if self.rng else self.blocks:
+                warp = np.arange(-(-self.launch.threads // WARP) * WARP) // WARP
+                if self.falls_apart:
+                    warp = 2 * warp + self.rng.integers(2, size=warp.size)
+                together = [warp == each for each in np.unique(warp[: self.launch.threads])]
                 shared: dict[Any, Any] = {}
-                self._take([self.warp(self, int(block), own, shared) for own in self._threads()])
-
-    def _threads(self) -> list[np.ndarray]:
-        """Which threads of a block go together."""
-        warp = np.arange(-(-self.launch.threads // WARP) * WARP) // WARP
-        if self.falls_apart:
-            warp = 2 * warp + self.rng.integers(2, size=warp.size)
-        return [warp == each for each in np.unique(warp[: self.launch.threads])]
+                self._take([self.warp(self, int(block), own, shared) for own in together])
 
     def _take(self, warps: list[Warp]) -> None:
         """These warps take turns until they're done."""
@@ -103,9 +99,10 @@ class Turns:
         try:
             while left:
                 ready = [warp for warp in left if not warp.is_waiting]
-                for warp in left if not ready else []:  # all of them have come to the barrier
-                    warp.is_waiting = False
-                ready = ready or left
+                if not ready:  # all of them have come to the barrier
+                    ready = left
+                    for warp in left:
+                        warp.is_waiting = False
                 warp = ready[int(self.rng.integers(len(ready))) if self.rng else 0]
                 warp.go.release()
                 self.back.acquire()
@@ -136,8 +133,7 @@ class Repeatable:
                 x._values[...] = self.before[name]
 
     def outcome(self, seed: int | None) -> Any:
-        """What the arrays hold with the warps in this order, or the text of the error that it raises. Afterwards they
-        are as before."""
+        """What this order of the warps leaves in the arrays, or the text of its error. It puts the arrays back."""
         self.put_back()
         try:
             Turns(self.new(), seed).run()
@@ -160,11 +156,10 @@ def _difference(a: Any, b: Any) -> tuple[str, str] | None:
     return None
 
 
-def shuffled(again: Repeatable, seed: int) -> Any:
-    """Launch a kernel in step, which finds what's wrong, then in another order. Gives the figures of the first. Raises
-    `DataRace` with what the two orders come to; the arrays are then as before."""
+def run_shuffled(in_step: Any, again: Repeatable, seed: int) -> Any:
+    """Run a launch in step, then in another order. Returns the first figures. A `DataRace` tells both outcomes."""
     try:
-        figures = again.new().run()
+        figures = in_step.run()
     except DataRace as race:
         seen = f"the same values with the warps in order and in another order (seed {seed}); others may differ"
         if differ := _difference(again.outcome(None), again.outcome(seed)):

@@ -3,13 +3,13 @@
 A barrier orders the threads of a block, a warp barrier those of a warp. Nothing orders two blocks of one launch. Atomic
 operations may meet each other, but not a plain read or write (compute-sanitizer's names: RAW, WAR, WAW).
 
-`Elements` keeps, for each element, who touched it. While all blocks do the same at the same time, an access is a
-`Footprint`, and looking at the first block is enough; it's looked at once between two barriers, however often a loop
-comes back to it.
+`Elements` keeps, for each element, which threads touched it. While all blocks do the same at the same time, an access
+is a `Footprint`, and we look only at the first block: once between two barriers, however often a loop comes back.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,19 +29,20 @@ class Race(NamedTuple):
     earlier: int  # READ, WRITE or ATOMIC
 
 
+@dataclass(eq=False)
 class Footprint:
-    """The elements that each thread of one block touches, when all blocks do the same: `at` and `thread` in pairs."""
+    """The elements that each thread of one block touches, if all blocks do the same: `at` and `thread` in pairs."""
 
-    def __init__(self, at: np.ndarray, thread: np.ndarray) -> None:
-        self.at, self.thread = at, thread
+    at: np.ndarray
+    thread: np.ndarray
 
 
 class Elements:
-    """For each element, enough of those who touched it to find any race with the next access.
+    """For each element, enough of the threads that touched it to find any race with the next access.
 
-    One writer is enough: had there been two without an order, that would have been a race already. Of readers we keep
-    the first since the latest barrier and one other, of another warp if there is one. The thread that writes differs
-    from one of them, and a barrier of its own warp orders only that warp's. For two blocks likewise.
+    One writer is enough, since two without an order would be a race already. Of the readers we keep the first since the
+    latest barrier and one other, from another warp if there is one: the next writer differs from one of them, and a
+    barrier of its own warp orders only that warp's threads. We do the same for two blocks.
     """
 
     def __init__(self, size: int, crosses_blocks: bool) -> None:
@@ -49,19 +50,27 @@ class Elements:
         self.logs: dict[int, list[np.ndarray]] = {}  # the latest; the other one; then the first two of two blocks
 
     def race(self, at: np.ndarray, who: np.ndarray, way: int) -> Race | None:
-        """The first race of an access with what was noted, or with itself. Without one, it's noted."""
+        """The first race of an access with earlier ones, or with itself. If there's none, we note the access."""
         for earlier in AGAINST[way]:
             for log in self.logs.get(earlier, ()):
                 seen = log[at]
                 if seen.max(initial=-1) >= 0:
-                    bad = (seen >= 0) & _unordered(seen, who, self.crosses)
+                    differ = seen ^ who
+                    bad = same(differ, PHASE_AT) & ~(same(differ, WARP_AT) & ~same(differ, STEP_AT)) & (differ != 0)
+                    if self.crosses:
+                        bad |= ~same(differ, BLOCK_AT)
+                    bad &= seen >= 0
                     if bad.any():
                         place = int(bad.argmax())
                         return Race(place, int(seen[place]), earlier)
-        found = met_twice(at, who) if way == WRITE else None
-        if found is None:
-            self.note(at, who, way)
-        return found
+        if way == WRITE and not (at[1:] > at[:-1]).all():
+            ordered = np.sort(at)
+            twice = ordered[1:] == ordered[:-1]
+            if twice.any():
+                places = (at == ordered[twice.argmax()]).nonzero()[0]
+                return Race(int(places[0]), int(who[places[-1]]), WRITE)
+        self.note(at, who, way)
+        return None
 
     def note(self, at: np.ndarray, who: np.ndarray, way: int) -> None:
         if way not in self.logs:
@@ -88,33 +97,14 @@ class Elements:
             second[at[away]] = who[away]
 
 
-def _unordered(a: np.ndarray, b: np.ndarray, crosses_blocks: bool) -> np.ndarray:
-    """Whether nothing says which of two threads came first, as `Lanes.who` has them."""
-    differ = a ^ b
-    together = same(differ, PHASE_AT) & ~(same(differ, WARP_AT) & ~same(differ, STEP_AT)) & (differ != 0)
-    return together | ~same(differ, BLOCK_AT) if crosses_blocks else together
-
-
-def met_twice(at: np.ndarray, who: np.ndarray) -> Race | None:
-    """Two threads of one and the same write that meet at an element."""
-    if at.size < 2 or (at[1:] > at[:-1]).all():
-        return None
-    ordered = np.sort(at)
-    twice = ordered[1:] == ordered[:-1]
-    if not twice.any():
-        return None
-    places = (at == ordered[twice.argmax()]).nonzero()[0]
-    return Race(int(places[0]), int(who[places[-1]]), WRITE)
-
-
 class Log:
-    """Who touched a piece of memory during a launch."""
+    """Which threads touched a piece of memory during a launch."""
 
     def __init__(self, size: int, crosses_blocks: bool, per_block: int = 0) -> None:
         self._elements = Elements(size, crosses_blocks)
         self._first = Elements(per_block or size, False)  # of the first block
         self._per_block = per_block  # of shared memory: so many elements for each block
-        self._recent: dict[tuple[Footprint, int], None] = {}  # looked at since the latest barrier
+        self._recent: dict[tuple[Footprint, int], None] = {}  # since the latest barrier
         self.is_regular = not crosses_blocks  # since the latest barrier
 
     def footprint(self, lanes: Any, footprint: Footprint, way: int) -> Race | None:

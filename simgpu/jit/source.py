@@ -1,4 +1,4 @@
-"""A kernel's text: its lines, its tree, and what its names mean outside of it."""
+"""A kernel's text: its lines, its tree, and what its names mean outside it."""
 
 import ast
 import builtins
@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any, TypeGuard
 
 from ..rules import names
+from ..words import many
 from .errors import KernelError, Place, Refused
 
 # A kernel becomes C++, where these words mean something else.
@@ -19,7 +20,7 @@ CPP_WORDS = names("""
     thread_local throw true try typedef typeid typename union unsigned using virtual void volatile wchar_t while
     NAN INFINITY NULL assert
 """)
-# Functions and types of CUDA's own: a kernel can't be called so.
+# CUDA's own functions and types: a kernel can't have these names.
 CUDAS_NAMES = names("""
     abs acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp exp2 exp10 expm1 fabs fdim
     floor fma fmax fmin fmod frexp hypot isfinite isinf isnan j0 j1 jn labs ldexp lgamma log log10 log1p log2 logb max
@@ -37,7 +38,7 @@ class Source:
         try:
             lines, first = inspect.getsourcelines(function)
         except (OSError, TypeError) as error:
-            what = "its text can't be found, and it's read from there. Write it into a file or a notebook's cell."
+            what = "we read a kernel's text, and can't find it. Write it into a file or a notebook's cell."
             raise Refused(what, kernel=self.name) from error
         self.lines = textwrap.dedent("".join(lines)).splitlines()
         self.first = max(first, 1)
@@ -46,24 +47,22 @@ class Source:
             raise Refused("a kernel is made from a function that begins with def", kernel=self.name)
         self.tree = tree
         self.parameters = [argument.arg for argument in tree.args.args]
+        self.takes = f"takes {many(len(self.parameters), 'argument')}"
         self._cells = dict(zip(function.__code__.co_freevars, function.__closure__ or ()))
-        self._check_head()
-
-    def _check_head(self) -> None:
-        """cupyx.jit takes plain arguments only. NVRTC takes no name that's a word of C++."""
-        given = self.tree.args
+        self.programs: dict[Any, Any] = {}  # what it's translated to, by the types of the arguments
+        given = tree.args
         if given.vararg or given.kwarg or given.kwonlyargs or given.defaults or given.posonlyargs:
-            raise self.refused(self.tree, "a kernel takes plain arguments: no *, no **, no /, no default values")
+            raise self.refusal(self.tree, "a kernel takes plain arguments: no *, no **, no /, no default values")
         own: list[tuple[Any, str]] = [(self.tree, name) for name in (self.name, *self.parameters)]
         own += [(node, node.id) for node in ast.walk(self.tree) if is_stored(node)]
         for node, name in own:
             if name in CPP_WORDS or (name == self.name and name in CUDAS_NAMES):
-                raise self.refused(node, f"{name} is a word of CUDA C++, which the kernel becomes: choose another name")
+                raise self.refusal(node, f"{name} is a word of CUDA C++, which the kernel becomes: choose another name")
             if not name.isascii():
-                raise self.refused(node, f"{name} has letters that C++ doesn't take: use a to z")
+                raise self.refusal(node, f"{name} has letters that C++ doesn't take: use a to z")
 
     def outside(self, name: str) -> Any:
-        """What a name means that isn't the kernel's own, or `MISSING`."""
+        """What a name from outside the kernel means, or `MISSING`."""
         if name in self._cells:
             try:
                 return self._cells[name].cell_contents
@@ -78,8 +77,8 @@ class Source:
     def text(self, node: Any) -> str:
         return self.lines[node.lineno - 1].strip()
 
-    def refused(self, node: Any, text: str) -> KernelError:
-        return Site(self, node).wrong(Refused, f"cupyx.jit would not compile this: {text}")
+    def refusal(self, node: Any, text: str) -> KernelError:
+        return Site(self, node).wrong(Refused, f"cupyx.jit wouldn't compile this: {text}")
 
 
 class Site:

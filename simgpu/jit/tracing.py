@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .errors import many
+from ..words import as_table, many
 from .figures import Figures, LineFigures
 from .lanes import WARP
 from .memory import BANKS, SECTOR, WORD
@@ -19,11 +19,9 @@ WAYS = {READ: "read", WRITE: "write", ATOMIC: "change"}
 MOST = 2_000  # accesses that are kept
 MOST_TIMES = 8  # that a line is shown
 
-# -- What a warp touches: where each of its lanes goes --------------------------------------------
-
 
 class Touch(NamedTuple):
-    """One access by one warp. `elements` says which element of `array` each lane means, in the order of its rows."""
+    """One access by one warp. `elements` says which element of `array` each lane means, counted row by row."""
 
     line: int
     text: str
@@ -41,14 +39,14 @@ class Touch(NamedTuple):
 
     @property
     def used(self) -> int:
-        """How many of the sectors' bytes the lanes want."""
+        """The bytes of these sectors that the lanes want."""
         return len(set(self.addresses.values())) * self.itemsize
 
     @property
     def turns(self) -> int:
         """How often shared memory has to answer: a bank gives one word at a time."""
         words = {address // WORD for address in self.addresses.values()}
-        return int(np.bincount([word % BANKS for word in words]).max(initial=0)) if words else 0
+        return max(Counter(word % BANKS for word in words).values(), default=0)
 
     @property
     def sentence(self) -> str:
@@ -59,7 +57,7 @@ class Touch(NamedTuple):
 
     @property
     def cost(self) -> str:
-        """The sectors or the turns, in words."""
+        """The turns or the sectors, in words."""
         if self.is_shared:
             return "one turn" if self.turns == 1 else f"{self.turns} turns"
         return f"{many(self.sectors, 'sector')}, {self.used / (self.sectors * SECTOR):.0%} of their bytes used"
@@ -85,17 +83,15 @@ class Trace(list):
         if not 0 <= row < lanes.blocks or len(self) >= MOST:
             return
         here = slice(self.warp * WARP, (self.warp + 1) * WARP)
-        on = np.broadcast_to(mask.on, lanes.shape)[row, here]
-        places = {int(lane): int(np.broadcast_to(at, lanes.shape)[row, here][lane]) for lane in on.nonzero()[0]}
-        if places:
-            index = {lane: part.indices_of(place) for lane, place in places.items()}
-            elements = {lane: int(np.ravel_multi_index(index[lane], shape)) if shape else 0 for lane in index}
-            addresses = {lane: place * size for lane, place in places.items()}
+        on, places = (np.broadcast_to(x, lanes.shape)[row, here] for x in (mask.on, at))
+        elements, addresses = {}, {}
+        for lane in on.nonzero()[0].tolist():
+            place = int(places[lane])
+            elements[lane] = int(np.ravel_multi_index(part.indices_of(place), shape)) if shape else 0
+            addresses[lane] = place * size
+        if elements:
             what = part.name, shape, size, part.is_shared
             self.append(Touch(site.line, site.text, WAYS[way], *what, elements, addresses))
-
-
-# -- What one thread does: reads and writes, which way it goes, and what each name gets -----------
 
 
 class Watch:
@@ -103,18 +99,18 @@ class Watch:
 
     def __init__(self, row: int, thread: int, say: Callable[[str], Any]) -> None:
         self.row, self.thread, self._say = row, thread, say
-        self._touched: list[tuple[Any, ...]] = []  # where, how, and an element: its name, where it is, and its value
+        self._touched: list[tuple[Any, ...]] = []  # site, way, and an element: its name, where it is, and its value
         self._times: Counter[ast.stmt] = Counter()
 
     def note(self, lanes: Any, mask: Any, part: Any, at: Any, way: int, site: Site) -> None:
-        """It reads or writes an element."""
+        """The thread reads or writes an element."""
         if self.of(mask.on):
             place = int(self.of(at))
             flat, index = part.flat.reshape(-1), place + part.is_shared * self.row * part.shape[0]
             self._touched.append((site, way, part.named(place), flat, index, flat[index]))
 
     def after(self, node: Any, source: Any, lanes: Any, mask: Any, variables: dict[str, Any]) -> None:
-        """It has done this line, or begins another round of this loop."""
+        """The thread has done this line, or begins another round of this loop."""
         if self.of(mask.on):
             target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", node)
             found = {part.id: variables[part.id] for part in ast.walk(target) if is_stored(part)}
@@ -126,16 +122,14 @@ class Watch:
             self._print(source, node, ["yes" if self.of(seen) else "no"])
 
     def _print(self, source: Any, node: Any, results: list[str]) -> None:
-        """The first line of `node`, with what was read, then with what came of it."""
+        """The first line of `node`, with what it read, and what it gave."""
         last = node.body[0].lineno - 1 if isinstance(node, (ast.If, ast.For, ast.While)) else node.end_lineno
         lines = range(node.lineno, max(last, node.lineno) + 1)
-        own: list[tuple[Any, ...]] = []
-        others: list[tuple[Any, ...]] = []
-        for touch in self._touched:
-            (own if touch[0].source is source and touch[0].node.lineno in lines else others).append(touch)
-        self._touched = others
+        is_own = [site.source is source and site.node.lineno in lines for site, *_ in self._touched]
+        own = [touch for touch, is_now in zip(self._touched, is_own) if is_now]
+        self._touched = [touch for touch, is_now in zip(self._touched, is_own) if not is_now]
         read = [f"{name} = {value}" for _, way, name, _, _, value in own if way == READ]
-        # What's written is there by now. After an atomic, others may have been there too.
+        # What's written is there by now. After an atomic, other threads may have changed it too.
         kept = [f"{name} = {flat[k]}" if way == WRITE else name for _, way, name, flat, k, _ in own if way != READ]
         shown = " → ".join(", ".join(dict.fromkeys(part)) for part in (read, kept + results) if part)
         self._times[node] += 1
@@ -145,18 +139,15 @@ class Watch:
             self._say(f"{text}    {shown}" if shown else text)
 
     def of(self, value: Any) -> Any:
-        """What this thread has of a value of all threads."""
+        """This thread's part of a value."""
         if not isinstance(value, np.ndarray) or value.ndim < 2:
             return value
         return value[self.row if value.shape[0] > 1 else 0, self.thread if value.shape[1] > 1 else 0]
 
 
-# -- What each line cost --------------------------------------------------------------------------
-
-
 class Explained:
     """What `explain` shows of a kernel: its text, and beside each line the requests by warps, the sectors, the share of
-    their bytes that was used, and bank conflicts. Then the whole launch."""
+    their bytes that was used, and bank conflicts. Below is the whole launch."""
 
     def __init__(self, source: Any, figures: Figures) -> None:
         self.source, self.figures = source, figures
@@ -164,17 +155,14 @@ class Explained:
     def __repr__(self) -> str:
         name, lines = self.source.name, self.figures.lines
         own = {line.line: line for line in lines if line.function == name}
-        rows = [(_cells(own.get(k)), f"{k:>4}  {text}") for k, text in enumerate(self.source.lines, self.source.first)]
+        rows = [_row(own.get(k), f"{k:>4}  {text}") for k, text in enumerate(self.source.lines, self.source.first)]
         others = [line for line in lines if line.function != name]
-        rows += [(_cells(line), f"{line.line:>4}  {line.function}: {line.text}") for line in others]
-        widths = [max(len(cells[k]) for cells, _ in [(COSTS, ""), *rows]) for k in range(len(COSTS))]
-        shown = [[f"{cell:>{width}}" for cell, width in zip(cells, widths)] + [text] for cells, text in rows]
-        head = [f"{name:>{width}}" for name, width in zip(COSTS, widths)] + ["line"]
-        return "\n".join([*("  ".join(row).rstrip() for row in (head, *shown)), "", repr(self.figures)])
+        rows += [_row(line, f"{line.line:>4}  {line.function}: {line.text}") for line in others]
+        return "\n".join([*as_table([(*COSTS, "line"), *rows]), "", repr(self.figures)])
 
 
-def _cells(line: LineFigures | None) -> tuple[str, ...]:
+def _row(line: LineFigures | None, text: str) -> tuple[str, ...]:
     if line is None:
-        return ("",) * len(COSTS)
+        return ("",) * len(COSTS) + (text,)
     sectors = (f"{line.sectors:,}", f"{line.share:.0%}") if line.sectors else ("", "")
-    return f"{line.requests:,}", *sectors, f"{line.conflicts:,}" if line.conflicts or not line.sectors else ""
+    return f"{line.requests:,}", *sectors, f"{line.conflicts:,}" if line.conflicts or not line.sectors else "", text

@@ -1,8 +1,8 @@
 """A kernel's text becomes functions that compute it for all threads: first statements, then expressions, then calls.
 
-A step, which a statement becomes, is given the threads that come to it, and gives those that go on to the next one. An
-expression becomes a `Value`, or is `Known` before the launch. The types are found before the launch too, as a compiler
-does. So a mistake is found even in a branch that no thread takes.
+A statement becomes a step, which gets the threads that come to it and returns those that go on to the next one. An
+expression becomes a `Value`, or is `Known` before the launch. Types are found before the launch too, as in a compiler,
+so we find a mistake even in a branch that no thread takes.
 """
 
 from __future__ import annotations
@@ -18,17 +18,20 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from ..words import many
 from . import advice, memory, names
-from .errors import Endless, NeverWritten, Problem, many
+from .errors import Endless, NeverWritten, Problem
 from .lanes import EVERYONE, NOBODY, OPERATION, Lanes, Mask, where
 from .memory import Part, Reach, Ref, as_index, reach
 from .source import MISSING, Site, Source
-from .types import BOOL, INT, SIGNATURES, SIZE, UINT, VOID, ArrayType, Tuple, can_become, is_number, same
-from .values import OPERATORS, Expression, Known, Value, as_value, called, cast, converted, is_true, packed, scalar_type
+from .types import BOOL, INT, SIGNATURES, SIZE, UINT, VOID, ArrayType, Tuple, is_number, same
+from .values import OPERATORS, Expression, Known, Value, apply, as_type, as_value, cast, is_true, pack, scalar_type
 
+_MANY_ROUNDS = "still in this loop. Does it end? If it takes that long, raise the limit: kernel.most_rounds = …"
+_WAITS = "A thread that waits for another one's write may wait forever: only barriers wait."
 Step = Callable[[Lanes, Mask], Mask]
 Put = Callable[[Lanes, Mask, Any], None]  # stores a value
-LEFT, AGAIN = range(2)  # places in `lanes.loops`: who has left the innermost loop, and who said `continue`
+LEFT, AGAIN = range(2)  # places in `lanes.loops`: the lanes that left the innermost loop, and those at `continue`
 
 # NumPy's functions that a thread can compute. Some of CuPy's are no ufuncs in NumPy.
 FUNCTIONS = {getattr(np, name): name for name in SIGNATURES if hasattr(np, name)}
@@ -40,7 +43,7 @@ _INSTEAD = {
     "dot": "a loop", "mean": "a loop", "enumerate": "range", "zip": "range", "float32": "np.float32(x) of one number",
 }  # fmt: skip
 _FUNCTIONS = "NumPy's functions of numbers, such as np.tanh, and your own under @jit.rawkernel(device=True)"
-# What a kernel hasn't, where Python's own name for it isn't the one that people write.
+# What a kernel can't have, where people don't call it by the name of Python's node.
 _MISSING = {
     "AnnAssign": "annotations", "FunctionDef": "functions inside of it: use one under @jit.rawkernel(device=True)",
     "Assert": "assert: CuPy's compiler fails at it", "ImportFrom": "import", "ClassDef": "classes", "Slice": "slices",
@@ -60,7 +63,7 @@ def _missing(node: ast.AST) -> NoReturn:
 
 @dataclass
 class Variable:
-    """A name of the kernel's own: its type, and its place among all threads' values."""
+    """A variable of the kernel: its type, and its place among all threads' values."""
 
     type: Any
     slot: int
@@ -91,16 +94,13 @@ class Program:
             self._functions[key] = None
             self._functions[key] = Translation(self, source, parameters, is_device=True)
         if self._functions[key] is None:
-            raise source.refused(source.tree, "a function of the device can't call itself")
+            raise source.refusal(source.tree, "a function of the device can't call itself")
         return self._functions[key]
 
     def is_current(self) -> bool:
         """Whether the names from outside still mean what they meant when it was translated."""
-        for source, name, found in self.used:
-            now = source.outside(name)
-            if now is not found and not (is_number(now) and type(now) is type(found) and now == found):
-                return False
-        return True
+        pairs = [(source.outside(name), found) for source, name, found in self.used]
+        return all(a is b or (is_number(a) and type(a) is type(b) and a == b) for a, b in pairs)
 
 
 class Translation:
@@ -112,15 +112,14 @@ class Translation:
         self.variables: dict[str, Variable] = {}
         self.being_assigned = ""
         self.unused: Any = None  # the call whose result is thrown away
-        self.loops = 0  # that this part of the text is in
         for name, (kind, origin) in zip(source.parameters, parameters):
             self.variables[name] = Variable(kind, program.new_slot(), origin)
         self.body = self.block(source.tree.body)
 
     def block(self, statements: list[ast.stmt]) -> Step:
-        """All of these, one after the other, until nobody is left."""
+        """All of these, one after the other, until no thread is left."""
         texts = [s for s in statements if isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant)]
-        steps = [(self.translated(s), s) for s in statements if s not in texts and not isinstance(s, ast.Pass)]
+        steps = [(self.translate(s), s) for s in statements if s not in texts and not isinstance(s, ast.Pass)]
 
         def run(lanes: Lanes, mask: Mask) -> Mask:
             for step, statement in steps:
@@ -133,14 +132,13 @@ class Translation:
 
         return run
 
-    def translated(self, node: Any) -> Any:
-        """What the method with the name of this part of the text makes of it: of a statement a `Step`, of the rest an
-        `Expression`. Raises `Refused`, with the line, where cupyx.jit wouldn't compile it."""
+    def translate(self, node: Any) -> Any:
+        """Call the method with this node's name: it makes a `Step` or an `Expression`. Raises `Refused`."""
         method = getattr(self, f"_{type(node).__name__}", _missing)
         try:
             return method(node)
         except Problem as problem:
-            raise self.source.refused(node, str(problem)) from None
+            raise self.source.refusal(node, str(problem)) from None
 
     # -- assignments -----------------------------------------------------------------------------
 
@@ -148,22 +146,29 @@ class Translation:
         if len(node.targets) != 1:
             raise Problem("one assignment at a time, not a = b = …")
         target = node.targets[0]
-        self.being_assigned = target.id if isinstance(target, ast.Name) else ""
-        given = as_value(self.translated(node.value))
+        self.being_assigned = name = target.id if isinstance(target, ast.Name) else ""
+        given = as_value(self.translate(node.value))
         self.being_assigned = ""
         if same(given.type, VOID):
             raise Problem("this gives nothing that could be assigned")
-        held = self.variables.get(target.id) if isinstance(target, ast.Name) else None
+        held = self.variables.get(name)
         if isinstance(target, ast.Subscript) or held and isinstance(held.type, np.dtype):
             scalar_type(given)
         return _putting(self.assign(target, given.type, given.origin), given.run)
 
     def assign(self, target: Any, kind: Any, origin: frozenset[str]) -> Put:
-        """What stores a value of this type under a name, in an element, or in several of them."""
+        """Returns what stores a value of this type under a name, in an element, or in several of them."""
         if isinstance(target, ast.Name):
             return self._assign_name(target, kind, origin)
         if isinstance(target, ast.Subscript):
-            return self._assign_element(target, kind)
+            to, find, site = self.element(self.translate(target.value), self.translate(target.slice), target)
+            convert = _into_element(kind, to, target)
+
+            def put(lanes: Lanes, mask: Mask, value: Any) -> None:
+                part, to = find(lanes, mask)
+                memory.store(lanes, mask, part, to, convert(value), site)
+
+            return put
         if not isinstance(target, ast.Tuple):
             raise Problem("a value goes to a name, an element, or several of them")
         if not isinstance(kind, Tuple) or len(kind.types) != len(target.elts):
@@ -190,20 +195,10 @@ class Translation:
         elif isinstance(kind, np.dtype) and (kind.kind, getattr(variable.type, "kind", "")) == ("f", "i"):
             keeps = f". Begin with {name} = 0.0, or divide with //, which gives an int"
         convert, slot = _storing(kind, variable.type, name, keeps), variable.slot
-        return lambda lanes, mask, value: lanes.assign(mask, slot, convert(value) if convert else value, site)
-
-    def _assign_element(self, target: ast.Subscript, kind: Any) -> Put:
-        to, find, site = self.element(self.translated(target.value), self.translated(target.slice), target)
-        convert = _into_element(kind, to, target)
-
-        def put(lanes: Lanes, mask: Mask, value: Any) -> None:
-            part, to = find(lanes, mask)
-            memory.store(lanes, mask, part, to, convert(value) if convert else value, site)
-
-        return put
+        return lambda lanes, mask, value: lanes.assign(mask, slot, convert(value), site)
 
     def element(self, owner: Expression, index: Expression, target: ast.Subscript) -> tuple[np.dtype, Callable, Site]:
-        """An element that's written: its type, what finds it for each thread, and its place in the text."""
+        """An element to write: its type, what finds it for each thread, and its place in the text."""
         if not isinstance(owner, Value) or not isinstance(owner.type, ArrayType):
             raise Problem("only an array argument and shared memory have elements to write")
         indices, site = self.indices(owner, index, target), Site(self.source, target)
@@ -213,23 +208,21 @@ class Translation:
         return owner.type.dtype, _finding(owner, indices, site), site
 
     def _AugAssign(self, node: ast.AugAssign) -> Step:
-        given = as_value(self.translated(node.value))
-        if isinstance(node.target, ast.Subscript):
-            return self._change_element(node, node.target, given)
-        if not isinstance(node.target, ast.Name):
-            raise Problem("only a name or an element can be changed so")
-        old = self.translated(ast.copy_location(ast.Name(node.target.id, ast.Load()), node.target))
-        if isinstance(old, Known):
-            raise Problem(f"{node.target.id} isn't the kernel's own: assign it first")
-        new = as_value(self.operation(node.op, [old, given]))
-        return _putting(self._assign_name(node.target, scalar_type(new)), new.run)
-
-    def _change_element(self, node: ast.AugAssign, target: ast.Subscript, given: Value) -> Step:
-        kind, find, site = self.element(self.translated(target.value), self.translated(target.slice), target)
+        given = as_value(self.translate(node.value))
+        target = node.target
+        if isinstance(target, ast.Name):
+            old = self.translate(ast.copy_location(ast.Name(target.id, ast.Load()), target))
+            if isinstance(old, Known):
+                raise Problem(f"{target.id} isn't the kernel's own: assign it first")
+            new = as_value(self.operation(node.op, [old, given]))
+            return _putting(self._assign_name(target, scalar_type(new)), new.run)
+        if not isinstance(target, ast.Subscript):
+            raise Problem("only a name or an element can be changed like this")
+        kind, find, site = self.element(self.translate(target.value), self.translate(target.slice), target)
         slot = self.program.new_slot()  # for the old value, which has no name in the text
-        new = self.operation(node.op, [Value(kind, lambda lanes, mask: lanes.held[slot].value), given])
-        _into_element(scalar_type(new), kind, target)
-        compute = cast(new, kind, checked=False).run
+        result = self.operation(node.op, [Value(kind, lambda lanes, mask: lanes.held[slot].value), given])
+        _into_element(scalar_type(result), kind, target)
+        compute = cast(result, kind, checked=False).run
 
         def step(lanes: Lanes, mask: Mask) -> Mask:
             part, to = find(lanes, mask)
@@ -241,7 +234,7 @@ class Translation:
 
     def _Expr(self, node: ast.Expr) -> Step:
         self.unused = node.value
-        value = self.translated(node.value)
+        value = self.translate(node.value)
         self.unused = None
         if isinstance(value, Known) and isinstance(value.obj, names.Builtin):
             text, axes = ast.unparse(node.value), "1" * value.obj.name.startswith("grid")
@@ -251,10 +244,10 @@ class Translation:
     # -- where threads part and meet again: branches, loops, returns -----------------------------
 
     def _If(self, node: ast.If) -> Step:
-        test = self.translated(node.test)
+        test = self.translate(node.test)
         if isinstance(test, Known):  # decided before the launch: the other side isn't even compiled
             return self.block(node.body if test.obj else node.orelse)
-        condition, body, orelse = self._tested(node, test), self.block(node.body), self.block(node.orelse)
+        condition, body, orelse = self._test_of(node, test), self.block(node.body), self.block(node.orelse)
 
         def step(lanes: Lanes, mask: Mask) -> Mask:
             yes, no = lanes.split(mask, condition(lanes, mask))
@@ -264,8 +257,8 @@ class Translation:
 
         return step
 
-    def _tested(self, node: ast.If | ast.While, test: Value) -> Callable[[Lanes, Mask], Any]:
-        """What the threads see that come to this test."""
+    def _test_of(self, node: ast.If | ast.While, test: Value) -> Callable[[Lanes, Mask], Any]:
+        """The test, whose answer a watched thread shows."""
         condition = is_true(test).run
 
         def run(lanes: Lanes, mask: Mask) -> Any:
@@ -277,13 +270,24 @@ class Translation:
         return run
 
     def _While(self, node: ast.While) -> Step:
-        going = self._tested(node, as_value(self.translated(node.test)))
+        going = self._test_of(node, as_value(self.translate(node.test)))
         return self._loop(node, lambda lanes, mask: (going, _nothing, _nothing))
 
-    def _For(self, node: ast.For) -> Step:
+    def _For(self, node: Any) -> Step:
         if not isinstance(node.target, ast.Name):
             raise Problem("a loop has one name")
-        start, stop, step = self._range(node.iter)
+        found = self.translate(node.iter.func) if isinstance(node.iter, ast.Call) else None
+        if not isinstance(found, Known) or found.obj not in (python.range, names.range):
+            raise Problem("for goes over range(…) or jit.range(…) alone")
+        args = [self.translate(argument) for argument in node.iter.args]
+        keywords = {keyword.arg: self.translate(keyword.value) for keyword in node.iter.keywords}
+        unroll = keywords.pop("unroll", None)
+        if keywords or not 1 <= len(args) <= 3 or any(scalar_type(x).kind not in "iu" for x in args):
+            raise Problem("range takes one to three integers, and unroll=")
+        is_known = all(isinstance(x, Known) for x in args) and isinstance(unroll, Known)
+        if unroll is not None and unroll != Known(None) and not (is_known and isinstance(unroll.obj, int)):
+            raise Problem("a loop can only be unrolled if its range and unroll=, a number, are known before the launch")
+        start, stop, step = [*[Known(0)] * (len(args) == 1), *args, Known(1)][:3]
         kind, name = scalar_type(stop), node.target.id
         if name in self.variables and not same(self.variables[name].type, kind):
             raise Problem(f"{name} holds {self.variables[name].type} already, and range counts in {kind}")
@@ -314,29 +318,12 @@ class Translation:
 
         return self._loop(node, ready)
 
-    def _range(self, node: Any) -> tuple[Expression, Expression, Expression]:
-        found = self.translated(node.func) if isinstance(node, ast.Call) else None
-        if not isinstance(found, Known) or found.obj not in (python.range, names.range):
-            raise Problem("for goes over range(…) or jit.range(…) alone")
-        args = [self.translated(argument) for argument in node.args]
-        keywords = {keyword.arg: self.translated(keyword.value) for keyword in node.keywords}
-        unroll = keywords.pop("unroll", None)
-        if keywords or not 1 <= len(args) <= 3 or any(scalar_type(x).kind not in "iu" for x in args):
-            raise Problem("range takes one to three integers, and unroll=")
-        is_known = all(isinstance(x, Known) for x in args) and isinstance(unroll, Known)
-        if unroll is not None and unroll != Known(None) and not (is_known and isinstance(unroll.obj, int)):
-            raise Problem("a loop can only be unrolled if its range and unroll=, a number, are known before the launch")
-        start, stop, step = [*[Known(0)] * (len(args) == 1), *args, Known(1)][:3]
-        return start, stop, step
-
     def _loop(self, node: Any, ready: Callable) -> Step:
-        """`ready` gives what a loop tests, and what's done before and after each round."""
+        """`ready` returns a loop's test, and what to do before and after each round."""
         if node.orelse:
             raise Problem("a loop has no else")
-        self.loops += 1
         body = self.block(node.body)
-        self.loops -= 1
-        site, endless = Site(self.source, node), advice.endless(node, self.source.tree)
+        site, (why, fix) = Site(self.source, node), advice.endless(node, self.source.tree)
 
         def step(lanes: Lanes, mask: Mask) -> Mask:
             test, before, after = ready(lanes, mask)
@@ -344,13 +331,17 @@ class Translation:
             lanes.loops.append([None, None])
             while True:
                 stay, leave = lanes.split(here, test(lanes, here))
-                if leave.count:
+                if leave.count:  # otherwise we keep the mask, which may be the same for all blocks
                     here = stay
                     _leave(lanes, leave, LEFT)
                 if not here.count:
                     break
-                if rounds >= lanes.launch.most_rounds or (rounds and endless[0]):
-                    raise _never_ends(lanes, here, rounds, site, endless)
+                if rounds and why:
+                    raise site.wrong(Endless, why, fix, lanes.first_of(here.on))
+                if rounds >= lanes.launch.most_rounds:
+                    who = "1 thread is" if here.count == 1 else f"{here.count:,} threads are"
+                    what = f"{rounds:,} rounds, and {who} {_MANY_ROUNDS}"
+                    raise site.wrong(Endless, what, _WAITS, lanes.first_of(here.on))
                 rounds += 1
                 before(lanes, here)
                 here = body(lanes, here)
@@ -366,35 +357,29 @@ class Translation:
         return step
 
     def _Break(self, node: ast.Break | ast.Continue) -> Step:
-        if not self.loops:
-            raise Problem(f"{ast.unparse(node)} stands in a loop")
         return lambda lanes, mask: _leave(lanes, mask, AGAIN if isinstance(node, ast.Continue) else LEFT)
 
     _Continue = _Break
 
     def _Return(self, node: ast.Return) -> Step:
-        value = Known(None) if node.value is None else self.translated(node.value)
-        if value == Known(None):
-            if self.is_device and self.result not in (None, VOID):
-                raise Problem("this function returns a value elsewhere")
-            return self._returning(node, None) if self.is_device else lambda lanes, mask: lanes.exit(mask)
+        value = Known(None) if node.value is None else self.translate(node.value)
+        given = None if value == Known(None) else as_value(value)
         if not self.is_device:
-            raise Problem("a kernel returns nothing: write the result into an array")
-        given = as_value(value)
+            if given is not None:
+                raise Problem("a kernel returns nothing: write the result into an array")
+            return lambda lanes, mask: lanes.exit(mask)
+        kind = VOID if given is None else given.type
         if self.result is None:
-            self.result = given.type
-        elif not same(self.result, given.type):
-            raise Problem(f"this function returns {self.result} elsewhere, and here {given.type}")
-        return self._returning(node, given.run)
-
-    def _returning(self, node: ast.Return, run: Callable | None) -> Step:
-        """The threads go back to the caller, with this value. Other threads may have come back before."""
+            self.result = kind
+        elif not same(self.result, kind):
+            raise Problem(f"this function returns {self.result} elsewhere, and here {kind}")
         site = Site(self.source, node)
 
         def step(lanes: Lanes, mask: Mask) -> Mask:
+            """The threads go back to the caller, with this value. Other threads may have gone back before."""
             frame = lanes.returns[-1]
-            if run is not None:
-                value = run(lanes, mask)
+            if given is not None:
+                value = given.run(lanes, mask)
                 frame[0] = value if frame[0] is None else where(mask.on, value, frame[0], site)
             frame[1] = frame[1] | mask.on
             return lanes.nobody
@@ -407,9 +392,9 @@ class Translation:
         return Known(node.value)
 
     def _Tuple(self, node: ast.Tuple) -> Expression:
-        parts = [self.translated(part) for part in node.elts]
-        known = _all_known(parts)
-        return packed([as_value(part) for part in parts]) if known is None else Known(tuple(known))
+        parts = [self.translate(part) for part in node.elts]
+        known = _known_values(parts)
+        return pack([as_value(part) for part in parts]) if known is None else Known(tuple(known))
 
     def _Name(self, node: ast.Name) -> Expression:
         if node.id not in self.variables:
@@ -430,14 +415,14 @@ class Translation:
         return Value(variable.type, run, variable.origin, node)
 
     def _Attribute(self, node: ast.Attribute) -> Expression:
-        owner = self.translated(node.value)
+        owner = self.translate(node.value)
         if isinstance(owner, Known):
             if isinstance(owner.obj, names.Dim3):
                 if node.attr not in ("x", "y", "z"):
                     raise Problem(f"{owner.obj!r} has .x, .y and .z")
                 dim, axis = owner.obj.name, "xyz".index(node.attr)
                 return Value(UINT, lambda lanes, mask: lanes.axes[dim][axis])
-            return name_of(_known(getattr, owner.obj, node.attr))
+            return name_of(_compute_now(getattr, owner.obj, node.attr))
         run, name = owner.run, node.attr
         if isinstance(owner.type, ArrayType) and not owner.type.is_shared:
             if name == "ndim":
@@ -450,32 +435,38 @@ class Translation:
         raise Problem(f"a {owner.type} has no .{node.attr} in a kernel; an array has .shape, .size, .ndim")
 
     def _Subscript(self, node: ast.Subscript) -> Expression:
-        owner, index = self.translated(node.value), self.translated(node.slice)
+        owner, index = self.translate(node.value), self.translate(node.slice)
         if isinstance(owner, Known):
             if not isinstance(index, Known):
                 raise Problem("only an array argument has elements that a thread chooses")
-            return name_of(_known(operator.getitem, owner.obj, index.obj))
+            return name_of(_compute_now(operator.getitem, owner.obj, index.obj))
         if isinstance(owner.type, Tuple):
-            return self._part(owner, index)
+            if not isinstance(index, Known) or not isinstance(index.obj, int):
+                raise Problem("which value of several is meant must be known before the launch")
+            count = len(owner.type.types)
+            if not 0 <= index.obj < count:
+                raise Problem(f"there are {count} values, 0 to {count - 1}; got {index.obj}")
+            return _one_of(owner, index.obj)
         if not isinstance(owner.type, ArrayType):
             raise Problem(f"only arrays have elements; this is a {owner.type}")
         indices = self.indices(owner, index, node)
-        if len(indices) < owner.type.ndim:
-            return self._view(owner, indices, node)
+        if len(indices) < owner.type.ndim:  # a view: what's left after the first axes
+            runs, run = [index.run for index in indices], owner.run
+
+            def view(lanes: Lanes, mask: Mask) -> Ref:
+                ref, offset = run(lanes, mask), 0
+                for axis, index in enumerate(runs, ref.axis):
+                    offset = offset + as_index(index(lanes, mask)) * ref.part.strides[axis]
+                return Ref(ref.part, ref.axis + len(runs), ref.offset + offset)
+
+            kind = ArrayType(owner.type.dtype, owner.type.ndim - len(indices))
+            return Value(kind, view, owner.origin, node)
         site = Site(self.source, node)
         find = _finding(owner, indices, site)
         return Value(owner.type.dtype, lambda lanes, mask: memory.load(lanes, mask, *find(lanes, mask), site))
 
-    def _part(self, owner: Value, index: Expression) -> Value:
-        if not isinstance(index, Known) or not isinstance(index.obj, int):
-            raise Problem("which value of several is meant must be known before the launch")
-        count = len(owner.type.types)
-        if not 0 <= index.obj < count:
-            raise Problem(f"there are {count} values, 0 to {count - 1}; got {index.obj}")
-        return _one_of(owner, index.obj)
-
     def indices(self, owner: Value, index: Expression, node: Any) -> list[Value]:
-        """The index of each axis. Raises `Problem` for too many, and for what is no integer."""
+        """The index of each axis. Raises `Problem` if there are too many, or if one isn't an integer."""
         given = as_value(index)
         if isinstance(given.type, ArrayType):
             raise Problem("an index is one integer for each axis, not an array")
@@ -493,55 +484,41 @@ class Translation:
                 raise Problem(f"an index is an integer, not {part.type}; // divides to one")
         return parts
 
-    def _view(self, owner: Value, indices: list[Value], node: ast.Subscript) -> Value:
-        """``x[0]`` of an array with two axes: what's left after the first."""
-        runs, run = [index.run for index in indices], owner.run
-        if owner.type.ndim < 1:
-            raise Problem("an array of no axes has no elements to choose")
-
-        def view(lanes: Lanes, mask: Mask) -> Ref:
-            ref, offset = run(lanes, mask), 0
-            for axis, index in enumerate(runs, ref.axis):
-                offset = offset + as_index(index(lanes, mask)) * ref.part.strides[axis]
-            return Ref(ref.part, ref.axis + len(runs), ref.offset + offset)
-
-        return Value(ArrayType(owner.type.dtype, owner.type.ndim - len(indices)), view, owner.origin, node)
-
     def operation(self, op: Any, operands: list[Expression]) -> Expression:
         if type(op) not in OPERATORS:
             _missing(op)
-        (name, compute), known = OPERATORS[type(op)], _all_known(operands)
+        (name, compute), known = OPERATORS[type(op)], _known_values(operands)
         if known is not None:
-            return Known(_known(compute, *known))
-        return called(name, operands, "smaller" if isinstance(op, (ast.Lt, ast.LtE, ast.Gt, ast.GtE)) else "")
+            return Known(_compute_now(compute, *known))
+        return apply(name, operands, "smaller" if isinstance(op, (ast.Lt, ast.LtE, ast.Gt, ast.GtE)) else "")
 
     def _BinOp(self, node: ast.BinOp) -> Expression:
         if isinstance(node.op, ast.MatMult):  # its sides may be slices, which aren't what's wrong
             _missing(node.op)
-        return self.operation(node.op, [self.translated(node.left), self.translated(node.right)])
+        return self.operation(node.op, [self.translate(node.left), self.translate(node.right)])
 
     def _UnaryOp(self, node: ast.UnaryOp) -> Expression:
-        return self.operation(node.op, [self.translated(node.operand)])
+        return self.operation(node.op, [self.translate(node.operand)])
 
     def _Compare(self, node: ast.Compare) -> Expression:
         if len(node.ops) > 1:  # or `i > 0 & i < n`, where & comes first
             raise Problem("compare two values at a time, with `and` between: 0 <= i and i < n")
-        return self.operation(node.ops[0], [self.translated(node.left), self.translated(node.comparators[0])])
+        return self.operation(node.ops[0], [self.translate(node.left), self.translate(node.comparators[0])])
 
     def _BoolOp(self, node: ast.BoolOp) -> Expression:
         is_and = isinstance(node.op, ast.And)
-        parts = [self.translated(part) for part in node.values]
+        parts = [self.translate(part) for part in node.values]
         result = parts[0]
         for other in parts[1:]:
             if isinstance(result, Known) and isinstance(other, Known):
                 result = Known((result.obj and other.obj) if is_and else (result.obj or other.obj))
             else:
-                called("logical_and", (result, other))  # refuses what has no truth
+                apply("logical_and", (result, other))  # refuses what isn't true or false
                 result = self._short(is_true(as_value(result)), is_true(as_value(other)), is_and)
         return result
 
     def _short(self, first: Value, second: Value, is_and: bool) -> Value:
-        """As in C, what stands on the right is looked at only by the threads for which it matters."""
+        """As in C, only the threads for which the right side matters look at it."""
         left, right = first.run, second.run
 
         def run(lanes: Lanes, mask: Mask) -> Any:
@@ -556,7 +533,7 @@ class Translation:
         return Value(BOOL, run)
 
     def _IfExp(self, node: ast.IfExp) -> Expression:
-        test, x, y = self.translated(node.test), self.translated(node.body), self.translated(node.orelse)
+        test, x, y = self.translate(node.test), self.translate(node.body), self.translate(node.orelse)
         if isinstance(test, Known):
             raise Problem("the test of `a if test else b` has to be something that threads compute; use `if` instead")
         x, y = _like(x, y), _like(y, x)
@@ -566,8 +543,6 @@ class Translation:
 
         def run(lanes: Lanes, mask: Mask) -> Any:
             seen = condition(lanes, mask)
-            if not isinstance(seen, np.ndarray):
-                return first(lanes, mask) if seen else second(lanes, mask)
             yes, no = lanes.split(mask, seen)
             if not (yes.count and no.count):
                 return first(lanes, yes) if yes.count else second(lanes, no)
@@ -575,28 +550,24 @@ class Translation:
 
         return Value(x.type, run)
 
-    # -- calls -----------------------------------------------------------------------------------
-
     def _Call(self, node: ast.Call) -> Expression:
-        function = self.translated(node.func)
-        if not isinstance(function, Known) or not callable(function.obj):
+        called = self.translate(node.func)
+        if not isinstance(called, Known) or not callable(called.obj):
             raise Problem("this is a value, not a function")
+        function = called.obj
         if any(isinstance(x, ast.Starred) for x in node.args) or any(keyword.arg is None for keyword in node.keywords):
-            raise Problem("arguments are written out, without * and **")
-        args = [self.translated(argument) for argument in node.args]
-        keywords = {str(keyword.arg): self.translated(keyword.value) for keyword in node.keywords}
-        call = function.obj.build if isinstance(function.obj, names.Builtin) else names.PYTHONS.get(function.obj)
-        if call is not None:
+            raise Problem("write out the arguments, without * and **")
+        args = [self.translate(argument) for argument in node.args]
+        keywords = {str(keyword.arg): self.translate(keyword.value) for keyword in node.keywords}
+        build = function.build if isinstance(function, names.Builtin) else names.PYTHONS.get(function)
+        if build is not None:
             try:
-                inspect.signature(call).bind(self, node, *args, **keywords)
+                inspect.signature(build).bind(self, node, *args, **keywords)
             except TypeError as error:
-                if function.obj in (names.grid, names.gridsize) and not args:
-                    raise Problem(f"write {function.obj!r}(1), or 2 or 3 for the number of axes") from None
-                raise Problem(f"{function.obj!r}: {error}") from None
-            return call(self, node, *args, **keywords)
-        return self._other(node, function.obj, args, keywords)
-
-    def _other(self, node: Any, function: Any, args: list[Expression], keywords: dict[str, Expression]) -> Expression:
+                if function in (names.grid, names.gridsize) and not args:
+                    raise Problem(f"write {function!r}(1), or 2 or 3 for the number of axes") from None
+                raise Problem(f"{function!r}: {error}") from None
+            return build(self, node, *args, **keywords)
         if hasattr(function, "as_part_of"):  # a kernel of ours
             if keywords:
                 raise Problem("a function of the device takes no keywords")
@@ -606,10 +577,10 @@ class Translation:
             dtype, count = keywords.pop("dtype", Known(None)), len(SIGNATURES[name][0][0])
             if keywords or len(args) != count or dtype != Known(None):
                 raise Problem(f"np.{name} takes {many(count, 'number')} and no keywords")
-            return called(name, args)
-        known = _all_known([*args, *keywords.values()])
+            return apply(name, args)
+        known = _known_values([*args, *keywords.values()])
         if known is not None and function is not print:
-            found = _known(function, *known[: len(args)], **dict(zip(keywords, known[len(args) :])))
+            found = _compute_now(function, *known[: len(args)], **dict(zip(keywords, known[len(args) :])))
             if not isinstance(found, np.ndarray):
                 return name_of(found)
             shared = f"jit.shared_memory(np.{found.dtype}, {found.size}), which all threads of the block share"
@@ -624,7 +595,7 @@ class Translation:
 
 
 def _finding(owner: Value, indices: list[Value], site: Site) -> Callable[[Lanes, Mask], tuple[Part, Reach]]:
-    """What finds an element for each thread: the memory that it's a part of, and where."""
+    """Returns what finds an element for each thread: the memory that it's a part of, and where."""
     run, runs = owner.run, [index.run for index in indices]
 
     def find(lanes: Lanes, mask: Mask) -> tuple[Part, Reach]:
@@ -634,27 +605,28 @@ def _finding(owner: Value, indices: list[Value], site: Site) -> Callable[[Lanes,
     return find
 
 
-def _storing(kind: Any, to: Any, what: str, advised: str) -> Callable[[Any], Any] | None:
-    """How a value becomes what a name or an array holds. None if it is that already."""
+def _storing(kind: Any, to: Any, what: str, advised: str) -> Callable[[Any], Any]:
+    """How a value of this kind becomes what a name or an array holds."""
     if same(kind, to):
-        return None
-    if not (isinstance(kind, np.dtype) and isinstance(to, np.dtype) and can_become(kind, to)):
+        return lambda value: value
+    if not (isinstance(kind, np.dtype) and isinstance(to, np.dtype) and np.can_cast(kind, to, "same_kind")):
         raise Problem(f"{what} holds {to} and can't take {kind}{advised}")
-    return lambda value: converted(value, to)
+    return lambda value: as_type(value, to)
 
 
-def _into_element(kind: Any, to: np.dtype, target: ast.Subscript) -> Callable[[Any], Any] | None:
+def _into_element(kind: Any, to: np.dtype, target: ast.Subscript) -> Callable[[Any], Any]:
     write = f"{ast.unparse(target)} = {'int' if to.kind == 'i' else f'np.{to}'}(…)"
     return _storing(kind, to, ast.unparse(target.value), f". Make it one of {kind}, or write {write}")
 
 
-def inlined(caller: Translation, source: Source, args: list[Expression]) -> Value:
-    """A call of a function of the device, in `caller`: its own names, its own lines."""
+def call_of(source: Source, caller: Translation, args: list[Expression]) -> Value:
+    """A call of a device function in `caller`. It has its own names, and its own lines."""
     given = [as_value(x) for x in args]
     if len(given) != len(source.parameters):
-        raise Problem(f"{source.name} takes {many(len(source.parameters), 'argument')}, got {len(given)}")
+        raise Problem(f"{source.name} {source.takes}, got {len(given)}")
     made = caller.program.function(source, given)
-    own, result = [variable.slot for variable in made.variables.values()], made.result
+    own = [variable.slot for variable in made.variables.values()]
+    result = VOID if made.result is None else made.result
 
     def run(lanes: Lanes, mask: Mask) -> Any:
         values = [one.run(lanes, mask) for one in given]
@@ -665,12 +637,12 @@ def inlined(caller: Translation, source: Source, args: list[Expression]) -> Valu
         lanes.returns.append([None, np.False_])
         made.body(lanes, mask)
         value, on = lanes.returns.pop()
-        if result not in (None, VOID) and (mask.on & ~on).any():
+        if result is not VOID and (mask.on & ~on).any():
             what = "this thread gets to the end without a return."
             raise Site(source, source.tree).wrong(NeverWritten, what, place=lanes.first_of(mask.on & ~on))
         return value
 
-    return Value(VOID if result is None else result, run)
+    return Value(result, run)
 
 
 def _leave(lanes: Lanes, mask: Mask, way: int) -> Mask:
@@ -679,29 +651,17 @@ def _leave(lanes: Lanes, mask: Mask, way: int) -> Mask:
     return lanes.nobody
 
 
-def _never_ends(lanes: Lanes, here: Mask, rounds: int, site: Site, endless: tuple[str, str]) -> Exception:
-    what, more = endless
-    if not what:
-        who = "1 thread is" if here.count == 1 else f"{here.count:,} threads are"
-        what = (
-            f"{rounds:,} rounds, and {who} still in this loop. Does it end? If it takes that long, raise the limit: "
-            "kernel.most_rounds = …"
-        )
-        more = "A thread that waits for another one's write may wait forever: only barriers wait."
-    return site.wrong(Endless, what, more, lanes.first_of(here.on))
-
-
 def _one_of(several: Value, k: int) -> Value:
     return Value(several.type.types[k], lambda lanes, mask: several.run(lanes, mask)[k])
 
 
-def _all_known(parts: Sequence[Expression]) -> list[Any] | None:
-    """What these are, if all of them are known before the launch."""
+def _known_values(parts: Sequence[Expression]) -> list[Any] | None:
+    """Their values, if all of them are known before the launch."""
     known = [part.obj for part in parts if isinstance(part, Known)]
     return known if len(known) == len(parts) else None
 
 
-def _known(compute: Callable, *args: Any, **keywords: Any) -> Any:
+def _compute_now(compute: Callable, *args: Any, **keywords: Any) -> Any:
     try:
         return compute(*args, **keywords)
     except Exception as error:

@@ -1,7 +1,7 @@
-"""C's numbers, as cupyx.jit knows them: which type a value has, and which types a function takes.
+"""C's numbers as in cupyx.jit: which type a value has, and which types a function takes.
 
-A number written in a kernel is an int32, or a float32 if it has a point. Of two types, the later one in `ORDER` wins.
-An int and a uint don't mix, though: a value never changes its kind on the way, except by a cast such as ``int(i)``.
+A number in a kernel's text is an int32, or a float32 if it has a point. Of two types, the later one in `ORDER` wins.
+But an int and a uint don't mix: a value never changes its kind on the way, except by a cast such as ``int(i)``.
 """
 
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .errors import many
+from ..words import many
 
 ORDER = "?bBhHiIlLqQefdFD"
 BOOL, INT, UINT, SIZE = np.dtype("?"), np.dtype("i"), np.dtype("I"), np.dtype("q")
@@ -40,22 +40,20 @@ class Tuple:
         return f"tuple of {len(self.types)}" if self.types else "nothing"
 
 
-VOID = Tuple(())  # what a function gives that returns nothing
+VOID = Tuple(())  # of a function that returns nothing
 
 
 def type_of(x: Any) -> np.dtype:
-    """The type of a number that's known before the launch. Raises `TypeError` for what is no number."""
+    """The type of a number that's known before the launch."""
     if isinstance(x, np.generic):
         return x.dtype
     if isinstance(x, int) and not isinstance(x, bool):
         return INT if -(2**31) <= x < 2**31 else SIZE
-    if not isinstance(x, (bool, float, complex)):
-        raise TypeError(f"{x!r} is no number")
     return BOOL if isinstance(x, bool) else np.dtype("f" if isinstance(x, float) else "F")
 
 
 def same(a: Any, b: Any) -> bool:
-    """Whether two types are one. (NumPy finds a dtype equal to anything that has it.)"""
+    """Whether two types are the same. (To NumPy, a dtype equals anything that has it.)"""
     return type(a) is type(b) and a == b
 
 
@@ -63,13 +61,8 @@ def is_number(x: Any) -> bool:
     return isinstance(x, (bool, int, float, complex, np.generic)) and not isinstance(x, (np.str_, np.bytes_))
 
 
-def can_become(a: np.dtype, b: np.dtype) -> bool:
-    """Whether a value of type `a` may be stored as `b`: bool, uint, int, float, complex, only upwards."""
-    return a == b or bool(np.can_cast(a, b, "same_kind"))
-
-
 def number_as(x: Any, dtype: np.dtype) -> Any:
-    """A known number as this type. Raises `TypeError` if it doesn't fit, such as -1 as uint32."""
+    """A known number as this type. Raises `TypeError` if it doesn't fit, like -1 as uint32."""
     try:
         return dtype.type(x)
     except OverflowError:
@@ -117,12 +110,12 @@ _TABLE: dict[str, list[tuple[str, str]]] = {
     "logical_xor": _each("?" + INTS + REALS, 2, "?"),
 }
 SIGNATURES = {name: signatures for names, signatures in _TABLE.items() for name in names.split()}
-# CuPy has these signatures too, and they win over later ones. But its compiler can't use them.
+# CuPy has these signatures too, and they come before later ones, but its compiler can't use them.
 _REFUSED = {"sign": FLOATS, "sinc": "FD", "negative": "?", "positive": "?", "subtract": "?", "gcd": "?", "lcm": "?"}
 
 
 def signature(name: str, types: Sequence[np.dtype]) -> tuple[list[np.dtype], np.dtype] | None:
-    """The operands' types and the result's, when the function `name` is called with these. None if it can't be."""
+    """The operands' types and the result's, if the function `name` gets these types. None if it doesn't take them."""
     most = [ORDER.index(dtype.char) for dtype in types]
     refused = _each(_REFUSED.get(name, ""), len(SIGNATURES[name][0][0]))
     # Bools come first, also refused ones. The others keep their places, since sorting is stable.

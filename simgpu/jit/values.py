@@ -11,13 +11,13 @@ from ..rules import names
 from .advice import UNSIGNED, hint, one_element
 from .errors import Problem
 from .lanes import FUNCTION, OPERATION, Lanes, Mask
-from .types import BOOL, ArrayType, Tuple, can_become, is_number, number_as, signature, type_of
+from .types import BOOL, ArrayType, Tuple, is_number, number_as, signature, type_of
 
 Run = Callable[[Lanes, Mask], Any]
 
 
 class Name:
-    """A name of cupyx.jit's, which has a meaning inside a kernel only. `names.py` has all of them."""
+    """One of cupyx.jit's names, which means something only inside a kernel. `names.py` has all of them."""
 
     wanted = ""
 
@@ -36,8 +36,8 @@ class Known(NamedTuple):
 
 
 class Value(NamedTuple):
-    """What each thread computes: its type, and how to get it. Of an array, `origin` names those that it may be a part
-    of, and `node` is where it stands in the text."""
+    """What each thread computes: its type, and how to get it. If it's an array, `origin` names the arguments that it
+    may be a part of, and `node` is its place in the text."""
 
     type: Any
     run: Run
@@ -53,25 +53,24 @@ def as_value(x: Expression) -> Value:
     if isinstance(x, Value):
         return x
     if isinstance(x.obj, tuple):
-        return packed([as_value(Known(part)) for part in x.obj])
+        return pack([as_value(Known(part)) for part in x.obj])
     if isinstance(x.obj, Name):
         raise Problem(f"{x.obj!r} alone is no number{x.obj.wanted}")
     if not is_number(x.obj):
-        raise Problem(f"{_described(x.obj)} is no number, and a thread computes with numbers only")
+        raise Problem(f"{_describe(x.obj)} is no number, and a thread computes with numbers only")
     kind = type_of(x.obj)
     number = number_as(x.obj, kind)
     return Value(kind, lambda lanes, mask: number)
 
 
-def _described(x: Any) -> str:
+def _describe(x: Any) -> str:
     return f"{type(x).__name__} {getattr(x, '__name__', repr(x))[:40]}"
 
 
-def packed(parts: Sequence[Value]) -> Value:
+def pack(parts: Sequence[Value]) -> Value:
     """Several values in one, such as the index ``i, j``."""
-    runs = [part.run for part in parts]
     types = Tuple(tuple(part.type for part in parts))
-    return Value(types, lambda lanes, mask: tuple([run(lanes, mask) for run in runs]))
+    return Value(types, lambda lanes, mask: tuple([part.run(lanes, mask) for part in parts]))
 
 
 def scalar_type(x: Expression) -> np.dtype:
@@ -87,10 +86,10 @@ def scalar_type(x: Expression) -> np.dtype:
 
 
 def cast(x: Expression, to: np.dtype, checked: bool = True) -> Value:
-    """`x` as this type. Raises `Problem` if its kind would change, unless the program asked for that."""
+    """`x` as this type. Raises `Problem` if its kind would change, unless the program asks for that."""
     if isinstance(x, Known):
         if not is_number(x.obj):
-            raise Problem(f"{_described(x.obj)} is no number")
+            raise Problem(f"{_describe(x.obj)} is no number")
         try:
             return as_value(Known(number_as(x.obj, to)))
         except TypeError as error:
@@ -98,12 +97,12 @@ def cast(x: Expression, to: np.dtype, checked: bool = True) -> Value:
     kind = scalar_type(x)
     if kind == to:
         return x
-    if checked and not can_become(kind, to):
+    if checked and not np.can_cast(kind, to, "same_kind"):  # bool, uint, int, float, complex: only upwards
         raise Problem(f"{kind} doesn't become {to} by itself{hint(kind, to)}")
-    return Value(to, lambda lanes, mask: converted(x.run(lanes, mask), to))
+    return Value(to, lambda lanes, mask: as_type(x.run(lanes, mask), to))
 
 
-def converted(value: Any, to: np.dtype) -> Any:
+def as_type(value: Any, to: np.dtype) -> Any:
     return value.astype(to) if isinstance(value, np.ndarray) else np.asarray(value).astype(to)[()]
 
 
@@ -118,11 +117,7 @@ def _integral_power(x: Any, y: Any) -> Any:
     return np.where(y < 0, np.where(x == 1, 1, np.where(x == -1, 1 - 2 * (y & 1), 0)), np.power(x, np.maximum(y, 0)))
 
 
-def _integral_reciprocal(x: Any) -> Any:
-    return np.where(x == 0, x, 1 // np.where(x == 0, 1, x))
-
-
-# For numbers, Python's operators are ten times as fast as NumPy's functions.
+# On single numbers, Python's operators are ten times as fast as NumPy's functions.
 OPERATORS: dict[type, tuple[str, Callable]] = {
     ast.Add: ("add", operator.add), ast.Sub: ("subtract", operator.sub), ast.Mult: ("multiply", operator.mul),
     ast.Div: ("true_divide", operator.truediv), ast.FloorDiv: ("floor_divide", operator.floordiv),
@@ -136,17 +131,17 @@ OPERATORS: dict[type, tuple[str, Callable]] = {
 }  # fmt: skip
 _FUNCTIONS: dict[str, Callable] = {
     **dict(OPERATORS.values()), "not": np.logical_not, "fix": np.trunc, "i0": np.i0, "sinc": np.sinc,
-    # what the two compute differently
+    # Python's operators compute these differently.
     "power": np.power, "left_shift": np.left_shift, "right_shift": np.right_shift, "invert": np.invert,
 }  # fmt: skip
 _ON_INTEGERS: dict[str, Callable] = {
-    "power": _integral_power, "reciprocal": _integral_reciprocal,
-    **dict.fromkeys(("floor", "ceil", "trunc", "fix"), np.positive),
+    "power": _integral_power, "reciprocal": lambda x: np.where(x == 0, x, 1 // np.where(x == 0, 1, x)),
+    **dict.fromkeys(("floor", "ceil", "trunc", "fix"), lambda x: x),
 }  # fmt: skip
 
 
-def called(name: str, operands: Sequence[Expression], rule: str = "") -> Value:
-    """The function `name` of these operands, converted to the types that it takes. `rule` has other types' name."""
+def apply(name: str, operands: Sequence[Expression], rule: str = "") -> Value:
+    """The function `name` of these operands, as the types that it takes, or that the function `rule` takes."""
     types = [scalar_type(x) for x in operands]
     found = signature(rule or name, types)
     if found is None:
@@ -160,15 +155,13 @@ def called(name: str, operands: Sequence[Expression], rule: str = "") -> Value:
         raise
     compute = _FUNCTIONS.get(name) or getattr(np, name)
     if name in _ON_INTEGERS and wanted[0].kind in "biu":
-        compute = _ON_INTEGERS[name]
-        if wanted[0].kind == "b":
-            compute = np.logical_and if name == "power" else np.array
+        compute = np.logical_and if name == "power" and wanted[0].kind == "b" else _ON_INTEGERS[name]
     cost = OPERATION if name in _PLAIN or name == "not" else FUNCTION
 
     def run(lanes: Lanes, mask: Mask) -> Any:
         mask.spend(cost)
         value = compute(*[operand(lanes, mask) for operand in runs])
-        return value if value.dtype == out else converted(value, out)
+        return value if value.dtype == out else as_type(value, out)
 
     return Value(out, run)
 

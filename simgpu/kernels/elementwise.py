@@ -1,5 +1,6 @@
-"""`ElementwiseKernel`; and what it has in common with `ReductionKernel`: parameters, types, outputs, the launch."""
+"""`ElementwiseKernel`, and what it shares with `ReductionKernel`: parameters, types, outputs, the launch."""
 
+import functools
 import math
 import re
 from typing import Any, NamedTuple
@@ -48,23 +49,23 @@ class Kernel:
             raise ValueError(f'Invalid kernel name: "{name}"')
         self.name = self.__name__ = name
         self.options, self._parts = options, parts
-        self._parsed: Any = None
         self.in_params, self.out_params = parameters(in_params, True), parameters(out_params, False)
         self.params, self.nin, self.nout = self.in_params + self.out_params, len(self.in_params), len(self.out_params)
         self.nargs = self.nin + self.nout
 
+    @functools.cached_property
     def _program(self) -> tuple[dict[str, list[Node]], Parser]:
-        """The trees of its parts, made when it's called first, as CuPy compiles it then."""
-        if self._parsed is None:
-            parser = Parser([*(p.type for p in self.params if isinstance(p.type, str)), "_type_reduce"])
-            self._parsed = {part: parser.program(text, part) for part, text in self._parts.items()}, parser
-        return self._parsed
+        """The trees of its parts, made at the first call, when CuPy compiles it."""
+        parser = Parser([*(p.type for p in self.params if isinstance(p.type, str)), "_type_reduce"])
+        return {part: parser.program(text, part) for part, text in self._parts.items()}, parser
 
-    def _given(self, args: tuple) -> tuple[Any, list[Any]]:
-        """The device that computes, and the arguments: NumPy arrays and numbers."""
+    def _check(self, args: tuple) -> tuple[Any, list[Any]]:
+        """The device that computes, and the arguments as NumPy arrays and numbers."""
         if len(args) not in (self.nin, self.nargs):
-            raise TypeError(f"Wrong number of arguments for {self.name!r}. It must be either {self.nin} or "
-                            f"{self.nargs} (with outputs), but given {len(args)}.")  # fmt: skip
+            raise TypeError(
+                f"Wrong number of arguments for {self.name!r}. It must be either {self.nin} or {self.nargs} (with "
+                f"outputs), but given {len(args)}."
+            )
         device: Any = None
         for place, x in enumerate(args):
             if isinstance(x, Stored):
@@ -77,7 +78,7 @@ class Kernel:
         return current() if device is None else device.begin(), values
 
     def _types(self, values: list[Any]) -> dict[str, np.dtype]:
-        """What each letter stands for: the type of the arrays that have it, first the outputs' and then the inputs'."""
+        """What each letter stands for: the type of the arrays that have it. Outputs come before inputs."""
         types: dict[str, Any] = {}
         given = list(zip(self.params, values))
         for p, x in given[self.nin :] + given[: self.nin]:
@@ -90,7 +91,7 @@ class Kernel:
         return types
 
     def _outputs(self, device: Any, args: tuple, shape: tuple[int, ...], types: dict) -> list[Any]:
-        """The outputs that were given, if they have this shape, or new ones."""
+        """The outputs among the arguments, if they have this shape, or new ones."""
         made = list(args[self.nin :])
         if not made:
             return [dispatch.empty(np.empty, (shape, types.get(p.type, p.type)), {}, device) for p in self.out_params]
@@ -98,14 +99,14 @@ class Kernel:
             raise ValueError("Out shape is mismatched")
         return made
 
-    def _bound(self, p: Parameter, x: Any, types: dict, shape: tuple[int, ...]) -> Any:
+    def _bind(self, p: Parameter, x: Any, types: dict, shape: tuple[int, ...]) -> Any:
         """What the parameter's name means to the threads."""
         if not isinstance(x, np.ndarray):
             return Variable(np.array(x, types.get(p.type, p.type)), p.is_const)
         return Raw(p.name, x, shape, p.is_const) if p.raw else Own(x, shape, p.is_const)
 
     def _start(self, device: Any, types: dict, values: list[Any], *rest: Any) -> None:
-        """Run it, unless only shapes are computed: then it reads and writes everything once."""
+        """Run it, unless we compute only shapes: then it reads and writes everything once."""
         if device.instead is None:
             dispatch.quiet.run(self._run, device, types, values, *rest)
         else:
@@ -113,21 +114,21 @@ class Kernel:
             device.launch(self.name, sum(x.nbytes for x in arrays), max(x.size for x in arrays))
 
     def _launch(self, device: Any, threads: Threads, count: int = 1) -> None:
-        """One launch. An element is read or written once, however often: then it's in the card's cache."""
+        """One launch. An element counts once, however often threads use it: after that, it's in the card's cache."""
         arrays = [x for x in threads.scopes[1].values() if isinstance(x, (Own, Raw))]
         moved = sum(min(x.read_bytes, x.nbytes) + min(x.written_bytes, x.nbytes) for x in arrays)
         card = device.settings[0]
-        rates = {"e": card.float16, "d": card.float64, "D": card.float64}  # here all count as so many of float32
+        rates = {"e": card.float16, "d": card.float64, "D": card.float64}  # work counts in float32's
         work = sum(steps * card.float32 / rates.get(kind, card.float32) for kind, steps in threads.work.items())
         device.launch(self.name, moved, work, "f", count)
 
 
 class ElementwiseKernel(Kernel):
-    """A kernel that computes each element by a piece of C (`cupy.ElementwiseKernel`).
+    """A kernel that computes each element with a piece of C (`cupy.ElementwiseKernel`).
 
-    `in_params` and `out_params` name arrays and numbers: ``"float32 x, T y, raw T z"``. A letter stands for a type, the
-    same wherever it stands. Of a ``raw`` array, the C chooses elements by itself: ``z[i + 1]``. The C is translated to
-    NumPy at the first call. What can't be translated raises `NotImplementedError`, with the line.
+    `in_params` and `out_params` name arrays and numbers: ``"float32 x, T y, raw T z"``. A letter stands for one type
+    everywhere. If an array is ``raw``, the C chooses its elements: ``z[i + 1]``. We translate the C to NumPy at the
+    first call. What can't be translated raises `NotImplementedError`, with the line.
 
     >>> import numpy as np
     >>> import simgpu
@@ -150,11 +151,11 @@ class ElementwiseKernel(Kernel):
     def __call__(self, *args: Any, size: int = -1, block_size: int = 128, stream: Any = None) -> Any:
         """Launch it. Arrays broadcast; if all are raw, `size` says how many elements there are.
 
-        The last arguments may be the outputs; otherwise they're new. Gives one of them, or a tuple of several.
+        The last arguments may be the outputs, otherwise they're new. Returns the output, or a tuple of several.
         """
         if block_size <= 0:
             raise ValueError("block_size must be greater than zero")
-        device, values = self._given(args)
+        device, values = self._check(args)
         plain = [x for p, x in zip(self.params, values) if isinstance(x, np.ndarray) and not p.raw]
         if plain and size != -1:
             raise ValueError("Specified 'size' can be used only if all of the ndarray are 'raw'.")
@@ -172,16 +173,16 @@ class ElementwiseKernel(Kernel):
         return made[0] if self.nout == 1 and not self.return_tuple else tuple(made)
 
     def _run(self, device: Any, types: dict, values: list[Any], shape: tuple[int, ...]) -> None:
-        parts, parser = self._program()
+        parts, parser = self._program
         threads = Threads(shape, types, parser.functions)
-        names = {p.name: self._bound(p, x, types, shape) for p, x in zip(self.params, values)}
-        # Arrays that lie in one piece have one axis to CuPy's threads, unless they're to keep their shape.
+        names = {p.name: self._bind(p, x, types, shape) for p, x in zip(self.params, values)}
+        # For CuPy's threads, arrays that lie in one piece have one axis, unless they have to keep their shape.
         is_flat = self.reduce_dims and all(x.value.flags.c_contiguous for x in names.values() if isinstance(x, Own))
         if {"i", "_ind"} & parser.words:
             i = np.arange(math.prod(shape), dtype=SIZE).reshape(shape)
             names["_ind"] = Indexer((i.size,) if is_flat else shape, i)
         threads.run_together(ALL, parts["preamble"])
-        threads.scopes.append(names)  # the functions of the preamble don't see these
+        threads.scopes.append(names)  # functions in the preamble don't see these
         threads.run_together(ALL, parts["loop_prep"])
         if "i" in parser.words:
             names["i"] = Variable(i)

@@ -1,4 +1,4 @@
-"""C's numbers in NumPy's arrays: the type that operands have together, what operators and functions compute."""
+"""C's numbers in NumPy's arrays: the common type of operands, and what operators and functions compute."""
 
 import functools
 import math
@@ -14,9 +14,9 @@ INT, SIZE = np.dtype("int32"), np.dtype("int64")
 
 @functools.cache
 def common(*dtypes: np.dtype) -> np.dtype:
-    """The type that C computes with: at least an int, for CuPy's float16 a float.
+    """The type that C computes with: at least an int, and a float for CuPy's float16.
 
-    Complex comes before float before int; then the larger type, and of two integers the unsigned one.
+    Complex wins over float, and float over int. Then the larger type wins, and of two integers the unsigned one.
     """
     if any(dtype.kind == "c" for dtype in dtypes):
         return np.dtype("complex128" if any(dtype.char in "dD" for dtype in dtypes) else "complex64")
@@ -35,17 +35,17 @@ def alike(*values: Any) -> list[Any]:
 
 
 def _quotient(x: Any, y: Any) -> Any:
-    """C cuts off what's behind the point, also below zero."""
+    """C cuts off the digits after the point, also below zero."""
     return np.true_divide(x, y) if x.dtype.kind in "fc" else np.floor_divide(x - np.fmod(x, y), y)
 
 
-def _rounded(x: Any) -> Any:
+def _round(x: Any) -> Any:
     whole = np.trunc(x)
     return whole + cast(np.where(abs(x - whole) >= 0.5, np.sign(x), 0), x.dtype)
 
 
 def _each(function: Callable[[float], float]) -> Callable[[Any], Any]:
-    """What Python has and NumPy lacks, number by number."""
+    """A function that Python has and NumPy lacks, number by number."""
 
     def one(x: float) -> float:
         try:
@@ -72,17 +72,17 @@ ATOMIC: dict[str, np.ufunc] = {
     "atomicAdd": np.add, "atomicSub": np.subtract, "atomicMax": np.maximum, "atomicMin": np.minimum,
     "atomicAnd": np.bitwise_and, "atomicOr": np.bitwise_or, "atomicXor": np.bitwise_xor,
 }  # fmt: skip
-# Of floating-point numbers: integers become doubles. With an f behind, such as expf and __expf, it's float32.
+# For floating-point numbers. Integers become doubles. With an f at the end, as in expf and __expf, it's float32.
 _OF_FLOATS: dict[str, Callable] = {
     **{name: getattr(np, name) for name in names("exp exp2 expm1 log log2 log10 log1p sqrt cbrt sin cos tan sinh cosh"
         " tanh ceil floor trunc rint hypot copysign fmod fmax fmin fabs")},
     "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "asinh": np.arcsinh, "acosh": np.arccosh,
-    "atanh": np.arctanh, "atan2": np.arctan2, "pow": np.power, "round": _rounded, "rsqrt": lambda x: 1 / np.sqrt(x),
+    "atanh": np.arctanh, "atan2": np.arctan2, "pow": np.power, "round": _round, "rsqrt": lambda x: 1 / np.sqrt(x),
     "fma": lambda x, y, z: x * y + z, "fdividef": np.true_divide, "erf": _each(math.erf), "erfc": _each(math.erfc),
     "tgamma": _each(math.gamma), "erfinv": _each(lambda x: _quantile((x + 1) / 2) / math.sqrt(2)),
     "erfcinv": _each(lambda x: -_quantile(x / 2) / math.sqrt(2)),
 }  # fmt: skip
-# Of any numbers, as one type.
+# For any numbers, as one type.
 _OF_ALL: dict[str, Callable] = {
     "min": np.fmin, "max": np.fmax, "abs": np.abs, "isnan": np.isnan, "isinf": np.isinf, "isfinite": np.isfinite,
     "signbit": np.signbit, "real": np.real, "imag": np.imag, "conj": np.conj, "arg": np.angle,
@@ -96,7 +96,7 @@ CONSTANTS: dict[str, Any] = {
 
 
 def function(name: str) -> Callable | None:
-    """C's function of this name, which makes its operands one type. None if we have none."""
+    """C's function with this name, which makes its operands one type. None if we don't have it."""
     if name in _OF_ALL:
         return lambda *x: _OF_ALL[name](*alike(*x))
     short = name.removeprefix("__").removesuffix("_rn")
@@ -104,8 +104,8 @@ def function(name: str) -> Callable | None:
     if (compute := _OF_FLOATS.get(short.removesuffix("f") if is_single else short)) is None:
         return None
 
-    def computed(*x: Any) -> Any:
+    def call(*x: Any) -> Any:
         kind = np.dtype("f") if is_single else common(*[value.dtype for value in x])
         return compute(*[cast(value, kind if kind.kind in "fc" else np.dtype("d")) for value in x])
 
-    return computed
+    return call

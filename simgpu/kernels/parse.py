@@ -1,4 +1,4 @@
-"""The C of a kernel as a tree: text → tokens → nodes, by recursive descent, with a method for each rule of the grammar.
+"""A kernel's C as a tree: text → tokens → nodes, by recursive descent, with a method for each rule of the grammar.
 
 `threads.py` has a method for each kind of node. What isn't in this grammar raises `NotImplementedError` with its line.
 """
@@ -20,12 +20,12 @@ class Token(NamedTuple):
 class Node(NamedTuple):
     kind: str  # such as "binary"
     line: str
-    parts: tuple[Any, ...]  # nodes, names, signs, types: what the method of this kind in `threads.py` takes
+    parts: tuple[Any, ...]  # nodes, names, signs, types: what the method for this kind in `threads.py` takes
 
 
 class Function(NamedTuple):
     returns: Any
-    parameters: list[tuple[Any, str, bool]]  # type, name, and whether it's the caller's own: a pointer, a reference
+    parameters: list[tuple[Any, str, bool]]  # type, name, and whether it's the caller's: a pointer or a reference
     body: Node
     letters: list[str]  # of its template
 
@@ -38,19 +38,19 @@ _NUMBER = r"0[xX][\da-fA-F]+[uUlL]*|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?[uUlLfF]
 _NAME = r"complex<(?:float|double)>|[A-Za-z_]\w*"
 _SIGN = r"<<=|>>=|&&|\|\||<<|>>|\+\+|--|[-+*/%&|^<>=!]=|[-+*/%&|^~!<>=?:;,.(){}\[\]]"
 _TOKEN = re.compile(rf"{_NUMBER}|{_NAME}|{_SIGN}|\S")
-_WHITE = [  # what's skipped, also across lines
+_WHITE = [  # what we skip, also across lines
     (r"//[^\n]*|/\*.*?\*/", lambda comment: " " + "\n" * comment[0].count("\n")), (r"\\\n", lambda _: " "),
 ]  # fmt: skip
 
 
 def _integer(found: re.Match) -> str:
-    """C's own words for a type, such as ``unsigned long long``, as NumPy's name."""
+    """NumPy's name for a type such as ``unsigned long long``."""
     words = found[0].split()
     size = 8 if "char" in words else 16 if "short" in words else 64 if "long" in words else 32
     return f"{'u' * ('unsigned' in words)}int{size} "
 
 
-_OTHERWISE: list[tuple[str, Any]] = [  # how the same is written in fewer ways
+_SIMPLER: list[tuple[str, Any]] = [  # so that there are fewer ways to write the same
     (r"(\b(std|thrust))?::", ""), (r"\bstatic_cast\s*<([\w\s<>]+?)>\s*\(", r"(\1)("),
     (r"\b(and|or|not)\b", lambda word: {"and": "&&", "or": "||", "not": "!"}[word[0]]),
     (r"\b(const(expr)?|static|inline|volatile|__(device|host|forceinline|inline|restrict|constant)__)\b", ""),
@@ -65,7 +65,7 @@ def tokens(text: str, part: str) -> list[Token]:
         text = re.sub(pattern, other, text, flags=re.DOTALL)
     for number, source in enumerate(text.split("\n"), 1):
         line = f"line {number} of the {part}, {source.strip()}"
-        for pattern, other in _OTHERWISE:
+        for pattern, other in _SIMPLER:
             source = re.sub(pattern, other, source)
         if not re.match(r"\s*#\s*(pragma|include)\b", source):
             found += [Token(word, line) for word in _TOKEN.findall(source)]
@@ -80,7 +80,7 @@ _TYPES = {
 }  # fmt: skip
 _ASSIGNING = names("= += -= *= /= %= &= |= ^= <<= >>=")
 _LEVELS = [level.split() for level in ("||", "&&", "|", "^", "&", "== !=", "< > <= >=", "<< >>", "+ -", "* / %")]
-# What comes after a statement's first word: other words, rules of the grammar, and with ? rules that may be missing.
+# What comes after a statement's first word: other words, and rules of the grammar. Those with ? are optional.
 _STATEMENTS = {
     "if": "( expression ) statement ?else", "for": "( statement ?expression ; ?expression ) statement",
     "while": "( expression ) statement", "return": "?expression ;", "break": ";", "continue": ";",
@@ -88,7 +88,7 @@ _STATEMENTS = {
 
 
 class Parser:
-    """Reads from the left to the right. A type is a dtype, or a name such as T, to which a call gives a meaning."""
+    """Reads from left to right. A type is a dtype, or a name such as T, which a call gives a meaning."""
 
     word = property(lambda self: self.tokens[self.at].text)
     line = property(lambda self: self.tokens[self.at].line)
@@ -97,10 +97,10 @@ class Parser:
         self.types: dict[str, Any] = {"void": None, **{name: np.dtype(dtype) for name, dtype in _TYPES.items()}}
         self.types.update((letter, letter) for letter in letters)
         self.functions: dict[str, Function] = {}
-        self.words: set[str] = set()  # all that occur
+        self.words: set[str] = set()  # all that the text has
 
     def program(self, text: Any, part: str) -> list[Node]:
-        """The statements in this part of a kernel. Its functions go into `functions`."""
+        """The statements of this part of a kernel. Its functions go into `functions`."""
         self.tokens, self.at, found = tokens(str(text), part), 0, []
         self.words.update(token.text for token in self.tokens)
         while self.word:
@@ -113,7 +113,7 @@ class Parser:
         return found
 
     def follows(self, *words: str) -> bool:
-        """Whether the next token is one of these. If it is, go past it."""
+        """Whether the next token is one of these. If so, go past it."""
         found = self.word in words
         self.at += found
         return found
@@ -128,16 +128,14 @@ class Parser:
         self.at += 1
         return self.tokens[self.at - 1].text
 
-    def listed(self, rule: Callable[[], Any], end: str) -> list[Any]:
-        """What the rule reads, again and again, with commas between, up to `end`."""
+    def comma_list(self, rule: Callable[[], Any], end: str) -> list[Any]:
+        """What the rule reads, again and again, with commas in between, up to `end`."""
         found = []
         while not self.follows(end):
             found.append(rule())
             if self.word != end:
                 self.expect(",")
         return found
-
-    # -- types and functions
 
     def type(self) -> Any:
         if self.word not in self.types:
@@ -149,18 +147,16 @@ class Parser:
         letters = []
         if self.follows("template"):
             self.expect("<")
-            letters = self.listed(lambda: (self.follows("typename", "class"), self.name())[1], ">")
+            letters = self.comma_list(lambda: (self.follows("typename", "class"), self.name())[1], ">")
             self.types.update((letter, letter) for letter in letters)
         returns, name = self.type(), self.name()
         self.expect("(")
-        self.functions[name] = Function(returns, self.listed(self.parameter, ")"), self.statement(), letters)
+        self.functions[name] = Function(returns, self.comma_list(self.parameter, ")"), self.statement(), letters)
 
     def parameter(self) -> tuple[Any, str, bool]:
         node = self.declaration(self.type())
         kind, name, is_other, _ = node.parts
         return kind, name, bool(is_other) or node.kind == "array"
-
-    # -- statements
 
     def statement(self) -> Node:
         line, word = self.line, self.word
@@ -176,16 +172,20 @@ class Parser:
             self.types[self.name()] = kind
             return self.statement()
         if self.follows(*_STATEMENTS):
-            return Node(word, line, tuple(self.parts_of(_STATEMENTS[word])))
+            parts = tuple(self.parts_of(_STATEMENTS[word]))
+            if word != "for":
+                return Node(word, line, parts)
+            begin, test, step, body = parts
+            return Node("block", line, ([begin, Node("while", line, (test, body, step))],))
         if self.word not in self.types:
             node = self.expression()
             self.expect(";")
             return node
         kind = self.type()
-        return Node("together", line, (self.listed(lambda: self.declaration(kind), ";"),))
+        return Node("together", line, (self.comma_list(lambda: self.declaration(kind), ";"),))
 
     def parts_of(self, rules: str) -> Iterator[Any]:
-        """The nodes that stand here by rules of `_STATEMENTS`, and None for what's missing."""
+        """The nodes that these rules of `_STATEMENTS` read, and None for what's missing."""
         for rule in rules.split():
             if rule in ("expression", "statement"):
                 yield getattr(self, rule)()
@@ -208,12 +208,10 @@ class Parser:
         return Node("array" if is_array else "declare", line, (kind, name, length if is_array else is_other, first))
 
     def braces(self) -> list[Node]:
-        """``{1, 2}``, or ``(1, 2)`` where C++ has both."""
+        """``{1, 2}``, or ``(1, 2)`` where C++ takes both."""
         end = {"{": "}", "(": ")"}.get(self.word, "{")
         self.at += 1
-        return self.listed(self.expression, end)
-
-    # -- expressions, from what binds least
+        return self.comma_list(self.expression, end)
 
     def expression(self) -> Node:
         left, line, sign = self.conditional(), self.line, self.word
@@ -281,7 +279,7 @@ class Parser:
 
 
 def _number(text: str) -> Any:
-    """A number as C reads it: its type follows from its size and its last letters."""
+    """A number as C reads it: its size and its last letters decide its type."""
     text, is_hex = text.lower(), text[:2] in ("0x", "0X")
     digits = text.rstrip("ul" if is_hex else "ulf")
     ending = text[len(digits) :]
@@ -290,7 +288,7 @@ def _number(text: str) -> Any:
     value = int(digits, 16 if is_hex else 8 if digits[0] == "0" else 10)
     for name in ("int32", "uint32", "int64", "uint64"):
         fits = value <= np.iinfo(name).max and ("l" not in ending or name[-2:] == "64")
-        # A decimal number is unsigned only if it's written so, or if nothing else is large enough.
+        # A decimal number is unsigned only if it says so, or if no other type is large enough.
         if fits and (name[0] == "u" or "u" not in ending) and (name != "uint32" or is_hex or "u" in ending):
             return np.dtype(name).type(value)
     raise OverflowError(f"{text} is too large for a number in C")

@@ -1,4 +1,4 @@
-"""`ReductionKernel`: map each element, bring two together until one is left, and map that."""
+"""`ReductionKernel`: map each element, combine two until one is left, and map that one."""
 
 import math
 from typing import Any
@@ -12,9 +12,9 @@ from .threads import ALL, Indexer, Threads, Variable
 
 
 class ReductionKernel(Kernel):
-    """A reduction by pieces of C (`cupy.ReductionKernel`).
+    """A reduction with pieces of C (`cupy.ReductionKernel`).
 
-    One maps each element, one brings ``a`` and ``b`` together, one writes the result ``a`` to an output. It begins with
+    One piece maps each element, one combines ``a`` and ``b``, one writes the result ``a`` to an output. It begins with
     `identity`, or with 0. What can't be translated to NumPy raises `NotImplementedError`, with the line.
 
     >>> import numpy as np
@@ -38,14 +38,14 @@ class ReductionKernel(Kernel):
     def __call__(
         self, *args: Any, out: Any = None, axis: Any = None, keepdims: bool = False, stream: Any = None
     ) -> Any:  # fmt: skip
-        """Launch it along these axes, or along all. Gives the first output: `out`, the one in `args`, or a new one."""
+        """Launch it along these axes, or along all. Returns the first output: `out`, one of `args`, or a new one."""
         if out is not None:
             if self.nout != 1:
                 raise NotImplementedError("out= for several outputs: give them as the last arguments")
             if len(args) > self.nin:
                 raise ValueError("cannot specify 'out' as both a positional and keyword argument")
             args = (*args, out)
-        device, values = self._given(args)
+        device, values = self._check(args)
         plain = [x for p, x in zip(self.in_params, values) if isinstance(x, np.ndarray) and not p.raw]
         if not plain:
             raise ValueError("Loop size is undecided.")
@@ -68,38 +68,37 @@ class ReductionKernel(Kernel):
 
     def _run(self, device: Any, types: dict, values: list[Any], count: int) -> None:
         """Reduce the first `count` axes of the inputs."""
-        parts, parser = self._program()
+        parts, parser = self._program
         inputs, outputs = values[: self.nin], values[self.nin :]
         shape = next(x.shape for p, x in zip(self.in_params, inputs) if isinstance(x, np.ndarray) and not p.raw)
         kept, size = shape[count:], math.prod(shape)
-        threads = Threads(shape, {**types, "_type_reduce": types.get(self.out_params[0].type, self.out_params[0].type)},
-                          parser.functions)  # fmt: skip
-        names = {p.name: self._bound(p, x, types, shape) for p, x in zip(self.in_params, inputs)}
+        kind = types.get(self.out_params[0].type, self.out_params[0].type)
+        threads = Threads(shape, {**types, "_type_reduce": kind}, parser.functions)
+        names = {p.name: self._bind(p, x, types, shape) for p, x in zip(self.in_params, inputs)}
         if {"_j", "_in_ind"} & parser.words:
             j = np.arange(size, dtype=SIZE).reshape(shape)
             names |= {"_j": Variable(j), "_in_ind": Indexer((size,), j)}
         threads.run_together(ALL, parts["preamble"])
         threads.scopes.append(names)
-        kind = self._value(threads, "reduce_type").dtype
-        threads.types["_type_reduce"] = kind
+        kind = threads.types["_type_reduce"] = self._value(threads, "reduce_type").dtype
         mapped = np.broadcast_to(threads.cast(self._value(threads, "map_expr"), kind), shape).reshape(-1, *kept)
         threads.shape = kept
         results = [(p, x if p.raw else x.reshape(kept)) for p, x in zip(self.out_params, outputs)]
-        names |= {p.name: self._bound(p, x, types, kept) for p, x in results}
+        names |= {p.name: self._bind(p, x, types, kept) for p, x in results}
         names["_out_ind"] = Indexer((math.prod(kept),), np.arange(math.prod(kept)).reshape(kept))
         start = threads.cast(self._value(threads, "identity"), kind)
         mapped = np.concatenate([np.full((1, *kept), start), mapped])
-        while len(mapped) > 1:  # the first half with the second, as the threads of a block do it
+        while len(mapped) > 1:  # the first half with the second, like the threads of a block
             half = len(mapped) // 2
             threads.scopes.append({"a": Variable(mapped[:half]), "b": Variable(mapped[half : 2 * half])})
-            brought = threads.cast(self._value(threads, "reduce_expr"), kind)
-            mapped = np.concatenate([np.broadcast_to(brought, (half, *kept)), mapped[2 * half :]])
+            combined = threads.cast(self._value(threads, "reduce_expr"), kind)
+            mapped = np.concatenate([np.broadcast_to(combined, (half, *kept)), mapped[2 * half :]])
             threads.scopes.pop()
         threads.scopes.append({"a": Variable(mapped[0])})
         threads.run_together(ALL, parts["post_map_expr"])
-        # With one input and one output, CuPy takes CUB's blocks, as for `any`: two kernels for a whole array.
+        # With one input and one output, CuPy reduces with CUB, as in `any`: two kernels for a whole array.
         asked = launches.asked_by("any", (inputs[0], tuple(range(count))), {})
         self._launch(device, threads, asked.kernels if len(inputs) == self.nout == 1 else 1)
 
     def _value(self, threads: Threads, part: str) -> Any:
-        return threads.value(self._program()[0][part][0], ALL)
+        return threads.value(self._program[0][part][0], ALL)

@@ -1,8 +1,8 @@
-"""All threads of a kernel at once: each node of its tree is computed with arrays, an element a thread.
+"""All threads of a kernel at once: we compute each node of its tree with arrays that have an element for each thread.
 
 A value is an array with the shape of the launch, or a NumPy number if all threads have the same. A *mask* says which
-threads take part: `ALL`, `NONE`, or an array of booleans. So an ``if`` runs both branches, each with its
-own threads, and a loop goes on until the last thread has left it.
+threads take part: `ALL`, `NONE`, or an array of booleans. So an ``if`` runs both branches, each with its own threads,
+and a loop goes on until the last thread has left it.
 """
 
 import math
@@ -20,11 +20,11 @@ ALL, NONE = np.True_, np.False_
 
 
 class CompileException(Exception):
-    """What CUDA's compiler would refuse (`cupy.cuda.compiler.CompileException`)."""
+    """CUDA's compiler would refuse this (`cupy.cuda.compiler.CompileException`)."""
 
 
 class Variable:
-    """Each thread has its own."""
+    """A name for which each thread has a value of its own."""
 
     value: Any
 
@@ -41,7 +41,7 @@ class Variable:
 
 
 class Own(Variable):
-    """Each thread's own element of an argument."""
+    """An argument of which each thread has one element."""
 
     read_bytes = written_bytes = 0
 
@@ -59,7 +59,7 @@ class Own(Variable):
 
 
 class Raw:
-    """An array from which a thread takes elements by number."""
+    """An argument of which a thread takes elements by number."""
 
     read_bytes = written_bytes = 0
 
@@ -70,28 +70,28 @@ class Raw:
 
 
 class Element:
-    """An element of a raw array, by a number that may be another one for each thread."""
+    """An element of a raw array, with a number for each thread."""
 
     def __init__(self, raw: Raw, number: Any, line: str) -> None:
         self.raw, self.line, self.dtype, self.is_const = raw, line, raw.dtype, raw.is_const
-        self.number = number if raw.shape else _ZERO  # what has no axes has one element, whatever the number
+        self.number = number if raw.shape else _ZERO  # an array without axes has one element, whatever the number
 
     def read(self, mask: Any) -> Any:
         where = self._where(mask)
-        self.raw.read_bytes += self._moved(mask)
+        self.raw.read_bytes += self._bytes(mask)
         return self.raw.values[where]
 
     def write(self, mask: Any, value: Any, ufunc: Any = None) -> None:
-        """If several threads write to one element, one of them wins. With a `ufunc` such as np.add, all of them do."""
+        """If several threads write to one element, one of them wins. With a `ufunc` such as np.add, all count."""
         *where, value = [np.broadcast_to(part, self.raw.threads)[... if mask is ALL else mask]
                          for part in (*self._where(mask), value)]  # fmt: skip
-        self.raw.written_bytes += self._moved(mask)
+        self.raw.written_bytes += self._bytes(mask)
         if ufunc is None:
             self.raw.values[tuple(where)] = value
         else:
             ufunc.at(self.raw.values, tuple(where), value)
 
-    def _moved(self, mask: Any) -> int:
+    def _bytes(self, mask: Any) -> int:
         is_one = mask is ALL or np.ndim(self.number) == 0
         return self.dtype.itemsize * int(np.size(self.number) if is_one else np.count_nonzero(mask))
 
@@ -112,7 +112,7 @@ class Element:
 
 
 class Indexer(NamedTuple):
-    """``_ind``: the axes that the threads are counted along, and each thread's number."""
+    """``_ind``: the axes along which we count the threads, and each thread's number."""
 
     shape: tuple[int, ...]
     number: Any
@@ -121,18 +121,18 @@ class Indexer(NamedTuple):
 class Threads:
     """One launch: what names mean, and how much the threads have computed.
 
-    The methods for a kind of node get the mask of the active threads, and the node's parts. Those that `run` statements
-    give back the mask of the threads that go on with what comes next.
+    The method for a kind of node gets the mask of the active threads, and the node's parts. Those that start with
+    `run_` return the mask of the threads that go on.
     """
 
-    line, share = "", 1.0  # which part of the threads is active
+    line, share = "", 1.0  # of the active threads
 
     def __init__(self, shape: tuple[int, ...], types: dict[str, Any], functions: dict[str, Function]) -> None:
         self.shape, self.types, self.functions = shape, types, functions
         self.scopes: list[dict[str, Any]] = [{}]  # what names mean, the innermost last
         self.work: dict[str, float] = {}  # operations, by the character of their type
-        self.left: list[list[Any]] = []  # for each loop, the threads that met break, and those that met continue
-        self.result: Any = None  # the variable for what the running function returns
+        self.left: list[list[Any]] = []  # for each loop, the threads that came to break, and to continue
+        self.result: Any = None  # the variable with what the running function returns
 
     def dtype(self, kind: Any) -> np.dtype:
         return self.types[kind] if isinstance(kind, str) else kind
@@ -142,11 +142,9 @@ class Threads:
             raise CompileException(f"a complex number doesn't become {dtype} by itself: {self.line}")
         return cast(value, dtype)
 
-    def counted(self, kind: np.dtype, value: Any, steps: int = 1) -> Any:
+    def count(self, kind: np.dtype, value: Any, steps: int = 1) -> Any:
         self.work[kind.char] = self.work.get(kind.char, 0) + steps * np.size(value) * self.share
         return value
-
-    # -- statements
 
     def run(self, node: Node, mask: Any) -> Any:
         self.line, self.share = node.line, np.count_nonzero(mask) / np.size(mask)
@@ -172,12 +170,6 @@ class Threads:
         then = self.run(yes, then) if then.any() else then
         return then | (self.run(no, rest) if no is not None and rest.any() else rest)
 
-    def run_for(self, mask: Any, begin: Node, test: Node | None, step: Node | None, body: Node) -> Any:
-        self.scopes.append({})
-        mask = self.run_while(self.run(begin, mask), test, body, step)
-        self.scopes.pop()
-        return mask
-
     def run_while(self, mask: Any, test: Any, body: Node, step: Node | None = None) -> Any:
         done: Any = NONE
         for _ in range(_MOST_ROUNDS):
@@ -195,7 +187,7 @@ class Threads:
         raise RuntimeError(f"after {_MOST_ROUNDS:,} rounds this loop hasn't ended: {body.line}")
 
     def run_break(self, mask: Any, place: int = 0) -> Any:
-        if self.left:  # outside of a loop, the thread is done
+        if self.left:  # outside a loop, the thread is done
             self.left[-1][place] = self.left[-1][place] | mask
         return NONE
 
@@ -223,10 +215,8 @@ class Threads:
         self.scopes[-1][name] = list(map(Variable, values))
         return mask
 
-    # -- values
-
     def target(self, node: Node, mask: Any) -> Any:
-        """What a node stands for: a place, an array, or a value."""
+        """What a node means: a place, an array, or a value."""
         self.line = node.line
         return getattr(self, f"at_{node.kind}")(mask, *node.parts)
 
@@ -238,8 +228,7 @@ class Threads:
         return found
 
     def test(self, node: Node, mask: Any) -> Any:
-        found = self.value(node, mask)
-        return cast(found, np.dtype(bool))
+        return cast(self.value(node, mask), np.dtype(bool))
 
     def at_number(self, mask: Any, number: Any) -> Any:
         return number
@@ -256,19 +245,19 @@ class Threads:
         if sign == "!":
             return np.logical_not(self.test(node, mask))
         (value,) = alike(self.value(node, mask))
-        return self.counted(value.dtype, numbers.UNARY[sign](value))
+        return self.count(value.dtype, numbers.UNARY[sign](value))
 
     def at_binary(self, mask: Any, sign: str, left: Node, right: Node) -> Any:
-        return self.computed(sign, self.value(left, mask), self.value(right, mask))
+        return self.compute(sign, self.value(left, mask), self.value(right, mask))
 
-    def computed(self, sign: str, x: Any, y: Any) -> Any:
+    def compute(self, sign: str, x: Any, y: Any) -> Any:
         kind = common(x.dtype) if sign in ("<<", ">>") else common(x.dtype, y.dtype)
         if kind.kind in "fc" and sign in ("%", "&", "|", "^", "<<", ">>"):
             raise CompileException(f"{sign} takes whole numbers, got {x.dtype} and {y.dtype}: {self.line}")
-        return self.counted(kind, numbers.BINARY[sign](cast(x, kind), cast(y, kind)))
+        return self.count(kind, numbers.BINARY[sign](cast(x, kind), cast(y, kind)))
 
     def at_both(self, mask: Any, sign: str, left: Node, right: Node) -> Any:
-        """``&&`` and ``||``: the right side is only for those threads that still need it."""
+        """``&&`` and ``||``: only the threads that still need the right side look at it."""
         first = self.test(left, mask)
         rest = mask & (first if sign == "&&" else ~first)
         second = self.test(right, rest)
@@ -282,12 +271,12 @@ class Threads:
 
     def at_assign(self, mask: Any, sign: str, left: Node, right: Node) -> Any:
         place, value = self.target(left, mask), self.value(right, mask)
-        return self.store(place, self.computed(sign, place.read(mask), value) if sign else value, mask)
+        return self.store(place, self.compute(sign, place.read(mask), value) if sign else value, mask)
 
     def at_step(self, mask: Any, sign: str, node: Node, is_before: bool) -> Any:
         place = self.target(node, mask)
         old = place.read(mask).copy()
-        new = self.store(place, self.computed(sign, old, INT.type(1)), mask)
+        new = self.store(place, self.compute(sign, old, INT.type(1)), mask)
         return new if is_before else old
 
     def at_member(self, mask: Any, node: Node, name: str, args: list[Node]) -> Any:
@@ -301,13 +290,17 @@ class Threads:
             return getattr(np, name)(self.value(node, mask))
         raise not_translated(self.line, f".{name}")
 
-    # -- functions
-
     def at_call(self, mask: Any, name: str, args: list[Node]) -> Any:
         if name in self.functions:
-            return self.called(self.functions[name], mask, args)
+            return self.call(self.functions[name], mask, args)
         if name in numbers.ATOMIC:
-            return self.atomic(numbers.ATOMIC[name], mask, *args)
+            ufunc, place, value = numbers.ATOMIC[name], self.target(args[0], mask), self.value(args[1], mask)
+            before = place.read(mask)
+            if isinstance(place, Element):
+                self.store(place, self.count(place.dtype, value), mask, ufunc)
+            else:
+                self.store(place, ufunc(before, value), mask)
+            return None
         compute, values = numbers.function(name), [self.value(arg, mask) for arg in args]
         if compute is None:
             raise not_translated(self.line, f"the function {name}")
@@ -315,17 +308,9 @@ class Threads:
             value = compute(*values)
         except (TypeError, ValueError) as error:
             raise CompileException(f"{name}: {error}: {self.line}") from None
-        return self.counted(common(*[x.dtype for x in values]), value, 10)
+        return self.count(common(*[x.dtype for x in values]), value, 10)
 
-    def atomic(self, ufunc: np.ufunc, mask: Any, target: Node, node: Node) -> None:
-        place, value = self.target(target, mask), self.value(node, mask)
-        before = place.read(mask)
-        if isinstance(place, Element):
-            self.store(place, self.counted(place.dtype, value), mask, ufunc)
-        else:
-            self.store(place, ufunc(before, value), mask)
-
-    def called(self, function: Function, mask: Any, args: list[Node]) -> Any:
+    def call(self, function: Function, mask: Any, args: list[Node]) -> Any:
         if len(args) != len(function.parameters):
             raise CompileException(f"{len(args)} arguments, and {len(function.parameters)} are wanted: {self.line}")
         types, scope = dict(self.types), {}
@@ -342,8 +327,6 @@ class Threads:
         value = self.result.value if self.result else None
         self.line, self.scopes, self.left, self.types, self.result = before
         return value
-
-    # -- places
 
     def at_name(self, mask: Any, name: str) -> Any:
         for scope in (*reversed(self.scopes), numbers.CONSTANTS):
@@ -364,7 +347,7 @@ class Threads:
             number = np.where(outside, 0, number)
             return np.choose(number, [part.value for part in found]) if number.ndim else found[int(number)]
         if not isinstance(found, (Raw, Element)):
-            raise CompileException(f"only of a raw array can elements be chosen: {self.line}")
+            raise CompileException(f"only a raw array has elements to choose: {self.line}")
         raw, begin = (found.raw, found.number) if isinstance(found, Element) else (found, _ZERO)
         return Element(raw, begin + number, self.line)
 

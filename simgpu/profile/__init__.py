@@ -1,6 +1,6 @@
-"""What a program asks of a simulated GPU, and how long that takes: `receipt` counts it, `estimate` says it beforehand.
+"""What a program asks of a simulated GPU, and how long that takes: `receipt` counts it, `estimate` predicts it.
 
-Read `recording.py` (a receipt listens, counts, and shows itself as text) and `seconds.py`; `pictures.py` draws it.
+Read `recording.py` (a receipt listens, counts, and shows itself as text) and `seconds.py`. `pictures.py` draws it.
 """
 
 from .pictures import LANES, Moment, Picture, Timeline, bars_of  # noqa: F401

@@ -1,4 +1,4 @@
-"""`estimate`: how long something would take on a GPU, according to a simulated one. It's the same on every machine."""
+"""`estimate`: how long something would take on a GPU, says a simulated one. The answer is the same on every machine."""
 
 from collections.abc import Callable
 from contextvars import ContextVar
@@ -15,7 +15,7 @@ from .seconds import Seconds
 
 
 class Estimate:
-    """What `estimate` found: `seconds`, the `receipt`, and the function's `result`, on the estimate's device."""
+    """What `estimate` returns: `seconds`, the `receipt`, and the function's `result`, on the estimate's device."""
 
     def __init__(self, receipt: Receipt, result: Any) -> None:
         self.receipt, self.result = receipt, result
@@ -31,13 +31,13 @@ class Estimate:
         return f"{self.receipt._repr_html_()}{self._remark()}"
 
     def _remark(self) -> str:
-        """A remark if nothing happened, since that's nearly always a mistake."""
+        """If nothing happened, that's nearly always a mistake."""
         why = "Only arguments are moved to it: estimate(f, model, x), not a model that f reads."
         return "" if self.receipt.timeline() else f"\nNothing ran on the GPU. {why}"
 
 
 class Estimated(Card):
-    """For one estimate: a clock of its own, which only its receipt sees. Loading takes time only if `first_use`."""
+    """A card for one estimate. Only its receipt sees its clock. Loading kernels takes time only if `first_use`."""
 
     def __init__(self, like: Preset, shapes_only: bool, first_use: bool = True) -> None:
         super().__init__(0, like if first_use else like._replace(first_use=0.0, start=0.0), host=HostClock())
@@ -46,7 +46,7 @@ class Estimated(Card):
             self.instead = self._outcome
 
     def _outcome(self, function: Callable, *args: Any, **kwargs: Any) -> Any:
-        """`outcome`. What's too large for this computer is, as a rule, too large for the card, which then says so."""
+        """`outcome`. What's too large for this computer is nearly always too large for the card: that's the error."""
         try:
             return outcome(function, *args, **kwargs)
         except TooLargeError as error:
@@ -55,7 +55,7 @@ class Estimated(Card):
             raise
 
     def receive(self, x: Any) -> Any:
-        """A copy, even of an array that's on a simulated GPU already. It isn't reported."""
+        """A copy, even of an array that's on a simulated GPU already. Receipts don't count it."""
         if not isinstance(x, Stored):
             return super().receive(x)  # type: ignore[misc]
         return x if x.device is self else self.copy_in(x._values)
@@ -73,9 +73,9 @@ def estimate(
 ) -> Estimate:
     """How long ``fn(*args)`` would take on the card `like`: see its ``.seconds``, ``.receipt`` and ``.result``.
 
-    The arguments, arrays or lists, tuples and dicts of them, are copied to a simulated GPU with a clock of its own.
-    With ``shapes_only=True``, only shapes and dtypes are computed, and all values are 0. The time to load kernels at
-    their first use counts with ``first_use=True``.
+    We copy the arguments, arrays or lists, tuples and dicts of them, to a simulated GPU with a clock of its own. With
+    ``shapes_only=True``, we compute only shapes and dtypes, and all values are 0. With ``first_use=True``, the time to
+    load kernels at their first use counts, too.
 
     >>> import numpy as np
     >>> x = np.ones((2048, 2048), np.float32)
@@ -89,7 +89,7 @@ def estimated(device: Any, estimating: ContextVar, receipt: Callable[[], Any], f
     """The estimate of ``fn(*args)`` on this device, which is in use meanwhile."""
     before = estimating.set(device)
     try:
-        # Unchanged at first: converting Float64 to Float32 where the array is would be work for the caller's GPU.
+        # First as it is: to convert Float64 to Float32 where the array is would be work for the caller's GPU.
         moved = [device(device(argument, dtype=None)) for argument in args]
         device.synchronize()
         with receipt() as found:

@@ -1,4 +1,4 @@
-"""A timeline as a picture: SVG text, with no ground of its own, and the letters' colour from the page around it."""
+"""A timeline as a picture: SVG text without a background, with letters in the colour of the page around it."""
 
 import math
 from collections import defaultdict
@@ -9,12 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..events import DEVICE_TO_HOST, FIRST_USE, SYNCHRONIZE
+from ..words import many
 from .seconds import duration
 
 LANES = ("host", "compute", "copies in", "copies out")
-MOST_BARS = 400  # two for most events, the host's and the device's; with more, we draw shares
+MOST_BARS = 400  # most events have two, the host's and the device's; if there are more, we draw shares
 COLUMNS = 150
-# Name, fill, edge, and the dashes that make stripes: they tell it without colour.
+# Name, fill, edge, and the dashes that make stripes, so that you needn't see colours.
 LOOKS = {
     "order": ("asks", "#2577b5", "#185480", ""),
     "load": ("first use", "none", "#2577b5", "5 3"),
@@ -29,7 +30,7 @@ class Moment(NamedTuple):
 
     `asked` is when the host requested it, and `went_on` when the host could continue. `start` and `end` are when the
     device worked on it, in its `lane`: ``"compute"``, ``"copies in"`` or ``"copies out"``. A wait is in the lane
-    ``"host"``, and so is loading a kernel at its first use. On a real GPU we know only `asked`; the others are None.
+    ``"host"``, and so is loading a kernel at its first use. On a real GPU we know only `asked`: the others are None.
     """
 
     asked: float
@@ -69,7 +70,7 @@ class Picture:
         return self.sentence
 
 
-def drawn(bars: list[Bar], span: tuple[float, float], sentence: str, name: str) -> Picture:
+def draw(bars: list[Bar], span: tuple[float, float], sentence: str, name: str) -> Picture:
     """These bars in this span of time. The host has one lane; each card has lanes of its own."""
     begin, end = span
     cards = sorted({bar.card for bar in bars if bar.lane != "host"} or {0})
@@ -77,12 +78,18 @@ def drawn(bars: list[Bar], span: tuple[float, float], sentence: str, name: str) 
     left, bottom = 84 if len(cards) == 1 else 136, _TOP + _ROW * len(rows)
     scale = (_RIGHT - left) / (end - begin)
     boxes: dict[Any, list] = defaultdict(list)
-    for bar in sorted(bars, key=lambda bar: list(LOOKS).index(bar.look)):  # so the host's parts are stacked alike
+    for bar in sorted(bars, key=lambda bar: list(LOOKS).index(bar.look)):  # so the host's looks come in one order
         box = left + (bar.start - begin) * scale, (bar.end - bar.start) * scale, 0.0, 1.0
         boxes[rows.index((bar.lane, bar.card)), bar.look].append(box)
     about = f"since the receipt was opened, simulated ({name})"
-    if as_shares := len(bars) > MOST_BARS:
-        boxes = _columns(boxes, np.linspace(left, _RIGHT, COLUMNS + 1))
+    if as_shares := len(bars) > MOST_BARS:  # columns that are as high as their busy shares, look on look
+        edges = np.linspace(left, _RIGHT, COLUMNS + 1)
+        above: Any = defaultdict(lambda: np.zeros(COLUMNS))
+        for (row, look), several in boxes.items():
+            shares = shares_of([(x, x + width) for x, width, *_ in several], edges)
+            columns = zip(edges, np.diff(edges), above[row], np.maximum(shares, 0.05))  # lower ones would be invisible
+            boxes[row, look] = [column for column, share in zip(columns, shares) if share > 0.001]
+            above[row] = above[row] + shares
         about += f"; height: the share of each {duration((end - begin) / COLUMNS)}"
     parts = [_boxes(look, _TOP + _ROW * row + 33, found, as_shares) for (row, look), found in boxes.items()]
     for row, (lane, card) in enumerate(rows):
@@ -100,12 +107,12 @@ def drawn(bars: list[Bar], span: tuple[float, float], sentence: str, name: str) 
 
 
 def _boxes(look: str, floor: int, boxes: list[tuple[float, ...]], as_shares: bool = False) -> str:
-    """Each box has its left end and width, and in bars how far above the lane's floor it is, and how high."""
+    """Boxes have a left end and a width, and, with a bar's height as 1, a place above the lane's floor and a height."""
     _, fill, edge, stripes = LOOKS[look]
     around: dict[str, str] = defaultdict(str)  # by the colour of their edges
     along = ""
     for x, width, above, height in boxes:
-        # The edges of columns are stripes, too, and of a narrow bar, one would see the edges alone.
+        # The edges of columns are stripes, too, and a narrow bar would have nothing but edges.
         has_edge = stripes if as_shares else width > 2 or fill == "none"
         stroke = edge if has_edge else "none" if as_shares else fill
         around[stroke] += f"M{x:.2f} {floor - _BAR * above:.2f}h{width:.2f}v{-_BAR * height:.2f}h{-width:.2f}z"
@@ -118,18 +125,6 @@ def _boxes(look: str, floor: int, boxes: list[tuple[float, ...]], as_shares: boo
     return "".join(parts)
 
 
-def _columns(boxes: dict[Any, list], edges: np.ndarray) -> dict[Any, list]:
-    """Too many to tell apart: columns between these edges, as high as each one's busy share, one look on the other."""
-    found: dict[Any, list] = {}
-    above: Any = defaultdict(lambda: np.zeros(COLUMNS))
-    for (row, look), several in boxes.items():
-        shares = shares_of([(x, x + width) for x, width, *_ in several], edges)
-        columns = zip(edges, np.diff(edges), above[row], np.maximum(shares, 0.05))  # lower ones would be invisible
-        found[row, look] = [column for column, share in zip(columns, shares) if share > 0.001]
-        above[row] = above[row] + shares
-    return found
-
-
 def shares_of(spans: list[tuple[float, float]], edges: np.ndarray) -> np.ndarray:
     """For each column, the share that these spans cover. The spans don't overlap."""
     ends = np.sort(np.ravel(spans))  # begin, end, begin, end
@@ -138,7 +133,7 @@ def shares_of(spans: list[tuple[float, float]], edges: np.ndarray) -> np.ndarray
 
 
 def _axis(begin: float, end: float, left: int, y: int, about: str) -> str:
-    """A line with at most eight round numbers, and what they are."""
+    """A line with at most eight round numbers, and their unit."""
     factor, unit = (1e3, "ms") if end > 2e-3 else (1e6, "µs")
     power = math.floor(math.log10((end - begin) * factor / 4))
     step = next(10.0**power * n for n in (1, 2, 5) if (end - begin) * factor < 10.0**power * n * 8)
@@ -155,9 +150,6 @@ def _text(x: float, y: float, text: str, anchor: str) -> str:
     return f'<text x="{x:.2f}" y="{y}" text-anchor="{anchor}">{escape(text)}</text>'
 
 
-# -- A receipt's events, one window at a time ------------------------------------------------------
-
-
 class Timeline:
     """A receipt's events, window by window. Raises `ValueError` if a device doesn't report when it works."""
 
@@ -165,91 +157,68 @@ class Timeline:
         self.receipt, self.moments = receipt, receipt.timeline()
         if any(moment.start is None for moment in self.moments[:1]) or not self.moments and receipt.launches is None:
             raise ValueError(
-                "a timeline needs events of a simulated GPU: when a real one works is not visible on this device"
+                "a timeline needs events of a simulated GPU: when a real one works isn't visible on this device"
             )
         self.waits = [number for number, moment in enumerate(self.moments) if moment.kind == SYNCHRONIZE]
 
     def seen(self, first: int = 0, count: int = 200, only_waits: bool = False) -> tuple[list[Bar], Any, str]:
-        """What the picture shows: its bars, from when to when they are, in seconds, and its sentence."""
-        shown = self.window(first, count, only_waits)
+        """What a picture of these events shows: its bars, from when to when, in seconds, and its sentence."""
+        if first < 0 or count < 1:
+            raise ValueError(f"first is at least 0 and count at least 1, got first={first}, count={count}")
+        what, numbers = ("wait", self.waits) if only_waits else ("event", range(len(self.moments)))
+        chosen = numbers[first : first + count]
+        if not chosen:
+            there = f"this receipt has {len(numbers):,} {what}s"
+            raise ValueError(f"there are no {what}s from number {first} on: {there}")
+        begin = chosen[0]
+        if only_waits:  # with the events between them, which the host waits for
+            begin = self.waits[first - 1] + 1 if first else 0
+        shown = self.moments[begin : chosen[-1] + 1]
         bars = [bar for moment in shown for bar in bars_of(moment) if bar.end > bar.start]
         if not bars:
             raise ValueError("these events take no time, so there is nothing to draw")
         span = min(bar.start for bar in bars), max(bar.end for bar in bars)
         if only_waits:
             bars = [bar for bar in bars if bar.look != "order"]
-        what, of = ("wait", self.waits) if only_waits else ("event", self.moments)
-        total = len(of) + (0 if only_waits else self.receipt.events_left_out)
-        part = _part(first, min(count, len(of) - first), total, what)
-        host, gpu = _doings(bars, _HOST_DOES, "does nothing"), _doings(bars, _GPU_DOES, "has no work")
+        total = len(numbers) + (0 if only_waits else self.receipt.events_left_out)
+        until = f"s {first + 1:,} to {first + len(chosen):,}" if len(chosen) > 1 else f" {first + 1:,}"
+        part = many(total, what) if len(chosen) == total else f"{what}{until} of {total:,}"
+        host = _spent(bars, {"load": "loads new operations", "order": "asks", "wait": "waits"}) or "does nothing"
+        gpu = _spent(bars, {"compute": "computes", **{lane: lane for lane in LANES[2:]}}) or "has no work"
         sentence = f"Timeline, simulated ({self.receipt.seconds.card}), {part}: in {duration(span[1] - span[0])} "
         sentence += f"the host {host}; the GPU {gpu}."
         longest, line = max(_waits(shown), default=(0.0, ""), key=lambda wait: wait[0])
         return bars, span, sentence + (f" The longest wait, {duration(longest)}, is in {line}." if longest else "")
 
-    def window(self, first: int, count: int, only_waits: bool) -> list[Moment]:
-        """The events to draw; for waits, that includes the events between them, which the host waits for."""
-        if first < 0 or count < 1:
-            raise ValueError(f"first is at least 0 and count at least 1, got first={first}, count={count}")
-        numbers: Any = self.waits if only_waits else range(len(self.moments))
-        chosen = numbers[first : first + count]
-        if not chosen:
-            what = "waits" if only_waits else "events"
-            raise ValueError(f"there are no {what} from number {first} on: this receipt has {len(numbers):,} {what}")
-        begin = chosen[0]
-        if only_waits:
-            begin = self.waits[first - 1] + 1 if first else 0
-        return self.moments[begin : chosen[-1] + 1]
 
-
-_HOST_DOES = {"load": "loads new operations", "order": "asks", "wait": "waits"}
-_GPU_DOES = {"compute": "computes", "copies in": "copies in", "copies out": "copies out"}
-
-
-def _doings(bars: list[Bar], what: dict[str, str], nothing: str) -> str:
-    """``asks for 16 µs and waits for 29 µs``: how long for each look or lane, leaving out zeros."""
+def _spent(bars: list[Bar], what: dict[str, str]) -> str:
+    """``asks for 16 µs and waits for 29 µs``: how long for each look or lane, without zeros."""
     spent = {name: sum(b.end - b.start for b in bars if key in (b.lane, b.look)) for key, name in what.items()}
     parts = [f"{name} for {duration(time)}" for name, time in spent.items() if time]
-    return " and ".join([", ".join(parts[:-1]), parts[-1]] if parts[1:] else parts) or nothing
-
-
-def _part(first: int, count: int, total: int, what: str) -> str:
-    """``waits 3 to 4 of 10``, ``wait 3 of 10``, or ``10 waits`` if that's all of them."""
-    if count == total:
-        return f"1 {what}" if total == 1 else f"{total:,} {what}s"
-    until = f"s {first + 1:,} to {first + count:,}" if count > 1 else f" {first + 1:,}"
-    return f"{what}{until} of {total:,}"
-
-
-def _waiting(moment: Moment) -> tuple[float, float] | None:
-    """From when to when the host waits for this, or None if it goes on."""
-    asked, went_on, start, end = (float(x or 0.0) for x in moment[:4])
-    if moment.kind == SYNCHRONIZE:
-        return asked, went_on
-    if moment.lane.startswith("copies") and went_on >= end:  # from or to pageable memory
-        # A copy out is preceded by a synchronization, which is an event of its own.
-        return start if moment.kind == DEVICE_TO_HOST else asked, went_on
-    return None
+    return " and ".join([", ".join(parts[:-1]), parts[-1]] if parts[1:] else parts)
 
 
 def _waits(shown: list[Moment]) -> Iterable[tuple[float, str]]:
-    """How long each wait is, and on which line. Reading a number is one wait, for the device and for the copy."""
+    """How long each wait is, and its line. To read a number is one wait, for the device and for the copy."""
     copying = 0.0
     for moment in shown:
-        start, end = _waiting(moment) or (0.0, 0.0)
+        host = next(iter(bars_of(moment)))
+        seconds = host.end - host.start if host.look == "wait" else 0.0
         if moment.kind == DEVICE_TO_HOST:  # the next event is its synchronization
-            copying = end - start
-        elif end > start or copying:
-            yield end - start + copying, moment.line
+            copying = seconds
+        elif seconds or copying:
+            yield seconds + copying, moment.line
             copying = 0.0
 
 
 def bars_of(moment: Moment) -> Iterable[Bar]:
-    """What the device does, and what the host does meanwhile, requesting or waiting. Empty spans are left out."""
+    """What the host does for this event, which asks, loads or waits, and then what the device does."""
     asked, went_on, start, end = (float(x or 0.0) for x in moment[:4])
-    waiting = _waiting(moment)
-    if waiting is not None:
-        yield Bar(*waiting, "host", "wait")
+    if moment.kind == SYNCHRONIZE:
+        yield Bar(asked, went_on, "host", "wait")
+    elif moment.lane.startswith("copies") and went_on >= end:  # from or to pageable memory
+        # Before a copy out comes a synchronization, which is an event of its own.
+        yield Bar(start if moment.kind == DEVICE_TO_HOST else asked, went_on, "host", "wait")
     else:
         yield Bar(asked, went_on, "host", "load" if moment.kind == FIRST_USE else "order")
     if moment.lane != "host":

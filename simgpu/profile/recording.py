@@ -1,4 +1,4 @@
-"""What part of a program asked of its devices: on a simulated GPU exact, and the same in every run."""
+"""A receipt counts what part of a program asks of its devices. On a simulated GPU, it's exact and always the same."""
 
 from __future__ import annotations
 
@@ -14,16 +14,14 @@ from .. import events
 from ..events import Event, listeners
 from ..lines import Place, place_of_call, text_of
 from ..places import estimating
-from .pictures import Moment, Picture, Timeline, drawn
+from ..words import as_table, many
+from .pictures import Moment, Picture, Timeline, draw
 from .seconds import Seconds, duration
 
 MOST_EVENTS = 100_000
 MOST_KERNELS = 1_000
 MOST_NAMES = 8
 MOST_LINES = 20
-
-
-# -- What is counted -------------------------------------------------------------------------------
 
 
 @dataclass
@@ -44,9 +42,8 @@ class Copies:
     def __str__(self) -> str:
         if not self.count:
             return "none"
-        copies = "1 copy" if self.count == 1 else f"{self.count:,} copies"
-        size = "1 byte" if self.bytes == 1 else f"{self.bytes:,} bytes"
-        return f"{copies}, {size}: {self.explicit:,} explicit, {self.implicit:,} implicit"
+        copied = f"{many(self.count, 'copy', 'copies')}, {many(self.bytes, 'byte')}"
+        return f"{copied}: {self.explicit:,} explicit, {self.implicit:,} implicit"
 
 
 @dataclass
@@ -87,9 +84,6 @@ _LANES = {events.HOST_TO_DEVICE: "copies in", events.DEVICE_TO_HOST: "copies out
 _LANES |= {events.SYNCHRONIZE: "host", events.FIRST_USE: "host"}
 
 
-# -- How a receipt is shown: as text, as an HTML table, and by line ------------------------------------
-
-
 def _rows(receipt: Receipt) -> Iterator[tuple[str, str]]:
     hidden = f"not visible on {', '.join(map(repr, receipt._invisible))}"
     names = sorted(receipt.launched.items(), key=lambda item: (-item[1], item[0]))
@@ -97,7 +91,7 @@ def _rows(receipt: Receipt) -> Iterator[tuple[str, str]]:
     yield "launches", hidden if receipt.launches is None else f"{receipt.launches:,}{what and f': {what}'}"
     if receipt.memsets:
         yield "memsets", f"{receipt.memsets:,}"
-    by_hand = {figures.name: figures.summary for figures in receipt.kernels}  # as the latest launch of each was
+    by_hand = {figures.name: figures.summary for figures in receipt.kernels}  # the latest launch of each
     yield from ((f"  {name}", summary) for name, summary in list(by_hand.items())[:MOST_NAMES])
     yield "host to device", str(receipt.host_to_device)
     yield "device to host", str(receipt.device_to_host)
@@ -126,22 +120,19 @@ class Lines(list):
             counts = [f"{number:,}" for number in (costs.launches, costs.copies, costs.bytes, costs.waits)]
             rows.append((*counts, "not visible" if costs.seconds is None else duration(costs.seconds), costs.line))
         left = len(self) - MOST_LINES
-        widths = [max(map(len, column)) for column in zip(*rows)]
-        shown = ["  ".join([*(f"{x:>{width}}" for x, width in zip(row[:-1], widths)), row[-1]]) for row in rows]
-        return "\n".join([*shown, f"and {left:,} more lines"] if left > 0 else shown)
+        return "\n".join(as_table(rows) + [f"and {left:,} more lines"] * (left > 0))
 
 
 @dataclass(repr=False, eq=False)
 class Receipt:
-    """Counts what happens on all devices, in any thread, while it's open (CUDA.jl: ``CUDA.@profile``).
+    """Counts what happens on all devices while it's open, in any thread (CUDA.jl: ``CUDA.@profile``).
 
     `launches` counts kernels, and `launched` says which operations they belong to. `host_to_device`, `device_to_host`
     and `device_to_device` have ``.count``, ``.bytes``, ``.explicit`` and ``.implicit``. `synchronizations` counts how
     often the host waited, `first_uses` the operations whose kernel had to be loaded, and the start of the GPU.
-    `peak_memory` is the most bytes in use on a device. A real GPU doesn't say what it launched: there, `launches` and
-    `peak_memory` are None, only moves by `gpu`, `cpu` and the like count as copies, and waits where CuPy tells of them.
-    `kernels` has the figures of each launch of a kernel written by hand (`simgpu.jit`) on a simulated GPU, of
-    the first 1,000: threads, sectors, conflicts, and the time they give.
+    `peak_memory` is the most bytes in use on a device. `kernels` has the figures of the first 1,000 launches of kernels
+    written by hand (`simgpu.jit`). A real GPU doesn't say what it launched: there, `launches` and `peak_memory` are
+    None, and we count only the copies that `gpu`, `cpu` and the like make, and the waits that CuPy reports.
 
     `seconds` is the time until all requested work is done: simulated on a simulated GPU, otherwise measured. (Closing a
     receipt waits for a real GPU.) Like a stopwatch, it includes work that was still running when the receipt was
@@ -180,7 +171,7 @@ class Receipt:
         device = self._device()
         self._estimate = getattr(device, "estimate", None)
         if device is not None and device.kind_of_time == "simulated":
-            self._simulated(device, device.host.now)
+            self._use(device, device.host.now)
         self._wall_begin = time.perf_counter()
         listeners.append(self._record)
         return self
@@ -192,7 +183,7 @@ class Receipt:
                 device.synchronize()
         self._end = self._until(), time.perf_counter()
         peaks = [device.watched_peak() for device in self._watched]
-        # Devices that appeared while it was open were only in use since then.
+        # A device that's new since then was in use only while the receipt was open.
         known = self._watched + self._invisible
         peaks += [device.memory().peak or 0 for device in self._devices() if device not in known]
         self.peak_memory = max(peaks, default=0)
@@ -207,25 +198,24 @@ class Receipt:
         return [estimating.get()] if estimating.get() else devices()
 
     def _device(self) -> Any:
-        """The one in use, or None."""
         from ..device import current
 
         return current()
 
-    def _simulated(self, device: Any, since: int) -> None:
-        self._host, self._begin = device.host, since
-        self._used.append(device)
+    def _use(self, device: Any, since: int) -> None:
+        """A simulated device does work. The first one brings its host's clock, and the time when it all begins."""
+        if self._host is None:
+            self._host, self._begin = device.host, since
+        if not any([known is device for known in self._used]):
+            self._used.append(device)
 
     def _record(self, event: Event) -> None:
         if getattr(event.device, "estimate", None) is not self._estimate:
             return
         place, now = place_of_call(), time.perf_counter()
         with self._lock:
-            if event.span is not None and not any([device is event.device for device in self._used]):
-                if self._host is None:
-                    self._simulated(event.device, event.span.asked)
-                else:
-                    self._used.append(event.device)
+            if event.span is not None:
+                self._use(event.device, event.span.asked)
             if event.kind in _COPIES:
                 getattr(self, event.kind.replace(" ", "_")).add(event)
             else:
@@ -271,9 +261,9 @@ class Receipt:
         texts = {place: text_of(place) for place in self._lines}
         found = []
         for ((device, kind, *rest), place), *when in self._events:
-            is_simulated = len(when) > 1
-            times = [(time - self._begin) / 1e9 for time in when] if is_simulated else [when[0] - self._wall_begin]
-            times += [None] * (4 - len(times))
+            times: list[Any] = [when[0] - self._wall_begin, None, None, None]
+            if len(when) > 1:  # simulated
+                times = [(time - self._begin) / 1e9 for time in when]
             found.append(Moment._make((*times, _LANES.get(kind, "compute"), kind, *rest, device, texts[place])))
         return found
 
@@ -295,18 +285,18 @@ class Receipt:
         return f'<table><caption style="{below}">{escape(_time(self))}</caption>{cells}</table>'
 
     def plot(self, first: int = 0, count: int = 200, only_waits: bool = False) -> Picture:
-        """A picture of `count` events, starting with number `first`: what ran when, with one lane each.
+        """A picture of `count` events from number `first` on: what ran when, with one lane each.
 
-        The lanes are the host, computing, copies in and copies out. ``only_waits=True`` shows `count` synchronizations
-        instead, starting with number `first`, and leaves out the host's other steps between them. With more than about
-        200 events, the picture shows how busy each lane is in each short interval. A notebook shows it; ``.svg`` is its
-        text. Raises `ValueError` if a device doesn't report times, or if there are no such events.
+        The lanes are the host, computing, copies in and copies out. ``only_waits=True`` shows so many synchronizations
+        instead, and leaves out the host's other steps between them. With more than about 200 events, the picture shows
+        how busy each lane is in each short interval. A notebook shows it; ``.svg`` is its text. Raises `ValueError` if
+        a device doesn't report times, or if there are no such events.
         """
-        return drawn(*Timeline(self).seen(first, count, only_waits), self.seconds.card)
+        return draw(*Timeline(self).seen(first, count, only_waits), self.seconds.card)
 
 
 def receipt() -> Receipt:
-    """A receipt for what happens in ``with receipt() as r:``. You can open several; each counts everything.
+    """A receipt for what happens in ``with receipt() as r:``. If you open several, each of them counts everything.
 
     >>> import numpy as np
     >>> import simgpu

@@ -1,8 +1,4 @@
-"""Times that say what kind of time they are.
-
-A time is `measured` on this machine, `recorded` by us on a named machine and date, `simulated`, which means computed
-by a model of a named card, or `published` by someone else, in a named source. You can't mix these.
-"""
+"""Times that say what kind of time they are, and how a time is written."""
 
 from __future__ import annotations
 
@@ -16,7 +12,7 @@ KINDS = ("measured", "recorded", "simulated", "published")
 
 
 def _operator(name: str, is_sum: bool) -> Any:
-    """A sum or a difference has the kind of both. A product or a quotient of two times is a bare number."""
+    """Float's method. A sum or a difference keeps the kind. A product or a quotient of two times is a bare number."""
 
     def method(self, other):
         is_time = isinstance(other, Seconds)
@@ -32,10 +28,19 @@ def _operator(name: str, is_sum: bool) -> Any:
     return method
 
 
-class Seconds(float):
-    """A number of seconds that knows its kind, and its card.
+class _Short(type):
+    """`help(Seconds)` shows what's written below, without all that any float can do."""
 
-    Adding or subtracting two kinds, or two cards, raises `TypeError`. A plain number takes on the kind.
+    def __dir__(cls) -> list[str]:
+        return []
+
+
+class Seconds(float, metaclass=_Short):
+    """A number of seconds that knows its `kind`, and its `card` if there is one.
+
+    A time is ``"measured"`` on this machine, ``"recorded"`` by us on a named machine and date, ``"simulated"`` by a
+    model of a named card, or ``"published"`` by someone else, in a named source. You can't mix these: adding or
+    subtracting two kinds, or two cards, raises `TypeError`. A plain number takes on the kind.
 
     >>> Seconds(0.83, "simulated", "NVIDIA T4") + Seconds(0.17, "simulated", "NVIDIA T4")
     1 s simulated (NVIDIA T4)
@@ -49,8 +54,8 @@ class Seconds(float):
 
     def __new__(cls, value: float, kind: str, card: str = "") -> Seconds:
         if not isinstance(kind, str) or kind not in KINDS:
-            allowed = f"{', '.join(KINDS[:-1])} or {KINDS[-1]}"
-            raise ValueError(f"Seconds(value, kind): the kind of a time is {allowed}, not {in_words(kind)}")
+            kinds = "measured, recorded, simulated or published"
+            raise ValueError(f"Seconds(value, kind): the kind of a time is {kinds}, not {in_words(kind)}")
         if not isinstance(value, (int, float, np.number)) or isinstance(value, bool):
             raise TypeError(f"Seconds(value, kind) takes a number of seconds, got {in_words(value)}")
         if not isinstance(card, str):

@@ -69,9 +69,11 @@ def test_all_warps_together_touch_what_the_figures_count(name):
     assert not seen.ends
 
 
-def test_a_kernel_that_was_checked_before_is_seen():
+@pytest.mark.parametrize("copied", [lambda kernel, *args: judge("08.4", kernel),
+                                    lambda kernel, *args: kernel.shuffled(1)[1, 256](*args)])  # fmt: skip
+def test_a_kernel_is_seen_that_was_copied_before(copied):
     kernel, x = learners.summed(), numbers(256)
-    judge("08.4", kernel)
+    copied(kernel, x, numbers(1))
     assert "t = 0, 1, 2, … 31" in microscope(kernel, 1, 256, (x, numbers(1))).at(step="1")
 
 

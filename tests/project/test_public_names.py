@@ -67,8 +67,8 @@ def test_what_the_notebooks_import_is_there():
             importlib.import_module(f"{module}.{name}")
 
 
-# Where more belongs: modules list their functions, a device its methods. `Seconds` is simgpu's, a float with all that.
-LONGER = {"Device": 70, "cuda": 90, "distributed": 100, "Seconds": 220}
+# Where more belongs: modules list their functions, a device its methods.
+LONGER = {"Device": 70, "cuda": 90, "distributed": 100}
 
 
 @pytest.mark.parametrize("name", [name for name in fluxlite.__all__ if name != "GPU_BACKEND"])

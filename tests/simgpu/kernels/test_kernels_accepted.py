@@ -56,7 +56,7 @@ def test_refused_with_what_to_write_instead(body, kernels, simulated, capsys):
 def transpiled(kernel, arguments):
     from simgpu.jit import compiled
 
-    return compiled.transpiled(kernel, arguments)
+    return compiled.transpile(kernel, arguments)
 
 
 @needs_cupy

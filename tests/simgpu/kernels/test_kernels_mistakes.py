@@ -103,7 +103,7 @@ NEVER_WRITTEN = [
 ]  # fmt: skip
 STUCK = [
     (T + "if t < 16:\n    jit.syncthreads()  # here", 1, 32,
-     "16 of the block's 32 threads do not come here, first of all thread (16).*where all threads pass"),
+     "16 of the block's 32 threads don't come here, first of all thread (16).*where all threads pass"),
     (T + "if t < 16:\n    jit.syncwarp()  # here", 1, 32, "thread (16), of the same warp"),
 ]  # fmt: skip
 TOO_MUCH = [

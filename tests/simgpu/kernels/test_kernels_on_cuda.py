@@ -78,7 +78,7 @@ def test_a_name_with_a_new_meaning_is_compiled_again(cuda, monkeypatch):
 @pytest.mark.cuda
 def test_what_cupyx_refuses_is_refused_with_the_kernels_name(cuda):
     x = fl.gpu(np.arange(4, dtype=np.float32))
-    with pytest.raises(jit.Refused, match="kernel wrong: cupyx.jit does not compile this"):
+    with pytest.raises(jit.Refused, match="kernel wrong: cupyx.jit doesn't compile this"):
         wrong[1, 32](x)
     with pytest.raises(TypeError, match=r"out is on the host.*out = fl.gpu\(out\)"):
         rehearsed_scaled[1, 32](x, np.zeros(4, np.float32))

@@ -252,5 +252,5 @@ def test_a_real_gpu_is_timed_by_the_real_clock_and_shows_no_lanes(device):
     moments = r.timeline()
     assert moments[0].asked >= 0 and moments[0].start is None and moments[0].line
     assert "not visible" in repr(r.by_line())
-    with pytest.raises(ValueError, match="not visible on this device"):
+    with pytest.raises(ValueError, match="isn.t visible on this device"):
         r.plot()
