@@ -1,6 +1,6 @@
 """``python -m simgpu program.py``: a program that says `import cupy`, without a GPU. Its receipt is on standard error.
 
-It exits as the program does; with 3 if the program did more than ``--fail-on`` allows.
+It exits as the program does, or with 3 if the program did more than ``--fail-on`` allows.
 """
 
 import argparse
@@ -8,7 +8,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from .running import Run, limits, run_program, simulated_time
+from .running import LIMITS, Run, limits, run_program, simulated_time
 
 
 def main(given: Sequence[str] | None = None) -> int:
@@ -17,15 +17,16 @@ def main(given: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m simgpu", description=__doc__, allow_abbrev=False)
     parser.add_argument("--like", metavar="CARD", help='the card to simulate: "NVIDIA T4", "A100", …')
     parser.add_argument("--json", metavar="FILE.json", nargs="?", const="", help="the receipt as JSON")
-    parser.add_argument("--fail-on", metavar="WHAT", type=limits, default={}, help="implicit-copies, waits, waits=3")
+    parser.add_argument("--fail-on", metavar="WHAT", type=limits, default={}, help=LIMITS)
     parser.add_argument("--simulated-clock", action="store_true", help="the program's `time` is simulated, too")
     parser.add_argument("program", nargs="?")
     parser.add_argument("args", nargs=argparse.REMAINDER, help="what the program finds in sys.argv")
-    # The program is the first file. --json would take it for its own, and leave us the program's options.
+    # The program is the first file. argparse would give its name to --json, and take the program's options for ours.
     here = next((n for n, word in enumerate(words) if os.path.isfile(word) and not word.endswith(".json")), len(words))
     options, command = parser.parse_args(words[:here]), words[here:]
     if not command:
-        parser.error(f"which program? There's no file {options.program or options.json!r}")
+        name = options.program or options.json
+        parser.error(f"there's no file {name!r}" if name else "the following arguments are required: program")
     try:
         run = Run(os.path.basename(command[0]), options.like, options.fail_on)
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""The simulated GPU's array: what works, raises, waits and copies with a `cupy.ndarray` does so with this one."""
+"""The simulated GPU's array. It works, raises, waits and copies as a `cupy.ndarray` does."""
 
 from __future__ import annotations
 
@@ -20,74 +20,11 @@ from .words import WRITE, in_words
 
 _OPERANDS = (Stored, *SCALARS)
 
-# -- Methods that differ only by their names -------------------------------------------------------
+# -- Operators and properties that differ only by their names ---------------------------------------
 
 
-def _each(make: Callable[[str], Any], names: str) -> Iterator[Any]:
-    for name in names.split():
-        method = make(name)
-        method.__name__, method.__qualname__ = name, f"SimulatedArray.{name}"  # errors of a call show the second
-        yield method
-
-
-def _known(name: str) -> property:
+def _of_values(name: str) -> property:
     return property(operator.attrgetter(f"_values.{name}"))
-
-
-def _reduced(name):
-    def method(self, axis=None, dtype=None, out=None, keepdims=False):
-        check_dtype(dtype)
-        if out is None:
-            return reduction(self, name, axis, dtype, keepdims=keepdims)
-        return self._call(getattr(np, name), axis, dtype, out=out, keepdims=keepdims)
-
-    return method
-
-
-def _spread(name):
-    def method(self, axis=None, dtype=None, out=None, ddof=0, keepdims=False):
-        return self._call(getattr(np, name), axis, dtype, out=out, ddof=ddof, keepdims=keepdims)
-
-    return method
-
-
-def _chosen(name):
-    def method(self, axis=None, out=None, keepdims=False):
-        if out is None:
-            return reduction(self, name, axis, keepdims=keepdims)
-        return self._call(getattr(np, name), axis, out=out, keepdims=keepdims)
-
-    return method
-
-
-def _placed(name):
-    def method(self, axis=None, out=None, dtype=None, keepdims=False):
-        places = reduction(self, name, axis, keepdims=keepdims)
-        if dtype is not None:
-            places = self.device.new(places._values.astype(dtype))
-        if out is None:
-            return places
-        write(self.device, values_on(self.device, out), ..., places._values)
-        return out
-
-    return method
-
-
-def _running(name):
-    def method(self, axis=None, dtype=None, out=None):
-        return self._call(getattr(np, name), axis, dtype, out=out)
-
-    return method
-
-
-def _scattered(name):
-    ufunc = {"scatter_add": np.add, "scatter_max": np.maximum, "scatter_min": np.minimum}[name]
-
-    def method(self, slices, value):
-        warnings.warn(f"x.{name} is deprecated: use np.{ufunc.__name__}.at(x, …)", DeprecationWarning, 2)
-        scatter(ufunc, self, slices, value)
-
-    return method
 
 
 def _operators(ufunc: np.ufunc) -> tuple[Callable[[Any, Any], Any], ...]:
@@ -106,24 +43,24 @@ def _operators(ufunc: np.ufunc) -> tuple[Callable[[Any, Any], Any], ...]:
     return on_the_left, on_the_right, lambda x, y: in_place(ufunc, x, y)
 
 
-def _alone(ufunc: np.ufunc) -> Callable[[Any], Any]:
+def _operator(ufunc: np.ufunc) -> Callable[[Any], Any]:
     return lambda x: call_ufunc(ufunc, (x,))
 
 
 def _never_equal(x: Any) -> bool:
-    """An object without its own equality equals no number: `x == None` is False everywhere, as on a GPU."""
+    """An object that has no equality of its own equals no number: `x == None` is False everywhere, as on a GPU."""
     return x is None or type(x).__eq__ is object.__eq__  # type: ignore[comparison-overlap]
 
 
-# -- Reading values on the host, explicitly or as a side effect. The program waits for the device ---------
+# -- Reading values on the host, explicitly or as a side effect. The program waits for the device. --------
 
 
-def _converted_to(kind: type) -> Any:
+def _conversion(kind: type) -> Any:
     return lambda self: kind(self._on_host(kind.__name__))
 
 
 class HostReads:
-    """For our own array types, whose ``device`` can copy out. Receipts hear of each read."""
+    """What an array does that can be read on the host: its ``device`` copies it out, and receipts count it."""
 
     __slots__ = ()
     device: Any
@@ -133,12 +70,12 @@ class HostReads:
 
     def get(self, stream: Any = None, order: str = "C", out: Any = None, blocking: bool = True) -> np.ndarray:
         """A copy on the host, as a NumPy array (`cupy.asnumpy`): row by row, or as `order` says, or in `out`."""
-        order = order.upper()  # there is one stream, and a copy to ordinary memory blocks in any case
+        order = order.upper()  # stream and blocking change nothing: a copy to ordinary memory waits anyway
         if out is not None:
             check_host("x.get(out=…)", self, out)
             order = "C" if out.flags.c_contiguous else "F"
             if not out.flags.forc:
-                raise RuntimeError("x.get(out=…) takes an array that lies in one piece, got a part of another")
+                raise RuntimeError("x.get(out=…) takes an array that lies in one piece, not a part of another")
         elif order == "A":
             order = "F" if self.flags.f_contiguous else "C"
         lies_so = self.flags.c_contiguous if order == "C" else self.flags.f_contiguous
@@ -153,7 +90,7 @@ class HostReads:
         self.device._reads(name)
         return self.device.copy_out(self, name, explicit=False)
 
-    __int__, __float__, __complex__, __str__ = map(_converted_to, (int, float, complex, str))
+    __int__, __float__, __complex__, __str__ = map(_conversion, (int, float, complex, str))
 
     def item(self) -> Any:
         return self._on_host("item").item()
@@ -211,10 +148,10 @@ class SimulatedArray(HostReads, Stored):
     def __init__(
         self, shape: Any, dtype: Any = float, memptr: Any = None, strides: Any = None, order: Any = "C"
     ) -> None:
-        """``cupy.ndarray(shape, dtype, …)``: new memory of the device in use, which nothing has been written to."""
+        """``cupy.ndarray(shape, dtype, …)``: memory of the device in use that nothing has been written to."""
         if memptr is not None:
             raise NotImplementedError("simgpu has no addresses: memptr isn't there")
-        device = in_use[0]()  # `current` in device.py
+        device = in_use[0]()  # `current` in device.py, which imports this file
         if shape is None:
             raise TypeError("ndarray takes a shape, got None")
         if strides is None:
@@ -235,10 +172,7 @@ class SimulatedArray(HostReads, Stored):
         )
 
     def __dlpack__(self, **keywords: Any) -> NoReturn:
-        raise BufferError(
-            f"this array is on {self.device}, in memory that no other library can read. Copy it first: "
-            f"np.from_dlpack({WRITE['to the host']}(x))"
-        )
+        raise BufferError(f"no other library can read {self.device}; write np.from_dlpack({WRITE['to the host']}(x))")
 
     __dlpack_device__ = __dlpack__
 
@@ -247,18 +181,13 @@ class SimulatedArray(HostReads, Stored):
         return array_in(values, self.device, self._buffer, self if self.base is None else self.base)
 
     def _view_or_copy(self, values: np.ndarray, name: str) -> SimulatedArray:
-        """What NumPy made: a view where the memory order allows it, otherwise a copy, which takes a kernel."""
+        """What NumPy made: a view if the memory order allows it, otherwise a copy, which takes a kernel."""
         if root_of(values) is self._buffer.root:
             return self._view(values)
         device, card = self.device, current_card(self.device)
         device.launch(name, 2 * values.nbytes)
         made = device.new(values)
         return made if card is device else card.copy_from(device, made)
-
-    def _call(self, function: Callable, *args: Any, **kwargs: Any) -> Any:
-        """NumPy's function of this array, with the keywords that ask for something."""
-        kwargs = {name: value for name, value in kwargs.items() if value is not None}
-        return call(function, (self, *args), kwargs, self.device)
 
     # -- operators: each calls the NumPy function with the same meaning -----------------------------
 
@@ -277,13 +206,13 @@ class SimulatedArray(HostReads, Stored):
     __matmul__, __rmatmul__ = _operators(np.matmul)[:2]
     __lt__, __le__ = _operators(np.less)[0], _operators(np.less_equal)[0]
     __gt__, __ge__ = _operators(np.greater)[0], _operators(np.greater_equal)[0]
-    __neg__, __pos__ = _alone(np.negative), _alone(np.positive)
-    __abs__, __invert__ = _alone(np.absolute), _alone(np.invert)
+    __neg__, __pos__ = _operator(np.negative), _operator(np.positive)
+    __abs__, __invert__ = _operator(np.absolute), _operator(np.invert)
     _power, __rpow__ = _operators(np.power)[:2]
     _equal, _not_equal = _operators(np.equal)[0], _operators(np.not_equal)[0]
 
     def __pow__(self, other: Any) -> Any:
-        # NumPy's own ** does this too: squaring is far cheaper than a power.
+        # As in NumPy's own **: squaring is far cheaper than a power.
         if type(other) is int and other == 2 and self.dtype.kind != "b":
             return call_ufunc(np.square, (self,))
         return (self.astype(int) if self.dtype.kind == "b" and type(other) is int else self)._power(other)
@@ -297,7 +226,7 @@ class SimulatedArray(HostReads, Stored):
     def __ne__(self, other: Any) -> Any:
         return np.ones_like(self, dtype=bool) if _never_equal(other) else self._not_equal(other)
 
-    # -- what the host knows without waiting for the device ---------------------------------------
+    # -- what the host knows without asking the device --------------------------------------------
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -307,13 +236,11 @@ class SimulatedArray(HostReads, Stored):
     def shape(self, shape: Any) -> None:
         values = self._values.reshape(shape)
         if root_of(values) is not self._buffer.root:
-            raise AttributeError(
-                f"incompatible shape: x.shape = {shape} would need a copy: x.reshape({shape}) makes one"
-            )
+            raise AttributeError(f"incompatible shape: this would need a copy, which x.reshape({shape}) makes")
         self._values = values
 
-    dtype, ndim, size, itemsize = map(_known, ("dtype", "ndim", "size", "itemsize"))
-    nbytes, strides, flags = map(_known, ("nbytes", "strides", "flags"))
+    dtype, ndim, size, itemsize = map(_of_values, ("dtype", "ndim", "size", "itemsize"))
+    nbytes, strides, flags = map(_of_values, ("nbytes", "strides", "flags"))
 
     def __len__(self) -> int:
         return len(self._values)
@@ -353,7 +280,7 @@ class SimulatedArray(HostReads, Stored):
 
     def reshape(self, *shape: Any, order: Any = "C", copy: bool | None = None) -> SimulatedArray:
         if isinstance(copy, str):
-            raise ValueError("strings are not allowed for copy=: it's True, False or None")
+            raise ValueError("strings are not allowed for copy=: write True, False or None")
         values = self._values.reshape(*shape, order=order)
         if copy is False and root_of(values) is not self._buffer.root:
             raise ValueError(f"Unable to avoid creating a copy: x.reshape({shape}, copy=False), as x lies in memory")
@@ -378,31 +305,19 @@ class SimulatedArray(HostReads, Stored):
     def ravel(self, order: Any = "C") -> SimulatedArray:
         return self._view_or_copy(self._values.ravel(order), "ravel")
 
-    def transpose(self, *axes: Any) -> SimulatedArray:
-        return self._view(self._values.transpose(*axes))
-
-    def swapaxes(self, axis1: int, axis2: int) -> SimulatedArray:
-        return self._view(self._values.swapaxes(axis1, axis2))
-
-    def squeeze(self, axis: Any = None) -> SimulatedArray:
-        return self._view(self._values.squeeze(axis))
-
-    def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> SimulatedArray:
-        return self._view(self._values.diagonal(offset, axis1, axis2))
-
     def __reduce__(self) -> Any:
         return _unpickled, (self.device.in_use, self._on_host("pickle"))
 
     # -- copies and writes -----------------------------------------------------------------------
 
     __setitem__ = setitem
-    put = put
+    put, take = put, take
 
     def copy(self, order: str = "C") -> SimulatedArray:
         device, flags = self.device, self._values.flags
         if (card := current_card(device)) is device:
             return device.copy_within(self, order)
-        # Then it's a move to the current card, of whole memory: CuPy's _core/core.pyx:861.
+        # From another card, whole memory moves to the current one: CuPy's _core/core.pyx:861.
         is_whole = flags.c_contiguous or order in "KA" and flags.f_contiguous
         return card.copy_from(device, self if is_whole else device.copy_within(self, order))
 
@@ -412,10 +327,10 @@ class SimulatedArray(HostReads, Stored):
         return self.device.copy_within(self)  # beside the array: core.pyx:1787
 
     def set(self, arr: np.ndarray, stream: Any = None) -> None:
-        """Fill this array, which lies in one piece, from a host array of the same type and shape."""
+        """Fill this array from a host array of the same type and shape."""
         check_host("x.set(arr)", self, arr)
         if not self.flags.forc:
-            raise RuntimeError("x.set(arr) fills an array that lies in one piece, this is a part of another")
+            raise RuntimeError("x.set(arr) fills an array that lies in one piece, and this is a part of another")
         write(self.device, self._values, ..., self.device.copy_in(arr)._values)
 
     def flatten(self, order: str = "C") -> SimulatedArray:
@@ -442,7 +357,7 @@ class SimulatedArray(HostReads, Stored):
         self[...] = value
 
     def byteswap(self, inplace: bool = False) -> SimulatedArray:
-        """The bytes of each number the other way round, in new memory, or with `inplace` where they are."""
+        """The bytes of each number the other way round: in new memory, or with `inplace` where they are."""
         device = self.device.begin()
         values = device.compute(np.ndarray.byteswap, self._values)
         device.launch("byteswap", 2 * values.nbytes)
@@ -453,71 +368,29 @@ class SimulatedArray(HostReads, Stored):
 
     def sort(self, axis: int = -1, kind: Any = None) -> None:
         _check_kind(kind)
-        self._ordered("sort", axis, "stable")
+        self._put_in_order("sort", axis, "stable")
 
     def partition(self, kth: Any, axis: int = -1) -> None:
-        self._ordered("partition", kth, axis)
+        self._put_in_order("partition", kth, axis)
 
-    def _ordered(self, name: str, *args: Any) -> None:
-        """Put this array in order where it is. CuPy does that only row by row, and turns other axes round first."""
+    def _put_in_order(self, name: str, *args: Any) -> None:
+        """Put this array in order in place. CuPy does that only row by row, and swaps axes for that if it has to."""
         if not self.flags.c_contiguous:
-            raise NotImplementedError(
-                f"x.{name}() on a GPU takes an array that lies in memory row by row; np.{name}(x) makes a new one"
-            )
+            raise NotImplementedError(f"x.{name}() takes an array that lies row by row; np.{name}(x) makes a new one")
         device = self.device.begin()
         device.compute(getattr(np.ndarray, name), self._values, *args)
         is_last = args[name == "partition"] in (-1, self.ndim - 1)
         device.launch_function(name, [self._values], [], (), {}, ONE if is_last else Asked(3))
 
-    # -- NumPy's functions as methods -------------------------------------------------------------
+    # -- NumPy's functions as methods: `METHODS`, below, has the others ---------------------------
 
-    sum, prod, mean = _each(_reduced, "sum prod mean")
-    var, std = _each(_spread, "var std")
-    max, min, all, any = _each(_chosen, "max min all any")
-    argmax, argmin = _each(_placed, "argmax argmin")
-    cumsum, cumprod = _each(_running, "cumsum cumprod")
-    scatter_add, scatter_max, scatter_min = _each(_scattered, "scatter_add scatter_max scatter_min")
-
-    def ptp(self, axis: Any = None, out: Any = None, keepdims: bool = False) -> SimulatedArray:
-        return self._call(np.ptp, axis, out=out, keepdims=keepdims)
-
-    def argsort(self, axis: int | None = -1, kind: Any = None) -> SimulatedArray:
+    def argsort(self, axis: int | None = -1, kind: Any = None) -> Any:
         _check_kind(kind)
-        return self._call(np.argsort, axis, "stable")
-
-    def argpartition(self, kth: Any, axis: int | None = -1) -> SimulatedArray:
-        return self._call(np.argpartition, kth, axis)
-
-    def searchsorted(self, v: Any, side: Any = "left", sorter: Any = None) -> SimulatedArray:
-        return (self if sorter is None else self.take(sorter))._call(np.searchsorted, v, side)
-
-    def dot(self, b: Any, out: Any = None) -> SimulatedArray:
-        return self._call(np.dot, b, out=out)
-
-    def clip(self, min: Any = None, max: Any = None, out: Any = None) -> SimulatedArray:
-        return self._call(np.clip, min, max, out=out)
-
-    def round(self, decimals: int = 0, out: Any = None) -> SimulatedArray:
-        return self._call(np.round, decimals, out=out)
-
-    def take(self, indices: Any, axis: int | None = None, out: Any = None) -> SimulatedArray:
-        return take(self, indices, axis, out)
-
-    def choose(self, choices: Any, out: Any = None, mode: Any = "raise") -> SimulatedArray:
-        return self._call(np.choose, choices, out=out, mode=mode)
+        return np.argsort(self, axis, "stable")  # type: ignore[call-overload]
 
     def compress(self, condition: Any, axis: int | None = None, out: Any = None) -> SimulatedArray:
         given = condition if isinstance(condition, Stored) else np.asarray(condition, np.int64)
         return call(np.compress, (given, self, axis), {} if out is None else {"out": out}, self.device)
-
-    def repeat(self, repeats: Any, axis: int | None = None) -> SimulatedArray:
-        return self._call(np.repeat, repeats, axis)
-
-    def nonzero(self) -> tuple[SimulatedArray, ...]:
-        return self._call(np.nonzero)
-
-    def trace(self, offset=0, axis1=0, axis2=1, dtype=None, out=None):
-        return self.diagonal(offset, axis1, axis2).sum(-1, dtype, out)
 
     def conj(self) -> SimulatedArray:
         return call_ufunc(np.conjugate, (self,)) if self.dtype.kind == "c" else self
@@ -525,14 +398,90 @@ class SimulatedArray(HostReads, Stored):
     conjugate = conj
 
 
-_new = object.__new__
+# -- Methods that differ only by their names -------------------------------------------------------
+
+
+def _reduction(name):
+    def method(self, axis=None, dtype=None, out=None, keepdims=False):
+        check_dtype(dtype)
+        return reduction(self, name, axis, dtype, out=out, keepdims=keepdims)
+
+    return method
+
+
+def _extreme(name):
+    def method(self, axis=None, out=None, keepdims=False):
+        return reduction(self, name, axis, out=out, keepdims=keepdims)
+
+    return method
+
+
+def _place(name):
+    def method(self, axis=None, out=None, dtype=None, keepdims=False):
+        places = reduction(self, name, axis, keepdims=keepdims)
+        if dtype is not None:
+            places = self.device.new(places._values.astype(dtype))
+        if out is None:
+            return places
+        write(self.device, values_on(self.device, out), ..., places._values)
+        return out
+
+    return method
+
+
+def _scatter(name):
+    ufunc = {"scatter_add": np.add, "scatter_max": np.maximum, "scatter_min": np.minimum}[name]
+
+    def method(self, slices, value):
+        warnings.warn(f"x.{name} is deprecated: use np.{ufunc.__name__}.at(x, …)", DeprecationWarning, 2)
+        scatter(ufunc, self, slices, value)
+
+    return method
+
+
+# With CuPy's parameters, and what NumPy does with them.
+METHODS: dict[str, Callable] = {
+    "var": lambda self, axis=None, dtype=None, out=None, ddof=0, keepdims=False: np.var(
+        self, axis, dtype, out, ddof, keepdims
+    ),
+    "std": lambda self, axis=None, dtype=None, out=None, ddof=0, keepdims=False: np.std(
+        self, axis, dtype, out, ddof, keepdims
+    ),
+    "cumsum": lambda self, axis=None, dtype=None, out=None: np.cumsum(self, axis, dtype, out),
+    "cumprod": lambda self, axis=None, dtype=None, out=None: np.cumprod(self, axis, dtype, out),
+    "ptp": lambda self, axis=None, out=None, keepdims=False: np.ptp(self, axis, out, keepdims),
+    "dot": lambda self, b, out=None: np.dot(self, b, out=out),
+    "clip": lambda self, min=None, max=None, out=None: np.clip(self, min, max, out=out),
+    "round": lambda self, decimals=0, out=None: np.round(self, decimals, out),
+    "choose": lambda self, choices, out=None, mode="raise": np.choose(self, choices, out, mode),
+    "repeat": lambda self, repeats, axis=None: np.repeat(self, repeats, axis),
+    "searchsorted": lambda self, v, side="left", sorter=None: np.searchsorted(
+        self if sorter is None else self.take(sorter), v, side
+    ),
+    "trace": lambda self, offset=0, axis1=0, axis2=1, dtype=None, out=None: self.diagonal(offset, axis1, axis2).sum(
+        -1, dtype, out
+    ),
+    "argpartition": lambda self, kth, axis=-1: np.argpartition(self, kth, axis),
+    "nonzero": lambda self: np.nonzero(self),
+    "transpose": lambda self, *axes: self._view(self._values.transpose(*axes)),
+    "swapaxes": lambda self, axis1, axis2: self._view(self._values.swapaxes(axis1, axis2)),
+    "squeeze": lambda self, axis=None: self._view(self._values.squeeze(axis)),
+    "diagonal": lambda self, offset=0, axis1=0, axis2=1: self._view(self._values.diagonal(offset, axis1, axis2)),
+    **{name: _reduction(name) for name in ("sum", "prod", "mean")},
+    **{name: _extreme(name) for name in ("max", "min", "all", "any")},
+    **{name: _place(name) for name in ("argmax", "argmin")},
+    **{name: _scatter(name) for name in ("scatter_add", "scatter_max", "scatter_min")},
+}
+for _name, _method in METHODS.items():
+    _method.__name__, _method.__qualname__ = _name, f"SimulatedArray.{_name}"  # a wrong call's error shows the second
+    setattr(SimulatedArray, _name, _method)
 
 
 def array_in(values: np.ndarray, device: Any, buffer: Buffer, base: Any) -> SimulatedArray:
     """The array with these values, which lie in this buffer."""
     if values.dtype.char in LACKING_DTYPES:
         check_dtype(values.dtype)  # this raises; for each array, asking twice is faster than a call
-    x = _new(SimulatedArray)
+    x = object.__new__(SimulatedArray)
     x._values, x.device, x._buffer = values, device, buffer  # four at once would be slower
     x.base = base
     return x

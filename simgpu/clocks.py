@@ -1,9 +1,8 @@
 """Two kinds of clock: the host's time, and for each stream of a simulated GPU the time when it's free.
 
-Launching a kernel takes the host some microseconds. Then it goes on, and the GPU does its work in order: kernels and
-copies stand one behind the other in a queue, the *stream*. So the host's clock says nothing about the GPU's work until
-something makes the host wait. That's what reading does, and a queue that's full. Times are whole nanoseconds, so a
-program takes exactly the same time whenever it starts.
+Launching a kernel takes the host some microseconds. Then it goes on, and the GPU works in order: kernels and copies
+wait in a queue, the *stream*. So the host's clock says nothing about the GPU's work until something makes the host
+wait, such as reading a value, or a full queue. Times are whole nanoseconds, so a program always takes the same time.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from .presets import Preset
 
 
 class HostClock:
-    """The host's time, `now`, which moves when the program asks a simulated GPU for something."""
+    """The host's time, `now`. It moves when the program asks a simulated GPU for something."""
 
     def __init__(self) -> None:
         self.now = 0
@@ -40,10 +39,10 @@ class Span(NamedTuple):
 class Lanes:
     """When one device's streams, and the lane for copies made ahead, are free, and what each step costs.
 
-    What's launched or copied goes to the current stream, which is free at `compute`. Streams have numbers: 0 is the one
-    that a program has without asking, CUDA's null stream. It waits for the others, and they wait for it, except for
-    those in `non_blocking`. Kernels of two streams don't run side by side: a large one fills a card by itself. What
-    streams gain here is that copies run beside kernels.
+    Launches and copies go to the current stream, which is free at `compute`. Streams have numbers. Number 0 is there
+    from the start, CUDA's null stream. It waits for the others, and they wait for it, except for those in
+    `non_blocking`. Kernels of two streams don't run side by side: a large one fills a card by itself. So what streams
+    gain here is that copies run beside kernels.
     """
 
     def __init__(self, like: Preset, host: HostClock) -> None:
@@ -51,7 +50,7 @@ class Lanes:
         self.compute = self.copies_in = host.now
         self.link = self.others = host.now  # when the latest copy in is done, and the other streams' latest kernel
         self.stream, self.non_blocking = 0, set[int]()
-        self.known_as: Any = None  # the object that a program has for the current stream
+        self.known_as: Any = None  # the program's object for the current stream
         self._ends: dict[int, int] = {}  # when the streams that aren't current are free
         self._used = set(NOTHING_TO_LOAD)
         self.launch_time, self.library_time = _nanoseconds(like.launch), _nanoseconds(like.library)
@@ -79,10 +78,10 @@ class Lanes:
             return Span(asked, self.host.now, asked, self.host.now)
 
     def launch(self, name, nbytes, operations=0.0, kind="f", count=1, library=False, lasting=0):
-        """`count` kernels that share these bytes and operations, or one `lasting` so many nanoseconds.
+        """`count` kernels that share these bytes and operations, or one kernel `lasting` this many nanoseconds.
 
-        `kind` is the numbers' NumPy type character; with `library`, the first kernel is of cuBLAS or CUB. Returns when
-        it was loaded, and then a `Span`'s fields. Every computation comes through here, so it's written for speed.
+        `kind` is the numbers' NumPy type character. With `library`, the first kernel is from cuBLAS or CUB. Returns
+        when it was loaded, and a `Span`'s fields. Every computation comes through here, so it's written for speed.
         """
         if lasting:
             each = lasting
@@ -116,17 +115,21 @@ class Lanes:
             self.compute = end
         return loaded, asked, now, start, end
 
-    def copy_in(self, nbytes: int) -> Span:
-        """A copy from NumPy's memory. The host copies it to pinned memory and goes on; the rest is in the stream."""
+    def copy_in(self, nbytes: int, is_pinned: bool = False, ahead: bool = False) -> Span:
+        """A copy from the host, which puts it into pinned memory if need be, and goes on. `ahead`: see `Card`."""
         with self.host.lock:
             asked = self.host.now
-            self.host.now += self.launch_time + round(nbytes * self._staging)
-            start = max(self.host.now, self.compute, self.link)
-            self.compute = self.link = start + self._latency + round(nbytes * self._pinned)
-            return Span(asked, self.host.now, start, self.compute)
+            self.host.now += self.launch_time + (0 if is_pinned else round(nbytes * self._staging))
+            start = max(self.host.now, self.compute, self.copies_in if ahead else self.link)
+            end = start + self._latency + round(nbytes * self._pinned)
+            if ahead:
+                self.copies_in = end
+            else:
+                self.compute = self.link = end
+            return Span(asked, self.host.now, start, end)
 
     def copy_out(self, nbytes: int) -> Span:
-        """A copy to the host, which waits for all earlier work in the stream, and then for the copy."""
+        """A copy to the host, which waits for all earlier work in the stream, and for the copy."""
         with self.host.lock:
             asked = self.host.now
             start = max(asked + self.launch_time, self.compute)
@@ -144,22 +147,8 @@ class Lanes:
             self.compute = source.compute = end
             return Span(asked, self.host.now, start, end)
 
-    def copy_in_pinned(self, nbytes: int, is_pinned: bool = False) -> Span:
-        """A copy in a stream of its own, after what was asked for before, which may use the memory: see `wait_for`."""
-        with self.host.lock:
-            asked = self.host.now
-            self.host.now += self.launch_time + (0 if is_pinned else round(nbytes * self._staging))
-            start = max(self.host.now, self.copies_in, self.compute)
-            self.copies_in = start + self._latency + round(nbytes * self._pinned)
-            return Span(asked, self.host.now, start, self.copies_in)
-
-    def wait_for(self, time: int) -> None:
-        """Later launches start at this `time` or after. The host doesn't wait."""
-        with self.host.lock:
-            self.compute = max(self.compute, time)
-
     def record(self) -> None:
-        """The host notes a call for the gradient; this also stands for following it back."""
+        """The host notes a call for the gradient. The time includes following it back later."""
         with self.host.lock:
             self.host.now += self.tape
 
@@ -184,7 +173,8 @@ class Lanes:
     def wait_in(self, stream: int, time: int) -> None:
         """Later work in this stream starts at this `time` or after. The host doesn't wait."""
         if stream == self.stream:
-            self.wait_for(time)
+            with self.host.lock:
+                self.compute = max(self.compute, time)
         else:
             self._ends[stream] = max(time, self._ends.get(stream, 0))
 

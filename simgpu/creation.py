@@ -9,7 +9,7 @@ from .arrays import SimulatedArray
 from .device import current
 from .dispatch import call, plan_of
 from .memory import Stored, check_dtype
-from .rules import names, refused, values_on
+from .rules import device_among, keyword_refusal, names, values_on
 
 # -- From values -----------------------------------------------------------------------------------
 
@@ -20,23 +20,21 @@ def array(
 ) -> SimulatedArray:  # fmt: skip
     """An array on the device in use, with a copy of `obj`: numbers, lists of them, or an array of the host or a device.
 
-    A list of device arrays is joined on the device. `ValueError` if ``copy=False`` and this takes a copy.
+    A list of device arrays is joined on the device. `ValueError` if ``copy=False`` and a copy is needed.
 
     >>> import simgpu as cp
     >>> x = cp.array([1.0, 2.0])
     >>> cp.array([x.sum(), x.max()])
     array([3., 2.])  # Simulated:0
     """
-    check_dtype(dtype)
     keywords = {"dtype": dtype, "copy": copy, "order": order, "subok": subok, "ndmin": ndmin}
     return call(np.array, (obj,), keywords, current())
 
 
 def asarray(
     a: Any, dtype: Any = None, order: Any = None, *, copy: Any = None, blocking: bool = False
-) -> SimulatedArray:  # fmt: skip
-    """`a` on the device in use: a host array, numbers or lists of them; an array there is the same (`cupy.asarray`)."""
-    check_dtype(dtype)
+) -> SimulatedArray:
+    """`a` on the device in use: a host array, numbers or lists of them. An array that's there is returned as it is."""
     return call(np.asarray, (a, dtype, order), {"copy": copy}, current())
 
 
@@ -54,7 +52,7 @@ def asfortranarray(a: Any, dtype: Any = None) -> SimulatedArray:
 
 
 def asnumpy(a: Any, stream: Any = None, order: str = "C", out: Any = None, *, blocking: bool = True) -> np.ndarray:
-    """`a` on the host (`cupy.asnumpy`): a copy in this order, or written to `out`. Of host values, NumPy's."""
+    """`a` on the host (`cupy.asnumpy`): a copy in this order, or in `out`. Host values become a NumPy array."""
     if isinstance(a, Stored):
         return a.get(stream, order, out, blocking)  # type: ignore[attr-defined]
     values = np.asarray(a, order=order)  # type: ignore[call-overload]
@@ -68,10 +66,10 @@ def _like(name: str) -> Callable:
     numpys = getattr(np, name)
     has_value = name == "full_like"
 
-    def made(a, *given, **keywords):
+    def function(a, *given, **keywords):
         if "subok" in keywords:
-            raise refused(name, {"subok"})
-        if keywords.get("shape", 1) == ():  # CuPy takes no axes for no shape
+            raise keyword_refusal(name, {"subok"})
+        if keywords.get("shape", 1) == ():  # to CuPy, that's no shape at all
             del keywords["shape"]
         if has_value and given and isinstance(given[0], np.ndarray) and given[0].size == 1:
             given = (given[0].item(), *given[1:])
@@ -81,60 +79,55 @@ def _like(name: str) -> Callable:
             raise AttributeError(f"{name} takes an array, got {type(a).__name__}: cp.asarray(values) makes one")
         return numpys(a, *given, **keywords)
 
-    made.__name__ = made.__qualname__ = name
-    made.__doc__ = f"`cupy.{name}`: an array with the shape and type of `a`, and in its memory order."
-    return made
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"`cupy.{name}`: an array with the shape, type and memory order of `a`."
+    return function
 
 
 zeros_like, ones_like, full_like, empty_like = map(_like, ("zeros_like", "ones_like", "full_like", "empty_like"))
 
 # -- By a rule ------------------------------------------------------------------------------------------
 
-# What NumPy makes from numbers, or reads from a file. CuPy takes neither device= nor like=.
+# What NumPy makes from numbers, or reads from a file.
 _RULES = names("""
     arange bartlett blackman diag_indices empty eye full hamming hanning identity indices kaiser linspace logspace
     ones tri tril_indices triu_indices zeros fft.fftfreq fft.rfftfreq
     frombuffer fromfile fromfunction fromiter fromstring genfromtxt loadtxt
 """)
-_READING = names("fromfile genfromtxt fromfunction")
 
 
 def _by_rule(name: str, numpys: Callable) -> Callable:
     """CuPy's function that makes an array on the device in use, by kernels and memsets."""
 
-    def made(*args: Any, **keywords: Any) -> Any:
+    def function(*args: Any, **keywords: Any) -> Any:
         if refusing := (plan_of(numpys).refused_keywords | {"like", "sparse"}) & keywords.keys():
-            raise refused(name, refusing)
-        device = next((x.device for x in args if isinstance(x, Stored)), None) or current()
+            raise keyword_refusal(name, refusing)
+        device = device_among(args) or current()
         check_dtype(keywords.get("dtype"))
         if name in ("tril_indices", "triu_indices") and args and isinstance(args[0], Stored):
             raise TypeError(f"{name} takes a number of rows, got an array: {name}_from takes that")
-        if name in _READING:
-            return device.copy_in(np.asarray(numpys(*args, **keywords)))
         result = call(numpys, args, keywords, device)
         if type(result) is tuple and name in ("linspace", "logspace") and result[1].ndim == 0:
             return result[0], float(result[1]._values)  # the host knows the step
         return result
 
-    made.__name__ = made.__qualname__ = name
-    return made
+    function.__name__ = function.__qualname__ = name
+    return function
 
 
 def full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C") -> SimulatedArray:
-    """An array of this shape on the device in use, filled with a number or with the values of a device array."""
+    """An array of this shape on the device in use, filled with a number or a device array's values."""
+    check_dtype(dtype)
     if not isinstance(fill_value, Stored):
         fill_value = fill_value[()] if isinstance(fill_value, np.ndarray) else fill_value
-        return _full(shape, fill_value, dtype, order)
-    made = _by_rule("empty", np.empty)(shape, fill_value._values.dtype if dtype is None else dtype, order)
+        return call(np.full, (shape, fill_value, dtype, order), {}, current())
+    made = call(np.empty, (shape, fill_value._values.dtype if dtype is None else dtype, order), {}, current())
     made[...] = fill_value
     return made
 
 
-_full = _by_rule("full", np.full)
-
-
 class _Grid:
-    """``mgrid`` and ``ogrid``: coordinates by slices, made on the device in use."""
+    """``mgrid`` and ``ogrid``: coordinates from slices, made on the device in use."""
 
     def __init__(self, numpys: Any) -> None:
         self._numpys = numpys
@@ -178,12 +171,12 @@ r_, c_ = _Joined(0), _Joined(-1)
 
 
 def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = None) -> None:
-    """Write `src`, an array there or a number, into `dst`, everywhere or `where` a mask says. NumPy's casting rules."""
+    """Write `src`, a device array or a number, into `dst`, everywhere or `where` a mask is true, by NumPy's casting."""
     if not isinstance(dst, Stored):
         raise AttributeError(f"copyto writes to an array on a GPU, got {type(dst).__name__}")
     is_number = isinstance(src, (np.ndarray, np.generic)) and src.size == 1
     if is_number and np.can_cast(src.dtype, dst._values.dtype, casting):
-        src, casting = src.item(), "unsafe"  # as a number, whose type was looked at
+        src, casting = src.item(), "unsafe"  # a number, whose type has been checked
     if isinstance(src, Stored):
         values_on(dst.device, src)
     call(np.copyto, (dst, src), {"casting": casting} | ({} if where is None else {"where": where}), dst.device)

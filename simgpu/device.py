@@ -11,20 +11,20 @@ from .arrays import SimulatedArray, array_in
 from .clocks import COPY, HOST, MEMSET, HostClock, Lanes, Span
 from .events import listeners, tell
 from .launches import ONE, Asked
-from .memory import Buffer, Memory, Pool, check_values, root_of
+from .memory import LACKING_DTYPES, Buffer, Memory, Pool, Stored, root_of
 from .places import Place, estimating, in_use
 from .presets import CAPABILITIES, CLOCKS, Preset, preset
-from .rules import computing_card
+from .rules import computing_card, refusal
 from .shapes import untouched
 
 _STATE = 8 * 256 * 64  # bytes on each multiprocessor: CuPy starts a Philox generator in so many threads
 
 
 class CountedGenerator:
-    """What the generators of all GPUs have in common: a state of two numbers, the seed and how often it was asked.
+    """What the generators of all GPUs have in common: a state of two numbers, the seed and the number of draws.
 
-    A GPU's library does not give out the state of its generators, so a checkpoint could not hold it. Here each draw has
-    a generator of its own: who knows the two numbers can repeat what comes next.
+    A GPU's library doesn't give out the state of its generators, so a checkpoint couldn't hold it. Here each draw has
+    a generator of its own, made from these two numbers. If you know them, you can repeat what comes next.
     """
 
     def __init__(self, seed: int | None = None) -> None:
@@ -34,7 +34,7 @@ class CountedGenerator:
 
     @property
     def state(self) -> dict[str, int]:
-        """The seed and the number of draws so far. Can be assigned: then the generator goes on from there.
+        """The seed and the number of draws so far. If you assign them, the generator goes on from there.
 
         >>> generator = CountedGenerator(7)
         >>> generator.state
@@ -50,7 +50,7 @@ class CountedGenerator:
         self._seed, self._draws = state["seed"], state["draws"]
 
     def _next(self) -> np.random.SeedSequence:
-        """What the generator of the next draw is made from."""
+        """The seed of the next draw's generator."""
         self._draws += 1
         return np.random.SeedSequence(self._seed, spawn_key=(self._draws,))
 
@@ -64,25 +64,25 @@ class SimulatedGenerator(CountedGenerator):
 
     def random(self, size: Any = None, dtype: Any = np.float64) -> Any:
         """Uniform in [0, 1)."""
-        return self._drawn("random", size, dtype, lambda numpys: numpys.random(size, dtype))
+        return self._draw("random", size, dtype, lambda numpys: numpys.random(size, dtype))
 
     def standard_normal(self, size: Any = None, dtype: Any = np.float64) -> Any:
         """Normal with mean 0 and deviation 1."""
-        return self._drawn("standard_normal", size, dtype, lambda numpys: numpys.standard_normal(size, dtype))
+        return self._draw("standard_normal", size, dtype, lambda numpys: numpys.standard_normal(size, dtype))
 
     def uniform(self, low: float = 0.0, high: float = 1.0, size: Any = None, dtype: Any = np.float64) -> Any:
         """Uniform in [low, high)."""
         zeros = (low == 0) + (high == 0)
-        # The draw, in [0, 1); three kernels to stretch it, between two arrays of Float64; and another type, if asked.
+        # The draw in [0, 1), three kernels to stretch it between two arrays of float64, and another type if asked.
         asked = Asked(1 + 3 + (2 - zeros) + (np.dtype(dtype) != np.float64), memsets=zeros)
-        return self._drawn("uniform", size, dtype, lambda by: low + (high - low) * by.random(size, dtype), asked)
+        return self._draw("uniform", size, dtype, lambda by: low + (high - low) * by.random(size, dtype), asked)
 
     def integers(self, low: int, high: int | None = None, size: Any = None, dtype: Any = np.int64) -> Any:
         """Whole numbers in [low, high), or [0, low). CuPy adds `low` to what it draws."""
-        return self._drawn("integers", size, dtype, lambda numpys: numpys.integers(low, high, size, dtype), Asked(2))
+        return self._draw("integers", size, dtype, lambda numpys: numpys.integers(low, high, size, dtype), Asked(2))
 
-    def _drawn(self, name: str, size: Any, dtype: Any, draw: Callable, asked: Asked = ONE) -> Any:
-        """CuPy starts a generator for each draw: a memset and a kernel, before the draw."""
+    def _draw(self, name: str, size: Any, dtype: Any, draw: Callable, asked: Asked = ONE) -> Any:
+        """As CuPy does, start a generator for each draw, by a memset and a kernel."""
         device, numpys = self._device, np.random.default_rng(self._next())
         values = np.asarray(draw(numpys)) if device.instead is None else untouched(() if size is None else size, dtype)
         device.memset("generator", _STATE * device.multiprocessors)
@@ -91,15 +91,15 @@ class SimulatedGenerator(CountedGenerator):
 
 
 class Card:
-    """A GPU that isn't there: real values, computed on the CPU under its rules. It comes before `Place` or its like."""
+    """A GPU that isn't there: real values, computed on the CPU under its rules. A subclass adds a `Place`."""
 
     backend = "Simulated"
     kind_of_time = "simulated"
     index: int
     name: str
-    instead: Callable[..., Any] | None = None  # computes instead of NumPy, called like ``compute(np.add, x, y)``
-    cards: tuple[Any, ...] = ()  # all cards of this computer, if they're several: then one of them is the current one
-    estimate: object = None  # the one that this device belongs to: only its own receipts see this device
+    instead: Callable[..., Any] | None = None  # computes in NumPy's place, called like ``compute(np.add, x, y)``
+    cards: tuple[Any, ...] = ()  # all cards of this computer, if there are several: then one of them is the current one
+    estimate: object = None  # the one that this device belongs to: only its receipts see this device
 
     def __init__(self, index: int, like: Preset, memory: int | None = None, host: HostClock = HOST) -> None:
         super().__init__(index, f"simulated {like.name}")  # type: ignore[call-arg]
@@ -113,11 +113,11 @@ class Card:
         return f"Simulated:{self.index}"
 
     def __eq__(self, other: object) -> bool:
-        """Equal if number and card are the same: a device simulated later as another card doesn't own these arrays."""
+        """Equal if number and card are the same. A device that's simulated later as another card isn't this one."""
         same = self is other or super().__eq__(other)
         return self.settings[0] == other.settings[0] if same is True else same  # type: ignore[attr-defined]
 
-    __hash__: Any = None  # that of what it's in the place of
+    __hash__: Any = None  # a subclass has its `Place`'s
 
     @property
     def mem_info(self) -> tuple[int, int]:
@@ -126,7 +126,7 @@ class Card:
 
     @property
     def compute_capability(self) -> str:
-        """``"75"`` for 7.5. A card that isn't listed is guessed to be like a T4."""
+        """``"75"`` for 7.5. For a card that isn't listed, we guess a T4's."""
         return CAPABILITIES[CLOCKS.get(self.card, CLOCKS["NVIDIA T4"])[1]]
 
     def copy_in(self, x: np.ndarray, explicit: bool = True) -> SimulatedArray:
@@ -138,30 +138,33 @@ class Card:
     upload = copy_in
 
     def copy_in_pinned(self, x: np.ndarray, is_pinned: bool = False) -> tuple[SimulatedArray, int]:
-        """A copy of a host array by way of pinned memory, and when it will be there. The host doesn't wait for it.
+        """A copy of a host array through pinned memory, and when it will be there. The host doesn't wait for it.
 
-        Computations that follow run meanwhile, so call ``device.wait_for(time)`` before you use the copy (CUDA:
-        ``cudaMemcpyAsync`` on its own stream, ``cudaStreamWaitEvent``). `is_pinned`: `x` is in such memory already.
+        It starts after all earlier work, which may use the same memory. Later work runs beside it, so call
+        ``device.wait_for(time)`` before you use the copy (CUDA: ``cudaMemcpyAsync`` on its own stream,
+        ``cudaStreamWaitEvent``). `is_pinned` says that `x` is in such memory already.
         """
         result = self._copy_of(x)
-        span = self.lanes.copy_in_pinned(x.nbytes, is_pinned)
+        span = self.lanes.copy_in(x.nbytes, is_pinned, ahead=True)
         tell(self, events.HOST_TO_DEVICE, "copy", span, nbytes=x.nbytes)
         return result, span.end
 
     def wait_for(self, time: int) -> None:
         """Later launches wait for the time that `copy_in_pinned` returned. The host doesn't wait."""
-        self.lanes.wait_for(time)
+        self.lanes.wait_in(self.lanes.stream, time)
 
     def _copy_of(self, x: np.ndarray) -> SimulatedArray:
-        check_values(x)
+        if x.dtype.char in LACKING_DTYPES:
+            kind = type(x.flat[0]).__name__ if x.size else x.dtype.name
+            raise TypeError(f"a GPU holds numbers and booleans; this is an array of {kind} (dtype {x.dtype})")
         self._begin()
-        buffer = Buffer(self.pool, x.nbytes, None)  # first: a copy that doesn't fit mustn't fill the host's memory
+        buffer = Buffer(self.pool, x.nbytes, None)  # first: a copy that doesn't fit shouldn't fill the host's memory
         dtype = x.dtype.newbyteorder("=")  # a card reads a number's last byte first, as nearly all computers do
         buffer.root = values = self.compute(np.array, x, dtype=dtype, order="K", subok=False)
         return array_in(values, self, buffer, None)
 
     def copy_out(self, x: SimulatedArray, name: str = "copy", explicit: bool = True) -> np.ndarray:
-        """A copy of `x` on the host, which waits until the device has finished everything that computes `x`."""
+        """A copy of `x` on the host, which waits until `x` is computed."""
         values = self.compute(np.array, x._values, order="K", copy=True)
         self.wait(name, x.nbytes, explicit)
         return values
@@ -181,8 +184,7 @@ class Card:
     def copy_within(self, x: SimulatedArray, order: Any = "K") -> SimulatedArray:
         """A copy of `x` on this device, by a kernel."""
         buffer = Buffer(self.pool, x._values.nbytes, None)
-        values = x._values.copy(order) if self.instead is None else self.instead(np.ndarray.copy, x._values, order)
-        buffer.root = values
+        buffer.root = values = self.compute(np.ndarray.copy, x._values, order)
         self.launch("copy", 2 * values.nbytes)
         return array_in(values, self, buffer, None)
 
@@ -194,7 +196,7 @@ class Card:
         return array_in(values, self, Buffer(self.pool, values.nbytes, root), None)
 
     def launch(self, name, nbytes, operations=0.0, kind="f", count=1, library=False, lasting=0, figures=None):
-        """Record `count` kernels of the operation `name`, or one by hand, `lasting` nanoseconds, with its `figures`."""
+        """Record `count` kernels of the operation `name`, or one written by hand, `lasting` nanoseconds."""
         if self._is_new:
             self._begin()
         loaded, asked, went_on, start, end = self.lanes.launch(name, nbytes, operations, kind, count, library, lasting)
@@ -204,14 +206,14 @@ class Card:
             tell(self, events.LAUNCH, name, Span(loaded, went_on, start, end), count, figures=figures)
 
     def _begin(self) -> None:
-        """The first time that anything is asked for: the driver and cuBLAS start."""
+        """Before anything else, the driver and cuBLAS start."""
         self._is_new = False
         if (span := self.lanes.start()) is not None:
             tell(self, events.FIRST_USE, "CUDA and cuBLAS", span)
 
     def launch_product(self, x: Any, y: Any, out: Any) -> None:
         """Record a matrix product, which may be too small to use all multiprocessors."""
-        # One product and one sum for each element of the result and each k.
+        # For each element of the result, a product and a sum for each k.
         share = min(1.0, launches.tiles(x, y, out) / self.multiprocessors)
         work = 2.0 * out.size * x.shape[-1] / share if share else 0.0
         kind = "f" if out.ndim > 2 and out.dtype.char == "e" else out.dtype.char  # CuPy computes these in float32
@@ -219,20 +221,20 @@ class Card:
         self.ask("matmul", launches.launches_of_product(x, y), nbytes, nbytes, work, kind)
 
     def launch_function(self, name: str, arrays: list, made: list, args: Any, kwargs: dict, asked: Asked) -> None:
-        """Record what the NumPy function `name` asks for, given its array arguments and its new results."""
+        """Record what the NumPy function `name` asks for, from its array arguments and its new results."""
         nbytes, work = launches.work_of(name, arrays, made, args, kwargs, self.multiprocessors)
         kind = (made or arrays)[0].dtype.char if made or arrays else "f"
         self.ask(name, asked, nbytes, made[0].nbytes if made else 0, work, kind)
 
     def ask(self, name: str, asked: Asked, nbytes: int, size: int, operations: float = 0.0, kind: str = "f") -> None:
-        """Record the kernels of a call, which share this work, and what else it asks for: memory of this `size`."""
+        """Record a call's kernels, which share this work, and what else it asks for, with memory of this `size`."""
         if asked.kernels:
             self.launch(name, nbytes, operations, kind, asked.kernels, asked.library)
         if asked is not ONE:
             self.besides(name, asked, size)
 
     def besides(self, name: str, asked: Asked, nbytes: int) -> None:
-        """Record what a call asks for besides kernels: memory of this size set to zero or copied; copies; waits."""
+        """Record what a call asks for besides kernels: `nbytes` set to zero or copied on the card, copies, waits."""
         for _ in range(asked.memsets):
             self.memset(name, nbytes)
         for _ in range(asked.copies):
@@ -253,7 +255,7 @@ class Card:
         tell(self, events.MEMSET, name, Span(*span), nbytes=nbytes)
 
     def wait(self, name: str, nbytes: int, explicit: bool = False) -> None:
-        """The program needs `nbytes` from the device, so it waits until they're computed and copied."""
+        """The program waits until `nbytes` on the device are computed and copied."""
         events.check_wait()
         span = self.lanes.copy_out(nbytes)
         tell(self, events.DEVICE_TO_HOST, name, span, nbytes=nbytes, explicit=explicit)
@@ -267,11 +269,11 @@ class Card:
         return self.host.now / 1e9
 
     def begin(self) -> Any:
-        """A call begins that computes with arrays of this card. Returns the card that does: the current one."""
+        """A call begins that computes with arrays of this card. Returns the card that computes: the current one."""
         return computing_card(self) if self.cards else self
 
     def compute(self, function: Callable, *args: Any, **kwargs: Any) -> Any:
-        """What NumPy computes, without its warnings, since a GPU makes inf and NaN silently; or shapes alone."""
+        """What NumPy computes, or only its shapes. Without warnings, since a GPU makes inf and NaN silently."""
         return (self.instead or dispatch.quiet.run)(function, *args, **kwargs)
 
     def memory(self) -> Any:
@@ -303,14 +305,14 @@ class Device(Card, Place):
     """
 
     __hash__ = Place.__hash__
-    in_use = property(lambda self: current)  # what says where unpickled arrays go
+    in_use = property(lambda self: current)  # says where unpickled arrays go
 
     def __init__(self, index: int = 0, like: Any = "NVIDIA T4", memory: int | None = None, host: Any = HOST) -> None:
         super().__init__(index, preset(like), memory, host)
 
 
 def together(cards: list[Any]) -> list[Any]:
-    """Put these cards into one computer. One of several is the current one."""
+    """Put these cards into one computer. If there are several, one is the current one."""
     if len(cards) > 1:
         for card in cards:
             card.cards = tuple(cards)
@@ -321,7 +323,7 @@ _devices: list[Device] = []
 
 
 def devices(count: int = 0, like: Any = "NVIDIA T4", memory: int | None = None) -> list[Device]:
-    """The simulated GPUs of this computer: one, until you ask for so many `like` this card.
+    """The simulated GPUs of this computer: one T4, until you ask for `count` of them, `like` a certain card.
 
     >>> [device.name for device in devices(2, "A100")]
     ['simulated A100', 'simulated A100']
@@ -331,7 +333,7 @@ def devices(count: int = 0, like: Any = "NVIDIA T4", memory: int | None = None) 
     return _devices
 
 
-simulating: list[Callable[[], Any]] = []  # what gives the device that another library simulates, or None
+simulating: list[Callable[[], Any]] = []  # each gives the device that another library simulates, or None
 
 
 def current() -> Any:
@@ -346,3 +348,10 @@ def current() -> Any:
 
 
 in_use.insert(0, current)
+
+
+def on_device(function: Any, x: Any) -> Any:
+    """`x`, which `function` takes only as an array on a device. Raises `TypeError` for anything else."""
+    if not isinstance(x, Stored):
+        raise refusal(function, x, current())
+    return x

@@ -1,4 +1,4 @@
-"""CuPy's functions that aren't NumPy's: with another signature, given up by NumPy 2, or CuPy's own."""
+"""CuPy's functions that aren't NumPy's: they take other arguments, NumPy 2 gave them up, or only CuPy has them."""
 
 import sys
 from collections.abc import Callable
@@ -8,10 +8,10 @@ import numpy as np
 
 from .arrays import SimulatedArray
 from .creation import asarray
-from .device import current
+from .device import current, on_device
 from .dispatch import call
 from .memory import Stored
-from .rules import refusal
+from .rules import device_among, refusal
 from .words import in_words
 
 
@@ -25,19 +25,12 @@ def is_available() -> bool:
     return True
 
 
-def _on_device(function: Any, x: Any) -> Any:
-    """`x`, which must be an array on a device."""
-    if not isinstance(x, Stored):
-        raise refusal(function, x, current())
-    return x
-
-
 def _place_of(name: str) -> Callable:
     def function(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
         if not name.startswith("nan"):
             return getattr(a, name)(axis, out, dtype, keepdims)
         given = {key: value for key, value in (("out", out), ("keepdims", keepdims)) if value is not None}
-        places = getattr(np, name)(_on_device(function, a), axis, **given)
+        places = getattr(np, name)(on_device(function, a), axis, **given)
         return places if dtype is None else places.astype(dtype)
 
     function.__name__ = function.__qualname__ = name
@@ -48,33 +41,35 @@ def _place_of(name: str) -> Callable:
 argmax, argmin, nanargmax, nanargmin = map(_place_of, ("argmax", "argmin", "nanargmax", "nanargmin"))
 
 
-def histogram2d(
-    x: Any, y: Any, bins: Any = 10, range: Any = None, weights: Any = None, density: Any = None
-) -> Any:  # fmt: skip
+def histogram2d(x: Any, y: Any, bins: Any = 10, range: Any = None, weights: Any = None, density: Any = None) -> Any:
     """How many points are in each rectangle, and the edges along both axes."""
-    return np.histogram2d(_on_device(np.histogram2d, x), _on_device(np.histogram2d, y), bins, range, density, weights)
+    x, y = on_device(np.histogram2d, x), on_device(np.histogram2d, y)
+    return np.histogram2d(x, y, bins, range, density, weights)
 
 
 def histogramdd(sample: Any, bins: Any = 10, range: Any = None, weights: Any = None, density: Any = False) -> Any:
     """How many points, the rows of `sample` or its arrays, are in each box, and a list of the edges."""
     if isinstance(bins, (list, tuple)) and not all(isinstance(b, (int, np.integer, Stored)) for b in bins):
         raise ValueError("histogramdd takes bins as numbers or as arrays on the device")
-    _on_device(np.histogramdd, sample if isinstance(sample, Stored) else sample[0])
+    on_device(np.histogramdd, sample if isinstance(sample, Stored) else sample[0])
     return np.histogramdd(sample, bins, range, bool(density), weights)
 
 
-def percentile(a: Any, q: Any, *args: Any, **kwargs: Any) -> Any:
-    """As NumPy's. A list `q` is copied to the device."""
-    return np.percentile(_on_device(percentile, a), q if isinstance(q, (int, float)) else asarray(q), *args, **kwargs)
+def _share_of(name: str) -> Callable:
+    def function(a: Any, q: Any, *args: Any, **kwargs: Any) -> Any:
+        q = q if isinstance(q, (int, float)) else asarray(q)
+        return getattr(np, name)(on_device(function, a), q, *args, **kwargs)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"`cupy.{name}`. A list `q` is copied to the device."
+    return function
 
 
-def quantile(a: Any, q: Any, *args: Any, **kwargs: Any) -> Any:
-    """As NumPy's. A list `q` is copied to the device."""
-    return np.quantile(_on_device(quantile, a), q if isinstance(q, (int, float)) else asarray(q), *args, **kwargs)
+percentile, quantile = map(_share_of, ("percentile", "quantile"))
 
 
 def put(a: Any, ind: Any, v: Any, mode: str = "wrap") -> None:
-    """Write `v` at the places `ind` of the flattened array."""
+    """Write `v` at the places `ind` in the flattened array."""
     if mode not in ("raise", "wrap", "clip"):
         raise ValueError(f"put: mode is 'raise', 'wrap' or 'clip', got {mode!r}")
     return a.put(ind, v, mode)
@@ -82,21 +77,21 @@ def put(a: Any, ind: Any, v: Any, mode: str = "wrap") -> None:
 
 def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "wrap", order: str = "C") -> Any:
     """Places in a flattened array, from places along each axis. CuPy wraps around what's out of range."""
-    first = next(x for x in multi_index)
-    return call(np.ravel_multi_index, (tuple(multi_index), dims, mode, order), {}, first.device)
+    multi_index = tuple(multi_index)
+    return call(np.ravel_multi_index, (multi_index, dims, mode, order), {}, multi_index[0].device)
 
 
 def piecewise(x: Any, condlist: Any, funclist: Any) -> Any:
-    """The number of `funclist` whose condition holds, for each element of `x`. CuPy takes no functions there."""
+    """For each element of `x`, the number in `funclist` whose condition holds. CuPy takes no functions there."""
     funclist = list(funclist._values if isinstance(funclist, Stored) else funclist)
     if any(map(callable, funclist)):
-        raise NotImplementedError("piecewise takes numbers on a GPU, no functions (CuPy's does so): use where")
-    x = asarray(x) if np.isscalar(x) else _on_device(np.piecewise, x)
+        raise NotImplementedError("piecewise takes numbers on a GPU, no functions (nor does CuPy's): use where")
+    x = asarray(x) if np.isscalar(x) else on_device(np.piecewise, x)
     return call(np.piecewise, (x, condlist, funclist), {}, x.device)
 
 
 def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
-    """Of each place, the choice whose condition is the first to hold there."""
+    """For each place, the choice whose condition is the first to hold there."""
     if len(condlist) != len(choicelist) or not condlist:
         raise ValueError(f"select takes as many choices as conditions, got {len(choicelist)} and {len(condlist)}")
     if not np.isscalar(default):
@@ -117,19 +112,18 @@ def einsum(*operands: Any, **kwargs: Any) -> Any:
 
 
 def meshgrid(*xi: Any, indexing: str = "xy", copy: bool = True, sparse: bool = False) -> tuple:
-    """Coordinates of a grid, from those along each of its axes, which are arrays of one axis."""
+    """The coordinates of a grid, from those along each of its axes, which are arrays with one axis."""
     if indexing not in ("xy", "ij"):
         raise ValueError(f"meshgrid: indexing is 'xy' or 'ij', got {indexing!r}")
-    for x in xi:
-        if x.ndim != 1 or not isinstance(x, Stored):
-            raise ValueError(f"meshgrid takes arrays on the device with one axis, got {in_words(x)}")
+    if wrong := [x for x in xi if x.ndim != 1 or not isinstance(x, Stored)]:
+        raise ValueError(f"meshgrid takes arrays on the device with one axis, got {in_words(wrong[0])}")
     if len(xi) < 2:
         return xi
     return tuple(call(np.meshgrid, xi, {"indexing": indexing, "copy": copy, "sparse": sparse}, xi[0].device))
 
 
 def load(file: Any, mmap_mode: Any = None, allow_pickle: Any = None) -> Any:
-    """The array in a .npy file on the device in use; of an .npz file, an object that gives each by its name."""
+    """The array in a .npy file, on the device in use. For an .npz file, an object that gives each array by its name."""
     values = np.load(file, mmap_mode, bool(allow_pickle))
     if isinstance(values, np.ndarray):
         return asarray(values)
@@ -154,7 +148,7 @@ class broadcast:  # noqa: N801  (CuPy's name)
 
 
 class vectorize:  # noqa: N801  (CuPy's name)
-    """A Python function of numbers, computed for each element. CuPy makes a kernel of it; so this is one launch."""
+    """A Python function of numbers, for each element. CuPy makes a kernel of it, so this is one launch."""
 
     def __init__(
         self, pyfunc: Any, otypes: Any = None, doc: Any = None, excluded: Any = None, cache: bool = False,
@@ -168,10 +162,9 @@ class vectorize:  # noqa: N801  (CuPy's name)
         self.pyfunc, self.__doc__ = pyfunc, doc or pyfunc.__doc__
 
     def __call__(self, *args: Any) -> Any:
-        for x in args:
-            if isinstance(x, (list, tuple, np.ndarray)):
-                raise refusal(vectorize, x, current())
-        device = next((x.device for x in args if isinstance(x, Stored)), None) or current()
+        if wrong := [x for x in args if isinstance(x, (list, tuple, np.ndarray))]:
+            raise refusal(vectorize, wrong[0], current())
+        device = device_among(args) or current()
         values = [x._values if isinstance(x, Stored) else x for x in args]
         with np.errstate(all="ignore"):
             made = np.asarray(np.vectorize(self._of_numbers)(*values))
@@ -185,4 +178,4 @@ class vectorize:  # noqa: N801  (CuPy's name)
 
 def in1d(ar1: Any, ar2: Any, assume_unique: bool = False, invert: bool = False) -> Any:
     """Whether each element of `ar1` is in `ar2`, in one axis."""
-    return call(np.isin, (ar1.ravel(), ar2, assume_unique, invert), {}, _on_device(np.isin, ar2).device)
+    return call(np.isin, (ar1.ravel(), ar2, assume_unique, invert), {}, on_device(np.isin, ar2).device)

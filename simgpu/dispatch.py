@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from . import launches, rules, slices
-from .indexing import add_at, array_of, wrapped
+from . import launches, rules
+from .indexing import add_at, array_of, wrap_around
 from .launches import TEN_EACH, Asked
 from .memory import Stored, check_dtype, root_of
-from .rules import SCALARS, current_card, device_among, host_operand, one_device, refusal, values_on
+from .rules import SCALARS, current_card, device_among, one_device, refusal, values_on
 
 
 class _Quiet(threading.local):
@@ -36,10 +36,8 @@ quiet = _Quiet()
 
 
 def in_place(ufunc: np.ufunc, x: Any, y: Any) -> Any:
-    """``x += y``: write the result to `x`. The other operand's type gets no say."""
-    device = x.device
-    if device.cards:
-        device = device.begin()
+    """``x += y``: write the result to `x`, which keeps its type whatever `y`'s is."""
+    device = x.device.begin()
     if isinstance(y, Stored):
         if y._buffer is x._buffer:
             copy_if_shared((y,), x)
@@ -67,18 +65,18 @@ def array_ufunc(x: Any, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: An
         if not isinstance(x, (Stored, np.ndarray, *SCALARS)) and hasattr(x, "__array_ufunc__"):
             return NotImplemented  # its type may know ours
     if ufunc.__name__ in rules.LACKING_UFUNCS:
-        raise rules.lacking(ufunc.__name__)
+        raise rules.no_such_function(ufunc.__name__)
     if method == "__call__" and not kwargs:
         return call_ufunc(ufunc, inputs)
     check_dtype(kwargs.get("dtype"))
     refused = kwargs.keys() - rules.UFUNC_KEYWORDS if method == "__call__" else kwargs.keys() & {"initial", "where"}
     if refused:
-        raise rules.refused(ufunc.__name__, refused)
+        raise rules.keyword_refusal(ufunc.__name__, refused)
     if method == "at":
         return add_at(ufunc, *inputs)
     if ufunc.__name__ not in _METHODS.get(method, (ufunc.__name__,)):
-        raise NotImplementedError(f"{ufunc.__name__}.{method} does not exist on a GPU; of these there are only "
-                                  f"{' and '.join(_METHODS[method])}")  # fmt: skip
+        known = " and ".join(f"{name}.{method}" for name in _METHODS[method])
+        raise NotImplementedError(f"{ufunc.__name__}.{method} does not exist on a GPU, only {known}")
     return call_ufunc(ufunc, inputs, kwargs, method)
 
 
@@ -95,17 +93,19 @@ def call_ufunc(ufunc: np.ufunc, inputs: tuple, kwargs: dict | None = None, metho
             device = x.device if device is None or device is x.device else one_device(device, x)
             nbytes += x._values.nbytes
             values.append(x._values)
+        elif isinstance(x, SCALARS) or method != "__call__":  # a method's other inputs, such as reduceat's indices
+            values.append(x)
+        elif isinstance(x, np.ndarray) and x.ndim == 0 and ufunc in rules.COMPARISONS:
+            values.append(x.item())
         else:
-            # A method's other inputs, such as reduceat's indices, are parameters.
-            values.append(host_operand(ufunc, x, inputs, kwargs) if method == "__call__" else x)
+            raise refusal(ufunc, x, device_among(inputs + (kwargs or {}).get("out", ())))
     if kwargs or method != "__call__":
         return _call_with_keywords(ufunc, inputs, values, kwargs or {}, method, device)
-    if device.cards:
-        device = device.begin()
+    device = device.begin()
     try:
         result = (device.instead or quiet.run)(ufunc, *values)
     except (ValueError, OverflowError):
-        # An integer to a negative power isn't an error on a card, nor is a boolean compared with a number of any size.
+        # On a card, an integer can have a negative power, and a boolean can be compared with a number of any size.
         if ufunc is not np.power and ufunc not in rules.COMPARISONS:
             raise
         return _call_with_keywords(ufunc, inputs, values, {}, method, device)
@@ -123,17 +123,16 @@ def call_ufunc(ufunc: np.ufunc, inputs: tuple, kwargs: dict | None = None, metho
 
 
 def _many(device: Any, ufunc: np.ufunc, values: list, result: Any, asked: Asked, out: Any = None) -> Any:
-    """The rarer ufuncs: two results, one that's in `out`, or methods such as ``np.add.reduce``, which read more."""
+    """What's rarer: two results, one that's in `out`, or methods such as ``np.add.reduce``, which read more."""
     results = result if type(result) is tuple else (result,)
     if ufunc is np.matmul:
         device.launch_product(*values[:2], result)
     else:
         arrays = [x for x in values if isinstance(x, np.ndarray)]
-        device.launch_function(ufunc.__name__, arrays, list(results), (), {}, asked)
+        device.launch_function(ufunc.__name__, arrays, results, (), {}, asked)
     if out is not None:
         return out
-    made = tuple(map(device.new, results))
-    return made if type(result) is tuple else made[0]
+    return tuple(map(device.new, results)) if type(result) is tuple else device.new(result)
 
 
 def _call_with_keywords(ufunc: np.ufunc, inputs: tuple, values: list, kwargs: dict, method: str, device: Any) -> Any:
@@ -150,8 +149,8 @@ def _call_with_keywords(ufunc: np.ufunc, inputs: tuple, values: list, kwargs: di
     if given:
         plain["out"] = (given[0]._values,)
         copy_if_shared(inputs, given[0])
-    differs = rules.DIFFERENT.get(ufunc.__name__) if method == "__call__" else rules.summed
-    result = _computed(device, differs, getattr(ufunc, method), values, plain)
+    differs = rules.DIFFERENT.get(ufunc.__name__) if method == "__call__" else rules.sum_halves
+    result = _compute(device, differs, getattr(ufunc, method), values, plain)
     asked = launches.asked_by_method(ufunc, method, values, kwargs)
     return _many(device, ufunc, [*values, plain.get("where")], result, asked, given[0] if given else None)
 
@@ -166,21 +165,19 @@ def array_function(x: Any, function: Callable, types: Sequence[type], args: tupl
             return NotImplemented
     plan = plan_of(function)
     if plan.is_lacking:
-        raise rules.lacking(plan.name)
+        raise rules.no_such_function(plan.name)
     if kwargs:
         check_dtype(kwargs.get("dtype"))
         if plan.refused_keywords & kwargs.keys():
-            raise rules.refused(plan.name, plan.refused_keywords & kwargs.keys())
+            raise rules.keyword_refusal(plan.name, plan.refused_keywords & kwargs.keys())
     return call(function, args, kwargs, x.device)
 
 
 _PLAIN = frozenset((int, float, bool, str, type, type(None)))
-# These call a function of the user's, and a context can't be entered twice.
-_CALLING_BACK = rules.names("piecewise fromfunction")
 
 
 class Plan:
-    """What we know about one of NumPy's functions, looked up once."""
+    """What we know of one of NumPy's functions, looked up once."""
 
     def __init__(self, function: Callable) -> None:
         self.name = name = rules.name_of(function)
@@ -192,9 +189,9 @@ class Plan:
         out = known.index("out") if "out" in known else len(known)
         self.parameters = known[:out]  # that can be given by position, up to `out`
         self.after = known[out:]  # `out`, and those after it
-        # Its special path, called with the function, its arguments and the device.
-        self.way = from_host if name in launches.FROM_HOST else _on_host if name in launches.ON_HOST else _OWN.get(name)
-        self.calls_back = name in _CALLING_BACK
+        # A way of its own, which is called with the function, its arguments and the device.
+        self.way = _OWN.get(name)
+        self.calls_back = name == "piecewise"  # a function of the user's, which may call NumPy's
         self.is_about_arrays = name in launches.ABOUT_ARRAYS
         self.keeps_order = name in launches.KEEPING_ORDER  # its result lies in memory as its argument does
         self.is_lacking = rules.is_lacking(function)  # CuPy lacks it
@@ -202,7 +199,7 @@ class Plan:
         self.differs = rules.DIFFERENT.get(name)  # computes CuPy's values, where they aren't NumPy's
 
     def in_one_form(self, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
-        """The arguments as all that follows expects them: by name only `out`, and what can't stand before it."""
+        """The arguments by position as far as they can be; by name `out`, and what comes after it."""
         kwargs = {**dict(zip(self.after, args[len(self.parameters) :])), **kwargs}
         args = args[: len(self.parameters)] if self.after else args
         for name in self.parameters[len(args) :]:
@@ -227,11 +224,11 @@ def call(function: Callable, args: tuple, kwargs: dict, device: Any) -> Any:
     plain_kwargs = kwargs and {key: _unwrap(function, x, device, found) for key, x in kwargs.items()}
     if device.cards and found and (plan.name in rules.WRITING or kwargs.get("out") is not None):
         device.begin()
-    if plan.calls_back:
+    if plan.calls_back:  # a context can't be entered twice
         with np.errstate(all="ignore"):
             result = function(*plain_args, **plain_kwargs)
     else:
-        result = _computed(device, plan.differs, function, plain_args, plain_kwargs)
+        result = _compute(device, plan.differs, function, plain_args, plain_kwargs)
     if plan.is_about_arrays:
         return result
     card = rules.current_card(device)
@@ -247,19 +244,21 @@ def call(function: Callable, args: tuple, kwargs: dict, device: Any) -> Any:
     return wrapped_result
 
 
-def _computed(device: Any, differs: Callable | None, function: Callable, args: Sequence, kwargs: dict) -> Any:
-    """A call's result, by the function that `differs` in its place if there's one. Shapes never differ."""
-    if device.instead is not None:
-        return device.instead(function, *args, **kwargs)
-    return quiet.run(function, *args, **kwargs) if differs is None else quiet.run(differs, function, *args, **kwargs)
+def _compute(device: Any, differs: Callable | None, function: Callable, args: Sequence, kwargs: dict) -> Any:
+    """A call's result, from the function that `differs` if there is one. Shapes never differ."""
+    if differs is None or device.instead is not None:
+        return device.compute(function, *args, **kwargs)
+    return quiet.run(differs, function, *args, **kwargs)
 
 
-def reduction(x: Any, name: str, *args: Any, keepdims: bool = False) -> Any:
-    """``x.sum(axis, …)`` and the like: calls the array method `name`."""
+def reduction(x: Any, name: str, *args: Any, out: Any = None, keepdims: bool = False) -> Any:
+    """``x.sum(axis, …)`` and the like. Without `out` it takes a shortcut, since programs call these all the time."""
+    if out is not None:
+        return getattr(np, name)(x, *args, out=out, keepdims=keepdims)
     device, values = x.device.begin(), x._values
     args, kwargs = (values, *args), {"keepdims": True} if keepdims else {}
     differs = rules.DIFFERENT.get(name) if values.dtype.char == "e" else None
-    result = _computed(device, differs, getattr(np.ndarray, name), args, kwargs)
+    result = _compute(device, differs, getattr(np.ndarray, name), args, kwargs)
     asked = launches.asked_by(name, args, kwargs)
     work = values.size * 10 if name in TEN_EACH else values.size
     device.launch(name, values.nbytes + result.nbytes, work, values.dtype.char, asked.kernels, asked.library)
@@ -305,7 +304,7 @@ def _wrap(result: Any, device: Any, found: dict[int, Stored], made: list[Any]) -
     return device.new(values)
 
 
-# -- Functions with a path of their own ------------------------------------------------------------
+# -- Functions with a way of their own -------------------------------------------------------------
 
 
 def take(x: Any, indices: Any, axis: int | None = None, out: Any = None) -> Any:
@@ -327,14 +326,14 @@ def take_along_axis(x: Any, indices: Any, axis: int | None = -1) -> Any:
     one_device(x.device, indices)
     length = x._values.size if axis is None else x._values.shape[axis]
     device = x.device.begin()
-    result = np.take_along_axis(x._values, wrapped(indices._values, length), axis)
+    result = np.take_along_axis(x._values, wrap_around(indices._values, length), axis)
     asked = launches.asked_by("take_along_axis", (x._values, indices), {})
     device.ask("take_along_axis", asked, 2 * result.nbytes + indices.nbytes, indices.nbytes)
     return device.new(result)
 
 
 def put(x: Any, indices: Any, values: Any, mode: str = "wrap") -> None:
-    """`np.put`, where an index out of range wraps around too. With ``mode="raise"``, the host waits for the answer."""
+    """`np.put`, where an index out of range wraps around, too. With ``mode="raise"``, the host waits for the answer."""
     if not isinstance(x, Stored):
         raise refusal(np.put, x, device_among((indices, values)))
     indices, values = array_of(x.device, indices, None), array_of(x.device, values, x._values.dtype)
@@ -345,8 +344,34 @@ def put(x: Any, indices: Any, values: Any, mode: str = "wrap") -> None:
         device.besides("put", Asked(0, memsets=1, reads=(1,)), 1)
 
 
+def _apply_along_axis(func1d: Callable, axis: int, arr: Any, *args: Any, **kwargs: Any) -> Any:
+    """As in CuPy, `func1d` gets vectors that are arrays of the device. All its results have the same shape."""
+    rows = np.moveaxis(arr, np.lib.array_utils.normalize_axis_index(axis, arr.ndim), -1)
+    places = list(np.ndindex(rows.shape[:-1]))
+    if not places:
+        raise ValueError("apply_along_axis needs at least one vector, and an axis other than this has length 0")
+    made = [np.asarray(func1d(rows[place], *args, **kwargs), like=arr) for place in places]
+    result = np.stack(made).reshape(rows.shape[:-1] + made[0].shape)
+    for _ in made[0].shape:
+        result = np.moveaxis(result, -1, axis)
+    return result
+
+
+def _apply_over_axes(func: Callable, a: Any, axes: Any) -> Any:
+    """``func(a, axis)`` for one axis after the other. If it takes the axis away, one of length 1 comes back."""
+    for axis in np.atleast_1d(axes):
+        axis = np.lib.array_utils.normalize_axis_index(int(axis), a.ndim)
+        result = func(a, axis)
+        if result.ndim < a.ndim:
+            result = np.expand_dims(result, axis)
+        if result.ndim != a.ndim:
+            raise ValueError("apply_over_axes: the function's result hasn't as many axes as its argument, or one less")
+        a = result
+    return a
+
+
 def _on_host(function: Callable, args: tuple, kwargs: dict, device: Any) -> Any:
-    """Functions that print or store values, so all values must come to the host."""
+    """Functions that print or store values need them all on the host."""
 
     def there(x: Any) -> Any:
         return x.device.copy_out(x, rules.name_of(function), explicit=False) if isinstance(x, Stored) else x
@@ -356,31 +381,28 @@ def _on_host(function: Callable, args: tuple, kwargs: dict, device: Any) -> Any:
 
 # -- New arrays: ``np.array(values, like=x)``, and `np.empty` --------------------------------------
 
-# What these ask for if the call doesn't say. All of them are `cupy.array`.
-_USUALLY: dict[Callable, dict[str, Any]] = {
-    np.array: {"copy": True},
-    np.asarray: {},
-    np.asanyarray: {},
-    np.ascontiguousarray: {"order": "C", "ndmin": 1},
-    np.asfortranarray: {"order": "F", "ndmin": 1},
-}
+# In CuPy, all of these are `cupy.array`, with these arguments unless the call has others.
+_USUALLY: dict[str, dict[str, Any]] = {
+    "array": {"copy": True}, "asarray": {}, "asanyarray": {},
+    "ascontiguousarray": {"order": "C", "ndmin": 1}, "asfortranarray": {"order": "F", "ndmin": 1},
+}  # fmt: skip
 
 
 def from_host(function: Callable, args: tuple, kwargs: dict, device: Any) -> Any:
-    """The array that `function` makes, on this device, or on the current one of several cards."""
+    """The array that `function` makes, on this device, or on the current card if there are several."""
     device = current_card(device)
-    if function not in _USUALLY:  # it reads a file or the like
+    if function.__name__ not in _USUALLY:  # it reads a file or the like
         return device.copy_in(np.asarray(function(*args, **kwargs)))
-    return _array(device, **_USUALLY[function] | dict(zip(("a", "dtype", "order"), args)) | kwargs)
+    return _array(device, **_USUALLY[function.__name__] | dict(zip(("a", "dtype", "order"), args)) | kwargs)
 
 
 def _array(device, a, dtype=None, order=None, copy=None, subok=False, ndmin=0):
+    check_dtype(dtype)
     if subok:
         raise NotImplementedError("subok: a GPU's arrays have no subclasses")
     order = order or "K"
     found: list[Any] = []
-    shape = _shape_of(a, found)
-    if shape is None:
+    if (shape := _shape_of(a, found)) is None:
         values = np.array(a, dtype=dtype, order=order, copy=None, ndmin=ndmin)
         check_dtype(values.dtype)
         # A number fills memory on the device, without a copy.
@@ -410,10 +432,9 @@ def _shape_of(values: Any, found: list) -> tuple[int, ...] | None:
     return (len(values), *shapes.pop()) if len(shapes) == 1 and None not in shapes else None  # type: ignore[misc]
 
 
-# Arrays made by `empty` hold a pattern of bits until something is written over it, by a kernel or otherwise. So nothing
-# has to be told about every write, and a kernel that reads what nobody has written can be found. As a floating-point
-# number, each of these is a NaN that no computation gives. Integers of one or two bytes easily have any value, so those
-# aren't looked at.
+# Arrays made by `empty` hold a pattern of bits until something else is written there. So a kernel that reads too early
+# can be found, and nobody has to keep a list of writes. As a floating-point number, each pattern is a NaN that no
+# computation gives. Integers of one or two bytes have none: any of their values is common.
 _PATTERNS = {2: np.uint16(0x7EB7), 4: np.uint32(0x7FEDBEEF), 8: np.uint64(0x7FFEDBEEFCAFEBAD)}
 
 
@@ -422,22 +443,17 @@ def empty(function: Callable, args: tuple, kwargs: dict, device: Any) -> Any:
     plain = [x._values if isinstance(x, Stored) else x for x in args]
     named = {name: x._values if isinstance(x, Stored) else x for name, x in kwargs.items()}
     device = current_card(device)
-    values = device.compute(function, *plain, **named)
-    made = device.new(values)
-    pattern = _pattern(values.dtype)
-    if pattern is not None and values.size and device.instead is None:
-        values.view(pattern.dtype)[...] = pattern
-        made._buffer.is_empty = True
+    made = device.new(device.compute(function, *plain, **named))
+    made._buffer.is_empty = device.instead is None and made.size > 0
+    if (pattern := pattern_of(made)) is not None:
+        made._values.view(pattern.dtype)[...] = pattern
     return made
 
 
 def pattern_of(x: Any) -> Any:
-    """The pattern that unwritten elements of `x` hold, or None if all are written."""
-    return _pattern(x.dtype) if x._buffer.is_empty else None
-
-
-def _pattern(dtype: np.dtype) -> Any:
-    return None if dtype.itemsize == 2 and dtype.kind != "f" else _PATTERNS.get(dtype.itemsize)
+    """The pattern that unwritten elements of `x` hold, or None if nothing marks them."""
+    has_one = x._buffer.is_empty and (x.dtype.itemsize > 2 or x.dtype.kind == "f")
+    return _PATTERNS.get(x.dtype.itemsize) if has_one else None
 
 
 def _by(ours: Callable) -> Callable:
@@ -445,7 +461,10 @@ def _by(ours: Callable) -> Callable:
 
 
 _OWN = {
+    **dict.fromkeys(_USUALLY, from_host),
+    **dict.fromkeys(rules.names("frombuffer fromfile fromfunction fromiter fromstring genfromtxt loadtxt"), from_host),
+    **dict.fromkeys(rules.names("array_repr array_str array2string save savez savez_compressed savetxt"), _on_host),
     "take": _by(take), "take_along_axis": _by(take_along_axis), "put": _by(put),
-    "apply_along_axis": _by(slices.apply_along_axis), "apply_over_axes": _by(slices.apply_over_axes),
+    "apply_along_axis": _by(_apply_along_axis), "apply_over_axes": _by(_apply_over_axes),
     "copy": _by(lambda a, order="K": a.copy(order)), "empty": empty, "empty_like": empty,
 }  # fmt: skip

@@ -1,4 +1,4 @@
-"""What happens on devices, reported to listeners. A listener is an open receipt; most of the time there's none."""
+"""What happens on devices, reported to listeners, such as an open receipt. Most of the time there's none."""
 
 import threading
 from collections.abc import Callable
@@ -14,10 +14,10 @@ SYNCHRONIZE = "synchronize"
 
 
 class Event(NamedTuple):
-    """One thing that a device did: `kind` is one of the words above, and `name` the operation.
+    """One thing that a device did: `kind` is one of the words above, and `name` is the operation.
 
-    `times` counts launches or copies, and `bytes` is what they carried. A copy is `explicit` if the program asked for
-    it, as in ``gpu(x)`` and not in ``if loss < 1:``. `span` says when, on a device with a readable clock.
+    `times` counts launches or copies, and `bytes` is what was copied. A copy is `explicit` if the program asked for it,
+    as in ``gpu(x)``, and not if it's a side effect, as in ``if loss < 1:``. `span` says when, if the clock can be read.
     """
 
     device: Any
@@ -34,7 +34,7 @@ listeners: list[Callable[[Event], None]] = []
 
 
 def tell(device, kind, name, span, times=1, nbytes=0, explicit=True, figures=None):
-    """Report an event to all listeners. Without any it costs next to nothing."""
+    """Report an event to all listeners. If there are none, it costs next to nothing."""
     if not listeners:
         return
     event = Event(device, kind, name, times, nbytes, explicit, span, figures)

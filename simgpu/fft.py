@@ -9,17 +9,17 @@ __getattr__ = within(__name__)
 
 
 class _Config:
-    """`cupy.fft.config`: what says how cuFFT plans its work. Here that changes nothing."""
+    """`cupy.fft.config`: how cuFFT plans its work. Here, it changes nothing."""
 
     use_multi_gpus = False
     _planned = True
 
-    def _warned(self, planned: Any = None) -> Any:
-        warnings.warn("CuPy is about to give enable_nd_planning up", DeprecationWarning, 2)
+    def _planning(self, planned: Any = None) -> Any:
+        warnings.warn("CuPy is about to give up enable_nd_planning", DeprecationWarning, 2)
         self._planned = self._planned if planned is None else planned
         return self._planned
 
-    enable_nd_planning = property(_warned, _warned)  # whether transforms along several axes are one
+    enable_nd_planning = property(_planning, _planning)  # whether transforms along several axes are one
 
 
 config = _Config()

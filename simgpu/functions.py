@@ -1,13 +1,13 @@
-"""CuPy's functions for arrays, under its names and keywords. NumPy computes them, on the path of `dispatch.call`.
+"""CuPy's functions for arrays, under its names and keywords. NumPy computes them, by way of `dispatch.call`.
 
 CuPy has nearly all of NumPy's functions for arrays; `rules.LACKING` has the others. The tables here say what's CuPy's
 own: what a parameter is called there, and what it does with a list, which most functions refuse. `creation.py` has what
-makes arrays, `differing.py` what has another signature.
+makes arrays, `differing.py` has what takes other arguments.
 """
 
 import operator
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,12 +17,13 @@ from .arrays import SimulatedArray
 from .device import current
 from .dispatch import call, plan_of
 from .indexing import Flat
+from .launches import ABOUT_ARRAYS
 from .memory import Stored, check_dtype
-from .rules import LACKING_UFUNCS, is_lacking, names, refusal, refused
+from .rules import LACKING_UFUNCS, device_among, is_lacking, keyword_refusal, names, refusal
 from .ufuncs import ufunc
 from .words import Missing
 
-# Names that NumPy 2 gave up, and others of the same function.
+# Names that NumPy 2 gave up, and second names.
 ALIASES = {
     "alltrue": "all", "sometrue": "any", "product": "prod", "cumproduct": "cumprod", "round_": "round",
     "row_stack": "vstack", "trapz": "trapezoid", "concat": "concatenate", "permute_dims": "transpose",
@@ -35,14 +36,14 @@ RENAMED = {
     "intersect1d union1d": "arr1=ar1 arr2=ar2", "reshape": "newshape=shape", "unravel_index": "dims=shape",
     "linalg.matrix_power": "M=a", "linalg.matrix_rank": "M=A", "linalg.matrix_transpose": "a=x",
 }  # fmt: skip
-# -- What they do where no array is on a device. Other functions raise `TypeError`. --
-# CuPy calls a method of what it's given: lists have none, and a host array has NumPy's, which computes on the host.
+# -- What they do if no array is on a device. Other functions raise `TypeError`. -----------------------
+# CuPy calls a method of its argument: a list has none, and a host array has NumPy's, which computes on the host.
 BY_METHOD = names("""
     amax amin max mean min prod std sum trace var argpartition argsort clip compress diagonal dot flip fliplr flipud
     partition ravel real_if_close repeat reshape rot90 sort_complex squeeze swapaxes take transpose array_equal
     array_equiv isfortran fill_diagonal put copyto linalg.matrix_transpose
 """)
-# These move so many of their arguments there first, or all arrays in a list.
+# These move their arguments there first: the first, the first two, or all; or the arrays in a list.
 MOVING = {
     **dict.fromkeys(names("angle around round average diff gradient imag isneginf isposinf iscomplex isreal nan_to_num "
                           "real resize tile tril triu unwrap vander diag linalg.cond"), 1),
@@ -50,24 +51,12 @@ MOVING = {
     **dict.fromkeys(names("atleast_1d atleast_2d atleast_3d ix_"), 99),
 }  # fmt: skip
 MOVING_LISTS = names("concatenate dstack hstack vstack")
-# The host knows the answer, whatever is asked about.
-ABOUT = names("""
-    array2string array_repr array_str broadcast_arrays can_cast common_type iscomplexobj isrealobj may_share_memory
-    min_scalar_type ndim result_type shape size
-""")
+# The host knows the answer, wherever the argument is.
+ABOUT = ABOUT_ARRAYS - {"shares_memory"} | names("array2string array_repr array_str broadcast_arrays")
 
 
 class Unsupported(TypeError, AttributeError):
-    """A list or a host array where CuPy takes arrays of a GPU: `TypeError`, or the lack of a method, by function."""
-
-
-def _device_among(values: Iterable) -> Any:
-    for x in values:
-        if isinstance(x, Stored):
-            return x.device
-        if isinstance(x, (list, tuple)) and (device := _device_among(x)) is not None:
-            return device
-    return None
+    """A list or a host array where CuPy takes arrays of a GPU. CuPy raises one or the other."""
 
 
 def of_arrays(name: str, computes: Callable) -> Callable:
@@ -80,15 +69,15 @@ def of_arrays(name: str, computes: Callable) -> Callable:
     def function(*args: Any, **kwargs: Any) -> Any:
         if kwargs:
             if refusing := lacking & kwargs.keys():
-                raise refused(name, refusing)
+                raise keyword_refusal(name, refusing)
             check_dtype(kwargs.get("dtype"))
             kwargs = {renamed.get(key, key): value for key, value in kwargs.items()}
         if args and isinstance(args[0], Stored):
             return call(computes, args, kwargs, args[0].device)
-        device = _device_among((*args, *kwargs.values()))
+        device = device_among((*args, *kwargs.values()))
         args, kwargs = plan.in_one_form(args, kwargs)
         if args and (name in MOVING or name in MOVING_LISTS and isinstance(args[0], (list, tuple)) and args[0]):
-            args, device = _moved(name, args), device or current()
+            args, device = _move(name, args), device or current()
         if device is None:
             return _without_arrays(name, computes, args, kwargs)
         return call(computes, args, kwargs, device)
@@ -98,8 +87,8 @@ def of_arrays(name: str, computes: Callable) -> Callable:
     return function
 
 
-def _moved(name: str, args: tuple) -> tuple:
-    """The arguments, with what CuPy moves to the device on it."""
+def _move(name: str, args: tuple) -> tuple:
+    """The arguments, with those on the device that CuPy moves there."""
     count = MOVING.get(name)
     given = args[0] if count is None else args[:count]
     there = [x if isinstance(x, Stored) else creation.asarray(x) for x in given]
@@ -115,7 +104,7 @@ def _without_arrays(name: str, computes: Callable, args: tuple, kwargs: dict) ->
     raise Unsupported(str(refusal(computes, first, current())))
 
 
-# -- Names that are NumPy's own, and what else there is ----------------------------------------------
+# -- Names that are NumPy's own, and others ------------------------------------------------------------
 
 OF_NUMPY = names("""
     e euler_gamma index_exp inf nan newaxis pi s_ bool bool_ byte cdouble complex128 complex64 complexfloating csingle
@@ -143,7 +132,7 @@ _ufuncs: dict[np.ufunc, ufunc] = {}
 
 
 def get(name: str) -> Any:
-    """What CuPy calls `name`. Raises `AttributeError` if CuPy has no such name, `NotImplementedError` if we don't."""
+    """What CuPy calls `name`. `AttributeError` if CuPy has no such name, `NotImplementedError` if simgpu lacks it."""
     name = ALIASES.get(name, name)
     if name in MISSING:
         raise Missing(f"simgpu has no {name}, which CuPy has")
@@ -171,9 +160,9 @@ def get(name: str) -> Any:
 def within(module: str) -> Callable[[str], Any]:
     """How one of CuPy's modules, such as `linalg`, finds its names."""
 
-    def found(name: str) -> Any:
+    def find(name: str) -> Any:
         value = get(f"{module.rpartition('.')[2]}.{name}")
         setattr(sys.modules[module], name, value)
         return value
 
-    return found
+    return find

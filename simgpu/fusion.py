@@ -13,7 +13,7 @@ from .memory import Pool, Stored
 from .places import estimating
 from .rules import SCALARS, names, one_device
 
-# What one launch may have besides ufuncs: what else works element by element, and reductions.
+# What one launch may have besides ufuncs: other functions that work element by element, and reductions.
 _OTHERS = names("""
     where clip copy copyto astype setitem angle around round fix imag sinc i0 nan_to_num isclose
     sum prod max min amax amin all any nansum nanprod
@@ -23,9 +23,9 @@ _OTHERS = names("""
 def fuse(function: Any = None, kernel_name: str | None = None) -> Any:
     """One launch for all that a function does element by element, and for a reduction (`cupy.fuse`), as a decorator.
 
-    The function takes arrays of one device and numbers, and gives an array, a tuple of them, or nothing, if it writes
+    The function takes numbers and arrays of one device. It gives an array, a tuple of them, or nothing if it writes
     into its arguments. Without arrays it's called as it is. `TypeError` for what can't be in one launch, such as a
-    product of matrices or a value that the host reads; then the arguments are what they were.
+    product of matrices, or a value that the host reads; then the arguments stay as they were.
 
     >>> import simgpu as cp
     >>> @cp.fuse
@@ -54,25 +54,25 @@ def fuse(function: Any = None, kernel_name: str | None = None) -> Any:
 
 
 class _Scratch(Pool):
-    """What's computed on the way takes no memory: a thread keeps it to itself."""
+    """What's computed in between takes no memory: each thread keeps it to itself."""
 
 
 def _in_one_launch(function: Callable, name: str, args: tuple, arrays: dict[int, Any], device: Any) -> Any:
-    """The function runs on a card of its own, which has the arguments' memory and launches nothing."""
+    """The function runs on a card of its own, which shares the arguments' memory and launches nothing."""
     work = []
 
-    def noted(called: str, nbytes: float = 0, operations: float = 0.0, *rest: Any) -> None:
+    def note(called: str, nbytes: float = 0, operations: float = 0.0, *rest: Any) -> None:
         if called not in _OTHERS and (called == "matmul" or not isinstance(getattr(np, called, None), np.ufunc)):
             raise TypeError(f"fuse, {name}: {called} can't be part of one launch, which computes element by element")
         work.append(operations)
 
-    def refused(*given: Any, **more: Any) -> None:
+    def refuse(*given: Any, **more: Any) -> None:
         raise TypeError(f"Cannot convert to Python scalar in fuse, {name}: the host knows nothing in between")
 
     card = copy.copy(device)
     card.cards, card.index, card.pool = (), f"{device.index}, in {name}", _Scratch(sys.maxsize, name)
-    card.launch, card.memset, card.copy_on_card = noted, lambda *given: None, lambda nbytes: None
-    card.wait = card.synchronize = card.copy_in = refused
+    card.launch, card.memset, card.copy_on_card = note, lambda *given: None, lambda nbytes: None
+    card.wait = card.synchronize = card.copy_in = refuse
     given = {key: card.new(x._values) for key, x in arrays.items()}
     before = [(x._values, x._values.copy()) for x in arrays.values()] if device.instead is None else []
     token = estimating.set(card)
@@ -86,7 +86,7 @@ def _in_one_launch(function: Callable, name: str, args: tuple, arrays: dict[int,
         for values, earlier in before:
             values[...] = earlier
         if "truth value" in str(error):  # of several elements
-            refused()
+            refuse()
         if "two devices" in str(error):
             error.add_note(f"fuse, {name}: an array from outside must be one of its arguments")
         raise

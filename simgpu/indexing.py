@@ -1,4 +1,4 @@
-"""Reading and writing at an index (views launch nothing, index arrays do), ``np.add.at`` and its like, `x.flat`."""
+"""Reading and writing at an index (views launch nothing, index arrays do), ``np.add.at`` and the like, `x.flat`."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ import numpy as np
 
 from . import launches
 from .memory import Stored, root_of
-from .rules import SCALARS, one_device, one_number, values_on
+from .rules import SCALARS, one_device, one_number
 
 _BASIC = (int, slice, type(None), type(Ellipsis), np.integer)
 
 
 def is_basic(index: Any) -> bool:
-    """Whether `index` has only numbers and slices, so that reading gives a view."""
+    """Whether `index` is only numbers and slices. Then reading gives a view."""
     if type(index) is tuple:
         return all(map(is_basic, index))
     return isinstance(index, _BASIC) and not isinstance(index, bool)
 
 
 def _ending_in_ellipsis(index: Any) -> tuple:
-    """Add an Ellipsis, so that NumPy gives a view even of a single element, as a GPU does."""
+    """`index` with an Ellipsis, so that NumPy gives a view even of a single element, as a GPU does."""
     if type(index) is not tuple:
         return (index,) if index is Ellipsis else (index, Ellipsis)
     return index if Ellipsis in index else (*index, Ellipsis)
@@ -48,7 +48,7 @@ def _part(x: Any, place: tuple) -> np.ndarray:
 
 
 def in_numbers(index: Any) -> Any:
-    """`index`, with numbers of the host in slices such as ``x[:n]``. If `n` is on a device, this waits for it."""
+    """`index`, with the host's numbers in slices such as ``x[:n]``. If `n` is on a device, the host waits for it."""
     if type(index) is tuple:
         return tuple(map(in_numbers, index))
     if type(index) is slice:
@@ -69,7 +69,7 @@ def setitem(x: Any, index: Any, value: Any) -> None:
 
 
 def array_of(device: Any, value: Any, dtype: Any) -> Any:
-    """`value` as an array on this device: a host array is copied there, a number fills an array that's made there."""
+    """`value` as an array on this device: a host array is copied, a number fills a new array there."""
     if isinstance(value, Stored):
         one_device(device, value)
         return value
@@ -81,7 +81,7 @@ def array_of(device: Any, value: Any, dtype: Any) -> Any:
 
 
 def _fill(device: Any, value: Any, part: np.ndarray) -> None:
-    """Zeros are a memset, in memory that's in one piece. Other numbers take a kernel."""
+    """Zeros are a memset if memory lies in one piece. Other numbers take a kernel."""
     if value == 0 and part.flags.c_contiguous:
         device.memset("fill", part.nbytes)
     else:
@@ -92,20 +92,19 @@ def scatter_add(x: Any, index: Any, values: Any) -> None:
     """``x[index] += values`` with an index array. Repeated positions add up (`cupyx.scatter_add`)."""
     device = one_device(x.device, values).begin()
     place, arrays = index_arrays(device, index, x._values.shape)
-    if device.instead is None:
-        np.add.at(x._values, place, values._values)
+    device.compute(np.add.at, x._values, place, values._values)
     moved = 3 * values._values.nbytes + sum(array.nbytes for array in arrays)
     device.ask("scatter_add", launches.asked_at(arrays, x._values), moved, values._values.nbytes)
 
 
-def write(device: Any, values: np.ndarray, place: Any, new: Any) -> None:
-    """``values[place] = new``. If only shapes are computed, there's nothing to write."""
+def write(device: Any, values: Any, place: Any, new: Any) -> None:
+    """``values[place] = new``, unless only shapes are computed."""
     if device.instead is None:
         values[place] = new
 
 
 def _set_part(x: Any, part: np.ndarray, value: Any) -> None:
-    """Write to a part of `x`: an array on the same device, or one number for all its elements."""
+    """Write an array on the same device, or one number, to a part of `x`."""
     if not isinstance(value, Stored):
         value = one_number(value, x.device)
         _fill(x.device, value, part)
@@ -113,7 +112,7 @@ def _set_part(x: Any, part: np.ndarray, value: Any) -> None:
         return
     source, value = value, value._values
     if part.shape == value.shape and part.strides == value.strides and part.ctypes.data == value.ctypes.data:
-        return  # x[0] += 1 ends with this assignment, which has nothing left to do
+        return  # x[0] += 1 ends with this assignment, and is done already
     is_alike = _lies_alike(part, value)
     if not is_alike:
         one_device(x.device, source).begin()
@@ -129,7 +128,7 @@ def _set_part(x: Any, part: np.ndarray, value: Any) -> None:
 
 
 def _lies_alike(part: np.ndarray, value: np.ndarray) -> bool:
-    """Whether `value` can be copied as it lies in memory: both in one piece, alike but for axes of length 1."""
+    """Whether memory can be copied as it is: both lie in one piece, and differ at most in axes of length 1."""
     while value.ndim and value.shape[0] == 1:
         value = value[0]
     same = value.shape == part.shape and value.strides == part.strides and value.dtype == part.dtype
@@ -140,20 +139,20 @@ def index_arrays(device: Any, index: Any, shape: tuple[int, ...]) -> tuple[Any, 
     """`index` with NumPy arrays in place of ours, of lists and of host arrays, which are copied; and these arrays."""
     if isinstance(index, Stored) and shape and index._values.dtype.kind in "iu":  # the usual case, made fast
         one_device(device, index)
-        return wrapped(index._values, shape[0]), [index._values]
+        return wrap_around(index._values, shape[0]), [index._values]
     parts = [_index_part(device, part) for part in (index if type(index) is tuple else (index,))]
     arrays = [part for part in parts if isinstance(part, np.ndarray)]
     axis, taken = 0, sum(map(_axes_of, parts))
     for i, part in enumerate(parts):
         if isinstance(part, np.ndarray) and part.dtype.kind in "iu" and axis < len(shape):
-            parts[i] = wrapped(part, shape[axis])
+            parts[i] = wrap_around(part, shape[axis])
         axis += len(shape) - taken if part is Ellipsis else _axes_of(part)
     return (tuple(parts) if type(index) is tuple else parts[0]), arrays
 
 
-def wrapped(indices: np.ndarray, length: int) -> np.ndarray:
-    """Indices into an axis of this length; those out of range wrap around, since a kernel can't raise."""
-    # A card counts in 8 bytes. Here, 256 isn't even a uint8.
+def wrap_around(indices: np.ndarray, length: int) -> np.ndarray:
+    """Indices into an axis of this length. Those out of range wrap around, since a kernel can't raise."""
+    # In 8 bytes, as on a card: a length of 256 wouldn't fit into indices of uint8.
     return np.remainder(indices, length, dtype=np.intp, casting="unsafe") if length else indices
 
 
@@ -166,7 +165,7 @@ def _index_part(device: Any, part: Any) -> Any:
     is_list, part = not isinstance(part, np.ndarray), np.asarray(part)
     if part.dtype.kind not in "biuf":
         raise IndexError(f"arrays used as indices must be of integer or boolean type, this one is of {part.dtype}")
-    # An empty list means no places. An empty array's type says what it is: a mask, or places.
+    # An empty list is no places. An empty array's type says whether it's a mask or places.
     return device.copy_in(part.astype(np.int32) if is_list and part.size == 0 else part, explicit=False)._values
 
 
@@ -183,9 +182,9 @@ def _count(x: Any, name: str, arrays: list[np.ndarray], moved: int) -> None:
     x.device.besides(f"{name} with a mask" if asked.reads else name, asked, moved)
 
 
-# -- ``np.add.at`` and its like: many threads change one place, one after the other, by atomic operations
+# -- ``np.add.at`` and the like: many threads change one place, one after the other, by atomic operations --------
 
-# The types with atomic operations.
+# Which types have them.
 _ATOMIC = {
     "add": "i4 i8 u4 u8 f2 f4 f8", "subtract": "i4 u4",
     "maximum": "i4 i8 u4 u8 f4 f8", "minimum": "i4 i8 u4 u8 f4 f8",
@@ -193,38 +192,32 @@ _ATOMIC = {
 }  # fmt: skip
 
 
-def add_at(ufunc: np.ufunc, x: Any, index: Any, *given: Any) -> None:
+def add_at(ufunc: np.ufunc, x: Any, index: Any, *values: Any) -> None:
     """``np.add.at(x, index, y)`` and the like, which a GPU does with atomic operations."""
     if not isinstance(index, (Stored, np.ndarray, *SCALARS)) or not isinstance(x, Stored):
-        raise TypeError(
-            f"{ufunc.__name__}.at on a GPU takes an array there and as index a number or an array, got "
-            f"{type(x).__name__} and {type(index).__name__}"
-        )
-    scatter(ufunc, x, index, *given)
+        given = f"{type(x).__name__} and {type(index).__name__}"
+        raise TypeError(f"{ufunc.__name__}.at takes an array on a GPU, and a number or an array as index, got {given}")
+    scatter(ufunc, x, index, *values)
 
 
 def scatter(ufunc: np.ufunc, x: Any, index: Any, *given: Any) -> None:
-    """The same at any index."""
+    """The same, at any index."""
     if ufunc.__name__ not in _ATOMIC:
         raise NotImplementedError(f"{ufunc.__name__}.at does not exist on a GPU")
     if x._values.dtype.str[1:] not in _ATOMIC[ufunc.__name__].split():
         raise TypeError(f"{ufunc.__name__}.at does not exist on a GPU for dtype {x._values.dtype}")
     device = x.device.begin()
-    values = [array_of(device, value, x._values.dtype) for value in given]
+    added = [array_of(device, value, x._values.dtype)._values for value in given]
     place, arrays = index_arrays(device, index, x._values.shape)
-    added = [values_on(device, value) for value in values]
     device.compute(ufunc.at, x._values, place, *added)
-    # What's there is read and written once for each place, and what's added is read.
+    # For each place, what's there is read and written; what's added is read.
     places = arrays[0].size if arrays and arrays[0].dtype.kind != "b" else len(x._values)
     moved = 2 * places * x._values[:1].nbytes + sum(y.nbytes for y in added + arrays)
     device.ask(f"{ufunc.__name__}.at", launches.asked_at(arrays, x._values), moved, x._values.nbytes)
 
 
 class Flat:
-    """``x.flat``: the elements one after the other, row by row, whatever the shape.
-
-    Each read is a copy, by a kernel: ``for v in x.flat`` launches one per element, ``for v in x.ravel()`` none.
-    """
+    """``x.flat``: the elements row by row. Each one that's read is a copy by a kernel; ``x.ravel()`` launches none."""
 
     def __init__(self, base: Any) -> None:
         self.base, self._places = base, iter(range(base.size))
@@ -257,12 +250,11 @@ class Flat:
             return
         device = x.device.begin()
         value = array_of(device, value, x.dtype)
-        if device.instead is None:
-            x._values.flat[place] = value._values
+        write(device, x._values.flat, place, value._values)
         device.launch("flat", 2 * x._values.itemsize * len(range(*place.indices(x.size))))
 
     def _place(self, index: Any) -> Any:
-        """A slice as it is; a number as a place in the array. CuPy takes nothing else."""
+        """A slice as it is, a number as a place in the array. CuPy takes nothing else."""
         if index is Ellipsis or isinstance(index, slice):
             return slice(None) if index is Ellipsis else in_numbers(index)
         if isinstance(index, bool) or not isinstance(index, (int, np.integer)):

@@ -1,12 +1,12 @@
-"""What a call asks of a GPU: kernels, and besides them memory set to zero, copies, and waits. It's what CuPy 14 does.
+"""What a call asks of a GPU: kernels, memory set to zero, copies, and waits, as in CuPy 14.
 
-Most calls are one kernel. What asks for more, or for none, stands in the table `KERNELS`; a result that's a view of an
-operand asks for nothing, and needs no entry, and nor does what the host answers (`ABOUT_ARRAYS`). An entry is what the
-call asks for, or a function of the call's arguments (NumPy arrays with their values). Behind it stands where CuPy
-decides that. ``benchmarks/launch_table.py`` has the same for whole lines of a program; tests compare these, and CuPy's.
+Most calls are one kernel. What asks for more, or for none, is in the table `KERNELS`. Views and what the host answers
+(`ABOUT_ARRAYS`) ask for nothing, and need no entry. An entry is what the call asks for, or a function of the call's
+arguments, which are NumPy arrays. Its comment says where CuPy decides that. ``benchmarks/launch_table.py`` has the same
+for whole lines of a program; tests compare the two, and CuPy.
 
-Not counted is what happens inside of cuSOLVER, cuFFT and Thrust (decompositions, Fourier transforms, sorting): each of
-these is one kernel here, and several there.
+We don't count what happens inside cuSOLVER, cuFFT and Thrust (decompositions, Fourier transforms, sorting): each of
+these is one kernel here, and several on a card.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from .rules import LOOKED_AT, names
 
 
 class Asked(NamedTuple):
-    """What one call asks of a GPU. Most ask for one kernel and nothing else."""
+    """What one call asks of a GPU."""
 
     kernels: int = 1
     memsets: int = 0  # memory set to zero, which takes no kernel
     copies: int = 0  # from one place in the card's memory to another, without a kernel
     uploads: tuple[int, ...] = ()  # the bytes of copies to the card that the program didn't ask for
-    reads: tuple[int, ...] = ()  # the bytes of copies back, for which the host waits
-    library: bool = False  # the first kernel comes from cuBLAS or CUB, and CuPy needs longer to ask for it
+    reads: tuple[int, ...] = ()  # the bytes of copies back, which the host waits for
+    library: bool = False  # the first kernel comes from cuBLAS or CUB, which takes CuPy longer to launch
 
     def and_kernels(self, count: int) -> Asked:
         return self._replace(kernels=self.kernels + count)
@@ -39,22 +39,20 @@ NOTHING, ONE, BY_LIBRARY = Asked(0), Asked(1), Asked(1, library=True)
 Entry = Asked | Callable[..., Asked]
 
 
-def understood(default: Any, entry: Callable, *args: Any, **kwargs: Any) -> Any:
-    """What an entry of our tables says of a call. If it fails, the default: the call is done, and mustn't break."""
+def from_table(default: Any, entry: Callable, *args: Any, **kwargs: Any) -> Any:
+    """What an entry of our tables says of a call. If it fails, the default: the call itself has worked."""
     try:
         return entry(*args, **kwargs)
     except Exception:
         return default
 
 
-# -- Sums, means and their like. CuPy has three ways: ----------------------------------------------
+# -- Sums, means and other reductions. CuPy has three ways: ----------------------------------------
 #
-# 1. CUB, NVIDIA's library, for whole arrays or along the last axes, of numbers of some types: one kernel, or two for a
-#    whole array that's too large for one block of threads (`cub_reduction` in CuPy's cuda/cub.pyx:446).
+# 1. CUB, NVIDIA's library, for some types, if memory lies in one piece, over the whole array or the last axes: one
+#    kernel, or two for a whole array too large for one block of threads (`cub_reduction` in CuPy's cuda/cub.pyx:446).
 # 2. A kernel of CuPy's own with CUB's blocks: two for a whole array (_core/_cub_reduction.pyx:287).
 # 3. A kernel of CuPy's own, for everything else: one.
-#
-# CUB wants memory in one piece.
 
 _BLOCK = 16 * 1024  # bytes that one block of threads reduces: 256 threads with 16 numbers of 4 bytes each
 _TINY = 128  # CuPy reduces fewer elements without CUB's blocks
@@ -62,7 +60,7 @@ _SUMMED = names("i8 u8 f2 f4 f8 c8 c16")  # what CUB sums without changing the t
 
 
 def _way(x: np.ndarray, axis: Any) -> str:
-    """``"all"`` if the whole array is reduced, ``"rows"`` if that's along pieces of memory, otherwise ``"other"``."""
+    """``"all"`` for the whole array, ``"rows"`` along axes that lie in one piece of memory, otherwise ``"other"``."""
     flags = x.flags
     if not flags.forc:
         return "other"
@@ -74,15 +72,15 @@ def _way(x: np.ndarray, axis: Any) -> str:
     return "rows" if (axes[-1] == x.ndim - 1 if flags.c_contiguous else axes[0] == 0) else "other"
 
 
-def _own(x, axis=None, *rest, **kwargs):
-    """What CUB has no function for: ``any``, ``all``, and what leaves out NaNs."""
+def _by_cupy(x, axis=None, *rest, **kwargs):
+    """What CUB has no function for: ``any``, ``all``, and sums without NaNs."""
     return Asked(2) if x.size >= _TINY and _way(x, axis) == "all" else ONE
 
 
 def _by_cub(x: np.ndarray, axis: Any, is_for_cub: bool, more: int = 0) -> Asked:
-    """What CUB asks for and so many kernels of CuPy's `more`, or what CuPy does by itself."""
+    """What CUB asks for, and this many kernels `more`; or what CuPy does by itself."""
     if not is_for_cub:
-        return _own(x, axis)
+        return _by_cupy(x, axis)
     if (way := _way(x, axis)) == "other":
         return ONE
     return Asked(more + (2 if way == "all" and x.nbytes > _BLOCK else 1), library=True)
@@ -92,12 +90,12 @@ def _is_summed(x: np.ndarray, dtype: Any) -> bool:
     return x.dtype.str[1:] in _SUMMED if dtype is None else np.dtype(dtype) == x.dtype and x.dtype.kind != "b"
 
 
-def _total(x, axis=None, dtype=None, out=None, **kwargs):
+def _sum(x, axis=None, dtype=None, out=None, **kwargs):
     return _by_cub(x, axis, _is_summed(x, dtype), more=out is not None)
 
 
 def _mean(x, axis=None, dtype=None, out=None, **kwargs):
-    """With CUB a sum and a division. A result of another type than the sum, or one that's asked for, is converted."""
+    """With CUB it's a sum and a division, and a conversion if the result has another type."""
     kind = x.dtype.kind
     summed_as = dtype if dtype is not None else "f8" if kind in "iub" else "f4" if x.dtype.char == "e" else x.dtype
     asked = _by_cub(x, axis, _is_summed(x, summed_as), more=1)
@@ -106,47 +104,47 @@ def _mean(x, axis=None, dtype=None, out=None, **kwargs):
 
 
 def _var(x, axis=None, *rest, **kwargs):
-    """The mean, which is converted to its own type, and then the squared differences."""
+    """The mean, which is converted to its own type, and the squared differences."""
     return _mean(x, axis, x.dtype if x.dtype.kind in "fc" else "f8").and_kernels(1)
 
 
-def _extreme(x, axis=None, out=None, **kwargs):
+def _max(x, axis=None, out=None, **kwargs):
     return _by_cub(x, axis, x.dtype.kind != "b", more=out is not None)
 
 
-def _spread(x, axis=None, *rest, **kwargs):
+def _ptp(x, axis=None, *rest, **kwargs):
     """The largest, the smallest, and their difference."""
-    asked = _extreme(x, axis)
+    asked = _max(x, axis)
     return asked.and_kernels(asked.kernels + 1)
 
 
-def _place(x, axis=None, *rest, **kwargs):
-    """CUB finds only the place in a whole array, whose type is then changed."""
+def _argmax(x, axis=None, *rest, **kwargs):
+    """CUB finds only the place in a whole array, and then its type is changed."""
     return _by_cub(x, axis, x.dtype.kind != "b", more=1) if _way(x, axis) == "all" else ONE
 
 
-def _nan_extreme(x, axis=None, *rest, **kwargs):
-    """CuPy then looks whether a result is NaN, to warn of it: `isnan`, `any`, and the host reads the answer."""
+def _nanmax(x, axis=None, *rest, **kwargs):
+    """To warn of a NaN in the result, CuPy looks for one: `isnan`, `any`, and the host reads the answer."""
     kept = 1 if axis is None else x.size // max(1, math.prod(np.take(x.shape, np.atleast_1d(axis)).tolist()))
-    return Asked(_own(x, axis).kernels + 1 + (2 if kept >= _TINY else 1), reads=(1,))
+    return Asked(_by_cupy(x, axis).kernels + 1 + (2 if kept >= _TINY else 1), reads=(1,))
 
 
-def _nan_var(x, axis=None, *rest, **kwargs):
-    """How many there are, their sum, and the squared differences."""
-    return Asked(2 * _own(x, axis).kernels + 1)
+def _nanvar(x, axis=None, *rest, **kwargs):
+    """How many numbers there are, their sum, and the squared differences."""
+    return Asked(2 * _by_cupy(x, axis).kernels + 1)
 
 
 def _norm(x, ord=None, axis=None, *rest, **kwargs):
-    """Of a whole array: products, their sum, the root. Along an axis it's one kernel of its own."""
+    """Of a whole array: products, their sum, the root. Along an axis it's one kernel."""
     if axis is not None:
         return ONE
-    return _total(x).and_kernels(1 if ord in (1, np.inf, -np.inf) and x.ndim == 1 else 2)
+    return _sum(x).and_kernels(1 if ord in (1, np.inf, -np.inf) and x.ndim == 1 else 2)
 
 
-def _agreement(x, y, *rest, **kwargs):
+def _equal(x, y, *rest, **kwargs):
     try:
         size = math.prod(np.broadcast_shapes(np.shape(x), np.shape(y)))
-    except ValueError:  # the host sees that they don't
+    except ValueError:  # different shapes: the host knows the answer
         return NOTHING
     return Asked(1 + (2 if size >= _TINY else 1))
 
@@ -154,11 +152,11 @@ def _agreement(x, y, *rest, **kwargs):
 # -- Pieces, places, order -------------------------------------------------------------------------
 
 _MANY = 2 * 1024 * 1024  # bytes per array, from which CuPy copies arrays one by one, however many there are
-_CHUNK = 512  # a scan's kernels each take this many elements together
+_CHUNK = 512  # elements that each kernel of a scan takes together
 
 
-def _joined(arrays, *rest, **kwargs):
-    """One copy per array. But a single kernel joins more than eight small ones of one type: it gets their addresses."""
+def _concatenate(arrays, *rest, **kwargs):
+    """One copy per array. But one kernel, which gets the addresses, joins more than eight small ones of one type."""
     if len(arrays) <= 8:
         return Asked(len(arrays))
     arrays = [np.asarray(array) for array in arrays]
@@ -169,13 +167,13 @@ def _joined(arrays, *rest, **kwargs):
     return Asked(1, uploads=(8 * len(arrays),) * (1 if alike else 3))  # also their lengths and steps
 
 
-def _along_axis(x, *rest, **kwargs):
-    """An arange for each other axis; then zeros, one kernel per axis to add up the positions, and the take."""
+def _take_along_axis(x, *rest, **kwargs):
+    """An arange for each other axis, then zeros, a kernel per axis that adds up the positions, and the take."""
     return Asked(2 * x.ndim, memsets=1) if x.ndim > 1 else ONE
 
 
-def _rolled(x, shift, axis=None):
-    """Each rolled axis cuts the array in two, and each piece is copied: as it is, if it's in one piece of memory."""
+def _roll(x, shift, axis=None):
+    """Each rolled axis cuts the array in two, and each part is copied: as it is, if it lies in one piece of memory."""
     pieces = 2 ** np.broadcast(shift, 0 if axis is None else axis).size
     if pieces > 2 or not x.flags.c_contiguous or not (axis is None or axis == 0 or axis == -x.ndim):
         return Asked(pieces)
@@ -184,7 +182,7 @@ def _rolled(x, shift, axis=None):
     return Asked(lengths.count(1), copies=len(lengths) - lengths.count(1))  # one row has one axis less
 
 
-def _padded(x, width, mode="constant", **kwargs):
+def _pad(x, width, mode="constant", **kwargs):
     """Memory for the result, and a copy into it. Other values than 0 take a kernel for each edge."""
     if mode == "constant" and np.all(np.asarray(kwargs.get("constant_values", 0)) == 0):
         return Asked(0, memsets=1, copies=1) if x.ndim == 1 and x.flags.c_contiguous else Asked(1, memsets=1)
@@ -192,29 +190,25 @@ def _padded(x, width, mode="constant", **kwargs):
 
 
 def scans(size: int) -> int:
-    """The kernels of running totals over this many elements: in chunks, then over the chunks' totals, and so on."""
+    """The kernels of running totals over `size` elements: in chunks, then over the chunks' totals, and so on."""
     return 1 if size <= _CHUNK else 2 + scans(-(-size // _CHUNK))
 
 
-def _positions(x, *rest, **kwargs):
-    """Whether each is not 0; running totals, whose last one the host reads; the positions."""
+def _nonzero(x, *rest, **kwargs):
+    """Whether each element isn't 0; running totals, where the host reads the last one; the positions."""
     x = np.asarray(x)
     running = scans(x.size) if x.size <= _CHUNK else 1 + scans(-(-x.size // _CHUNK))
     return Asked((x.dtype.kind != "b") + running + 1, reads=(4,))
 
 
-def _chosen(condition, x=None, y=None):
+def _where(condition, x=None, y=None):
     if x is None:
-        return _positions(condition)
+        return _nonzero(condition)
     return ONE if getattr(condition, "dtype", np.dtype(bool)).kind == "b" else Asked(2)
 
 
-def _taken_where(condition, *rest, **kwargs):
-    return _positions(condition).and_kernels(1)
-
-
-def _summed_products(subscripts, *operands, **kwargs):
-    """What's summed of one operand is one kernel; a product of two is one of batches, of copies in its order."""
+def _einsum(subscripts, *operands, **kwargs):
+    """A sum over one operand is one kernel; a sum over two is a product of batches, after copies in the right order."""
     if not isinstance(subscripts, str) or len(operands) > 2:
         return Asked(1 + 2 * (len(operands) - 1))
     terms, arrow, result = subscripts.replace(" ", "").partition("->")
@@ -224,35 +218,35 @@ def _summed_products(subscripts, *operands, **kwargs):
     return Asked(3, library=True) if contracts else ONE
 
 
-def _running(x, axis=None, *rest, **kwargs):
-    """A copy, and then CUB's two kernels in place; along an axis, one of CuPy's own."""
+def _cumsum(x, axis=None, *rest, **kwargs):
+    """A copy, then CUB's two kernels in place; along an axis, one of CuPy's own."""
     return Asked(3) if axis is None else Asked(2)
 
 
-def _sorted(x, axis=-1, *rest, **kwargs):
-    """A copy, which Thrust sorts. Other axes than the last one are turned around before and after."""
+def _sort(x, axis=-1, *rest, **kwargs):
+    """A copy, which Thrust sorts along the last axis. Another axis takes its place before, and goes back after."""
     return Asked(2) if axis is None or x.ndim < 2 or axis in (-1, x.ndim - 1) else Asked(4)
 
 
 KERNELS: dict[str, Entry] = {
     "zeros": Asked(0, memsets=1), "zeros_like": Asked(0, memsets=1),  # _creation/basic.py:224, :257
-    "empty": NOTHING, "empty_like": NOTHING, "ix_": NOTHING,
     "eye": Asked(1, memsets=1), "identity": Asked(1, memsets=1),  # _creation/basic.py:111: zeros, and the diagonal
+    "ix_": NOTHING,
     "linspace": Asked(2), "logspace": Asked(3),  # _creation/ranges.py:67: all, and then the last one; a power
     "indices": lambda dimensions, *rest: Asked(2 * len(dimensions)),  # _indexing/generate.py:139: aranges, and copies
-    # sums and their like, _core/_routines_math.pyx:88 and _core/_routines_statistics.pyx
-    "sum": _total, "prod": _total, "mean": _mean,
+    # reductions, _core/_routines_math.pyx:88 and _core/_routines_statistics.pyx
+    "sum": _sum, "prod": _sum, "mean": _mean,
     "average": lambda x, axis=None, weights=None, *rest, **kwargs: (
         _mean(x, axis) if weights is None else Asked(6, reads=(1,))
     ),
     "var": _var, "std": lambda x, *rest, **kwargs: _var(x, *rest, **kwargs).and_kernels(1),
-    "max": _extreme, "min": _extreme, "amax": _extreme, "amin": _extreme, "ptp": _spread,
-    "argmax": _place, "argmin": _place,
-    "all": _own, "any": _own, "count_nonzero": _own,
-    "nansum": _own, "nanprod": _own, "nanmean": _own, "nanmax": _nan_extreme, "nanmin": _nan_extreme,
-    "nanvar": _nan_var, "nanstd": lambda x, *rest, **kwargs: _nan_var(x, *rest, **kwargs).and_kernels(1),
+    "max": _max, "min": _max, "amax": _max, "amin": _max, "ptp": _ptp,
+    "argmax": _argmax, "argmin": _argmax,
+    "all": _by_cupy, "any": _by_cupy, "count_nonzero": _by_cupy,
+    "nansum": _by_cupy, "nanprod": _by_cupy, "nanmean": _by_cupy, "nanmax": _nanmax, "nanmin": _nanmax,
+    "nanvar": _nanvar, "nanstd": lambda x, *rest, **kwargs: _nanvar(x, *rest, **kwargs).and_kernels(1),
     "linalg.norm": _norm,  # linalg/_norms.py:33
-    "allclose": _agreement, "array_equal": _agreement, "array_equiv": _agreement,  # _logic/comparison.py:44
+    "allclose": _equal, "array_equal": _equal, "array_equiv": _equal,  # _logic/comparison.py:44
     "cov": Asked(10), "corrcoef": Asked(15),  # _statistics/correlation.py:12
     "median": Asked(5),  # _core/_routines_statistics.pyx:398: copy, sort, mean, is there a NaN, where
     "percentile": Asked(5), "quantile": Asked(5),  # _statistics/order.py:296
@@ -263,40 +257,40 @@ KERNELS: dict[str, Entry] = {
     "inner": lambda x, y: launches_of_product(x, y.T) if np.ndim(x) < 3 > np.ndim(y) else BY_LIBRARY,
     "vdot": lambda x, y: launches_of_product(x.ravel(), y.ravel()),
     "tensordot": BY_LIBRARY,  # linalg/_product.py:358
-    "einsum": _summed_products,  # linalg/_einsum.py:443
+    "einsum": _einsum,  # linalg/_einsum.py:443
     "cross": Asked(9),  # linalg/_product.py:127: two products and a difference for each element
     "trapezoid": Asked(4),  # _math/sumprod.py:712
     "gradient": Asked(6, copies=3),  # _math/sumprod.py:428
     "polyval": Asked(4),  # lib/_routines_poly.py:310
     "vander": Asked(2),  # _creation/matrix.py:146
-    # pieces: a copy per piece, _core/_routines_manipulation.pyx:734
-    "concatenate": _joined, "stack": _joined, "vstack": _joined, "hstack": _joined, "dstack": _joined,
-    "column_stack": _joined,
+    # joined and cut: a copy per piece, _core/_routines_manipulation.pyx:734
+    **dict.fromkeys(names("concatenate stack vstack hstack dstack column_stack"), _concatenate),
     "append": Asked(2), "meshgrid": lambda *arrays, **kwargs: Asked(len(arrays)),
-    "roll": _rolled,  # _manipulation/rearrange.py:75
-    "pad": _padded,  # _padding/pad.py:419
+    "roll": _roll,  # _manipulation/rearrange.py:75
+    "pad": _pad,  # _padding/pad.py:419
     "diff": lambda x, n=1, *rest, **kwargs: Asked(n),  # _math/sumprod.py:363
     "tril": Asked(2), "triu": Asked(2),  # _creation/matrix.py:104: tri, where
     "diag": lambda x, k=0: Asked(1, memsets=x.ndim == 1),  # _creation/matrix.py:9
     "fill_diagonal": Asked(2),  # _indexing/insert.py:144
     "nan_to_num": Asked(3, memsets=1),  # _math/misc.py:448: three numbers, and where they go
     "select": Asked(2),  # _indexing/indexing.py:165
-    # at places that arrays say
-    "take_along_axis": _along_axis, "put_along_axis": _along_axis,  # _indexing/indexing.py:33
-    "nonzero": _positions, "flatnonzero": _positions, "argwhere": _positions,  # _core/_routines_indexing.pyx:91
-    "where": _chosen,  # _sorting/search.py:175
-    "compress": _taken_where, "extract": _taken_where,  # _core/_routines_indexing.pyx:214
+    # at places in index arrays and masks
+    "take_along_axis": _take_along_axis, "put_along_axis": _take_along_axis,  # _indexing/indexing.py:33
+    "nonzero": _nonzero, "flatnonzero": _nonzero, "argwhere": _nonzero,  # _core/_routines_indexing.pyx:91
+    "where": _where,  # _sorting/search.py:175
+    # _core/_routines_indexing.pyx:214
+    **dict.fromkeys(("compress", "extract"), lambda condition, *rest, **kwargs: _nonzero(condition).and_kernels(1)),
     "choose": lambda x, choices, out=None, mode="raise": {  # _core/_routines_indexing.pyx:182
         "raise": Asked(5, reads=(1, 1)), "wrap": Asked(2), "clip": ONE,  # whether every choice is one of them
     }[mode],
     "putmask": lambda x, mask, values: Asked(scans(x.size) + 2, reads=(4,)),
     "trim_zeros": Asked(2, reads=(8, 8)),
     # in order
-    "cumsum": _running, "cumprod": _running,  # _core/_routines_math.pyx:702
-    "nancumsum": lambda x, *rest, **kwargs: _running(x, *rest, **kwargs).and_kernels(1),
-    "sort": _sorted, "argsort": Asked(2),  # _core/_routines_sorting.pyx
-    "partition": lambda x, kth, axis=-1: _sorted(x, axis),
-    # sorts, then looks twice whether each place is one in the array
+    "cumsum": _cumsum, "cumprod": _cumsum,  # _core/_routines_math.pyx:702
+    "nancumsum": lambda x, *rest, **kwargs: _cumsum(x, *rest, **kwargs).and_kernels(1),
+    "sort": _sort, "argsort": Asked(2),  # _core/_routines_sorting.pyx
+    "partition": lambda x, kth, axis=-1: _sort(x, axis),
+    # sorts, then checks twice that each place is one in the array
     "argpartition": lambda x, *rest, **kwargs: Asked(6 + 2 * max(x.ndim, 1), reads=(1, 1)),
     "unique": Asked(7, copies=1, reads=(4,)),  # _manipulation/add_remove.py:196
     "isin": Asked(3),  # _logic/truth.py:194
@@ -305,43 +299,39 @@ KERNELS: dict[str, Entry] = {
 }  # fmt: skip
 
 # The results of these lie in memory as their first argument does; of all others, row by row.
-KEEPING_ORDER = names("zeros_like ones_like full_like empty_like roll pad astype sort zeros full")
-# These answer on the host, from what the host knows.
+KEEPING_ORDER = names("zeros_like ones_like full_like roll pad astype sort zeros full")
+# The host knows the answer.
 ABOUT_ARRAYS = names("""ndim shape size result_type can_cast min_scalar_type common_type iscomplexobj isrealobj
     may_share_memory shares_memory""")
-# These need all values on the host.
-ON_HOST = names("array_repr array_str array2string save savez savez_compressed savetxt")
-# With ``like=x``, these make a device array from host values.
-FROM_HOST = names("array asarray asanyarray ascontiguousarray asfortranarray frombuffer fromiter fromstring loadtxt")
 # These accept host arrays: CuPy uses them on the host (parameters), or copies them (indices).
 HOST_PARAMETERS = names("split array_split hsplit vsplit dsplit pad tile reshape transpose")
-HOST_INDICES = names("take take_along_axis put_along_axis put choose compress delete histogram")
+HOST_INDICES = names("put_along_axis choose compress delete histogram")
 
 
 def asked_by(name: str, args: Sequence, kwargs: dict) -> Asked:
     entry = KERNELS.get(name, ONE)
-    asked = entry if isinstance(entry, Asked) else understood(ONE, entry, *args, **kwargs)
-    # To raise for a singular matrix, the host has to look: `cupyx.errstate(linalg="raise")`.
+    asked = entry if isinstance(entry, Asked) else from_table(ONE, entry, *args, **kwargs)
+    # With `cupyx.errstate(linalg="raise")`, the host looks whether a matrix is singular.
     return asked._replace(reads=(4,)) if name in LOOKED_AT and not allowed.singular else asked
 
 
 def asked_by_method(ufunc: np.ufunc, method: str, values: Sequence, kwargs: dict) -> Asked:
-    """What ``np.add.reduce(x)`` and the like ask for. A ufunc that's just called is one kernel."""
+    """What ``np.add.reduce(x)`` and the like ask for. A ufunc by itself is one kernel."""
     axis = kwargs.get("axis", values[1] if len(values) > 1 else 0)
     if method == "outer":
         return Asked(3)  # copies of both operands, stretched
     if method == "accumulate":
-        return _running(values[0], axis)
-    return _total(values[0], axis) if method == "reduce" and ufunc.__name__ in ("add", "multiply") else ONE
+        return _cumsum(values[0], axis)
+    return _sum(values[0], axis) if method == "reduce" and ufunc.__name__ in ("add", "multiply") else ONE
 
 
 def launches_of_product(x: np.ndarray, y: np.ndarray) -> Asked:
     """What ``x @ y`` asks for: one kernel for two matrices, and one for two equally large batches of them.
 
-    A result of one element isn't left to cuBLAS: that's a product, a sum and a copy (`tensordot_core` in CuPy's
-    _core/_routines_linalg.pyx:541). Of batches, CuPy first lists where each matrix begins if one of the two is the same
-    for the whole batch: a kernel for each axis of the batch, for both operands and the result (`matmul`, :821). It
-    copies what doesn't lie in memory as cuBLAS wants it, and what has another type than the result.
+    A result of one element isn't left to cuBLAS: it's a product, a sum and a copy (`tensordot_core` in CuPy's
+    _core/_routines_linalg.pyx:541). If one matrix meets a whole batch, CuPy first lists where each matrix begins: a
+    kernel for each axis of the batch, for both operands and the result (`matmul`, :821). It copies what lies in memory
+    in another way than cuBLAS takes it, and what has another type than the result.
     """
     kind = x.dtype if x.dtype == y.dtype else np.promote_types(x.dtype, y.dtype)
     if x.ndim > 2 or y.ndim > 2:
@@ -362,21 +352,21 @@ def launches_of_product(x: np.ndarray, y: np.ndarray) -> Asked:
 
 
 def asked_at(arrays: Sequence[np.ndarray], x: np.ndarray, found: bool = True) -> Asked:
-    """What reading or writing `x` with these index arrays asks for. With a mask, it may be that nothing was `found`."""
+    """What reading or writing `x` with these index arrays asks for. With a mask, maybe nothing was `found`."""
     masks = [array for array in arrays if array.dtype.kind == "b"]
     if masks:
         running = scans(masks[0].size)
-        if masks[0].ndim < x.ndim:  # a mask of rows is made one of all elements
+        if masks[0].ndim < x.ndim:  # a mask of rows becomes one of all elements
             running += 1 + scans(x.size)
         return Asked(running + found, reads=(4,))
     # One array takes one kernel. Several are combined first: zeros, a kernel for each, then the read or write.
     return ONE if len(arrays) <= 1 else Asked(len(arrays) + 1, memsets=1)
 
 
-# -- How much work that is: bytes read and written, and operations, roughly one per element unless it's listed here.
+# -- How much work that is: bytes read and written, and operations, about one per element unless it's listed here.
 # A kernel takes as long as the slower of the two. Most array functions wait for memory.
 
-# Each element of these takes a series or a division in steps, not one instruction.
+# These take a series or a division in steps for each element, not one instruction.
 TEN_EACH = names("""
     exp exp2 expm1 log log2 log10 log1p logaddexp logaddexp2 power float_power sqrt cbrt divmod remainder fmod
     sin cos tan arcsin arccos arctan arctan2 hypot sinh cosh tanh arcsinh arccosh arctanh
@@ -390,13 +380,13 @@ def tiles(x: Any, y: Any, out: np.ndarray) -> int:
     return out.size // max(1, rows * columns) * -(-rows // 64) * -(-columns // 64)
 
 
-def _contracted(arrays, out, /, *rest, **kwargs):
+def _work_of_product(arrays, out, /, *rest, **kwargs):
     """(m·k)·(k·n)·(m·n) is the square of m·n·k: exact for two operands, too large by the square root of a batch."""
     return 2.0 * math.sqrt(math.prod(float(x.size) for x in arrays[:2]) * out)
 
 
-def _einsum(arrays, out, /, subscripts="", *rest, **kwargs):
-    """One loop over all labels: too many for operands contracted in pairs. An ellipsis counts by way of the result."""
+def _work_of_einsum(arrays, out, /, subscripts="", *rest, **kwargs):
+    """As in one loop over all labels: too many if operands are contracted in pairs. At least one for each result."""
     if not isinstance(subscripts, str):
         return float(out)
     terms = subscripts.replace(" ", "").partition("->")[0].replace("...", "").split(",")
@@ -407,54 +397,44 @@ def _einsum(arrays, out, /, subscripts="", *rest, **kwargs):
     return max(2.0 * math.prod(lengths.values()), float(out))
 
 
-def _cubed(factor: float) -> Callable[..., float]:
-    """`factor`·n³ for each square matrix. That's the textbook count, at the full rate, which is optimistic."""
+def _n_cubed(factor: float) -> Callable[..., float]:
+    """`factor`·n³ for each square matrix: the textbook count, at the full rate, which is optimistic."""
     return lambda arrays, /, *rest, **kwargs: factor * arrays[0].size * min(arrays[0].shape[-2:])
 
 
-def _compared(arrays, /, *rest, **kwargs):
-    """n·log n to bring n elements into order."""
+def _n_log_n(arrays, /, *rest, **kwargs):
     return arrays[0].size * math.log2(arrays[0].size + 1)
 
 
 # Each function's operations, given its array arguments, the size of its result, and all its arguments.
 _OPERATIONS: dict[str, Callable[..., float]] = {
-    "dot": _contracted, "vdot": _contracted, "inner": _contracted, "tensordot": _contracted, "convolve": _contracted,
-    "einsum": _einsum,
-    "linalg.cholesky": _cubed(1 / 3), "linalg.det": _cubed(2 / 3), "linalg.slogdet": _cubed(2 / 3),
-    "linalg.solve": _cubed(2 / 3), "linalg.inv": _cubed(2), "linalg.qr": _cubed(4 / 3), "linalg.eigh": _cubed(9),
-    "linalg.eigvalsh": _cubed(4), "linalg.svd": _cubed(20), "linalg.pinv": _cubed(20), "linalg.lstsq": _cubed(4),
-    "linalg.matrix_rank": _cubed(4), "linalg.matrix_power": _cubed(4),
-    "sort": _compared, "argsort": _compared, "unique": _compared, "median": _compared, "partition": _compared,
+    **dict.fromkeys(names("dot vdot inner tensordot convolve"), _work_of_product), "einsum": _work_of_einsum,
+    "linalg.cholesky": _n_cubed(1 / 3), "linalg.qr": _n_cubed(4 / 3), "linalg.inv": _n_cubed(2),
+    **dict.fromkeys(names("linalg.det linalg.slogdet linalg.solve"), _n_cubed(2 / 3)), "linalg.eigh": _n_cubed(9),
+    **dict.fromkeys(names("linalg.eigvalsh linalg.lstsq linalg.matrix_rank linalg.matrix_power"), _n_cubed(4)),
+    **dict.fromkeys(names("linalg.svd linalg.pinv"), _n_cubed(20)),
+    **dict.fromkeys(names("sort argsort unique median partition"), _n_log_n),
 }  # fmt: skip
 _PRODUCTS = names("dot inner tensordot einsum")
 # These look only at their argument's shape and dtype.
-_NOT_READ = names("zeros_like ones_like full_like empty_like")
+_NOT_READ = names("zeros_like ones_like full_like")
 # These read as much as they write, however large the array that they pick from.
-PICKING = names("choose compress extract take_along_axis")
+_PICKING = names("choose compress extract")
 
 
 def work_of(
     name: str, arrays: Sequence[np.ndarray], made: Sequence[Any], args: Sequence, kwargs: dict, multiprocessors: int = 1
 ) -> tuple[int, float]:
-    """The bytes and operations of the NumPy function `name`, given its array arguments, its results, all arguments.
-
-    A product too small for all of the card's multiprocessors counts as if there were more to do.
-    """
-    nbytes = out = largest = 0
-    for x in made:
-        nbytes += x.nbytes
-        out += x.size
-    for x in arrays:
-        largest = x.size if x.size > largest else largest
-    largest = max(largest, out)
-    if name in PICKING:
+    """The bytes and operations of a NumPy function. A product too small for all multiprocessors counts as more work."""
+    nbytes, out = sum([x.nbytes for x in made]), sum([x.size for x in made])
+    largest = max([out, *[x.size for x in arrays]])
+    if name in _PICKING:
         nbytes *= 2
     elif name not in _NOT_READ:
         nbytes += sum([x.nbytes for x in arrays])
     if name in _OPERATIONS and arrays:
         operands = [x for x in args if isinstance(x, np.ndarray)] or arrays  # here x @ x has two
-        operations = understood(float(largest), _OPERATIONS[name], operands, out, *args, **kwargs)
+        operations = from_table(float(largest), _OPERATIONS[name], operands, out, *args, **kwargs)
     else:
         operations = largest * 10.0 if name in TEN_EACH else float(largest)
     share = min(1.0, -(-out // 4096) / multiprocessors) if name in _PRODUCTS and out else 1.0

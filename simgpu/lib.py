@@ -14,13 +14,13 @@ class stride_tricks:  # noqa: N801  (CuPy's name)
 
     @staticmethod
     def as_strided(x: Any, shape: Any = None, strides: Any = None) -> Any:
-        """A view of the memory of `x` with this shape and these steps in bytes. Nothing checks that it's inside."""
+        """A view of the memory of `x` with this shape and these steps in bytes. Nothing checks that it stays inside."""
         return x._view(np.lib.stride_tricks.as_strided(x._values, shape, strides))
 
     @staticmethod
     def sliding_window_view(
         x: Any, window_shape: Any, axis: Any = None, *, subok: bool = False, writeable: bool = False
-    ) -> Any:  # fmt: skip
+    ) -> Any:
         """All windows of this shape, as a view."""
         if subok or writeable:
             raise NotImplementedError("sliding_window_view on a GPU takes neither subok nor writeable")

@@ -23,13 +23,13 @@ leave_out(np, sys.modules[__package__])
 
 
 def place_of_call() -> Place:
-    """The innermost line outside of the libraries; ``("", 0)`` if there's none."""
+    """The innermost line outside the libraries, or ``("", 0)``."""
     frame = _call()
     return ("", 0) if frame is None else (frame.f_code.co_filename, frame.f_lineno)
 
 
 def warn_at_call(message: str, category: type[Warning]) -> None:
-    """A warning that names the line `place_of_call` gives. Python shows it once for each line, not once for ours."""
+    """A warning that names the user's line. Python shows it once for each of their lines, not once for ours."""
     frame = _call() or sys._getframe()
     seen = frame.f_globals.setdefault("__warningregistry__", {})
     warnings.warn_explicit(message, category, frame.f_code.co_filename, frame.f_lineno, registry=seen)
@@ -43,7 +43,7 @@ def _call() -> FrameType | None:
 
 
 def text_of(place: Place) -> str:
-    """``line 3 of train.py: total += float(loss)``. A notebook's cell is "the cell": its file name means nothing."""
+    """``line 3 of train.py: total += float(loss)``. For a cell, it's "the cell", since its file's name says nothing."""
     path, number = place
     if not path:
         return "nobody's line"
@@ -54,5 +54,5 @@ def text_of(place: Place) -> str:
 
 
 def users_line() -> str:
-    """The line of the user's program that's running, as in ``line 1 of lesson.py: y = x + 1``."""
+    """The line of the user's program that's running, such as ``line 1 of lesson.py: y = x + 1``."""
     return text_of(place_of_call())

@@ -1,4 +1,4 @@
-"""A device's memory is limited. A buffer is a piece of it: a result owns one, and its views share it."""
+"""A device's memory, which is limited. A buffer is a piece of it: a result owns one, and its views share it."""
 
 import gc
 from typing import Any, NamedTuple
@@ -21,13 +21,6 @@ def check_dtype(dtype: Any) -> None:
         )
 
 
-def check_values(x: np.ndarray) -> None:
-    """Raises `TypeError` for a host array of a type that GPUs lack."""
-    if x.dtype.char in LACKING_DTYPES:
-        kind = type(x.flat[0]).__name__ if x.size else x.dtype.name
-        raise TypeError(f"a GPU holds numbers and booleans; this is an array of {kind} (dtype {x.dtype})")
-
-
 class Memory(NamedTuple):
     """A device's memory in bytes."""
 
@@ -38,7 +31,7 @@ class Memory(NamedTuple):
 
 
 class OutOfMemoryError(MemoryError):
-    """The device has no room for an array. Says how much is used, free and requested (CUDA.jl: OutOfGPUMemoryError)."""
+    """The device has no room for an array. Says how much is used, free and asked for (CUDA.jl: OutOfGPUMemoryError)."""
 
 
 class Pool:
@@ -48,12 +41,12 @@ class Pool:
         self.capacity, self.device_name = capacity, device_name
         self.limit = capacity  # a program can set a lower one
         self.used = self.peak = 0
-        self.held = 0  # what's in use, and what was and is kept for new arrays: CuPy gives nothing back by itself
+        self.held = 0  # what's in use, and what's kept for new arrays: CuPy gives nothing back by itself
         self.earlier_peaks: list[int] = []  # for each open receipt, `peak` at the time it was opened
 
     def make_room(self, size: int) -> None:
         """Raises `OutOfMemoryError` if `size` bytes don't fit."""
-        gc.collect()  # CuPy does this too: models that refer to themselves may be garbage already
+        gc.collect()  # as in CuPy: models that refer to themselves may be garbage already
         if self.used + size > self.limit:
             raise OutOfMemoryError(
                 f"{self.device_name} is out of memory: {size:,} bytes asked for, {max(0, self.limit - self.used):,} "
@@ -84,9 +77,9 @@ class Buffer:
 
 
 def root_of(values: Any) -> Any:
-    """The array whose memory `values` is a view of, or `values` itself if it has its own."""
+    """The array that owns the memory of `values`: `values` itself if it isn't a view."""
     while (base := getattr(values, "base", None)) is not None:
-        # Between an array and its windows by strides, NumPy has an object of its own.
+        # Between an array and a view by strides, NumPy has an object of its own.
         if not isinstance(base, np.ndarray) and not isinstance(getattr(base, "base", None), np.ndarray):
             break
         values = base

@@ -1,4 +1,4 @@
-"""A simulated card's number, and which of several is current. fluxlite has a class of its own in place of `Place`."""
+"""A simulated card's number, and which of several is current. A library can have its own class in place of `Place`."""
 
 import threading
 from collections.abc import Callable
@@ -10,7 +10,7 @@ import numpy as np
 from .memory import Stored
 from .words import WRITE
 
-in_use: list[Callable[[], Any]] = []  # what gives the device in use: the last one counts
+in_use: list[Callable[[], Any]] = []  # the last one gives the device in use
 estimating: ContextVar[Any] = ContextVar("estimating", default=None)  # the device of the `estimate` around this code
 
 
@@ -37,8 +37,7 @@ class Place:
         self.index, self.name = index, name
         self._rng: Any = None
 
-    # CuPy's names for a device's number: ``x.device.id``, ``int(x.device)``.
-    id = property(lambda self: self.index)
+    id = property(lambda self: self.index)  # CuPy's name
 
     def __int__(self) -> int:
         return self.index
@@ -95,7 +94,7 @@ class Place:
         return f"simgpu.devices()[{self.index}]" if exact or self.index else WRITE["to the GPU"]
 
     def _reads(self, name: str) -> None:
-        """Called before `name` reads from an array on the host, as a side effect: a place for a check."""
+        """Called before `name` reads values on the host as a side effect. A subclass can check that."""
 
     def _habit(self) -> str:
         """How a program makes the card of an array the current one."""

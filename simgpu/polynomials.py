@@ -1,4 +1,4 @@
-"""Polynomials by their coefficients, the highest power's first: `poly1d`, and `polyadd` and its kin."""
+"""Polynomials by their coefficients, the highest power's first: `poly1d`, `polyadd`, `polyval` and so on."""
 
 import functools
 import operator
@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 
 from .creation import asarray
-from .device import current
+from .device import on_device
 from .dispatch import call
 from .memory import Stored
-from .rules import refusal
 
 
 def _coefficients(x: Any) -> Any:
@@ -19,9 +18,7 @@ def _coefficients(x: Any) -> Any:
         return x._coeffs
     if np.isscalar(x):
         return asarray([x])
-    if not isinstance(x, Stored):
-        raise refusal(poly1d, x, current())
-    if x._values.ndim > 1:
+    if on_device(poly1d, x)._values.ndim > 1:
         raise ValueError("polynomials on a GPU have one axis of coefficients")
     return call(np.atleast_1d, (x,), {}, x.device)
 
@@ -44,9 +41,7 @@ def polyval(p: Any, x: Any) -> Any:
     if isinstance(p, poly1d):
         p = p.coeffs
     if not isinstance(p, Stored) or p._values.ndim == 0:
-        raise TypeError(
-            f"polyval: unsupported type {type(p).__name__}; it takes coefficients on the device, or a poly1d"
-        )
+        raise TypeError(f"polyval: unsupported type {type(p).__name__}; it takes arrays of the device and poly1d")
     if p._values.ndim > 1:
         raise ValueError("polyval takes coefficients in one axis")
     if isinstance(x, poly1d):
@@ -63,7 +58,7 @@ def polyval(p: Any, x: Any) -> Any:
 
 
 def poly(seq_of_zeros: Any) -> Any:
-    """The coefficients of the polynomial with these zeros, or of a symmetric matrix's."""
+    """The coefficients of the polynomial with these zeros, or of a symmetric matrix's characteristic polynomial."""
     x = seq_of_zeros
     if x.ndim == 2 and x.shape[0] == x.shape[1] and x.size:
         _check_symmetric(x._values)
@@ -73,10 +68,10 @@ def poly(seq_of_zeros: Any) -> Any:
 
 
 def roots(p: Any) -> Any:
-    """Where the polynomial is 0. CuPy finds that for up to two coefficients, and where the companion is symmetric."""
+    """Where the polynomial is 0. As in CuPy, with up to two coefficients, or if its companion matrix is symmetric."""
     p = p.coeffs if isinstance(p, poly1d) else p
     if p.dtype.kind == "b":
-        raise NotImplementedError("roots on a GPU takes no booleans (CuPy's doesn't)")
+        raise NotImplementedError("roots on a GPU takes no booleans (nor does CuPy's)")
     if p.ndim == 0:
         raise TypeError("roots takes coefficients in one axis")
     known = np.trim_zeros(p._values, "f")
@@ -115,7 +110,7 @@ class poly1d:  # noqa: N801  (CuPy's name)
     """
 
     __hash__: Any = None
-    __array_ufunc__ = None  # NumPy's numbers leave the operators to it
+    __array_ufunc__ = None  # NumPy's numbers leave the operators to this class
 
     def __init__(self, c_or_r: Any, r: bool = False, variable: str | None = None) -> None:
         self.variable = variable or getattr(c_or_r, "variable", "x")
@@ -127,7 +122,7 @@ class poly1d:  # noqa: N801  (CuPy's name)
 
     @property
     def coeffs(self) -> Any:
-        """The coefficients, without zeros at the beginning. Finding these waits for the device."""
+        """The coefficients, without zeros at the beginning. To find these zeros, the host waits for the device."""
         trimmed = call(np.trim_zeros, (self._coeffs, "f"), {}, self._coeffs.device)
         self._coeffs = trimmed if trimmed.size else asarray(np.zeros(1, trimmed.dtype))
         return self._coeffs
@@ -141,7 +136,7 @@ class poly1d:  # noqa: N801  (CuPy's name)
         return np.poly1d(self.coeffs.get(), variable=self.variable)
 
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
-        raise TypeError("a polynomial on a device isn't copied to the host by itself: p.get() does so")
+        raise TypeError("a polynomial on a device isn't copied to the host by itself: write p.get()")
 
     def __repr__(self) -> str:
         return repr(self.get())
@@ -156,14 +151,14 @@ class poly1d:  # noqa: N801  (CuPy's name)
     _mul, __rmul__ = _operators(polymul)
 
     def __call__(self, val: Any) -> Any:
-        return polyval(self.coeffs, val)
+        return polyval(self, val)
 
     def __mul__(self, other: Any) -> Any:
         return poly1d(self.coeffs * other) if np.isscalar(other) else self._mul(other)
 
     def __truediv__(self, other: Any) -> Any:
         if not np.isscalar(other):
-            raise NotImplementedError("polynomials are divided by numbers alone on a GPU")
+            raise NotImplementedError("polynomials are only divided by numbers on a GPU")
         return poly1d(self.coeffs / other)
 
     def __pow__(self, val: Any) -> Any:
@@ -176,7 +171,7 @@ class poly1d:  # noqa: N801  (CuPy's name)
 
     def __eq__(self, other: Any) -> Any:
         if not isinstance(other, poly1d):
-            raise NotImplementedError("a polynomial is compared with polynomials alone")
+            raise NotImplementedError("a polynomial is only compared with polynomials")
         a, b = self.coeffs, other.coeffs
         return a.shape == b.shape and bool((a == b).all())
 

@@ -1,8 +1,8 @@
 """What a simulated card does in a second, and what each step costs its host. The figures are in ``cards.toml``.
 
-Each says where it's from, and printing a preset shows that. ``python -m benchmarks.sensitivity`` shows what would
-change if a guessed figure were off by two. `calibrate` fits the figures to a card's measurements. A preset
-never changes: new figures make a preset with a new version.
+Each figure says where it's from, and a printed preset shows that. ``python -m benchmarks.sensitivity`` shows what would
+change if a guess were off by a factor of two. `calibrate` fits the figures to a card's measurements. A preset never
+changes: new figures make a preset with a new version.
 """
 
 import tomllib
@@ -15,12 +15,12 @@ import numpy as np
 from .words import in_words
 
 _TABLES = tomllib.loads(Path(__file__).with_name("cards.toml").read_text(encoding="utf-8"))
-# Where nothing says that there's peer access, we guess that there's none.
+# If nothing says that there's peer access, we guess that there's none.
 _NO_PEERS = {"value": False, "kind": "guessed", "source": "none: a card for players"}
 
 
 class Figure(NamedTuple):
-    """One figure of a preset: what kind it is, and where it's from."""
+    """One figure of a preset, its kind, and where it's from."""
 
     name: str
     value: str
@@ -38,23 +38,23 @@ class Preset(NamedTuple):
     float16: float  # operations per second; cards with tensor cores use them for products
     float32: float
     float64: float
-    pageable: float  # the link to the host, from memory that the system may move, like NumPy's arrays
-    pinned: float  # the same from memory that stays in place
-    launch: float = 15e-6  # the host's time for one launch through CuPy, Python included
-    library: float = 20e-6  # the same for a kernel of cuBLAS or CUB: products, and most sums
+    pageable: float  # the link to the host, for memory that the system may move, such as NumPy's
+    pinned: float  # the same for memory that stays in place
+    launch: float = 15e-6  # the host's time for one launch through CuPy, including Python
+    library: float = 20e-6  # the same for a kernel from cuBLAS or CUB: products, and most sums
     tape: float = 4e-6  # the host's time to record a call for the gradient, and to follow it back
     floor: float = 3e-6  # no kernel is faster
     latency: float = 13e-6  # of any copy, however small
     first_use: float = 20e-3  # loading a kernel
     start: float = 0.5  # before the first use of all
-    queue: int = 1024  # so many launches can wait for the card
-    peers: bool = False  # whether one such card can read the memory of another beside it: peer access
+    queue: int = 1024  # how many launches can wait for the card
+    peers: bool = False  # whether one such card can read the memory of another one beside it: peer access
     version: int = 2
     source: str = ""  # of the datasheet's figures
 
     @property
     def staging(self) -> float:
-        """From memory to memory on the host: a pageable copy goes into pinned memory, and then over the link."""
+        """The rate from memory to memory on the host: a pageable copy goes into pinned memory, then over the link."""
         return 1 / max(1 / self.pageable - 1 / self.pinned, 1e-15)
 
     @property
@@ -65,8 +65,7 @@ class Preset(NamedTuple):
             return [Figure(name, _text(name, getattr(self, name)), "given", "calibrate, or you") for name in names]
         sheet, share = ("datasheet", self.source), ("datasheet x guess", f"a share of the peak in {self.source}")
         peers = _TABLES["cards"].get(self.name, {}).get("peers", _NO_PEERS)
-        kinds = {"memory": sheet, "multiprocessors": sheet, "peers": (peers["kind"], peers["source"])}
-        kinds |= _TABLES["host"]
+        kinds = _TABLES["host"] | {"memory": sheet, "multiprocessors": sheet, "peers": (peers["kind"], peers["source"])}
         return [Figure(name, _text(name, getattr(self, name)), *kinds.get(name, share)) for name in names]
 
     def __repr__(self) -> str:
@@ -86,21 +85,21 @@ def _text(name: str, value: float) -> str:
     return f"{value * 1e6:,.0f} µs" if value < 1e-3 else f"{value * 1e3:,.0f} ms"
 
 
-def _made(name: str, row: dict[str, Any]) -> Preset:
+def _from_row(name: str, row: dict[str, Any]) -> Preset:
     rates = {rate: row[rate]["peak"] * row[rate]["share"] for rate in ("bandwidth", "float16", "float32", "float64")}
     rates |= _TABLES["links"][row["link"]]
     peers = row.get("peers", _NO_PEERS)["value"]
     return Preset(name, row["memory"], row["multiprocessors"], **rates, peers=peers, source=row["source"])
 
 
-PRESETS = {name: _made(name, row) for name, row in _TABLES["cards"].items()}
-# For kernels written by hand: how fast each card's clock is, and which kind of multiprocessor it has.
+PRESETS = {name: _from_row(name, row) for name, row in _TABLES["cards"].items()}
+# For kernels written by hand: each card's clock, and its kind of multiprocessor.
 CLOCKS = {name: (row["clock"], row["architecture"]) for name, row in _TABLES["cards"].items()}
 CAPABILITIES = {"Turing": "75", "Ampere": "80", "Ada": "89", "Hopper": "90"}  # CUDA's number for an architecture
 
 
 def preset(name: Any) -> Preset:
-    """The card with this name; a preset is returned unchanged. Raises `ValueError`, which lists the names.
+    """The card with this name; a preset is returned as it is. `ValueError` for an unknown name lists the known ones.
 
     >>> preset("NVIDIA T4").launch
     1.5e-05

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from .running import Run, limits
+from .running import LIMITS, Run, limits
 
 _run: Any = None
 
@@ -11,7 +11,7 @@ def pytest_addoption(parser: Any) -> None:
     group = parser.getgroup("simgpu", "a simulated GPU in CuPy's place")
     group.addoption("--simgpu-like", metavar="CARD", help='the card to simulate: "NVIDIA T4", "A100", …')
     group.addoption("--simgpu-json", metavar="FILE", help="write the receipt as JSON")
-    group.addoption("--simgpu-fail-on", metavar="WHAT", type=limits, default={}, help="implicit-copies, waits, waits=3")
+    group.addoption("--simgpu-fail-on", metavar="WHAT", type=limits, default={}, help=LIMITS)
 
 
 def pytest_load_initial_conftests(early_config: Any) -> None:
@@ -22,7 +22,7 @@ def pytest_load_initial_conftests(early_config: Any) -> None:
 
 def pytest_sessionfinish(session: Any) -> None:
     if not _run.finish(session.config.option.simgpu_json) and session.exitstatus == 0:
-        session.exitstatus = 1
+        session.exitstatus = 1  # as when a test failed: pytest's 3 is for its own errors
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:

@@ -1,7 +1,7 @@
-"""CuPy's `random`. The values are NumPy's, not cuRAND's; what a card launches and waits for is counted as CuPy does it.
+"""CuPy's `random`. The values are NumPy's, not cuRAND's. What a card launches and waits for is counted as in CuPy.
 
-The same seed gives what `numpy.random` gives, rounded to float32 where that's asked for. Parameters outside of a
-distribution raise `ValueError`, as in NumPy; on a card, most of them give numbers without meaning.
+The same seed gives what `numpy.random` gives, rounded to float32 if that's asked for. Parameters that a distribution
+can't have raise `ValueError`, as in NumPy. On a card, most of them give numbers without meaning.
 
 >>> seed(0)
 >>> rand(2)
@@ -11,11 +11,10 @@ array([8, 6, 5])  # Simulated:0
 """
 
 import functools
-import inspect
 import operator
 import os
 from collections.abc import Callable, Sequence
-from inspect import Parameter
+from inspect import Parameter, Signature
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,13 +30,13 @@ from .words import Missing
 
 
 class Row(NamedTuple):
-    """A distribution, and what CuPy does for it."""
+    """A distribution's parameters, and what CuPy does for it."""
 
     parameters: str
     dtype: Any
-    kernels: int  # of a RandomState; 0 where it lacks this one
-    newer: int = 0  # of a Generator
-    reads: int = 0  # how often a RandomState looks at a parameter on the card: "synchronize!" in its source
+    kernels: int  # of a RandomState; 0 if it lacks this one
+    newer: int = 0  # the same of a Generator
+    reads: int = 0  # how often a RandomState reads a parameter from the card: "synchronize!" in its source
 
 
 DISTRIBUTIONS = {
@@ -59,13 +58,13 @@ DISTRIBUTIONS = {
     "vonmises": Row("mu kappa", float, 1), "wald": Row("mean scale", float, 4), "weibull": Row("a", float, 7, 0, 1),
     "zipf": Row("a", int, 3, 0, 1),
 }  # fmt: skip
-_AS_NUMBERS = names("gumbel lognormal normal uniform")  # a RandomState leaves their parameters as they are
-_WITH_DTYPE = names("beta random standard_exponential standard_gamma standard_normal uniform")  # of a Generator
-_VECTORS = names("dirichlet multinomial multivariate_normal")  # draw vectors, with an axis of their own
+_AS_NUMBERS = names("gumbel lognormal normal uniform")  # a RandomState makes no arrays of their parameters
+_WITH_DTYPE = names("beta random standard_exponential standard_gamma standard_normal uniform")  # in a Generator
+_VECTORS = names("dirichlet multinomial multivariate_normal")  # each draw is a vector, with an axis of its own
 _CHECKS = {"check_valid": "ignore", "tol": 1e-8, "method": "cholesky"}  # of multivariate_normal, in CuPy's order
 
 
-def _plain(device: Any, x: Any) -> np.ndarray:
+def _values_of(device: Any, x: Any) -> np.ndarray:
     """A parameter's values. A host array or a list is copied to the device, as a side effect."""
     if isinstance(x, Stored):
         return values_on(device, x)
@@ -74,13 +73,13 @@ def _plain(device: Any, x: Any) -> np.ndarray:
     return np.asarray(x)
 
 
-def _drawn(draw: Callable, params: Sequence, size: Any, dtype: Any, asked: Asked, /, **more: Any) -> Any:
-    """What ``draw(*params, size=size, **more)`` gives, as a new array of the current card, with its kernels counted."""
+def _draw(draw: Callable, params: Sequence, size: Any, dtype: Any, asked: Asked, /, **more: Any) -> Any:
+    """What ``draw(*params, size=size, **more)`` gives, as a new array on the current card, with its kernels counted."""
     device, name = current(), draw.__name__
-    plain = [_plain(device, x) for x in params]
+    plain = [_values_of(device, x) for x in params]
     if device.instead is None:
         values = np.asarray(draw(*plain, size=size, **more)).astype(dtype, copy=False)
-    else:  # only shapes are computed, and these are known without drawing
+    else:  # shapes are known without drawing
         vector = plain[-1].shape[-1:] if name in _VECTORS else ()
         shape = np.broadcast_shapes(*(x.shape for x in plain)) if size is None else np.empty(size, bool).shape + vector
         values = untouched(shape, dtype)
@@ -89,13 +88,13 @@ def _drawn(draw: Callable, params: Sequence, size: Any, dtype: Any, asked: Asked
 
 
 def _method(name: str, row: Row, is_newer: bool) -> Any:
-    """A method of a RandomState or of a Generator, under CuPy's signature."""
+    """A method of a RandomState or of a Generator, with CuPy's parameters."""
     more = _CHECKS if name == "multivariate_normal" else {}
     words = [word.partition("=") for word in row.parameters.split()]
     defaults: dict[str, Any] = {key: float(x) if is_set else Parameter.empty for key, is_set, x in words}
     defaults |= {"size": None, **more} | ({"dtype": row.dtype} if not is_newer or name in _WITH_DTYPE else {})
     given = [Parameter(key, Parameter.POSITIONAL_OR_KEYWORD, default=x) for key, x in defaults.items()]
-    signature = inspect.Signature(given)
+    signature = Signature(given)
 
     def method(self, *args, **kwargs):
         bound = signature.bind(*args, **kwargs)
@@ -108,11 +107,11 @@ def _method(name: str, row: Row, is_newer: bool) -> Any:
             if is_newer and not isinstance(x, (Stored, int, float)):
                 raise TypeError(f"{key} is required to be a cupy.ndarray or a scalar")
         numbers = [x for x in params if isinstance(x, SCALARS) and (is_newer or name not in _AS_NUMBERS)]
-        zeros = sum(x == 0 for x in numbers)  # arrays are made of numbers: of 0 by a memset
+        zeros = sum(x == 0 for x in numbers)  # each number becomes an array, 0 by a memset
         kernels, reads = (row.newer, 0) if is_newer else (row.kernels, row.reads)
         asked = Asked(kernels + len(numbers) - zeros, memsets=zeros, reads=(1,) * reads)
         passed = {key: bound.arguments[key] for key in more if key != "method"}  # NumPy has one method
-        return _drawn(getattr(self._numpys, name), params, bound.arguments["size"], dtype, asked, **passed)
+        return _draw(getattr(self._numpys, name), params, bound.arguments["size"], dtype, asked, **passed)
 
     method.__name__ = name
     method.__doc__ = f"Draw an array on the device from NumPy's distribution `{name}`."
@@ -123,17 +122,17 @@ class RandomState:
     """`cupy.random.RandomState`: draws arrays on the current card. The values are those of NumPy's `RandomState`.
 
     Its methods take ``dtype=``: float32 or float64, or an integer type. `seed` is a whole number below 2**64, or an
-    array; `method`, which of cuRAND's generators it would be, makes no difference.
+    array. `method` would choose one of cuRAND's generators, and makes no difference here.
     """
 
     def __init__(self, seed: Any = None, method: Any = None) -> None:
         self.seed(seed)
 
     def seed(self, seed: Any = None) -> None:
-        """Begin again from `seed`, or from chance. Raises `TypeError` or `ValueError` for what's no seed."""
+        """Start again from `seed`, or from chance. Raises `TypeError` or `ValueError` if it isn't a seed."""
         if seed is not None and np.asarray(seed).dtype.kind not in "biu":
             raise TypeError("Seed must be an integer.")
-        # NumPy's takes a larger seed only by way of a bit generator.
+        # NumPy's takes a larger seed only through a bit generator.
         is_large = isinstance(seed, int) and 2**32 <= seed < 2**64
         self._numpys = np.random.RandomState(np.random.MT19937(seed) if is_large else seed)
 
@@ -144,17 +143,14 @@ class RandomState:
         return self.normal(size=size, dtype=dtype)  # type: ignore[attr-defined]
 
     def randint(self, low: Any, high: Any = None, size: Any = None, dtype: Any = int) -> Any:
-        """Whole numbers in [low, high), or [0, low). Unless there's a power of 2 of them, this waits for the card.
-
-        Of 2**32 numbers, those behind the last multiple are drawn again, and the host asks how many these are.
-        """
+        """Whole numbers in [low, high), or [0, low)."""
         low, high = (0, low) if high is None else (low, high)
         count = int(high) - int(low) if all(isinstance(x, SCALARS) for x in (low, high)) else -1
         if count == 0:
             raise ValueError("low >= high")
-        is_power = count > 0 and count & (count - 1) == 0
+        is_power = count > 0 and count & (count - 1) == 0  # otherwise some are drawn again, and the host reads how many
         asked = Asked(4) if is_power else Asked(7, reads=(4,))
-        return _drawn(self._numpys.randint, (low, high), size, dtype, asked, dtype=dtype)
+        return _draw(self._numpys.randint, (low, high), size, dtype, asked, dtype=dtype)
 
     def choice(self, a: Any, size: Any = None, replace: bool = True, p: Any = None) -> Any:
         """Elements of `a`, or of ``range(a)``. As in CuPy, `size` is needed, and `p` goes with ``replace=True``."""
@@ -162,12 +158,11 @@ class RandomState:
             raise ValueError("a must be 1-dimensional or an integer")
         is_number = isinstance(a, (int, np.integer))
         if size is None or (p is not None and not replace) or np.ndim(a) == 0 and not is_number:
-            raise NotImplementedError("as in CuPy, choice takes a size, an `a` with elements, and p only to replace")
-        p = None if p is None else _plain(current(), p)
+            raise NotImplementedError("as in CuPy, choice takes a size, an `a` with elements, and p only with replace")
+        p = None if p is None else _values_of(current(), p)
         asked = Asked(11, reads=(1, 8)) if p is not None else Asked(8, reads=(4,)) if replace else Asked(1)
-
         count = a if is_number else len(a)
-        places = _drawn(self._numpys.choice, (), size, np.int64, asked, a=count, replace=replace, p=p)
+        places = _draw(self._numpys.choice, (), size, np.int64, asked, a=count, replace=replace, p=p)
         return places if is_number else asarray(a)[places]
 
     def permutation(self, a: Any) -> Any:
@@ -178,19 +173,18 @@ class RandomState:
         def permutation(size: Any) -> Any:
             return self._numpys.permutation(*size)
 
-        return _drawn(permutation, (), (operator.index(a),), np.int64, Asked(3))
+        return _draw(permutation, (), (operator.index(a),), np.int64, Asked(3))
 
     def shuffle(self, a: Any) -> None:
-        """Bring the rows of an array into another order, in place."""
+        """Put the rows of an array into another order, in place."""
         if not isinstance(a, Stored) or a._values.ndim == 0:
             raise TypeError("The array must be cupy.ndarray with at least one axis")
-        new = self.permutation(a)
-        write(a.device, a._values, ..., new._values)
+        write(a.device, a._values, ..., self.permutation(a)._values)
         a.device.launch("setitem", 2 * a._values.nbytes)
 
 
 class XORWOW:
-    """What a `Generator` draws from: a state for each of many threads. The values are those of NumPy's PCG64."""
+    """What a `Generator` draws from: a state for each of many threads. The values are from NumPy's PCG64."""
 
     def __init__(self, seed: Any = None, *, size: int = -1) -> None:
         self._numpys, device = np.random.default_rng(seed), current()
@@ -211,9 +205,9 @@ class Generator:
     def integers(
         self, low: int, high: int | None = None, size: Any = None, dtype: Any = np.int64, endpoint: bool = False
     ) -> Any:
-        """Whole numbers in [low, high), or [0, low); with `endpoint`, the last one included."""
+        """Whole numbers in [low, high), or [0, low). With `endpoint`, the last one is included."""
         ends = (low,) if high is None else (low, high)
-        return _drawn(self._numpys.integers, ends, size, dtype, Asked(2), dtype=dtype, endpoint=endpoint)
+        return _draw(self._numpys.integers, ends, size, dtype, Asked(2), dtype=dtype, endpoint=endpoint)
 
 
 for _name, _row in DISTRIBUTIONS.items():
@@ -222,17 +216,17 @@ for _name, _row in DISTRIBUTIONS.items():
     if _row.newer:
         setattr(Generator, _name, _method(_name, _row, is_newer=True))
 
-# -- Functions of the module, which draw from a state that each card has -----------------------------------
+# -- The module's functions, which draw from a state that each card has ------------------------------------
 
 _states: dict[Any, RandomState] = {}
 reset_states = _states.clear
 
 
 def get_random_state() -> RandomState:
-    """The state of the current card. CUPY_SEED in the environment is its first seed."""
+    """The state of the current card. Its first seed is CUPY_SEED in the environment, if that's set."""
     if current() not in _states:
         first = os.environ.get("CUPY_SEED")
-        _states[current()] = RandomState(None if first is None else int(first))
+        set_random_state(RandomState(None if first is None else int(first)))
     return _states[current()]
 
 

@@ -1,12 +1,12 @@
-"""Where CuPy 14 isn't NumPy, and so a simulated GPU isn't: what it lacks or refuses, and what it computes otherwise.
+"""Where CuPy 14 differs from NumPy, and so does a simulated GPU: what it lacks or refuses, and what it computes.
 
 What's lacking comes from comparing the two libraries' signatures; ``test_surface.py`` compares again. Each refusal says
-what it got, where that is, and what to write instead. All values that aren't in `DIFFERENT` are NumPy's own.
+what it got, where that is, and what to write instead. What isn't in `DIFFERENT` has NumPy's values.
 """
 
 import contextlib
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from .words import WRITE
 
 
 def names(text: str) -> frozenset[str]:
-    """The words of a text as a set, so that a table reads like a list."""
+    """The words of a text as a set. So a table reads like a list."""
     return frozenset(text.split())
 
 
@@ -66,14 +66,14 @@ def refused_keywords(function: Any) -> frozenset[str]:
     return names(next((keywords for given, keywords in _REFUSED.items() if name_of(function) in given.split()), ""))
 
 
-def lacking(name: str) -> TypeError:
+def no_such_function(name: str) -> TypeError:
     return TypeError(
         f"np.{name} does not exist for arrays on a GPU (CuPy has none). Build it from other functions, or use "
         f"{WRITE['to the host']}(x)."
     )
 
 
-def refused(name: str, keywords: Any) -> TypeError:
+def keyword_refusal(name: str, keywords: Any) -> TypeError:
     if "device" in keywords and name in ("eye", "full", "ones"):  # which NumPy asks for with like=
         return TypeError(
             f"np.{name}(…, like=x) makes no array on a GPU: NumPy adds device=, which CuPy's {name} doesn't take. "
@@ -94,7 +94,7 @@ def refusal(function: Any, x: Any, device: Any) -> TypeError:
         return TypeError(
             f"{function.__name__}: one array is on {device} and another, of shape {x.shape} and dtype {x.dtype}, is on "
             "CPU; a GPU computes only with what is in its own memory. Move it there first: x = "
-            f"{device._mover()}(x).{_made_there(x)}"
+            f"{device._mover()}(x).{_make_it_there(x)}"
         )
     return TypeError(
         f"{function.__name__}: unsupported type {type(x).__name__} beside an array on {device}; it takes arrays of "
@@ -102,8 +102,8 @@ def refusal(function: Any, x: Any, device: Any) -> TypeError:
     )
 
 
-def _made_there(x: np.ndarray) -> str:
-    """What one makes oneself, as a first state or a mask, needn't be moved if it's made in the right place."""
+def _make_it_there(x: np.ndarray) -> str:
+    """How to make the array there in the first place, if it looks like a first state or a mask."""
     if x.dtype.kind not in "biufc" or x.size == 0:
         return ""
     if not x.any():
@@ -116,7 +116,7 @@ def _made_there(x: np.ndarray) -> str:
 
 
 def one_number(value: Any, device: Any) -> Any:
-    """`value`, to be written to part of an array on `device`, as one number. It isn't a device array itself."""
+    """`value`, which isn't a device array, as one number to be written to part of an array on `device`."""
     if isinstance(value, SCALARS):
         return value
     if isinstance(value, (np.ndarray, list, tuple)):
@@ -130,17 +130,14 @@ def one_number(value: Any, device: Any) -> Any:
     return float(value)  # an array that's tracked for a gradient refuses this, and says why
 
 
-def host_operand(function: Any, x: Any, operands: tuple, kwargs: dict | None) -> Any:
-    """`x`, an operand that isn't a device array, if that's allowed. Raises `TypeError` if not."""
-    if isinstance(x, SCALARS):
-        return x
-    if isinstance(x, np.ndarray) and x.ndim == 0 and function in COMPARISONS:
-        return x.item()
-    raise refusal(function, x, device_among(operands + (kwargs or {}).get("out", ())))
-
-
-def device_among(operands: Any) -> Any:
-    return next(operand.device for operand in operands if isinstance(operand, Stored))
+def device_among(values: Iterable) -> Any:
+    """The device of the first device array here, or in a list here. None if there's none."""
+    for x in values:
+        if isinstance(x, Stored):
+            return x.device
+        if isinstance(x, (list, tuple)) and (device := device_among(x)) is not None:
+            return device
+    return None
 
 
 class PerformanceWarning(RuntimeWarning):
@@ -148,7 +145,7 @@ class PerformanceWarning(RuntimeWarning):
 
 
 def current_card(device: Any) -> Any:
-    """Where CuPy makes new arrays, wherever `device`'s are: the current one of this computer's cards."""
+    """Where CuPy makes new arrays, whichever card the old ones are on: the current one."""
     return device.current_card() if device.cards else device
 
 
@@ -158,12 +155,12 @@ def computing_card(device: Any) -> Any:
     CuPy looks at each array before it launches a kernel: `_check_peer_access` in _core/_kernel.pyx:128, called for
     elementwise kernels (:880), ufuncs (:1307), reductions (_reduction.pyx:607, :824) and joined arrays
     (_routines_manipulation.pyx:662). It doesn't look before it calls cuBLAS, CUB, cuFFT or cuSOLVER, or sorts. Then the
-    card meets an address that it can't reach, and CUDA's error leaves the program without a GPU. So we raise there too.
+    card meets an address that it can't reach, and CUDA's error leaves the program without a GPU. So we raise as well.
     """
     here = current_card(device)
     if here is device:
         return device
-    where = f"the array is on {device}, and the current device is {_named(here, device)}"
+    where = f"the array is on {device}, and the current device is {_full_name(here, device)}"
     habit = f"Make the array's device the current one for this line: {device._habit()}"
     if device.settings[0].peers:
         warn_at_call(f"{where}, which now reads it from there: slowly. {habit}", PerformanceWarning)
@@ -171,21 +168,21 @@ def computing_card(device: Any) -> Any:
     raise ValueError(f"{where}. A GPU computes only with what is in its own memory. {habit}")
 
 
-# What only makes or moves an array may find it anywhere. What changes one mustn't begin before it's refused.
+# What only makes or moves an array may find it on any card. What writes to one is refused before it begins.
 MAKING = names("zeros_like ones_like full_like empty_like reshape ravel")
 WRITING = names("copyto put putmask place put_along_axis fill_diagonal")
 
 
 def one_device(device: Any, x: Stored) -> Any:
     """`device`, or `x`'s device if we had none yet. Raises `ValueError` if they differ and have no peer access."""
-    if device is None or x.device is device or x.device == device:  # equal: it may have been simulated anew
+    if device is None or x.device is device or x.device == device:  # equal: the same card, simulated once more
         return device or x.device
     if x.device in device.cards and device.settings[0].peers:
         computing_card(x.device)
         return device
     raise ValueError(
-        f"arrays of two devices: one is on {_named(device, x.device)}, another, of shape {x._values.shape}, on "
-        f"{_named(x.device, device)}. A GPU computes only with what is in its own memory; move one of them: "
+        f"arrays of two devices: one is on {_full_name(device, x.device)}, another, of shape {x._values.shape}, on "
+        f"{_full_name(x.device, device)}. A GPU computes only with what is in its own memory; move one of them: "
         f"{device._mover(exact=True)}(x)."
     )
 
@@ -196,16 +193,16 @@ def values_on(device: Any, x: Stored) -> np.ndarray:
     return x._values
 
 
-def _named(device: Any, other: Any) -> str:
-    """The device's name, with the card's name if the number alone can't tell the two devices apart."""
+def _full_name(device: Any, other: Any) -> str:
+    """The device's name, and the card's, too, if the numbers of the two devices are the same."""
     return f"{device} ({device.name})" if str(device) == str(other) else str(device)
 
 
-# -- Values that aren't NumPy's. Each function is called in place of a NumPy function, with it and its arguments
+# -- Values that aren't NumPy's. Each function here is called in place of NumPy's, with NumPy's and its arguments ----
 
 
 class _Halves(np.ndarray):
-    """float16 numbers. Wherever one of NumPy's functions adds or multiplies them up, that's done in float32."""
+    """float16 numbers. Wherever one of NumPy's functions adds or multiplies them up, it does so in float32."""
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, out: Any = None, **kwargs: Any) -> Any:
         plain = [np.asarray(x) if isinstance(x, _Halves) else x for x in inputs]
@@ -224,11 +221,11 @@ def _is_half(x: Any) -> bool:
     return getattr(x, "dtype", x) == np.float16
 
 
-def summed(function: Callable, *args: Any, **kwargs: Any) -> Any:
-    """Sums of float16 are added up in float32 and then rounded, once.
+def sum_halves(function: Callable, *args: Any, **kwargs: Any) -> Any:
+    """Sums of float16 are added up in float32, and then rounded once.
 
-    Some of a card's sums stay in float16: CUB's, running totals, the squares of `var`. They're made in a tree, which
-    comes close to this. We don't follow the tree, but what's larger than float16 can hold is inf here, too.
+    Some of a card's sums stay in float16: CUB's, running totals, the squares of `var`. It adds them in a tree, which
+    comes close to this. We don't follow the tree, but a sum too large for float16 is inf here, too.
     """
     if not any([isinstance(x, np.ndarray) and x.dtype.char == "e" for x in args]):
         return function(*args, **kwargs)
@@ -238,13 +235,13 @@ def summed(function: Callable, *args: Any, **kwargs: Any) -> Any:
     return tuple(map(np.array, result)) if isinstance(result, tuple) else np.array(result)
 
 
-def _spread(function: Callable, x: Any, axis: Any = None, *rest: Any, **kwargs: Any) -> Any:
+def _var(function: Callable, x: Any, axis: Any = None, *rest: Any, **kwargs: Any) -> Any:
     if _is_half(x):
         kwargs["mean"] = np.mean(x, axis=axis, keepdims=True)
-    return summed(function, x, axis, *rest, **kwargs)
+    return sum_halves(function, x, axis, *rest, **kwargs)
 
 
-def _summed_products(function: Callable, *operands: Any, **kwargs: Any) -> Any:
+def _einsum(function: Callable, *operands: Any, **kwargs: Any) -> Any:
     result = function(*operands, **kwargs)
     if not _is_half(result) or result.base is not None:  # a view has no sums
         return result
@@ -253,7 +250,7 @@ def _summed_products(function: Callable, *operands: Any, **kwargs: Any) -> Any:
 
 
 def _power(function: Callable, x: Any, y: Any, **kwargs: Any) -> Any:
-    """Of integers, also to a negative power: 1 / x without its fraction."""
+    """Integers can have a negative power: 1 / x without its fraction."""
     if np.result_type(x, y).kind != "i" or not np.any(np.less(y, 0)):
         return function(x, y, **kwargs)
     is_whole = (y >= 0) | (abs(x) == 1)
@@ -262,26 +259,25 @@ def _power(function: Callable, x: Any, y: Any, **kwargs: Any) -> Any:
     return result
 
 
-def _compared(function: Callable, x: Any, y: Any, **kwargs: Any) -> Any:
-    """A boolean with a number that's too large for any integer type."""
+def _compare(function: Callable, x: Any, y: Any, **kwargs: Any) -> Any:
+    """A boolean can be compared with a number that's too large for its type."""
     wide = [v.astype(np.int64) if isinstance(v, np.ndarray) and v.dtype == bool else v for v in (x, y)]
     return function(*wide, **kwargs)
 
 
-def _by_keys(function: Callable, keys: Any, *rest: Any) -> Any:
+def _lexsort(function: Callable, keys: Any, *rest: Any) -> Any:
     if getattr(keys, "ndim", 1) > 2:
         raise NotImplementedError("lexsort on a GPU takes keys with one or two axes (as CuPy's)")
     return function(keys, *rest)
 
 
-def _selected(function: Callable, conditions: Any, choices: Any, *rest: Any) -> Any:
+def _select(function: Callable, conditions: Any, choices: Any, *rest: Any) -> Any:
     if any(isinstance(x, np.ndarray) and x.dtype.kind != "b" for x in conditions):
         raise ValueError("select on a GPU takes conditions that are arrays of booleans")
     return function(conditions, choices, *rest)
 
 
 def _in_float32(function: Callable, a: np.ndarray, *rest: Any) -> Any:
-    """Of float16, in float32, and then rounded."""
     if not _is_half(a):
         return function(a, *rest)
     made = function(a.astype(np.float32), *rest)
@@ -290,43 +286,42 @@ def _in_float32(function: Callable, a: np.ndarray, *rest: Any) -> Any:
     return type(made)(*(part.astype(np.float16) for part in made))
 
 
-# A matrix that can't be inverted or decomposed raises nothing on a card, since nobody looks: that would be a wait. What
-# it leaves is inf, nan, or a part of the result. Here it's nan. Other matrices in a stack are right.
-
+# A matrix that can't be inverted or decomposed raises nothing on a card: the host would have to wait to see it. The
+# result is inf, nan, or half done. Here it's nan. Other matrices in a stack are right.
 
 LOOKED_AT = names("linalg.inv linalg.solve linalg.cholesky linalg.matrix_power")
 
 
-def _accepted() -> Any:
+def _accepting_singular() -> Any:
     return contextlib.suppress(*[np.linalg.LinAlgError] * allowed.singular)
 
 
-def _inverted(function: Callable, x: Any, *rest: Any) -> Any:
-    with _accepted():
+def _solve(function: Callable, x: Any, *rest: Any) -> Any:
+    with _accepting_singular():
         return function(x, *rest)
     is_singular = np.linalg.slogdet(x)[0] == 0  # raises again if it isn't square
     return function(np.where(is_singular[..., None, None], np.nan, x), *rest)
 
 
-def _factored(function: Callable, x: Any) -> Any:
-    with _accepted():
+def _cholesky(function: Callable, x: Any) -> Any:
+    with _accepting_singular():
         return function(x)
     if x.ndim > 2:
-        return np.stack([_factored(function, part) for part in x])
+        return np.stack([_cholesky(function, part) for part in x])
     return function(np.eye(*x.shape, dtype=x.dtype)) * np.nan if x.ndim == 2 else function(x)
 
 
-# By NumPy's name. Behind each stands where CuPy decides it.
+# By NumPy's name. Each comment says where CuPy decides it.
 DIFFERENT: dict[str, Callable] = {
-    **dict.fromkeys(names("sum prod nansum nanprod trace average trapezoid"), summed),  # _core/_routines_math.pyx:789
-    **dict.fromkeys(names("nanmean nanvar nanstd"), summed),  # _core/_routines_statistics.pyx:667, :712
-    **dict.fromkeys(names("cumsum cumprod nancumsum nancumprod cumulative_sum cumulative_prod"), summed),
-    "var": _spread, "std": _spread,  # _core/_routines_statistics.pyx:556: the mean by :644, in float32
-    "einsum": _summed_products,  # linalg/_einsum.py:623
-    **dict.fromkeys(names("less less_equal greater greater_equal equal not_equal"), _compared),
+    # _core/_routines_math.pyx:789, _core/_routines_statistics.pyx:667, :712
+    **dict.fromkeys(names("sum prod nansum nanprod trace average trapezoid nanmean nanvar nanstd"), sum_halves),
+    **dict.fromkeys(names("cumsum cumprod nancumsum nancumprod cumulative_sum cumulative_prod"), sum_halves),
+    "var": _var, "std": _var,  # _core/_routines_statistics.pyx:556: the mean by :644, in float32
+    "einsum": _einsum,  # linalg/_einsum.py:623
+    **dict.fromkeys(names("less less_equal greater greater_equal equal not_equal"), _compare),
     **dict.fromkeys(names("linalg.eigh linalg.eigvalsh"), _in_float32),  # linalg/_eigenvalue.py:29
-    "lexsort": _by_keys, "select": _selected,  # _sorting/sort.py:78, _indexing/indexing.py:203
+    "lexsort": _lexsort, "select": _select,  # _sorting/sort.py:78, _indexing/indexing.py:203
     "power": _power,  # _core/_routines_math.pyx:1000
     # linalg/_util.py:110, with 'ignore' in cupyx/_ufunc_config.py:50
-    **dict.fromkeys(names("linalg.inv linalg.solve linalg.matrix_power"), _inverted), "linalg.cholesky": _factored,
+    **dict.fromkeys(names("linalg.inv linalg.solve linalg.matrix_power"), _solve), "linalg.cholesky": _cholesky,
 }  # fmt: skip

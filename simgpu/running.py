@@ -1,4 +1,4 @@
-"""A program or a test run that says `import cupy` runs on a simulated GPU, and ends with its receipt."""
+"""A program or a test run with `import cupy` runs on a simulated GPU, and ends with its receipt."""
 
 import argparse
 import importlib
@@ -16,13 +16,13 @@ from typing import Any
 from .device import devices
 from .profile.recording import MOST_LINES, receipt
 
-# What of CuPy is found here under its own name. A program finds all that's in these modules, too.
+# CuPy's modules, and ours that stand in for them, with these parts.
 _MODULES = {"cupy": "simgpu", "cupyx": "simgpu.cupyx", "cupyx.jit": "simgpu.jit"}
 _PARTS = ("cuda", "fft", "lib", "linalg", "polynomial", "random", "testing", "profiler")
 
 
 class StandsIn:
-    """Finds our modules where a program imports CuPy's (PEP 302). What isn't there raises `ModuleNotFoundError`."""
+    """Finds our modules when a program imports CuPy's (PEP 302). What isn't there raises `ModuleNotFoundError`."""
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
         package, _, rest = name.partition(".")
@@ -38,7 +38,7 @@ class StandsIn:
 
     def create_module(self, spec: Any) -> ModuleType:
         module = importlib.import_module(spec.loader_state)
-        spec.loader_state = module.__spec__  # the import puts its own in there
+        spec.loader_state = module.__spec__  # the import puts another one there
         return module
 
     def exec_module(self, module: ModuleType) -> None:
@@ -46,31 +46,34 @@ class StandsIn:
         module.__spec__ = module.__spec__.loader_state
 
 
+LIMITS = "implicit-copies, implicit-copies=2, waits, waits=3, or two of these with a comma"
+
+
 def limits(text: str) -> dict[str, int]:
-    """What ``--fail-on implicit-copies,waits=2`` means: how many of what are allowed."""
+    """How many of what ``--fail-on implicit-copies,waits=2`` allows."""
     found = {}
     for part in text.split(","):
         name, _, most = part.partition("=")
         if name not in ("implicit-copies", "waits") or not (most or "0").isdecimal():
-            raise argparse.ArgumentTypeError(f"takes implicit-copies, waits, or waits=3 to allow 3, got {part!r}")
+            raise argparse.ArgumentTypeError(f"takes {LIMITS}; got {part!r}")
         found[name] = int(most or 0)
     return found
 
 
 class Run:
-    """From now on, CuPy's names are ours; until `finish`, a receipt counts. `said` is what it ends with."""
+    """From now on, CuPy's names are ours. A receipt counts until `finish`, which writes the report into `said`."""
 
     def __init__(self, what: str, like: str | None, limits: dict[str, int]) -> None:
         self.what, self.limits, self.said = what, limits, ""
         self.devices = devices(1, like) if like else devices()
         taken = [name for name in sys.modules if name.partition(".")[0] in ("cupy", "cupyx")]
         if taken:
-            raise RuntimeError(f"CuPy itself is loaded already ({taken[0]}), so nothing can stand in for it")
+            raise RuntimeError(f"CuPy itself is loaded already ({taken[0]}), so simgpu can't stand in for it")
         sys.meta_path.insert(0, StandsIn())  # type: ignore[arg-type]
         self.receipt = receipt().__enter__()
 
     def finish(self, json_file: str | None = None) -> bool:
-        """End it, and write the figures as JSON: to a file, or with ``""`` into `said`. Whether it kept the limits."""
+        """End it, with the figures as JSON in a file, or with ``""`` in `said`. Returns whether it kept the limits."""
         self.receipt.__exit__(None, None, None)
         figures = self._figures()
         over = {name: figures[name] for name, most in self.limits.items() if figures[name] > most}
@@ -91,11 +94,8 @@ class Run:
         return "\n".join(rows)
 
     def _figures(self) -> dict[str, Any]:
-        r = self.receipt
-        copies = {
-            way.replace("_", " "): vars(getattr(r, way))
-            for way in ("host_to_device", "device_to_host", "device_to_device")
-        }
+        r, ways = self.receipt, ("host_to_device", "device_to_host", "device_to_device")
+        copies = {way.replace("_", " "): vars(getattr(r, way)) for way in ways}
         lines = [
             {"file": line.place[0], "line": line.place[1], "launches": line.launches, "copies": line.copies,
              "implicit-copies": line.implicit, "waits": line.waits, "device seconds": line.seconds}
@@ -110,7 +110,7 @@ class Run:
 
 
 def simulated_time(host: Any) -> ModuleType:
-    """Python's `time`, but it tells the time of a simulated GPU's host, which moves by what's asked of the GPU."""
+    """Python's `time`, with the time of a simulated GPU's host. It moves by what's asked of the GPU."""
     found, begin = ModuleType("time"), time.time_ns()
     vars(found).update(vars(time))
     for name in ("time", "perf_counter", "monotonic", "process_time"):
@@ -120,7 +120,7 @@ def simulated_time(host: Any) -> ModuleType:
 
 
 def run_program(program: str, args: Sequence[str]) -> int:
-    """Run a file as Python does: its own `__main__`, arguments, folder and traceback. Returns its exit status."""
+    """Run a file as Python does, with its own `__main__`, arguments, folder and traceback. Returns its exit status."""
     path = Path(program).absolute()
     main = ModuleType("__main__")
     main.__file__, main.__builtins__ = str(path), __builtins__  # type: ignore[attr-defined]

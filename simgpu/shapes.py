@@ -1,7 +1,7 @@
 """The shapes and dtypes of NumPy's results, without the values: `estimate(…, shapes_only=True)` runs on this.
 
 An array here is zeros that nothing has touched. The system allocates memory page by page at first use, so a
-4,096-wide network needs none. NumPy itself makes the views. A function without a rule here is computed.
+4,096-wide network needs none. Views are NumPy's own. A function without a rule here is computed.
 """
 
 import math
@@ -16,12 +16,12 @@ import numpy as np
 from .rules import DIFFERENT
 
 _LARGE = 2**16  # bytes; smaller arrays are just as fast from NumPy
-# A card may have more memory than this computer. Pages that nobody touches needn't be set aside. (A name since 3.13.)
+# A card may have more memory than this computer, and untouched pages needn't be set aside. (A name since Python 3.13.)
 _NO_RESERVE = getattr(mmap, "MAP_NORESERVE", 0x4000 if sys.platform == "linux" else 0)
 
 
 class TooLargeError(MemoryError):
-    """An array of `nbytes`, for which this computer has no addresses, touched or not."""
+    """An array of `nbytes` is so large that this computer has no addresses for it."""
 
     def __init__(self, nbytes: int) -> None:
         super().__init__(f"this computer can't tell the shapes of arrays of {nbytes:,} bytes")
@@ -29,7 +29,7 @@ class TooLargeError(MemoryError):
 
 
 def untouched(shape: Any, dtype: Any, like: tuple = ()) -> np.ndarray:
-    """Zeros of this shape, in the memory order that NumPy's "K" would choose for the arrays `like`."""
+    """Zeros of this shape, in the memory order that NumPy's "K" chooses for arrays `like` these."""
     shape = (shape,) if isinstance(shape, int) else tuple(shape)
     arrays = [x for x in like if isinstance(x, np.ndarray) and x.ndim == len(shape) > 1]
     columns = bool(arrays) and all(x.flags.f_contiguous and not x.flags.c_contiguous for x in arrays)
@@ -57,9 +57,9 @@ def outcome(function: Callable, *args: Any, **kwargs: Any) -> Any:
 
 
 def _on_few(function, args, kwargs):
-    """Tried on the first few elements: equally many along axes of one length, and of no other. So a result's lengths
-    say which they stand for. A function that makes other lengths needs a rule of its own."""
-    if function is np.where and len(args) < 2:  # how many there are depends on the values
+    """Try it on the first few elements, with another number of them for each length of an axis. So the lengths in the
+    result tell which ones they stand for. A function that makes other lengths needs a rule of its own."""
+    if function is np.where and len(args) < 2:  # the result's length depends on the values
         return function(*args)
     if (out := kwargs.get("out")) is not None:
         return out[0] if type(out) is tuple else out
@@ -83,8 +83,8 @@ def _on_few(function, args, kwargs):
     return untouched([whole.get(n, n) for n in found.shape], found.dtype)
 
 
-def _alike(function, args, kwargs):
-    """``np.zeros_like`` and its kin."""
+def _zeros_like(function, args, kwargs):
+    """``np.zeros_like`` and the like."""
     x = args[0]
     at = {np.full_like: 2}.get(function, 1)  # type: ignore[call-overload]
     dtype = kwargs.get("dtype") or (args[at] if len(args) > at else None) or x.dtype
@@ -92,14 +92,14 @@ def _alike(function, args, kwargs):
     return untouched(x.shape if shape is None else shape, dtype, (x,))
 
 
-def _copied(function, args, kwargs):
+def _copy(function, args, kwargs):
     x = np.asarray(args[0])
     order = args[1] if len(args) > 1 else kwargs.get("order", "K")
     like = (x,) if order in "KA" else (np.empty((0,) * x.ndim, order=order),)
     return untouched(x.shape, kwargs.get("dtype") or x.dtype, like)
 
 
-def _joined(function, args, kwargs):
+def _concatenate(function, args, kwargs):
     """`np.concatenate` and `np.stack`: along the axis, the lengths add up."""
     axis = args[1] if len(args) > 1 else kwargs.get("axis", 0)
     if axis is None or kwargs.get("out") is not None:
@@ -110,13 +110,13 @@ def _joined(function, args, kwargs):
     return untouched(shape, made.dtype)
 
 
-def _inverted(function, args, kwargs):
+def _inverse(function, args, kwargs):
     """Zeros have no inverse, and NumPy would raise."""
     return _on_few(partial(DIFFERENT[f"linalg.{function.__name__}"], function), args, kwargs)
 
 
 def _nothing(function, args, kwargs):
-    """It changes an argument, which has no values here."""
+    """It would change an argument, which has no values here."""
 
 
 def _functions(text: str) -> list[Any]:
@@ -128,11 +128,11 @@ _RULES: dict[Any, Callable] = {
     **dict.fromkeys(_functions(_REDUCTIONS + " nansum nanprod nanmean nanmax nanmin nanvar nanstd"), _on_few),
     **dict.fromkeys([getattr(np.ndarray, name) for name in _REDUCTIONS.split()], _on_few),
     **dict.fromkeys(_functions("where clip round nan_to_num isclose einsum dot take"), _on_few),
-    **dict.fromkeys(_functions("zeros_like ones_like full_like empty_like"), _alike),
-    **dict.fromkeys(_functions("array copy"), _copied),
-    **dict.fromkeys(_functions("concatenate stack"), _joined),
-    np.ndarray.copy: _copied,
+    **dict.fromkeys(_functions("zeros_like ones_like full_like empty_like"), _zeros_like),
+    **dict.fromkeys(_functions("array copy"), _copy),
+    **dict.fromkeys(_functions("concatenate stack"), _concatenate),
+    np.ndarray.copy: _copy,
     np.ndarray.astype: lambda function, args, kwargs: untouched(args[0].shape, args[1], args[:1]),
     np.ndarray.sort: _nothing,
-    **dict.fromkeys([np.linalg.inv, np.linalg.solve, np.linalg.cholesky, np.linalg.matrix_power], _inverted),
+    **dict.fromkeys([np.linalg.inv, np.linalg.solve, np.linalg.cholesky, np.linalg.matrix_power], _inverse),
 }  # fmt: skip

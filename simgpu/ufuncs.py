@@ -1,11 +1,11 @@
-"""CuPy's functions that work element by element (`cupy.ufunc`): NumPy's, with CuPy's rules about what they take."""
+"""CuPy's functions that work element by element (`cupy.ufunc`): NumPy's, with CuPy's rules for what they take."""
 
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from .device import current
+from .device import current, on_device
 from .dispatch import call_ufunc
 from .indexing import scatter, write
 from .memory import LACKING_DTYPES, Stored
@@ -14,9 +14,7 @@ from .rules import SCALARS, refusal
 
 def _method(name: str) -> Callable:
     def method(self: Any, array: Any, *args: Any, **kwargs: Any) -> Any:
-        if not isinstance(array, Stored):
-            raise refusal(self._numpys, array, current())
-        return getattr(self._numpys, name)(array, *args, **kwargs)
+        return getattr(self._numpys, name)(on_device(self._numpys, array), *args, **kwargs)
 
     return method
 
@@ -44,15 +42,10 @@ class ufunc:  # noqa: N801  (CuPy's name)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if not kwargs and len(args) == self.nin:
-            for x in args:
-                if isinstance(x, Stored):
-                    return call_ufunc(self._numpys, args)
-            return call_ufunc(self._numpys, self._one_as_array(args))
+            return call_ufunc(self._numpys, self._with_an_array(args))
         out = kwargs.pop("out", ()) if len(args) <= self.nin else args[self.nin :]
         outs = tuple(x for x in (out if isinstance(out, tuple) else (out,)) if x is not None)
-        args = args[: self.nin]
-        if not any(isinstance(x, Stored) for x in args + outs):
-            args = self._one_as_array(args)
+        args = self._with_an_array(args[: self.nin], outs)
         if self.nout == 1:
             return self._numpys(*args, **kwargs, **({"out": outs} if outs else {}))
         if len(outs) == 1:
@@ -62,17 +55,18 @@ class ufunc:  # noqa: N801  (CuPy's name)
             write(x.device, x._values, ..., result._values)
         return outs or made
 
-    def _one_as_array(self, args: tuple) -> tuple:
-        """Of numbers alone, one becomes an array. Which one decides about the result's type, by NumPy's rules."""
+    def _with_an_array(self, args: tuple, outs: tuple = ()) -> tuple:
+        """If all are numbers, one becomes an array. By NumPy's rules, it matters for the result's type which one."""
+        if any([isinstance(x, Stored) for x in args + outs]):
+            return args
         device = current()
-        for x in args:
-            if not isinstance(x, SCALARS):
-                raise refusal(self._numpys, x, device)
+        if wrong := [x for x in args if not isinstance(x, SCALARS)]:
+            raise refusal(self._numpys, wrong[0], device)
         i = next((i for i, x in enumerate(args) if isinstance(x, np.generic)), 0)
         return tuple(device.new(np.asarray(x)) if at == i else x for at, x in enumerate(args))
 
     def at(self, a: Any, indices: Any, *b: Any) -> None:
-        """``a[indices] = function(a[indices], b)``, where places may be named several times: they all count."""
+        """``a[indices] = function(a[indices], b)``. A place that's in `indices` several times counts each time."""
         scatter(self._numpys, a, indices, *b)
 
     # NumPy brings these to `dispatch.array_ufunc`.

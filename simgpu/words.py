@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from typing import Any
 
-# What a program writes to move an array. A library that stands on this one puts its own names here.
-WRITE = {"to the host": "simgpu.asnumpy", "to the GPU": "simgpu.asarray", "for a GPU": "simgpu.asarray(x)"}
+# What a program writes to move an array. A library that builds on this one puts its own names here.
+WRITE = {"to the host": "cp.asnumpy", "to the GPU": "cp.asarray", "for a GPU": "cp.asarray(x)"}
 
 
 def in_words(x: Any) -> str:
-    """`x` in a few words: a number, a shape or a short text as it is, an array's shape and type, otherwise its type."""
+    """`x` in a few words: numbers, shapes and short texts as they are, an array's dtype and shape, or else its type."""
     if hasattr(x, "shape") and hasattr(x, "dtype"):
         return f"an array of {x.dtype}, shape {x.shape}"
     if _is_plain(x) or type(x) is tuple and len(x) < 5 and all(map(_is_plain, x)):
@@ -36,4 +36,4 @@ def _is_plain(x: Any) -> bool:
 
 
 class Missing(NotImplementedError, AttributeError):
-    """A name that CuPy has and the simulation lacks: for `hasattr` and ``from … import`` it isn't there."""
+    """CuPy has this name, and we don't. For `hasattr` and ``from … import``, it isn't there."""

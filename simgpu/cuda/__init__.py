@@ -32,7 +32,7 @@ get_device_id = runtime.getDevice
 device = SimpleNamespace(
     Device=Device, get_device_id=get_device_id, get_compute_capability=lambda: runtime.card().compute_capability
 )
-# Marks for NVIDIA's profiler, which doesn't listen here.
+# Marks for NVIDIA's profiler, which isn't there to listen.
 nvtx = SimpleNamespace(available=True, **dict.fromkeys(("RangePush", "RangePop", "Mark"), lambda *words: None))
 profile = contextlib.nullcontext
 

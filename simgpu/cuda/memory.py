@@ -10,8 +10,8 @@ from ..memory import OutOfMemoryError  # noqa: F401
 class MemoryPool:
     """The memory of the current card, in bytes: what's in use, and what's kept for new arrays.
 
-    CuPy gives memory back to the card only when `free_all_blocks` asks for it. Here, any number of pools are one, and
-    no piece is too small to be used again.
+    As in CuPy, only `free_all_blocks` gives memory back to the card. Here, all pools are one, and no piece is too small
+    to be used again.
 
     >>> pool = MemoryPool()
     >>> pool.free_bytes() == pool.total_bytes() - pool.used_bytes()
@@ -31,11 +31,11 @@ class MemoryPool:
         return int(self.free_bytes() > 0)
 
     def free_all_blocks(self, stream: Any = None) -> None:
-        """Give back what isn't used, whichever stream used it."""
+        """Give back what isn't in use, whichever stream used it."""
         current().pool.held = current().pool.used
 
     def set_limit(self, size: int | None = None, fraction: float | None = None) -> None:
-        """Use at most so many bytes of the current card, or this fraction of its memory. None or 0: all of it."""
+        """Use at most `size` bytes of the current card, or this fraction of its memory. None or 0: all of it."""
         pool = current().pool
         if None not in (size, fraction) or (size or 0) < 0 or not 0 <= (fraction or 0) <= 1:
             raise ValueError(f"set_limit takes a size or a fraction of 0 to 1, got size={size}, fraction={fraction}")
@@ -79,7 +79,7 @@ def get_allocator() -> Callable | None:
 
 
 def set_allocator(allocator: Callable | None = None) -> None:
-    """``pool.malloc``, or None to keep nothing. Raises `NotImplementedError` for functions that aren't a pool's."""
+    """Use ``pool.malloc``, or None to keep nothing. Raises `NotImplementedError` for any other function."""
     global _allocator
     if allocator is not None and not isinstance(getattr(allocator, "__self__", None), MemoryPool):
         raise NotImplementedError("set_allocator(…) takes a MemoryPool's malloc, or None: nothing else is simulated")

@@ -12,7 +12,7 @@ _ERRORS = {101: "cudaErrorInvalidDevice", 400: "cudaErrorInvalidResourceHandle",
 
 
 class CUDARuntimeError(RuntimeError):
-    """What CUDA answers to a call that it can't carry out; `status` is the error's number."""
+    """CUDA can't do what was asked. `status` is the error's number."""
 
     def __init__(self, status: int, why: str) -> None:
         self.status = status
@@ -58,7 +58,7 @@ def getDeviceProperties(index: int) -> dict[str, Any]:
     device = card(index)
     major, minor = map(int, device.compute_capability)
     clock = CLOCKS.get(device.card, CLOCKS["NVIDIA T4"])[0]
-    return {  # the last ones are alike: CUDA C++ Programming Guide, technical specifications per compute capability
+    return {  # the last six are the same for all: CUDA C++ Programming Guide, technical specifications
         "name": device.name.encode(), "totalGlobalMem": device.pool.capacity, "major": major, "minor": minor,
         "multiProcessorCount": device.multiprocessors, "clockRate": round(clock / 1e3),
         "warpSize": 32, "maxThreadsPerBlock": 1024, "maxThreadsDim": (1024, 1024, 64),

@@ -14,7 +14,7 @@ class Stream:
     """A queue of work on the current card, which runs in order. `Stream.null` is there from the start.
 
     Streams wait for the null stream and it waits for them, unless they're `non_blocking`. A stream is current for all
-    threads; in CuPy, for one. Raises `RuntimeError` where it's entered while another card is current.
+    threads; in CuPy, for one. Raises `RuntimeError` if you enter it while another card is current.
     """
 
     null: ClassVar[Any]
@@ -70,7 +70,7 @@ class Stream:
         return event
 
     def wait_event(self, event: "Event") -> None:
-        """What's put into it from now on starts after `event`. The host doesn't wait."""
+        """Later work in it starts after `event`. The host doesn't wait."""
         self._on.lanes.wait_in(self.ptr, event._time or 0)
 
     def __getattr__(self, name: str) -> Any:

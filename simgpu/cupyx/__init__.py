@@ -1,4 +1,4 @@
-"""What programs use of `cupyx`, CuPy's names for what NumPy hasn't got."""
+"""What programs use of `cupyx`, where CuPy has what NumPy doesn't."""
 
 import contextlib
 import functools
@@ -13,11 +13,9 @@ from ..events import DeviceSynchronized, allowed  # noqa: F401
 from ..indexing import scatter
 from ..words import Missing
 
-# Arrays of the host in pinned memory: here, that's memory like any other.
+# Host arrays in pinned memory: here, it's memory like any other.
 empty_pinned, empty_like_pinned, zeros_pinned, zeros_like_pinned = np.empty, np.empty_like, np.zeros, np.zeros_like
-
-
-# ``np.add.at(a, slices, value)`` and its like, at any index.
+# ``np.add.at(a, slices, value)`` and the like, at any index.
 scatter_add, scatter_max, scatter_min = (functools.partial(scatter, at) for at in (np.add, np.maximum, np.minimum))
 
 
@@ -31,7 +29,7 @@ def rsqrt(x: Any) -> Any:
 
 @contextlib.contextmanager
 def allow_synchronize(allow: bool) -> Iterator[None]:
-    """With False, whatever waits for the device raises `DeviceSynchronized` in this block, in this thread."""
+    """With False, what waits for the device raises `DeviceSynchronized`, in this block and this thread."""
     warnings.warn("cupyx.allow_synchronize will be removed from CuPy: it doesn't see every wait", stacklevel=3)
     earlier, allowed.waits = allowed.waits, allow
     try:
@@ -41,10 +39,7 @@ def allow_synchronize(allow: bool) -> Iterator[None]:
 
 
 def geterr() -> dict[str, Any]:
-    return {
-        **dict.fromkeys(("divide", "over", "under", "invalid")),
-        "linalg": "ignore" if allowed.singular else "raise",
-    }
+    return dict.fromkeys(("divide", "over", "under", "invalid")) | {"linalg": "ignore" if allowed.singular else "raise"}
 
 
 def seterr(*, divide: Any = None, over: Any = None, under: Any = None, invalid: Any = None, linalg: Any = None) -> Any:
@@ -54,7 +49,7 @@ def seterr(*, divide: Any = None, over: Any = None, under: Any = None, invalid: 
     """
     earlier = geterr()
     if any(mode is not None for mode in (divide, over, under, invalid)) or linalg not in (None, "ignore", "raise"):
-        raise NotImplementedError("cupyx.seterr sets linalg alone, to 'ignore' or 'raise'")
+        raise NotImplementedError("cupyx.seterr sets only linalg, to 'ignore' or 'raise'")
     allowed.singular = (linalg or earlier["linalg"]) == "ignore"
     return earlier
 

@@ -11,7 +11,7 @@ from ..cuda import Event, get_elapsed_time, profile, runtime  # noqa: F401
 
 
 class Times(NamedTuple):
-    """What `benchmark` found, in seconds: `cpu_times` of each repetition, `gpu_times` for each device, which is one."""
+    """What `benchmark` found, in seconds: `cpu_times` of each repetition, and `gpu_times` of each on one device."""
 
     name: str
     cpu_times: np.ndarray
@@ -30,7 +30,7 @@ def benchmark(
     func: Callable, args: tuple = (), kwargs: Any = None, n_repeat: int = 10000, *, name: str | None = None,
     n_warmup: int = 10, max_duration: float = math.inf,
 ) -> Times:  # fmt: skip
-    """How long the host and the current card are busy with a call, simulated, as is `max_duration` in seconds."""
+    """How long the host and the current card are busy with a call. `max_duration` is in simulated seconds, too."""
     if not callable(func):
         raise ValueError("`func` should be a callable object.")
     for _ in range(n_warmup):

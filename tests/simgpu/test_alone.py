@@ -95,5 +95,5 @@ def test_its_examples_run(alone):
 def test_a_training_a_receipt_an_estimate_a_kernel_and_a_race(alone):
     assert alone(TRAINING) == [
         "True 1203 3 1 simulated", "True Timeline, simulated (NVIDIA T4)", "True", "[64.]", "DataRace",
-        "x = simgpu.asarray(x).", ""
+        "x = cp.asarray(x).", ""
     ]  # fmt: skip

@@ -88,7 +88,7 @@ def test_the_receipt_as_json(run, tmp_path):
         ("implicit-copies", 3, "FAILED: 4 implicit-copies, 0 allowed"),
         ("implicit-copies=4,waits=5", 0, ""),
         ("waits=2,implicit-copies=9", 3, "FAILED: 5 waits, 2 allowed"),
-        ("copies", 2, "argument --fail-on: takes implicit-copies, waits, or waits=3 to allow 3, got 'copies'"),
+        ("copies", 2, "implicit-copies=2, waits, waits=3, or two of these with a comma; got 'copies'"),
     ],
 )
 def test_limits_for_ci(run, limits, status, told):
@@ -145,10 +145,14 @@ def test_what_is_not_simulated_says_so(run):
     assert run("program.py", program=program + never)[1] == "True False\n"
 
 
-@pytest.mark.parametrize("words", [["nothing.py"], [], ["--like", "Voodoo 2", "program.py"]])
-def test_a_wrong_command_line(run, words):
-    status, out, told = run("-m", "simgpu", *words)
-    assert status == 2 and not out and told.startswith("usage: python -m simgpu")
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [("nothing.py", "there's no file 'nothing.py'"), ("", "the following arguments are required: program"),
+     ("--json nothing.json", "no file 'nothing.json'"), ("--like Voodoo program.py", "no preset for 'Voodoo'")],
+)  # fmt: skip
+def test_a_wrong_command_line(run, words, why):
+    status, out, told = run("-m", "simgpu", *words.split())
+    assert status == 2 and not out and told.startswith("usage: python -m simgpu") and told.endswith(f"{why}\n")
 
 
 TESTS = """

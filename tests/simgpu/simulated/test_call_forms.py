@@ -228,7 +228,7 @@ def all_is_understood(monkeypatch):
     def strictly(default, entry, *args, **kwargs):
         return entry(*args, **kwargs)
 
-    monkeypatch.setattr(launches, "understood", strictly)
+    monkeypatch.setattr(launches, "from_table", strictly)
 
 
 def counted(function, args, kwargs):
