@@ -18,7 +18,7 @@ from running import ROOT, WAIT, Learner, a_hub, alive, missing, wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(bool(missing()), reason=missing() or "-")]
 
-LESSON = "04-sine-wave-rnn.ipynb"
+LESSON, EXERCISES = "04-sine-wave-rnn.ipynb", 3
 # One is called by an address, as where a school's accounts log in.
 NAMES = ["ada", "bob", "cem", "eve@school.example", "grace"]
 SIGNED = ["Ada Lovelace", "Ada Lovelace", "Cem", "Eve", "Grace"]
@@ -34,7 +34,7 @@ def work(content, number):
     """What learner `number` writes into a copy: a guess of theirs, and as many exercises solved."""
     solved = solutions()
     open_cells = [cell for cell in content["cells"] if "todo()  # your" in "".join(cell["source"])]
-    assert len(open_cells) == len(solved) == 4
+    assert len(open_cells) == len(solved) == EXERCISES
     for cell, solution in list(zip(open_cells, solved))[:number]:
         cell["source"] = solution
     for cell in content["cells"]:
@@ -42,7 +42,7 @@ def work(content, number):
 
 
 class Crowd:
-    """Five learners at lesson 05."""
+    """Five learners at lesson 04."""
 
     def __init__(self, hub):
         self.hub = hub
@@ -85,7 +85,7 @@ def crowd(tmp_path_factory):
         yield Crowd(hub)
 
 
-def test_five_learners_run_lesson_05_to_its_end_and_save(crowd):
+def test_five_learners_run_lesson_04_to_its_end_and_save(crowd):
     assert crowd.errors == {name: [] for name in crowd.errors}
     homes = {str(learner.course) for learner in crowd.learners.values()}
     assert len(homes) == 5 and len(set(crowd.servers.values())) == 5
@@ -94,7 +94,10 @@ def test_five_learners_run_lesson_05_to_its_end_and_save(crowd):
         cells = json.loads((course / LESSON).read_text(encoding="utf-8"))["cells"]
         assert "Epoch: 200" in json.dumps([cell.get("outputs") for cell in cells])
         known = json.loads((course / "progress.json").read_text(encoding="utf-8"))
-        assert list(known["checks"].values()).count("right") == number and known["guesses"]["04-A"] == "abc"[number % 3]
+        assert (
+            list(known["checks"].values()).count("right") == min(number, EXERCISES)
+            and known["guesses"]["04-A"] == "abc"[number % 3]
+        )
 
 
 def test_the_hub_is_killed_and_started_again_and_nothing_is_lost(crowd, tmp_path):
