@@ -280,6 +280,11 @@ def positions(args):
     out[...] = np.argwhere(x)
 
 
+def bytes_swapped(args):
+    x, out = map(host, args[:2])
+    out[...] = x.byteswap()
+
+
 def written_where(args):
     values, mask, running, x = map(host, args[:4])
     x[mask] = np.ravel(values)[running[mask] - 1]
@@ -287,7 +292,7 @@ def written_where(args):
 
 OTHERS = {
     "cupy_put_wrap": put(np.remainder), "cupy_put_clip": put(lambda i, n: np.clip(i, 0, n - 1)), "cupy_choose": choose,
-    "cupy_put_raise": put_or_say,
+    "cupy_put_raise": put_or_say, "cupy_byteswap": bytes_swapped,
     "cupy_searchsorted_kernel": sorted_place, "cupy_flatiter_getitem_slice": flat_read,
     "cupy_flatiter_setitem_slice": flat_write, "cupy_scatter_max": scatter(np.maximum.at),
     "cupy_scatter_min": scatter(np.minimum.at),
