@@ -105,7 +105,7 @@ def test_arrays_go_to_PyTorch(device):
         pytest.skip("this PyTorch has no CUDA")
     x = device(np.arange(6, dtype=np.float32).reshape(2, 3))
     if device.backend == "Simulated":
-        with pytest.raises(BufferError, match=r"this array is on Simulated:0.*np\.from_dlpack\(cpu\(x\)\)"):
+        with pytest.raises(BufferError, match=r"no other library can read Simulated:0.*np\.from_dlpack\(cpu\(x\)\)"):
             torch.from_dlpack(x)
     there = torch.from_dlpack(fl.cpu(x) if device.backend == "Simulated" else x)
     assert there.tolist() == [[0, 1, 2], [3, 4, 5]] and there.dtype == torch.float32
@@ -115,7 +115,7 @@ def test_arrays_go_to_PyTorch(device):
 def test_the_host_does_not_reach_a_simulated_array(device):
     x = device(np.ones(3, np.float32))
     for ask in (np.from_dlpack, lambda x: x.__dlpack__(stream=None), lambda x: x.__dlpack_device__()):
-        with pytest.raises(BufferError, match=r"on Simulated:0, in memory that no other library can read.*cpu\(x\)"):
+        with pytest.raises(BufferError, match=r"no other library can read Simulated:0.*cpu\(x\)"):
             ask(x)
     np.testing.assert_array_equal(np.from_dlpack(fl.cpu(x)), np.ones(3))
 
