@@ -51,7 +51,8 @@ def test_a_typo_is_an_error_to_mypy_and_a_name_has_its_type(tmp_path):
         "fl.Adan(0.001)\n"
         "name: int = fl.gpu_name()\n"
     )
-    settings = [f"--config-file={ROOT / 'pyproject.toml'}", f"--cache-dir={ROOT / '.mypy_cache' / 'tests'}"]
+    settings = [f"--config-file={ROOT / 'pyproject.toml'}", f"--cache-dir={ROOT / '.mypy_cache' / 'tests'}",
+                "--no-color-output"]  # fmt: skip
     done = subprocess.run([sys.executable, "-m", "mypy", "program.py", *settings], cwd=tmp_path, capture_output=True,
                           text=True, env={**os.environ, "MYPYPATH": str(ROOT)})  # fmt: skip
     assert re.findall(r"^program.py:(\d+): error", done.stdout, re.MULTILINE) == ["4", "5"], done.stdout

@@ -41,7 +41,7 @@ def run(tmp_path):
     def command(*words, program=PROGRAM, **files):
         for name, text in {"program": program, **files}.items():
             (tmp_path / f"{name}.py").write_text(text)
-        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+        environment = {**os.environ, "PYTHONPATH": str(ROOT), "NO_COLOR": "1"}
         done = subprocess.run([sys.executable, *words], capture_output=True, text=True, cwd=tmp_path, env=environment)
         return done.returncode, done.stdout, done.stderr
 
