@@ -185,7 +185,7 @@ class Plan:
             found = inspect.signature(function).parameters.values()
             known = tuple(p.name for p in found if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD))
         except ValueError:  # before NumPy 2.4, functions written in C don't tell
-            known = ()
+            known = ("arrays",) if name == "concatenate" else ()
         out = known.index("out") if "out" in known else len(known)
         self.parameters = known[:out]  # that can be given by position, up to `out`
         self.after = known[out:]  # `out`, and those after it

@@ -62,8 +62,10 @@ class Unsupported(TypeError, AttributeError):
 def of_arrays(name: str, computes: Callable) -> Callable:
     """CuPy's function of this name, for device arrays."""
     text = next((pairs for given, pairs in RENAMED.items() if name in given.split()), "")
-    renamed = dict(pair.split("=") for pair in text.split())
     plan = plan_of(computes)
+    renamed = dict(pair.split("=") for pair in text.split())
+    # NumPy 2.0 still has reshape's newshape.
+    renamed = {cupys: numpys for cupys, numpys in renamed.items() if cupys not in plan.parameters}
     lacking = (plan.refused_keywords | {"like"}) - renamed.keys()
 
     def function(*args: Any, **kwargs: Any) -> Any:

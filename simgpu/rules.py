@@ -54,7 +54,8 @@ _REFUSED = {
 @functools.cache
 def name_of(function: Any) -> str:
     """``"sum"`` for `np.sum`, ``"linalg.norm"`` for `np.linalg.norm`."""
-    return f"{function.__module__}.{function.__name__}".removeprefix("numpy.")
+    module = function.__module__.replace("_scimath_impl", "scimath")  # NumPy 2.0's name for it
+    return f"{module}.{function.__name__}".removeprefix("numpy.")
 
 
 def is_lacking(function: Any) -> bool:

@@ -124,12 +124,12 @@ class _Trial:
         self.names, self.seed, self.tolerances = kernel.source.parameters, seed, tolerances
         self.device, self.right, self.latest = simulated_gpu() or current(), set[int](), Checked(kernel.name)
         self.axes, self.written = _arrays_in(kernel.source.tree)
+        given = [name for name in self.names if arguments or name in self.axes]
         try:
             parameters = inspect.signature(against).parameters.values()
             taken = [one.name for one in parameters if one.default is one.empty and one.kind < one.VAR_POSITIONAL]
-        except ValueError:  # a function of NumPy's that doesn't say
-            taken = ["x"] * getattr(against, "nin", 1)
-        given = [name for name in self.names if arguments or name in self.axes]
+        except ValueError:  # a function of NumPy's that doesn't say: before NumPy 2.4, all that are written in C
+            taken = [name for name in given if name not in self.written]
         self.inputs = taken if set(taken) <= set(self.names) else given[: len(taken)]
         if len(taken) > len(self.inputs):
             takes = f"`against` takes {', '.join(taken)}, and kernel {kernel.name} {', '.join(self.names)}"

@@ -8,6 +8,7 @@ import warnings
 import numpy as np
 import pytest
 from gradcheck import check_forward, check_gradient
+from operands import NUMPY_2_0
 
 import fluxlite as fl
 
@@ -36,7 +37,7 @@ CALLS = {
     "polyval at a number": lambda x: np.polyval(x[0], 2.0),
     "gradient": lambda x: np.gradient(x, np.float64(0.5), axis=0),
     "gradient of integers": lambda x: np.gradient(np.array([1, 4, 9]), x[0, 0]),
-    "quantile": lambda x: np.quantile(x, np.float64(0.3), axis=0),
+    **({} if NUMPY_2_0 else {"quantile": lambda x: np.quantile(x, np.float64(0.3), axis=0)}),  # there, float32 wins
     "quantile by a number": lambda x: np.quantile(x, 0.3, axis=0),
     "sum from": lambda x: np.sum(x, 0, initial=np.float64(2.0)),
     "prod from": lambda x: np.prod(x, 0, initial=np.float64(2.0)),

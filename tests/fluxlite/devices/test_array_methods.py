@@ -6,6 +6,7 @@ import re
 import numpy as np
 import pytest
 from inside import names
+from operands import NUMPY_2_0
 
 from fluxlite.devices import cpu
 from fluxlite.simulated import SimulatedArray
@@ -117,7 +118,8 @@ def with_one_keyword():
         parameters = inspect.signature(getattr(SimulatedArray, method)).parameters.values()
         needed = {p.name for p in parameters if p.default is p.empty}
         for name in [None, *(name for name in given if name not in needed)]:
-            yield method, {key: value for key, value in given.items() if key in needed or key == name}
+            if not (NUMPY_2_0 and method == "clip" and name in (None, "out")):
+                yield method, {key: value for key, value in given.items() if key in needed or key == name}
 
 
 @pytest.mark.on("Simulated", "CUDA")
