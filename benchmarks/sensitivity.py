@@ -181,10 +181,11 @@ def sources() -> str:
     shared = {"launch", "library", "tape", "floor", "latency", "first_use", "start", "queue", "pageable", "pinned"}
     common = [figure for figure in preset(CARD).figures if figure.name in shared]
     names = [figure.name for figure in preset(CARD).figures if figure.name not in shared - {"pageable", "pinned"}]
-    cards = [f"| {name} | {' | '.join(f.value for f in card.figures if f.name in names)} |" for name, card in
-             PRESETS.items()]  # fmt: skip
+    values = {card: [f.value.partition(" ") for f in PRESETS[card].figures if f.name in names] for card in PRESETS}
+    heads = [f"{name}, {unit}" if unit else name for name, (_, _, unit) in zip(names, values[CARD])]
+    cards = [f"| {card} | {' | '.join(number for number, _, _ in found)} |" for card, found in values.items()]
     return "\n".join([
-        f"| card | {' | '.join(names)} |", f"|---|{'---|' * len(names)}", *cards, "",
+        f"| card | {' | '.join(heads)} |", f"|---|{'---|' * len(heads)}", *cards, "",
         *(f"- **{name}**: {card.source}. {_of_peers(card)}." for name, card in PRESETS.items()), "",
         "| figure of all cards | value on a T4 | kind | from |", "|---|---|---|---|",
         *(f"| {f.name} | {f.value} | {f.kind} | {f.source} |" for f in common),
