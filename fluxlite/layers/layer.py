@@ -63,7 +63,7 @@ class Layer(metaclass=Readable):
         return f"{type(self).__name__}({self._sizes()})"
 
     def _call(self) -> str:
-        """How one writes it."""
+        """How you write it."""
         try:
             inside = (self._sizes() + self._options()).removeprefix(", ")
         except Exception:  # for a while, a model may hold anything in an array's place

@@ -45,7 +45,7 @@ def fmap(
 ) -> Any:
     """A new tree like `x` with ``function(leaf)`` for every leaf (Flux: ``fmap``).
 
-    An array at two places is handed over once, and its result stands at both: ties survive, also between ``W`` and
+    An array at two places is handed over once, and its result stands at both: ties survive, even between ``W`` and
     ``W.T``. ``prune=value`` puts `value` at every place after the first; ``cache=False`` breaks the ties.
     ``exclude(node)`` says where to stop. With `others`, trees of the same structure, it's
     ``function(leaf, other_leaf, …)``. `x` stays as it is. Raises `ValueError` on a cycle, and where the trees differ.

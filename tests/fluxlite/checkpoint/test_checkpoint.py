@@ -228,7 +228,7 @@ def test_what_cannot_be_saved_is_named(path):
         (lambda: fl.save(network(), path), TypeError, r"in save\(path=a Chain"),
         (lambda: fl.save(path, m=[Unregistered()]), TypeError, r"an array in m\[0\].W: Unregistered is not registered"),
         (lambda: fl.state({"m": Unregistered()}), TypeError, r"an array in \['m'\].W: Unregistered is not registered"),
-        (lambda: fl.save(path, m=object()), TypeError, "nothing to save of m, which is of type object"),
+        (lambda: fl.save(path, m=object()), TypeError, "nothing to save in m, which is of type object"),
         (lambda: fl.save(path, x={int: 1}), TypeError, "x has keys that a file can't hold: .<class 'int'>"),
         (lambda: fl.save(path, m=fl.Gradient(W=fl.param(np.ones(1)))), TypeError, r"m.W is tracked .* in m.W.data"),
         (lambda: fl.save(path, x=cycle), ValueError, "a cycle"),

@@ -92,7 +92,7 @@ def test_a_run_that_is_finished(path, whole, capsys, monkeypatch):
     found, history = run(path, "resume", seed=100)
     assert found == whole["cpu"] and not history.stopped and history.steps == EPOCHS * BATCHES
     assert capsys.readouterr().err == (
-        "[ Info: run.safetensors is of a run that is finished, after epoch 3: nothing is left to do\n"
+        "[ Info: run.safetensors is from a run that is finished, after epoch 3: nothing is left to do\n"
     )
 
 
