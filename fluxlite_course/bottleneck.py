@@ -85,7 +85,7 @@ def one_step(one: Work, card: str, feeding: str = FEEDING[3], cards: int = 1, li
         pack = copies * costs.launch + (one.batch_bytes / costs.staging if feeding != FEEDING[1] else 0.0)
         copy = copies * costs.latency + one.batch_bytes / costs.pinned
     between = link_of(link)
-    if between.name == "PCI Express":  # an older card's is slower than that of links.toml, which is of generation 5
+    if between.name == "PCI Express":  # an older card's is slower than links.toml's, which is generation 5
         between = between._replace(bandwidth=min(between.bandwidth, costs.pinned))
     exchange = float(ring(one.gradient_bytes, cards, between))
     host = copied = computed = ended = 0.0  # when each is free

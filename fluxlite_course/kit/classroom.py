@@ -94,7 +94,7 @@ def what_to_say(file: Path, name: str) -> list[str]:
     if not notebooks and (place := progress.passing()):  # Colab and Kaggle keep the notebook for themselves
         lines += [f"Download it from the list of files beside the page. {place} keeps your notebook: download it, too."]
     elif missing := [part for part, there in parts.items() if not there]:
-        lines += [f"Not in it: {', '.join(missing)}. None were in that folder."]
+        lines += [f"Not in it: {', '.join(missing)}. That folder has none."]
     return lines
 
 

@@ -234,7 +234,7 @@ def test_lab_where_a_file_has_the_name_of_the_folder(tmp_path, monkeypatch, caps
     monkeypatch.chdir(tmp_path)
     (tmp_path / "my-course").touch()
     assert main(["lab"]) == 1
-    assert capsys.readouterr().err == "my-course: File exists. Another folder, which you may write to, helps.\n"
+    assert capsys.readouterr().err == "my-course: File exists. Try a folder that you may write to.\n"
 
 
 @pytest.fixture
