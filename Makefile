@@ -37,7 +37,7 @@ help:
 	@echo "make clean   remove .venv and everything else that was made here (not your own notebooks)"
 	@echo
 	@echo "make exercises   make the learners' copies of the lessons and the list of examples again"
-	@echo "make lesson      make a new lesson, ARGS=18, whose tests pass: yours to fill"
+	@echo "make lesson      make a new lesson, ARGS=17, whose tests pass: yours to fill"
 	@echo "make nbgrader    make an nbgrader course from the lessons, in nbgrader-course, or ARGS=folder"
 	@echo "make wheelhouse  download all that a class needs without a network, in wheelhouse, or ARGS=\"folder linux-3.12\""
 	@echo "make colab       run the learners' lessons with the versions that Colab has, in .venv-colab, or ARGS=\"--kaggle 03\""

@@ -2,7 +2,7 @@
 
 Each takes an array of any shape, or a number, and gives the same shape and dtype. All stay finite in float32 for
 inputs up to ±10,000, their gradients too. A NaN comes out as NaN and its gradient isn't 0: it mustn't look like a unit
-at rest. Where the formula's own derivative would overflow, or be undecided at a corner, there's one beside it.
+at rest. Where the formula's own derivative would overflow, or be undecided at a corner, there's another next to it.
 """
 
 import math

@@ -34,7 +34,7 @@ class Rule(metaclass=Readable):
     """
 
     rules: tuple["Rule", ...] = ()  # those of an `OptimiserChain`
-    # Of a rule for several workers: ``gathered(state, model, steps)`` gives the steps with the gradients of all.
+    # For a rule for several workers: ``gathered(state, model, steps)`` gives the steps with the gradients of all.
     gathered: Any = None
 
     def init(self, x: Any) -> dict[str, Any]:

@@ -72,7 +72,7 @@ def one_step(one: Work, card: str, feeding: str = FEEDING[3], cards: int = 1, li
     """A step in the middle of a training: `one` on each of the `cards`, then the exchange, which they all wait for.
 
     If a batch is copied in each step, the host packs it, and its copy waits in one queue with the computing. Pinned
-    memory needn't be packed. A batch ahead, the copy runs beside the computing of the batch before.
+    memory needn't be packed. A batch ahead, the copy runs during the computing of the batch before.
 
     >>> digits = Work(1.7e-3, 1.68e-3, 0.4e-3, batch_bytes=18_944, gradient_bytes=7_592)
     >>> one_step(digits, "NVIDIA T4").busiest

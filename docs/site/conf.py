@@ -1,4 +1,4 @@
-"""How Sphinx makes the site. `make.py` beside this file writes the pages that Sphinx reads, then starts it."""
+"""How Sphinx makes the site. `make.py` next to this file writes the pages that Sphinx reads, then starts it."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The table of derivatives: for each function, how the gradient flows back through it.
 
 An entry is a `Rule`, made with `rule`: one pullback for each operand of the function. Those of NumPy's functions and of
-``arrays.py`` are in `derivatives/`, others beside their function; a learner adds one with a single line.
+``arrays.py`` are in `derivatives/`, others next to their function; a learner adds one with a single line.
 """
 
 import functools

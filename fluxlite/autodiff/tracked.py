@@ -216,7 +216,7 @@ class TrackedArray(ArrayMethods, metaclass=Readable):
 
     @property
     def data(self) -> Any:
-        """The plain array inside. Of a `param`, it can be assigned: ``w.data -= rate * w.grad``."""
+        """The plain array inside. A `param`'s can be assigned: ``w.data -= rate * w.grad``."""
         return self.value
 
     @data.setter

@@ -176,7 +176,7 @@ def keep(x: Any) -> Any:
 
 
 def find_mpiexec() -> str | None:
-    """The ``mpiexec`` beside this Python, which belongs to its mpi4py; otherwise the first on the path."""
+    """The ``mpiexec`` next to this Python, which belongs to its mpi4py; otherwise the first on the path."""
     return shutil.which("mpiexec", path=str(Path(sys.executable).parent)) or shutil.which("mpiexec")
 
 

@@ -36,7 +36,7 @@ class Recurrence(Layer):
         self.cell, self.return_state = cell, return_state
 
     def __call__(self, x: Any, state: Any = None) -> Any:
-        is_ours = type(self.cell) in (RNNCell, LSTMCell, GRUCell)  # a class derived from one may compute otherwise
+        is_ours = type(self.cell) in (RNNCell, LSTMCell, GRUCell)  # a class derived from one may compute differently
         x = self._converted(x, self.cell.Wi) if is_ours else x
         inputs = self.cell.Wi.shape[1] if is_ours else "features"
         if len(x.shape) not in (2, 3) or x.shape[-2] == 0 or inputs not in ("features", x.shape[-1]):
@@ -282,7 +282,7 @@ class GRUCell(Cell):
         return (np.add(np.multiply(h - n, z, out=new_h), n, out=new_h),)
 
     def slopes(self, h, new_h, gates, product):
-        """Of `h` with the sums behind r and z, with the candidate's product with the state, and with its sum; and z."""
+        """How `h` changes with the sums behind r and z, the candidate's product with the state, and its sum; and z."""
         r, z, n = (gates[:, block] for block in range(3))
         of_n = (1 - z) * (1 - n * n)
         return np.stack([of_n * (1 - r) * product, (h - n) * z * (1 - z), of_n * r, of_n], axis=1), z
@@ -305,7 +305,7 @@ class GRUCell(Cell):
 def sequence(cell: Any, last_cell: bool, x: Any, Wi: Any, Wh: Any, bias: Any, *states: Any) -> Any:
     """The outputs of all steps, ``(N, T, outputs)``, for `x` ``(N, T, inputs)`` and `states` ``(N, outputs)``, or None.
 
-    With `last_cell`, the last c of an LSTM stands behind the outputs, as if there were one more step.
+    With `last_cell`, the last c of an LSTM follows the outputs, as if there were one more step.
     """
     return forward(cell, last_cell, x, Wi, Wh, bias, *states)[0]
 

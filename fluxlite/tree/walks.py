@@ -181,7 +181,7 @@ def trainables(x: Any) -> Iterator[tuple[KeyPath, Any]]:
     """(path, array) of every floating-point array that an optimizer may change; a tied one at its first place.
 
     Inside `gradient` these are the tracked arrays, so that a penalty over them is part of the loss (Optimisers.jl:
-    ``trainables(x, path=true)``). A path leads to the same place in what's beside the model: ``state[path]`` is what an
+    ``trainables(x, path=true)``). A path leads to the same place in a tree beside the model: ``state[path]`` is what an
     optimizer has there, as in the example at `adjust`; if the model is a dict or a list, it's ``path.get(state)``.
 
     >>> [(str(path), array.shape) for path, array in trainables({"W": np.zeros((2, 3)), "steps": np.arange(3)})]

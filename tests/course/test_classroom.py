@@ -386,7 +386,7 @@ def test_an_empty_class(tmp_path):
         (["class", ".", "\x1b[2J"], "there is no lesson '\\x1b[2J'"),
         (["handin", "Ada"], "there is no notebook and no progress.json in"),
         (["handin", "???"], "a name has letters in it, got '???'"),
-        (["handin", "a" * 300, "???"], "File name too long. Another folder, "),
+        (["handin", "a" * 300, "???"], "File name too long. Try a folder "),
     ],
 )
 def test_mistakes_are_said_in_one_line(arguments, words, tmp_path, monkeypatch, capsys):

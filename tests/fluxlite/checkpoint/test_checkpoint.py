@@ -314,7 +314,7 @@ def test_the_memory_is_restored_in_place_with_its_numbers_and_the_rule_stays(pat
 def test_the_memory_of_another_rule_or_model_raises(path):
     fl.save(path, adam=trained(fl.Adam()), other={"weight": np.ones(2)})
     for targets, words in [
-        ({"adam": fl.setup(fl.Momentum(), network())}, r"adam.layers\[0\].weight is the memory of Momentum"),
+        ({"adam": fl.setup(fl.Momentum(), network())}, r"0\].weight is Momentum.s memory, in the source Adam.s"),
         ({"adam": fl.setup(fl.Adam(), fl.Chain(fl.Dense(7, 4)))}, "adam.layers: the structures don't match"),
         ({"adam": fl.setup(fl.Adam(), fl.Chain(fl.Dense(7, 4), fl.Dense(4, 2)))}, r"memory\['mean'\]: .* shape"),
         ({"other": fl.setup(fl.Adam(), {"weight": np.ones(2)})}, "weight'] is an optimizer's memory, the source has"),
