@@ -1,4 +1,4 @@
-# Each command first prepares .venv: a Python is looked for, and tools/bootstrap.py installs what's missing. The rest
+# Each command first prepares .venv: it looks for a Python, and tools/bootstrap.py installs what's missing. The rest
 # runs in .venv.
 # PYTHON=  a Python of your choice
 # ARGS=    more arguments for jupyter lab, pytest or the benchmarks
@@ -8,7 +8,7 @@ unexport PYTHONHOME  # it would lead .venv's Python astray
 PYTHONS := $(or $(PYTHON),python3.14 python3.13 python3.12 python3.11 python3 python)
 
 # The first that really starts and is new enough: a name can be there (a pyenv shim) and fail when it is called.
-# If there is none, the last one that starts tells what helps.
+# If there is none, the last one that starts says what helps.
 define prepare
 @found= ; any= ; \
 for p in $(PYTHONS); do \
@@ -36,9 +36,9 @@ help:
 	@echo "make site    make the site: the lessons to read, the reference, and more; then open build/site/html/index.html"
 	@echo "make clean   remove .venv and everything else that was made here (not your own notebooks)"
 	@echo
-	@echo "make exercises   make the learners' copies of the lessons, and the list of examples, anew"
-	@echo "make lesson      make a new lesson, ARGS=18, whose tests pass: yours to fill"
-	@echo "make nbgrader    make an nbgrader course of the lessons, in nbgrader-course, or ARGS=folder"
+	@echo "make exercises   make the learners' copies of the lessons and the list of examples again"
+	@echo "make lesson      make a new lesson, ARGS=17, whose tests pass: yours to fill"
+	@echo "make nbgrader    make an nbgrader course from the lessons, in nbgrader-course, or ARGS=folder"
 	@echo "make wheelhouse  download all that a class needs without a network, in wheelhouse, or ARGS=\"folder linux-3.12\""
 	@echo "make colab       run the learners' lessons with the versions that Colab has, in .venv-colab, or ARGS=\"--kaggle 03\""
 	@echo
@@ -48,10 +48,10 @@ lab:
 	$(call prepare,lab)
 	@PATH="$(CURDIR)/.venv/bin:$$PATH" .venv/bin/python -m fluxlite lab $(ARGS)
 
-# The kernel of this .venv, whatever kernels the machine knows; two minutes a cell, not nbval's 33.
+# The kernel of this .venv, whatever kernels the machine has; two minutes a cell, not nbval's 33.
 NBVAL := --nbval --nbval-current-env --nbval-cell-timeout=120
 
-# One thread of BLAS a process: several processes with as many threads as there are cores get in each other's way.
+# One BLAS thread per process: several processes with as many threads as there are cores get in each other's way.
 test colab: export OPENBLAS_NUM_THREADS ?= 1
 test colab: export OMP_NUM_THREADS ?= 1
 

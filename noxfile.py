@@ -6,11 +6,11 @@
     .venv/bin/nox -s "processors(other digits)" -- notebooks/04-sine-wave-rnn.ipynb      a part: any arguments of pytest
     .venv/bin/nox -s kills            kill 200 programs while they save, and 200 while they train
     .venv/bin/nox -s races            compare the detector of data races with their definition: 10,000 random traces
-    .venv/bin/nox -s random_programs -- 5000       gradients of random programs, beside finite differences
-    .venv/bin/nox -s cupy_tests -- ../cupy         CuPy's own tests with simgpu in the place of cupy: how many pass
+    .venv/bin/nox -s random_programs -- 5000       gradients of random programs, compared with finite differences
+    .venv/bin/nox -s cupy_tests -- ../cupy         CuPy's own tests with simgpu in place of cupy: how many pass
     .venv/bin/nox -s alone            fluxlite and simgpu in an empty folder, with NumPy, safetensors and tqdm
     .venv/bin/nox -s package          build both packages, and try each in a fresh environment; the sdist's tests, too
-    .venv/bin/nox -s constraints      choose the versions in constraints.txt anew: for a class, its sticks, and Binder
+    .venv/bin/nox -s constraints      choose the versions in constraints.txt again: for a class, its sticks, and Binder
     .venv/bin/nox -s hub              a class of five on a real JupyterHub: hub, proxy and a server get killed
     .venv/bin/nox -s hub_costs        what a learner costs on a hub, measured: half an hour
     .venv/bin/nox -s site             make the site, then look at it in Chromium: links, folds, and what axe-core says
@@ -111,13 +111,13 @@ def slow(session: nox.Session, part: str) -> None:
 
 @nox.session(venv_backend="none", default=False)  # a minute and a half
 def rehearsal(session: nox.Session) -> None:
-    """The tests for NVIDIA GPUs, with the real CuPy over an acted driver, where no card is."""
+    """The tests for NVIDIA GPUs, with the real CuPy on a fake driver, without a card."""
     session.run(sys.executable, "-m", "pytest", "-p", "no:nbval", "--color=no", "-m", "cuda", *session.posargs)
 
 
 @nox.session(venv_backend="none")
 def examples(session: nox.Session) -> None:
-    """Each derivative rule with so many random examples (100), not the same ones each time."""
+    """Each derivative rule with this many random examples (100), different ones each time."""
     count = session.posargs[0] if session.posargs else "100"
     tests = ["tests/fluxlite/autodiff", "tests/fluxlite/test_activations.py"]
     session.run(sys.executable, *PYTEST, "-p", "no:nbval", *tests, env={"FLUXLITE_EXAMPLES": count})
@@ -134,7 +134,7 @@ def kills(session: nox.Session) -> None:
 
 @nox.session(venv_backend="none", default=False)  # six minutes
 def races(session: nox.Session) -> None:
-    """Data races in so many random traces of kernels (10000): found where there's one, and nowhere else.
+    """Data races in this many random traces of kernels (10000): found where there's one, and nowhere else.
 
     And in 2,000 random programs: each that changes a value shows two outcomes.
     """
@@ -147,7 +147,7 @@ def races(session: nox.Session) -> None:
 
 @nox.session(venv_backend="none", default=False)  # ten minutes
 def random_programs(session: nox.Session) -> None:
-    """Gradients of so many random programs (5000), beside finite differences, and in each style; others each time."""
+    """Gradients of this many random programs (5000), by finite differences and in each style; others each time."""
     count = session.posargs[0] if session.posargs else "5000"
     tests = "tests/fluxlite/autodiff/test_random_programs.py"
     session.run(sys.executable, "-m", "pytest", "-p", "no:nbval", tests, env={"FLUXLITE_EXAMPLES": count})
@@ -155,7 +155,7 @@ def random_programs(session: nox.Session) -> None:
 
 @nox.session(venv_backend="none", default=False)  # five minutes
 def cupy_tests(session: nox.Session) -> None:
-    """CuPy's own tests with simgpu in the place of cupy, from a folder with CuPy's source; makes the site's page."""
+    """CuPy's own tests with simgpu in place of cupy, from a folder with CuPy's source; makes the site's page."""
     page = ["--page", "docs/site/pages/cupy-tests.md"] if len(session.posargs) == 1 else []
     session.run(sys.executable, "tools/cupy_tests.py", *session.posargs, *page, env={"PYTHONPATH": os.getcwd()})
 
@@ -195,7 +195,7 @@ def package(session: nox.Session) -> None:
 
 @nox.session(default=False)  # it changes a file
 def constraints(session: nox.Session) -> None:
-    """Choose the versions in constraints.txt anew: the newest that have wheels for every computer in a class."""
+    """Choose the versions in constraints.txt again: the newest that have wheels for every computer in a class."""
     session.install("uv")
     oldest, newest = wheelhouse.PYTHONS[0], int(wheelhouse.PYTHONS[-1].partition(".")[2])
     pythons = f"python_version < '3.{newest + 1}'"

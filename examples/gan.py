@@ -1,7 +1,7 @@
 """Digits, drawn to deceive: a generative adversarial network, with convolutions.
 
-One network draws, another tells drawn from written, and each learns from the other. A short training: enough for ink
-where digits have it. After the Flux model zoo's DCGAN.
+One network draws, another tells drawn from written, and each learns from the other. A short training: enough to put
+ink where digits have it. After the Flux model zoo's DCGAN.
 """
 
 import sys
@@ -23,7 +23,7 @@ generator = fl.Chain(
     fl.BatchNorm(32, fl.relu),
     fl.ConvTranspose((4, 4), 32, 16, stride=2, pad=1),  # 2 x 2 becomes 4 x 4
     fl.BatchNorm(16, fl.relu),
-    fl.ConvTranspose((4, 4), 16, 1, np.tanh, stride=2, pad=1),  # and that 8 x 8
+    fl.ConvTranspose((4, 4), 16, 1, np.tanh, stride=2, pad=1),  # and that becomes 8 x 8
 )
 discriminator = fl.Chain(
     fl.Conv((4, 4), 1, 16, fl.leakyrelu, stride=2, pad=1),

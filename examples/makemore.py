@@ -15,7 +15,7 @@ CONTEXT, FEATURES, HIDDEN = 3, 10, 100
 fl.seed(1)
 
 names = (Path(__file__).parent / "data" / "names.txt").read_text().split()
-letters = "." + "abcdefghijklmnopqrstuvwxyz"  # the dot is before each name and behind it
+letters = "." + "abcdefghijklmnopqrstuvwxyz"  # the dot is before each name and after it
 
 
 def contexts(names):

@@ -1,6 +1,6 @@
 """Handwritten digits, read by a network of two layers: a multi-layer perceptron.
 
-The first example of any course. 8 x 8 points go in as one row of 64 numbers; which are neighbours, it doesn't know.
+The first example of any course. 8 x 8 points go in as one row of 64 numbers: it doesn't know which are neighbours.
 """
 
 import sys
@@ -32,7 +32,7 @@ state = fl.setup(fl.Adam(0.003), model)
 
 
 def loss(model, x, y):
-    return fl.logitcrossentropy(model(x), y)  # y holds the digits' numbers, no one-hot rows
+    return fl.logitcrossentropy(model(x), y)  # y holds the digits' numbers, not one-hot rows
 
 
 def report(history):

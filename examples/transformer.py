@@ -1,7 +1,7 @@
-"""Names, turned round by a small transformer: it reads `anna` or `liam`, and writes `anna` or `mail`.
+"""Names, spelled backwards by a small transformer: it reads `anna` or `liam`, and writes `anna` or `mail`.
 
-Two blocks, each with attention and two Dense layers, a way past both, and a LayerNorm before. Which letter goes where
-is a matter of places only: what the network learns is where to look.
+Each of its two blocks has attention and two Dense layers, with a LayerNorm before each and a way past it. Where a
+letter goes depends only on its place: the network learns where to look.
 """
 
 import sys
@@ -17,7 +17,7 @@ fl.seed(1)
 
 
 def numbers(names):
-    """The letters as 1 to 26, and 0 behind them: shape (N, T)."""
+    """The letters as 1 to 26, and 0 after them: shape (N, T)."""
     return np.array([[ord(letter) - 96 for letter in name] + [0] * (LENGTH - len(name)) for name in names])
 
 

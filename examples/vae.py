@@ -1,7 +1,7 @@
 """Digits that nobody wrote: a variational autoencoder.
 
-It squeezes a picture into eight numbers, with some noise, and learns to draw it again from these. Then eight numbers
-from nowhere are a picture, too. After the Flux model zoo's VAE.
+It squeezes a picture into eight numbers, with some noise, and learns to draw it again from these. Then eight random
+numbers make a picture, too. After the Flux model zoo's VAE.
 """
 
 import sys

@@ -1,6 +1,6 @@
 """``python -m fluxlite doctor``, or ``fluxlite doctor``: what you can ask without starting Python first.
 
-Other packages add commands, by an entry point of the group ``fluxlite.commands``: a function that is given `command`.
+Other packages add commands, by an entry point of the group ``fluxlite.commands``: a function that takes `command`.
 """
 
 import argparse
@@ -46,7 +46,7 @@ def main(arguments: list[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python complains once more when it ends
     except OSError as error:
         what = f"{error.filename}: {error.strerror}" if error.filename else error.strerror or error
-        print(f"{what}. Another folder, which you may write to, helps.", file=sys.stderr)
+        print(f"{what}. Try a folder that you may write to.", file=sys.stderr)
     except ValueError as error:
         print(error, file=sys.stderr)
     return 1

@@ -2,7 +2,7 @@
 
 Each takes an array of any shape, or a number, and gives the same shape and dtype. All stay finite in float32 for
 inputs up to ±10,000, their gradients too. A NaN comes out as NaN and its gradient isn't 0: it mustn't look like a unit
-at rest. Where the formula's own derivative would overflow, or be undecided at a corner, there's one beside it.
+at rest. Where the formula's own derivative would overflow, or be undecided at a corner, there's another next to it.
 """
 
 import math
@@ -42,7 +42,7 @@ def _gelu(x: Any) -> Any:
 # -- of straight lines
 relu = activation(
     "relu", "``max(x, 0)``. Its derivative at 0 is 0", lambda x: np.maximum(x, 0),
-    lambda g, out, x: unless(x <= 0, g))  # not where x > 0: of a NaN, the gradient isn't 0
+    lambda g, out, x: unless(x <= 0, g))  # not where x > 0: a NaN's gradient isn't 0
 leakyrelu = activation(
     "leakyrelu", "`x`, and ``slope * x`` for negative `x`", lambda x, slope=0.01: np.where(x > 0, x, slope * x),
     lambda g, out, x, slope=0.01: np.where(x > 0, g, slope * g))
@@ -66,7 +66,7 @@ softshrink = activation(
 
 # -- of exp, log and tanh
 sigmoid = σ = activation(
-    "sigmoid", "``1 / (1 + exp(-x))``, also accurate where that's tiny; ``σ``", _sigmoid,
+    "sigmoid", "``1 / (1 + exp(-x))``, accurate even where that's tiny; ``σ``", _sigmoid,
     lambda g, out, x: g * out * (1 - out))
 tanh = activation("tanh", "The hyperbolic tangent: ``np.tanh``, on every device", lambda x: np.tanh(x))
 tanh_fast = activation("tanh_fast", "`tanh`, which needn't be quicker; NNlib's trades accuracy", lambda x: np.tanh(x))

@@ -23,10 +23,10 @@ def device_of(x: Any) -> Any:
 
     None if it has no arrays. Raises `DeviceError` if they're on several, `TypeError` for arrays that no walk reaches.
     """
-    # A method for each array type; in `devices/moving.py`, one for all else.
+    # A method for each array type; in `devices/moving.py`, one for everything else.
 
 
-# The array types of GPUs that make one launch of a function's elementwise calls: how, given it and its arguments.
+# For GPUs that turn a function's elementwise calls into one launch, by array type: how, given it and its arguments.
 launchers: dict[type, Callable[[Callable, tuple], Any]] = {}
 # Activations that compute each element from its own. Layers leave it to `launchers` to add the bias in the same launch.
 by_element: set[Callable] = set()

@@ -35,7 +35,7 @@ def save(path: str | os.PathLike, /, *model: Any, **values: Any) -> None:
 
     ``save(path, model)`` means ``save(path, model=model)``. The file holds the `state` of each value, tied arrays once.
     It replaces the old file when it's complete (Flux's guide: BSON's ``@save``). Raises `TypeError` for what a file
-    can't hold, with its place, and `OSError` if it can't be written. A read-only file stays.
+    can't hold, with its place, and `OSError` if it can't be written. A read-only file stays as it is.
 
     >>> import os, tempfile
     >>> path = os.path.join(tempfile.mkdtemp(), "model.safetensors")
@@ -65,7 +65,7 @@ def load(path: str | os.PathLike, /, *model: Any, cast: bool = False, **targets:
     path, targets = os.fspath(path), _named(model, targets, required=False)
     contents, is_ours = files.read(path)
     if not is_ours and targets:
-        raise FileFormatError(f"{path} wasn't written by fluxlite.save: load(path) without more gives its arrays")
+        raise FileFormatError(f"{path} wasn't written by fluxlite.save: load(path) alone gives its arrays")
     if not is_ours:
         notice(("foreign", path), f"{path} wasn't written by fluxlite.save: here are its arrays, by name.")
     loading = Loading(cast=cast, own=True)
@@ -86,7 +86,7 @@ def loadmodel(model: Any, source: Any, filter: Callable[[Any], bool] | None = No
     """Copy the values of `source`, a model or a `state`, into the arrays of `model`; returns it (Flux: ``loadmodel!``).
 
     Both must have the same structure, but a missing bias counts as zeros. The arrays stay the same objects on the same
-    device. Numbers and functions aren't copied, but for those of an optimizer's memory. ``filter(part)`` says which
+    device. Numbers and functions aren't copied, except an optimizer's memory. ``filter(part)`` says which
     parts count, in both: in a state they're dicts, not layers. ``cast=True`` converts arrays of another dtype. Raises
     `ValueError` for another structure, shape, dtype or tie, with its place; then nothing has changed.
     """
@@ -111,7 +111,7 @@ def states_of(values: dict[str, Any]) -> dict[str, Any]:
     found = {name: _state_at(KeyPath([Attribute(name)]), x) for name, x in values.items()}
     for name, x in found.items():
         if type(x) is tuple and not x and not isinstance(values[name], tuple):
-            raise TypeError(f"there is nothing to save of {name}, which is of type {type(values[name]).__name__}")
+            raise TypeError(f"there is nothing to save in {name}, which is of type {type(values[name]).__name__}")
     return found
 
 
@@ -182,7 +182,7 @@ _LARGEST = {"pos": 624, "buffer_pos": 4, "has_uint32": 1, "uinteger": 2**32 - 1}
 
 
 def _is_like(state: Any, example: Any, name: str = "") -> bool:
-    """Whether `state` has the form of `example`, and numbers that can be."""
+    """Whether `state` has the form of `example`, and possible numbers."""
     if type(state) is not type(example):
         return False
     if isinstance(example, dict):
@@ -268,7 +268,7 @@ class Loading:
         if not isinstance(source, dict) or not {"rule", "memory"} <= set(source):
             raise ValueError(f"{path} is an optimizer's memory, the source has {in_words(source)}")
         if source["rule"] != type(leaf.rule).__name__:
-            raise ValueError(f"{path} is the memory of {type(leaf.rule).__name__}, in the source of {source['rule']}")
+            raise ValueError(f"{path} is {type(leaf.rule).__name__}'s memory, in the source {source['rule']}'s")
         path += (Attribute("memory"),)
         self.add(path, leaf.memory, source["memory"])
         for place, value in nodes(source["memory"]):

@@ -1,4 +1,4 @@
-"""Safetensors files: arrays by name, and a text that describes all else. A checksum of the whole reveals damage."""
+"""Safetensors files: arrays by name, and a text that describes the rest. A checksum of the whole reveals damage."""
 
 import json
 import os
@@ -53,8 +53,8 @@ def read(path: str) -> tuple[dict[str, Any], bool]:
 
     Leaves nothing open or mapped. Raises `FileFormatError` for a file that's damaged or of another kind.
     """
-    if os.path.exists(path) and not os.path.isfile(path):  # a pipe would wait for ever
-        raise _unfit(path, "is no ordinary file")
+    if os.path.exists(path) and not os.path.isfile(path):  # a pipe would wait forever
+        raise _unfit(path, "isn't an ordinary file")
     with open(path, "rb") as file:
         try:
             with safe_open(path, framework="numpy", backend="pread") as opened:
@@ -94,7 +94,7 @@ def _what_is_wrong(file: BinaryIO, error: Exception) -> str:
     end = length + max(map(int, ends), default=0)
     if length <= size < end:
         return f"is cut off: {size:,} of {end:,} bytes are there"
-    return f"is damaged, or no safetensors file that NumPy can read ({error})"
+    return f"is damaged, or isn't a safetensors file that NumPy can read ({error})"
 
 
 def _checksum(file: BinaryIO) -> tuple[int, str, str]:
@@ -188,12 +188,12 @@ def _rebuild(x: Any, stored: dict[str, np.ndarray], made: dict[str, np.ndarray])
             return complex(*value)
         case "bytes":
             return bytes.fromhex(value)
-    raise ValueError(f"save writes no {x}")
+    raise ValueError(f"save doesn't write {x}")
 
 
 def _as_it_was(x: np.ndarray, dtype: np.dtype) -> np.ndarray:
     little = dtype.newbyteorder("<")
     if x.dtype != (np.dtype(f"<f{dtype.itemsize // 2}") if dtype.kind == "c" else little):
-        raise ValueError(f"this is no array of {dtype}")
+        raise ValueError(f"this isn't an array of {dtype}")
     x = x.view(little)[..., 0] if dtype.kind == "c" else x
     return x if dtype == little else x.byteswap(inplace=True).view(dtype)

@@ -25,8 +25,8 @@ def fuse(function: Any = None, /, *, kernel_name: str | None = None) -> Any:
 
     Without it, each ``+`` and each ``np.tanh`` is a launch of its own (CUDA.jl: a broadcast with dots). The function
     takes arrays of one device, and numbers. It gives an array, several in a tuple, or nothing: ``x += y`` changes an
-    argument in place. A result has the shape that all arguments have together, broadcast. What isn't computed element
-    by element raises `TypeError`. Receipts name it, or its `kernel_name`. On the CPU and in a gradient it's as ever.
+    argument in place. A result has the shape to which all arguments broadcast. What isn't computed element by
+    element raises `TypeError`. Receipts show its name, or `kernel_name`. On the CPU and in a gradient, it just runs.
     """
     if kernel_name is not None and not kernel_name.isidentifier():
         raise ValueError(f"fuse(kernel_name=…) is a name such as 'squared_difference', got {kernel_name!r}")

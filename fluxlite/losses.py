@@ -23,7 +23,7 @@ Eps = float | None
 
 
 def compares(check: Callable) -> Callable[[Function], Function]:
-    """Above a loss: its two arrays fit, by `check`; then they're compared in one place and of one type."""
+    """Above a loss: `check` sees that its two arrays fit; then they're compared on one device, in one type."""
 
     def decorate(formula: Function) -> Function:
         name, call = formula.__name__, f"{formula.__name__}(prediction, target)"
@@ -177,7 +177,7 @@ binary_focal_loss = _loss(
     lambda prediction, target, agg=np.mean, gamma=2, eps=None: agg(
         _focal(target * prediction + (1 - target) * (1 - prediction), gamma, eps)))
 dice_coeff_loss = _loss(
-    "dice_coeff_loss", "1 less how much two regions of a picture overlap, for segmentation",
+    "dice_coeff_loss", "1 minus how much two regions of a picture overlap, for segmentation",
     lambda prediction, target, smooth=1:
         1 - (2 * np.sum(prediction * target) + smooth) / (np.sum(prediction**2 + target**2) + smooth))
 tversky_loss = _loss(
@@ -208,7 +208,7 @@ def logitcrossentropy(prediction: Any, target: Any, axis: int = -1, agg: Callabl
     """`crossentropy` of the softmax of scores, in one step that doesn't lose accuracy (Flux: ``logitcrossentropy``).
 
     `target` holds probabilities, as `onehotbatch` gives, or the numbers of the classes, from 0, in the shape that
-    `prediction` has without `axis`. A class that is ruled out by a score of -inf takes numbers: with rows, 0 * -inf is
+    `prediction` has without `axis`. If a score of -inf rules a class out, give numbers: with rows, 0 * -inf is
     NaN. On a GPU, where looking at the values would mean waiting, a number that is too large wraps around.
 
     `agg` gets a loss for each observation. It can leave some out, or weigh them: by class with ``mask = weights[y]``.
@@ -222,7 +222,7 @@ def logitcrossentropy(prediction: Any, target: Any, axis: int = -1, agg: Callabl
 
 @compares(_probabilities)
 def kldivergence(prediction: Any, target: Any, axis: int = -1, agg: Callable = np.mean, eps: Eps = None) -> Any:
-    """`crossentropy` less the target's own entropy: 0 where both agree (Flux: ``kldivergence``)."""
+    """`crossentropy` minus the target's own entropy: 0 where both agree (Flux: ``kldivergence``)."""
     loss = crossentropy(prediction, target, axis, agg, eps)
     if _are_labels(prediction, target):  # all on one class: no entropy
         return loss

@@ -68,7 +68,7 @@ def reset_notices() -> None:
 
 @contextlib.contextmanager
 def put_aside() -> Iterator[io.StringIO]:
-    """Messages, and whatever else the block prints, aren't shown. They're in here."""
+    """Messages, and whatever else the block prints, aren't shown. They're kept here."""
     with contextlib.redirect_stdout(io.StringIO()) as printed, contextlib.redirect_stderr(printed):
         yield printed
 
@@ -102,7 +102,7 @@ def many(count: int, one: str, several: str = "") -> str:
 
 
 class Readable(ABCMeta):
-    """The class of our classes: of them, ``help()`` and ``dir()`` show what has a docstring, and not Python's own.
+    """The class of our classes: for them, ``help()`` and ``dir()`` show what has a docstring, and not Python's own.
 
     pydoc asks ``dir(cls)``, which only a metaclass answers. This one is an `ABCMeta`: a subclass of ours can be an ABC.
     """

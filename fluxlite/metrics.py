@@ -20,7 +20,7 @@ def accuracy(prediction: Any, target: Any, axis: int = -1) -> float:
     with on_card_of(prediction):
         guess, truth, _ = _class_numbers("accuracy", prediction, target, axis)
         if guess.size == 0:
-            raise ValueError("it takes at least one observation")
+            raise ValueError("it needs at least one observation")
         return float(np.mean(guess == truth))
 
 
@@ -28,7 +28,7 @@ def accuracy(prediction: Any, target: Any, axis: int = -1) -> float:
 def confusion_matrix(prediction: Any, target: Any, axis: int = -1) -> np.ndarray:
     """How often each class (the row) was taken for each (the column), on the host. Arguments as for `accuracy`.
 
-    Of class numbers, the largest says how many classes there are.
+    With class numbers, the largest says how many classes there are.
     """
     with on_card_of(prediction):
         guess, truth, count = _class_numbers("confusion_matrix", prediction, target, axis)
@@ -36,7 +36,7 @@ def confusion_matrix(prediction: Any, target: Any, axis: int = -1) -> np.ndarray
         pairs = getattr(device_of(both), "download", np.asarray)(both)
     count = int(pairs.max(initial=0)) + 1 if count is None else count
     for wrong in pairs[(pairs < 0) | (pairs >= count)][:1]:
-        raise ValueError(f"{wrong} is no class, they're 0 to {count - 1}")
+        raise ValueError(f"{wrong} isn't a class, they're 0 to {count - 1}")
     return np.bincount(pairs[0] * count + pairs[1], minlength=count * count).reshape(count, count)
 
 

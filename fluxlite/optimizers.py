@@ -142,7 +142,7 @@ class Fusible(Formula):
         return self._for_type_of(x).formula(x, g, *memory.values(), *self.numbers(memory))
 
     def apply(self, memory: dict[str, Any], x: Any, g: Any) -> None:
-        if type(x) in launchers and type(self).change is Fusible.change:  # one's own may do anything
+        if type(x) in launchers and type(self).change is Fusible.change:  # one of your own may do anything
             self._launch(memory, x, g, True)
         else:
             super().apply(memory, x, g)
@@ -176,7 +176,7 @@ def _step(kind: type, names: tuple[str, ...], is_taken: bool) -> Any:
     def step(x: Any, *given: Any) -> None:
         x -= change(x, *given)
 
-    change.__name__ = step.__name__ = kind.__name__.lower()  # which the launch has, too
+    change.__name__ = step.__name__ = kind.__name__.lower()  # the launch gets this name, too
     return step if is_taken else change
 
 
@@ -265,7 +265,7 @@ class AdamW(Adam):
     """`Adam` that also shrinks the parameters, by a share of their size (Loshchilov and Hutter, 2019; Flux: ``AdamW``).
 
     The share is ``eta * decay`` if `couple`, as in PyTorch, or `decay` (Flux: ``lambda``) alone, as in the paper.
-    PyTorch calls it ``weight_decay``, and takes 0.01 if you say nothing.
+    PyTorch calls it ``weight_decay``, with 0.01 as the default.
     """
 
     epsilon: float = field(default=1e-8, kw_only=True)  # in PyTorch it's where `decay` is here
@@ -380,7 +380,7 @@ class AdaBelief(Adam):
 class OptimiserChain(Rule):
     """Rules one after the other: what one gives is the gradient for the next (Flux: ``OptimiserChain``).
 
-    ``OptimiserChain(ClipGrad(1.0), WeightDecay(0.1), Descent(0.5))``: the last one makes the step.
+    ``OptimiserChain(ClipGrad(1.0), WeightDecay(0.1), Descent(0.5))``: the last one takes the step.
     """
 
     rules: tuple[Rule, ...]
@@ -432,8 +432,8 @@ class ClipGrad(Formula):
 class ClipNorm(Formula):
     """A gradient whose norm is above `omega` made shorter, in its direction (Flux: ``ClipNorm``).
 
-    It's each parameter's own norm (`clip_grad_norm` takes all); `p` is 2, 1 or infinity. Raises `FloatingPointError` if
-    it's not finite; on a GPU, where the program would have to wait for that, the parameter becomes NaN.
+    It's each parameter's own norm (`clip_grad_norm` takes all); `p` is 2, 1 or infinity. `FloatingPointError` if
+    the norm isn't finite; on a GPU, where the program would have to wait for that, the parameter becomes NaN.
     """
 
     omega: float = 10.0
@@ -455,7 +455,7 @@ class ClipNorm(Formula):
 
 
 class AccumGrad(Formula):
-    """The mean of `n` gradients, then a step; in between none (Flux: ``AccumGrad``): a large batch in small parts."""
+    """The mean of `n` gradients, then a step, none in between (Flux: ``AccumGrad``): a large batch in small parts."""
 
     n: int
     remembers = "mean count"
@@ -555,7 +555,7 @@ def shares(state: Any) -> list[tuple[Leaf, float]]:
 
 @explained()
 def freeze(state: Any) -> Any:
-    """Let `update` leave out the parameters of this state, or part of one, until `thaw` (Flux: ``freeze!``).
+    """Make `update` leave out the parameters of this state, or part of one, until `thaw` (Flux: ``freeze!``).
 
     A part is ``state.layers[0]``, or ``state[path]`` with a path of `trainables`, as in the example at `adjust`. `load`
     brings back what the rules remember, not this, nor their numbers: freeze again before you go on. Returns `state`.

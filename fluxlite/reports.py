@@ -28,7 +28,7 @@ from .tree.ties import is_array, is_trainable_array, lies_alike, parameter_key
 from .tree.walks import fmap, is_mutable, trainables
 from .unreached import arrays_inside, boxes
 
-MOST = 100  # rows in one row that are drawn
+MOST = 100  # rows drawn within one row
 
 
 def explain(model: Any) -> Any:

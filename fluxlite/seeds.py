@@ -35,7 +35,7 @@ def seed(number: int | None) -> None:
     """Make what comes next repeatable: weights, the orders of loaders, every device's generator (Flux: ``seed!``).
 
     It counts for what's made from now on without ``rng=``, and starts ``device.rng`` of the CPU and of all GPUs again.
-    With None, nobody can foresee what comes. NumPy's own generator, `np.random.rand`, is another one.
+    With None, nobody can foresee what comes. NumPy's own generator, as in `np.random.rand`, is another one.
 
     >>> fl.seed(1)
     >>> first = fl.Dense(3, 2).weight

@@ -34,7 +34,7 @@ class Rule(metaclass=Readable):
     """
 
     rules: tuple["Rule", ...] = ()  # those of an `OptimiserChain`
-    # Of a rule for several workers: ``gathered(state, model, steps)`` gives the steps with the gradients of all.
+    # For a rule for several workers: ``gathered(state, model, steps)`` gives the steps with the gradients of all.
     gathered: Any = None
 
     def init(self, x: Any) -> dict[str, Any]:
@@ -113,7 +113,7 @@ def setup(rule: Rule, model: Any) -> Any:
 
 
 def _combine(x: Any, kind: Any, names: Any, parts: list, make: Any) -> Any:
-    """The state of `x`, of those of its parts."""
+    """The state of `x`, made from those of its parts."""
     if names is None:
         return type_of_parts(x)(parts)
     held = {name: part for name, part in zip(names, parts) if kind.trained is None or name in kind.trained}
@@ -140,7 +140,7 @@ Step = tuple[Leaf, Any, Any]  # the state of a parameter, the parameter, its gra
 def update(state: Any, model: Any, grads: Any) -> tuple[Any, Any]:
     """Change the parameters of `model`, and `state`, in place for one step; returns both (Flux: ``update!``).
 
-    `grads` is what ``gradient(f, model)[0]`` gives; None means no step there, and if all is None, that's said once.
+    `grads` is what ``gradient(f, model)[0]`` gives; None means no step there; if all are None, that's said once.
     A tied parameter takes one step, by the sum of the gradients at its places. Nothing changes before all has been
     checked: `TypeError` for arguments in the wrong order and a gradient that isn't an array here, `ValueError` for one
     of another shape, and where `state` isn't that of `model`.
@@ -260,7 +260,7 @@ def _fits_at_a_glance(leaf: Any, x: Any, g: Any) -> bool:
 
 
 def _parts(x: Any) -> dict[Any, Any] | None:
-    """The parts of `x` by name or number; None of a leaf."""
+    """The parts of `x` by name or number; None for a leaf."""
     kind = KINDS.get(x.__class__) or kind_of(x.__class__)
     if kind.is_plain or kind.take is None:
         return x.__dict__ if kind.is_plain else None

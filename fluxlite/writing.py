@@ -20,7 +20,7 @@ def whole_file(path: Any) -> Iterator[str]:
     """``with whole_file(path) as temporary:`` the file `temporary` takes the name `path` if the block ends well.
 
     Whatever happens, you have the old file or the new one. It keeps its mode, and a link keeps leading to it. If the
-    program is killed, a hidden file such as ``.run.5e90d9d7c2888ef6.tmp`` may stay beside it: delete it.
+    program is killed, a hidden file such as ``.run.5e90d9d7c2888ef6.tmp`` may stay next to it: delete it.
     """
     path = check_place(path)
     temporary = os.path.join(os.path.dirname(path), f".{os.path.basename(path)}.{secrets.token_hex(8)}.tmp")
@@ -45,5 +45,5 @@ def check_place(path: Any) -> str:
     if not os.path.isdir(os.path.dirname(path)):
         raise FileNotFoundError(errno.ENOENT, "could not save, there is no such folder", os.path.dirname(path))
     if os.path.exists(path) and not (os.path.isfile(path) and os.stat(path).st_mode & 0o222):  # for administrators, too
-        raise PermissionError(errno.EACCES, "this file is read-only, or no ordinary file, and stays", path)
+        raise PermissionError(errno.EACCES, "this file is read-only, or not an ordinary file, and stays as it is", path)
     return path

@@ -72,7 +72,7 @@ def one_step(one: Work, card: str, feeding: str = FEEDING[3], cards: int = 1, li
     """A step in the middle of a training: `one` on each of the `cards`, then the exchange, which they all wait for.
 
     If a batch is copied in each step, the host packs it, and its copy waits in one queue with the computing. Pinned
-    memory needn't be packed. A batch ahead, the copy runs beside the computing of the batch before.
+    memory needn't be packed. A batch ahead, the copy runs during the computing of the batch before.
 
     >>> digits = Work(1.7e-3, 1.68e-3, 0.4e-3, batch_bytes=18_944, gradient_bytes=7_592)
     >>> one_step(digits, "NVIDIA T4").busiest
@@ -85,7 +85,7 @@ def one_step(one: Work, card: str, feeding: str = FEEDING[3], cards: int = 1, li
         pack = copies * costs.launch + (one.batch_bytes / costs.staging if feeding != FEEDING[1] else 0.0)
         copy = copies * costs.latency + one.batch_bytes / costs.pinned
     between = link_of(link)
-    if between.name == "PCI Express":  # an older card's is slower than that of links.toml, which is of generation 5
+    if between.name == "PCI Express":  # an older card's is slower than links.toml's, which is generation 5
         between = between._replace(bandwidth=min(between.bandwidth, costs.pinned))
     exchange = float(ring(one.gradient_bytes, cards, between))
     host = copied = computed = ended = 0.0  # when each is free

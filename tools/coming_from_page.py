@@ -55,8 +55,8 @@ def _section(heading: str, table: dict[str, str], before: str) -> str:
 def marked(here: str) -> str:
     """An entry of a table as Markdown, with its code marked.
 
-    >>> marked("fl.Descent(eta), with momentum fl.Momentum(eta, rho)")
-    '`fl.Descent(eta)`, with momentum `fl.Momentum(eta, rho)`'
+    >>> marked("fl.Descent(eta), or with momentum fl.Momentum(eta, rho)")
+    '`fl.Descent(eta)`, or with momentum `fl.Momentum(eta, rho)`'
     >>> marked("nothing: the model goes to fl.setup(rule, model)")
     'Not needed here: the model goes to `fl.setup(rule, model)`'
     """

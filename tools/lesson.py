@@ -1,4 +1,4 @@
-"""``make lesson ARGS=18`` makes a lesson as a skeleton whose tests pass. A title may follow: ``ARGS="18 My title"``.
+"""``make lesson ARGS=17`` makes a lesson as a skeleton whose tests pass. A title may follow: ``ARGS="17 My title"``.
 
 Its parts are in lesson.txt. Also, the lesson before links to it, TEACHING.md gets its section, the site its page, and
 the lessons' table a row.

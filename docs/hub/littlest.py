@@ -1,6 +1,6 @@
 """fluxlite on The Littlest JupyterHub: put this file into /opt/tljh/config/jupyterhub_config.d/fluxlite.py.
 
-Then: sudo tljh-config reload. README.md beside this file says the rest.
+Then: sudo tljh-config reload. README.md next to this file says the rest.
 """
 
 c = get_config()  # noqa: F821  JupyterHub defines it

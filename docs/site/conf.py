@@ -1,4 +1,4 @@
-"""How Sphinx makes the site. `make.py` beside this file writes the pages that Sphinx reads, then starts it."""
+"""How Sphinx makes the site. `make.py` next to this file writes the pages that Sphinx reads, then starts it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ exclude_patterns = ["learner"]  # to download, not to read
 suppress_warnings = ["misc.highlighting_failure"]  # a lesson leaves lines out of an example: three dots
 smartquotes = False  # three dots in code are three dots
 
-# The lessons were run already. What they show is stored in them.
+# The lessons have been run. What they show is stored in them.
 nb_execution_mode = "off"
 nb_ipywidgets_js: dict[str, dict[str, str]] = {}  # a page without a kernel has no use for them
 nb_merge_streams = True
@@ -40,7 +40,7 @@ add_module_names = False
 toc_object_entries_show_parents = "hide"
 
 nitpicky = True
-# Others' types. Their pages are elsewhere, and building needs no network.
+# Other libraries' types. Their pages are elsewhere, and building needs no network.
 nitpick_ignore_regex = [
     (r"py:.*", rf"{module}(\..*)?")
     for module in ("numpy", "np", "collections", "typing", "types", "functools", "os", "pathlib")
@@ -57,7 +57,7 @@ html_copy_source = False
 html_show_sourcelink = False
 html_search_language = "en"
 html_context = {"default_mode": "auto"}  # light or dark, as the reader's system is
-html_sidebars = {"source/**": []}  # 277 pages, whose way back is a link
+html_sidebars = {"source/**": []}  # 277 pages; each has a link back
 html_theme_options = {
     "navbar_persistent": [],  # the search is in the sidebar
     "use_download_button": False,

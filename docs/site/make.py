@@ -39,12 +39,12 @@ def make(folder: Path) -> int:
 def main(arguments: list[str]) -> int:
     missing = [name for name in ("sphinx", "myst_nb", "sphinx_book_theme") if find_spec(name) is None]
     if missing:
-        print(f"{', '.join(missing)} isn't installed. This brings it: make site, or pip install -e '.[site]'")
+        print(f"{', '.join(missing)} isn't installed. This installs it: make site, or pip install -e '.[site]'")
         return 2
     os.environ.pop("FLUXLITE_GPU_BACKEND", None)  # a page says what's so on any computer
     folder = Path(arguments[0] if arguments else ROOT / "build" / "site").resolve()
     if folder.exists() and any(folder.iterdir()) and not (folder / OURS).exists():
-        print(f"{folder} has something else in it. Name a new folder, so that nothing is lost.")
+        print(f"{folder} has other files in it. Name a new folder, so that nothing is lost.")
         return 1
     done = make(folder)
     print(f"Open {folder / 'html' / 'index.html'}" if done == 0 else "The lines above say what's wrong.")

@@ -27,7 +27,7 @@ def pull_back(result: TrackedArray, g: Any, keep: bool = False) -> dict[TrackedA
         if rule is None:
             raise RuntimeError(
                 "back has already walked through a result that this loss depends on, and cleared it. What is carried "
-                "from one step to the next has to be detached, as in h = h.data; and a loss has one back"
+                "from one step to the next has to be detached, as in h = h.data; and each loss can have only one back"
             )
         with on_card_of(out) if card_getters else HERE:
             if rule.shared is not None:

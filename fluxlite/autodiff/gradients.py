@@ -62,7 +62,7 @@ def withgradient(f: Callable, *args: Any) -> tuple[Any, Any]:
         what = "gradient(f, …) and withgradient(f, …) take a function, as in gradient(lambda w: …, w)"
         raise TypeError(f"{what}, got: {type(f).__name__}")
     if not args:
-        what = "gradient(f, *args) differentiates by the arguments of f, and got none: write gradient(lambda w: …, w)"
+        what = "gradient(f, *args) also takes the arguments of f, and got none: write gradient(lambda w: …, w)"
         raise TypeError(f"{what}, or, for a function that reaches the model by itself, gradient(f, params(model))")
     if len(args) == 1 and hasattr(type(args[0]), "withgradient"):  # the implicit style: params(model)
         return args[0].withgradient(f)
@@ -87,7 +87,7 @@ def withgradient(f: Callable, *args: Any) -> tuple[Any, Any]:
 
 
 def stop_gradient(x: Any) -> Any:
-    """`x`, an array or a model, as a constant: no gradient flows through it, nor one of an outer call.
+    """`x`, an array or a model, as a constant: no gradient flows through it, not even an outer call's.
 
     JAX: ``stop_gradient``, Zygote: ``ignore_derivatives``.
 
@@ -131,15 +131,15 @@ class Marked:
             check_open(flat, [len(self.tracked)])
             error.add_note(f"{flat.paths()[len(self.tracked)] or 'an argument'} of gradient")
             raise
-        if hides:  # perhaps arrays, that the walk doesn't reach
+        if hides:  # perhaps arrays that the walk doesn't reach
             say_what_is_not_trained(argument, "gets no gradient", again=False)
         made = flat.results(self.tracked)
         self.stand_in = made[flat.root]
-        number = 0  # what the copies hold now: `keep_state` sees by that what `f` has assigned
+        number = 0  # what the copies hold now: it shows `keep_state` what `f` has assigned
         for x, kind, _, _, _, same, trains in flat.recipe:
             number -= 1
             copy = made[number]
-            if same is not None or type(copy) is not type(x):  # (a rule of one's own may rebuild another type)
+            if same is not None or type(copy) is not type(x):  # (a rule of your own may rebuild another type)
                 continue
             if kind.is_plain:
                 self.held.append((number, copy, copy.__dict__, copy.__dict__.copy()))
@@ -186,7 +186,7 @@ def track(x: Any, level: Level, trains: int = ALSO_NUMBERS) -> Any:
 
 
 def run_in_training(f: Callable, *args: Any) -> Any:
-    """``f(*args)``, with the layers in training. Where it changes a read-only array, NumPy doesn't know why it is."""
+    """``f(*args)``, with the layers in training. If it changes a read-only array, NumPy can't say why it is one."""
     this_thread.gradients += 1
     try:
         return f(*args)
@@ -245,7 +245,7 @@ def untracked(value: Any, level: Level) -> Any:
         # Read-only: it was computed with, and may be the `data` of something tracked.
         return copy_of(value) if kind in read_only_types and not value.flags.writeable else value
     if value.level is not level:
-        return value  # of an outer gradient
+        return value  # it belongs to an outer gradient
     inner = value.value
     if isinstance(inner, (np.generic, float)) or not is_array(inner):
         return inner
@@ -287,7 +287,7 @@ class Gradient(Record):
 
 
 def _combine(x: Any, kind: Any, names: Any, parts: list, make: Any) -> Any:
-    """The gradient of `x`, of those of its parts."""
+    """The gradient of `x`, made from those of its parts."""
     if kind.is_box:
         return make(x, names, parts)
     if names is None:
@@ -377,7 +377,7 @@ def keep_state(marked: list[Marked]) -> None:
 
 
 def detached(value: Any, known: dict[int, Any]) -> Any:
-    """`value` without tracking, and with the objects that the user knows, by id, in the place of their copies."""
+    """`value` without tracking, and with the objects that the user knows, by id, in place of their copies."""
     if id(value) in known:
         return known[id(value)]
     if type(value) is TrackedArray:
@@ -392,7 +392,7 @@ def detached(value: Any, known: dict[int, Any]) -> Any:
 
 
 def _check_no_parameter(flat: Flat, number: int, name: str, old: Any, what: str) -> None:
-    """Raise if `old`, which has gone, is a parameter or has some: its gradient would have no place."""
+    """Raise if `old`, which is gone, is a parameter or has some: its gradient would have no place."""
     parts = trainable(flat.at(number))
     if isinstance(parts, dict) and name not in parts or all(type(node) is not TrackedArray for _, node in nodes(old)):
         return

@@ -33,7 +33,7 @@ def jacobian(f: Callable, *args: Any) -> tuple:
             for x in (*args, out):
                 if not is_leaf(x) or x is None:
                     kind = type(x).__name__
-                    raise TypeError(f"jacobian is of arrays, got a {kind}; destructure(model) makes a vector")
+                    raise TypeError(f"jacobian takes arrays, got a {kind}; destructure(model) makes a vector")
             value, found = plain(out), []
             for place in np.ndindex(np.shape(value)):
                 unit = np.zeros_like(value)

@@ -22,7 +22,7 @@ from .tracked import PARAMETERS, TrackedArray
 def param(x: Any) -> TrackedArray:
     """The array `x`, tracked until it's dropped (Flux, Tracker: ``param``).
 
-    ``.data`` is the array itself and can be assigned; ``.grad`` is None until the first `back`, which each one adds to.
+    ``.data`` is the array itself and can be assigned; ``.grad`` is None until the first `back`; each one adds to it.
     Between the loss and `back`, don't change in place what the loss was computed with: the gradient would be wrong.
 
     >>> w = param(np.array([1.0, 2.0]))
@@ -63,7 +63,7 @@ def back(loss: TrackedArray) -> None:
 def params(*models: Any) -> "Params":
     """The parameters of `models`, for ``gradient(lambda: loss(x, y), params(model))`` (Flux: ``params``).
 
-    During the call the models' fields hold tracked arrays, so the function need not be given the model. The
+    During the call the models' fields hold tracked arrays, so the function doesn't need the model as an argument. The
     gradients are looked up by the parameter: ``grads[model.weight]``. A place that can't be assigned is a `TypeError`.
     """
     if any(map(is_array, models)):

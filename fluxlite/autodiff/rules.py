@@ -1,7 +1,7 @@
 """The table of derivatives: for each function, how the gradient flows back through it.
 
 An entry is a `Rule`, made with `rule`: one pullback for each operand of the function. Those of NumPy's functions and of
-``arrays.py`` are in `derivatives/`, others beside their function; a learner adds one with a single line.
+``arrays.py`` are in `derivatives/`, others next to their function; a learner adds one with a single line.
 """
 
 import functools
@@ -23,8 +23,8 @@ Pullback = Callable[..., Any]
 class Rule:
     """How the gradient flows back through one function.
 
-    ``pullbacks[i]`` is for the operand at position `i`; None where it has no derivative. Of the result's gradient, the
-    result and the function's own arguments it makes the operand's gradient: a new array, or the gradient it was given.
+    ``pullbacks[i]`` is for the operand at position `i`; None where it has no derivative. From the result's gradient,
+    the result and the function's own arguments, it makes the operand's gradient: a new array, or the one it was given.
     """
 
     pullbacks: Any
@@ -69,7 +69,7 @@ def rule(function: Callable, *pullbacks: Pullback | None, add_into: Callable | N
     """
     # NumPy's functions, and what `primitive` has wrapped; nothing else hands its call to a tracked array.
     if not isinstance(function, (np.ufunc, type(np.sum))) and not hasattr(function, "__wrapped__"):
-        what = f"{name_of(function)} is no function of NumPy's and no primitive"
+        what = f"{name_of(function)} is neither a function of NumPy's nor a primitive"
         raise TypeError(f"{what}: write @fluxlite.primitive above it")
     given = [pullback for pullback in pullbacks if pullback is not None]
     names, most = parameter_names(given[0], 2)
@@ -111,7 +111,7 @@ def rule_for_each(function: Callable, pullback: Pullback, sequence: bool = False
 
     With `sequence`, the operands are in a list, which is the first argument. Where the backward pass needs more than
     `out`, there are two `hooks`. ``forward=`` is a function that returns, for the arguments, `out` and what to keep.
-    ``shared(g, kept, *arguments)``, where `kept` is None if an outer gradient looks on, is what the pieces of all
+    ``shared(g, kept, *arguments)``, where `kept` is None if an outer gradient watches, is what the pieces of all
     operands begin with. Then it's ``pullback(position, g, out, shared, kept, *arguments)``.
     """
     names, most = parameter_names(pullback, 5 if hooks else 3)
@@ -119,7 +119,7 @@ def rule_for_each(function: Callable, pullback: Pullback, sequence: bool = False
 
 
 def composed(function: Callable, table: dict[Callable, Callable] = COMPOSED) -> Callable[[Callable], Callable]:
-    """Above a function that says `function` in terms of others."""
+    """Above a function that expresses `function` in terms of others."""
 
     def enter(same: Callable) -> Callable:
         table[function] = same
@@ -141,7 +141,7 @@ def load_rarer() -> bool:
     if rarer in sys.modules:
         return False
     importlib.import_module(rarer)
-    RULES.update(before)  # what a program has entered by itself stays
+    RULES.update(before)  # what the program itself has entered stays
     return True
 
 
@@ -191,7 +191,7 @@ def arranged(function: Any, args: Any, kwargs: dict, names: Any, most: int, reph
     defaults = _defaults(function)
     if len(args) > most:
         if len(args) > len(defaults):
-            raise TypeError(f"the derivative rule of {name_of(function)} takes by position only {', '.join(names)}")
+            raise TypeError(f"the derivative rule of {name_of(function)} takes only {', '.join(names)} by position")
         args, kwargs = args[:most], dict(zip(tuple(defaults)[most:], args[most:])) | kwargs
     silent = {key: x for key, x in kwargs.items() if x is defaults.get(key, ...) or x is _SILENT.get(key, ...)}
     kwargs = {key: x for key, x in kwargs.items() if key in names or key not in silent}
@@ -215,7 +215,7 @@ def _defaults(function: Any) -> dict[str, Any]:
     """The names of a function's arguments, in order, with their default values."""
     try:
         return {name: parameter.default for name, parameter in inspect.signature(function).parameters.items()}
-    except ValueError:  # written in C, and says nothing of itself
+    except ValueError:  # written in C, and says nothing about itself
         return {}
 
 

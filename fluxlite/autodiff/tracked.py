@@ -2,7 +2,7 @@
 
 It speaks NumPy's dispatch protocols, so ``np.tanh(x)`` and ``x @ w`` reach `record`, whatever library's array is
 inside. `record` computes with the values inside, and keeps the call: the function's rule, its arguments, and a number,
-counted up over the whole process. There's no tape beside the results themselves: what is dropped is freed, and
+counted up over the whole process. There's no tape besides the results themselves: what is dropped is freed, and
 walking back (`backward.py`) means visiting calls from the highest number down.
 """
 
@@ -41,9 +41,9 @@ class Level:
         key, base = id(array), array.base
         if key in self.frozen:
             return
-        if base is not None and can_be_frozen(base):  # what is written into W changes W.T as well
+        if base is not None and can_be_frozen(base):  # what is written into W changes W.T, too
             self.freeze(base)
-            if 0 in array.strides and is_stretched(array):  # NumPy warns if the flag of such a view is only read
+            if 0 in array.strides and is_stretched(array):  # NumPy warns even if such a view's flag is only read
                 return
         elif base is not None and not _is_writable_memory(base):
             return
@@ -216,7 +216,7 @@ class TrackedArray(ArrayMethods, metaclass=Readable):
 
     @property
     def data(self) -> Any:
-        """The plain array inside. Of a `param`, it can be assigned: ``w.data -= rate * w.grad``."""
+        """The plain array inside. A `param`'s can be assigned: ``w.data -= rate * w.grad``."""
         return self.value
 
     @data.setter
@@ -427,7 +427,7 @@ def _composition(function: Any, same: Any, args: Any, kwargs: dict[str, Any]) ->
         return same(*args, **kwargs)
     except Exception as error:
         failed = error
-    compute(function, *args, **kwargs)  # where NumPy refuses as well, its own words are the better ones
+    compute(function, *args, **kwargs)  # where NumPy refuses, too, its own words are better
     raise failed
 
 
@@ -442,7 +442,7 @@ def plain(x: Any) -> Any:
 
 
 def compute(function: Any, *args: Any, **kwargs: Any) -> Any:
-    """`function` on the plain values of `args`: for what has no derivative that would be of use."""
+    """`function` on the plain values of `args`: for what has no useful derivative."""
     return function(*_opened(args), **_opened(kwargs))
 
 

@@ -1,6 +1,6 @@
 """The CUDA.jl names that the guide refers to, for NVIDIA GPUs: ``fluxlite.cuda.devices()``.
 
-During a simulation, all but `functional` is about the simulated GPUs. Kernels by hand: ``help(fluxlite.cuda.jit)``.
+During a simulation, all of it but `functional` is about simulated GPUs. Kernels by hand: ``help(fluxlite.cuda.jit)``.
 """
 
 import importlib
@@ -65,7 +65,7 @@ def time(function: Callable[[], Any]) -> Any:
 def time_range(message: str) -> Any:
     """A name for a part of a program, for NVIDIA's profiler (CUDA.jl: ``NVTX.@range``; `cupyx.profiler.time_range`).
 
-    It goes in a ``with`` or above a function; ``nsys profile python program.py`` shows it. Without a GPU, it's nothing.
+    It goes in a ``with`` or above a function; ``nsys profile python program.py`` shows it. Without a GPU it's idle.
     """
     if usable("CUDA") or usable("AMDGPU"):
         from cupy.cuda import nvtx

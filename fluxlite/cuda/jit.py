@@ -1,7 +1,7 @@
 """Kernels by hand, with the names of ``cupyx.jit``: a function that many threads run at the same time.
 
-On an NVIDIA GPU, the function becomes CUDA C. On a simulated GPU, all threads run here, and whatever a GPU would do
-wrong in silence raises a ``jit.KernelError``: an index outside of an array, a data race, a barrier that some threads
+On an NVIDIA GPU, the function becomes CUDA C. On a simulated GPU, all threads run here, and whatever a GPU would
+silently do wrong raises a ``jit.KernelError``: an index outside of an array, a data race, a barrier that some threads
 miss. ``help(jit.Kernel)`` says how to look into a kernel, ``help(jit.grid)`` and the others below what they do.
 
 >>> from fluxlite.cuda import jit
@@ -19,9 +19,9 @@ miss. ``help(jit.Kernel)`` says how to look into a kernel, ``help(jit.grid)`` an
 [0. 2. 4.]
 
 A number written in a kernel is a C number: ``0.5`` is a float32, ``1`` an int32. `grid` and ``threadIdx.x`` are
-unsigned, so ``i - 1`` of thread 0 is 4,294,967,295: begin with ``int(jit.grid(1))``. Of functions there are NumPy's of
-numbers (``np.tanh``), ``min``, ``max``, ``len``, and your own under ``@rawkernel(device=True)``. A kernel has no
-derivative: put it in a function under ``@fl.primitive``, and `fl.rule` gives that one.
+unsigned, so ``i - 1`` in thread 0 is 4,294,967,295: begin with ``int(jit.grid(1))``. A kernel calls NumPy's
+functions of numbers (``np.tanh``), ``min``, ``max``, ``len``, and your own under ``@rawkernel(device=True)``. It has no
+derivative: put it in a function under ``@fl.primitive``, and give that one a derivative with `fl.rule`.
 """
 
 from typing import Any

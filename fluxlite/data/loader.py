@@ -28,10 +28,10 @@ class DataLoader(metaclass=Readable):
     the same form; or a sequence of observations, which `batch` puts together. Batches are on the arrays' device: copies
     with `shuffle`, otherwise read-only views, except in CuPy: write ``x = x + noise``.
 
-    `shuffle`: a new order each epoch, drawn when it begins from `rng`: a generator, a seed, or None for its own one.
+    `shuffle`: a new order each epoch, drawn when it begins from `rng`: a generator, a seed, or None for one of its own.
     `partial`: whether the last batch may be smaller; otherwise it's left out. `collate`: None makes batches as above;
     False gives lists of observations; True lets `batch` put such a list together; a function is called with it.
-    `parallel`: a background thread prepares the next batches, unless that takes a GPU.
+    `parallel`: a background thread prepares the next batches, unless that needs a GPU.
 
     >>> loader = DataLoader((np.arange(12).reshape(6, 2), np.arange(6)), batchsize=4)
     >>> loader

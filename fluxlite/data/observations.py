@@ -150,7 +150,7 @@ def batch(observations: Iterable[Any]) -> Any:
     if isinstance(first, (bool, int, float, complex, np.generic)):
         numbers = np.array(several)
         if numbers.dtype.kind in "OSU":
-            raise TypeError(f"a batch is of observations of one kind; got {', '.join(map(in_words, several[:3]))}, …")
+            raise TypeError(f"a batch has observations of one kind; got {', '.join(map(in_words, several[:3]))}, …")
         return numbers
     refuse_tensor("a batch", first)
     return several

@@ -26,7 +26,7 @@ def onehot(label: Any, labels: Any, default: Any = NOT_GIVEN) -> Any:
 def onehotbatch(data: Any, labels: Any, default: Any = NOT_GIVEN) -> Any:
     """A float32 array of shape ``(N, K)``: the `onehot` of each of `data`'s N elements (Flux: ``onehotbatch``).
 
-    `data` is a list of labels or an array, also with more axes. `labels` are numbers, such as ``range(10)``, or text.
+    `data` is a list of labels or an array of any shape. `labels` are numbers, such as ``range(10)``, or text.
     On a GPU, without a `default`, the program waits to check that all labels are known.
 
     >>> onehotbatch([2, 0], range(3))

@@ -20,7 +20,7 @@ listeners: list[Callable[..., None]] = []  # open receipts hear of what real dev
 
 
 def tell(device: Any, kind: str, name: str, times: int = 1, nbytes: int = 0, explicit: bool = True) -> None:
-    """Report to all listeners: `times` copies, `nbytes` in all, or so many waits."""
+    """Report to all listeners: `times` copies, `nbytes` in all, or that many waits."""
     for listener in list(listeners):
         listener(device, kind, name, times, nbytes, explicit)
 
@@ -67,7 +67,7 @@ class Device(metaclass=Readable):
     def __call__(self, x: Any, dtype: Any = DEFAULT) -> Any:
         """`x`, an array, a container or a registered model, with its arrays on this device. `x` itself doesn't change.
 
-        On the way to a GPU, float64 becomes float32, also in complex numbers. ``dtype=None`` keeps it;
+        On the way to a GPU, float64 becomes float32, even in complex numbers. ``dtype=None`` keeps it;
         ``dtype=np.float16`` gives all floating-point arrays that type.
         """
         return moved(self, x, dtype)

@@ -38,7 +38,7 @@ def gpu(x: Any, dtype: Any = DEFAULT) -> Any:
 
 @explained()
 def cpu(x: Any, dtype: Any = DEFAULT) -> Any:
-    """`x` with its arrays on the CPU; an array that's there already is the same object, no copy (Flux: ``cpu``)."""
+    """`x` with its arrays on the CPU; an array that's there already is the same object, not a copy (Flux: ``cpu``)."""
     return moved(CPU, x, dtype)
 
 

@@ -78,7 +78,7 @@ def _form(x: Any) -> str:
 
 
 class DistributedDataContainer(MappedObs):
-    """The observations of `data` that are this worker's: an n-th, in one piece (Flux: ``DistributedDataContainer``).
+    """The observations of `data` that are this worker's: one n-th, in one piece (Flux: ``DistributedDataContainer``).
 
     It's for a loop of your own, inside a `DataLoader`. The last worker may have fewer.
     """
@@ -96,8 +96,8 @@ class DistributedDataContainer(MappedObs):
 class DistributedOptimizer(OptimiserChain):
     """`rule`, with the gradients of all workers averaged before each step (Flux: ``DistributedOptimizer``).
 
-    ``state = setup(DistributedOptimizer(Adam()), synchronize(model))``, then `update` as ever, which every worker has
-    to call. All workers count the same: for the mean over all observations, give each the same number of them.
+    ``state = setup(DistributedOptimizer(Adam()), synchronize(model))``, then `update` as usual, which every worker has
+    to call. All workers count equally: for the mean over all observations, give each the same number of them.
     """
 
     @explained("a rule such as Adam()")
@@ -120,7 +120,7 @@ SIZE = 25 * 2**20  # bytes
 
 
 def in_buckets(state: Any, model: Any) -> list[list[tuple[Leaf, Any]]]:
-    """The parameters, each beside its leaf of the state: in one list what's added up together."""
+    """The parameters, each with its leaf of the state: each list is added up together."""
     buckets: dict[Any, list[tuple[Leaf, Any]]] = {}
     size = 0
     for path, x in trainables(model):

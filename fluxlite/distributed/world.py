@@ -23,7 +23,7 @@ from ..messages import Readable, ipython, notice
 INSTALL = f"pip install mpi4py {'impi-rt' if sys.platform == 'win32' else 'mpich'}"
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 _NEWS = 77  # the tag of bad news; nothing else is sent from worker to worker
-_SPINS, _NAPS, _MINUTE = 500, 20_000, 140_000  # so often we ask without a pause, without sleeping, and in a minute
+_SPINS, _NAPS, _MINUTE = 500, 20_000, 140_000  # how often we ask without a pause, without sleeping, and in a minute
 _let_others_run = getattr(os, "sched_yield", lambda: time.sleep(0))
 _world: list["Group"] = []  # all workers, once MPI is running
 _kept: dict[int, Any] = {}  # what `keep` keeps
@@ -40,11 +40,11 @@ def initialize() -> None:
     try:
         from mpi4py import MPI
     except (ImportError, RuntimeError) as error:  # no mpi4py, or no MPI below it
-        raise ImportError(f"training on several workers takes MPI: {INSTALL} ({error})") from error
+        raise ImportError(f"training on several workers needs MPI: {INSTALL} ({error})") from error
     started = max(int(os.environ.get(name, 1)) for name in ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "MPI_LOCALNRANKS"))
     if started > 1 == MPI.COMM_WORLD.Get_size():  # each would train alone
         start = "python -m fluxlite.distributed -n 2 train.py"
-        raise RuntimeError(f"this mpiexec is of another MPI than mpi4py's. This takes the right one: {start}")
+        raise RuntimeError(f"this mpiexec belongs to another MPI than mpi4py's. This uses the right one: {start}")
     _world.append(Group(MPI.COMM_WORLD))
     if _world[0].size > 1:
         _take_a_card(_world[0])
@@ -141,7 +141,7 @@ class Group:
             raise WorkersDiffer(f"the workers differ: worker 0 has {has[0]}, worker {rank} has {has[1]}")
 
     def wait(self, request: Any) -> None:
-        """Wait until this is done. Raises `WorkerFailed` if that won't be."""
+        """Wait until this is done. Raises `WorkerFailed` if that can't happen any more."""
         keep(request)
         for turn in itertools.count():
             if request.Test():
@@ -152,7 +152,7 @@ class Group:
             if turn % 256 == 255:
                 self._listen()
             if turn == _MINUTE:
-                notice("waiting", f"worker {self.rank} waits for a minute: all have to make the same calls")
+                notice("waiting", f"worker {self.rank} has waited for a minute: all have to make the same calls")
 
     def _listen(self) -> None:
         """Raise `WorkerFailed` if another worker has sent bad news."""
@@ -176,7 +176,7 @@ def keep(x: Any) -> Any:
 
 
 def find_mpiexec() -> str | None:
-    """The ``mpiexec`` beside this Python, which belongs to its mpi4py; otherwise the first on the path."""
+    """The ``mpiexec`` next to this Python, which belongs to its mpi4py; otherwise the first on the path."""
     return shutil.which("mpiexec", path=str(Path(sys.executable).parent)) or shutil.which("mpiexec")
 
 

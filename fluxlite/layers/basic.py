@@ -86,7 +86,7 @@ class Container(Layer):
 
     def _set_layers(self, layers: tuple, named: Mapping[str, Any]) -> None:
         if layers and named:
-            raise TypeError(f"the layers of {self._name()} all have names, or none has")
+            raise TypeError(f"the layers of {self._name()} all have names, or none do")
         self.layers = dict(named) if named else tuple(layers)
         for where, layer in self._items():
             check_callable(f"{self._name()}'s layers[{where!r}]", layer)

@@ -77,7 +77,7 @@ class Parallel(Container):
 class PairwiseFusion(Parallel):
     """Layers in a row, which meet a new input before each (Flux: ``PairwiseFusion``).
 
-    Of ``(x, y)``, two layers make ``(a, b)``, with ``a = first(x)`` and ``b = second(connection(a, y))``, and so on.
+    From ``(x, y)``, two layers make ``(a, b)``, with ``a = first(x)`` and ``b = second(connection(a, y))``, and so on.
     """
 
     def __call__(self, *inputs: Any) -> tuple:
@@ -117,7 +117,7 @@ class MultiHeadAttention(Layer):
     ``layer(q, k, v)`` returns ``(y, weights)``. `q` and `y` have shape ``(N, T, features)``, `k` and `v` ``(N, S,
     features)``, and `weights` ``(N, nheads, T, S)``: how much each step took of each other one. ``layer(x)`` is
     ``layer(x, x, x)``, ``layer(q, kv)`` is ``layer(q, kv, kv)``. Where `mask`, booleans that broadcast to the shape of
-    the weights, is False, nothing is taken, as `make_causal_mask` says it. `bias` is added to the scores.
+    the weights, is False, nothing is taken, as with `make_causal_mask`. `bias` is added to the scores.
 
     `dims` is a number of features, or ``(inputs, inside, outputs)``, where `inputs` may be three numbers, for `q`, `k`
     and `v`, and `inside` two, for `q` with `k`, and for `v`. In training, `dropout_prob` of the weights become 0.
@@ -232,7 +232,7 @@ class Embedding(Layer):
     """For each number of a vocabulary, a row of features that are learned: ``weight[x]`` (Flux: ``Embedding``).
 
     `weight` has shape ``(vocabulary, features)`` and starts with normal numbers. `x` holds whole numbers from 0 to
-    ``vocabulary - 1``, in any shape; the result has that shape and the features behind it. Floating-point numbers and
+    ``vocabulary - 1``, in any shape; the result has that shape, then the features. Floating-point numbers and
     booleans are one-hot rows, ``(…, vocabulary)``. On a GPU, a number that isn't in the vocabulary wraps around.
     """
 

@@ -264,7 +264,7 @@ class GlobalMeanPool(Layer):
 
 
 class Upsample(Layer, children=()):
-    """Makes pictures larger, ``(N, H, W, features)`` as well as sequences (Flux: ``Upsample``).
+    """Makes pictures larger, ``(N, H, W, features)``, and sequences longer (Flux: ``Upsample``).
 
     `mode` is ``"nearest"``, which repeats each element, or ``"bilinear"``, which interpolates (PyTorch:
     ``align_corners=True``). Give either `scale`, a number or one for each axis, or `size`, the lengths of the result.

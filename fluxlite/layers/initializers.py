@@ -1,4 +1,4 @@
-"""How weights may start, besides `glorot_uniform`: random numbers of a size that suits the layer, or others.
+"""How weights may start, besides `glorot_uniform`: random numbers of a size that suits the layer, and others.
 
 All are float32, on the CPU. They take the sizes of the axes, ``(outputs, inputs)``; further axes count as a window that
 both see. Random numbers are drawn by `rng`; without one, `fluxlite.seed` makes them repeatable.

@@ -52,7 +52,7 @@ class Layer(metaclass=Readable):
         return [name for name in object.__dir__(self) if name not in OF_A_MODEL]
 
     def _sizes(self) -> str:
-        """What stands first in the brackets, also in errors: the ``2 => 3`` of ``Dense(2 => 3)``."""
+        """What stands first in the brackets, and in errors: the ``2 => 3`` of ``Dense(2 => 3)``."""
         return ""
 
     def _options(self) -> str:
@@ -63,7 +63,7 @@ class Layer(metaclass=Readable):
         return f"{type(self).__name__}({self._sizes()})"
 
     def _call(self) -> str:
-        """How one writes it."""
+        """How you write it."""
         try:
             inside = (self._sizes() + self._options()).removeprefix(", ")
         except Exception:  # for a while, a model may hold anything in an array's place

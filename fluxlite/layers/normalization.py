@@ -159,7 +159,7 @@ class InstanceNorm(BatchNorm):
 class Dropout(Layer, trainable=()):
     """In training, each number becomes 0 with probability `p`, else ``x / (1 - p)`` (Flux: ``Dropout``).
 
-    It's training inside `gradient`; more is at `testmode`. The drawn numbers differ only along `dims`, an axis or
+    It's training inside `gradient`: see `testmode`. The drawn numbers differ only along `dims`, an axis or
     several: ``dims=(0, -1)`` drops whole channels of pictures. The device of `x` draws them, or `rng`, on the CPU.
     """
 

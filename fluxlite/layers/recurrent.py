@@ -36,7 +36,7 @@ class Recurrence(Layer):
         self.cell, self.return_state = cell, return_state
 
     def __call__(self, x: Any, state: Any = None) -> Any:
-        is_ours = type(self.cell) in (RNNCell, LSTMCell, GRUCell)  # a class derived from one may compute otherwise
+        is_ours = type(self.cell) in (RNNCell, LSTMCell, GRUCell)  # a class derived from one may compute differently
         x = self._converted(x, self.cell.Wi) if is_ours else x
         inputs = self.cell.Wi.shape[1] if is_ours else "features"
         if len(x.shape) not in (2, 3) or x.shape[-2] == 0 or inputs not in ("features", x.shape[-1]):
@@ -99,8 +99,8 @@ class Cell(Layer):
     """What the three cells have in common: arrays of one form, and how they take an input and a state."""
 
     states: ClassVar[tuple[str, ...]] = ("h",)
-    gates: ClassVar[int] = 1  # the weights have so many times `outputs` rows
-    blocks: ClassVar[int] = 1  # and the slopes so many
+    gates: ClassVar[int] = 1  # the weights have this many times `outputs` rows
+    blocks: ClassVar[int] = 1  # and the slopes this many
 
     Wi: Any
     Wh: Any
@@ -220,8 +220,8 @@ IN_PLACE: dict[Callable, tuple] = {
 class LSTMCell(Cell):
     """One step of a network with long short-term memory, a state of two arrays (Flux: ``LSTMCell``).
 
-    Of ``Wi x + Wh h + bias``, cut in four, come input ``i``, forget ``f``, cell ``g`` and output ``o``, in this order:
-    a sigmoid of each, but the tanh of ``g``. Then ``c = f * c + i * g`` and ``h = o * tanh(c)``. PyTorch has the same
+    ``Wi x + Wh h + bias`` is cut in four: input ``i``, forget ``f``, cell ``g`` and output ``o``, in this order. Each
+    goes through a sigmoid, ``g`` through a tanh. Then ``c = f * c + i * g`` and ``h = o * tanh(c)``. PyTorch has this
     order, and two biases, whose sum is this one. ``cell(x, (h, c))`` returns ``(h, (h, c))``, the new ones.
     `forget` is what the bias of ``f`` starts at: with 3, a new memory keeps 95 % of itself in a step, with 0 one half.
     """
@@ -245,7 +245,7 @@ class LSTMCell(Cell):
         return np.multiply(o, np.tanh(c, out=tanh), out=new_h), c
 
     def slopes(self, h, c, new_h, new_c, gates, tanh):
-        """Of `c` with the sums behind three gates, of `h` with that behind the fourth; of `h` with `c`; and f."""
+        """How `c` changes with the sums behind three gates, `h` with that behind the fourth, `h` with `c`; and f."""
         i, f, g, o = (gates[:, block] for block in range(4))
         slopes = (1 - gates) * gates
         np.subtract(1, g * g, out=slopes[:, 2])
@@ -267,7 +267,7 @@ class GRUCell(Cell):
 
     The weights' rows are cut in three: reset ``r``, update ``z`` and candidate ``n``, in this order. The first two are
     sigmoids of ``Wi x + Wh h + bias``, the third is ``n = tanh(Wi x + r * (Wh h) + bias)``. Then
-    ``h = (1 - z) * n + z * h``. PyTorch has the same order, but a second bias, beside ``Wh h``, which ``r`` multiplies.
+    ``h = (1 - z) * n + z * h``. PyTorch has the same order, but a second bias, with ``Wh h``, which ``r`` multiplies.
     """
 
     gates, blocks = 3, 4  # the candidate's products with the state have slopes of their own
@@ -282,7 +282,7 @@ class GRUCell(Cell):
         return (np.add(np.multiply(h - n, z, out=new_h), n, out=new_h),)
 
     def slopes(self, h, new_h, gates, product):
-        """Of `h` with the sums behind r and z, with the candidate's product with the state, and with its sum; and z."""
+        """How `h` changes with the sums behind r and z, the candidate's product with the state, and its sum; and z."""
         r, z, n = (gates[:, block] for block in range(3))
         of_n = (1 - z) * (1 - n * n)
         return np.stack([of_n * (1 - r) * product, (h - n) * z * (1 - z), of_n * r, of_n], axis=1), z
@@ -305,7 +305,7 @@ class GRUCell(Cell):
 def sequence(cell: Any, last_cell: bool, x: Any, Wi: Any, Wh: Any, bias: Any, *states: Any) -> Any:
     """The outputs of all steps, ``(N, T, outputs)``, for `x` ``(N, T, inputs)`` and `states` ``(N, outputs)``, or None.
 
-    With `last_cell`, the last c of an LSTM stands behind the outputs, as if there were one more step.
+    With `last_cell`, the last c of an LSTM follows the outputs, as if there were one more step.
     """
     return forward(cell, last_cell, x, Wi, Wh, bias, *states)[0]
 
@@ -358,12 +358,12 @@ def result(last_cell, h, c=None, *_):
     return np.transpose(np.concatenate([h, c[-1:]]) if last_cell else h, (2, 0, 1)).copy()
 
 
-CACHED = 2**16  # so many numbers of slopes are still in a processor's cache when the loop needs them
+CACHED = 2**16  # this many slopes are still in a processor's cache when the loop needs them
 
 
 def backward(g, made, cell, last_cell, *operands):
     """What all pieces begin with: the gradients of the sums behind all gates, ``(rows, T, N)``, and of the states."""
-    if made is None or type(g) is TrackedArray:  # another gradient looks on, and one inside it sees the single steps
+    if made is None or type(g) is TrackedArray:  # another gradient watches, and one inside it sees the single steps
         operands = tuple([x if x is None else +x for x in operands])  # so that no two of them are one parameter
         return list(gradient(lambda *operands: np.sum(g * composed(cell, last_cell, *operands)), *operands))
     (x, _, Wh, *_), hs = operands, made[0]

@@ -35,7 +35,7 @@ class Patience:
     """What the other three make: a predicate of the `memory`, which checkpoints have, and how often it was true."""
 
     def __init__(self, predicate: Callable, wait: Any, reason: str, **memory: Any) -> None:
-        check_whole(f"{reason} waits for so many times, which", wait, 1)
+        check_whole(f"how many times {reason} waits for", wait, 1)
         self.predicate, self.wait, self.reason = predicate, wait, reason
         self.memory = {"count": 0, **memory}
 
@@ -77,7 +77,7 @@ def early_stopping(
         gained = math.inf if best is None else distance(best, score)
         if gained >= 0:
             memory["best"] = score
-        return not gained > min_dist  # a score that is no number is no gain
+        return not gained > min_dist  # NaN is never a gain
 
     return Patience(is_worse, delay, "early stopping", best=init_score)
 

@@ -38,7 +38,7 @@ class History:
     """What `train` gives: the loss of every step, the mean of each complete epoch's, and why it ended.
 
     `stopped` says whether that was before all epochs were done, `reason` why: ``"interrupted"``, ``"early stopping"``,
-    …. `seconds` is the time until the last loss was read, on `fluxlite.clock`. A resumed run has the whole of all.
+    …. `seconds` is the time until the last loss was read, on `fluxlite.clock`. A resumed run has its earlier parts too.
     """
 
     wanted: int  # epochs
@@ -86,11 +86,11 @@ def train(
 
     Each batch is a step: the gradient of ``loss(model, *batch)`` if the batch is a tuple, else of ``loss(model,
     batch)``; then ``update(opt_state, model, gradient)``. `loss` may give ``(loss, extra, …)``. The interrupt key, ■ in
-    a notebook, lets the step be finished, and gives the history; pressed again, it raises `KeyboardInterrupt`.
+    a notebook, lets the step finish, and gives the history; pressed again, it raises `KeyboardInterrupt`.
 
     - `callbacks`: functions of the history, called after each epoch; one that gives something true stops the training
     - `each_step`: the same after each step
-    - `progress`: a bar, always or never; None shows one after a second, if there's a screen
+    - `progress`: True for a bar, False for none; None shows one after a second, if there's a screen
     - `check_every`: 20 looks at the losses every 20 steps only; on a GPU each look waits for it
     - `schedule`: a function of the step's number, such as ``cosine(0.01, 1000)``, gives the learning rate. Parameters
       to which `adjust` gave a tenth of the largest rate get a tenth of it
@@ -101,8 +101,8 @@ def train(
     - `distributed`: train on all workers of `fluxlite.distributed`, each with its rows of every batch. All give the
       same data and settings; model and state are worker 0's. The loss has to be a mean over rows, as fluxlite's are
 
-    Raises `FloatingPointError` at a loss that is infinite or no number, with ``check_every=1`` before the model is
-    changed by it (Flux: ``DomainError``). Every error that ends the training has the ``error.history`` so far.
+    Raises `FloatingPointError` if a loss is infinite or NaN; with ``check_every=1``, before it changes the model
+    (Flux: ``DomainError``). Every error that ends the training has the ``error.history`` so far.
 
     >>> model = {"w": np.zeros(1)}
     >>> batches = [(np.array([1.0]), np.array([2.0])), (np.array([2.0]), np.array([4.0]))]
@@ -267,7 +267,7 @@ class Run:
         history.stop(f"the loss is {value} in batch {self.done - used + 1} of epoch {history.epochs + 1}")
         found = "No update was made with it: the model is as it was before this batch."
         if used:
-            found = f"Found after {many(used, 'update')} by it and the batches since; check_every=1 finds it before."
+            found = f"Found {many(used, 'update')} later: the model has changed since. check_every=1 finds it at once."
         raise NotFinite(
             f"{history.reason}. {found} What helps most often: a smaller learning rate, as in setup(Adam(1e-4), model);"
             " a loss of scores, such as logitcrossentropy, instead of log(softmax(x)); no nan in the data."
@@ -302,7 +302,7 @@ class Run:
 
 
 class NotFinite(FloatingPointError):
-    """A loss is infinite or no number; ``error.history`` is what was trained until then."""
+    """A loss is infinite or NaN; ``error.history`` is what was trained until then."""
 
     history: History
     is_of_all = True  # several workers see the same loss

@@ -30,7 +30,7 @@ _ORDER = "generator of data, at the epoch's start"
 
 
 class RunFile:
-    """The file of a run. Of several workers, worker 0 reads and writes it, and all go on from it."""
+    """The file of a run. With several workers, worker 0 reads and writes it, and all go on from it."""
 
     def __init__(self, path: Any, run: Any) -> None:
         self.path = Path(os.path.abspath(path))  # from now on, no `chdir` moves it
@@ -61,7 +61,7 @@ class RunFile:
                 warn(("checkpoint", self.path, trouble), text)  # once: a disk stays full for many epochs
 
     def _parts(self) -> dict[str, Any]:
-        """What's in the file and may go into what's there: model, state, and generators, also devices that have one."""
+        """What's in the file and may go into what's there: model, state, and generators, even those of devices."""
         devices = sorted({CPU, *(device_of(x) for x in leaves(self.run.model) if is_array(x))}, key=str)
         order = {} if self.order is None else {_ORDER: self.at_start}
         named = {f"generator of {device}": device for device in devices}
@@ -93,7 +93,7 @@ class RunFile:
         is_over = run.finished or history.epochs >= history.wanted
         after = f"after {f'batch {run.done} of ' if run.done else ''}epoch {history.epochs + bool(run.done)}"
         why = f" ({history.reason})" if run.finished else ""
-        over = f"{self.path.name} is of a run that is finished, {after}{why}: nothing is left to do"
+        over = f"{self.path.name} is from a run that is finished, {after}{why}: nothing is left to do"
         if self.is_writer:
             say(over if is_over else f"resuming {self.path.name} {after}")
         return not is_over
@@ -110,12 +110,12 @@ class RunFile:
             ("rule", _rules(self.run), then["optimizer"]),
         ):
             if here != there:
-                raise ValueError(f"{self.path} is of another run, {what}: there it's {there}, here {here}")
+                raise ValueError(f"{self.path} is from another run, {what}: there it's {there}, here {here}")
         return then
 
 
 def _rules(run: Any) -> str:
-    """The rules in words. Where a schedule sets the rates, only how large they are beside it."""
+    """The rules in words. Where a schedule sets the rates, only how large they are compared with it."""
     beside = {} if run.schedule is None else {id(leaf): 1 if leaf.frozen else x for leaf, x in shares(run.opt_state)}
     rules = []
     for leaf in (node for _, node in nodes(run.opt_state) if isinstance(node, Leaf)):

@@ -1,7 +1,7 @@
 """Who makes the steps of a training: one worker `Alone`, or several as a `Team`.
 
 In a team, each takes its rows of every batch, and weighs its loss and its gradients by their share of the batch. So the
-sums are those of the whole batch, whatever the number of workers, also for a last batch that can't be divided evenly.
+sums are those of the whole batch, whatever the number of workers, even for a last batch that can't be divided evenly.
 """
 
 from collections.abc import Iterator

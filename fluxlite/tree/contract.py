@@ -1,7 +1,7 @@
 """One contract for everything that is made of parts: ``functor(x) -> (children, rebuild)``.
 
 ``children`` are the parts of `x`, and ``rebuild`` makes the same kind of thing from other parts. This is Functors.jl's
-contract, under its names. What a class says of all its objects, `kind_of` finds out once; a walk (`flat.py`) asks that.
+contract, under its names. `kind_of` finds out once what a class says of all its objects; a walk (`flat.py`) asks that.
 """
 
 import contextlib
@@ -225,7 +225,7 @@ def _(x: types.MethodType) -> Children:
     return {"__self__": x.__self__}, lambda parts: types.MethodType(x.__func__, parts["__self__"])
 
 
-# -- kinds: what a class says of all its objects -------------------------------------------------------------------
+# -- kinds: what a class says about its objects --------------------------------------------------------------------
 
 
 @dataclasses.dataclass(eq=False)
@@ -342,7 +342,7 @@ this_thread = _Thread()  # how many gradient calls are open in it
 
 
 class Automatic:
-    """The attribute `active` of a class that declares ``active = None``: a layer that behaves otherwise in training.
+    """The attribute `active` of a class that declares ``active = None``: a layer that behaves differently in training.
 
     It's what was decided for the layer. As long as nothing is, it's True inside a gradient call and None elsewhere.
     """

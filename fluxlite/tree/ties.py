@@ -128,6 +128,6 @@ def on_card_of(x: Any) -> AbstractContextManager[Any]:
 
 
 def copy_of(x: Any) -> Any:
-    """A copy of the array `x`, beside it. CuPy's ``x.copy()`` goes to the current card."""
+    """A copy of the array `x`, on its card. CuPy's ``x.copy()`` goes to the current card."""
     with on_card_of(x):
         return x.copy()

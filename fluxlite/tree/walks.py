@@ -45,7 +45,7 @@ def fmap(
 ) -> Any:
     """A new tree like `x` with ``function(leaf)`` for every leaf (Flux: ``fmap``).
 
-    An array at two places is handed over once, and its result stands at both: ties survive, also between ``W`` and
+    An array at two places is handed over once, and its result stands at both: ties survive, even between ``W`` and
     ``W.T``. ``prune=value`` puts `value` at every place after the first; ``cache=False`` breaks the ties.
     ``exclude(node)`` says where to stop. With `others`, trees of the same structure, it's
     ``function(leaf, other_leaf, …)``. `x` stays as it is. Raises `ValueError` on a cycle, and where the trees differ.
@@ -181,7 +181,7 @@ def trainables(x: Any) -> Iterator[tuple[KeyPath, Any]]:
     """(path, array) of every floating-point array that an optimizer may change; a tied one at its first place.
 
     Inside `gradient` these are the tracked arrays, so that a penalty over them is part of the loss (Optimisers.jl:
-    ``trainables(x, path=true)``). A path leads to the same place in what's beside the model: ``state[path]`` is what an
+    ``trainables(x, path=true)``). A path leads to the same place in a tree beside the model: ``state[path]`` is what an
     optimizer has there, as in the example at `adjust`; if the model is a dict or a list, it's ``path.get(state)``.
 
     >>> [(str(path), array.shape) for path, array in trainables({"W": np.zeros((2, 3)), "steps": np.arange(3)})]

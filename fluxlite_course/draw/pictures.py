@@ -34,7 +34,7 @@ _STYLE: Any = {
 }
 
 _DARK = ":is([data-jp-theme-light=false], .vscode-dark) .fluxlite-drawing { filter: brightness(1.16); }"
-# Lines beside each other: they can be told apart by their markers, too.
+# Lines next to each other: they can be told apart by their markers, too.
 _LINES = ((BLUE, "o"), (ORANGE, "s"), (GREEN, "^"))
 
 

@@ -92,9 +92,9 @@ def what_to_say(file: Path, name: str) -> list[str]:
     parts = {"your notebooks as they were last saved": notebooks, "your guesses and checks": kept}
     lines = [f"It's signed {name}, and has in it: {', '.join(part for part, there in parts.items() if there)}."]
     if not notebooks and (place := progress.passing()):  # Colab and Kaggle keep the notebook for themselves
-        lines += [f"Download it from the list of files beside the page. {place} keeps your notebook: download it, too."]
+        lines += [f"Download it from the files next to the page. {place} keeps your notebook: download it, too."]
     elif missing := [part for part, there in parts.items() if not there]:
-        lines += [f"Not in it: {', '.join(missing)}. None were in that folder."]
+        lines += [f"Not in it: {', '.join(missing)}. That folder has none."]
     return lines
 
 

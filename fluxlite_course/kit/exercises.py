@@ -179,7 +179,7 @@ def _of_a_failed_cell(id: str, names: tuple[str, ...]) -> Verdict | None:
     error = type(last.error_before_exec or last.error_in_exec).__name__
     gives = r"^(def|class) +{0}\b|^[\w, ]*\b{0}\b[^=(\n]*=(?!=)"
     given = (name for name in names if re.search(gives.format(name), last.info.raw_cell, re.MULTILINE))
-    words = "the cell that gives {} ended in a {}: it has to run to its end first"
+    words = "the cell that defines {} ended with a {}: it has to run to its end first"
     return next((Verdict(id, NOT_YET, words.format(name, error)) for name in given), None)
 
 
@@ -199,7 +199,7 @@ def verdict_on(exercise: Exercise, *answers: Any) -> Verdict:
     wanted = len(inspect.signature(exercise.check).parameters)
     if len(answers) != wanted:
         takes = many(wanted, "answer")
-        return Verdict(id, NOT_YET, f"this check takes {takes} behind its number, and was given {len(answers)}")
+        return Verdict(id, NOT_YET, f"this check takes {takes} after its number, and was given {len(answers)}")
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
         verdict = _try(exercise, answers)

@@ -33,7 +33,7 @@ class Handin(NamedTuple):
 
 
 def collect(folder: Path) -> tuple[list[Handin], list[str]]:
-    """All hand-ins in the zip files in `folder` and below, and what to say about files that aren't any."""
+    """All hand-ins in the zip files in `folder` and below, and what to say about other files."""
     found: list[Handin | str] = []
     for file in sorted(folder.rglob("*")):
         where = printable(file.relative_to(folder).as_posix())

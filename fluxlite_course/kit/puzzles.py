@@ -55,7 +55,7 @@ def play(id: str, space: Mapping[str, Any]) -> None:
 
 
 def _show(one: Puzzle, verdict: Verdict, took: dict[str, float]) -> None:
-    """Keep a run if it's the best so far, and show it beside your best and par. `took` is empty if it's wrong."""
+    """Keep a run if it's the best so far, and show it next to your best and par. `took` is empty if it's wrong."""
     kept = float(progress.read()["puzzles"].get(one.id, NEVER))
     now = took.get(one.counts, NEVER)
     if now < kept:

@@ -26,7 +26,7 @@ class Axis(NamedTuple):
         return rounded([self.begin + share * (self.end - self.begin)])[0]
 
     def round_numbers(self, most: int = 8) -> list[float]:
-        """At most so many round numbers between low and high; on a logarithmic axis, powers of ten."""
+        """At most this many round numbers between low and high; on a logarithmic axis, powers of ten."""
         if self.log:
             powers = range(math.ceil(math.log10(self.low) - 1e-9), math.floor(math.log10(self.high) + 1e-9) + 1)
             return [10.0**power for power in powers[:: math.ceil(len(powers) / most)]]
@@ -62,7 +62,7 @@ def upward(
 
 
 def bars(spans: Iterable[tuple[float, float]], axis: Axis, y: float, high: float, gap: float = 1) -> str:
-    """The outline, a path's `d`, of a bar from `y` down for each span of an axis, with a gap behind it.
+    """The outline, a path's `d`, of a bar from `y` down for each span of an axis, with a gap after it.
 
     >>> bars([(0, 2), (2, 2.1)], Axis(0, 10, 0, 100), y=5, high=20)
     'M0 5h19v20h-19zM20 5h0.5v20h-0.5z'

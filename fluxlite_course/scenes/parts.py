@@ -103,7 +103,7 @@ def drawing(width: int, height: int, title: str, *inside: Part) -> Part:
 
 
 def label(x: Any, y: Any, text: Any, look: Any = "", **more: Any) -> Part:
-    """Words at a place: to the right of it, or with ``"middle"`` or ``"end"`` in `look` around it, or to its left."""
+    """Words at a place: to its right, or, with ``"middle"`` or ``"end"`` in `look`, around it or to its left."""
     return Part("text", text=text, x=x, y=y, class_=look or None, **more)
 
 

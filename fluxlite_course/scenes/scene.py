@@ -90,7 +90,7 @@ class Scene:
         return f'<img alt="{said}" src="data:image/svg+xml;base64,{source}" style="max-width:100%">'
 
     def _repr_html_(self) -> str:
-        """For a page: the still, and packed beside it what the script puts in its place.
+        """For a page: the still, and packed next to it what the script puts in its place.
 
         A page that keeps scripts out, as JupyterLab does with a notebook it doesn't trust, and GitHub, shows the still.
         """

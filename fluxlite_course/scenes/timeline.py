@@ -17,7 +17,7 @@ _WINDOWS = (5, 20, 50)
 _PLACES = 20
 _WIDTH, _LEFT, _LANE, _TOP, _BAR = 620, 10, 64, 32, 30
 _BOTTOM = _TOP + _LANE * len(LANES)
-_TICKS = 6  # at most so many steps, of round numbers
+_TICKS = 6  # at most this many steps, of round numbers
 _NAMES = {"order": "asks", "load": "first use", "wait": "waits", "work": "works"}
 
 

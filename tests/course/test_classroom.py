@@ -234,7 +234,7 @@ def test_lab_where_a_file_has_the_name_of_the_folder(tmp_path, monkeypatch, caps
     monkeypatch.chdir(tmp_path)
     (tmp_path / "my-course").touch()
     assert main(["lab"]) == 1
-    assert capsys.readouterr().err == "my-course: File exists. Another folder, which you may write to, helps.\n"
+    assert capsys.readouterr().err == "my-course: File exists. Try a folder that you may write to.\n"
 
 
 @pytest.fixture
@@ -386,7 +386,7 @@ def test_an_empty_class(tmp_path):
         (["class", ".", "\x1b[2J"], "there is no lesson '\\x1b[2J'"),
         (["handin", "Ada"], "there is no notebook and no progress.json in"),
         (["handin", "???"], "a name has letters in it, got '???'"),
-        (["handin", "a" * 300, "???"], "File name too long. Another folder, "),
+        (["handin", "a" * 300, "???"], "File name too long. Try a folder "),
     ],
 )
 def test_mistakes_are_said_in_one_line(arguments, words, tmp_path, monkeypatch, capsys):

@@ -65,10 +65,10 @@ def notebook():
 @pytest.mark.parametrize(
     ("cell", "told"),
     [
-        ("f = lambda x: 2 * x +", "the cell that gives f ended in a SyntaxError: it has to run to its end first"),
-        ("1 / 0\ndef f(x):\n    return 2 * x", "the cell that gives f ended in a ZeroDivisionError"),
-        ("1 / 0\ng, f = None, None", "the cell that gives f ended in a ZeroDivisionError"),
-        ("def f(x):\n    return x\n1 / 0", "the cell that gives f ended in a ZeroDivisionError"),
+        ("f = lambda x: 2 * x +", "the cell that defines f ended with a SyntaxError: it has to run to its end first"),
+        ("1 / 0\ndef f(x):\n    return 2 * x", "the cell that defines f ended with a ZeroDivisionError"),
+        ("1 / 0\ng, f = None, None", "the cell that defines f ended with a ZeroDivisionError"),
+        ("def f(x):\n    return x\n1 / 0", "the cell that defines f ended with a ZeroDivisionError"),
         ("assert f(2) == 5", "99.1  right"),
     ],
 )
@@ -175,7 +175,7 @@ def test_an_error_and_a_value_without_words():
 @pytest.mark.parametrize("answers", [(), (abs, abs)])
 def test_too_few_and_too_many_answers_are_no_mistake_of_the_code(answers):
     verdict = judge("99.1", *answers)
-    expected = f"this check takes 1 answer behind its number, and was given {len(answers)}"
+    expected = f"this check takes 1 answer after its number, and was given {len(answers)}"
     assert (verdict.word, verdict.message) == ("not yet", expected)
 
 

@@ -35,7 +35,7 @@ def test_what_does_not_fit(function):
             function(prediction, LABELS, axis)
     with fl.simulate_gpu() as device, pytest.raises(TypeError, match=rf"{device}.*CPU"):
         function(device(SCORES), LABELS)
-    for prediction, target, words in [(SCORES, [0, 0, 0, 3], "3 is no class, .* 2"), ([0, -1], [0, 1], "-1 is no")]:
+    for prediction, target, words in [(SCORES, [0, 0, 0, 3], "3 isn't a class, .* 2"), ([0, -1], [0, 1], "-1 isn't")]:
         with pytest.raises(ValueError, match=words):
             fl.confusion_matrix(prediction, target)
 

@@ -16,8 +16,8 @@ from .links import on_site
 
 ANSWER = re.compile(r"""^answer\("(\d\d-[A-Z])"\)""", re.MULTILINE)
 NOTE = """```{{admonition}} To read, or to work in
-This lesson was run already. To work in it, [install fluxlite](../install.md#install), or take
-{{download}}`the learner's copy <../learner/{name}>`: there the exercises are still to do.
+This lesson has been run. To work in it, [install fluxlite](../install.md#install), or download
+{{download}}`the learner's copy <../learner/{name}>`: its exercises are still to do.
 ```"""
 
 

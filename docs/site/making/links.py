@@ -82,7 +82,7 @@ def slug(heading: str) -> str:
 
 
 def section(text: str, heading: str) -> str:
-    """What is below a heading of a Markdown page, up to the next one as high. A comma may follow, and more.
+    """What's below a heading of a Markdown page, up to the next one of its level. A comma may follow, and more.
 
     >>> section("# A\\n## B, long\\none\\n### C\\ntwo\\n## D\\nthree", "B")
     'one\\n### C\\ntwo\\n'

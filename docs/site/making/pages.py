@@ -168,7 +168,7 @@ EXPLORE = {
     "tape": (
         "The tape", "14-under-the-hood", "tape(f",
         "What a gradient keeps of a function: one entry for each operation. In the backward pass, it goes through the "
-        "entries from the last one on, and each hands its gradient to what it was made from.",
+        "entries from last to first, and each hands its gradient to what it was made from.",
     ),
     "microscope": (
         "The microscope", "08-inside-a-gpu", "microscope(",

@@ -165,7 +165,7 @@ def about(module: str, name: str) -> str:
 
 _COLOUR = "One of the lessons' four colours, by Okabe and Ito. They differ in brightness, too."
 _VALUES = dict.fromkeys(["BLUE", "ORANGE", "GREEN", "GREY"], _COLOUR)
-_VALUES["PRESETS"] = "What is known of each card: a dict of `Preset`, by name."
+_VALUES["PRESETS"] = "What's known about each card: a dict of `Preset`, by name."
 _VALUES["GPU_BACKEND"] = "The backend that was asked for; if none was, the one that was chosen."
 
 

@@ -1,6 +1,6 @@
 """The derivatives of NumPy's functions, and of our own primitives: the entries of the table in `rules.py`.
 
-Each file reads like a page of a calculus book. From the gradient `g` of a result `out`, a line makes an operand's.
+Each file reads like a page of a calculus book. A line makes an operand's gradient from `g`, that of the result `out`.
 """
 
 from ..rules import rule  # imported from here, it adds to the library's own

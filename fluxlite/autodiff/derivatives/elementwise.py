@@ -81,7 +81,7 @@ rule(np.power, base_of_power, exponent_of_power)
 
 # -- a choice of operands: where two are equal, they share the gradient equally
 def larger(g, x, y):
-    return unless(x < y, np.where(x == y, g / 2, g))  # beside a NaN, both: as in PyTorch
+    return unless(x < y, np.where(x == y, g / 2, g))  # next to a NaN, both get it: as in PyTorch
 
 
 rule(np.maximum, lambda g, out, x, y: fit(larger(g, x, y), x), lambda g, out, x, y: fit(larger(g, y, x), y))
@@ -96,7 +96,7 @@ rule(
     np.clip,
     lambda g, out, a, a_min=None, a_max=None: fit(np.where((a < out) | (a > out), 0, g), a),
     lambda g, out, a, a_min=None, a_max=None: fit(np.where((a < out) & (out == a_min), g, 0), a_min),
-    # Of bounds that cross, the upper one holds.
+    # If the bounds cross, the upper one holds.
     lambda g, out, a, a_min=None, a_max=None: fit(
         np.where(a > out if a_min is None else (a > out) | (out < a_min), g, 0), a_max
     ),

@@ -64,7 +64,7 @@ def deviation(g, out, a, axis=None, *, ddof=0, keepdims=False):
 
 
 def direction(x, axis):
-    """`x` divided by its length, also where the squares are too large or too small for a number; 0 where `x` is 0."""
+    """`x` divided by its length, even if the squares are too large or too small for a number; 0 where `x` is 0."""
     if np.size(x) == 0:
         return x
     largest = np.max(np.abs(plain(x)), axis=axis, keepdims=True)  # it cancels out
@@ -107,7 +107,7 @@ def transposed(x):
 
 def left_of_matmul(g, out, x, y):
     if x.ndim == y.ndim == 2:
-        # In the operand's own memory order (of ``W.T`` column by column), so that `as_gradient` needn't copy it.
+        # In the operand's own memory order (column by column for ``W.T``), so that `as_gradient` needn't copy it.
         return (y @ g.T).T if x.strides[0] < x.strides[1] else g @ y.T
     if y.ndim == 1:
         return fit(g[..., None] * y, x)

@@ -26,7 +26,7 @@ class Windows(NamedTuple):
     stride: tuple[int, ...]  # from one window to the next
     pad: tuple[tuple[int, int], ...]  # how much is added, before and after
     dilation: tuple[int, ...]  # from one element in a window to the next
-    groups: int = 1  # the features are cut into so many parts, each with results of its own
+    groups: int = 1  # the features are cut into this many parts, each with results of its own
 
     def extent(self):
         """From the first to the last element of a window."""
@@ -50,7 +50,7 @@ def inside(space, pad):
 # -- convolution: three products, and each one's derivatives are the other two
 @primitive
 def convolve(x, weight, at):
-    """The sum of the products of each window with `weight`, as it lies: ``(N, *places, outputs)`` (NNlib: ``conv``).
+    """The sum of each window's products with `weight`, unflipped: ``(N, *places, outputs)`` (NNlib: ``conv``).
 
     `x` is ``(N, *space, inputs)``, `weight` ``(*kernel, inputs / groups, outputs)``.
     """
@@ -234,7 +234,7 @@ def _first(x, largest, axis, size, stride):
     free = None  # the windows whose largest element hasn't come yet
     for i, part in enumerate(_elements(x, axis, size, stride)):
         if i == size - 1 and free is not None:
-            yield free  # also in a window with a NaN, which equals nothing: its gradient must not be lost
+            yield free  # even in a window with a NaN, which equals nothing: its gradient must not be lost
             return
         is_first = part == largest if free is None else (part == largest) & free
         yield is_first

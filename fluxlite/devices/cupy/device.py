@@ -182,7 +182,7 @@ _forbidden: list[Any] = []  # CuPy's own check, while `allowscalar` forbids wait
 
 
 def forbid_waits(forbid: bool) -> None:
-    """From now on, all waits in this thread raise `cupyx.DeviceSynchronized`, but those inside ``with waiting():``."""
+    """From now on, all waits in this thread raise `cupyx.DeviceSynchronized`, except inside ``with waiting():``."""
     while _forbidden:
         _forbidden.pop().__exit__(None, None, None)
     if forbid:
@@ -229,7 +229,7 @@ def cupy_device(index: int) -> CupyDevice:
 
 @functools.cache
 def _cut_windows_by_strides() -> None:
-    """CuPy's `sliding_window_view` copies their sizes to the card and waits for checks."""
+    """CuPy's `sliding_window_view` copies the windows' sizes to the card, and waits for checks."""
     from ...autodiff.derivatives.windows import sliding
 
     @sliding.register(_cupy().ndarray)

@@ -65,7 +65,7 @@ def _kernel(function: Callable, ndim: int, *kinds: Any) -> Callable:
 
 
 class CupyTrace(Trace):
-    """Has CuPy note what the function asks for, beside NumPy's result for one element each."""
+    """Has CuPy note what the function asks for, next to NumPy's result for one element each."""
 
     def emit(self, function: Any, inputs: Any, out: Any) -> Any:
         """CuPy's call, in the types that NumPy computes in: `cupy.fuse` takes float16 for Python's numbers."""

@@ -111,7 +111,7 @@ class MetalArray(HostReads, ArrayMethods, NDArrayOperatorsMixin):
         into, places = self.values, self._positions(index)
         if 0 in (self.size, *(part.size for part in places if isinstance(part, mx.array))):
             return
-        if not all(isinstance(part, mx.array) for part in places):  # MLX can't add to slices beside arrays
+        if not all(isinstance(part, mx.array) for part in places):  # MLX can't add to slices next to arrays
             numbered = mx.arange(self.size, dtype=mx.int64).reshape(self.shape)
             into, places = into.reshape(-1), (numbered[places],)
         changed = into.at[places].add(values) if add else copy.copy(into)
@@ -125,7 +125,7 @@ class MetalArray(HostReads, ArrayMethods, NDArrayOperatorsMixin):
         idle = self.ndim - sum(map(_axes_of, parts))  # what a ... stands for
         at = next((i for i, part in enumerate(parts) if part is Ellipsis), len(parts))
         if idle == 0 and not all(map(_is_slice, parts[:at])) and not all(map(_is_slice, parts[at:])):
-            raise TypeError("x[i, ..., j] with a ... that stands for no axis: MLX turns no axes, so leave the ... out")
+            raise TypeError("x[i, ..., j] with a ... for no axis: MLX doesn't move axes, so leave the ... out")
         parts[at : at + 1] = [slice(None)] * idle if at < len(parts) else []
         places: list[Any] = []
         axis = 0
@@ -193,7 +193,7 @@ def _is_foreign(x: Any) -> bool:
 
 def _is_basic(index: Any) -> bool:
     """Whether reading gives a view."""
-    if type(index) is tuple:  # one inside of another is a list of positions
+    if type(index) is tuple:  # one inside another is a list of positions
         return all(type(part) is not tuple and _is_basic(part) for part in index)
     return _is_slice(index) or isinstance(index, (int, np.integer)) and not isinstance(index, bool)
 

@@ -18,7 +18,7 @@ _STARTED_TOGETHER = 256
 
 
 class MetalDevice(GPU):
-    """An Apple GPU (Flux: ``FluxMetalDevice``). There's one, number 0. It has no float64, but MLX on the CPU has."""
+    """An Apple GPU (Flux: ``FluxMetalDevice``). There's one, number 0. It has no float64, but MLX on the CPU does."""
 
     backend = "Metal"
     ufunc, function = call_ufunc, call_function  # what NumPy asks of our arrays

@@ -88,7 +88,7 @@ def call_function(device: Any, function: Callable, args: tuple, kwargs: dict) ->
             return _from_host(device, function, args, kwargs)
         if name in OF_LAYOUTS:
             found = function(*[getattr(x, "layout", x) for x in args], **kwargs)
-            is_number = isinstance(found, np.generic)  # of an array of shape (), flipped
+            is_number = isinstance(found, np.generic)  # from an array of shape (), flipped
             return args[0] if is_number else args[0].view(found) if isinstance(found, np.ndarray) else found
         if name in ON_ARRAYS:
             return ON_ARRAYS[name](*args, **kwargs)
@@ -182,7 +182,7 @@ ON_ARRAYS: dict[str, Callable] = {
     "ones_like": functools.partial(_filled, fill_value=1),
     "full_like": lambda a, fill_value, *args, **kwargs: _filled(a, *args, fill_value=fill_value, **kwargs),
 }
-# In both libraries the first take the same arguments, up to the first one's name.
+# The first ones take the same arguments in both libraries, except for the first argument's name.
 ON_VALUES: dict[str, Callable] = _named("""
     max min amax=max amin=min mean var std any all sort argsort argmax argmin round around=round repeat tril triu
     real imag concatenate stack where isclose allclose array_equal

@@ -113,7 +113,7 @@ FOREIGN = {
 
 @pytest.mark.parametrize("data", FOREIGN.values(), ids=FOREIGN)
 def test_files_of_other_kinds(path, data):
-    check_refused(path, data, "no safetensors file")
+    check_refused(path, data, "isn't a safetensors file")
 
 
 def test_a_safetensors_file_of_others_gives_its_arrays_by_name(path, capsys):
@@ -170,7 +170,7 @@ def test_every_type_that_save_writes_is_read(path, dtype):
 ])  # fmt: skip
 def test_arrays_that_numpy_does_not_have(path, entry):
     header = json.dumps({"x": {"data_offsets": [0, 4], **entry}}).encode()
-    check_refused(path, struct.pack("<Q", len(header)) + header + bytes(4), "is damaged, or no safetensors file")
+    check_refused(path, struct.pack("<Q", len(header)) + header + bytes(4), "is damaged, or isn't a safetensors file")
 
 
 def test_save_writes_nothing_that_load_would_refuse(path, monkeypatch):
@@ -197,7 +197,7 @@ def test_pipes_and_devices_are_not_read(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     command = [sys.executable, "-c", LOADER, str(tmp_path / "pipe"), "/dev/zero", "/dev/null"]
     said = subprocess.run(command, capture_output=True, text=True, timeout=60).stdout.splitlines()
-    assert len(said) == 3 and all("is no ordinary file; nothing was loaded" in line for line in said)
+    assert len(said) == 3 and all("isn't an ordinary file; nothing was loaded" in line for line in said)
 
 
 # -- generators --------------------------------------------------------------------------------------------------------

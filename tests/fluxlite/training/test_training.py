@@ -168,7 +168,7 @@ REFUSED = [
     ({"each_step": threading.Event()}, TypeError, "each_step=….* is a function, got an Event"),
     ({"checkpoint": True}, TypeError, "checkpoint=True"),
     ({"checkpoint": "no folder/run"}, FileNotFoundError, "there is no such folder: .*no folder"),
-    ({"checkpoint": tempfile.gettempdir()}, OSError, "no ordinary file"),
+    ({"checkpoint": tempfile.gettempdir()}, OSError, "not an ordinary file"),
     ({"resume": True}, TypeError, "resume=True goes on with the file"),
     ({"overwrite": True}, TypeError, "overwrite=True replaces it"),
     ({"checkpoint": "run", "resume": True, "overwrite": True}, TypeError, "take one"),

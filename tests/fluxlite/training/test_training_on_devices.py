@@ -44,7 +44,7 @@ def test_a_loss_that_is_no_number(device):
         train(loss, model, data, opt_state)
     assert np.isfinite(fl.cpu(model[0].weight)).all() and len(error.value.history.losses) == 4
     model, opt_state, _ = make(device)
-    with pytest.raises(FloatingPointError, match="nan in batch 5 of epoch 1. Found after 2 updates"):
+    with pytest.raises(FloatingPointError, match="nan in batch 5 of epoch 1. Found 2 updates later"):
         train(loss, model, data, opt_state, check_every=10)
 
 

@@ -92,7 +92,7 @@ def test_a_run_that_is_finished(path, whole, capsys, monkeypatch):
     found, history = run(path, "resume", seed=100)
     assert found == whole["cpu"] and not history.stopped and history.steps == EPOCHS * BATCHES
     assert capsys.readouterr().err == (
-        "[ Info: run.safetensors is of a run that is finished, after epoch 3: nothing is left to do\n"
+        "[ Info: run.safetensors is from a run that is finished, after epoch 3: nothing is left to do\n"
     )
 
 
@@ -114,7 +114,7 @@ ONES = np.ones((18, 3), np.float32)
     ("others", "message"),
     [
         ({"model": fl.Chain(fl.Dense(3, 7), fl.Dense(7, 1))}, r"model\.layers\[0\]\.weight"),
-        ({"rule": fl.Adam(0.01)}, r"of another run, rule: there it.s Adam\(eta=0\.05.*here Adam\(eta=0\.01"),
+        ({"rule": fl.Adam(0.01)}, r"from another run, rule: there it.s Adam\(eta=0\.05.*here Adam\(eta=0\.01"),
         ({"rule": fl.Descent(0.05)}, r"rule: there it.s Adam.*here Descent"),
         ({"data": fl.DataLoader((ONES, ONES[:, :1]), 6, shuffle=True)}, "batches an epoch: there it's 5, here 3"),
         ({"data": [(ONES[:1], ONES[:1, :1])] * 5}, "a generator, data.rng: there it.s True, here False"),

@@ -86,7 +86,7 @@ def main(numbers: list[str]) -> None:
             servers.append(memory(hub.server(name) or 0)[0])
             hub.api("DELETE", f"users/{name}/server")
         parts = {name: memory(one.pid)[0] for name, one in hub.running.items()}
-    print(f"Beside its kernels each learner has a server of {max(servers)} MB. MB once, for all: {parts}.")
+    print(f"Besides kernels, each learner has a server of {max(servers)} MB. MB once, for all: {parts}.")
     for item in advice(found, max(servers), sum(parts.values())):
         print(textwrap.fill(item, 120, subsequent_indent="  "))
 

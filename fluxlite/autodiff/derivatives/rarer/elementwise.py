@@ -1,4 +1,4 @@
-"""Functions of one and two operands that a network seldom needs: angles, remainders, a larger number beside a NaN."""
+"""Functions of one and two operands that a network seldom needs: angles, remainders, a larger number next to a NaN."""
 
 import math
 

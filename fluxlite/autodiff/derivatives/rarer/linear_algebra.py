@@ -1,4 +1,4 @@
-"""``np.linalg``, for small teaching examples: also over batches of matrices. Diagonals, chains, products of all kinds.
+"""``np.linalg``, for small teaching examples, and for batches of matrices. Diagonals, chains, products of all kinds.
 
 Equal eigenvalues or singular values have derivatives, but their vectors don't: these come out infinite, or as NaN.
 """
@@ -50,7 +50,7 @@ sign_of_determinant = primitive(lambda a: np.linalg.slogdet(a)[0])
 
 
 def cofactors(a, out):
-    """What each element contributes to the determinant `out`: of a singular matrix, that of what's left without it."""
+    """What each element contributes to the determinant `out`; for a singular matrix, the determinant without it."""
     n = a.shape[-1]
     if bool(np.all(plain(out) != 0)) or n > 16:  # there are n * n cofactors, each from n * n elements
         return np.expand_dims(out, (-2, -1)) * transposed(np.linalg.inv(a))
@@ -284,7 +284,7 @@ def product(a, axis=None, dtype=None, *, keepdims=False, initial=None, where=Tru
     rest = tuple(a.shape[i] for i in others)
     factors = np.reshape(np.transpose(a, axes + others), (count(a, axis), *rest))
     if len(factors) == 0:
-        factors = np.ones_like(plain(a), shape=(1, *rest)) + np.sum(factors, axis=0)  # of no numbers: 1
+        factors = np.ones_like(plain(a), shape=(1, *rest)) + np.sum(factors, axis=0)  # without numbers: 1
     while len(factors) > 1:
         half = len(factors) // 2
         pairs = factors[:half] * factors[half : 2 * half]

@@ -176,7 +176,7 @@ def full_like(a, fill_value, dtype=None, *, shape=None):
 
 
 def unique(ar, return_index=False, return_inverse=False, return_counts=False, axis=None):
-    """Of equal elements the first gets the gradient."""
+    """Of equal elements, the first gets the gradient."""
     _, index, *others = np.unique(plain(ar), True, return_inverse, return_counts, axis)  # type: ignore[call-overload]
     found = (np.take(ar, index, axis), *([index] if return_index else []), *others)
     return found if len(found) > 1 else found[0]
@@ -229,7 +229,7 @@ def select(condlist, choicelist, default=0):
     result = default
     for condition, choice in reversed(list(zip(condlist, choicelist, strict=True))):
         result = np.where(condition, choice, result)
-    # Among arrays, a Python number has no type of its own; but of two such numbers np.where makes float64.
+    # Among arrays, a Python number has no type of its own; but from two such numbers np.where makes float64.
     return of_type(result, np.result_type(*(getattr(x, "dtype", x) for x in map(plain, [*choicelist, default]))))
 
 
@@ -269,7 +269,7 @@ def cumprod(a, axis=None, dtype=None):
 def cumulative(running, start):
     def result(x, /, *, axis=None, dtype=None, include_initial=False):
         if axis is None and np.ndim(x) != 1:
-            raise ValueError("of several axes, axis= says which")
+            raise ValueError("with several axes, axis= says which")
         found = running(of_type(x, dtype), axis=axis or 0)
         if not include_initial:
             return found

@@ -168,7 +168,7 @@ def histogram(a, bins=10, range=None, density=None, weights=None):
         edges = bins
     elif range is None and a.size:
         low, high = np.min(a), np.max(a)
-        half = 0.5 * bool(plain(low) == plain(high))  # of equal numbers, NumPy makes the range 1 wide
+        half = 0.5 * bool(plain(low) == plain(high))  # for equal numbers, NumPy makes the range 1 wide
         edges = np.linspace(low - half, high + half, len(edges))
     if density:
         counts = astype(counts, np.float64)
@@ -181,7 +181,7 @@ def histogram(a, bins=10, range=None, density=None, weights=None):
 def quantile(a, q, axis=None, *, keepdims=False):
     if not np.all((np.asarray(q) >= 0) & (np.asarray(q) <= 1)):
         raise ValueError(f"np.quantile takes q between 0 and 1, got {q}")
-    axis = axis if axis is None else normalize_axis_tuple(axis, np.ndim(a))  # of a number, not even the first
+    axis = axis if axis is None else normalize_axis_tuple(axis, np.ndim(a))  # a number doesn't have even the first
     rows = np.sort(in_rows(a, axis), axis=-1)
     if type(q) not in (int, float):
         rows = astype(rows, np.result_type(a.dtype, np.asarray(q)))
@@ -205,7 +205,7 @@ composed(np.median)(lambda a, axis=None, *, keepdims=False: quantile(a, 0.5, axi
 # -- together
 @composed(np.cov)
 def cov(m, y=None, rowvar=True, bias=False, ddof=None):
-    """Of each variable with each: a row of `m` is a variable, a column an observation. NumPy takes float64 for it."""
+    """Each variable's with each: a row of `m` is a variable, a column an observation. NumPy takes float64 for it."""
     if np.ndim(m) > 2 or np.ndim(y) > 2 or (ddof or 0) % 1:
         raise ValueError(f"np.cov takes vectors or matrices, and a whole number as ddof, got {ddof}")
     tables = [np.atleast_2d(x) for x in (m, y) if x is not None]
