@@ -14,14 +14,14 @@ def add(command: Callable[..., argparse.ArgumentParser]) -> None:
         "python -m jupyterlab --help lists them.", takes_the_rest=True,
     )  # fmt: skip
     course.usage = f"{course.prog} [-h] [--hub] [JUPYTERLAB'S ARGUMENT ...]"
-    course.add_argument("--hub", action="store_true", help="be a learner's server on a JupyterHub, which types this")
+    course.add_argument("--hub", action="store_true", help="be a learner's server: a JupyterHub runs this")
     packing = command("handin", handin, "pack your notebooks and your progress into one zip file")
     packing.add_argument("name", metavar="NAME", nargs="*", help="sign it with this name")
     looking = command(
         "class", look_at_class, "show who solved what, from the zip files in a folder",
         "The overview and the table have names in them: they're for the teacher. A lesson is shown without names, for "
         "the wall. Type fluxlite class or python -P -m fluxlite class: without the -P, Python would run a file such as "
-        "numpy.py that someone handed in, if you stand in its folder.",
+        "numpy.py that someone handed in, if you're in its folder.",
     )  # fmt: skip
     looking.add_argument("folder", metavar="FOLDER", type=Path, help="where the zip files are")
     looking.add_argument("lesson", metavar="LESSON", nargs="*", default=[], help="show lesson 02, say, for the wall")

@@ -199,7 +199,7 @@ def verdict_on(exercise: Exercise, *answers: Any) -> Verdict:
     wanted = len(inspect.signature(exercise.check).parameters)
     if len(answers) != wanted:
         takes = many(wanted, "answer")
-        return Verdict(id, NOT_YET, f"this check takes {takes} behind its number, and was given {len(answers)}")
+        return Verdict(id, NOT_YET, f"this check takes {takes} after its number, and was given {len(answers)}")
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
         verdict = _try(exercise, answers)

@@ -50,7 +50,7 @@ def question(id: str) -> Question:
 def guess(id: str, option: Any = "") -> None:
     """Show a question with its options as buttons. What you click is kept and locked; then you can ask for the answer.
 
-    Where there are no buttons, write the letter behind it, such as ``"b"``; three dots skip the question.
+    Where there are no buttons, write the letter after it, such as ``"b"``; three dots skip the question.
 
     >>> guess("02-C", ...)
     02-C  skipped

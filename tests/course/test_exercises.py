@@ -175,7 +175,7 @@ def test_an_error_and_a_value_without_words():
 @pytest.mark.parametrize("answers", [(), (abs, abs)])
 def test_too_few_and_too_many_answers_are_no_mistake_of_the_code(answers):
     verdict = judge("99.1", *answers)
-    expected = f"this check takes 1 answer behind its number, and was given {len(answers)}"
+    expected = f"this check takes 1 answer after its number, and was given {len(answers)}"
     assert (verdict.word, verdict.message) == ("not yet", expected)
 
 

@@ -45,7 +45,7 @@ def through_the_host(X, Y, n):
 
 
 test_a_wrong_answer_is_not_right_and_the_reply_says_why = not_right(
-    ("11.1", [14, 84, 5], "14 batches leave 38 observations over"),
+    ("11.1", [14, 84, 5], "14 batches leave 38 observations"),
     ("11.1", [64, 90, 5], "not that many batches"),
     ("11.1", [15, 45, 5], "a batch is two arrays"),
     ("11.1", [15, 30, 5], "that's one epoch"),
