@@ -16,8 +16,8 @@ from .boxes import box, publish
 
 CARD = "NVIDIA T4"
 _PASSING = (
-    "{}: each session starts from zero here, and everything is gone when it ends. Before a break or another lesson, type "
-    "%run -m fluxlite handin Ada Lovelace, with your name, and download the file. To go on counting, put its progress here."
+    "{}: each session starts from zero here, and all is gone when it ends. Before a break or another lesson, type "
+    "%run -m fluxlite handin Ada Lovelace, with your name, and download the file. To go on, put its progress here."
 )
 
 

@@ -5,7 +5,7 @@ from ..kit.vocabulary import number, refuse, wrong_if
 from .pictures import WAVES
 
 
-@exercise("00.1", "from how many waves on the GPU wins", look_at="the end of the race: which lane has the shorter time?")
+@exercise("00.1", "from how many waves on the GPU wins", look_at="the race's end: which lane has the shorter time?")
 def first_win(waves):
     right = 16_384
     two = f"to Python, {right:,} is two numbers; write {right} or {right:_}"

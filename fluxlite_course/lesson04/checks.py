@@ -28,7 +28,7 @@ def step(step):
                 np.tanh(np.concatenate([h, x], axis=1) @ w1),
             "you return the memory that you were given": h,
             "the memory isn't bent: is a tanh missing?": joined @ w1,
-        }, shape="the new memory has a different shape in the drawing", before=f"step {count}: ", rtol=1e-4)  # fmt: skip
+        }, shape="the new memory's shape isn't that of the drawing", before=f"step {count}: ", rtol=1e-4)  # fmt: skip
         expect(out, after @ w2, "the memory is right, but the output isn't", {
             "outputs never exceed 1: is there a tanh too many?": np.tanh(after @ w2),
             "the output comes from the old memory; it should come from the new one": h @ w2,

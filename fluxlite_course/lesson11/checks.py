@@ -52,7 +52,7 @@ def feed(feed):
     wrong_if(not several, "feed gives batches, each a pair (x, y)", f"{len(found)} batches", f"{len(wanted)} batches")
     for got, batch in zip(found, wanted):
         for array, right in zip(got, batch):
-            expect(array, right, "a batch has different numbers", where="a batch is on the CPU, and the model on the GPU")
+            expect(array, right, "a batch's numbers are wrong", where="a batch is on the CPU, and the model on the GPU")
     pictures = np.zeros((10_240, 3072), np.float32), np.zeros((10_240, 10), np.float32)
     model = network(3072, 1024)
 
