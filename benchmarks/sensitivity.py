@@ -110,7 +110,7 @@ STATEMENTS = {
         lambda size: 128 < size < 1024, lambda size: f"{size:.0f}",
     ),
     "batch": Statement(
-        "a larger batch lets the GPU win earlier: of the crossing at a batch of one, this part is left at 1,024",
+        "a larger batch lets the GPU win earlier: the crossing at 1,024, divided by the one at a batch of one",
         lambda card: crossing(card, 1024) / crossing(card, 1), lambda part: part < 0.5, lambda part: f"{part:.2f}",
     ),
     "large": Statement(
@@ -197,7 +197,7 @@ def document() -> str:
     return f"""# How the simulation knows
 
 How can a program say what a step costs on a card that isn't there? It computes the values with NumPy, and counts what
-CuPy would ask a card for: launches, copies, waits, bytes, operations. Then it multiplies by figures of that card. This
+CuPy would ask a card for: launches, copies, waits, bytes, operations. Then it multiplies by that card's figures. This
 page says where each figure is from, what would change if it were off by two, and which values aren't NumPy's.
 `python -m benchmarks.sensitivity --write` wrote it.
 
@@ -205,16 +205,16 @@ page says where each figure is from, what would change if it were off by two, an
 
 A figure is from a maker's *datasheet*; *published* by others,
 who measured it; *measured* by us, on a computer without a card; or *guessed*. We measured none of them on a card. Rates
-of a card's memory and of its operations are a datasheet's peak times a share that is guessed.
-`print(fl.simulated.preset("NVIDIA T4"))` shows the same for one card; `fluxlite.calibrate` replaces the figures by
+of a card's memory and of its operations are a datasheet's peak times a share that we guess.
+`print(fl.simulated.preset("NVIDIA T4"))` shows the same for one card; `fluxlite.calibrate` replaces the figures with
 measured ones.
 
 {sources()}
 
 ## What if a figure were off by two?
 
-Each row is the simulated {CARD} with one figure half and double. What no longer holds is **bold**; `=` says that
-nothing changes.
+Each row is the simulated {CARD} with one figure halved, and then doubled. What no longer holds is **bold**; `=` says
+that nothing changes.
 
 {said}
 
@@ -222,15 +222,15 @@ nothing changes.
 
 ## Which values aren't NumPy's
 
-The values are NumPy's, computed on your processor. Only where CuPy 14 decides otherwise, the simulated GPU follows it:
+The values are NumPy's, computed on your processor. Where CuPy 14 decides otherwise, the simulation follows CuPy:
 
 - **float16** is added up in float32 and rounded once, in sums, products, running totals and variances: 4,096 ones along
-  an axis make 4,096, where NumPy's make 2,048. Some sums a card adds in float16, in a tree, which comes close to this.
+  an axis make 4,096, where NumPy's make 2,048. A card adds some sums in float16, in a tree, which comes close to this.
 - **An integer to a negative power** is 1 / x without its fraction: 0, except for 1 and -1. NumPy raises.
 - **A singular matrix** raises nothing in `inv`, `solve` and `matrix_power`, nor does one that isn't positive definite
   in `cholesky`: looking for the error would be a wait. A card leaves inf, nan, or a part of the result; here it's nan.
 - **An array without elements** is false, with a warning. NumPy raises.
-- **Big-endian numbers** (`>f4`) are turned round on their way to the card.
+- **Big-endian numbers** (`>f4`) have their bytes swapped on their way to the card.
 """
 
 

@@ -45,7 +45,7 @@ def handin(name: str, folder: Path | None = None) -> Path:
         raise ValueError(f"a name has letters in it, got {name!r}: python -m fluxlite handin Ada")
     files = [file for file in [*sorted(folder.glob("*.ipynb")), folder / progress.FILE] if file.is_file()]
     if not files:
-        hint = " Guess or check something first." if progress.passing() else " Hand in where your lessons are."
+        hint = " Guess or check something first." if progress.passing() else " Hand in from your lessons' folder."
         raise ValueError(f"there is no notebook and no {progress.FILE} in {folder.absolute()}.{hint}")
     target = folder / f"handin-{stem}.zip"
     now, packed = datetime.datetime.now().isoformat(), io.BytesIO()
@@ -90,9 +90,9 @@ def what_to_say(file: Path, name: str) -> list[str]:
         packed = archive.namelist()
     notebooks, kept = any(one.endswith(".ipynb") for one in packed), progress.FILE in packed
     parts = {"your notebooks as they were last saved": notebooks, "your guesses and checks": kept}
-    lines = [f"It's signed {name}, and has in it: {', '.join(part for part, there in parts.items() if there)}."]
+    lines = [f"It's signed {name}, and contains: {', '.join(part for part, there in parts.items() if there)}."]
     if not notebooks and (place := progress.passing()):  # Colab and Kaggle keep the notebook for themselves
-        lines += [f"Download it from the files next to the page. {place} keeps your notebook: download it, too."]
+        lines += [f"Download it from the page's list of files. {place} keeps your notebook: download it, too."]
     elif missing := [part for part, there in parts.items() if not there]:
         lines += [f"Not in it: {', '.join(missing)}. That folder has none."]
     return lines

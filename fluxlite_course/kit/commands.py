@@ -14,7 +14,7 @@ def add(command: Callable[..., argparse.ArgumentParser]) -> None:
         "python -m jupyterlab --help lists them.", takes_the_rest=True,
     )  # fmt: skip
     course.usage = f"{course.prog} [-h] [--hub] [JUPYTERLAB'S ARGUMENT ...]"
-    course.add_argument("--hub", action="store_true", help="be a learner's server: a JupyterHub types this")
+    course.add_argument("--hub", action="store_true", help="be a learner's server: a JupyterHub runs this")
     packing = command("handin", handin, "pack your notebooks and your progress into one zip file")
     packing.add_argument("name", metavar="NAME", nargs="*", help="sign it with this name")
     looking = command(

@@ -43,7 +43,7 @@ def _hand_out_one(fresh: bytes, copy: Path) -> str:
         theirs, edited = _read(copy.read_bytes())
     except (ValueError, RecursionError):  # half of it is missing, say
         kept = _replace(copy, fresh, "torn")
-        return f"{copy.name} can't be read any more. It's fresh now, and what was in it is kept as {kept.name}."
+        return f"{copy.name} can't be read any more. It's fresh now, and the old one is kept as {kept.name}."
     newest, _ = _read(fresh)
     if theirs.get(HASH) == newest[HASH]:
         return ""  # they have this version, edited or not

@@ -42,7 +42,7 @@ def collect(folder: Path) -> tuple[list[Handin], list[str]]:
         if file.name == ABOUT:  # Safari, for one, unpacks what it downloads
             found.append(f"{where}: an unpacked hand-in isn't counted: zip its folder again, or keep the zip file")
         elif file.suffix.lower() == ".zip":
-            found += [*_look_into(file, where)] or [f"{where}: no hand-in is in it"]
+            found += [*_look_into(file, where)] or [f"{where}: there's no hand-in in it"]
     return [one for one in found if isinstance(one, Handin)], [one for one in found if isinstance(one, str)]
 
 

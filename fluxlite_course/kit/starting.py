@@ -16,7 +16,7 @@ from .boxes import box, publish
 
 CARD = "NVIDIA T4"
 _PASSING = (
-    "{}: each session counts for itself here, and all is gone when it ends. Before a break or another lesson, type "
+    "{}: each session starts from zero here, and all is gone when it ends. Before a break or another lesson, type "
     "%run -m fluxlite handin Ada Lovelace, with your name, and download the file. To go on, put its progress here."
 )
 

@@ -5,15 +5,15 @@ from ..kit.vocabulary import number, refuse, wrong_if
 from .pictures import WAVES
 
 
-@exercise("00.1", "from how many waves on the GPU is first", look_at="the race at its end: which lane says less?")
+@exercise("00.1", "from how many waves on the GPU wins", look_at="the race's end: which lane has the shorter time?")
 def first_win(waves):
     right = 16_384
     two = f"to Python, {right:,} is two numbers; write {right} or {right:_}"
     wrong_if(isinstance(waves, tuple), two, repr(waves), "a number")
     got = number(waves, "your answer")
     refuse({
-        "the slider has no such number of waves": got not in WAVES,
-        "there the GPU is first, but it already is with fewer waves": got > right,
-        "there the CPU is still first": got < right,
+        "the slider doesn't have that number of waves": got not in WAVES,
+        "the GPU wins there, but it already does with fewer waves": got > right,
+        "the CPU still wins there": got < right,
     }, f"{got:,.0f}", "the first number on the slider with which the GPU is done before the CPU")  # fmt: skip
-    return f"with {right:,} waves at once, the GPU's done first"
+    return f"with {right:,} waves at once, the GPU wins"

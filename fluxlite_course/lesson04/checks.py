@@ -19,7 +19,7 @@ def step(step):
         refuse({
             "step returns two arrays: the output, and the new memory for the next step":
                 not isinstance(found, tuple) or len(found) != 2,
-            "the two are in the other order": shapes == ((1, 6), (1, 1)),
+            "the two are in the wrong order": shapes == ((1, 6), (1, 1)),
         }, f"{type(found).__name__}, shape {shapes}", "shape (1, 1) and (1, 6): return out, h")  # fmt: skip
         out, after = found
         joined = np.concatenate([x, h], axis=1)
@@ -28,7 +28,7 @@ def step(step):
                 np.tanh(np.concatenate([h, x], axis=1) @ w1),
             "you return the memory that you were given": h,
             "the memory isn't bent: is a tanh missing?": joined @ w1,
-        }, shape="the new memory has another shape in the drawing", before=f"step {count}: ", rtol=1e-4)  # fmt: skip
+        }, shape="the new memory's shape isn't that of the drawing", before=f"step {count}: ", rtol=1e-4)  # fmt: skip
         expect(out, after @ w2, "the memory is right, but the output isn't", {
             "outputs never exceed 1: is there a tanh too many?": np.tanh(after @ w2),
             "the output comes from the old memory; it should come from the new one": h @ w2,

@@ -60,7 +60,7 @@ def time_it(time_it):
     right = fl.estimate(np.matmul, A, A, like="NVIDIA T4", shapes_only=True).seconds
     refuse({
         "time_it didn't run f: it's a function, and f() runs it": not calls,
-        "time_it runs f() once: a second step of a training, say, would change the weights again": calls[1:],
+        "time_it runs f() once: a second training step, say, would change the weights again": calls[1:],
     }, many(len(calls), "run"), "1 run")  # fmt: skip
     found = number(found, "what time_it returns")
     yours, names = duration(found), getattr(getattr(time_it, "__code__", None), "co_names", ())

@@ -38,9 +38,9 @@ def read_off(size, times):
     refuse({
         f"that's with a batch of {' or '.join(others)}": others,
         f"at {size:g} the CPU is still faster": right.faster.get(size, 2) <= 1,
-        "the GPU wins from another size of the table on": size != right.smallest,
+        "the GPU starts to win at a different size in the table": size != right.smallest,
         "the size is right; the ratio is upside down": times and _near(1 / times, most),
         "the size is right, the ratio isn't": not _near(times, most),
-    }, f"{size:g}, {times:g} times", "the first size of the table at which the GPU wins, and keeps winning; "
+    }, f"{size:g}, {times:g} times", "the first size in the table at which the GPU wins, and keeps winning; "
        f"the CPU's time over the GPU's, at {SIZES[-1]}")  # fmt: skip
     return f"from {right.smallest} on; {most:.0f} times as fast at {SIZES[-1]}, in a comparison with a model"

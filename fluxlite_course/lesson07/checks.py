@@ -14,7 +14,7 @@ LAUNCHES = 260  # for exercise 07.2
 _NEAR: dict = {"rtol": 2e-3, "atol": 2e-5}
 
 
-@exercise("07.1", "one loop less", look_at="for point in x: what is the shape of point?")
+@exercise("07.1", "one loop fewer", look_at="for point in x: what is the shape of point?")
 def predict(predict):
     w1, w2 = fl.gpu(problem()[2:])
     counts = {}

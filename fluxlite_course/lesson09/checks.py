@@ -11,8 +11,8 @@ _WHY = (
     "pad=1 keeps all 8 × 8 places, and each of the 4 filters makes a channel",
     "a 2 × 2 window goes on by 2, and pooling leaves the 4 channels alone",
     "without a pad, a 3 × 3 window has 2 places along 4 points; 6 filters make 6 channels",
-    "flatten makes a row of each image: 2 × 2 places of 6 channels",
-    "Dense(24, 10) makes 10 numbers of each row of 24",
+    "flatten turns each image into a row: 2 × 2 places of 6 channels",
+    "Dense(24, 10) makes 10 numbers from each row of 24",
 )
 
 
@@ -51,9 +51,9 @@ def accuracy_of(accuracy_of):
     found = accuracy_of(train, X, labels, np.random.default_rng(15))
     both = known.keys() & set(asked)
     seen = f"{len(known)} learned, {len(set(asked))} asked, {len(both)} in both"
-    wrong_if(both, "it's asked about what it has learned. By heart is enough for 1.00", seen, "0 in both")
+    wrong_if(both, "it's asked about what it has learned. Learning by heart gives 1.00", seen, "0 in both")
     right = sum(number < 25 for number in asked) / max(1, len(asked))
-    words = "the model was asked about the right images, but the share is another one: are these their labels?"
+    words = "the model was asked about the right images, but the share is wrong: are these their labels?"
     wrong_if(abs(float(found) - right) > 1e-6, words, f"{float(found):.2f}", f"{right:.2f}")
     return f"learned from {len(known)} images, asked about {len(asked)} others: {right:.2f}, not 1.00"
 
@@ -82,4 +82,4 @@ def answers(answers):
                 f"{case}: compare the share with least, not the score": (scores.max() >= least) != (row.max() >= least),
                 f"{case}: {'too little' if wanted == _NONE else 'enough'} for an answer": True,
             }, repr(one), repr(wanted))  # fmt: skip
-    return "sure of 2 images with 0.6, of 1 with 0.9; of the others it says that they're none of these"
+    return "2 answers with 0.6, and 1 with 0.9; the others are none of these"

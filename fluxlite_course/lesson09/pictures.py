@@ -60,7 +60,7 @@ def _square(x: float, y: float, side: float, **more: Any) -> Part:
 
 
 def worst_mistakes(images: Any, scores: Any, labels: Any, count: int = 5) -> Picture:
-    """The images that a network reads wrongly, and is most sure of; the worst first.
+    """The images that a network reads wrongly but is most sure of; the worst first.
 
     Above each: the true digit, what it's read as, and the share of that. Raises `ValueError` without mistakes.
 
@@ -71,7 +71,7 @@ def worst_mistakes(images: Any, scores: Any, labels: Any, count: int = 5) -> Pic
     read, sure = shares.argmax(axis=1), shares.max(axis=1)
     wrong = np.flatnonzero(read != labels)
     if not len(wrong):
-        raise ValueError("there are no mistakes: all images are read rightly")
+        raise ValueError("there are no mistakes: all images are read correctly")
     worst = wrong[np.argsort(-sure[wrong], kind="stable")][:count]
     titles = [f"is a {labels[i]}\nread {read[i]}\n{sure[i]:.2f}" for i in worst]
     told = "; ".join(f"a {labels[i]} read as {read[i]}, {sure[i]:.2f}" for i in worst)

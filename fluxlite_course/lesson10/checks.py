@@ -37,7 +37,7 @@ def memories(memories):
     cell, x = fl.gpu((fl.RNNCell.of(Wi, Wh / 4, bias), x))
     right = fl.cpu(_memories(cell, x))
     found, r = call(memories, cell, x)
-    expect(found, right, "other memories than before", {
+    expect(found, right, "the memories aren't the same as before", {
         "the memory is the same at each step: h @ cell.Wh.T needs the new h, so it stays in the loop":
             _memories(cell, x, keep=False),
         "the bias is added twice": _memories(cell, x, bias=2),

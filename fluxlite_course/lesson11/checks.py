@@ -20,7 +20,7 @@ def batches_and_copies(batches, copies_of_gpu_loader, copies_of_all_first):
     count = len(fl.DataLoader(data, **options))
     each = _copies(lambda: fl.gpu(fl.DataLoader(data, **options)))
     first = _copies(lambda: fl.DataLoader(fl.gpu(data), **options))
-    left = {"14 batches leave 38 observations over, which make a batch of their own": count - 1}
+    left = {"14 batches leave 38 observations, which make a batch of their own": count - 1}
     expect(number(batches, "batches"), count, "not that many batches", left, yours=batches,
            expected="1,438 observations, at most 100 in each")  # fmt: skip
     expect(number(copies_of_gpu_loader, "the number of copies"), each, "not that many copies by gpu(loader)", {
@@ -52,7 +52,7 @@ def feed(feed):
     wrong_if(not several, "feed gives batches, each a pair (x, y)", f"{len(found)} batches", f"{len(wanted)} batches")
     for got, batch in zip(found, wanted):
         for array, right in zip(got, batch):
-            expect(array, right, "a batch has other numbers", where="a batch is on the CPU, and the model on the GPU")
+            expect(array, right, "a batch's numbers are wrong", where="a batch is on the CPU, and the model on the GPU")
     pictures = np.zeros((10_240, 3072), np.float32), np.zeros((10_240, 10), np.float32)
     model = network(3072, 1024)
 
@@ -74,7 +74,7 @@ def train_epoch(train_epoch):
     with fl.receipt() as r, explaining({"CPU": "a batch stayed on the host, and the model is on the GPU"}):
         train_epoch(model, opt_state, X, Y)
     batches = [slice(0, 64), slice(64, 128), slice(128, 150)]
-    words = "the model has learned something else than the loop above: take the same batches, in the same order"
+    words = "the model has learned something different from the loop above: take the same batches, in the same order"
     expect(fl.cpu(model)[0].weight, _weights(made, X, Y, batches), words, {
         "the model that you were given hasn't learned: its weights are as before": made[0].weight,
         "the last, smaller batch is left out": _weights(made, X, Y, batches[:2]),

@@ -28,7 +28,7 @@ def restore(restore):
     return "files of two sizes are read, each into a model that fits"
 
 
-@exercise("13.2", "a training goes on", look_at="section 3: the table of what is left out")
+@exercise("13.2", "a run goes on", look_at="section 3: the table of what is left out")
 def take_up(take_up):
     half, run, path = new_run(1), new_run(2), here("check-half.safetensors")
     go_on(half, 2)
@@ -42,4 +42,4 @@ def take_up(take_up):
         "the loader's generator is still new: the batches come in another order": not is_read["loader"],
         "it didn't return the number of epochs that are done": not is_number(epoch) or epoch != 2,
     }, f"{brief(epoch)} was returned", "2, and the file's contents in the objects themselves")  # fmt: skip
-    return "model, memory and generator are the file's: the training goes on as if it had never stopped"
+    return "model, memory and generator are the file's: the run goes on as if it had never stopped"

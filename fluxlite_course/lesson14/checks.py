@@ -22,7 +22,7 @@ def order_of_visits(order, pieces):
             3 in given and 6 in given and given.index(3) < given.index(6),
         "which entries does loss depend on? The highest number that's waiting is next": given != [7, 6, 4, 3],
     }, str(given))  # fmt: skip
-    words = "the order is right; in how many of the lines that loss depends on does w stand?"
+    words = "the order is right; how many of the lines that loss depends on use w?"
     wrong_if(pieces != 2, words, f"pieces = {pieces!r}")
     return "7, 6, 4, 3: back visits an entry after everything that used it; and w was used twice, by 3 and by 6"
 

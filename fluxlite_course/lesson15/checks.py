@@ -52,7 +52,7 @@ def step_time(step_time):
         link, steps, exchange = LINKS[name], 2 * (cards - 1), float(ring(nbytes, cards, name))
         found = number(step_time(compute, nbytes, cards, link), "what step_time returns")
         latencies = steps * link.latency
-        expect(found, compute + exchange, "that's another time", {
+        expect(found, compute + exchange, "that's not the time of the step", {
             "one card has nobody to exchange anything with, so only the computing is left": found if cards == 1 else 0,
             "the bytes are missing": compute + latencies,
             "the latencies are missing; each of the 2 (n - 1) steps has one": compute + exchange - latencies,

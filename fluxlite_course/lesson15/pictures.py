@@ -32,7 +32,7 @@ def compared(whole: Any, halves: Sequence[Any]) -> Picture:
         ax.set(xlabel="gradient of all 64 rows", xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal")
         ax.set_title(title, fontsize=13)
     words = "on" if np.allclose(mean, whole, atol=1e-6) else "beside"
-    return show(figure, f"{len(whole):,} numbers. One half's is a cloud; the mean of both lies {words} the diagonal.")
+    return show(figure, f"{len(whole):,} numbers. One half gives a cloud; the mean of both lies {words} the diagonal.")
 
 
 def ring_steps() -> Scene:

@@ -193,7 +193,7 @@ def test_on_colab_the_progress_goes_alone_and_what_is_missing_is_said(variable, 
     progress.keep("checks", "03.1", "right")
     assert main(["handin", "Ada"]) == 0
     said = capsys.readouterr().out
-    assert "has in it: your guesses and checks.\n" in said and f"{place} keeps your notebook: download it, too." in said
+    assert "contains: your guesses and checks.\n" in said and f"{place} keeps your notebook: download it, too." in said
     (one,) = look_at_class(tmp_path).handins
     assert (one.checks, one.learner) == ({"03.1": "right"}, "")  # there, each session has a record of its own
 
@@ -204,7 +204,7 @@ def test_on_colab_the_progress_goes_alone_and_what_is_missing_is_said(variable, 
 )
 def test_a_lesson_begins_with_what_such_a_session_forgets(variable, place, monkeypatch, capsys):
     start("03")
-    words = f"{place}: each session counts for itself"
+    words = f"{place}: each session starts from zero here"
     assert words not in capsys.readouterr().out
     monkeypatch.setenv(variable, "x")
     start("03")
@@ -429,7 +429,7 @@ def test_a_learner_and_a_teacher_at_the_command_line(learner, tmp_path):
     said = run("handin", "Ada", "L.", cwd=learner.parent)
     assert said == (
         f"Hand in this file: {learner / 'handin-Ada-L.zip'}\n"
-        "It's signed Ada L., and has in it: your notebooks as they were last saved, your guesses and checks.\n"
+        "It's signed Ada L., and contains: your notebooks as they were last saved, your guesses and checks.\n"
     )
     assert re.search(r"^Ada L\. +\+\.\. +1$", run("class", ".", cwd=tmp_path), re.MULTILINE)
     wall = run("class", ".", "3", "00", cwd=tmp_path)

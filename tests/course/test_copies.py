@@ -93,8 +93,7 @@ def test_a_torn_notebook_is_replaced_and_what_is_left_of_it_is_kept(folders, con
         (target / NAME).write_text(content + " " * number)
         (line,) = hand_out(target, source)
         assert line == (
-            f"03-x.ipynb can't be read any more. It's fresh now, and what was in it is kept as "
-            f"03-x.torn-{number}.ipynb."
+            f"03-x.ipynb can't be read any more. It's fresh now, and the old one is kept as 03-x.torn-{number}.ipynb."
         )
         assert (target / f"03-x.torn-{number}.ipynb").read_text() == content + " " * number
     assert sources(target / NAME) == ["start"] and hand_out(target, source) == []

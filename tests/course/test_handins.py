@@ -70,7 +70,7 @@ def test_a_hand_in_that_is_no_zip_file_is_named(tmp_path):
     (tmp_path / "link.zip").symlink_to(tmp_path / "photos.zip")
     assert collect(tmp_path) == ([], [
         "handin-Ada/handin.json: an unpacked hand-in isn't counted: zip its folder again, or keep the zip file",
-        "photos.zip: no hand-in is in it",
+        "photos.zip: there's no hand-in in it",
     ])  # fmt: skip
 
 

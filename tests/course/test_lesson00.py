@@ -7,11 +7,11 @@ from fluxlite_course.kit.guesses import question
 from fluxlite_course.lesson00.pictures import race
 
 test_a_wrong_answer_is_not_right_and_the_reply_says_why = not_right(
-    ("00.1", [65_536], "but it already is with fewer waves"),
-    ("00.1", [4096], "there the CPU is still first"),
-    ("00.1", [1], "there the CPU is still first"),
+    ("00.1", [65_536], "but it already does with fewer waves"),
+    ("00.1", [4096], "the CPU still wins there"),
+    ("00.1", [1], "the CPU still wins there"),
     ("00.1", [(16, 384)], "two numbers"),
-    ("00.1", [10_000], "the slider has no such number"),
+    ("00.1", [10_000], "the slider doesn't have that number"),
     ("00.1", ["16,384"], "your answer is text"),
     ("00.1", [None], "isn't a number"),
 )

@@ -35,8 +35,8 @@ def into_zeros(x, h, w1, w2):
 STEPS = [
     (lambda x, h, w1, w2: None, "step returned None"),
     (lambda x, h, w1, w2: forward(x, h, w1, w2)[0], "step returns two arrays"),
-    (lambda x, h, w1, w2: (1.0, 2.0), "the new memory has another shape in the drawing"),
-    (lambda x, h, w1, w2: forward(x, h, w1, w2)[::-1], "the two are in the other order"),
+    (lambda x, h, w1, w2: (1.0, 2.0), "the new memory's shape isn't that of the drawing"),
+    (lambda x, h, w1, w2: forward(x, h, w1, w2)[::-1], "the two are in the wrong order"),
     (lambda x, h, w1, w2: forward(h, x, w1, w2), "row 0 of w1 belongs to the input; yours multiplies it with h[0]"),
     (bent_twice, "outputs never exceed 1: is there a tanh too many?"),
     (not_bent, "is a tanh missing?"),

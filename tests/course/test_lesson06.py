@@ -23,7 +23,7 @@ test_a_wrong_answer_is_not_right_and_the_reply_says_why = not_right(
     ("06.1", [5], "not what the launches"),
     ("06.2", [SIXTY_FOUR.smallest, SIXTY_FOUR.faster[4096]], "with a batch of 1 or 64"),
     ("06.2", [16, AT_4096], "at 16 the CPU is still faster"),
-    ("06.2", [2048, AT_4096], "from another size of the table on"),
+    ("06.2", [2048, AT_4096], "at a different size in the table"),
     ("06.2", [WAVES.smallest, 1 / AT_4096], "upside down"),
     ("06.2", [WAVES.smallest, 5], "the ratio isn't"),
 )

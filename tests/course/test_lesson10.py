@@ -49,7 +49,7 @@ test_a_wrong_answer_is_not_right_and_the_reply_says_why = not_right(
     ("10.2", [memories(keep=False)], "so it stays in the loop"),
     ("10.2", [memories(inside=1)], "the bias is added twice"),
     ("10.2", [memories(lambda cell, x: x @ cell.Wi.T)], "the bias is missing"),
-    ("10.2", [lambda cell, x: -memories()(cell, x)], "other memories than before"),
+    ("10.2", [lambda cell, x: -memories()(cell, x)], "the memories aren't the same as before"),
     ("10.2", [lambda cell, x: memories()(cell, x)[:, -1]], "the memory after every step"),
     ("10.2", [lambda cell, x: fl.cpu(memories()(cell, x))], "is on the CPU"),
 )

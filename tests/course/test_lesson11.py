@@ -45,7 +45,7 @@ def through_the_host(X, Y, n):
 
 
 test_a_wrong_answer_is_not_right_and_the_reply_says_why = not_right(
-    ("11.1", [14, 84, 5], "14 batches leave 38 observations over"),
+    ("11.1", [14, 84, 5], "14 batches leave 38 observations"),
     ("11.1", [64, 90, 5], "not that many batches"),
     ("11.1", [15, 45, 5], "a batch is two arrays"),
     ("11.1", [15, 30, 5], "that's one epoch"),
@@ -59,7 +59,7 @@ test_a_wrong_answer_is_not_right_and_the_reply_says_why = not_right(
     ("11.2", [training(on_the_host)], "a batch stayed on the host"),
     ("11.2", [training(on_the_host, model=fl.cpu)], "hasn't learned"),
     ("11.2", [training(lambda X, Y, n: list(batch_by_batch(X, Y, n))[:2])], "the last, smaller batch"),
-    ("11.2", [training(lambda X, Y, n: list(batch_by_batch(X, Y, n))[::-1])], "has learned something else"),
+    ("11.2", [training(lambda X, Y, n: list(batch_by_batch(X, Y, n))[::-1])], "has learned something different"),
     ("11.2", [training(through_the_host)], "something large comes back to the host"),
 )
 

@@ -61,7 +61,7 @@ test_wrong_orders = not_right(
     ("14.1", [[7, 4, 6, 3], 2], "The highest number that's waiting is next"),
     ("14.1", [[7, 6, 4], 2], "which entries does loss depend on?"),
     ("14.1", [7, 2], "order is a list of numbers"),
-    ("14.1", [[7, 6, 4, 3], 3], "in how many of the lines"),
+    ("14.1", [[7, 6, 4, 3], 3], "how many of the lines"),
 )
 test_right_orders = right(("14.1", [(7, 6, 4, 3), 2]), ("14.1", [[7, 6, 4, 3, 2, 1], np.int64(2)]))
 

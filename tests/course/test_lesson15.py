@@ -48,7 +48,7 @@ test_a_wrong_answer_is_not_right_and_the_reply_says_why = not_right(
     ("15.2", [step_time(latencies=lambda n: n - 1, share=lambda n: (n - 1) / n)], "and as many to hand round"),
     ("15.2", [step_time(share=lambda n: 2 * (n - 1))], "a step carries one piece"),
     ("15.2", [step_time(latencies=lambda n: max(1, 2 * n - 2))], "1 card, NVLink: one card has nobody to exchange"),
-    ("15.2", [lambda c, b, n, link: 1.234 * c], "that's another time"),
+    ("15.2", [lambda c, b, n, link: 1.234 * c], "that's not the time of the step"),
     ("15.2", [lambda c, b, n, link: None], "what step_time returns isn't a number"),
 )
 
