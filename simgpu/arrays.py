@@ -20,11 +20,7 @@ from .words import WRITE, in_words
 
 _OPERANDS = (Stored, *SCALARS)
 
-# -- Operators and properties that differ only by their names ---------------------------------------
-
-
-def _of_values(name: str) -> property:
-    return property(operator.attrgetter(f"_values.{name}"))
+# -- Operators, which differ only by their names ------------------------------------------------------
 
 
 def _operators(ufunc: np.ufunc) -> tuple[Callable[[Any, Any], Any], ...]:
@@ -239,8 +235,10 @@ class SimulatedArray(HostReads, Stored):
             raise AttributeError(f"incompatible shape: this would need a copy, which x.reshape({shape}) makes")
         self._values = values
 
-    dtype, ndim, size, itemsize = map(_of_values, ("dtype", "ndim", "size", "itemsize"))
-    nbytes, strides, flags = map(_of_values, ("nbytes", "strides", "flags"))
+    dtype, ndim, size, itemsize, nbytes, strides, flags = (
+        property(operator.attrgetter(f"_values.{name}"))
+        for name in ("dtype", "ndim", "size", "itemsize", "nbytes", "strides", "flags")
+    )
 
     def __len__(self) -> int:
         return len(self._values)

@@ -9,7 +9,7 @@ from .arrays import SimulatedArray
 from .device import current
 from .dispatch import call, plan_of
 from .memory import Stored, check_dtype
-from .rules import device_among, keyword_refusal, names, values_on
+from .rules import device_among, keyword_refusal, names
 
 # -- From values -----------------------------------------------------------------------------------
 
@@ -177,6 +177,4 @@ def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = None) ->
     is_number = isinstance(src, (np.ndarray, np.generic)) and src.size == 1
     if is_number and np.can_cast(src.dtype, dst._values.dtype, casting):
         src, casting = src.item(), "unsafe"  # a number, whose type has been checked
-    if isinstance(src, Stored):
-        values_on(dst.device, src)
     call(np.copyto, (dst, src), {"casting": casting} | ({} if where is None else {"where": where}), dst.device)

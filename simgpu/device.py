@@ -8,13 +8,13 @@ import numpy as np
 
 from . import dispatch, events, launches
 from .arrays import SimulatedArray, array_in
-from .clocks import COPY, HOST, MEMSET, HostClock, Lanes, Span
+from .clocks import COPY, HOST, MEMSET, Lanes, Span
 from .events import listeners, tell
 from .launches import ONE, Asked
 from .memory import LACKING_DTYPES, Buffer, Memory, Pool, Stored, root_of
 from .places import Place, estimating, in_use
-from .presets import CAPABILITIES, CLOCKS, Preset, preset
-from .rules import computing_card, refusal
+from .presets import CAPABILITIES, CLOCKS, preset
+from .rules import computing_card, current_card, refusal
 from .shapes import untouched
 
 _STATE = 8 * 256 * 64  # bytes on each multiprocessor: CuPy starts a Philox generator in so many threads
@@ -101,7 +101,8 @@ class Card:
     cards: tuple[Any, ...] = ()  # all cards of this computer, if there are several: then one of them is the current one
     estimate: object = None  # the one that this device belongs to: only its receipts see this device
 
-    def __init__(self, index: int, like: Preset, memory: int | None = None, host: HostClock = HOST) -> None:
+    def __init__(self, index: int = 0, like: Any = "NVIDIA T4", memory: int | None = None, host: Any = HOST) -> None:
+        like = preset(like)
         super().__init__(index, f"simulated {like.name}")  # type: ignore[call-arg]
         self.settings = (like, memory)
         self.card, self.multiprocessors = like.name, like.multiprocessors
@@ -114,10 +115,12 @@ class Card:
 
     def __eq__(self, other: object) -> bool:
         """Equal if number and card are the same. A device that's simulated later as another card isn't this one."""
-        same = self is other or super().__eq__(other)
-        return self.settings[0] == other.settings[0] if same is True else same  # type: ignore[attr-defined]
+        if self is other or type(other) is not type(self):
+            return self is other
+        return (self.index, self.settings[0]) == (other.index, other.settings[0])  # type: ignore[attr-defined]
 
-    __hash__: Any = None  # a subclass has its `Place`'s
+    def __hash__(self) -> int:
+        return hash((self.backend, self.index))
 
     @property
     def mem_info(self) -> tuple[int, int]:
@@ -304,11 +307,7 @@ class Device(Card, Place):
     array([2., 2.], dtype=float32)  # Simulated:0
     """
 
-    __hash__ = Place.__hash__
     in_use = property(lambda self: current)  # says where unpickled arrays go
-
-    def __init__(self, index: int = 0, like: Any = "NVIDIA T4", memory: int | None = None, host: Any = HOST) -> None:
-        super().__init__(index, preset(like), memory, host)
 
 
 def together(cards: list[Any]) -> list[Any]:
@@ -343,8 +342,7 @@ def current() -> Any:
     for simulated in simulating:
         if (device := simulated()) is not None:
             return device
-    first = devices()[0]
-    return first.current_card() if first.cards else first
+    return current_card(devices()[0])
 
 
 in_use.insert(0, current)

@@ -243,10 +243,8 @@ def _var(function: Callable, x: Any, axis: Any = None, *rest: Any, **kwargs: Any
 
 def _einsum(function: Callable, *operands: Any, **kwargs: Any) -> Any:
     result = function(*operands, **kwargs)
-    if not _is_half(result) or result.base is not None:  # a view has no sums
-        return result
-    wide = [x.astype(np.float32) if _is_half(x) else x for x in operands]
-    return np.asarray(function(*wide, **{**kwargs, "dtype": None}), np.float16)
+    is_sum = _is_half(result) and result.base is None  # a view has no sums
+    return _in_float32(function, *operands, **{**kwargs, "dtype": None}) if is_sum else result
 
 
 def _power(function: Callable, x: Any, y: Any, **kwargs: Any) -> Any:
@@ -277,13 +275,13 @@ def _select(function: Callable, conditions: Any, choices: Any, *rest: Any) -> An
     return function(conditions, choices, *rest)
 
 
-def _in_float32(function: Callable, a: np.ndarray, *rest: Any) -> Any:
-    if not _is_half(a):
-        return function(a, *rest)
-    made = function(a.astype(np.float32), *rest)
-    if isinstance(made, np.ndarray):
-        return made.astype(np.float16)
-    return type(made)(*(part.astype(np.float16) for part in made))
+def _in_float32(function: Callable, *args: Any, **kwargs: Any) -> Any:
+    if not any(map(_is_half, args)):
+        return function(*args, **kwargs)
+    made = function(*(x.astype(np.float32) if _is_half(x) else x for x in args), **kwargs)
+    if isinstance(made, tuple):
+        return type(made)(*(part.astype(np.float16) for part in made))
+    return np.asarray(made, np.float16)
 
 
 # A matrix that can't be inverted or decomposed raises nothing on a card: the host would have to wait to see it. The
