@@ -132,13 +132,11 @@ class Card:
         """``"75"`` for 7.5. For a card that isn't listed, we guess a T4's."""
         return CAPABILITIES[CLOCKS.get(self.card, CLOCKS["NVIDIA T4"])[1]]
 
-    def copy_in(self, x: np.ndarray, explicit: bool = True) -> SimulatedArray:
+    def upload(self, x: np.ndarray, explicit: bool = True) -> SimulatedArray:
         """A copy of a host array here, `explicit` if the program asked for it. The host doesn't wait for it."""
         result = self._copy_of(x)
         tell(self, events.HOST_TO_DEVICE, "copy", self.lanes.copy_in(x.nbytes), nbytes=x.nbytes, explicit=explicit)
         return result
-
-    upload = copy_in
 
     def copy_in_pinned(self, x: np.ndarray, is_pinned: bool = False) -> tuple[SimulatedArray, int]:
         """A copy of a host array through pinned memory, and when it will be there. The host doesn't wait for it.
@@ -166,13 +164,11 @@ class Card:
         buffer.root = values = self.compute(np.array, x, dtype=dtype, order="K", subok=False)
         return array_in(values, self, buffer, None)
 
-    def copy_out(self, x: SimulatedArray, name: str = "copy", explicit: bool = True) -> np.ndarray:
+    def download(self, x: SimulatedArray, name: str = "copy", explicit: bool = True) -> np.ndarray:
         """A copy of `x` on the host, which waits until `x` is computed."""
         values = self.compute(np.array, x._values, order="K", copy=True)
         self.wait(name, x.nbytes, explicit)
         return values
-
-    download = copy_out
 
     def copy_from(self, source: Any, x: SimulatedArray) -> SimulatedArray:
         result = self._copy_of(x._values)

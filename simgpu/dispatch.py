@@ -271,7 +271,7 @@ def _unwrap(function: Callable, x: Any, device: Any, found: dict[int, Stored]) -
     if isinstance(x, np.ndarray):
         name = rules.name_of(function)
         if name in launches.HOST_INDICES:
-            device.copy_in(x, explicit=False)
+            device.upload(x, explicit=False)
         elif name not in launches.HOST_PARAMETERS:
             raise refusal(function, x, device)
     return x
@@ -313,7 +313,7 @@ def take(x: Any, indices: Any, axis: int | None = None, out: Any = None) -> Any:
 
 def take_along_axis(x: Any, indices: Any, axis: int | None = -1) -> Any:
     if isinstance(indices, np.ndarray):
-        indices = x.device.copy_in(indices, explicit=False)
+        indices = x.device.upload(indices, explicit=False)
     one_device(x.device, indices)
     length = x._values.size if axis is None else x._values.shape[axis]
     device = x.device.begin()
@@ -364,7 +364,7 @@ def _on_host(function: Callable, args: tuple, kwargs: dict, device: Any) -> Any:
     """Functions that print or store values need them all on the host."""
 
     def there(x: Any) -> Any:
-        return x.device.copy_out(x, rules.name_of(function), explicit=False) if isinstance(x, Stored) else x
+        return x.device.download(x, rules.name_of(function), explicit=False) if isinstance(x, Stored) else x
 
     return function(*map(there, args), **{name: there(x) for name, x in kwargs.items()})
 
@@ -382,7 +382,7 @@ def from_host(function: Callable, args: tuple, kwargs: dict, device: Any) -> Any
     """The array that `function` makes, on this device, or on the current card if there are several."""
     device = current_card(device)
     if function.__name__ not in _USUALLY:  # it reads a file or the like
-        return device.copy_in(np.asarray(function(*args, **kwargs)))
+        return device.upload(np.asarray(function(*args, **kwargs)))
     return _array(device, **_USUALLY[function.__name__] | dict(zip(("a", "dtype", "order"), args)) | kwargs)
 
 
@@ -396,7 +396,7 @@ def _array(device, a, dtype=None, order=None, copy=None, subok=False, ndmin=0):
         values = np.array(a, dtype=dtype, order=order, copy=None, ndmin=ndmin)
         check_dtype(values.dtype)
         # A number fills memory on the device, without a copy.
-        return device.copy_in(values) if values.ndim else array_of(device, values[()], values.dtype)
+        return device.upload(values) if values.ndim else array_of(device, values[()], values.dtype)
     if isinstance(a, Stored):
         made = found[0]
     else:  # joined on the device, as by np.concatenate
