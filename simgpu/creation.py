@@ -55,10 +55,9 @@ def asnumpy(a: Any, stream: Any = None, order: str = "C", out: Any = None, *, bl
     """`a` on the host (`cupy.asnumpy`): a copy in this order, or in `out`. Host values become a NumPy array."""
     if isinstance(a, Stored):
         return a.get(stream, order, out, blocking)  # type: ignore[attr-defined]
-    values = np.asarray(a, order=order)  # type: ignore[call-overload]
     if out is None:
-        return values
-    out[...] = values
+        return np.asarray(a, order=order)  # type: ignore[call-overload]
+    out[...] = a
     return out
 
 

@@ -185,7 +185,6 @@ class Plan:
         self.after = known[out:]  # `out`, and those after it
         # A way of its own, which is called with the function, its arguments and the device.
         self.way = _OWN.get(name)
-        self.calls_back = name == "piecewise"  # a function of the user's, which may call NumPy's
         self.is_about_arrays = name in launches.ABOUT_ARRAYS
         self.keeps_order = name in launches.KEEPING_ORDER  # its result lies in memory as its argument does
         self.is_lacking = rules.is_lacking(function)  # CuPy lacks it
@@ -218,11 +217,7 @@ def call(function: Callable, args: tuple, kwargs: dict, device: Any) -> Any:
     plain_kwargs = kwargs and {key: _unwrap(function, x, device, found) for key, x in kwargs.items()}
     if device.cards and found and (plan.name in rules.WRITING or kwargs.get("out") is not None):
         device.begin()
-    if plan.calls_back:  # a context can't be entered twice
-        with np.errstate(all="ignore"):
-            result = function(*plain_args, **plain_kwargs)
-    else:
-        result = _compute(device, plan.differs, function, plain_args, plain_kwargs)
+    result = _compute(device, plan.differs, function, plain_args, plain_kwargs)
     if plan.is_about_arrays:
         return result
     card = rules.current_card(device)
@@ -336,7 +331,7 @@ def put(x: Any, indices: Any, values: Any, mode: str = "wrap") -> None:
 
 def _apply_along_axis(func1d: Callable, axis: int, arr: Any, *args: Any, **kwargs: Any) -> Any:
     """As in CuPy, `func1d` gets vectors that are arrays of the device. All its results have the same shape."""
-    rows = np.moveaxis(arr, np.lib.array_utils.normalize_axis_index(axis, arr.ndim), -1)
+    rows = np.moveaxis(arr, axis, -1)
     places = list(np.ndindex(rows.shape[:-1]))
     if not places:
         raise ValueError("apply_along_axis needs at least one vector, and an axis other than this has length 0")

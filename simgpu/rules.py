@@ -275,6 +275,12 @@ def _select(function: Callable, conditions: Any, choices: Any, *rest: Any) -> An
     return function(conditions, choices, *rest)
 
 
+def _piecewise(function: Callable, x: Any, conditions: Any, values: Any) -> Any:
+    if any(map(callable, values)):
+        raise NotImplementedError("piecewise takes numbers on a GPU, no functions (nor does CuPy's): use where")
+    return function(x, conditions, values)
+
+
 def _in_float32(function: Callable, *args: Any, **kwargs: Any) -> Any:
     if not any(map(_is_half, args)):
         return function(*args, **kwargs)
@@ -318,7 +324,8 @@ DIFFERENT: dict[str, Callable] = {
     "einsum": _einsum,  # linalg/_einsum.py:623
     **dict.fromkeys(names("less less_equal greater greater_equal equal not_equal"), _compare),
     **dict.fromkeys(names("linalg.eigh linalg.eigvalsh"), _in_float32),  # linalg/_eigenvalue.py:29
-    "lexsort": _lexsort, "select": _select,  # _sorting/sort.py:78, _indexing/indexing.py:203
+    # _sorting/sort.py:78, _indexing/indexing.py:203, _functional/piecewise.py:48
+    "lexsort": _lexsort, "select": _select, "piecewise": _piecewise,
     "power": _power,  # _core/_routines_math.pyx:1000
     # linalg/_util.py:110, with 'ignore' in cupyx/_ufunc_config.py:50
     **dict.fromkeys(names("linalg.inv linalg.solve linalg.matrix_power"), _solve), "linalg.cholesky": _cholesky,
