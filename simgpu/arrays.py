@@ -20,11 +20,7 @@ from .words import WRITE, in_words
 
 _OPERANDS = (Stored, *SCALARS)
 
-# -- Operators and properties that differ only by their names ---------------------------------------
-
-
-def _of_values(name: str) -> property:
-    return property(operator.attrgetter(f"_values.{name}"))
+# -- Operators, which differ only by their names ------------------------------------------------------
 
 
 def _operators(ufunc: np.ufunc) -> tuple[Callable[[Any, Any], Any], ...]:
@@ -79,7 +75,7 @@ class HostReads:
         elif order == "A":
             order = "F" if self.flags.f_contiguous else "C"
         lies_so = self.flags.c_contiguous if order == "C" else self.flags.f_contiguous
-        values = self.device.copy_out(self if lies_so else self.copy(order))
+        values = self.device.download(self if lies_so else self.copy(order))
         if out is None:
             return values
         out[...] = values
@@ -88,7 +84,7 @@ class HostReads:
     def _on_host(self, name: str) -> np.ndarray:
         """A copy on the host that the program didn't ask for explicitly."""
         self.device._reads(name)
-        return self.device.copy_out(self, name, explicit=False)
+        return self.device.download(self, name, explicit=False)
 
     __int__, __float__, __complex__, __str__ = map(_conversion, (int, float, complex, str))
 
@@ -239,8 +235,10 @@ class SimulatedArray(HostReads, Stored):
             raise AttributeError(f"incompatible shape: this would need a copy, which x.reshape({shape}) makes")
         self._values = values
 
-    dtype, ndim, size, itemsize = map(_of_values, ("dtype", "ndim", "size", "itemsize"))
-    nbytes, strides, flags = map(_of_values, ("nbytes", "strides", "flags"))
+    dtype, ndim, size, itemsize, nbytes, strides, flags = (
+        property(operator.attrgetter(f"_values.{name}"))
+        for name in ("dtype", "ndim", "size", "itemsize", "nbytes", "strides", "flags")
+    )
 
     def __len__(self) -> int:
         return len(self._values)
@@ -331,7 +329,7 @@ class SimulatedArray(HostReads, Stored):
         check_host("x.set(arr)", self, arr)
         if not self.flags.forc:
             raise RuntimeError("x.set(arr) fills an array that lies in one piece, and this is a part of another")
-        write(self.device, self._values, ..., self.device.copy_in(arr)._values)
+        write(self.device, self._values, ..., self.device.upload(arr)._values)
 
     def flatten(self, order: str = "C") -> SimulatedArray:
         return self.copy(order).ravel(order)

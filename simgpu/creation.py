@@ -9,7 +9,7 @@ from .arrays import SimulatedArray
 from .device import current
 from .dispatch import call, plan_of
 from .memory import Stored, check_dtype
-from .rules import device_among, keyword_refusal, names, values_on
+from .rules import device_among, keyword_refusal, names
 
 # -- From values -----------------------------------------------------------------------------------
 
@@ -55,10 +55,9 @@ def asnumpy(a: Any, stream: Any = None, order: str = "C", out: Any = None, *, bl
     """`a` on the host (`cupy.asnumpy`): a copy in this order, or in `out`. Host values become a NumPy array."""
     if isinstance(a, Stored):
         return a.get(stream, order, out, blocking)  # type: ignore[attr-defined]
-    values = np.asarray(a, order=order)  # type: ignore[call-overload]
     if out is None:
-        return values
-    out[...] = values
+        return np.asarray(a, order=order)  # type: ignore[call-overload]
+    out[...] = a
     return out
 
 
@@ -177,6 +176,4 @@ def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = None) ->
     is_number = isinstance(src, (np.ndarray, np.generic)) and src.size == 1
     if is_number and np.can_cast(src.dtype, dst._values.dtype, casting):
         src, casting = src.item(), "unsafe"  # a number, whose type has been checked
-    if isinstance(src, Stored):
-        values_on(dst.device, src)
     call(np.copyto, (dst, src), {"casting": casting} | ({} if where is None else {"where": where}), dst.device)

@@ -8,13 +8,13 @@ import numpy as np
 
 from . import dispatch, events, launches
 from .arrays import SimulatedArray, array_in
-from .clocks import COPY, HOST, MEMSET, HostClock, Lanes, Span
+from .clocks import COPY, HOST, MEMSET, Lanes, Span
 from .events import listeners, tell
 from .launches import ONE, Asked
 from .memory import LACKING_DTYPES, Buffer, Memory, Pool, Stored, root_of
 from .places import Place, estimating, in_use
-from .presets import CAPABILITIES, CLOCKS, Preset, preset
-from .rules import computing_card, refusal
+from .presets import CAPABILITIES, CLOCKS, preset
+from .rules import computing_card, current_card, refusal
 from .shapes import untouched
 
 _STATE = 8 * 256 * 64  # bytes on each multiprocessor: CuPy starts a Philox generator in so many threads
@@ -101,7 +101,8 @@ class Card:
     cards: tuple[Any, ...] = ()  # all cards of this computer, if there are several: then one of them is the current one
     estimate: object = None  # the one that this device belongs to: only its receipts see this device
 
-    def __init__(self, index: int, like: Preset, memory: int | None = None, host: HostClock = HOST) -> None:
+    def __init__(self, index: int = 0, like: Any = "NVIDIA T4", memory: int | None = None, host: Any = HOST) -> None:
+        like = preset(like)
         super().__init__(index, f"simulated {like.name}")  # type: ignore[call-arg]
         self.settings = (like, memory)
         self.card, self.multiprocessors = like.name, like.multiprocessors
@@ -114,10 +115,12 @@ class Card:
 
     def __eq__(self, other: object) -> bool:
         """Equal if number and card are the same. A device that's simulated later as another card isn't this one."""
-        same = self is other or super().__eq__(other)
-        return self.settings[0] == other.settings[0] if same is True else same  # type: ignore[attr-defined]
+        if self is other or type(other) is not type(self):
+            return self is other
+        return (self.index, self.settings[0]) == (other.index, other.settings[0])  # type: ignore[attr-defined]
 
-    __hash__: Any = None  # a subclass has its `Place`'s
+    def __hash__(self) -> int:
+        return hash((self.backend, self.index))
 
     @property
     def mem_info(self) -> tuple[int, int]:
@@ -129,13 +132,11 @@ class Card:
         """``"75"`` for 7.5. For a card that isn't listed, we guess a T4's."""
         return CAPABILITIES[CLOCKS.get(self.card, CLOCKS["NVIDIA T4"])[1]]
 
-    def copy_in(self, x: np.ndarray, explicit: bool = True) -> SimulatedArray:
+    def upload(self, x: np.ndarray, explicit: bool = True) -> SimulatedArray:
         """A copy of a host array here, `explicit` if the program asked for it. The host doesn't wait for it."""
         result = self._copy_of(x)
         tell(self, events.HOST_TO_DEVICE, "copy", self.lanes.copy_in(x.nbytes), nbytes=x.nbytes, explicit=explicit)
         return result
-
-    upload = copy_in
 
     def copy_in_pinned(self, x: np.ndarray, is_pinned: bool = False) -> tuple[SimulatedArray, int]:
         """A copy of a host array through pinned memory, and when it will be there. The host doesn't wait for it.
@@ -163,13 +164,11 @@ class Card:
         buffer.root = values = self.compute(np.array, x, dtype=dtype, order="K", subok=False)
         return array_in(values, self, buffer, None)
 
-    def copy_out(self, x: SimulatedArray, name: str = "copy", explicit: bool = True) -> np.ndarray:
+    def download(self, x: SimulatedArray, name: str = "copy", explicit: bool = True) -> np.ndarray:
         """A copy of `x` on the host, which waits until `x` is computed."""
         values = self.compute(np.array, x._values, order="K", copy=True)
         self.wait(name, x.nbytes, explicit)
         return values
-
-    download = copy_out
 
     def copy_from(self, source: Any, x: SimulatedArray) -> SimulatedArray:
         result = self._copy_of(x._values)
@@ -304,11 +303,7 @@ class Device(Card, Place):
     array([2., 2.], dtype=float32)  # Simulated:0
     """
 
-    __hash__ = Place.__hash__
     in_use = property(lambda self: current)  # says where unpickled arrays go
-
-    def __init__(self, index: int = 0, like: Any = "NVIDIA T4", memory: int | None = None, host: Any = HOST) -> None:
-        super().__init__(index, preset(like), memory, host)
 
 
 def together(cards: list[Any]) -> list[Any]:
@@ -343,8 +338,7 @@ def current() -> Any:
     for simulated in simulating:
         if (device := simulated()) is not None:
             return device
-    first = devices()[0]
-    return first.current_card() if first.cards else first
+    return current_card(devices()[0])
 
 
 in_use.insert(0, current)

@@ -83,22 +83,17 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "wrap", order: st
 
 def piecewise(x: Any, condlist: Any, funclist: Any) -> Any:
     """For each element of `x`, the number in `funclist` whose condition holds. CuPy takes no functions there."""
-    funclist = list(funclist._values if isinstance(funclist, Stored) else funclist)
-    if any(map(callable, funclist)):
-        raise NotImplementedError("piecewise takes numbers on a GPU, no functions (nor does CuPy's): use where")
     x = asarray(x) if np.isscalar(x) else on_device(np.piecewise, x)
     return call(np.piecewise, (x, condlist, funclist), {}, x.device)
 
 
 def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
     """For each place, the choice whose condition is the first to hold there."""
-    if len(condlist) != len(choicelist) or not condlist:
-        raise ValueError(f"select takes as many choices as conditions, got {len(choicelist)} and {len(condlist)}")
     if not np.isscalar(default):
         raise TypeError(f"select on a GPU takes a number as default, got {in_words(default)}")
     if wrong := [x for x in condlist if not isinstance(x, Stored)]:
         raise AttributeError(f"select takes arrays on the device as conditions, got {in_words(wrong[0])}")
-    return call(np.select, (condlist, choicelist, default), {}, condlist[0].device)
+    return call(np.select, (condlist, choicelist, default), {}, device_among(condlist) or current())
 
 
 def einsum(*operands: Any, **kwargs: Any) -> Any:

@@ -15,7 +15,7 @@ import numpy as np
 
 from . import launches, rules
 from .indexing import add_at, array_of, wrap_around
-from .launches import TEN_EACH, Asked
+from .launches import ONE, TEN_EACH, Asked
 from .memory import Stored, check_dtype, root_of
 from .rules import SCALARS, current_card, device_among, one_device, refusal, values_on
 
@@ -99,8 +99,8 @@ def call_ufunc(ufunc: np.ufunc, inputs: tuple, kwargs: dict | None = None, metho
             values.append(x.item())
         else:
             raise refusal(ufunc, x, device_among(inputs + (kwargs or {}).get("out", ())))
-    if kwargs or method != "__call__":
-        return _call_with_keywords(ufunc, inputs, values, kwargs or {}, method, device)
+    if kwargs or method != "__call__" or ufunc.nout > 1:
+        return _call_in_full(ufunc, inputs, values, kwargs or {}, method, device)
     device = device.begin()
     try:
         result = (device.instead or quiet.run)(ufunc, *values)
@@ -108,9 +108,7 @@ def call_ufunc(ufunc: np.ufunc, inputs: tuple, kwargs: dict | None = None, metho
         # On a card, an integer can have a negative power, and a boolean can be compared with a number of any size.
         if ufunc is not np.power and ufunc not in rules.COMPARISONS:
             raise
-        return _call_with_keywords(ufunc, inputs, values, {}, method, device)
-    if type(result) is tuple:
-        return _many(device, ufunc, values, result, launches.ONE)
+        return _call_in_full(ufunc, inputs, values, {}, method, device)
     if not result.flags.c_contiguous:  # CuPy's results lie in memory row by row, whatever the operands do
         result = result.copy()
     if ufunc is np.matmul:
@@ -122,20 +120,8 @@ def call_ufunc(ufunc: np.ufunc, inputs: tuple, kwargs: dict | None = None, metho
     return device.new(result)
 
 
-def _many(device: Any, ufunc: np.ufunc, values: list, result: Any, asked: Asked, out: Any = None) -> Any:
-    """What's rarer: two results, one that's in `out`, or methods such as ``np.add.reduce``, which read more."""
-    results = result if type(result) is tuple else (result,)
-    if ufunc is np.matmul:
-        device.launch_product(*values[:2], result)
-    else:
-        arrays = [x for x in values if isinstance(x, np.ndarray)]
-        device.launch_function(ufunc.__name__, arrays, results, (), {}, asked)
-    if out is not None:
-        return out
-    return tuple(map(device.new, results)) if type(result) is tuple else device.new(result)
-
-
-def _call_with_keywords(ufunc: np.ufunc, inputs: tuple, values: list, kwargs: dict, method: str, device: Any) -> Any:
+def _call_in_full(ufunc: np.ufunc, inputs: tuple, values: list, kwargs: dict, method: str, device: Any) -> Any:
+    """What's rarer: two results, keywords such as `out`, or methods such as ``np.add.reduce``."""
     given = kwargs.get("out") or ()
     if len(given) > 1:
         raise ValueError("a GPU's ufuncs write to one array: out= takes exactly one")
@@ -151,8 +137,16 @@ def _call_with_keywords(ufunc: np.ufunc, inputs: tuple, values: list, kwargs: di
         copy_if_shared(inputs, given[0])
     differs = rules.DIFFERENT.get(ufunc.__name__) if method == "__call__" else rules.sum_halves
     result = _compute(device, differs, getattr(ufunc, method), values, plain)
-    asked = launches.asked_by_method(ufunc, method, values, kwargs)
-    return _many(device, ufunc, [*values, plain.get("where")], result, asked, given[0] if given else None)
+    results = result if type(result) is tuple else (result,)
+    if ufunc is np.matmul:
+        device.launch_product(*values[:2], result)
+    else:
+        arrays = [x for x in (*values, plain.get("where")) if isinstance(x, np.ndarray)]
+        asked = launches.asked_by_method(ufunc, method, values, kwargs)
+        device.launch_function(ufunc.__name__, arrays, results, (), {}, asked)
+    if given:
+        return given[0]
+    return tuple(map(device.new, results)) if type(result) is tuple else device.new(result)
 
 
 # -- All other functions ---------------------------------------------------------------------------
@@ -191,7 +185,6 @@ class Plan:
         self.after = known[out:]  # `out`, and those after it
         # A way of its own, which is called with the function, its arguments and the device.
         self.way = _OWN.get(name)
-        self.calls_back = name == "piecewise"  # a function of the user's, which may call NumPy's
         self.is_about_arrays = name in launches.ABOUT_ARRAYS
         self.keeps_order = name in launches.KEEPING_ORDER  # its result lies in memory as its argument does
         self.is_lacking = rules.is_lacking(function)  # CuPy lacks it
@@ -224,11 +217,7 @@ def call(function: Callable, args: tuple, kwargs: dict, device: Any) -> Any:
     plain_kwargs = kwargs and {key: _unwrap(function, x, device, found) for key, x in kwargs.items()}
     if device.cards and found and (plan.name in rules.WRITING or kwargs.get("out") is not None):
         device.begin()
-    if plan.calls_back:  # a context can't be entered twice
-        with np.errstate(all="ignore"):
-            result = function(*plain_args, **plain_kwargs)
-    else:
-        result = _compute(device, plan.differs, function, plain_args, plain_kwargs)
+    result = _compute(device, plan.differs, function, plain_args, plain_kwargs)
     if plan.is_about_arrays:
         return result
     card = rules.current_card(device)
@@ -277,7 +266,7 @@ def _unwrap(function: Callable, x: Any, device: Any, found: dict[int, Stored]) -
     if isinstance(x, np.ndarray):
         name = rules.name_of(function)
         if name in launches.HOST_INDICES:
-            device.copy_in(x, explicit=False)
+            device.upload(x, explicit=False)
         elif name not in launches.HOST_PARAMETERS:
             raise refusal(function, x, device)
     return x
@@ -309,10 +298,7 @@ def _wrap(result: Any, device: Any, found: dict[int, Stored], made: list[Any]) -
 
 def take(x: Any, indices: Any, axis: int | None = None, out: Any = None) -> Any:
     """`np.take`, where an index out of range wraps around, since a kernel can't raise."""
-    if isinstance(indices, (Stored, int, np.integer)):
-        places = indices._values if isinstance(indices, Stored) else indices
-    else:
-        places = x.device.copy_in(np.asarray(indices), explicit=False)._values
+    places = indices if isinstance(indices, (int, np.integer)) else array_of(x.device, indices, None)._values
     device = x.device.begin()
     target = None if out is None else out._values
     result = (device.instead or quiet.run)(np.take, x._values, places, axis, target, mode="wrap")
@@ -322,7 +308,7 @@ def take(x: Any, indices: Any, axis: int | None = None, out: Any = None) -> Any:
 
 def take_along_axis(x: Any, indices: Any, axis: int | None = -1) -> Any:
     if isinstance(indices, np.ndarray):
-        indices = x.device.copy_in(indices, explicit=False)
+        indices = x.device.upload(indices, explicit=False)
     one_device(x.device, indices)
     length = x._values.size if axis is None else x._values.shape[axis]
     device = x.device.begin()
@@ -339,14 +325,13 @@ def put(x: Any, indices: Any, values: Any, mode: str = "wrap") -> None:
     indices, values = array_of(x.device, indices, None), array_of(x.device, values, x._values.dtype)
     device = x.device.begin()
     device.compute(np.put, x._values, indices._values, values._values, mode)
-    device.launch("put", 2 * values._values.nbytes + indices._values.nbytes)
-    if mode == "raise":
-        device.besides("put", Asked(0, memsets=1, reads=(1,)), 1)
+    asked = Asked(1, memsets=1, reads=(1,)) if mode == "raise" else ONE
+    device.ask("put", asked, 2 * values._values.nbytes + indices._values.nbytes, 1)
 
 
 def _apply_along_axis(func1d: Callable, axis: int, arr: Any, *args: Any, **kwargs: Any) -> Any:
     """As in CuPy, `func1d` gets vectors that are arrays of the device. All its results have the same shape."""
-    rows = np.moveaxis(arr, np.lib.array_utils.normalize_axis_index(axis, arr.ndim), -1)
+    rows = np.moveaxis(arr, axis, -1)
     places = list(np.ndindex(rows.shape[:-1]))
     if not places:
         raise ValueError("apply_along_axis needs at least one vector, and an axis other than this has length 0")
@@ -374,7 +359,7 @@ def _on_host(function: Callable, args: tuple, kwargs: dict, device: Any) -> Any:
     """Functions that print or store values need them all on the host."""
 
     def there(x: Any) -> Any:
-        return x.device.copy_out(x, rules.name_of(function), explicit=False) if isinstance(x, Stored) else x
+        return x.device.download(x, rules.name_of(function), explicit=False) if isinstance(x, Stored) else x
 
     return function(*map(there, args), **{name: there(x) for name, x in kwargs.items()})
 
@@ -392,7 +377,7 @@ def from_host(function: Callable, args: tuple, kwargs: dict, device: Any) -> Any
     """The array that `function` makes, on this device, or on the current card if there are several."""
     device = current_card(device)
     if function.__name__ not in _USUALLY:  # it reads a file or the like
-        return device.copy_in(np.asarray(function(*args, **kwargs)))
+        return device.upload(np.asarray(function(*args, **kwargs)))
     return _array(device, **_USUALLY[function.__name__] | dict(zip(("a", "dtype", "order"), args)) | kwargs)
 
 
@@ -406,7 +391,7 @@ def _array(device, a, dtype=None, order=None, copy=None, subok=False, ndmin=0):
         values = np.array(a, dtype=dtype, order=order, copy=None, ndmin=ndmin)
         check_dtype(values.dtype)
         # A number fills memory on the device, without a copy.
-        return device.copy_in(values) if values.ndim else array_of(device, values[()], values.dtype)
+        return device.upload(values) if values.ndim else array_of(device, values[()], values.dtype)
     if isinstance(a, Stored):
         made = found[0]
     else:  # joined on the device, as by np.concatenate

@@ -1,8 +1,8 @@
 """CuPy's functions for arrays, under its names and keywords. NumPy computes them, by way of `dispatch.call`.
 
 CuPy has nearly all of NumPy's functions for arrays; `rules.LACKING` has the others. The tables here say what's CuPy's
-own: what a parameter is called there, and what it does with a list, which most functions refuse. `creation.py` has what
-makes arrays, `differing.py` has what takes other arguments.
+own: what a parameter is called there, and what it does with a list, which most functions refuse. `ufunc` is for those
+that work element by element. `creation.py` has what makes arrays, `differing.py` has what takes other arguments.
 """
 
 import operator
@@ -14,13 +14,12 @@ import numpy as np
 
 from . import creation, differing, fusion, polynomials
 from .arrays import SimulatedArray
-from .device import current
-from .dispatch import call, plan_of
-from .indexing import Flat
+from .device import current, on_device
+from .dispatch import call, call_ufunc, plan_of
+from .indexing import Flat, scatter, write
 from .launches import ABOUT_ARRAYS
-from .memory import Stored, check_dtype
-from .rules import LACKING_UFUNCS, device_among, is_lacking, keyword_refusal, names, refusal
-from .ufuncs import ufunc
+from .memory import LACKING_DTYPES, Stored, check_dtype
+from .rules import LACKING_UFUNCS, SCALARS, device_among, is_lacking, keyword_refusal, names, refusal
 from .words import Missing
 
 # Names that NumPy 2 gave up, and second names.
@@ -104,6 +103,71 @@ def _without_arrays(name: str, computes: Callable, args: tuple, kwargs: dict) ->
     if not given or name in ABOUT or name in BY_METHOD and isinstance(first, np.ndarray):
         return computes(*args, **kwargs)
     raise Unsupported(str(refusal(computes, first, current())))
+
+
+# -- Functions that work element by element: NumPy's, with CuPy's rules for what they take ---------------
+
+
+def _method(name: str) -> Callable:
+    def method(self: Any, array: Any, *args: Any, **kwargs: Any) -> Any:
+        return getattr(self._numpys, name)(on_device(self._numpys, array), *args, **kwargs)
+
+    return method
+
+
+class ufunc:  # noqa: N801  (CuPy's name)
+    """A function that works element by element, on arrays of a GPU and numbers. It takes no lists and no host arrays.
+
+    >>> import simgpu as cp
+    >>> cp.add(cp.arange(3), 1)
+    array([1, 2, 3])  # Simulated:0
+    >>> cp.sin([0.0, 1.0])
+    Traceback (most recent call last):
+    TypeError: sin: unsupported type list beside an array on Simulated:0; it takes arrays of that device and ...
+    """
+
+    def __init__(self, numpys: np.ufunc) -> None:
+        self._numpys = numpys
+        self.name = self.__name__ = numpys.__name__
+        self.nin, self.nout, self.nargs = numpys.nin, numpys.nout, numpys.nargs
+        self.types = [kinds for kinds in numpys.types if LACKING_DTYPES.isdisjoint(kinds)]
+        self.__doc__ = f"`cupy.{self.name}`: NumPy's `{self.name}`, for arrays on a GPU and numbers."
+
+    def __repr__(self) -> str:
+        return f"<ufunc 'simgpu.{self.name}'>"
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if not kwargs and len(args) == self.nin:
+            return call_ufunc(self._numpys, self._with_an_array(args))
+        out = kwargs.pop("out", ()) if len(args) <= self.nin else args[self.nin :]
+        outs = tuple(x for x in (out if isinstance(out, tuple) else (out,)) if x is not None)
+        args = self._with_an_array(args[: self.nin], outs)
+        if self.nout == 1:
+            return self._numpys(*args, **kwargs, **({"out": outs} if outs else {}))
+        if len(outs) == 1:
+            raise ValueError(f"{self.name} writes to {self.nout} arrays: out= takes a tuple of them")
+        made = self._numpys(*args, **kwargs)
+        for x, result in zip(outs, made):
+            write(x.device, x._values, ..., result._values)
+        return outs or made
+
+    def _with_an_array(self, args: tuple, outs: tuple = ()) -> tuple:
+        """If all are numbers, one becomes an array. By NumPy's rules, it matters for the result's type which one."""
+        if any([isinstance(x, Stored) for x in args + outs]):
+            return args
+        device = current()
+        if wrong := [x for x in args if not isinstance(x, SCALARS)]:
+            raise refusal(self._numpys, wrong[0], device)
+        i = next((i for i, x in enumerate(args) if isinstance(x, np.generic)), 0)
+        return tuple(device.new(np.asarray(x)) if at == i else x for at, x in enumerate(args))
+
+    def at(self, a: Any, indices: Any, *b: Any) -> None:
+        """``a[indices] = function(a[indices], b)``. A place that's in `indices` several times counts each time."""
+        scatter(self._numpys, a, indices, *b)
+
+    # NumPy brings these to `dispatch.array_ufunc`.
+    reduce, accumulate, reduceat = map(_method, ("reduce", "accumulate", "reduceat"))
+    outer = property(lambda self: self._numpys.outer)
 
 
 # -- Names that are NumPy's own, and others ------------------------------------------------------------

@@ -72,7 +72,7 @@ def _in_one_launch(function: Callable, name: str, args: tuple, arrays: dict[int,
     card = copy.copy(device)
     card.cards, card.index, card.pool = (), f"{device.index}, in {name}", _Scratch(sys.maxsize, name)
     card.launch, card.memset, card.copy_on_card = note, lambda *given: None, lambda nbytes: None
-    card.wait = card.synchronize = card.copy_in = refuse
+    card.wait = card.synchronize = card.upload = refuse
     given = {key: card.new(x._values) for key, x in arrays.items()}
     before = [(x._values, x._values.copy()) for x in arrays.values()] if device.instead is None else []
     token = estimating.set(card)

@@ -74,7 +74,7 @@ def array_of(device: Any, value: Any, dtype: Any) -> Any:
         one_device(device, value)
         return value
     if not isinstance(value, SCALARS):
-        return device.copy_in(np.asarray(value, dtype), explicit=False)
+        return device.upload(np.asarray(value, dtype), explicit=False)
     made = np.asarray(value, dtype)
     _fill(device, value, made)
     return device.new(made)
@@ -166,7 +166,7 @@ def _index_part(device: Any, part: Any) -> Any:
     if part.dtype.kind not in "biuf":
         raise IndexError(f"arrays used as indices must be of integer or boolean type, this one is of {part.dtype}")
     # An empty list is no places. An empty array's type says whether it's a mask or places.
-    return device.copy_in(part.astype(np.int32) if is_list and part.size == 0 else part, explicit=False)._values
+    return device.upload(part.astype(np.int32) if is_list and part.size == 0 else part, explicit=False)._values
 
 
 def _axes_of(part: Any) -> int:

@@ -1,5 +1,6 @@
 """A simulated card's number, and which of several is current. A library can have its own class in place of `Place`."""
 
+import functools
 import threading
 from collections.abc import Callable
 from contextvars import ContextVar
@@ -27,15 +28,13 @@ _entered = _Entered()
 class Place:
     """A place for arrays: ``device(x)`` copies `x`, an array or a list, tuple or dict of arrays, there."""
 
-    backend = "Simulated"
-    cards: tuple[Any, ...] = ()
-    upload: Any  # the other half of a device, `Card`, has these three
+    cards: tuple[Any, ...]  # the other half of a device, `Card`, has these four
+    upload: Any
     copy_from: Any
     new_generator: Any
 
-    def __init__(self, index: int = 0, name: str = "") -> None:
+    def __init__(self, index: int, name: str) -> None:
         self.index, self.name = index, name
-        self._rng: Any = None
 
     id = property(lambda self: self.index)  # CuPy's name
 
@@ -58,14 +57,12 @@ class Place:
             return self.upload(x)
         return x if x.device == self else self.copy_from(x.device, x)
 
-    @property
+    @functools.cached_property
     def rng(self) -> Any:
-        if self._rng is None:
-            self.seed(None)
-        return self._rng
+        return self.new_generator(None)
 
     def seed(self, seed: int | None) -> None:
-        self._rng = self.new_generator(seed)
+        self.rng = self.new_generator(seed)
 
     def use(self) -> Any:
         """Make this the current card, in this thread."""
@@ -82,12 +79,6 @@ class Place:
     def current_card(self) -> Any:
         """The current one of this computer's cards."""
         return next((card for card in _entered.stack[-1:] if card in self.cards), self.cards[0])
-
-    def __eq__(self, other: object) -> bool:
-        return type(other) is type(self) and self.index == other.index  # type: ignore[attr-defined]
-
-    def __hash__(self) -> int:
-        return hash((self.backend, self.index))
 
     def _mover(self, exact: bool = False) -> str:
         """What a program writes to move an array here."""

@@ -69,7 +69,7 @@ def _values_of(device: Any, x: Any) -> np.ndarray:
     if isinstance(x, Stored):
         return values_on(device, x)
     if not isinstance(x, SCALARS):
-        device.copy_in(np.asarray(x), explicit=False)
+        device.upload(np.asarray(x), explicit=False)
     return np.asarray(x)
 
 

@@ -244,10 +244,8 @@ def _var(function: Callable, x: Any, axis: Any = None, *rest: Any, **kwargs: Any
 
 def _einsum(function: Callable, *operands: Any, **kwargs: Any) -> Any:
     result = function(*operands, **kwargs)
-    if not _is_half(result) or result.base is not None:  # a view has no sums
-        return result
-    wide = [x.astype(np.float32) if _is_half(x) else x for x in operands]
-    return np.asarray(function(*wide, **{**kwargs, "dtype": None}), np.float16)
+    is_sum = _is_half(result) and result.base is None  # a view has no sums
+    return _in_float32(function, *operands, **{**kwargs, "dtype": None}) if is_sum else result
 
 
 def _power(function: Callable, x: Any, y: Any, **kwargs: Any) -> Any:
@@ -278,13 +276,19 @@ def _select(function: Callable, conditions: Any, choices: Any, *rest: Any) -> An
     return function(conditions, choices, *rest)
 
 
-def _in_float32(function: Callable, a: np.ndarray, *rest: Any) -> Any:
-    if not _is_half(a):
-        return function(a, *rest)
-    made = function(a.astype(np.float32), *rest)
-    if isinstance(made, np.ndarray):
-        return made.astype(np.float16)
-    return type(made)(*(part.astype(np.float16) for part in made))
+def _piecewise(function: Callable, x: Any, conditions: Any, values: Any) -> Any:
+    if any(map(callable, values)):
+        raise NotImplementedError("piecewise takes numbers on a GPU, no functions (nor does CuPy's): use where")
+    return function(x, conditions, values)
+
+
+def _in_float32(function: Callable, *args: Any, **kwargs: Any) -> Any:
+    if not any(map(_is_half, args)):
+        return function(*args, **kwargs)
+    made = function(*(x.astype(np.float32) if _is_half(x) else x for x in args), **kwargs)
+    if isinstance(made, tuple):
+        return type(made)(*(part.astype(np.float16) for part in made))
+    return np.asarray(made, np.float16)
 
 
 # A matrix that can't be inverted or decomposed raises nothing on a card: the host would have to wait to see it. The
@@ -321,7 +325,8 @@ DIFFERENT: dict[str, Callable] = {
     "einsum": _einsum,  # linalg/_einsum.py:623
     **dict.fromkeys(names("less less_equal greater greater_equal equal not_equal"), _compare),
     **dict.fromkeys(names("linalg.eigh linalg.eigvalsh"), _in_float32),  # linalg/_eigenvalue.py:29
-    "lexsort": _lexsort, "select": _select,  # _sorting/sort.py:78, _indexing/indexing.py:203
+    # _sorting/sort.py:78, _indexing/indexing.py:203, _functional/piecewise.py:48
+    "lexsort": _lexsort, "select": _select, "piecewise": _piecewise,
     "power": _power,  # _core/_routines_math.pyx:1000
     # linalg/_util.py:110, with 'ignore' in cupyx/_ufunc_config.py:50
     **dict.fromkeys(names("linalg.inv linalg.solve linalg.matrix_power"), _solve), "linalg.cholesky": _cholesky,

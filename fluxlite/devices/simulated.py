@@ -50,7 +50,6 @@ _READS = {"float": "float(x)", "int": "int(x)", "complex": "complex(x)", "bool":
 class SimulatedDevice(simulated.Card, GPU):
     """A GPU that isn't there. Its arrays hold real values, computed on the CPU under a GPU's rules."""
 
-    __hash__ = GPU.__hash__
     in_use = property(lambda self: SETTINGS.require_gpu)  # what says where unpickled arrays go
 
     def memory(self) -> Memory:

@@ -100,7 +100,7 @@ class MetalArray(HostReads, ArrayMethods, NDArrayOperatorsMixin):
                 part.replace(self._to_write(value))
             return
         if isinstance(value, (list, tuple, np.ndarray)):
-            value = self.device.copy_in(np.asarray(value, self.dtype), explicit=False)
+            value = self.device.upload(np.asarray(value, self.dtype), explicit=False)
         self._scatter(index, self._to_write(value))
 
     def _to_write(self, value: Any) -> Any:
@@ -154,7 +154,7 @@ class MetalArray(HostReads, ArrayMethods, NDArrayOperatorsMixin):
         if part.dtype != bool or part.ndim == 0:
             raise IndexError(f"an index is of integers or booleans, got dtype {part.dtype} of shape {part.shape}")
         # How many are True determines the result's shape, so the host has to know.
-        return part if isinstance(part, np.ndarray) else self.device.copy_out(part, "getitem with a mask", False)
+        return part if isinstance(part, np.ndarray) else self.device.download(part, "getitem with a mask", False)
 
     def __len__(self) -> int:
         return len(self.layout)

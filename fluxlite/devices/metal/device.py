@@ -27,14 +27,14 @@ class MetalDevice(GPU):
         super().__init__(index, name)
         self._waiting: list[weakref.ref] = []
 
-    def copy_in(self, x: np.ndarray, explicit: bool = True) -> MetalArray:
+    def upload(self, x: np.ndarray, explicit: bool = True) -> MetalArray:
         """A copy of a host array on this device. `explicit` means the program asked for it."""
         self.check(x)
         dtype = mlx_dtype(x.dtype)
         tell(self, HOST_TO_DEVICE, "copy", nbytes=x.nbytes, explicit=explicit)
         return self.new(mx.array(np.array(x, order="C"), dtype), np.empty_like(x, numpy_dtype(dtype)))
 
-    def copy_out(self, x: MetalArray, name: str = "copy", explicit: bool = True) -> np.ndarray:
+    def download(self, x: MetalArray, name: str = "copy", explicit: bool = True) -> np.ndarray:
         """A copy of `x` on the host, in its memory order. Waits for everything that computes `x`."""
         tell(self, DEVICE_TO_HOST, name, nbytes=x.nbytes, explicit=explicit)
         tell(self, SYNCHRONIZE, name, explicit=explicit)
@@ -43,7 +43,6 @@ class MetalDevice(GPU):
         host[...] = np.asarray(x.values)
         return host
 
-    upload, download = copy_in, copy_out
     _reads = SimulatedDevice._reads  # whether a single number may be read
 
     def new(self, values: Any, layout: Any = None) -> MetalArray:
@@ -78,7 +77,7 @@ class MetalDevice(GPU):
 
     @staticmethod
     def unpickled(x: np.ndarray) -> MetalArray:
-        return metal_device().copy_in(x)
+        return metal_device().upload(x)
 
 
 @functools.cache

@@ -109,14 +109,14 @@ def _from_host(device: Any, function: Callable, args: tuple, kwargs: dict) -> An
     if args and isinstance(args[0], MetalArray):
         return args[0].copy() if function is np.array else args[0]
     made = np.asarray(function(*args, **kwargs))
-    return device.copy_in(made if "dtype" in kwargs else made.astype(_narrowed(made.dtype)))
+    return device.upload(made if "dtype" in kwargs else made.astype(_narrowed(made.dtype)))
 
 
 def _on_values(device: Any, function: Callable, ours: Callable, args: tuple, kwargs: dict) -> Any:
     if any(isinstance(x, MetalArray) and x.size == 0 for x in args):  # MLX would read memory outside of it
         hosts = [np.zeros(x.shape, x.dtype) if isinstance(x, MetalArray) else x for x in args]
         result: Any = np.asarray(function(*hosts, **kwargs))
-        return device.copy_in(result.astype(_narrowed(result.dtype, *(getattr(x, "dtype", x) for x in hosts))), False)
+        return device.upload(result.astype(_narrowed(result.dtype, *(getattr(x, "dtype", x) for x in hosts))), False)
 
     def unwrapped(x: Any) -> Any:
         if isinstance(x, np.ndarray):

@@ -154,6 +154,7 @@ IN_FLOAT32 = ["linalg.eigh", "linalg.eigvalsh"]
 REFUSED = {
     "lexsort": (NotImplementedError, lambda x: np.lexsort(np.zeros_like(x, shape=(2, 3, 4)))),
     "select": (ValueError, lambda x: np.select([x], [x])),
+    "piecewise": (NotImplementedError, lambda x: np.piecewise(x, [x > 0], [abs])),
 }
 
 
