@@ -75,11 +75,10 @@ ATOMIC: dict[str, np.ufunc] = {
 # For floating-point numbers. Integers become doubles. With an f at the end, as in expf and __expf, it's float32.
 _OF_FLOATS: dict[str, Callable] = {
     **{name: getattr(np, name) for name in names("exp exp2 expm1 log log2 log10 log1p sqrt cbrt sin cos tan sinh cosh"
-        " tanh ceil floor trunc rint hypot copysign fmod fmax fmin fabs")},
-    "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "asinh": np.arcsinh, "acosh": np.arccosh,
-    "atanh": np.arctanh, "atan2": np.arctan2, "pow": np.power, "round": _round, "rsqrt": lambda x: 1 / np.sqrt(x),
-    "fma": lambda x, y, z: x * y + z, "fdividef": np.true_divide, "erf": _each(math.erf), "erfc": _each(math.erfc),
-    "tgamma": _each(math.gamma), "erfinv": _each(lambda x: _quantile((x + 1) / 2) / math.sqrt(2)),
+        " tanh asin acos atan atan2 asinh acosh atanh pow ceil floor trunc rint hypot copysign fmod fmax fmin fabs")},
+    "round": _round, "rsqrt": lambda x: 1 / np.sqrt(x), "fma": lambda x, y, z: x * y + z, "fdividef": np.true_divide,
+    "erf": _each(math.erf), "erfc": _each(math.erfc), "tgamma": _each(math.gamma),
+    "erfinv": _each(lambda x: _quantile((x + 1) / 2) / math.sqrt(2)),
     "erfcinv": _each(lambda x: -_quantile(x / 2) / math.sqrt(2)),
 }  # fmt: skip
 # For any numbers, as one type.
