@@ -94,17 +94,12 @@ CONSTANTS: dict[str, Any] = {
 }  # fmt: skip
 
 
-def function(name: str) -> Callable | None:
-    """C's function with this name, which makes its operands one type. None if we don't have it."""
+def call(name: str, values: list[Any]) -> Any:
+    """What C's function with this name makes of its operands, which become one type. Raises `KeyError` without it."""
     if name in _OF_ALL:
-        return lambda *x: _OF_ALL[name](*alike(*x))
+        return _OF_ALL[name](*alike(*values))
     short = name.removeprefix("__").removesuffix("_rn")
     is_single = short not in _OF_FLOATS and short.endswith("f")
-    if (compute := _OF_FLOATS.get(short.removesuffix("f") if is_single else short)) is None:
-        return None
-
-    def call(*x: Any) -> Any:
-        kind = np.dtype("f") if is_single else common(*[value.dtype for value in x])
-        return compute(*[cast(value, kind if kind.kind in "fc" else np.dtype("d")) for value in x])
-
-    return call
+    compute = _OF_FLOATS[short.removesuffix("f") if is_single else short]
+    kind = np.dtype("f") if is_single else common(*[value.dtype for value in values])
+    return compute(*[cast(value, kind if kind.kind in "fc" else np.dtype("d")) for value in values])

@@ -21,7 +21,7 @@ class Node(NamedTuple):
     parts: tuple[Any, ...]  # nodes, names, signs, types: what the method for this kind in `threads.py` takes
 
 
-TRUE, FALSE, ONE = [Node("number", "", (number,)) for number in (np.True_, np.False_, np.int32(1))]
+TRUE, ONE = Node("number", "", (np.True_,)), Node("number", "", (np.int32(1),))
 
 
 class Function(NamedTuple):
@@ -223,22 +223,18 @@ class Parser:
                 left = Node("conditional", line, (left, self.up_to(":"), self.expression()))
             elif level == 0:  # from right to left, as in a = b = c
                 left = Node("assign", line, (sign[:-1], left, self.expression()))
-            elif sign in ("&&", "||"):  # a ? (bool)b : false, and a ? true : (bool)b
-                right = Node("cast", line, (np.dtype(bool), [self.expression(level + 1)]))
-                left = Node("conditional", line, (left, right, FALSE) if sign == "&&" else (left, TRUE, right))
             else:
-                left = Node("binary", line, (sign, left, self.expression(level + 1)))
+                kind = "both" if sign in ("&&", "||") else "binary"
+                left = Node(kind, line, (sign, left, self.expression(level + 1)))
         return left
 
     def unary(self) -> Node:
         line, sign = self.line, self.word
         if self.follows("&", "*"):  # what a pointer means here is the place itself
             return self.unary()
-        if self.follows("!"):
-            return Node("conditional", line, (self.unary(), FALSE, TRUE))
         if self.follows("++", "--"):
             return Node("assign", line, (sign[0], self.unary(), ONE))
-        if self.follows("-", "+", "~"):
+        if self.follows("-", "+", "!", "~"):
             return Node("unary", line, (sign, self.unary()))
         if sign == "(" and self.tokens[self.at + 1].text in self.types:
             self.at += 1

@@ -101,14 +101,13 @@ class Element:
         """The index that NumPy takes. Raises `IndexError` if an active thread's is outside."""
         raw, number, size = self.raw, self.number, self.raw.values.size
         outside = (number < 0) | (number >= size)
+        if np.any(outside & mask):
+            i = int(np.argmax(np.broadcast_to(outside & mask, raw.threads)))
+            raise IndexError(
+                f"{raw.name}[{np.broadcast_to(number, raw.threads).flat[i]}] is outside, {raw.name} has {size:,} "
+                f"elements: i = {i}, {self.line}. A GPU doesn't check, and uses what else is in its memory"
+            )
         if np.any(outside):
-            wrong = np.broadcast_to(mask & outside, raw.threads).ravel()
-            if wrong.any():
-                i = int(np.argmax(wrong))
-                raise IndexError(
-                    f"{raw.name}[{np.broadcast_to(number, raw.threads).flat[i]}] is outside, {raw.name} has {size:,} "
-                    f"elements: i = {i}, {self.line}. A GPU doesn't check, and uses what else is in its memory"
-                )
             number = np.where(outside, 0, number)
         return (number,) if raw.values.ndim == 1 else np.unravel_index(number, raw.shape)
 
@@ -237,6 +236,8 @@ class Threads:
         return self.cast(values[0], dtype) if values else dtype.type(0)
 
     def at_unary(self, mask: Any, sign: str, node: Node) -> Any:
+        if sign == "!":
+            return ~self.test(node, mask)
         (value,) = alike(self.value(node, mask))
         return self.count(value.dtype, numbers.UNARY[sign](value))
 
@@ -248,6 +249,12 @@ class Threads:
         if kind.kind in "fc" and sign in ("%", "&", "|", "^", "<<", ">>"):
             raise CompileException(f"{sign} takes whole numbers, got {x.dtype} and {y.dtype}: {self.line}")
         return self.count(kind, numbers.BINARY[sign](cast(x, kind), cast(y, kind)))
+
+    def at_both(self, mask: Any, sign: str, left: Node, right: Node) -> Any:
+        """``&&`` and ``||``: only the threads that still need the right side look at it."""
+        first = self.test(left, mask)
+        second = self.test(right, mask & (first if sign == "&&" else ~first))
+        return first & second if sign == "&&" else first | second
 
     def at_conditional(self, mask: Any, test: Node, yes: Node, no: Node) -> Any:
         holds = self.test(test, mask)
@@ -286,11 +293,11 @@ class Threads:
             else:
                 self.store(place, ufunc(before, value), mask)
             return None
-        compute, values = numbers.function(name), [self.value(arg, mask) for arg in args]
-        if compute is None:
-            raise not_translated(self.line, f"the function {name}")
+        values = [self.value(arg, mask) for arg in args]
         try:
-            value = compute(*values)
+            value = numbers.call(name, values)
+        except KeyError:
+            raise not_translated(self.line, f"the function {name}") from None
         except (TypeError, ValueError) as error:
             raise CompileException(f"{name}: {error}: {self.line}") from None
         return self.count(common(*[x.dtype for x in values]), value, 10)
@@ -300,10 +307,10 @@ class Threads:
             raise CompileException(f"{len(args)} arguments, and {len(function.parameters)} are wanted: {self.line}")
         types, scope = dict(self.types), {}
         for (kind, name, is_own), arg in zip(function.parameters, args):
-            found = self.target(arg, mask) if is_own else Variable(self.value(arg, mask))
+            found = self.target(arg, mask) if is_own else self.value(arg, mask)
             if kind in function.letters:
                 types[kind] = found.dtype
-            scope[name] = found if is_own else Variable(self.cast(found.value, types.get(kind, kind)))
+            scope[name] = found if is_own else Variable(self.cast(found, types.get(kind, kind)))
         inner = copy.copy(self)  # a function has its own names, types, loops and result
         inner.names, inner.types, inner.left = self.outer.new_child(scope), types, []
         inner.result = None if function.returns is None else Variable(inner.dtype(function.returns).type(0))
