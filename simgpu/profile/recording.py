@@ -155,7 +155,6 @@ class Receipt:
 
     def __post_init__(self) -> None:
         self._lock = threading.Lock()
-        self._watched: list[Any] = []
         self._invisible: list[Any] = []
         self._events: list[tuple] = []  # what happened and where; and its span, or the time on this machine
         self._once: dict[tuple, tuple] = {}  # what happened and where, kept once: most of it happens again
