@@ -113,9 +113,9 @@ class Kernel:
             arrays = [x for x in values if isinstance(x, np.ndarray)]
             device.launch(self.name, sum(x.nbytes for x in arrays), max(x.size for x in arrays))
 
-    def _launch(self, device: Any, threads: Threads, count: int = 1) -> None:
+    def _launch(self, device: Any, threads: Threads, names: dict[str, Any], count: int = 1) -> None:
         """One launch. An element counts once, however often threads use it: after that, it's in the card's cache."""
-        arrays = [x for x in threads.scopes[1].values() if isinstance(x, (Own, Raw))]
+        arrays = [x for x in names.values() if isinstance(x, (Own, Raw))]
         moved = sum(min(x.read_bytes, x.nbytes) + min(x.written_bytes, x.nbytes) for x in arrays)
         card = device.settings[0]
         rates = {"e": card.float16, "d": card.float64, "D": card.float64}  # work counts in float32's
@@ -182,9 +182,9 @@ class ElementwiseKernel(Kernel):
             i = np.arange(math.prod(shape), dtype=SIZE).reshape(shape)
             names["_ind"] = Indexer((i.size,) if is_flat else shape, i)
         threads.run_together(ALL, parts["preamble"])
-        threads.scopes.append(names)  # functions in the preamble don't see these
+        threads.names = threads.outer.new_child(names)  # functions in the preamble don't see these
         threads.run_together(ALL, parts["loop_prep"])
         if "i" in parser.words:
             names["i"] = Variable(i)
         threads.run_together(ALL, parts["operation"] + parts["after_loop"])
-        self._launch(device, threads)
+        self._launch(device, threads, names)

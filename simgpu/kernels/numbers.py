@@ -75,11 +75,10 @@ ATOMIC: dict[str, np.ufunc] = {
 # For floating-point numbers. Integers become doubles. With an f at the end, as in expf and __expf, it's float32.
 _OF_FLOATS: dict[str, Callable] = {
     **{name: getattr(np, name) for name in names("exp exp2 expm1 log log2 log10 log1p sqrt cbrt sin cos tan sinh cosh"
-        " tanh ceil floor trunc rint hypot copysign fmod fmax fmin fabs")},
-    "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "asinh": np.arcsinh, "acosh": np.arccosh,
-    "atanh": np.arctanh, "atan2": np.arctan2, "pow": np.power, "round": _round, "rsqrt": lambda x: 1 / np.sqrt(x),
-    "fma": lambda x, y, z: x * y + z, "fdividef": np.true_divide, "erf": _each(math.erf), "erfc": _each(math.erfc),
-    "tgamma": _each(math.gamma), "erfinv": _each(lambda x: _quantile((x + 1) / 2) / math.sqrt(2)),
+        " tanh asin acos atan atan2 asinh acosh atanh pow ceil floor trunc rint hypot copysign fmod fmax fmin fabs")},
+    "round": _round, "rsqrt": lambda x: 1 / np.sqrt(x), "fma": lambda x, y, z: x * y + z, "fdividef": np.true_divide,
+    "erf": _each(math.erf), "erfc": _each(math.erfc), "tgamma": _each(math.gamma),
+    "erfinv": _each(lambda x: _quantile((x + 1) / 2) / math.sqrt(2)),
     "erfcinv": _each(lambda x: -_quantile(x / 2) / math.sqrt(2)),
 }  # fmt: skip
 # For any numbers, as one type.
@@ -95,17 +94,12 @@ CONSTANTS: dict[str, Any] = {
 }  # fmt: skip
 
 
-def function(name: str) -> Callable | None:
-    """C's function with this name, which makes its operands one type. None if we don't have it."""
+def call(name: str, values: list[Any]) -> Any:
+    """What C's function with this name makes of its operands, which become one type. Raises `KeyError` without it."""
     if name in _OF_ALL:
-        return lambda *x: _OF_ALL[name](*alike(*x))
+        return _OF_ALL[name](*alike(*values))
     short = name.removeprefix("__").removesuffix("_rn")
     is_single = short not in _OF_FLOATS and short.endswith("f")
-    if (compute := _OF_FLOATS.get(short.removesuffix("f") if is_single else short)) is None:
-        return None
-
-    def call(*x: Any) -> Any:
-        kind = np.dtype("f") if is_single else common(*[value.dtype for value in x])
-        return compute(*[cast(value, kind if kind.kind in "fc" else np.dtype("d")) for value in x])
-
-    return call
+    compute = _OF_FLOATS[short.removesuffix("f") if is_single else short]
+    kind = np.dtype("f") if is_single else common(*[value.dtype for value in values])
+    return compute(*[cast(value, kind if kind.kind in "fc" else np.dtype("d")) for value in values])

@@ -4,12 +4,10 @@
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
-
-from ..rules import names
 
 
 class Token(NamedTuple):
@@ -21,6 +19,9 @@ class Node(NamedTuple):
     kind: str  # such as "binary"
     line: str
     parts: tuple[Any, ...]  # nodes, names, signs, types: what the method for this kind in `threads.py` takes
+
+
+TRUE, ONE = Node("number", "", (np.True_,)), Node("number", "", (np.int32(1),))
 
 
 class Function(NamedTuple):
@@ -78,13 +79,10 @@ _TYPES = {
     "ptrdiff_t": "int64", "float": "float32", "double": "float64", "bool": "bool", "complex<float>": "complex64",
     "complex<double>": "complex128",
 }  # fmt: skip
-_ASSIGNING = names("= += -= *= /= %= &= |= ^= <<= >>=")
-_LEVELS = [level.split() for level in ("||", "&&", "|", "^", "&", "== !=", "< > <= >=", "<< >>", "+ -", "* / %")]
-# What comes after a statement's first word: other words, and rules of the grammar. Those with ? are optional.
-_STATEMENTS = {
-    "if": "( expression ) statement ?else", "for": "( statement ?expression ; ?expression ) statement",
-    "while": "( expression ) statement", "return": "?expression ;", "break": ";", "continue": ";",
-}  # fmt: skip
+# The signs between operands, those that bind most loosely first.
+_SIGNS = ("= += -= *= /= %= &= |= ^= <<= >>=", "?", "||", "&&", "|", "^", "&", "== !=", "< > <= >=", "<< >>", "+ -",
+          "* / %")  # fmt: skip
+_LEVELS = {sign: level for level, signs in enumerate(_SIGNS) for sign in signs.split()}
 
 
 class Parser:
@@ -122,11 +120,15 @@ class Parser:
         if not self.follows(word):
             raise not_translated(self.line, f"{self.word or 'the end'} where {word} should be")
 
+    def take(self) -> str:
+        """The next token, and go past it."""
+        self.at += 1
+        return self.tokens[self.at - 1].text
+
     def name(self) -> str:
         if not self.word.isidentifier():
             raise not_translated(self.line, f"{self.word or 'the end'} where a name should be")
-        self.at += 1
-        return self.tokens[self.at - 1].text
+        return self.take()
 
     def comma_list(self, rule: Callable[[], Any], end: str) -> list[Any]:
         """What the rule reads, again and again, with commas in between, up to `end`."""
@@ -140,8 +142,7 @@ class Parser:
     def type(self) -> Any:
         if self.word not in self.types:
             raise not_translated(self.line, f"the type {self.word}")
-        self.at += 1
-        return self.types[self.tokens[self.at - 1].text]
+        return self.types[self.take()]
 
     def function(self) -> None:
         letters = []
@@ -154,9 +155,10 @@ class Parser:
         self.functions[name] = Function(returns, self.comma_list(self.parameter, ")"), self.statement(), letters)
 
     def parameter(self) -> tuple[Any, str, bool]:
-        node = self.declaration(self.type())
-        kind, name, is_other, _ = node.parts
-        return kind, name, bool(is_other) or node.kind == "array"
+        kind, is_other, name = self.type(), self.follows("*", "&"), self.name()
+        if is_array := self.follows("["):
+            self.up_to("]", is_optional=True)
+        return kind, name, is_other or is_array
 
     def statement(self) -> Node:
         line, word = self.line, self.word
@@ -171,82 +173,74 @@ class Parser:
             kind = self.type()
             self.types[self.name()] = kind
             return self.statement()
-        if self.follows(*_STATEMENTS):
-            parts = tuple(self.parts_of(_STATEMENTS[word]))
-            if word != "for":
-                return Node(word, line, parts)
-            begin, test, step, body = parts
-            return Node("block", line, ([begin, Node("while", line, (test, body, step))],))
-        if self.word not in self.types:
-            node = self.expression()
+        if self.follows("if"):
+            self.expect("(")
+            test, yes = self.up_to(")"), self.statement()
+            return Node("if", line, (test, yes, self.statement() if self.follows("else") else None))
+        if self.follows("while"):
+            self.expect("(")
+            return Node("while", line, (self.up_to(")"), self.statement(), None))
+        if self.follows("for"):
+            self.expect("(")
+            begin, test, step = self.statement(), self.up_to(";", is_optional=True), self.up_to(")", is_optional=True)
+            return Node("block", line, ([begin, Node("while", line, (test or TRUE, self.statement(), step))],))
+        if self.follows("return"):
+            return Node("return", line, (self.up_to(";", is_optional=True),))
+        if self.follows("break", "continue"):
             self.expect(";")
-            return node
-        kind = self.type()
-        return Node("together", line, (self.comma_list(lambda: self.declaration(kind), ";"),))
+            return Node("leave", line, (word,))
+        if self.word in self.types:
+            kind = self.type()
+            return Node("together", line, (self.comma_list(lambda: self.declaration(kind), ";"),))
+        return self.up_to(";")
 
-    def parts_of(self, rules: str) -> Iterator[Any]:
-        """The nodes that these rules of `_STATEMENTS` read, and None for what's missing."""
-        for rule in rules.split():
-            if rule in ("expression", "statement"):
-                yield getattr(self, rule)()
-            elif rule == "?expression":
-                yield None if self.word in (";", ")") else self.expression()
-            elif rule == "?else":
-                yield self.statement() if self.follows("else") else None
-            else:
-                self.expect(rule)
+    def up_to(self, end: str, is_optional: bool = False) -> Any:
+        """An expression and the sign behind it. None if there's none."""
+        found = None if is_optional and self.word == end else self.expression()
+        self.expect(end)
+        return found
 
     def declaration(self, kind: Any) -> Node:
-        line, is_other = self.line, self.follows("*", "&")
-        name, length = self.name(), None
-        first: Any = None
-        if is_array := self.follows("["):
-            length = None if self.word == "]" else self.expression()
-            self.expect("]")
-        if self.follows("="):
-            first = self.braces() if self.word == "{" else self.expression()
-        return Node("array" if is_array else "declare", line, (kind, name, length if is_array else is_other, first))
+        line, is_other, name = self.line, self.follows("*", "&"), self.name()
+        if self.follows("["):
+            length = self.up_to("]", is_optional=True)
+            return Node("array", line, (kind, name, length, self.braces() if self.follows("=") else []))
+        first = [self.expression()] if self.follows("=") else []
+        # int x = 1.5 is int x = int(1.5), but a pointer or a reference is a place
+        return Node("declare", line, (name, first[0] if is_other and first else Node("cast", line, (kind, first))))
 
     def braces(self) -> list[Node]:
         """``{1, 2}``, or ``(1, 2)`` where C++ takes both."""
-        end = {"{": "}", "(": ")"}.get(self.word, "{")
-        self.at += 1
+        end = {"{": "}", "(": ")"}.get(self.take(), "{")
         return self.comma_list(self.expression, end)
 
-    def expression(self) -> Node:
-        left, line, sign = self.conditional(), self.line, self.word
-        return Node("assign", line, (sign[:-1], left, self.expression())) if self.follows(*_ASSIGNING) else left
-
-    def conditional(self) -> Node:
-        test, line = self.binary(0), self.line
-        if not self.follows("?"):
-            return test
-        yes = self.expression()
-        self.expect(":")
-        return Node("conditional", line, (test, yes, self.expression()))
-
-    def binary(self, level: int) -> Node:
-        if level == len(_LEVELS):
-            return self.unary()
-        left = self.binary(level + 1)
-        while (sign := self.word) in _LEVELS[level]:
-            line = self.line
-            self.at += 1
-            left = Node("both" if sign in ("&&", "||") else "binary", line, (sign, left, self.binary(level + 1)))
+    def expression(self, loosest: int = 0) -> Node:
+        """Operands, with signs in between that bind at least as tightly as those of this level."""
+        left = self.unary()
+        while (level := _LEVELS.get(self.word, -1)) >= loosest:
+            line, sign = self.line, self.take()
+            if sign == "?":
+                left = Node("conditional", line, (left, self.up_to(":"), self.expression()))
+            elif level == 0:  # from right to left, as in a = b = c
+                left = Node("assign", line, (sign[:-1], left, self.expression()))
+            else:
+                kind = "both" if sign in ("&&", "||") else "binary"
+                left = Node(kind, line, (sign, left, self.expression(level + 1)))
         return left
 
     def unary(self) -> Node:
         line, sign = self.line, self.word
+        if self.follows("&", "*"):  # what a pointer means here is the place itself
+            return self.unary()
         if self.follows("++", "--"):
-            return Node("step", line, (sign[0], self.unary(), True))
-        if self.follows("-", "+", "!", "~", "&", "*"):
+            return Node("assign", line, (sign[0], self.unary(), ONE))
+        if self.follows("-", "+", "!", "~"):
             return Node("unary", line, (sign, self.unary()))
-        if self.follows("("):
-            if self.word in self.types:
-                kind = self.type()
-                self.expect(")")
-                return Node("cast", line, (kind, [self.unary()]))
-            self.at -= 1
+        if sign == "(" and self.tokens[self.at + 1].text in self.types:
+            self.at += 1
+            kind = self.type()
+            self.expect(")")
+            return Node("cast", line, (kind, [self.unary()]))
         return self.postfix()
 
     def postfix(self) -> Node:
@@ -254,24 +248,20 @@ class Parser:
         while True:
             line, sign = self.line, self.word
             if self.follows("["):
-                found = Node("index", line, (found, self.expression()))
-                self.expect("]")
+                found = Node("index", line, (found, self.up_to("]")))
             elif self.follows("."):
                 found = Node("member", line, (found, self.name(), self.braces() if self.word == "(" else []))
             elif self.follows("++", "--"):
-                found = Node("step", line, (sign[0], found, False))
+                found = Node("assign", line, (sign[0], found, ONE, True))
             else:
                 return found
 
     def primary(self) -> Node:
         line, word = self.line, self.word
         if self.follows("("):
-            found = self.expression()
-            self.expect(")")
-            return found
+            return self.up_to(")")
         if word[:1] == "." or word[:1].isdigit():
-            self.at += 1
-            return Node("number", line, (_number(word),))
+            return Node("number", line, (_number(self.take()),))
         if self.word in self.types:
             return Node("cast", line, (self.type(), self.braces()))
         name = self.name()

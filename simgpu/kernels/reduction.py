@@ -79,7 +79,7 @@ class ReductionKernel(Kernel):
             j = np.arange(size, dtype=SIZE).reshape(shape)
             names |= {"_j": Variable(j), "_in_ind": Indexer((size,), j)}
         threads.run_together(ALL, parts["preamble"])
-        threads.scopes.append(names)
+        known = threads.names = threads.outer.new_child(names)
         kind = threads.types["_type_reduce"] = self._value(threads, "reduce_type").dtype
         mapped = np.broadcast_to(threads.cast(self._value(threads, "map_expr"), kind), shape).reshape(-1, *kept)
         threads.shape = kept
@@ -90,15 +90,14 @@ class ReductionKernel(Kernel):
         mapped = np.concatenate([np.full((1, *kept), start), mapped])
         while len(mapped) > 1:  # the first half with the second, like the threads of a block
             half = len(mapped) // 2
-            threads.scopes.append({"a": Variable(mapped[:half]), "b": Variable(mapped[half : 2 * half])})
+            threads.names = known.new_child({"a": Variable(mapped[:half]), "b": Variable(mapped[half : 2 * half])})
             combined = threads.cast(self._value(threads, "reduce_expr"), kind)
             mapped = np.concatenate([np.broadcast_to(combined, (half, *kept)), mapped[2 * half :]])
-            threads.scopes.pop()
-        threads.scopes.append({"a": Variable(mapped[0])})
+        threads.names = known.new_child({"a": Variable(mapped[0])})
         threads.run_together(ALL, parts["post_map_expr"])
         # With one input and one output, CuPy reduces with CUB, as in `any`: two kernels for a whole array.
         asked = launches.asked_by("any", (inputs[0], tuple(range(count))), {})
-        self._launch(device, threads, asked.kernels if len(inputs) == self.nout == 1 else 1)
+        self._launch(device, threads, names, asked.kernels if len(inputs) == self.nout == 1 else 1)
 
     def _value(self, threads: Threads, part: str) -> Any:
         return threads.value(self._program[0][part][0], ALL)

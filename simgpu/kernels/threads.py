@@ -5,13 +5,15 @@ threads take part: `ALL`, `NONE`, or an array of booleans. So an ``if`` runs bot
 and a loop goes on until the last thread has left it.
 """
 
+import copy
 import math
+from collections import ChainMap
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from . import numbers
-from .numbers import INT, SIZE, alike, cast, common
+from .numbers import SIZE, alike, cast, common
 from .parse import Function, Node, not_translated
 
 _MOST_ROUNDS = 1_000_000
@@ -99,14 +101,13 @@ class Element:
         """The index that NumPy takes. Raises `IndexError` if an active thread's is outside."""
         raw, number, size = self.raw, self.number, self.raw.values.size
         outside = (number < 0) | (number >= size)
+        if np.any(outside & mask):
+            i = int(np.argmax(np.broadcast_to(outside & mask, raw.threads)))
+            raise IndexError(
+                f"{raw.name}[{np.broadcast_to(number, raw.threads).flat[i]}] is outside, {raw.name} has {size:,} "
+                f"elements: i = {i}, {self.line}. A GPU doesn't check, and uses what else is in its memory"
+            )
         if np.any(outside):
-            wrong = np.broadcast_to(mask & outside, raw.threads).ravel()
-            if wrong.any():
-                i = int(np.argmax(wrong))
-                raise IndexError(
-                    f"{raw.name}[{np.broadcast_to(number, raw.threads).flat[i]}] is outside, {raw.name} has {size:,} "
-                    f"elements: i = {i}, {self.line}. A GPU doesn't check, and uses what else is in its memory"
-                )
             number = np.where(outside, 0, number)
         return (number,) if raw.values.ndim == 1 else np.unravel_index(number, raw.shape)
 
@@ -129,9 +130,10 @@ class Threads:
 
     def __init__(self, shape: tuple[int, ...], types: dict[str, Any], functions: dict[str, Function]) -> None:
         self.shape, self.types, self.functions = shape, types, functions
-        self.scopes: list[dict[str, Any]] = [{}]  # what names mean, the innermost last
+        self.outer: ChainMap[str, Any] = ChainMap({}, numbers.CONSTANTS)  # what names mean in all functions
+        self.names = self.outer  # and in what runs now
         self.work: dict[str, float] = {}  # operations, by the character of their type
-        self.left: list[list[Any]] = []  # for each loop, the threads that came to break, and to continue
+        self.left: list[dict[str, Any]] = []  # for each loop, the threads that came to break, and to continue
         self.result: Any = None  # the variable with what the running function returns
 
     def dtype(self, kind: Any) -> np.dtype:
@@ -146,7 +148,9 @@ class Threads:
         self.work[kind.char] = self.work.get(kind.char, 0) + steps * np.size(value) * self.share
         return value
 
-    def run(self, node: Node, mask: Any) -> Any:
+    def run(self, node: Node | None, mask: Any) -> Any:
+        if node is None or not mask.any():
+            return mask
         self.line, self.share = node.line, np.count_nonzero(mask) / np.size(mask)
         if (method := getattr(self, f"run_{node.kind}", None)) is not None:
             return method(mask, *node.parts)
@@ -155,70 +159,62 @@ class Threads:
 
     def run_together(self, mask: Any, statements: list[Node]) -> Any:
         for statement in statements:
-            mask = self.run(statement, mask) if mask.any() else mask
+            mask = self.run(statement, mask)
         return mask
 
     def run_block(self, mask: Any, statements: list[Node]) -> Any:
-        self.scopes.append({})
+        self.names = self.names.new_child()
         mask = self.run_together(mask, statements)
-        self.scopes.pop()
+        self.names = self.names.parents
         return mask
 
     def run_if(self, mask: Any, test: Node, yes: Node, no: Node | None) -> Any:
         holds = self.test(test, mask)
-        then, rest = mask & holds, mask & ~holds
-        then = self.run(yes, then) if then.any() else then
-        return then | (self.run(no, rest) if no is not None and rest.any() else rest)
+        return self.run(yes, mask & holds) | self.run(no, mask & ~holds)
 
-    def run_while(self, mask: Any, test: Any, body: Node, step: Node | None = None) -> Any:
+    def run_while(self, mask: Any, test: Node, body: Node, step: Node | None) -> Any:
         done: Any = NONE
         for _ in range(_MOST_ROUNDS):
-            if test is not None:
-                holds = self.test(test, mask)
-                done, mask = done | mask & ~holds, mask & holds
+            holds = self.test(test, mask)
+            done, mask = done | mask & ~holds, mask & holds
             if not mask.any():
                 return done
-            self.left.append([NONE, NONE])
+            self.left.append({"break": NONE, "continue": NONE})
             mask = self.run(body, mask)
-            broken, continued = self.left.pop()
-            done, mask = done | broken, mask | continued
-            if step is not None and mask.any():
-                self.run(step, mask)
+            left = self.left.pop()
+            done, mask = done | left["break"], mask | left["continue"]
+            self.run(step, mask)
         raise RuntimeError(f"after {_MOST_ROUNDS:,} rounds this loop hasn't ended: {body.line}")
 
-    def run_break(self, mask: Any, place: int = 0) -> Any:
+    def run_leave(self, mask: Any, word: str) -> Any:
         if self.left:  # outside a loop, the thread is done
-            self.left[-1][place] = self.left[-1][place] | mask
+            self.left[-1][word] = self.left[-1][word] | mask
         return NONE
-
-    def run_continue(self, mask: Any) -> Any:
-        return self.run_break(mask, 1)
 
     def run_return(self, mask: Any, value: Node | None) -> Any:
         if value is not None:
             self.store(self.result, self.value(value, mask), mask)
         return NONE
 
-    def run_declare(self, mask: Any, kind: Any, name: str, is_other: bool, first: Node | None) -> Any:
-        if is_other and first is not None:  # a pointer or a reference
-            self.scopes[-1][name] = self.target(first, mask)
-        else:
-            value = self.dtype(kind).type(0) if first is None else self.cast(self.value(first, mask), self.dtype(kind))
-            self.scopes[-1][name] = Variable(value)
+    def run_declare(self, mask: Any, name: str, first: Node) -> Any:
+        found = self.target(first, mask)
+        self.names[name] = Variable(found) if isinstance(found, (np.ndarray, np.generic)) else found
         return mask
 
-    def run_array(self, mask: Any, kind: Any, name: str, length: Node | None, first: list[Node] | None) -> Any:
+    def run_array(self, mask: Any, kind: Any, name: str, length: Node | None, first: list[Node]) -> Any:
         """A thread's own array is a list of variables."""
-        values = [self.cast(self.value(node, mask), self.dtype(kind)) for node in first or ()]
+        values = [self.cast(self.value(node, mask), self.dtype(kind)) for node in first]
         count = len(values) if length is None else int(self.value(length, mask))
         values += [self.dtype(kind).type(0)] * (count - len(values))
-        self.scopes[-1][name] = list(map(Variable, values))
+        self.names[name] = list(map(Variable, values))
         return mask
 
     def target(self, node: Node, mask: Any) -> Any:
         """What a node means: a place, an array, or a value."""
-        self.line = node.line
-        return getattr(self, f"at_{node.kind}")(mask, *node.parts)
+        before, self.line = self.line, node.line
+        found = getattr(self, f"at_{node.kind}")(mask, *node.parts)
+        self.line = before
+        return found
 
     def value(self, node: Node, mask: Any) -> Any:
         found = self.target(node, mask)
@@ -240,10 +236,8 @@ class Threads:
         return self.cast(values[0], dtype) if values else dtype.type(0)
 
     def at_unary(self, mask: Any, sign: str, node: Node) -> Any:
-        if sign in "&*":
-            return self.target(node, mask)
         if sign == "!":
-            return np.logical_not(self.test(node, mask))
+            return ~self.test(node, mask)
         (value,) = alike(self.value(node, mask))
         return self.count(value.dtype, numbers.UNARY[sign](value))
 
@@ -259,9 +253,8 @@ class Threads:
     def at_both(self, mask: Any, sign: str, left: Node, right: Node) -> Any:
         """``&&`` and ``||``: only the threads that still need the right side look at it."""
         first = self.test(left, mask)
-        rest = mask & (first if sign == "&&" else ~first)
-        second = self.test(right, rest)
-        return np.logical_and(first, second) if sign == "&&" else np.logical_or(first, second)
+        second = self.test(right, mask & (first if sign == "&&" else ~first))
+        return first & second if sign == "&&" else first | second
 
     def at_conditional(self, mask: Any, test: Node, yes: Node, no: Node) -> Any:
         holds = self.test(test, mask)
@@ -269,15 +262,14 @@ class Threads:
         x, y = (x, y) if x.dtype == y.dtype else alike(x, y)
         return np.where(holds, x, y) if np.ndim(holds) else x if holds else y
 
-    def at_assign(self, mask: Any, sign: str, left: Node, right: Node) -> Any:
+    def at_assign(self, mask: Any, sign: str, left: Node, right: Node, gives_old: bool = False) -> Any:
         place, value = self.target(left, mask), self.value(right, mask)
-        return self.store(place, self.compute(sign, place.read(mask), value) if sign else value, mask)
-
-    def at_step(self, mask: Any, sign: str, node: Node, is_before: bool) -> Any:
-        place = self.target(node, mask)
-        old = place.read(mask).copy()
-        new = self.store(place, self.compute(sign, old, INT.type(1)), mask)
-        return new if is_before else old
+        if not sign:
+            return self.store(place, value, mask)
+        old = place.read(mask)
+        found = old.copy() if gives_old else None
+        new = self.store(place, self.compute(sign, old, value), mask)
+        return found if gives_old else new
 
     def at_member(self, mask: Any, node: Node, name: str, args: list[Node]) -> Any:
         base = self.target(node, mask) if node.kind == "name" else None
@@ -301,11 +293,11 @@ class Threads:
             else:
                 self.store(place, ufunc(before, value), mask)
             return None
-        compute, values = numbers.function(name), [self.value(arg, mask) for arg in args]
-        if compute is None:
-            raise not_translated(self.line, f"the function {name}")
+        values = [self.value(arg, mask) for arg in args]
         try:
-            value = compute(*values)
+            value = numbers.call(name, values)
+        except KeyError:
+            raise not_translated(self.line, f"the function {name}") from None
         except (TypeError, ValueError) as error:
             raise CompileException(f"{name}: {error}: {self.line}") from None
         return self.count(common(*[x.dtype for x in values]), value, 10)
@@ -315,24 +307,20 @@ class Threads:
             raise CompileException(f"{len(args)} arguments, and {len(function.parameters)} are wanted: {self.line}")
         types, scope = dict(self.types), {}
         for (kind, name, is_own), arg in zip(function.parameters, args):
-            found = self.target(arg, mask) if is_own else Variable(self.value(arg, mask))
+            found = self.target(arg, mask) if is_own else self.value(arg, mask)
             if kind in function.letters:
                 types[kind] = found.dtype
-            scope[name] = found if is_own else Variable(self.cast(found.value, types.get(kind, kind)))
-        before = self.line, self.scopes, self.left, self.types, self.result
-        self.scopes, self.left, self.types = [self.scopes[0], scope], [], types
-        self.result = None if function.returns is None else Variable(self.dtype(function.returns).type(0))
-        if mask.any():
-            self.run(function.body, mask)
-        value = self.result.value if self.result else None
-        self.line, self.scopes, self.left, self.types, self.result = before
-        return value
+            scope[name] = found if is_own else Variable(self.cast(found, types.get(kind, kind)))
+        inner = copy.copy(self)  # a function has its own names, types, loops and result
+        inner.names, inner.types, inner.left = self.outer.new_child(scope), types, []
+        inner.result = None if function.returns is None else Variable(inner.dtype(function.returns).type(0))
+        inner.run(function.body, mask)
+        return inner.result.value if inner.result else None
 
     def at_name(self, mask: Any, name: str) -> Any:
-        for scope in (*reversed(self.scopes), numbers.CONSTANTS):
-            if name in scope:
-                return scope[name]
-        raise not_translated(self.line, f"the name {name}")
+        if name not in self.names:
+            raise not_translated(self.line, f"the name {name}")
+        return self.names[name]
 
     def at_index(self, mask: Any, base: Node, index: Node) -> Any:
         found, many = self.target(base, mask), self.target(index, mask) if index.kind == "name" else None

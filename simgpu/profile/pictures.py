@@ -170,9 +170,7 @@ class Timeline:
         if not chosen:
             there = f"this receipt has {len(numbers):,} {what}s"
             raise ValueError(f"there are no {what}s from number {first} on: {there}")
-        begin = chosen[0]
-        if only_waits:  # with the events between them, which the host waits for
-            begin = self.waits[first - 1] + 1 if first else 0
+        begin = numbers[first - 1] + 1 if first else 0  # waits with the events before them, which the host waits for
         shown = self.moments[begin : chosen[-1] + 1]
         bars = [bar for moment in shown for bar in bars_of(moment) if bar.end > bar.start]
         if not bars:

@@ -155,15 +155,13 @@ class Receipt:
 
     def __post_init__(self) -> None:
         self._lock = threading.Lock()
-        self._watched: list[Any] = []
         self._invisible: list[Any] = []
         self._events: list[tuple] = []  # what happened and where; and its span, or the time on this machine
         self._once: dict[tuple, tuple] = {}  # what happened and where, kept once: most of it happens again
         self._lines: dict[Place, LineCosts] = defaultdict(LineCosts)
         self._used: list[Any] = []  # the simulated devices that did work
-        self._host: Any = None  # the clock of a simulated GPU's host
         self._begin = self._wall_begin = 0.0
-        self._end: tuple[float, float] | None = None  # on the host's clock, simulated or real, and on the real one
+        self._end: tuple[float, float] | None = None  # on the simulated host's clock, and on the real one
 
     def __enter__(self) -> Receipt:
         self._watched = [device for device in self._devices() if device.watch_peak()]
@@ -181,7 +179,7 @@ class Receipt:
         if exc_info[0] is None:
             for device in self._invisible:
                 device.synchronize()
-        self._end = self._until(), time.perf_counter()
+        self._end = self._now()
         peaks = [device.watched_peak() for device in self._watched]
         # A device that's new since then was in use only while the receipt was open.
         known = self._watched + self._invisible
@@ -203,9 +201,9 @@ class Receipt:
         return current()
 
     def _use(self, device: Any, since: int) -> None:
-        """A simulated device does work. The first one brings its host's clock, and the time when it all begins."""
-        if self._host is None:
-            self._host, self._begin = device.host, since
+        """A simulated device does work. The first one brings the time when it all begins."""
+        if not self._used:
+            self._begin = since
         if not any([known is device for known in self._used]):
             self._used.append(device)
 
@@ -232,10 +230,10 @@ class Receipt:
             else:
                 self.events_left_out += 1
 
-    def _until(self) -> float:
-        if self._host is None:
-            return time.perf_counter()
-        return max(self._host.now, *(device.lanes.busy_until() for device in self._used))
+    def _now(self) -> tuple[float, float]:
+        """The end, or until then, when all that's requested so far will be done: simulated, and real."""
+        done = [max(device.host.now, device.lanes.busy_until()) for device in self._used]
+        return self._end or (max(done, default=0), time.perf_counter())
 
     @property
     def seconds(self) -> Seconds:
@@ -246,15 +244,14 @@ class Receipt:
     @property
     def simulated_seconds(self) -> Seconds | None:
         """`seconds` if it's simulated, otherwise None."""
-        if self._host is None:
+        if not self._used:
             return None
-        end = self._until() if self._end is None else self._end[0]
-        return Seconds((end - self._begin) / 1e9, "simulated", self._used[0].card)
+        return Seconds((self._now()[0] - self._begin) / 1e9, "simulated", self._used[0].card)
 
     @property
     def wall_seconds(self) -> float:
         """The real time on this machine, in seconds."""
-        return (time.perf_counter() if self._end is None else self._end[1]) - self._wall_begin
+        return self._now()[1] - self._wall_begin
 
     def timeline(self) -> list[Moment]:
         """The events in order, at most 100,000. `events_left_out` says how many more there were."""
