@@ -163,7 +163,7 @@ class _Eye:
         if said or isinstance(node, ast.Return):
             self.add(source, source.line(node), mask.on, said or "done: these lanes leave")
 
-    def tested(self, node: Any, source: Any, mask: Any, seen: Any) -> None:
+    def tested(self, node: Any, source: Any, lanes: Any, mask: Any, seen: Any) -> None:
         yes = np.broadcast_to(seen, (1, mask.on.shape[1])) & mask.on
         there, count = (int(np.count_nonzero(on[0, self.here])) for on in (mask.on, yes))
         said = f"{'yes' if count else 'no'} in all {there} lanes"

@@ -222,7 +222,7 @@ class _Launch(Repeatable):
         with self.trial.kernel._lock:
             launch = self.new()
             launch.notes += [note] if note else []
-            launch.watched, launch.say = launch.numbers_of(watched), self.found.steps.append
+            launch.show(watched, self.found.steps.append)
             return launch.run()
 
     def is_wrong(self) -> bool:

@@ -92,7 +92,7 @@ class Kernel:
         try:
             with self._lock:
                 in_step = new_launch()
-                in_step.watched = in_step.numbers_of(self.watched)
+                in_step.show(self.watched)
                 trace = traced(in_step) if traced else None
                 in_step.notes += [trace.note] if trace is not None else []
                 device.begin()

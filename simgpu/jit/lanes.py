@@ -103,10 +103,8 @@ class Lanes:
         self.alive = self.top.count
         self.going = exists  # those that haven't returned
         self.held = [Held() for _ in range(launch.program.slots)]
-        self.watch = launch.watch_for(first, blocks)
-        self.notes = [*launch.notes, self.watch.note] if self.watch else launch.notes
-        self.loops: list[list[Any]] = []
-        self.returns: list[Any] = []
+        self.watch, self.notes = launch.watch, launch.notes
+        self.loops: list[list[Mask]] = []
         self.shared: dict[Any, Any] = {}  # references, by the place in the text that asks for it
         self.shared_bytes = 0
         self.phase, self.step = np.zeros(blocks, np.int64), np.zeros((blocks, self.width // WARP), np.int64)
@@ -145,6 +143,12 @@ class Lanes:
         self.figures.divergent += yes.warp_count + no.warp_count - mask.warp_count
         return yes, no
 
+    def either(self, a: Mask, b: Mask) -> Mask:
+        """The lanes of both masks."""
+        if a.count and b.count:
+            return self.mask(a.on | b.on)
+        return a if a.count else b
+
     def exit(self, mask: Mask) -> Mask:
         """These threads are done. None of them goes on."""
         self.alive -= mask.count
@@ -163,14 +167,19 @@ class Lanes:
             if held.given is not EVERYONE and held.given is not mask.on:
                 held.given = held.given | mask.on
 
-    def check_value(self, mask: Mask, held: Held, site: Any) -> None:
-        """Raises `NeverWritten` if a lane of `mask` hasn't given this variable a value."""
-        if held.given is mask.on:
-            return
-        missing = mask.on if held.given is NOBODY else mask.on & ~held.given
-        if missing.any():
-            what = f"{site.node.id} has no value in this thread yet: it went past the line that assigns it."
-            raise site.wrong(NeverWritten, what, "Assign it before the `if` or the loop.", self.first_of(missing))
+    def value_of(self, mask: Mask, slot: int, site: Any, what: str, fix: str = "") -> Any:
+        """A variable's value. Raises `NeverWritten` if a lane of `mask` hasn't given it one."""
+        held = self.held[slot]
+        if held.given is not EVERYONE and held.given is not mask.on:
+            missing = mask.on if held.given is NOBODY else mask.on & ~held.given
+            if missing.any():
+                raise site.wrong(NeverWritten, what, fix, self.first_of(missing))
+        return held.value
+
+    def of(self, value: Any, block: int, thread: int | slice) -> Any:
+        """What a thread has of a value, or a slice of threads. None if their block isn't among these."""
+        row = block - int(self.number[0])
+        return np.broadcast_to(value, self.shape)[row, thread] if 0 <= row < self.blocks else None
 
     @property
     def who(self) -> np.ndarray:

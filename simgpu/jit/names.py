@@ -148,8 +148,8 @@ def shared_memory(t: Any, node: Any, dtype: Expression, size: Expression, alignm
             what = f"{lanes.shared_bytes:,} bytes of shared memory; a block has {SHARED_LIMIT:,}."
             raise site.wrong(TooMuch, what)
         lanes.figures.shared_bytes = max(lanes.figures.shared_bytes, lanes.shared_bytes)
-        log = Log(lanes.blocks * count, False, count) if lanes.finds_races else None
-        made, flat = Memory(lanes.blocks * count, kind.itemsize, log), np.zeros((lanes.blocks, count), kind)
+        size, flat = lanes.blocks * count, np.zeros((lanes.blocks, count), kind)
+        made = Memory(size, kind.itemsize, Log(size, False, count))
         found = lanes.shared[node] = Ref(Part(name, made, flat, (count,), (1,), is_shared=True))
         return found
 
@@ -187,8 +187,8 @@ def _atomic(operation: str, how: Callable, types: str, does: str, line: str, pri
         runs, is_used = [cast(x, kind).run for x in given], node is not t.unused
 
         def run(lanes: Lanes, mask: Mask) -> Any:
-            part, to = find(lanes, mask)
-            return memory.change(lanes, mask, part, to, how, [run(lanes, mask) for run in runs], site, is_used)
+            to = find(lanes, mask)
+            return memory.change(lanes, mask, to, how, [run(lanes, mask) for run in runs], site, is_used)
 
         return Value(kind, run)
 

@@ -82,8 +82,6 @@ class Turns:
         self.back, self.is_over = threading.Semaphore(0), False
 
     def run(self) -> None:
-        for memory in self.launch.memories:
-            memory.log = None
         with np.errstate(all="ignore"):
             for block in self.rng.permutation(self.blocks) if self.rng else self.blocks:
                 warp = np.arange(-(-self.launch.threads // WARP) * WARP) // WARP

@@ -79,11 +79,10 @@ class Trace(list):
         return "\n".join(touch.sentence for touch in self) or nothing
 
     def note(self, lanes: Any, mask: Any, part: Any, at: Any, way: int, site: Site) -> None:
-        row, size, shape = self.block - int(lanes.number[0]), part.flat.itemsize, part.shape
-        if not 0 <= row < lanes.blocks or len(self) >= MOST:
+        here, size, shape = slice(self.warp * WARP, (self.warp + 1) * WARP), part.flat.itemsize, part.shape
+        on, places = (lanes.of(x, self.block, here) for x in (mask.on, at))
+        if on is None or len(self) >= MOST:
             return
-        here = slice(self.warp * WARP, (self.warp + 1) * WARP)
-        on, places = (np.broadcast_to(x, lanes.shape)[row, here] for x in (mask.on, at))
         elements, addresses = {}, {}
         for lane in on.nonzero()[0].tolist():
             place = int(places[lane])
@@ -95,31 +94,31 @@ class Trace(list):
 
 
 class Watch:
-    """Prints what one lane does, each line up to eight times."""
+    """Prints what one thread does, each line up to eight times."""
 
-    def __init__(self, row: int, thread: int, say: Callable[[str], Any]) -> None:
-        self.row, self.thread, self._say = row, thread, say
+    def __init__(self, block: int, thread: int, say: Callable[[str], Any]) -> None:
+        self.block, self.thread, self._say = block, thread, say
         self._touched: list[tuple[Any, ...]] = []  # site, way, and an element: its name, where it is, and its value
         self._times: Counter[ast.stmt] = Counter()
 
     def note(self, lanes: Any, mask: Any, part: Any, at: Any, way: int, site: Site) -> None:
         """The thread reads or writes an element."""
-        if self.of(mask.on):
-            place = int(self.of(at))
-            flat, index = part.flat.reshape(-1), place + part.is_shared * self.row * part.shape[0]
-            self._touched.append((site, way, part.named(place), flat, index, flat[index]))
+        if self.of(lanes, mask.on):
+            place = int(self.of(lanes, at))
+            flat = part.flat[self.block - int(lanes.number[0])] if part.is_shared else part.flat
+            self._touched.append((site, way, part.named(place), flat, place, flat[place]))
 
     def after(self, node: Any, source: Any, lanes: Any, mask: Any, variables: dict[str, Any]) -> None:
         """The thread has done this line, or begins another round of this loop."""
-        if self.of(mask.on):
+        if self.of(lanes, mask.on):
             target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", node)
             found = {part.id: variables[part.id] for part in ast.walk(target) if is_stored(part)}
             numbers = [(name, one.slot) for name, one in found.items() if isinstance(one.type, np.dtype)]
-            self._print(source, node, [f"{name} = {self.of(lanes.held[slot].value)}" for name, slot in numbers])
+            self._print(source, node, [f"{name} = {self.of(lanes, lanes.held[slot].value)}" for name, slot in numbers])
 
-    def tested(self, node: ast.If | ast.While, source: Any, mask: Any, seen: Any) -> None:
-        if self.of(mask.on):
-            self._print(source, node, ["yes" if self.of(seen) else "no"])
+    def tested(self, node: ast.If | ast.While, source: Any, lanes: Any, mask: Any, seen: Any) -> None:
+        if self.of(lanes, mask.on):
+            self._print(source, node, ["yes" if self.of(lanes, seen) else "no"])
 
     def _print(self, source: Any, node: Any, results: list[str]) -> None:
         """The first line of `node`, with what it read, and what it gave."""
@@ -138,11 +137,8 @@ class Watch:
             text = f"line {source.line(node)}: {source.text(node)}"
             self._say(f"{text}    {shown}" if shown else text)
 
-    def of(self, value: Any) -> Any:
-        """This thread's part of a value."""
-        if not isinstance(value, np.ndarray) or value.ndim < 2:
-            return value
-        return value[self.row if value.shape[0] > 1 else 0, self.thread if value.shape[1] > 1 else 0]
+    def of(self, lanes: Any, value: Any) -> Any:
+        return lanes.of(value, self.block, self.thread)
 
 
 class Explained:
