@@ -16,8 +16,7 @@ from .errors import NeverWritten, Place, Refused, StuckBarrier, TooMuch, in_pare
 
 WARP = 32
 # What a warp can be busy with. Each mask counts how often its warps did.
-OPERATION, FUNCTION, SHARED, NEAR, FAR, ATOMIC, BARRIER, SHUFFLE = range(8)
-KINDS = ("operation", "function", "shared", "near", "far", "atomic", "barrier", "shuffle")
+OPERATION, FUNCTION, SHARED, NEAR, FAR, ATOMIC, BARRIER, SHUFFLE = KINDS = range(8)
 # Where a thread is, in one number: block, barriers passed, warp, warp barriers passed, lane.
 LANE_BITS, STEP_BITS, WARP_BITS, PHASE_BITS = 5, 12, 5, 20
 STEP_AT = LANE_BITS

@@ -244,54 +244,43 @@ def _instead_of(found: Race, lanes: Lanes, to: Reach, way: int, site: Any, at: i
 
 
 def _check_written(lanes: Lanes, to: Reach, site: Any) -> None:
-    """Raises `NeverWritten` if no thread has written one of these elements of shared memory."""
+    """Raises `NeverWritten` if nothing has written one of these elements of shared memory, or of what `empty` made."""
     part, places = to.part, to.places(lanes)
-    seen = part.memory.written[places]
+    if part.is_shared:
+        seen = part.memory.written[places]
+    else:
+        seen = part.flat[places].view(part.unwritten.dtype) != part.unwritten
     if seen.all():
-        to.is_noted = True
+        to.is_noted = part.is_shared
         return
     first = int(seen.argmin())
-    who, at = to.who(lanes)[first], int(places[first] % part.shape[0])
-    empty = "0.0" if part.flat.dtype.kind == "f" else "0"
-    more = "Keep all threads until the last barrier, and guard only the last line."  # since some have returned
-    if lanes.alive == lanes.top.count:
-        more = (
-            "Write every element that you read. Fill the edges with 0 where the array has nothing, in every round: "
-            f"`else: {part.name}[…] = {empty}`."
-        )
-    what = f"no thread has written {part.name}[{at}] yet. Shared memory begins with whatever was there before."
-    raise site.wrong(NeverWritten, what, more, lanes.place_of(who))
-
-
-def _check_unwritten(lanes: Lanes, mask: Mask, to: Reach, values: Any, site: Any) -> None:
-    """Raises `NeverWritten` if an element still has the bits that `empty` leaves."""
-    part = to.part
-    bad = np.asarray(values).view(part.unwritten.dtype) == part.unwritten
-    if not bad.any():
-        return
-    bad = np.broadcast_to(bad, np.broadcast_shapes(bad.shape, mask.on.shape)) & mask.on
-    if bad.any():
-        element = part.named(int(np.broadcast_to(to.at, bad.shape).ravel()[bad.argmax()]))
-        made = f"{part.name} was made by `empty`, and nothing has written {element} yet: it holds whatever was in"
-        advised = "Write it first, or make the array with np.zeros_like."
-        raise site.wrong(NeverWritten, f"{made} memory before.", advised, lanes.first_of(bad))
+    at = int(places[first] % part.flat.shape[-1])
+    if not part.is_shared:
+        nothing = f"{part.name} was made by `empty`, and nothing has written {part.named(at)} yet"
+        what = f"{nothing}: it holds whatever was in memory before."
+        more = "Write it first, or make the array with np.zeros_like."
+    else:
+        what = f"no thread has written {part.named(at)} yet. Shared memory begins with whatever was there before."
+        more = "Keep all threads until the last barrier, and guard only the last line."  # since some have returned
+        if lanes.alive == lanes.top.count:
+            more = (
+                "Write every element that you read. Fill the edges with 0 where the array has nothing, in every round: "
+                f"`else: {part.name}[…] = {'0.0' if part.flat.dtype.kind == 'f' else '0'}`."
+            )
+    raise site.wrong(NeverWritten, what, more, lanes.place_of(to.who(lanes)[first]))
 
 
 def load(lanes: Lanes, mask: Mask, to: Reach, site: Any) -> Any:
     _touch(lanes, mask, to, READ, site)
     part, flat, at = to.part, to.part.flat, to.at
-    if not part.is_shared:
-        values = flat[at]
-        if part.unwritten is not None:
-            _check_unwritten(lanes, mask, to, values, site)
-        return values
-    if not to.is_noted:
+    if (part.is_shared or part.unwritten is not None) and not to.is_noted:
         _check_written(lanes, to, site)
+    if not part.is_shared:
+        return flat[at]
     if lanes.blocks == 1:
         return flat[0][at]
-    if isinstance(at, int):
-        return flat[:, at : at + 1].copy()
-    return flat.take(at[0], 1) if len(at) == 1 else np.take_along_axis(flat, at, 1)
+    is_same = isinstance(at, int) or len(at) == 1
+    return flat.take(np.ravel(at), 1) if is_same else np.take_along_axis(flat, at, 1)
 
 
 def store(lanes: Lanes, mask: Mask, value: Any, to: Reach, site: Any) -> None:
