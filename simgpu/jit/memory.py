@@ -46,20 +46,15 @@ class Part(NamedTuple):
     is_shared: bool = False
     unwritten: Any = None  # if `empty` made the array: the bits of an element that nothing has written yet
 
-    def indices_of(self, at: int) -> list[int]:
-        """The index along each axis of a flat position: 0 along an axis where all elements are the same one."""
-        at -= self.offset
-        found = [0] * len(self.shape)
-        for axis in sorted(range(len(self.shape)), key=lambda axis: -self.strides[axis]):
-            if self.strides[axis] > 0:
-                found[axis] = min(at // self.strides[axis], self.shape[axis] - 1)
-                at -= found[axis] * self.strides[axis]
-        return found
-
     def named(self, at: int) -> str:
-        """The element as text: ``x[2, 3]``."""
-        index = ", ".join(map(str, self.indices_of(at))) if min(self.strides, default=1) > 0 else "…"
-        return f"{self.name}[{index}]"
+        """The element at a flat position as text: ``x[2, 3]``."""
+        if min(self.strides, default=1) <= 0:
+            return f"{self.name}[…]"
+        at, index = at - self.offset, [0] * len(self.shape)
+        for axis in sorted(range(len(self.shape)), key=lambda axis: -self.strides[axis]):
+            index[axis] = min(at // self.strides[axis], self.shape[axis] - 1)
+            at -= index[axis] * self.strides[axis]
+        return f"{self.name}[{', '.join(map(str, index))}]"
 
 
 class Ref(NamedTuple):

@@ -21,16 +21,14 @@ MOST_TIMES = 8  # that a line is shown
 
 
 class Touch(NamedTuple):
-    """One access by one warp. `elements` says which element of `array` each lane means, counted row by row."""
+    """One access by one warp."""
 
     line: int
     text: str
     way: str  # "read", "write" or "change"
     array: str
-    shape: tuple[int, ...]
     itemsize: int
     is_shared: bool
-    elements: dict[int, int]  # lane: element
     addresses: dict[int, int]  # lane: byte
 
     @property
@@ -50,7 +48,7 @@ class Touch(NamedTuple):
 
     @property
     def sentence(self) -> str:
-        count = len(self.elements)
+        count = len(self.addresses)
         same = ": they meet at the same banks" if self.is_shared and self.turns > 1 else ""
         does = f"{many(count, 'lane')} {self.way}{'s' * (count == 1)} {self.array}"
         return f"Line {self.line}, {self.text}: {does}, in {self.cost}{same}."
@@ -79,18 +77,13 @@ class Trace(list):
         return "\n".join(touch.sentence for touch in self) or nothing
 
     def note(self, lanes: Any, mask: Any, part: Any, at: Any, way: int, site: Site) -> None:
-        here, size, shape = slice(self.warp * WARP, (self.warp + 1) * WARP), part.flat.itemsize, part.shape
+        here = slice(self.warp * WARP, (self.warp + 1) * WARP)
         on, places = (lanes.of(x, self.block, here) for x in (mask.on, at))
-        if on is None or len(self) >= MOST:
+        if on is None or not on.any() or len(self) >= MOST:
             return
-        elements, addresses = {}, {}
-        for lane in on.nonzero()[0].tolist():
-            place = int(places[lane])
-            elements[lane] = int(np.ravel_multi_index(part.indices_of(place), shape)) if shape else 0
-            addresses[lane] = place * size
-        if elements:
-            what = part.name, shape, size, part.is_shared
-            self.append(Touch(site.line, site.text, WAYS[way], *what, elements, addresses))
+        size = part.flat.itemsize
+        addresses = {lane: int(places[lane]) * size for lane in on.nonzero()[0].tolist()}
+        self.append(Touch(site.line, site.text, WAYS[way], part.name, size, part.is_shared, addresses))
 
 
 class Watch:

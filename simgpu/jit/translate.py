@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import builtins as python
+import functools
 import inspect
 import math
 import operator
@@ -496,20 +497,15 @@ class Translation:
         return self.operation(node.ops[0], [self.translate(node.left), self.translate(node.comparators[0])])
 
     def _BoolOp(self, node: ast.BoolOp) -> Expression:
-        is_and = isinstance(node.op, ast.And)
         parts = [self.translate(part) for part in node.values]
-        result = parts[0]
-        for other in parts[1:]:
-            if isinstance(result, Known) and isinstance(other, Known):
-                result = Known((result.obj and other.obj) if is_and else (result.obj or other.obj))
-            else:
-                apply("logical_and", (result, other))  # refuses what isn't true or false
-                result = self._short(is_true(as_value(result)), is_true(as_value(other)), is_and)
-        return result
+        return functools.reduce(lambda x, y: self._both(x, y, isinstance(node.op, ast.And)), parts)
 
-    def _short(self, first: Value, second: Value, is_and: bool) -> Value:
-        """As in C, only the threads for which the right side matters look at it."""
-        left, right = first.run, second.run
+    def _both(self, x: Expression, y: Expression, is_and: bool) -> Expression:
+        """``x and y``, or else ``x or y``. As in C, only the threads for which the right side matters look at it."""
+        if isinstance(x, Known) and isinstance(y, Known):
+            return Known((x.obj and y.obj) if is_and else (x.obj or y.obj))
+        apply("logical_and", (x, y))  # refuses what isn't true or false
+        left, right = is_true(as_value(x)).run, is_true(as_value(y)).run
 
         def run(lanes: Lanes, mask: Mask) -> Any:
             mask.spend(OPERATION)
