@@ -26,13 +26,9 @@ BLOCK_AT = PHASE_AT + PHASE_BITS
 MOST_BLOCKS = 1 << (63 - BLOCK_AT)
 
 
-def block_of(who: int) -> int:
-    return int(who) >> BLOCK_AT
-
-
-def thread_of(who: int) -> int:
-    """Its number in the block."""
-    return (int(who) >> WARP_AT & (1 << WARP_BITS) - 1) * WARP + (int(who) & WARP - 1)
+def numbers_of(who: int) -> tuple[int, int]:
+    """The number of the block, and of the thread in it."""
+    return int(who) >> BLOCK_AT, (int(who) >> WARP_AT & (1 << WARP_BITS) - 1) * WARP + (int(who) & WARP - 1)
 
 
 def same(differ: Any, at: int) -> Any:
@@ -56,7 +52,7 @@ class Mask:
         self.warp_count = int(np.count_nonzero(self.warps)) * each
         self.spent = [0] * len(KINDS)
         self.touched = [0] * 4  # accesses: reads, writes, the same two of shared memory
-        self.known: dict = {}  # footprints, by index
+        self.known: dict = {}  # where these threads go in memory, by index
         self.open_masks, self.is_open = open_masks, False
 
     def spend(self, kind: int) -> None:
@@ -191,7 +187,7 @@ class Lanes:
         return self._who
 
     def place_of(self, who: int) -> Place:
-        return self.place(block_of(who), thread_of(who))
+        return self.place(*numbers_of(who))
 
     def place(self, block: int, thread: int) -> Place:
         return Place(unravel(block, self.launch.grid), unravel(thread, self.launch.block))
@@ -229,8 +225,7 @@ class Lanes:
 
     def barrier(self, mask: Mask, site: Any) -> None:
         """All threads of each block wait for each other, except for those that have exited."""
-        if mask.count != self.alive:
-            self._check_barrier(mask, site)
+        self.check_barrier(mask, site)
         mask.spend(BARRIER)
         self._charge()
         here = np.broadcast_to(mask.on.any(1), self.blocks)
@@ -247,7 +242,10 @@ class Lanes:
             if memory.log is not None:
                 memory.log.before_barrier(self, is_everywhere)
 
-    def _check_barrier(self, mask: Mask, site: Any) -> None:
+    def check_barrier(self, mask: Mask, site: Any) -> None:
+        """Raises `StuckBarrier` if a block's threads wait for one that's still running and doesn't come."""
+        if mask.count == self.alive:
+            return
         here = np.broadcast_to(mask.on, self.shape)
         missing = np.broadcast_to(self.going, self.shape) & ~here
         stuck = here.any(1) & missing.any(1)

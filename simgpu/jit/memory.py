@@ -11,7 +11,7 @@ import numpy as np
 from . import advice
 from .errors import DataRace, NeverWritten, OutOfBounds
 from .lanes import ATOMIC as ATOMIC_TIME
-from .lanes import FAR, NEAR, SHARED, WARP, Lanes, Mask, block_of, thread_of
+from .lanes import FAR, NEAR, SHARED, WARP, Lanes, Mask, numbers_of
 from .races import ATOMIC, READ, WRITE, Log, Race
 
 SECTOR, BANKS, WORD = 32, 32, 4
@@ -224,7 +224,7 @@ def _tell_log(lanes: Lanes, log: Log, to: Reach, way: int, site: Any) -> None:
 def _instead_of(found: Race, lanes: Lanes, to: Reach, way: int, site: Any, at: int) -> str:
     """What to write so that there's no race."""
     is_one_line = to.part.memory.lines[found.earlier] == {site.line}
-    meets = lanes.of(to.at, block_of(found.other), thread_of(found.other)) == at
+    meets = lanes.of(to.at, *numbers_of(found.other)) == at
     if is_one_line and meets and (add := advice.addition(site.node, site.source.tree)):
         return f"Several threads add to one element, and each may miss what another one adds: {add}."
     if is_one_line and way == found.earlier == WRITE:

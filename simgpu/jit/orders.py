@@ -64,8 +64,7 @@ class Warp(Lanes):
             self.pause()
 
     def barrier(self, mask: Mask, site: Any) -> None:
-        if mask.count != self.alive:
-            self._check_barrier(mask, site)
+        self.check_barrier(mask, site)
         self.is_waiting = True
         self.pause()
 

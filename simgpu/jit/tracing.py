@@ -1,7 +1,7 @@
 """Looking at a launch: what a warp touches, what one thread does line by line, and what each line cost."""
 
 import ast
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -91,7 +91,8 @@ class Watch:
 
     def __init__(self, block: int, thread: int, say: Callable[[str], Any]) -> None:
         self.block, self.thread, self._say = block, thread, say
-        self._touched: list[tuple[Any, ...]] = []  # site, way, and an element: its name, where it is, and its value
+        # By source and line: the way, and an element: its name, where it is, and its value.
+        self._touched: dict[Any, list[tuple[Any, ...]]] = defaultdict(list)
         self._times: Counter[ast.stmt] = Counter()
 
     def note(self, lanes: Any, mask: Any, part: Any, at: Any, way: int, site: Site) -> None:
@@ -99,7 +100,7 @@ class Watch:
         if self.of(lanes, mask.on):
             place = int(self.of(lanes, at))
             flat = part.flat[self.block - int(lanes.number[0])] if part.is_shared else part.flat
-            self._touched.append((site, way, part.named(place), flat, place, flat[place]))
+            self._touched[site.source, site.node.lineno].append((way, part.named(place), flat, place, flat[place]))
 
     def after(self, node: Any, source: Any, lanes: Any, mask: Any, variables: dict[str, Any]) -> None:
         """The thread has done this line, or begins another round of this loop."""
@@ -117,12 +118,10 @@ class Watch:
         """The first line of `node`, with what it read, and what it gave."""
         last = node.body[0].lineno - 1 if isinstance(node, (ast.If, ast.For, ast.While)) else node.end_lineno
         lines = range(node.lineno, max(last, node.lineno) + 1)
-        is_own = [site.source is source and site.node.lineno in lines for site, *_ in self._touched]
-        own = [touch for touch, is_now in zip(self._touched, is_own) if is_now]
-        self._touched = [touch for touch, is_now in zip(self._touched, is_own) if not is_now]
-        read = [f"{name} = {value}" for _, way, name, _, _, value in own if way == READ]
+        own = [touch for line in lines for touch in self._touched.pop((source, line), ())]
+        read = [f"{name} = {value}" for way, name, _, _, value in own if way == READ]
         # What's written is there by now. After an atomic, other threads may have changed it too.
-        kept = [f"{name} = {flat[k]}" if way == WRITE else name for _, way, name, flat, k, _ in own if way != READ]
+        kept = [f"{name} = {flat[k]}" if way == WRITE else name for way, name, flat, k, _ in own if way != READ]
         shown = " → ".join(", ".join(dict.fromkeys(part)) for part in (read, kept + results) if part)
         self._times[node] += 1
         if self._times[node] <= MOST_TIMES + 1:

@@ -285,11 +285,11 @@ class Translation:
             raise Problem("for goes over range(…) or jit.range(…) alone")
         args = [self.translate(argument) for argument in node.iter.args]
         keywords = {keyword.arg: self.translate(keyword.value) for keyword in node.iter.keywords}
-        unroll = keywords.pop("unroll", None)
+        unroll: Expression = keywords.pop("unroll", Known(None))
         if keywords or not 1 <= len(args) <= 3 or any(scalar_type(x).kind not in "iu" for x in args):
             raise Problem("range takes one to three integers, and unroll=")
-        is_known = all(isinstance(x, Known) for x in args) and isinstance(unroll, Known)
-        if unroll is not None and unroll != Known(None) and not (is_known and isinstance(unroll.obj, int)):
+        known = _known_values([*args, unroll])
+        if unroll != Known(None) and not (known and isinstance(known[-1], int)):
             raise Problem("a loop can only be unrolled if its range and unroll=, a number, are known before the launch")
         start, stop, step = [*[Known(0)] * (len(args) == 1), *args, Known(1)][:3]
         kind, name = scalar_type(stop), node.target.id
@@ -300,9 +300,9 @@ class Translation:
         begin, end, by = cast(start, kind, checked=False).run, as_value(stop).run, cast(step, kind, checked=False).run
 
         def ready(lanes: Lanes, mask: Mask) -> tuple[Callable, Any, Any]:
-            at, last, each = lanes.held[slot], end(lanes, mask), by(lanes, mask)
-            at.value = begin(lanes, mask)
-            falls = step.obj < 0 if isinstance(step, Known) else np.less(each, 0)
+            at = lanes.held[slot]
+            at.value, last, each = begin(lanes, mask), end(lanes, mask), by(lanes, mask)
+            falls = each < 0
 
             def going(lanes: Lanes, mask: Mask) -> Any:
                 mask.spend(OPERATION)

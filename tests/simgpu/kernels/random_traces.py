@@ -154,10 +154,7 @@ def _access(log, lanes, trace, part, way, places):
     found = log.race(lanes, to, way)
     if found is None:
         return None
-    other = int(found.other)
-    block = other >> lanes_of.BLOCK_AT
-    thread = (other >> lanes_of.WARP_AT & 31) * WARP + (other & 31)
-    return sorted(places)[found.place], (block, thread)
+    return sorted(places)[found.place], lanes_of.numbers_of(found.other)
 
 
 def is_found(trace):
