@@ -205,8 +205,8 @@ class Translation:
         if not isinstance(owner, Value) or not isinstance(owner.type, ArrayType):
             raise Problem("only an array argument and shared memory have elements to write")
         indices, site = self.indices(owner, index, target), Site(self.source, target)
-        if len(indices) != owner.type.ndim:
-            raise Problem(advice.one_element(target, owner.type.ndim - len(indices)))
+        if missing := owner.type.ndim - len(indices.type.types):
+            raise Problem(advice.one_element(target, missing))
         self.program.changed |= owner.origin
         return owner.type.dtype, _finding(owner, indices, site), site
 
@@ -441,39 +441,33 @@ class Translation:
         if not isinstance(owner.type, ArrayType):
             raise Problem(f"only arrays have elements; this is a {owner.type}")
         indices = self.indices(owner, index, node)
-        if len(indices) < owner.type.ndim:  # a view: what's left after the first axes
-            runs, run = [index.run for index in indices], owner.run
+        count = len(indices.type.types)
+        if count < owner.type.ndim:  # a view: what's left after the first axes
 
             def view(lanes: Lanes, mask: Mask) -> Ref:
-                ref, offset = run(lanes, mask), 0
-                for axis, index in enumerate(runs, ref.axis):
-                    offset = offset + as_index(index(lanes, mask)) * ref.part.strides[axis]
-                return Ref(ref.part, ref.axis + len(runs), ref.offset + offset)
+                part, axis, offset = owner.run(lanes, mask)
+                steps = [as_index(k) * stride for k, stride in zip(indices.run(lanes, mask), part.strides[axis:])]
+                return Ref(part, axis + count, sum(steps, offset))
 
-            kind = ArrayType(owner.type.dtype, owner.type.ndim - len(indices))
-            return Value(kind, view, owner.origin, node)
+            return Value(ArrayType(owner.type.dtype, owner.type.ndim - count), view, owner.origin, node)
         site = Site(self.source, node)
         find = _finding(owner, indices, site)
         return Value(owner.type.dtype, lambda lanes, mask: memory.load(lanes, mask, find(lanes, mask), site))
 
-    def indices(self, owner: Value, index: Expression, node: Any) -> list[Value]:
-        """The index of each axis. Raises `Problem` if there are too many, or if one isn't an integer."""
+    def indices(self, owner: Value, index: Expression, node: Any) -> Value:
+        """The index of each axis, all in one. Raises `Problem` if there are too many, or if one isn't an integer."""
         given = as_value(index)
         if isinstance(given.type, ArrayType):
             raise Problem("an index is one integer for each axis, not an array")
-        if isinstance(index, Known) and isinstance(index.obj, tuple):
-            parts = [as_value(Known(part)) for part in index.obj]
-        elif isinstance(given.type, Tuple):
-            parts = [_one_of(given, k) for k in range(len(given.type.types))]
-        else:
-            parts = [given]
-        if len(parts) > owner.type.ndim:
+        given = given if isinstance(given.type, Tuple) else pack([given])
+        count = len(given.type.types)
+        if count > owner.type.ndim:
             axes = many(owner.type.ndim, "axis", "axes")
-            raise Problem(f"{ast.unparse(node.value)} has {axes}, got {len(parts)} indices")
-        for part in parts:
-            if scalar_type(part).kind not in "iu":
-                raise Problem(f"an index is an integer, not {part.type}; // divides to one")
-        return parts
+            raise Problem(f"{ast.unparse(node.value)} has {axes}, got {count} indices")
+        for k, kind in enumerate(given.type.types):
+            if scalar_type(_one_of(given, k)).kind not in "iu":
+                raise Problem(f"an index is an integer, not {kind}; // divides to one")
+        return given
 
     def operation(self, op: Any, operands: list[Expression]) -> Expression:
         if type(op) not in OPERATORS:
@@ -580,10 +574,10 @@ class Translation:
         raise Problem(f"a kernel doesn't know {word}. There's {instead}")
 
 
-def _finding(owner: Value, indices: list[Value], site: Site) -> Callable[[Lanes, Mask], Reach]:
+def _finding(owner: Value, indices: Value, site: Site) -> Callable[[Lanes, Mask], Reach]:
     """Returns what finds an element for each thread."""
-    run, runs = owner.run, [index.run for index in indices]
-    return lambda lanes, mask: reach(lanes, mask, run(lanes, mask), [index(lanes, mask) for index in runs], site)
+    array, index = owner.run, indices.run
+    return lambda lanes, mask: reach(lanes, mask, array(lanes, mask), index(lanes, mask), site)
 
 
 def _stored(given: Value, to: Any, what: str, advised: str) -> Value:
