@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import functools
 import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -12,7 +11,7 @@ import numpy as np
 
 from fluxlite.cuda.jit import DataRace, Kernel
 from fluxlite.messages import many
-from simgpu.jit.launch import Launch, three
+from simgpu.jit.launch import three
 from simgpu.jit.orders import Repeatable, Turns, Warp
 from simgpu.jit.source import is_stored
 from simgpu.jit.tracing import WARP, Touch, Trace
@@ -52,10 +51,9 @@ def look(kernel: Kernel, grid: Any, block: Any, args: Sequence[Any], warps: Sequ
 
     Raises `ValueError` for a warp that isn't there, and what the launch raises, unless that's a race.
     """
-    new = functools.partial(Launch, kernel, kernel._device_of(args), grid, block, args)
-    again, ends = Repeatable(new, kernel.source.parameters, args), ""
+    again, ends = Repeatable(kernel, kernel._device_of(args), grid, block, args), ""
     with kernel._lock:
-        launch = new()
+        launch = again.new()
         eyes = {pair: _Eye(Trace(launch, *pair), launch.source, most) for pair in warps}
         try:
             launch.run()
@@ -63,7 +61,7 @@ def look(kernel: Kernel, grid: Any, block: Any, args: Sequence[Any], warps: Sequ
             again.put_back()
             ends = _ends(again) if launch.blocks * launch.threads <= _MOST_THREADS else ""
         again.put_back()
-        _Turns(new(), eyes).run()
+        _Turns(again.new(), eyes).run()
         again.put_back()
     none = Step(kernel.source.first, (), "there's nothing to see of this warp")
     return Look(kernel.source, {pair: eye.steps or [none] for pair, eye in eyes.items()}, ends)
@@ -163,7 +161,7 @@ class _Eye:
         if said or isinstance(node, ast.Return):
             self.add(source, source.line(node), mask.on, said or "done: these lanes leave")
 
-    def tested(self, node: Any, source: Any, mask: Any, seen: Any) -> None:
+    def tested(self, node: Any, source: Any, lanes: Any, mask: Any, seen: Any) -> None:
         yes = np.broadcast_to(seen, (1, mask.on.shape[1])) & mask.on
         there, count = (int(np.count_nonzero(on[0, self.here])) for on in (mask.on, yes))
         said = f"{'yes' if count else 'no'} in all {there} lanes"

@@ -3,7 +3,6 @@
 import ast
 import contextlib
 import copy
-import functools
 import inspect
 import warnings
 from collections.abc import Callable, Iterable, Sequence
@@ -20,7 +19,6 @@ from . import advice
 from .errors import KernelError, Place
 from .kernel import Kernel, simulated_gpu
 from .lanes import WARP
-from .launch import Launch
 from .orders import Repeatable
 from .races import ATOMIC, READ
 
@@ -210,8 +208,7 @@ class _Launch(Repeatable):
         blocks, threads = trial.blocks_and_threads(n, list(wanted.values()))
         there = trial.device(tuple(args.values()), None)
         self.trial, self.n, self.wanted, self.found = trial, n, wanted, Checked(trial.kernel.name)
-        new = functools.partial(Launch, trial.kernel, trial.device, blocks, threads, there)
-        super().__init__(new, list(args), there)
+        super().__init__(trial.kernel, trial.device, blocks, threads, there)
         self.text = f"{trial.kernel.name}[{blocks}, {threads}]"
         self.name = ""
         self.index: tuple[int, ...] = ()  # of the first wrong element
@@ -222,7 +219,7 @@ class _Launch(Repeatable):
         with self.trial.kernel._lock:
             launch = self.new()
             launch.notes += [note] if note else []
-            launch.watched, launch.say = launch.numbers_of(watched), self.found.steps.append
+            launch.show(watched, self.found.steps.append)
             return launch.run()
 
     def is_wrong(self) -> bool:

@@ -88,18 +88,17 @@ class Kernel:
 
     def _simulate(self, grid: Any, block: Any, args: Sequence[Any], traced: Callable[[Any], Any] | None = None) -> Any:
         device = self._device_of(args)
-        new_launch = functools.partial(launch.Launch, self, device, grid, block, args)
         try:
             with self._lock:
-                in_step = new_launch()
-                in_step.watched = in_step.numbers_of(self.watched)
+                in_step = launch.Launch(self, device, grid, block, args)
+                in_step.show(self.watched)
                 trace = traced(in_step) if traced else None
                 in_step.notes += [trace.note] if trace is not None else []
                 device.begin()
                 if self._seed is None or traced:
                     self._figures = in_step.run()
                 else:
-                    again = orders.Repeatable(new_launch, self.source.parameters, args)
+                    again = orders.Repeatable(self, device, grid, block, args)
                     self._figures = orders.run_shuffled(in_step, again, self._seed)
         except KernelError as error:
             self._figures = f"the latest launch raised {type(error).__name__}, so there are no figures of it."

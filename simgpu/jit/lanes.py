@@ -16,8 +16,7 @@ from .errors import NeverWritten, Place, Refused, StuckBarrier, TooMuch, in_pare
 
 WARP = 32
 # What a warp can be busy with. Each mask counts how often its warps did.
-OPERATION, FUNCTION, SHARED, NEAR, FAR, ATOMIC, BARRIER, SHUFFLE = range(8)
-KINDS = ("operation", "function", "shared", "near", "far", "atomic", "barrier", "shuffle")
+OPERATION, FUNCTION, SHARED, NEAR, FAR, ATOMIC, BARRIER, SHUFFLE = KINDS = range(8)
 # Where a thread is, in one number: block, barriers passed, warp, warp barriers passed, lane.
 LANE_BITS, STEP_BITS, WARP_BITS, PHASE_BITS = 5, 12, 5, 20
 STEP_AT = LANE_BITS
@@ -27,13 +26,9 @@ BLOCK_AT = PHASE_AT + PHASE_BITS
 MOST_BLOCKS = 1 << (63 - BLOCK_AT)
 
 
-def block_of(who: int) -> int:
-    return int(who) >> BLOCK_AT
-
-
-def thread_of(who: int) -> int:
-    """Its number in the block."""
-    return (int(who) >> WARP_AT & (1 << WARP_BITS) - 1) * WARP + (int(who) & WARP - 1)
+def numbers_of(who: int) -> tuple[int, int]:
+    """The number of the block, and of the thread in it."""
+    return int(who) >> BLOCK_AT, (int(who) >> WARP_AT & (1 << WARP_BITS) - 1) * WARP + (int(who) & WARP - 1)
 
 
 def same(differ: Any, at: int) -> Any:
@@ -57,7 +52,7 @@ class Mask:
         self.warp_count = int(np.count_nonzero(self.warps)) * each
         self.spent = [0] * len(KINDS)
         self.touched = [0] * 4  # accesses: reads, writes, the same two of shared memory
-        self.known: dict = {}  # footprints, by index
+        self.known: dict = {}  # where these threads go in memory, by index
         self.open_masks, self.is_open = open_masks, False
 
     def spend(self, kind: int) -> None:
@@ -103,10 +98,8 @@ class Lanes:
         self.alive = self.top.count
         self.going = exists  # those that haven't returned
         self.held = [Held() for _ in range(launch.program.slots)]
-        self.watch = launch.watch_for(first, blocks)
-        self.notes = [*launch.notes, self.watch.note] if self.watch else launch.notes
-        self.loops: list[list[Any]] = []
-        self.returns: list[Any] = []
+        self.watch, self.notes = launch.watch, launch.notes
+        self.loops: list[list[Mask]] = []
         self.shared: dict[Any, Any] = {}  # references, by the place in the text that asks for it
         self.shared_bytes = 0
         self.phase, self.step = np.zeros(blocks, np.int64), np.zeros((blocks, self.width // WARP), np.int64)
@@ -145,6 +138,12 @@ class Lanes:
         self.figures.divergent += yes.warp_count + no.warp_count - mask.warp_count
         return yes, no
 
+    def either(self, a: Mask, b: Mask) -> Mask:
+        """The lanes of both masks."""
+        if a.count and b.count:
+            return self.mask(a.on | b.on)
+        return a if a.count else b
+
     def exit(self, mask: Mask) -> Mask:
         """These threads are done. None of them goes on."""
         self.alive -= mask.count
@@ -163,14 +162,19 @@ class Lanes:
             if held.given is not EVERYONE and held.given is not mask.on:
                 held.given = held.given | mask.on
 
-    def check_value(self, mask: Mask, held: Held, site: Any) -> None:
-        """Raises `NeverWritten` if a lane of `mask` hasn't given this variable a value."""
-        if held.given is mask.on:
-            return
-        missing = mask.on if held.given is NOBODY else mask.on & ~held.given
-        if missing.any():
-            what = f"{site.node.id} has no value in this thread yet: it went past the line that assigns it."
-            raise site.wrong(NeverWritten, what, "Assign it before the `if` or the loop.", self.first_of(missing))
+    def value_of(self, mask: Mask, slot: int, site: Any, what: str, fix: str = "") -> Any:
+        """A variable's value. Raises `NeverWritten` if a lane of `mask` hasn't given it one."""
+        held = self.held[slot]
+        if held.given is not EVERYONE and held.given is not mask.on:
+            missing = mask.on if held.given is NOBODY else mask.on & ~held.given
+            if missing.any():
+                raise site.wrong(NeverWritten, what, fix, self.first_of(missing))
+        return held.value
+
+    def of(self, value: Any, block: int, thread: int | slice) -> Any:
+        """What a thread has of a value, or a slice of threads. None if their block isn't among these."""
+        row = block - int(self.number[0])
+        return np.broadcast_to(value, self.shape)[row, thread] if 0 <= row < self.blocks else None
 
     @property
     def who(self) -> np.ndarray:
@@ -183,7 +187,7 @@ class Lanes:
         return self._who
 
     def place_of(self, who: int) -> Place:
-        return self.place(block_of(who), thread_of(who))
+        return self.place(*numbers_of(who))
 
     def place(self, block: int, thread: int) -> Place:
         return Place(unravel(block, self.launch.grid), unravel(thread, self.launch.block))
@@ -221,8 +225,7 @@ class Lanes:
 
     def barrier(self, mask: Mask, site: Any) -> None:
         """All threads of each block wait for each other, except for those that have exited."""
-        if mask.count != self.alive:
-            self._check_barrier(mask, site)
+        self.check_barrier(mask, site)
         mask.spend(BARRIER)
         self._charge()
         here = np.broadcast_to(mask.on.any(1), self.blocks)
@@ -239,7 +242,10 @@ class Lanes:
             if memory.log is not None:
                 memory.log.before_barrier(self, is_everywhere)
 
-    def _check_barrier(self, mask: Mask, site: Any) -> None:
+    def check_barrier(self, mask: Mask, site: Any) -> None:
+        """Raises `StuckBarrier` if a block's threads wait for one that's still running and doesn't come."""
+        if mask.count == self.alive:
+            return
         here = np.broadcast_to(mask.on, self.shape)
         missing = np.broadcast_to(self.going, self.shape) & ~here
         stuck = here.any(1) & missing.any(1)

@@ -42,8 +42,7 @@ class Launch:
             raise TooMuch(f"{self.blocks:,} blocks; the simulated GPU takes up to {MOST_BLOCKS - 1:,}", kernel=name)
         self.figures = Figures(source.name, self.grid, self.block, card_of(device.settings[0]))
         self.notes: list[Callable[..., Any]] = []  # called at each access of memory
-        self.watched = -1, -1  # the numbers of a block and a thread
-        self.say: Callable[[str], Any] = print  # what the watched thread does
+        self.watch: Watch | None = None
         values = [x._values if isinstance(x, Stored) else x for x in args]
         types = [ArrayType(x.dtype, x.ndim) if isinstance(x, np.ndarray) else type_of(x) for x in values]
         key = tuple((kind, getattr(kind, "char", "")) for kind in types)
@@ -113,23 +112,19 @@ class Launch:
             lanes.held[slot].put(value)
         self.program.run(lanes, lanes.top)
 
-    def numbers_of(self, watched: Any) -> tuple[int, int]:
-        """The numbers of the watched block and thread. Raises `ValueError` if that isn't one of this launch."""
+    def show(self, watched: Any, say: Callable[[str], Any] = print) -> None:
+        """Say line by line what this (block, thread) does. Raises `ValueError` if it isn't one of this launch."""
         if watched is None:
-            return -1, -1
+            return
         try:
             block, thread = watched
-            return _flat(block, self.grid), _flat(thread, self.block)
+            self.watch = Watch(_flat(block, self.grid), _flat(thread, self.block), say)
         except (TypeError, ValueError):
             raise ValueError(
                 f"kernel {self.source.name}: watched is a (block, thread) of this launch, such as (0, 5) or "
                 f"((1, 0), (3, 2)), or None. Got {watched!r}."
             ) from None
-
-    def watch_for(self, first: int, blocks: int) -> Watch | None:
-        """Shows the watched thread line by line, if it's in these blocks."""
-        block, thread = self.watched
-        return Watch(block - first, thread, self.say) if first <= block < first + blocks else None
+        self.notes.append(self.watch.note)
 
 
 def _flat(number: Any, dim: tuple[int, ...]) -> int:

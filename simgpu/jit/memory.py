@@ -4,7 +4,6 @@ The card's memory comes in sectors of 32 bytes. Shared memory has 32 banks, each
 time. If several lanes want the same word, all of them get it at once.
 """
 
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,8 +11,8 @@ import numpy as np
 from . import advice
 from .errors import DataRace, NeverWritten, OutOfBounds
 from .lanes import ATOMIC as ATOMIC_TIME
-from .lanes import FAR, NEAR, SHARED, WARP, Lanes, Mask, block_of, thread_of
-from .races import ATOMIC, READ, WRITE, Footprint, Log, Race
+from .lanes import FAR, NEAR, SHARED, WARP, Lanes, Mask, numbers_of
+from .races import ATOMIC, READ, WRITE, Log, Race
 
 SECTOR, BANKS, WORD = 32, 32, 4
 _MOST_KNOWN = 1024
@@ -47,20 +46,15 @@ class Part(NamedTuple):
     is_shared: bool = False
     unwritten: Any = None  # if `empty` made the array: the bits of an element that nothing has written yet
 
-    def indices_of(self, at: int) -> list[int]:
-        """The index along each axis of a flat position: 0 along an axis where all elements are the same one."""
-        at -= self.offset
-        found = [0] * len(self.shape)
-        for axis in sorted(range(len(self.shape)), key=lambda axis: -self.strides[axis]):
-            if self.strides[axis] > 0:
-                found[axis] = min(at // self.strides[axis], self.shape[axis] - 1)
-                at -= found[axis] * self.strides[axis]
-        return found
-
     def named(self, at: int) -> str:
-        """The element as text: ``x[2, 3]``."""
-        index = ", ".join(map(str, self.indices_of(at))) if min(self.strides, default=1) > 0 else "…"
-        return f"{self.name}[{index}]"
+        """The element at a flat position as text: ``x[2, 3]``."""
+        if min(self.strides, default=1) <= 0:
+            return f"{self.name}[…]"
+        at, index = at - self.offset, [0] * len(self.shape)
+        for axis in sorted(range(len(self.shape)), key=lambda axis: -self.strides[axis]):
+            index[axis] = min(at // self.strides[axis], self.shape[axis] - 1)
+            at -= index[axis] * self.strides[axis]
+        return f"{self.name}[{', '.join(map(str, index))}]"
 
 
 class Ref(NamedTuple):
@@ -80,41 +74,61 @@ class Ref(NamedTuple):
         return [stride * self.part.flat.itemsize for stride in self.part.strides[self.axis :]]
 
 
-@dataclass(eq=False)
 class Reach:
     """The elements that a mask's lanes mean, and what touching them costs."""
 
-    at: Any  # for every lane; where a lane doesn't take part, element 0
-    chosen: Any  # only of the lanes that take part, in order
-    times: int  # how many blocks do the same
-    footprint: Footprint | None = None
-    sectors: int = 0
-    used: int = 0
-    conflicts: int = 0
-    waits: np.ndarray | None = None  # how much longer each warp takes, because of conflicts
-    is_near: bool = False
-    is_noted: bool = False  # all are known as written
+    def __init__(self, lanes: Lanes, mask: Mask, part: Part, at: Any) -> None:
+        self.part, self.at = part, at  # for every lane; where a lane doesn't take part, some element
+        rows = max(len(mask.on), len(at) if isinstance(at, np.ndarray) else 1)
+        shape, size = (rows, lanes.width), part.flat.itemsize
+        chosen, lane = np.broadcast_to(at, shape).ravel(), None  # all lanes
+        if not mask.is_full:
+            lane = np.broadcast_to(mask.on, shape).ravel().nonzero()[0]
+            chosen = chosen[lane]
+        self.chosen = chosen  # only of the lanes that take part, in order
+        self.lane = np.arange(chosen.size) if lane is None else lane
+        self.times = lanes.blocks // rows  # how many blocks do the same
+        self.is_regular = rows == 1 and (part.is_shared or lanes.launch.blocks == 1)  # all blocks do it, each by itself
+        self.sectors = self.used = self.conflicts = 0
+        self.waits: Any = None  # how much longer each warp takes, because of conflicts
+        self.is_near = self.is_noted = False  # noted: all are known as written
+        if part.is_shared:  # lanes that want different words of one bank take turns; with 8 bytes each, in half warps
+            words, warps = max(1, size // WORD), lanes.width // WARP
+            group = np.repeat(self.lane // (WARP // words), words)
+            word = (chosen[:, None] * size // WORD + np.arange(words)).ravel()
+            key = np.unique(group << 40 | word)
+            each = np.bincount((key >> 40) * BANKS + (key & BANKS - 1), minlength=rows * warps * words * BANKS)
+            extra = np.maximum(each.reshape(-1, BANKS).max(1) - 1, 0).reshape(rows, -1, words).sum(2)
+            if extra.any():
+                self.conflicts, self.waits = int(extra.sum()) * self.times, extra
+        else:
+            self.sectors = self.times * _count_distinct(lane, chosen * size // SECTOR)
+            self.used = self.times * _count_distinct(lane, chosen) * size
 
-    def places(self, lanes: Lanes, mask: Mask, part: Part) -> np.ndarray:
+    def places(self, lanes: Lanes) -> np.ndarray:
         """Where each lane that takes part goes in ``part.flat.reshape(-1)``, in the lanes' order."""
-        rows = np.arange(lanes.blocks)[:, None] * (part.shape[0] if part.is_shared else 0)
+        each = self.part.shape[0] if self.part.is_shared else 0  # elements of a block
         if self.times > 1:  # one row stands for all blocks
-            return (rows + self.chosen).ravel()
-        return self.chosen + lanes.select(mask, rows) if part.is_shared else self.chosen
+            return (np.arange(self.times)[:, None] * each + self.chosen).ravel()
+        return self.chosen + self.lane // lanes.width * each if each else self.chosen
+
+    def who(self, lanes: Lanes) -> np.ndarray:
+        """Where each of these lanes is, as in `Lanes.who`."""
+        return lanes.who.reshape(self.times, -1)[:, self.lane].ravel()
 
 
 def reach(lanes: Lanes, mask: Mask, ref: Ref, indices: list[Any], site: Any) -> Reach:
     """Where the lanes of `mask` go with these indices."""
     arrays = [index for index in indices if isinstance(index, np.ndarray)]
     if len(mask.on) > 1 or isinstance(ref.offset, np.ndarray) or any([len(index) > 1 for index in arrays]):
-        return _measure(lanes, mask, ref.part, _flat_positions(lanes, mask, ref, indices, site))
+        return Reach(lanes, mask, ref.part, _flat_positions(lanes, mask, ref, indices, site))
     # All blocks do the same, so a loop finds it again.
     parts = [index.tobytes() if isinstance(index, np.ndarray) else index for index in indices]
     key = (id(ref.part), ref.axis, ref.offset, *parts)
     if key not in mask.known:
         if len(mask.known) > _MOST_KNOWN:
             mask.known.clear()
-        mask.known[key] = _measure(lanes, mask, ref.part, _flat_positions(lanes, mask, ref, indices, site))
+        mask.known[key] = Reach(lanes, mask, ref.part, _flat_positions(lanes, mask, ref, indices, site))
     return mask.known[key]
 
 
@@ -131,10 +145,7 @@ def _flat_positions(lanes: Lanes, mask: Mask, ref: Ref, indices: list[Any], site
             if bad.any():
                 first = np.broadcast_to(index, bad.shape).ravel()[bad.argmax()]
                 raise _out_of_bounds(lanes, ref, axis, int(first), bad, site)
-            on: Any = mask.on  # the elements of `index` that some lane of the mask uses
-            if index.shape[1] == 1:
-                on = on.any(1, keepdims=True)
-            index = np.where(on.any(0, keepdims=True) if len(index) < len(on) else on, index, 0)
+            index = np.where(index.view(np.uint64) < size, index, 0)
         at = at + index * ref.part.strides[axis]
     return at
 
@@ -157,32 +168,6 @@ def _out_of_bounds(lanes: Lanes, ref: Ref, axis: int, index: int, bad: np.ndarra
     return site.wrong(OutOfBounds, what, does + guard, lanes.first_of(bad))
 
 
-def _measure(lanes: Lanes, mask: Mask, part: Part, at: Any) -> Reach:
-    rows = max(len(mask.on), len(at) if isinstance(at, np.ndarray) else 1)
-    shape, size = (rows, lanes.width), part.flat.itemsize
-    chosen, lane = np.broadcast_to(at, shape).ravel(), None  # all lanes
-    if not mask.is_full:
-        lane = np.broadcast_to(mask.on, shape).ravel().nonzero()[0]
-        chosen = chosen[lane]
-    made = Reach(at, chosen, times=lanes.blocks // rows)
-    numbers = np.arange(chosen.size) if lane is None else lane
-    if part.is_shared:  # lanes that want different words of one bank take turns; with 8 bytes each, in half warps
-        words, warps = max(1, size // WORD), lanes.width // WARP
-        group = np.repeat(numbers // (WARP // words), words)
-        word = (chosen[:, None] * size // WORD + np.arange(words)).ravel()
-        key = np.unique(group << 40 | word)
-        each = np.bincount((key >> 40) * BANKS + (key & BANKS - 1), minlength=rows * warps * words * BANKS)
-        extra = np.maximum(each.reshape(-1, BANKS).max(1) - 1, 0).reshape(rows, -1, words).sum(2)
-        if extra.any():
-            made.conflicts, made.waits = int(extra.sum()) * made.times, extra
-    else:
-        made.sectors = made.times * _count_distinct(lane, chosen * size // SECTOR)
-        made.used = made.times * _count_distinct(lane, chosen) * size
-    if rows == 1 and (part.is_shared or lanes.launch.blocks == 1):
-        made.footprint = Footprint(chosen, numbers)
-    return made
-
-
 def _count_distinct(lane: np.ndarray | None, x: np.ndarray) -> int:
     """How many different values each warp has, summed up. `lane` is None if all lanes take part."""
     rows = x.reshape(-1, WARP) if lane is None else (lane // WARP << 44 | x)[None]
@@ -192,15 +177,15 @@ def _count_distinct(lane: np.ndarray | None, x: np.ndarray) -> int:
     return len(rows) * (x.size > 0) + int(np.count_nonzero(steps))
 
 
-def _touch(lanes: Lanes, mask: Mask, part: Part, to: Reach, way: int, site: Any) -> None:
+def _touch(lanes: Lanes, mask: Mask, to: Reach, way: int, site: Any) -> None:
     """An access of all lanes of the mask: is it allowed, and what does it cost?"""
-    memory, is_shared = part.memory, part.is_shared
+    part, memory, is_shared = to.part, to.part.memory, to.part.is_shared
     costs = lanes.figures.costs[site.source.name, site.line, site.text]
     for note in lanes.notes:
         note(lanes, mask, part, to.at, way, site)
-    if memory.log is not None:
+    if memory.log is not None and lanes.finds_races:
         memory.lines[way].add(site.line)
-        _tell_log(lanes, mask, part, to, way, site)
+        _tell_log(lanes, memory.log, to, way, site)
     costs["requests"] += mask.warp_count
     mask.touched[2 * is_shared + (way != READ)] += 1
     if is_shared:
@@ -219,16 +204,12 @@ def _touch(lanes: Lanes, mask: Mask, part: Part, to: Reach, way: int, site: Any)
     mask.spend(ATOMIC_TIME if way == ATOMIC else NEAR if is_near else FAR)
 
 
-def _tell_log(lanes: Lanes, mask: Mask, part: Part, to: Reach, way: int, site: Any) -> None:
+def _tell_log(lanes: Lanes, log: Log, to: Reach, way: int, site: Any) -> None:
     """Raises `DataRace` if the log finds one."""
-    log: Any = part.memory.log
-    if to.footprint is not None:
-        found = log.footprint(lanes, to.footprint, way)
-    else:
-        found = log.access(lanes, to.places(lanes, mask, part), lanes.select(mask, lanes.who), way)
+    part, found = to.part, log.race(lanes, to, way)
     if found is None:
         return
-    at = int(to.places(lanes, mask, part)[found.place] % part.flat.shape[-1])
+    at = int(to.places(lanes)[found.place] % part.flat.shape[-1])
     lines = sorted(part.memory.lines[found.earlier])
     where = "several lines" if len(lines) > 3 else f"line{'s' * (len(lines) > 1)} {' and '.join(map(str, lines))}"
     too = " too" if way == found.earlier else ""
@@ -236,20 +217,19 @@ def _tell_log(lanes: Lanes, mask: Mask, part: Part, to: Reach, way: int, site: A
         f"this thread {_DOES[way]} {part.named(at)}, which {lanes.place_of(found.other)} {_DOES[found.earlier]}{too} "
         f"({where}). Which of them comes first is chance: a data race ({_KINDS.get((way, found.earlier), 'atomic')})."
     )
-    this = lanes.place_of(lanes.select(mask, lanes.who)[found.place])
-    raise site.wrong(DataRace, what, _instead_of(found, lanes, part, to, way, site, at), this)
+    this = lanes.place_of(to.who(lanes)[found.place])
+    raise site.wrong(DataRace, what, _instead_of(found, lanes, to, way, site, at), this)
 
 
-def _instead_of(found: Race, lanes: Lanes, part: Part, to: Reach, way: int, site: Any, at: int) -> str:
+def _instead_of(found: Race, lanes: Lanes, to: Reach, way: int, site: Any, at: int) -> str:
     """What to write so that there's no race."""
-    is_one_line = part.memory.lines[found.earlier] == {site.line}
-    row = block_of(found.other) - int(lanes.number[0])  # of the other thread, if it's among these blocks
-    meets = 0 <= row < lanes.blocks and np.broadcast_to(to.at, lanes.shape)[row, thread_of(found.other)] == at
+    is_one_line = to.part.memory.lines[found.earlier] == {site.line}
+    meets = lanes.of(to.at, *numbers_of(found.other)) == at
     if is_one_line and meets and (add := advice.addition(site.node, site.source.tree)):
         return f"Several threads add to one element, and each may miss what another one adds: {add}."
     if is_one_line and way == found.earlier == WRITE:
         return "Every thread runs the whole function: let each write elements of its own, or use jit.atomic_add."
-    if lanes.launch.blocks == 1 or part.is_shared:
+    if lanes.launch.blocks == 1 or to.part.is_shared:
         between = "Read first, then jit.syncthreads(), then write; or write into another array."
         return between if is_one_line else "Put jit.syncthreads() between the two."
     return (
@@ -258,81 +238,69 @@ def _instead_of(found: Race, lanes: Lanes, part: Part, to: Reach, way: int, site
     )
 
 
-def _check_written(lanes: Lanes, mask: Mask, part: Part, to: Reach, site: Any) -> None:
-    """Raises `NeverWritten` if no thread has written one of these elements of shared memory."""
-    places = to.places(lanes, mask, part)
-    seen = part.memory.written[places]
+def _check_written(lanes: Lanes, to: Reach, site: Any) -> None:
+    """Raises `NeverWritten` if nothing has written one of these elements of shared memory, or of what `empty` made."""
+    part, places = to.part, to.places(lanes)
+    if part.is_shared:
+        seen = part.memory.written[places]
+    else:
+        seen = part.flat[places].view(part.unwritten.dtype) != part.unwritten
     if seen.all():
-        to.is_noted = to.footprint is not None  # all blocks do the same
+        to.is_noted = part.is_shared
         return
     first = int(seen.argmin())
-    who, at = lanes.select(mask, lanes.who)[first], int(places[first] % part.shape[0])
-    empty = "0.0" if part.flat.dtype.kind == "f" else "0"
-    more = "Keep all threads until the last barrier, and guard only the last line."  # since some have returned
-    if lanes.alive == lanes.top.count:
-        more = (
-            "Write every element that you read. Fill the edges with 0 where the array has nothing, in every round: "
-            f"`else: {part.name}[…] = {empty}`."
-        )
-    what = f"no thread has written {part.name}[{at}] yet. Shared memory begins with whatever was there before."
-    raise site.wrong(NeverWritten, what, more, lanes.place_of(who))
-
-
-def _check_unwritten(lanes: Lanes, mask: Mask, part: Part, values: Any, to: Reach, site: Any) -> None:
-    """Raises `NeverWritten` if an element still has the bits that `empty` leaves."""
-    bad = np.asarray(values).view(part.unwritten.dtype) == part.unwritten
-    if not bad.any():
-        return
-    bad = np.broadcast_to(bad, np.broadcast_shapes(bad.shape, mask.on.shape)) & mask.on
-    if bad.any():
-        element = part.named(int(np.broadcast_to(to.at, bad.shape).ravel()[bad.argmax()]))
-        made = f"{part.name} was made by `empty`, and nothing has written {element} yet: it holds whatever was in"
-        advised = "Write it first, or make the array with np.zeros_like."
-        raise site.wrong(NeverWritten, f"{made} memory before.", advised, lanes.first_of(bad))
-
-
-def load(lanes: Lanes, mask: Mask, part: Part, to: Reach, site: Any) -> Any:
-    _touch(lanes, mask, part, to, READ, site)
-    flat, at = part.flat, to.at
+    at = int(places[first] % part.flat.shape[-1])
     if not part.is_shared:
-        values = flat[at]
-        if part.unwritten is not None:
-            _check_unwritten(lanes, mask, part, values, to, site)
-        return values
-    if not to.is_noted:
-        _check_written(lanes, mask, part, to, site)
+        nothing = f"{part.name} was made by `empty`, and nothing has written {part.named(at)} yet"
+        what = f"{nothing}: it holds whatever was in memory before."
+        more = "Write it first, or make the array with np.zeros_like."
+    else:
+        what = f"no thread has written {part.named(at)} yet. Shared memory begins with whatever was there before."
+        more = "Keep all threads until the last barrier, and guard only the last line."  # since some have returned
+        if lanes.alive == lanes.top.count:
+            more = (
+                "Write every element that you read. Fill the edges with 0 where the array has nothing, in every round: "
+                f"`else: {part.name}[…] = {'0.0' if part.flat.dtype.kind == 'f' else '0'}`."
+            )
+    raise site.wrong(NeverWritten, what, more, lanes.place_of(to.who(lanes)[first]))
+
+
+def load(lanes: Lanes, mask: Mask, to: Reach, site: Any) -> Any:
+    _touch(lanes, mask, to, READ, site)
+    part, flat, at = to.part, to.part.flat, to.at
+    if (part.is_shared or part.unwritten is not None) and not to.is_noted:
+        _check_written(lanes, to, site)
+    if not part.is_shared:
+        return flat[at]
     if lanes.blocks == 1:
         return flat[0][at]
-    if isinstance(at, int):
-        return flat[:, at : at + 1].copy()
-    return flat.take(at[0], 1) if len(at) == 1 else np.take_along_axis(flat, at, 1)
+    is_same = isinstance(at, int) or len(at) == 1
+    return flat.take(np.ravel(at), 1) if is_same else np.take_along_axis(flat, at, 1)
 
 
-def store(lanes: Lanes, mask: Mask, part: Part, to: Reach, value: Any, site: Any) -> None:
+def store(lanes: Lanes, mask: Mask, value: Any, to: Reach, site: Any) -> None:
     """Write `value`, which has the right type, where `to` says."""
-    _touch(lanes, mask, part, to, WRITE, site)
-    at, new = to.places(lanes, mask, part), lanes.select(mask, value)
+    _touch(lanes, mask, to, WRITE, site)
+    part, at, new = to.part, to.places(lanes), lanes.select(mask, value)
     if lanes.rng is not None:  # whichever of several lanes may be the last to write an element
         order = lanes.rng.permutation(at.size)
         at, new = at[order], new[order]
     part.flat.reshape(-1)[at] = new
     if not to.is_noted:
         part.memory.written[at] = True
-        to.is_noted = to.footprint is not None or not part.is_shared
+        to.is_noted = True
 
 
-def change(
-    lanes: Lanes, mask: Mask, part: Part, to: Reach, how: Any, values: list[Any], site: Any, is_used: bool
-) -> Any:  # fmt: skip
+def change(lanes: Lanes, mask: Mask, to: Reach, how: Any, values: list[Any], site: Any, is_used: bool) -> Any:
     """An atomic operation, ``how(old, value)``. Returns what was there. Threads come in order; on a GPU, by chance."""
-    _touch(lanes, mask, part, to, ATOMIC, site)
-    at, flat = to.places(lanes, mask, part), part.flat.reshape(-1)
+    _touch(lanes, mask, to, ATOMIC, site)
+    part, at, flat = to.part, to.places(lanes), to.part.flat.reshape(-1)
     if not part.is_shared:
         part.memory.atomics += np.bincount(at, minlength=part.memory.written.size)
         part.memory.written[at] = True
         lanes.figures.atomics += mask.count
     elif not to.is_noted:
-        _check_written(lanes, mask, part, to, site)
+        _check_written(lanes, to, site)
     given = [lanes.select(mask, value) for value in values]
     if isinstance(how, np.ufunc) and not is_used:
         how.at(flat, at, *given)

@@ -18,8 +18,8 @@ from .lanes import OPERATION, SHUFFLE, WARP, Lanes, Mask
 from .memory import Memory, Part, Ref
 from .races import Log
 from .source import Site
-from .types import INT, SIZE, UINT, VOID, ArrayType, Tuple
-from .values import Expression, Known, Name, Value, apply, as_value, cast, scalar_type
+from .types import INT, SIZE, UINT, VOID, ArrayType
+from .values import Expression, Known, Name, Value, apply, as_value, cast, pack, scalar_type
 
 SHARED_LIMIT = 48 * 1024  # bytes a block may declare: CUDA C++ Programming Guide, technical specifications
 FULL_WARP = 0xFFFFFFFF
@@ -93,17 +93,15 @@ def grid(t: Any, node: Any, ndim: Expression) -> Value:
 @builtin
 def gridsize(t: Any, node: Any, ndim: Expression) -> Value:
     """How many threads the whole launch has: ``jit.gridsize(1)``."""
-    return _axes(lambda lanes, mask, k: lanes.axes["blockDim"][k] * lanes.axes["gridDim"][k], ndim, "gridsize")
+    return _axes(lambda lanes, _, axis: lanes.axes["blockDim"][axis] * lanes.axes["gridDim"][axis], ndim, "gridsize")
 
 
-def _axes(one: Callable[[Lanes, Mask, int], Any], ndim: Expression, name: str) -> Value:
+def _axes(one: Callable[..., Any], ndim: Expression, name: str) -> Value:
     count = known_value(ndim, f"the number of axes of jit.{name}")
     if count not in (1, 2, 3):
         raise Problem(f"jit.{name} takes 1, 2 or 3 axes")
-    if count == 1:
-        return Value(UINT, lambda lanes, mask: one(lanes, mask, 0))
-    axes = (0, 1, 2)[:count]
-    return Value(Tuple((UINT,) * count), lambda lanes, mask: tuple([one(lanes, mask, axis) for axis in axes]))
+    parts = [Value(UINT, functools.partial(one, axis=axis)) for axis in (0, 1, 2)[:count]]
+    return parts[0] if count == 1 else pack(parts)
 
 
 range = Builtin("range", "Like Python's range, for loops; with ``unroll=4`` or ``unroll=True`` the compiler unrolls.")
@@ -148,8 +146,8 @@ def shared_memory(t: Any, node: Any, dtype: Expression, size: Expression, alignm
             what = f"{lanes.shared_bytes:,} bytes of shared memory; a block has {SHARED_LIMIT:,}."
             raise site.wrong(TooMuch, what)
         lanes.figures.shared_bytes = max(lanes.figures.shared_bytes, lanes.shared_bytes)
-        log = Log(lanes.blocks * count, False, count) if lanes.finds_races else None
-        made, flat = Memory(lanes.blocks * count, kind.itemsize, log), np.zeros((lanes.blocks, count), kind)
+        size, flat = lanes.blocks * count, np.zeros((lanes.blocks, count), kind)
+        made = Memory(size, kind.itemsize, Log(size, False, count))
         found = lanes.shared[node] = Ref(Part(name, made, flat, (count,), (1,), is_shared=True))
         return found
 
@@ -187,8 +185,8 @@ def _atomic(operation: str, how: Callable, types: str, does: str, line: str, pri
         runs, is_used = [cast(x, kind).run for x in given], node is not t.unused
 
         def run(lanes: Lanes, mask: Mask) -> Any:
-            part, to = find(lanes, mask)
-            return memory.change(lanes, mask, part, to, how, [run(lanes, mask) for run in runs], site, is_used)
+            to = find(lanes, mask)
+            return memory.change(lanes, mask, to, how, [run(lanes, mask) for run in runs], site, is_used)
 
         return Value(kind, run)
 

@@ -6,8 +6,9 @@ a Python thread. Only one of these runs at a time.
 """
 
 import contextvars
+import functools
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ import numpy as np
 from ..memory import Stored
 from .errors import DataRace, KernelError
 from .lanes import WARP, Lanes, Mask
+from .launch import Launch
 
 GIVES_WAY = (0.0, 0.0, 0.2, 0.5)  # how likely, between two accesses: each seed draws one of these
 
@@ -62,8 +64,7 @@ class Warp(Lanes):
             self.pause()
 
     def barrier(self, mask: Mask, site: Any) -> None:
-        if mask.count != self.alive:
-            self._check_barrier(mask, site)
+        self.check_barrier(mask, site)
         self.is_waiting = True
         self.pause()
 
@@ -82,8 +83,6 @@ class Turns:
         self.back, self.is_over = threading.Semaphore(0), False
 
     def run(self) -> None:
-        for memory in self.launch.memories:
-            memory.log = None
         with np.errstate(all="ignore"):
             for block in self.rng.permutation(self.blocks) if self.rng else self.blocks:
                 warp = np.arange(-(-self.launch.threads // WARP) * WARP) // WARP
@@ -120,8 +119,9 @@ class Turns:
 class Repeatable:
     """A launch that can be repeated, since it remembers what its arrays held."""
 
-    def __init__(self, new: Callable[[], Any], names: Sequence[str], args: Sequence[Any]) -> None:
-        self.new, self.arrays = new, {name: x for name, x in zip(names, args) if isinstance(x, Stored)}
+    def __init__(self, kernel: Any, device: Any, grid: Any, block: Any, args: Sequence[Any]) -> None:
+        self.new = functools.partial(Launch, kernel, device, grid, block, args)
+        self.arrays = {name: x for name, x in zip(kernel.source.parameters, args) if isinstance(x, Stored)}
         self.before = self.values()
 
     def values(self) -> dict[str, np.ndarray]:

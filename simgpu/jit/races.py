@@ -3,13 +3,12 @@
 A barrier orders the threads of a block, a warp barrier those of a warp. Nothing orders two blocks of one launch. Atomic
 operations may meet each other, but not a plain read or write (compute-sanitizer's names: RAW, WAR, WAW).
 
-`Elements` keeps, for each element, which threads touched it. While all blocks do the same at the same time, an access
-is a `Footprint`, and we look only at the first block: once between two barriers, however often a loop comes back.
+`Elements` keeps, for each element, which threads touched it. While all blocks do the same at the same time, each in
+memory of its own, we look only at the first block: once between two barriers, however often a loop comes back.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,14 +26,6 @@ class Race(NamedTuple):
     place: int
     other: int  # as in Lanes.who
     earlier: int  # READ, WRITE or ATOMIC
-
-
-@dataclass(eq=False)
-class Footprint:
-    """The elements that each thread of one block touches, if all blocks do the same: `at` and `thread` in pairs."""
-
-    at: np.ndarray
-    thread: np.ndarray
 
 
 class Elements:
@@ -103,40 +94,31 @@ class Log:
     def __init__(self, size: int, crosses_blocks: bool, per_block: int = 0) -> None:
         self._elements = Elements(size, crosses_blocks)
         self._first = Elements(per_block or size, False)  # of the first block
-        self._per_block = per_block  # of shared memory: so many elements for each block
-        self._recent: dict[tuple[Footprint, int], None] = {}  # since the latest barrier
+        self._recent: dict[tuple[Any, int], None] = {}  # what all blocks did since the latest barrier
         self.is_regular = not crosses_blocks  # since the latest barrier
 
-    def footprint(self, lanes: Any, footprint: Footprint, way: int) -> Race | None:
-        """All blocks touch these elements."""
-        if (footprint, way) in self._recent:
-            return None
-        if not self.is_regular or len(self._recent) >= _MOST_RECENT:  # `access` gives up
-            return self.access(lanes, *self._spread(lanes, footprint), way)
-        self._recent[footprint, way] = None
-        return self._first.race(footprint.at, lanes.who[0, footprint.thread], way)
-
-    def access(self, lanes: Any, at: np.ndarray, who: np.ndarray, way: int) -> Race | None:
-        if self.is_regular:
-            self._give_up(lanes)
-        return self._elements.race(at, who, way)
+    def race(self, lanes: Any, to: Any, way: int) -> Race | None:
+        """The first race of an access, a `memory.Reach`, with earlier ones, or with itself."""
+        if self.is_regular and to.is_regular:
+            if (to, way) in self._recent:
+                return None
+            if len(self._recent) < _MOST_RECENT:
+                self._recent[to, way] = None
+                return self._first.race(to.chosen, lanes.who[0, to.lane], way)
+        self._give_up(lanes)
+        return self._elements.race(to.places(lanes), to.who(lanes), way)
 
     def _give_up(self, lanes: Any) -> None:
         """From here to the next barrier, element by element."""
         self.is_regular = False
-        for footprint, way in self._recent:
-            self._elements.note(*self._spread(lanes, footprint), way)
+        for to, way in self._recent:
+            self._elements.note(to.places(lanes), to.who(lanes), way)
         self._recent.clear()
-
-    def _spread(self, lanes: Any, footprint: Footprint) -> tuple[np.ndarray, np.ndarray]:
-        """A footprint's elements and threads, in every block."""
-        rows = np.arange(lanes.blocks)[:, None] * self._per_block
-        return (rows + footprint.at).ravel(), np.broadcast_to(lanes.who, lanes.shape)[:, footprint.thread].ravel()
 
     def before_barrier(self, lanes: Any, is_everywhere: bool) -> None:
         """A barrier is about to be passed, by all blocks or by some."""
         if is_everywhere:
             self._recent.clear()
             self.is_regular = not self._elements.crosses
-        elif self.is_regular:
+        else:
             self._give_up(lanes)

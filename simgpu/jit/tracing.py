@@ -1,7 +1,7 @@
 """Looking at a launch: what a warp touches, what one thread does line by line, and what each line cost."""
 
 import ast
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -21,16 +21,14 @@ MOST_TIMES = 8  # that a line is shown
 
 
 class Touch(NamedTuple):
-    """One access by one warp. `elements` says which element of `array` each lane means, counted row by row."""
+    """One access by one warp."""
 
     line: int
     text: str
     way: str  # "read", "write" or "change"
     array: str
-    shape: tuple[int, ...]
     itemsize: int
     is_shared: bool
-    elements: dict[int, int]  # lane: element
     addresses: dict[int, int]  # lane: byte
 
     @property
@@ -50,7 +48,7 @@ class Touch(NamedTuple):
 
     @property
     def sentence(self) -> str:
-        count = len(self.elements)
+        count = len(self.addresses)
         same = ": they meet at the same banks" if self.is_shared and self.turns > 1 else ""
         does = f"{many(count, 'lane')} {self.way}{'s' * (count == 1)} {self.array}"
         return f"Line {self.line}, {self.text}: {does}, in {self.cost}{same}."
@@ -79,58 +77,51 @@ class Trace(list):
         return "\n".join(touch.sentence for touch in self) or nothing
 
     def note(self, lanes: Any, mask: Any, part: Any, at: Any, way: int, site: Site) -> None:
-        row, size, shape = self.block - int(lanes.number[0]), part.flat.itemsize, part.shape
-        if not 0 <= row < lanes.blocks or len(self) >= MOST:
-            return
         here = slice(self.warp * WARP, (self.warp + 1) * WARP)
-        on, places = (np.broadcast_to(x, lanes.shape)[row, here] for x in (mask.on, at))
-        elements, addresses = {}, {}
-        for lane in on.nonzero()[0].tolist():
-            place = int(places[lane])
-            elements[lane] = int(np.ravel_multi_index(part.indices_of(place), shape)) if shape else 0
-            addresses[lane] = place * size
-        if elements:
-            what = part.name, shape, size, part.is_shared
-            self.append(Touch(site.line, site.text, WAYS[way], *what, elements, addresses))
+        on, places = (lanes.of(x, self.block, here) for x in (mask.on, at))
+        if on is None or not on.any() or len(self) >= MOST:
+            return
+        size = part.flat.itemsize
+        addresses = {lane: int(places[lane]) * size for lane in on.nonzero()[0].tolist()}
+        self.append(Touch(site.line, site.text, WAYS[way], part.name, size, part.is_shared, addresses))
 
 
 class Watch:
-    """Prints what one lane does, each line up to eight times."""
+    """Prints what one thread does, each line up to eight times."""
 
-    def __init__(self, row: int, thread: int, say: Callable[[str], Any]) -> None:
-        self.row, self.thread, self._say = row, thread, say
-        self._touched: list[tuple[Any, ...]] = []  # site, way, and an element: its name, where it is, and its value
+    def __init__(self, block: int, thread: int, say: Callable[[str], Any]) -> None:
+        self.block, self.thread, self._say = block, thread, say
+        # By source and line: the way, and an element: its name, where it is, and its value.
+        self._touched: dict[Any, list[tuple[Any, ...]]] = defaultdict(list)
         self._times: Counter[ast.stmt] = Counter()
 
     def note(self, lanes: Any, mask: Any, part: Any, at: Any, way: int, site: Site) -> None:
         """The thread reads or writes an element."""
-        if self.of(mask.on):
-            place = int(self.of(at))
-            flat, index = part.flat.reshape(-1), place + part.is_shared * self.row * part.shape[0]
-            self._touched.append((site, way, part.named(place), flat, index, flat[index]))
+        if self.of(lanes, mask.on):
+            place = int(self.of(lanes, at))
+            flat = part.flat[self.block - int(lanes.number[0])] if part.is_shared else part.flat
+            self._touched[site.source, site.node.lineno].append((way, part.named(place), flat, place, flat[place]))
 
     def after(self, node: Any, source: Any, lanes: Any, mask: Any, variables: dict[str, Any]) -> None:
         """The thread has done this line, or begins another round of this loop."""
-        if self.of(mask.on):
+        if self.of(lanes, mask.on):
             target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", node)
             found = {part.id: variables[part.id] for part in ast.walk(target) if is_stored(part)}
             numbers = [(name, one.slot) for name, one in found.items() if isinstance(one.type, np.dtype)]
-            self._print(source, node, [f"{name} = {self.of(lanes.held[slot].value)}" for name, slot in numbers])
+            self._print(source, node, [f"{name} = {self.of(lanes, lanes.held[slot].value)}" for name, slot in numbers])
 
-    def tested(self, node: ast.If | ast.While, source: Any, mask: Any, seen: Any) -> None:
-        if self.of(mask.on):
-            self._print(source, node, ["yes" if self.of(seen) else "no"])
+    def tested(self, node: ast.If | ast.While, source: Any, lanes: Any, mask: Any, seen: Any) -> None:
+        if self.of(lanes, mask.on):
+            self._print(source, node, ["yes" if self.of(lanes, seen) else "no"])
 
     def _print(self, source: Any, node: Any, results: list[str]) -> None:
         """The first line of `node`, with what it read, and what it gave."""
         last = node.body[0].lineno - 1 if isinstance(node, (ast.If, ast.For, ast.While)) else node.end_lineno
         lines = range(node.lineno, max(last, node.lineno) + 1)
-        is_own = [site.source is source and site.node.lineno in lines for site, *_ in self._touched]
-        own = [touch for touch, is_now in zip(self._touched, is_own) if is_now]
-        self._touched = [touch for touch, is_now in zip(self._touched, is_own) if not is_now]
-        read = [f"{name} = {value}" for _, way, name, _, _, value in own if way == READ]
+        own = [touch for line in lines for touch in self._touched.pop((source, line), ())]
+        read = [f"{name} = {value}" for way, name, _, _, value in own if way == READ]
         # What's written is there by now. After an atomic, other threads may have changed it too.
-        kept = [f"{name} = {flat[k]}" if way == WRITE else name for _, way, name, flat, k, _ in own if way != READ]
+        kept = [f"{name} = {flat[k]}" if way == WRITE else name for way, name, flat, k, _ in own if way != READ]
         shown = " → ".join(", ".join(dict.fromkeys(part)) for part in (read, kept + results) if part)
         self._times[node] += 1
         if self._times[node] <= MOST_TIMES + 1:
@@ -138,11 +129,8 @@ class Watch:
             text = f"line {source.line(node)}: {source.text(node)}"
             self._say(f"{text}    {shown}" if shown else text)
 
-    def of(self, value: Any) -> Any:
-        """This thread's part of a value."""
-        if not isinstance(value, np.ndarray) or value.ndim < 2:
-            return value
-        return value[self.row if value.shape[0] > 1 else 0, self.thread if value.shape[1] > 1 else 0]
+    def of(self, lanes: Any, value: Any) -> Any:
+        return lanes.of(value, self.block, self.thread)
 
 
 class Explained:

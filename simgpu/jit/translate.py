@@ -1,14 +1,15 @@
 """A kernel's text becomes functions that compute it for all threads: first statements, then expressions, then calls.
 
-A statement becomes a step, which gets the threads that come to it and returns those that go on to the next one. An
-expression becomes a `Value`, or is `Known` before the launch. Types are found before the launch too, as in a compiler,
-so we find a mistake even in a branch that no thread takes.
+A statement becomes a step, which gets the threads that come to it and returns those that go on to the next one, or None
+if all do. An expression becomes a `Value`, or is `Known` before the launch. Types are found before the launch too, as
+in a compiler, so we find a mistake even in a branch that no thread takes.
 """
 
 from __future__ import annotations
 
 import ast
 import builtins as python
+import functools
 import inspect
 import math
 import operator
@@ -20,17 +21,16 @@ import numpy as np
 
 from ..words import many
 from . import advice, memory, names
-from .errors import Endless, NeverWritten, Problem
-from .lanes import EVERYONE, NOBODY, OPERATION, Lanes, Mask, where
-from .memory import Part, Reach, Ref, as_index, reach
+from .errors import Endless, Problem
+from .lanes import NOBODY, OPERATION, Lanes, Mask
+from .memory import Reach, Ref, as_index, reach
 from .source import MISSING, Site, Source
 from .types import BOOL, INT, SIGNATURES, SIZE, UINT, VOID, ArrayType, Tuple, is_number, same
-from .values import OPERATORS, Expression, Known, Value, apply, as_type, as_value, cast, is_true, pack, scalar_type
+from .values import OPERATORS, Expression, Known, Value, apply, as_value, cast, is_true, pack, scalar_type
 
 _MANY_ROUNDS = "still in this loop. Does it end? If it takes that long, raise the limit: kernel.most_rounds = …"
 _WAITS = "A thread that waits for another one's write may wait forever: only barriers wait."
-Step = Callable[[Lanes, Mask], Mask]
-Put = Callable[[Lanes, Mask, Any], None]  # stores a value
+Step = Callable[[Lanes, Mask], Mask | None]
 LEFT, AGAIN = range(2)  # places in `lanes.loops`: the lanes that left the innermost loop, and those at `continue`
 
 # NumPy's functions that a thread can compute. Some of CuPy's are no ufuncs in NumPy.
@@ -108,24 +108,36 @@ class Translation:
 
     def __init__(self, program: Program, source: Source, parameters: Sequence[Any], is_device: bool) -> None:
         self.program, self.source, self.is_device = program, source, is_device
-        self.result: Any = None  # the type that a function of the device returns
-        self.variables: dict[str, Variable] = {}
+        self.variables: dict[str, Variable] = {}  # and what a function of the device returns, as "return"
         self.being_assigned = ""
         self.unused: Any = None  # the call whose result is thrown away
         for name, (kind, origin) in zip(source.parameters, parameters):
-            self.variables[name] = Variable(kind, program.new_slot(), origin)
+            self.variable(name, kind, origin)
         self.body = self.block(source.tree.body)
 
-    def block(self, statements: list[ast.stmt]) -> Step:
+    def variable(self, name: str, kind: Any, origin: frozenset[str]) -> Variable:
+        """The variable of this name. If it's new, it holds values of this type."""
+        if name not in self.variables:
+            self.variables[name] = Variable(kind, self.program.new_slot(), frozenset())
+        self.variables[name].origin |= origin
+        return self.variables[name]
+
+    def unnamed(self, kind: Any) -> tuple[int, Value]:
+        """A place for a value that has no name in the text, and what reads it."""
+        slot = self.program.new_slot()
+        return slot, Value(kind, lambda lanes, mask: lanes.held[slot].value)
+
+    def block(self, statements: list[ast.stmt]) -> Callable[[Lanes, Mask], Mask]:
         """All of these, one after the other, until no thread is left."""
         texts = [s for s in statements if isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant)]
         steps = [(self.translate(s), s) for s in statements if s not in texts and not isinstance(s, ast.Pass)]
 
         def run(lanes: Lanes, mask: Mask) -> Mask:
             for step, statement in steps:
-                here, mask = mask, step(lanes, mask)
+                rest = step(lanes, mask)
                 if lanes.watch is not None and not isinstance(statement, (ast.If, ast.For, ast.While)):
-                    lanes.watch.after(statement, self.source, lanes, here, self.variables)
+                    lanes.watch.after(statement, self.source, lanes, mask, self.variables)
+                mask = mask if rest is None else rest
                 if not mask.count:
                     break
             return mask
@@ -146,64 +158,55 @@ class Translation:
         if len(node.targets) != 1:
             raise Problem("one assignment at a time, not a = b = …")
         target = node.targets[0]
-        self.being_assigned = name = target.id if isinstance(target, ast.Name) else ""
+        self.being_assigned = target.id if isinstance(target, ast.Name) else ""
         given = as_value(self.translate(node.value))
         self.being_assigned = ""
         if same(given.type, VOID):
             raise Problem("this gives nothing that could be assigned")
-        held = self.variables.get(name)
-        if isinstance(target, ast.Subscript) or held and isinstance(held.type, np.dtype):
-            scalar_type(given)
-        return _putting(self.assign(target, given.type, given.origin), given.run)
+        return self.assign(target, given)
 
-    def assign(self, target: Any, kind: Any, origin: frozenset[str]) -> Put:
-        """Returns what stores a value of this type under a name, in an element, or in several of them."""
+    def assign(self, target: Any, given: Value) -> Step:
+        """Returns what stores a value under a name, in an element, or in several of them."""
         if isinstance(target, ast.Name):
-            return self._assign_name(target, kind, origin)
+            return self._assign_name(target, given)
         if isinstance(target, ast.Subscript):
             to, find, site = self.element(self.translate(target.value), self.translate(target.slice), target)
-            convert = _into_element(kind, to, target)
-
-            def put(lanes: Lanes, mask: Mask, value: Any) -> None:
-                part, to = find(lanes, mask)
-                memory.store(lanes, mask, part, to, convert(value), site)
-
-            return put
+            run = _into_element(given, to, target).run
+            return lambda lanes, mask: memory.store(lanes, mask, run(lanes, mask), find(lanes, mask), site)
         if not isinstance(target, ast.Tuple):
             raise Problem("a value goes to a name, an element, or several of them")
-        if not isinstance(kind, Tuple) or len(kind.types) != len(target.elts):
-            raise Problem(f"{len(target.elts)} names take {len(target.elts)} values, and here is a {kind}")
-        if kind.is_shape:
+        if not isinstance(given.type, Tuple) or len(given.type.types) != len(target.elts):
+            raise Problem(f"{len(target.elts)} names take {len(target.elts)} values, and here is a {given.type}")
+        if given.type.is_shape:
             raise Problem("NVIDIA's compiler can't take a shape apart: write n = x.shape[0]")
-        puts = [self.assign(part, one, frozenset()) for part, one in zip(target.elts, kind.types)]
+        slot, several = self.unnamed(given.type)
+        steps = [self.assign(part, _one_of(several, k)) for k, part in enumerate(target.elts)]
 
-        def put_all(lanes: Lanes, mask: Mask, value: Any) -> None:
-            for put, one in zip(puts, value):
-                put(lanes, mask, one)
+        def assign_all(lanes: Lanes, mask: Mask) -> None:
+            lanes.held[slot].value = given.run(lanes, mask)
+            for step in steps:
+                step(lanes, mask)
 
-        return put_all
+        return assign_all
 
-    def _assign_name(self, target: ast.Name, kind: Any, origin: frozenset[str] = frozenset()) -> Put:
-        name, site = target.id, Site(self.source, target)
-        if name not in self.variables:
-            self.variables[name] = Variable(kind, self.program.new_slot(), origin)
-        variable = self.variables[name]
-        variable.origin |= origin
+    def _assign_name(self, target: ast.Name, given: Value) -> Step:
+        name, site, kind = target.id, Site(self.source, target), given.type
+        variable = self.variable(name, kind, given.origin)
         keeps = ". A variable keeps its type: take a new name"
         if name in self.source.parameters:
             keeps = f": {name} is an argument; take another name"
         elif isinstance(kind, np.dtype) and (kind.kind, getattr(variable.type, "kind", "")) == ("f", "i"):
             keeps = f". Begin with {name} = 0.0, or divide with //, which gives an int"
-        convert, slot = _storing(kind, variable.type, name, keeps), variable.slot
-        return lambda lanes, mask, value: lanes.assign(mask, slot, convert(value), site)
+        slot, run = variable.slot, _stored(given, variable.type, name, keeps).run
+        return lambda lanes, mask: lanes.assign(mask, slot, run(lanes, mask), site)
 
     def element(self, owner: Expression, index: Expression, target: ast.Subscript) -> tuple[np.dtype, Callable, Site]:
         """An element to write: its type, what finds it for each thread, and its place in the text."""
         if not isinstance(owner, Value) or not isinstance(owner.type, ArrayType):
             raise Problem("only an array argument and shared memory have elements to write")
         indices, site = self.indices(owner, index, target), Site(self.source, target)
-        if len(indices) != owner.type.ndim:
-            raise Problem(advice.one_element(target, owner.type.ndim - len(indices)))
+        if missing := owner.type.ndim - len(indices.type.types):
+            raise Problem(advice.one_element(target, missing))
         self.program.changed |= owner.origin
         return owner.type.dtype, _finding(owner, indices, site), site
 
@@ -214,21 +217,17 @@ class Translation:
             old = self.translate(ast.copy_location(ast.Name(target.id, ast.Load()), target))
             if isinstance(old, Known):
                 raise Problem(f"{target.id} isn't the kernel's own: assign it first")
-            new = as_value(self.operation(node.op, [old, given]))
-            return _putting(self._assign_name(target, scalar_type(new)), new.run)
+            return self._assign_name(target, as_value(self.operation(node.op, [old, given])))
         if not isinstance(target, ast.Subscript):
             raise Problem("only a name or an element can be changed like this")
         kind, find, site = self.element(self.translate(target.value), self.translate(target.slice), target)
-        slot = self.program.new_slot()  # for the old value, which has no name in the text
-        result = self.operation(node.op, [Value(kind, lambda lanes, mask: lanes.held[slot].value), given])
-        _into_element(scalar_type(result), kind, target)
-        compute = cast(result, kind, checked=False).run
+        slot, before = self.unnamed(kind)
+        compute = _into_element(as_value(self.operation(node.op, [before, given])), kind, target).run
 
-        def step(lanes: Lanes, mask: Mask) -> Mask:
-            part, to = find(lanes, mask)
-            lanes.held[slot].value = memory.load(lanes, mask, part, to, site)
-            memory.store(lanes, mask, part, to, compute(lanes, mask), site)
-            return mask
+        def step(lanes: Lanes, mask: Mask) -> None:
+            to = find(lanes, mask)
+            lanes.held[slot].value = memory.load(lanes, mask, to, site)
+            memory.store(lanes, mask, compute(lanes, mask), to, site)
 
         return step
 
@@ -239,7 +238,12 @@ class Translation:
         if isinstance(value, Known) and isinstance(value.obj, names.Builtin):
             text, axes = ast.unparse(node.value), "1" * value.obj.name.startswith("grid")
             raise Problem(f"{text} does nothing without (): write {text}({axes})")
-        return _nothing if isinstance(value, Known) else _putting(lambda lanes, mask, value: None, value.run)
+
+        def step(lanes: Lanes, mask: Mask) -> None:
+            if isinstance(value, Value):
+                value.run(lanes, mask)
+
+        return step
 
     # -- where threads part and meet again: branches, loops, returns -----------------------------
 
@@ -253,7 +257,7 @@ class Translation:
             yes, no = lanes.split(mask, condition(lanes, mask))
             a = body(lanes, yes) if yes.count else yes
             b = orelse(lanes, no) if no.count else no
-            return mask if a.count + b.count == mask.count else lanes.mask(a.on | b.on)
+            return mask if a.count + b.count == mask.count else lanes.either(a, b)
 
         return step
 
@@ -264,7 +268,7 @@ class Translation:
         def run(lanes: Lanes, mask: Mask) -> Any:
             seen = condition(lanes, mask)
             if lanes.watch is not None:
-                lanes.watch.tested(node, self.source, mask, seen)
+                lanes.watch.tested(node, self.source, lanes, mask, seen)
             return seen
 
         return run
@@ -281,38 +285,39 @@ class Translation:
             raise Problem("for goes over range(…) or jit.range(…) alone")
         args = [self.translate(argument) for argument in node.iter.args]
         keywords = {keyword.arg: self.translate(keyword.value) for keyword in node.iter.keywords}
-        unroll = keywords.pop("unroll", None)
+        unroll: Expression = keywords.pop("unroll", Known(None))
         if keywords or not 1 <= len(args) <= 3 or any(scalar_type(x).kind not in "iu" for x in args):
             raise Problem("range takes one to three integers, and unroll=")
-        is_known = all(isinstance(x, Known) for x in args) and isinstance(unroll, Known)
-        if unroll is not None and unroll != Known(None) and not (is_known and isinstance(unroll.obj, int)):
+        known = _known_values([*args, unroll])
+        if unroll != Known(None) and not (known and isinstance(known[-1], int)):
             raise Problem("a loop can only be unrolled if its range and unroll=, a number, are known before the launch")
         start, stop, step = [*[Known(0)] * (len(args) == 1), *args, Known(1)][:3]
         kind, name = scalar_type(stop), node.target.id
         if name in self.variables and not same(self.variables[name].type, kind):
             raise Problem(f"{name} holds {self.variables[name].type} already, and range counts in {kind}")
-        put = self._assign_name(node.target, kind)
+        slot, count = self.unnamed(kind)
+        put = self._assign_name(node.target, count)
         begin, end, by = cast(start, kind, checked=False).run, as_value(stop).run, cast(step, kind, checked=False).run
 
         def ready(lanes: Lanes, mask: Mask) -> tuple[Callable, Any, Any]:
-            at, last, each = begin(lanes, mask), end(lanes, mask), by(lanes, mask)
-            falls = step.obj < 0 if isinstance(step, Known) else np.less(each, 0)
+            at = lanes.held[slot]
+            at.value, last, each = begin(lanes, mask), end(lanes, mask), by(lanes, mask)
+            falls = each < 0
 
             def going(lanes: Lanes, mask: Mask) -> Any:
                 mask.spend(OPERATION)
                 if isinstance(falls, np.ndarray):
-                    return np.where(falls, at > last, at < last)
-                return at > last if falls else at < last
+                    return np.where(falls, at.value > last, at.value < last)
+                return at.value > last if falls else at.value < last
 
             def before(lanes: Lanes, mask: Mask) -> None:
-                put(lanes, mask, at)
+                put(lanes, mask)
                 if lanes.watch is not None:
                     lanes.watch.after(node, self.source, lanes, mask, self.variables)
 
             def after(lanes: Lanes, mask: Mask) -> None:
-                nonlocal at
                 mask.spend(OPERATION)
-                at = at + each
+                at.value = at.value + each
 
             return going, before, after
 
@@ -328,7 +333,7 @@ class Translation:
         def step(lanes: Lanes, mask: Mask) -> Mask:
             test, before, after = ready(lanes, mask)
             here, rounds = mask, 0
-            lanes.loops.append([None, None])
+            lanes.loops.append([lanes.nobody, lanes.nobody])
             while True:
                 stay, leave = lanes.split(here, test(lanes, here))
                 if leave.count:  # otherwise we keep the mask, which may be the same for all blocks
@@ -345,13 +350,11 @@ class Translation:
                 rounds += 1
                 before(lanes, here)
                 here = body(lanes, here)
-                again = lanes.loops[-1][AGAIN]
-                if again is not None:
-                    here, lanes.loops[-1][AGAIN] = lanes.mask(here.on | again.on), None
+                here, lanes.loops[-1][AGAIN] = lanes.either(here, lanes.loops[-1][AGAIN]), lanes.nobody
                 if not here.count:
                     break
                 after(lanes, here)
-            done = lanes.loops.pop()[LEFT] or lanes.nobody
+            done = lanes.loops.pop()[LEFT]
             return mask if done.count == mask.count else done
 
         return step
@@ -363,25 +366,19 @@ class Translation:
 
     def _Return(self, node: ast.Return) -> Step:
         value = Known(None) if node.value is None else self.translate(node.value)
-        given = None if value == Known(None) else as_value(value)
         if not self.is_device:
-            if given is not None:
+            if value != Known(None):
                 raise Problem("a kernel returns nothing: write the result into an array")
             return lambda lanes, mask: lanes.exit(mask)
-        kind = VOID if given is None else given.type
-        if self.result is None:
-            self.result = kind
-        elif not same(self.result, kind):
-            raise Problem(f"this function returns {self.result} elsewhere, and here {kind}")
-        site = Site(self.source, node)
+        given = Value(VOID, lambda lanes, mask: None) if value == Known(None) else as_value(value)
+        result, site = self.variable("return", given.type, given.origin), Site(self.source, node)
+        if not same(result.type, given.type):
+            raise Problem(f"this function returns {result.type} elsewhere, and here {given.type}")
 
         def step(lanes: Lanes, mask: Mask) -> Mask:
             """The threads go back to the caller, with this value. Other threads may have gone back before."""
-            frame = lanes.returns[-1]
-            if given is not None:
-                value = given.run(lanes, mask)
-                frame[0] = value if frame[0] is None else where(mask.on, value, frame[0], site)
-            frame[1] = frame[1] | mask.on
+            if (value := given.run(lanes, mask)) is not None:
+                lanes.assign(mask, result.slot, value, site)
             return lanes.nobody
 
         return step
@@ -403,16 +400,10 @@ class Translation:
                 raise Problem(f"nothing is called {node.id} here")
             self.program.used.append((self.source, node.id, found))
             return name_of(found)
-        variable, site = self.variables[node.id], Site(self.source, node)
-        slot = variable.slot
-
-        def run(lanes: Lanes, mask: Mask) -> Any:
-            held = lanes.held[slot]
-            if held.given is not EVERYONE:
-                lanes.check_value(mask, held, site)
-            return held.value
-
-        return Value(variable.type, run, variable.origin, node)
+        site, variable, fix = Site(self.source, node), self.variables[node.id], "Assign it before the `if` or the loop."
+        kind, slot, origin = variable.type, variable.slot, variable.origin
+        what = f"{node.id} has no value in this thread yet: it went past the line that assigns it."
+        return Value(kind, lambda lanes, mask: lanes.value_of(mask, slot, site, what, fix), origin, node)
 
     def _Attribute(self, node: ast.Attribute) -> Expression:
         owner = self.translate(node.value)
@@ -450,39 +441,33 @@ class Translation:
         if not isinstance(owner.type, ArrayType):
             raise Problem(f"only arrays have elements; this is a {owner.type}")
         indices = self.indices(owner, index, node)
-        if len(indices) < owner.type.ndim:  # a view: what's left after the first axes
-            runs, run = [index.run for index in indices], owner.run
+        count = len(indices.type.types)
+        if count < owner.type.ndim:  # a view: what's left after the first axes
 
             def view(lanes: Lanes, mask: Mask) -> Ref:
-                ref, offset = run(lanes, mask), 0
-                for axis, index in enumerate(runs, ref.axis):
-                    offset = offset + as_index(index(lanes, mask)) * ref.part.strides[axis]
-                return Ref(ref.part, ref.axis + len(runs), ref.offset + offset)
+                part, axis, offset = owner.run(lanes, mask)
+                steps = [as_index(k) * stride for k, stride in zip(indices.run(lanes, mask), part.strides[axis:])]
+                return Ref(part, axis + count, sum(steps, offset))
 
-            kind = ArrayType(owner.type.dtype, owner.type.ndim - len(indices))
-            return Value(kind, view, owner.origin, node)
+            return Value(ArrayType(owner.type.dtype, owner.type.ndim - count), view, owner.origin, node)
         site = Site(self.source, node)
         find = _finding(owner, indices, site)
-        return Value(owner.type.dtype, lambda lanes, mask: memory.load(lanes, mask, *find(lanes, mask), site))
+        return Value(owner.type.dtype, lambda lanes, mask: memory.load(lanes, mask, find(lanes, mask), site))
 
-    def indices(self, owner: Value, index: Expression, node: Any) -> list[Value]:
-        """The index of each axis. Raises `Problem` if there are too many, or if one isn't an integer."""
+    def indices(self, owner: Value, index: Expression, node: Any) -> Value:
+        """The index of each axis, all in one. Raises `Problem` if there are too many, or if one isn't an integer."""
         given = as_value(index)
         if isinstance(given.type, ArrayType):
             raise Problem("an index is one integer for each axis, not an array")
-        if isinstance(index, Known) and isinstance(index.obj, tuple):
-            parts = [as_value(Known(part)) for part in index.obj]
-        elif isinstance(given.type, Tuple):
-            parts = [_one_of(given, k) for k in range(len(given.type.types))]
-        else:
-            parts = [given]
-        if len(parts) > owner.type.ndim:
+        given = given if isinstance(given.type, Tuple) else pack([given])
+        count = len(given.type.types)
+        if count > owner.type.ndim:
             axes = many(owner.type.ndim, "axis", "axes")
-            raise Problem(f"{ast.unparse(node.value)} has {axes}, got {len(parts)} indices")
-        for part in parts:
-            if scalar_type(part).kind not in "iu":
-                raise Problem(f"an index is an integer, not {part.type}; // divides to one")
-        return parts
+            raise Problem(f"{ast.unparse(node.value)} has {axes}, got {count} indices")
+        for k, kind in enumerate(given.type.types):
+            if scalar_type(_one_of(given, k)).kind not in "iu":
+                raise Problem(f"an index is an integer, not {kind}; // divides to one")
+        return given
 
     def operation(self, op: Any, operands: list[Expression]) -> Expression:
         if type(op) not in OPERATORS:
@@ -506,20 +491,15 @@ class Translation:
         return self.operation(node.ops[0], [self.translate(node.left), self.translate(node.comparators[0])])
 
     def _BoolOp(self, node: ast.BoolOp) -> Expression:
-        is_and = isinstance(node.op, ast.And)
         parts = [self.translate(part) for part in node.values]
-        result = parts[0]
-        for other in parts[1:]:
-            if isinstance(result, Known) and isinstance(other, Known):
-                result = Known((result.obj and other.obj) if is_and else (result.obj or other.obj))
-            else:
-                apply("logical_and", (result, other))  # refuses what isn't true or false
-                result = self._short(is_true(as_value(result)), is_true(as_value(other)), is_and)
-        return result
+        return functools.reduce(lambda x, y: self._both(x, y, isinstance(node.op, ast.And)), parts)
 
-    def _short(self, first: Value, second: Value, is_and: bool) -> Value:
-        """As in C, only the threads for which the right side matters look at it."""
-        left, right = first.run, second.run
+    def _both(self, x: Expression, y: Expression, is_and: bool) -> Expression:
+        """``x and y``, or else ``x or y``. As in C, only the threads for which the right side matters look at it."""
+        if isinstance(x, Known) and isinstance(y, Known):
+            return Known((x.obj and y.obj) if is_and else (x.obj or y.obj))
+        apply("logical_and", (x, y))  # refuses what isn't true or false
+        left, right = is_true(as_value(x)).run, is_true(as_value(y)).run
 
         def run(lanes: Lanes, mask: Mask) -> Any:
             mask.spend(OPERATION)
@@ -594,29 +574,24 @@ class Translation:
         raise Problem(f"a kernel doesn't know {word}. There's {instead}")
 
 
-def _finding(owner: Value, indices: list[Value], site: Site) -> Callable[[Lanes, Mask], tuple[Part, Reach]]:
-    """Returns what finds an element for each thread: the memory that it's a part of, and where."""
-    run, runs = owner.run, [index.run for index in indices]
-
-    def find(lanes: Lanes, mask: Mask) -> tuple[Part, Reach]:
-        ref = run(lanes, mask)
-        return ref.part, reach(lanes, mask, ref, [index(lanes, mask) for index in runs], site)
-
-    return find
+def _finding(owner: Value, indices: Value, site: Site) -> Callable[[Lanes, Mask], Reach]:
+    """Returns what finds an element for each thread."""
+    array, index = owner.run, indices.run
+    return lambda lanes, mask: reach(lanes, mask, array(lanes, mask), index(lanes, mask), site)
 
 
-def _storing(kind: Any, to: Any, what: str, advised: str) -> Callable[[Any], Any]:
-    """How a value of this kind becomes what a name or an array holds."""
-    if same(kind, to):
-        return lambda value: value
-    if not (isinstance(kind, np.dtype) and isinstance(to, np.dtype) and np.can_cast(kind, to, "same_kind")):
-        raise Problem(f"{what} holds {to} and can't take {kind}{advised}")
-    return lambda value: as_type(value, to)
+def _stored(given: Value, to: Any, what: str, advised: str) -> Value:
+    """`given` as what a name or an array holds."""
+    if same(given.type, to):
+        return given
+    if isinstance(to, np.dtype) and np.can_cast(scalar_type(given), to, "same_kind"):
+        return cast(given, to)
+    raise Problem(f"{what} holds {to} and can't take {given.type}{advised}")
 
 
-def _into_element(kind: Any, to: np.dtype, target: ast.Subscript) -> Callable[[Any], Any]:
+def _into_element(given: Value, to: np.dtype, target: ast.Subscript) -> Value:
     write = f"{ast.unparse(target)} = {'int' if to.kind == 'i' else f'np.{to}'}(…)"
-    return _storing(kind, to, ast.unparse(target.value), f". Make it one of {kind}, or write {write}")
+    return _stored(given, to, ast.unparse(target.value), f". Make it one of {given.type}, or write {write}")
 
 
 def call_of(source: Source, caller: Translation, args: list[Expression]) -> Value:
@@ -626,7 +601,8 @@ def call_of(source: Source, caller: Translation, args: list[Expression]) -> Valu
         raise Problem(f"{source.name} {source.takes}, got {len(given)}")
     made = caller.program.function(source, given)
     own = [variable.slot for variable in made.variables.values()]
-    result = VOID if made.result is None else made.result
+    result = made.variables.get("return", Variable(VOID, -1, frozenset()))
+    end = Site(source, source.tree)
 
     def run(lanes: Lanes, mask: Mask) -> Any:
         values = [one.run(lanes, mask) for one in given]
@@ -634,20 +610,16 @@ def call_of(source: Source, caller: Translation, args: list[Expression]) -> Valu
             lanes.held[slot].given = NOBODY
         for slot, value in zip(own, values):  # the parameters come first
             lanes.held[slot].put(value)
-        lanes.returns.append([None, np.False_])
         made.body(lanes, mask)
-        value, on = lanes.returns.pop()
-        if result is not VOID and (mask.on & ~on).any():
-            what = "this thread gets to the end without a return."
-            raise Site(source, source.tree).wrong(NeverWritten, what, place=lanes.first_of(mask.on & ~on))
-        return value
+        if same(result.type, VOID):
+            return None
+        return lanes.value_of(mask, result.slot, end, "this thread gets to the end without a return.")
 
-    return Value(result, run)
+    return Value(result.type, run, result.origin)
 
 
 def _leave(lanes: Lanes, mask: Mask, way: int) -> Mask:
-    before = lanes.loops[-1][way]
-    lanes.loops[-1][way] = mask if before is None else lanes.mask(before.on | mask.on)
+    lanes.loops[-1][way] = lanes.either(lanes.loops[-1][way], mask)
     return lanes.nobody
 
 
@@ -683,13 +655,5 @@ def _like(x: Expression, other: Expression) -> Value:
     return cast(x, scalar_type(other))
 
 
-def _nothing(lanes: Lanes, mask: Mask) -> Mask:
-    return mask
-
-
-def _putting(put: Put, run: Callable) -> Step:
-    def step(lanes: Lanes, mask: Mask) -> Mask:
-        put(lanes, mask, run(lanes, mask))
-        return mask
-
-    return step
+def _nothing(lanes: Lanes, mask: Mask) -> None:
+    """All threads go on."""

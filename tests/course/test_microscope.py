@@ -65,7 +65,7 @@ def test_all_warps_together_touch_what_the_figures_count(name):
     assert sum(touch.sectors for touch in touches if not touch.is_shared) == kernel.figures.sectors
     assert sum(touch.turns - 1 for touch in touches if touch.is_shared) == kernel.figures.conflicts
     assert len(touches) == sum(line.requests for line in kernel.figures.lines)
-    assert all(tuple(step.touch.elements) == step.on for step in steps if step.touch)
+    assert all(tuple(step.touch.addresses) == step.on for step in steps if step.touch)
     assert not seen.ends
 
 

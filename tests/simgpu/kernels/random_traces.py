@@ -9,7 +9,7 @@ import sys
 from types import SimpleNamespace
 
 import numpy as np
-from inside import ATOMIC, READ, WRITE, Footprint, Log
+from inside import ATOMIC, READ, WRITE, Log, Part, Ref, reach
 from inside import lanes as lanes_of
 
 WARP = 32
@@ -117,12 +117,13 @@ def found_by_log(trace):
     launch = SimpleNamespace(
         threads=trace.threads, blocks=trace.blocks, block=(trace.threads, 1, 1), grid=(trace.blocks, 1, 1),
         figures=SimpleNamespace(), program=SimpleNamespace(slots=0), memories=[],
-        watch_for=lambda first, blocks: None, notes=[],
+        watch=None, notes=[],
     )  # fmt: skip
     lanes = lanes_of.Lanes(launch, 0, trace.blocks)
-    per_block = trace.elements if trace.is_shared else 0
-    size = trace.elements * (trace.blocks if trace.is_shared else 1)
-    log = Log(size, trace.blocks > 1 and not trace.is_shared, per_block)
+    rows = trace.blocks if trace.is_shared else 1
+    log = Log(rows * trace.elements, trace.blocks > 1 and not trace.is_shared, trace.elements * trace.is_shared)
+    flat = np.zeros((rows, trace.elements) if trace.is_shared else trace.elements)
+    part = Part("x", None, flat, (trace.elements,), (1,), is_shared=trace.is_shared)
     for number, (kind, *what) in enumerate(trace.steps):
         if kind == "barrier":
             log.before_barrier(lanes, len(what[0]) == trace.blocks)
@@ -135,40 +136,25 @@ def found_by_log(trace):
                 lanes.step[block, warp] += 1
             lanes._who = None
         else:
-            found = _access(log, lanes, trace, per_block, *what)
+            found = _access(log, lanes, trace, part, *what)
             if found is not None:
                 return number, *found
     return None
 
 
-def _access(log, lanes, trace, per_block, way, places):
-    order = sorted(places)
-    if not order:
+def _access(log, lanes, trace, part, way, places):
+    if not places:
         return None
-    rows = [[places.get((block, t)) for t in range(trace.threads)] for block in range(trace.blocks)]
-    regular = all(row == rows[0] for row in rows) and (trace.is_shared or trace.blocks == 1)
-    if regular:
-        thread = np.array([t for b, t in order if b == 0])
-        at = np.array([places[0, t] for t in thread])
-        found = log.footprint(lanes, _interned(Footprint(at, thread)), way)
-        order = [(b, int(t)) for b in range(trace.blocks) for t in thread]
-    else:
-        at = np.array([places[place] + place[0] * per_block for place in order])
-        who = np.array([lanes.who[place] for place in order])
-        found = log.access(lanes, at, who, way)
+    elements = np.full(lanes.shape, -1)
+    for place, at in places.items():
+        elements[place] = at
+    if (elements == elements[0]).all():  # as the simulated GPU has it, one row stands for all blocks
+        elements = elements[:1]
+    to = reach(lanes, lanes.mask(elements >= 0), Ref(part), [elements], None)
+    found = log.race(lanes, to, way)
     if found is None:
         return None
-    other = int(found.other)
-    block = other >> lanes_of.BLOCK_AT
-    thread = (other >> lanes_of.WARP_AT & 31) * WARP + (other & 31)
-    return order[found.place], (block, thread)
-
-
-_KNOWN = {}
-
-
-def _interned(footprint):
-    return _KNOWN.setdefault((footprint.at.tobytes(), footprint.thread.tobytes()), footprint)
+    return sorted(places)[found.place], lanes_of.numbers_of(found.other)
 
 
 def is_found(trace):

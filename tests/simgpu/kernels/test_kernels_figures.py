@@ -89,6 +89,11 @@ def added_one(x, out):
         out[i, j] = x[i, j] + 1
 
 
+@jit.rawkernel()
+def taken(x, places, out):
+    out[0] = x[places[0], jit.atomic_add(places, 1, 1)]
+
+
 @jit.rawkernel(device=True)
 def element(x, i):
     return x[i]
@@ -181,6 +186,12 @@ def test_atomics_in_one_place():
     assert (one.atomics, one.queue) == (1 << 18, 1 << 18)
     assert (many.atomics, many.queue) == (1 << 18, 256)
     assert one.limit == "atomics in one place" and one.seconds > 3 * many.seconds
+
+
+def test_an_index_along_two_axes_is_computed_once():
+    places = fl.gpu(np.array([1, 2], np.int32))
+    found = figures(taken, 1, 1, X.reshape(64, 64), places, np.zeros(1, np.float32))
+    assert fl.cpu(places).tolist() == [1, 3] and found.busiest["reads"] == 2 and found.atomics == 1
 
 
 def test_the_busiest_thread():
