@@ -322,7 +322,7 @@ class SimulatedArray(HostReads, Stored):
     __copy__ = copy
 
     def __deepcopy__(self, memo: dict) -> SimulatedArray:
-        return self.device.copy_within(self)  # beside the array: core.pyx:1787
+        return self.device.copy_within(self)  # on the array's own card: core.pyx:1787
 
     def set(self, arr: np.ndarray, stream: Any = None) -> None:
         """Fill this array from a host array of the same type and shape."""
@@ -355,7 +355,7 @@ class SimulatedArray(HostReads, Stored):
         self[...] = value
 
     def byteswap(self, inplace: bool = False) -> SimulatedArray:
-        """The bytes of each number the other way round: in new memory, or with `inplace` where they are."""
+        """Each number with its bytes reversed: in new memory, or with `inplace` where it is."""
         device = self.device.begin()
         values = device.compute(np.ndarray.byteswap, self._values)
         device.launch("byteswap", 2 * values.nbytes)

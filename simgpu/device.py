@@ -17,7 +17,7 @@ from .presets import CAPABILITIES, CLOCKS, preset
 from .rules import computing_card, current_card, refusal
 from .shapes import untouched
 
-_STATE = 8 * 256 * 64  # bytes on each multiprocessor: CuPy starts a Philox generator in so many threads
+_STATE = 8 * 256 * 64  # bytes on each multiprocessor: CuPy starts a generator in each of 8 * 256 threads
 
 
 class CountedGenerator:
@@ -141,7 +141,7 @@ class Card:
     def copy_in_pinned(self, x: np.ndarray, is_pinned: bool = False) -> tuple[SimulatedArray, int]:
         """A copy of a host array through pinned memory, and when it will be there. The host doesn't wait for it.
 
-        It starts after all earlier work, which may use the same memory. Later work runs beside it, so call
+        It starts after all earlier work, which may use the same memory. Later work runs at the same time, so call
         ``device.wait_for(time)`` before you use the copy (CUDA: ``cudaMemcpyAsync`` on its own stream,
         ``cudaStreamWaitEvent``). `is_pinned` says that `x` is in such memory already.
         """

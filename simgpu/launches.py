@@ -135,7 +135,7 @@ def _nanvar(x, axis=None, *rest, **kwargs):
 
 
 def _norm(x, ord=None, axis=None, *rest, **kwargs):
-    """Of a whole array: products, their sum, the root. Along an axis it's one kernel."""
+    """For a whole array: products, their sum, the root. Along an axis it's one kernel."""
     if axis is not None:
         return ONE
     return _sum(x).and_kernels(1 if ord in (1, np.inf, -np.inf) and x.ndim == 1 else 2)

@@ -16,7 +16,7 @@ from .words import in_words
 
 _TABLES = tomllib.loads(Path(__file__).with_name("cards.toml").read_text(encoding="utf-8"))
 # If nothing says that there's peer access, we guess that there's none.
-_NO_PEERS = {"value": False, "kind": "guessed", "source": "none: a card for players"}
+_NO_PEERS = {"value": False, "kind": "guessed", "source": "none: a card for gamers"}
 
 
 class Figure(NamedTuple):

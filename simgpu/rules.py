@@ -278,7 +278,7 @@ def _select(function: Callable, conditions: Any, choices: Any, *rest: Any) -> An
 
 def _piecewise(function: Callable, x: Any, conditions: Any, values: Any) -> Any:
     if any(map(callable, values)):
-        raise NotImplementedError("piecewise takes numbers on a GPU, no functions (nor does CuPy's): use where")
+        raise NotImplementedError("piecewise on a GPU takes numbers, not functions (as CuPy's does): use where")
     return function(x, conditions, values)
 
 

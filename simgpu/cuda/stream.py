@@ -65,12 +65,12 @@ class Stream:
         _wait(self._on, self._on.lanes.end_of(self.ptr))
 
     def record(self, event: Any = None) -> "Event":
-        """Put `event`, or a new one, behind the work in it. Returns it."""
+        """Put `event`, or a new one, behind the work in this stream. Returns the event."""
         (event := event or Event()).record(self)
         return event
 
     def wait_event(self, event: "Event") -> None:
-        """Later work in it starts after `event`. The host doesn't wait."""
+        """Later work in this stream starts after `event`. The host doesn't wait."""
         self._on.lanes.wait_in(self.ptr, event._time or 0)
 
     def __getattr__(self, name: str) -> Any:

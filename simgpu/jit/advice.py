@@ -12,7 +12,7 @@ def indices_of(node: ast.Subscript) -> list[Any]:
 
 
 def one_element(node: Any, axes: int) -> str:
-    """What to write where a number is needed, and `node` is an array with so many axes."""
+    """What to write where a number is needed, and `node` is an array with this many `axes`."""
     is_part = isinstance(node, ast.Subscript)
     owner, given = (node.value, list(map(ast.unparse, indices_of(node)))) if is_part else (node, [])
     index = [*given, *[letter for letter in "ijklmn" if letter not in given][:axes]]
@@ -28,7 +28,7 @@ def hint(kind: Any, to: Any) -> str:
 
 
 def guard(node: Any, place: int, axes: int, index: int, part: Any) -> str:
-    """The test that keeps index number `place` of this access inside. The array that it indexes has so many `axes`."""
+    """The test that keeps index `place` of this access inside. The array that it indexes has this many `axes`."""
     indices, owner = indices_of(node), node.value
     given = indices[place] if place < len(indices) else ast.Constant(0)
     has_name = any(isinstance(one, ast.Name) for one in ast.walk(given))

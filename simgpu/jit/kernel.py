@@ -124,7 +124,7 @@ class Kernel:
                 check(self.name, name, x)
             wrong = ""
             if isinstance(x, Stored) or _is_cupys(x):
-                wrong = f"{name} holds {x.dtype}, which is no number" * (x.dtype.kind not in "biufc")
+                wrong = f"{name} holds {x.dtype}, which isn't a type of numbers" * (x.dtype.kind not in "biufc")
             elif isinstance(x, np.ndarray):
                 wrong = (
                     f"{name} is on the host, an array of shape {x.shape}. A kernel runs {where}. "

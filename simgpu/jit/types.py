@@ -118,7 +118,7 @@ def signature(name: str, types: Sequence[np.dtype]) -> tuple[list[np.dtype], np.
     """The operands' types and the result's, if the function `name` gets these types. None if it doesn't take them."""
     most = [ORDER.index(dtype.char) for dtype in types]
     refused = _each(_REFUSED.get(name, ""), len(SIGNATURES[name][0][0]))
-    # Bools come first, also refused ones. The others keep their places, since sorting is stable.
+    # Bools come first, even refused ones. The others keep their places, since sorting is stable.
     for letters, out in sorted([*SIGNATURES[name], *refused], key=lambda entry: entry[0] not in ("?", "??")):
         if len(letters) == len(most) and all(at <= ORDER.index(letter) for at, letter in zip(most, letters)):
             return None if (letters, out) in refused else ([np.dtype(letter) for letter in letters], np.dtype(out))

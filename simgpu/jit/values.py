@@ -55,9 +55,9 @@ def as_value(x: Expression) -> Value:
     if isinstance(x.obj, tuple):
         return pack([as_value(Known(part)) for part in x.obj])
     if isinstance(x.obj, Name):
-        raise Problem(f"{x.obj!r} alone is no number{x.obj.wanted}")
+        raise Problem(f"{x.obj!r} alone isn't a number{x.obj.wanted}")
     if not is_number(x.obj):
-        raise Problem(f"{_describe(x.obj)} is no number, and a thread computes with numbers only")
+        raise Problem(f"{_describe(x.obj)} isn't a number, and a thread computes only with numbers")
     kind = type_of(x.obj)
     number = number_as(x.obj, kind)
     return Value(kind, lambda lanes, mask: number)
@@ -89,7 +89,7 @@ def cast(x: Expression, to: np.dtype, checked: bool = True) -> Value:
     """`x` as this type. Raises `Problem` if its kind would change, unless the program asks for that."""
     if isinstance(x, Known):
         if not is_number(x.obj):
-            raise Problem(f"{_describe(x.obj)} is no number")
+            raise Problem(f"{_describe(x.obj)} isn't a number")
         try:
             return as_value(Known(number_as(x.obj, to)))
         except TypeError as error:

@@ -35,7 +35,7 @@ def alike(*values: Any) -> list[Any]:
 
 
 def _quotient(x: Any, y: Any) -> Any:
-    """C cuts off the digits after the point, also below zero."""
+    """C cuts off the digits after the point, even below zero."""
     return np.true_divide(x, y) if x.dtype.kind in "fc" else np.floor_divide(x - np.fmod(x, y), y)
 
 

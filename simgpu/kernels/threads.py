@@ -304,7 +304,7 @@ class Threads:
 
     def call(self, function: Function, mask: Any, args: list[Node]) -> Any:
         if len(args) != len(function.parameters):
-            raise CompileException(f"{len(args)} arguments, and {len(function.parameters)} are wanted: {self.line}")
+            raise CompileException(f"{len(args)} arguments, but it takes {len(function.parameters)}: {self.line}")
         types, scope = dict(self.types), {}
         for (kind, name, is_own), arg in zip(function.parameters, args):
             found = self.target(arg, mask) if is_own else self.value(arg, mask)

@@ -284,7 +284,7 @@ class Receipt:
     def plot(self, first: int = 0, count: int = 200, only_waits: bool = False) -> Picture:
         """A picture of `count` events from number `first` on: what ran when, with one lane each.
 
-        The lanes are the host, computing, copies in and copies out. ``only_waits=True`` shows so many synchronizations
+        The lanes are the host, computing, copies in and copies out. ``only_waits=True`` shows `count` synchronizations
         instead, and leaves out the host's other steps between them. With more than about 200 events, the picture shows
         how busy each lane is in each short interval. A notebook shows it; ``.svg`` is its text. Raises `ValueError` if
         a device doesn't report times, or if there are no such events.

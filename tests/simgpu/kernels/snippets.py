@@ -227,7 +227,7 @@ NO = {
     "i = jit.gridsize()": "write jit.gridsize(1)",
     "i = jit.grid(4)": "1, 2 or 3 axes",
     "i = jit.grid(n)": "",
-    "i = jit.grid\nout[i] = 1.0": "jit.grid alone is no number: call it",
+    "i = jit.grid\nout[i] = 1.0": "jit.grid alone isn't a number: call it",
     "jit.grid": "write jit.grid(1)",
     "jit.syncthreads": "jit.syncthreads does nothing without (): write jit.syncthreads()",
     "s = jit.shared_memory(np.float32, (4, 4))": "row * width + column",
@@ -277,7 +277,7 @@ NVRTC = {
 STRICTER = {
     "jit.syncwarp(mask=15)": "jit.syncwarp() for a whole w",  # barriers of a part of a warp aren't simulated
     "s = jit.shared_memory(np.float32, None)": "",  # the size isn't in the kernel
-    'a = "x"\nout[jit.grid(1)] = x[0]': "str 'x' is no number",  # cupyx.jit lets a name stand for it
+    'a = "x"\nout[jit.grid(1)] = x[0]': "str 'x' isn't a number",  # cupyx.jit lets a name stand for it
     "s = jit.shared_memory(np.float32, 8)\np = s + 4": "s is a whole array: write s[i]",  # there, a pointer
     "print('here')": "doesn't know print.*kernel.watched",  # cupyx.jit prints it once, while it compiles
     "a = x.begin()": "no .begin",  # iterators are for CUDA's own libraries
