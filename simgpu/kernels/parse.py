@@ -204,7 +204,8 @@ class Parser:
         line, is_other, name = self.line, self.follows("*", "&"), self.name()
         if self.follows("["):
             length = self.up_to("]", is_optional=True)
-            return Node("array", line, (kind, name, length, self.braces() if self.follows("=") else []))
+            first = self.braces() if self.follows("=") and self.word == "{" else []
+            return Node("array", line, (kind, name, length, first))
         first = [self.expression()] if self.follows("=") else []
         # int x = 1.5 is int x = int(1.5), but a pointer or a reference is a place
         return Node("declare", line, (name, first[0] if is_other and first else Node("cast", line, (kind, first))))
