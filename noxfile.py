@@ -109,7 +109,7 @@ def slow(session: nox.Session, part: str) -> None:
     session.run(sys.executable, *PYTEST, "-p", "no:nbval", "--slow", "-m", "slow", *SLOW[part], *session.posargs)
 
 
-@nox.session(venv_backend="none", default=False)  # a minute and a half
+@nox.session(venv_backend="none", default=False)  # four minutes
 def rehearsal(session: nox.Session) -> None:
     """The tests for NVIDIA GPUs, with the real CuPy on a fake driver, without a card."""
     session.run(sys.executable, "-m", "pytest", "-p", "no:nbval", "--color=no", "-m", "cuda", *session.posargs)
