@@ -89,11 +89,13 @@ def piecewise(x: Any, condlist: Any, funclist: Any) -> Any:
 
 def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
     """For each place, the choice whose condition is the first to hold there."""
+    if len(condlist) != len(choicelist) or not condlist:
+        raise ValueError(f"select takes as many choices as conditions, got {len(choicelist)} and {len(condlist)}")
     if not np.isscalar(default):
         raise TypeError(f"select on a GPU takes a number as default, got {in_words(default)}")
     if wrong := [x for x in condlist if not isinstance(x, Stored)]:
         raise AttributeError(f"select takes arrays on the device as conditions, got {in_words(wrong[0])}")
-    return call(np.select, (condlist, choicelist, default), {}, device_among(condlist) or current())
+    return call(np.select, (condlist, choicelist, default), {}, condlist[0].device)
 
 
 def einsum(*operands: Any, **kwargs: Any) -> Any:

@@ -1,6 +1,5 @@
 """A simulated card's number, and which of several is current. A library can have its own class in place of `Place`."""
 
-import functools
 import threading
 from collections.abc import Callable
 from contextvars import ContextVar
@@ -28,10 +27,9 @@ _entered = _Entered()
 class Place:
     """A place for arrays: ``device(x)`` copies `x`, an array or a list, tuple or dict of arrays, there."""
 
-    cards: tuple[Any, ...]  # the other half of a device, `Card`, has these four
+    cards: tuple[Any, ...]  # the other half of a device, `Card`, has these three
     upload: Any
     copy_from: Any
-    new_generator: Any
 
     def __init__(self, index: int, name: str) -> None:
         self.index, self.name = index, name
@@ -56,13 +54,6 @@ class Place:
         if not isinstance(x, Stored):
             return self.upload(x)
         return x if x.device == self else self.copy_from(x.device, x)
-
-    @functools.cached_property
-    def rng(self) -> Any:
-        return self.new_generator(None)
-
-    def seed(self, seed: int | None) -> None:
-        self.rng = self.new_generator(seed)
 
     def use(self) -> Any:
         """Make this the current card, in this thread."""
