@@ -69,7 +69,7 @@ def face(id: str, word: str, message: str, rows: Any, below: Iterable[str] = (),
 
 def dots(done: int, of: int) -> str:
     """How many of a lesson's checks are right, as dots and in words."""
-    whole = ", so it's complete" * (done == of)
+    whole = ": all its exercises are done" * (done == of)
     dots = f'<span class="dots" aria-hidden="true">{"●" * done}{"○" * (of - done)}</span>'
     return f'<p class="small">{dots}{done} of {of} in this lesson{whole}</p>'
 

@@ -57,7 +57,7 @@ def _progress_line() -> str:
     known = progress.read()["checks"]
     solved = [[known.get(id) == exercises.RIGHT for id in exercises.in_lesson(n)] for n in exercises.folders()]
     lessons, checks = [all(right) for right in solved if right], sum(solved, [])
-    return f"so far: {sum(lessons)} of {len(lessons)} lessons with exercises, {sum(checks)} of {len(checks)} checks"
+    return f"so far: {sum(lessons)} of {len(lessons)} lessons done, {sum(checks)} of {len(checks)} checks"
 
 
 def reset(number: str) -> None:

@@ -62,7 +62,9 @@ def machine(receipt: Receipt, source: str, lines: Sequence[int], guess: bool = F
         parts = [Part("g", _choices(top), Part("g", *parts, data_n=1), only=only)]
         parts.append(label(320, top + _HIGH + 28, Each(verdicts), "bold middle"))
     bottom = top + _HIGH + (44 if guess else 16) + _LANE * len(lanes) + 20
-    words = [label(_RIGHT, bottom, f"simulated ({receipt.seconds.card})", "end small"), label(8, bottom, rest, "small")]
+    is_cut = any(moment.kind == FIRST_USE for moment in moments)
+    key = f"orange: waits.{' Dotted: loading, only once, and drawn short.' * is_cut} {rest}"
+    words = [label(_RIGHT, bottom, f"simulated ({receipt.seconds.card})", "end small"), label(8, bottom, key, "small")]
     title = f"A cell, and what it did on the host and on the GPU, simulated ({receipt.seconds.card})"
     shown = [label(30, 18 + 21 * n, line[:70].replace(" ", "\xa0"), "code") for n, line in enumerate(code)]
     picture = drawing(640, bottom + 10, title, *_boxes(top, used), *shown, *parts, *words)
@@ -83,7 +85,7 @@ def _nows(moments: list[Any], lines: Sequence[int]) -> list[_Now]:
         line = lines[max((n for n, moment in enumerate(moments) if moment.asked <= time), default=0)]
         for bar, moment in bars:
             if bar.start <= time < bar.end:
-                does = {"load": f"loads {moment.name[:12]}, once", "wait": "waits"}
+                does = {"load": f"loads {moment.name.split()[0][:14]}", "wait": "waits"}
                 at, host = f"in line {line}, ", does.get(bar.look, f"asks: {_name(moment)}")
         queue = [n for n, moment in enumerate(moments) if _queue_time(moment) <= time < moment.start]
         works = [n for n, moment in enumerate(moments) if moment.lane != "host" and moment.start <= time < moment.end]
