@@ -298,6 +298,8 @@ def _wrap(result: Any, device: Any, found: dict[int, Stored], made: list[Any]) -
 
 def take(x: Any, indices: Any, axis: int | None = None, out: Any = None) -> Any:
     """`np.take`, where an index out of range wraps around, since a kernel can't raise."""
+    if not isinstance(x, Stored):
+        raise refusal(np.take, x, device_among((indices,)))
     places = indices if isinstance(indices, (int, np.integer)) else array_of(x.device, indices, None)._values
     device = x.device.begin()
     target = None if out is None else out._values

@@ -119,6 +119,11 @@ def test_lists_are_refused_as_cupy_refuses_them(name):
         functions.get(name)(*CALLS[name])
 
 
+def test_a_host_array_beside_indices_of_a_device_is_refused_by_name(x):
+    with pytest.raises(TypeError, match="take: one array is on Simulated:0 and another"):
+        cp.take(np.arange(3), x.argmax(1))
+
+
 def test_a_function_along_an_axis_gets_arrays_of_the_device(x):
     with cp.receipt() as r:
         total = cp.apply_along_axis(lambda row: cp.sum(row), 1, x)
