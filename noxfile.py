@@ -12,7 +12,7 @@
     .venv/bin/nox -s package          build both packages, and try each in a fresh environment; the sdist's tests, too
     .venv/bin/nox -s constraints      choose the versions in constraints.txt again: for a class, its sticks, and Binder
     .venv/bin/nox -s hub              a class of five on a real JupyterHub: hub, proxy and a server get killed
-    .venv/bin/nox -s hub_costs        what a learner costs on a hub, measured: half an hour
+    .venv/bin/nox -s hub_costs        what a learner costs on a hub, measured
     .venv/bin/nox -s site             make the site, then look at it in Chromium: links, folds, and what axe-core says
     .venv/bin/nox -s mutations        plant small changes in the library: does a test notice each? half an hour
 
@@ -236,7 +236,7 @@ def hub(session: nox.Session, hub: str) -> None:
     session.run("python", *tests, *session.posargs, env=proxy(session))
 
 
-@nox.session(default=False)  # half an hour
+@nox.session(default=False)  # six minutes
 def hub_costs(session: nox.Session) -> None:
     """What a learner on a hub costs in memory and processor time: every lesson, or those that you name: -- 05 14."""
     session.install("-c", "constraints.txt", "-r", "docs/hub/requirements.txt", "-e", ".[lab,hub]")

@@ -3,9 +3,9 @@
     python tools/colab.py [--kaggle] [NN ...]     all lessons, or those of these numbers
 
 What is acted: Colab's packages in an environment without fluxlite, the variable and the module that it's known by, an
-archive instead of the repository. The first cell installs, the last one hands in and has the browser download the file.
-With --kaggle it's the same as on Kaggle, whose image is made from Colab's. The packages are installed into .venv-colab,
-from the network.
+archive instead of the repository. The first cell installs. One more cell, as the lesson's box says, hands in and has
+the browser download the file. With --kaggle it's the same as on Kaggle, whose image is made from Colab's. The packages
+are installed into .venv-colab, from the network.
 """
 
 from __future__ import annotations
@@ -34,12 +34,13 @@ import json, re, sys
 import nbformat
 from nbclient import NotebookClient
 notebook = nbformat.read(sys.argv[1], as_version=4)
-last = notebook.cells[-1]
-guessed = 'from fluxlite_course.kit import progress\\nprogress.keep("guesses", "00-A", "a")\\n'
-last.source = guessed + last.source.removeprefix("# ")  # and hand in
+hand_in = '''from fluxlite_course.kit import progress
+progress.keep("guesses", "00-A", "a")
+%run -m fluxlite handin Ada Lovelace'''
+notebook.cells.append(nbformat.v4.new_code_cell(hand_in))
 NotebookClient(notebook, timeout=300, kernel_name="python3").execute()
 outputs = [output for cell in notebook.cells if cell.cell_type == "code" for output in cell.outputs]
-said = "\n".join(output.get("text") or output.get("data", {}).get("text/plain", "") for output in outputs)
+said = "\\n".join(output.get("text") or output.get("data", {}).get("text/plain", "") for output in outputs)
 print(json.dumps(re.findall(r"^(\\d\\d\\.\\d+)  (right|not right|not yet|stopped)\\b", said, re.MULTILINE)))
 """
 

@@ -102,9 +102,12 @@ def _alone(file: Path) -> Iterator[None]:
 
     The lock is the operating system's: if a kernel is killed, its lock is free. The file that it's on stays.
     """
-    from filelock import FileLock
-
     os.stat(file.parent)  # raises if it's missing; the lock would make it
+    try:
+        from filelock import FileLock
+    except ImportError:  # where the lab isn't installed as a whole, two that write at the same moment may lose an entry
+        yield
+        return
     lock = FileLock(file.with_name(f".{file.name}.lock"))
     try:
         lock.acquire(timeout=PATIENCE, poll_interval=0.01)

@@ -63,7 +63,7 @@ def machine(receipt: Receipt, source: str, lines: Sequence[int], guess: bool = F
         parts.append(label(320, top + _HIGH + 28, Each(verdicts), "bold middle"))
     bottom = top + _HIGH + (44 if guess else 16) + _LANE * len(lanes) + 20
     is_cut = any(moment.kind == FIRST_USE for moment in moments)
-    key = f"orange: waits.{' Dotted: loading, only once, and drawn short.' * is_cut} {rest}"
+    key = f"pale orange: waits for orders.{' Dotted: loading, only once, and drawn short.' * is_cut} {rest}"
     words = [label(_RIGHT, bottom, f"simulated ({receipt.seconds.card})", "end small"), label(8, bottom, key, "small")]
     title = f"A cell, and what it did on the host and on the GPU, simulated ({receipt.seconds.card})"
     shown = [label(30, 18 + 21 * n, line[:70].replace(" ", "\xa0"), "code") for n, line in enumerate(code)]
@@ -119,7 +119,7 @@ def _verdict(moments: list[Moment], guess: str) -> str:
 
 
 def _boxes(top: int, used: int) -> Iterator[Part]:
-    before = f"{_size(used)} in use" if used else "memory"
+    before = f"{_size(used)} in use before" if used else "memory"
     for x, name, memory in ((_HOST, "host", "memory"), (_GPU, "GPU", before)):
         yield Part("rect", class_=f"{name.lower()} line", x=x, y=top, rx=10, width=_BOX, height=_HIGH)
         yield label(x + 12, top + 24, name, f"bold {name.lower()}")

@@ -34,6 +34,12 @@ def test_progress_in_a_folder_that_cannot_be_written_lasts_until_the_kernel_ends
     assert "Your progress is kept until this kernel ends" in capsys.readouterr().err
 
 
+def test_progress_is_written_without_filelock_too(monkeypatch):
+    monkeypatch.setitem(sys.modules, "filelock", None)
+    progress.keep("checks", "03.1", "right")
+    assert progress.read()["checks"] == {"03.1": "right"}
+
+
 def test_progress_is_written_as_soon_as_that_goes_again(tmp_path, monkeypatch):
     monkeypatch.setenv("FLUXLITE_PROGRESS", str(tmp_path / "later" / "progress.json"))
     progress.keep("checks", "03.1", "right")

@@ -1,6 +1,6 @@
 """What a learner costs on a hub: memory and processor time, measured on real servers, printed for docs/hub/README.md.
 
-    nox -s hub_costs            every lesson; half an hour
+    nox -s hub_costs            every lesson; six minutes
     nox -s hub_costs -- 05 14   some
 
 One learner at a time, each lesson with its solutions, in a fresh kernel. Memory is what Linux says of the processes, in
@@ -60,9 +60,9 @@ def advice(lessons: dict[str, tuple[int, int, float, float]], server: int, parts
     most = max(one[2] for one in lessons.values())
     return [
         f"- **Memory: {together} GB for {LEARNERS} learners** on one machine. It's enough even if all are in lesson "
-        f"{number} at once, which takes {peak} MB for a moment, and each has left another lesson open.",
+        f"{number} at once, which takes {peak} MB, and each has left another lesson open.",
         f"- **Guarantee {guarantee} MB to each, and limit each to {limit} MB.** The limit leaves room for two lessons "
-        "left open, and to try things.",
+        "left open, and for trying things.",
         f"- **Processor: {CORES} cores.** The longest cell takes {cell:.1f} s of one core (lesson {slowest}). If all "
         f"{LEARNERS} press Shift+Enter at once, {CORES} cores need {LEARNERS * cell / CORES:.0f} s for it. A whole "
         f"lesson computes for at most {most:.0f} s: nearly all the time, learners read.",
