@@ -2,7 +2,7 @@
 
     python tools/colab.py [--kaggle] [NN ...]     all lessons, or those of these numbers
 
-What is acted: Colab's packages in an environment without fluxlite, the variable and the module that it's known by, an
+What we imitate: Colab's packages in an environment without fluxlite, the variable and the module that it's known by, an
 archive instead of the repository. The first cell installs. One more cell, as the lesson's box says, hands in and has
 the browser download the file. With --kaggle it's the same as on Kaggle, whose image is made from Colab's. The packages
 are installed into .venv-colab, from the network.
@@ -74,7 +74,7 @@ def archive(folder: Path) -> Path:
     return packed
 
 
-def acted(place: str, folder: Path) -> dict[str, str]:
+def imitate(place: str, folder: Path) -> dict[str, str]:
     """The environment of a notebook there, with Colab's module in `folder`."""
     module = folder / "google" / "colab"
     module.mkdir(parents=True)
@@ -97,7 +97,7 @@ def run(python: Path, lesson: Path, package: Path, place: str = "Colab") -> bool
         published = notebooks.Place("NAME/fluxlite", "v0", f"{package.as_uri()}#sha256={digest}")
         copy = notebooks.for_learners(notebooks.read(lesson), lesson.name, published)
         here.write_text(notebooks.text(copy), encoding="utf-8")
-        env = acted(place, Path(root, "modules"))
+        env = imitate(place, Path(root, "modules"))
         ran = subprocess.run([python, "-c", RUN, here], cwd=folder, env=env, capture_output=True, text=True)
         packed, downloaded = (folder / "handin-Ada-Lovelace.zip").exists(), (folder / "downloaded").exists()
     if ran.returncode:

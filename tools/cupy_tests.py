@@ -1,4 +1,4 @@
-"""CuPy's own tests, with simgpu in the place of cupy: how many pass, by folder, and which don't.
+"""CuPy's own tests, with simgpu in place of cupy: how many pass, by folder, and which don't.
 
     .venv/bin/python tools/cupy_tests.py ../cupy                       CuPy's source, of its public repository
     .venv/bin/python tools/cupy_tests.py ../cupy math_tests/test_sumprod.py         one folder or file, in seconds
@@ -249,7 +249,7 @@ def table(ends: dict[str, tuple[str, str]]) -> str:
 PAGE = """# CuPy's own tests
 
 `simgpu` has CuPy's names, so CuPy's own tests can say how far it behaves like it. `nox -s cupy_tests -- FOLDER`
-runs them from a folder with CuPy's source, with simgpu in the place of cupy, and makes this page. Of each test's
+runs them from a folder with CuPy's source, with simgpu in place of cupy, and makes this page. Of each test's
 parametrizations, at most {drawn} are drawn, with a fixed seed. NumPy computes both sides, so equal values say little;
 shapes, types, memory order, views, errors, and values that CuPy's tests know by themselves say more.
 

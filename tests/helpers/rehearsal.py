@@ -1,11 +1,11 @@
-"""A rehearsal of an NVIDIA GPU, on a computer without one: the real CuPy over an acted driver.
+"""A rehearsal of an NVIDIA GPU, on a computer without one: the real CuPy over a fake driver.
 
 ``pytest -m cuda`` starts it where there's no card. CuPy is compiled code, in modules that find each other's functions
 in tables of C pointers, ``__pyx_capi__``. Before CuPy is imported, we put functions of ours into the table of its
 module for CUDA's runtime: how many cards there are, which is the current one, memory, copies, streams and events.
 Everything above is CuPy's own: arrays, dispatch, checks, its memory pools, and every decision to launch a kernel.
 
-What's acted:
+What we fake:
 - Memory is host memory, filled with the bits of NaN so that nobody takes it for zeros. There are `CARDS` cards, without
   access to each other's memory.
 - Work on the default stream is done at once. Copies on other streams are *late*: they're made when something waits for
@@ -16,7 +16,7 @@ What's acted:
 
 Here the rehearsal stops. It says nothing about time, and nothing about what a compiled kernel computes, only about what
 was asked of it. Kernels that have no answer, CuPy's precompiled libraries (cuSOLVER, cuFFT, cuRAND, sorting by Thrust)
-and CUDA's errors aren't acted: a test that needs them skips itself with ``not rehearsed: NAME``. Random
+and CUDA's errors are not faked: a test that needs them skips itself with ``not rehearsed: NAME``. Random
 numbers come from NumPy's Philox, whose values differ from cuRAND's. Nothing here knows a driver's version, a card's
 limits, or what two streams really do at the same time.
 """
