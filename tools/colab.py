@@ -2,10 +2,10 @@
 
     python tools/colab.py [--kaggle] [NN ...]     all lessons, or those of these numbers
 
-What we imitate: Colab's packages in an environment without fluxlite, the variable and the module that it's known by, an
-archive instead of the repository. The first cell installs. One more cell, as the lesson's box says, hands in and has
-the browser download the file. With --kaggle it's the same as on Kaggle, whose image is made from Colab's. The packages
-are installed into .venv-colab, from the network.
+What we imitate: Colab's packages in an environment without fluxlite, the variable that it's known by, an archive
+instead of the repository. The first cell installs. One more cell, as the lesson's box says, hands in. With --kaggle
+it's the same as on Kaggle, whose image is made from Colab's. The packages are installed into .venv-colab, from the
+network.
 """
 
 from __future__ import annotations
@@ -44,11 +44,7 @@ said = "\\n".join(output.get("text") or output.get("data", {}).get("text/plain",
 print(json.dumps(re.findall(r"^(\\d\\d\\.\\d+)  (right|not right|not yet|stopped)\\b", said, re.MULTILINE)))
 """
 
-# What Colab's own module does, as far as we use it; and what each place is known by.
-MODULE = """
-def download(name):
-    open("downloaded", "w").write(name)
-"""
+# The variables that each place is known by.
 KNOWN_BY = {"Colab": {"COLAB_RELEASE_TAG": "release"},
             "Kaggle": {"COLAB_RELEASE_TAG": "release", "KAGGLE_KERNEL_RUN_TYPE": "Interactive"}}  # fmt: skip
 
@@ -74,18 +70,6 @@ def archive(folder: Path) -> Path:
     return packed
 
 
-def imitate(place: str, folder: Path) -> dict[str, str]:
-    """The environment of a notebook there, with Colab's module in `folder`."""
-    module = folder / "google" / "colab"
-    module.mkdir(parents=True)
-    (module / "__init__.py").touch()
-    (module / "files.py").write_text(MODULE)
-    # Neither this folder on Python's path nor a learner's record of progress: they have none of them.
-    ours = ("PYTHONPATH", "FLUXLITE_PROGRESS")
-    kept = {name: value for name, value in os.environ.items() if name not in ours}
-    return {**kept, **KNOWN_BY[place], "PYTHONPATH": str(folder)}
-
-
 def run(python: Path, lesson: Path, package: Path, place: str = "Colab") -> bool:
     """Run one lesson alone in an empty folder, and hand in; whether it came to its end."""
     with tempfile.TemporaryDirectory() as root:
@@ -97,16 +81,17 @@ def run(python: Path, lesson: Path, package: Path, place: str = "Colab") -> bool
         published = notebooks.Place("NAME/fluxlite", "v0", f"{package.as_uri()}#sha256={digest}")
         copy = notebooks.for_learners(notebooks.read(lesson), lesson.name, published)
         here.write_text(notebooks.text(copy), encoding="utf-8")
-        env = imitate(place, Path(root, "modules"))
+        # Neither this folder on Python's path nor a learner's record of progress: they have none of them.
+        ours = ("PYTHONPATH", "FLUXLITE_PROGRESS")
+        env = {name: value for name, value in os.environ.items() if name not in ours} | KNOWN_BY[place]
         ran = subprocess.run([python, "-c", RUN, here], cwd=folder, env=env, capture_output=True, text=True)
-        packed, downloaded = (folder / "handin-Ada-Lovelace.zip").exists(), (folder / "downloaded").exists()
+        packed = (folder / "handin-Ada-Lovelace.zip").exists()
     if ran.returncode:
         print(f"{lesson.name}: {ran.stderr[-3000:]}", flush=True)
         return False
     verdicts = json.loads(ran.stdout)
     print(f"{lesson.name}: ran to its end, {len(verdicts)} checks; handed in: {packed}", flush=True)
-    handed_in = packed and downloaded is (place == "Colab")
-    return handed_in and all(word == "not yet" for _, word in verdicts)
+    return packed and all(word == "not yet" for _, word in verdicts)
 
 
 def main(numbers: list[str]) -> int:
