@@ -22,7 +22,7 @@ BOUNDS = {
     "lenet": (5, 0.6, 0.8),
     "vae": (5, 29, None),
     "gan": (6, 0.35, None),
-    "char_rnn": (6, 3.0, None),
+    "char_rnn": (8, 3.0, None),
     "makemore": (3, 2.35, None),
     "transformer": (10, 0.2, 0.9),
 }
