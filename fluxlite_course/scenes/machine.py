@@ -63,8 +63,9 @@ def machine(receipt: Receipt, source: str, lines: Sequence[int], guess: bool = F
         parts.append(label(320, top + _HIGH + 28, Each(verdicts), "bold middle"))
     bottom = top + _HIGH + (44 if guess else 16) + _LANE * len(lanes) + 20
     is_cut = any(moment.kind == FIRST_USE for moment in moments)
-    key = f"pale orange: waits for orders.{' Dotted: loading, only once, and drawn short.' * is_cut} {rest}"
-    words = [label(_RIGHT, bottom, f"simulated ({receipt.seconds.card})", "end small"), label(8, bottom, key, "small")]
+    key = f"pale orange: waits for orders.{' Dotted: loading, only once, and drawn short.' * is_cut}"
+    words = [label(_RIGHT, bottom, f"simulated ({receipt.seconds.card})", "end small")]
+    words.append(label(8, bottom, rest or key, "small"))  # there's no room for both
     title = f"A cell, and what it did on the host and on the GPU, simulated ({receipt.seconds.card})"
     shown = [label(30, 18 + 21 * n, line[:70].replace(" ", "\xa0"), "code") for n, line in enumerate(code)]
     picture = drawing(640, bottom + 10, title, *_boxes(top, used), *shown, *parts, *words)
