@@ -333,7 +333,7 @@ def put(x: Any, indices: Any, values: Any, mode: str = "wrap") -> None:
 
 def _apply_along_axis(func1d: Callable, axis: int, arr: Any, *args: Any, **kwargs: Any) -> Any:
     """As in CuPy, `func1d` gets vectors that are arrays of the device. All its results have the same shape."""
-    rows = np.moveaxis(arr, axis, -1)
+    rows = np.moveaxis(arr, np.lib.array_utils.normalize_axis_index(axis, arr.ndim), -1)
     places = list(np.ndindex(rows.shape[:-1]))
     if not places:
         raise ValueError("apply_along_axis needs at least one vector, and an axis other than this has length 0")
