@@ -110,20 +110,6 @@ def room(module: str) -> str:
     return re.sub(r"^lesson\d\d$", "lessons", name)
 
 
-def closure(starts: list[str], arrows: dict[str, set[str]], without: tuple[str, ...]) -> set[str]:
-    """These modules, and all that they import, directly or not; but what's `without` isn't entered."""
-    found: set[str] = set()
-    waiting = list(starts)
-    while waiting:
-        name = waiting.pop()
-        if name not in found and not name.startswith(without):
-            found.add(name)
-            waiting += arrows[name]
-            package = name.rpartition(".")[0]  # whose __init__.py runs, too
-            waiting += [package] if package.count(".") and package in arrows else []
-    return found
-
-
 def forbidden(module: str, others: set[str]) -> set[str]:
     """The rooms of `others` that `module` must not import from."""
     package, here = module.partition(".")[0], room(module)

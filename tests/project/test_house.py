@@ -1,4 +1,4 @@
-"""What may import what, what ``import fluxlite`` costs, how things are named, and how long files are.
+"""What may import what, what ``import fluxlite`` costs, how things are named, and how long functions are.
 
 CONTRIBUTING.md draws the house. The code is course material, so you can read `tree/` without the rest.
 """
@@ -30,21 +30,6 @@ MEETING = {"cuda.jit", "devices.simulated", "receipts"}
 FOR_LESSONS = {"IPython", "anywidget", "ipywidgets", "matplotlib", "fluxlite_course"}
 # What simgpu imports besides NumPy, and only where it's asked for: CuPy compiles kernels.
 ASKED_FOR = {"simgpu.jit.compiled": {"cupy", "cupyx"}, "simgpu.jit.kernel": {"cupy"}}
-# What you read to understand fmap, gradient, Dense, Chain, gpu and update: these files, and all that they import, even
-# inside functions. Left out are rarer derivatives, the devices themselves, printing, messages and reports.
-CORE = [
-    "tree.walks", "autodiff.gradients", "layers.basic", "devices.selection", "updating",
-]  # fmt: skip
-NOT_CORE = (
-    "autodiff.derivatives.rarer", "devices.cupy", "devices.metal", "devices.simulated", "layers.printing",
-    "messages", "unreached", "coming_from", "reports", "receipts", "metal",  # unreached: what notices say
-)  # fmt: skip
-FILES_OF_CORE, LINES_OF_CORE = 25, 4_200
-FUNCTIONS_OF_A_GRADIENT, FILES_OF_A_GRADIENT = 50, 14
-LIMIT_OF_PACKAGE = 13_800
-LIMIT_OF_SIMGPU = 10_600  # with all of CuPy's names
-LIMIT_OF_THE_COURSE = 7_300
-LIMIT_OF_THE_TESTS = 35_350
 
 
 # -- what imports what -----------------------------------------------------------------------------------------------
@@ -162,7 +147,7 @@ def test_only_a_few_tests_know_where_something_is_inside():
             names = re.findall(r"^ *(?:from|import) (fluxlite[.\w]*)", path.read_text(encoding="utf-8"), re.MULTILINE)
             if not all(re.fullmatch(PUBLIC, name) for name in names):
                 found.add(path.relative_to(TESTS).as_posix())
-    assert found <= KNOWING_THE_INSIDE and len(KNOWING_THE_INSIDE) <= 25
+    assert found <= KNOWING_THE_INSIDE
 
 
 # -- names -----------------------------------------------------------------------------------------------------------
@@ -207,40 +192,6 @@ def test_import_fluxlite_loads_no_more_than_it_needs():
 # -- length -----------------------------------------------------------------------------------------------
 
 
-def test_the_core_can_be_read():
-    """The limits only ever go down."""
-    found = house.closure([f"fluxlite.{name}" for name in CORE], ARROWS, tuple(f"fluxlite.{name}" for name in NOT_CORE))
-    lines = sum(len(SOURCES[name].splitlines()) for name in found)
-    assert len(found) <= FILES_OF_CORE and lines <= LINES_OF_CORE, f"{len(found)} files, {lines} lines"
-
-
-ONE_GRADIENT = """
-import sys
-import numpy as np
-import fluxlite as fl
-
-model, x, met = fl.Chain(fl.Dense(2, 3, np.tanh), fl.Dense(3, 1)), np.ones((4, 2), np.float32), set()
-
-
-def note(frame, event, argument):
-    if event == "call" and frame.f_globals["__name__"].startswith("fluxlite"):
-        met.add((frame.f_code.co_filename, frame.f_code.co_qualname))
-
-
-for watch in None, note:  # the first time, what's done once
-    sys.setprofile(watch)
-    fl.withgradient(lambda m: np.sum(m(x) ** 2), model)
-    sys.setprofile(None)
-print(len(met), len({path for path, _ in met}))
-"""
-
-
-def test_one_gradient_runs_through_few_functions():
-    result = subprocess.run([sys.executable, "-c", ONE_GRADIENT], capture_output=True, text=True, check=True)
-    functions, files = map(int, result.stdout.split())
-    assert functions <= FUNCTIONS_OF_A_GRADIENT and files <= FILES_OF_A_GRADIENT, result.stdout
-
-
 def length(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
     """Its lines, without the docstring."""
     documented = ast.get_docstring(function) is not None
@@ -254,10 +205,3 @@ def test_no_function_is_longer_than_60_lines():
     found = [(file, node) for file, tree in sources for node in ast.walk(tree)]
     functions = [(file, node) for file, node in found if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))]
     assert [f"{file.relative_to(PACKAGE.parent)}: {f.name}" for file, f in functions if length(f) > 60] == []
-
-
-def test_the_packages_do_not_grow():
-    """All lines count, blank ones and comments too. The limits only ever go down."""
-    ours = (FILES, LIMIT_OF_PACKAGE), (FILES_OF_SIMGPU, LIMIT_OF_SIMGPU), (FILES_OF_THE_COURSE, LIMIT_OF_THE_COURSE)
-    for files, limit in (*ours, (TESTS.rglob("*.py"), LIMIT_OF_THE_TESTS)):
-        assert sum(len(file.read_text(encoding="utf-8").splitlines()) for file in files) <= limit
