@@ -98,15 +98,55 @@ def scatter_add(like: Any, index: Any, values: Any) -> Any:
     >>> scatter_add(np.zeros(3), np.array([0, 2, 0]), np.array([1.0, 2.0, 3.0]))
     array([4., 0., 2.])
     """
-    total = np.zeros_like(like, dtype=values.dtype)
-    add_at(total, index, values)
-    return total
+    total = np.zeros_like(like, dtype=np.float32 if is_half(values) else values.dtype)
+    add_at(total, index, wide(values))
+    return astype(total, values.dtype)
 
 
 @primitive
 def astype(x: Any, dtype: Any) -> Any:
     """`x` with another dtype; itself if it has that already."""
     return x.astype(dtype, copy=False)
+
+
+# -- half precision ----------------------------------------------------------------------------------------------------
+# A float16 is at most 65,504, at least 6e-8, and has 11 bits: adding 1 to 2,048 changes nothing. So what's added up,
+# squared or subtracted inside a formula is float32, as on a card, and rounded once, at its end.
+
+
+def is_half(x: Any) -> bool:
+    """Whether `x` is an array of float16, or such a number."""
+    dtype = getattr(x, "dtype", None)
+    return dtype is not None and dtype.char == "e"
+
+
+def wide(x: Any) -> Any:
+    """`x` as float32 if it's in half precision; anything else as it is."""
+    return astype(x, np.float32) if is_half(x) else x
+
+
+def narrow(x: Any) -> Any:
+    """A result that `wide` operands made, rounded to float16. What isn't an array of floats stays."""
+    dtype = getattr(x, "dtype", None)
+    return astype(x, np.float16) if dtype is not None and dtype.kind == "f" else x
+
+
+def are_half(*operands: Any) -> bool:
+    """Whether a formula of these computes in half precision: its arrays of floats are all float16."""
+    found = [x.dtype.char for x in operands if getattr(x, "dtype", None) is not None and x.dtype.kind == "f"]
+    return "e" in found and found.count("e") == len(found)
+
+
+def in_float32(function: Function) -> Function:
+    """Above a formula: arrays of float16 come in as float32, and its result is rounded to float16, once."""
+
+    @functools.wraps(function)
+    def computed(*args: Any, **kwargs: Any) -> Any:
+        if not are_half(*args):
+            return function(*args, **kwargs)
+        return narrow(function(*map(wide, args), **kwargs))
+
+    return computed  # type: ignore[return-value]
 
 
 def of_type(x: Any, dtype: Any) -> Any:
@@ -128,6 +168,10 @@ def add_at(total: Any, index: Any, values: Any) -> None:
     """``total[index] += values`` in place, where an index that occurs several times counts each time."""
     if is_basic_index(index):
         total[index] += values
+    elif is_half(total):
+        sums = np.zeros_like(total, dtype=np.float32)
+        add_at_positions(sums, index, wide(values))
+        total += sums
     else:
         add_at_positions(total, index, values)
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays import are_half, is_half, narrow, wide
 from ..tree.ties import HERE, card_getters, is_array, on_card_of
 from .tracked import TrackedArray, plain
 
@@ -17,8 +18,7 @@ def pull_back(result: TrackedArray, g: Any, keep: bool = False) -> dict[TrackedA
     Visits the calls from the highest number down: when one is reached, all that used its result have been, so its
     total is complete. Each call is cleared once it is done with, unless `keep`.
     """
-    arrived = {result: g}
-    own: set[TrackedArray] = set()  # those whose sum was made here, so that more can be added in place
+    arrived = Arrived({result: g})
     waiting = [] if result.call is None else [(-result.number, result)]
     while waiting:
         node = heappop(waiting)[1]
@@ -30,6 +30,8 @@ def pull_back(result: TrackedArray, g: Any, keep: bool = False) -> dict[TrackedA
                 "from one step to the next has to be detached, as in h = h.data; and each loss can have only one back"
             )
         with on_card_of(out) if card_getters else HERE:
+            if node in arrived.widened:
+                g = narrow(g)
             if rule.shared is not None:
                 arguments = [rule.shared(g, *arguments), *arguments]
             for pullback, parent in parents:
@@ -40,43 +42,59 @@ def pull_back(result: TrackedArray, g: Any, keep: bool = False) -> dict[TrackedA
                     what = "the data of a param was assigned after the loss was computed"
                     raise RuntimeError(f"{what}: compute the loss again")
                 is_part = rule.add_into is not None and pullback is rule.pullbacks[0]
-                if is_part and _add_part(parent, g, node, arrived, own):
+                if is_part and arrived.add_part(parent, g, node):
                     continue
                 piece = pullback(g, out, *arguments, **keywords)
                 if before is None:
                     arrived[parent] = piece
                 else:
-                    _add(piece, parent, arrived, own)
+                    arrived.add(piece, parent)
         if not keep:
             node.call = _USED
     return arrived
 
 
-def _add(piece: Any, parent: TrackedArray, arrived: dict, own: set) -> None:
-    before = arrived[parent]
-    with on_card_of(before):  # not where the call was, if that was a move
-        if parent in own and type(piece) is not TrackedArray:
-            before += piece  # in place
-        else:
-            _put(before + piece, parent, arrived, own)
+class Arrived(dict[TrackedArray, Any]):
+    """The gradients that have arrived so far, by what they're for.
 
+    In half precision, the sum of several is float32 until it's complete: to 2,048, no more ones could be added.
+    """
 
-def _add_part(parent: TrackedArray, g: Any, node: TrackedArray, arrived: dict, own: set) -> bool:
-    """Let the rule of `node`, a part of `parent`, add `g` into its place; but an outer gradient has to see how."""
-    before, value = arrived.get(parent), plain(parent.value)
-    if type(g) is TrackedArray or type(before) is TrackedArray or not is_array(value):
-        return False
-    if parent not in own:
-        zeros = np.zeros_like(value, dtype=g.dtype)  # without axes, `before + 0` is a number, which can't be added to
-        _put(zeros if before is None else np.add(zeros, before, out=zeros), parent, arrived, own)
-    rule, arguments, *_ = node.call
-    rule.add_into(arrived[parent], g, node.value, *arguments)
-    return True
+    def __init__(self, first: dict[TrackedArray, Any]) -> None:
+        super().__init__(first)
+        self.own: set[TrackedArray] = set()  # those whose sum was made here, so that more can be added in place
+        self.widened: set[TrackedArray] = set()  # those whose sum is float32, and to be rounded to float16
 
+    def add(self, piece: Any, parent: TrackedArray) -> None:
+        before = self[parent]
+        with on_card_of(before):  # not where the call was, if that was a move
+            if parent in self.own and type(piece) is not TrackedArray:
+                before += piece  # in place
+            elif are_half(before, piece):
+                self.widened.add(parent)
+                self._put(np.add(before, piece, dtype=np.float32), parent)
+            else:
+                self._put(before + piece, parent)
 
-def _put(total: Any, parent: TrackedArray, arrived: dict, own: set) -> None:
-    arrived[parent] = total
-    if is_array(total):
-        own.add(parent)
-    else:  # a number, or tracked by an outer gradient, which has to see what is added
-        own.discard(parent)
+    def add_part(self, parent: TrackedArray, g: Any, node: TrackedArray) -> bool:
+        """Let the rule of `node`, a part of `parent`, add `g` into its place; but an outer gradient has to see how."""
+        before, value = self.get(parent), plain(parent.value)
+        if type(g) is TrackedArray or type(before) is TrackedArray or not is_array(value):
+            return False
+        rule, arguments, *_ = node.call
+        if parent not in self.own:
+            dtype = g.dtype
+            if is_half(g):
+                self.widened.add(parent)
+                dtype = np.float32
+            zeros = np.zeros_like(value, dtype=dtype)  # without axes, `before + 0` is a number, which can't be added to
+            self._put(zeros if before is None else np.add(zeros, before, out=zeros), parent)
+        rule.add_into(self[parent], wide(g), node.value, *arguments)
+        return True
+
+    def _put(self, total: Any, parent: TrackedArray) -> None:
+        self[parent] = total
+        if is_array(total):
+            self.own.add(parent)
+        else:  # a number, or tracked by an outer gradient, which has to see what is added
+            self.own.discard(parent)

@@ -165,7 +165,7 @@ def unless(condition: Any, g: Any, holds: bool = False) -> Any:
 
 def parameter_names(function: Any, skip: int = 0) -> tuple[tuple[str, ...], int]:
     """The names of a Python function's parameters after the first `skip`, and how many may come by position."""
-    code = function.__code__
+    code = inspect.unwrap(function).__code__
     most = 1000 if code.co_flags & inspect.CO_VARARGS else code.co_argcount - skip
     return code.co_varnames[skip : code.co_argcount + code.co_kwonlyargcount], most
 

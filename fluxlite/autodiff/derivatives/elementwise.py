@@ -1,9 +1,11 @@
 """Functions that work on each element by itself. With two operands, NumPy broadcasts them: `fit` undoes that."""
 
+import functools
 import math
 
 import numpy as np
 
+from ...arrays import are_half, astype, is_half, narrow, wide
 from ..rules import no_derivative, rule, unless
 
 
@@ -17,6 +19,8 @@ def fit(g, x):
     shape = getattr(x, "shape", ())
     if g.shape == shape:
         return g
+    if is_half(g):
+        return narrow(fit(wide(g), x))
     added = g.ndim - len(shape)
     if shape and type(g) is np.ndarray and g.shape[added:] == shape and g.dtype.char in "fd":
         # A product with a row of ones takes a fraction of np.sum's time: a twentieth, for a few channels.
@@ -26,26 +30,72 @@ def fit(g, x):
     return np.reshape(np.sum(g, axis=(*range(added), *stretched)), shape)
 
 
+def total(x, axis, keepdims=False):
+    """`np.sum`, which in half precision is added up in float32 and rounded once."""
+    if is_half(x):
+        return astype(np.sum(x, axis=axis, keepdims=keepdims, dtype=np.float32), np.float16)
+    return np.sum(x, axis=axis, keepdims=keepdims)
+
+
+def accurate(pullback, again=None):
+    """A pullback that's computed in float32 if the numbers are float16, in which a square may be too large or small.
+
+    `again` is the function itself, to compute `out` again, too: near 1, a rounded one has lost what ``1 - out**2`` is.
+    """
+    if pullback is None:
+        return None
+
+    @functools.wraps(pullback)
+    def computed(g, out, *operands, **keywords):
+        if not are_half(g, out, *operands):
+            return pullback(g, out, *operands, **keywords)
+        given = [wide(x) for x in operands]
+        out = wide(out) if again is None else again(*given, **keywords)
+        return narrow(pullback(wide(g), out, *given, **keywords))
+
+    return computed
+
+
+def accurate_rule(function, *pullbacks, again=False):
+    rule(function, *[accurate(pullback, function if again else None) for pullback in pullbacks])
+
+
+def product_rule(function, *pullbacks):
+    """For what's exact enough, unless an operand was broadcast: then its gradient is a sum of products."""
+
+    def summed(position, pullback):
+        careful = accurate(pullback)
+
+        @functools.wraps(pullback)
+        def computed(g, out, x, y):
+            is_sum = is_half(g) and g.shape != shape_of((x, y)[position])
+            return careful(g, out, x, y) if is_sum else pullback(g, out, x, y)
+
+        return computed
+
+    rule(function, *[summed(position, pullback) for position, pullback in enumerate(pullbacks)])
+
+
 # -- one operand
 rule(np.negative, lambda g, out, x: -g)
 rule(np.positive, lambda g, out, x: g)
 rule(np.absolute, lambda g, out, x: g * np.sign(x))  # 0 at 0
 rule(np.fabs, lambda g, out, x: g * np.sign(x))
-rule(np.reciprocal, lambda g, out, x: -g * out * out)
-rule(np.square, lambda g, out, x: g * (2 * x))
+accurate_rule(np.reciprocal, lambda g, out, x: -g * out * out)
+rule(np.square, lambda g, out, x: g * x * 2)  # 2 * x may be too large
 rule(np.sqrt, lambda g, out, x: g / (2 * out))
 rule(np.exp, lambda g, out, x: g * out)
-rule(np.expm1, lambda g, out, x: g * (out + 1))
+accurate_rule(np.expm1, lambda g, out, x: g * (out + 1), again=True)
 rule(np.log, lambda g, out, x: g / x)
-rule(np.log2, lambda g, out, x: g / (x * math.log(2)))
-rule(np.log10, lambda g, out, x: g / x * (1 / math.log(10)))
-rule(np.log1p, lambda g, out, x: g / (1 + x))
-rule(np.sin, lambda g, out, x: g * np.cos(x))
-rule(np.cos, lambda g, out, x: -g * np.sin(x))
-rule(np.tan, lambda g, out, x: g * (1 + out * out))
-rule(np.sinh, lambda g, out, x: g * np.cosh(x))
-rule(np.cosh, lambda g, out, x: g * np.sinh(x))
-rule(np.tanh, lambda g, out, x: g * (1 - out * out))
+accurate_rule(np.log2, lambda g, out, x: g / (x * math.log(2)))
+accurate_rule(np.log10, lambda g, out, x: g / x * (1 / math.log(10)))
+accurate_rule(np.log1p, lambda g, out, x: g / (1 + x))
+accurate_rule(np.sin, lambda g, out, x: g * np.cos(x))
+accurate_rule(np.cos, lambda g, out, x: -g * np.sin(x))
+accurate_rule(np.tan, lambda g, out, x: g * (1 + out * out), again=True)
+accurate_rule(np.sinh, lambda g, out, x: g * np.cosh(x))
+accurate_rule(np.cosh, lambda g, out, x: g * np.sinh(x))
+accurate_rule(np.tanh, lambda g, out, x: g * (1 - out * out), again=True)
 rule(np.conjugate, lambda g, out, x: g)
 rule(np.real, lambda g, out, val: g)
 rule(np.copy, lambda g, out, a: g)
@@ -58,8 +108,8 @@ for rounding in (np.round, np.around):
 # -- two operands
 rule(np.add, lambda g, out, x, y: fit(g, x), lambda g, out, x, y: fit(g, y))
 rule(np.subtract, lambda g, out, x, y: fit(g, x), lambda g, out, x, y: fit(-g, y))
-rule(np.multiply, lambda g, out, x, y: fit(g * y, x), lambda g, out, x, y: fit(g * x, y))
-rule(np.true_divide, lambda g, out, x, y: fit(g / y, x), lambda g, out, x, y: fit(-g * out / y, y))
+product_rule(np.multiply, lambda g, out, x, y: fit(g * y, x), lambda g, out, x, y: fit(g * x, y))
+accurate_rule(np.true_divide, lambda g, out, x, y: fit(g / y, x), lambda g, out, x, y: fit(-g * out / y, y))
 
 
 def base_of_power(g, out, x, y):
@@ -76,7 +126,7 @@ def exponent_of_power(g, out, x, y):
     return fit(g * out * np.log(np.where(x == 0, 1, x)), y)
 
 
-rule(np.power, base_of_power, exponent_of_power)
+accurate_rule(np.power, base_of_power, exponent_of_power)
 
 
 # -- a choice of operands: where two are equal, they share the gradient equally

@@ -6,7 +6,7 @@ from numpy.lib.array_utils import normalize_axis_index
 from ...arrays import add_at, astype, device_of, getitem, move, scatter_add
 from ..rules import composed, rule, rule_for_each
 from ..tracked import plain
-from .elementwise import fit, shape_of
+from .elementwise import fit, shape_of, total
 
 
 def along(axis, ndim, index):
@@ -61,7 +61,7 @@ def repeated(g, out, a, repeats, axis=None):
     shape, axis = (a.shape, axis % a.ndim) if axis is not None else ((np.size(a),), 0)
     if isinstance(repeats, int):
         each = np.reshape(g, (*shape[: axis + 1], repeats, *shape[axis + 1 :]))
-        return np.reshape(np.sum(each, axis=axis + 1), shape_of(a))
+        return np.reshape(total(each, axis=axis + 1), shape_of(a))
     source = np.repeat(np.arange(shape[axis]), repeats)
     like = np.zeros_like(plain(a), shape=shape)
     return np.reshape(scatter_add(like, along(axis, len(shape), source), g), shape_of(a))

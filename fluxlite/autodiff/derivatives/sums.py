@@ -8,7 +8,7 @@ from numpy.lib.array_utils import normalize_axis_tuple
 from ...arrays import astype
 from ..rules import no_derivative, rule
 from ..tracked import plain
-from .elementwise import fit, shape_of
+from .elementwise import accurate, fit, shape_of
 
 
 def axes_of(x, axis):
@@ -88,9 +88,9 @@ def running_total(g, out, a, axis=None):
 
 rule(np.sum, spread)
 rule(np.mean, mean)
-rule(np.var, variance)
-rule(np.std, deviation)
-rule(np.cumsum, running_total)
+rule(np.var, accurate(variance))
+rule(np.std, accurate(deviation))
+rule(np.cumsum, accurate(running_total))
 for function in (np.max, np.min, np.amax, np.amin):
     rule(function, extremum)
 no_derivative(

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from ...rules import composed, rule
-from ..elementwise import base_of_power, exponent_of_power, fit, larger
+from ..elementwise import accurate_rule, base_of_power, exponent_of_power, fit, larger
 
 
 def turned(g, other, length):
@@ -13,14 +13,14 @@ def turned(g, other, length):
     return g * (other / length) / length
 
 
-rule(np.cbrt, lambda g, out, x: g / (3 * out * out))
-rule(np.exp2, lambda g, out, x: g * out * math.log(2))
-rule(np.arcsin, lambda g, out, x: g / np.sqrt(1 - x * x))
-rule(np.arccos, lambda g, out, x: -g / np.sqrt(1 - x * x))
-rule(np.arctan, lambda g, out, x: turned(g, 1, np.hypot(1, x)))
-rule(np.arcsinh, lambda g, out, x: g / np.hypot(1, x))
-rule(np.arccosh, lambda g, out, x: g / (np.sqrt(x - 1) * np.sqrt(x + 1)))
-rule(np.arctanh, lambda g, out, x: g / (1 - x * x))
+accurate_rule(np.cbrt, lambda g, out, x: g / (3 * out * out), again=True)
+accurate_rule(np.exp2, lambda g, out, x: g * out * math.log(2), again=True)
+accurate_rule(np.arcsin, lambda g, out, x: g / np.sqrt(1 - x * x))
+accurate_rule(np.arccos, lambda g, out, x: -g / np.sqrt(1 - x * x))
+accurate_rule(np.arctan, lambda g, out, x: turned(g, 1, np.hypot(1, x)))
+accurate_rule(np.arcsinh, lambda g, out, x: g / np.hypot(1, x))
+accurate_rule(np.arccosh, lambda g, out, x: g / (np.sqrt(x - 1) * np.sqrt(x + 1)))
+accurate_rule(np.arctanh, lambda g, out, x: g / (1 - x * x))
 for angle in (np.deg2rad, np.radians):
     rule(angle, lambda g, out, x: g * (math.pi / 180))
 for degrees in (np.rad2deg, np.degrees):
@@ -30,22 +30,32 @@ composed(np.fix)(lambda x: np.trunc(x))
 rule(np.floor_divide, lambda g, out, x, y: fit(np.zeros_like(g), x), lambda g, out, x, y: fit(np.zeros_like(g), y))
 for rest in (np.remainder, np.fmod):  # x / y rounded down isn't always how often y was taken away: 0.9 / 0.1 is 9.0
     rule(rest, lambda g, out, x, y: fit(g, x), lambda g, out, x, y: fit(-g * np.rint((x - out) / y), y))
-rule(
+accurate_rule(
     np.arctan2,
     lambda g, out, x, y: fit(turned(g, y, np.hypot(x, y)), x),
     lambda g, out, x, y: fit(turned(-g, x, np.hypot(x, y)), y),
 )
-rule(
+accurate_rule(
     np.hypot,
     lambda g, out, x, y: fit(g * x / np.where(out == 0, 1, out), x),  # 0 at the tip of the cone
     lambda g, out, x, y: fit(g * y / np.where(out == 0, 1, out), y),
 )
-rule(np.logaddexp, lambda g, out, x, y: fit(g * np.exp(x - out), x), lambda g, out, x, y: fit(g * np.exp(y - out), y))
-rule(
-    np.logaddexp2, lambda g, out, x, y: fit(g * np.exp2(x - out), x), lambda g, out, x, y: fit(g * np.exp2(y - out), y)
+accurate_rule(
+    np.logaddexp,
+    lambda g, out, x, y: fit(g * np.exp(x - out), x),
+    lambda g, out, x, y: fit(g * np.exp(y - out), y),
+    again=True,
 )
-rule(np.float_power, base_of_power, exponent_of_power)
-rule(np.copysign, lambda g, out, x, y: fit(g * np.sign(x) * np.copysign(1.0, y), x), lambda g, out, x, y: fit(0 * g, y))
+accurate_rule(
+    np.logaddexp2,
+    lambda g, out, x, y: fit(g * np.exp2(x - out), x),
+    lambda g, out, x, y: fit(g * np.exp2(y - out), y),
+    again=True,
+)
+accurate_rule(np.float_power, base_of_power, exponent_of_power)
+accurate_rule(
+    np.copysign, lambda g, out, x, y: fit(g * np.sign(x) * np.copysign(1.0, y), x), lambda g, out, x, y: fit(0 * g, y)
+)
 rule(np.heaviside, lambda g, out, x, y: fit(0 * g, x), lambda g, out, x, y: fit(np.where(x == 0, g, 0), y))
 
 
@@ -56,7 +66,7 @@ def slope_of_sinc(g, out, x):
     return g * math.pi * np.where(np.abs(z) < 0.3, near, (np.cos(z) - out) / np.where(x == 0, 1, z))
 
 
-rule(np.sinc, slope_of_sinc)
+accurate_rule(np.sinc, slope_of_sinc, again=True)
 
 
 def larger_number(g, x, y):

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
-from ....arrays import of_type, on_device_of, primitive, scatter_add
+from ....arrays import are_half, narrow, of_type, on_device_of, primitive, scatter_add, wide
 from ...rules import composed, rule, rule_for_each
 from ...tracked import plain
-from ..elementwise import fit, shape_of
+from ..elementwise import accurate, fit, shape_of
 from ..sums import axes_of, count, direction, transposed, with_axes
 from .shaping import all_arrays, typed
 
@@ -158,7 +158,7 @@ def euclidean(x, axis, keepdims):
 
 
 # 0 at the tip of the cone, as in PyTorch.
-rule(euclidean, lambda g, out, x, axis, keepdims: with_axes(g, x, axis, keepdims) * direction(x, axis))
+rule(euclidean, accurate(lambda g, out, x, axis, keepdims: with_axes(g, x, axis, keepdims) * direction(x, axis)))
 
 
 @composed(np.linalg.norm)
@@ -351,6 +351,9 @@ def operand_of_einsum(position, g, out, subscripts, *operands, optimize=False):
     """Einsum again, with the result in the operand's place: from the labels of the others to its own."""
     if not isinstance(subscripts, str):
         raise TypeError('np.einsum has a derivative rule for labels in a string, as in "ij,jk->ik", not in lists')
+    if are_half(g, *operands):  # NumPy adds some of these sums up in float16
+        given = [wide(x) for x in operands]
+        return narrow(operand_of_einsum(position, wide(g), out, subscripts, *given, optimize=optimize))
     labels, output = terms(subscripts, operands)
     place = position - 1  # the subscripts are the first argument
     x = operands[place]
