@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from . import files
-from .arrays import device_of, on_card_of, refuse_tensor
+from .arrays import device_of, is_half, on_card_of, refuse_tensor, wide
 from .data.loader import DataLoader, MovedLoader
 from .devices.base import CPU, Device, gpu_generators
 from .files import PLAIN, FileFormatError
@@ -270,7 +270,14 @@ class Loading:
         if source["rule"] != type(leaf.rule).__name__:
             raise ValueError(f"{path} is {type(leaf.rule).__name__}'s memory, in the source {source['rule']}'s")
         path += (Attribute("memory"),)
-        self.add(path, leaf.memory, source["memory"])
+        self.add(path, leaf.memory, _as_remembered(source["memory"], leaf.memory))
         for place, value in nodes(source["memory"]):
             if not is_array(value) and is_leaf(value) and place.get(leaf.memory) != value:
                 self.actions.append(functools.partial(place.set, leaf.memory, value))
+
+
+def _as_remembered(source: Any, memory: Any) -> Any:
+    """An optimizer's memory from a file, which may be of a time when that of float16 parameters was float16."""
+    if isinstance(source, dict) and isinstance(memory, dict):
+        return {name: _as_remembered(value, memory.get(name)) for name, value in source.items()}
+    return wide(source) if is_half(source) and getattr(memory, "dtype", None) == np.float32 else source

@@ -8,16 +8,16 @@ import dataclasses
 import functools
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, dataclass_transform
 
 import numpy as np
 
-from .arrays import astype, device_of, launchers, move, on_card_of
+from .arrays import astype, device_of, is_half, launchers, move, on_card_of, wide
 from .coming_from import KEYWORDS, sentence
 from .messages import check_bool, check_number, check_whole, explained, in_words
 from .tree.walks import fmap, leaves, nodes
-from .updating import Leaf, Rule
+from .updating import Leaf, Rule, in_full
 
 # A number has one name in all rules. It's at least 0, and below this.
 _BELOW = dict.fromkeys(("eta", "epsilon", "decay", "delta", "omega", "ell", "gamma"), math.inf) | {"rho": 1, "beta": 1}
@@ -139,25 +139,20 @@ class Fusible(Formula):
     def change(self, memory: dict[str, Any], x: Any, g: Any) -> Any:
         if type(x) in launchers:
             return self._launch(memory, x, g, False)
-        return self._for_type_of(x).formula(x, g, *memory.values(), *self.numbers(memory))
+        return self.formula(x, g, *memory.values(), *self.numbers(memory))
 
     def apply(self, memory: dict[str, Any], x: Any, g: Any) -> None:
         if type(x) in launchers and type(self).change is Fusible.change:  # one of your own may do anything
-            self._launch(memory, x, g, True)
+            self._launch(in_full(memory) if is_half(x) else memory, x, g, True)
         else:
             super().apply(memory, x, g)
 
     def _launch(self, memory: dict[str, Any], x: Any, g: Any, is_taken: bool) -> Any:
-        held = {name: value for name, value in vars(self._for_type_of(x)).items() if name in _BELOW}
+        held = {name: value for name, value in vars(self).items() if name in _BELOW}
         own = [number for name, value in held.items() for number in (value if name == "beta" else [value])]
         kind: Any = type(self)
         step = _step(kind, tuple(held), is_taken)
         return launchers[type(x)](step, (x, g, *own, *memory.values(), *self.numbers(memory)))
-
-    def _for_type_of(self, x: Any) -> Any:
-        """The rule for parameters of this type: in half precision, an epsilon of 1e-8 is 0."""
-        rule: Any = self
-        return self if x.dtype.itemsize > 2 else replace(rule, epsilon=max(rule.epsilon, 6e-5))
 
 
 @functools.cache
@@ -173,8 +168,11 @@ def _step(kind: type, names: tuple[str, ...], is_taken: bool) -> Any:
         vars(rule).update({name: (next(rest), next(rest)) if name == "beta" else next(rest) for name in names})
         return rule.formula(x, g, *rest)
 
-    def step(x: Any, *given: Any) -> None:
-        x -= change(x, *given)
+    def step(x: Any, g: Any, *given: Any) -> None:
+        if is_half(x):  # still one launch, which computes in float32
+            x[...] = astype(wide(x) - change(wide(x), wide(g), *given), x.dtype)
+        else:
+            x -= change(x, g, *given)
 
     change.__name__ = step.__name__ = kind.__name__.lower()  # the launch gets this name, too
     return step if is_taken else change
@@ -193,7 +191,7 @@ class AdaGrad(Fusible):
     epsilon: float = 1e-8
 
     def init(self, x: Any) -> dict[str, Any]:
-        return {"square": np.full_like(x, self._for_type_of(x).epsilon)}
+        return {"square": np.full_like(x, self.epsilon)}
 
     def formula(self, x, g, square):
         square += g * g
@@ -349,7 +347,7 @@ class AMSGrad(Adam):
     """
 
     def init(self, x: Any) -> dict[str, Any]:
-        return {name: np.full_like(x, self._for_type_of(x).epsilon) for name in ("mean", "square", "largest")}
+        return {name: np.full_like(x, self.epsilon) for name in ("mean", "square", "largest")}
 
     def numbers(self, memory: dict[str, Any]) -> tuple:
         return ()
@@ -485,8 +483,8 @@ def clip_grad_norm(grads: Any, max_norm: float) -> tuple[Any, Any]:
     squares = []
     for g in arrays:
         with on_card_of(g):
-            wide = np.ravel(g if g.dtype.itemsize > 2 else astype(g, np.float32))  # the square of a half is too large
-            squares.append(move(np.sum(wide * wide, keepdims=True), device_of(arrays[0])))
+            numbers = np.ravel(g if g.dtype.itemsize > 2 else wide(g))  # the square of a half is too large
+            squares.append(move(np.sum(numbers * numbers, keepdims=True), device_of(arrays[0])))
     with on_card_of(arrays[0]):
         norm = np.sqrt(sum(squares))
         scale = np.minimum(max_norm / (norm + 1e-6), 1)
@@ -496,7 +494,8 @@ def clip_grad_norm(grads: Any, max_norm: float) -> tuple[Any, Any]:
         if g is None:
             return None
         with on_card_of(g):
-            return g * astype(move(scale, device_of(g)), g.dtype)[0]
+            its = wide(g)  # in float16, a small scale would lose digits
+            return astype(its * astype(move(scale, device_of(g)), its.dtype)[0], g.dtype)
 
     return fmap(shorter, grads), size
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .arrays import device_of, on_card_of
+from .arrays import device_of, is_half, on_card_of, wide
 from .autodiff.gradients import Gradient, Record
 from .autodiff.tracked import TrackedArray, is_stretched
 from .messages import Readable, explained, in_words, warn
@@ -38,7 +38,10 @@ class Rule(metaclass=Readable):
     gathered: Any = None
 
     def init(self, x: Any) -> dict[str, Any]:
-        """What is remembered about the parameter `x` before the first step: arrays made from `x`, and numbers."""
+        """What is remembered about the parameter `x` before the first step: arrays made from `x`, and numbers.
+
+        If the parameter is float16, `x` is float32 here and in `change`: squares of small gradients aren't float16s.
+        """
         return {}
 
     def change(self, memory: dict[str, Any], x: Any, g: Any) -> Any:
@@ -50,9 +53,25 @@ class Rule(metaclass=Readable):
 
     def apply(self, memory: dict[str, Any], x: Any, g: Any) -> None:
         """Take one step: change `x`, and `memory`, in place."""
-        change = self.change(memory, x, g)
+        if is_half(x):
+            change = self.change(in_full(memory), wide(x), wide(g))
+        else:
+            change = self.change(memory, x, g)
         if change is not None:
             x -= change
+
+
+def in_full(memory: dict[str, Any]) -> dict[str, Any]:
+    """What's remembered of a float16 parameter, in float32: a state converted by hand, or of an old file, becomes so.
+
+    The square of a small gradient isn't a float16, nor is a thousandth of it.
+    """
+    for name, value in memory.items():
+        if isinstance(value, dict):
+            in_full(value)
+        elif is_half(value):
+            memory[name] = wide(value)
+    return memory
 
 
 # -- the state ---------------------------------------------------------------------------------------------------------
@@ -88,8 +107,9 @@ def setup(rule: Rule, model: Any) -> Any:
     """The state for training `model` by `rule`: a tree like the model, a `Leaf` for each parameter (Flux: ``setup``).
 
     A parameter is an array: a number in a model, even ``np.float32(0.25)``, is a constant. A tied parameter has one
-    leaf. What an optimizer needs to remember is made where the parameter is, so move the model first. Raises
-    `TypeError` for arguments in the wrong order, `ValueError` for a parameter that can't be changed in place.
+    leaf. What an optimizer needs to remember is made where the parameter is, so move the model first. Of a float16
+    parameter, it remembers float32. Raises `TypeError` for arguments in the wrong order, `ValueError` for a parameter
+    that can't be changed in place.
 
     >>> model = {"w": np.ones(2), "name": "w"}
     >>> setup(fl.Descent(0.1), model)
@@ -105,7 +125,7 @@ def setup(rule: Rule, model: Any) -> Any:
         if type(x) is TrackedArray or is_trainable_array(x):
             _check_writable(str(paths[place]) or "the model", x)
             with on_card_of(x):
-                found[leaf] = Leaf(rule, rule.init(x))
+                found[leaf] = Leaf(rule, rule.init(wide(x)))
     say_what_is_not_trained(model)
     if not any(found):
         warn("no parameters", f"setup found nothing to train in this {type(model).__name__}")

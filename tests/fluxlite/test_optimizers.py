@@ -91,7 +91,7 @@ def test_the_state_moves_like_a_model():
 
 @each_rule
 def test_update_works_in_place_and_returns_both(rule):
-    """Also with float64 gradients and a float64 learning rate, types stay."""
+    """Also with float64 gradients and a float64 learning rate, types stay. Of float16, more digits are remembered."""
     for dtype in (np.float16, np.float64):
         model = Layer(np.ones(2, dtype))
         state = setup(type(rule)(np.float64(0.1)), model)
@@ -100,7 +100,7 @@ def test_update_works_in_place_and_returns_both(rule):
             result = update(state, model, grads)
         assert result[0] is state and result[1] is model and grads.weight.tolist() == [1, 0]
         assert model.weight is weight and state.weight is leaf and weight[0] < 1 == weight[1]
-        assert {array.dtype for array in arrays_in((model, state))} == {np.dtype(dtype)}
+        assert weight.dtype == dtype and {x.dtype for x in arrays_in(state)} <= {np.promote_types(dtype, np.float32)}
 
 
 @each_rule
