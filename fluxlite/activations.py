@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from .arrays import by_element, device_of, on_card_of_argument, on_device_of, primitive
+from .arrays import by_element, device_of, in_float32, on_card_of_argument, on_device_of, primitive
 from .arrays import identity as identity
-from .autodiff.rules import rule, unless
+from .autodiff.rules import accurate, accurate_rule, rule, unless
 from .autodiff.tracked import plain
 
 
@@ -25,6 +25,14 @@ def activation(name: str, what: str, function: Callable, pullback: Callable | No
     if pullback is not None:
         rule(entered, pullback)
     by_element.add(entered)
+    return entered
+
+
+def curve(name: str, what: str, function: Callable, pullback: Callable | None = None) -> Callable[..., Any]:
+    """An `activation` of several steps. In half precision they're taken in float32, and only the result is rounded."""
+
+    slope = accurate(pullback, lambda *operands, **keywords: entered(*operands, **keywords))
+    entered = activation(name, what, in_float32(function), slope)
     return entered
 
 
@@ -65,38 +73,38 @@ softshrink = activation(
     lambda g, out, x, threshold=0.5: np.where(abs(x) <= threshold, 0, g))
 
 # -- of exp, log and tanh
-sigmoid = σ = activation(
+sigmoid = σ = curve(
     "sigmoid", "``1 / (1 + exp(-x))``, accurate even where that's tiny; ``σ``", _sigmoid,
     lambda g, out, x: g * out * (1 - out))
 tanh = activation("tanh", "The hyperbolic tangent: ``np.tanh``, on every device", lambda x: np.tanh(x))
 tanh_fast = activation("tanh_fast", "`tanh`, which needn't be quicker; NNlib's trades accuracy", lambda x: np.tanh(x))
-sigmoid_fast = activation(
+sigmoid_fast = curve(
     "sigmoid_fast", "`sigmoid` by one `tanh`: quicker, and exactly 0 below about -20 in float32",
     lambda x: (np.tanh(x / 2) + 1) / 2)
-softsign = activation("softsign", "``x / (1 + |x|)``", lambda x: x / (1 + abs(x)))
-softplus = activation(
+softsign = curve("softsign", "``x / (1 + |x|)``", lambda x: x / (1 + abs(x)))
+softplus = curve(
     "softplus", "``log(exp(x) + 1)``, without the overflow", lambda x: np.logaddexp(x, 0),
     lambda g, out, x: g * sigmoid(x))
-logsigmoid = activation(
+logsigmoid = curve(
     "logsigmoid", "``log(sigmoid(x))``, without the underflow", lambda x: -np.logaddexp(-x, 0),
     lambda g, out, x: g * sigmoid(-x))
-elu = activation(
+elu = curve(
     "elu", "`x`, and ``alpha * (exp(x) - 1)`` for negative `x`",
     lambda x, alpha=1: np.where(x >= 0, x, alpha * np.expm1(np.minimum(x, 0))),
     lambda g, out, x, alpha=1: np.where(x >= 0, g, g * alpha * np.exp(np.minimum(x, 0))))
-celu = activation(
+celu = curve(
     "celu", "`x`, and ``alpha * (exp(x / alpha) - 1)`` for negative `x`",
     lambda x, alpha=1: np.where(x >= 0, x, alpha * np.expm1(np.minimum(x, 0) / alpha)),
     lambda g, out, x, alpha=1: np.where(x >= 0, g, g * np.exp(np.minimum(x, 0) / alpha)))
-gelu = activation("gelu", "``x`` times the normal distribution's cumulative function, by its tanh approximation", _gelu)
-selu = activation(
+gelu = curve("gelu", "``x`` times the normal distribution's cumulative function, by its tanh approximation", _gelu)
+selu = curve(
     "selu", "`elu` with constants that keep activations near mean 0 and variance 1",
     lambda x: 1.0507009873554805 * elu(x, 1.6732632423543772))
-swish = activation("swish", "``x * sigmoid(x)``; PyTorch calls it silu", lambda x: x * sigmoid(x))
-mish = activation("mish", "``x * tanh(softplus(x))``", lambda x: x * np.tanh(softplus(x)))
-lisht = activation("lisht", "``x * tanh(x)``", lambda x: x * np.tanh(x))
-tanhshrink = activation("tanhshrink", "``x - tanh(x)``", lambda x: x - np.tanh(x))
-logcosh = activation(
+swish = curve("swish", "``x * sigmoid(x)``; PyTorch calls it silu", lambda x: x * sigmoid(x))
+mish = curve("mish", "``x * tanh(softplus(x))``", lambda x: x * np.tanh(softplus(x)))
+lisht = curve("lisht", "``x * tanh(x)``", lambda x: x * np.tanh(x))
+tanhshrink = curve("tanhshrink", "``x - tanh(x)``", lambda x: x - np.tanh(x))
+logcosh = curve(
     "logcosh", "``log(cosh(x))``, without the overflow",
     lambda x: abs(x) + np.log1p(np.exp(-2 * abs(x))) - math.log(2), lambda g, out, x: g * np.tanh(x))
 # fmt: on
@@ -111,6 +119,7 @@ def rrelu(x: Any, lower: float = 1 / 8, upper: float = 1 / 3, rng: Any = None) -
 
 
 @primitive
+@in_float32
 def softmax(x: Any, axis: int = -1) -> Any:
     """Positive numbers that sum to 1 along `axis`: ``exp(x) / sum(exp(x))`` (NNlib: ``softmax``, along dims=1)."""
     powers = np.exp(x - np.max(x, axis=axis, keepdims=True))
@@ -118,11 +127,12 @@ def softmax(x: Any, axis: int = -1) -> Any:
 
 
 @primitive
+@in_float32
 def logsoftmax(x: Any, axis: int = -1) -> Any:
     """``log(softmax(x))``, accurate where that's very negative (NNlib: ``logsoftmax``)."""
     shifted = x - np.max(x, axis=axis, keepdims=True)
     return shifted - np.log(np.sum(np.exp(shifted), axis=axis, keepdims=True))
 
 
-rule(softmax, lambda g, out, x, axis=-1: out * (g - np.sum(g * out, axis=axis, keepdims=True)))
-rule(logsoftmax, lambda g, out, x, axis=-1: g - np.exp(out) * np.sum(g, axis=axis, keepdims=True))
+accurate_rule(softmax, lambda g, out, x, axis=-1: out * (g - np.sum(g * out, axis=axis, keepdims=True)), again=True)
+accurate_rule(logsoftmax, lambda g, out, x, axis=-1: g - np.exp(out) * np.sum(g, axis=axis, keepdims=True), again=True)

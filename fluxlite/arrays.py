@@ -126,9 +126,9 @@ def wide(x: Any) -> Any:
 
 
 def narrow(x: Any) -> Any:
-    """A result that `wide` operands made, rounded to float16. What isn't an array of floats stays."""
+    """A result that `wide` operands made, rounded to float16. What isn't float32 stays."""
     dtype = getattr(x, "dtype", None)
-    return astype(x, np.float16) if dtype is not None and dtype.kind == "f" else x
+    return astype(x, np.float16) if dtype is not None and dtype.char == "f" else x
 
 
 def are_half(*operands: Any) -> bool:

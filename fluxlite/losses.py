@@ -4,16 +4,18 @@ Both have the same shape, ``(N, classes)`` or whatever the model gives; a target
 A plain number as target counts for all. Classes may also be given by their numbers, of shape ``(N,)``. A target of a
 wider type becomes one of the prediction's, and that's said once: it would make the backward pass wider, too. `agg`
 makes one number of the observations' losses: ``np.mean``, ``np.sum``. `eps`, by default the dtype's, keeps logs from 0.
+In half precision, a loss is computed in float32, which `agg` gets, and its result is rounded to float16.
 """
 
 import functools
+import inspect
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from .activations import logsigmoid, logsoftmax, relu
-from .arrays import astype, device_of, on_card_of, refuse_tensor
+from .arrays import astype, device_of, is_half, narrow, on_card_of, refuse_tensor, wide
 from .autodiff.tracked import TrackedArray, plain
 from .messages import DeviceError, Function, explained, in_words, mover, notice
 from .tree.flat import KeyPath
@@ -36,11 +38,26 @@ def compares(check: Callable) -> Callable[[Function], Function]:
             _one_device(name, plain(prediction), plain(target))  # CuPy would copy a host's labels at each step
             check(call, prediction, target, *args, **kwargs)
             with on_card_of(prediction):
-                return formula(prediction, _in_type_of(prediction, target, name), *args, **kwargs)
+                target = _in_type_of(prediction, target, name)
+                if is_half(prediction):
+                    return _of_halves(formula, prediction, target, args, kwargs)
+                return formula(prediction, target, *args, **kwargs)
 
         return loss  # type: ignore[return-value]
 
     return decorate
+
+
+def _of_halves(formula: Callable, prediction: Any, target: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
+    """A loss of float16 numbers, computed in float32 and rounded once: their squares and sums may be too large.
+
+    An epsilon that isn't given stays that of float16, as the slopes at 0 depend on it.
+    """
+    given = inspect.signature(formula).bind(wide(prediction), wide(target), *args, **kwargs)
+    given.apply_defaults()
+    if "eps" in given.arguments:
+        given.arguments["eps"] = _eps(prediction, given.arguments["eps"])
+    return narrow(formula(*given.args, **given.kwargs))
 
 
 def _one_device(name: str, x: Any, y: Any) -> None:
@@ -94,7 +111,7 @@ def _classes(call: str, prediction: Any, target: Any, axis: int = -1, *args: Any
     if not has_values:
         return
     # Done at each step, so by the ufuncs themselves: np.sum and np.min take twice as long.
-    low, (least, most) = np.minimum.reduce(plain(target), None), _ends(np.add.reduce(plain(target), axis))
+    low, (least, most) = np.minimum.reduce(plain(target), None), _ends(np.add.reduce(wide(plain(target)), axis))
     if low < -0.001 or least < 0.98 or most > 1.02:  # thirds may be written 0.33
         wrong = f"{low:.3g}" if low < -0.001 else f"a sum of {least if least < 0.98 else most:.3g}"
         what = "the target holds probabilities, which aren't negative and have the sum 1 along axis"
@@ -191,7 +208,8 @@ tversky_loss = _loss(
 def huber_loss(prediction: Any, target: Any, agg: Callable = np.mean, delta: float = 1) -> Any:
     """`mse` / 2 for errors below `delta`, and a straight line beyond (Flux: ``huber_loss``)."""
     error = np.abs(prediction - target)
-    return agg(np.where(error < delta, error**2 / 2, delta * (error - delta / 2)))
+    bent = np.minimum(error, delta)  # without a choice: in the part not chosen, the square might be infinite
+    return agg(bent * (error - bent / 2))
 
 
 @compares(_probabilities)

@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from ..arrays import are_half, narrow, wide
 from ..messages import explained
 
 Pullback = Callable[..., Any]
@@ -94,6 +95,30 @@ def _checked(function: Any, position: int, pullback: Pullback) -> Pullback:
         raise ValueError(f"the rule of {name_of(function)} gives {what} for {operand}, of shape {wanted}{hint}")
 
     return checked
+
+
+def accurate(pullback: Any, again: Callable | None = None) -> Any:
+    """A pullback that's computed in float32 if the numbers are float16, in which a square may be too large or small.
+
+    `again` is the function itself, to compute `out` again, too: near 1, a rounded one has lost what ``1 - out**2`` is.
+    """
+    if pullback is None:
+        return None
+
+    @functools.wraps(pullback)
+    def computed(g: Any, out: Any, *operands: Any, **keywords: Any) -> Any:
+        if not are_half(g, out, *operands):
+            return pullback(g, out, *operands, **keywords)
+        given = [wide(x) for x in operands]
+        out = wide(out) if again is None else again(*given, **keywords)
+        return narrow(pullback(wide(g), out, *given, **keywords))
+
+    return computed
+
+
+def accurate_rule(function: Any, *pullbacks: Any, again: bool = False) -> None:
+    """`rule` with pullbacks that are `accurate`."""
+    rule(function, *[accurate(pullback, function if again else None) for pullback in pullbacks])
 
 
 class _Each:

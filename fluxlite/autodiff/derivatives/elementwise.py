@@ -5,8 +5,8 @@ import math
 
 import numpy as np
 
-from ...arrays import are_half, astype, is_half, narrow, wide
-from ..rules import no_derivative, rule, unless
+from ...arrays import astype, is_half, narrow, wide
+from ..rules import accurate, accurate_rule, no_derivative, rule, unless
 
 
 def shape_of(x):
@@ -35,29 +35,6 @@ def total(x, axis, keepdims=False):
     if is_half(x):
         return astype(np.sum(x, axis=axis, keepdims=keepdims, dtype=np.float32), np.float16)
     return np.sum(x, axis=axis, keepdims=keepdims)
-
-
-def accurate(pullback, again=None):
-    """A pullback that's computed in float32 if the numbers are float16, in which a square may be too large or small.
-
-    `again` is the function itself, to compute `out` again, too: near 1, a rounded one has lost what ``1 - out**2`` is.
-    """
-    if pullback is None:
-        return None
-
-    @functools.wraps(pullback)
-    def computed(g, out, *operands, **keywords):
-        if not are_half(g, out, *operands):
-            return pullback(g, out, *operands, **keywords)
-        given = [wide(x) for x in operands]
-        out = wide(out) if again is None else again(*given, **keywords)
-        return narrow(pullback(wide(g), out, *given, **keywords))
-
-    return computed
-
-
-def accurate_rule(function, *pullbacks, again=False):
-    rule(function, *[accurate(pullback, function if again else None) for pullback in pullbacks])
 
 
 def product_rule(function, *pullbacks):

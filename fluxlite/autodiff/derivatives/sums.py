@@ -6,9 +6,9 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
 from ...arrays import astype
-from ..rules import no_derivative, rule
+from ..rules import accurate, no_derivative, rule
 from ..tracked import plain
-from .elementwise import accurate, fit, shape_of
+from .elementwise import fit, shape_of
 
 
 def axes_of(x, axis):

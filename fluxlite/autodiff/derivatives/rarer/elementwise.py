@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 
-from ...rules import composed, rule
-from ..elementwise import accurate_rule, base_of_power, exponent_of_power, fit, larger
+from ...rules import accurate_rule, composed, rule
+from ..elementwise import base_of_power, exponent_of_power, fit, larger
 
 
 def turned(g, other, length):

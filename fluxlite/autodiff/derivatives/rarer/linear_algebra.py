@@ -12,9 +12,9 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
 from ....arrays import are_half, narrow, of_type, on_device_of, primitive, scatter_add, wide
-from ...rules import composed, rule, rule_for_each
+from ...rules import accurate, composed, rule, rule_for_each
 from ...tracked import plain
-from ..elementwise import accurate, fit, shape_of
+from ..elementwise import fit, shape_of
 from ..sums import axes_of, count, direction, transposed, with_axes
 from .shaping import all_arrays, typed
 
