@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from .arrays import device_of, on_card_of, refuse_tensor
+from .arrays import device_of, is_half, narrow, on_card_of, refuse_tensor, wide
 from .autodiff.tracked import plain
 from .messages import explained
 
@@ -71,5 +71,7 @@ def _are_whole(x: Any) -> bool:
 def normalise(x: Any, axis: int = -1, eps: float = 1e-5) -> Any:
     """`x` with mean 0 and standard deviation 1 along `axis`; for a table's columns ``axis=0`` (Flux: ``normalise``)."""
     with on_card_of(x):
-        mean, deviation = np.mean(x, axis=axis, keepdims=True), np.std(x, axis=axis, keepdims=True)
-        return (x - mean) / (deviation + eps)
+        numbers = wide(x)  # the square of a half may be too large
+        mean, deviation = (each(numbers, axis=axis, keepdims=True) for each in (np.mean, np.std))
+        result = (numbers - mean) / (deviation + eps)
+        return narrow(result) if is_half(x) else result

@@ -72,7 +72,7 @@ class Arrived(dict[TrackedArray, Any]):
                 before += piece  # in place
             elif are_half(before, piece):
                 self.widened.add(parent)
-                self._put(np.add(before, piece, dtype=np.float32), parent)
+                self._put(wide(before) + piece, parent)
             else:
                 self._put(before + piece, parent)
 

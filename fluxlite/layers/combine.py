@@ -9,7 +9,18 @@ from typing import Any
 import numpy as np
 
 from ..activations import softmax
-from ..arrays import astype, device_of, getitem, identity, on_card_of, on_device_of, refuse_tensor
+from ..arrays import (
+    astype,
+    device_of,
+    getitem,
+    identity,
+    is_half,
+    narrow,
+    on_card_of,
+    on_device_of,
+    refuse_tensor,
+    wide,
+)
 from ..autodiff.tracked import plain
 from ..messages import InputError, LayerError, ShapeError, apart, check_whole, explained, in_words
 from ..tree.flat import Attribute, KeyPath
@@ -152,7 +163,8 @@ class MultiHeadAttention(Layer):
         projected = [run_layer(getattr(self, name), x, Attribute(name)) for name, x in given.items()]
         parts = [np.reshape(x, (*x.shape[:-1], self.nheads, x.shape[-1] // self.nheads)) for x in projected]
         queries, keys, values = [np.swapaxes(x, -2, -3) for x in parts]  # (N, nheads, T, size)
-        scores = (queries * (1 / math.sqrt(queries.shape[-1]))) @ np.swapaxes(keys, -1, -2)
+        # A score may be too large for float16, though the weights aren't.
+        scores = (wide(queries) * (1 / math.sqrt(queries.shape[-1]))) @ np.swapaxes(wide(keys), -1, -2)
         if bias is not None:
             scores = scores + _checked("bias", bias, "f", scores.shape)
         if mask is not None:
@@ -160,6 +172,7 @@ class MultiHeadAttention(Layer):
             closed = np.where(_checked("mask", mask, "b", scores.shape), 0.0, -math.inf)
             scores = scores + closed.astype(scores.dtype)
         weights = softmax(scores)
+        weights = narrow(weights) if is_half(values) else weights
         answers = np.swapaxes(self.attn_drop(weights) @ values, -2, -3)
         joined = np.reshape(answers, (*answers.shape[:-2], answers.shape[-2] * answers.shape[-1]))
         return run_layer(self.out_proj, joined, Attribute("out_proj")), weights

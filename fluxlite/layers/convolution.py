@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import identity
+from ..arrays import astype, identity, wide
 from ..autodiff.derivatives.windows import Windows, convolve, convolve_back, max_along, padded, sum_along
 from ..autodiff.tracked import plain
 from ..messages import ShapeError, check_whole, explained, in_words
@@ -237,12 +237,18 @@ def pool(layer: Any, x: Any, at: Windows) -> Any:
     """One axis after the other, which takes fewer steps; the last first, so that of equals the first one counts."""
     if min(at.places(x.shape[1:-1])) < 1:  # no error, but nothing would come out
         raise ShapeError(KeyPath(), f"{layer._name()}: no window of {at.kernel} fits into {x.shape[1:-1]}")
+    dtype, is_mean = x.dtype, layer._is_mean
+    if is_mean:
+        x = wide(x)
     if any(map(any, at.pad)):
         lowest = np.iinfo(x.dtype).min if x.dtype.kind in "iu" else -np.inf
-        x = padded(x, at.pad, 0 if layer._is_mean else lowest)
+        x = padded(x, at.pad, 0 if is_mean else lowest)
     for axis in reversed(range(len(at.kernel))):
-        x = (sum_along if layer._is_mean else max_along)(x, axis + 1, at.kernel[axis], at.stride[axis])
-    return x / math.prod(at.kernel) if layer._is_mean else x
+        x = (sum_along if is_mean else max_along)(x, axis + 1, at.kernel[axis], at.stride[axis])
+    if not is_mean:
+        return x
+    mean = x / math.prod(at.kernel)
+    return astype(mean, dtype) if dtype.char == "e" else mean
 
 
 class GlobalMaxPool(Layer):

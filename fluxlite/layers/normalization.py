@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..arrays import astype, device_of, identity, on_device_of, primitive
+from ..arrays import astype, device_of, identity, is_half, narrow, on_device_of, primitive, wide
 from ..autodiff.rules import rule
 from ..autodiff.tracked import TrackedArray, plain
-from ..messages import InputError, ShapeError, check_number
+from ..messages import InputError, ShapeError, check_number, warn
 from ..tree.flat import KeyPath
 from .layer import Layer, split_activation
 from .printing import settings
@@ -122,7 +122,8 @@ class BatchNorm(Normalization):
 
     def _normalized(self, x: Any) -> Any:
         if self.mean is not None and not self.active:
-            return (x - self.mean) * (1 / np.sqrt(self.var + self.eps))
+            y = (wide(x) - wide(self.mean)) * (1 / np.sqrt(wide(self.var) + self.eps))
+            return narrow(y) if is_half(x) else y
         blocks, channels, moments = len(x) if self._one_by_one else 1, self.size[0], Moments()
         rows = math.prod(x.shape[:-1]) // max(blocks, 1)
         if self.active and rows == 1:
@@ -135,9 +136,18 @@ class BatchNorm(Normalization):
             for name, new in found.items():
                 new = new[0, 0] if blocks == 1 else np.mean(new[:, 0], axis=0)
                 before = plain(getattr(self, name))
-                new = (1 - self.momentum) * before + self.momentum * new
+                new = (1 - self.momentum) * wide(before) + self.momentum * new
+                if is_half(before):
+                    self._check_size(name, new)
                 setattr(self, name, new.astype(before.dtype, copy=False))  # `gradient` keeps it as state
         return result
+
+    def _check_size(self, name: str, new: Any) -> None:
+        """Warns if a running value is too large for float16, on the host: on a GPU, we'd wait for it."""
+        if isinstance(new, np.ndarray) and np.any(np.abs(new) > np.finfo(np.float16).max):
+            what = f"{self._name()}: a running {'mean' if name == 'mean' else 'variance'} of {np.max(np.abs(new)):.3g} "
+            what += "is too large for float16 and becomes inf: outside of training, its channel will be wrong. "
+            warn(("running", name), f"{what}layer.{name} = layer.{name}.astype(np.float32) keeps it.")
 
 
 class InstanceNorm(BatchNorm):

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..activations import relu, tanh, tanh_fast
-from ..arrays import identity, on_card_of, primitive
+from ..arrays import identity, is_half, narrow, on_card_of, primitive, wide
 from ..autodiff.gradients import gradient
 from ..autodiff.rules import rule_for_each
 from ..autodiff.tracked import TrackedArray, plain
@@ -138,7 +138,11 @@ class Cell(Layer):
         is_known = any(getattr(self, "activation", np.tanh) is activation for activation in IN_PLACE)
         compute = sequence if is_known else composed
         x = x if batch else x[None]
-        y = compute(self, wants_state and count > 1, x, self.Wi, self.Wh, self.bias, *states)
+        operands = (x, self.Wi, self.Wh, self.bias, *states)
+        if is_half(self.Wi):  # a memory of many steps in float16 would lose digits at each
+            y = narrow(compute(self, wants_state and count > 1, *map(wide, operands)))
+        else:
+            y = compute(self, wants_state and count > 1, *operands)
         y = y if batch else y[0]
         if not wants_state:
             return y, None
