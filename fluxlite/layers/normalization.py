@@ -45,6 +45,9 @@ class Normalization(Layer, trainable=("activation", "scale", "bias")):
             is_first = n == 1 and len(shape) > 2 and shape[1:2] == self.size
             hint = "; the channels come last: np.moveaxis(x, 1, -1)" if is_first else ""
             raise ShapeError(KeyPath(), f"{self._name()} takes an input of shape {wanted}, got {shape}{hint}")
+        if is_half(x):  # rounded once, behind scale and bias
+            y = self._normalized(wide(x))
+            return self.activation(narrow(y if self.scale is None else y * wide(self.scale) + wide(self.bias)))
         y = self._normalized(x)
         return self.activation(y if self.scale is None else y * self.scale + self.bias)
 
@@ -122,8 +125,7 @@ class BatchNorm(Normalization):
 
     def _normalized(self, x: Any) -> Any:
         if self.mean is not None and not self.active:
-            y = (wide(x) - wide(self.mean)) * (1 / np.sqrt(wide(self.var) + self.eps))
-            return narrow(y) if is_half(x) else y
+            return (x - wide(self.mean)) * (1 / np.sqrt(wide(self.var) + self.eps))
         blocks, channels, moments = len(x) if self._one_by_one else 1, self.size[0], Moments()
         rows = math.prod(x.shape[:-1]) // max(blocks, 1)
         if self.active and rows == 1:

@@ -39,6 +39,7 @@ accurate_rule(
     np.hypot,
     lambda g, out, x, y: fit(g * x / np.where(out == 0, 1, out), x),  # 0 at the tip of the cone
     lambda g, out, x, y: fit(g * y / np.where(out == 0, 1, out), y),
+    again=True,
 )
 accurate_rule(
     np.logaddexp,
