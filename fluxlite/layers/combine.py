@@ -162,9 +162,9 @@ class MultiHeadAttention(Layer):
         given = {"q_proj": q, "k_proj": k, "v_proj": k if v is None else v}
         projected = [run_layer(getattr(self, name), x, Attribute(name)) for name, x in given.items()]
         parts = [np.reshape(x, (*x.shape[:-1], self.nheads, x.shape[-1] // self.nheads)) for x in projected]
-        queries, keys, values = [np.swapaxes(x, -2, -3) for x in parts]  # (N, nheads, T, size)
-        # A score may be too large for float16, though the weights aren't.
-        scores = (wide(queries) * (1 / math.sqrt(queries.shape[-1]))) @ np.swapaxes(wide(keys), -1, -2)
+        # (N, nheads, T, size). A score may be too large for float16, though what it leads to isn't.
+        queries, keys, values = [np.swapaxes(wide(x), -2, -3) for x in parts]
+        scores = (queries * (1 / math.sqrt(queries.shape[-1]))) @ np.swapaxes(keys, -1, -2)
         if bias is not None:
             scores = scores + _checked("bias", bias, "f", scores.shape)
         if mask is not None:
@@ -172,9 +172,10 @@ class MultiHeadAttention(Layer):
             closed = np.where(_checked("mask", mask, "b", scores.shape), 0.0, -math.inf)
             scores = scores + closed.astype(scores.dtype)
         weights = softmax(scores)
-        weights = narrow(weights) if is_half(values) else weights
         answers = np.swapaxes(self.attn_drop(weights) @ values, -2, -3)
         joined = np.reshape(answers, (*answers.shape[:-2], answers.shape[-2] * answers.shape[-1]))
+        if is_half(projected[0]):
+            joined, weights = narrow(joined), narrow(weights)
         return run_layer(self.out_proj, joined, Attribute("out_proj")), weights
 
     def _sizes(self) -> str:
