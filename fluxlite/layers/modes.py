@@ -72,7 +72,10 @@ def f16(x: Any) -> Any:
 
     Inside a gradient too: then the gradient comes back in the type that `x` had. Python's own numbers stay. It's for
     whole models, not for a step inside one: each layer converts its input to the type of its weights. To train, keep
-    float32 in the model and write ``f16(m)(x)`` in the loss, or an optimizer's small squares become 0.
+    float32 in the model and write ``f16(m)(x)`` in the loss: a float16 can't change by less than 1/2,000 of its size.
+
+    Layers, losses, gradients and optimizers add up in float32, and round once. NumPy's ``x.sum(axis=0)`` of your own
+    doesn't, on the CPU: there it's ``x.astype(np.float32).sum(axis=0)``.
     """
     return _cast(x, np.float16)
 
