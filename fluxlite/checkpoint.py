@@ -280,4 +280,7 @@ def _as_remembered(source: Any, memory: Any) -> Any:
     """An optimizer's memory from a file, which may be of a time when that of float16 parameters was float16."""
     if isinstance(source, dict) and isinstance(memory, dict):
         return {name: _as_remembered(value, memory.get(name)) for name, value in source.items()}
-    return wide(source) if is_half(source) and getattr(memory, "dtype", None) == np.float32 else source
+    if not is_half(source) or getattr(memory, "dtype", None) != np.float32:
+        return source
+    with on_card_of(source):
+        return wide(source)

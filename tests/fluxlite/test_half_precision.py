@@ -122,7 +122,7 @@ CURVES = [
     np.expm1, np.square, np.cbrt, np.sinc,
 ]  # fmt: skip
 TWO = {
-    "x**2": lambda x: x**2, "x**3": lambda x: x**3, "x * x": lambda x: x * x, "1 / (x + 1)": lambda x: 1 / (x + 1.5),
+    "x**2": lambda x: x**2, "x**3": lambda x: x**3, "x * x": lambda x: x * x, "1 / (x + 1.5)": lambda x: 1 / (x + 1.5),
     "hypot": lambda x: np.hypot(x, 2 * x / 4), "logaddexp": lambda x: np.logaddexp(x, 1),
 }  # fmt: skip
 
