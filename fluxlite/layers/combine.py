@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..activations import softmax
+from ..activations import softmax, softmax_of_open
 from ..arrays import astype, device_of, getitem, identity, on_card_of, on_device_of, refuse_tensor
 from ..autodiff.tracked import plain
 from ..messages import InputError, LayerError, ShapeError, apart, check_whole, explained, in_words
@@ -117,7 +117,8 @@ class MultiHeadAttention(Layer):
     ``layer(q, k, v)`` returns ``(y, weights)``. `q` and `y` have shape ``(N, T, features)``, `k` and `v` ``(N, S,
     features)``, and `weights` ``(N, nheads, T, S)``: how much each step took of each other one. ``layer(x)`` is
     ``layer(x, x, x)``, ``layer(q, kv)`` is ``layer(q, kv, kv)``. Where `mask`, booleans that broadcast to the shape of
-    the weights, is False, nothing is taken, as with `make_causal_mask`. `bias` is added to the scores.
+    the weights, is False, nothing is taken, as with `make_causal_mask`. `bias` is added to the scores, and -inf closes.
+    A step that may look at nothing, such as padding on the left, takes nothing: all its weights are 0.
 
     `dims` is a number of features, or ``(inputs, inside, outputs)``, where `inputs` may be three numbers, for `q`, `k`
     and `v`, and `inside` two, for `q` with `k`, and for `v`. In training, `dropout_prob` of the weights become 0.
@@ -157,9 +158,11 @@ class MultiHeadAttention(Layer):
             scores = scores + _checked("bias", bias, "f", scores.shape)
         if mask is not None:
             # Added like a bias, -inf has the same effect as a choice, and needs no time in the backward pass.
-            closed = np.where(_checked("mask", mask, "b", scores.shape), 0.0, -math.inf)
-            scores = scores + closed.astype(scores.dtype)
-        weights = softmax(scores)
+            zero, never = scores.dtype.type(0), scores.dtype.type(-math.inf)
+            closed = np.where(_checked("mask", mask, "b", scores.shape), zero, never)
+            scores = scores + closed.astype(scores.dtype, copy=False)
+        is_open = mask is None and bias is None
+        weights = softmax(scores) if is_open else softmax_of_open(scores)
         answers = np.swapaxes(self.attn_drop(weights) @ values, -2, -3)
         joined = np.reshape(answers, (*answers.shape[:-2], answers.shape[-2] * answers.shape[-1]))
         return run_layer(self.out_proj, joined, Attribute("out_proj")), weights
