@@ -199,7 +199,7 @@ class Dropout(Layer, trainable=()):
 # An array is taken as (blocks, rows, channels). Each block by itself is standardized, over its rows, and over the
 # channels of each group: in what these are, the four layers differ. A mean is a product with a row of 1/n, which is
 # many times quicker than np.mean over the first or the last axis. But 1/n is rounded, and so is the mean of equal
-# numbers. Taken from the first of them, they're exactly 0, and so is their mean: what's left of them is 0, as it should.
+# numbers. Taken from the first of them, they're exactly 0, and so is their mean: then nothing is left of them.
 
 # What `standardized` finds on its way: a `first` number, how far the mean is `beyond` it, the `variance`, and the
 # `factor`, 1 / sqrt(variance + eps).
