@@ -71,5 +71,9 @@ def _are_whole(x: Any) -> bool:
 def normalise(x: Any, axis: int = -1, eps: float = 1e-5) -> Any:
     """`x` with mean 0 and standard deviation 1 along `axis`; for a table's columns ``axis=0`` (Flux: ``normalise``)."""
     with on_card_of(x):
+        if hasattr(x, "shape"):
+            # Taken from the first of them, equal numbers are exactly 0, and so is their mean. It would be rounded.
+            axes = range(x.ndim) if axis is None else np.lib.array_utils.normalize_axis_tuple(axis, x.ndim)
+            x = x - plain(x)[tuple(slice(1) if i in axes else slice(None) for i in range(x.ndim))]
         mean, deviation = np.mean(x, axis=axis, keepdims=True), np.std(x, axis=axis, keepdims=True)
         return (x - mean) / (deviation + eps)

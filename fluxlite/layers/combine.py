@@ -11,7 +11,7 @@ import numpy as np
 from ..activations import softmax, softmax_of_open
 from ..arrays import astype, device_of, getitem, identity, on_card_of, on_device_of, refuse_tensor
 from ..autodiff.tracked import plain
-from ..messages import InputError, LayerError, ShapeError, apart, check_whole, explained, in_words
+from ..messages import InputError, LayerError, ShapeError, apart, check_whole, explained, in_words, notice
 from ..tree.flat import Attribute, KeyPath
 from ..tree.ties import is_array
 from .basic import Chain, Container, Dense, multiply_rows
@@ -260,6 +260,7 @@ class Embedding(Layer):
             elif is_array(numbers) and device_of(numbers) != device_of(weight):  # CuPy would copy a host's index
                 raise apart(KeyPath((Attribute("weight"),)), device_of(weight), device_of(numbers))
             if type(numbers) is not int and numbers.dtype.kind in "fb":  # one-hot rows
+                self._check_rows(numbers)
                 return multiply_rows(astype(x, self.weight.dtype), self.weight)
             # NumPy takes a negative number for one from the end. What's on a GPU isn't looked at: that would wait.
             if isinstance(numbers, (np.ndarray, np.integer, int)) and np.size(numbers):
@@ -268,6 +269,20 @@ class Embedding(Layer):
                     got = f"knows the numbers 0 to {most}, got {low if low < 0 else high}"
                     raise UnknownError(KeyPath(), f"{self._name()} {got}")
             return getitem(self.weight, numbers)
+
+    def _check_rows(self, rows: Any) -> None:
+        """Class numbers often come as floating-point ones, for example from a table."""
+        count = self.weight.shape[0]
+        numbers = "for the numbers of a vocabulary, which are whole numbers, write x.astype(int)"
+        if rows.shape[-1:] != (count,):
+            takes = f"takes whole numbers, or one-hot rows of shape (…, {count})"
+            raise ShapeError(KeyPath(), f"{self._name()} {takes}, got {in_words(rows)}; {numbers}")
+        is_one = type(rows) is np.ndarray and rows.dtype.kind == "f" and rows.shape == (count,)
+        if is_one and np.max(rows, initial=0) > 1:
+            what = (
+                f"{self._name()} takes these {count} {rows.dtype.name} numbers for one row: how much there is of each"
+            )
+            notice(("numbers for an embedding", count), f"{what}; {numbers}.")
 
     def _sizes(self) -> str:
         return "{} => {}".format(*self.weight.shape)
