@@ -121,7 +121,12 @@ def rrelu(x: Any, lower: float = 1 / 8, upper: float = 1 / 3, rng: Any = None) -
 @primitive
 @in_float32
 def softmax(x: Any, axis: int = -1) -> Any:
-    """Positive numbers that sum to 1 along `axis`: ``exp(x) / sum(exp(x))`` (NNlib: ``softmax``, along dims=1)."""
+    """Positive numbers that sum to 1 along `axis`: ``exp(x) / sum(exp(x))`` (NNlib: ``softmax``, along dims=1).
+
+    From nothing but -inf they're NaN, as in PyTorch: no numbers that sum to 1 are right.
+    """
+    if np.size(x) == 0:
+        return np.copy(x)
     powers = np.exp(x - np.max(x, axis=axis, keepdims=True))
     return powers / np.sum(powers, axis=axis, keepdims=True)
 
@@ -130,9 +135,28 @@ def softmax(x: Any, axis: int = -1) -> Any:
 @in_float32
 def logsoftmax(x: Any, axis: int = -1) -> Any:
     """``log(softmax(x))``, accurate where that's very negative (NNlib: ``logsoftmax``)."""
+    if np.size(x) == 0:
+        return np.copy(x)
     shifted = x - np.max(x, axis=axis, keepdims=True)
     return shifted - np.log(np.sum(np.exp(shifted), axis=axis, keepdims=True))
 
 
-accurate_rule(softmax, lambda g, out, x, axis=-1: out * (g - np.sum(g * out, axis=axis, keepdims=True)), again=True)
+@primitive
+@in_float32
+def softmax_of_open(x: Any) -> Any:
+    """`softmax` along the last axis, where -inf closes what may not be chosen; if all of it is closed, all are 0."""
+    if np.size(x) == 0:
+        return np.copy(x)
+    limits = np.finfo(x.dtype)
+    largest = np.maximum(np.max(x, axis=-1, keepdims=True), float(limits.min))  # -inf minus -inf would be NaN
+    powers = np.exp(x - largest)
+    return powers / np.maximum(np.sum(powers, axis=-1, keepdims=True), float(limits.tiny))  # the sum is 0, or from 1 on
+
+
+def slope_of_softmax(g: Any, out: Any, x: Any, axis: int = -1) -> Any:
+    return out * (g - np.sum(g * out, axis=axis, keepdims=True))
+
+
+accurate_rule(softmax, slope_of_softmax, again=True)
+accurate_rule(softmax_of_open, slope_of_softmax, again=True)
 accurate_rule(logsoftmax, lambda g, out, x, axis=-1: g - np.exp(out) * np.sum(g, axis=axis, keepdims=True), again=True)

@@ -241,10 +241,10 @@ def logitcrossentropy(prediction: Any, target: Any, axis: int = -1, agg: Callabl
 @compares(_probabilities)
 def kldivergence(prediction: Any, target: Any, axis: int = -1, agg: Callable = np.mean, eps: Eps = None) -> Any:
     """`crossentropy` minus the target's own entropy: 0 where both agree (Flux: ``kldivergence``)."""
-    loss = crossentropy(prediction, target, axis, agg, eps)
-    if _are_labels(prediction, target):  # all on one class: no entropy
-        return loss
-    return agg(np.sum(target * np.log(np.where(target == 0, 1, target)), axis=axis)) + loss
+    losses = -_of_classes(lambda p: _log(p, eps), prediction, target, axis)
+    if not _are_labels(prediction, target):  # those are all on one class: no entropy
+        losses = np.sum(target * np.log(np.where(target == 0, 1, target)), axis=axis) + losses
+    return agg(losses)  # once, since it may be a median or a largest one
 
 
 @compares(_probabilities)

@@ -72,6 +72,11 @@ def normalise(x: Any, axis: int = -1, eps: float = 1e-5) -> Any:
     """`x` with mean 0 and standard deviation 1 along `axis`; for a table's columns ``axis=0`` (Flux: ``normalise``)."""
     with on_card_of(x):
         numbers = wide(x)  # the square of a half may be too large
-        mean, deviation = (each(numbers, axis=axis, keepdims=True) for each in (np.mean, np.std))
+        if hasattr(x, "shape"):
+            # Taken from the first of them, equal numbers are exactly 0, and so is their mean. It would be rounded.
+            axes = range(x.ndim) if axis is None else np.lib.array_utils.normalize_axis_tuple(axis, x.ndim)
+            first = plain(numbers)[tuple(slice(1) if i in axes else slice(None) for i in range(x.ndim))]
+            numbers = numbers - first
+        mean, deviation = np.mean(numbers, axis=axis, keepdims=True), np.std(numbers, axis=axis, keepdims=True)
         result = (numbers - mean) / (deviation + eps)
         return narrow(result) if is_half(x) else result

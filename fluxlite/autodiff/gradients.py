@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import astype, on_card_of, read_only_types, refuse_tensor
-from ..messages import Readable, explained, warn
+from ..messages import Readable, explained, in_words, warn
 from ..tree.contract import Automatic, attributes, functor, is_leaf, kind_of, put_attribute, this_thread, trainable
 from ..tree.flat import ALSO_NUMBERS, Attribute, Flat, KeyPath, flatten
 from ..tree.ties import HERE, card_getters, copy_of, is_array, is_trainable_array, same_view
@@ -31,6 +31,7 @@ def gradient(f: Callable, *args: Any) -> Any:
     structure: an array's is a new array of the same shape, dtype and memory order; a model's a `Gradient` with
     the same attribute names; None stands where nothing flows, for integer and boolean arrays, for functions, and for
     numbers inside a model. A parameter at several places of a model has its whole gradient at the first.
+    A complex argument is an error.
 
     `f` may return ``(loss, extra, …)``; see `withgradient`. Raises `TypeError` if the loss isn't one number, or on a
     function that has no derivative rule.
@@ -70,8 +71,8 @@ def withgradient(f: Callable, *args: Any) -> tuple[Any, Any]:
     marked: list[Marked] = []
     stand_ins, gradients = [], []
     try:
-        for argument in args:
-            marked.append(Marked(argument, level))
+        for number, argument in enumerate(args):
+            marked.append(Marked(argument, level, number))
             stand_ins.append(marked[-1].stand_in)
         with on_first_card_of(args) if card_getters else HERE:  # for what `f` itself computes with NumPy
             value = run_in_training(f, *stand_ins)
@@ -105,7 +106,7 @@ class Marked:
 
     __slots__ = ("stand_in", "flat", "tracked", "held")  # held: (number, copy, its __dict__, what it held) of objects
 
-    def __init__(self, argument: Any, level: Level):
+    def __init__(self, argument: Any, level: Level, number: int = 0):
         self.flat: Any = None
         self.tracked: list = []
         self.held: list = []
@@ -113,6 +114,9 @@ class Marked:
             level.freeze(argument)
             self.stand_in = TrackedArray(argument, level)
             return
+        if isinstance(argument, (complex, np.complexfloating)) or is_array(argument) and argument.dtype.kind == "c":
+            what = f"argument {number} of gradient is {in_words(argument)}, and complex numbers can't be differentiated"
+            raise TypeError(f"{what}: give z.real and z.imag, or, if it's constant, use it in f without giving it")
         flat = self.flat = flatten(argument)
         hides: Any = False  # whether a class or function, seen for the first time, may hold arrays
         try:
@@ -223,6 +227,8 @@ def totals_of(value: Any, level: Level) -> dict[TrackedArray, Any]:
     loss = value[0] if isinstance(value, tuple) and value else value
     shape = getattr(loss, "shape", None)
     if shape or shape is None and type(loss) not in (int, float, TrackedArray) or type(loss) is np.bool_:
+        if loss is None:
+            raise TypeError("the loss must be one number, of shape (), got None. Does the function return it?")
         got = f"shape {shape}" if shape else f"a {type(loss).__name__}"
         raise TypeError(f"the loss must be one number, of shape (), got {got}. Take its sum or mean")
     if type(loss) is not TrackedArray or loss.level is not level:
@@ -241,7 +247,8 @@ def untracked(value: Any, level: Level) -> Any:
         return kind([untracked(part, level) for part in value])
     if kind is not TrackedArray:
         if not is_leaf(value):
-            return fmap(lambda leaf: untracked(leaf, level), value)
+            own = not kind_of(kind).is_box  # an object, such as the model: what doesn't train is the argument's own
+            return fmap(lambda leaf: copy_of(leaf) if own and is_array(leaf) else untracked(leaf, level), value)
         # Read-only: it was computed with, and may be the `data` of something tracked.
         return copy_of(value) if kind in read_only_types and not value.flags.writeable else value
     if value.level is not level:

@@ -27,7 +27,7 @@ def jacobian(f: Callable, *args: Any) -> tuple:
     args = tuple(float(x) if type(x) is int else x for x in args)
     level = new_level()
     try:
-        tracked = [Marked(argument, level).stand_in for argument in args]
+        tracked = [Marked(argument, level, number).stand_in for number, argument in enumerate(args)]
         with on_first_card_of(tracked):
             out = run_in_training(f, *tracked)
             for x in (*args, out):

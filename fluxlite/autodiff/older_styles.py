@@ -81,7 +81,7 @@ class Params(list):
         super().__init__(array for _, array in trainables(models))
 
     def __repr__(self) -> str:
-        return f"Params of shapes {', '.join(str(array.shape) for array in self)}"
+        return f"Params of shapes {', '.join(str(array.shape) for array in self) or '(none)'}"
 
     def withgradient(self, f: Callable) -> "tuple[Any, ImplicitGradients]":
         """Run `f`, which takes no arguments, with tracked arrays in the models' fields; then put the arrays back."""

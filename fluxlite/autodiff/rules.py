@@ -73,6 +73,10 @@ def rule(function: Callable, *pullbacks: Pullback | None, add_into: Callable | N
         what = f"{name_of(function)} is neither a function of NumPy's nor a primitive"
         raise TypeError(f"{what}: write @fluxlite.primitive above it")
     given = [pullback for pullback in pullbacks if pullback is not None]
+    for pullback in given:
+        if len(parameter_names(pullback, 0)[0]) < 2 and parameter_names(pullback, 2)[1] < 2:
+            write = f"write fluxlite.rule({name_of(function)}, lambda g, out, x: …)"
+            raise TypeError(f"a pullback of {name_of(function)} takes g, out and the arguments of the call: {write}")
     names, most = parameter_names(given[0], 2)
     if not given[0].__module__.startswith(f"{__package__.partition('.')[0]}."):  # ours are tested
         pullbacks = tuple([pullback and _checked(function, i, pullback) for i, pullback in enumerate(pullbacks)])
@@ -89,8 +93,11 @@ def _checked(function: Any, position: int, pullback: Pullback) -> Pullback:
         got = getattr(piece, "shape", () if isinstance(piece, (int, float)) else None)
         if got == wanted:
             return piece
-        what = f"a gradient of shape {got}" if got is not None else f"{type(piece).__name__} as the gradient"
-        hint = ". Where an operand was broadcast, its gradient is summed" if got is not None else ""
+        what, hint = f"{type(piece).__name__} as the gradient", ""
+        if got is not None:
+            what, hint = f"a gradient of shape {got}", ". Where an operand was broadcast, its gradient is summed"
+        if piece is None:
+            hint = ". Does its function end with return? An operand without a derivative has None as its pullback"
         operand = dict(enumerate(parameter_names(pullback, 2)[0])).get(position, f"number {position}")
         raise ValueError(f"the rule of {name_of(function)} gives {what} for {operand}, of shape {wanted}{hint}")
 
@@ -216,7 +223,8 @@ def arranged(function: Any, args: Any, kwargs: dict, names: Any, most: int, reph
     defaults = _defaults(function)
     if len(args) > most:
         if len(args) > len(defaults):
-            raise TypeError(f"the derivative rule of {name_of(function)} takes only {', '.join(names)} by position")
+            only = f"takes only {', '.join(names[:most])}" if names else "takes no operand"
+            raise TypeError(f"the derivative rule of {name_of(function)} {only} by position")
         args, kwargs = args[:most], dict(zip(tuple(defaults)[most:], args[most:])) | kwargs
     silent = {key: x for key, x in kwargs.items() if x is defaults.get(key, ...) or x is _SILENT.get(key, ...)}
     kwargs = {key: x for key, x in kwargs.items() if key in names or key not in silent}
@@ -224,9 +232,10 @@ def arranged(function: Any, args: Any, kwargs: dict, names: Any, most: int, reph
     if unknown:
         load_rarer()  # which may say the call in other terms, in `rephrased`
     if unknown and function not in rephrased:
+        knows = f"it knows {', '.join(names)}" if names else "it knows none"
         raise TypeError(
-            f"the derivative rule of {name_of(function)} doesn't know the keyword {unknown[0]!r}; it knows "
-            f"{', '.join(names)}. Leave it out, or compute outside the gradient with x.data"
+            f"the derivative rule of {name_of(function)} doesn't know the keyword {unknown[0]!r}; {knows}. "
+            "Leave it out, or compute outside the gradient with x.data"
         )
     return args, kwargs
 

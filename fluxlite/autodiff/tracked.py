@@ -380,6 +380,8 @@ def record(function: Any, args: Any, level: Level = PARAMETERS, kwargs: dict[str
         is_watched = any(type(x) is TrackedArray for x in arguments)
         result, kept = (function(*arguments), None) if is_watched else rule.forward(*arguments)
         arguments = [kept, *arguments]
+    if result is None:
+        raise TypeError(f"{name_of(function)} gave None, not an array: does its function end with return?")
     if level is not PARAMETERS:  # ours alone, so nobody waits for its release; `untracked` hands it out writable
         if type(result) is np.ndarray:
             result.setflags(write=False)

@@ -231,6 +231,8 @@ def kfolds(data: Any, k: int = 5) -> Iterator[tuple[Any, Any]]:
     """`k` pairs ``(train, validation)``, with each observation in one validation part (MLUtils: ``kfolds``)."""
     everything = np.arange(numobs(data))
     check_whole("k", k, least=2)
+    if k > len(everything):
+        raise ValueError(f"k is at most the number of observations, {len(everything)}, got {k}")
     held_out = [slice(fold[0], fold[-1] + 1) for fold in np.array_split(everything, k)]
     return ((part(data, Places(np.delete(everything, fold))), part(data, fold)) for fold in held_out)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..activations import softmax
+from ..activations import softmax, softmax_of_open
 from ..arrays import (
     astype,
     device_of,
@@ -22,7 +22,7 @@ from ..arrays import (
     wide,
 )
 from ..autodiff.tracked import plain
-from ..messages import InputError, LayerError, ShapeError, apart, check_whole, explained, in_words
+from ..messages import InputError, LayerError, ShapeError, apart, check_whole, explained, in_words, notice
 from ..tree.flat import Attribute, KeyPath
 from ..tree.ties import is_array
 from .basic import Chain, Container, Dense, multiply_rows
@@ -128,7 +128,8 @@ class MultiHeadAttention(Layer):
     ``layer(q, k, v)`` returns ``(y, weights)``. `q` and `y` have shape ``(N, T, features)``, `k` and `v` ``(N, S,
     features)``, and `weights` ``(N, nheads, T, S)``: how much each step took of each other one. ``layer(x)`` is
     ``layer(x, x, x)``, ``layer(q, kv)`` is ``layer(q, kv, kv)``. Where `mask`, booleans that broadcast to the shape of
-    the weights, is False, nothing is taken, as with `make_causal_mask`. `bias` is added to the scores.
+    the weights, is False, nothing is taken, as with `make_causal_mask`. `bias` is added to the scores, and -inf closes.
+    A step that may look at nothing, such as padding on the left, takes nothing: all its weights are 0.
 
     `dims` is a number of features, or ``(inputs, inside, outputs)``, where `inputs` may be three numbers, for `q`, `k`
     and `v`, and `inside` two, for `q` with `k`, and for `v`. In training, `dropout_prob` of the weights become 0.
@@ -169,9 +170,11 @@ class MultiHeadAttention(Layer):
             scores = scores + _checked("bias", bias, "f", scores.shape)
         if mask is not None:
             # Added like a bias, -inf has the same effect as a choice, and needs no time in the backward pass.
-            closed = np.where(_checked("mask", mask, "b", scores.shape), 0.0, -math.inf)
-            scores = scores + closed.astype(scores.dtype)
-        weights = softmax(scores)
+            zero, never = scores.dtype.type(0), scores.dtype.type(-math.inf)
+            closed = np.where(_checked("mask", mask, "b", scores.shape), zero, never)
+            scores = scores + closed.astype(scores.dtype, copy=False)
+        is_open = mask is None and bias is None
+        weights = softmax(scores) if is_open else softmax_of_open(scores)
         answers = np.swapaxes(self.attn_drop(weights) @ values, -2, -3)
         joined = np.reshape(answers, (*answers.shape[:-2], answers.shape[-2] * answers.shape[-1]))
         if is_half(projected[0]):
@@ -271,6 +274,7 @@ class Embedding(Layer):
             elif is_array(numbers) and device_of(numbers) != device_of(weight):  # CuPy would copy a host's index
                 raise apart(KeyPath((Attribute("weight"),)), device_of(weight), device_of(numbers))
             if type(numbers) is not int and numbers.dtype.kind in "fb":  # one-hot rows
+                self._check_rows(numbers)
                 return multiply_rows(astype(x, self.weight.dtype), self.weight)
             # NumPy takes a negative number for one from the end. What's on a GPU isn't looked at: that would wait.
             if isinstance(numbers, (np.ndarray, np.integer, int)) and np.size(numbers):
@@ -279,6 +283,20 @@ class Embedding(Layer):
                     got = f"knows the numbers 0 to {most}, got {low if low < 0 else high}"
                     raise UnknownError(KeyPath(), f"{self._name()} {got}")
             return getitem(self.weight, numbers)
+
+    def _check_rows(self, rows: Any) -> None:
+        """Class numbers often come as floating-point ones, for example from a table."""
+        count = self.weight.shape[0]
+        numbers = "for the numbers of a vocabulary, which are whole numbers, write x.astype(int)"
+        if rows.shape[-1:] != (count,):
+            takes = f"takes whole numbers, or one-hot rows of shape (…, {count})"
+            raise ShapeError(KeyPath(), f"{self._name()} {takes}, got {in_words(rows)}; {numbers}")
+        is_one = type(rows) is np.ndarray and rows.dtype.kind == "f" and rows.shape == (count,)
+        if is_one and np.max(rows, initial=0) > 1:
+            what = (
+                f"{self._name()} takes these {count} {rows.dtype.name} numbers for one row: how much there is of each"
+            )
+            notice(("numbers for an embedding", count), f"{what}; {numbers}.")
 
     def _sizes(self) -> str:
         return "{} => {}".format(*self.weight.shape)

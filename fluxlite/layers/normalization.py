@@ -134,7 +134,7 @@ class BatchNorm(Normalization):
             raise ShapeError(KeyPath(), f"{self._name()} {what}")
         result = standardized(x, (blocks, rows, channels), channels, self.eps, moments)
         if self.active and self.mean is not None and rows and blocks:
-            found = {"mean": moments.mean, "var": moments.variance * (rows / (rows - 1))}
+            found = {"mean": moments.first + moments.beyond, "var": moments.variance * (rows / (rows - 1))}
             for name, new in found.items():
                 new = new[0, 0] if blocks == 1 else np.mean(new[:, 0], axis=0)
                 before = plain(getattr(self, name))
@@ -210,33 +210,63 @@ class Dropout(Layer, trainable=()):
 # -- numbers with mean 0 and variance 1 -------------------------------------------------------------------------------
 # An array is taken as (blocks, rows, channels). Each block by itself is standardized, over its rows, and over the
 # channels of each group: in what these are, the four layers differ. A mean is a product with a row of 1/n, which is
-# many times quicker than np.mean over the first or the last axis.
+# many times quicker than np.mean over the first or the last axis. But 1/n is rounded, and so is the mean of equal
+# numbers. Taken from the first of them, they're exactly 0, and so is their mean: then nothing is left of them.
 
-Moments = SimpleNamespace  # what `standardized` finds on its way: `mean`, `variance`, and 1 / sqrt(variance + eps)
+# What `standardized` finds on its way: a `first` number, how far the mean is `beyond` it, the `variance`, and the
+# `factor`, 1 / sqrt(variance + eps).
+Moments = SimpleNamespace
 
 
 @primitive
 def standardized(x: Any, shape: tuple[int, int, int], groups: int, eps: float, moments: Moments) -> Any:
     """`x` with mean 0 and variance 1 in each block and group; what was found is noted in `moments`."""
     wide = np.reshape(x.astype(np.promote_types(x.dtype, np.float32), copy=False), shape)  # not in half precision
-    moments.mean = average(wide, groups)
-    result = wide - moments.mean
-    moments.variance = average(result * result, groups)
+    first = first_of_group(wide, groups)
+    result = wide - first
+    shares = shares_of(result, groups)
+    beyond = average(result, groups, shares)
+    result -= beyond
+    moments.first, moments.beyond = first, beyond  # their sum is the mean, which not every layer asks for
+    moments.variance = average(result * result, groups, shares)
     moments.factor = 1 / np.sqrt(moments.variance + eps)
     result *= moments.factor
     return np.reshape(result, x.shape).astype(x.dtype, copy=False)
 
 
-def average(x: Any, groups: int) -> Any:
-    """The mean of each block and group, which broadcasts with `x`."""
-    blocks, rows, channels = x.shape
+def first_of_group(x: Any, groups: int) -> Any:
+    """The first number of each block and group, which broadcasts with `x`."""
+    channels = x.shape[2]
+    if groups in (1, channels):
+        return x[:, :1, : 1 if groups == 1 else channels]
+    size = channels // groups
+    return np.repeat(x[:, :1, ::size], size, 2)
+
+
+def shares_of(x: Any, groups: int) -> tuple[Any, Any]:
+    """The row of 1/n for the rows of `x`, and the column for the channels of a group; None where there's one."""
+    _, rows, channels = x.shape
+    size, over_rows, over_channels = channels // groups, None, None
     if rows != 1:
-        x = np.full_like(plain(x), 1 / max(rows, 1), shape=(1, rows)) @ x
-    if groups == channels:
+        over_rows = np.full_like(plain(x), 1 / max(rows, 1), shape=(1, rows))
+    if groups != channels:
+        over_channels = np.full_like(plain(x), 1 / max(size, 1), shape=(size, 1))
+    return over_rows, over_channels
+
+
+def average(x: Any, groups: int, shares: tuple[Any, Any] | None = None) -> Any:
+    """The mean of each block and group, which broadcasts with `x`; `shares` are those of an `x` of this shape."""
+    blocks, _, channels = x.shape
+    over_rows, over_channels = shares_of(x, groups) if shares is None else shares
+    if over_rows is not None:
+        x = over_rows @ x
+    if over_channels is None:
         return x
     size = channels // groups
-    x = np.reshape(x, (blocks * groups, size)) @ np.full_like(plain(x), 1 / max(size, 1), shape=(size, 1))
-    return np.reshape(x, (blocks, 1, 1)) if groups == 1 else np.reshape(np.repeat(x, size, 1), (blocks, 1, channels))
+    x = np.reshape(x, (blocks * groups, size)) @ over_channels
+    if groups == 1:
+        return np.reshape(x, (blocks, 1, 1))
+    return np.reshape(np.repeat(x, size, 1), (blocks, 1, channels))
 
 
 def slope(g: Any, out: Any, x: Any, shape: tuple, groups: int, eps: float, moments: Moments) -> Any:
@@ -244,6 +274,7 @@ def slope(g: Any, out: Any, x: Any, shape: tuple, groups: int, eps: float, momen
     g, out = (np.reshape(astype(array, wide), shape) for array in (g, out))
     if TrackedArray in (type(g), type(out)):  # for the next derivative, as a function of x
         centred = np.reshape(astype(x, wide), shape)
+        centred = centred - first_of_group(plain(centred), groups)
         centred = centred - average(centred, groups)
         factor = 1 / np.sqrt(average(centred * centred, groups) + eps)
     result = (g - average(g, groups) - out * average(g * out, groups)) * factor

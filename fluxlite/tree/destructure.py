@@ -7,7 +7,7 @@ import numpy as np
 
 from ..messages import explained
 from .flat import flatten
-from .ties import on_card_of, same_view
+from .ties import copy_of, is_array, on_card_of, same_view
 from .walks import fmap, on_first_card_of, parameters
 
 
@@ -17,7 +17,8 @@ def destructure(model: Any) -> tuple[Any, Callable]:
 
     Ties are in it once. Returns ``(vector, restructure)``: `vector` has shape ``(P,)`` and the arrays' common dtype;
     ``restructure(vector)`` restores shapes, dtypes and ties, and can be differentiated; inside `gradient` the vector
-    is tracked too (Flux: ``destructure``).
+    is tracked too (Flux: ``destructure``). Each model that it makes has its own copy of what doesn't train, such as a
+    running mean, as it was at `destructure`; only a layer's random generator is the same one, so that it goes on.
     Raises `ValueError` for a vector of another length.
 
     >>> vector, restructure = destructure({"W": np.ones((2, 2)), "b": np.zeros(2)})
@@ -29,6 +30,9 @@ def destructure(model: Any) -> tuple[Any, Callable]:
     """
     flat = flatten(fmap(lambda leaf: leaf, model))  # the model may get other arrays later
     found = parameters(flat)
+    trained = {leaf for _, leaf in found}
+    # What doesn't train, such as a running mean: as it is now, since loadmodel changes the model's own.
+    others = {number: copy_of(x) for number, x in enumerate(flat.leaves) if is_array(x) and number not in trained}
     arrays = [flat.at(place) for place, _ in found]
     ends = np.cumsum([array.size for array in arrays]).tolist()
     with on_first_card_of(arrays):
@@ -39,6 +43,8 @@ def destructure(model: Any) -> tuple[Any, Callable]:
             got = f"shape {new.shape}" if hasattr(new, "shape") else f"a {type(new).__name__}: np.asarray(x) makes one"
             raise ValueError(f"this model is made from a vector of shape {vector.shape}, got {got}")
         made = list(flat.leaves)
+        for number, x in others.items():
+            made[number] = copy_of(x)
         with on_card_of(new):
             for (_, leaf), x, end in zip(found, arrays, ends):
                 part = np.reshape(new[end - x.size : end], x.shape).astype(x.dtype)

@@ -1,5 +1,6 @@
 """Losses: beside PyTorch's functions or the formula, their derivatives, on every device, and what they refuse."""
 
+import inspect
 import math
 
 import numpy as np
@@ -154,6 +155,22 @@ def test_values_by_hand():
     assert fl.crossentropy(np.array([[0.25, 0.75]]), np.array([[1.0, 0.0]])) == pytest.approx(math.log(4))
     assert fl.crossentropy(np.array([0.0, 1.0]), np.array([1.0, 0.0]), eps=0.01) == pytest.approx(-math.log(0.01))
     assert fl.logitcrossentropy(SCORES, ONE_HOT) == pytest.approx(fl.crossentropy(PROBABLE, ONE_HOT))
+
+
+with_agg = [name for name in TABLE if "agg" in inspect.signature(TABLE[name][0]).parameters]
+
+
+@pytest.mark.parametrize("name", with_agg)
+def test_agg_gets_each_loss_once(name):
+    """A median, a maximum or a root mean square of parts isn't that of their sums."""
+    loss, prediction, target, _ = TABLE[name]
+    each = loss(prediction, target, agg=lambda losses: losses)
+    for agg in (np.max, np.median, lambda losses: np.sqrt(np.mean(losses**2))):
+        assert loss(prediction, target, agg=agg) == pytest.approx(agg(each))
+
+
+def test_equal_distributions_have_no_divergence():
+    assert fl.kldivergence(PROBABLE, PROBABLE, agg=np.max) == pytest.approx(0, abs=1e-9)
 
 
 # -- numbers of classes --------------------------------------------------------------------------------------

@@ -61,7 +61,9 @@ def test_normalised():
     x = np.random.default_rng(0).normal(3, 2, (4, 50))
     y = fl.normalise(x)
     np.testing.assert_allclose([y.mean(-1), y.std(-1)], [[0] * 4, [1] * 4], atol=1e-4)
-    assert np.isfinite(fl.normalise(np.ones((2, 3)))).all()
+    for number in (1.0, 0.1, 1000.1):  # whose mean is rounded
+        for axis in (-1, 0, None):
+            assert not fl.normalise(np.full((7, 7), number, np.float32), axis).any()
 
 
 @pytest.mark.on(*EVERYWHERE)

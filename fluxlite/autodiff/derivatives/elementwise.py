@@ -96,10 +96,12 @@ def base_of_power(g, out, x, y):
 
 
 def exponent_of_power(g, out, x, y):
-    # 0 ** y is flat; its log mustn't be taken.
+    # 0 ** y is flat, from y = 0 on; its log mustn't be taken. Below, it's infinite.
     if isinstance(x, (int, float)):
-        return g * out * float(np.log(x or 1))  # a Python number leaves float32 what it is
-    return fit(g * out * np.log(np.where(x == 0, 1, x)), y)
+        if x == 0:
+            return np.where(y < 0, -out, 0) * g
+        return g * out * float(np.log(x))  # a Python number leaves float32 what it is
+    return fit(g * out * np.log(np.where((x == 0) & (y >= 0), 1, x)), y)
 
 
 accurate_rule(np.power, base_of_power, exponent_of_power)

@@ -57,20 +57,28 @@ def variance(g, out, a, axis=None, *, ddof=0, keepdims=False):
 
 
 def deviation(g, out, a, axis=None, *, ddof=0, keepdims=False):
-    # Where all are equal, the root has no slope: 0, as in PyTorch.
-    centred = a - np.mean(a, axis=axis, keepdims=True)
+    # Where all are equal, the root has no slope: 0, as in PyTorch. Taken from the first of them, equal numbers are
+    # exactly 0, which their rounded mean needn't be: the mean of three times 0.1 isn't 0.1.
+    first = tuple(slice(1) if i in axes_of(a, axis) else slice(None) for i in range(len(shape_of(a))))
+    moved = a - plain(a)[first]
+    centred = moved - np.mean(moved, axis=axis, keepdims=True)
     root = math.sqrt(max(count(a, axis) - ddof, 0))
     return with_axes(share(g, root), a, axis, keepdims) * direction(centred, axis)
 
 
 def direction(x, axis):
-    """`x` divided by its length, even if the squares are too large or too small for a number; 0 where `x` is 0."""
+    """`x` divided by its length, even if the squares are too large or too small for a number; 0 where `x` is 0.
+
+    There it's flat, too: a division by infinity makes the next derivative 0, and the root is taken of 1.
+    """
     if np.size(x) == 0:
         return x
     largest = np.max(np.abs(plain(x)), axis=axis, keepdims=True)  # it cancels out
-    x = x / np.where(largest == 0, 1, largest)
-    length = np.sqrt(np.sum(x * x, axis=axis, keepdims=True))
-    return x / np.where(length == 0, 1, length)
+    is_zero = largest == 0
+    # An infinite length isn't cut, so that a number beside an infinity has the slope 0.
+    most = float(np.finfo(largest.dtype).max)
+    x = x / np.where(is_zero, math.inf, np.minimum(largest, most))
+    return x / np.sqrt(np.sum(x * x, axis=axis, keepdims=True) + is_zero)
 
 
 def extremum(g, out, a, axis=None, *, keepdims=False):

@@ -184,10 +184,11 @@ ON_ARRAYS: dict[str, Callable] = {
 }
 # The first ones take the same arguments in both libraries, except for the first argument's name.
 ON_VALUES: dict[str, Callable] = _named("""
-    max min amax=max amin=min mean var std any all sort argsort argmax argmin round around=round repeat tril triu
+    max min amax=max amin=min mean var std any all sort argmax argmin round around=round repeat tril triu
     real imag concatenate stack where isclose allclose array_equal
 """) | {
     **{name: _total(name) for name in ("sum", "prod", "cumsum", "cumprod")},
+    "argsort": lambda a, axis=-1, kind=None: mx.argsort(a, axis=axis),  # always stable
     "clip": lambda a, a_min=None, a_max=None: mx.clip(a, a_min, a_max),
     "einsum": lambda subscripts, *operands, optimize=False: mx.einsum(subscripts, *operands),
     "take_along_axis": _take_along_axis,

@@ -106,6 +106,57 @@ def test_slopes_at_corners():
         assert gradients(step, [-1.5, 0.0, 1.0]) == [[0.0, 0.0, 0.0]]
 
 
+def second(f, *arrays):
+    """The gradients of the sum of all gradients."""
+
+    def first(*xs):
+        return sum(np.sum(g) for g in fl.gradient(lambda *xs: np.sum(f(*xs)), *xs))
+
+    return [g.tolist() for g in fl.gradient(first, *map(np.array, arrays))]
+
+
+INF = np.inf
+SLOPES_AT_EDGES = [
+    # What, its operands, their gradients.
+    (
+        np.arctan2,
+        ([0.0, -0.0, 1.0], [0.0, 0.0, 0.0]),
+        [[0.0, 0.0, 0.0], [0.0, 0.0, -1.0]],
+    ),  # 0 as hypot's, and PyTorch's
+    (np.logaddexp, ([INF, -INF, 1.0], [1.0, 1.0, -INF]), [[1.0, 0.0, 1.0], [0.0, 1.0, 0.0]]),
+    (np.logaddexp2, ([INF, -INF, 1.0], [1.0, 1.0, -INF]), [[1.0, 0.0, 1.0], [0.0, 1.0, 0.0]]),
+    (np.logaddexp, ([INF, -INF], [INF, -INF]), [[0.5, 0.5], [0.5, 0.5]]),  # equal operands share
+    (np.remainder, ([-1.0, 5.0], [INF, INF]), [[1.0, 1.0], [1.0, 0.0]]),
+    (np.fmod, ([-1.0, 5.0], [INF, INF]), [[1.0, 1.0], [0.0, 0.0]]),
+]
+
+
+@pytest.mark.parametrize("f, operands, wanted", SLOPES_AT_EDGES, ids=table_ids(SLOPES_AT_EDGES))
+def test_slopes_at_edges(f, operands, wanted):
+    with np.errstate(all="ignore"):
+        assert gradients(f, *operands) == wanted
+
+
+SECOND_SLOPES = [
+    # Where there's no slope, the next one is 0 too. One such number mustn't spoil what the others get.
+    (np.hypot, ([0.0, 3.0], [0.0, 4.0]), [[0.0, 0.032], [0.0, -0.024]]),
+    (np.arctan2, ([0.0, 3.0], [0.0, 4.0]), [[0.0, -0.0496], [0.0, 0.0272]]),
+    (np.abs, ([0.0, 2.0],), [[0.0, 0.0]]),
+    (np.sinc, ([0.0],), [[-(np.pi**2) / 3]]),
+    # Infinite, and not undecided.
+    (np.sqrt, ([0.0, 4.0],), [[-INF, -0.03125]]),
+    (np.cbrt, ([0.0, 8.0, INF],), [[-INF, -1 / 144, 0.0]]),
+    (np.arccosh, ([1.0],), [[-INF]]),
+    (lambda x: x ** np.array([-1.0, 2.0]), ([0.0, 0.0],), [[INF, 2.0]]),
+]
+
+
+@pytest.mark.parametrize("f, operands, wanted", SECOND_SLOPES, ids=table_ids(SECOND_SLOPES))
+def test_second_slopes_at_edges(f, operands, wanted):
+    with np.errstate(all="ignore"):
+        np.testing.assert_allclose(second(f, *operands), wanted, rtol=1e-12, atol=1e-15)
+
+
 def test_powers_of_zero():
     """No infinity is computed on the way, so nothing warns."""
     assert gradients(lambda x: x**2, [0.0, 3.0]) == [[0.0, 6.0]]
@@ -116,6 +167,9 @@ def test_powers_of_zero():
     assert gradients(lambda x: x ** np.array([0.0, 1.0, 2.0]), [0.0, 0.0, 0.0]) == [[0.0, 1.0, 0.0]]
     assert gradients(np.power, [0.0, 0.0, 1.0], [1.0, 2.0, 5.0]) == [[1.0, 0.0, 5.0], [0.0, 0.0, 0.0]]
     assert gradients(lambda y: 0**y, [1.0, 2.5]) == [[0.0, 0.0]]
+    with np.errstate(divide="ignore"):  # what's infinite stays that
+        for zero in (0, 0.0, np.zeros(3)):
+            assert gradients(lambda y: zero**y, [0.0, 2.0, -1.0]) == [[0.0, 0.0, -np.inf]]
     assert gradients(lambda x: x ** np.array([2, 3]), [-2.0, -1.0]) == [[-4.0, 3.0]]
 
 

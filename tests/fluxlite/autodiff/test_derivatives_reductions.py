@@ -1,5 +1,7 @@
 """Functions that make one number of many, beside their rows in tables/reductions.py."""
 
+import warnings
+
 import numpy as np
 import pytest
 from gradcheck import Call, check_call, check_forward, check_gradient, check_second
@@ -8,6 +10,8 @@ from hypothesis import strategies as st
 from operands import arrays, axis_of, few_examples, shapes
 
 import fluxlite as fl
+
+INF = np.inf
 
 
 @pytest.mark.parametrize("name", ["sum", "mean", "prod", "max", "min", "var", "std", "cumsum"])
@@ -63,6 +67,78 @@ def test_the_tip_of_a_cone():
         check_forward(f, np.array([[0.0, 0.0], [0.0, 2.0]]))
     assert gradient_of(np.std, [2.0, 2.0]) == [0.0, 0.0]
     np.testing.assert_allclose(gradient_of(lambda x: np.std(x, 1), [[2.0, 2.0], [1.0, 3.0]]), [[0.0, 0.0], [-0.5, 0.5]])
+
+
+def second(f, x):
+    return fl.gradient(lambda x: np.sum(fl.gradient(lambda x: np.sum(f(x)), x)[0]), np.array(x))[0]
+
+
+ROWS = [[0.0, 0.0, 0.0], [2.0, 2.0, 2.0], [3.0, 0.0, 4.0]]
+CONES = [np.linalg.norm, *(lambda x, order=order: np.linalg.norm(x, order, 1) for order in (2, 3, 2.5)), np.std]
+CONES += [lambda x: np.std(x, axis=1), lambda x: np.nanstd(x, axis=1, ddof=1)]
+
+
+@pytest.mark.parametrize("f", CONES)
+def test_the_tip_of_a_cone_is_flat_for_the_next_derivative_too(f):
+    """Otherwise one row of equal numbers spoils the gradient of all others, as NaN."""
+    torch = pytest.importorskip("torch")
+    for x in ([[0.0, 0.0]], [[1.5], [2.5]], [[2.0, 2.0]], ROWS):
+        if f is CONES[-1] and len(x[0]) == 1:
+            continue  # a deviation of one number, of 0 degrees of freedom, is no number
+        assert np.isfinite(second(f, x)).all()
+    x = np.array([[1.5], [2.5]])
+    np.testing.assert_allclose(second(lambda x: np.sum(x**3) + np.sum(np.std(x, axis=1)), x), 6 * x)
+    t = torch.tensor(ROWS, dtype=torch.float64, requires_grad=True)
+    (first,) = torch.autograd.grad(torch.std(t, dim=1, correction=0).sum() + (t**3).sum(), t, create_graph=True)
+    (wanted,) = torch.autograd.grad(first.sum(), t)
+    np.testing.assert_allclose(second(lambda x: np.std(x, axis=1).sum() + np.sum(x**3), ROWS), wanted, atol=1e-12)
+
+
+def test_equal_numbers_have_no_deviation_though_their_mean_is_rounded():
+    """The mean of three times 0.1 isn't 0.1: what's left mustn't be taken for a direction."""
+    x = [[0.1, 0.1, 0.1], [1.0, 2.0, 3.0]]
+    for f in (np.std, np.nanstd, lambda x, axis: np.std(x, axis, where=np.ones((2, 3), bool))):
+        np.testing.assert_allclose(gradient_of(lambda x: f(x, axis=1), x), [[0, 0, 0], [-(6**-0.5), 0, 6**-0.5]])  # noqa: B023
+    assert gradient_of(np.nanstd, [0.1, 0.1, np.nan, 0.1]) == [0.0] * 4
+
+
+def test_norms_of_zeros_and_infinities():
+    with np.errstate(invalid="ignore"):
+        assert gradient_of(np.linalg.norm, [np.inf, 1.0])[1] == 0.0
+    for order in (0.5, -1):  # whose powers have an infinite slope at 0
+        norm = lambda x, order=order: np.linalg.norm(x, order)  # noqa: E731
+        np.testing.assert_allclose(gradient_of(norm, [0.0, 2.0]), [0.0, 1.0 if order > 0 else 0.0])
+        assert np.isfinite(second(norm, [0.0, 2.0])).all()
+    with np.errstate(divide="ignore"):
+        check_forward(lambda x: np.linalg.norm(x, -1, axis=1), np.array([[np.inf, np.inf], [1.0, 0.0]]))
+    for order in (1, 2, 3, 0.5):
+        check_forward(lambda x, order=order: np.linalg.norm(x, order, axis=0), np.zeros((0, 3)))
+
+
+UNCHANGED = [
+    np.median, np.mean, np.max, np.ptp, lambda x: np.median(x, axis=0), lambda x: np.quantile(x, 0.3),
+    lambda x: np.quantile(x, [0.2, 0.5, 0.9], axis=-1), lambda x: np.percentile(x, 100), lambda x: np.quantile(x, 0),
+    lambda x: np.linspace(x, 1.0, 3),
+    lambda x: np.interp(np.array([0.0, 0.5, 2.5, 3.0]), np.arange(x.size), np.ravel(x)),
+]  # fmt: skip
+NUMBERS = [[1, INF, INF], [-INF, -INF, 1], [1, INF, INF, INF], [-INF, INF], [0.1, 0.2, 0.3, 0.4], [2.0], [np.nan, 1, 2]]
+
+
+@pytest.mark.parametrize("f", UNCHANGED)
+def test_infinities_have_the_same_value_inside_a_gradient(f):
+    with np.errstate(invalid="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for numbers in [*NUMBERS, np.outer([1, -1], [1, 2, INF])]:
+            x = np.array(numbers, float)
+            (_, value), _ = fl.withgradient(lambda x: (np.sum(f(x)), f(x)), x)
+            np.testing.assert_array_equal(value, f(x))
+
+
+def test_a_median_of_nothing_and_an_average_without_weight():
+    with pytest.warns(RuntimeWarning):
+        assert np.isnan(fl.withgradient(np.median, np.zeros(0))[0])
+    with pytest.raises(ZeroDivisionError):
+        fl.gradient(lambda x: np.average(x, weights=np.zeros(2)), np.ones(2))
 
 
 def test_orders_of_norms_without_a_rule_are_named():

@@ -37,7 +37,7 @@ def test_numbers_and_second_derivatives_pass(scale):
         (lambda g, out, x, s: g * x, r"scale gives a gradient of shape \(2, 3\) for s, of shape \(3,\)\. Where an op"),
         (lambda g, out, x, s: np.sum(g * x), r"gives a gradient of shape \(\) for s, of shape \(3,\)"),
         (lambda g, out, *x: np.sum(g), r"gives a gradient of shape \(\) for number 1, of shape \(3,\)"),
-        (lambda g, out, x, s: None, r"gives NoneType as the gradient for s, of shape \(3,\)"),
+        (lambda g, out, x, s: None, r"gives NoneType as the gradient for s, of shape \(3,\)\. .*return\?"),
         (lambda g, out, x, s: (g,), r"gives tuple as the gradient for s"),
     ],
 )
@@ -47,6 +47,30 @@ def test_a_gradient_of_another_shape(scale, wrong, words):
     assert fl.gradient(lambda x: np.sum(scale(x, np.ones(3))), x)[0].tolist() == x.tolist()
     with pytest.raises(ValueError, match=words):
         fl.gradient(lambda s: np.sum(scale(x, s)), np.ones(3))
+
+
+def test_a_forgotten_return_is_asked_for():
+    @fl.primitive
+    def cube(x):
+        x**3
+
+    fl.rule(cube, lambda g, out, x: 3 * g * x * x)
+    with pytest.raises(TypeError, match="cube gave None, not an array: does its function end with return"):
+        fl.gradient(cube, 2.0)
+    with pytest.raises(TypeError, match="the loss must be one number, .* got None. Does the function return it"):
+        fl.gradient(lambda x: None, 2.0)
+
+
+def test_what_a_rule_knows_is_never_an_empty_list(scale):
+    with pytest.raises(TypeError, match=r"a pullback of .*scale takes g, out and the arguments of the call: write"):
+        fl.rule(scale, lambda g: g)
+    for pullback, words in [
+        (lambda g, out, *x: g, r"doesn't know the keyword 's'; it knows none\. Leave it out"),
+        (lambda g, out, x: g, r"doesn't know the keyword 's'; it knows x\. Leave it out"),
+    ]:
+        fl.rule(scale, pullback)
+        with pytest.raises(TypeError, match=words):
+            fl.gradient(lambda x: np.sum(scale(x, s=2.0)), np.ones(2))
 
 
 def test_what_cannot_be_entered(scale):

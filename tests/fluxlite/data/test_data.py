@@ -242,7 +242,7 @@ def mistakes():
         ([np.zeros(2), 1.0], ValueError, "same shape"),
     ]:
         yield lambda together=together: fl.batch(together), error, words
-    for k, error in ((0, ValueError), (1, ValueError), (6, IndexError), (2.0, TypeError), (True, TypeError)):
+    for k, error in ((0, ValueError), (1, ValueError), (6, ValueError), (2.0, TypeError), (True, TypeError)):
         yield lambda k=k: fl.kfolds(x, k), error, r"kfolds\(data, k\) takes"
     yield lambda: fl.DataLoader(x).batches(skip=-1), ValueError, "skip is at least 0, got -1"
     yield lambda: fl.DataLoader(x, collate="mean"), TypeError, "collate.* is a function, got 'mean'"

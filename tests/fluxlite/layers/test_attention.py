@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from gradcheck import check_gradient, check_second
 from inside import ShapeError
+from kinds import EVERYWHERE
 
 import fluxlite as fl
 from fluxlite import MultiHeadAttention, make_causal_mask
@@ -116,6 +117,54 @@ def test_a_mask_for_each_observation_and_a_bias():
     bias = np.where(padded, 0.0, -1e9)
     np.testing.assert_allclose(layer(X, X, X, bias)[0], y)
     assert fl.gradient(lambda b: layer(X, X, X, b)[0].sum(), np.zeros((4, 4)))[0].any()
+
+
+# The second sentence is padded on its left, the third is nothing but padding: their first steps may look at nothing.
+REAL = np.array([[1, 1, 1, 1], [0, 0, 1, 1], [0, 0, 0, 0]], bool)
+CLOSED = np.tril(np.ones((4, 4), bool)) & REAL[:, None, None]
+
+
+@pytest.mark.on(*EVERYWHERE)
+@pytest.mark.parametrize("nheads", [1, 2])
+@pytest.mark.parametrize("by", ["mask", "bias", "both"])
+def test_a_step_that_may_look_at_nothing_takes_nothing(by, nheads, device):
+    layer = attention(nheads=nheads, dtype=np.float32)
+    given = {"mask": device(CLOSED)} if by != "bias" else {}
+    if by != "mask":
+        given["bias"] = device(np.where(CLOSED, 0, -np.inf).astype(np.float32))
+
+    def loss(m, x):
+        y, weights = m(x, **given)
+        return np.mean(y**2), y, weights
+
+    (_, y, weights), (g, gx) = fl.withgradient(loss, device(layer), device(X.astype(np.float32)))
+    y, weights, g, gx = (fl.cpu(x) for x in (y, weights, g, gx))
+    assert all(np.isfinite(x).all() for x in (gx, g.q_proj.weight, g.k_proj.weight, g.v_proj.weight))
+    assert (weights[np.broadcast_to(~CLOSED, weights.shape)] == 0).all()
+    np.testing.assert_allclose(weights.sum(-1), np.broadcast_to(CLOSED.any(-1), weights.shape[:-1]), rtol=1e-6)
+    assert (y[~CLOSED.any(-1)[:, 0]] == 0).all() and (y[0] != 0).all()
+
+
+def test_steps_without_anything_to_look_at_beside_pytorch():
+    torch = pytest.importorskip("torch")
+    layer = attention(nheads=1)
+
+    def loss(q, k, v):
+        return (layer(q, k, v, mask=CLOSED)[0] ** 2).sum()
+
+    def attend(q, k, v):
+        q, k, v = (x @ torch.tensor(p.weight).T for x, p in zip((q, k, v), (layer.q_proj, layer.k_proj, layer.v_proj)))
+        taken = torch.nn.functional.scaled_dot_product_attention(q, k, v, torch.tensor(CLOSED[:, 0]))
+        return ((taken @ torch.tensor(layer.out_proj.weight).T) ** 2).sum()
+
+    inputs = X, K[:, :4], V[:, :4]
+    theirs = [torch.tensor(x, requires_grad=True) for x in inputs]
+    wanted = torch.autograd.grad(attend(*theirs), theirs)
+    for got, want in zip(fl.gradient(loss, *inputs), wanted, strict=True):
+        np.testing.assert_allclose(got, want.numpy(), atol=1e-12)
+    check_second(lambda q: layer(q, K, V, mask=np.array([[True], [False], [True], [True]]))[0], X, tolerance=1e-3)
+    y, weights = layer(X, K[:, :0])  # nothing at all
+    assert (y == 0).all() and weights.shape == (3, 1, 4, 0)
 
 
 # -- what it's made of ----------------------------------------------------------------------------------------

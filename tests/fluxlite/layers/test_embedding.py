@@ -68,6 +68,20 @@ def test_wrong_inputs(x):
         Embedding.of(W)(x)
 
 
+def test_class_numbers_as_floats_are_no_rows(capsys):
+    """As a table's reader gives them."""
+    for x in (np.array([1.0, 2.0]), np.ones((2, 3)), np.float64(1), np.ones(2, bool)):
+        with pytest.raises(
+            ValueError, match=r"takes whole numbers, or one-hot rows of shape \(…, 5\), got .*x\.astype\(int\)"
+        ):
+            Embedding.of(W)(x)
+    fl.reset_notices()
+    Embedding.of(W)(np.array([0.0, 1, 0, 0, 0]))
+    assert not fl.notices()
+    Embedding.of(W)(np.array([1.0, 4, 0, 2, 3]))
+    assert "takes these 5 float64 numbers for one row" in fl.notices()[0]
+
+
 def test_wrong_sizes():
     for sizes in ((-1, 2), (2.0, 2), (W, 3)):
         with pytest.raises((TypeError, ValueError), match=r"in Embedding\(vocabulary="):

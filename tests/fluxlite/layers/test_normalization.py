@@ -159,6 +159,19 @@ def test_running_means_are_kept_once_for_each_call_however_nested():
 # -- types and shapes -----------------------------------------------------------------------------------------
 
 
+@rows
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_equal_numbers_become_0(name, make, of_torch, shape, last, dtype):
+    """1/n is rounded. A mean that is a product with it differs from its equal numbers, and eps makes that large."""
+    layer = fl.trainmode(make()).model
+    layer = layer if dtype == np.float32 else fl.f64(layer)
+    for number in (1000.0, 1000.1, 0.1, -3e7):
+        x = np.full((7, *shape[1:]), number, dtype)
+        assert not layer(x).any()
+    for size in (3, 252, 1000):
+        assert not fl.LayerNorm(size)(np.full((2, size), 1000.1, np.float32)).any()
+
+
 def test_half_precision_does_not_overflow():
     x = np.array([[300, -300], [-300, 300]], np.float16)  # the square of 300 isn't a float16
     y = fl.LayerNorm(2, affine=False)(x)

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from inside import is_trainable_array, parameter_key
 
+import fluxlite as fl
 from fluxlite import destructure, functor, gradient, trainables
 
 
@@ -66,7 +67,7 @@ def test_destructure_holds_a_tie_once_and_what_does_not_train_not_at_all():
     assert result["layer"].weight.tolist() == [[0, 10, 20], [30, 40, 50]]
     assert result["tied"].tolist() == [[0, 30], [10, 40], [20, 50]]
     assert parameter_key(result["tied"]) == parameter_key(result["layer"].weight)
-    assert result["layer"].mean is model["layer"].mean and result["n"] is model["n"] and result["name"] == "x"
+    assert result["layer"].mean.tolist() == [7, 7] and result["n"].tolist() == [0, 1] and result["name"] == "x"
     assert W[0, 1] == 1, "the model is left as it is"
 
 
@@ -89,6 +90,21 @@ def test_restructure_makes_the_model_that_was_taken_apart():
     ):
         with pytest.raises(ValueError, match=rf"is made from a vector of shape \(3,\), got {got}"):
             restructure(wrong)
+
+
+def test_models_made_from_a_vector_share_nothing_that_does_not_train():
+    model = fl.Chain(fl.Dense(2, 2), fl.BatchNorm(2), fl.Dropout(0.5, rng=np.random.default_rng(0)))
+    vector, restructure = destructure(model)
+    first, second = restructure(vector), restructure(vector)
+    other = fl.Chain(fl.Dense(2, 2), fl.BatchNorm(2), fl.Dropout(0.5, rng=np.random.default_rng(0)))
+    other.layers[1].mean += 5
+    fl.loadmodel(first, other)
+    assert (model.layers[1].mean == 0).all() and (second.layers[1].mean == 0).all()
+    fl.loadmodel(model, other)
+    assert (restructure(vector).layers[1].mean == 0).all(), "as it was when it was taken apart"
+    assert first.layers[2].rng is model.layers[2].rng, "which goes on, so that it draws others each time"
+    returned = fl.withgradient(lambda m: (np.sum(m.layers[0].weight), m), model)[0][1]
+    assert not np.shares_memory(returned.layers[1].mean, model.layers[1].mean)
 
 
 @st.composite

@@ -5,6 +5,7 @@ import math
 import numpy as np
 
 from ...rules import accurate_rule, composed, rule
+from ...tracked import plain
 from ..elementwise import base_of_power, exponent_of_power, fit, larger
 
 
@@ -13,13 +14,14 @@ def turned(g, other, length):
     return g * (other / length) / length
 
 
-accurate_rule(np.cbrt, lambda g, out, x: g / (3 * out * out), again=True)
+# As a power, since at 0 a quotient's own slope would be 0 / 0.
+accurate_rule(np.cbrt, lambda g, out, x: g / 3 * out**-2, again=True)
 accurate_rule(np.exp2, lambda g, out, x: g * out * math.log(2), again=True)
 accurate_rule(np.arcsin, lambda g, out, x: g / np.sqrt(1 - x * x))
 accurate_rule(np.arccos, lambda g, out, x: -g / np.sqrt(1 - x * x))
 accurate_rule(np.arctan, lambda g, out, x: turned(g, 1, np.hypot(1, x)))
 accurate_rule(np.arcsinh, lambda g, out, x: g / np.hypot(1, x))
-accurate_rule(np.arccosh, lambda g, out, x: g / (np.sqrt(x - 1) * np.sqrt(x + 1)))
+accurate_rule(np.arccosh, lambda g, out, x: g * (x - 1) ** -0.5 * (x + 1) ** -0.5)
 accurate_rule(np.arctanh, lambda g, out, x: g / (1 - x * x))
 for angle in (np.deg2rad, np.radians):
     rule(angle, lambda g, out, x: g * (math.pi / 180))
@@ -28,31 +30,53 @@ for degrees in (np.rad2deg, np.degrees):
 rule(np.nan_to_num, lambda g, out, x: np.where(np.isfinite(x), g, 0))
 composed(np.fix)(lambda x: np.trunc(x))
 rule(np.floor_divide, lambda g, out, x, y: fit(np.zeros_like(g), x), lambda g, out, x, y: fit(np.zeros_like(g), y))
-for rest in (np.remainder, np.fmod):  # x / y rounded down isn't always how often y was taken away: 0.9 / 0.1 is 9.0
-    rule(rest, lambda g, out, x, y: fit(g, x), lambda g, out, x, y: fit(-g * np.rint((x - out) / y), y))
+
+
+def times(out, x, y):
+    """How often `y` was taken from `x`. That isn't always x / y rounded down: 0.9 / 0.1 is 9.0."""
+    out, x, y = plain(out), plain(x), plain(y)  # it's flat between its jumps
+    return np.rint(x / y - np.where(out == y, 1, out / y))  # equal: the rest of -1 by infinity is infinity
+
+
+for rest in (np.remainder, np.fmod):
+    rule(rest, lambda g, out, x, y: fit(g, x), lambda g, out, x, y: fit(-g * times(out, x, y), y))
+
+
+def from_origin(length):
+    """A length to divide by. At 0 there's no direction: divided by infinity, each slope is 0, and the next one too."""
+    return np.where(length == 0, math.inf, length)
+
+
 accurate_rule(
     np.arctan2,
-    lambda g, out, x, y: fit(turned(g, y, np.hypot(x, y)), x),
-    lambda g, out, x, y: fit(turned(-g, x, np.hypot(x, y)), y),
+    lambda g, out, x, y: fit(turned(g, y, from_origin(np.hypot(x, y))), x),
+    lambda g, out, x, y: fit(turned(-g, x, from_origin(np.hypot(x, y))), y),
 )
 accurate_rule(
     np.hypot,
-    lambda g, out, x, y: fit(g * x / np.where(out == 0, 1, out), x),  # 0 at the tip of the cone
-    lambda g, out, x, y: fit(g * y / np.where(out == 0, 1, out), y),
+    lambda g, out, x, y: fit(g * x / from_origin(out), x),
+    lambda g, out, x, y: fit(g * y / from_origin(out), y),
     again=True,
 )
-accurate_rule(
-    np.logaddexp,
-    lambda g, out, x, y: fit(g * np.exp(x - out), x),
-    lambda g, out, x, y: fit(g * np.exp(y - out), y),
-    again=True,
-)
-accurate_rule(
-    np.logaddexp2,
-    lambda g, out, x, y: fit(g * np.exp2(x - out), x),
-    lambda g, out, x, y: fit(g * np.exp2(y - out), y),
-    again=True,
-)
+
+
+def share_of(x, y, exp, log):
+    """How much `x` has in ``log(exp(x) + exp(y))``. Beside an infinity, ``exp(x - out)`` would be undecided."""
+    # Equal infinities share it, as finite numbers do.
+    both = (plain(x) == plain(y)) & np.isinf(plain(x))
+    return exp(-log(0, np.where(both, 0, y) - np.where(both, 0, x)))
+
+
+def sum_of_powers(log, exp):
+    accurate_rule(
+        log,
+        lambda g, out, x, y: fit(g * share_of(x, y, exp, log), x),
+        lambda g, out, x, y: fit(g * share_of(y, x, exp, log), y),
+    )
+
+
+sum_of_powers(np.logaddexp, np.exp)
+sum_of_powers(np.logaddexp2, np.exp2)
 accurate_rule(np.float_power, base_of_power, exponent_of_power)
 accurate_rule(
     np.copysign, lambda g, out, x, y: fit(g * np.sign(x) * np.copysign(1.0, y), x), lambda g, out, x, y: fit(0 * g, y)

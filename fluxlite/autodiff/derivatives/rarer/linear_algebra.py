@@ -175,14 +175,25 @@ def norm(x, ord=None, axis=None, keepdims=False):
 def vector_norms(x, ord, axis):
     if ord == 0:
         raise TypeError("np.linalg.norm of a vector has no derivative rule for ord=0, which counts")
+    if ord == 1 or ord == np.inf and count(x, axis) == 0:
+        return np.sum(np.abs(x), axis=axis, keepdims=True)
     if ord in (np.inf, -np.inf):
         return (np.max if ord > 0 else np.min)(np.abs(x), axis=axis, keepdims=True)
-    total = np.sum(np.abs(x) if ord == 1 else np.abs(x) ** ord, axis=axis, keepdims=True)
-    # At 0 the root has no slope. Both are needed: np.where picks from a root that was computed everywhere.
-    return total if ord == 1 else np.where(total == 0, 0, np.where(total == 0, 1, total) ** (1 / ord))
+    # From 2 on, the powers are flat at 0. For smaller orders, they and their slopes may be infinite there.
+    powers = np.abs(x) ** ord if ord >= 2 else power_flat_at_zero(np.abs(x), ord)
+    return power_flat_at_zero(np.sum(powers, axis=axis, keepdims=True), 1 / ord)
+
+
+def power_flat_at_zero(x, exponent):
+    """``x ** exponent``, without a slope where `x` is 0."""
+    # Both are needed: np.where picks from a power that was computed everywhere.
+    is_zero = plain(x) == 0
+    return np.where(is_zero, 0 if exponent > 0 else math.inf, np.where(is_zero, 1, x) ** exponent)
 
 
 def matrix_norms(x, ord, axes):
+    if np.size(x) == 0 and ord in (1, 2, np.inf):
+        return np.sum(np.abs(x), axis=axes, keepdims=True)
     if ord in (1, -1, np.inf, -np.inf):  # the largest, or smallest, sum of a column or row
         down, across = axes if abs(ord) == 1 else axes[::-1]
         return vector_norms(vector_norms(x, 1, down), math.copysign(np.inf, ord), across)
@@ -192,6 +203,7 @@ def matrix_norms(x, ord, axes):
 
 @composed(np.linalg.vector_norm)
 def vector_norm(x, /, *, axis=None, keepdims=False, ord=2):
+    axis = axis if axis is None else normalize_axis_tuple(axis, np.ndim(x))
     result = norm(in_rows(x, axis), ord, -1)
     return np.expand_dims(result, axes_of(x, axis)) if keepdims else result
 

@@ -6,6 +6,7 @@ A function here stands for NumPy's of the same name. Some move the elements' num
 import functools
 
 import numpy as np
+from numpy.lib.array_utils import normalize_axis_tuple
 
 from ....arrays import of_type, on_device_of, primitive, scatter_add
 from ...rules import composed, rule
@@ -135,7 +136,8 @@ def pad(array, pad_width, mode="constant", constant_values=0):
 @composed(np.sort)
 def sort(a, axis=-1):
     a, axis = (a, axis) if axis is not None else (np.ravel(a), -1)
-    return np.take_along_axis(a, np.argsort(plain(a), axis=axis), axis)
+    # Stable, so that on every processor the same one of several equal elements gets the gradient.
+    return np.take_along_axis(a, np.argsort(plain(a), axis=axis, kind="stable"), axis)
 
 
 @composed(np.diff)
@@ -259,7 +261,7 @@ def piecewise(x, condlist, funclist, *args):
 # -- running
 def cumprod(a, axis=None, dtype=None):
     """Each times the one before it, then times the product of two before those, of four, …: right at zeros."""
-    a, axis = (np.ravel(a), 0) if axis is None else (a, axis)
+    a, axis = (np.ravel(a), 0) if axis is None or np.ndim(a) == 0 and axis in (0, -1) else (a, axis)
     a, before = np.moveaxis(of_type(a, dtype), axis, 0), 1
     while before < len(a):
         a, before = np.concatenate([a[:before], a[before:] * a[:-before]]), 2 * before
@@ -285,7 +287,11 @@ def linspace(start, stop, num=50, endpoint=True, *, axis=0):
     like = start if hasattr(start, "dtype") else stop
     steps = on_device_of(plain(like), np.linspace(0, 1, num, endpoint, dtype=like.dtype))
     difference = stop - start
-    return np.moveaxis(start + np.reshape(steps, (num,) + (1,) * np.ndim(difference)) * difference, 0, axis)
+    result = start + np.reshape(steps, (num,) + (1,) * np.ndim(difference)) * difference
+    if endpoint and num > 1:  # the last is `stop` itself, without a rounding on the way
+        last = np.broadcast_to(of_type(stop, result.dtype), result[-1:].shape)
+        result = np.concatenate([result[:-1], last])
+    return np.moveaxis(result, 0, axis)
 
 
 def ediff1d(ary, to_end=None, to_begin=None):
@@ -302,7 +308,7 @@ def trapezoid(y, x=None, dx=1.0, axis=-1):
 
 def gradient(f, *varargs, axis=None, edge_order=1):
     """Half the difference of the neighbours; at the edges that of the first two, or a parabola through three."""
-    axes = axes_of(f, axis)
+    axes = axes_of(f, axis) if axis is None else normalize_axis_tuple(axis, np.ndim(f))
     if edge_order not in (1, 2) or any(f.shape[i] < edge_order + 1 for i in axes):
         raise ValueError("np.gradient takes edge_order 1 or 2, and an axis that is longer than that")
     if any(np.ndim(spacing) > 0 for spacing in varargs):
@@ -330,6 +336,11 @@ def interp(x, xp, fp, left=None, right=None):
     width = xp[after] - xp[place]
     slope = (fp[after] - fp[place]) / np.where(width == 0, 1, width)
     result = fp[place] + slope * (x - xp[place])
+    # Beside an infinite point that may be undecided. As NumPy does: from the other side, then the points themselves.
+    if not bool(np.all(np.isfinite(plain(result)))):
+        result = np.where(np.isnan(plain(result)), fp[after] + slope * (x - xp[after]), result)
+        is_flat = np.isnan(plain(result)) & (plain(fp[after]) == plain(fp[place]))
+        result = np.where(is_flat | (plain(x) == plain(xp[place])), fp[place], result)
     result = np.where(x < xp[0], fp[0] if left is None else left, result)
     return np.where(x > xp[-1], fp[-1] if right is None else right, result)
 

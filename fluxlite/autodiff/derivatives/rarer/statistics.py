@@ -59,7 +59,18 @@ def spread(size):
 
 
 variance = spread(lambda x, axis, counts: np.sum(x * x, axis=axis, keepdims=True) / counts)
-deviation = spread(lambda x, axis, counts: euclidean(x, axis, True) / np.sqrt(counts))
+of_deviations = spread(lambda x, axis, counts: euclidean(x, axis, True) / np.sqrt(counts))
+
+
+def deviation(a, axis=None, dtype=None, *, ddof=0, keepdims=False, where=True):
+    result = of_deviations(a, axis, dtype, ddof=ddof, keepdims=keepdims, where=where)
+    if np.size(a) == 0:
+        return result
+    # Equal numbers may differ from their rounded mean. Their deviation is flat all the same.
+    axis, values = axes_of(a, axis), plain(a)
+    largest = np.max(masked(where, values, -math.inf), axis=axis, keepdims=keepdims)
+    smallest = np.min(masked(where, values, math.inf), axis=axis, keepdims=keepdims)
+    return np.where(largest == smallest, plain(result), result)
 
 
 def extremum(reduce, of_two, worst):
@@ -130,15 +141,18 @@ def check_weights(weights, shape):
 
 @composed(np.average)
 def average(a, axis=None, weights=None, *, keepdims=False):
+    axis = axis if axis is None else normalize_axis_tuple(axis, np.ndim(a))
     if weights is None:
         return np.mean(a, axis=axis, keepdims=keepdims)
     if np.shape(weights) != np.shape(a):  # one weight for each place along the axis
-        axes = normalize_axis_tuple(axis, np.ndim(a))
+        axes = normalize_axis_tuple(axis, np.ndim(a))  # None isn't allowed here
         check_weights(weights, tuple(a.shape[i] for i in axes))
         weights = np.transpose(weights, tuple(axes.index(i) for i in sorted(axes)))
         weights = np.reshape(weights, tuple(n if i in axes else 1 for i, n in enumerate(a.shape)))
         weights = np.broadcast_to(weights, a.shape)
     total = np.sum(weights, axis=axis, keepdims=keepdims)
+    if bool(np.any(plain(total) == 0)):
+        raise ZeroDivisionError("Weights sum to zero, can't be normalized")
     return np.sum(a * weights, axis=axis, keepdims=keepdims) / total
 
 
@@ -185,21 +199,38 @@ def quantile(a, q, axis=None, *, keepdims=False):
     rows = np.sort(in_rows(a, axis), axis=-1)
     if type(q) not in (int, float):
         rows = astype(rows, np.result_type(a.dtype, np.asarray(q)))
-    found = []
-    for place in (np.ravel(q) * (rows.shape[-1] - 1)).tolist():  # between two
-        low, high = rows[..., math.floor(place)], rows[..., math.ceil(place)]
-        found.append(low + (high - low) * (place - math.floor(place)))
+    found = [between(rows, place) for place in (np.ravel(q) * (rows.shape[-1] - 1)).tolist()]
     result = np.reshape(np.stack(found), np.shape(q) + (found[0].shape if found else ()))
     result = np.where(np.isnan(plain(rows)[..., -1]), rows[..., -1], result)  # NaN comes last, and makes all NaN
     return np.expand_dims(result, tuple(i + np.ndim(q) for i in axes_of(a, axis))) if keepdims else result
 
 
+def between(rows, place):
+    """What lies at this `place` of each row, as NumPy computes it: from the nearer of two neighbours."""
+    if type(place) is int:
+        return rows[..., place]
+    before = math.floor(place)
+    part = place - before
+    low, high = rows[..., before], rows[..., min(before + 1, rows.shape[-1] - 1)]
+    if part < 0.5:
+        return low + (high - low) * part
+    return high - (high - low) * (1 - part)
+
+
+@composed(np.median)
+def median(a, axis=None, *, keepdims=False):
+    axis = axis if axis is None else normalize_axis_tuple(axis, np.ndim(a))
+    rows = np.sort(in_rows(a, axis), axis=-1)
+    length = rows.shape[-1]
+    result = np.mean(rows[..., max(length - 1, 0) // 2 : length // 2 + 1], axis=-1)  # one in the middle, or two
+    if length > 0:
+        result = np.where(np.isnan(plain(rows)[..., -1]), rows[..., -1], result)
+    return np.expand_dims(result, axes_of(a, axis)) if keepdims else result
+
+
 @composed(np.percentile)
 def percentile(a, q, axis=None, *, keepdims=False):
     return quantile(a, q / 100 if isinstance(q, (int, float)) else np.asarray(q) / 100, axis, keepdims=keepdims)
-
-
-composed(np.median)(lambda a, axis=None, *, keepdims=False: quantile(a, 0.5, axis, keepdims=keepdims))
 
 
 # -- together
