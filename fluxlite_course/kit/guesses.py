@@ -96,13 +96,22 @@ def _show(id: str, asks: Question) -> None:
         kept = f"Your guess, {chosen}, is kept. "
         call = kept + (asks.later or f'answer("{id}") shows the answer.')
         run = kept + (asks.later or "Run this cell to see the answer.")
-    options = (f"      {letter}  {plain(text)}" for letter, text in asks.options.items())
-    text = "\n".join([f"{id}  {plain(asks.words)}", *options, f"      {plain(call)}"])
+    text = as_words(id, asks, call)
     if ipython() is None:
         print(text)
         return
     view = {"version_major": 2, "version_minor": 0, "model_id": _box()(id, asks, chosen).model_id}
     publish(text, as_page(id, asks, run, chosen), {VIEW: view})
+
+
+def as_words(id: str, asks: Question, hint: str) -> str:
+    """A question as plain lines, without the answer, and with the `hint` below it.
+
+    >>> print(as_words("02-B", question("02-B"), "Run this cell.").splitlines()[-1])
+          Run this cell.
+    """
+    options = (f"      {letter}  {plain(text)}" for letter, text in asks.options.items())
+    return "\n".join([f"{id}  {plain(asks.words)}", *options, f"      {plain(hint)}"])
 
 
 def as_page(id: str, asks: Question, hint: str, chosen: str = "") -> str:
