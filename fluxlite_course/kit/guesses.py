@@ -140,14 +140,21 @@ def _box() -> Any:
         _esm = text_of("keys.js") + "\n" + Path(__file__).with_name("guess.js").read_text(encoding="utf-8")
         _css = style("Guesses")
         question, later, chosen = (Unicode().tag(sync=True) for _ in range(3))
+        kept = Unicode().tag(sync=True)  # the letter in our record: on a page without its kernel, a click keeps nothing
         options, answer = Dict().tag(sync=True), Dict().tag(sync=True)
         asked = Bool().tag(sync=True)
 
         def __init__(self, id: str, asks: Question, chosen: str) -> None:
             options = {letter: marked(text) for letter, text in asks.options.items()}
             super().__init__(question=_heading(id, asks), options=options, chosen=chosen, later=asks.later)
-            self.observe(lambda change: progress.keep("guesses", id, change.new), names="chosen")
+            self.kept = chosen
+            self.observe(self._keep, names="chosen")
             self.observe(lambda change: setattr(self, "answer", _reply(asks, self.chosen)), names="asked")
+            self._id = id
+
+        def _keep(self, change: Any) -> None:
+            progress.keep("guesses", self._id, change.new)
+            self.kept = change.new
 
     return Box
 

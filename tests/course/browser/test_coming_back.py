@@ -63,4 +63,8 @@ def test_films_play_after_a_reload_and_on_the_next_day(browser, tmp_path):
         page = browser.new_page(viewport={"width": 1100, "height": 900})
         page.goto(f"{address}/doc/tree/{NAME}")
         assert slides(page) == 2
+        guess = page.locator(".fluxlite-box.guess:has(button)")
+        guess.locator("button.option").first.click()  # the kernel that would keep it has ended
+        wait_until(lambda: "isn't kept yet" in guess.inner_text(), guess.inner_text)
+        assert "run this cell again" in guess.inner_text()
         page.close()
