@@ -58,8 +58,9 @@ def _command(program: str, folder: Path) -> list[str]:
 def environment() -> dict[str, str]:
     """For Jupyter and its kernels: this process's environment, and one thread for NumPy, unless you have set that.
 
-    The lessons' products are small: with a thread on each core, most of the time goes into waiting for the others.
-    Lesson 10 took 113 s on four cores, and 16 s on one. No lesson measures anything that would gain by more cores.
+    The lessons' products are small: with a thread on each core, most of the time goes into waiting for the others. On
+    a busy computer with two cores, lesson 10's first training took 83 s that way, and 5 s with one thread. Nothing that
+    a lesson measures is large enough to gain by more, and the CPU's recorded times are those of one thread, too.
     """
     if any(name in os.environ for name in THREADS):
         return dict(os.environ)
