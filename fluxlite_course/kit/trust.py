@@ -25,12 +25,12 @@ def sign_lessons(source: Path | None = None) -> None:
     home, or without SQLite, the lessons stay unsigned, and no error says so. That costs only a mark in JupyterLab's
     status bar: a copy has no HTML until it's run, so Jupyter trusts it as soon as it's saved.
     """
-    contents = [file.read_bytes() for file in sorted((source or learner_folder()).glob("*.ipynb"))]
-    hashes = [hashlib.sha256(content).digest() for content in contents]
-    mark = hashlib.sha256(b"".join(hashes)).hexdigest().encode()
     with contextlib.suppress(Exception):  # whatever it is, of the disk, of SQLite, of Jupyter: the lab has to start
         from jupyter_core.paths import jupyter_data_dir
 
+        contents = [file.read_bytes() for file in sorted((source or learner_folder()).glob("*.ipynb"))]
+        hashes = [hashlib.sha256(content).digest() for content in contents]
+        mark = hashlib.sha256(b"".join(hashes)).hexdigest().encode()
         place = Path(jupyter_data_dir())
         kept = place / _SIGNED
         if kept.is_file() and kept.read_bytes() == mark:
