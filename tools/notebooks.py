@@ -5,7 +5,7 @@
     python tools/notebooks.py nbgrader DIR   make an nbgrader course of the lessons in a new folder
 
 A lesson, notebooks/NN-name.ipynb, is solved: ### BEGIN SOLUTION … ### END SOLUTION. A learner's copy has no outputs
-but the questions, todo() in place of each solution, and each solution folded away below its check. Where
+but the questions, as plain text, todo() in place of each solution, and each solution folded away below its check. Where
 pyproject.toml names a repository (tools/links.py), it has what it needs to be opened alone: a cell that installs
 fluxlite where that's missing, and links to Colab, Kaggle and Binder.
 """
@@ -27,6 +27,7 @@ sys.path.insert(0, str(ROOT))
 
 import fluxlite  # noqa: E402
 from fluxlite_course.kit.copies import HASH, LESSON, VERSION, fingerprint  # noqa: E402
+from fluxlite_course.kit.guesses import as_words, question  # noqa: E402
 from tools.links import FIRST, PLACE, Place, on_binder, on_colab, on_hub, on_kaggle  # noqa: E402
 
 NOTEBOOKS = ROOT / "notebooks"
@@ -75,14 +76,27 @@ def for_learners(lesson: dict[str, Any], name: str, place: Place | None = PLACE)
             cells.append(folded(cell["id"], solutions))
             continue
         waiting += [solution(match) for match in SOLUTION.finditer(code)]
-        shown = cell["outputs"] if GUESS.search(code) else []
-        cells.append({**cell, "source": starter(code), "outputs": shown, "execution_count": None})
+        cells.append({**cell, "source": starter(code), "outputs": questions_in(code), "execution_count": None})
         if waiting and CHECK.search(code):
             cells.append(folded(cell["id"], waiting))
             waiting = []
     if waiting:
         raise ValueError(f"lesson {number} has a solution without a check after it:\n{waiting[0]}")
     return handed_out({**lesson, "cells": with_ways_in(cells, name, place)}, number)
+
+
+def questions_in(code: str) -> list[dict[str, Any]]:
+    """What a copy shows below a cell that hasn't run: its questions, as text that was printed.
+
+    It can't be HTML, nor any other kind than printed text. Until every cell with such an output has run, Jupyter
+    trusts no cell of the notebook, so the films of those that did run would come back as still images.
+    """
+    ids = GUESS.findall(code)
+    if not ids:
+        return []
+    hint = "Run this cell to guess."
+    words = "\n".join(as_words(id, question(id), hint) for id in ids)
+    return [{"output_type": "stream", "name": "stdout", "text": f"{words}\n"}]
 
 
 def handed_out(made: dict[str, Any], number: str) -> dict[str, Any]:

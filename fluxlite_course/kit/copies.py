@@ -1,7 +1,8 @@
 """Learners' copies of the lessons: we make those that are missing, and never overwrite one that was changed.
 
 A copy's metadata has a hash of its cells as they were handed out. As long as the cells match it, nothing was written in
-them, and a newer version may replace the copy. Otherwise the newer one goes next to it.
+them, and a newer version may replace the copy. Otherwise the newer one goes next to it. The hash leaves outputs out.
+What stands below cells that nobody ran is ours, too: if we show something else there now, the copy is made anew.
 """
 
 import hashlib
@@ -45,8 +46,10 @@ def _hand_out_one(fresh: bytes, copy: Path) -> str:
         kept = _replace(copy, fresh, "torn")
         return f"{copy.name} can't be read any more. It's fresh now, and the old one is kept as {kept.name}."
     newest, _ = _read(fresh)
-    if theirs.get(HASH) == newest[HASH]:
-        return ""  # they have this version, edited or not
+    if theirs.get(HASH) == newest[HASH]:  # they have this version, edited or not
+        if not edited and _is_untouched(copy.read_bytes(), fresh):
+            write_whole(copy, fresh)
+        return ""
     if not edited:
         write_whole(copy, fresh)
         return f"{copy.name} is new, version {newest[VERSION]}; yours was as it was handed out."
@@ -63,6 +66,16 @@ def _read(content: bytes) -> tuple[dict[str, Any], bool]:
         return about, about[HASH] != fingerprint(notebook)
     except (KeyError, TypeError):  # it isn't one of ours, or it lost its cells
         return {}, True
+
+
+def _is_untouched(copy: bytes, fresh: bytes) -> bool:
+    """Whether no cell of a copy ever ran, and yet it shows other outputs than a fresh one.
+
+    So do copies of 0.3.0: their questions are HTML, which Jupyter doesn't trust until all of them ran.
+    """
+    theirs, ours = ([cell for cell in json.loads(it)["cells"] if cell["cell_type"] == "code"] for it in (copy, fresh))
+    has_run = any(cell.get("execution_count") is not None for cell in theirs)
+    return not has_run and [cell.get("outputs") for cell in theirs] != [cell.get("outputs") for cell in ours]
 
 
 def renew(copy: Path, source: Path | None = None) -> Path | None:

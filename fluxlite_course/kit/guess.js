@@ -43,15 +43,23 @@ function render({ model, el }) {
     return [letter, button];
   });
 
+  // A page that is opened again shows the box, but its kernel may have ended. We can't know: we wait for its answer.
   let patience;
+  const ended = "Has it ended? Then run this cell again.";
+  function wait(words) {
+    clearTimeout(patience);
+    patience = setTimeout(() => { said.textContent = `${words} ${ended}`; }, 500);
+  }
+
   show.addEventListener("click", () => {
     model.set("asked", true);
     model.save_changes();
-    patience = setTimeout(() => { said.textContent = "The answer comes when the kernel has finished its cell."; }, 500);
+    wait("The answer comes when the kernel has finished its cell.");
   });
 
   function draw() {
     const chosen = model.get("chosen");
+    const isKept = chosen === model.get("kept");
     const { right, words } = model.get("answer");
     for (const [letter, button] of buttons) {
       const marks = [letter === right && "✓ right", right && letter === chosen && letter !== right && "✗ not this one"];
@@ -63,21 +71,28 @@ function render({ model, el }) {
       button.lastChild.textContent = marks.filter(Boolean).join(" · ");
     }
     const later = model.get("later");
-    said.textContent = chosen ? `Your guess is kept. ${later}` : "Click your guess. Wrong ones are the useful ones.";
+    clearTimeout(patience);
+    if (!chosen) said.textContent = "Click your guess. Wrong ones are the useful ones.";
+    else if (isKept) said.textContent = `Your guess is kept. ${later}`;
+    else {
+      said.textContent = "";
+      wait("Your guess isn't kept yet: the kernel hasn't answered.");
+    }
     said.hidden = Boolean(right);
     const asked = document.activeElement === show; // a hidden button loses the focus, which goes to the answer
     show.hidden = !chosen || Boolean(right) || Boolean(later);
     replies.innerHTML = words || "";
     if (asked && show.hidden) replies.focus({ preventScroll: true });
-    if (right) clearTimeout(patience);
   }
 
   model.on("change:chosen", draw);
+  model.on("change:kept", draw);
   model.on("change:answer", draw);
   draw();
   return () => {
     clearTimeout(patience);
     model.off("change:chosen", draw);
+    model.off("change:kept", draw);
     model.off("change:answer", draw);
   };
 }

@@ -96,13 +96,22 @@ def _show(id: str, asks: Question) -> None:
         kept = f"Your guess, {chosen}, is kept. "
         call = kept + (asks.later or f'answer("{id}") shows the answer.')
         run = kept + (asks.later or "Run this cell to see the answer.")
-    options = (f"      {letter}  {plain(text)}" for letter, text in asks.options.items())
-    text = "\n".join([f"{id}  {plain(asks.words)}", *options, f"      {plain(call)}"])
+    text = as_words(id, asks, call)
     if ipython() is None:
         print(text)
         return
     view = {"version_major": 2, "version_minor": 0, "model_id": _box()(id, asks, chosen).model_id}
     publish(text, as_page(id, asks, run, chosen), {VIEW: view})
+
+
+def as_words(id: str, asks: Question, hint: str) -> str:
+    """A question as plain lines, without the answer, and with the `hint` below it.
+
+    >>> print(as_words("02-B", question("02-B"), "Run this cell.").splitlines()[-1])
+          Run this cell.
+    """
+    options = (f"      {letter}  {plain(text)}" for letter, text in asks.options.items())
+    return "\n".join([f"{id}  {plain(asks.words)}", *options, f"      {plain(hint)}"])
 
 
 def as_page(id: str, asks: Question, hint: str, chosen: str = "") -> str:
@@ -131,14 +140,21 @@ def _box() -> Any:
         _esm = text_of("keys.js") + "\n" + Path(__file__).with_name("guess.js").read_text(encoding="utf-8")
         _css = style("Guesses")
         question, later, chosen = (Unicode().tag(sync=True) for _ in range(3))
+        kept = Unicode().tag(sync=True)  # the letter in our record: on a page without its kernel, a click keeps nothing
         options, answer = Dict().tag(sync=True), Dict().tag(sync=True)
         asked = Bool().tag(sync=True)
 
         def __init__(self, id: str, asks: Question, chosen: str) -> None:
             options = {letter: marked(text) for letter, text in asks.options.items()}
             super().__init__(question=_heading(id, asks), options=options, chosen=chosen, later=asks.later)
-            self.observe(lambda change: progress.keep("guesses", id, change.new), names="chosen")
+            self.kept = chosen
+            self.observe(self._keep, names="chosen")
             self.observe(lambda change: setattr(self, "answer", _reply(asks, self.chosen)), names="asked")
+            self._id = id
+
+        def _keep(self, change: Any) -> None:
+            progress.keep("guesses", self._id, change.new)
+            self.kept = change.new
 
     return Box
 

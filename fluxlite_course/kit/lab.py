@@ -11,10 +11,13 @@ from pathlib import Path
 
 from .copies import FOLDER, hand_out
 from .ready import NEEDED, TO_START, missing
+from .trust import sign_lessons
 
 FIRST = "00-start-here.ipynb"
 # JupyterLab for newcomers: no question about news, and a kernel that starts without asking.
 SETTINGS = Path(__file__).parent / "jupyterlab"
+# How many threads NumPy's products get: one variable for each library that may be below it.
+THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 
 
 def course_folder() -> Path:
@@ -36,9 +39,10 @@ def lab(arguments: list[str], hub: bool = False) -> int:
     folder = course_folder()
     here = f"Your copies of the lessons are in {folder.absolute()}. Ctrl-C here ends JupyterLab."
     print(*hand_out(folder), here, sep="\n", flush=True)
+    sign_lessons()
     as_root = ["--allow-root"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
     try:
-        return subprocess.call([*_command("jupyterlab", folder), *as_root, *arguments], cwd=folder)
+        return subprocess.call([*_command("jupyterlab", folder), *as_root, *arguments], cwd=folder, env=environment())
     except KeyboardInterrupt:
         return 130
 
@@ -51,6 +55,18 @@ def _command(program: str, folder: Path) -> list[str]:
     ]  # fmt: skip
 
 
+def environment() -> dict[str, str]:
+    """For Jupyter and its kernels: this process's environment, and one thread for NumPy, unless you have set that.
+
+    The lessons' products are small: with a thread on each core, most of the time goes into waiting for the others. On
+    a busy computer with two cores, lesson 10's first training took 83 s that way, and 5 s with one thread. Nothing that
+    a lesson measures is large enough to gain by more, and the CPU's recorded times are those of one thread, too.
+    """
+    if any(name in os.environ for name in THREADS):
+        return dict(os.environ)
+    return {**os.environ, **dict.fromkeys(THREADS, "1")}
+
+
 def _on_a_hub(arguments: list[str]) -> int:
     """Become the learner's server. It starts even if lessons can't be handed out: learners need their own files."""
     if importlib.util.find_spec("jupyterhub") is None:
@@ -61,8 +77,9 @@ def _on_a_hub(arguments: list[str]) -> int:
         print(*hand_out(folder), sep="\n", flush=True)
     except OSError as error:  # a full disk, above all: they have to get in to delete something
         print(f"The lessons couldn't be handed out: {error}", flush=True)
+    sign_lessons()
     if folder.is_dir():
         os.chdir(folder)
     # -P: a learner's own random.py, say, mustn't keep their server from starting.
     python, *program = _command("jupyterhub.singleuser", Path())
-    os.execv(python, [python, "-P", *program, *arguments])
+    os.execve(python, [python, "-P", *program, *arguments], environment())

@@ -25,10 +25,11 @@ HUB_PAGE = (ROOT / "docs" / "hub" / "README.md").read_text(encoding="utf-8")
 
 
 @pytest.fixture(autouse=True)
-def at_home(monkeypatch):
-    """Not on Colab or Binder."""
+def at_home(monkeypatch, tmp_path_factory):
+    """Not on Colab or Binder, and with a Jupyter of its own."""
     for name in ("COLAB_RELEASE_TAG", "KAGGLE_KERNEL_RUN_TYPE", "BINDER_LAUNCH_HOST"):
         monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("JUPYTER_DATA_DIR", str(tmp_path_factory.mktemp("jupyter")))
 
 
 @pytest.fixture
@@ -222,11 +223,28 @@ def test_elsewhere_a_missing_notebook_is_said(own_progress, tmp_path, monkeypatc
 
 def test_lab_makes_no_course_within_a_course(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(lab_module.importlib.util, "find_spec", lambda name: name)
-    monkeypatch.setattr(lab_module.subprocess, "call", lambda command, cwd: 0)
+    monkeypatch.setattr(lab_module.subprocess, "call", lambda command, **how: 0)
     monkeypatch.chdir(tmp_path)
     assert main(["lab"]) == 0
     monkeypatch.chdir(tmp_path / "my-course")
     assert main(["lab"]) == 0 and not (tmp_path / "my-course" / "my-course").exists()
+    assert Path(os.environ["JUPYTER_DATA_DIR"], "fluxlite-signed").exists()  # test_trust.py says what for
+
+
+@pytest.mark.parametrize("yours", [{}, {"OMP_NUM_THREADS": "4"}], ids=["nothing set", "set"])
+def test_a_lessons_products_get_one_thread_unless_you_said_how_many(yours, tmp_path, monkeypatch, capsys):
+    """With one on each core they would mostly wait for each other."""
+    environments = []
+    monkeypatch.setattr(lab_module.importlib.util, "find_spec", lambda name: name)
+    monkeypatch.setattr(lab_module.subprocess, "call", lambda command, cwd, env: environments.append(env))
+    monkeypatch.chdir(tmp_path)
+    for name in lab_module.THREADS:
+        monkeypatch.delenv(name, raising=False)
+    for name, threads in yours.items():
+        monkeypatch.setenv(name, threads)
+    main(["lab"])
+    found = {name: environments[0][name] for name in lab_module.THREADS if name in environments[0]}
+    assert found == (yours or dict.fromkeys(lab_module.THREADS, "1"))
 
 
 def test_lab_where_a_file_has_the_name_of_the_folder(tmp_path, monkeypatch, capsys):
@@ -242,12 +260,12 @@ def became(monkeypatch):
     """The programs that this process would have become, instead of going on."""
     commands = []
 
-    def become(program, command):
+    def become(program, command, environment):
         commands.append(command)
         raise SystemExit
 
     monkeypatch.setattr(lab_module.importlib.util, "find_spec", lambda name: name)
-    monkeypatch.setattr(lab_module.os, "execv", become)
+    monkeypatch.setattr(lab_module.os, "execve", become)
     return commands
 
 
@@ -259,6 +277,7 @@ def test_on_a_hub_lab_becomes_the_learners_server(tmp_path, monkeypatch, became)
     assert command[:4] == [sys.executable, "-P", "-m", "jupyterhub.singleuser"] and command[-1] == "--allow-root"
     assert f"--ServerApp.root_dir={tmp_path / 'my-course'}" in command and Path.cwd() == tmp_path / "my-course"
     assert (tmp_path / "my-course" / lab_module.FIRST).exists()
+    assert Path(os.environ["JUPYTER_DATA_DIR"], "fluxlite-signed").exists()
 
 
 def test_on_a_hub_with_a_full_disk_a_learner_still_gets_in(tmp_path, monkeypatch, became, capsys):

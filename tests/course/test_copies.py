@@ -72,6 +72,22 @@ def test_one_with_work_in_it_stays_and_the_newer_lies_beside_it(folders):
     assert hand_out(target, source) == []
 
 
+HTML = {"output_type": "display_data", "data": {"text/html": "<b>a question</b>"}, "metadata": {}}
+
+
+@pytest.mark.parametrize(("ran", "text"), [(None, "start"), (1, "start"), (None, "my answer")])
+def test_what_stands_below_cells_that_nobody_ran_is_what_we_show_there_now(folders, ran, text):
+    """0.3.0 showed HTML there, for which Jupyter trusted none of the copy."""
+    source, target = folders
+    content = json.loads((target / NAME).read_text())
+    content["cells"][0] |= {"source": [text], "outputs": [HTML], "execution_count": ran}
+    write(target / NAME, content)
+    before = (target / NAME).read_bytes()
+    assert hand_out(target, source) == []
+    is_theirs = ran is not None or text != "start"
+    assert (target / NAME).read_bytes() == (before if is_theirs else (source / NAME).read_bytes())
+
+
 NO_CELLS = '{"metadata": {"fluxlite": {"sources": "x", "version": "0.9"}}}'
 
 

@@ -265,8 +265,13 @@ def test_a_box_sends_the_answer_only_when_it_is_asked_for(notebook, monkeypatch)
     data = shown(monkeypatch, "from fluxlite_course import guess; guess('02-C')")
     (box,) = made
     assert data[guesses.VIEW]["model_id"] == box.model_id and "Run this cell to guess." in data["text/html"]
+    assert box.kept == ""
     box.chosen = "d"
-    assert progress.read()["guesses"] == {"02-C": "d"} and "functor lets later" not in str(box.get_state())
+    assert (
+        progress.read()["guesses"] == {"02-C": "d"}
+        and box.kept == "d"
+        and "functor lets later" not in str(box.get_state())
+    )
     box.asked = True
     assert box.answer["right"] == "b" and "<b>d</b>: an object may be older" in box.answer["words"]
 

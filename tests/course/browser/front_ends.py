@@ -24,7 +24,8 @@ def served(module, app, home, settings, notebooks):
     cells of further notebooks, by name.
     """
     course = home / "my-course"
-    shutil.copytree(ROOT / "notebooks" / "learner", course)
+    if not course.exists():  # otherwise it is the next day
+        shutil.copytree(ROOT / "notebooks" / "learner", course)
     for name, sources in notebooks.items():
         notebook(course / name, *sources)
     (home / "overrides.json").write_text(json.dumps(settings))
