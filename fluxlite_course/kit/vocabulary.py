@@ -5,7 +5,8 @@ one that fits is the reply. `expect` compares numbers, and `refuse` asks questio
 """
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Set
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ import fluxlite as fl
 from .exercises import NotDone, NotRight, brief, words_of
 
 Slips = Mapping[str, Any]
+_MOST_ELEMENTS = 100_000  # a generator may never end
 
 
 def on_cpu(x: Any) -> bool:
@@ -87,6 +89,21 @@ def number(got: Any, what: str) -> float:
         return float(fl.cpu(got))
     except (TypeError, ValueError):
         raise NotRight(f"{what} isn't a number", brief(got), "a number") from None
+
+
+def listed(got: Any) -> list[Any] | None:
+    """What a list, a tuple, an array or a generator holds, in order. None, if `got` is nothing of the kind.
+
+    >>> listed((7, 6)), listed(np.array([7, 6])) == [7, 6], listed(n for n in range(2)), listed("76"), listed(7)
+    ([7, 6], True, [0, 1], None, None)
+    """
+    if isinstance(got, (str, bytes, Mapping, Set)):
+        return None
+    try:
+        elements = iter(got)
+    except TypeError:
+        return None
+    return list(itertools.islice(elements, _MOST_ELEMENTS))
 
 
 def is_number(x: Any) -> bool:
