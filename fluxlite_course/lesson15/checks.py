@@ -81,7 +81,7 @@ def _over_the_link(all_reduce, cards):
     link = _Link(cards, lambda card, piece: np.full_like(piece, 8.0 ** (cards + card)))
     found = all_reduce([np.full(2 * cards, 8.0**card) for card in range(cards)], link.send)
     for card, values in [*link.sends, *enumerate(_whole_arrays(found, 2 * cards, cards))]:
-        digits = np.array([values // 8.0**place % 8 for place in range(2 * cards)]).reshape(2 * cards, -1)
+        digits: Any = np.array([values // 8.0**place % 8 for place in range(2 * cards)]).reshape(2 * cards, -1)
         before, has = (card - 1) % cards, digits.any(axis=1)
         of_others = [other for other in range(cards) if has[other] and other != card]
         not_for_it = [other for other in range(cards) if has[cards + other] and other != before]

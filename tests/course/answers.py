@@ -22,3 +22,15 @@ def not_right(*rows):
 
 def right(*rows):
     return replies("right", *rows)
+
+
+class EqualToAll:
+    """An answer that says of itself that it's equal to any other."""
+
+    def __eq__(self, other):
+        return True
+
+    def __ne__(self, other):
+        return False
+
+    __hash__ = None
