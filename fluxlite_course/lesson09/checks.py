@@ -23,8 +23,8 @@ _WHY = (
 def shapes(shapes):
     right = [(32, 8, 8, 4), (32, 4, 4, 4), (32, 2, 2, 6), (32, 24), (32, 10)]
     rows = listed(shapes)
-    tuples = rows is not None and [listed(row) for row in rows]
-    are_shapes = tuples and all(row is not None and all(map(is_number, row)) for row in tuples)
+    tuples = [listed(row) for row in rows or []]
+    are_shapes = rows is not None and all(row is not None and all(map(is_number, row)) for row in tuples)
     wrong_if(not are_shapes, "shapes is a list with a tuple for each layer", f"{shapes!r:.80}", "[(32, 8, 8, …), …]")
     wrong_if(len(tuples) != 5, "the model has 5 layers, so there are 5 shapes", f"{len(tuples)} shapes")
     for layer, (found, wanted, why) in enumerate(zip(map(tuple, tuples), right, _WHY)):

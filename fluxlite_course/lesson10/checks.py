@@ -13,7 +13,7 @@ from ..kit.vocabulary import call, expect, is_number, listed, normal, wrong_if
 
 @exercise("10.1", "how much chance", look_at="the scores are divided by the temperature before the softmax")
 def chances(chances):
-    best = {}
+    best: dict[float, str] = {}
     for scores in (np.array([2.0, 1.0, -0.5, 0.0]), np.array([0.3, -1.0, 4.0])):
         for heat in (0.5, 2.0, 0.01):
             wanted = fl.softmax(scores / heat)
