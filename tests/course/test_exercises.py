@@ -1,6 +1,7 @@
 """check, todo, guess, expect_error and start, as a learner sees them."""
 
 import linecache
+import re
 
 import numpy as np
 import pytest
@@ -327,6 +328,24 @@ def test_a_puzzle_is_right_or_not_and_beside_par_and_the_best_so_far(notebook, c
         capsys.readouterr()
         shell.run_cell(f"%%puzzle 99-1\n{each}").raise_error()
     assert words in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("magic", ["%%puzzle 99-1", "%%device_time", "%%machine"])
+@pytest.mark.parametrize(
+    ("cell", "words"),
+    [
+        ("def f(x)\n    return x", ["line 1", "def f(x)", "SyntaxError: expected ':'"]),
+        ("x = 1\n\nreturn x", ["line 3", "return x", "SyntaxError: 'return' outside function"]),
+        ("def f(x):\n    return x / 0\n\n\nf(1)", ["f(1)", "return x / 0", "ZeroDivisionError"]),
+    ],
+)
+def test_an_error_in_the_cell_of_a_magic_shows_only_the_cell(notebook, capsys, magic, cell, words):
+    shell = InteractiveShell.instance()
+    shell.register_magics(DeviceMagics)
+    (result,) = notebook(f"{magic}\n{cell}")
+    said = capsys.readouterr()
+    assert all(word in re.sub(r"\x1b\[[\d;]*m", "", said.out + said.err) for word in words)
+    assert "IPython" not in said.out + said.err and "magics.py" not in said.out and not result.success
 
 
 @pytest.mark.parametrize("wrong", ["e", None])
