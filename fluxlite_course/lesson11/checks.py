@@ -143,9 +143,10 @@ def _one_epoch(train_epoch, X, Y, batchsize):
     slips = {
         "the model that you were given hasn't learned: its weights are as before": fl.destructure(made)[0],
         "the last, smaller batch is left out": _weights(made, X, Y, batches[:-1]),
-        "the batches have 64 observations, whatever batchsize is": _weights(made, X, Y, usual),
         "these are the steps of a single batch with all the data": _weights(made, X, Y, [slice(None)]),
     }
+    if batchsize is not None:
+        slips["the batches have 64 observations, whatever batchsize is"] = _weights(made, X, Y, usual)
     before = "" if batchsize is None else f"with batchsize={batchsize}, "
     words = "the model has learned something different from the loop above: take the same batches, in the same order"
     expect(fl.cpu(fl.destructure(model)[0]), _weights(made, X, Y, batches), words, slips, before=before,
