@@ -37,7 +37,7 @@ def same(got: Any, wanted: Any, rtol: float = 1e-5, atol: float = 1e-5) -> bool:
     """
     try:
         got, wanted = (np.asarray(fl.cpu(x), np.float64) for x in (got, wanted))
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return False
     return got.shape == wanted.shape and np.allclose(got, wanted, rtol, atol)
 
@@ -70,6 +70,12 @@ def refuse(slips: Slips, yours: Any = None, expected: Any = None) -> None:
         wrong_if(made, words, yours, expected)
 
 
+def must_be_a_function(f: Any, name: str) -> None:
+    """Raises `NotRight` if `f` can't be called. It may be what the function returned."""
+    words = f"the check calls {name} itself: hand over the function, without ( ) behind its name"
+    wrong_if(not callable(f), words, brief(f), "a function")
+
+
 def call(f: Callable[..., Any], *args: Any, **kwargs: Any) -> tuple[Any, Any]:
     """What a learner's function returns, and the receipt of this call."""
     with fl.receipt() as r:
@@ -87,7 +93,7 @@ def number(got: Any, what: str) -> float:
     wrong_if(isinstance(got, str), f"{what} is text; write a number, without quotes", repr(got), "a number")
     try:
         return float(fl.cpu(got))
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise NotRight(f"{what} isn't a number", brief(got), "a number") from None
 
 

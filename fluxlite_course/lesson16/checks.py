@@ -6,7 +6,7 @@ import fluxlite as fl
 from fluxlite.messages import put_aside
 
 from ..kit.exercises import brief, exercise
-from ..kit.vocabulary import digits, explaining, must_return, on_cpu, refuse, same
+from ..kit.vocabulary import digits, explaining, must_be_a_function, must_return, on_cpu, refuse, same, wrong_if
 
 SIMULATED = False  # this lesson is about what your computer really has, so start leaves the simulated GPU off
 
@@ -24,6 +24,7 @@ _PLACES: tuple[tuple[str, dict, bool], ...] = (
 @exercise("16.1", "one program for every computer",
           look_at="get_device() without a name: what does it give, and where?")  # fmt: skip
 def predict_everywhere(predict):
+    must_be_a_function(predict, "predict")
     rng = np.random.default_rng(0)
     for place, computer, uses_gpu in _PLACES:
         model, x = fl.Dense(3, 2, np.tanh, rng=rng), rng.standard_normal((4, 3)).astype(np.float32)
@@ -32,10 +33,10 @@ def predict_everywhere(predict):
         model.activation = _noting(places)
         result, launches = _run(predict, model, x.copy(), place, computer)
         must_return(result, "predict", "the model's output")
+        words = f"{place} the result isn't a NumPy array, and the caller goes on in NumPy"
+        wrong_if(not isinstance(result, np.ndarray), words, brief(result), f"what fl.cpu gives: {digits(wanted)}")
         yours = f"{brief(result)} on {fl.device_of(result)}: {digits(result)}, {launches} launches"
         refuse({
-            f"{place} the result isn't a NumPy array, and the caller goes on in NumPy":
-                not isinstance(result, np.ndarray),
             f"{place} the values aren't those of model(x)": not same(result, wanted),
             f"{place} there's a GPU, and your function didn't use it": uses_gpu and not launches,
             f"{place} there's a GPU, and the model was called with an x on the CPU": uses_gpu and "CPU" in places,
