@@ -8,7 +8,7 @@ import fluxlite as fl
 from fluxlite.messages import many
 
 from ..kit.exercises import brief, exercise
-from ..kit.vocabulary import is_number, listed, must_be_a_function, number, refuse, wrong_if
+from ..kit.vocabulary import is_number, listed, must_be_a_function, number, refuse, same, wrong_if
 
 _WHY = (
     "pad=1 keeps all 8 × 8 places, and each of the 4 filters makes a channel",
@@ -100,8 +100,14 @@ def _honest(accuracy_of, images, rng):
         "it's asked about what it has learned. Learning by heart gives 1.00":
             not new or (len(new) < len(asked) and not is_right),
     }, counts, "0 in both")  # fmt: skip
-    words = "the model was asked about the right images, but the share is wrong: are these their labels?"
-    wrong_if(not is_right, words, f"{found:.2f}", f"{images.share:.2f}")
+    if not is_right:
+        share = images.share
+        refuse({
+            "an accuracy is a share, from 0 to 1, and that's in percent": same(found, 100 * share),
+            "that's how many are right; divide it by how many were asked": same(found, share * len(images.new)),
+            "that's the share of the wrong answers": same(found, 1 - share),
+            "the model was asked about the right images, but the share is wrong: are these their labels?": True,
+        }, f"{found:.2f}", f"{share:.2f}")  # fmt: skip
     # In folds, each image is new to some model.
     in_order = new in ({*range(len(new))}, {*range(images.count - len(new), images.count)}) and len(new) < images.count
     refuse({

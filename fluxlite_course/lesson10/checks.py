@@ -7,7 +7,7 @@ import numpy as np
 
 import fluxlite as fl
 
-from ..kit.exercises import NotRight, exercise
+from ..kit.exercises import NotRight, brief, exercise
 from ..kit.vocabulary import call, expect, is_number, listed, must_be_a_function, normal, wrong_if
 
 
@@ -73,6 +73,8 @@ def memories(memories):
         quick = call(_memories, cell, x)[1].launches
         with mock.patch.object(fl.Recurrence, "__call__", _ready_made):
             found, r = call(memories, cell, x)
+        several = listed(found) is not None and not hasattr(found, "shape")
+        wrong_if(several, "that's a list; np.stack(found, axis=1) makes an array of it", brief(found))
         expect(found, right, "the memories aren't the same as before", slips, name="memories",
                gives="the memory after every step", shape="memories returns the memory after every step",
                where="the result is on the CPU: compute where x is", atol=1e-4)  # fmt: skip

@@ -78,6 +78,7 @@ test_a_wrong_answer_is_not_right_and_the_reply_says_why = not_right(
     ("10.1", [lambda scores, t: fl.softmax(scores / t).astype(np.float16)], "those aren't the probabilities"),
     ("10.1", [lambda scores, t: scores.fill(0) or fl.softmax(scores / t)], "those aren't the probabilities"),
     ("10.1", [lambda scores, t: EqualToAll()], "one probability for each letter"),
+    ("10.2", [lambda cell, x: [*memories()(cell, x)]], "that's a list; np.stack"),
     ("10.2", [on_the_host], "they come over the host"),
     ("10.2", [sums_in_the_loop], "a sum that needs only the input is still in the loop"),
     ("10.2", [changes_the_cell], "the memories aren't the same as before"),
