@@ -67,6 +67,7 @@ def softsign_rule(softsign):
         expect(got, wanted, "the gradient isn't what small steps give", {
             "g is missing: it's right only where g is 1": 1 / (1 + np.abs(x)) ** 2,
             "the square is missing": g / (1 + np.abs(x)),
+            "g is the first argument of a rule, and out the second": x / (1 + np.abs(x)) ** 3,
             "right only where x is positive: where is |x|?": g / (1 + x) ** 2,
         })  # fmt: skip
     return "with g, and the numbers that small steps give"

@@ -141,6 +141,8 @@ def _slips_of_time(compute, nbytes, cards, link):
         "each of the 2 (n - 1) steps has a latency, so it counts more than once": compute + link.latency + travelling,
         "there are 2 (n - 1) latencies: handing round has as many as adding up": compute + latencies / 2 + travelling,
         "there are n - 1 steps to add up, and as many to hand round": compute + exchange / 2,
+        "a ring has 2 (n - 1) steps; those of a tree are 2 · log₂ n":
+            compute + 2 * np.log2(cards) * link.latency + travelling,
         "there are 2 (n - 1) steps, not 2 n": compute + 2 * cards * (link.latency + piece),
         "a step carries one piece, 1/n of the gradients, not all of them": compute + latencies + cards * travelling,
         "a card sends 2 (n - 1) / n of the gradients, not all of them once": compute + latencies + cards * piece,
@@ -150,4 +152,4 @@ def _slips_of_time(compute, nbytes, cards, link):
         "each card computes for all of these seconds: they aren't divided among the cards": compute / cards + exchange,
         "a card computes, and then exchanges: add the two times": max(compute, exchange),
         "that's in milliseconds, and a step should be in seconds": 1e3 * (compute + exchange),
-    }
+    }  # fmt: skip

@@ -118,6 +118,18 @@ test_a_wrong_answer_is_not_right_and_the_reply_says_why = not_right(
 )
 
 
+def by_train(model, opt_state, X, Y, batchsize=64):
+    fl.train(loss, model, fl.gpu(fl.DataLoader((X, Y), batchsize=batchsize)), opt_state, progress=False)
+
+
+def and_prints(m, opt_state, X, Y, batchsize=64):
+    """Each step's loss comes back, a number."""
+    for x, y in batch_by_batch(X, Y, batchsize):
+        value, grads = fl.withgradient(lambda m: loss(m, x, y), m)  # noqa: B023
+        print(float(value))
+        fl.update(opt_state, m, grads[0])
+
+
 def labels_as_bytes(m, opt_state, X, Y, batchsize=64):
     """Zeros and ones need a byte each."""
     digits = fl.gpu(Y.astype(np.uint8))
@@ -130,6 +142,8 @@ test_right_answers_other_than_the_lessons_own = right(
     ("11.1", [np.int64(15), 90, 5.0]),
     ("11.2", [training(lambda X, Y, n: fl.gpu(fl.DataLoader((X, Y), batchsize=n)))]),
     ("11.2", [training(batch_by_batch)]),
+    ("11.2", [by_train]),
+    ("11.2", [and_prints]),
     ("11.2", [training(lambda X, Y, n: fl.DataLoader(fl.gpu((X, Y)), batchsize=n))], "5,400 bytes, in 2 copies"),
     ("11.2", [labels_as_bytes], "bytes, in 4 copies"),
     ("11.1", [15.0, np.array(90), np.float32(5)]),

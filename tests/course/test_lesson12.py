@@ -1,6 +1,7 @@
 """Lesson 12's checks: each likely wrong answer gets its own helpful message."""
 
 import re
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 from answers import EqualToAll, not_right, right
@@ -95,6 +96,17 @@ def remembered(model, devices):
     return first_of_all
 
 
+def two_copies(model, devices):
+    first, second = halves(model, devices)
+
+    def run(x):
+        between = first(devices[0](x))
+        devices[1](between)
+        return second(devices[1](between))
+
+    return run
+
+
 def by_turns(model, devices):
     layers = [devices[n % 2](layer) for n, layer in enumerate(model)]
 
@@ -173,6 +185,17 @@ def one_vector(loss, model, x, y, devices):
         return (devices[1](fl.destructure(first)[0]) + fl.destructure(second)[0]) / 2
 
 
+def at_the_same_time(loss, model, x, y, devices):
+    """A thread for each card."""
+
+    def work(device, part):
+        with device:
+            return fl.cpu(gradient_on(device, loss, model, *part))
+
+    with ThreadPoolExecutor(2) as threads:
+        return mean(*threads.map(work, devices, parts(x, y)))
+
+
 def vector_in_its_places(loss, model, x, y, devices):
     return fl.destructure(model)[1](fl.cpu(one_vector(loss, model, x, y, devices)))
 
@@ -194,6 +217,7 @@ test_a_wrong_answer_is_not_right_and_the_reply_says_why = not_right(
     ("12.1", [all_on_both], "the whole model is on each card"),
     ("12.1", [computed_on_the_host], "didn't run on card 0, card 0, card 1, card 1"),
     ("12.1", [remembered], "the values aren't those of the model"),
+    ("12.1", [two_copies], "more than one copy went from card to card"),
     ("12.1", [by_turns], "didn't run on card 0, card 0, card 1, card 1"),
     ("12.1", [lambda model, devices: halves(model, devices) and EqualToAll()], "something that you can call"),
     ("12.1", [split_at(2, lambda *there: lambda x: EqualToAll() if there else x)], "aren't those of the model"),
@@ -234,6 +258,7 @@ test_right_answers_other_than_the_lessons_own = right(
     ("12.1", [lambda model, devices: split_at(2)(model, list(devices))]),
     ("12.2", [parallel(mean, every_other_row)]),
     ("12.2", [vector_in_its_places]),
+    ("12.2", [at_the_same_time]),
     ("12.2", [parallel(mean)]),
     ("12.2", [on_a_card]),
 )

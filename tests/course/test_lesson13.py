@@ -62,6 +62,7 @@ test_a_wrong_answer_is_not_right_and_the_reply_says_why = not_right(
     ("13.1", [restored(activation=fl.leakyrelu)], "where is relu?"),
     ("13.1", [restored(given=lambda model, contents: fl.fmap(lambda x: x, model[:1]))], "aren't those of the file"),
     ("13.1", [restored(given=lambda model, contents: EqualToAll())], "restore should return the model"),
+    ("13.1", [restored(given=lambda model, contents: fl.Chain(*model, fl.softmax))], "something else in the model"),
     ("13.1", [restored(given=nearly)], "the model's numbers aren't those of the file"),
     ("13.1", [lambda path: network(fl.load(path)["hidden"], seed=5)], "the model's numbers aren't those of the file"),
     ("13.2", [taken_up(*EVERYTHING, given=lambda contents: 2)], "it didn't return the number of epochs that are done"),

@@ -26,6 +26,7 @@ SOFTSIGN = [
     ([], "softsign has no rule yet"),
     (softsign(lambda g, out, x: np.where(x > -3, g / (1 + np.abs(x)) ** 2, g)), "the gradient isn't"),
     (softsign(lambda g, out, x: g.fill(0) or g), "the gradient isn't"),
+    (softsign(lambda out, g, x: g / (1 + np.abs(x)) ** 2), "g is the first argument of a rule"),
     (softsign(lambda g, out, x: None), "the rule returned None"),
     (softsign(lambda g, out, x: g, body=lambda x: None), "softsign returned None"),
     (softsign(lambda g, out, x: g * (out / np.where(x == 0, np.nan, x)) ** 2), "the gradient isn't"),

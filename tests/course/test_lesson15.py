@@ -3,6 +3,8 @@
 import numpy as np
 from answers import not_right, right
 
+from fluxlite_course.links import ring
+
 
 def add_up(pieces, send):
     n = len(pieces)
@@ -119,6 +121,7 @@ test_a_wrong_answer_is_not_right_and_the_reply_says_why = not_right(
     ("15.1", [lambda arrays, send: None], "a list with a whole array for each of the 4 cards"),
     ("15.2", [step_time(latencies=lambda n: 0)], "6 cards, PCI Express: the latencies are missing"),
     ("15.2", [step_time(latencies=lambda n: 1)], "so it counts more than once"),
+    ("15.2", [step_time(latencies=lambda n: 2 * np.log2(n))], "those of a tree"),
     ("15.2", [step_time(latencies=lambda n: n - 1)], "handing round has as many as adding up"),
     ("15.2", [step_time(computing=lambda c, n: c / n)], "they aren't divided among the cards"),
     ("15.2", [step_time(computing=lambda c, n: 0)], "the computing is missing"),
@@ -187,4 +190,5 @@ test_right_answers_other_than_the_lessons_own = right(
     ("15.1", [with_pieces_that_arrive_together]),
     ("15.2", [step_time()]),
     ("15.2", [step_by_step]),
+    ("15.2", [lambda compute, nbytes, cards, link: compute + ring(nbytes, cards, link)]),
 )
