@@ -26,6 +26,7 @@ def run(program, monkeypatch, *arguments):
     monkeypatch.setattr(sys, "argv", [program, *arguments])
     monkeypatch.setattr(sys, "path", [str(ROOT), *sys.path])
     monkeypatch.setenv("COLUMNS", "120")
+    monkeypatch.delitem(sys.modules, "IPython", raising=False)  # under %run, fluxlite doesn't exit
     with pytest.raises(SystemExit) as end:
         if program.endswith(".py"):
             monkeypatch.syspath_prepend(str((ROOT / program).parent))
