@@ -8,7 +8,7 @@ import fluxlite as fl
 from fluxlite.messages import many
 
 from ..kit.exercises import brief, exercise
-from ..kit.vocabulary import is_number, listed, must_be_a_function, number, refuse, same, wrong_if
+from ..kit.vocabulary import function, is_number, listed, number, refuse, same, wrong_if
 
 _WHY = (
     "pad=1 keeps all 8 × 8 places, and each of the 4 filters makes a channel",
@@ -83,7 +83,7 @@ class _Images:
 
 @exercise("09.2", "an honest accuracy", look_at="which rows does train get, which ones does the model get?")
 def accuracy_of(accuracy_of):
-    must_be_a_function(accuracy_of, "accuracy_of")
+    function(accuracy_of, "accuracy_of")
     said = [_honest(accuracy_of, _Images(count), np.random.default_rng(15)) for count in (50, 70)]
     return said[0]
 
@@ -134,7 +134,7 @@ _NONE = "none of these"
 
 @exercise("09.3", "none of these", look_at="fl.softmax(scores): shares of 1, a row for each image")
 def answers(answers):
-    must_be_a_function(answers, "answers")
+    function(answers, "answers")
     for given_scores, least in ((_SCORES, 0.6), (_SCORES, 0.9), (_CERTAIN, 1.0)):
         shares = fl.softmax(given_scores)
         given = answers(given_scores.copy(), least)

@@ -8,12 +8,12 @@ import numpy as np
 import fluxlite as fl
 
 from ..kit.exercises import NotRight, brief, exercise
-from ..kit.vocabulary import call, expect, is_number, listed, must_be_a_function, normal, wrong_if
+from ..kit.vocabulary import call, expect, function, is_number, listed, normal, wrong_if
 
 
 @exercise("10.1", "how much chance", look_at="the scores are divided by the temperature before the softmax")
 def chances(chances):
-    must_be_a_function(chances, "chances")
+    function(chances, "chances")
     best: dict[float, str] = {}
     for scores in (np.array([2.0, 1.0, -0.5, 0.0]), np.array([0.3, -1.0, 4.0])):
         for heat in (0.5, 2.0, 0.01):
@@ -59,7 +59,7 @@ def _memories(cell, x, bias=1, keep=True):
 
 @exercise("10.2", "hoisted", look_at="what needs only x can be computed for all steps before the loop")
 def memories(memories):
-    must_be_a_function(memories, "memories")
+    function(memories, "memories")
     for batch, steps in ((2, 9), (4, 30)):
         Wi, Wh, bias, x = normal(5, (6, 3), (6, 6), (6,), (batch, steps, 3))
         cell, x = _Cell(*fl.gpu((Wi, Wh / 4, bias))), fl.gpu(x)

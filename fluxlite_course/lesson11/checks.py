@@ -12,7 +12,7 @@ from fluxlite.messages import many
 
 from ..kit.exercises import NotRight, brief, exercise
 from ..kit.puzzles import puzzle
-from ..kit.vocabulary import expect, explaining, listed, must_be_a_function, normal, number, refuse, wrong_if
+from ..kit.vocabulary import expect, explaining, function, listed, normal, number, refuse, wrong_if
 from .training import loss, network
 
 
@@ -58,7 +58,7 @@ _ROWS, _COLUMNS, _BATCH = 10_240, 3072, 2048
 
 @puzzle("11-1", counts="seconds", par=30e-3)
 def feed(feed):
-    must_be_a_function(feed, "feed")
+    function(feed, "feed")
     _check_small(feed)
     pictures = np.zeros((_ROWS, _COLUMNS), np.float32), np.zeros((_ROWS, 10), np.float32)
     model = network(_COLUMNS, 1024)
@@ -106,7 +106,7 @@ def _check_epoch(batches, travelled, needed):
 
 @exercise("11.2", "each number travels once", look_at="the receipt of one epoch: bytes to the GPU")
 def train_epoch(train_epoch):
-    must_be_a_function(train_epoch, "train_epoch")
+    function(train_epoch, "train_epoch")
     # As many columns as make each kind of mistake travel another number of bytes.
     (X,), labels = normal(5, (150, 5)), np.arange(150) % 4
     Y = fl.onehotbatch(labels, range(4))

@@ -12,7 +12,7 @@ import fluxlite as fl
 from fluxlite.messages import many
 
 from ..kit.exercises import exercise
-from ..kit.vocabulary import call, expect, explaining, must_be_a_function, must_return, on_cpu, refuse, wrong_if
+from ..kit.vocabulary import call, expect, explaining, function, must_return, on_cpu, refuse, wrong_if
 
 
 @contextlib.contextmanager
@@ -40,7 +40,7 @@ def _nbytes(model):
 
 @exercise("12.1", "a model on two cards", look_at="what first and second are in section 1, and what the call did")
 def split(split):
-    must_be_a_function(split, "split")
+    function(split, "split")
     rng = np.random.default_rng(0)
     places: list[Any] = []
     model = fl.Chain(*(fl.Dense(64, 64, _noting(places), rng=rng) for _ in range(4)))
@@ -103,7 +103,7 @@ def _some(values):
 @exercise("12.2", "half a batch on each card",
           look_at="where each gradient is; what it holds where there is none; and the mean of two means")  # fmt: skip
 def parallel_gradient(parallel_gradient):
-    must_be_a_function(parallel_gradient, "parallel_gradient")
+    function(parallel_gradient, "parallel_gradient")
     for rows in (10, 6):
         _check_gradient(parallel_gradient, rows)
     return "three rows on each card, and the mean of both gradients is that of all six rows"

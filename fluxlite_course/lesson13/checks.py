@@ -5,7 +5,7 @@ import numpy as np
 import fluxlite as fl
 
 from ..kit.exercises import brief, exercise
-from ..kit.vocabulary import explaining, is_number, must_be_a_function, refuse, same, wrong_if
+from ..kit.vocabulary import explaining, function, is_number, refuse, same, wrong_if
 from .files import go_on, here, network, new_run, ten
 
 
@@ -21,7 +21,7 @@ def _computes_the_same(one, other):
 
 @exercise("13.1", "a file of any size", look_at="load(path) without a target: what is in the file?")
 def restore(restore):
-    must_be_a_function(restore, "restore")
+    function(restore, "restore")
     for hidden in (5, 7):
         path, saved = here(f"check-{hidden}.safetensors"), network(hidden, seed=100 + 3 * hidden)
         fl.save(path, model=saved, hidden=hidden)
@@ -44,7 +44,7 @@ def restore(restore):
 
 @exercise("13.2", "a run goes on", look_at="section 3: the table of what is left out")
 def take_up(take_up):
-    must_be_a_function(take_up, "take_up")
+    function(take_up, "take_up")
     half, path = go_on(new_run(1), 1), here("check-half.safetensors")
     for done in (2, 5):  # as the file says; so the answer isn't a number that could be typed in
         fl.save(path, **half, epoch=done)

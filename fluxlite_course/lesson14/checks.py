@@ -12,9 +12,9 @@ from ..kit.exercises import exercise
 from ..kit.vocabulary import (
     expect,
     explaining,
+    function,
     is_number,
     listed,
-    must_be_a_function,
     must_return,
     normal,
     number,
@@ -75,8 +75,8 @@ def softsign_rule(softsign):
 
 @exercise("14.3", "the rule of a product", look_at="the shapes of g, x and y: which product has the shape of x?")
 def rule_of_matmul(of_x, of_y):
-    must_be_a_function(of_x, "the rule of x")
-    must_be_a_function(of_y, "the rule of y")
+    function(of_x, "the rule of x")
+    function(of_y, "the rule of y")
     fit = "these shapes don't fit. Which of the two needs a .T?"
     for n, k, m in ((4, 3, 2), (2, 5, 3)):
         x, y, g = normal(14, (n, k), (k, m), (n, m))

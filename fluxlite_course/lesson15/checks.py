@@ -8,13 +8,13 @@ import numpy as np
 from fluxlite.messages import many
 
 from ..kit.exercises import brief, exercise
-from ..kit.vocabulary import expect, is_number, listed, must_be_a_function, number, refuse, wrong_if
+from ..kit.vocabulary import expect, function, is_number, listed, number, refuse, wrong_if
 from ..links import LINKS, ring
 
 
 @exercise("15.1", "an all-reduce in a ring", look_at="the ring's second half, step by step")
 def all_reduce(all_reduce):
-    must_be_a_function(all_reduce, "all_reduce")
+    function(all_reduce, "all_reduce")
     counted = {}
     for cards in (4, 3):
         sends = _right_sums(all_reduce, cards)
@@ -115,7 +115,7 @@ _BITS = 8
 
 @exercise("15.2", "the time of a step", look_at="the formula, with latencies and bytes")
 def step_time(step_time):
-    must_be_a_function(step_time, "step_time")
+    function(step_time, "step_time")
     # One card last: what's wrong with it alone says little about what else is wrong. No number of cards is 8, so that
     # bits in place of bytes look like nothing else.
     cases = [(0.012, 100e6, 6, "PCI Express"), (0.002, 8e3, 16, "Ethernet 10"), (0.004, 100e6, 1, "NVLink")]

@@ -6,7 +6,7 @@ import fluxlite as fl
 from fluxlite.messages import put_aside
 
 from ..kit.exercises import brief, exercise
-from ..kit.vocabulary import digits, explaining, must_be_a_function, must_return, on_cpu, refuse, same, wrong_if
+from ..kit.vocabulary import digits, explaining, function, must_return, on_cpu, refuse, same, wrong_if
 
 SIMULATED = False  # this lesson is about what your computer really has, so start leaves the simulated GPU off
 
@@ -24,7 +24,7 @@ _PLACES: tuple[tuple[str, dict, bool], ...] = (
 @exercise("16.1", "one program for every computer",
           look_at="get_device() without a name: what does it give, and where?")  # fmt: skip
 def predict_everywhere(predict):
-    must_be_a_function(predict, "predict")
+    function(predict, "predict")
     rng = np.random.default_rng(0)
     for place, computer, uses_gpu in _PLACES:
         model, x = fl.Dense(3, 2, np.tanh, rng=rng), rng.standard_normal((4, 3)).astype(np.float32)

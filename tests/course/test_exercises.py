@@ -134,7 +134,7 @@ def test_a_todo_that_is_called_is_not_yet(code, word):
 @pytest.mark.parametrize("id", ["09.2", "09.3", "10.1", "10.2", "11.2", "12.1", "12.2", "13.1", "13.2", "15.1", "16.1"])
 def test_what_a_function_returned_is_no_function(id):
     verdict = judge(id, np.ones(2))
-    assert verdict.word == "not right" and "hand over the function, without ( ) behind its name" in verdict.message
+    assert verdict.word == "not right" and "give the check its name alone" in verdict.message
 
 
 def test_not_yet_says_what_to_do():
