@@ -49,7 +49,9 @@ def _whole_arrays(found, size, cards):
     rows = listed(found)
     whole = rows is not None and [np.shape(x) for x in rows] == [(size,)] * cards
     wrong_if(not whole, f"all_reduce returns a list with a whole array for each of the {cards} cards", f"{found!r:.80}")
-    return np.array(rows, np.float64)
+    values = np.array(rows)
+    wrong_if(values.dtype.kind not in "fiu", "the sums should be numbers as they were", f"type {values.dtype}")
+    return values.astype(np.float64)
 
 
 def _right_sums(all_reduce, cards):

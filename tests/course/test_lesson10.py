@@ -77,6 +77,8 @@ test_a_wrong_answer_is_not_right_and_the_reply_says_why = not_right(
     ("10.1", [lambda scores, t: np.eye(1, len(scores), np.argmax(scores))[0] * 0.86178], "those aren't the"),
     ("10.1", [lambda scores, t: fl.softmax(scores / t).astype(np.float16)], "those aren't the probabilities"),
     ("10.1", [lambda scores, t: scores.fill(0) or fl.softmax(scores / t)], "those aren't the probabilities"),
+    ("10.1", [lambda scores, t: fl.softmax(scores / t) + 1j], "those aren't the probabilities"),
+    ("10.1", [lambda scores, t: fl.softmax(scores / t).astype(str)], "those aren't the probabilities"),
     ("10.1", [lambda scores, t: EqualToAll()], "one probability for each letter"),
     ("10.2", [lambda cell, x: [*memories()(cell, x)]], "that's a list; np.stack"),
     ("10.2", [on_the_host], "they come over the host"),

@@ -118,6 +118,8 @@ test_a_wrong_answer_is_not_right_and_the_reply_says_why = not_right(
     ("15.1", [in_float32], "card 0: 6 messages, 48 bytes"),
     ("15.1", [lambda arrays, send: around()(arrays, lambda card, piece: send(piece, card))], "takes the number of the"),
     ("15.1", [lambda arrays, send: [0 * a for a in arrays]], "nothing was sent"),
+    ("15.1", [around(end=lambda found: [one + 1j for one in found])], "type complex128"),
+    ("15.1", [around(end=lambda found: [one.astype(str) for one in found])], "the sums should be numbers"),
     ("15.1", [lambda arrays, send: None], "a list with a whole array for each of the 4 cards"),
     ("15.2", [step_time(latencies=lambda n: 0)], "6 cards, PCI Express: the latencies are missing"),
     ("15.2", [step_time(latencies=lambda n: 1)], "so it counts more than once"),
