@@ -85,6 +85,7 @@ test_a_wrong_answer_is_not_right_and_the_reply_says_why = not_right(
     ("09.1", [[EqualToAll()] * 5], "a list with a tuple for each layer"),
     ("09.1", [[[EqualToAll()] * 4] * 5], "a list with a tuple for each layer"),
     ("09.1", [dict(enumerate(SHAPES))], "a list with a tuple for each layer"),
+    ("09.2", [1.5], "give the check its name alone"),
     ("09.2", [split(1)], "it's asked about 1 new image, and that's too few to tell"),
     ("09.2", [split(0.9)], "few are left to learn from"),
     ("09.2", [split(0.2, shuffled=False)], "shuffle them before"),

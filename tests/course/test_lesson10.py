@@ -72,6 +72,7 @@ test_a_wrong_answer_is_not_right_and_the_reply_says_why = not_right(
     ("10.1", [lambda scores, t: scores / t], "softmax turns them into"),
     ("10.1", [lambda scores, t: max(fl.softmax(scores / t))], "one probability for each letter"),
     ("10.1", [lambda scores, t: np.exp(scores / t)], "powers of e"),
+    ("10.1", [1.5], "give the check its name alone"),
     ("10.1", [lambda scores, t: None], "chances returned None"),
     ("10.1", [lambda scores, t: np.full(4, 0.25)], "those aren't the probabilities"),
     ("10.1", [lambda scores, t: np.eye(1, len(scores), np.argmax(scores))[0] * 0.86178], "those aren't the"),

@@ -213,6 +213,7 @@ test_a_wrong_answer_is_not_right_and_the_reply_says_why = not_right(
     ("12.1", [returns_nothing], "what split returns returned None"),
     ("12.1", [while_card_0_is_current], "with an array of another card than the current one"),
     ("12.1", [wrong_values], "the values aren't those of the model on one device"),
+    ("12.1", [1.5], "give the check its name alone"),
     ("12.1", [split_at(1)], "each card has two of the four layers"),
     ("12.1", [all_on_both], "the whole model is on each card"),
     ("12.1", [computed_on_the_host], "didn't run on card 0, card 0, card 1, card 1"),

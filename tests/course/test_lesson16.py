@@ -90,6 +90,7 @@ test_a_wrong_answer_is_not_right_and_the_reply_says_why = not_right(
     ("16.1", [lambda model, x: fl.cpu(fl.gpu(model)(fl.gpu(x))) + 1], "the values aren't those of model(x)"),
     ("16.1", [chatty], "predict returned None"),
     ("16.1", [cuda_if_it_can], "on the Mac there's a GPU"),
+    ("16.1", [1.5], "give the check its name alone"),
     ("16.1", [both], "on the workstation with CUDA there's a GPU, and the model was called with an x on the CPU"),
     ("16.1", [by_hand], "they don't come from the model"),
     ("16.1", [changes_x], "the values aren't those of model(x)"),

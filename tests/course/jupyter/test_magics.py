@@ -88,6 +88,23 @@ def test_errors_come_through_with_their_line_and_leave_nothing_on(shell, capsys)
     assert isinstance(shell.run_cell("%device_time x +").error_in_exec, CellSyntaxError)
 
 
+@pytest.mark.parametrize("magic", ["%%puzzle 11-1", "%%device_time", "%%machine"])
+@pytest.mark.parametrize(
+    ("cell", "words"),
+    [
+        ("def f(x)\n    return x", ["line 1", "def f(x)", "SyntaxError: expected ':'"]),
+        ("x = 1\n\nreturn x", ["line 3", "return x", "SyntaxError: 'return' outside function"]),
+        ("def f(x):\n    return x / 0\n\n\nf(1)", ["f(1)", "return x / 0", "ZeroDivisionError"]),
+    ],
+)
+def test_an_error_in_the_cell_of_a_magic_shows_only_the_cell(shell, capsys, magic, cell, words):
+    capsys.readouterr()
+    result = shell.run_cell(f"{magic}\n{cell}")
+    said = without_colours("".join(capsys.readouterr()))
+    assert all(word in said for word in words) and not result.success
+    assert "IPython" not in said and "magics.py" not in said
+
+
 def test_a_cell_takes_no_code_beside_the_name(shell, capsys):
     shell.run_cell("%%device_time x = 1\nx = 2")
     assert "takes its code from the lines below it, not 'x = 1'" in capsys.readouterr().err
