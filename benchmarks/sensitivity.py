@@ -8,6 +8,7 @@ Everything is computed with `estimate`, from shapes alone, so it's the same ever
 
 from __future__ import annotations
 
+import argparse
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -235,7 +236,11 @@ The values are NumPy's, computed on your processor. Where CuPy 14 decides otherw
 
 
 def main(arguments: list[str]) -> int:
-    if "--write" in arguments:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.sensitivity", description="What changes with each figure of the simulated T4."
+    )
+    parser.add_argument("--write", action="store_true", help="write notebooks/SIMULATED.md in place of printing")
+    if parser.parse_args(arguments).write:
         write_whole(FILE, document().encode("utf-8"))
         print(f"wrote {FILE}")
     else:

@@ -8,7 +8,9 @@ same calls by hand.
 
 from __future__ import annotations
 
+import argparse
 import statistics
+import sys
 import timeit
 
 import numpy as np
@@ -38,7 +40,9 @@ def by_hand(x: np.ndarray) -> np.ndarray:
     return g
 
 
-if __name__ == "__main__":
+def main(arguments: list[str]) -> int:
+    about = "Time fluxlite's own Python for each call of a gradient."
+    argparse.ArgumentParser(prog="python -m benchmarks.tape", description=about).parse_args(arguments)
     x = np.ones((1, 6), np.float32)
     with_gradient(x)
     ours, least = (
@@ -46,3 +50,8 @@ if __name__ == "__main__":
         for run in (with_gradient, by_hand)
     )
     print(f"{(ours - least) / (CALLS + 1) * 1e6:.1f} µs for each recorded call, there and back, measured")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

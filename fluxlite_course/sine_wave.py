@@ -7,6 +7,7 @@
 Its last line is JSON: each phase's seconds. What comes before the first and after the last isn't in it.
 """
 
+import argparse
 import contextlib
 import io
 import json
@@ -107,6 +108,10 @@ def train_by_hand(hidden: int = 6, seed: int = 1, carry: bool = True, lr: float 
 
 
 def main(arguments: list[str]) -> None:
+    about = "Train the sine-wave RNN, and time its phases; the last line is JSON, in seconds."
+    parser = argparse.ArgumentParser(prog="python -m fluxlite_course.sine_wave", description=about)
+    parser.add_argument("--gpu", action="store_true", help="on the GPU, not on the CPU")
+    on_gpu = parser.parse_args(arguments).gpu
     phases: dict[str, float] = {}
 
     @contextlib.contextmanager
@@ -120,7 +125,7 @@ def main(arguments: list[str]) -> None:
 
         figure, axes = plots()
     with phase("data and weights"), fl.cuda.time_range("data and weights"):  # which loads CuPy, if it's there
-        device = fl.require_gpu() if "--gpu" in arguments else fl.get_device("CPU")
+        device = fl.require_gpu() if on_gpu else fl.get_device("CPU")
         x, y, w1, w2 = device(problem())
     with phase("train: first epoch"), fl.cuda.time_range("train: first epoch"):
         train(x, y, w1, w2, epochs=[1])

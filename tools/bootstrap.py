@@ -7,6 +7,7 @@ If not, it says the one command that helps. So this file, and no other, has to s
 
 from __future__ import print_function
 
+import argparse
 import os
 import subprocess
 import sys
@@ -51,10 +52,13 @@ def too_old(version, found=""):
 
 
 if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description="Install into .venv what a command needs, unless it's there.")
+    parser.add_argument("extras", nargs="*", metavar="extra", help="of pyproject.toml, such as lab or cuda12")
+    extras = parser.parse_args().extras
     problem = too_old(sys.version_info, os.environ.get("FLUXLITE_FOUND", ""))
     if problem:
         print(problem)
         sys.exit(1)
     from prepare import main
 
-    main(sys.argv[1:])
+    main(extras)

@@ -10,6 +10,7 @@ network.
 
 from __future__ import annotations
 
+import argparse
 import hashlib
 import json
 import os
@@ -94,13 +95,19 @@ def run(python: Path, lesson: Path, package: Path, place: str = "Colab") -> bool
     return packed and all(word == "not yet" for _, word in verdicts)
 
 
-def main(numbers: list[str]) -> int:
-    place = "Kaggle" if "--kaggle" in numbers else "Colab"
-    numbers = [number for number in numbers if number != "--kaggle"]
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(description="Run the learners' lessons as they run on Colab.", allow_abbrev=False)
+    parser.add_argument("numbers", nargs="*", metavar="NN", help="which lessons; all if there are none")
+    parser.add_argument("--kaggle", action="store_true", help="as on Kaggle")
+    given = parser.parse_args(arguments)
+    known = [path.name[:2] for path in notebooks.lessons()]
+    if unknown := sorted({*given.numbers} - {*known}):
+        parser.error(f"there's no lesson {', '.join(unknown)}; there are {', '.join(known)}")
+    place = "Kaggle" if given.kaggle else "Colab"
     python = environment()
     with tempfile.TemporaryDirectory() as folder:
         package = archive(Path(folder))
-        results = [run(python, path, package, place) for path in notebooks.lessons(numbers)]
+        results = [run(python, path, package, place) for path in notebooks.lessons(given.numbers)]
     print(f"{sum(results)} of {len(results)} lessons, with {', '.join(VERSIONS)} and Python {sys.version.split()[0]}")
     return 0 if results and all(results) else 1
 

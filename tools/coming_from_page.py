@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
+import argparse
 import re
+import sys
 
 from fluxlite import coming_from
 from fluxlite.coming_from import sentence
@@ -80,5 +82,11 @@ def _end_of_code(text: str, at: int) -> int:
     return at
 
 
-if __name__ == "__main__":
+def main(arguments: list[str]) -> int:
+    argparse.ArgumentParser(description="Print the page Coming from PyTorch, JAX, Keras.").parse_args(arguments)
     print(page())
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

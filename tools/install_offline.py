@@ -9,6 +9,7 @@ they can say what helps.
 
 from __future__ import print_function
 
+import argparse
 import os
 import re
 import subprocess
@@ -61,13 +62,16 @@ def start_script(folder, python):
 
 def main(arguments):
     """Install; the exit status."""
+    parser = argparse.ArgumentParser(description="Install the course from this folder, without a network.")
+    parser.add_argument("folder", nargs="?", help="where it goes; by default fluxlite-course in your home")
+    folder = parser.parse_args(arguments).folder or os.path.join(os.path.expanduser("~"), "fluxlite-course")
     why = unfit(sys.version_info)
     if not why and not os.path.isdir(WHEELS):
         why = "There is no folder 'wheels' beside this file. Copy the whole folder from the stick, not this file alone."
     if why:
         print(why)
         return 1
-    folder = os.path.abspath(arguments[0] if arguments else os.path.join(os.path.expanduser("~"), "fluxlite-course"))
+    folder = os.path.abspath(folder)
     venv = os.path.join(folder, ".venv")
     print("Installing into %s; a minute or two, 450 MB." % folder)
     sys.stdout.flush()  # other programs write, too

@@ -4,6 +4,7 @@ Its parts are in lesson.txt. Also, the lesson before links to it, TEACHING.md ge
 the lessons' table a row.
 """
 
+import argparse
 import re
 import sys
 from pathlib import Path
@@ -59,7 +60,17 @@ def notebook(part: str) -> str:
     return notebooks.text(made)
 
 
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(description="Make a new lesson, as a skeleton whose tests pass.")
+    parser.add_argument("number", help="its number, two digits: 17")
+    parser.add_argument("title", nargs="*", default=["New", "lesson"], help="its title")
+    given = parser.parse_args(arguments)
+    try:
+        make(given.number, " ".join(given.title))
+    except ValueError as error:
+        parser.error(str(error))
+    return notebooks.main(["run", given.number]) or notebooks.main(["exercises"])
+
+
 if __name__ == "__main__":
-    make(sys.argv[1], " ".join(sys.argv[2:]) or "New lesson")
-    notebooks.main(["run", sys.argv[1]])
-    notebooks.main(["exercises"])
+    sys.exit(main(sys.argv[1:]))

@@ -8,6 +8,7 @@ nothing that we make leads or fetches from anywhere. This file needs no package:
 
 from __future__ import annotations
 
+import argparse
 import re
 import sys
 import tomllib
@@ -137,7 +138,15 @@ def not_to_be_released(tag: str, root: Path = ROOT) -> str:
     return ""
 
 
-if __name__ == "__main__":
-    why = not_to_be_released("".join(sys.argv[2:]))
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(description="Say whether a package may be made of a tag; exit with 1 if not.")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="command")
+    release = commands.add_parser("release", help="may a package be made of this tag?")
+    release.add_argument("tag", nargs="?", default="", help="such as v0.3.0-lessons")
+    why = not_to_be_released(parser.parse_args(arguments).tag)
     print(why or f"fluxlite {version()} may be released")
-    sys.exit(1 if why else 0)
+    return 1 if why else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

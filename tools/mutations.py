@@ -34,12 +34,15 @@ from dataclasses import dataclass
 from difflib import ndiff
 from pathlib import Path
 
-from cosmic_ray.commands import init
-from cosmic_ray.modules import find_modules
-from cosmic_ray.mutating import mutate_and_test, mutate_code
-from cosmic_ray.plugins import get_operator
-from cosmic_ray.work_db import WorkDB, use_db
-from cosmic_ray.work_item import MutationSpec, TestOutcome, WorkerOutcome, WorkItem, WorkResult
+try:
+    from cosmic_ray.commands import init
+    from cosmic_ray.modules import find_modules
+    from cosmic_ray.mutating import mutate_and_test, mutate_code
+    from cosmic_ray.plugins import get_operator
+    from cosmic_ray.work_db import WorkDB, use_db
+    from cosmic_ray.work_item import MutationSpec, TestOutcome, WorkerOutcome, WorkItem, WorkResult
+except ModuleNotFoundError:  # --help needs none of it
+    init = None
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "tests" / "project" / "mutations"
@@ -245,11 +248,15 @@ def report(outcomes: list[tuple[Change, bool]]) -> tuple[str, bool]:
 
 
 def main() -> None:
-    options = argparse.ArgumentParser()
+    options = argparse.ArgumentParser(description="Plant small changes, and see whether a test notices each.")
     options.add_argument("parts", nargs="*", help="files or folders, such as fluxlite/tree; otherwise all")
     options.add_argument("--python", default=sys.executable, help="the Python that runs the tests")
     options.add_argument("--session", default=".", help="the folder for the report")
     given = options.parse_args()
+    if missing := [part for part in given.parts if not Path(part).exists()]:
+        options.error(f"there's no {', '.join(missing)}")
+    if init is None:
+        options.error("Cosmic Ray isn't installed; .venv/bin/nox -s mutations brings it")
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # the copies are deleted then too
     session, began = Path(given.session).resolve(), time.monotonic()
     with tempfile.TemporaryDirectory(prefix="fluxlite-mutations-") as folder:

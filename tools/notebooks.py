@@ -12,6 +12,7 @@ fluxlite where that's missing, and links to Colab, Kaggle and Binder.
 
 from __future__ import annotations
 
+import argparse
 import csv
 import os
 import re
@@ -335,13 +336,29 @@ def metadata(cell: dict[str, Any]) -> dict[str, Any]:
     return {**kept, "nbgrader": {**about, "points": 1} if checked else about}
 
 
+def asked(arguments: list[str]) -> argparse.Namespace:
+    """The command line's words, understood. Ends the program where they aren't."""
+    parser = argparse.ArgumentParser(description="Make what is made from the lessons.", allow_abbrev=False)
+    commands = parser.add_subparsers(dest="command", required=True, metavar="command")
+    known = [path.name[:2] for path in lessons()]
+    running = commands.add_parser("run", help="run lessons from top to bottom and store their outputs")
+    running.add_argument("numbers", nargs="*", metavar="NN", help="which lessons; all if there are none")
+    commands.add_parser("exercises", help="make the learners' copies, EXAMPLES.md and the links")
+    assignments = commands.add_parser("nbgrader", help="make an nbgrader course of the lessons")
+    assignments.add_argument("folder", type=Path, help="a new folder")
+    found = parser.parse_args(arguments)
+    if unknown := sorted({*getattr(found, "numbers", [])} - {*known}):
+        running.error(f"there's no lesson {', '.join(unknown)}; there are {', '.join(known)}")
+    return found
+
+
 def main(arguments: list[str]) -> int:
-    command, *numbers = arguments or [""]
-    if command == "run":
-        for path in lessons(numbers):
+    given = asked(arguments)
+    if given.command == "run":
+        for path in lessons(given.numbers):
             print(f"running {path.name}", flush=True)
             run(path)
-    elif command == "exercises":
+    elif given.command == "exercises":
         copies = learners()
         made = {**copies, **pages(), NOTEBOOKS / "EXAMPLES.md": examples_page()}
         (NOTEBOOKS / "learner").mkdir(exist_ok=True)
@@ -350,16 +367,13 @@ def main(arguments: list[str]) -> int:
         for path, content in made.items():
             path.write_text(content, encoding="utf-8")
         print(f"made {len(copies)} learners' notebooks, EXAMPLES.md, the links in three pages")
-    elif command == "nbgrader" and len(numbers) == 1:
-        folder = Path(numbers[0])
+    else:
+        folder = given.folder
         if folder.exists():
             print(f"{folder} is there already. Name a folder to be made, so that nothing in it is lost.")
             return 1
         names = nbgrader_course(folder)
         print(f"made {folder} with {len(names)} assignments. Go on there: nbgrader generate_assignment {names[0]}")
-    else:
-        print((__doc__ or "").strip())
-        return 2
     return 0
 
 

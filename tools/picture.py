@@ -5,13 +5,16 @@ python tools/picture.py
 
 from __future__ import annotations
 
+import argparse
 import io
 import shutil
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from PIL import Image
-from playwright.sync_api import Locator, sync_playwright
+if TYPE_CHECKING:  # so that --help needs neither Pillow nor Playwright
+    from PIL import Image
+    from playwright.sync_api import Locator
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
@@ -28,6 +31,9 @@ def move(slider: Locator, at: int) -> None:
 
 def film() -> tuple[list[Image.Image], list[int]]:
     """The frames, and how long each is shown."""
+    from PIL import Image
+    from playwright.sync_api import sync_playwright
+
     scene = race()
     waves, times = (len(knob.options) for knob in scene.knobs)
     frames = []
@@ -47,8 +53,17 @@ def film() -> tuple[list[Image.Image], list[int]]:
     return frames, 2 * [*[FRAME] * (times - 1), END]
 
 
-if __name__ == "__main__":
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(description="Film the README's picture, docs/race.gif, in Chromium.")
+    parser.parse_args(arguments)
+    from PIL import Image
+
     frames, shown = film()
     palette = frames[-1].quantize(24, dither=Image.Dither.NONE)  # one for all, so that a frame is what changes in it
     first, *more = (frame.quantize(palette=palette, dither=Image.Dither.NONE) for frame in frames)
     first.save(ROOT / "docs" / "race.gif", save_all=True, append_images=more, duration=shown, loop=0, optimize=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -4,6 +4,8 @@ It's the lesson's own network. It learns from all digits, each time a little tur
 it copes with hands that it has never seen. Run `.venv/bin/python tools/train_digits.py`; it takes half a minute.
 """
 
+import argparse
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -33,7 +35,8 @@ def bent(picture, rng):
     return (1 - down) * above + down * below
 
 
-def main():
+def main(arguments):
+    argparse.ArgumentParser(description="Train lesson 09's first network again, and store it.").parse_args(arguments)
     images, labels = digits()
     pictures, targets = images.reshape(-1, 8, 8) / 16, fl.onehotbatch(labels, range(10))
     rng = np.random.default_rng(15)
@@ -52,4 +55,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

@@ -8,6 +8,7 @@ Neither this folder nor an environment variable of yours can help: everything ha
 
 from __future__ import annotations
 
+import argparse
 import os
 import subprocess
 import sys
@@ -46,8 +47,14 @@ def run(*command: object, folder: Path) -> str:
     return done.stdout
 
 
-def main(package: str, *tests: str) -> None:
-    file = Path(package).resolve()
+def main(arguments: list[str]) -> None:
+    parser = argparse.ArgumentParser(description="Try a built package in a fresh environment, as a learner would.")
+    parser.add_argument("package", type=Path, help="a wheel, or a .tar.gz, whose own tests run too")
+    parser.add_argument("tests", nargs="*", help="which of them, in place of the usual ones")
+    given = parser.parse_args(arguments)
+    if not given.package.is_file():
+        parser.error(f"there's no file {given.package}")
+    file, tests = given.package.resolve(), given.tests
     with tempfile.TemporaryDirectory() as temporary:
         here = Path(temporary)
         run(sys.executable, "-m", "venv", here / "venv", folder=here)
@@ -68,6 +75,4 @@ def main(package: str, *tests: str) -> None:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) < 2:
-        sys.exit((__doc__ or "").strip())
-    main(*sys.argv[1:])
+    main(sys.argv[1:])

@@ -9,6 +9,7 @@ a learner starts.
 
 from __future__ import annotations
 
+import argparse
 import shutil
 import subprocess
 import sys
@@ -70,10 +71,15 @@ def download(folder: Path, target: str) -> None:
 
 
 def main(arguments: list[str]) -> int:
-    if not arguments:
-        print((__doc__ or "").strip())
-        return 2
-    folder, targets = Path(arguments[0]), arguments[1:] or TARGETS
+    parser = argparse.ArgumentParser(description="Download all that a class needs to install without a network.")
+    parser.add_argument("folder", type=Path, help="where it goes, such as a USB stick; made if it isn't there")
+    known = f"a system and a Python, of {', '.join(TARGETS)}; all if there are none"
+    parser.add_argument("targets", nargs="*", metavar="target", help=known)
+    asked = parser.parse_args(arguments)
+    unknown = [target for target in asked.targets if target not in TARGETS]
+    if unknown:
+        parser.error(f"there's no target {', '.join(unknown)}; there are {', '.join(TARGETS)}")
+    folder, targets = asked.folder, asked.targets or TARGETS
     wheels = folder / "wheels"
     wheels.mkdir(parents=True, exist_ok=True)
     for number, target in enumerate(targets, 1):

@@ -5,9 +5,11 @@
 The story, 00 to 07, has at most 13,500 words, and each other lesson 1,800. 16 is for looking things up.
 """
 
+import argparse
 import base64
 import json
 import re
+import sys
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -54,9 +56,15 @@ def lessons() -> dict[int, tuple[int, int, int]]:
     return {int(path.name[:2]): counted(path) for path in sorted(ROOT.glob("notebooks/[0-9]*.ipynb"))}
 
 
-if __name__ == "__main__":
+def main(arguments: list[str]) -> int:
+    argparse.ArgumentParser(description="Count the words of each lesson.").parse_args(arguments)
     found = lessons()
     print(f"{'lesson':<8}{'text':>7}{'questions':>11}{'pictures':>10}{'together':>10}")
     for number, (text, questions, drawn) in found.items():
         print(f"{number:02}{text:>13,}{questions:>11,}{drawn:>10,}{text + questions + drawn:>10,}")
     print(f"story{sum(sum(found[number]) for number in range(STORY)):>41,}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -6,6 +6,7 @@ python docs/site/make.py FOLDER    into FOLDER/html
 
 from __future__ import annotations
 
+import argparse
 import os
 import shutil
 import sys
@@ -37,12 +38,14 @@ def make(folder: Path) -> int:
 
 
 def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(description="Make the site.")
+    parser.add_argument("folder", nargs="?", type=Path, default=ROOT / "build" / "site", help="where; build/site")
+    folder = parser.parse_args(arguments).folder.resolve()
     missing = [name for name in ("sphinx", "myst_nb", "sphinx_book_theme") if find_spec(name) is None]
     if missing:
         print(f"{', '.join(missing)} isn't installed. This installs it: make site, or pip install -e '.[site]'")
         return 2
     os.environ.pop("FLUXLITE_GPU_BACKEND", None)  # a page says what's so on any computer
-    folder = Path(arguments[0] if arguments else ROOT / "build" / "site").resolve()
     if folder.exists() and any(folder.iterdir()) and not (folder / OURS).exists():
         print(f"{folder} has other files in it. Name a new folder, so that nothing is lost.")
         return 1

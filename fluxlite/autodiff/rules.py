@@ -68,6 +68,7 @@ def rule(function: Callable, *pullbacks: Pullback | None, add_into: Callable | N
     >>> fl.gradient(lambda x: np.sum(cube(x)), np.array([1.0, 2.0]))
     (array([ 3., 12.]),)
     """
+    _check_pullbacks(function, pullbacks)
     # NumPy's functions, and what `primitive` has wrapped; nothing else hands its call to a tracked array.
     if not isinstance(function, (np.ufunc, type(np.sum))) and not hasattr(function, "__wrapped__"):
         what = f"{name_of(function)} is neither a function of NumPy's nor a primitive"
@@ -81,6 +82,17 @@ def rule(function: Callable, *pullbacks: Pullback | None, add_into: Callable | N
     if not given[0].__module__.startswith(f"{__package__.partition('.')[0]}."):  # ours are tested
         pullbacks = tuple([pullback and _checked(function, i, pullback) for i, pullback in enumerate(pullbacks)])
     RULES[function] = Rule(pullbacks + (None,) * len(names), names, most, len(pullbacks), add_into=add_into)
+
+
+def _check_pullbacks(function: Any, pullbacks: tuple[Any, ...]) -> None:
+    """Raises `TypeError` if there's no pullback, or one that isn't a function."""
+    given = [pullback for pullback in pullbacks if pullback is not None]
+    wanted = f"the rule of {name_of(function)} needs a function for each operand, such as lambda g, out, x: …"
+    if not given:
+        raise TypeError(f"{wanted}; got none")
+    for pullback in given:
+        if not hasattr(inspect.unwrap(pullback), "__code__"):
+            raise TypeError(f"{wanted}; got {type(pullback).__name__}")
 
 
 def _checked(function: Any, position: int, pullback: Pullback) -> Pullback:

@@ -20,7 +20,9 @@ echo "worker ${PMI_RANK:-$OMPI_COMM_WORLD_RANK} $how" >&2; sleep 2; kill -KILL $
 
 
 def main(arguments: list[str]) -> int:
-    parser = argparse.ArgumentParser(prog="python -m fluxlite.distributed")
+    parser = argparse.ArgumentParser(
+        prog="python -m fluxlite.distributed", description="Start a program on several workers."
+    )
     parser.add_argument("-n", "--workers", type=int, default=2, metavar="N", help="how many workers; 2 if left out")
     parser.add_argument("program", metavar="train.py", help="the program")
     parser.add_argument("more", nargs=argparse.REMAINDER, help="its arguments")

@@ -5,6 +5,7 @@
 
 import ast
 import sys
+import traceback
 from collections.abc import Callable
 from typing import Any
 
@@ -91,17 +92,50 @@ def _wait() -> None:
         device.synchronize()
 
 
+class CellSyntaxError(Exception):
+    """A cell that isn't Python. Jupyter shows its line, and none of the steps that led here."""
+
+    def __init__(self, error: SyntaxError) -> None:
+        super().__init__(str(error))
+        self.error = error
+
+    def _render_traceback_(self) -> list[str]:
+        return "".join(traceback.format_exception_only(self.error)).splitlines()
+
+
 def _compile(shell: Any, code: str) -> tuple[Callable[[], Any], str]:
-    """A function that runs `code`, as IPython understands it, and returns the last line's value; its file's name."""
+    """A function that runs `code`, as IPython understands it, and returns the last line's value; its file's name.
+
+    Raises `CellSyntaxError`. An error while it runs is shown from the cell's own line on.
+    """
     source = shell.transform_cell(code)
     name = shell.compile.cache(source)  # lets an error show the line that it comes from
-    tree = shell.transform_ast(shell.compile.ast_parse(source))
-    last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
-    first = shell.compile(tree, name, "exec")
-    value = None if last is None else shell.compile(ast.Expression(last.value), name, "eval")
+    try:
+        tree = shell.transform_ast(ast.parse(source, name))
+        last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+        first = shell.compile(tree, name, "exec")
+        value = None if last is None else shell.compile(ast.Expression(last.value), name, "eval")
+    except SyntaxError as error:
+        if error.text is None and error.lineno is not None:  # a tree knows no text
+            error.text = source.splitlines()[error.lineno - 1]
+        raise CellSyntaxError(error) from None
 
     def run() -> Any:
-        exec(first, shell.user_ns)
-        return None if value is None else eval(value, shell.user_ns)
+        try:
+            exec(first, shell.user_ns)
+            return None if value is None else eval(value, shell.user_ns)
+        except Exception as error:
+            _show_from_the_cell_on(shell, error, name)
+            raise
 
     return run, name
+
+
+def _show_from_the_cell_on(shell: Any, error: Exception, name: str) -> None:
+    """Let Jupyter leave out the steps before the cell's own line: IPython's and ours."""
+    begin = error.__traceback__
+    while begin is not None and begin.tb_frame.f_code.co_filename != name:
+        begin = begin.tb_next
+    if begin is not None:
+        show = shell.InteractiveTB.structured_traceback
+        error._render_traceback_ = lambda: show(type(error), error, begin)  # type: ignore[attr-defined]

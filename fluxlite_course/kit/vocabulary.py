@@ -5,7 +5,8 @@ one that fits is the reply. `expect` compares numbers, and `refuse` asks questio
 """
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Set
 from typing import Any
 
 import numpy as np
@@ -15,16 +16,25 @@ import fluxlite as fl
 from .exercises import NotDone, NotRight, brief, words_of
 
 Slips = Mapping[str, Any]
+_MOST_ELEMENTS = 100_000  # a generator may never end
 
 
 def on_cpu(x: Any) -> bool:
     """Whether `x` is an array on the CPU."""
-    return fl.device_of(x) == fl.get_device("CPU")
+    return _device(x) == fl.get_device("CPU")
 
 
 def on_gpu(x: Any) -> bool:
     """Whether `x` is an array on a GPU."""
-    return hasattr(x, "dtype") and not on_cpu(x) and fl.device_of(x) is not None
+    return hasattr(x, "dtype") and not on_cpu(x) and _device(x) is not None
+
+
+def _device(x: Any) -> Any:
+    """Where `x` is. None if that can't be said: it's in several places, or an object that only looks like an array."""
+    try:
+        return fl.device_of(x)
+    except Exception:
+        return None
 
 
 def same(got: Any, wanted: Any, rtol: float = 1e-5, atol: float = 1e-5) -> bool:
@@ -32,10 +42,15 @@ def same(got: Any, wanted: Any, rtol: float = 1e-5, atol: float = 1e-5) -> bool:
 
     >>> same(1.0, np.float32(1)), same(np.ones(2), np.ones((1, 2))), same(None, 1)
     (True, False, False)
+    >>> same(np.array(1 + 2j), 1), same(np.array("1"), 1)  # NumPy would make both of them 1
+    (False, False)
     """
     try:
-        got, wanted = (np.asarray(fl.cpu(x), np.float64) for x in (got, wanted))
-    except (TypeError, ValueError):
+        got, wanted = (np.asarray(fl.cpu(x)) for x in (got, wanted))
+        if not {got.dtype.kind, wanted.dtype.kind} <= set("biufO"):
+            return False
+        got, wanted = got.astype(np.float64), wanted.astype(np.float64)
+    except Exception:  # an object of the learner's own may raise anything
         return False
     return got.shape == wanted.shape and np.allclose(got, wanted, rtol, atol)
 
@@ -48,7 +63,7 @@ def normal(seed: int, *shapes: tuple[int, ...]) -> Any:
 
 def digits(x: Any) -> str:
     """The first numbers of an array."""
-    return np.array2string(np.ravel(fl.cpu(x))[:4], precision=3)
+    return np.array2string(np.asarray(fl.cpu(x)).ravel()[:4], precision=3)
 
 
 def wrong_if(made: Any, words: str, yours: Any = None, expected: Any = None, look_at: str | None = None) -> None:
@@ -81,12 +96,46 @@ def must_return(got: Any, name: str, gives: Any = None) -> Any:
 
 
 def number(got: Any, what: str) -> float:
-    """A learner's number, `what`. Raises `NotRight` for text, and for what has no single number in it."""
-    wrong_if(isinstance(got, str), f"{what} is text; write a number, without quotes", repr(got), "a number")
+    """A learner's number, `what`. Raises `NotRight` for text, and for what has no single number in it.
+
+    >>> number(np.ones((1, 1)), "x"), number(np.float32(2), "x")
+    (1.0, 2.0)
+    """
+    found = fl.cpu(got) if on_gpu(got) else got
+    if hasattr(found, "dtype") and getattr(found, "size", 0) == 1:
+        found = found.item()
+    if isinstance(found, (str, bytes)):
+        raise NotRight(f"{what} is text; write a number, without quotes", brief(found), "a number")
+    if isinstance(found, tuple) and len(found) == 1:
+        raise NotRight(f"{what} is a tuple: the comma behind the number makes one", brief(found), "a number")
+    if isinstance(found, bool):
+        raise NotRight(f"{what} is a truth value", brief(found), "a number")
     try:
-        return float(fl.cpu(got))
-    except (TypeError, ValueError):
+        return float(found)
+    except (TypeError, ValueError, OverflowError, AttributeError):
         raise NotRight(f"{what} isn't a number", brief(got), "a number") from None
+
+
+def function(got: Any, name: str) -> Callable[..., Any]:
+    """A learner's function `name`. Raises `NotRight` for what can't be called, such as the result of calling it."""
+    if callable(got):
+        return got
+    raise NotRight(f"{name} isn't a function: give the check its name alone", brief(got), f"the function {name}")
+
+
+def listed(got: Any) -> Any:
+    """A list of what a list, a tuple, an array or a generator holds, in order. None, if `got` is nothing of the kind.
+
+    >>> listed((7, 6)), listed(np.array([7, 6])) == [7, 6], listed(n for n in range(2)), listed("76"), listed(7)
+    ([7, 6], True, [0, 1], None, None)
+    """
+    if isinstance(got, (str, bytes, Mapping, Set)):
+        return None
+    try:
+        elements = iter(got)
+    except TypeError:
+        return None
+    return list(itertools.islice(elements, _MOST_ELEMENTS))
 
 
 def is_number(x: Any) -> bool:
@@ -115,12 +164,25 @@ def expect(
     is_other = np.ndim(wanted) > 0 and getattr(got, "shape", None) != wanted.shape
     found = f"shape {got.shape}" if hasattr(got, "shape") else brief(got)
     wrong_if(is_other, shape, found, f"shape {np.shape(wanted)}")
-    wrong_if(where and on_cpu(got), where, "an array on the CPU", "an array on the GPU")
+    if where and not on_gpu(got):
+        raise NotRight(where, "an array on the CPU" if on_cpu(got) else brief(got), "an array on the GPU")
     if same(got, wanted, rtol, atol):
         return
     fits = {before + words: same(got, slip, rtol, atol) for words, slip in (slips or {}).items()}
-    facts = (show(value) if text is None else text for value, text in ((got, yours), (wanted, expected)))
+    facts = [show(value) if text is None else text for value, text in ((got, yours), (wanted, expected))]
+    if str(facts[0]) == str(facts[1]):
+        facts = _where_they_differ(got, wanted)
     refuse({**fits, before + otherwise: True}, *facts)
+
+
+def _where_they_differ(got: Any, wanted: Any) -> list[str]:
+    """The two elements that differ most, with all their digits: rounded, the arrays look the same."""
+    pair = [np.asarray(fl.cpu(x), np.float64) for x in (got, wanted)]
+    if pair[0].shape != pair[1].shape:
+        return [f"shape {x.shape}" for x in pair]
+    place = np.unravel_index(np.argmax(np.nan_to_num(np.abs(pair[0] - pair[1]), nan=np.inf)), pair[0].shape)
+    at = f" at {list(map(int, place))}" if place else ""
+    return [f"{x[place]:.9g}{at}" for x in pair]
 
 
 @contextlib.contextmanager

@@ -1,70 +1,111 @@
 """Lesson 08, inside a GPU: checks."""
 
+import re
+
 import numpy as np
 
 from fluxlite.cuda import jit
+from fluxlite.messages import many
 
-from ..kit.exercises import NotRight, exercise
-from ..kit.vocabulary import refuse, wrong_if
+from ..kit.exercises import NotRight, brief, exercise
+from ..kit.vocabulary import refuse, same, wrong_if
 
 
 def _run(kernel, blocks, threads, x, right, what="", **why):
     """What a launch wrote, its figures, and what `jit.check` found. `why` says what each error means here."""
+    _check_kernel(kernel)
     given, launch = (x, np.zeros_like(right(x))), (blocks, threads)
     found = jit.check(kernel, right, [x.size], arguments=lambda n: given, launch=lambda n: launch, atol=1e-3)
     if error := found.error:
         kind = type(error).__name__
+        if kind == "OutOfBounds" and re.search("index (-|4,294,967)", error.what):
+            kind = "BelowZero"
         meaning = what + why[kind] if kind in why else "that's no kernel that a GPU could run"
         advice = "" if kind in why else error.advice  # it's for any kernel
         raise NotRight(meaning, f"{error.where}\n{error.what}\n{advice}".strip())
     return list(found.arrays.values())[-1], found.figures, found
 
 
+def _check_kernel(kernel):
+    """Raises `NotRight` for what isn't a kernel with the parameters x and out."""
+    is_kernel = isinstance(kernel, jit.Kernel) and not kernel.device
+    words = "that's no kernel: a kernel is a function with @jit.rawkernel() in the line above it"
+    wrong_if(not is_kernel, words, brief(kernel))
+    takes = list(kernel.source.parameters)
+    in_order = len(takes) == 2 and takes[0] != "out" and takes[1] != "x"
+    wrong_if(not in_order, "the kernel takes two arrays: x, and then out", f"({', '.join(takes)})", "(x, out)")
+
+
 def _numbers(count):
     return np.random.default_rng(14).standard_normal(count, dtype=np.float32)
 
 
-def _same(found):
-    """Raises `NotRight` for the first element that differs, with the line that wrote it."""
+def _same(found, what="", slips=()):
+    """Raises `NotRight` for the first element that differs, with the line that wrote it.
+
+    `slips` are values that `out` may have, each with the words that explain them.
+    """
     if not found:
-        size = found.arrays[found.element.partition("[")[0]].size
-        words = f"{found.count:,} of {size:,} numbers are wrong, {found.element} first of all"
+        array = found.element.partition("[")[0]
+        size, out = found.arrays[array].size, list(found.arrays)[-1]
+        words = f"{what}{found.count:,} of {size:,} numbers are wrong, {found.element} first of all"
         by = f"written in line {found.line}: {found.text}" if found.text else "no thread has written it"
-        raise NotRight(words, f"{found.got:.4g}\n{by}", f"{found.wanted:.4g}")
+        reasons = {slip: same(found.arrays[out], value, atol=1e-3) for slip, value in dict(slips).items()}
+        refuse({
+            f"{what}{array} has changed: read from it, and write into {out}": array != out,
+            f"{what}{out} is still all zeros: a kernel returns nothing, it writes into {out}":
+                not found.text and not found.arrays[out].any(),
+            **{what + slip: fits for slip, fits in reasons.items()},
+            words: True,
+        }, f"{found.got:.4g}\n{by}", f"{found.wanted:.4g}")  # fmt: skip
 
 
 def _score(what, figures, par):
-    """As in golf: what the busiest thread reads and writes, below what's right about it."""
-    score = ", ".join(f"{n:,} {name[:-1] if n == 1 else name}" for name, n in figures.busiest.items() if n)
-    return f"{what}\n      {'your score':<11} {score}\n      {'par':<11} {par}"
+    """As in golf: what the busiest thread does, and how often a block waits, below what's right about it."""
+    counts = {**figures.busiest, "barriers": figures.barriers, "atomics on one element": figures.queue}
+    parts = [f"{n:,} {name[:-1] if n == 1 else name}" for name, n in counts.items() if n]
+    return f"{what}\n      {'your score':<11} {', '.join(parts)}\n      {'par':<11} {par}"
 
 
 @exercise("08.1", "a map", look_at="twice in section 2: one thread, one element")
 def affine(affine):
     x = _numbers(1024)
-    out, figures, found = _run(affine, 4, 256, x, lambda x: 3 * x + 1,
-        DataRace="several threads write the same element. Each has one of its own: jit.grid(1) is its number",
-        OutOfBounds="a thread leaves the array: there are 1,024 elements, and 1,024 threads, each with its own number",
-    )  # fmt: skip
-    refuse({
-        "out is still all zeros: a kernel returns nothing, it writes into out": not out.any(),
-        "only the first 256 are there: threadIdx.x counts from 0 in every block. jit.grid(1) counts on":
-            found.element == "out[256]" and not out[256:].any(),
-    })  # fmt: skip
-    _same(found)
+    for blocks, threads in ((4, 256), (16, 64)):
+        what = f"with {blocks} blocks of {threads} threads, "
+        out, figures, found = _run(affine, blocks, threads, x, lambda x: 3 * x + 1, what,
+            DataRace="several threads write the same element. Each has one of its own: jit.grid(1) is its number",
+            OutOfBounds="a thread leaves the array: there are 1,024 elements, and 1,024 threads, each with its own "
+                        "number, jit.grid(1)",
+            BelowZero="a thread leaves the array: there's no element before x[0]",
+        )  # fmt: skip
+        words = f"only the first {threads} are there: threadIdx.x counts from 0 in every block. jit.grid(1) counts on"
+        wrong_if(found.element.endswith(f"[{threads}]") and not out[threads:].any(), what + words)
+        _same(found, what, {"the + 1 is missing": 3 * x, "the factor 3 is missing": x + 1, "it's 3 x + 1": 3 * (x + 1)})
+        most = figures.busiest["writes"]
+        words = f"the values are right, but one thread writes {most:,} of them, and there's a thread for each"
+        wrong_if(most > 1, words, many(most, "write"), "1 write")
     return _score("each element by a thread of its own", figures, "1 read, 1 write")
 
 
 @exercise("08.2", "a guard", look_at="section 3: if i < x.size")
 def pairs(pairs):
+    def right(x):
+        return x + np.append(x[1:], np.float32(0))
+
     for size, blocks, threads in ((1000, 4, 256), (77, 1, 128), (1024, 4, 256)):
         x, what = _numbers(size), f"with {size:,} elements and {blocks * threads:,} threads, "
-        out, figures, found = _run(pairs, blocks, threads, x, lambda x: x + np.append(x[1:], np.float32(0)), what,
+        out, figures, found = _run(pairs, blocks, threads, x, right, what,
             OutOfBounds="a thread goes past the end. Two things have to be guarded: i, and i + 1",
+            BelowZero="a thread reads before the beginning. The neighbour is the one to the right: x[i + 1]",
+            DataRace="several threads write the same element. Each has one of its own: jit.grid(1) is its number",
         )  # fmt: skip
         words = f"{what}the last element is wrong: it has no right neighbour, and stays as it is"
-        wrong_if(found.element == f"out[{size - 1}]", words, f"out[{size - 1}] is {out[-1]:.4g}", f"{x[-1]:.4g}")
-        _same(found)
+        wrong_if(found.element.endswith(f"[{size - 1}]"), words, f"out[{size - 1}] is {out[-1]:.4g}", f"{x[-1]:.4g}")
+        left = np.append(np.float32(0), x[:-1])
+        _same(found, what, {
+            "the neighbour is the one to the right, x[i + 1]": x + left,
+            "an element and its neighbour are added, so x[i] counts too": right(x) - x,
+        })  # fmt: skip
     return _score("with 77, 1,000 and 1,024 elements", figures, "2 reads, 1 write")
 
 
@@ -75,10 +116,16 @@ def eight_each(eight_each):
         what = f"with {blocks} blocks of {threads} threads, "
         out, figures, found = _run(eight_each, blocks, threads, x, lambda x: 2 * x, what,
             OutOfBounds=f"a thread leaves the array{step}", DataRace=f"several threads write the same element{step}",
+            BelowZero="a thread leaves the array: there's no element before x[0]",
         )  # fmt: skip
-        missing = int(np.sum(out == 0))
+        # It's in `written` if it was written in part.
+        all_or_none = (0, x.size) if not found and not found.text else (x.size, x.size)
+        written, _ = figures.written.get(list(found.arrays)[-1], all_or_none)
+        missing = x.size - written
         wrong_if(missing, f"{what}{missing:,} of {x.size:,} elements of out were never written", expected="all")
-        _same(found)
+        _same(found, what)
+        most = figures.busiest["writes"]
+        wrong_if(most > 8, f"{what}the values are right, but one thread writes {most:,} of them: each does 8")
         words = f"the values are right, but only {figures.share:.0%} of what's fetched is used"
         wrong_if(figures.share < 0.99, f"{words}: in each round, neighbours should read side by side")
     return _score(f"{figures.share:.0%} of the sectors used", figures, "8 reads, 8 writes")
@@ -86,10 +133,13 @@ def eight_each(eight_each):
 
 @exercise("08.4", "a sum by halves", look_at="between which two lines must everyone have finished?")
 def block_sum(block_sum):
-    x = _numbers(1024)
-    _, figures, found = _run(block_sum, 4, 256, x, lambda x: x.reshape(4, 256).sum(1),
-        DataRace="there's still a race: a thread reads what another may not have written yet",
-        StuckBarrier="a barrier inside an if that only some threads enter: the others never come, and everyone waits",
-    )  # fmt: skip
-    _same(found)
-    return _score("four sums, and no race", figures, "1 read, 1 write, 17 shared reads, 9 shared writes")
+    for blocks in (4, 3):
+        x = _numbers(256 * blocks)
+        _, figures, found = _run(block_sum, blocks, 256, x, lambda x: x.reshape(-1, 256).sum(1),
+            DataRace="there's still a race: a thread reads what another may not have written yet",
+            StuckBarrier="a barrier inside an if that only some threads enter: the others never come, and everyone "
+                         "waits",
+        )  # fmt: skip
+        _same(found)
+    par = "1 read, 1 write, 17 shared reads, 9 shared writes, 9 barriers"
+    return _score("four sums, and no race", figures, par)

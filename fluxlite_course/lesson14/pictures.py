@@ -7,6 +7,7 @@ import numpy as np
 
 from fluxlite import TrackedArray, param
 from fluxlite.autodiff.rules import RULES, name_of
+from simgpu.words import in_words
 
 from ..draw import BLUE, ORANGE, Picture, plots, show
 from ..kit.exercises import NotDone
@@ -14,19 +15,32 @@ from ..scenes import Knob, Scene
 from ..scenes.graph import At, Node, graph
 
 
-def tape(f: Callable[..., Any], **inputs: float) -> Scene:
+def tape(f: Callable[..., Any], **inputs: float) -> Scene | None:
     """What `f` computes, entry by entry, and then the backward pass, with the gradients that arrive.
 
-    `inputs` are numbers, under the names of `f`'s parameters. Raises `ValueError` if `f` computes with arrays, and
-    `TypeError` if its result depends on none of its inputs.
+    `inputs` are numbers, under the names of `f`'s parameters. If `f` computes with arrays or with a function that no
+    gradient follows, or if its result depends on none of its inputs, a sentence says so in place of the picture.
 
     >>> tape(lambda w: w * w + w, w=3.0).sentences[-1]
     'Done: the gradient of w is 7.'
     """
     made = {name: param(np.asarray(value)) for name, value in inputs.items()}
-    there = entries(f(**made))
-    if any(np.shape(node.data) for node in there):
-        raise ValueError("the picture has room for numbers, not for arrays")
+    try:
+        result = f(**made)
+    except TypeError as error:
+        if "would lose the gradient" not in str(error):  # the library's words for math.sin(w), float(w) and their kin
+            raise
+        print(f"No picture: {error}.")
+        return None
+    if not isinstance(result, TrackedArray):
+        gives = "nothing: is there a return?" if result is None else f"{in_words(result)}, which depends on no input."
+        print(f"No picture: the function gives {gives}")
+        return None
+    there = entries(result)
+    if arrays := [node for node in there if np.shape(node.data)]:
+        shape = np.shape(arrays[0].data)
+        print(f"No picture: the function makes an array of shape {shape}, and a box has room for one number.")
+        return None
     called = {id(rule): name_of(function).removeprefix("np.") for function, rule in RULES.items()}
     words = {node.number: name for name, node in made.items()}
     names = [f"#{n} {called[id(node.call[0])] if node.call else words[node.number]}" for n, node in enumerate(there, 1)]
@@ -44,8 +58,6 @@ def entries(result: TrackedArray) -> list[TrackedArray]:
     waiting = [result]
     while waiting:
         node = waiting.pop()
-        if not isinstance(node, TrackedArray):
-            raise TypeError(f"a tape has results that are tracked, got {type(node).__name__}")
         if node.number not in found:
             found[node.number] = node
             waiting += [parent for _, parent in node.call[3]] if node.call else []
@@ -94,6 +106,11 @@ def wave(learn: Callable[[], tuple[Any, Any]]) -> Picture | None:
         targets, outputs = (np.ravel(values) for values in learn())
     except NotDone:
         print("Exercise 14.3 comes first: your back needs the rule of a product.")
+        return None
+    except TypeError as error:
+        if "NoneType" not in str(error):
+            raise
+        print("Exercise 14.3 comes first: a rule gave None in place of a gradient. Does each have its return?")
         return None
     figure, axes = plots(height=3)
     axes.plot(targets, "o", color=BLUE, label="the wave")

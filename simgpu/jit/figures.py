@@ -116,6 +116,7 @@ class Figures:
         self.blocks, each = math.prod(grid), math.prod(block)
         self.threads, self.warps = self.blocks * each, self.blocks * -(-each // WARP)
         self.branches = self.divergent = self.atomics = self.queue = self.shared_bytes = 0
+        self.barriers = 0  # that a block has passed; no row says it
         self.spent = np.zeros(len(KINDS))  # instructions of warps, of each kind
         self.busiest = {"reads": 0, "writes": 0, "shared reads": 0, "shared writes": 0}
         self.costs: dict[tuple[str, int, str], Counter] = defaultdict(Counter)  # by function, line and text

@@ -97,6 +97,7 @@ class Launch:
                 cycles.append(lanes.cycles.max(1))
                 for kind, times in zip(figures.busiest, lanes.touches.reshape(4, -1).max(1)):
                     figures.busiest[kind] = max(figures.busiest[kind], int(times))
+                figures.barriers = max(figures.barriers, int(lanes.phase.max()))
         figures.unique_sectors = sum(int(np.count_nonzero(memory.near)) for memory in self.memories)
         figures.queue = max((int(np.max(memory.atomics, initial=0)) for memory in self.memories), default=0)
         for part in [part for name, part in self.parts.items() if name in self.program.changed]:

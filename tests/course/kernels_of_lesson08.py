@@ -41,6 +41,50 @@ def affine_returns(x, out):
     return 3 * x[jit.grid(1)] + 1
 
 
+@jit.rawkernel()
+def affine_of_something_else(x, out):
+    i = int(jit.grid(1))
+    out[i] = 5 * x[i] + 7
+
+
+@jit.rawkernel()
+def affine_swapped(out, x):
+    i = int(jit.grid(1))
+    out[i] = 3 * x[i] + 1
+
+
+@jit.rawkernel()
+def affine_in_place(x, out):
+    i = int(jit.grid(1))
+    out[i] = 3 * x[i] + 1
+    x[i] = out[i]
+
+
+@jit.rawkernel()
+def affine_for_256(x, out):
+    i = jit.blockIdx.x * 256 + jit.threadIdx.x
+    out[i] = 3 * x[i] + 1
+
+
+@jit.rawkernel()
+def affine_by_one_thread(x, out):
+    if jit.grid(1) == 0:
+        for i in range(x.size):
+            out[i] = 3 * x[i] + 1
+
+
+@jit.rawkernel()
+def affine_with_other_names(numbers, results):
+    i = int(jit.grid(1))
+    results[i] = numbers[i] * 3.0 + 1.0
+
+
+@jit.rawkernel()
+def affine_by_strides(x, out):
+    for i in range(int(jit.grid(1)), x.size, int(jit.gridsize(1))):
+        out[i] = 3 * x[i] + 1
+
+
 def affine_undecorated(x, out):
     out[...] = 3 * x + 1
 
@@ -73,6 +117,81 @@ def pairs_by_return(x, out):
     out[i] = x[i]
     if i + 1 < x.size:
         out[i] += x[i + 1]
+
+
+@jit.rawkernel()
+def pairs_with_the_left(x, out):
+    i = int(jit.grid(1))
+    if i < x.size:
+        out[i] = x[i] + x[i - 1]
+
+
+@jit.rawkernel()
+def pairs_with_the_left_guarded(x, out):
+    i = int(jit.grid(1))
+    if i < x.size:
+        out[i] = x[i]
+        if i > 0:
+            out[i] += x[i - 1]
+
+
+@jit.rawkernel()
+def pairs_in_a_ring(x, out):
+    i = int(jit.grid(1))
+    if i < x.size:
+        out[i] = x[i] + x[(i + 1) % x.size]
+
+
+@jit.rawkernel()
+def pairs_for_1000(x, out):
+    i = int(jit.grid(1))
+    if i < 999:
+        out[i] = x[i] + x[i + 1]
+    elif i == 999:
+        out[i] = x[i]
+
+
+@jit.rawkernel()
+def pairs_in_two_steps(x, out):
+    for i in range(int(jit.grid(1)), x.size, int(jit.gridsize(1))):
+        right = np.float32(0)
+        if i + 1 < x.size:
+            right = x[i + 1]
+        out[i] = x[i] + right
+
+
+@jit.rawkernel()
+def eight_by_one_warp(x, out):
+    i = int(jit.grid(1))
+    if i < 32:
+        while i < x.size:
+            out[i] = 2 * x[i]
+            i += 32
+
+
+@jit.rawkernel()
+def eight_zeros(x, out):
+    for k in range(8):
+        out[int(jit.grid(1)) + k * int(jit.gridsize(1))] = 0
+
+
+@jit.rawkernel()
+def eight_for_1024(x, out):
+    for k in range(8):
+        i = int(jit.grid(1)) + 1024 * k
+        out[i] = 2 * x[i]
+
+
+@jit.rawkernel()
+def eight_of_the_block(x, out):
+    for k in range(8):
+        i = (int(jit.blockIdx.x) * 8 + k) * int(jit.blockDim.x) + int(jit.threadIdx.x)
+        out[i] = x[i] + x[i]
+
+
+@jit.rawkernel()
+def summed_atomically(x, out):
+    jit.atomic_add(out, jit.blockIdx.x, x[int(jit.grid(1))])
 
 
 @jit.rawkernel()

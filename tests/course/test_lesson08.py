@@ -15,12 +15,30 @@ from fluxlite_course.lesson08 import chip, map_of_losses, networks, on_one_core,
 test_a_wrong_kernel_is_not_right_and_the_reply_says_why = not_right(
     ("08.1", [learners.affine_thread_of_its_block], "only the first 256"),
     ("08.1", [learners.affine_by_all], "several threads write the same element"),
-    ("08.1", [learners.affine_forgets_one], "1,024 of 1,024 numbers are wrong, out[0]"),
+    ("08.1", [learners.affine_forgets_one], "with 4 blocks of 256 threads, the + 1 is missing"),
+    ("08.1", [learners.affine_of_something_else], "1,024 of 1,024 numbers are wrong, out[0]"),
+    ("08.1", [learners.affine_undecorated], "that's no kernel: a kernel is a function with @jit.rawkernel()"),
+    ("08.1", [None], "that's no kernel"),
+    ("08.1", [learners.affine_swapped], "the kernel takes two arrays: x, and then out"),
+    ("08.1", [learners.affine_in_place], "x has changed"),
+    ("08.1", [learners.affine_for_256], "with 16 blocks of 64 threads, a thread leaves the array"),
+    ("08.1", [learners.affine_by_one_thread], "one thread writes 1,024 of them"),
     ("08.1", [learners.affine_into_a_name], "still all zeros"),
     ("08.1", [learners.affine_shifted], "a thread leaves the array"),
     ("08.1", [learners.affine_returns], "that's no kernel that a GPU could run"),
     ("08.2", [learners.pairs_without_a_guard], "goes past the end"),
     ("08.2", [learners.pairs_without_the_last], "it has no right neighbour"),
+    (
+        "08.2",
+        [learners.pairs_with_the_left],
+        "before the beginning. The neighbour is the one to the right",
+    ),
+    ("08.2", [learners.pairs_with_the_left_guarded], "the neighbour is the one to the right, x[i + 1]"),
+    ("08.2", [learners.pairs_in_a_ring], "it has no right neighbour"),
+    ("08.2", [learners.pairs_for_1000], "with 77 elements and 128 threads"),
+    ("08.3", [learners.eight_by_one_warp], "one thread writes 256 of them: each does 8"),
+    ("08.3", [learners.eight_zeros], "numbers are wrong, out[0]"),
+    ("08.3", [learners.eight_for_1024], "with 2 blocks of 64 threads, a thread leaves the array"),
     ("08.3", [learners.eight_in_a_row], "only 12% of what's fetched is used"),
     ("08.3", [learners.eight_by_the_block], "several threads write the same element"),
     ("08.3", [learners.only_the_first_eighth], "7,168 of 8,192 elements of out were never written"),
@@ -32,13 +50,25 @@ test_a_right_kernel_may_be_written_otherwise = right(
     ("08.1", [learners.affine_by_hand], "3 reads, 1 write"),
     ("08.2", [learners.pairs_by_return], "3 reads, 2 writes"),
     ("08.3", [learners.eight_while], "100% of the sectors"),
-    ("08.4", [learners.summed(barrier_before=True, barrier_after=False)], "17 shared reads, 9 shared writes"),
+    ("08.4", [learners.summed(barrier_before=True, barrier_after=False)], "9 shared writes, 9 barriers"),
+    ("08.4", [learners.summed(barrier_before=True)], "9 shared writes, 17 barriers"),
+    ("08.4", [learners.summed_atomically], "1 read, 1 write, 256 atomics on one element"),
+    ("08.1", [learners.affine_with_other_names], "1 read, 1 write"),
+    ("08.1", [learners.affine_by_strides], "1 read, 1 write"),
+    ("08.2", [learners.pairs_in_two_steps], "2 reads"),
+    ("08.3", [learners.eight_of_the_block], "100% of the sectors"),
 )
 
 
 def test_the_score_stands_beside_par():
     rows = judge("08.1", learners.affine_by_hand).message.splitlines()
     assert rows[1:] == ["      your score  3 reads, 1 write", "      par         1 read, 1 write"]
+
+
+def test_a_needless_barrier_is_above_par():
+    rows = judge("08.4", learners.summed()).message.splitlines()
+    assert rows[1].split("score")[1].strip() == rows[2].split("par")[1].strip()
+    assert rows[2].endswith("9 barriers")
 
 
 def test_a_verdict_names_the_place_of_an_error():

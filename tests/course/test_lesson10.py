@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
-from answers import not_right, right
+from answers import EqualToAll, not_right, replies, right
 
 import fluxlite as fl
 import fluxlite_course
+from fluxlite_course.kit.exercises import judge
 from fluxlite_course.lesson10.pictures import HEATS, an_lstm_step, left_picture, temperatures
 from fluxlite_course.lesson10.sequences import error_after, letters, scores_after, story_batches, waves, write
 
@@ -38,12 +39,55 @@ def by_hand(scores, temperature):
     return weights / weights.sum()
 
 
+def on_the_host(cell, x):
+    host = fl.RNNCell.of(*fl.cpu((cell.Wi, cell.Wh, cell.bias)))
+    return fl.gpu(memories()(host, fl.cpu(x)))
+
+
+def for_thirty_steps(cell, x):
+    products, h, found = x @ cell.Wi.T + cell.bias, np.zeros_like(x, shape=(len(x), 6)), []
+    for t in range(30):
+        h = np.tanh(products[:, t] + h @ cell.Wh.T)
+        found.append(h)
+    return np.stack(found, axis=1)
+
+
+def sums_in_the_loop(cell, x):
+    products, h, found = x @ cell.Wi.T, np.zeros_like(x, shape=(len(x), 6)), []
+    for t in range(x.shape[1]):
+        h = np.tanh(products[:, t] + h @ cell.Wh.T + cell.bias)
+        found.append(h)
+    return np.stack(found, axis=1)
+
+
+def changes_the_cell(cell, x):
+    cell.Wi[...] = 0
+    return memories()(cell, x)
+
+
 test_a_wrong_answer_is_not_right_and_the_reply_says_why = not_right(
     ("10.1", [lambda scores, t: fl.softmax(scores)], "the temperature is missing"),
     ("10.1", [lambda scores, t: fl.softmax(scores * t)], "divide by the temperature"),
     ("10.1", [lambda scores, t: fl.softmax(scores) / t], "divide the scores, not the probabilities"),
     ("10.1", [lambda scores, t: scores / t], "softmax turns them into"),
     ("10.1", [lambda scores, t: max(fl.softmax(scores / t))], "one probability for each letter"),
+    ("10.1", [lambda scores, t: np.exp(scores / t)], "powers of e"),
+    ("10.1", [1.5], "give the check its name alone"),
+    ("10.1", [lambda scores, t: None], "chances returned None"),
+    ("10.1", [lambda scores, t: np.full(4, 0.25)], "those aren't the probabilities"),
+    ("10.1", [lambda scores, t: np.eye(1, len(scores), np.argmax(scores))[0] * 0.86178], "those aren't the"),
+    ("10.1", [lambda scores, t: fl.softmax(scores / t).astype(np.float16)], "those aren't the probabilities"),
+    ("10.1", [lambda scores, t: scores.fill(0) or fl.softmax(scores / t)], "those aren't the probabilities"),
+    ("10.1", [lambda scores, t: fl.softmax(scores / t) + 1j], "those aren't the probabilities"),
+    ("10.1", [lambda scores, t: fl.softmax(scores / t).astype(str)], "those aren't the probabilities"),
+    ("10.1", [lambda scores, t: EqualToAll()], "one probability for each letter"),
+    ("10.2", [lambda cell, x: [*memories()(cell, x)]], "that's a list; np.stack"),
+    ("10.2", [on_the_host], "they come over the host"),
+    ("10.2", [sums_in_the_loop], "a sum that needs only the input is still in the loop"),
+    ("10.2", [changes_the_cell], "the memories aren't the same as before"),
+    ("10.2", [lambda cell, x: fl.Recurrence(fl.RNNCell.of(cell.Wi, cell.Wh, cell.bias))(x)], "write the loop yourself"),
+    ("10.1", [lambda scores, t: [[1], [2, 3]]], "one probability for each letter"),
+    ("10.2", [lambda cell, x: cell(x[:, 0], None)], "compute with cell.Wi, cell.Wh and cell.bias"),
     ("10.2", [not_hoisted], "the product with Wi is still in the loop"),
     ("10.2", [memories(lambda cell, x: x @ cell.Wi.T, inside=1)], "a sum that needs only the input"),
     ("10.2", [memories(keep=False)], "so it stays in the loop"),
@@ -54,7 +98,29 @@ test_a_wrong_answer_is_not_right_and_the_reply_says_why = not_right(
     ("10.2", [lambda cell, x: fl.cpu(memories()(cell, x))], "is on the CPU"),
 )
 
-test_right_answers_written_otherwise = right(("10.1", [by_hand]), ("10.2", [memories()]))
+
+def into_an_array(cell, x):
+    """Steps first, and in place."""
+    found = np.zeros_like(x, shape=(x.shape[1], x.shape[0], len(cell.Wh)))
+    h = found[0]
+    for t, product in enumerate(np.swapaxes(x, 0, 1) @ cell.Wi.T + cell.bias):
+        np.tanh(product + h @ cell.Wh.T, out=found[t])
+        h = found[t]
+    return np.swapaxes(found, 0, 1)
+
+
+test_right_answers_written_otherwise = right(
+    ("10.1", [by_hand]),
+    ("10.1", [lambda scores, t: (score for score in fl.softmax(scores / t))]),
+    ("10.1", [lambda scores, temperature: [*map(float, by_hand(scores, np.float64(temperature)))]]),
+    ("10.2", [memories()], "with 97 launches for 30 steps"),
+    ("10.2", [into_an_array]),
+)
+test_a_step_too_many_stops = replies("stopped", ("10.2", [for_thirty_steps], "IndexError"))
+
+
+def test_the_shares_that_a_check_tells_are_those_of_the_text():
+    assert "the best letter gets 86 %, and at 2 only 44 %" in str(judge("10.1", by_hand))
 
 
 # -- what the lesson says ---------------------------------------------------------------------------------------------

@@ -1,9 +1,10 @@
 """Lesson 12's checks: each likely wrong answer gets its own helpful message."""
 
 import re
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
-from answers import not_right, right
+from answers import EqualToAll, not_right, right
 
 import fluxlite as fl
 from fluxlite_course.kit.exercises import judge
@@ -66,6 +67,57 @@ def as_a_chain(model, devices):
     return fl.Chain(devices[0], *first, devices[1], *second)
 
 
+def split_at(place, run=lambda first, second, devices: lambda x: second(devices[1](first(devices[0](x))))):
+    def split(model, devices):
+        return run(devices[0](model[:place]), devices[1](model[place:]), devices)
+
+    return split
+
+
+def all_on_both(model, devices):
+    there = [device(model) for device in devices]
+    return lambda x: there[1][2:](devices[1](there[0][:2](devices[0](x))))
+
+
+def computed_on_the_host(model, devices):
+    halves_there = halves(model, devices)
+    return lambda x: (halves_there, devices[1](model(x)))[1]
+
+
+def remembered(model, devices):
+    """What it computed once is what it always returns."""
+    run, found = right_split(model, devices), []
+
+    def first_of_all(x):
+        if not found:
+            found.append(run(x))
+        return found[0]
+
+    return first_of_all
+
+
+def two_copies(model, devices):
+    first, second = halves(model, devices)
+
+    def run(x):
+        between = first(devices[0](x))
+        devices[1](between)
+        return second(devices[1](between))
+
+    return run
+
+
+def by_turns(model, devices):
+    layers = [devices[n % 2](layer) for n, layer in enumerate(model)]
+
+    def run(x):
+        for n, layer in enumerate(layers):
+            x = layer(devices[n % 2](x))
+        return x
+
+    return run
+
+
 def parts(x, y):
     half = len(x) // 2
     return (x[:half], y[:half]), (x[half:], y[half:])
@@ -109,6 +161,45 @@ def on_a_card(loss, model, x, y, devices):
     return devices[1](parallel(mean)(loss, model, x, y, devices))
 
 
+def weighted(loss, model, x, y, devices):
+    """Right numbers, but the cards don't share the work equally."""
+    (a, b), (c, d) = (x[:2], y[:2]), (x[2:], y[2:])
+    few, many = (fl.cpu(gradient_on(device, loss, model, *part)) for device, part in zip(devices, [(a, b), (c, d)]))
+    return fl.fmap(lambda few, many: None if few is None else (2 * few + (len(x) - 2) * many) / len(x), few, many)
+
+
+def whole_batch_elsewhere(loss, model, x, y, devices):
+    """It keeps both cards busy, and computes the gradient on the host."""
+    parallel(mean)(loss, model, x, y, devices)
+    return fl.gradient(lambda m: fl.mse(m(x), y), model)[0]
+
+
+def every_other_row(x, y):
+    return (x[::2], y[::2]), (x[1::2], y[1::2])
+
+
+def one_vector(loss, model, x, y, devices):
+    """Gradients as vectors, whose mean is taken on card 1."""
+    first, second = (gradient_on(device, loss, model, *part) for device, part in zip(devices, parts(x, y)))
+    with devices[1]:
+        return (devices[1](fl.destructure(first)[0]) + fl.destructure(second)[0]) / 2
+
+
+def at_the_same_time(loss, model, x, y, devices):
+    """A thread for each card."""
+
+    def work(device, part):
+        with device:
+            return fl.cpu(gradient_on(device, loss, model, *part))
+
+    with ThreadPoolExecutor(2) as threads:
+        return mean(*threads.map(work, devices, parts(x, y)))
+
+
+def vector_in_its_places(loss, model, x, y, devices):
+    return fl.destructure(model)[1](fl.cpu(one_vector(loss, model, x, y, devices)))
+
+
 test_a_wrong_answer_is_not_right_and_the_reply_says_why = not_right(
     ("12.1", [all_on_one], "everything is on card 0, and card 1 is empty"),
     ("12.1", [never_moved], "x comes from the host, and your function didn't move it to the first card"),
@@ -122,6 +213,22 @@ test_a_wrong_answer_is_not_right_and_the_reply_says_why = not_right(
     ("12.1", [returns_nothing], "what split returns returned None"),
     ("12.1", [while_card_0_is_current], "with an array of another card than the current one"),
     ("12.1", [wrong_values], "the values aren't those of the model on one device"),
+    ("12.1", [1.5], "give the check its name alone"),
+    ("12.1", [split_at(1)], "each card has two of the four layers"),
+    ("12.1", [all_on_both], "the whole model is on each card"),
+    ("12.1", [computed_on_the_host], "didn't run on card 0, card 0, card 1, card 1"),
+    ("12.1", [remembered], "the values aren't those of the model"),
+    ("12.1", [two_copies], "more than one copy went from card to card"),
+    ("12.1", [by_turns], "didn't run on card 0, card 0, card 1, card 1"),
+    ("12.1", [lambda model, devices: halves(model, devices) and EqualToAll()], "something that you can call"),
+    ("12.1", [split_at(2, lambda *there: lambda x: EqualToAll() if there else x)], "aren't those of the model"),
+    ("12.2", [parallel(mean, lambda x, y: ((x[:2], y[:2]), (x[2:], y[2:])))], "different numbers of rows"),
+    ("12.2", [one_vector], "but not in the model's places"),
+    ("12.2", [weighted], "different numbers of rows"),
+    ("12.2", [parallel(lambda a, b: fl.fmap(lambda a: None if a is None else a / 2, mean(a, b)))], "half as large"),
+    ("12.2", [whole_batch_elsewhere], "the model was called on the host"),
+    ("12.2", [lambda *given: EqualToAll()], "loss was never called"),
+    ("12.2", [parallel(lambda a, b: EqualToAll())], "that isn't a gradient of this model"),
     ("12.2", [parallel(total)], "it's twice as large"),
     ("12.2", [parallel(lambda a, b: b)], "that's the gradient of the second half alone"),
     ("12.2", [parallel(lambda a, b: a)], "that's the gradient of the first half alone"),
@@ -148,6 +255,11 @@ def test_two_gradients_added_across_the_cards_stop_with_the_librarys_own_words()
 
 test_right_answers_other_than_the_lessons_own = right(
     ("12.1", [as_a_chain]),
+    ("12.1", [split_at(2)]),
+    ("12.1", [lambda model, devices: split_at(2)(model, list(devices))]),
+    ("12.2", [parallel(mean, every_other_row)]),
+    ("12.2", [vector_in_its_places]),
+    ("12.2", [at_the_same_time]),
     ("12.2", [parallel(mean)]),
     ("12.2", [on_a_card]),
 )

@@ -1,13 +1,14 @@
 """Lesson 13's checks: each likely wrong answer gets its own helpful message."""
 
+import copy
 import re
 
 import numpy as np
 import pytest
-from answers import not_right, right
+from answers import EqualToAll, not_right, right
 
 import fluxlite as fl
-from fluxlite_course.lesson13 import flip, ten
+from fluxlite_course.lesson13 import flip, network, ten
 
 
 def restored(hidden=None, activation=fl.relu, filled=True, given=lambda model, contents: model):
@@ -33,6 +34,22 @@ def taken_up(*names, given=lambda contents: contents["epoch"]):
     return take_up
 
 
+def nearly(model, contents):
+    model[0].weight[2, 30] += 1e-6
+    return model
+
+
+def into_copies(path, **targets):
+    return fl.load(path, **{**targets, "model": copy.deepcopy(targets["model"])})["epoch"]
+
+
+def one_number_off(path, **targets):
+    """In the middle of many, where printing leaves them out."""
+    contents = fl.load(path, **targets)
+    targets["model"][0].weight[16, 30] += 1
+    return contents["epoch"]
+
+
 EVERYTHING = ("model", "opt_state", "loader")
 test_a_wrong_answer_is_not_right_and_the_reply_says_why = not_right(
     ("13.1", [restored(128)], "a file with hidden=5 doesn't fit into the model that you build"),
@@ -40,6 +57,21 @@ test_a_wrong_answer_is_not_right_and_the_reply_says_why = not_right(
     ("13.1", [restored(given=lambda model, contents: contents["model"])], "restore should return the model"),
     ("13.1", [restored(filled=False)], "the model's numbers aren't those of the file"),
     ("13.1", [restored(activation=np.tanh)], "where is relu?"),
+    ("13.1", [1.5], "give the check its name alone"),
+    ("13.1", [restored(5)], "a file with hidden=7 doesn't fit"),
+    ("13.1", [restored(activation=np.abs)], "where is relu?"),
+    ("13.1", [restored(activation=fl.leakyrelu)], "where is relu?"),
+    ("13.1", [restored(given=lambda model, contents: fl.fmap(lambda x: x, model[:1]))], "aren't those of the file"),
+    ("13.1", [restored(given=lambda model, contents: EqualToAll())], "restore should return the model"),
+    ("13.1", [restored(given=lambda model, contents: fl.Chain(*model, fl.softmax))], "something else in the model"),
+    ("13.1", [restored(given=nearly)], "the model's numbers aren't those of the file"),
+    ("13.1", [lambda path: network(fl.load(path)["hidden"], seed=5)], "the model's numbers aren't those of the file"),
+    ("13.2", [taken_up(*EVERYTHING, given=lambda contents: 2)], "it didn't return the number of epochs that are done"),
+    ("13.2", [taken_up(*EVERYTHING, given=lambda contents: None)], "None was returned"),
+    ("13.2", [taken_up(*EVERYTHING, given=lambda contents: EqualToAll())], "it didn't return the number of epochs"),
+    ("13.2", [1.5], "give the check its name alone"),
+    ("13.2", [into_copies], "the model that you got hasn't got the file's weights"),
+    ("13.2", [one_number_off], "the model that you got hasn't got the file's weights"),
     ("13.2", [taken_up("model", "loader")], "the optimizer's memory that you got is still new"),
     ("13.2", [taken_up("model", "opt_state")], "the loader's generator is still new"),
     ("13.2", [taken_up("opt_state", "loader")], "the model that you got hasn't got the file's weights"),
@@ -57,8 +89,25 @@ def by_names(path, **targets):
     return fl.load(path)["epoch"]
 
 
+def on_the_card(path):
+    """The size from the shape of an array; the model on the GPU."""
+    size = len(fl.load(path)["model"]["layers"][0]["bias"])
+    model = fl.gpu(fl.Chain(fl.Dense(64, size, fl.relu), fl.Dense(size, 10)))
+    fl.loadmodel(model, from_arrays(path))
+    return model
+
+
+def one_by_one(path, model, opt_state, loader):
+    fl.load(path, loader=loader)
+    fl.load(path, opt_state=opt_state)
+    return np.float64(fl.load(path, model=model)["epoch"])
+
+
 test_right_answers_other_than_the_lessons_own = right(
     ("13.1", [from_arrays]),
+    ("13.1", [on_the_card]),
+    ("13.1", [restored(activation=lambda x: np.maximum(x, 0))]),
+    ("13.2", [one_by_one]),
     ("13.2", [by_names]),
 )
 

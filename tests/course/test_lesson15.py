@@ -3,6 +3,8 @@
 import numpy as np
 from answers import not_right, right
 
+from fluxlite_course.links import ring
+
 
 def add_up(pieces, send):
     n = len(pieces)
@@ -29,9 +31,72 @@ def around(which=lambda card, step: card + 1 - step, keep=lambda old, new: new, 
     return all_reduce
 
 
-def step_time(latencies=lambda n: 2 * (n - 1), share=lambda n: 2 * (n - 1) / n):
+def the_sum_of_all(arrays, send):
+    """After the first half, which sends, it reads every card's array."""
+    add_up([np.split(array, len(arrays)) for array in arrays], send)
+    return [sum(arrays) for _ in arrays]
+
+
+def sent_and_thrown_away(arrays, send):
+    """As many messages as in a ring, and nothing of what arrives is used."""
+    around()([array.copy() for array in arrays], send)
+    return [sum(arrays).copy() for _ in arrays]
+
+
+def sends_what_it_does_not_have(arrays, send):
+    """Whole sums over the link, by cards that never got them."""
+    n = len(arrays)
+    pieces = np.split(sum(arrays), n)
+    for _ in range(n - 2):
+        [send(card, pieces[0]) for card in range(n)]
+    arrived = [[send(card, piece) for piece in pieces] for card in range(n)]
+    return [np.concatenate(arrived[card - 1]) for card in range(n)]
+
+
+def times_what_arrives(arrays, send):
+    """It uses what arrives, times 0."""
+    arrived = around()([array.copy() for array in arrays], send)
+    return [sum(arrays) + 0 * one for one in arrived]
+
+
+def to_any_card(arrays, send):
+    """What a card sends is used by the card that needs it, not by the next one."""
+    n = len(arrays)
+    pieces = [np.split(array.copy(), n) for array in arrays]
+    for piece in range(n):
+        for card in range(n):
+            if card != piece:
+                pieces[piece][piece] = pieces[piece][piece] + send(card, pieces[card][piece])
+    for piece in range(n):
+        for card in range(n):
+            if card != piece:
+                pieces[card][piece] = send(piece, pieces[piece][piece])
+    return [np.concatenate(row) for row in pieces]
+
+
+def whole_arrays_one_after_the_other(arrays, send):
+    """As many bytes in all as in a ring, but most of the time only one card sends."""
+    n, total = len(arrays), arrays[0]
+    for card in range(n - 1):
+        total = arrays[card + 1] + send(card, total)
+    found = [total] * n
+    for card in range(n - 1, 2 * n - 2):
+        found[(card + 1) % n] = total = send(card % n, total)
+    return found
+
+
+def in_halves(arrays, send):
+    """A ring whose pieces travel in two parts."""
+    return around()(arrays, lambda card, piece: np.concatenate([send(card, part) for part in np.split(piece, 2)]))
+
+
+def in_float32(arrays, send):
+    return around()(arrays, lambda card, piece: send(card, np.float32(piece)))
+
+
+def step_time(latencies=lambda n: 2 * (n - 1), share=lambda n: 2 * (n - 1) / n, computing=lambda c, n: c):
     """A step_time with some details that can be wrong."""
-    return lambda c, nbytes, n, link: c + latencies(n) * link.latency + share(n) * nbytes / link.bandwidth
+    return lambda c, nbytes, n, link: computing(c, n) + latencies(n) * link.latency + share(n) * nbytes / link.bandwidth
 
 
 test_a_wrong_answer_is_not_right_and_the_reply_says_why = not_right(
@@ -43,7 +108,34 @@ test_a_wrong_answer_is_not_right_and_the_reply_says_why = not_right(
     ("15.1", [around(end=lambda found: [one[:2] for one in found])], "a whole array for each"),
     ("15.1", [around(steps=lambda n: n)], "a card sends more than it has to"),
     ("15.1", [lambda arrays, send: [sum(arrays) for _ in arrays]], "nothing was sent"),
-    ("15.2", [step_time(latencies=lambda n: 0)], "8 cards, PCI Express: the latencies are missing"),
+    ("15.1", [the_sum_of_all], "card 0 of 4 computes with numbers of card 1"),
+    ("15.1", [sent_and_thrown_away], "not all came over the link"),
+    ("15.1", [sends_what_it_does_not_have], "not all came over the link"),
+    ("15.1", [times_what_arrives], "not all came over the link"),
+    ("15.1", [to_any_card], "computes with what card 1 sent, and that arrives at the next card only"),
+    ("15.1", [whole_arrays_one_after_the_other], "each card sends one piece in each of 6 steps"),
+    ("15.1", [in_halves], "card 0: 12 messages, 96 bytes"),
+    ("15.1", [in_float32], "card 0: 6 messages, 48 bytes"),
+    ("15.1", [lambda arrays, send: around()(arrays, lambda card, piece: send(piece, card))], "takes the number of the"),
+    ("15.1", [lambda arrays, send: [0 * a for a in arrays]], "nothing was sent"),
+    ("15.1", [around(end=lambda found: [one + 1j for one in found])], "type complex128"),
+    ("15.1", [around(end=lambda found: [one.astype(str) for one in found])], "the sums should be numbers"),
+    ("15.1", [1.5], "give the check its name alone"),
+    ("15.1", [lambda arrays, send: None], "a list with a whole array for each of the 4 cards"),
+    ("15.2", [step_time(latencies=lambda n: 0)], "6 cards, PCI Express: the latencies are missing"),
+    ("15.2", [step_time(latencies=lambda n: 1)], "so it counts more than once"),
+    ("15.2", [step_time(latencies=lambda n: 2 * np.log2(n))], "those of a tree"),
+    ("15.2", [step_time(latencies=lambda n: n - 1)], "handing round has as many as adding up"),
+    ("15.2", [step_time(computing=lambda c, n: c / n)], "they aren't divided among the cards"),
+    ("15.2", [step_time(computing=lambda c, n: 0)], "the computing is missing"),
+    ("15.2", [step_time(share=lambda n: 16 * (n - 1) / n)], "so nothing is times 8"),
+    ("15.2", [step_time(share=lambda n: (n - 1) / n / 4)], "so nothing is divided by 8"),
+    ("15.2", [step_time(share=lambda n: 1)], "not all of them once"),
+    ("15.2", [step_time(latencies=lambda n: 2 * n, share=lambda n: 2)], "not 2 n"),
+    ("15.2", [lambda *args: 1000 * step_by_step(*args)], "that's in milliseconds"),
+    ("15.2", [lambda c, *args: max(c, step_by_step(0, *args))], "add the two times"),
+    ("15.2", [1.5], "give the check its name alone"),
+    ("15.2", [lambda *args: "0.012"], "is text"),
     ("15.2", [step_time(share=lambda n: 0)], "the bytes are missing"),
     ("15.2", [step_time(latencies=lambda n: n - 1, share=lambda n: (n - 1) / n)], "and as many to hand round"),
     ("15.2", [step_time(share=lambda n: 2 * (n - 1))], "a step carries one piece"),
@@ -72,9 +164,35 @@ def step_by_step(compute, nbytes, cards, link):
     return total
 
 
+def piece_by_piece(arrays, send):
+    """In place, and each piece goes all the way before the next one starts."""
+    n = len(arrays)
+    for piece in range(n):
+        part = np.s_[piece * len(arrays[0]) // n : (piece + 1) * len(arrays[0]) // n]
+        for card in range(piece, piece + n - 1):
+            arrays[(card + 1) % n][part] += send(card % n, arrays[card % n][part])
+        for card in range(piece + n - 1, piece + 2 * n - 2):
+            arrays[(card + 1) % n][part] = send(card=card % n, piece=arrays[card % n][part].tolist())
+    yield from arrays
+
+
+class Ring:
+    def __call__(self, arrays, send):
+        return np.stack(around()(np.array(arrays), send))
+
+
+def with_numbers_of_numpys(compute, nbytes, cards, link):
+    steps = np.int64(2 * (cards - 1))
+    return np.array([compute + steps * (link.latency + np.float64(nbytes) / cards / link.bandwidth)])[0]
+
+
 test_right_answers_other_than_the_lessons_own = right(
-    ("15.1", [around()]),
+    ("15.1", [around()], "4 cards: each sent 6 messages of a quarter, 96 bytes in all, and all have the sum; 3 cards"),
+    ("15.1", [piece_by_piece]),
+    ("15.1", [Ring()]),
+    ("15.2", [with_numbers_of_numpys]),
     ("15.1", [with_pieces_that_arrive_together]),
     ("15.2", [step_time()]),
     ("15.2", [step_by_step]),
+    ("15.2", [lambda compute, nbytes, cards, link: compute + ring(nbytes, cards, link)]),
 )

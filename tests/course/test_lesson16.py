@@ -1,6 +1,7 @@
 """Lesson 16's checks: each likely wrong answer gets its own helpful message."""
 
-from answers import not_right, right
+import numpy as np
+from answers import EqualToAll, not_right, right
 
 import fluxlite as fl
 from fluxlite_course import start
@@ -8,9 +9,20 @@ from fluxlite_course.kit.exercises import judge
 from fluxlite_course.lesson16.pictures import QUESTIONS, decision
 
 
+def with_gpu(model, x):
+    return fl.cpu(fl.gpu(model)(fl.gpu(x)))
+
+
 def named(model, x):
     device = fl.get_device("CUDA")
     return fl.cpu(device(model)(device(x)))
+
+
+def cuda_if_it_can(model, x):
+    try:
+        return named(model, x)
+    except RuntimeError:
+        return model(x)
 
 
 def always_cpu(model, x):
@@ -37,6 +49,37 @@ def chatty(model, x):
     return None
 
 
+def both(model, x):
+    """It keeps the GPU busy, and computes on the CPU."""
+    fl.gpu(x) * 1
+    return model(x)
+
+
+def simulated_everywhere(model, x):
+    fl.simulate_gpu()
+    return with_gpu(model, x)
+
+
+def by_hand(model, x):
+    """On the GPU, and without the model's own function."""
+    model, x = fl.gpu((model, x))
+    return fl.cpu(np.tanh(x @ model.weight.T + model.bias))
+
+
+def changes_x(model, x):
+    x[:] = 0
+    return with_gpu(model, x)
+
+
+_known = []
+
+
+def remembered(model, x):
+    if not _known:
+        _known.append(with_gpu(model, x))
+    return _known[0]
+
+
 test_a_wrong_answer_is_not_right_and_the_reply_says_why = not_right(
     ("16.1", [named], "on the laptop without a GPU your function raised an error: a backend that you name"),
     ("16.1", [always_cpu], "on the workstation with CUDA there's a GPU, and your function didn't use it"),
@@ -46,6 +89,16 @@ test_a_wrong_answer_is_not_right_and_the_reply_says_why = not_right(
     ("16.1", [result_left_there], "on the workstation with CUDA the result isn't a NumPy array"),
     ("16.1", [lambda model, x: fl.cpu(fl.gpu(model)(fl.gpu(x))) + 1], "the values aren't those of model(x)"),
     ("16.1", [chatty], "predict returned None"),
+    ("16.1", [cuda_if_it_can], "on the Mac there's a GPU"),
+    ("16.1", [1.5], "give the check its name alone"),
+    ("16.1", [both], "on the workstation with CUDA there's a GPU, and the model was called with an x on the CPU"),
+    ("16.1", [by_hand], "they don't come from the model"),
+    ("16.1", [changes_x], "the values aren't those of model(x)"),
+    ("16.1", [remembered], "the values aren't those of model(x)"),
+    ("16.1", [lambda model, x: EqualToAll()], "the result isn't a NumPy array"),
+    ("16.1", [lambda model, x: with_gpu(model, x).tolist()], "the result isn't a NumPy array"),
+    ("16.1", [lambda model, x: fl.cpu(fl.gpu(model)(fl.gpu(x)))[:1]], "the values aren't those of model(x)"),
+    ("16.1", [simulated_everywhere], "on the laptop without a GPU your function used the GPU all the same"),
 )
 
 
@@ -53,12 +106,21 @@ def test_what_a_learner_printed_is_shown_without_the_librarys_lines():
     assert ("printed", "I was here") in judge("16.1", chatty).rows
 
 
-def with_gpu(model, x):
-    return fl.cpu(fl.gpu(model)(fl.gpu(x)))
+def with_a_device(model, x):
+    device = fl.gpu_device() or fl.get_device("CPU")
+    return np.asarray(fl.cpu(device(model)(device(np.float32(x)))), np.float64)
+
+
+def moved_and_back(*arguments):
+    """A function of any number of arguments, by fmap."""
+    model, x = map(fl.get_device(), arguments)
+    return fl.cpu(fl.Chain(model)(x))
 
 
 test_right_answers_other_than_the_lessons_own = right(
     ("16.1", [with_gpu]),
+    ("16.1", [with_a_device]),
+    ("16.1", [moved_and_back]),
 )
 
 

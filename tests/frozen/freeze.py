@@ -12,6 +12,7 @@ What there is:
 
 from __future__ import annotations
 
+import argparse
 import importlib
 import os
 import sys
@@ -43,11 +44,26 @@ def changed(parts: list[str]) -> None:
     print(comparing.as_toml(found) or "nothing differs but for what's listed")
 
 
-if __name__ == "__main__":
-    what, *parts = sys.argv[1:] or [""]
-    if not what or not set(parts) <= set(comparing.PARTS):
-        sys.exit((__doc__ or "").strip())
-    os.chdir(ROOT if what == "--changed" else what)
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(description="Keep what fluxlite does as data, or say what's different since.")
+    known = f"of {', '.join(comparing.PARTS)}; all if there are none"
+    parser.add_argument("--changed", action="store_true", help="print the lines for changed.toml; takes no FOLDER")
+    parser.add_argument("words", nargs="*", metavar="FOLDER or part", help=f"a version of the project; parts {known}")
+    given = parser.parse_args(arguments)
+    words = [str(ROOT), *given.words] if given.changed else given.words
+    if not words:
+        parser.error("name the FOLDER of a version of the project, or write --changed")
+    folder, *parts = words
+    if not Path(folder, "fluxlite").is_dir():
+        parser.error(f"there's no fluxlite in {folder}")
+    if unknown := sorted({*parts} - {*comparing.PARTS}):
+        parser.error(f"there's no part {', '.join(unknown)}; there are {', '.join(comparing.PARTS)}")
+    os.chdir(folder)
     sys.path.insert(0, os.getcwd())
     os.environ["PYTHONPATH"] = os.pathsep.join([os.getcwd(), str(FROZEN.parent)])
-    (changed if what == "--changed" else freeze)(parts or list(comparing.PARTS))
+    (changed if given.changed else freeze)(parts or list(comparing.PARTS))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

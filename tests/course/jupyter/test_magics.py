@@ -10,6 +10,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from traitlets.config import Config
 
 from fluxlite import simulate_gpu
+from fluxlite_course.kit.magics import CellSyntaxError
 
 
 @pytest.fixture
@@ -22,6 +23,10 @@ def shell(monkeypatch, tmp_path):
     shell.run_line_magic("load_ext", "fluxlite_course")
     shell.run_cell("import numpy as np; import fluxlite as fl")
     return shell
+
+
+def without_colours(text):
+    return re.sub(r"\x1b\[[\d;]*m", "", text)
 
 
 def value(shell, cell):
@@ -77,10 +82,27 @@ def test_errors_come_through_with_their_line_and_leave_nothing_on(shell, capsys)
 
     result = shell.run_cell("%%device_time\nx = 1\nx / 0")
     assert isinstance(result.error_in_exec, ZeroDivisionError)
-    out = capsys.readouterr().out
+    out = without_colours(capsys.readouterr().out)
     assert "x / 0" in out and "none in use" not in out
     assert not listeners
-    assert isinstance(shell.run_cell("%device_time x +").error_in_exec, SyntaxError)
+    assert isinstance(shell.run_cell("%device_time x +").error_in_exec, CellSyntaxError)
+
+
+@pytest.mark.parametrize("magic", ["%%puzzle 11-1", "%%device_time", "%%machine"])
+@pytest.mark.parametrize(
+    ("cell", "words"),
+    [
+        ("def f(x)\n    return x", ["line 1", "def f(x)", "SyntaxError: expected ':'"]),
+        ("x = 1\n\nreturn x", ["line 3", "return x", "SyntaxError: 'return' outside function"]),
+        ("def f(x):\n    return x / 0\n\n\nf(1)", ["f(1)", "return x / 0", "ZeroDivisionError"]),
+    ],
+)
+def test_an_error_in_the_cell_of_a_magic_shows_only_the_cell(shell, capsys, magic, cell, words):
+    capsys.readouterr()
+    result = shell.run_cell(f"{magic}\n{cell}")
+    said = without_colours("".join(capsys.readouterr()))
+    assert all(word in said for word in words) and not result.success
+    assert "IPython" not in said and "magics.py" not in said
 
 
 def test_a_cell_takes_no_code_beside_the_name(shell, capsys):
@@ -126,6 +148,6 @@ def test_the_magic_says_why_it_draws_nothing(shell, capsys):
     assert "asked nothing of the GPU" in capsys.readouterr().out
     failed = shell.run_cell("%%machine\nd = fl.gpu(np.ones(3))\nd + np.ones(3)")
     assert isinstance(failed.error_in_exec, TypeError) and failed.result is None
-    assert "d + np.ones(3)" in capsys.readouterr().out
+    assert "d + np.ones(3)" in without_colours(capsys.readouterr().out)
     shell.run_cell("%%machine slowly\nc = 5")
     assert "it's %%machine or %%machine guess" in capsys.readouterr().err

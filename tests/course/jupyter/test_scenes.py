@@ -2,6 +2,7 @@
 
 import base64
 import json
+import math
 import re
 import zlib
 from html.parser import HTMLParser
@@ -226,8 +227,23 @@ def test_the_backward_pass_hands_each_piece_on_and_a_result_not_used_is_no_entry
     assert "It hands 1 to #2 and 1 to #1." in said[3] and "It hands 6 to #1." in said[4]
 
 
-def test_what_a_tape_is_of():
-    with pytest.raises(ValueError, match="room for numbers, not for arrays"):
-        tape(lambda w: np.sum(w * 2), w=np.ones(2))
-    with pytest.raises(TypeError, match="got ndarray"):
-        tape(lambda w: np.ones(2), w=1.0)
+@pytest.mark.parametrize(
+    ("f", "words"),
+    [
+        (lambda w: np.sum(w * np.ones(3)), "an array of shape (3,), and a box has room for one number"),
+        (lambda w: 3.0, "the function gives 3.0, which depends on no input"),
+        (lambda w: np.ones(2), "which depends on no input"),
+        (lambda w: None, "is there a return?"),
+        (lambda w: math.sin(w), "write np.tanh(x)"),
+        (lambda w: int(w) * w, "would lose the gradient"),
+    ],
+)
+def test_what_has_no_tape_gets_a_sentence(f, words, capsys):
+    assert tape(f, w=1.0) is None
+    said = capsys.readouterr().out
+    assert said.startswith("No picture: ") and words in said and said.count("\n") == 1
+
+
+def test_an_error_of_the_functions_own_is_raised():
+    with pytest.raises(TypeError, match="unexpected keyword"):
+        tape(lambda w: w, v=1.0)

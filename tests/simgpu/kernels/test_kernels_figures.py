@@ -198,6 +198,7 @@ def test_the_busiest_thread():
     x = np.ones((32, 32), np.float32)
     found = figures(puzzles.product_by_tiles, (2, 2), (16, 16), x, x, x.copy())
     assert found.busiest == {"reads": 4, "writes": 1, "shared reads": 64, "shared writes": 4}
+    assert found.barriers == 4 and figures(puzzles.guarded, 1, 32, X, X.copy()).barriers == 0
 
 
 def test_occupancy():
