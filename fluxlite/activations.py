@@ -143,14 +143,15 @@ def logsoftmax(x: Any, axis: int = -1) -> Any:
 
 @primitive
 @in_float32
-def softmax_of_open(x: Any) -> Any:
-    """`softmax` along the last axis, where -inf closes what may not be chosen; if all of it is closed, all are 0."""
+def softmax_of_open(x: Any, axis: int = -1) -> Any:
+    """`softmax`, where -inf closes what may not be chosen; if all of it is closed, all are 0."""
     if np.size(x) == 0:
         return np.copy(x)
     limits = np.finfo(x.dtype)
-    largest = np.maximum(np.max(x, axis=-1, keepdims=True), float(limits.min))  # -inf minus -inf would be NaN
+    largest = np.maximum(np.max(x, axis=axis, keepdims=True), float(limits.min))  # -inf minus -inf would be NaN
     powers = np.exp(x - largest)
-    return powers / np.maximum(np.sum(powers, axis=-1, keepdims=True), float(limits.tiny))  # the sum is 0, or from 1 on
+    total = np.sum(powers, axis=axis, keepdims=True)  # 0, or from 1 on
+    return powers / np.maximum(total, float(limits.tiny))
 
 
 def slope_of_softmax(g: Any, out: Any, x: Any, axis: int = -1) -> Any:

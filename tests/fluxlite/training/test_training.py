@@ -146,7 +146,7 @@ REFUSED = [
     ({"loss": lambda m, x: 0}, TypeError, "takes 2 positional arguments but 3 were given\n.*in batch 1 of epoch 1"),
     ({"data": [[X, Y]]}, TypeError, "missing 1 required positional argument"),
     ({"loss": lambda m, x, y: m(x) - y}, TypeError, r"one number, of shape \(\), got shape \(4, 1\)"),
-    ({"loss": lambda m, x, y: None}, TypeError, "got a NoneType"),
+    ({"loss": lambda m, x, y: None}, TypeError, "got None. Does the function return it"),
     ({"loss": lambda m, x, y: fl.mse(MODEL(x), y)}, ValueError, "depend on the parameters.*lambda m, x, y: mse"),
     ({"model": {"n": np.arange(3)}}, ValueError, "nothing to train in this"),
     ({"model": object()}, ValueError, "nothing to train in this"),
