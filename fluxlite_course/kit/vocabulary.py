@@ -5,7 +5,8 @@ one that fits is the reply. `expect` compares numbers, and `refuse` asks questio
 """
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Set
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ import fluxlite as fl
 from .exercises import NotDone, NotRight, brief, words_of
 
 Slips = Mapping[str, Any]
+_MOST_ELEMENTS = 100_000  # a generator may never end
 
 
 def on_cpu(x: Any) -> bool:
@@ -81,12 +83,46 @@ def must_return(got: Any, name: str, gives: Any = None) -> Any:
 
 
 def number(got: Any, what: str) -> float:
-    """A learner's number, `what`. Raises `NotRight` for text, and for what has no single number in it."""
-    wrong_if(isinstance(got, str), f"{what} is text; write a number, without quotes", repr(got), "a number")
+    """A learner's number, `what`. Raises `NotRight` for text, and for what has no single number in it.
+
+    >>> number(np.ones((1, 1)), "x"), number(np.float32(2), "x")
+    (1.0, 2.0)
+    """
+    found = fl.cpu(got)
+    if hasattr(found, "dtype") and getattr(found, "size", 0) == 1:
+        found = found.item()
+    if isinstance(found, (str, bytes)):
+        raise NotRight(f"{what} is text; write a number, without quotes", brief(found), "a number")
+    if isinstance(found, tuple) and len(found) == 1:
+        raise NotRight(f"{what} is a tuple: the comma behind the number makes one", brief(found), "a number")
+    if isinstance(found, bool):
+        raise NotRight(f"{what} is a truth value", brief(found), "a number")
     try:
-        return float(fl.cpu(got))
-    except (TypeError, ValueError):
+        return float(found)
+    except (TypeError, ValueError, OverflowError):
         raise NotRight(f"{what} isn't a number", brief(got), "a number") from None
+
+
+def function(got: Any, name: str) -> Callable[..., Any]:
+    """A learner's function `name`. Raises `NotRight` for what can't be called, such as the result of calling it."""
+    if callable(got):
+        return got
+    raise NotRight(f"{name} isn't a function: give the check its name alone", brief(got), f"the function {name}")
+
+
+def listed(got: Any) -> list[Any] | None:
+    """What a list, a tuple, an array or a generator holds, in order. None, if `got` is nothing of the kind.
+
+    >>> listed((7, 6)), listed(np.array([7, 6])) == [7, 6], listed(n for n in range(2)), listed("76"), listed(7)
+    ([7, 6], True, [0, 1], None, None)
+    """
+    if isinstance(got, (str, bytes, Mapping, Set)):
+        return None
+    try:
+        elements = iter(got)
+    except TypeError:
+        return None
+    return list(itertools.islice(elements, _MOST_ELEMENTS))
 
 
 def is_number(x: Any) -> bool:
@@ -115,12 +151,25 @@ def expect(
     is_other = np.ndim(wanted) > 0 and getattr(got, "shape", None) != wanted.shape
     found = f"shape {got.shape}" if hasattr(got, "shape") else brief(got)
     wrong_if(is_other, shape, found, f"shape {np.shape(wanted)}")
-    wrong_if(where and on_cpu(got), where, "an array on the CPU", "an array on the GPU")
+    if where and not on_gpu(got):
+        raise NotRight(where, "an array on the CPU" if on_cpu(got) else brief(got), "an array on the GPU")
     if same(got, wanted, rtol, atol):
         return
     fits = {before + words: same(got, slip, rtol, atol) for words, slip in (slips or {}).items()}
-    facts = (show(value) if text is None else text for value, text in ((got, yours), (wanted, expected)))
+    facts = [show(value) if text is None else text for value, text in ((got, yours), (wanted, expected))]
+    if str(facts[0]) == str(facts[1]):
+        facts = _where_they_differ(got, wanted)
     refuse({**fits, before + otherwise: True}, *facts)
+
+
+def _where_they_differ(got: Any, wanted: Any) -> list[str]:
+    """The two elements that differ most, with all their digits: rounded, the arrays look the same."""
+    pair = [np.asarray(fl.cpu(x), np.float64) for x in (got, wanted)]
+    if pair[0].shape != pair[1].shape:
+        return [f"shape {x.shape}" for x in pair]
+    place = np.unravel_index(np.argmax(np.nan_to_num(np.abs(pair[0] - pair[1]), nan=np.inf)), pair[0].shape)
+    at = f" at {list(map(int, place))}" if place else ""
+    return [f"{x[place]:.9g}{at}" for x in pair]
 
 
 @contextlib.contextmanager
