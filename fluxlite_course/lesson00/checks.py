@@ -9,11 +9,12 @@ from .pictures import WAVES
 def first_win(waves):
     right = 16_384
     two = f"to Python, {right:,} is two numbers; write {right} or {right:_}"
-    wrong_if(isinstance(waves, tuple), two, repr(waves), "a number")
+    wrong_if(isinstance(waves, tuple) and len(waves) == 2, two, repr(waves), "a number")
     got = number(waves, "your answer")
     refuse({
         "the slider doesn't have that number of waves": got not in WAVES,
         "the GPU wins there, but it already does with fewer waves": got > right,
         "the CPU still wins there": got < right,
-    }, f"{got:,.0f}", "the first number on the slider with which the GPU is done before the CPU")  # fmt: skip
+    }, f"{got:,.0f}" if got.is_integer() else f"{got:,}",
+       "the first number on the slider with which the GPU is done before the CPU")  # fmt: skip
     return f"with {right:,} waves at once, the GPU wins"
