@@ -5,6 +5,7 @@ A value can be right, and the way to it not the one that the exercise asks for. 
 
 import contextlib
 import inspect
+import itertools
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -16,10 +17,14 @@ import fluxlite as fl
 
 from .vocabulary import on_gpu, wrong_if
 
+_MOST = 20_000
+
 
 @contextlib.contextmanager
 def calls_of(*functions: Callable[..., Any]) -> Iterator[Counter]:
-    """Count the calls of these functions, by name, whoever calls them, and whatever he calls them.
+    """Count the calls of these functions, by name, whoever calls them, and under whatever name.
+
+    Watching is slow, so it ends after `_MOST` calls of any functions: a long training has shown by then what it does.
 
     >>> with calls_of(fl.fmap) as calls:
     ...     another_name = fl.fmap
@@ -33,13 +38,16 @@ def calls_of(*functions: Callable[..., Any]) -> Iterator[Counter]:
         inner = inspect.unwrap(function)
         names[getattr(inner, "__code__", inner)] = function.__name__
 
+    before, seen = sys.getprofile(), itertools.count()
+
     def count(frame: Any, event: str, argument: Any) -> None:
         if event == "call" and frame.f_code in names:
             calls[names[frame.f_code]] += 1
         elif event == "c_call" and argument in names:
             calls[names[argument]] += 1
+        if next(seen) > _MOST:
+            sys.setprofile(before)
 
-    before = sys.getprofile()
     sys.setprofile(count)
     try:
         yield calls
