@@ -15,6 +15,7 @@ import numpy as np
 
 import fluxlite as fl
 
+from .exercises import NOT_A_LEARNERS
 from .vocabulary import on_gpu, wrong_if
 
 _MOST = 20_000
@@ -24,6 +25,7 @@ _MOST = 20_000
 def calls_of(*functions: Callable[..., Any]) -> Iterator[Counter]:
     """Count the calls of these functions, by name, whoever calls them, and under whatever name.
 
+    A function of C, such as `time.perf_counter`, counts only where the learner's own lines call it: libraries do, too.
     Watching is slow, so it ends after `_MOST` calls of any functions: a long training has shown by then what it does.
 
     >>> with calls_of(fl.fmap) as calls:
@@ -43,7 +45,7 @@ def calls_of(*functions: Callable[..., Any]) -> Iterator[Counter]:
     def count(frame: Any, event: str, argument: Any) -> None:
         if event == "call" and frame.f_code in names:
             calls[names[frame.f_code]] += 1
-        elif event == "c_call" and argument in names:
+        elif event == "c_call" and argument in names and not frame.f_code.co_filename.startswith(NOT_A_LEARNERS):
             calls[names[argument]] += 1
         if next(seen) > _MOST:
             sys.setprofile(before)

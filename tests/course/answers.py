@@ -3,6 +3,7 @@
 import pytest
 
 from fluxlite_course.kit.exercises import judge
+from fluxlite_course.kit.puzzles import play
 
 
 def replies(word, *rows):
@@ -22,3 +23,16 @@ def not_right(*rows):
 
 def right(*rows):
     return replies("right", *rows)
+
+
+def played(*rows):
+    """A test: for each row, `(id, name, answer, words)`, a puzzle whose cell defines this name prints these words."""
+
+    @pytest.mark.usefixtures("own_progress")
+    @pytest.mark.parametrize(("id", "name", "answer", "words"), rows)
+    def test(id, name, answer, words, capsys):
+        play(id, {name: answer})
+        printed = capsys.readouterr().out
+        assert words in printed, printed
+
+    return test
