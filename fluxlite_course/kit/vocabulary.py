@@ -118,8 +118,8 @@ def function(got: Any, name: str) -> Callable[..., Any]:
     raise NotRight(f"{name} isn't a function: give the check its name alone", brief(got), f"the function {name}")
 
 
-def listed(got: Any) -> list[Any] | None:
-    """What a list, a tuple, an array or a generator holds, in order. None, if `got` is nothing of the kind.
+def listed(got: Any) -> Any:
+    """A list of what a list, a tuple, an array or a generator holds, in order. None, if `got` is nothing of the kind.
 
     >>> listed((7, 6)), listed(np.array([7, 6])) == [7, 6], listed(n for n in range(2)), listed("76"), listed(7)
     ([7, 6], True, [0, 1], None, None)

@@ -39,7 +39,8 @@ def copies_of_a_program(to_gpu, to_gpu_bytes, back, back_bytes):
 def standardize(standardize):
     function(standardize, "standardize")
     # Not the notebook's numbers, nor as many: its mean and spread are names that every function there can see.
-    there = _standardized(standardize, *normal(5, (1000, 3)), np.array([1.5, 2.0, -4.0]), np.array([2.0, 3.0, 8.0]))
+    (values,) = normal(5, (1000, 3))
+    there = _standardized(standardize, values, np.array([1.5, 2.0, -4.0]), np.array([2.0, 3.0, 8.0]))
     values, mean, spread = normal(4, (20, 5), (5,), (5,))
     _standardized(standardize, values, mean, 1 + spread**2)
     return f"{there} to the GPU, none back; the result is on the GPU"

@@ -1,6 +1,7 @@
 """Lesson 02, models that move: checks."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -99,7 +100,7 @@ def two_heads(TwoHeads):
 
 def _six_arrays(made):
     """The arrays of a `TwoHeads`, by path. Raises `NotRight` if its fields aren't what `__init__` made them."""
-    arrays = {}
+    arrays: dict[str, Any] = {}
     try:
         for path, layer in (("body", made.body), ("heads[0]", made.heads[0]), ("heads[1]", made.heads[1])):
             arrays |= {f"{path}.weight": layer.weight, f"{path}.bias": layer.bias}

@@ -36,7 +36,7 @@ def step(step):
         _not_ready_made(ready)
         words = "its arguments are on the CPU, and its result is on the GPU: compute where the arrays are"
         wrong_if(on_gpu(out) or on_gpu(after), words)
-        _one_step(out, after, count, x, h, w1, w2)
+        _one_step(out, after, f"step {count}: ", x, h, w1, w2)
         h = np.asarray(after)
     there = "NumPy's functions, np.concatenate, np.tanh and @: they compute where the arrays are"
     words = "right on the CPU; the check also runs it on the GPU, where your step makes or needs an array on the CPU"
@@ -48,7 +48,7 @@ def step(step):
     wrong_if(not (on_gpu(out) and on_gpu(after)), words, expected=there)
     words = "right on the CPU; on the GPU, it copies arrays to the host and back: they should stay where they are"
     wrong_if(r.device_to_host.count, words, f"{r.device_to_host.count} copies back", there)
-    _one_step(out, after, 1, *map(fl.cpu, arrays), where=" on the GPU")
+    _one_step(out, after, "step 1 on the GPU: ", *map(fl.cpu, arrays))
     return "three steps as they should be, and one on the GPU with the same lines"
 
 
@@ -65,9 +65,9 @@ def _out_and_h(found):
     return pair
 
 
-def _one_step(out, after, count, x, h, w1, w2, where=""):
+def _one_step(out, after, before, x, h, w1, w2):
     """Raises `NotRight` unless these are the output and the memory after one step."""
-    joined, before = np.concatenate([x, h], axis=1), f"step {count}{where}: "
+    joined = np.concatenate([x, h], axis=1)
     expect(after, np.tanh(joined @ w1), "the new memory isn't right", {
         "row 0 of w1 belongs to the input; yours multiplies it with h[0]":
             np.tanh(np.concatenate([h, x], axis=1) @ w1),

@@ -17,14 +17,6 @@ def replies(word, *rows):
     return test
 
 
-def not_right(*rows):
-    return replies("not right", *rows)
-
-
-def right(*rows):
-    return replies("right", *rows)
-
-
 def played(*rows):
     """A test: for each row, `(id, name, answer, words)`, a puzzle whose cell defines this name prints these words."""
 
@@ -36,3 +28,11 @@ def played(*rows):
         assert words in printed, printed
 
     return test
+
+
+def not_right(*rows):
+    return replies("not right", *rows)
+
+
+def right(*rows):
+    return replies("right", *rows)
