@@ -30,10 +30,10 @@ def on_gpu(x: Any) -> bool:
 
 
 def _device(x: Any) -> Any:
-    """Where `x` is. None if that can't be said: it's in several places, or an object that nobody looks into."""
+    """Where `x` is. None if that can't be said: it's in several places, or an object that only looks like an array."""
     try:
         return fl.device_of(x)
-    except TypeError:
+    except Exception:
         return None
 
 
@@ -58,7 +58,7 @@ def normal(seed: int, *shapes: tuple[int, ...]) -> Any:
 
 def digits(x: Any) -> str:
     """The first numbers of an array."""
-    return np.array2string(np.ravel(fl.cpu(x))[:4], precision=3)
+    return np.array2string(np.asarray(fl.cpu(x)).ravel()[:4], precision=3)
 
 
 def wrong_if(made: Any, words: str, yours: Any = None, expected: Any = None, look_at: str | None = None) -> None:
@@ -96,7 +96,7 @@ def number(got: Any, what: str) -> float:
     >>> number(np.ones((1, 1)), "x"), number(np.float32(2), "x")
     (1.0, 2.0)
     """
-    found = fl.cpu(got)
+    found = fl.cpu(got) if on_gpu(got) else got
     if hasattr(found, "dtype") and getattr(found, "size", 0) == 1:
         found = found.item()
     if isinstance(found, (str, bytes)):
@@ -107,7 +107,7 @@ def number(got: Any, what: str) -> float:
         raise NotRight(f"{what} is a truth value", brief(found), "a number")
     try:
         return float(found)
-    except (TypeError, ValueError, OverflowError):
+    except (TypeError, ValueError, OverflowError, AttributeError):
         raise NotRight(f"{what} isn't a number", brief(got), "a number") from None
 
 

@@ -6,7 +6,19 @@ import fluxlite as fl
 from fluxlite.messages import many
 
 from ..kit.exercises import brief, exercise
-from ..kit.vocabulary import expect, explaining, function, listed, must_return, normal, number, on_cpu, on_gpu, refuse
+from ..kit.vocabulary import (
+    expect,
+    explaining,
+    function,
+    listed,
+    must_return,
+    normal,
+    number,
+    on_cpu,
+    on_gpu,
+    refuse,
+    wrong_if,
+)
 from ..kit.watching import unchanged
 
 
@@ -96,9 +108,10 @@ def _run_for(run, steps, now, W):
     for _ in range(steps):
         now = np.tanh(now @ W)
         wanted.append(np.sum(now))
+    facts = many(len(sizes), "number"), many(steps, "number")
+    wrong_if(len(sizes) != steps, "these aren't the numbers of all steps", *facts)
     numbers, words = np.array([number(x, "a size") for x in sizes]), "the numbers aren't those of the program above"
-    expect(numbers, np.array(wanted), words, shape="these aren't the numbers of all steps",
-           rtol=1e-4, atol=1e-3)  # fmt: skip
+    expect(numbers, np.array(wanted), words, rtol=1e-4, atol=1e-3)
     back, copies = r.device_to_host, many(r.device_to_host.count, "copy")
     refuse({
         "0 launches: it no longer runs on the GPU": not r.launches,

@@ -67,7 +67,7 @@ def _predicted(predict, observations):
         "it runs on the GPU, but the result is still there": on_gpu(y),
         "the GPU was asked for something, but the model that gave the result ran on the CPU": elsewhere,
         "the result isn't a NumPy array": not isinstance(y, np.ndarray),
-        "the numbers aren't those of model(x)": not same(y, wanted),
+        "the numbers aren't those of model(x)": isinstance(y, np.ndarray) and not same(y, wanted),
         "it runs on the GPU, but a line makes copies that nobody keeps": copies > 5,
     }, f"{_copies(copies)} to the GPU, {r.launches} launches, {_copies(back)} back; {type(y).__name__}",
        "5 copies to the GPU, launches, 1 copy back; ndarray")  # fmt: skip
@@ -76,9 +76,8 @@ def _predicted(predict, observations):
 
 @exercise("02.2", "a class whose arrays all move", look_at="explain(TwoHeads(…)): which box is shut?")
 def two_heads(TwoHeads):
-    wrong_if(
-        not isinstance(TwoHeads, type), "give the check the class TwoHeads, not an object", brief(TwoHeads), "a class"
-    )
+    if not callable(TwoHeads):
+        raise NotRight("give the check the class TwoHeads, not an object", brief(TwoHeads), "a class")
     body, heads = fl.Dense(4, 3), [fl.Dense(3, 2), fl.Dense(3, 1)]
     made = TwoHeads(body, heads, "two heads")
     early = [path for path, array in _six_arrays(made).items() if not on_cpu(array)]

@@ -3,6 +3,7 @@
 import numpy as np
 
 import fluxlite as fl
+from fluxlite.messages import many
 
 from ..kit.exercises import NotRight, brief, exercise
 from ..kit.vocabulary import expect, explaining, function, must_return, normal, refuse, wrong_if
@@ -24,7 +25,7 @@ def step(step):
 
 def _one_step(step, rate, w, x, y):
     pair = "gradient gives a tuple, one for each argument: unpack it"
-    nothing = "a gradient is None: the function that you differentiate doesn't use its own argument"
+    nothing = "you multiply None. A gradient is None if the function that you differentiate doesn't use its argument"
     meanings = {"multiply sequence": pair, "'tuple'": pair, "*: 'float' and 'NoneType'": nothing,
                 "*: 'NoneType' and 'float'": nothing}  # fmt: skip
     given = unchanged("step", w=w, x=x, y=y)
@@ -44,7 +45,7 @@ def _one_step(step, rate, w, x, y):
 
 
 def _rounded(w):
-    return np.ravel(fl.cpu(w)).round(3)
+    return np.asarray(fl.cpu(w)).ravel().round(3)
 
 
 _MEANINGS = {  # what an error says -> what it means here
@@ -67,20 +68,23 @@ def fit(fit):
     y, untrained = x[:, :1] * x[:, 1:], model(x)
     before = _loss(untrained, y)
     places.clear()
-    with fl.receipt() as r, explaining(_MEANINGS):
+    with fl.receipt() as r, explaining(_MEANINGS), calls_of(fl.setup) as calls:
         trained = must_return(fit(model, x, y), "fit", "the trained model")
-    on_gpu = places.count("GPU")
-    predictions = _predictions(trained, x, "fit")
+    steps = places.count("GPU")
+    predictions = _predictions(trained, x, "fit", places)
     after = _loss(predictions, y)
+    learned = after <= 0.01
     same_as_before = np.array_equal(predictions, untrained)
     nothing = "learns nothing: does the function that you differentiate use its own argument m?"
     refuse({
         "it ran on the CPU, from the first step to the last": not r.launches,
-        "the GPU was asked for something, but the model that you were given never ran there": not on_gpu,
+        "the GPU was asked for something, but the model that you were given never ran there": not steps,
         f"it runs on the GPU, and {nothing} And do you return the model that you trained?": same_as_before,
+        "setup is in the loop: so at each step, what Adam remembers is thrown away": not learned and calls["setup"] > 1,
+        f"in all, the model was called {many(steps, 'time')}; 100 steps call it 100 times": not learned and steps < 90,
         "the loss isn't a number any more: the steps are far too long": not np.isfinite(after),
         "the loss has grown: are the steps too long, or do they go uphill?": after > before,
-        "it learns, but less than 100 steps of Adam(0.02) would. Is setup before the loop?": after > 0.01,
+        "it learns, but less than 100 steps of Adam(0.02) would": not learned,
     }, f"loss {before:.4f} before, {after:.4f} after, {r.launches} launches", "less than 0.01")  # fmt: skip
     return f"loss {before:.3f} -> {after:.4f} on the GPU, {r.launches:,} launches"
 
@@ -89,13 +93,18 @@ def _loss(predictions, y):
     return float(np.mean((predictions - y) ** 2))
 
 
-def _predictions(trained, x, name):
-    """What a learner's trained model says on the CPU. Raises `NotRight` for what isn't such a model."""
+def _predictions(trained, x, name, places):
+    """What a learner's trained model says, where `places` notes each call of the model that it was given.
+
+    Raises `NotRight` for what isn't this model.
+    """
     wrong_if(isinstance(trained, (tuple, list)), f"{name} returns the trained model, and nothing else", brief(trained))
-    here = fl.cpu(trained)
-    if not callable(here):
+    if not callable(trained):
         raise NotRight(f"{name} returns the trained model", brief(trained), "the model")
-    predictions = fl.cpu(here(x))
+    places.clear()
+    predictions = fl.cpu(fl.cpu(trained)(x))
+    words = f"what {name} returned isn't the model that it was given"
+    wrong_if(not places, words, brief(trained), "the same model, with other weights")
     shape = getattr(predictions, "shape", None)
     wrong_if(shape != (len(x), 1), f"what {name} returned isn't the model: it gives something else for each x",
              f"shape {shape}" if shape else brief(predictions), f"shape {(len(x), 1)}")  # fmt: skip
@@ -121,7 +130,7 @@ def learn_xor(learn_xor):
     wrong_if(tries < 3, rarely, f"{tries} times", "in each step of its training")
     loss = ", ".join(ready)
     wrong_if(ready, f"{loss} is ready-made: write a loss of your own, of NumPy's functions", loss, "a def or a lambda")
-    guesses = _predictions(trained, x, "learn_xor")
+    guesses = _predictions(trained, x, "learn_xor", places)
     worst = float(np.max(np.abs(guesses - y)))
     yours, wanted = guesses.ravel().round(2), y.ravel()
     refuse({

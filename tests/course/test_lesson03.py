@@ -86,13 +86,26 @@ def here_with_a_launch_for_show(model, x, y):
     return learn_xor(move=keep)(model, x, y)
 
 
+def setup_in_the_loop(model, x, y):
+    model, x, y = fl.gpu((model, x, y))
+    for _ in range(100):
+        (grads,) = fl.gradient(lambda m: fl.mse(m(x), y), model)
+        fl.update(fl.setup(fl.Adam(0.02), model), model, grads)
+    return model
+
+
+def the_product_itself(model, x, y):
+    fit(steps=95)(model, x, y)
+    return lambda x: x[:, :1] * x[:, 1:]
+
+
 def fit_here(model, x, y):
     _ = fl.gpu(x) + 1
     return fit(move=keep, move_data=keep)(model, x, y)
 
 
 test_a_wrong_answer_is_not_right_and_the_reply_says_why = not_right(
-    ("03.1", [outside], "a gradient is None"),
+    ("03.1", [outside], "A gradient is None if the function"),
     ("03.1", [lambda w, x, y, rate: w + rate * slope(w, x, y)], "uphill"),
     ("03.1", [lambda w, x, y, rate: w - 0.05 * slope(w, x, y)], "the rate is an argument; yours is always 0.05"),
     ("03.1", [lambda w, x, y, rate: w - rate * fl.gradient(mse, w, x, y)], "gradient gives a tuple"),
@@ -115,12 +128,14 @@ test_a_wrong_answer_is_not_right_and_the_reply_says_why = not_right(
     ("03.2", [fit(move=keep, move_data=keep)], "it ran on the CPU"),
     ("03.2", [fit(rule=fl.Descent(0.5))], "it learns, but less"),
     ("03.2", [fit(move_data=keep)], "gpu(x) gives a new array"),
-    ("03.2", [fit(steps=10)], "it learns, but less"),
-    ("03.2", [fit(rule=fl.Descent(3.0), steps=2)], "the loss has grown"),
+    ("03.2", [fit(steps=10)], "the model was called 10 times; 100 steps"),
+    ("03.2", [fit(rule=fl.Adam(5.0))], "the loss has grown"),
+    ("03.2", [setup_in_the_loop], "setup is in the loop"),
+    ("03.2", [the_product_itself], "isn't the model that it was given"),
     ("03.2", [fit(rule=fl.Descent(1e30))], "the loss isn't a number any more"),
     ("03.2", [fit_here], "never ran there"),
     ("03.2", [lambda *args: (fit(steps=1)(*args), 0.01)], "returns the trained model, and nothing else"),
-    ("03.2", [lambda *args: fit(steps=1)(*args)[0]], "isn't the model: it gives something else"),
+    ("03.2", [lambda *args: fit(steps=1)(*args)[0]], "isn't the model that it was given"),
     ("03.2", [lambda *args: 0.0009], "fit returns the trained model"),
     ("03.3", [learn_xor(steps=3)], "it isn't there yet"),
     ("03.3", [learn_xor(move=keep)], "it was trained on the CPU"),
