@@ -102,14 +102,14 @@ def _run_for(run, steps, now, W):
         "the numbers are still on the GPU": on_gpu(found),
         "that isn't a list of numbers": sizes is None,
     }, brief(found), "a list or an array of numbers, on the host")  # fmt: skip
+    facts = many(len(sizes), "number"), many(steps, "number")
+    wrong_if(len(sizes) != steps, "these aren't the numbers of all steps", *facts)
     refuse({"the list holds arrays on the GPU": any(map(on_gpu, sizes))}, "no copies back",
            "one copy back to the host, at the end")  # fmt: skip
     wanted = []
     for _ in range(steps):
         now = np.tanh(now @ W)
         wanted.append(np.sum(now))
-    facts = many(len(sizes), "number"), many(steps, "number")
-    wrong_if(len(sizes) != steps, "these aren't the numbers of all steps", *facts)
     numbers, words = np.array([number(x, "a size") for x in sizes]), "the numbers aren't those of the program above"
     expect(numbers, np.array(wanted), words, rtol=1e-4, atol=1e-3)
     back, copies = r.device_to_host, many(r.device_to_host.count, "copy")

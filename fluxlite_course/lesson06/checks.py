@@ -31,7 +31,7 @@ def seconds_by_hand(seconds):
         "that's 26 launches a step: the tidier program's bill": _near(given, 26 * 4_000 * t4.launch, 0.01),
         "24 copies are all there are, not 24 in each step": _near(given, launches + 4_000 * copies, 0.01),
         "that's how long the GPU works; but the host takes longer to order it": _near(given, work),
-        "the digits are right, the unit isn't: give seconds": any(_near(given, right * by) for by in (1e3, 1e6)),
+        "the digits are right, the unit isn't: give seconds": any(_near(given, right * by) for by in (1e-3, 1e3, 1e6)),
         "that's not what the launches and the prices give": not _near(given, right, 0.02),  # 1.7 is near enough
     }, f"{given:.4g} s", "what the host needs for its orders, and for the copies")  # fmt: skip
     what = f"{LAUNCHES:,} launches of {duration(t4.launch)}; the copies are {duration(right - launches)} of it"
@@ -43,6 +43,7 @@ def read_off(size, times):
     size, times, right = number(size, "size"), number(times, "times"), crossover(1024)
     last = SIZES[-1]
     most = right.faster[last]
+    elsewhere = None if _reads_as(times, most) else _size_of(times, right)
     no_copies = crossover(1024, copies=False).faster[last]
     only_ordered = crossover(1024, copies=False, wait=False).faster[last]
     refuse({
@@ -56,10 +57,16 @@ def read_off(size, times):
             _reads_as(times, no_copies),
         "the size is right; the ratio is that of ordering: without copies and without a wait, nobody saw the work":
             _near(times, only_ordered),
+        f"the size is right; the ratio is that at {elsewhere}": elsewhere,
         "the size is right, the ratio isn't": not _reads_as(times, most),
     }, f"{size:g}, {times:g} times", "the first size in the table at which the GPU wins, and keeps winning; "
        f"the CPU's time over the GPU's, at {last}")  # fmt: skip
     return f"from {right.smallest} on; {most:.0f} times as fast at {last}, in a comparison with a model"
+
+
+def _size_of(times, table):
+    """The hidden size at which the table has this ratio. None if it hasn't."""
+    return next((size for size, ratio in table.faster.items() if f"{ratio:.1f}" == f"{times:.1f}"), None)
 
 
 def _batches(size, times):

@@ -34,6 +34,7 @@ test_a_wrong_answer_is_not_right_and_the_reply_says_why = not_right(
     ("06.2", [60, AT_4096], "60 isn't a size in the table"),
     ("06.2", [WAVES.smallest, float("nan")], "the ratio isn't"),
     ("06.2", [float("inf"), 56], "isn't a size in the table"),
+    ("06.2", [WAVES.smallest, 53.2], "the ratio is that at 2048"),
     ("06.2", [WAVES.smallest, 55], "the ratio isn't"),
     ("06.2", [(WAVES.smallest,), AT_4096], "the comma behind the number"),
     ("06.2", [16, AT_4096], "at 16 the CPU is still faster"),
