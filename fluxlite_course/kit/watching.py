@@ -22,8 +22,10 @@ _MOST = 50_000  # six steps of lesson 03's training
 
 
 @contextlib.contextmanager
-def calls_of(*functions: Callable[..., Any]) -> Iterator[Counter]:
+def calls_of(*functions: Callable[..., Any], in_gradients: bool = False) -> Iterator[Counter]:
     """Count the calls of these functions, by name, whoever calls them, and under whatever name.
+
+    With `in_gradients`, only calls that a gradient goes through count: what's only printed doesn't.
 
     A function of C, such as `time.perf_counter`, counts only where the learner's own lines call it: libraries do, too.
     Watching is slow, so it ends after `_MOST` calls of any functions: a long training has shown by then what it does.
@@ -44,6 +46,8 @@ def calls_of(*functions: Callable[..., Any]) -> Iterator[Counter]:
 
     def count(frame: Any, event: str, argument: Any) -> None:
         if event == "call" and frame.f_code in names:
+            if in_gradients and not any(isinstance(x, fl.TrackedArray) for x in frame.f_locals.values()):
+                return
             calls[names[frame.f_code]] += 1
         elif event == "c_call" and argument in names and not frame.f_code.co_filename.startswith(NOT_A_LEARNERS):
             calls[names[argument]] += 1

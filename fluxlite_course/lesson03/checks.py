@@ -80,7 +80,7 @@ def fit(fit):
         "it ran on the CPU, from the first step to the last": not r.launches,
         "the GPU was asked for something, but the model that you were given never ran there": not steps,
         f"it runs on the GPU, and {nothing} And do you return the model that you trained?": same_as_before,
-        "setup is in the loop: so at each step, what Adam remembers is thrown away": not learned and calls["setup"] > 1,
+        "setup is in the loop: so at each step, what Adam remembers is thrown away": not learned and calls["setup"] > 3,
         f"in all, the model was called {many(steps, 'time')}; 100 steps call it 100 times": not learned and steps < 90,
         "the loss isn't a number any more: the steps are far too long": not np.isfinite(after),
         "the loss has grown: are the steps too long, or do they go uphill?": after > before,
@@ -121,7 +121,7 @@ def learn_xor(learn_xor):
     y = np.array([[0], [1], [1], [0]], np.float32)
     untrained = model(x)
     places.clear()
-    with fl.receipt() as r, calls_of(*_READY) as ready:
+    with fl.receipt() as r, calls_of(*_READY, in_gradients=True) as ready:
         trained = learn_xor(model, x, y)
     must_return(trained, "learn_xor", "the trained model")
     wrong_if(not r.launches, "it was trained on the CPU", "0 launches", "the model and the four points on the GPU")

@@ -58,7 +58,7 @@ def _out_and_h(found):
     """The two arrays that a learner's `step` returned. Raises `NotRight` if there aren't two, or in the other order."""
     must_return(found, "step", "return out, h")
     pair = None if hasattr(found, "dtype") else listed(found)
-    shapes = tuple(np.shape(part) if hasattr(part, "shape") else None for part in pair or ())
+    shapes = tuple(np.shape(part) if hasattr(part, "shape") else None for part in (pair or ())[:3])
     refuse({
         "step returns two arrays: the output, and the new memory for the next step": not pair or len(pair) != 2,
         "the two are in the wrong order": shapes == ((1, 6), (1, 1)),

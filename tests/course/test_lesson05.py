@@ -5,10 +5,12 @@ import time
 import timeit
 
 import numpy as np
+import pytest
 from answers import not_right, played, right
 
 import fluxlite as fl
 from fluxlite_course.kit.exercises import judge
+from fluxlite_course.kit.puzzles import play
 from fluxlite_course.lesson05 import schedules
 
 
@@ -137,6 +139,21 @@ test_a_puzzle_counts_only_for_the_two_numbers_of_any_matrix = played(
     ("05-1", "steps", lambda x, W: fl.cpu(steps(x, W, finish=lambda *both: np.stack(both))), "1 copy, 1 wait"),
     ("05-1", "steps", lambda x, W: map(ReadsLater, steps(x, W, finish=lambda *both: both)), "2 copies, 2 waits"),
 )
+
+
+@pytest.mark.usefixtures("own_progress")
+def test_a_puzzle_has_other_numbers_in_each_run(capsys):
+    earlier = {}
+
+    def remembers(x, W):
+        if x.shape not in earlier:
+            earlier[x.shape] = steps(x, W)
+        return earlier[x.shape]
+
+    play("05-1", {"steps": remembers})
+    play("05-1", {"steps": remembers})
+    first, second = capsys.readouterr().out.split("05-1  ")[1:]
+    assert first.startswith("at par") and second.startswith("not right   the sum isn't what it was")
 
 
 def test_the_program_of_the_exercise_waits_as_often_as_the_check_says():
