@@ -192,7 +192,7 @@ def _todo_is_left(name: str) -> bool:
         with contextlib.suppress(SyntaxError):
             nodes = list(ast.walk(ast.parse(cell)))
             if any(_defines(node, name) for node in nodes):
-                return any(map(_calls_todo, nodes))
+                return any(map(_is_a_todo, nodes))
     return False
 
 
@@ -202,7 +202,7 @@ def _defines(node: ast.AST, name: str) -> bool:
     return isinstance(node, (ast.FunctionDef, ast.ClassDef)) and node.name == name
 
 
-def _calls_todo(node: ast.AST) -> bool:
+def _is_a_todo(node: ast.AST) -> bool:
     return isinstance(node, ast.Call) and getattr(node.func, "id", "") == "todo"
 
 
@@ -290,4 +290,4 @@ def _is_starter(answer: Any) -> bool:
     codes = (getattr(inspect.unwrap(function), "__code__", None) for function in functions)
     cells = {code.co_filename for code in codes if code and not os.path.exists(code.co_filename)}
     nodes = (node for cell in cells for node in ast.walk(ast.parse("".join(linecache.getlines(cell)))))
-    return any(map(_calls_todo, nodes))
+    return any(isinstance(node, ast.Call) and getattr(node.func, "id", "") == "todo" for node in nodes)
