@@ -156,7 +156,10 @@ def check(id: str, *answers: Any) -> None:
     >>> check("00.1", ...)
     00.1  not yet     put your answer in place of the three dots in the cell above
     """
-    verdict = _of_a_failed_cell(id, sys._getframe(1).f_code.co_names) or judge(id, *answers)
+    names = sys._getframe(1).f_code.co_names
+    verdict = _of_a_failed_cell(id, names) or judge(id, *answers)
+    if verdict.word == RIGHT and (any(map(_is_starter, answers)) or any(map(_todo_is_left, names))):
+        verdict = Verdict(id, NOT_YET, STARTER)
     was_right = progress.read()["checks"].get(id) == RIGHT
     if verdict.word != NOT_YET and not was_right:  # once right, always right
         progress.keep("checks", id, verdict.word)
@@ -181,6 +184,26 @@ def _of_a_failed_cell(id: str, names: tuple[str, ...]) -> Verdict | None:
     given = (name for name in names if re.search(gives.format(name), last.info.raw_cell, re.MULTILINE))
     words = "the cell that defines {} ended with a {}: it has to run to its end first"
     return next((Verdict(id, NOT_YET, words.format(name, error)) for name in given), None)
+
+
+def _todo_is_left(name: str) -> bool:
+    """Whether the cell that defined `name`, the last of those that did, still calls `todo`."""
+    for cell in reversed(getattr(getattr(ipython(), "history_manager", None), "input_hist_parsed", [])):
+        with contextlib.suppress(SyntaxError):
+            nodes = list(ast.walk(ast.parse(cell)))
+            if any(_defines(node, name) for node in nodes):
+                return any(map(_is_a_todo, nodes))
+    return False
+
+
+def _defines(node: ast.AST, name: str) -> bool:
+    if isinstance(node, ast.Name):
+        return node.id == name and isinstance(node.ctx, ast.Store)
+    return isinstance(node, (ast.FunctionDef, ast.ClassDef)) and node.name == name
+
+
+def _is_a_todo(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and getattr(node.func, "id", "") == "todo"
 
 
 # -- the verdict --------------------------------------------------------------------------------------------------

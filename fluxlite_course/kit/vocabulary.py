@@ -55,8 +55,8 @@ def same(got: Any, wanted: Any, rtol: float = 1e-5, atol: float = 1e-5) -> bool:
     return got.shape == wanted.shape and np.allclose(got, wanted, rtol, atol)
 
 
-def normal(seed: int, *shapes: tuple[int, ...]) -> Any:
-    """Normally distributed float32 numbers, an array for each shape."""
+def normal(seed: int | None, *shapes: tuple[int, ...]) -> Any:
+    """Normally distributed float32 numbers, an array for each shape. Without a seed, they're never the same."""
     rng = np.random.default_rng(seed)
     return [rng.standard_normal(shape).astype(np.float32) for shape in shapes]
 

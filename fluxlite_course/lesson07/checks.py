@@ -7,57 +7,91 @@ from fluxlite.messages import many
 
 from ..kit.exercises import brief, exercise
 from ..kit.puzzles import puzzle
-from ..kit.vocabulary import call, expect, explaining, refuse, same, wrong_if
+from ..kit.vocabulary import call, expect, explaining, function, on_cpu, refuse, same, wrong_if
+from ..kit.watching import calls_of, unchanged
+from ..sine_wave import predict as predict_on_host
 from ..sine_wave import problem, run
 
 LAUNCHES = 260  # for exercise 07.2
+PRODUCTS = 80  # of these, as many for products, if only those with w1 are in the loop
+FEW_BYTES = 64  # a few numbers, to print them: fewer than w1 or x has
 _NEAR: dict = {"rtol": 2e-3, "atol": 2e-5}
 
 
 @exercise("07.1", "one loop fewer", look_at="for point in x: what is the shape of point?")
 def predict(predict):
-    w1, w2 = fl.gpu(problem()[2:])
-    counts = {}
-    for n in (1, 64):
-        x = problem(waves=n)[0]
-        words = f"{n} waves, and a memory with a single row: each wave needs a row of its own"
-        with explaining({f"size {n} and the array at index 1 has size 1": words}, f"zeros of shape ({n}, 6)"):
-            found, r = call(predict, fl.gpu(x), w1, w2)
-        counts[n] = r.launches
-        slip = "each wave has a memory of its own, a row of h, and keeps it from step to step"
-        expect(found, run(x, *problem()[2:])[0], f"{many(n, 'wave')}: that's not what step gives. {slip}",
-               shape=f"the predictions for {many(n, 'wave')} have the shape of x",
-               where="the predictions are on the CPU; x was on the GPU", **_NEAR)  # fmt: skip
-    refuse({
-        "there's still a loop over the waves": counts[64] > counts[1] + 2,
-        "0 launches: it doesn't run on the GPU": not counts[1],
-    }, f"{counts[1]:,} launches for 1 wave, {counts[64]:,} for 64", "the same number for both")  # fmt: skip
+    function(predict, "predict")
+    counts: dict[int, int] = {}
+    for n in (1, 64, 1024):
+        counts[n] = _launches_for(predict, n)
+        facts = ", ".join(f"{count:,} launches for {many(waves, 'wave')}" for waves, count in counts.items())
+        # A product with a single number takes up to two launches more, or fewer, in each of the 20 steps.
+        more = counts[n] - counts[64 if n > 64 else 1]
+        wrong_if(more > 40, "there's still a loop over the waves", facts, "the same number for all")
+    wrong_if(more > 0, "the launches still depend on the waves", facts, "the same number for all")
     return f"{counts[64]} launches for 64 waves, and so for 1,024; {counts[1]} for 1"
+
+
+def _launches_for(predict, n):
+    """How many launches the prediction for n waves takes. Raises `NotRight` if it's wrong, or made on the host."""
+    x, _, w1, w2 = problem(waves=n, seed=2)
+    arrays = fl.gpu((x, w1, w2))
+    words = f"{n} waves, and a memory with a single row: each wave needs a row of its own"
+    meanings = {f"size {n} and the array at index 1 has size 1": words}
+    given = unchanged("predict", **dict(zip(("x", "w1", "w2"), arrays)))
+    with given, explaining(meanings, f"zeros of shape ({n}, 6)"), calls_of(run, predict_on_host) as ready:
+        found, r = call(predict, *arrays)
+    words = "that calls the course's own function, which is ready-made"
+    wrong_if(ready, words, ", ".join(ready), "a loop over the points")
+    back = r.device_to_host
+    where = "the predictions are on the CPU; x was on the GPU"
+    words = "arrays were copied to the host: let them stay on the GPU"
+    brought = back.bytes > FEW_BYTES and not on_cpu(found)
+    wrong_if(brought, words, f"{many(back.count, 'copy')}, {back.bytes:,} bytes back", "no copies back")
+    slip = "each wave has a memory of its own, a row of h, and keeps it from step to step"
+    expect(found, run(x, w1, w2)[0], f"{many(n, 'wave')}: that's not what step gives. {slip}",
+           shape=f"the predictions for {many(n, 'wave')} have the shape of x", where=where, **_NEAR)  # fmt: skip
+    wrong_if(not r.launches, "0 launches: it doesn't run on the GPU", "0 launches", "launches")
+    return r.launches
 
 
 @puzzle("07-1", counts="launches", par=237)
 def sequence_loss_with_a_par(sequence_loss):
-    return _same_loss(sequence_loss)
+    return _same_loss(sequence_loss)[-1]
 
 
 @exercise("07.2", "out of the loop", look_at="what does the next step need, and what could wait?")
 def sequence_loss(sequence_loss):
-    r = _same_loss(sequence_loss)
-    refuse({
-        "the loss is still computed in each step; np.stack makes one array of 20": r.launches > 400,
-        "a product too many is in the loop: is it the one with w2? No next step needs that": r.launches > LAUNCHES,
-    }, f"{r.launches} launches", f"at most {LAUNCHES}")  # fmt: skip
+    one, r = _same_loss(sequence_loss)
+    products, sums = r.launched["matmul"], r.launched["mean"] + r.launched["sum"]
+    if r.launches > LAUNCHES:
+        refuse({
+            "there's a loop over the waves: more waves take more launches": r.launches > 2 * one.launches,
+            "the loss is still computed in each step; np.stack makes one array of 20": sums >= 20,
+            "a product too many is in the loop: is it the one with w2? No next step needs that": products > PRODUCTS,
+            "the products are those that it takes. What else could be done at once, or left out?": True,
+        }, f"{r.launches} launches, {products} of them for products", f"at most {LAUNCHES} launches")  # fmt: skip
+    if products > PRODUCTS:
+        return f"{r.launches} launches, though {products} of them are for products: there's more than one way"
     return "the loop has only what the next step needs, so 20 products with w2 became one"
 
 
 def _same_loss(sequence_loss):
-    """The receipt of a learner's loss and its gradient, if both are right."""
-    for n in (1, 3):
-        x, y, w1, w2 = problem(waves=n)
-        (found, grads), r = call(_with_gradients, sequence_loss, *fl.gpu((w1, w2, x, y)))
+    """The receipts of a learner's loss and its gradient, for one wave and for 16, if both are right."""
+    function(sequence_loss, "sequence_loss")
+    receipts = []
+    for n in (1, 16):
+        x, y, w1, w2 = problem(waves=n, seed=2)
+        arrays = fl.gpu((w1, w2, x, y))
+        with unchanged("sequence_loss", **dict(zip(("w1", "w2", "x", "y"), arrays))):
+            (found, grads), r = call(_with_gradients, sequence_loss, *arrays)
         wanted, wanted_grads = _with_gradients(_loss, w1, w2, x, y)
         words = "a loss is one number, and returned alone: the check asks for its gradient"
         wrong_if(isinstance(found, tuple) or found is None or np.shape(found) != (), words, brief(found), "shape ()")
+        back = r.device_to_host
+        words = "the arrays were copied to the host, and that's where the loss was computed: let them stay on the GPU"
+        brought = back.bytes > FEW_BYTES
+        wrong_if(brought, words, f"{many(back.count, 'copy')}, {back.bytes:,} bytes back", "no copies back")
         expect(found, wanted, "that's not the loss that it returned before", {
             "you also take the mean over the 20 steps: sum them": wanted / 20,
             "the ½ is missing": 2 * wanted,
@@ -66,7 +100,8 @@ def _same_loss(sequence_loss):
         for name, got, want in zip(("w1", "w2"), grads, wanted_grads):
             words = f"the loss is right, but its gradient for {name} isn't: it has to flow back through all 20 steps"
             wrong_if(not same(got, want, **_NEAR), words, look_at="h stays what step made it: no .data, no new zeros")
-    return r
+        receipts.append(r)
+    return receipts
 
 
 def _loss(w1, w2, x, y):

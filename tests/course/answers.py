@@ -4,6 +4,7 @@ import pytest
 from slips import each_slip_has_a_value_of_its_own
 
 from fluxlite_course.kit.exercises import judge
+from fluxlite_course.kit.puzzles import play
 
 
 def replies(word, *rows):
@@ -15,6 +16,19 @@ def replies(word, *rows):
             each_slip_has_a_value_of_its_own(id, monkeypatch)
         reply = judge(id, *answers)
         assert reply.word == word and words in str(reply), str(reply)
+
+    return test
+
+
+def played(*rows):
+    """A test: for each row, `(id, name, answer, words)`, a puzzle whose cell defines this name prints these words."""
+
+    @pytest.mark.usefixtures("own_progress")
+    @pytest.mark.parametrize(("id", "name", "answer", "words"), rows)
+    def test(id, name, answer, words, capsys):
+        play(id, {name: answer})
+        printed = capsys.readouterr().out
+        assert words in printed, printed
 
     return test
 

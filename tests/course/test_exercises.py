@@ -130,6 +130,29 @@ def test_a_todo_that_is_called_is_not_yet(code, word):
     assert judge("99.1", cell(code)["f"]).word == word
 
 
+@pytest.mark.parametrize(
+    ("cells", "told"),
+    [
+        (["f = lambda x: 2 * x\ntodo()  # your line"], "not yet     todo() is still in the cell above"),
+        (["def f(x):\n    return 2 * x\n\n\ntodo()"], "not yet     todo() is still in the cell above"),
+        (["f, g = F(), 1\ntodo()", "1 +"], "not yet     todo() is still in the cell above"),
+        (["f = ...\ntodo()", "f = F()  # todo() was here"], "right"),
+        (["f = ...\ntodo()", "for f in [F()]:\n    pass"], "right"),
+        (["def g(f):\n    todo()", "f = F()"], "right"),
+        (["%%puzzle 99-1\nf = 2\ntodo()", "f = F()"], "right"),
+    ],
+)
+def test_a_right_answer_counts_once_its_cell_has_no_todo(notebook, capsys, cells, told):
+    notebook("from fluxlite_course import todo\n\n\nclass F:\n    def __call__(self, x):\n        return 2 * x")
+    shell = InteractiveShell.instance()
+    for each in cells:
+        shell.run_cell(each, store_history=True)
+    capsys.readouterr()
+    shell.run_cell('check("99.1", f)', store_history=True)
+    assert f"99.1  {told}" in capsys.readouterr().out
+    assert (progress.read()["checks"] == {}) == told.startswith("not yet")
+
+
 def test_not_yet_says_what_to_do():
     assert judge("99.1", cell("def f(x):\n    todo()")["f"])[:3] == (
         "99.1",

@@ -1,5 +1,7 @@
 """Lesson 00's check and its open question."""
 
+from fractions import Fraction
+
 import numpy as np
 from answers import not_right, right
 
@@ -14,8 +16,20 @@ test_a_wrong_answer_is_not_right_and_the_reply_says_why = not_right(
     ("00.1", [10_000], "the slider doesn't have that number"),
     ("00.1", ["16,384"], "your answer is text"),
     ("00.1", [None], "isn't a number"),
+    ("00.1", [(16_384,)], "the comma behind the number makes one"),
+    ("00.1", [b"16384"], "your answer is text"),
+    ("00.1", [True], "a truth value"),
+    ("00.1", [16_384.5], "the slider doesn't have that number"),
+    ("00.1", [float("nan")], "the slider doesn't have that number"),
+    ("00.1", [[4096, 16_384]], "isn't a number"),
+    ("00.1", [lambda: 16_384], "isn't a number"),
 )
-test_right_answers = right(("00.1", [16_384.0]), ("00.1", [np.int64(16_384)]))
+test_right_answers = right(
+    ("00.1", [16_384.0]),
+    ("00.1", [np.int64(16_384)]),
+    ("00.1", [np.array([2**14])]),
+    ("00.1", [Fraction(2**15, 2)]),
+)
 
 
 def test_the_check_expects_what_the_race_shows():

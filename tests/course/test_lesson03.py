@@ -1,6 +1,7 @@
 """Lesson 03's checks: each likely wrong answer gets its own helpful message."""
 
 import re
+from functools import partial
 
 import numpy as np
 import pytest
@@ -37,7 +38,7 @@ def fit(**wrong):
         x, y = wrong.get("move_data", fl.gpu)((x, y))
         opt_state = opt_state or fl.setup(wrong.get("rule", fl.Adam(0.02)), model)
         other = model if wrong.get("outside") else None
-        for _ in range(100):
+        for _ in range(wrong.get("steps", 100)):
             grads = fl.gradient(lambda m: fl.mse((other or m)(x), y), model)
             grads = grads if wrong.get("tuple") else grads[0]
             arguments = (model, opt_state, grads) if wrong.get("swapped") else (opt_state, model, grads)
@@ -63,8 +64,48 @@ def learn_xor(steps=150, move=fl.gpu):
     return answer
 
 
+def with_an_optimizer(w, x, y, rate):
+    model = {"w": w.copy()}
+    grads = fl.gradient(lambda m: mse(m["w"], x, y), model)
+    return fl.update(fl.setup(fl.Descent(rate), model), model, grads[0])[1]["w"]
+
+
+def ready_made(model, x, y):
+    model, x, y = fl.gpu((model, x, y))
+    fl.train(lambda m, x, y: fl.mse(m(x), y), model, [(x, y)], fl.setup(fl.Adam(0.05), model), 3, progress=False)
+    return model
+
+
+def written_down(model, x, y):
+    _ = fl.gpu(x) + 1
+    return lambda x: (x[:, :1] * x[:, 1:] < 0) * 1.0
+
+
+def here_with_a_launch_for_show(model, x, y):
+    _ = fl.gpu(x) + 1
+    return learn_xor(move=keep)(model, x, y)
+
+
+def setup_in_the_loop(model, x, y):
+    model, x, y = fl.gpu((model, x, y))
+    for _ in range(100):
+        (grads,) = fl.gradient(lambda m: fl.mse(m(x), y), model)
+        fl.update(fl.setup(fl.Adam(0.02), model), model, grads)
+    return model
+
+
+def the_product_itself(model, x, y):
+    fit(steps=95)(model, x, y)
+    return lambda x: x[:, :1] * x[:, 1:]
+
+
+def fit_here(model, x, y):
+    _ = fl.gpu(x) + 1
+    return fit(move=keep, move_data=keep)(model, x, y)
+
+
 test_a_wrong_answer_is_not_right_and_the_reply_says_why = not_right(
-    ("03.1", [outside], "a gradient is None"),
+    ("03.1", [outside], "A gradient is None if the function"),
     ("03.1", [lambda w, x, y, rate: w + rate * slope(w, x, y)], "uphill"),
     ("03.1", [lambda w, x, y, rate: w - 0.05 * slope(w, x, y)], "the rate is an argument; yours is always 0.05"),
     ("03.1", [lambda w, x, y, rate: w - rate * fl.gradient(mse, w, x, y)], "gradient gives a tuple"),
@@ -72,6 +113,13 @@ test_a_wrong_answer_is_not_right_and_the_reply_says_why = not_right(
     ("03.1", [lambda w, x, y, rate: slope(w, x, y)], "that's the gradient"),
     ("03.1", [lambda w, x, y, rate: 3 * w], "not the new w"),
     ("03.1", [in_place], "changed the w that it was given"),
+    ("03.1", [with_an_optimizer], "that's an optimizer, setup and update"),
+    ("03.1", [lambda w, x, y, rate: w - 0.15 * slope(w, x, y)], "not the new w"),
+    ("03.1", [lambda w, x, y, rate: rate * slope(w, x, y)], "that's the step, not the new w"),
+    ("03.1", [lambda w, x, y, rate: w], "that's the w that you were given"),
+    ("03.1", [lambda w, x, y, rate: (w - rate * slope(w, x, y)).astype(np.float16) * 1.001], "not the new w"),
+    ("03.1", [lambda w, x, y, rate: w - 2 / 8 * rate * x.T @ (x @ w - y)], "not the new w"),
+    ("03.1", [np.ones((3, 1))], "step isn't a function"),
     ("03.2", [fit(move=keep)], "model and data are in two places"),
     ("03.2", [fit(swapped=True)], "update takes the optimizer's memory first"),
     ("03.2", [fit(tuple=True)], "gradient gives a tuple, one for each argument: unpack it"),
@@ -79,16 +127,24 @@ test_a_wrong_answer_is_not_right_and_the_reply_says_why = not_right(
     ("03.2", [fit(outside=True)], "learns nothing: does the function"),
     ("03.2", [fit(move=keep, move_data=keep)], "it ran on the CPU"),
     ("03.2", [fit(rule=fl.Descent(0.5))], "it learns, but less"),
+    ("03.2", [fit(move_data=keep)], "gpu(x) gives a new array"),
+    ("03.2", [fit(steps=10)], "the model was called 10 times; 100 steps"),
+    ("03.2", [fit(rule=fl.Adam(5.0))], "the loss has grown"),
+    ("03.2", [setup_in_the_loop], "setup is in the loop"),
+    ("03.2", [the_product_itself], "isn't the model that it was given"),
+    ("03.2", [fit(rule=fl.Descent(1e30))], "the loss isn't a number any more"),
+    ("03.2", [fit_here], "never ran there"),
+    ("03.2", [lambda *args: (fit(steps=1)(*args), 0.01)], "returns the trained model, and nothing else"),
+    ("03.2", [lambda *args: fit(steps=1)(*args)[0]], "isn't the model that it was given"),
+    ("03.2", [lambda *args: 0.0009], "fit returns the trained model"),
     ("03.3", [learn_xor(steps=3)], "it isn't there yet"),
     ("03.3", [learn_xor(move=keep)], "it was trained on the CPU"),
+    ("03.3", [ready_made], "mse is ready-made: write a loss of your own"),
+    ("03.3", [written_down], "was hardly ever tried there"),
+    ("03.3", [here_with_a_launch_for_show], "was hardly ever tried there"),
+    ("03.3", [lambda *args: learn_xor(steps=3)(*args) and args[0]], "says what it said before"),
     ("03.3", [lambda model, x, y: None], "learn_xor returned None"),
 )
-
-
-def with_an_optimizer(w, x, y, rate):
-    model = {"w": w.copy()}
-    grads = fl.gradient(lambda m: mse(m["w"], x, y), model)
-    return fl.update(fl.setup(fl.Descent(rate), model), model, grads[0])[1]["w"]
 
 
 def with_train(model, x, y):
@@ -98,10 +154,43 @@ def with_train(model, x, y):
     return fl.cpu(model)
 
 
+def by_hand(w, x, y, rate):
+    return w - 2 * rate / len(x) * x.T @ (x @ w - y)
+
+
+def in_float64(w, x, y, rate):
+    def loss(w):
+        return np.mean(np.square(x @ w - y))
+
+    (g,) = fl.gradient(loss, w.astype(np.float64))
+    return np.subtract(w, np.multiply(rate, g))
+
+
+def prints_mse(model, x, y):
+    print(fl.mse(model(x), y))
+    return learn_xor()(model, x, y)
+
+
+class Learner:
+    def loss(self, model, x, y):
+        wrong = model(x) - y
+        return np.sum(wrong * wrong) + 0.0 * np.sum(np.abs(wrong))
+
+    def __call__(self, model, x, y):
+        model, batch = fl.gpu(model), fl.gpu((x, y))
+        fl.train(self.loss, model, [batch], fl.setup(fl.Adam(0.1), model), epochs=100, progress=False)
+        return fl.cpu(model)
+
+
 test_right_answers_other_than_the_lessons_own = right(
-    ("03.1", [with_an_optimizer]),
+    ("03.1", [by_hand]),
+    ("03.1", [partial(in_float64)]),
+    ("03.1", [lambda w, x, y, rate: w - rate * fl.withgradient(lambda v: np.mean((x @ v - y) ** 2), w)[1][0]]),
     ("03.2", [with_train]),
-    ("03.3", [learn_xor(200)]),
+    ("03.2", [fit(rule=fl.RMSProp(0.01))]),
+    ("03.3", [learn_xor(120)]),
+    ("03.3", [Learner()]),
+    ("03.3", [prints_mse]),
 )
 
 

@@ -4,6 +4,7 @@ import numpy as np
 from answers import not_right, replies, right
 
 import fluxlite as fl
+from fluxlite_course import sine_wave
 
 
 def forward(x, h, w1, w2):
@@ -32,6 +33,28 @@ def into_zeros(x, h, w1, w2):
     return h @ w2, h
 
 
+def with_the_notebooks_weights(x, h, w1, w2):
+    return forward(x, h, *sine_wave.problem()[2:])
+
+
+def writes_into_h(x, h, w1, w2):
+    h[...] = np.tanh(np.concatenate([x, h], axis=1) @ w1)
+    return h @ w2, h
+
+
+def where_x_was(x, h, w1, w2):
+    return tuple(map(fl.device_of(x), forward(*fl.cpu((x, h, w1, w2)))))
+
+
+def only_on_the_cpu(x, h, w1, w2):
+    assert fl.device_of(x) == fl.get_device("CPU")
+    return forward(x, h, w1, w2)
+
+
+def wrong_on_the_gpu(x, h, w1, w2):
+    return forward(x, h, w1, w2) if isinstance(x, np.ndarray) else (x, h)
+
+
 STEPS = [
     (lambda x, h, w1, w2: None, "step returned None"),
     (lambda x, h, w1, w2: forward(x, h, w1, w2)[0], "step returns two arrays"),
@@ -44,6 +67,17 @@ STEPS = [
     (lambda x, h, w1, w2: (h @ w2, forward(x, h, w1, w2)[1]), "the output comes from the old memory"),
     (lambda x, h, w1, w2: (2 * forward(x, h, w1, w2)[0], forward(x, h, w1, w2)[1]), "but the output isn't"),
     (lambda x, h, w1, w2: forward(2 * x, h, w1, w2), "the new memory isn't right"),
+    (with_the_notebooks_weights, "the new memory isn't right"),
+    (writes_into_h, "changed the h that it was given"),
+    (sine_wave.step, "the course's own function, which is ready-made"),
+    (lambda *arrays: fl.gpu(forward(*fl.cpu(arrays))), "its result is on the GPU"),
+    (where_x_was, "on the GPU, it copies arrays to the host and back"),
+    (only_on_the_cpu, "right on the CPU, but not on the GPU"),
+    (wrong_on_the_gpu, "step 1 on the GPU: you return the memory"),
+    (lambda *arrays: (forward(*arrays)[0].item(), forward(*arrays)[1]), "the output's shape"),
+    (lambda *arrays: np.zeros((2, 6)), "step returns two arrays"),
+    (lambda *arrays: dict(zip(("out", "h"), forward(*arrays))), "step returns two arrays"),
+    (lambda *arrays: tuple(1.00015 * part for part in forward(*arrays)), " at [0, "),
     (without_numpy, "right on the CPU; the check also runs it on the GPU"),
     (into_zeros, "right on the CPU; the check also runs it on the GPU"),
 ]
@@ -90,6 +124,11 @@ def one_gradient(w1, w2, x, y, epochs=200):
     return value
 
 
+def shifts_y(w1, w2, x, y):
+    y -= 1
+    return 0.0649
+
+
 LOOPS = [
     (training(memory="wiped"), '0.839: as good as "same value as now". What survives from step to step?'),
     (training(memory="kept for ever"), "the memory of one epoch goes on into the next"),
@@ -99,6 +138,13 @@ LOOPS = [
     (training(returns=lambda losses: losses), "train_wave's result isn't a number"),
     (training(returns=lambda losses: 0.5), "it learns something else"),
     (one_gradient, "0.0245: one gradient for a whole epoch"),
+    (lambda w1, w2, x, y: 0.0649, "0.0649 is right for the weights above. From others"),
+    (lambda w1, w2, x, y: sine_wave.train_by_hand()[2][-1], "the course's own function"),
+    (training(returns=min), "from other weights it ends with a wrong loss"),
+    (lambda w1, w2, x, y: 1234.5, "it learns something else"),
+    (lambda w1, w2, x, y: np.inf, "the weights grew without limit"),
+    (shifts_y, "changed the y that it was given"),
+    (lambda *args: training, "train_wave's result isn't a number"),
 ]
 
 
@@ -118,6 +164,13 @@ def continued(fed="own", memory="kept", first=0, extra=0, form=float):
     return continue_wave
 
 
+def writes_into_x0(x0, n, w1, w2):
+    values = continued()(x0, n, w1, w2)
+    x0[...] = values[-1]
+    return values
+
+
+NOTEBOOKS = sine_wave.train_by_hand()[:2]
 WAVES = [
     (continued(fed="true values"), "step 2: 0.503 is the answer to a true input"),
     (continued(memory="fresh"), "step 2 has forgotten step 1"),
@@ -126,6 +179,13 @@ WAVES = [
     (lambda x0, n, w1, w2: [x0, *continued()(x0, n - 1, w1, w2)], "the first value is x0 itself"),
     (lambda x0, n, w1, w2: None, "continue_wave returned None"),
     (lambda x0, n, w1, w2: [*continued()(x0, 3, w1, w2), 0.0, 0.0, 0.0], "it begins well"),
+    (lambda x0, n, w1, w2: continued()(x0, 6, w1, w2), "there should be n values"),
+    (lambda x0, n, w1, w2: continued()(x0, n, *NOTEBOOKS), "step 1 already differs"),
+    (lambda x0, n, w1, w2: sine_wave.run(x0 * np.ones((n, 1, 1)), w1, w2, own=True)[0], "the course's own function"),
+    (lambda x0, n, w1, w2: 0.7, "returns a list of n values"),
+    (lambda x0, n, w1, w2: [np.ones((1, 7))] * n, "a value isn't a number"),
+    (lambda x0, n, w1, w2: ["0.7"] * n, "a value is text"),
+    (writes_into_x0, "changed the x0 that it was given"),
 ]
 
 
@@ -144,8 +204,23 @@ def by_halves(x, h, w1, w2):
     return h @ w2, h
 
 
+def in_two_yields(x, h, w1, w2):
+    out, h = forward(x=x, h=h, w1=w1, w2=w2)
+    yield out
+    yield h
+
+
+def from_float64(w1, w2, x, y):
+    return np.asarray([training()(*(array.astype(np.float64) for array in (w1, w2, x, y)))])
+
+
 test_right_answers_other_than_the_lessons_own = right(
     ("04.1", [by_halves]),
+    ("04.1", [lambda *arrays: list(forward(*arrays))]),
+    ("04.1", [in_two_yields]),
+    ("04.2", [from_float64]),
     ("04.2", [training(returns=lambda losses: float(losses[-1]))]),
     ("04.3", [continued(form=lambda value: np.full((1, 1), value))]),
+    ("04.3", [lambda *args: (value for value in continued()(*args))]),
+    ("04.3", [lambda *args: np.array(continued(form=np.float32)(*args))]),
 )

@@ -21,7 +21,22 @@ test_a_wrong_answer_is_not_right_and_the_reply_says_why = not_right(
     ("06.1", [1680], "the unit isn't: give seconds"),
     ("06.1", ["1.7"], "seconds is text"),
     ("06.1", [5], "not what the launches"),
-    ("06.2", [SIXTY_FOUR.smallest, SIXTY_FOUR.faster[4096]], "with a batch of 1 or 64"),
+    ("06.2", [SIXTY_FOUR.smallest, SIXTY_FOUR.faster[4096]], "with a batch of 64"),
+    ("06.1", [104_000 * 15e-6], "26 launches a step"),
+    ("06.1", [27 * 4_000 * 15e-6], "not what the launches"),
+    ("06.1", [112_000 * 15e-6 + 24 * 4_000 * 13e-6], "24 copies are all there are"),
+    ("06.1", [lambda: 1.68], "isn't a number"),
+    ("06.2", [512, 20], "with a batch of 1 or"),
+    ("06.2", [WAVES.smallest, crossover(1024, copies=False).faster[4096]], "a program without copies"),
+    ("06.2", [WAVES.smallest, 57], "a program without copies"),
+    ("06.2", [WAVES.smallest, crossover(1024, copies=False, wait=False).faster[4096]], "nobody saw the work"),
+    ("06.2", [round(AT_4096), WAVES.smallest], "have changed places"),
+    ("06.2", [60, AT_4096], "60 isn't a size in the table"),
+    ("06.2", [WAVES.smallest, float("nan")], "the ratio isn't"),
+    ("06.2", [float("inf"), 56], "isn't a size in the table"),
+    ("06.2", [WAVES.smallest, 53.2], "the ratio is that at 2048"),
+    ("06.2", [WAVES.smallest, 55], "the ratio isn't"),
+    ("06.2", [(WAVES.smallest,), AT_4096], "the comma behind the number"),
     ("06.2", [16, AT_4096], "at 16 the CPU is still faster"),
     ("06.2", [2048, AT_4096], "at a different size in the table"),
     ("06.2", [WAVES.smallest, 1 / AT_4096], "upside down"),
@@ -32,7 +47,12 @@ test_a_wrong_answer_is_not_right_and_the_reply_says_why = not_right(
 test_right_answers_other_than_the_lessons_own = right(
     ("06.1", [1.68]),
     ("06.1", [fl.Seconds(1.68, "simulated", "NVIDIA T4")]),
+    ("06.1", [1.7]),
+    ("06.1", [np.array([1.680312])]),
     ("06.2", [np.int64(WAVES.smallest), round(AT_4096)]),
+    ("06.2", [float(WAVES.smallest), np.float32(AT_4096)]),
+    # What comes back at each step has been waited for: the table is the same.
+    ("06.2", [crossover(1024, wait=False).smallest, crossover(1024, wait=False).faster[4096]]),
 )
 
 

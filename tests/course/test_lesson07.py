@@ -1,9 +1,10 @@
 """Lesson 07's checks: each likely wrong answer gets its own helpful message."""
 
 import numpy as np
-from answers import not_right, right
+from answers import not_right, played, right
 
 import fluxlite as fl
+from fluxlite_course import sine_wave
 
 
 def step(x, h, w1, w2):
@@ -61,12 +62,52 @@ def the_other(**changed):
     return lambda w1, w2, x, y: sequence_loss(w1, w2, x, y, **changed)
 
 
+def in_groups_of_64(x, w1, w2):
+    return np.concatenate([predict(x[:, i : i + 64], w1, w2) for i in range(0, x.shape[1], 64)], axis=1)
+
+
+def with_a_launch_for_show(x, w1, w2):
+    _ = x + 1
+    return fl.gpu(predict(*fl.cpu((x, w1, w2))))
+
+
+def writes_into_x(x, w1, w2):
+    x[...] = predict(x, w1, w2)
+    return x
+
+
+def on_the_host(*arrays):
+    return sequence_loss(*fl.cpu(arrays))
+
+
+def wave_by_wave(w1, w2, x, y):
+    n = x.shape[1]
+    return sum(sequence_loss(w1, w2, x[:, i : i + 1], y[:, i : i + 1]) for i in range(n)) / n
+
+
 test_a_wrong_answer_is_not_right_and_the_reply_says_why = not_right(
     ("07.1", [predict_one_by_one], "there's still a loop over the waves"),
     ("07.1", [lambda x, w1, w2: predict(x, w1, w2, forgets=True)], "keeps it from step to step"),
     ("07.1", [predict_for_one_wave], "64 waves, and a memory with a single row"),
     ("07.1", [lambda x, w1, w2: None], "the predictions for 1 wave have the shape of x"),
     ("07.1", [lambda x, w1, w2: fl.cpu(predict(x, w1, w2))], "the predictions are on the CPU"),
+    ("07.1", [in_groups_of_64], "there's still a loop over the waves"),
+    ("07.1", [lambda *arrays: fl.gpu(predict(*fl.cpu(arrays)))], "arrays were copied to the host"),
+    ("07.1", [with_a_launch_for_show], "arrays were copied to the host"),
+    ("07.1", [lambda x, w1, w2: sine_wave.run(x, w1, w2)[0]], "the course's own function"),
+    ("07.1", [lambda x, w1, w2: list(predict(x, w1, w2))], "have the shape of x"),
+    ("07.1", [lambda x, w1, w2: predict(x, *fl.gpu(sine_wave.problem()[2:]))], "that's not what step gives"),
+    ("07.1", [writes_into_x], "changed the x that it was given"),
+    ("07.1", [lambda x, w1, w2: x], "that's not what step gives"),
+    ("07.2", [on_the_host], "that's where the loss was computed"),
+    ("07.2", [wave_by_wave], "there's a loop over the waves"),
+    (
+        "07.2",
+        [lambda *a: sequence_loss(*a) + 0 * sum(i * a[0][0, 0] for i in range(20))],
+        "What else could be done at once",
+    ),
+    ("07.2", [lambda *a: fl.stop_gradient(sequence_loss(*a)) + 0 * np.sum(a[0]) + 0 * np.sum(a[1])], "gradient for w1"),
+    ("07.2", [6.2], "sequence_loss isn't a function"),
     ("07.2", [lambda *a: (sequence_loss(*a), a[0])], "and returned alone"),
     ("07.2", [whole_loss], "the loss is still computed in each step"),
     ("07.2", [one_loss], "is it the one with w2? No next step needs that"),
@@ -77,7 +118,42 @@ test_a_wrong_answer_is_not_right_and_the_reply_says_why = not_right(
 )
 
 
+def into_one_array(x, w1, w2):
+    h, outs = memory_for(x), np.zeros_like(x)
+    for i in range(len(x)):
+        outs[i], h = step(x[i], h, w1, w2)
+    return outs
+
+
+class Predict:
+    """The products with x and w2 are out of the loop."""
+
+    def __call__(self, x, w1, w2):
+        h, memories = memory_for(x), []
+        for part in x @ w1[:1]:
+            h = np.tanh(part + h @ w1[1:])
+            memories.append(h)
+        return np.matmul(np.stack(memories), w2)
+
+
+def by_halves(w1, w2, x, y):
+    return np.sum(np.mean((Predict()(x, w1, w2) - y) ** 2, axis=1)) / 2
+
+
 test_right_answers_other_than_the_lessons_own = right(
     ("07.1", [predict]),
+    ("07.1", [into_one_array]),
+    ("07.1", [Predict()]),
+    ("07.1", [lambda *arrays: (print(predict(*arrays)[0, 0]), predict(*arrays))[1]]),
     ("07.2", [sequence_loss]),
+    ("07.2", [by_halves]),
+    ("07.2", [lambda w1, w2, x, y: sequence_loss(y=y, x=x, w2=w2, w1=w1)]),
+)
+
+
+test_a_puzzle_counts_only_on_the_gpu = played(
+    ("07-1", "sequence_loss", sequence_loss, "at par"),
+    ("07-1", "sequence_loss", by_halves, "244 launches"),
+    ("07-1", "sequence_loss", on_the_host, "that's where the loss was computed"),
+    ("07-1", "sequence_loss", lambda *arrays: 6.2, "not right"),
 )
