@@ -161,7 +161,12 @@ def of_type(x: Any, dtype: Any) -> Any:
 @primitive
 def move(x: Any, device: Any, dtype: Any = None) -> Any:
     """The array `x` on `device` (with another dtype if one is given); its gradient comes back to where `x` is."""
-    return device.receive(x if dtype is None else astype(x, dtype))
+    return device.receive(array_of(x if dtype is None else astype(x, dtype)))
+
+
+def array_of(x: Any) -> Any:
+    """An array as it is; a NumPy scalar, as ``np.sum(x)`` is one on the host, as an array of shape ()."""
+    return np.asarray(x) if isinstance(x, np.generic) else x
 
 
 def add_at(total: Any, index: Any, values: Any) -> None:

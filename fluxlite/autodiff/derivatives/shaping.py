@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from ...arrays import add_at, astype, device_of, getitem, move, scatter_add
+from ...arrays import add_at, array_of, astype, device_of, getitem, move, scatter_add
 from ..rules import composed, rule, rule_for_each
 from ..tracked import plain
 from .elementwise import fit, shape_of, total
@@ -78,7 +78,7 @@ rule(
 )
 rule(scatter_add, None, None, lambda g, out, like, index, values: fit(getitem(g, index), values))
 rule(astype, lambda g, out, x, dtype: astype(g, x.dtype))
-rule(move, lambda g, out, x, device, dtype=None: move(g, device_of(plain(x)), x.dtype))
+rule(move, lambda g, out, x, device, dtype=None: move(g, device_of(array_of(plain(x))), x.dtype))
 
 
 @composed(np.take)

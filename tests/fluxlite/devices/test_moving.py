@@ -10,7 +10,7 @@ import pytest
 from inside import device_of
 from kinds import EVERYWHERE, GPUS, f32
 
-from fluxlite import functor, notices, reset_notices
+from fluxlite import functor, gradient, notices, reset_notices
 from fluxlite.devices import CPU, cpu, gpu
 
 
@@ -204,3 +204,12 @@ def test_moves_of_tracked_arrays_go_through_the_primitive(simulated):
 
     assert gpu([Tracked()]) == ["moved"] and CPU(Tracked()) == "moved"
     assert calls == [("move", simulated, np.dtype("float32")), ("move", CPU, None)]
+
+
+@pytest.mark.on(*GPUS)
+def test_a_sum_of_the_host_moves_within_a_gradient(device):
+    """NumPy's sums aren't arrays but scalars; their gradient comes back to the host."""
+    x = device(np.arange(3, dtype=np.float32))
+    (g,) = gradient(lambda x: device(np.sum(cpu(x) ** 2)) * 3, x)
+    np.testing.assert_allclose(cpu(g), [0, 6, 12])
+    assert device_of(g) == device
