@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 
-def cast(values: Any, dtype: Any) -> np.ndarray:
+def cast(values: Any, dtype: Any, order: Any = "K") -> np.ndarray:
     """`values` as `dtype`, as on a card: a float that an integer can't hold becomes the nearest one that it can.
 
     That's PTX's ``cvt.rzi``: it rounds towards 0 and keeps to the integer's range. NaN becomes 0, but in 64 bits, or
@@ -22,13 +22,14 @@ def cast(values: Any, dtype: Any) -> np.ndarray:
     values, dtype = np.asarray(values), np.dtype(dtype)
     if values.dtype.kind not in "fc" or dtype.kind not in "iu":
         with np.errstate(all="ignore"):
-            return _real_if(values, dtype).astype(dtype)
-    values = _real_if(values, dtype)
+            return values.astype(dtype, order)
+    if values.dtype.kind == "c":
+        values = values.astype(values.real.dtype)  # with NumPy's ComplexWarning, which is CuPy's, too
     if values.dtype == np.float16:
         values = values.astype(np.float32)  # as CuPy's float16 does; and it can hold an integer's range
     register = dtype if dtype.itemsize >= 4 else np.dtype(f"{dtype.kind}4")
     with np.errstate(all="ignore"):
-        made = values.astype(register)
+        made = values.astype(register, order)
     limits = np.iinfo(register)
     made[values < limits.min] = limits.min
     made[values >= float(limits.max)] = limits.max  # in float64, the limit of 64 bits is the first that's too large
@@ -36,11 +37,6 @@ def cast(values: Any, dtype: Any) -> np.ndarray:
     if is_nan.any():
         made[is_nan] = _not_a_number(values.dtype, register)
     return made.astype(dtype, copy=False)
-
-
-def _real_if(values: np.ndarray, dtype: np.dtype) -> np.ndarray:
-    """The real parts of complex numbers that become real ones."""
-    return values.real if values.dtype.kind == "c" and dtype.kind in "iuf" else values
 
 
 def _not_a_number(source: np.dtype, register: np.dtype) -> int:
