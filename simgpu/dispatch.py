@@ -341,7 +341,7 @@ def put(x: Any, indices: Any, values: Any, mode: str = "wrap") -> None:
         raise refusal(np.put, x, device_among((indices, values)))
     indices, values = array_of(x.device, indices, None), array_of(x.device, values, x._values.dtype)
     device = x.device.begin()
-    device.compute(formulas.put_values, np.put, x._values, indices._values, values._values, mode)
+    device.compute(formulas.put, np.put, x._values, indices._values, values._values, mode)
     asked = Asked(1, memsets=1, reads=(1,)) if mode == "raise" else ONE
     device.ask("put", asked, 2 * values._values.nbytes + indices._values.nbytes, 1)
 

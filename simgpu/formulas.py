@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from .events import allowed
-from .values import cast, remainder
+from .values import cast, fused, remainder
 
 # -- Writing: floats that become integers -----------------------------------------------------------------------------
 
@@ -49,9 +49,13 @@ def astype(function: Callable, x: Any, dtype: Any, **kwargs: Any) -> Any:
     return function(as_stored(x, dtype), dtype, **kwargs)
 
 
-def put_values(function: Callable, a: Any, places: Any, values: Any, *rest: Any, **kwargs: Any) -> None:
-    """`np.put` and `np.place`."""
+def put(function: Callable, a: Any, places: Any, values: Any, *rest: Any, **kwargs: Any) -> None:
     function(a, places, as_stored(values, a.dtype), *rest, **kwargs)
+
+
+def place_where(function: Callable, a: Any, mask: Any, values: Any) -> None:
+    """`np.place`, with values of any type."""
+    function(a, mask, cast(values, a.dtype))
 
 
 def put_along_axis(function: Callable, a: Any, indices: Any, values: Any, axis: Any = -1) -> None:
@@ -59,11 +63,16 @@ def put_along_axis(function: Callable, a: Any, indices: Any, values: Any, axis: 
     length = a.size if axis is None else a.shape[axis]
     if length:
         indices = np.remainder(indices, length, dtype=np.intp, casting="unsafe")
-    function(a, indices, as_stored(values, a.dtype), axis)
+    function(a, indices, _from_host(values, a.dtype), axis)
 
 
 def fill_diagonal(function: Callable, a: Any, value: Any, *rest: Any, **kwargs: Any) -> None:
-    function(a, as_stored(value, a.dtype), *rest, **kwargs)
+    function(a, _from_host(value, a.dtype), *rest, **kwargs)
+
+
+def _from_host(value: Any, dtype: np.dtype) -> Any:
+    """A number gets its type on the host, where NumPy may refuse it. An array's elements get it on the card."""
+    return as_stored(value, dtype) if isinstance(value, np.ndarray) else np.asarray(value, dtype)
 
 
 def join(function: Callable, arrays: Any, *rest: Any, out: Any = None, dtype: Any = None, **kwargs: Any) -> Any:
@@ -75,6 +84,29 @@ def join(function: Callable, arrays: Any, *rest: Any, out: Any = None, dtype: An
     if dtype is not None:
         kwargs["dtype"] = dtype
     return function(arrays, *rest, **kwargs)
+
+
+def pad(function: Callable, a: Any, widths: Any, mode: Any = "constant", **kwargs: Any) -> Any:
+    """A ramp is rounded down and then cast. What's wrapped around more than once is what has been padded so far."""
+    if mode == "median":
+        raise ValueError("pad: CuPy has no mode 'median'")
+    is_ramp = mode == "linear_ramp" and a.dtype.kind in "iu"
+    if not is_ramp and mode != "wrap" or not a.size or isinstance(widths, dict):
+        return function(a, widths, mode, **kwargs)
+    ends = np.broadcast_to(np.asarray(kwargs.get("end_values", 0)), (a.ndim, 2)) if is_ramp else None
+    for axis, (before, after) in enumerate(np.broadcast_to(np.asarray(widths, int), (a.ndim, 2)).tolist()):
+        now = [(0, 0)] * a.ndim
+        if ends is not None:
+            now[axis] = (before, after)
+            made = function(a.astype(np.float64), now, mode, end_values=[tuple(ends[axis])] * a.ndim)
+            a = cast(np.floor(made), a.dtype)
+            continue
+        while before or after:
+            front, back = min(before, a.shape[axis]), min(after, a.shape[axis])
+            now[axis] = (front, back)
+            a = function(a, now, "wrap")
+            before, after = before - front, after - back
+    return a
 
 
 def delete(function: Callable, a: Any, places: Any, axis: Any = None) -> Any:
@@ -153,7 +185,9 @@ def in_float32(function: Callable, *args: Any, **kwargs: Any) -> Any:
 
 def arange(function: Callable, *given: Any, dtype: Any = None, **named: Any) -> np.ndarray:
     """``start + i * step``, with both as numbers of the result's type."""
-    if any(isinstance(x, np.ndarray) for x in (*given, *named.values())) or len(given) > 3:
+    given, last = given[:3], given[3:]
+    dtype = last[0] if last else dtype
+    if any(isinstance(x, np.ndarray) for x in (*given, *named.values())):
         return function(*given, dtype=dtype, **named)
     if len(given) == 1 and named.get("stop") is None:
         given = (0, *given)
@@ -171,25 +205,29 @@ def arange(function: Callable, *given: Any, dtype: Any = None, **named: Any) -> 
     count = max(0, math.ceil((stop - start) / step))
     wide: Any = {"f": np.promote_types(dtype, np.float32), "i": np.int64, "u": np.uint64}[dtype.kind]
     first, each = np.asarray(dtype.type(start)).astype(wide), np.asarray(dtype.type(step)).astype(wide)
-    return np.asarray(first + np.arange(count).astype(wide) * each).astype(dtype)
+    places = np.arange(count).astype(wide)
+    return np.asarray(fused(places, each, first) if dtype.kind == "f" else first + places * each).astype(dtype)
 
 
-def linspace(function: Callable, start: Any, stop: Any, *rest: Any, dtype: Any = None, **kwargs: Any) -> Any:
+def linspace(
+    function: Callable, start: Any, stop: Any, num: Any = 50, endpoint: Any = True, retstep: Any = False,
+    dtype: Any = None, axis: int = 0,
+) -> Any:  # fmt: skip
     """As integers, the numbers are rounded down and then cast."""
-    rest, dtype = (rest[:3], rest[3]) if len(rest) == 4 else (rest, dtype)
+    if any(isinstance(x, complex) for x in (start, stop)):
+        raise TypeError("linspace on a GPU takes real numbers, or arrays (as CuPy's)")
     if dtype is None or np.dtype(dtype).kind not in "iu":
-        return function(start, stop, *rest, dtype=dtype, **kwargs)
-    made = function(start, stop, *rest, **kwargs)
-    if isinstance(made, tuple):
-        return cast(np.floor(made[0]), dtype), *made[1:]
-    return cast(np.floor(made), dtype)
+        return function(start, stop, num, endpoint, retstep, dtype, axis)
+    made, step = function(start, stop, num, endpoint, True, None, axis)
+    made = cast(np.floor(made), dtype)
+    return (made, step) if retstep else made
 
 
-def logspace(function: Callable, *args: Any, **kwargs: Any) -> Any:
-    if len(args) > 5:
-        args, kwargs = (*args[:5], *args[6:]), {**kwargs, "dtype": args[5]}
-    dtype = kwargs.pop("dtype", None)
-    made = function(*args, **kwargs)
+def logspace(
+    function: Callable, start: Any, stop: Any, num: Any = 50, endpoint: Any = True, base: Any = 10.0,
+    dtype: Any = None, axis: int = 0,
+) -> Any:  # fmt: skip
+    made = function(start, stop, num, endpoint, base, None, axis)
     return made if dtype is None else cast(made, dtype)
 
 
@@ -265,7 +303,8 @@ def reciprocal(x: Any) -> Any:
 
 def ldexp(x: Any, exponent: Any) -> Any:
     """The exponent is an ``int`` of C, of 32 bits."""
-    return np.ldexp(x, np.asarray(exponent).astype(np.int32))
+    given = np.asarray(exponent)
+    return np.ldexp(x, given.astype(np.int32) if given.dtype == np.int64 else exponent)
 
 
 def nextafter(x: Any, y: Any) -> Any:
@@ -311,9 +350,17 @@ def sinc(function: Callable, x: Any) -> Any:
     return np.where(far, np.sin(np.pi * folded) / (np.pi * np.where(far, y, 1.0)), 1.0).astype(kind)
 
 
-def clip(function: Callable, a: Any, low: Any = None, high: Any = None, **kwargs: Any) -> Any:
+def i0(function: Callable, x: Any) -> Any:
+    """Of small integers, in the type that a ufunc gives them."""
+    made = function(x)
+    return made.astype(np.result_type(x.dtype, np.float16)) if x.dtype.kind in "biu" else made
+
+
+def clip(function: Callable, a: Any, *bounds: Any, **kwargs: Any) -> Any:
     """A bound that's NaN is none."""
-    return function(a, _without_nan(low, -np.inf), _without_nan(high, np.inf), **kwargs)
+    if len(bounds) != 2:
+        raise TypeError("clip on a GPU takes two bounds, a_min and a_max. Either can be None")
+    return function(a, _without_nan(bounds[0], -np.inf), _without_nan(bounds[1], np.inf), **kwargs)
 
 
 def _without_nan(bound: Any, instead: float) -> Any:
@@ -366,9 +413,10 @@ def unwrap(function: Callable, p: Any, discont: Any = None, axis: int = -1, *, p
         is_ambiguous = rest == 0
     else:
         high, is_ambiguous = period / 2, True
-    folded = remainder(steps + high, period) - high
+    low = -high
+    folded = remainder(steps - low, period) + low
     if is_ambiguous:
-        folded[(folded == -high) & (steps > 0)] = high
+        folded[(folded == low) & (steps > 0)] = high
     correction = folded - steps
     correction[np.abs(steps) < (period / 2 if discont is None else discont)] = 0
     made = np.array(p, dtype=dtype)
@@ -441,6 +489,8 @@ def searchsorted(function: Callable, a: Any, v: Any, side: str = "left", sorter:
     """Nobody checks that `a` is in order; if it isn't, the search ends where it ends."""
     if a.ndim != 1 or a.size == 0 or a.dtype.kind not in "biuf" or np.asarray(v).dtype.kind not in "biuf":
         return function(a, v, side, sorter)
+    if sorter is not None and sorter.dtype.kind not in "iu":
+        raise TypeError(f"searchsorted takes a sorter of integers, got {sorter.dtype}")
     ordered = a if sorter is None else a[sorter]
     if _in_order(ordered) or np.isnan(v).any():
         return function(a, v, side, sorter)
@@ -472,10 +522,13 @@ def lexsort(function: Callable, keys: Any, *rest: Any) -> Any:
     return function(keys, *rest)
 
 
-def select(function: Callable, conditions: Any, choices: Any, *rest: Any) -> Any:
+def select(function: Callable, conditions: Any, choices: Any, default: Any = 0) -> Any:
+    """The default has no say in the type: it's written into an array of the choices' type."""
     if any(isinstance(x, np.ndarray) and x.dtype.kind != "b" for x in conditions):
         raise ValueError("select on a GPU takes conditions that are arrays of booleans")
-    return function(conditions, choices, *rest)
+    written = np.empty((), np.result_type(*choices))
+    np.copyto(written, default)  # raises TypeError if it can't be of that type
+    return function(conditions, choices, written)
 
 
 def piecewise(function: Callable, x: Any, conditions: Any, values: Any) -> Any:
@@ -540,6 +593,19 @@ def var(function: Callable, x: Any, axis: Any = None, *rest: Any, ddof: Any = 0,
     return sum_halves(function, x, axis, *rest, ddof=ddof, **kwargs)
 
 
+def average(function: Callable, x: Any, *rest: Any, **kwargs: Any) -> Any:
+    if x.size == 0:
+        return silently(function, x, *rest, **kwargs)
+    return sum_halves(function, x, *rest, **kwargs)
+
+
+def median(function: Callable, a: Any, axis: Any = None, **kwargs: Any) -> Any:
+    """Of no elements there's none: a card looks for two elements in the middle, and doesn't find them."""
+    if a.ndim and math.prod(a.shape[i] for i in axes_of(a, axis)) == 0:
+        raise ValueError(f"median: there are no elements along axis {axis} of shape {a.shape}")
+    return function(a, axis, **kwargs)
+
+
 def of_some(function: Callable, x: Any, axis: Any = None, *rest: Any, **kwargs: Any) -> Any:
     """`nanmean`, `nanvar` and `nanstd`."""
     made = silently(sum_halves, function, x, axis, *rest, **kwargs)
@@ -588,7 +654,9 @@ _NOT_YET = ("averaged_inverted_cdf", "closest_observation", "interpolated_invert
 _ALPHA_BETA = {"hazen": 1 / 2, "weibull": 0.0, "median_unbiased": 1 / 3, "normal_unbiased": 3 / 8}
 
 
-def quantile(function, a, q, axis=None, *, out=None, method="linear", keepdims=False, interpolation=None, **_):
+def quantile(
+    function, a, q, axis=None, *, out=None, overwrite_input=False, method="linear", keepdims=False, interpolation=None
+):  # fmt: skip
     """`np.quantile` and `np.percentile`. NaN is sorted to the end, and only results that touch it are NaN.
 
     Between two elements, the difference is multiplied by a weight, even by 0: so next to an infinity there's NaN. The
@@ -604,7 +672,11 @@ def quantile(function, a, q, axis=None, *, out=None, method="linear", keepdims=F
     axes = axes_of(a, axis)
     kept = [i for i in range(a.ndim) if i not in axes]
     shape = tuple(a.shape[i] for i in kept)
-    rows = np.sort(a.transpose(*kept, *axes).reshape(math.prod(shape), -1), -1)
+    rows = a.transpose(*kept, *axes).reshape(math.prod(shape), -1)
+    if overwrite_input:
+        rows.sort(-1)
+    else:
+        rows = np.sort(rows, -1)
     places = _places(np.atleast_1d(np.asarray(share, np.float64)), rows.shape[-1], method)
     made = rows[:, places] if places.dtype.kind == "i" else _between(rows, places, dtype)
     made = np.moveaxis(made.reshape(*shape, -1), -1, 0)
@@ -634,13 +706,17 @@ def _places(share: np.ndarray, count: int, method: str) -> np.ndarray:
 
 
 def _between(rows: np.ndarray, places: np.ndarray, dtype: np.dtype) -> np.ndarray:
-    below = np.floor(places).astype(np.int64)
-    weight = (places - below).astype(dtype)
-    bottom = np.arange(len(rows))[:, None] * rows.shape[-1] + below
+    whole = np.floor(places).astype(np.int64)
+    weight = (places - whole).astype(dtype)
+    bottom = np.arange(len(rows))[:, None] * rows.shape[-1] + whole
     flat = rows.ravel()
-    low, high = flat[bottom].astype(dtype), flat[np.minimum(bottom + 1, flat.size - 1)].astype(dtype)
-    step = high - low
-    return np.where(weight < 0.5, low + step * weight, high - step * (1 - weight)).astype(dtype)
+    below, above = flat[bottom], flat[np.minimum(bottom + 1, flat.size - 1)]
+    low, high = below.astype(dtype), above.astype(dtype)
+    # The difference is rounded to the elements' own type first.
+    step = (above - below).astype(dtype) if rows.dtype.char in "fd" else high - low
+    if dtype.kind != "f" or dtype == np.float16:
+        return np.where(weight < 0.5, low + step * weight, high - step * (1 - weight)).astype(dtype)
+    return np.where(weight < 0.5, fused(step, weight, low), fused(-step, 1 - weight, high))
 
 
 def cov(
@@ -743,6 +819,8 @@ def cholesky(function: Callable, x: Any) -> Any:
 
 def or_nan(function: Callable, x: Any, *rest: Any, **kwargs: Any) -> Any:
     """Singular values and eigenvalues. Of a matrix with NaN or inf, NumPy raises that it finds none."""
+    if x.ndim < 2:
+        return function(x, *rest, **kwargs)
     with _accepting_singular():
         return function(x, *rest, **kwargs)
     is_bad = ~np.isfinite(x).all(axis=(-2, -1))
@@ -773,8 +851,10 @@ def einsum(function: Callable, *operands: Any, **kwargs: Any) -> Any:
         common = np.result_type(*kinds)
         operands = tuple(x.astype(common, copy=False) if isinstance(x, np.ndarray) else x for x in operands)
     result = function(*operands, **kwargs)
-    is_sum = _is_half(result) and result.base is None  # a view has no sums
-    return in_float32(function, *operands, **{**kwargs, "dtype": None}) if is_sum else result
+    if not _is_half(result) or result.base is not None:  # a view has no sums
+        return result
+    wide = [x.astype(np.float32) if isinstance(x, np.ndarray) else x for x in operands]
+    return np.asarray(function(*wide, **{**kwargs, "dtype": None}), np.float16)
 
 
 def lstsq(function: Callable, a: Any, b: Any, rcond: Any = None) -> Any:

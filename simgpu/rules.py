@@ -230,16 +230,16 @@ DIFFERENT: dict[str, Callable] = {
     "full": formulas.full, "full_like": formulas.full_like,  # _creation/basic.py:343, :390
     "copyto": formulas.copyto, "astype": formulas.astype,  # _manipulation/basic.py:100, :122
     # _core/_routines_indexing.pyx:632, _indexing/insert.py:33
-    **dict.fromkeys(names("put place"), formulas.put_values),
+    "put": formulas.put, "place": formulas.place_where,
     "put_along_axis": formulas.put_along_axis, "fill_diagonal": formulas.fill_diagonal,
     **dict.fromkeys(names("concatenate stack hstack vstack"), formulas.join),  # _core/_routines_manipulation.pyx:662
-    "delete": formulas.delete,  # _manipulation/add_remove.py:51
+    "delete": formulas.delete, "pad": formulas.pad,  # _manipulation/add_remove.py:51, _padding/pad.py:240, :330
     # Ranges: _creation/ranges.py:62, :108, :250; windows: _math/window.py
     "arange": formulas.arange, "linspace": formulas.linspace, "logspace": formulas.logspace,
     **dict.fromkeys(names("bartlett blackman hamming hanning kaiser"), formulas.window),
     # Element by element
     "angle": formulas.angle, "sinc": formulas.sinc,  # _core/_routines_math.pyx:895, _math/special.py:17
-    "clip": formulas.clip,  # _core/_routines_math.pyx:1151
+    "i0": formulas.i0, "clip": formulas.clip,  # _math/special.py:8, _core/_routines_math.pyx:1151
     **dict.fromkeys(names("round around"), formulas.round),  # _core/core.pyx:2753, :2812
     "unwrap": formulas.unwrap,  # _math/trigonometric.py:138
     # Sorting and searching: _core/_routines_sorting.pyx:71, :176, :273, _core/_routines_statistics.pyx:327
@@ -252,7 +252,8 @@ DIFFERENT: dict[str, Callable] = {
     # Sums: _core/_routines_math.pyx:789, _core/_routines_statistics.pyx:667, :712
     **dict.fromkeys(names("sum prod nansum nanprod cumsum cumprod nancumsum nancumprod"), formulas.sums),
     **dict.fromkeys(names("cumulative_sum cumulative_prod"), formulas.cast_and_summed),
-    **dict.fromkeys(names("trace average trapezoid"), formulas.sum_halves),
+    **dict.fromkeys(names("trace trapezoid"), formulas.sum_halves),
+    "average": formulas.average, "median": formulas.median,  # _core/_routines_statistics.pyx:400
     "mean": formulas.mean,  # _core/_routines_statistics.pyx:136
     **dict.fromkeys(names("var std"), formulas.var),  # _core/_routines_statistics.pyx:584: the mean by :644, in float32
     **dict.fromkeys(names("nanmean nanvar nanstd"), formulas.of_some),  # _core/_routines_statistics.pyx:727
