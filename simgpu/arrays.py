@@ -44,6 +44,9 @@ def _operator(ufunc: np.ufunc) -> Callable[[Any], Any]:
     return lambda x: call_ufunc(ufunc, (x,))
 
 
+_FAST_POWERS = {0.5: np.sqrt, 2.0: np.square, -1.0: np.reciprocal}
+
+
 def _never_equal(x: Any) -> bool:
     """An object that has no equality of its own equals no number: `x == None` is False everywhere, as on a GPU."""
     return x is None or type(x).__eq__ is object.__eq__  # type: ignore[comparison-overlap]
@@ -212,6 +215,9 @@ class SimulatedArray(HostReads, Stored):
         # As in NumPy's own **: squaring is far cheaper than a power.
         if type(other) is int and other == 2 and self.dtype.kind != "b":
             return call_ufunc(np.square, (self,))
+        if type(other) is float and other in _FAST_POWERS:  # CuPy's core.pyx:1651
+            ufunc, kind = _FAST_POWERS[other], self.dtype.kind
+            return call_ufunc(ufunc, (self,), None if kind in "fc" else {"dtype": np.result_type(self.dtype, other)})
         return (self.astype(int) if self.dtype.kind == "b" and type(other) is int else self)._power(other)
 
     def __ipow__(self, other: Any) -> Any:

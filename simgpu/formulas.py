@@ -185,6 +185,8 @@ def in_float32(function: Callable, *args: Any, **kwargs: Any) -> Any:
 
 def arange(function: Callable, *given: Any, dtype: Any = None, **named: Any) -> np.ndarray:
     """``start + i * step``, with both as numbers of the result's type."""
+    if dtype is None and not named and all(type(x) is int for x in given):
+        return function(*given)
     given, last = given[:3], given[3:]
     dtype = last[0] if last else dtype
     if any(isinstance(x, np.ndarray) for x in (*given, *named.values())):

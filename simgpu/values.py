@@ -7,6 +7,9 @@ from typing import Any
 
 import numpy as np
 
+# The first number that's an integer of this type, and the first that's too large.
+_LIMITS = {"i4": (-(2.0**31), 2.0**31), "u4": (0.0, 2.0**32), "i8": (-(2.0**63), 2.0**63), "u8": (0.0, 2.0**64)}
+
 
 def cast(values: Any, dtype: Any, order: Any = "K") -> np.ndarray:
     """`values` as `dtype`, as on a card: a float that an integer can't hold becomes the nearest one that it can.
@@ -28,11 +31,15 @@ def cast(values: Any, dtype: Any, order: Any = "K") -> np.ndarray:
     if values.dtype == np.float16:
         values = values.astype(np.float32)  # as CuPy's float16 does; and it can hold an integer's range
     register = dtype if dtype.itemsize >= 4 else np.dtype(f"{dtype.kind}4")
+    low, high = _LIMITS[register.str[1:]]
+    is_too_large = values >= high
+    is_in_range = (values >= low) & ~is_too_large
+    if is_in_range.all():  # the usual case, made fast
+        return values.astype(register, order).astype(dtype, copy=False)
     with np.errstate(all="ignore"):
         made = values.astype(register, order)
-    limits = np.iinfo(register)
-    made[values < limits.min] = limits.min
-    made[values >= float(limits.max)] = limits.max  # in float64, the limit of 64 bits is the first that's too large
+    made[values < low] = low
+    made[is_too_large] = int(high) - 1
     is_nan = np.isnan(values)
     if is_nan.any():
         made[is_nan] = _not_a_number(values.dtype, register)

@@ -320,6 +320,16 @@ def test_integers_to_a_negative_power_lose_their_fraction(exponent, device):
 
 
 @pytest.mark.on("Simulated", "CUDA")
+def test_some_powers_are_other_functions(device):
+    """The root of -inf is NaN, its power of 0.5 is inf."""
+    x = device(np.array([-np.inf, 4.0]))
+    assert cpu(x**0.5).tolist()[1:] == [2] and np.isnan(cpu(x**0.5)[0])
+    assert cpu(x**-1.0).tolist() == [0, 0.25] and cpu(x**2.0).tolist() == [np.inf, 16]
+    whole = device(np.array([1, 4]))
+    assert (whole**0.5).dtype == np.float64 and cpu(whole**-1.0).tolist() == [1, 0.25]
+
+
+@pytest.mark.on("Simulated", "CUDA")
 def test_no_elements_are_false_with_a_warning(device):
     with pytest.warns(DeprecationWarning):
         assert bool(device(np.zeros((0, 3), np.float32))) is False
