@@ -260,7 +260,7 @@ def reduction(x: Any, name: str, *args: Any, out: Any = None, keepdims: bool = F
         return getattr(np, name)(x, *args, out=out, keepdims=keepdims)
     device, values = x.device.begin(), x._values
     args, kwargs = (values, *args), {"keepdims": True} if keepdims else {}
-    has_type = len(args) > 1 and args[1] is not None
+    has_type = len(args) > 2 and args[2] is not None
     differs = rules.DIFFERENT.get(name) if values.dtype.char == "e" or has_type or not values.size else None
     result = _compute(device, differs, getattr(np.ndarray, name), args, kwargs)
     asked = launches.asked_by(name, args, kwargs)

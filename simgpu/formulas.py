@@ -180,6 +180,11 @@ def in_float32(function: Callable, *args: Any, **kwargs: Any) -> Any:
     return np.asarray(made, np.float16)
 
 
+def from_float32(function: Callable, x: Any, *rest: Any, **kwargs: Any) -> Any:
+    """Fourier transforms of float16 are those of float32, also back to real numbers."""
+    return function(x.astype(np.float32) if _is_half(x) else x, *rest, **kwargs)
+
+
 # -- Ranges and windows -----------------------------------------------------------------------------------------------
 
 

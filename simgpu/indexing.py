@@ -92,7 +92,7 @@ def scatter_add(x: Any, index: Any, values: Any) -> None:
     """``x[index] += values`` with an index array. Repeated positions add up (`cupyx.scatter_add`)."""
     device = one_device(x.device, values).begin()
     place, arrays = index_arrays(device, index, x._values.shape)
-    device.compute(np.add.at, x._values, place, values._values)
+    device.compute(np.add.at, x._values, place, formulas.as_stored(values._values, x._values.dtype))
     moved = 3 * values._values.nbytes + sum(array.nbytes for array in arrays)
     device.ask("scatter_add", launches.asked_at(arrays, x._values), moved, values._values.nbytes)
 
@@ -207,7 +207,8 @@ def scatter(ufunc: np.ufunc, x: Any, index: Any, *given: Any) -> None:
     if x._values.dtype.str[1:] not in _ATOMIC[ufunc.__name__].split():
         raise TypeError(f"{ufunc.__name__}.at does not exist on a GPU for dtype {x._values.dtype}")
     device = x.device.begin()
-    added = [array_of(device, value, x._values.dtype)._values for value in given]
+    kind = x._values.dtype
+    added = [formulas.as_stored(array_of(device, value, kind)._values, kind) for value in given]
     place, arrays = index_arrays(device, index, x._values.shape)
     device.compute(ufunc.at, x._values, place, *added)
     # For each place, what's there is read and written; what's added is read.
