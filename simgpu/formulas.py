@@ -314,6 +314,22 @@ def ldexp(x: Any, exponent: Any) -> Any:
     return np.ldexp(x, given.astype(np.int32) if given.dtype == np.int64 else exponent)
 
 
+def left_shift(x: Any, y: Any) -> Any:
+    """PTX's ``shl.b64`` takes 32 bits of `y`."""
+    return np.left_shift(x, _shift(x, y))
+
+
+def right_shift(x: Any, y: Any) -> Any:
+    return np.right_shift(x, _shift(x, y))
+
+
+def _shift(x: Any, y: Any) -> Any:
+    kind = np.result_type(x, y)
+    if kind.kind not in "iu" or kind.itemsize < 8:
+        return y
+    return np.asarray(y).astype(kind) & kind.type(2**32 - 1)
+
+
 def nextafter(x: Any, y: Any) -> Any:
     """In float16, after an infinity comes NaN."""
     made = np.nextafter(x, y)

@@ -215,6 +215,7 @@ FORMULAS: dict[np.ufunc, Callable] = {
     # _core/_routines_math.pyx:1087, :1099, core.pyx:2704, with _core/include/cupy/carray.cuh:671
     np.floor_divide: values.floor_divide, np.remainder: values.remainder, np.divmod: values.divmod,
     np.fmod: formulas.fmod, np.reciprocal: formulas.reciprocal,  # _math/arithmetic.py:127, :12
+    np.left_shift: formulas.left_shift, np.right_shift: formulas.right_shift,  # _core/_routines_binary.pyx:10
     # _math/floating.py:29, _core/include/cupy/float16.cuh:158
     np.ldexp: formulas.ldexp, np.nextafter: formulas.nextafter,
 }  # fmt: skip

@@ -173,6 +173,8 @@ FORMULAS = {  # a call, its operands, and a card's value
     "divmod": (lambda x, y: divmod(x, y)[0], [a(1.0), a(0.1)], [10]),
     "fmod": (np.fmod, [whole(2**53 + 1, 5, -5), whole(2, 0, 3)], [0, 0, -2]),  # 2**53 + 1 isn't a float64
     "reciprocal": (np.reciprocal, [whole(0, 1, -1, 2)], [0, 1, -1, 0]),
+    "left_shift": (lambda x, y: x << y, [whole(3, 3, 3), whole(2, 64, 2**32 + 1)], [12, 0, 6]),
+    "right_shift": (lambda x, y: x >> y, [whole(-8, -8, 8), whole(2, 64, 2**32 + 1)], [-2, -1, 4]),
     "ldexp": (np.ldexp, [a(1.5), whole(2**32 + 1)], [3]),
     "nextafter": (np.nextafter, [a(INF, 1, dtype=np.float16), a(0, 1, dtype=np.float16)], [NAN, 1]),
     "arange": (lambda x: np.arange(1, 3, 0.1, like=x)[10:12], [a(0)], 1 + a(10, 11) * 0.1),
@@ -438,3 +440,13 @@ LACKING = [
 def test_what_cupy_lacks(simulated, words, call):
     with pytest.raises(TypeError, match=f"{words} for arrays on a GPU"):
         call(simulated(np.arange(1.0, 10, dtype=np.float32).reshape(3, 3)))
+
+
+def test_copyto_also_copies_from_card_to_card():
+    with fl.simulate_gpu(2):
+        first, second = (fl.get_device("Simulated", i) for i in (0, 1))
+        x, y = first(np.float32([[1, 2], [3, 4]])), second(np.zeros((2, 2), np.float32))
+        np.copyto(y, x)
+        np.copyto(into := second(np.zeros((2, 2), np.int32)), x.T, casting="unsafe")
+        assert cpu(y).tolist() == [[1, 2], [3, 4]] and cpu(into).tolist() == [[1, 3], [2, 4]]
+        assert y.device == into.device == second
