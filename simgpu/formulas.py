@@ -60,6 +60,8 @@ def place_where(function: Callable, a: Any, mask: Any, values: Any) -> None:
 
 def put_along_axis(function: Callable, a: Any, indices: Any, values: Any, axis: Any = -1) -> None:
     """An index out of range wraps around, since a kernel can't raise."""
+    if axis is not None and indices.ndim != a.ndim:
+        function(a, indices, 0, axis)  # this raises
     length = a.size if axis is None else a.shape[axis]
     if length:
         indices = np.remainder(indices, length, dtype=np.intp, casting="unsafe")
@@ -178,11 +180,6 @@ def in_float32(function: Callable, *args: Any, **kwargs: Any) -> Any:
     if isinstance(made, tuple):
         return type(made)(*(part.astype(np.float16) for part in made))
     return np.asarray(made, np.float16)
-
-
-def from_float32(function: Callable, x: Any, *rest: Any, **kwargs: Any) -> Any:
-    """Fourier transforms of float16 are those of float32, also back to real numbers."""
-    return function(x.astype(np.float32) if _is_half(x) else x, *rest, **kwargs)
 
 
 # -- Ranges and windows -----------------------------------------------------------------------------------------------

@@ -272,6 +272,5 @@ DIFFERENT: dict[str, Callable] = {
     **dict.fromkeys(names("linalg.inv linalg.solve linalg.matrix_power"), formulas.solve),
     "linalg.cholesky": formulas.cholesky,
     **dict.fromkeys(names("linalg.svd linalg.pinv linalg.cond linalg.matrix_rank"), formulas.or_nan),
-    **dict.fromkeys(names("fft.hfft fft.irfft fft.irfft2 fft.irfftn"), formulas.from_float32),  # fft/_fft.py:34
     "min_scalar_type": formulas.min_scalar_type,  # _core/core.pyx:3363
 }  # fmt: skip

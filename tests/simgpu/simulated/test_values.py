@@ -236,8 +236,6 @@ FORMULAS = {  # a call, its operands, and a card's value
         lambda x, y, z: np.einsum("ij,jk,kl", x, y, z, optimize=True)[0, 0],
         [a([1, 2, 3], [4, 5, 6]), np.ones((3, 4), bool), np.ones((4, 5), bool)], 24,
     ),
-    **{f"fft.{name}": (lambda x, name=name: getattr(np.fft, name)(x).dtype == np.float32,
-                       [np.ones((2, 2), np.float16)], True) for name in ("hfft", "irfft", "irfft2", "irfftn")},
     "add.at": (lambda x, y: np.add.at(x, np.array([1, 1], like=x), y) or x, [whole(1, 2), a(1.9, -1.9)], [1, 2]),
     "linalg.norm": (lambda x: np.linalg.norm(x, axis=0), [np.ones((4096, 1), np.float16)], [64]),
     "linalg.norm of NaN": (lambda x: np.linalg.norm(x, 2), [a([NAN, 1], [1, 1])], NAN),
