@@ -767,18 +767,22 @@ def cov(
 def histogram(
     function: Callable, a: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None
 ) -> Any:
-    """With weights, the counts are of int64, float64 or complex128, and NaN is in the first bin."""
+    """With weights, the counts are of int64, float64 or complex128, and NaN is in the first bin.
+
+    Without them, CUB counts: the last bin of integers ends 1 after its edge, so [0, 1.5] has a place for a 2.
+    """
     if weights is None:
-        return function(a, bins, range, density)
-    kind: Any = {"c": np.complex128, "f": np.float64}.get(weights.dtype.kind, np.int64)
-    weights = weights.astype(kind)
-    counts, edges = function(a, bins, range, None, weights)
-    counts = counts.astype(kind)
-    if a.dtype.kind == "f" and counts.size:
-        counts[0] += weights[np.isnan(a)].sum()
-    if density:
-        return counts / np.diff(edges) / counts.sum(), edges
-    return counts, edges
+        counts, edges = function(a, bins, range)
+        if a.dtype.kind in "biu" and counts.size:
+            counts[-1] += ((a > edges[-1]) & (a < edges[-1] + 1)).sum()
+    else:
+        kind: Any = {"c": np.complex128, "f": np.float64}.get(weights.dtype.kind, np.int64)
+        weights = weights.astype(kind)
+        counts, edges = function(a, bins, range, None, weights)
+        counts = counts.astype(kind)
+        if a.dtype.kind == "f" and counts.size:
+            counts[0] += weights[np.isnan(a)].sum()
+    return (counts / np.diff(edges).astype(np.float64) / counts.sum(), edges) if density else (counts, edges)
 
 
 def convolve(function: Callable, a: Any, v: Any, *rest: Any, **kwargs: Any) -> Any:
@@ -823,6 +827,10 @@ def _accepting_singular() -> Any:
 
 
 def solve(function: Callable, x: Any, *rest: Any) -> Any:
+    if function is np.linalg.solve and x.ndim > 1 and rest[0].ndim > 1 and x.shape[:-1] != rest[0].shape[:-1]:
+        raise ValueError(
+            f"solve on a GPU takes a of shape (…, M, M) and b of (…, M, K), got {x.shape}, {rest[0].shape}"
+        )
     with _accepting_singular():
         return function(x, *rest)
     is_singular = np.linalg.slogdet(x)[0] == 0  # raises again if it isn't square
@@ -852,6 +860,12 @@ def or_nan(function: Callable, x: Any, *rest: Any, **kwargs: Any) -> Any:
     if not isinstance(made, tuple):
         return parts[0]
     return type(made)(*parts) if hasattr(made, "_fields") else tuple(parts)
+
+
+def cond(function: Callable, x: Any, *rest: Any) -> Any:
+    """It's NaN only if there's NaN in the matrix."""
+    made = np.asarray(or_nan(function, x, *rest))
+    return np.where(np.isnan(made) & ~np.isnan(x).any(axis=(-2, -1)), made.dtype.type(np.inf), made)
 
 
 def eigen(function: Callable, x: Any, *rest: Any, **kwargs: Any) -> Any:

@@ -271,6 +271,7 @@ DIFFERENT: dict[str, Callable] = {
     # linalg/_util.py:110, with 'ignore' in cupyx/_ufunc_config.py:50
     **dict.fromkeys(names("linalg.inv linalg.solve linalg.matrix_power"), formulas.solve),
     "linalg.cholesky": formulas.cholesky,
-    **dict.fromkeys(names("linalg.svd linalg.pinv linalg.cond linalg.matrix_rank"), formulas.or_nan),
+    **dict.fromkeys(names("linalg.svd linalg.pinv linalg.matrix_rank"), formulas.or_nan),
+    "linalg.cond": formulas.cond,  # linalg/_norms.py:230
     "min_scalar_type": formulas.min_scalar_type,  # _core/core.pyx:3363
 }  # fmt: skip

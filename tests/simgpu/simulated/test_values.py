@@ -225,6 +225,8 @@ FORMULAS = {  # a call, its operands, and a card's value
     "quantile as ever": (lambda x: np.quantile(x, 0.3, axis=0, keepdims=True), [a([1, 5], [2, 6])], [[1.3, 5.3]]),
     "cov": (lambda x, w: np.cov(x, aweights=w, ddof=0), [a(0, 1, 5), a(1, 1, 2)], 5.75),
     "histogram": (lambda x, w: np.histogram(x, 2, (0, 2), weights=w)[0], [a(NAN, 0.5, 1.5), a(4, 1, 2)], [5, 2]),
+    "histogram of integers": (lambda x, bins: np.histogram(x, bins)[0], [whole(0, 1, 2, 3), a(0, 1, 1.5)], [1, 2]),
+    "histogram density": (lambda x: np.histogram(x, 2, density=True)[0], [a(0, 1, 2, 2)], [0.25, 0.75]),
     "histogram of weights": (lambda x, w: np.histogram(x, 1, weights=w)[0].dtype == np.float64,
                              [a(1.0), a(1, dtype=np.float32)], True),
     "convolve": (np.convolve, [a(1, NAN, 3), a(1, 1)], [NAN] * 4),
@@ -242,6 +244,7 @@ FORMULAS = {  # a call, its operands, and a card's value
     "linalg.svd": (lambda x: np.linalg.svd(x, compute_uv=False), [a([NAN, 1], [1, 1])], [NAN, NAN]),
     "linalg.pinv": (np.linalg.pinv, [a([NAN])], [[NAN]]),
     "linalg.cond": (np.linalg.cond, [a([NAN, 1], [1, 1])], NAN),
+    "linalg.cond of inf": (np.linalg.cond, [a([INF, 1], [1, 1])], INF),
     "linalg.matrix_rank": (np.linalg.matrix_rank, [a([NAN, 1], [1, 1])], 0),
     "linalg.eigvalsh": (np.linalg.eigvalsh, [a([NAN])], [NAN]),
     "linalg.eigh": (lambda x: np.linalg.eigh(x)[0], [a([NAN])], [NAN]),
@@ -395,6 +398,7 @@ REFUSED = {
     "pad": (ValueError, lambda x: np.pad(x, 1, "median")),
     "quantile": (ValueError, lambda x: np.quantile(x, 0.5, method="closest_observation")),
     "clip": (TypeError, lambda x: np.clip(x, 1)),
+    "solve": (ValueError, lambda x: np.linalg.solve(np.ones_like(x, shape=(2, 3, 3)), np.ones_like(x, shape=(3, 1)))),
     "piecewise": (NotImplementedError, lambda x: np.piecewise(x, [x > 0], [abs])),
 }
 
