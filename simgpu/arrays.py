@@ -15,7 +15,8 @@ from .indexing import Flat, getitem, scatter, setitem, write
 from .launches import ONE, Asked
 from .memory import LACKING_DTYPES, Buffer, Stored, check_dtype, root_of
 from .places import in_use
-from .rules import SCALARS, current_card, values_on
+from .rules import SCALARS, current_card, order_of, values_on
+from .values import cast
 from .words import WRITE, in_words
 
 _OPERANDS = (Stored, *SCALARS)
@@ -41,6 +42,9 @@ def _operators(ufunc: np.ufunc) -> tuple[Callable[[Any, Any], Any], ...]:
 
 def _operator(ufunc: np.ufunc) -> Callable[[Any], Any]:
     return lambda x: call_ufunc(ufunc, (x,))
+
+
+_FAST_POWERS = {0.5: np.sqrt, 2.0: np.square, -1.0: np.reciprocal}
 
 
 def _never_equal(x: Any) -> bool:
@@ -151,7 +155,7 @@ class SimulatedArray(HostReads, Stored):
         if shape is None:
             raise TypeError("ndarray takes a shape, got None")
         if strides is None:
-            made = empty(np.empty, (shape, dtype, order or "C"), {}, device)
+            made = empty(np.empty, (shape, dtype, order_of(order or "C")), {}, device)
         else:
             made = device.new(np.ndarray(shape, dtype, strides=strides, order=order))
         self._values, self.device, self._buffer, self.base = made._values, made.device, made._buffer, None
@@ -211,6 +215,9 @@ class SimulatedArray(HostReads, Stored):
         # As in NumPy's own **: squaring is far cheaper than a power.
         if type(other) is int and other == 2 and self.dtype.kind != "b":
             return call_ufunc(np.square, (self,))
+        if type(other) is float and other in _FAST_POWERS:  # CuPy's core.pyx:1651
+            ufunc, kind = _FAST_POWERS[other], self.dtype.kind
+            return call_ufunc(ufunc, (self,), None if kind in "fc" else {"dtype": np.result_type(self.dtype, other)})
         return (self.astype(int) if self.dtype.kind == "b" and type(other) is int else self)._power(other)
 
     def __ipow__(self, other: Any) -> Any:
@@ -277,6 +284,7 @@ class SimulatedArray(HostReads, Stored):
         return self._view(self._values.view() if dtype is None else self._values.view(dtype))
 
     def reshape(self, *shape: Any, order: Any = "C", copy: bool | None = None) -> SimulatedArray:
+        order = order_of(order)
         if isinstance(copy, str):
             raise ValueError("strings are not allowed for copy=: write True, False or None")
         values = self._values.reshape(*shape, order=order)
@@ -301,7 +309,7 @@ class SimulatedArray(HostReads, Stored):
         return self._view(np.lib.stride_tricks.as_strided(self._values, shape, strides)).view(dtype)
 
     def ravel(self, order: Any = "C") -> SimulatedArray:
-        return self._view_or_copy(self._values.ravel(order), "ravel")
+        return self._view_or_copy(self._values.ravel(order_of(order)), "ravel")  # type: ignore[arg-type]
 
     def __reduce__(self) -> Any:
         return _unpickled, (self.device.in_use, self._on_host("pickle"))
@@ -313,6 +321,7 @@ class SimulatedArray(HostReads, Stored):
 
     def copy(self, order: str = "C") -> SimulatedArray:
         device, flags = self.device, self._values.flags
+        order = order_of(order)
         if (card := current_card(device)) is device:
             return device.copy_within(self, order)
         # From another card, whole memory moves to the current one: CuPy's _core/core.pyx:861.
@@ -337,7 +346,7 @@ class SimulatedArray(HostReads, Stored):
     def astype(self, dtype: Any, order: str = "K", casting: Any = None, subok: Any = None, copy: bool = True) -> Any:
         if casting is not None or subok is not None:
             raise TypeError("x.astype takes neither casting= nor subok= on a GPU (CuPy does not support them yet)")
-        order, flags = order or "K", self.flags
+        order, flags = order_of(order or "K"), self.flags
         lies_so = order == "K" or flags.c_contiguous and order in "AC" or flags.f_contiguous and order in "AF"
         same = np.dtype(dtype) == self.dtype
         if same and lies_so and not copy:
@@ -345,7 +354,8 @@ class SimulatedArray(HostReads, Stored):
         device = self.device.begin()
         if same and (copy or lies_so):
             return device.copy_within(self, order)
-        values = device.compute(np.ndarray.astype, self._values, dtype, order)
+        is_cast = device.instead is None and self.dtype.kind in "fc" and np.dtype(dtype).kind in "iu"
+        values = device.compute(cast if is_cast else np.ndarray.astype, self._values, dtype, order)
         device.launch("astype", self.nbytes + values.nbytes)
         return device.new(values)
 

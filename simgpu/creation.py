@@ -9,7 +9,7 @@ from .arrays import SimulatedArray
 from .device import current
 from .dispatch import call, plan_of
 from .memory import Stored, check_dtype
-from .rules import device_among, keyword_refusal, names
+from .rules import DIFFERENT, device_among, keyword_refusal, names, order_of
 
 # -- From values -----------------------------------------------------------------------------------
 
@@ -103,6 +103,10 @@ def _by_rule(name: str, numpys: Callable) -> Callable:
             raise keyword_refusal(name, refusing)
         device = device_among(args) or current()
         check_dtype(keywords.get("dtype"))
+        if keywords.get("order") is not None:
+            keywords["order"] = order_of(keywords["order"])
+        if name in ("empty", "ones", "zeros") and len(args) > 2 and args[2] is not None:
+            args = (*args[:2], order_of(args[2]), *args[3:])
         if name in ("tril_indices", "triu_indices") and args and isinstance(args[0], Stored):
             raise TypeError(f"{name} takes a number of rows, got an array: {name}_from takes that")
         result = call(numpys, args, keywords, device)
@@ -117,6 +121,7 @@ def _by_rule(name: str, numpys: Callable) -> Callable:
 def full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C") -> SimulatedArray:
     """An array of this shape on the device in use, filled with a number or a device array's values."""
     check_dtype(dtype)
+    order = order_of(order or "C")
     if not isinstance(fill_value, Stored):
         fill_value = fill_value[()] if isinstance(fill_value, np.ndarray) else fill_value
         return call(np.full, (shape, fill_value, dtype, order), {}, current())
@@ -134,7 +139,11 @@ class _Grid:
     def __getitem__(self, key: Any) -> Any:
         parts = [(part.start, part.stop, part.step) for part in (key if isinstance(key, tuple) else (key,))]
         known = tuple(slice(*(x._values if isinstance(x, Stored) else x for x in part)) for part in parts)
-        device, made = current(), self._numpys[known if isinstance(key, tuple) else known[0]]
+        device = current()
+        if isinstance(key, tuple) or isinstance(known[0].step, complex):
+            made = self._numpys[known if isinstance(key, tuple) else known[0]]
+        else:
+            made = DIFFERENT["arange"](np.arange, known[0].start or 0, known[0].stop, known[0].step)
         axes = made if isinstance(made, (list, tuple)) else (made,)
         for axis in axes:
             device.launch("grid", axis.nbytes)

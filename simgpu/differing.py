@@ -78,6 +78,7 @@ def put(a: Any, ind: Any, v: Any, mode: str = "wrap") -> None:
 def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "wrap", order: str = "C") -> Any:
     """Places in a flattened array, from places along each axis. CuPy wraps around what's out of range."""
     multi_index = tuple(multi_index)
+    dims = tuple(dims.tolist()) if isinstance(dims, np.ndarray) else dims
     return call(np.ravel_multi_index, (multi_index, dims, mode, order), {}, multi_index[0].device)
 
 

@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from . import launches, rules
-from .indexing import add_at, array_of, wrap_around
+from . import formulas, launches, rules
+from .indexing import add_at, array_of, lies_alike, wrap_around, write
 from .launches import ONE, TEN_EACH, Asked
 from .memory import Stored, check_dtype, root_of
-from .rules import SCALARS, current_card, device_among, one_device, refusal, values_on
+from .rules import SCALARS, current_card, device_among, one_device, order_of, refusal, values_on
 
 
 class _Quiet(threading.local):
@@ -45,7 +45,10 @@ def in_place(ufunc: np.ufunc, x: Any, y: Any) -> Any:
     elif not isinstance(y, SCALARS):
         return call_ufunc(ufunc, (x, y), {"out": (x,)})  # this raises the right error
     values = x._values
-    (device.instead or quiet.run)(ufunc, values, y, out=(values,))
+    if ufunc in rules.FORMULAS and device.instead is None:
+        quiet.run(np.copyto, values, quiet.run(rules.FORMULAS[ufunc], values, y))
+    else:
+        (device.instead or quiet.run)(ufunc, values, y, out=(values,))
     name, size = ufunc.__name__, values.size
     nbytes = 2 * values.nbytes + getattr(y, "nbytes", 0)
     device.launch(name, nbytes, size * 10 if name in TEN_EACH else size, values.dtype.char)
@@ -103,7 +106,10 @@ def call_ufunc(ufunc: np.ufunc, inputs: tuple, kwargs: dict | None = None, metho
         return _call_in_full(ufunc, inputs, values, kwargs or {}, method, device)
     device = device.begin()
     try:
-        result = (device.instead or quiet.run)(ufunc, *values)
+        if ufunc in rules.FORMULAS and device.instead is None:
+            result = quiet.run(rules.FORMULAS[ufunc], *values)
+        else:
+            result = (device.instead or quiet.run)(ufunc, *values)
     except (ValueError, OverflowError):
         # On a card, an integer can have a negative power, and a boolean can be compared with a number of any size.
         if ufunc is not np.power and ufunc not in rules.COMPARISONS:
@@ -135,7 +141,11 @@ def _call_in_full(ufunc: np.ufunc, inputs: tuple, values: list, kwargs: dict, me
     if given:
         plain["out"] = (given[0]._values,)
         copy_if_shared(inputs, given[0])
-    differs = rules.DIFFERENT.get(ufunc.__name__) if method == "__call__" else rules.sum_halves
+    differs: Callable | None = formulas.cast_and_summed
+    if method == "__call__":
+        differs = rules.DIFFERENT.get(ufunc.__name__)
+        if differs is None and plain.get("casting") == "unsafe":
+            differs = formulas.unsafely
     result = _compute(device, differs, getattr(ufunc, method), values, plain)
     results = result if type(result) is tuple else (result,)
     if ufunc is np.matmul:
@@ -212,6 +222,10 @@ def call(function: Callable, args: tuple, kwargs: dict, device: Any) -> Any:
         args, kwargs = plan.in_one_form(args, kwargs)
     if plan.way is not None:
         return plan.way(function, args, kwargs, device)
+    return _call_plainly(plan, function, args, kwargs, device)
+
+
+def _call_plainly(plan: Plan, function: Callable, args: tuple, kwargs: dict, device: Any) -> Any:
     found: dict[int, Stored] = {}
     plain_args = [x if type(x) in _PLAIN else _unwrap(function, x, device, found) for x in args]
     plain_kwargs = kwargs and {key: _unwrap(function, x, device, found) for key, x in kwargs.items()}
@@ -246,7 +260,8 @@ def reduction(x: Any, name: str, *args: Any, out: Any = None, keepdims: bool = F
         return getattr(np, name)(x, *args, out=out, keepdims=keepdims)
     device, values = x.device.begin(), x._values
     args, kwargs = (values, *args), {"keepdims": True} if keepdims else {}
-    differs = rules.DIFFERENT.get(name) if values.dtype.char == "e" else None
+    has_type = len(args) > 2 and args[2] is not None
+    differs = rules.DIFFERENT.get(name) if values.dtype.char == "e" or has_type or not values.size else None
     result = _compute(device, differs, getattr(np.ndarray, name), args, kwargs)
     asked = launches.asked_by(name, args, kwargs)
     work = values.size * 10 if name in TEN_EACH else values.size
@@ -326,9 +341,24 @@ def put(x: Any, indices: Any, values: Any, mode: str = "wrap") -> None:
         raise refusal(np.put, x, device_among((indices, values)))
     indices, values = array_of(x.device, indices, None), array_of(x.device, values, x._values.dtype)
     device = x.device.begin()
-    device.compute(np.put, x._values, indices._values, values._values, mode)
+    device.compute(formulas.put, np.put, x._values, indices._values, values._values, mode)
     asked = Asked(1, memsets=1, reads=(1,)) if mode == "raise" else ONE
     device.ask("put", asked, 2 * values._values.nbytes + indices._values.nbytes, 1)
+
+
+def _copyto(function: Callable, args: tuple, kwargs: dict, device: Any) -> None:
+    """`np.copyto`, also from one card to another: CuPy's _manipulation/basic.py:109."""
+    plan = plan_of(function)
+    dst, src = args[:2]
+    is_between = isinstance(dst, Stored) and isinstance(src, Stored) and src.device != dst.device
+    if not is_between or src.device not in dst.device.cards or len(args) > 3 or kwargs.get("where") is not None:
+        return _call_plainly(plan, function, args, kwargs, device)
+    if lies_alike(dst._values, src._values):
+        write(dst.device, dst._values, ..., src._values)
+        dst.device.count_copy_from(src.device, src._values.nbytes)
+        return None
+    with dst.device:
+        return _call_plainly(plan, function, (dst, src.copy(), *args[2:]), kwargs, dst.device)
 
 
 def _apply_along_axis(func1d: Callable, axis: int, arr: Any, *args: Any, **kwargs: Any) -> Any:
@@ -387,7 +417,7 @@ def _array(device, a, dtype=None, order=None, copy=None, subok=False, ndmin=0):
     check_dtype(dtype)
     if subok:
         raise NotImplementedError("subok: a GPU's arrays have no subclasses")
-    order = order or "K"
+    order = order_of(order or "K")
     found: list[Any] = []
     if (shape := _shape_of(a, found)) is None:
         values = np.array(a, dtype=dtype, order=order, copy=None, ndmin=ndmin)
@@ -453,5 +483,5 @@ _OWN = {
     **dict.fromkeys(rules.names("array_repr array_str array2string save savez savez_compressed savetxt"), _on_host),
     "take": _by(take), "take_along_axis": _by(take_along_axis), "put": _by(put),
     "apply_along_axis": _by(_apply_along_axis), "apply_over_axes": _by(_apply_over_axes),
-    "copy": _by(lambda a, order="K": a.copy(order)), "empty": empty, "empty_like": empty,
+    "copyto": _copyto, "copy": _by(lambda a, order="K": a.copy(order)), "empty": empty, "empty_like": empty,
 }  # fmt: skip

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from . import launches
+from . import formulas, launches
 from .memory import Stored, root_of
 from .rules import SCALARS, one_device, one_number
 
@@ -92,7 +92,7 @@ def scatter_add(x: Any, index: Any, values: Any) -> None:
     """``x[index] += values`` with an index array. Repeated positions add up (`cupyx.scatter_add`)."""
     device = one_device(x.device, values).begin()
     place, arrays = index_arrays(device, index, x._values.shape)
-    device.compute(np.add.at, x._values, place, values._values)
+    device.compute(np.add.at, x._values, place, formulas.as_stored(values._values, x._values.dtype))
     moved = 3 * values._values.nbytes + sum(array.nbytes for array in arrays)
     device.ask("scatter_add", launches.asked_at(arrays, x._values), moved, values._values.nbytes)
 
@@ -100,7 +100,7 @@ def scatter_add(x: Any, index: Any, values: Any) -> None:
 def write(device: Any, values: Any, place: Any, new: Any) -> None:
     """``values[place] = new``, unless only shapes are computed."""
     if device.instead is None:
-        values[place] = new
+        device.compute(formulas.place, values, place, new)
 
 
 def _set_part(x: Any, part: np.ndarray, value: Any) -> None:
@@ -113,7 +113,7 @@ def _set_part(x: Any, part: np.ndarray, value: Any) -> None:
     source, value = value, value._values
     if part.shape == value.shape and part.strides == value.strides and part.ctypes.data == value.ctypes.data:
         return  # x[0] += 1 ends with this assignment, and is done already
-    is_alike = _lies_alike(part, value)
+    is_alike = lies_alike(part, value)
     if not is_alike:
         one_device(x.device, source).begin()
     write(x.device, part, ..., value)
@@ -127,7 +127,7 @@ def _set_part(x: Any, part: np.ndarray, value: Any) -> None:
         x.device.launch("setitem", part.nbytes + value.nbytes)
 
 
-def _lies_alike(part: np.ndarray, value: np.ndarray) -> bool:
+def lies_alike(part: np.ndarray, value: np.ndarray) -> bool:
     """Whether memory can be copied as it is: both lie in one piece, and differ at most in axes of length 1."""
     while value.ndim and value.shape[0] == 1:
         value = value[0]
@@ -207,7 +207,8 @@ def scatter(ufunc: np.ufunc, x: Any, index: Any, *given: Any) -> None:
     if x._values.dtype.str[1:] not in _ATOMIC[ufunc.__name__].split():
         raise TypeError(f"{ufunc.__name__}.at does not exist on a GPU for dtype {x._values.dtype}")
     device = x.device.begin()
-    added = [array_of(device, value, x._values.dtype)._values for value in given]
+    kind = x._values.dtype
+    added = [formulas.as_stored(array_of(device, value, kind)._values, kind) for value in given]
     place, arrays = index_arrays(device, index, x._values.shape)
     device.compute(ufunc.at, x._values, place, *added)
     # For each place, what's there is read and written; what's added is read.
@@ -250,7 +251,7 @@ class Flat:
             return
         device = x.device.begin()
         value = array_of(device, value, x.dtype)
-        write(device, x._values.flat, place, value._values)
+        write(device, x._values.flat, place, formulas.as_stored(value._values, x.dtype))
         device.launch("flat", 2 * x._values.itemsize * len(range(*place.indices(x.size))))
 
     def _place(self, index: Any) -> Any:

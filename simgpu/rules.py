@@ -4,14 +4,13 @@ What's lacking comes from comparing the two libraries' signatures; ``test_surfac
 what it got, where that is, and what to write instead. What isn't in `DIFFERENT` has NumPy's values.
 """
 
-import contextlib
 import functools
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 
-from .events import allowed
+from . import formulas, values
 from .lines import warn_at_call
 from .memory import Stored
 from .words import WRITE
@@ -116,6 +115,14 @@ def _make_it_there(x: np.ndarray) -> str:
     return call and f" Or make it where the array a is: {call}."
 
 
+def order_of(order: Any) -> str:
+    """``"C"``, ``"F"``, ``"A"`` or ``"K"``. CuPy looks at the first letter: ``"FORTRAN"`` will do, and "" is C."""
+    letter = order[:1].upper() or "C"
+    if letter not in "CFAK":
+        raise ValueError(f"order not understood: it's 'C', 'F', 'A' or 'K', got {order!r}")
+    return letter
+
+
 def one_number(value: Any, device: Any) -> Any:
     """`value`, which isn't a device array, as one number to be written to part of an array on `device`."""
     if isinstance(value, SCALARS):
@@ -199,135 +206,72 @@ def _full_name(device: Any, other: Any) -> str:
     return f"{device} ({device.name})" if str(device) == str(other) else str(device)
 
 
-# -- Values that aren't NumPy's. Each function here is called in place of NumPy's, with NumPy's and its arguments ----
-
-
-class _Halves(np.ndarray):
-    """float16 numbers. Wherever one of NumPy's functions adds or multiplies them up, it does so in float32."""
-
-    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, out: Any = None, **kwargs: Any) -> Any:
-        plain = [np.asarray(x) if isinstance(x, _Halves) else x for x in inputs]
-        is_rounded = method in ("reduce", "accumulate") and (kwargs.get("dtype") or plain[0].dtype) == np.float16
-        if is_rounded:
-            result = np.asarray(getattr(ufunc, method)(*plain, **{**kwargs, "dtype": np.float32}), np.float16)
-        else:
-            result = np.asarray(getattr(ufunc, method)(*plain, out=out and np.asarray(out[0]), **kwargs))
-        if out is None:
-            return result.view(_Halves)
-        out[0][...] = result
-        return out[0]
-
-
-def _is_half(x: Any) -> bool:
-    return getattr(x, "dtype", x) == np.float16
-
-
-def sum_halves(function: Callable, *args: Any, **kwargs: Any) -> Any:
-    """Sums of float16 are added up in float32, and then rounded once.
-
-    Some of a card's sums stay in float16: CUB's, running totals, the squares of `var`. It adds them in a tree, which
-    comes close to this. We don't follow the tree, but a sum too large for float16 is inf here, too.
-    """
-    if not any([isinstance(x, np.ndarray) and x.dtype.char == "e" for x in args]):
-        return function(*args, **kwargs)
-    result = function(*(x.view(_Halves) if isinstance(x, np.ndarray) else x for x in args), **kwargs)
-    if result is kwargs.get("out"):
-        return result
-    return tuple(map(np.array, result)) if isinstance(result, tuple) else np.array(result)
-
-
-def _var(function: Callable, x: Any, axis: Any = None, *rest: Any, **kwargs: Any) -> Any:
-    if _is_half(x):
-        kwargs["mean"] = np.mean(x, axis=axis, keepdims=True)
-    return sum_halves(function, x, axis, *rest, **kwargs)
-
-
-def _einsum(function: Callable, *operands: Any, **kwargs: Any) -> Any:
-    result = function(*operands, **kwargs)
-    is_sum = _is_half(result) and result.base is None  # a view has no sums
-    return _in_float32(function, *operands, **{**kwargs, "dtype": None}) if is_sum else result
-
-
-def _power(function: Callable, x: Any, y: Any, **kwargs: Any) -> Any:
-    """Integers can have a negative power: 1 / x without its fraction."""
-    if np.result_type(x, y).kind != "i" or not np.any(np.less(y, 0)):
-        return function(x, y, **kwargs)
-    is_whole = (y >= 0) | (abs(x) == 1)
-    result = function(x, abs(y), **kwargs)
-    result *= is_whole
-    return result
-
-
-def _compare(function: Callable, x: Any, y: Any, **kwargs: Any) -> Any:
-    """A boolean can be compared with a number that's too large for its type."""
-    wide = [v.astype(np.int64) if isinstance(v, np.ndarray) and v.dtype == bool else v for v in (x, y)]
-    return function(*wide, **kwargs)
-
-
-def _lexsort(function: Callable, keys: Any, *rest: Any) -> Any:
-    if getattr(keys, "ndim", 1) > 2:
-        raise NotImplementedError("lexsort on a GPU takes keys with one or two axes (as CuPy's)")
-    return function(keys, *rest)
-
-
-def _select(function: Callable, conditions: Any, choices: Any, *rest: Any) -> Any:
-    if any(isinstance(x, np.ndarray) and x.dtype.kind != "b" for x in conditions):
-        raise ValueError("select on a GPU takes conditions that are arrays of booleans")
-    return function(conditions, choices, *rest)
-
-
-def _piecewise(function: Callable, x: Any, conditions: Any, values: Any) -> Any:
-    if any(map(callable, values)):
-        raise NotImplementedError("piecewise on a GPU takes numbers, not functions (as CuPy's does): use where")
-    return function(x, conditions, values)
-
-
-def _in_float32(function: Callable, *args: Any, **kwargs: Any) -> Any:
-    if not any(map(_is_half, args)):
-        return function(*args, **kwargs)
-    made = function(*(x.astype(np.float32) if _is_half(x) else x for x in args), **kwargs)
-    if isinstance(made, tuple):
-        return type(made)(*(part.astype(np.float16) for part in made))
-    return np.asarray(made, np.float16)
-
-
-# A matrix that can't be inverted or decomposed raises nothing on a card: the host would have to wait to see it. The
-# result is inf, nan, or half done. Here it's nan. Other matrices in a stack are right.
+# -- Values that aren't NumPy's: `formulas.py` computes them --------------------------------------------------------
 
 LOOKED_AT = names("linalg.inv linalg.solve linalg.cholesky linalg.matrix_power")
 
-
-def _accepting_singular() -> Any:
-    return contextlib.suppress(*[np.linalg.LinAlgError] * allowed.singular)
-
-
-def _solve(function: Callable, x: Any, *rest: Any) -> Any:
-    with _accepting_singular():
-        return function(x, *rest)
-    is_singular = np.linalg.slogdet(x)[0] == 0  # raises again if it isn't square
-    return function(np.where(is_singular[..., None, None], np.nan, x), *rest)
-
-
-def _cholesky(function: Callable, x: Any) -> Any:
-    with _accepting_singular():
-        return function(x)
-    if x.ndim > 2:
-        return np.stack([_cholesky(function, part) for part in x])
-    return function(np.eye(*x.shape, dtype=x.dtype)) * np.nan if x.ndim == 2 else function(x)
-
+# Ufuncs, of numbers or arrays.
+FORMULAS: dict[np.ufunc, Callable] = {
+    # _core/_routines_math.pyx:1087, :1099, core.pyx:2704, with _core/include/cupy/carray.cuh:671
+    np.floor_divide: values.floor_divide, np.remainder: values.remainder, np.divmod: values.divmod,
+    np.fmod: formulas.fmod, np.reciprocal: formulas.reciprocal,  # _math/arithmetic.py:127, :12
+    np.left_shift: formulas.left_shift, np.right_shift: formulas.right_shift,  # _core/_routines_binary.pyx:10
+    # _math/floating.py:29, _core/include/cupy/float16.cuh:158
+    np.ldexp: formulas.ldexp, np.nextafter: formulas.nextafter,
+}  # fmt: skip
 
 # By NumPy's name. Each comment says where CuPy decides it.
 DIFFERENT: dict[str, Callable] = {
-    # _core/_routines_math.pyx:789, _core/_routines_statistics.pyx:667, :712
-    **dict.fromkeys(names("sum prod nansum nanprod trace average trapezoid nanmean nanvar nanstd"), sum_halves),
-    **dict.fromkeys(names("cumsum cumprod nancumsum nancumprod cumulative_sum cumulative_prod"), sum_halves),
-    "var": _var, "std": _var,  # _core/_routines_statistics.pyx:556: the mean by :644, in float32
-    "einsum": _einsum,  # linalg/_einsum.py:623
-    **dict.fromkeys(names("less less_equal greater greater_equal equal not_equal"), _compare),
-    **dict.fromkeys(names("linalg.eigh linalg.eigvalsh"), _in_float32),  # linalg/_eigenvalue.py:29
+    **{ufunc.__name__: formulas.by_formula(formula) for ufunc, formula in FORMULAS.items()},
+    "power": formulas.power,  # _core/_routines_math.pyx:1000
+    **dict.fromkeys(  # _core/_routines_logic.pyx:95
+        names("less less_equal greater greater_equal equal not_equal"), formulas.compare
+    ),
+    # A float that becomes an integer: a kernel's ``out0 = in0``, _core/_ufuncs.py:9
+    "full": formulas.full, "full_like": formulas.full_like,  # _creation/basic.py:343, :390
+    "copyto": formulas.copyto, "astype": formulas.astype,  # _manipulation/basic.py:100, :122
+    # _core/_routines_indexing.pyx:632, _indexing/insert.py:33
+    "put": formulas.put, "place": formulas.place_where,
+    "put_along_axis": formulas.put_along_axis, "fill_diagonal": formulas.fill_diagonal,
+    **dict.fromkeys(names("concatenate stack hstack vstack"), formulas.join),  # _core/_routines_manipulation.pyx:662
+    "delete": formulas.delete, "pad": formulas.pad,  # _manipulation/add_remove.py:51, _padding/pad.py:240, :330
+    # Ranges: _creation/ranges.py:62, :108, :250; windows: _math/window.py
+    "arange": formulas.arange, "linspace": formulas.linspace, "logspace": formulas.logspace,
+    **dict.fromkeys(names("bartlett blackman hamming hanning kaiser"), formulas.window),
+    # Element by element
+    "angle": formulas.angle, "sinc": formulas.sinc,  # _core/_routines_math.pyx:895, _math/special.py:17
+    "i0": formulas.i0, "clip": formulas.clip,  # _math/special.py:8, _core/_routines_math.pyx:1151
+    **dict.fromkeys(names("round around"), formulas.round),  # _core/core.pyx:2753, :2812
+    "unwrap": formulas.unwrap,  # _math/trigonometric.py:138
+    # Sorting and searching: _core/_routines_sorting.pyx:71, :176, :273, _core/_routines_statistics.pyx:327
+    "argsort": formulas.argsort, "partition": formulas.partition, "argpartition": formulas.argpartition,
+    **dict.fromkeys(names("nanargmax nanargmin"), formulas.nan_place),
+    "searchsorted": formulas.searchsorted, "digitize": formulas.digitize,  # _sorting/search.py:219
+    "intersect1d": formulas.intersect1d,  # _logic/truth.py:181
     # _sorting/sort.py:78, _indexing/indexing.py:203, _functional/piecewise.py:48
-    "lexsort": _lexsort, "select": _select, "piecewise": _piecewise,
-    "power": _power,  # _core/_routines_math.pyx:1000
+    "lexsort": formulas.lexsort, "select": formulas.select, "piecewise": formulas.piecewise,
+    # Sums: _core/_routines_math.pyx:789, _core/_routines_statistics.pyx:667, :712
+    **dict.fromkeys(names("sum prod nansum nanprod cumsum cumprod nancumsum nancumprod"), formulas.sums),
+    **dict.fromkeys(names("cumulative_sum cumulative_prod"), formulas.cast_and_summed),
+    **dict.fromkeys(names("trace trapezoid"), formulas.sum_halves),
+    "average": formulas.average, "median": formulas.median,  # _core/_routines_statistics.pyx:400
+    "mean": formulas.mean,  # _core/_routines_statistics.pyx:136
+    **dict.fromkeys(names("var std"), formulas.var),  # _core/_routines_statistics.pyx:584: the mean by :644, in float32
+    **dict.fromkeys(names("nanmean nanvar nanstd"), formulas.of_some),  # _core/_routines_statistics.pyx:727
+    "nanmedian": formulas.nanmedian,  # _core/_routines_statistics.pyx:459
+    **dict.fromkeys(names("quantile percentile"), formulas.quantile),  # _statistics/order.py:186
+    "cov": formulas.cov, "histogram": formulas.histogram,  # _statistics/correlation.py:207, _statistics/histogram.py:41
+    **dict.fromkeys(names("convolve correlate"), formulas.convolve),  # _math/misc.py:33
+    "interp": formulas.interp,  # _math/misc.py:605
+    # Linear algebra
+    "einsum": formulas.einsum,  # linalg/_einsum.py:623
+    "linalg.lstsq": formulas.lstsq,  # linalg/_solve.py:186
+    "linalg.norm": formulas.norm,  # linalg/_norms.py:18
+    **dict.fromkeys(names("linalg.eigh linalg.eigvalsh"), formulas.eigen),  # linalg/_eigenvalue.py:29
     # linalg/_util.py:110, with 'ignore' in cupyx/_ufunc_config.py:50
-    **dict.fromkeys(names("linalg.inv linalg.solve linalg.matrix_power"), _solve), "linalg.cholesky": _cholesky,
+    **dict.fromkeys(names("linalg.inv linalg.solve linalg.matrix_power"), formulas.solve),
+    "linalg.cholesky": formulas.cholesky,
+    **dict.fromkeys(names("linalg.svd linalg.pinv linalg.matrix_rank"), formulas.or_nan),
+    "linalg.cond": formulas.cond,  # linalg/_norms.py:230
+    "min_scalar_type": formulas.min_scalar_type,  # _core/core.pyx:3363
 }  # fmt: skip

@@ -42,7 +42,8 @@ METHODS = {
     "argmin": (F, dict(axis=1, out=OUT, dtype=np.int32, keepdims=True), place("argmin")),
     "argsort": (T, dict(axis=0, kind="stable")), "byteswap": (T, dict(inplace=True)),
     "argpartition": (SQUARE, dict(kth=(0, 1, 2), axis=0)),  # all of them: then there is one answer
-    "searchsorted": (V[::-1].copy(), dict(v=V[:3], side="right", sorter=np.array([3, 2, 1, 0]))),
+    # Without the sorter, too, it's in order: otherwise the places are those where a card's search ends.
+    "searchsorted": (np.float32([1, 1, 3, 3]), dict(v=V[:3], side="right", sorter=np.array([1, 0, 3, 2]))),
     "cumsum": (F, dict(axis=1, dtype=np.float64, out=OUT)), "cumprod": (F, dict(axis=1, dtype=np.float64, out=OUT)),
     "clip": (F, dict(min=0, max=2, out=OUT)), "round": (F / 8, dict(decimals=1, out=OUT)),
     "dot": (F, dict(b=F.T.copy(), out=OUT)),

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from inside import DIFFERENT
+from inside import DIFFERENT, values
 
 import fluxlite as fl
 from fluxlite.devices import cpu
@@ -77,6 +77,235 @@ def test_a_bias_in_float16_gets_its_whole_gradient(device):
     assert found.bias.dtype == np.float16 and cpu(found.bias).tolist() == [4096, 4096]
 
 
+# -- floats that become integers, // and % -----------------------------------------------------------------------------
+
+# PTX's cvt.rzi, to 32 or 64 bits; of those, an integer of 8 or 16 bits gets the lowest.
+NUMBERS = [-1.5, 300.7, -3e9, 3e9, 1e19, np.inf, -np.inf, np.nan]
+CAST = {
+    "i1": [-1, 44, 0, -1, -1, -1, 0, 0], "u1": [0, 44, 0, 0, 255, 255, 0, 0],
+    "i2": [-1, 300, 0, -1, -1, -1, 0, 0], "u2": [0, 300, 0, 24064, 65535, 65535, 0, 0],
+    "i4": [-1, 300, -(2**31), 2**31 - 1, 2**31 - 1, 2**31 - 1, -(2**31), 0],
+    "u4": [0, 300, 0, 3 * 10**9, 2**32 - 1, 2**32 - 1, 0, 0],
+    "i8": [-1, 300, -3 * 10**9, 3 * 10**9, 2**63 - 1, 2**63 - 1, -(2**63), -(2**63)],
+    "u8": [0, 300, 0, 3 * 10**9, 10**19, 2**64 - 1, 0, 2**63],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("to", CAST)
+def test_a_float_that_an_integer_cannot_hold_becomes_the_nearest(to):
+    found = values.cast(np.array(NUMBERS, np.float64), to)
+    nan = {"i4": -(2**31), "u4": 2**31}.get(to, CAST[to][-1])  # of float64
+    assert found.dtype == to and found.tolist() == [*CAST[to][:-1], nan]
+    in_float32 = {"u8": 9999999980506447872}.get(to, CAST[to][4])
+    found = values.cast(np.array(NUMBERS, np.float32), to)
+    assert found.tolist() == [*CAST[to][:4], in_float32, *CAST[to][5:]]
+    assert values.cast(np.array([-2, 7, np.nan], np.float16), to).tolist() == [
+        values.cast(np.float32(x), to) for x in (-2, 7, np.nan)
+    ]
+
+
+INF, NAN, LARGEST = np.inf, np.nan, 2**31 - 1
+WRITTEN = {  # what's in an array of int32 after 3e9 was written to it
+    "x[:] = y": lambda x, y: x.__setitem__(slice(None), y),
+    "x[places] = y": lambda x, y: x.__setitem__([0, 1], y),
+    "x[mask] = y": lambda x, y: x.__setitem__(x == 0, y),
+    "x.flat": lambda x, y: x.flat.__setitem__(slice(None), y),
+    "copyto": lambda x, y: np.copyto(x, y, casting="unsafe"),
+    "put": lambda x, y: np.put(x, np.arange(2, like=x), y),
+    "put in place": lambda x, y: x.put(np.arange(2, like=x), y),
+    "place": lambda x, y: np.place(x, x == 0, y),
+    "put_along_axis": lambda x, y: np.put_along_axis(x, np.array([0, 3], like=x), y, 0),  # 3 is 1 of 2
+    "add": lambda x, y: np.add(y, 0.0, out=x, casting="unsafe"),
+    "remainder": lambda x, y: np.remainder(y, 1e20, out=x, casting="unsafe"),
+}
+MADE = {  # what else makes an int32 of 3e9
+    "astype": lambda y: y.astype(np.int32),
+    "astype of NumPy": lambda y: np.astype(y, np.int32) if hasattr(np, "astype") else y.astype(np.int32),
+    "full_like": lambda y: np.full_like(y, 3e9, dtype=np.int32),
+    "array": lambda y: np.array(y, np.int32, like=y),
+    "sum": lambda y: np.sum(y[:, None], axis=1, dtype=np.int32),
+    "cumulative": lambda y: np.add.accumulate(y[None], axis=0, dtype=np.int32)[0],
+    "concatenate": lambda y: np.concatenate([y[:1], y[1:]], dtype=np.int32, casting="unsafe"),
+    "stack": lambda y: np.stack([y], dtype=np.int32, casting="unsafe")[0],
+    "hstack": lambda y: np.hstack([y], dtype=np.int32, casting="unsafe"),
+    "vstack": lambda y: np.vstack([y], dtype=np.int32, casting="unsafe")[0],
+    "multiply": lambda y: np.multiply(y, 1, dtype=np.int32, casting="unsafe"),
+    "mean": lambda y: np.mean(y[:, None], axis=1, dtype=np.int32),
+}
+
+
+@pytest.mark.on("Simulated", "CUDA")
+@pytest.mark.parametrize("name", WRITTEN)
+def test_what_is_written_into_integers_stays_in_their_range(name, device):
+    x, y = device(np.zeros(2, np.int32)), device(np.full(2, 3e9), dtype=None)
+    WRITTEN[name](x, y)
+    assert cpu(x).tolist() == [LARGEST] * 2
+
+
+@pytest.mark.on("Simulated", "CUDA")
+@pytest.mark.parametrize("name", MADE)
+def test_integers_that_are_made_of_floats_stay_in_their_range(name, device):
+    found = MADE[name](device(np.full(2, 3e9)))
+    assert found.dtype == np.int32 and cpu(found).tolist() == [LARGEST] * 2
+
+
+# -- formulas that aren't NumPy's --------------------------------------------------------------------------------------
+
+
+def a(*values, dtype=np.float64):
+    return np.array(values, dtype)
+
+
+def whole(*values):
+    return np.array(values, np.int64)
+
+
+C = np.array([NAN + 2j, 1 + 1j])
+FORMULAS = {  # a call, its operands, and a card's value
+    "floor_divide": (np.floor_divide, [a(0.9, 1, -1, 5), a(0.1, 0.1, INF, INF)], [9, 10, -0.0, 0]),
+    "floor_divide of integers": (np.floor_divide, [whole(7, -7, 7), whole(0, 2, -2)], [0, -4, -4]),
+    "floor_divide where": (lambda x, y: np.floor_divide(x, y, where=y > 0), [a(1, 1), a(0.1, 0.2)], [10, 5]),
+    "remainder": (np.remainder, [a(5, 5, -1), a(3, INF, INF)], [2, NAN, NAN]),
+    # The product and the difference are rounded once.
+    "remainder that cancels": (lambda x, y: np.remainder(x, y) * 2**54, [a(1), a(0.1)], [-1]),
+    "remainder of float32": (np.remainder, [np.float32([1e9]), np.float32([np.pi])], [-33.533325]),
+    "remainder of float16": (np.remainder, [a(5, 7.5, dtype=np.float16), a(3, 2, dtype=np.float16)], [2, 1.5]),
+    "divmod": (lambda x, y: divmod(x, y)[0], [a(1.0), a(0.1)], [10]),
+    "fmod": (np.fmod, [whole(2**53 + 1, 5, -5), whole(2, 0, 3)], [0, 0, -2]),  # 2**53 + 1 isn't a float64
+    "reciprocal": (np.reciprocal, [whole(0, 1, -1, 2)], [0, 1, -1, 0]),
+    "left_shift": (lambda x, y: x << y, [whole(3, 3, 3), whole(2, 64, 2**32 + 1)], [12, 0, 6]),
+    "right_shift": (lambda x, y: x >> y, [whole(-8, -8, 8), whole(2, 64, 2**32 + 1)], [-2, -1, 4]),
+    "ldexp": (np.ldexp, [a(1.5), whole(2**32 + 1)], [3]),
+    "nextafter": (np.nextafter, [a(INF, 1, dtype=np.float16), a(0, 1, dtype=np.float16)], [NAN, 1]),
+    "arange": (lambda x: np.arange(1, 3, 0.1, like=x)[10:12], [a(0)], 1 + a(10, 11) * 0.1),
+    "arange of integers": (lambda x: np.arange(4, 1, -1.2, dtype=int, like=x), [a(0)], [4, 3, 2]),
+    "linspace": (lambda x: np.linspace(x[0], x[1], 5, dtype=np.uint8), [a(-2, 2)], [0, 0, 0, 1, 2]),
+    "logspace": (lambda x: np.logspace(x[0], x[1], 2, dtype=np.uint8), [a(0, 1)], [1, 10]),
+    "angle": (np.angle, [a(1, -0.0, -1, NAN)], [0, 0, np.pi, np.pi]),
+    "angle in degrees": (lambda x: np.angle(x, deg=True), [a(2, -2)], [0, 180]),
+    "sinc": (np.sinc, [a(0, 1, 2, 0.5, NAN)], [1, 0, 0, 2 / np.pi, 1]),
+    "clip": (np.clip, [a(1, 5, NAN), a(NAN, NAN, 0), a(2, 2, 2)], [1, 2, NAN]),
+    "clip to a number": (lambda x: x.clip(NAN, 2.0), [a(1, 5)], [1, 2]),
+    "round": (lambda x: np.round(x, 2), [a(2.675, dtype=np.float32)], [np.float32(2.67)]),
+    "round to tens": (lambda x: np.round(x, -1), [whole(25, 35, -155, 123456789012345675)],
+                      [20, 40, -160, 123456789012345680]),
+    "around": (lambda x: np.around(x, 1), [a(0.25)], [0.2]),
+    "unwrap": (lambda x: np.unwrap(x, period=0.1), [a(0, -0.95)], [0, -0.05]),
+    "argsort": (np.argsort, [whole(1, 1, 0, 0)], [2, 3, 0, 1]),
+    "argsort of many": (lambda x: np.argsort(x)[:3], [whole(*[1, 0] * 50)], [1, 3, 5]),
+    "partition": (lambda x: np.partition(x, 2), [a(3, 5, 1, 4, 2)], [1, 2, 3, 4, 5]),
+    "partition in place": (lambda x: x.partition(0) or x, [a(3, 5, 1, 4, 2)], [1, 2, 3, 4, 5]),
+    "argpartition": (lambda x: np.argpartition(x, 0), [a(1, 1, 0, 0)], [2, 3, 0, 1]),
+    "nanargmax": (lambda x: np.nanargmax(x, axis=1), [a([NAN, NAN], [1, 2], [NAN, -INF])], [-1, 1, 1]),
+    "nanargmin": (lambda x: np.nanargmin(x, axis=1), [a([NAN, NAN], [1, 2], [NAN, INF])], [-1, 0, 1]),
+    "searchsorted": (np.searchsorted, [a(1, 2, 3), a(2, NAN)], [1, 3]),
+    "searchsorted without order": (np.searchsorted, [whole(1, 9, 2, 10), whole(2, 5)], [1, 1]),
+    "digitize": (np.digitize, [a(2, 9), a(1, 3, 2)], [3, 3]),
+    "intersect1d": (lambda x, y: np.intersect1d(x, y, assume_unique=True), [whole(3, 1, 2), whole(1, 3)], [3, 1]),
+    "delete": (lambda x: np.delete(x, np.array([4, 0], like=x)), [a(7, 8, 9)], [9]),  # 4 is 1 of 3
+    "nansum of complex numbers": (lambda x: np.nansum(x), [C], 1 + 3j),
+    "nanprod of complex numbers": (lambda x: np.nanprod(x[:1]), [C], 1 + 2j),
+    "mean": (lambda x: np.mean(x, dtype=int), [a(0.5, 1.5)], 1),
+    "x.mean": (lambda x: x.mean(dtype=int), [a(0.5, 1.5)], 1),
+    "x.sum": (lambda x: x.sum(dtype=np.uint8), [a(-1.5, 300)], 44),
+    "var": (lambda x: np.var(x, ddof=2), [a(1, 2)], NAN),
+    "std": (lambda x: x.std(axis=0, ddof=2), [a([1], [2])], [NAN]),
+    "nanvar": (lambda x: np.nanvar(x, axis=1, ddof=2), [a([1, 2], [1, NAN])], [INF, NAN]),
+    "nanstd": (lambda x: np.nanstd(x, ddof=2), [a(1, 2)], INF),
+    "nanmedian": (lambda x: np.nanmedian(x, axis=1), [a([NAN, 1, 4], [NAN, NAN, NAN])], [2.5, NAN]),
+    "average": (np.average, [a()], NAN),
+    "i0": (lambda x: np.i0(x).dtype == np.float16, [a(1, dtype=np.int8)], True),
+    "pad": (lambda x: np.pad(x, (0, 4), "wrap"), [whole(1, 2, 3)], [1, 2, 3, 1, 2, 3, 1]),
+    "pad on both sides": (lambda x: np.pad(x, 3, "wrap"), [whole(1, 2)], [2, 1, 2, 1, 2, 1, 2, 1]),
+    "pad with a ramp": (lambda x: np.pad(x, (2, 0), "linear_ramp", end_values=-4), [a(2, dtype=np.uint8)], [0, 0, 2]),
+    "select": (lambda x: np.select([x > 1], [x], 5), [a(1, 2, dtype=np.int8)], [5, 2]),
+    "nanmedian and inf": (np.nanmedian, [a(NAN, 1, INF)], np.finfo(float).max / 2),
+    "percentile": (lambda x: np.percentile(x, np.array([0, 50], like=x)), [a(1, NAN, 3)], [1, NAN]),
+    "quantile": (lambda x: np.quantile(x, 0.0, axis=1), [a([1, 2], [1, INF])], [1, NAN]),
+    "quantile as ever": (lambda x: np.quantile(x, 0.3, axis=0, keepdims=True), [a([1, 5], [2, 6])], [[1.3, 5.3]]),
+    "cov": (lambda x, w: np.cov(x, aweights=w, ddof=0), [a(0, 1, 5), a(1, 1, 2)], 5.75),
+    "histogram": (lambda x, w: np.histogram(x, 2, (0, 2), weights=w)[0], [a(NAN, 0.5, 1.5), a(4, 1, 2)], [5, 2]),
+    "histogram of integers": (lambda x, bins: np.histogram(x, bins)[0], [whole(0, 1, 2, 3), a(0, 1, 1.5)], [1, 2]),
+    "histogram density": (lambda x: np.histogram(x, 2, density=True)[0], [a(0, 1, 2, 2)], [0.25, 0.75]),
+    "histogram of weights": (lambda x, w: np.histogram(x, 1, weights=w)[0].dtype == np.float64,
+                             [a(1.0), a(1, dtype=np.float32)], True),
+    "convolve": (np.convolve, [a(1, NAN, 3), a(1, 1)], [NAN] * 4),
+    "correlate": (np.correlate, [a(1, 2, INF), a(1)], [NAN] * 3),
+    "convolve integers": (np.convolve, [whole(1, 2, 3), whole(1, 1)], [1, 3, 5, 3]),
+    "interp": (lambda x, xp, fp: np.interp(x, xp, fp, left=0.5), [a(-1, 1), a(0, 2), whole(2, 4)], [0, 3]),
+    "interp with a period": (lambda x, xp, fp: np.interp(x, xp, fp, period=4), [a(5), a(0, 2), a(0, 8)], [4]),
+    "einsum of booleans": (
+        lambda x, y, z: np.einsum("ij,jk,kl", x, y, z, optimize=True)[0, 0],
+        [a([1, 2, 3], [4, 5, 6]), np.ones((3, 4), bool), np.ones((4, 5), bool)], 24,
+    ),
+    "add.at": (lambda x, y: np.add.at(x, np.array([1, 1], like=x), y) or x, [whole(1, 2), a(1.9, -1.9)], [1, 2]),
+    "linalg.norm": (lambda x: np.linalg.norm(x, axis=0), [np.ones((4096, 1), np.float16)], [64]),
+    "linalg.norm of NaN": (lambda x: np.linalg.norm(x, 2), [a([NAN, 1], [1, 1])], NAN),
+    "linalg.svd": (lambda x: np.linalg.svd(x, compute_uv=False), [a([NAN, 1], [1, 1])], [NAN, NAN]),
+    "linalg.pinv": (np.linalg.pinv, [a([NAN])], [[NAN]]),
+    "linalg.cond": (np.linalg.cond, [a([NAN, 1], [1, 1])], NAN),
+    "linalg.cond of inf": (np.linalg.cond, [a([INF, 1], [1, 1])], INF),
+    "linalg.matrix_rank": (np.linalg.matrix_rank, [a([NAN, 1], [1, 1])], 0),
+    "linalg.eigvalsh": (np.linalg.eigvalsh, [a([NAN])], [NAN]),
+    "linalg.eigh": (lambda x: np.linalg.eigh(x)[0], [a([NAN])], [NAN]),
+    "linalg.lstsq": (lambda x, y: np.linalg.lstsq(x, y)[0], [a([1, 0], [0, 2], [0, 0]), a(3, 4, 5)], [3, 2]),
+}  # fmt: skip
+
+
+@pytest.mark.on("Simulated", "CUDA")
+@pytest.mark.parametrize("name", FORMULAS)
+@pytest.mark.filterwarnings("error")
+def test_a_card_has_another_formula(name, device):
+    function, operands, right = FORMULAS[name]
+    given = [device(x, dtype=None) for x in operands]
+    np.testing.assert_allclose(cpu(np.asarray(function(*given), like=given[0])), right, rtol=1e-7, atol=1e-15)
+
+
+def test_float32_has_its_own_epsilon_in_least_squares(simulated):
+    rng = np.random.default_rng(0)
+    x = (rng.standard_normal((4, 2)) @ rng.standard_normal((2, 3))).astype(np.float32)
+    found, rest, rank, _ = np.linalg.lstsq(simulated(x), simulated(np.ones((4, 2), np.float32)))
+    assert int(rank) == 2 and rest.shape == (0,) and float(abs(found).max()) < 100
+
+
+WINDOWS = {"bartlett": (4, 1 / 3, 0.6666667), "blackman": (4, 0.34, 0.63), "hamming": (4, 0.31, 0.77),
+           "hanning": (4, 0.25, 0.75), "kaiser": (4, 0.75, 0.76)}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WINDOWS)
+def test_windows_have_the_digits_of_float32(name):
+    import simgpu as cp
+
+    arguments = (4, 2.0) if name == "kaiser" else (4,)
+    card, host = cp.asnumpy(getattr(cp, name)(*arguments)), getattr(np, name)(*arguments)
+    np.testing.assert_allclose(card, host, atol=1e-6)
+    assert card.dtype == np.float64 and not np.array_equal(card, host)
+
+
+def test_full_keeps_to_the_range_of_its_integers():
+    import simgpu as cp
+
+    assert cp.full(1, cp.inf, dtype=np.int32).get().tolist() == [LARGEST]
+
+
+def test_the_least_type_of_an_array_is_its_own(simulated):
+    import simgpu as cp
+
+    x = simulated(np.array(-1.0))
+    assert np.min_scalar_type(x) == x.dtype == cp.min_scalar_type([x, x]) and cp.min_scalar_type(7) == np.uint8
+
+
+@pytest.mark.parametrize(("order", "first"), [("CONTIGUOUS", True), ("FORTRAN", False), ("f", False), ("", True)])
+def test_of_an_order_the_first_letter_counts(order, first):
+    import simgpu as cp
+
+    x = cp.ndarray((2, 3), order=order)
+    assert x.flags.c_contiguous is first and cp.zeros((2, 3), order=order).flags.c_contiguous is first
+    assert cp.ones((2, 3)).astype(int, order=order).flags.c_contiguous is first
+    with pytest.raises(ValueError, match="order"):
+        cp.ndarray((2, 3), order="X")
+
+
 # -- powers, truth, the order of bytes ---------------------------------------------------------------------------------
 
 
@@ -96,6 +325,16 @@ def test_integers_to_a_negative_power_lose_their_fraction(exponent, device):
     mixed = device(np.array([2, 1, 0, 3, -2]))
     x **= mixed
     assert cpu(x).tolist() == [4, -1, 1, 1, 0]
+
+
+@pytest.mark.on("Simulated", "CUDA")
+def test_some_powers_are_other_functions(device):
+    """The root of -inf is NaN, its power of 0.5 is inf."""
+    x = device(np.array([-np.inf, 4.0]))
+    assert cpu(x**0.5).tolist()[1:] == [2] and np.isnan(cpu(x**0.5)[0])
+    assert cpu(x**-1.0).tolist() == [0, 0.25] and cpu(x**2.0).tolist() == [np.inf, 16]
+    whole = device(np.array([1, 4]))
+    assert (whole**0.5).dtype == np.float64 and cpu(whole**-1.0).tolist() == [1, 0.25]
 
 
 @pytest.mark.on("Simulated", "CUDA")
@@ -154,6 +393,12 @@ IN_FLOAT32 = ["linalg.eigh", "linalg.eigvalsh"]
 REFUSED = {
     "lexsort": (NotImplementedError, lambda x: np.lexsort(np.zeros_like(x, shape=(2, 3, 4)))),
     "select": (ValueError, lambda x: np.select([x], [x])),
+    "select of integers": (TypeError, lambda x: np.select([x > 1], [x], 0.5)),
+    "median": (ValueError, lambda x: np.median(x[:0])),
+    "pad": (ValueError, lambda x: np.pad(x, 1, "median")),
+    "quantile": (ValueError, lambda x: np.quantile(x, 0.5, method="closest_observation")),
+    "clip": (TypeError, lambda x: np.clip(x, 1)),
+    "solve": (ValueError, lambda x: np.linalg.solve(np.ones_like(x, shape=(2, 3, 3)), np.ones_like(x, shape=(3, 1)))),
     "piecewise": (NotImplementedError, lambda x: np.piecewise(x, [x > 0], [abs])),
 }
 
@@ -168,8 +413,11 @@ def test_what_numpy_takes_and_cupy_does_not(name, device):
 
 def test_each_row_of_the_table_is_here():
     tested = {name.removeprefix("x.").partition(" ")[0] for name in SUMS} - {"add.reduce", "add.accumulate"}
-    tested |= {f"linalg.{name.partition(' ')[0]}" for name in UNCHECKED} | {"power", *COMPARED, *IN_FLOAT32, *REFUSED}
-    assert tested == {name for name in DIFFERENT if hasattr(np, name) or "." in name}
+    tested |= {name.partition(" ")[0] for name in (*WRITTEN, *MADE, *FORMULAS, *WINDOWS)}
+    tested |= {f"linalg.{name.partition(' ')[0]}" for name in UNCHECKED} | {"power", *COMPARED, *IN_FLOAT32}
+    tested |= {name.partition(" ")[0] for name in REFUSED}
+    tested |= {"full", "min_scalar_type", "fill_diagonal"}
+    assert {name for name in DIFFERENT if hasattr(np, name) or "." in name} <= tested
 
 
 # -- what CuPy lacks is refused by name, also where CuPy isn't installed (test_surface.py compares) --------------------
@@ -194,3 +442,13 @@ LACKING = [
 def test_what_cupy_lacks(simulated, words, call):
     with pytest.raises(TypeError, match=f"{words} for arrays on a GPU"):
         call(simulated(np.arange(1.0, 10, dtype=np.float32).reshape(3, 3)))
+
+
+def test_copyto_also_copies_from_card_to_card():
+    with fl.simulate_gpu(2):
+        first, second = (fl.get_device("Simulated", i) for i in (0, 1))
+        x, y = first(np.float32([[1, 2], [3, 4]])), second(np.zeros((2, 2), np.float32))
+        np.copyto(y, x)
+        np.copyto(into := second(np.zeros((2, 2), np.int32)), x.T, casting="unsafe")
+        assert cpu(y).tolist() == [[1, 2], [3, 4]] and cpu(into).tolist() == [[1, 3], [2, 4]]
+        assert y.device == into.device == second
