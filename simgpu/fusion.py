@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from .memory import Pool, Stored
+from .outside import Compiled
 from .places import estimating
 from .rules import SCALARS, names, one_device
 
@@ -25,7 +26,8 @@ def fuse(function: Any = None, kernel_name: str | None = None) -> Any:
 
     The function takes numbers and arrays of one device. It gives an array, a tuple of them, or nothing if it writes
     into its arguments. Without arrays it's called as it is. `TypeError` for what can't be in one launch, such as a
-    product of matrices, or a value that the host reads; then the arguments stay as they were.
+    product of matrices, or a value that the host reads; then the arguments stay as they were. As CuPy compiles it once
+    for each combination of argument types, a name from outside keeps what it meant then; a warning says so.
 
     >>> import simgpu as cp
     >>> @cp.fuse
@@ -38,6 +40,7 @@ def fuse(function: Any = None, kernel_name: str | None = None) -> Any:
     """
     if not callable(function):
         return functools.partial(fuse, kernel_name=kernel_name or function)
+    memo: dict[tuple, Compiled] = {}
 
     @functools.wraps(function)
     def fused(*args: Any) -> Any:
@@ -48,7 +51,11 @@ def fuse(function: Any = None, kernel_name: str | None = None) -> Any:
         name = kernel_name or function.__name__
         if wrong := [x for x in args if not isinstance(x, (Stored, *SCALARS, type(None)))]:
             raise TypeError(f"Invalid argument type for {name!r}: {type(wrong[0])}")
-        return _in_one_launch(function, name, args, arrays, device.begin())
+        kinds = tuple([(x.dtype.char, x.ndim) if id(x) in arrays else type(x) for x in args])
+        known = memo.get(kinds) or Compiled(function, f"fuse, {name}", function.__name__)
+        result = _in_one_launch(known.current(), name, args, arrays, device.begin())
+        memo[kinds] = known
+        return result
 
     return fused
 

@@ -1,5 +1,6 @@
 """A kernel on an NVIDIA GPU: we give the same function to `cupyx.jit`, which makes CUDA C of it."""
 
+import functools
 import types
 import warnings
 from collections.abc import Sequence
@@ -8,27 +9,46 @@ from typing import Any
 
 import numpy as np
 
+from ..outside import MISSING, Constants
 from .errors import Refused
 from .names import Name
+from .types import type_of
 
 HOMES = ["simgpu.jit"]  # the modules that a program knows as jit
 
 
-def launch(kernel: Any, grid: Sequence[int], block: Sequence[int], args: Sequence[Any]) -> None:
+def launch(kernel: Any, grid: Sequence[int], block: Sequence[int], args: Sequence[Any], shared_mem: int = 0) -> None:
     """Launch it on CuPy's arrays. Raises `Refused` for what cupyx.jit doesn't compile."""
     import cupy
 
-    function = kernel.function
-    meaning = [kernel.source.outside(name) for name in (*function.__code__.co_names, *function.__code__.co_freevars)]
-    found = kernel._real  # we make it again if a name from outside means something else by now
-    if found is None or any(a is not b for a, b in zip(found[0], meaning)):
-        found = kernel._real = (meaning, _kernel(kernel, {}))
+    key = tuple([_compiled_for(x) for x in args])
+    if key not in kernel._real:  # CuPy compiles it now, so the names around it are those of now
+        kernel._real[key] = _constants(kernel), _kernel(kernel, {})
+    constants, real = kernel._real[key]
+    constants.have_changed()
     try:
-        found[1](tuple(grid), tuple(block), tuple(args))
+        real(tuple(grid), tuple(block), tuple(args), shared_mem)
     except (cupy.cuda.runtime.CUDARuntimeError, cupy.cuda.driver.CUDADriverError):
         raise
     except Exception as error:
         raise _refusal(kernel, error) from error
+
+
+def _compiled_for(x: Any) -> tuple:
+    """What an argument's type is to CuPy, which compiles a kernel once for each."""
+    if hasattr(x, "flags") and not isinstance(x, np.generic):
+        return x.dtype, x.ndim, bool(x.flags.c_contiguous), x.nbytes < 2**31
+    return (type_of(x).char,)
+
+
+def _constants(kernel: Any) -> Constants:
+    """What the names from outside mean now."""
+    found = Constants(f"kernel {kernel.name}", kernel.name)
+    for name in (*kernel.function.__code__.co_names, *kernel.function.__code__.co_freevars):
+        was = kernel.source.outside(name)
+        if was is not MISSING:
+            found.add(name, functools.partial(kernel.source.outside, name), was)
+    return found
 
 
 def transpile(kernel: Any, args: Sequence[Any]) -> Any:

@@ -49,7 +49,7 @@ class Kernel:
         self.most_rounds = 100_000
         self._lock = threading.Lock()
         self._seed: int | None = None  # of the order of the warps
-        self._real: Any = None
+        self._real: dict[tuple, Any] = {}  # what CuPy has compiled on a real GPU, by the types of the arguments
 
     @functools.cached_property
     def source(self) -> Source:
@@ -169,6 +169,7 @@ class Kernel:
         last digits of sums of floats may differ. Raises `TypeError` on a real GPU.
         """
         other = copy.copy(self)
+        other.source = self.source  # so both are what was compiled first
         other._seed = seed
         return other
 

@@ -45,10 +45,11 @@ class Launch:
         self.watch: Watch | None = None
         values = [x._values if isinstance(x, Stored) else x for x in args]
         types = [ArrayType(x.dtype, x.ndim) if isinstance(x, np.ndarray) else type_of(x) for x in values]
-        key = tuple((kind, getattr(kind, "char", "")) for kind in types)
-        if key not in source.programs or not source.programs[key].is_current():
+        key = tuple([_compiled_for(kind, x) for kind, x in zip(types, values)])
+        if key not in source.programs:
             source.programs[key] = Program(source, types)
         self.program: Program = source.programs[key]
+        self.program.constants.have_changed()  # it's compiled once, whatever names from outside mean by now
         self.parts = self._parts({name: x for name, x in zip(source.parameters, args) if isinstance(x, Stored)})
         self._args = [  # what each parameter holds
             Ref(self.parts[name]) if name in self.parts else number_as(x, type_of(x))
@@ -125,6 +126,16 @@ class Launch:
                 f"((1, 0), (3, 2)), or None. Got {watched!r}."
             ) from None
         self.notes.append(self.watch.note)
+
+
+def _compiled_for(kind: Any, x: Any) -> tuple:
+    """What an argument's type is to CuPy, which compiles a kernel once for each (`CArray` in cupyx/jit/_cuda_types.py).
+
+    Of an array, that's also whether it lies in one piece, and whether 32 bits can count its bytes.
+    """
+    if isinstance(x, np.ndarray):
+        return kind, x.flags.c_contiguous, x.nbytes < 2**31
+    return kind, kind.char
 
 
 def _flat(number: Any, dim: tuple[int, ...]) -> int:

@@ -7,6 +7,7 @@ import textwrap
 from collections.abc import Callable
 from typing import Any, TypeGuard
 
+from ..outside import MISSING
 from ..rules import names
 from ..words import many
 from .errors import KernelError, Place, Refused
@@ -27,7 +28,6 @@ CUDAS_NAMES = names("""
     min modf nearbyint nextafter norm pow remainder remquo rint round rsqrt scalbn signbit sin sincos sinh sqrt tan
     tanh tgamma trunc y0 y1 yn malloc free printf main half dim3 warpSize std complex CArray Dim
 """)
-MISSING = object()
 
 
 class Source:
@@ -69,6 +69,22 @@ class Source:
             except ValueError:
                 return MISSING
         return self.function.__globals__.get(name, getattr(builtins, name, MISSING))
+
+    def reader(self, node: Any) -> Callable[[], Any]:
+        """What finds out what this means by now: a name, or a part of what it holds, or `MISSING`."""
+        if isinstance(node, ast.Name):
+            name = node.id
+            return lambda: self.outside(name)
+        code = compile(ast.Expression(node), self.name, "eval")
+        used = [name for name in code.co_names if name in self._cells]
+
+        def read() -> Any:
+            try:
+                return eval(code, self.function.__globals__, {name: self.outside(name) for name in used})
+            except Exception:  # it's gone
+                return MISSING
+
+        return read
 
     def line(self, node: Any) -> int:
         """The number of its line, in the file or the cell."""

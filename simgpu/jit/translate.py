@@ -19,12 +19,13 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from ..outside import MISSING, Constants
 from ..words import many
 from . import advice, memory, names
 from .errors import Endless, Problem
 from .lanes import NOBODY, OPERATION, Lanes, Mask
 from .memory import Reach, Ref, as_index, reach
-from .source import MISSING, Site, Source
+from .source import Site, Source
 from .types import BOOL, INT, SIGNATURES, SIZE, UINT, VOID, ArrayType, Tuple, is_number, same
 from .values import OPERATORS, Expression, Known, Value, apply, as_value, cast, is_true, pack, scalar_type
 
@@ -74,10 +75,10 @@ class Program:
     """A kernel, translated for arguments of these types."""
 
     def __init__(self, source: Source, types: Sequence[Any]) -> None:
-        self.slots = 0
+        self.name, self.slots = source.name, 0
         self.needs_warps = False  # whether a line needs all threads of a warp at once
         self.changed: frozenset[str] = frozenset()  # the arguments that it writes
-        self.used: list[tuple[Source, str, Any]] = []  # names from outside, as they were
+        self.constants = Constants(f"kernel {source.name}", source.name)  # names from outside, as they were
         self._functions: dict[Any, Any] = {}
         origins = [frozenset([name] * isinstance(kind, ArrayType)) for name, kind in zip(source.parameters, types)]
         self.run = Translation(self, source, list(zip(types, origins)), is_device=False).body
@@ -96,11 +97,6 @@ class Program:
         if self._functions[key] is None:
             raise source.refusal(source.tree, "a function of the device can't call itself")
         return self._functions[key]
-
-    def is_current(self) -> bool:
-        """Whether the names from outside still mean what they meant when it was translated."""
-        pairs = [(source.outside(name), found) for source, name, found in self.used]
-        return all(a is b or (is_number(a) and type(a) is type(b) and a == b) for a, b in pairs)
 
 
 class Translation:
@@ -385,6 +381,14 @@ class Translation:
 
     # -- expressions: names and attributes -------------------------------------------------------
 
+    def note_constant(self, node: Any, found: Any) -> None:
+        """Note what's compiled in: a name from outside, and a number or a function that one holds: ``sizes.width``."""
+        if isinstance(node, ast.Name) or is_number(found) or hasattr(found, "as_part_of"):
+            name = ast.unparse(node)
+            if self.source.name != self.program.name:
+                name = f"{name} in {self.source.name}"
+            self.program.constants.add(name, self.source.reader(node), found)
+
     def _Constant(self, node: ast.Constant) -> Expression:
         return Known(node.value)
 
@@ -398,7 +402,7 @@ class Translation:
             found = self.source.outside(node.id)
             if found is MISSING:
                 raise Problem(f"nothing is called {node.id} here")
-            self.program.used.append((self.source, node.id, found))
+            self.note_constant(node, found)
             return name_of(found)
         site, variable, fix = Site(self.source, node), self.variables[node.id], "Assign it before the `if` or the loop."
         kind, slot, origin = variable.type, variable.slot, variable.origin
@@ -413,7 +417,9 @@ class Translation:
                     raise Problem(f"{owner.obj!r} has .x, .y and .z")
                 dim, axis = owner.obj.name, "xyz".index(node.attr)
                 return Value(UINT, lambda lanes, mask: lanes.axes[dim][axis])
-            return name_of(_compute_now(getattr, owner.obj, node.attr))
+            found = _compute_now(getattr, owner.obj, node.attr)
+            self.note_constant(node, found)
+            return name_of(found)
         run, name = owner.run, node.attr
         if isinstance(owner.type, ArrayType) and not owner.type.is_shared:
             if name == "ndim":
@@ -430,7 +436,9 @@ class Translation:
         if isinstance(owner, Known):
             if not isinstance(index, Known):
                 raise Problem("only an array argument has elements that a thread chooses")
-            return name_of(_compute_now(operator.getitem, owner.obj, index.obj))
+            found = _compute_now(operator.getitem, owner.obj, index.obj)
+            self.note_constant(node, found)
+            return name_of(found)
         if isinstance(owner.type, Tuple):
             if not isinstance(index, Known) or not isinstance(index.obj, int):
                 raise Problem("which value of several is meant must be known before the launch")
