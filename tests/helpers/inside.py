@@ -79,6 +79,7 @@ OTHERS = {
     "simulated_gpu": "devices.simulated",
     "recurrent": "layers.recurrent",
     "svg_pictures": "simgpu.profile.pictures",
+    "values": "simgpu.values",
     "types": "simgpu.jit.types",
     "usable": "devices.cupy.usable",
     "windows": "autodiff.derivatives.windows",

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from inside import DIFFERENT
+from inside import DIFFERENT, values
 
 import fluxlite as fl
 from fluxlite.devices import cpu
@@ -75,6 +75,33 @@ def test_a_bias_in_float16_gets_its_whole_gradient(device):
     dense = device(fl.Dense.of(np.ones((2, 3), np.float16), np.zeros(2, np.float16)))
     found = fl.gradient(lambda dense: np.sum(dense(x)[:, 0]) + np.sum(dense(x)[:, 1]), dense)[0]
     assert found.bias.dtype == np.float16 and cpu(found.bias).tolist() == [4096, 4096]
+
+
+# -- floats that become integers, // and % -----------------------------------------------------------------------------
+
+# PTX's cvt.rzi, to 32 or 64 bits; of those, an integer of 8 or 16 bits gets the lowest.
+NUMBERS = [-1.5, 300.7, -3e9, 3e9, 1e19, np.inf, -np.inf, np.nan]
+CAST = {
+    "i1": [-1, 44, 0, -1, -1, -1, 0, 0], "u1": [0, 44, 0, 0, 255, 255, 0, 0],
+    "i2": [-1, 300, 0, -1, -1, -1, 0, 0], "u2": [0, 300, 0, 24064, 65535, 65535, 0, 0],
+    "i4": [-1, 300, -(2**31), 2**31 - 1, 2**31 - 1, 2**31 - 1, -(2**31), 0],
+    "u4": [0, 300, 0, 3 * 10**9, 2**32 - 1, 2**32 - 1, 0, 0],
+    "i8": [-1, 300, -3 * 10**9, 3 * 10**9, 2**63 - 1, 2**63 - 1, -(2**63), -(2**63)],
+    "u8": [0, 300, 0, 3 * 10**9, 10**19, 2**64 - 1, 0, 2**63],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("to", CAST)
+def test_a_float_that_an_integer_cannot_hold_becomes_the_nearest(to):
+    found = values.cast(np.array(NUMBERS, np.float64), to)
+    nan = {"i4": -(2**31), "u4": 2**31}.get(to, CAST[to][-1])  # of float64
+    assert found.dtype == to and found.tolist() == [*CAST[to][:-1], nan]
+    in_float32 = {"u8": 9999999980506447872}.get(to, CAST[to][4])
+    found = values.cast(np.array(NUMBERS, np.float32), to)
+    assert found.tolist() == [*CAST[to][:4], in_float32, *CAST[to][5:]]
+    assert values.cast(np.array([-2, 7, np.nan], np.float16), to).tolist() == [
+        values.cast(np.float32(x), to) for x in (-2, 7, np.nan)
+    ]
 
 
 # -- powers, truth, the order of bytes ---------------------------------------------------------------------------------
