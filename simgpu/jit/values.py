@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .. import values
 from ..rules import names
 from .advice import UNSIGNED, hint, one_element
 from .errors import Problem
@@ -103,7 +104,10 @@ def cast(x: Expression, to: np.dtype, checked: bool = True) -> Value:
 
 
 def as_type(value: Any, to: np.dtype) -> Any:
-    return value.astype(to) if isinstance(value, np.ndarray) else np.asarray(value).astype(to)[()]
+    value = np.asarray(value)
+    if to.kind in "iu" and value.dtype.kind in "fc":
+        return values.cast(value, to)[()]
+    return value.astype(to)[()]
 
 
 _PLAIN = names("""
@@ -132,6 +136,7 @@ OPERATORS: dict[type, tuple[str, Callable]] = {
 _FUNCTIONS: dict[str, Callable] = {
     **dict(OPERATORS.values()), "not": np.logical_not, "fix": np.trunc, "i0": np.i0, "sinc": np.sinc,
     # Python's operators compute these differently.
+    "floor_divide": values.floor_divide, "remainder": values.remainder,  # a card's values
     "power": np.power, "left_shift": np.left_shift, "right_shift": np.right_shift, "invert": np.invert,
 }  # fmt: skip
 _ON_INTEGERS: dict[str, Callable] = {

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import values
 from ..rules import names
 
 INT, SIZE = np.dtype("int32"), np.dtype("int64")
@@ -26,12 +27,16 @@ def common(*dtypes: np.dtype) -> np.dtype:
 
 
 def cast(value: Any, dtype: np.dtype) -> Any:
-    return value if value.dtype == dtype else value.astype(dtype)
+    if value.dtype == dtype:
+        return value
+    if dtype.kind in "iu" and value.dtype.kind in "fc":
+        return values.cast(value, dtype)[()]
+    return value.astype(dtype)
 
 
-def alike(*values: Any) -> list[Any]:
-    kind = common(*[value.dtype for value in values])
-    return [cast(value, kind) for value in values]
+def alike(*operands: Any) -> list[Any]:
+    kind = common(*[value.dtype for value in operands])
+    return [cast(value, kind) for value in operands]
 
 
 def _quotient(x: Any, y: Any) -> Any:
@@ -94,12 +99,12 @@ CONSTANTS: dict[str, Any] = {
 }  # fmt: skip
 
 
-def call(name: str, values: list[Any]) -> Any:
+def call(name: str, operands: list[Any]) -> Any:
     """What C's function with this name makes of its operands, which become one type. Raises `KeyError` without it."""
     if name in _OF_ALL:
-        return _OF_ALL[name](*alike(*values))
+        return _OF_ALL[name](*alike(*operands))
     short = name.removeprefix("__").removesuffix("_rn")
     is_single = short not in _OF_FLOATS and short.endswith("f")
     compute = _OF_FLOATS[short.removesuffix("f") if is_single else short]
-    kind = np.dtype("f") if is_single else common(*[value.dtype for value in values])
-    return compute(*[cast(value, kind if kind.kind in "fc" else np.dtype("d")) for value in values])
+    kind = np.dtype("f") if is_single else common(*[value.dtype for value in operands])
+    return compute(*[cast(value, kind if kind.kind in "fc" else np.dtype("d")) for value in operands])

@@ -19,6 +19,46 @@ def test_right_values(kernel, blocks, threads, args, wanted):
     np.testing.assert_allclose(launched(kernel, blocks, threads, *args), wanted, rtol=1e-4, atol=1e-4)
 
 
+@jit.rawkernel()
+def divided(x, y, quotient, rest):
+    i = int(jit.grid(1))
+    quotient[i] = x[i] // y[i]
+    rest[i] = x[i]
+    rest[i] %= y[i]
+
+
+@jit.rawkernel()
+def converted(x, ints, uints):
+    i = int(jit.grid(1))
+    ints[i] = np.int32(x[i])
+    uints[i] = np.uint32(x[i])
+
+
+@pytest.mark.parametrize(
+    ("kind", "x", "y", "quotients", "rests"),
+    [  # carray.cuh, _floor_divide; _routines_math.pyx, cupy_remainder
+        ("f", [7.5, -7.5, 1, 5, 1, 0], [2, 2, -2, np.inf, 0, 0], [3, -4, -1, 0, np.inf, np.nan],
+         [1.5, 0.5, -1, np.nan, np.nan, np.nan]),
+        ("d", [1, 0.9], [0.1, 0.1], [10, 9], [0, 0]), ("e", [-7], [2], [-4], [1]),
+        ("i", [7, -7, 7, -7, 5, -(2**31)], [2, 2, -2, -2, 0, -1], [3, -4, -4, 3, 0, -(2**31)], [1, 1, -1, -1, 0, 0]),
+        ("b", [-128, -7], [-1, 2], [-128, -4], [0, 1]), ("I", [7, 7], [2, 0], [3, 0], [1, 0]),
+    ],
+)  # fmt: skip
+def test_division_is_a_cards(kind, x, y, quotients, rests):
+    x, y = np.array(x, kind), np.array(y, kind)
+    for out, wanted in ((2, quotients), (3, rests)):
+        got = launched(divided, 1, x.size, x, y, np.zeros_like(x), np.zeros_like(x), out=out)
+        np.testing.assert_allclose(got, np.array(wanted, kind), atol=1e-15)
+
+
+def test_a_float_that_an_integer_cannot_hold_becomes_the_nearest():
+    x = floats(6) * 0 + np.float32([3e9, -3e9, np.inf, np.nan, -1.5, 7.9])
+    out = np.zeros(6, np.int32), np.zeros(6, np.uint32)
+    most, least = 2**31 - 1, -(2**31)
+    assert launched(converted, 1, 6, x, *out, out=1).tolist() == [most, least, most, 0, -1, 7]
+    assert launched(converted, 1, 6, x, *out, out=2).tolist() == [3_000_000_000, 0, 2**32 - 1, 0, 0, 7]
+
+
 def test_transposed_with_and_without_padding():
     for width, conflicts in ((33, 0), (32, 31 * 4 * 32)):
         out = launched(puzzles.transposed, (2, 2), (32, 8), A, zeros(64, 64), width, out=1)
