@@ -10,14 +10,16 @@ from typing import Any
 import numpy as np
 
 from ..outside import MISSING, Constants
-from .errors import Refused
+from .errors import Refused, refused_as
 from .names import Name
 from .types import type_of
 
 HOMES = ["simgpu.jit"]  # the modules that a program knows as jit
 
 
-def launch(kernel: Any, grid: Sequence[int], block: Sequence[int], args: Sequence[Any], shared_mem: int = 0) -> None:
+def launch(
+    kernel: Any, grid: Sequence[int], block: Sequence[int], args: Sequence[Any], shared_mem: int = 0, stream: Any = None
+) -> None:
     """Launch it on CuPy's arrays. Raises `Refused` for what cupyx.jit doesn't compile."""
     import cupy
 
@@ -27,7 +29,7 @@ def launch(kernel: Any, grid: Sequence[int], block: Sequence[int], args: Sequenc
     constants, real = kernel._real[key]
     constants.have_changed()
     try:
-        real(tuple(grid), tuple(block), tuple(args), shared_mem)
+        real(tuple(grid), tuple(block), tuple(args), shared_mem, stream)
     except (cupy.cuda.runtime.CUDARuntimeError, cupy.cuda.driver.CUDADriverError):
         raise
     except Exception as error:
@@ -68,7 +70,8 @@ def transpile(kernel: Any, args: Sequence[Any]) -> Any:
 
 
 def _refusal(kernel: Any, error: Exception) -> Refused:
-    return Refused("cupyx.jit doesn't compile this", f"{type(error).__name__}: {error}", kernel.name)
+    made = refused_as(type(error))
+    return made("cupyx.jit doesn't compile this", f"{type(error).__name__}: {error}", kernel.name)
 
 
 def _kernel(kernel: Any, made: dict[int, Any]) -> Any:

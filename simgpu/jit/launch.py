@@ -8,10 +8,12 @@ import numpy as np
 
 from ..dispatch import pattern_of
 from ..memory import Stored
+from ..words import in_words
 from .errors import TooMuch
 from .figures import Figures, card_of
 from .lanes import MOST_BLOCKS, WARP, Lanes
 from .memory import Memory, Part, Ref
+from .names import SHARED_LIMIT
 from .races import Log
 from .source import Source
 from .tracing import Watch
@@ -27,7 +29,9 @@ _AT_ONCE = 1 << 16  # lanes; more wouldn't fit into a processor's cache
 class Launch:
     """One launch of a kernel on a simulated device."""
 
-    def __init__(self, kernel: Any, device: Any, grid: Any, block: Any, args: Sequence[Any]) -> None:
+    def __init__(
+        self, kernel: Any, device: Any, grid: Any, block: Any, args: Sequence[Any], shared_mem: int = 0
+    ) -> None:
         source: Source = kernel.source
         self.source, self.device, self.most_rounds = source, device, kernel.most_rounds
         self.grid, self.block = three(grid, "blocks", source.name), three(block, "threads", source.name)
@@ -40,7 +44,9 @@ class Launch:
                 raise TooMuch(f"{size:,} along {axis}, and the most is {most:,}", kernel=name)
         if self.blocks >= MOST_BLOCKS:
             raise TooMuch(f"{self.blocks:,} blocks; the simulated GPU takes up to {MOST_BLOCKS - 1:,}", kernel=name)
+        self.shared_mem = _bytes_of(shared_mem, name)  # of each block, for jit.shared_memory(dtype, None)
         self.figures = Figures(source.name, self.grid, self.block, card_of(device.settings[0]))
+        self.figures.shared_bytes = self.shared_mem
         self.notes: list[Callable[..., Any]] = []  # called at each access of memory
         self.watch: Watch | None = None
         values = [x._values if isinstance(x, Stored) else x for x in args]
@@ -126,6 +132,17 @@ class Launch:
                 f"((1, 0), (3, 2)), or None. Got {watched!r}."
             ) from None
         self.notes.append(self.watch.note)
+
+
+def _bytes_of(shared_mem: Any, name: str) -> int:
+    """The bytes of shared memory that a launch asks for. Raises `TypeError`, `ValueError` and `TooMuch`."""
+    if isinstance(shared_mem, bool) or not isinstance(shared_mem, (int, np.integer)):
+        raise TypeError(f"kernel {name}: shared_mem is a number of bytes, got {in_words(shared_mem)}")
+    if shared_mem < 0:
+        raise ValueError(f"kernel {name}: shared_mem is a number of bytes, got {shared_mem}")
+    if shared_mem > SHARED_LIMIT:
+        raise TooMuch(f"{shared_mem:,} bytes of shared memory; a block has {SHARED_LIMIT:,}.", kernel=name)
+    return int(shared_mem)
 
 
 def _compiled_for(kind: Any, x: Any) -> tuple:

@@ -44,6 +44,7 @@ class Part(NamedTuple):
     strides: tuple[int, ...]
     offset: int = 0
     is_shared: bool = False
+    is_dynamic: bool = False  # shared memory whose size the launch says
     unwritten: Any = None  # if `empty` made the array: the bits of an element that nothing has written yet
 
     def named(self, at: int) -> str:
@@ -158,7 +159,10 @@ def _out_of_bounds(lanes: Lanes, ref: Ref, axis: int, index: int, bad: np.ndarra
     part, place = ref.part, axis - ref.axis
     size, count = part.shape[axis], int(bad.sum()) * (lanes.blocks // len(bad))
     along = f" along axis {axis}" if len(part.shape) > 1 else ""
-    what = f"{part.name} has {size:,} elements{along}, 0 to {size - 1:,}; index {index:,} is outside."
+    there = f"{size:,} elements{along}, 0 to {size - 1:,}" if size else "no elements"
+    what = f"{part.name} has {there}; index {index:,} is outside."
+    if part.is_dynamic:
+        what += f" The launch says how large it is, in bytes: shared_mem={lanes.launch.shared_mem}."
     is_signed = index < 2**31
     if not is_signed:
         what += f" It's a number below 0 that an unsigned type can't hold{advice.UNSIGNED}."

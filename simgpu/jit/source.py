@@ -10,7 +10,7 @@ from typing import Any, TypeGuard
 from ..outside import MISSING
 from ..rules import names
 from ..words import many
-from .errors import KernelError, Place, Refused
+from .errors import KernelError, Place, Refused, refused_as
 
 # A kernel becomes C++, where these words mean something else.
 CPP_WORDS = names("""
@@ -52,7 +52,8 @@ class Source:
         self.programs: dict[Any, Any] = {}  # what it's translated to, by the types of the arguments
         given = tree.args
         if given.vararg or given.kwarg or given.kwonlyargs or given.defaults or given.posonlyargs:
-            raise self.refusal(self.tree, "a kernel takes plain arguments: no *, no **, no /, no default values")
+            what = "a kernel takes plain arguments: no *, no **, no /, no default values"
+            raise self.refusal(self.tree, what, NotImplementedError)
         own: list[tuple[Any, str]] = [(self.tree, name) for name in (self.name, *self.parameters)]
         own += [(node, node.id) for node in ast.walk(self.tree) if is_stored(node)]
         for node, name in own:
@@ -93,8 +94,8 @@ class Source:
     def text(self, node: Any) -> str:
         return self.lines[node.lineno - 1].strip()
 
-    def refusal(self, node: Any, text: str) -> KernelError:
-        return Site(self, node).wrong(Refused, f"cupyx.jit wouldn't compile this: {text}")
+    def refusal(self, node: Any, text: str, kind: type[Exception] = TypeError) -> KernelError:
+        return Site(self, node).wrong(refused_as(kind), f"cupyx.jit wouldn't compile this: {text}")
 
 
 class Site:

@@ -55,11 +55,19 @@ _MISSING = {
     "NamedExpr": ":=", "JoinedStr": "f-strings", "Is": "`is`", "IsNot": "`is not`", "NotIn": "`not in`",
     "UAdd": "unary +",
 }  # fmt: skip
+# Which kind of error cupyx.jit raises for these (cupyx/jit/_compile.py).
+_KINDS: dict[type[Exception], tuple[type, ...]] = {
+    NotImplementedError: (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef, ast.Delete, ast.Lambda),
+    TypeError: (ast.Assert, ast.AnnAssign, ast.Match),
+    ValueError: (ast.stmt, ast.expr),
+    KeyError: (ast.operator, ast.unaryop, ast.cmpop),
+}
 
 
 def _missing(node: ast.AST) -> NoReturn:
     name = type(node).__name__
-    raise Problem(f"a kernel has no {_MISSING.get(name, name.lower())}")
+    kind = next((kind for kind, nodes in _KINDS.items() if isinstance(node, nodes)), TypeError)
+    raise Problem(f"a kernel has no {_MISSING.get(name, name.lower())}", kind)
 
 
 @dataclass
@@ -95,7 +103,7 @@ class Program:
             self._functions[key] = None
             self._functions[key] = Translation(self, source, parameters, is_device=True)
         if self._functions[key] is None:
-            raise source.refusal(source.tree, "a function of the device can't call itself")
+            raise source.refusal(source.tree, "a function of the device can't call itself", ValueError)
         return self._functions[key]
 
 
@@ -146,13 +154,13 @@ class Translation:
         try:
             return method(node)
         except Problem as problem:
-            raise self.source.refusal(node, str(problem)) from None
+            raise self.source.refusal(node, str(problem), problem.kind) from None
 
     # -- assignments -----------------------------------------------------------------------------
 
     def _Assign(self, node: ast.Assign) -> Step:
         if len(node.targets) != 1:
-            raise Problem("one assignment at a time, not a = b = …")
+            raise Problem("one assignment at a time, not a = b = …", NotImplementedError)
         target = node.targets[0]
         self.being_assigned = target.id if isinstance(target, ast.Name) else ""
         given = as_value(self.translate(node.value))
@@ -172,7 +180,8 @@ class Translation:
         if not isinstance(target, ast.Tuple):
             raise Problem("a value goes to a name, an element, or several of them")
         if not isinstance(given.type, Tuple) or len(given.type.types) != len(target.elts):
-            raise Problem(f"{len(target.elts)} names take {len(target.elts)} values, and here is a {given.type}")
+            count = len(target.elts)
+            raise Problem(f"{count} names take {count} values, and here is a {given.type}", ValueError)
         if given.type.is_shape:
             raise Problem("NVIDIA's compiler can't take a shape apart: write n = x.shape[0]")
         slot, several = self.unnamed(given.type)
@@ -278,7 +287,7 @@ class Translation:
             raise Problem("a loop has one name")
         found = self.translate(node.iter.func) if isinstance(node.iter, ast.Call) else None
         if not isinstance(found, Known) or found.obj not in (python.range, names.range):
-            raise Problem("for goes over range(…) or jit.range(…) alone")
+            raise Problem("for goes over range(…) or jit.range(…) alone", NotImplementedError)
         args = [self.translate(argument) for argument in node.iter.args]
         keywords = {keyword.arg: self.translate(keyword.value) for keyword in node.iter.keywords}
         unroll: Expression = keywords.pop("unroll", Known(None))
@@ -322,7 +331,7 @@ class Translation:
     def _loop(self, node: Any, ready: Callable) -> Step:
         """`ready` returns a loop's test, and what to do before and after each round."""
         if node.orelse:
-            raise Problem("a loop has no else")
+            raise Problem("a loop has no else", NotImplementedError)
         body = self.block(node.body)
         site, (why, fix) = Site(self.source, node), advice.endless(node, self.source.tree)
 
@@ -364,12 +373,12 @@ class Translation:
         value = Known(None) if node.value is None else self.translate(node.value)
         if not self.is_device:
             if value != Known(None):
-                raise Problem("a kernel returns nothing: write the result into an array")
+                raise Problem("a kernel returns nothing: write the result into an array", ValueError)
             return lambda lanes, mask: lanes.exit(mask)
         given = Value(VOID, lambda lanes, mask: None) if value == Known(None) else as_value(value)
         result, site = self.variable("return", given.type, given.origin), Site(self.source, node)
         if not same(result.type, given.type):
-            raise Problem(f"this function returns {result.type} elsewhere, and here {given.type}")
+            raise Problem(f"this function returns {result.type} elsewhere, and here {given.type}", ValueError)
 
         def step(lanes: Lanes, mask: Mask) -> Mask:
             """The threads go back to the caller, with this value. Other threads may have gone back before."""
@@ -401,7 +410,7 @@ class Translation:
         if node.id not in self.variables:
             found = self.source.outside(node.id)
             if found is MISSING:
-                raise Problem(f"nothing is called {node.id} here")
+                raise Problem(f"Unbound name: {node.id}: nothing is called {node.id} here", NameError)
             self.note_constant(node, found)
             return name_of(found)
         site, variable, fix = Site(self.source, node), self.variables[node.id], "Assign it before the `if` or the loop."
@@ -414,7 +423,7 @@ class Translation:
         if isinstance(owner, Known):
             if isinstance(owner.obj, names.Dim3):
                 if node.attr not in ("x", "y", "z"):
-                    raise Problem(f"{owner.obj!r} has .x, .y and .z")
+                    raise Problem(f"{owner.obj!r} has .x, .y and .z", AttributeError)
                 dim, axis = owner.obj.name, "xyz".index(node.attr)
                 return Value(UINT, lambda lanes, mask: lanes.axes[dim][axis])
             found = _compute_now(getattr, owner.obj, node.attr)
@@ -429,7 +438,8 @@ class Translation:
             if name in ("shape", "strides"):
                 sizes = Tuple((SIZE,) * owner.type.ndim, True)
                 return Value(sizes, lambda lanes, mask: tuple(map(np.int64, getattr(run(lanes, mask), name))))
-        raise Problem(f"a {owner.type} has no .{node.attr} in a kernel; an array has .shape, .size, .ndim")
+        what = f"a {owner.type} has no .{node.attr} in a kernel; an array has .shape, .size, .ndim"
+        raise Problem(what, AttributeError)
 
     def _Subscript(self, node: ast.Subscript) -> Expression:
         owner, index = self.translate(node.value), self.translate(node.slice)
@@ -444,7 +454,7 @@ class Translation:
                 raise Problem("which value of several is meant must be known before the launch")
             count = len(owner.type.types)
             if not 0 <= index.obj < count:
-                raise Problem(f"there are {count} values, 0 to {count - 1}; got {index.obj}")
+                raise Problem(f"there are {count} values, 0 to {count - 1}; got {index.obj}", IndexError)
             return _one_of(owner, index.obj)
         if not isinstance(owner.type, ArrayType):
             raise Problem(f"only arrays have elements; this is a {owner.type}")
@@ -471,7 +481,7 @@ class Translation:
         count = len(given.type.types)
         if count > owner.type.ndim:
             axes = many(owner.type.ndim, "axis", "axes")
-            raise Problem(f"{ast.unparse(node.value)} has {axes}, got {count} indices")
+            raise Problem(f"{ast.unparse(node.value)} has {axes}, got {count} indices", IndexError)
         for k, kind in enumerate(given.type.types):
             if scalar_type(_one_of(given, k)).kind not in "iu":
                 raise Problem(f"an index is an integer, not {kind}; // divides to one")
@@ -495,7 +505,7 @@ class Translation:
 
     def _Compare(self, node: ast.Compare) -> Expression:
         if len(node.ops) > 1:  # or `i > 0 & i < n`, where & comes first
-            raise Problem("compare two values at a time, with `and` between: 0 <= i and i < n")
+            raise Problem("compare two values at a time, with `and` between: 0 <= i and i < n", NotImplementedError)
         return self.operation(node.ops[0], [self.translate(node.left), self.translate(node.comparators[0])])
 
     def _BoolOp(self, node: ast.BoolOp) -> Expression:
@@ -564,7 +574,8 @@ class Translation:
         if name is not None:
             dtype, count = keywords.pop("dtype", Known(None)), len(SIGNATURES[name][0][0])
             if keywords or len(args) != count or dtype != Known(None):
-                raise Problem(f"np.{name} takes {many(count, 'number')} and no keywords")
+                kind = ValueError if len(args) != count else TypeError
+                raise Problem(f"np.{name} takes {many(count, 'number')} and no keywords", kind)
             return apply(name, args)
         known = _known_values([*args, *keywords.values()])
         if known is not None and function is not print:
@@ -645,7 +656,7 @@ def _compute_now(compute: Callable, *args: Any, **keywords: Any) -> Any:
     try:
         return compute(*args, **keywords)
     except Exception as error:
-        raise Problem(str(error)) from None
+        raise Problem(str(error), type(error)) from None
 
 
 def name_of(found: Any) -> Expression:

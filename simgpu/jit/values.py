@@ -58,7 +58,8 @@ def as_value(x: Expression) -> Value:
     if isinstance(x.obj, Name):
         raise Problem(f"{x.obj!r} alone isn't a number{x.obj.wanted}")
     if not is_number(x.obj):
-        raise Problem(f"{_describe(x.obj)} isn't a number, and a thread computes only with numbers")
+        what = f"{_describe(x.obj)} isn't a number, and a thread computes only with numbers"
+        raise Problem(what, NotImplementedError)
     kind = type_of(x.obj)
     number = number_as(x.obj, kind)
     return Value(kind, lambda lanes, mask: number)
@@ -94,7 +95,7 @@ def cast(x: Expression, to: np.dtype, checked: bool = True) -> Value:
         try:
             return as_value(Known(number_as(x.obj, to)))
         except TypeError as error:
-            raise Problem(f"{error}{hint(type_of(x.obj), to)}") from None
+            raise Problem(f"{error}{hint(type_of(x.obj), to)}", OverflowError) from None
     kind = scalar_type(x)
     if kind == to:
         return x

@@ -132,6 +132,9 @@ YES = [
     "s = jit.shared_memory(np.float32, 8)\nput(s, 0, 1.0)\nout[0] = s[0]",
     "jit.syncthreads()\njit.syncwarp()",
     "out[0] = np.float32(jit.threadIdx.y + jit.blockIdx.z + jit.blockDim.x + jit.gridDim.y)",
+    "jit.syncwarp(mask=15)\njit.syncwarp(mask=n * 2 - 1)",
+    "s = jit.shared_memory(np.float32, None)",
+    "a = jit.shfl_sync(0xffffffff, x[0], 0, width=n)\nif jit.laneid() == 0:\n    out[0] = a",
     "n_[0] = jit.warpsize",
     "out[jit.laneid()] = 1.0",
     ("a = jit.shfl_sync(0xffffffff, x[0], 0, width=32)\nb = jit.shfl_down_sync(0xffffffff, a, 1, width=8)\n"
@@ -275,8 +278,6 @@ NVRTC = {
 }
 
 STRICTER = {
-    "jit.syncwarp(mask=15)": "jit.syncwarp() for a whole w",  # barriers of a part of a warp aren't simulated
-    "s = jit.shared_memory(np.float32, None)": "",  # the size isn't in the kernel
     'a = "x"\nout[jit.grid(1)] = x[0]': "str 'x' isn't a number",  # cupyx.jit lets a name stand for it
     "s = jit.shared_memory(np.float32, 8)\np = s + 4": "s is a whole array: write s[i]",  # there, a pointer
     "print('here')": "doesn't know print.*kernel.watched",  # cupyx.jit prints it once, while it compiles

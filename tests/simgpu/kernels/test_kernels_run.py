@@ -5,6 +5,7 @@ import traceback
 import numpy as np
 import puzzles
 import pytest
+import snippets
 from puzzles import A, B, X, Y, floats, launched, zeros
 from snippets import escaped
 
@@ -17,6 +18,112 @@ pytestmark = pytest.mark.usefixtures("simulated")
 @pytest.mark.parametrize(("kernel", "blocks", "threads", "args", "wanted"), puzzles.RIGHT, ids=puzzles.name_of)
 def test_right_values(kernel, blocks, threads, args, wanted):
     np.testing.assert_allclose(launched(kernel, blocks, threads, *args), wanted, rtol=1e-4, atol=1e-4)
+
+
+@jit.rawkernel()
+def turned(x, out):
+    part = jit.shared_memory(np.float32, None)
+    again = jit.shared_memory(np.float32, None)  # the same memory, as with CUDA's extern
+    t = int(jit.threadIdx.x)
+    part[t] = x[int(jit.grid(1))]
+    jit.syncthreads()
+    out[int(jit.grid(1))] = again[int(jit.blockDim.x) - 1 - t]
+
+
+@pytest.mark.parametrize("blocks", [1, 3])
+def test_shared_memory_as_large_as_the_launch_says(blocks):
+    x = floats(32 * blocks)
+    wanted = x.reshape(blocks, 32)[:, ::-1].ravel()
+    for kernel in (turned, turned.shuffled(1)):
+        on_card, out = fl.gpu(x), fl.gpu(np.zeros_like(x))
+        kernel((blocks,), (32,), (on_card, out), shared_mem=128)
+        assert (fl.cpu(out) == wanted).all()
+    assert turned.figures.shared_bytes == 128
+    assert len(turned.trace(blocks, 32, (on_card, out), shared_mem=128)) == 4
+    found = jit.check(turned, lambda x: x[::-1], [32], launch=lambda n: (1, n, 4 * n))
+    assert found, found
+    for shared_mem, error, words in (
+        (124, jit.OutOfBounds, "part has 31 elements.*in bytes: shared_mem=124"), (-1, ValueError, "got -1"),
+        (49_156, jit.TooMuch, "49,156 bytes"), ("1", TypeError, "number of bytes"),
+    ):  # fmt: skip
+        with pytest.raises(error, match=words):
+            turned[blocks, 32](on_card, out, shared_mem=shared_mem)
+
+
+@jit.rawkernel()
+def from_the_first(x, out, width):
+    t = int(jit.threadIdx.x)
+    out[t] = jit.shfl_sync(0xFFFFFFFF, x[t], 0, width=width)
+
+
+@jit.rawkernel()
+def from_lane_3(x, out):
+    t = int(jit.threadIdx.x)
+    if t == 3:
+        value = x[t]
+    out[t] = jit.shfl_sync(0xFFFFFFFF, value, 3)
+
+
+def test_a_shuffle_whose_width_is_an_argument():
+    x = np.arange(32, dtype=np.float32)
+    for width in (1, 2, 8, 32):
+        assert launched(from_the_first, 1, 32, x, zeros(32), width, out=1).tolist() == (x // width * width).tolist()
+    with pytest.raises(jit.KernelError, match="the width of a shuffle is 5"):
+        launched(from_the_first, 1, 32, x, zeros(32), 5)
+    assert launched(from_lane_3, 1, 32, x, zeros(32)).tolist() == [3] * 32, "the others' values aren't asked for"
+
+
+@jit.rawkernel()
+def halves(x, out, width):
+    t = int(jit.threadIdx.x)
+    group = ((1 << width) - 1) << (t % 32 // width * width)
+    for _ in range(2):
+        out[t] = x[t // width * width + (t + 1) % width]
+        jit.syncwarp(mask=group)
+        x[t] = out[t]
+        jit.syncwarp(mask=group)
+
+
+@jit.rawkernel()
+def some_of_a_warp(x, count):
+    t = int(jit.threadIdx.x)
+    if t < count:
+        x[t] = x[t] + 1
+        jit.syncwarp(mask=(1 << count) - 1)
+        x[count - 1 - t] = x[count - 1 - t] * 2
+
+
+def test_a_barrier_of_a_part_of_a_warp():
+    x = np.arange(64, dtype=np.float32)
+    for width in (2, 16):
+        wanted = np.roll(x.reshape(-1, width), -2, axis=1).ravel()
+        assert launched(halves, 1, 64, x, zeros(64), width, out=1).tolist() == wanted.tolist()
+    for count in (1, 4, 32):
+        got = launched(some_of_a_warp, 1, 32, x[:32].copy(), count, out=0)
+        assert got.tolist() == [*((x[:count] + 1) * 2), *x[count:32]]
+
+
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [  # the kinds of cupyx/jit/_compile.py and _builtin_funcs.py
+        ("out[0] = nobody", NameError), ("i, = jit.grid(1)", ValueError), ("i = jit.grid(0)", ValueError),
+        ("i = jit.grid('x')", TypeError), ("i = jit.threadIdx.w", AttributeError), ("out[0] = z[0, 1, 2]", IndexError),
+        ("jit.syncwarp(mask=-1)", ValueError), ("out[0] = jit.shfl_sync(-1, x[0], 0)", ValueError),
+        ("out[0] = jit.shfl_sync(15, x[0], 0, width=3)", ValueError), ("del x", NotImplementedError),
+        ("a = b = 1", NotImplementedError), ("return 1", ValueError), ("import math", ValueError),
+        ("with x:\n    pass", ValueError), ("out[0] = 1 // 0", ZeroDivisionError), ("out[0] = [1]", ValueError),
+        ("out[0] = 'x'", NotImplementedError), ("out[0] = np.maximum(x[0])", ValueError),
+        ("if 0 < n < 3:\n    pass", NotImplementedError), ("out[0] = x[0] @ x[0]", KeyError),
+        ("out[0] = mixed(x[0])", ValueError), ("out[0] = np.uint32(-1)", OverflowError),
+        ("for k in x:\n    pass", NotImplementedError), ("out[0] = x.nothing", AttributeError),
+    ],
+)  # fmt: skip
+def test_a_refusal_is_of_the_kind_that_cupy_raises(body, kind, tmp_path):
+    text = snippets.HEAD + snippets.text_of(body, "wrong")
+    kernel = snippets.imported(tmp_path / f"refused_{abs(hash(body))}.py", text).wrong
+    with pytest.raises(kind) as error:
+        kernel[1, 1](*[fl.gpu(x, dtype=None) if isinstance(x, np.ndarray) else x for x in snippets.arguments()])
+    assert isinstance(error.value, jit.Refused) and isinstance(error.value, TypeError)
 
 
 @jit.rawkernel()
