@@ -11,7 +11,7 @@ from .creation import asarray
 from .device import current, on_device
 from .dispatch import call
 from .memory import Stored
-from .rules import device_among, refusal
+from .rules import refusal
 from .words import in_words
 
 
@@ -142,35 +142,6 @@ class broadcast:  # noqa: N801  (CuPy's name)
         self.shape = np.broadcast_shapes(*(getattr(x, "shape", ()) for x in arrays))
         self.nd, self.size = len(self.shape), int(np.prod(self.shape))
         self.values = tuple(np.broadcast_to(x, self.shape) if isinstance(x, SimulatedArray) else x for x in arrays)
-
-
-class vectorize:  # noqa: N801  (CuPy's name)
-    """A Python function of numbers, for each element. CuPy makes a kernel of it, so this is one launch."""
-
-    def __init__(
-        self, pyfunc: Any, otypes: Any = None, doc: Any = None, excluded: Any = None, cache: bool = False,
-        signature: Any = None,
-    ) -> None:  # fmt: skip
-        for name, value in (("otypes", otypes), ("excluded", excluded), ("signature", signature)):
-            if value is not None:
-                raise NotImplementedError(f"vectorize takes no {name} on a GPU (CuPy does not support it yet)")
-        if not callable(pyfunc):
-            raise TypeError(f"vectorize takes a function, got {type(pyfunc).__name__}")
-        self.pyfunc, self.__doc__ = pyfunc, doc or pyfunc.__doc__
-
-    def __call__(self, *args: Any) -> Any:
-        if wrong := [x for x in args if isinstance(x, (list, tuple, np.ndarray))]:
-            raise refusal(vectorize, wrong[0], current())
-        device = device_among(args) or current()
-        values = [x._values if isinstance(x, Stored) else x for x in args]
-        with np.errstate(all="ignore"):
-            made = np.asarray(np.vectorize(self._of_numbers)(*values))
-        device.launch(f"vectorize {self.pyfunc.__name__}", sum(getattr(x, "nbytes", 0) for x in values) + made.nbytes)
-        return device.new(made)
-
-    def _of_numbers(self, *numbers: Any) -> Any:
-        result = self.pyfunc(*numbers)
-        return result._values[()] if isinstance(result, Stored) else result
 
 
 def in1d(ar1: Any, ar2: Any, assume_unique: bool = False, invert: bool = False) -> Any:

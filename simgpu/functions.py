@@ -204,6 +204,10 @@ def get(name: str) -> Any:
         raise Missing(f"simgpu has no {name}, which CuPy has")
     if name in OTHERS:
         return OTHERS[name]
+    if name == "vectorize":  # it brings what translates a function, which few programs need
+        from .jit.vectorized import vectorize
+
+        return vectorize
     for module in (creation, differing, polynomials, fusion):
         found = vars(module).get(name)
         if name[0] != "_" and getattr(found, "__module__", None) == module.__name__:  # it isn't imported there

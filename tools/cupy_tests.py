@@ -325,7 +325,8 @@ def main() -> int:
     tests = source / "tests" / "cupy_tests"
     paths = [str(tests / part) for part in given.parts or (f"{folder}_tests" for folder in FOLDERS)]
     counted = Counted()
-    options = ["-q", "-q", "-p", "no:cacheprovider", "-p", "no:nbval", "-m", "not slow", "-W", "ignore", "--tb=short"]
+    options = ["-q", "-q", "-p", "no:cacheprovider", "-p", "no:nbval", "-m", "not slow", "--tb=short"]
+    options += ["-W", "ignore", "-W", "error::numpy.exceptions.ComplexWarning"]  # as CuPy's own settings have it
     options += ["-c", os.devnull, "--rootdir", str(source / "tests"), "--show-capture=no", "--no-summary"]
     options += ["--continue-on-collection-errors"]
     pytest.main([*options, *paths], plugins=[counted])

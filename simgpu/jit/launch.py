@@ -18,7 +18,7 @@ from .races import Log
 from .source import Source
 from .tracing import Watch
 from .translate import Program
-from .types import ArrayType, number_as, type_of
+from .types import ArrayType, held_as, number_as, type_of
 
 MOST_THREADS = 1024  # a block: CUDA C++ Programming Guide, technical specifications
 MOST_IN_GRID = (2**31 - 1, 65_535, 65_535)
@@ -58,7 +58,7 @@ class Launch:
         self.program.constants.have_changed()  # it's compiled once, whatever names from outside mean by now
         self.parts = self._parts({name: x for name, x in zip(source.parameters, args) if isinstance(x, Stored)})
         self._args = [  # what each parameter holds
-            Ref(self.parts[name]) if name in self.parts else number_as(x, type_of(x))
+            Ref(self.parts[name]) if name in self.parts else held_as(type_of(x)).type(number_as(x, type_of(x)))
             for name, x in zip(source.parameters, args)
         ]
         self.cycles = self.figures.card.cycles(self.blocks == 1)

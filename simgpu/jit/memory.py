@@ -305,7 +305,7 @@ def change(lanes: Lanes, mask: Mask, to: Reach, how: Any, values: list[Any], sit
         lanes.figures.atomics += mask.count
     elif not to.is_noted:
         _check_written(lanes, to, site)
-    given = [lanes.select(mask, value) for value in values]
+    given = [lanes.select(mask, value).astype(flat.dtype, copy=False) for value in values]
     if isinstance(how, np.ufunc) and not is_used:
         how.at(flat, at, *given)
         return None

@@ -19,8 +19,8 @@ from .lanes import OPERATION, SHUFFLE, WARP, Lanes, Mask
 from .memory import Memory, Part, Ref
 from .races import Log
 from .source import Site
-from .types import INT, SIZE, UINT, VOID, ArrayType
-from .values import Expression, Known, Name, Value, apply, as_value, cast, pack, scalar_type
+from .types import INT, SIZE, UINT, VOID, ArrayType, held_as
+from .values import Expression, Known, Name, Value, apply, as_type, as_value, cast, pack, scalar_type
 
 SHARED_LIMIT = 48 * 1024  # bytes a block may declare: CUDA C++ Programming Guide, technical specifications
 FULL_WARP = 0xFFFFFFFF
@@ -167,13 +167,14 @@ def shared_memory(t: Any, node: Any, dtype: Expression, size: Expression, alignm
     def run(lanes: Lanes, mask: Mask) -> Ref:
         if node in lanes.shared:
             return lanes.shared[node]
-        lanes.shared_bytes += count * kind.itemsize
+        held = held_as(kind)
+        lanes.shared_bytes += count * held.itemsize
         if lanes.shared_bytes > SHARED_LIMIT:
             what = f"{lanes.shared_bytes:,} bytes of shared memory; a block has {SHARED_LIMIT:,}."
             raise site.wrong(TooMuch, what)
         lanes.figures.shared_bytes = max(lanes.figures.shared_bytes, lanes.shared_bytes)
-        size, flat = lanes.blocks * count, np.zeros((lanes.blocks, count), kind)
-        made = Memory(size, kind.itemsize, Log(size, False, count))
+        size, flat = lanes.blocks * count, np.zeros((lanes.blocks, count), held)
+        made = Memory(size, held.itemsize, Log(size, False, count))
         found = lanes.shared[node] = Ref(Part(name, made, flat, (count,), (1,), is_shared=True))
         return found
 
@@ -182,21 +183,21 @@ def shared_memory(t: Any, node: Any, dtype: Expression, size: Expression, alignm
 
 def _as_large_as_the_launch_says(t: Any, node: Any, kind: np.dtype) -> Value:
     """``jit.shared_memory(dtype, None)``: in CUDA ``extern __shared__``, which has one beginning for all."""
-    name = t.being_assigned or "shared memory"
+    name, held = t.being_assigned or "shared memory", held_as(kind)
 
     def run(lanes: Lanes, mask: Mask) -> Ref:
         if node in lanes.shared:
             return lanes.shared[node]
         if DYNAMIC not in lanes.shared:
-            count = lanes.launch.shared_mem // kind.itemsize
-            flat = np.zeros((lanes.blocks, count), kind)
-            made = Memory(flat.size, kind.itemsize, Log(flat.size, False, count))
+            count = lanes.launch.shared_mem // held.itemsize
+            flat = np.zeros((lanes.blocks, count), held)
+            made = Memory(flat.size, held.itemsize, Log(flat.size, False, count))
             lanes.shared[DYNAMIC] = Ref(Part(name, made, flat, (count,), (1,), is_shared=True, is_dynamic=True))
         part = lanes.shared[DYNAMIC].part
-        if part.flat.itemsize != kind.itemsize:
-            what = f"shared memory of the launch as {part.flat.dtype} and as {kind}, whose items have another size"
+        if part.flat.itemsize != held.itemsize:
+            what = f"shared memory of the launch as {part.flat.dtype} and as {held}, whose items have another size"
             raise NotImplementedError(f"kernel {t.source.name}: {what}")
-        found = lanes.shared[node] = Ref(part._replace(name=name, flat=part.flat.view(kind)))
+        found = lanes.shared[node] = Ref(part._replace(name=name, flat=part.flat.view(held)))
         return found
 
     return Value(ArrayType(kind, 1, True), run)
@@ -234,7 +235,8 @@ def _atomic(operation: str, how: Callable, types: str, does: str, line: str, pri
 
         def run(lanes: Lanes, mask: Mask) -> Any:
             to = find(lanes, mask)
-            return memory.change(lanes, mask, to, how, [run(lanes, mask) for run in runs], site, is_used)
+            old = memory.change(lanes, mask, to, how, [run(lanes, mask) for run in runs], site, is_used)
+            return as_type(old, kind) if is_used else old
 
         return Value(kind, run)
 

@@ -3,6 +3,7 @@
 import ast
 import builtins
 import inspect
+import linecache
 import textwrap
 from collections.abc import Callable
 from typing import Any, TypeGuard
@@ -34,15 +35,18 @@ class Source:
     """The text of one function, and errors that name a line of it."""
 
     def __init__(self, function: Callable) -> None:
-        self.function, self.name = function, function.__name__
+        self.function, self.name = function, getattr(function, "__name__", type(function).__name__)
         try:
             lines, first = inspect.getsourcelines(function)
         except (OSError, TypeError) as error:
             what = "we read a kernel's text, and can't find it. Write it into a file or a notebook's cell."
             raise Refused(what, kernel=self.name) from error
-        self.lines = textwrap.dedent("".join(lines)).splitlines()
-        self.first = max(first, 1)
-        tree = ast.parse("\n".join(self.lines)).body[0]
+        tree: ast.stmt
+        if self.name == "<lambda>":
+            tree = self._lambda(first, len(lines))
+        else:
+            self.lines, self.first = textwrap.dedent("".join(lines)).splitlines(), max(first, 1)
+            tree = ast.parse("\n".join(self.lines)).body[0]
         if not isinstance(tree, ast.FunctionDef):
             raise Refused("a kernel is made from a function that begins with def", kernel=self.name)
         self.tree = tree
@@ -54,13 +58,31 @@ class Source:
         if given.vararg or given.kwarg or given.kwonlyargs or given.defaults or given.posonlyargs:
             what = "a kernel takes plain arguments: no *, no **, no /, no default values"
             raise self.refusal(self.tree, what, NotImplementedError)
-        own: list[tuple[Any, str]] = [(self.tree, name) for name in (self.name, *self.parameters)]
+        own: list[tuple[Any, str]] = [(self.tree, name) for name in (tree.name, *self.parameters)]
         own += [(node, node.id) for node in ast.walk(self.tree) if is_stored(node)]
         for node, name in own:
-            if name in CPP_WORDS or (name == self.name and name in CUDAS_NAMES):
+            if name in CPP_WORDS or (name == tree.name and name in CUDAS_NAMES):
                 raise self.refusal(node, f"{name} is a word of CUDA C++, which the kernel becomes: choose another name")
             if not name.isascii():
                 raise self.refusal(node, f"{name} has letters that C++ doesn't take: use a to z")
+
+    def _lambda(self, first: int, count: int) -> ast.FunctionDef:
+        """The lambda that begins in one of these lines, as a function. Raises `Refused` if there are several."""
+        self.lines, self.first = linecache.getlines(inspect.getsourcefile(self.function) or ""), 1
+        text = "".join(self.lines)
+        found = [
+            node for node in ast.walk(ast.parse(text))
+            if isinstance(node, ast.Lambda) and first <= node.lineno < first + count
+        ]  # fmt: skip
+        if len(found) != 1:
+            several = "Multiple callables are found near the definition of this lambda, line"
+            raise refused_as(ValueError)(
+                f"{several} {first}: give it a name with def, so that we know which", kernel=self.name
+            )
+        node = found[0]
+        body = ast.copy_location(ast.Return(node.body), node.body)
+        made = ast.FunctionDef(name="_lambda_kernel", args=node.args, body=[body], decorator_list=[])
+        return ast.copy_location(made, node)
 
     def outside(self, name: str) -> Any:
         """What a name from outside the kernel means, or `MISSING`."""

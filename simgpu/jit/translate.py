@@ -26,10 +26,12 @@ from .errors import Endless, Problem
 from .lanes import NOBODY, OPERATION, Lanes, Mask
 from .memory import Reach, Ref, as_index, reach
 from .source import Site, Source
-from .types import BOOL, INT, SIGNATURES, SIZE, UINT, VOID, ArrayType, Tuple, is_number, same
-from .values import OPERATORS, Expression, Known, Value, apply, as_value, cast, is_true, pack, scalar_type
+from .types import BOOL, INT, SIGNATURES, SIZE, UINT, VOID, ArrayType, Tuple, held_as, is_number, same, type_of_range
+from .values import OPERATORS, Expression, Known, Value, apply, as_type, as_value, cast, is_true, pack, scalar_type
 
 _MANY_ROUNDS = "still in this loop. Does it end? If it takes that long, raise the limit: kernel.most_rounds = …"
+CUPYS_FUNCTIONS = f"{__name__.partition('.')[0]}.functions"  # the module that has CuPy's
+NUMBERS = (bool, int, float, complex, np.generic)
 _WAITS = "A thread that waits for another one's write may wait forever: only barriers wait."
 Step = Callable[[Lanes, Mask], Mask | None]
 LEFT, AGAIN = range(2)  # places in `lanes.loops`: the lanes that left the innermost loop, and those at `continue`
@@ -82,14 +84,16 @@ class Variable:
 class Program:
     """A kernel, translated for arguments of these types."""
 
-    def __init__(self, source: Source, types: Sequence[Any]) -> None:
+    def __init__(self, source: Source, types: Sequence[Any], is_device: bool = False) -> None:
         self.name, self.slots = source.name, 0
         self.needs_warps = False  # whether a line needs all threads of a warp at once
         self.changed: frozenset[str] = frozenset()  # the arguments that it writes
         self.constants = Constants(f"kernel {source.name}", source.name)  # names from outside, as they were
         self._functions: dict[Any, Any] = {}
         origins = [frozenset([name] * isinstance(kind, ArrayType)) for name, kind in zip(source.parameters, types)]
-        self.run = Translation(self, source, list(zip(types, origins)), is_device=False).body
+        made = Translation(self, source, list(zip(types, origins)), is_device)
+        returned = made.variables.get("return", Variable(VOID, -1, frozenset()))
+        self.run, self.result, self.result_slot = made.body, returned.type, returned.slot
 
     def new_slot(self) -> int:
         self.slots += 1
@@ -113,6 +117,8 @@ class Translation:
     def __init__(self, program: Program, source: Source, parameters: Sequence[Any], is_device: bool) -> None:
         self.program, self.source, self.is_device = program, source, is_device
         self.variables: dict[str, Variable] = {}  # and what a function of the device returns, as "return"
+        self.constants: dict[str, Known] = {}  # names in the text for what isn't a number: a type, a function
+        self.depth = 0  # of branches and loops around the statement
         self.being_assigned = ""
         self.unused: Any = None  # the call whose result is thrown away
         for name, (kind, origin) in zip(source.parameters, parameters):
@@ -148,6 +154,13 @@ class Translation:
 
         return run
 
+    def inner(self, statements: list[ast.stmt]) -> Callable[[Lanes, Mask], Mask]:
+        """A block in a branch or a loop."""
+        self.depth += 1
+        run = self.block(statements)
+        self.depth -= 1
+        return run
+
     def translate(self, node: Any) -> Any:
         """Call the method with this node's name: it makes a `Step` or an `Expression`. Raises `Refused`."""
         method = getattr(self, f"_{type(node).__name__}", _missing)
@@ -163,11 +176,25 @@ class Translation:
             raise Problem("one assignment at a time, not a = b = …", NotImplementedError)
         target = node.targets[0]
         self.being_assigned = target.id if isinstance(target, ast.Name) else ""
-        given = as_value(self.translate(node.value))
+        found = self.translate(node.value)
+        if isinstance(target, ast.Name) and isinstance(found, Known) and not isinstance(found.obj, (*NUMBERS, tuple)):
+            return self._name_constant(target.id, found)
+        given = as_value(found)
         self.being_assigned = ""
         if same(given.type, VOID):
             raise Problem("this gives nothing that could be assigned")
         return self.assign(target, given)
+
+    def _name_constant(self, name: str, found: Known) -> Step:
+        """``kind = np.float32``: the name stands for it from here on, in whatever the compiler sees."""
+        if isinstance(found.obj, names.Name):
+            as_value(found)  # what to write instead
+        if self.depth:
+            raise Problem(f"{name} can stand for a {type(found.obj).__name__} only outside of branches and loops")
+        if name in self.variables:
+            raise Problem(f"Type mismatch of variable: {name} holds {self.variables[name].type} already")
+        self.constants[name] = found
+        return _nothing
 
     def assign(self, target: Any, given: Value) -> Step:
         """Returns what stores a value under a name, in an element, or in several of them."""
@@ -227,11 +254,12 @@ class Translation:
             raise Problem("only a name or an element can be changed like this")
         kind, find, site = self.element(self.translate(target.value), self.translate(target.slice), target)
         slot, before = self.unnamed(kind)
+        held = held_as(kind)
         compute = _into_element(as_value(self.operation(node.op, [before, given])), kind, target).run
 
         def step(lanes: Lanes, mask: Mask) -> None:
             to = find(lanes, mask)
-            lanes.held[slot].value = memory.load(lanes, mask, to, site)
+            lanes.held[slot].value = memory.load(lanes, mask, to, site).astype(held, copy=False)
             memory.store(lanes, mask, compute(lanes, mask), to, site)
 
         return step
@@ -256,7 +284,7 @@ class Translation:
         test = self.translate(node.test)
         if isinstance(test, Known):  # decided before the launch: the other side isn't even compiled
             return self.block(node.body if test.obj else node.orelse)
-        condition, body, orelse = self._test_of(node, test), self.block(node.body), self.block(node.orelse)
+        condition, body, orelse = self._test_of(node, test), self.inner(node.body), self.inner(node.orelse)
 
         def step(lanes: Lanes, mask: Mask) -> Mask:
             yes, no = lanes.split(mask, condition(lanes, mask))
@@ -297,12 +325,12 @@ class Translation:
         if unroll != Known(None) and not (known and isinstance(known[-1], int)):
             raise Problem("a loop can only be unrolled if its range and unroll=, a number, are known before the launch")
         start, stop, step = [*[Known(0)] * (len(args) == 1), *args, Known(1)][:3]
-        kind, name = scalar_type(stop), node.target.id
+        kind, name = type_of_range(scalar_type(stop)), node.target.id
         if name in self.variables and not same(self.variables[name].type, kind):
             raise Problem(f"{name} holds {self.variables[name].type} already, and range counts in {kind}")
         slot, count = self.unnamed(kind)
         put = self._assign_name(node.target, count)
-        begin, end, by = cast(start, kind, checked=False).run, as_value(stop).run, cast(step, kind, checked=False).run
+        begin, end, by = (cast(x, kind, checked=False).run for x in (start, stop, step))
 
         def ready(lanes: Lanes, mask: Mask) -> tuple[Callable, Any, Any]:
             at = lanes.held[slot]
@@ -332,7 +360,7 @@ class Translation:
         """`ready` returns a loop's test, and what to do before and after each round."""
         if node.orelse:
             raise Problem("a loop has no else", NotImplementedError)
-        body = self.block(node.body)
+        body = self.inner(node.body)
         site, (why, fix) = Site(self.source, node), advice.endless(node, self.source.tree)
 
         def step(lanes: Lanes, mask: Mask) -> Mask:
@@ -407,6 +435,8 @@ class Translation:
         return pack([as_value(part) for part in parts]) if known is None else Known(tuple(known))
 
     def _Name(self, node: ast.Name) -> Expression:
+        if node.id not in self.variables and node.id in self.constants:
+            return self.constants[node.id]
         if node.id not in self.variables:
             found = self.source.outside(node.id)
             if found is MISSING:
@@ -470,7 +500,10 @@ class Translation:
             return Value(ArrayType(owner.type.dtype, owner.type.ndim - count), view, owner.origin, node)
         site = Site(self.source, node)
         find = _finding(owner, indices, site)
-        return Value(owner.type.dtype, lambda lanes, mask: memory.load(lanes, mask, find(lanes, mask), site))
+        kind = owner.type.dtype
+        if held_as(kind) == kind:
+            return Value(kind, lambda lanes, mask: memory.load(lanes, mask, find(lanes, mask), site))
+        return Value(kind, lambda lanes, mask: as_type(memory.load(lanes, mask, find(lanes, mask), site), kind))
 
     def indices(self, owner: Value, index: Expression, node: Any) -> Value:
         """The index of each axis, all in one. Raises `Problem` if there are too many, or if one isn't an integer."""
@@ -570,13 +603,14 @@ class Translation:
             if keywords:
                 raise Problem("a function of the device takes no keywords")
             return function.as_part_of(self, args)
-        name = FUNCTIONS.get(function)
+        name = _name_of_function(function)
         if name is not None:
             dtype, count = keywords.pop("dtype", Known(None)), len(SIGNATURES[name][0][0])
-            if keywords or len(args) != count or dtype != Known(None):
+            if keywords or len(args) != count or not isinstance(dtype, Known):
                 kind = ValueError if len(args) != count else TypeError
-                raise Problem(f"np.{name} takes {many(count, 'number')} and no keywords", kind)
-            return apply(name, args)
+                raise Problem(f"np.{name} takes {many(count, 'number')} and no keywords but dtype", kind)
+            gives = None if dtype.obj is None else _compute_now(np.dtype, dtype.obj)
+            return apply(name, args, gives=gives)
         known = _known_values([*args, *keywords.values()])
         if known is not None and function is not print:
             found = _compute_now(function, *known[: len(args)], **dict(zip(keywords, known[len(args) :])))
@@ -593,6 +627,18 @@ class Translation:
         raise Problem(f"a kernel doesn't know {word}. There's {instead}")
 
 
+def _name_of_function(function: Any) -> str | None:
+    """The name of NumPy's function that this is, whether NumPy's own or CuPy's. None for another one."""
+    try:
+        if function in FUNCTIONS:
+            return FUNCTIONS[function]
+    except TypeError:  # it can't be looked up
+        return None
+    home = getattr(function, "__module__", None) or type(function).__module__
+    name = getattr(function, "__name__", "")
+    return name if home == CUPYS_FUNCTIONS and name in SIGNATURES else None
+
+
 def _finding(owner: Value, indices: Value, site: Site) -> Callable[[Lanes, Mask], Reach]:
     """Returns what finds an element for each thread."""
     array, index = owner.run, indices.run
@@ -605,7 +651,8 @@ def _stored(given: Value, to: Any, what: str, advised: str) -> Value:
         return given
     if isinstance(to, np.dtype) and np.can_cast(scalar_type(given), to, "same_kind"):
         return cast(given, to)
-    raise Problem(f"{what} holds {to} and can't take {given.type}{advised}")
+    mismatch = "" if isinstance(to, np.dtype) else f"Data type mismatch of variable: {what}: "
+    raise Problem(f"{mismatch}{what} holds {to} and can't take {given.type}{advised}")
 
 
 def _into_element(given: Value, to: np.dtype, target: ast.Subscript) -> Value:

@@ -8,11 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import values
+from ..lines import warn_at_call
 from ..rules import names
 from .advice import UNSIGNED, hint, one_element
 from .errors import Problem
 from .lanes import FUNCTION, OPERATION, Lanes, Mask
-from .types import BOOL, ArrayType, Tuple, is_number, number_as, signature, type_of
+from .types import BOOL, ArrayType, Tuple, held_as, is_number, number_as, signature, signature_giving, type_of
 
 Run = Callable[[Lanes, Mask], Any]
 
@@ -61,7 +62,7 @@ def as_value(x: Expression) -> Value:
         what = f"{_describe(x.obj)} isn't a number, and a thread computes only with numbers"
         raise Problem(what, NotImplementedError)
     kind = type_of(x.obj)
-    number = number_as(x.obj, kind)
+    number = held_as(kind).type(number_as(x.obj, kind))
     return Value(kind, lambda lanes, mask: number)
 
 
@@ -101,11 +102,13 @@ def cast(x: Expression, to: np.dtype, checked: bool = True) -> Value:
         return x
     if checked and not np.can_cast(kind, to, "same_kind"):  # bool, uint, int, float, complex: only upwards
         raise Problem(f"{kind} doesn't become {to} by itself{hint(kind, to)}")
+    if kind.kind == "c" and to.kind not in "cb":
+        warn_at_call("Casting complex values to real discards the imaginary part", np.exceptions.ComplexWarning)
     return Value(to, lambda lanes, mask: as_type(x.run(lanes, mask), to))
 
 
 def as_type(value: Any, to: np.dtype) -> Any:
-    value = np.asarray(value)
+    value, to = np.asarray(value), held_as(to)
     if to.kind in "iu" and value.dtype.kind in "fc":
         return values.cast(value, to)[()]
     return value.astype(to)[()]
@@ -146,10 +149,13 @@ _ON_INTEGERS: dict[str, Callable] = {
 }  # fmt: skip
 
 
-def apply(name: str, operands: Sequence[Expression], rule: str = "") -> Value:
-    """The function `name` of these operands, as the types that it takes, or that the function `rule` takes."""
+def apply(name: str, operands: Sequence[Expression], rule: str = "", gives: np.dtype | None = None) -> Value:
+    """The function `name` of these operands, as the types that it takes, or that the function `rule` takes.
+
+    If the program asks for a type of the result, `gives`, that decides.
+    """
     types = [scalar_type(x) for x in operands]
-    found = signature(rule or name, types)
+    found = signature(rule or name, types) if gives is None else signature_giving(name, gives)
     if found is None:
         raise Problem(f"{name} doesn't take {' and '.join(map(str, types))}")
     wanted, out = found
@@ -163,11 +169,12 @@ def apply(name: str, operands: Sequence[Expression], rule: str = "") -> Value:
     if name in _ON_INTEGERS and wanted[0].kind in "biu":
         compute = np.logical_and if name == "power" and wanted[0].kind == "b" else _ON_INTEGERS[name]
     cost = OPERATION if name in _PLAIN or name == "not" else FUNCTION
+    held = held_as(out)
 
     def run(lanes: Lanes, mask: Mask) -> Any:
         mask.spend(cost)
         value = compute(*[operand(lanes, mask) for operand in runs])
-        return value if value.dtype == out else as_type(value, out)
+        return value if value.dtype == held else as_type(value, held)
 
     return Value(out, run)
 

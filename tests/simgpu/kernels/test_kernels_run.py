@@ -166,6 +166,26 @@ def test_a_float_that_an_integer_cannot_hold_becomes_the_nearest():
     assert launched(converted, 1, 6, x, *out, out=2).tolist() == [3_000_000_000, 0, 2**32 - 1, 0, 0, 7]
 
 
+@jit.rawkernel()
+def squared_and_divided(x, out, total):
+    part = jit.shared_memory(np.float16, 32)
+    t = int(jit.threadIdx.x)
+    part[t] = x[t] * x[t]
+    half = np.float16(part[t])
+    out[t] = half / x[t]
+    x[t] *= x[t]
+    jit.atomic_add(total, 0, out[t])
+
+
+def test_float16_is_rounded_only_where_an_array_stores_it():
+    """cupyx.jit makes a float of it: `Scalar.__str__` in _cuda_types.py."""
+    x = fl.gpu(np.full(32, 300, np.float16), dtype=None)
+    out, total = np.zeros_like(x), np.zeros_like(x[:1])
+    squared_and_divided[1, 32](x, out, total)
+    assert (fl.cpu(out) == 300).all(), "though 90,000 is more than a float16 holds"
+    assert np.isinf(fl.cpu(x)).all() and squared_and_divided.figures.shared_bytes == 4 * 32
+
+
 def test_transposed_with_and_without_padding():
     for width, conflicts in ((33, 0), (32, 31 * 4 * 32)):
         out = launched(puzzles.transposed, (2, 2), (32, 8), A, zeros(64, 64), width, out=1)

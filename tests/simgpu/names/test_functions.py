@@ -75,6 +75,10 @@ def test_an_array_of_an_array_is_a_copy_unless_asked_otherwise(x):
     assert cp.array(x, np.float32).dtype == np.float32
 
 
+def doubled_above_1(v):
+    return v * 2 if v > 1 else 0.0
+
+
 @pytest.mark.parametrize(
     ("call", "wanted"),
     [
@@ -93,7 +97,7 @@ def test_an_array_of_an_array_is_a_copy_unless_asked_otherwise(x):
         (lambda x: cp.add.reduce(x, 1), lambda x: x.sum(1)),
         (lambda x: cp.atleast_2d([1, 2]), lambda x: np.array([[1, 2]])),
         (lambda x: cp.mgrid[:2, :3], lambda x: np.mgrid[:2, :3]),
-        (lambda x: cp.vectorize(lambda v: v * 2 if v > 1 else 0.0)(x), lambda x: np.where(x > 1, x * 2, 0)),
+        (lambda x: cp.vectorize(doubled_above_1)(x), lambda x: np.where(x > 1, x * 2, 0)),
     ],
 )
 def test_cupys_keywords_give_numpys_values(x, call, wanted):
