@@ -86,6 +86,9 @@ def _in_one_launch(function: Callable, name: str, args: tuple, arrays: dict[int,
     try:
         result = function(*(given.get(id(x), x) for x in args))
         found = result if isinstance(result, tuple) else () if result is None else (result,)
+        if any(isinstance(x, SCALARS) for x in args):  # what's computed of numbers alone has all elements, too
+            shape = np.broadcast_shapes(*[x.shape for x in given.values()])
+            found = tuple([card.new(np.full(shape, x)) if isinstance(x, SCALARS) else x for x in found])
         if wrong := [x for x in found if not isinstance(x, Stored) or x.device is not card]:
             raise TypeError(f"fuse, {name}: the result is {type(wrong[0]).__name__}, not an array computed there")
         made = [device.new(device.compute(np.array, x._values, order="K")) for x in found]
