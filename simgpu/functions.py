@@ -7,6 +7,7 @@ that work element by element. `creation.py` has what makes arrays, `differing.py
 
 import operator
 import sys
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -25,7 +26,7 @@ from .words import Missing
 # Names that NumPy 2 gave up, and second names.
 ALIASES = {
     "alltrue": "all", "sometrue": "any", "product": "prod", "cumproduct": "cumprod", "round_": "round",
-    "row_stack": "vstack", "trapz": "trapezoid", "concat": "concatenate", "permute_dims": "transpose",
+    "trapz": "trapezoid", "concat": "concatenate", "permute_dims": "transpose",
 }  # fmt: skip
 # What a parameter is called in CuPy and in NumPy.
 RENAMED = {
@@ -50,6 +51,7 @@ MOVING = {
     **dict.fromkeys(names("atleast_1d atleast_2d atleast_3d ix_"), 99),
 }  # fmt: skip
 MOVING_LISTS = names("concatenate dstack hstack vstack")
+OF_NUMBERS = names("diagflat kron")  # numbers alone are enough for these
 # The host knows the answer, wherever the argument is.
 ABOUT = ABOUT_ARRAYS - {"shares_memory"} | names("array2string array_repr array_str broadcast_arrays")
 
@@ -100,6 +102,8 @@ def _without_arrays(name: str, computes: Callable, args: tuple, kwargs: dict) ->
     """What CuPy does if no argument is on a device."""
     given = (*args, *kwargs.values())
     first = next((x for x in given if isinstance(x, (np.ndarray, list, tuple))), given[0] if given else None)
+    if name in OF_NUMBERS and all(isinstance(x, SCALARS) for x in given):
+        return creation.asarray(computes(*args, **kwargs))
     if not given or name in ABOUT or name in BY_METHOD and isinstance(first, np.ndarray):
         return computes(*args, **kwargs)
     raise Unsupported(str(refusal(computes, first, current())))
@@ -188,10 +192,10 @@ OTHERS = {
 }  # fmt: skip
 # CuPy has them and we don't.
 MISSING = names("""
-    DataSource annotations asarray_chkfinite asfarray byte_bounds clear_memo
+    DataSource annotations asfarray byte_bounds clear_memo
     disable_experimental_feature_warning disp find_common_type format_parser fromDlpack from_dlpack get_array_wrap
-    issctype issubclass_ issubsctype make_aligned_dtype mask_indices memoize msort obj2sctype polynomial require
-    safe_eval sctype2char set_string_function show_config typing who
+    issctype issubclass_ issubsctype make_aligned_dtype memoize msort obj2sctype polynomial
+    safe_eval sctype2char set_string_function show_config typing
 """)
 _TYPE = type(np.sum)  # of the functions that NumPy passes on to an array's own type
 _ufuncs: dict[np.ufunc, ufunc] = {}
@@ -204,6 +208,8 @@ def get(name: str) -> Any:
         raise Missing(f"simgpu has no {name}, which CuPy has")
     if name in OTHERS:
         return OTHERS[name]
+    if name == "row_stack":
+        return row_stack
     if name == "vectorize":  # it brings what translates a function, which few programs need
         from .jit.vectorized import vectorize
 
@@ -225,6 +231,12 @@ def get(name: str) -> Any:
     if numpys in (np.matmul, np.isfortran) or isinstance(numpys, _TYPE) and not is_lacking(numpys):
         return of_arrays(name, numpys)
     raise AttributeError(f"module 'simgpu' has no attribute {name!r}, and nor has CuPy")
+
+
+def row_stack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Any:
+    """`vstack`, by its old name, which NumPy and CuPy are about to give up."""
+    warnings.warn("row_stack is deprecated: use vstack", DeprecationWarning, stacklevel=2)
+    return get("vstack")(tup, dtype=dtype, casting=casting)
 
 
 def within(module: str) -> Callable[[str], Any]:
