@@ -33,8 +33,8 @@ from ..tree.ties import address
 from .base import GPU, SETTINGS, Device, Memory, current, gpu_generators
 
 __all__ = [  # with what the other devices take from simgpu
-    "COMPARISONS", "SCALARS", "CountedGenerator", "HostReads", "OutOfMemoryError", "SimulatedArray", "estimated",
-    "one_number", "preset", "refusal", "untouched", "users_line",
+    "COMPARISONS", "SCALARS", "Compiled", "CountedGenerator", "HostReads", "OutOfMemoryError", "SimulatedArray",
+    "estimated", "one_number", "preset", "refusal", "untouched", "users_line",
 ]  # fmt: skip
 
 # It learns fluxlite's names, and which device is in use.

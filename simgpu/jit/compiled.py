@@ -24,9 +24,8 @@ def launch(
     import cupy
 
     key = tuple([_compiled_for(x) for x in args])
-    if key not in kernel._real:  # CuPy compiles it now, so the names around it are those of now
-        kernel._real[key] = _constants(kernel), _kernel(kernel, {})
-    constants, real = kernel._real[key]
+    # If CuPy compiles it now, the names around it are those of now.
+    constants, real = kernel._real.get(key) or (_constants(kernel), _kernel(kernel, {}))
     constants.have_changed()
     try:
         real(tuple(grid), tuple(block), tuple(args), shared_mem, stream)
@@ -34,6 +33,7 @@ def launch(
         raise
     except Exception as error:
         raise _refusal(kernel, error) from error
+    kernel._real[key] = constants, real
 
 
 def _compiled_for(x: Any) -> tuple:

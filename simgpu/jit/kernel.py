@@ -37,6 +37,10 @@ class Kernel:
     unless you set it, limits the rounds of a loop; if nothing changes, it ends sooner. `explained` shows what each line
     cost, `trace` what one warp touches, `shuffled` what a data race does, and ``kernel.cuda_c(x, out)`` the
     CUDA C, where CuPy is installed.
+
+    It's compiled at its first launch, once for each combination of argument types. What a name from outside means then
+    is compiled in: a global, a closure's variable, another function. If it changes, a warning says so, and the kernel
+    goes on as it was, as on every card. Run the cell that defines it again to compile it again.
     """
 
     # What a library above this one refuses: called with the kernel's name, an argument's, and the argument.
