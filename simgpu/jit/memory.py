@@ -161,14 +161,15 @@ def _out_of_bounds(lanes: Lanes, ref: Ref, axis: int, index: int, bad: np.ndarra
     along = f" along axis {axis}" if len(part.shape) > 1 else ""
     there = f"{size:,} elements{along}, 0 to {size - 1:,}" if size else "no elements"
     what = f"{part.name} has {there}; index {index:,} is outside."
-    if part.is_dynamic:
-        what += f" The launch says how large it is, in bytes: shared_mem={lanes.launch.shared_mem}."
     is_signed = index < 2**31
     if not is_signed:
         what += f" It's a number below 0 that an unsigned type can't hold{advice.UNSIGNED}."
     backwards = ", and doesn't count from the end" if index < 0 else ""
     does = f"{count:,} {'thread does' if count == 1 else 'threads do'} this here. A GPU doesn't check{backwards}."
     guard = advice.guard(site.node, place, len(part.shape) - ref.axis, index, part) if is_signed else ""
+    if part.is_dynamic:
+        each = f"{part.flat.itemsize} bytes for each element"
+        guard = f" The launch says how large it is: shared_mem={lanes.launch.shared_mem}, and it takes {each}."
     return site.wrong(OutOfBounds, what, does + guard, lanes.first_of(bad))
 
 

@@ -58,7 +58,8 @@ OUTSIDE = [
     ("out[0] = x[-1]", 1, 32, "doesn't count from the end. but not Guard"),
     ("out[0] = z[0, -2]", 1, 32, "index -2 is outside but not Guard"),
     (PART + "part[-1] = 0.0", 1, 32, "index -1 is outside but not Guard"),
-    ("s = jit.shared_memory(np.int32, None)\ns[0] = 1", 1, 1, "s has no elements; .*how large it is.*shared_mem=0"),
+    ("s = jit.shared_memory(np.int32, None)\ns[0] = 1", 1, 1,
+     "s has no elements; .*how large it is: shared_mem=0 but not Guard"),
     ("i = jit.grid(1)\nif i - 1 >= 0:\n    out[i] = x[i - 1]", 1, 32,
      "write int(jit.threadIdx.x), int(jit.grid(1)) but not Guard"),
 ]  # fmt: skip

@@ -43,8 +43,8 @@ def test_shared_memory_as_large_as_the_launch_says(blocks):
     found = jit.check(turned, lambda x: x[::-1], [32], launch=lambda n: (1, n, 4 * n))
     assert found, found
     for shared_mem, error, words in (
-        (124, jit.OutOfBounds, "part has 31 elements.*in bytes: shared_mem=124"), (-1, ValueError, "got -1"),
-        (49_156, jit.TooMuch, "49,156 bytes"), ("1", TypeError, "number of bytes"),
+        (124, jit.OutOfBounds, "(?s)part has 31 elements.*it is: shared_mem=124, and it takes 4 bytes"),
+        (-1, ValueError, "got -1"), (49_156, jit.TooMuch, "49,156 bytes"), ("1", TypeError, "number of bytes"),
     ):  # fmt: skip
         with pytest.raises(error, match=words):
             turned[blocks, 32](on_card, out, shared_mem=shared_mem)
