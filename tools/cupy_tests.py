@@ -20,6 +20,7 @@ import resource
 import signal
 import sys
 import types
+from collections.abc import Collection
 from importlib.machinery import ModuleSpec
 from importlib.util import spec_from_file_location
 from pathlib import Path
@@ -281,18 +282,18 @@ shapes, types, memory order, views, errors, and values that CuPy's tests know by
 """
 
 
-def on_several_cards(counted: Counted) -> str:
-    """How the tests ended that need several cards, as a sentence."""
-    ends = collections.Counter(counted.ends[name][0] for name in counted.on_several if name in counted.ends)
-    ran, passed = ends["passed"] + ends["failed"], ends["passed"]
+def on_several_cards(ends: dict[str, tuple[str, str]], names: Collection[str]) -> str:
+    """How those ended that need several cards, as a sentence."""
+    found = collections.Counter(ends[name][0] for name in names if name in ends)
+    ran = found["passed"] + found["failed"]
     return (
-        f"{ran} of these tests need several cards, and ran on {CARDS} simulated ones: {passed} passed. "
-        f"{ends['skipped']} more were skipped, since they need other cards than these."
+        f"{ran} of these tests need several cards, and ran on {CARDS} simulated ones: {found['passed']} passed. "
+        f"{found['skipped']} more were skipped, since they need other cards than these."
     )
 
 
-def page(ends: dict[str, tuple[str, str]], several: str) -> str:
-    """The page: the table, why tests don't apply, and which fail."""
+def page(ends: dict[str, tuple[str, str]], several: Collection[str] = ()) -> str:
+    """The page: the table, why tests don't apply, and which fail. `several` names those that need several cards."""
     reasons = collections.Counter(end for end, _ in ends.values() if end not in ("passed", "failed", "skipped"))
     failed: dict[str, list[str]] = collections.defaultdict(list)
     for name, (end, _) in ends.items():
@@ -305,7 +306,7 @@ def page(ends: dict[str, tuple[str, str]], several: str) -> str:
         named = [f"`{test}`" + f" ({n})" * (n > 1) if test else "can't be read" for test, n in counts.items()]
         lines.append(f"- `{file}`: {', '.join(named)}")
     return PAGE.format(
-        drawn=DRAWN, table=table(ends), several=several, failed="\n".join(lines) or "Nothing.",
+        drawn=DRAWN, table=table(ends), several=on_several_cards(ends, several), failed="\n".join(lines) or "Nothing.",
         reasons="\n".join(f"- {reason}: {count}" for reason, count in reasons.most_common()),
     )  # fmt: skip
 
@@ -330,14 +331,13 @@ def main() -> int:
     options += ["-c", os.devnull, "--rootdir", str(source / "tests"), "--show-capture=no", "--no-summary"]
     options += ["--continue-on-collection-errors"]
     pytest.main([*options, *paths], plugins=[counted])
-    several = on_several_cards(counted)
-    print(f"\n{table(counted.ends)}\n\n{several}")
+    print(f"\n{table(counted.ends)}\n\n{on_several_cards(counted.ends, counted.on_several)}")
     if given.list:
         for name, (end, last) in counted.ends.items():
             if end != "passed":
                 print(f"{end.partition(':')[0]} | {name.rpartition('cupy_tests/')[2]} | {last}")
     if given.page:
-        given.page.write_text(page(counted.ends, several), encoding="utf-8")
+        given.page.write_text(page(counted.ends, counted.on_several), encoding="utf-8")
     return 0
 
 
