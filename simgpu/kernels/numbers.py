@@ -44,6 +44,19 @@ def _quotient(x: Any, y: Any) -> Any:
     return np.true_divide(x, y) if x.dtype.kind in "fc" else np.floor_divide(x - np.fmod(x, y), y)
 
 
+def left_shift(x: Any, y: Any) -> Any:
+    return np.left_shift(x, _count_of_bits(y))
+
+
+def right_shift(x: Any, y: Any) -> Any:
+    return np.right_shift(x, _count_of_bits(y))
+
+
+def _count_of_bits(y: Any) -> Any:
+    """How far a card shifts: its instruction takes 32 bits of the count (PTX: ``shl.b64``)."""
+    return y & y.dtype.type(0xFFFFFFFF) if y.dtype.itemsize == 8 else y
+
+
 def _round(x: Any) -> Any:
     whole = np.trunc(x)
     return whole + cast(np.where(abs(x - whole) >= 0.5, np.sign(x), 0), x.dtype)
@@ -70,7 +83,7 @@ def _quantile(p: float) -> float:
 BINARY: dict[str, Callable] = {
     "+": np.add, "-": np.subtract, "*": np.multiply, "/": _quotient, "%": np.fmod,
     "<": np.less, ">": np.greater, "<=": np.less_equal, ">=": np.greater_equal, "==": np.equal, "!=": np.not_equal,
-    "&": np.bitwise_and, "|": np.bitwise_or, "^": np.bitwise_xor, "<<": np.left_shift, ">>": np.right_shift,
+    "&": np.bitwise_and, "|": np.bitwise_or, "^": np.bitwise_xor, "<<": left_shift, ">>": right_shift,
 }  # fmt: skip
 UNARY: dict[str, Callable] = {"-": np.negative, "+": np.positive, "~": np.invert}
 ATOMIC: dict[str, np.ufunc] = {

@@ -158,6 +158,21 @@ def test_division_is_a_cards(kind, x, y, quotients, rests):
         np.testing.assert_allclose(got, np.array(wanted, kind), atol=1e-15)
 
 
+@jit.rawkernel()
+def shifted(x, y, left, right, rest):
+    i = int(jit.grid(1))
+    left[i] = x[i] << y[i]
+    right[i] = x[i] >> y[i]
+    rest[i] = np.fmod(x[i], y[i])
+
+
+def test_shifts_and_fmod_of_integers_are_a_cards():
+    x, y = np.int64([5, -5, 2**62 + 1, 1, -1]), np.int64([2**32 + 1, 2**32, 3, 64, -1])
+    outs = [np.zeros_like(x) for _ in range(3)]
+    got = [launched(shifted, 1, 5, x, y, *outs, out=k).tolist() for k in (2, 3, 4)]
+    assert got == [[10, -5, 8, 0, 0], [2, -5, 2**59, 0, -1], [5, -5, 1, 1, 0]]  # PTX's shl.b64; fmod in float64
+
+
 def test_a_float_that_an_integer_cannot_hold_becomes_the_nearest():
     x = floats(6) * 0 + np.float32([3e9, -3e9, np.inf, np.nan, -1.5, 7.9])
     out = np.zeros(6, np.int32), np.zeros(6, np.uint32)
