@@ -144,19 +144,27 @@ class ufunc:  # noqa: N801  (CuPy's name)
         if not kwargs and len(args) == self.nin:
             return call_ufunc(self._numpys, self._with_an_array(args))
         out = kwargs.pop("out", ()) if len(args) <= self.nin else args[self.nin :]
-        outs = tuple(x for x in (out if isinstance(out, tuple) else (out,)) if x is not None)
+        if self.nout > 1 and not isinstance(out, tuple) and out is not None:
+            raise ValueError(f"{self.name} writes to {self.nout} arrays: out= takes a tuple of them")
+        places = out if isinstance(out, tuple) else (out,)
+        outs = tuple(x for x in places if x is not None)
         args = self._with_an_array(args[: self.nin], outs)
         if self.nout == 1:
             return self._numpys(*args, **kwargs, **({"out": outs} if outs else {}))
-        if len(outs) == 1:
-            raise ValueError(f"{self.name} writes to {self.nout} arrays: out= takes a tuple of them")
         made = self._numpys(*args, **kwargs)
-        for x, result in zip(outs, made):
-            write(x.device, x._values, ..., result._values)
-        return outs or made
+        return tuple([self._into(x, result) for x, result in zip((*places, *(None,) * self.nout), made)])
+
+    def _into(self, place: Any, result: Any) -> Any:
+        """A result, written to where it was asked for."""
+        if place is None:
+            return result
+        write(place.device, place._values, ..., result._values)
+        return place
 
     def _with_an_array(self, args: tuple, outs: tuple = ()) -> tuple:
         """If all are numbers, one becomes an array. By NumPy's rules, it matters for the result's type which one."""
+        if any([isinstance(x, polynomials.poly1d) for x in args]):  # its coefficients stand for it
+            args = tuple([x.coeffs if isinstance(x, polynomials.poly1d) else x for x in args])
         if any([isinstance(x, Stored) for x in args + outs]):
             return args
         device = current()

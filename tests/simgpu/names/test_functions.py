@@ -181,3 +181,12 @@ def test_small_functions_of_cupys():
     p.set(np.poly1d([1.0, 2.0, 3.0], variable="z"))
     assert p.variable == "z" and p.coeffs.tolist() == [1, 2, 3]
     assert cp.polyval(cp.zeros(0), cp.ones(3)).tolist() == [0, 0, 0]
+    assert cp.add(p, 1).tolist() == [2, 3, 4] and cp.multiply(cp.ones(3), p).tolist() == [1, 2, 3]
+
+
+def test_one_of_two_results_can_have_a_place(x):
+    place = cp.zeros_like(x)
+    whole, rest = cp.divmod(x, 2, place)
+    assert whole is place and (rest == x % 2).all()
+    whole, rest = cp.divmod(x, 2, out=(None, place))
+    assert rest is place and (whole == x // 2).all()
