@@ -47,13 +47,15 @@ class Constants:
 
     def __init__(self, what: str, name: str) -> None:
         self.what, self.name = what, name
-        self._found: dict[str, Constant] = {}
+        self._found: dict[tuple[int, str], Constant] = {}
         self._pairs: list[tuple[Callable[[], Any], Any]] = []  # the same, to look at before each launch
-        self._told: dict[str, Any] = {}  # by name: the value that we've spoken of
+        self._told: dict[tuple[int, str], Any] = {}  # the value that we've spoken of
 
-    def add(self, name: str, read: Callable[[], Any], was: Any) -> None:
-        if name not in self._found:
-            self._found[name] = Constant(name, read, was)
+    def add(self, owner: Any, name: str, read: Callable[[], Any], was: Any) -> None:
+        """`owner` is the function that uses the name, or what holds it: two functions may each have their own."""
+        key = id(owner), name
+        if key not in self._found:
+            self._found[key] = Constant(name, read, was)
             self._pairs.append((read, was))
 
     def have_changed(self) -> bool:
@@ -63,11 +65,11 @@ class Constants:
                 break
         else:
             return False
-        changed = [constant for constant in self._found.values() if constant.has_changed()]
-        for constant in changed:
+        changed = {key: constant for key, constant in self._found.items() if constant.has_changed()}
+        for key, constant in changed.items():
             now = constant.read()
-            if constant.name not in self._told or self._told[constant.name] is not now:
-                self._told[constant.name] = now
+            if key not in self._told or self._told[key] is not now:
+                self._told[key] = now
                 warn_at_call(self._sentence(constant, now), CompiledIn)
         return bool(changed)
 
@@ -136,7 +138,7 @@ class Compiled:
                 text = f"{name}[{key!r}]"
                 if is_object:
                     text = f"{name}.{key}"
-                self._constants.add(text, functools.partial(_element_of, value, key), was)
+                self._constants.add(value, text, functools.partial(_element_of, value, key), was)
 
     def _look_into_function(self, function: types.FunctionType) -> None:
         if id(function) in self._functions:
@@ -147,10 +149,10 @@ class Compiled:
         enclosed = {name: was for name, read in _cells_of(function) if (was := read()) is not MISSING}
         self._functions[id(function)] = function, named, enclosed
         for name, was in named.items():
-            self._constants.add(name, functools.partial(outer.get, name, MISSING), was)
+            self._constants.add(function, name, functools.partial(outer.get, name, MISSING), was)
             self._look_into(was, name)
         for name, read in _cells_of(function):
-            self._constants.add(name, read, enclosed.get(name, MISSING))
+            self._constants.add(function, name, read, enclosed.get(name, MISSING))
             self._look_into(enclosed.get(name), name)
 
     def _before(self, value: Any, made: dict[int, Any]) -> Any:

@@ -44,12 +44,17 @@ def _compiled_for(x: Any) -> tuple:
 
 
 def _constants(kernel: Any) -> Constants:
-    """What the names from outside mean now."""
+    """What the names from outside mean now, also those of the functions that it calls."""
     found = Constants(f"kernel {kernel.name}", kernel.name)
-    for name in (*kernel.function.__code__.co_names, *kernel.function.__code__.co_freevars):
-        was = kernel.source.outside(name)
-        if was is not MISSING:
-            found.add(name, functools.partial(kernel.source.outside, name), was)
+    kernels = [kernel]
+    for one in kernels:  # which grows
+        for name in (*one.function.__code__.co_names, *one.function.__code__.co_freevars):
+            was = one.source.outside(name)
+            if was is not MISSING:
+                text = name if one is kernel else f"{name} in {one.name}"
+                found.add(one, text, functools.partial(one.source.outside, name), was)
+            if hasattr(was, "as_part_of") and was not in kernels:
+                kernels.append(was)
     return found
 
 

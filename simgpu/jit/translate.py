@@ -424,7 +424,7 @@ class Translation:
             name = ast.unparse(node)
             if self.source.name != self.program.name:
                 name = f"{name} in {self.source.name}"
-            self.program.constants.add(name, self.source.reader(node), found)
+            self.program.constants.add(self.source, name, self.source.reader(node), found)
 
     def _Constant(self, node: ast.Constant) -> Expression:
         return Known(node.value)

@@ -120,6 +120,34 @@ def test_variables_of_functions_around_it():
         filled, multiplied, change = make(2)
 
 
+def test_functions_with_names_of_their_own():
+    def make(factor):
+        def change(value):
+            nonlocal factor
+            factor = value
+
+        def scale(x):
+            return x * factor
+
+        return scale, jit.rawkernel(device=True)(scale), change
+
+    one, one_there, _ = make(2)
+    two, two_there, change = make(3)
+
+    @jit.rawkernel()
+    def filled(out):
+        out[int(jit.grid(1))] = one_there(1) + two_there(1)
+
+    fused, out = cp.fuse(lambda x: one(x) + two(x)), cp.zeros(1, "i")
+    filled[1, 1](out)
+    assert out.tolist() == fused(cp.ones(1)).tolist() == [5]
+    change(10)
+    for run in (lambda: filled[1, 1](out), lambda: fused(cp.ones(1))):
+        with pytest.warns(CompiledIn, match="factor.*was 3"):
+            run()
+    assert out.tolist() == [5]
+
+
 def test_methods_keep_their_objects_fields():
     class Scale:
         def __init__(self):
