@@ -57,6 +57,10 @@ _MISSING = {
     "NamedExpr": ":=", "JoinedStr": "f-strings", "Is": "`is`", "IsNot": "`is not`", "NotIn": "`not in`",
     "UAdd": "unary +",
 }  # fmt: skip
+_PARTS_OF_NAMES = (
+    ast.Name, ast.Attribute, ast.Subscript, ast.Constant, ast.Tuple, ast.UnaryOp, ast.BinOp, ast.expr_context,
+    ast.unaryop, ast.operator,
+)  # fmt: skip
 # Which kind of error cupyx.jit raises for these (cupyx/jit/_compile.py).
 _KINDS: dict[type[Exception], tuple[type, ...]] = {
     NotImplementedError: (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef, ast.Delete, ast.Lambda),
@@ -420,6 +424,11 @@ class Translation:
 
     def note_constant(self, node: Any, found: Any) -> None:
         """Note what's compiled in: a name from outside, and a number or a function that one holds: ``sizes.width``."""
+        parts = list(ast.walk(node))
+        if not all(isinstance(part, _PARTS_OF_NAMES) for part in parts):  # a call isn't made again
+            return
+        if any(isinstance(part, ast.Name) and part.id in self.constants for part in parts):
+            return
         if isinstance(node, ast.Name) or is_number(found) or hasattr(found, "as_part_of"):
             name = ast.unparse(node)
             if self.source.name != self.program.name:

@@ -172,3 +172,18 @@ def test_said_once_for_each_value(monkeypatch, recwarn):
         monkeypatch.setitem(globals(), "width", value)
         launched(np.float64)
     assert len(recwarn) == 2
+
+
+def test_a_name_for_something_from_outside(recwarn):
+    def place():
+        return sizes
+
+    @jit.rawkernel()
+    def filled(out):
+        kept = sizes
+        out[int(jit.grid(1))] = kept.rows + place().rows
+
+    out = cp.zeros(1, "i")
+    for _ in range(2):
+        filled[1, 1](out)
+    assert out.tolist() == [6] and not recwarn
