@@ -88,7 +88,10 @@ class Kernel:
             raise TypeError(f"launch it as {self.name}[blocks, threads](…) or {self.name}(blocks, threads, (…))")
         grid, block, args = call
         if not any(_is_cupys(x) for x in args):
-            with contextlib.nullcontext() if stream is None else stream:
+            if stream is None:
+                self._simulate(grid, block, args, shared_mem)
+                return
+            with stream:
                 self._simulate(grid, block, args, shared_mem)
             return
         if self._seed is not None:
