@@ -109,10 +109,12 @@ def cast(x: Expression, to: np.dtype, checked: bool = True) -> Value:
 
 
 def as_type(value: Any, to: np.dtype) -> Any:
-    value, to = np.asarray(value), held_as(to)
+    to = held_as(to)
+    if not isinstance(value, (np.ndarray, np.generic)):
+        value = np.asarray(value)[()]
     if to.kind in "iu" and value.dtype.kind in "fc":
         return values.cast(value, to)[()]
-    return value.astype(to)[()]
+    return value.astype(to)
 
 
 _PLAIN = names("""
