@@ -157,7 +157,10 @@ class SimulatedArray(HostReads, Stored):
         if strides is None:
             made = empty(np.empty, (shape, dtype, order_of(order or "C")), {}, device)
         else:
-            made = device.new(np.ndarray(shape, dtype, strides=strides, order=order))
+            try:
+                made = device.new(np.ndarray(shape, dtype, strides=strides, order=order))
+            except ValueError as error:
+                raise ValueError(f"ndarray() with strides {strides}: {error}") from None
         self._values, self.device, self._buffer, self.base = made._values, made.device, made._buffer, None
 
     # -- NumPy calls these (NEP 13, NEP 18) ------------------------------------------------------
@@ -447,6 +450,16 @@ def _scatter(name):
     return method
 
 
+def _searchsorted(self: Any, v: Any, side: Any = "left", sorter: Any = None) -> Any:
+    if sorter is None:
+        return np.searchsorted(self, v, side)
+    if sorter.dtype.kind not in "iu":
+        raise TypeError(f"sorter must only contain integers, got {sorter.dtype}")
+    if sorter.size < self.size:
+        raise ValueError(f"sorter says where each of the {self.size} elements is, got {sorter.size} places")
+    return np.searchsorted(self.take(sorter), v, side)
+
+
 # With CuPy's parameters, and what NumPy does with them.
 METHODS: dict[str, Callable] = {
     "var": lambda self, axis=None, dtype=None, out=None, ddof=0, keepdims=False: np.var(
@@ -463,9 +476,7 @@ METHODS: dict[str, Callable] = {
     "round": lambda self, decimals=0, out=None: np.round(self, decimals, out),
     "choose": lambda self, choices, out=None, mode="raise": np.choose(self, choices, out, mode),
     "repeat": lambda self, repeats, axis=None: np.repeat(self, repeats, axis),
-    "searchsorted": lambda self, v, side="left", sorter=None: np.searchsorted(
-        self if sorter is None else self.take(sorter), v, side
-    ),
+    "searchsorted": _searchsorted,
     "trace": lambda self, offset=0, axis1=0, axis2=1, dtype=None, out=None: self.diagonal(offset, axis1, axis2).sum(
         -1, dtype, out
     ),

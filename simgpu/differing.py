@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from .arrays import SimulatedArray
-from .creation import asarray
+from .creation import array, asarray
 from .device import current, on_device
 from .dispatch import call
 from .memory import Stored
-from .rules import device_among, refusal
+from .rules import refusal
 from .words import in_words
 
 
@@ -145,35 +145,86 @@ class broadcast:  # noqa: N801  (CuPy's name)
         self.values = tuple(np.broadcast_to(x, self.shape) if isinstance(x, SimulatedArray) else x for x in arrays)
 
 
-class vectorize:  # noqa: N801  (CuPy's name)
-    """A Python function of numbers, for each element. CuPy makes a kernel of it, so this is one launch."""
-
-    def __init__(
-        self, pyfunc: Any, otypes: Any = None, doc: Any = None, excluded: Any = None, cache: bool = False,
-        signature: Any = None,
-    ) -> None:  # fmt: skip
-        for name, value in (("otypes", otypes), ("excluded", excluded), ("signature", signature)):
-            if value is not None:
-                raise NotImplementedError(f"vectorize takes no {name} on a GPU (CuPy does not support it yet)")
-        if not callable(pyfunc):
-            raise TypeError(f"vectorize takes a function, got {type(pyfunc).__name__}")
-        self.pyfunc, self.__doc__ = pyfunc, doc or pyfunc.__doc__
-
-    def __call__(self, *args: Any) -> Any:
-        if wrong := [x for x in args if isinstance(x, (list, tuple, np.ndarray))]:
-            raise refusal(vectorize, wrong[0], current())
-        device = device_among(args) or current()
-        values = [x._values if isinstance(x, Stored) else x for x in args]
-        with np.errstate(all="ignore"):
-            made = np.asarray(np.vectorize(self._of_numbers)(*values))
-        device.launch(f"vectorize {self.pyfunc.__name__}", sum(getattr(x, "nbytes", 0) for x in values) + made.nbytes)
-        return device.new(made)
-
-    def _of_numbers(self, *numbers: Any) -> Any:
-        result = self.pyfunc(*numbers)
-        return result._values[()] if isinstance(result, Stored) else result
-
-
 def in1d(ar1: Any, ar2: Any, assume_unique: bool = False, invert: bool = False) -> Any:
     """Whether each element of `ar1` is in `ar2`, in one axis."""
     return call(np.isin, (ar1.ravel(), ar2, assume_unique, invert), {}, on_device(np.isin, ar2).device)
+
+
+_FLAGS = {
+    "C": "C", "C_CONTIGUOUS": "C", "CONTIGUOUS": "C", "F": "F", "F_CONTIGUOUS": "F", "FORTRAN": "F",
+    "O": "O", "OWNDATA": "O",
+}  # fmt: skip
+
+
+def require(a: Any, dtype: Any = None, requirements: Any = None) -> Any:
+    """`a` on the device, with memory as it's asked for: ``"C"`` or ``"F"`` order, ``"O"``, its own memory.
+
+    Raises `ValueError` for a type or a requirement that CuPy doesn't know.
+    """
+    try:
+        kind = None if dtype is None else np.dtype(dtype)
+    except TypeError:
+        raise ValueError(f'Incorrect dtype "{dtype}" provided') from None
+    if unknown := [flag for flag in requirements or () if flag.upper() not in _FLAGS]:
+        raise ValueError(f'Incorrect flag "{unknown[0]}" in requirements')
+    asked = {_FLAGS[flag.upper()] for flag in requirements or ()}
+    if asked >= {"C", "F"}:
+        raise ValueError('Cannot specify both "C" and "F" order')
+    order = next((flag for flag in ("C", "F") if flag in asked), "A")
+    return array(a, kind, copy=True if "O" in asked else None, order=order) if asked else asarray(a, kind)
+
+
+def asarray_chkfinite(a: Any, dtype: Any = None, order: Any = None) -> Any:
+    """`a` on the device. Raises `ValueError` if it holds NaN or infinity, for which the host waits and looks."""
+    made = asarray(a, dtype, order)
+    if not np.isfinite(made).all():
+        raise ValueError("array must not contain Infs or NaNs")
+    return made
+
+
+def mask_indices(n: int, mask_func: Callable, k: Any = 0) -> tuple:
+    """Where ``mask_func(ones((n, n)), k)`` isn't 0, such as `triu`: an array of indices for each axis."""
+    return mask_func(asarray(np.ones((n, n), np.int8)), k).nonzero()
+
+
+def who(vardict: dict[str, Any] | None = None) -> None:
+    """Print the arrays on the device among these variables, or the caller's globals, and how many bytes they have."""
+    if vardict is None:
+        vardict = sys._getframe(1).f_globals
+    arrays = [(name, x) for name, x in sorted(vardict.items()) if isinstance(x, SimulatedArray)]
+    first: dict[int, str] = {}
+    rows = []
+    for name, x in arrays:
+        shown = f"{name} ({first[id(x)]})" if id(x) in first else name
+        rows.append((shown, " x ".join(map(str, x.shape)), str(x.nbytes), x.dtype.name))
+        first.setdefault(id(x), name)
+    if rows:
+        wide = [max(10, *map(len, column)) for column in list(zip(*rows))[:3]]
+        head = "Name {} Shape {} Bytes {} Type".format(*(" " * width for width in wide))
+        print(f"{head}\n{'=' * (len(head) + 5)}\n")
+        for row in rows:
+            parts = [f"{text:<{width + more}}" for text, width, more in zip(row, wide, (5, 6, 6))]
+            print(f"{' '.join(parts)} {row[3]}")
+    total = sum({id(x): x.nbytes for _, x in arrays}.values())
+    print(f"\nUpper bound on total bytes  =       {total}")
+
+
+def _bits(name: str) -> Callable:
+    def function(a: Any, axis: Any = None, bitorder: str = "big") -> Any:
+        if bitorder not in ("big", "little"):
+            raise ValueError(f"{name}: bitorder is 'big' or 'little', got {bitorder!r}")
+        return call(getattr(np, name), (on_device(function, a), axis), {"bitorder": bitorder}, a.device)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"`cupy.{name}`: numbers from bits, or bits from numbers."
+    return function
+
+
+packbits, unpackbits = map(_bits, ("packbits", "unpackbits"))
+
+
+def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: Any = False) -> Any:
+    """The mean, or with `weights` the weighted one. CuPy moves both to the device."""
+    a = asarray(a)
+    given = None if weights is None else asarray(weights)
+    return call(np.average, (a, axis, given, returned), {"keepdims": keepdims}, a.device)

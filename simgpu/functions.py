@@ -7,6 +7,7 @@ that work element by element. `creation.py` has what makes arrays, `differing.py
 
 import operator
 import sys
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -25,7 +26,7 @@ from .words import Missing
 # Names that NumPy 2 gave up, and second names.
 ALIASES = {
     "alltrue": "all", "sometrue": "any", "product": "prod", "cumproduct": "cumprod", "round_": "round",
-    "row_stack": "vstack", "trapz": "trapezoid", "concat": "concatenate", "permute_dims": "transpose",
+    "trapz": "trapezoid", "concat": "concatenate", "permute_dims": "transpose",
 }  # fmt: skip
 # What a parameter is called in CuPy and in NumPy.
 RENAMED = {
@@ -50,6 +51,7 @@ MOVING = {
     **dict.fromkeys(names("atleast_1d atleast_2d atleast_3d ix_"), 99),
 }  # fmt: skip
 MOVING_LISTS = names("concatenate dstack hstack vstack")
+OF_NUMBERS = names("diagflat kron")  # numbers alone are enough for these
 # The host knows the answer, wherever the argument is.
 ABOUT = ABOUT_ARRAYS - {"shares_memory"} | names("array2string array_repr array_str broadcast_arrays")
 
@@ -100,6 +102,8 @@ def _without_arrays(name: str, computes: Callable, args: tuple, kwargs: dict) ->
     """What CuPy does if no argument is on a device."""
     given = (*args, *kwargs.values())
     first = next((x for x in given if isinstance(x, (np.ndarray, list, tuple))), given[0] if given else None)
+    if name in OF_NUMBERS and all(isinstance(x, SCALARS) for x in given):
+        return creation.asarray(computes(*args, **kwargs))
     if not given or name in ABOUT or name in BY_METHOD and isinstance(first, np.ndarray):
         return computes(*args, **kwargs)
     raise Unsupported(str(refusal(computes, first, current())))
@@ -140,19 +144,27 @@ class ufunc:  # noqa: N801  (CuPy's name)
         if not kwargs and len(args) == self.nin:
             return call_ufunc(self._numpys, self._with_an_array(args))
         out = kwargs.pop("out", ()) if len(args) <= self.nin else args[self.nin :]
-        outs = tuple(x for x in (out if isinstance(out, tuple) else (out,)) if x is not None)
+        if self.nout > 1 and not isinstance(out, tuple) and out is not None:
+            raise ValueError(f"{self.name} writes to {self.nout} arrays: out= takes a tuple of them")
+        places = out if isinstance(out, tuple) else (out,)
+        outs = tuple(x for x in places if x is not None)
         args = self._with_an_array(args[: self.nin], outs)
         if self.nout == 1:
             return self._numpys(*args, **kwargs, **({"out": outs} if outs else {}))
-        if len(outs) == 1:
-            raise ValueError(f"{self.name} writes to {self.nout} arrays: out= takes a tuple of them")
         made = self._numpys(*args, **kwargs)
-        for x, result in zip(outs, made):
-            write(x.device, x._values, ..., result._values)
-        return outs or made
+        return tuple([self._into(x, result) for x, result in zip((*places, *(None,) * self.nout), made)])
+
+    def _into(self, place: Any, result: Any) -> Any:
+        """A result, written to where it was asked for."""
+        if place is None:
+            return result
+        write(place.device, place._values, ..., result._values)
+        return place
 
     def _with_an_array(self, args: tuple, outs: tuple = ()) -> tuple:
         """If all are numbers, one becomes an array. By NumPy's rules, it matters for the result's type which one."""
+        if any([isinstance(x, polynomials.poly1d) for x in args]):  # its coefficients stand for it
+            args = tuple([x.coeffs if isinstance(x, polynomials.poly1d) else x for x in args])
         if any([isinstance(x, Stored) for x in args + outs]):
             return args
         device = current()
@@ -188,10 +200,10 @@ OTHERS = {
 }  # fmt: skip
 # CuPy has them and we don't.
 MISSING = names("""
-    DataSource annotations asarray_chkfinite asfarray byte_bounds clear_memo
+    DataSource annotations asfarray byte_bounds clear_memo
     disable_experimental_feature_warning disp find_common_type format_parser fromDlpack from_dlpack get_array_wrap
-    issctype issubclass_ issubsctype make_aligned_dtype mask_indices memoize msort obj2sctype polynomial require
-    safe_eval sctype2char set_string_function show_config typing who
+    issctype issubclass_ issubsctype make_aligned_dtype memoize msort obj2sctype polynomial
+    safe_eval sctype2char set_string_function show_config typing
 """)
 _TYPE = type(np.sum)  # of the functions that NumPy passes on to an array's own type
 _ufuncs: dict[np.ufunc, ufunc] = {}
@@ -204,6 +216,12 @@ def get(name: str) -> Any:
         raise Missing(f"simgpu has no {name}, which CuPy has")
     if name in OTHERS:
         return OTHERS[name]
+    if name == "row_stack":
+        return row_stack
+    if name == "vectorize":  # it brings what translates a function, which few programs need
+        from .jit.vectorized import vectorize
+
+        return vectorize
     for module in (creation, differing, polynomials, fusion):
         found = vars(module).get(name)
         if name[0] != "_" and getattr(found, "__module__", None) == module.__name__:  # it isn't imported there
@@ -221,6 +239,12 @@ def get(name: str) -> Any:
     if numpys in (np.matmul, np.isfortran) or isinstance(numpys, _TYPE) and not is_lacking(numpys):
         return of_arrays(name, numpys)
     raise AttributeError(f"module 'simgpu' has no attribute {name!r}, and nor has CuPy")
+
+
+def row_stack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Any:
+    """`vstack`, by its old name, which NumPy and CuPy are about to give up."""
+    warnings.warn("row_stack is deprecated: use vstack", DeprecationWarning, stacklevel=2)
+    return get("vstack")(tup, dtype=dtype, casting=casting)
 
 
 def within(module: str) -> Callable[[str], Any]:

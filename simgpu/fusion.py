@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from .memory import Pool, Stored
+from .outside import Compiled
 from .places import estimating
 from .rules import SCALARS, names, one_device
 
@@ -25,7 +26,8 @@ def fuse(function: Any = None, kernel_name: str | None = None) -> Any:
 
     The function takes numbers and arrays of one device. It gives an array, a tuple of them, or nothing if it writes
     into its arguments. Without arrays it's called as it is. `TypeError` for what can't be in one launch, such as a
-    product of matrices, or a value that the host reads; then the arguments stay as they were.
+    product of matrices, or a value that the host reads; then the arguments stay as they were. As CuPy compiles it once
+    for each combination of argument types, a name from outside keeps what it meant then; a warning says so.
 
     >>> import simgpu as cp
     >>> @cp.fuse
@@ -38,17 +40,31 @@ def fuse(function: Any = None, kernel_name: str | None = None) -> Any:
     """
     if not callable(function):
         return functools.partial(fuse, kernel_name=kernel_name or function)
+    memo: dict[tuple, Compiled] = {}
 
     @functools.wraps(function)
     def fused(*args: Any) -> Any:
-        arrays = {id(x): x for x in args if isinstance(x, Stored)}
+        arrays: dict[int, Any] = {}
+        kinds: list[Any] = []  # of the arguments, as CuPy tells them apart
+        for x in args:
+            if isinstance(x, Stored):
+                arrays[id(x)] = x
+                kinds.append((x._values.dtype, x._values.ndim))
+            else:
+                kinds.append(type(x))
         device: Any = functools.reduce(one_device, arrays.values(), None)
         if device is None or isinstance(device.pool, _Scratch):  # without arrays, or inside another fused function
             return function(*args)
         name = kernel_name or function.__name__
         if wrong := [x for x in args if not isinstance(x, (Stored, *SCALARS, type(None)))]:
             raise TypeError(f"Invalid argument type for {name!r}: {type(wrong[0])}")
-        return _in_one_launch(function, name, args, arrays, device.begin())
+        known = memo.get(key := tuple(kinds))
+        if known is not None:
+            return _in_one_launch(known.current(), name, args, arrays, device.begin())
+        known = Compiled(function, f"fuse, {name}", function.__name__)
+        result = _in_one_launch(function, name, args, arrays, device.begin())
+        memo[key] = known
+        return result
 
     return fused
 
@@ -79,7 +95,14 @@ def _in_one_launch(function: Callable, name: str, args: tuple, arrays: dict[int,
     try:
         result = function(*(given.get(id(x), x) for x in args))
         found = result if isinstance(result, tuple) else () if result is None else (result,)
-        if wrong := [x for x in found if not isinstance(x, Stored) or x.device is not card]:
+        wrong = [x for x in found if not isinstance(x, Stored) or x.device is not card]
+        if wrong and any(
+            isinstance(x, SCALARS) for x in args
+        ):  # what's computed of numbers alone has all elements, too
+            shape = np.broadcast_shapes(*[x.shape for x in given.values()])
+            found = tuple([card.new(np.full(shape, x)) if isinstance(x, SCALARS) else x for x in found])
+            wrong = [x for x in found if not isinstance(x, Stored) or x.device is not card]
+        if wrong:
             raise TypeError(f"fuse, {name}: the result is {type(wrong[0]).__name__}, not an array computed there")
         made = [device.new(device.compute(np.array, x._values, order="K")) for x in found]
     except BaseException as error:

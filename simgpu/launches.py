@@ -77,6 +77,13 @@ def _by_cupy(x, axis=None, *rest, **kwargs):
     return Asked(2) if x.size >= _TINY and _way(x, axis) == "all" else ONE
 
 
+def reduces_with_cub(x: np.ndarray, axis: Any) -> bool:
+    """Whether CuPy's own kernel reduces these axes with CUB's blocks, if it has one input and one output."""
+    if (way := _way(x, axis)) == "other" or not x.size:
+        return False
+    return math.prod([x.shape[i] for i in axis]) >= _TINY if way == "rows" else x.size >= _TINY
+
+
 def _by_cub(x: np.ndarray, axis: Any, is_for_cub: bool, more: int = 0) -> Asked:
     """What CUB asks for, and this many kernels `more`; or what CuPy does by itself."""
     if not is_for_cub:

@@ -22,6 +22,11 @@ def leave_out(*modules: Any) -> None:
 leave_out(np, sys.modules[__package__])
 
 
+def is_of_libraries(file: str) -> bool:
+    """Whether this file is in the folder of one of these packages."""
+    return file.startswith(_libraries)
+
+
 def place_of_call() -> Place:
     """The innermost line outside the libraries, or ``("", 0)``."""
     frame = _call()

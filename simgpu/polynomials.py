@@ -50,6 +50,8 @@ def polyval(p: Any, x: Any) -> Any:
             total = polyadd(polymul(total, x), c)
         return total
     x = x if isinstance(x, Stored) else asarray(x)
+    if not p._values.size:
+        return call(np.zeros_like, (x,), {}, x.device)  # type: ignore[attr-defined]
     kind = np.result_type(p._values.dtype.type(0), x._values)
     if kind.kind == "b":
         return p.any() * x + p[-1]  # type: ignore[attr-defined,index]
@@ -134,6 +136,13 @@ class poly1d:  # noqa: N801  (CuPy's name)
     def get(self, stream: Any = None) -> np.poly1d:
         """A copy on the host."""
         return np.poly1d(self.coeffs.get(), variable=self.variable)
+
+    def set(self, polyin: np.poly1d, stream: Any = None) -> None:
+        """Take the coefficients and the variable of NumPy's polynomial, which are copied to the device."""
+        if not isinstance(polyin, np.poly1d):
+            raise TypeError(f"set takes NumPy's poly1d, got {type(polyin).__name__}")
+        self.variable = polyin.variable
+        self._coeffs.set(polyin.coeffs, stream)
 
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
         raise TypeError("a polynomial on a device isn't copied to the host by itself: write p.get()")

@@ -5,7 +5,8 @@
     .venv/bin/python tools/cupy_tests.py ../cupy --page docs/site/pages/cupy-tests.md       all of it, into the page
 
 Of each test's parametrizations it draws at most six, with a fixed seed. `DOES_NOT_APPLY` says what isn't counted, and
-why: most of it is what no simulation can have, such as an address, or what only CuPy's inside knows.
+why: most of it is what no simulation can have, such as an address, or what only CuPy's inside knows. Tests that need
+several cards get four simulated ones.
 """
 
 import argparse
@@ -19,6 +20,7 @@ import resource
 import signal
 import sys
 import types
+from collections.abc import Collection
 from importlib.machinery import ModuleSpec
 from importlib.util import spec_from_file_location
 from pathlib import Path
@@ -29,28 +31,34 @@ import pytest
 
 FOLDERS = [
     "core", "creation", "manipulation", "indexing", "math", "logic", "binary", "sorting", "statistics", "linalg", "fft",
-    "padding", "functional", "lib", "misc",
+    "padding", "functional", "lib", "misc", "../cupyx_tests/jit",
 ]  # fmt: skip
 DRAWN, SEED, SECONDS = 6, 0, 60
+CARDS, CARD = 4, "NVIDIA A100"  # simulated, for tests that need several
 MEMORY = 6 * 2**30  # bytes that this process may have
 # What simgpu may have of cupy's submodules.
 HERE = {"linalg", "fft", "random", "cuda", "lib", "polynomial", "exceptions"}
 # CUDA's libraries and the compiler, which tests import to ask whether they're used.
 INSIDE = {"compiler", "cub", "cublas", "cufft", "cusolver", "cusparse", "cutensor", "driver", "function", "thrust"}
 ALSO_IN_CORE = {"array", "concatenate", "ndarray", "ufunc"}  # names that tests take from cupy._core
+# Some of CuPy's inside that has one right value everywhere. cupy.testing makes its arrays with `prod`.
+KNOWN = {"prod": math.prod, "_get_warpsize": lambda: 32, "_full_mask": lambda: 0xFFFFFFFF}
+# A file of tests from which others take a helper: to read it takes CUDA's compiler.
+NOT_READ = {"cupy_tests.core_tests.test_raw"}
 
 # Why a test says nothing about simgpu, and a pattern that's searched in its name (the file, the class, the function).
 DOES_NOT_APPLY = {
     "addresses: DLPack, CUDA's array interface, other libraries' memory": "dlpack|DLPack|cuda_array_interface|"
-    "CudaArrayInterface|mdspan|numpy_interop|cupy_like|CuPyLike|memptr|byte_bounds|NdarrayDeepCopy|test_ndarray_strides$|cupy_get_ndarray|strides_is_given|int_with_strides",
+    "CudaArrayInterface|mdspan|numpy_interop|cupy_like|CuPyLike|memptr|byte_bounds|NdarrayDeepCopy|test_ndarray_strides(\\[|$)|ThrustWorkspaceOOM|memory_access|test_gufuncs.py::TestGUFuncOut::test_supports_out|cupy_get_ndarray|strides_is_given|int_with_strides",
     "records, and types that NumPy gets elsewhere": "test_structured|bfloat16|Structured|structured|void|Void",
-    "C and CUDA: kernels as text, headers, compilers": "test_raw|test_include|test_carray|userkernel|test_function.py|"
+    "C and CUDA: kernels as text, headers, compilers": "core_tests/test_raw|jit_tests/test_(thrust|cub|cooperative)|"
+    "jit_tests/test_raw.py::TestRaw::test_(cached_code|range)|test_include|test_carray|userkernel|test_function.py|"
     "RawKernel|test_elementwise.py::TestElementwise(Invalid|Raises|Type)|fft_tests/test_callback",
     "CuPy's inside: CUB, cuTENSOR, plans, caches, flags": "cub_reduction|[Cc]ub[A-Z_]|[Cc]utensor|test_internal|"
-    "fft_tests/test_cache|test_scan|FusionKernelName|FusionCompile|Plan|GpuFft|multi_gpu|MultiGpu|accelerator|BatchedGesv|test_core.py::TestGetTypename|test_docstring",
+    "fft_tests/test_cache|test_scan|FusionKernelName|FusionCompile|Plan|GpuFft|MultiGpu|accelerator|BatchedGesv|test_core.py::TestGetTypename|test_docstring",
     "values of random numbers": "cupy_random|test_random",
     "classes of one's own, made of cupy.ndarray": "[Ss]ubclass|test_slots|subok",
-    "several threads, streams or cards": "multithreading|MultiDevice|multi_device|multigpu|[Ss]tream",
+    "several threads or streams": "multithreading|[Ss]tream",
 }
 
 
@@ -62,10 +70,12 @@ class NotThere(types.ModuleType):
     def __getattr__(self, name: str) -> Any:
         if name[:2] == "__":
             raise AttributeError(name)
+        if name == "PerformanceWarning":
+            return importlib.import_module("simgpu.rules").PerformanceWarning
         if name.endswith("Warning"):
             return UserWarning
-        if self.__name__ == "cupy._core.internal" and name == "prod":  # cupy.testing makes its arrays with it
-            return math.prod
+        if self.__name__.startswith("cupy._core") and name in KNOWN:
+            return KNOWN[name]
         if self.__name__ in ("cupy._core", "cupy._core.core") and name in ALSO_IN_CORE:
             return getattr(sys.modules["cupy"], name)
         return NotThere(f"{self.__name__}.{name}")
@@ -156,6 +166,7 @@ def stand_in(source: Path) -> None:
 
     sys.modules["cupy"] = simgpu
     sys.meta_path.insert(0, Finder(source))  # type: ignore[arg-type]
+    sys.modules.update({name: NotThere(name) for name in NOT_READ})
     runtime = importlib.import_module("simgpu.cuda.runtime")  # tests of fuse ask whether a card's blocks can wait
     vars(runtime).update(cudaDevAttrCooperativeLaunch=0, deviceGetAttribute=lambda attribute, device: 1)
     for name in HERE:
@@ -177,13 +188,17 @@ class Counted:
 
     def __init__(self) -> None:
         self.ends: dict[str, tuple[str, str]] = {}  # passed, failed, skipped or why it doesn't apply; and the last line
+        self.on_several: set[str] = set()  # the tests that need several cards
 
     def pytest_collection_modifyitems(self, items: list) -> None:
         groups = collections.defaultdict(list)
         for item in items:
             groups[unparametrized(item.nodeid)].append(item)
-        draw = random.Random(SEED)
-        items[:] = [item for group in groups.values() for item in draw.sample(group, min(DRAWN, len(group)))]
+        items[:] = []
+        for name, group in groups.items():
+            draw = random.Random(f"{SEED} {name.rpartition('/')[2]}")  # whatever other tests there are
+            items += draw.sample(group, min(DRAWN, len(group)))
+        self.on_several = {item.nodeid for item in items if item.get_closest_marker("multi_gpu")}
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_protocol(self, item: Any) -> Any:
@@ -235,7 +250,7 @@ def table(ends: dict[str, tuple[str, str]]) -> str:
     rows = ["| folder | passed | failed | of what applies | doesn't apply | skipped |", "|---|---|---|---|---|---|"]
     folders: dict[str, collections.Counter] = collections.defaultdict(collections.Counter)
     for name, (end, _) in ends.items():
-        folder = next((part for part in name.split("/") if part.endswith("_tests") and part != "cupy_tests"), name)
+        folder = next((part for part in name.split("/") if part.endswith("_tests") and part[:4] != "cupy"), name)
         folders[folder][end if end in ("passed", "failed", "skipped") else "not"] += 1
     total = sum(folders.values(), collections.Counter())
     for folder, counts in [*sorted(folders.items()), ("**all**", total)]:
@@ -255,6 +270,8 @@ shapes, types, memory order, views, errors, and values that CuPy's tests know by
 
 {table}
 
+{several}
+
 ## What doesn't apply
 
 {reasons}
@@ -265,21 +282,31 @@ shapes, types, memory order, views, errors, and values that CuPy's tests know by
 """
 
 
-def page(ends: dict[str, tuple[str, str]]) -> str:
-    """The page: the table, why tests don't apply, and which fail."""
+def on_several_cards(ends: dict[str, tuple[str, str]], names: Collection[str]) -> str:
+    """How those ended that need several cards, as a sentence."""
+    found = collections.Counter(ends[name][0] for name in names if name in ends)
+    ran = found["passed"] + found["failed"]
+    return (
+        f"{ran} of these tests need several cards, and ran on {CARDS} simulated ones: {found['passed']} passed. "
+        f"{found['skipped']} more were skipped, since they need other cards than these."
+    )
+
+
+def page(ends: dict[str, tuple[str, str]], several: Collection[str] = ()) -> str:
+    """The page: the table, why tests don't apply, and which fail. `several` names those that need several cards."""
     reasons = collections.Counter(end for end, _ in ends.values() if end not in ("passed", "failed", "skipped"))
     failed: dict[str, list[str]] = collections.defaultdict(list)
     for name, (end, _) in ends.items():
         if end == "failed":
             file, _, test = unparametrized(name).partition("::")
-            failed[file.rpartition("cupy_tests/")[2]].append(test.replace("::", "."))
+            failed[re.sub(".*cupyx?_tests/", "", file)].append(test.replace("::", "."))
     lines = []
     for file, tests in sorted(failed.items()):
         counts = collections.Counter(tests)
         named = [f"`{test}`" + f" ({n})" * (n > 1) if test else "can't be read" for test, n in counts.items()]
         lines.append(f"- `{file}`: {', '.join(named)}")
     return PAGE.format(
-        drawn=DRAWN, table=table(ends), failed="\n".join(lines) or "Nothing.",
+        drawn=DRAWN, table=table(ends), several=on_several_cards(ends, several), failed="\n".join(lines) or "Nothing.",
         reasons="\n".join(f"- {reason}: {count}" for reason, count in reasons.most_common()),
     )  # fmt: skip
 
@@ -292,23 +319,25 @@ def main() -> int:
     parser.add_argument("--list", action="store_true", help="print each test that didn't pass, and why")
     given = parser.parse_args()
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-    os.environ.setdefault("CUPY_TEST_GPU_LIMIT", "1")
+    os.environ.setdefault("CUPY_TEST_GPU_LIMIT", str(CARDS))
     source = given.source.resolve()
     stand_in(source)
+    importlib.import_module("simgpu.device").devices(CARDS, CARD)
     tests = source / "tests" / "cupy_tests"
     paths = [str(tests / part) for part in given.parts or (f"{folder}_tests" for folder in FOLDERS)]
     counted = Counted()
-    options = ["-q", "-q", "-p", "no:cacheprovider", "-p", "no:nbval", "-m", "not slow", "-W", "ignore", "--tb=short"]
+    options = ["-q", "-q", "-p", "no:cacheprovider", "-p", "no:nbval", "-m", "not slow", "--tb=short"]
+    options += ["-W", "ignore", "-W", "error::numpy.exceptions.ComplexWarning"]  # as CuPy's own settings have it
     options += ["-c", os.devnull, "--rootdir", str(source / "tests"), "--show-capture=no", "--no-summary"]
     options += ["--continue-on-collection-errors"]
     pytest.main([*options, *paths], plugins=[counted])
-    print("\n" + table(counted.ends))
+    print(f"\n{table(counted.ends)}\n\n{on_several_cards(counted.ends, counted.on_several)}")
     if given.list:
         for name, (end, last) in counted.ends.items():
             if end != "passed":
                 print(f"{end.partition(':')[0]} | {name.rpartition('cupy_tests/')[2]} | {last}")
     if given.page:
-        given.page.write_text(page(counted.ends), encoding="utf-8")
+        given.page.write_text(page(counted.ends, counted.on_several), encoding="utf-8")
     return 0
 
 

@@ -18,6 +18,7 @@ from simgpu.indexing import scatter_add
 from simgpu.launches import TEN_EACH
 from simgpu.lines import users_line
 from simgpu.memory import OutOfMemoryError, Stored
+from simgpu.outside import Compiled
 from simgpu.presets import preset
 from simgpu.profile.estimates import Estimated, estimated
 from simgpu.rules import COMPARISONS, SCALARS, one_device, one_number, refusal
@@ -32,8 +33,8 @@ from ..tree.ties import address
 from .base import GPU, SETTINGS, Device, Memory, current, gpu_generators
 
 __all__ = [  # with what the other devices take from simgpu
-    "COMPARISONS", "SCALARS", "CountedGenerator", "HostReads", "OutOfMemoryError", "SimulatedArray", "estimated",
-    "one_number", "preset", "refusal", "untouched", "users_line",
+    "COMPARISONS", "SCALARS", "Compiled", "CountedGenerator", "HostReads", "OutOfMemoryError", "SimulatedArray",
+    "estimated", "one_number", "preset", "refusal", "untouched", "users_line",
 ]  # fmt: skip
 
 # It learns fluxlite's names, and which device is in use.
@@ -191,11 +192,17 @@ def _in_one_launch(function: Any, args: tuple) -> Any:
     for x in args:
         if not isinstance(x, (Stored, *SCALARS, type(None))):
             raise refusal(function, x, device)
-    trace: Any = Trace(function, np.broadcast_shapes(*{x.shape for x in operands.values()}))
+    shape = np.broadcast_shapes(*{x.shape for x in operands.values()})
+    # As on a real GPU, it's compiled once for each combination of types: names from outside keep what they mean then.
+    kinds = tuple([(x.dtype, x.shape == shape) if id(x) in operands else type(x) for x in args])
+    memo = vars(function).setdefault("compiled", {})
+    known = memo.get((len(shape), kinds)) or Compiled(function, f"fuse, {function.__name__}", function.__name__)
+    trace: Any = Trace(known.current(), shape)
     trace.compute = device.instead or quiet.run
     given = {id(x): trace.argument(getattr(x, "_values", x), getattr(x, "shape", ()) == trace.shape) for x in args}
     device = device.begin()
     result, found = trace.outputs(*[given[id(x)] for x in args])
+    memo[len(shape), kinds] = known
     written = [x for key, x in operands.items() if given[key].is_written]
     for x in written:
         if any(x is not y and np.may_share_memory(x._values, y._values) for y in operands.values()):

@@ -19,14 +19,14 @@ _BYTES, _WORD = 128, 4  # of a row of memory
 
 def microscope(
     kernel: Kernel | Sequence[Kernel], grid: Any, block: Any, args: Sequence[Any],
-    warps: Sequence[tuple[int, int]] = (), steps: int = 40,
+    warps: Sequence[tuple[int, int]] = (), steps: int = 40, shared_mem: int = 0,
 ) -> Scene:  # fmt: skip
     """Look into a kernel while it runs: ``microscope(kernel, blocks, threads, (x, out))``.
 
     It shows a warp's line, its 32 lanes, where in memory they go (a row has 128 bytes: 4 sectors, or a word of each
     bank of shared memory), and the block's warps at the barrier. `warps` are pairs of a block and a warp, followed for
-    so many `steps`. If the kernel races, the last step says what it comes to if the warps run in other orders. Several
-    kernels, in a list, take the same arguments. The arrays stay as they are.
+    so many `steps`. `shared_mem` is as in a launch. If the kernel races, the last step says what it comes to if the
+    warps run in other orders. Several kernels, in a list, take the same arguments. The arrays stay as they are.
 
     Raises `TypeError` for what isn't a kernel, `ValueError` for a warp that isn't there, and what the launch raises.
 
@@ -51,7 +51,7 @@ def microscope(
             given = ", ".join(each.source.parameters)
             raise TypeError(f"write microscope({each.name}, blocks, threads, ({given},)), the arguments in parentheses")
     pairs = list(dict.fromkeys(warps or some_warps(kernels[0], grid, block)))
-    looks = [look(each, grid, block, args, pairs, steps) for each in kernels]
+    looks = [look(each, grid, block, args, pairs, steps, shared_mem) for each in kernels]
     films = [list(_frames(one, pair, steps)) for one in looks for pair in pairs]
     longest = max(map(len, films))
     frames = [film[min(k, len(film) - 1)] for film in films for k in range(longest)]

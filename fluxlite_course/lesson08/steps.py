@@ -46,12 +46,14 @@ def some_warps(kernel: Kernel, grid: Any, block: Any) -> tuple[tuple[int, int], 
     return (0, 0), (0, 1) if last else (min(1, blocks - 1), 0), (blocks - 1, last)
 
 
-def look(kernel: Kernel, grid: Any, block: Any, args: Sequence[Any], warps: Sequence[Any], most: int) -> Look:
+def look(
+    kernel: Kernel, grid: Any, block: Any, args: Sequence[Any], warps: Sequence[Any], most: int, shared_mem: int = 0
+) -> Look:
     """Follow these warps, each a pair of block and warp, for so many steps. Afterwards, the arrays are as before.
 
     Raises `ValueError` for a warp that isn't there, and what the launch raises, unless that's a race.
     """
-    again, ends = Repeatable(kernel, kernel._device_of(args), grid, block, args), ""
+    again, ends = Repeatable(kernel, kernel._device_of(args), grid, block, args, shared_mem), ""
     with kernel._lock:
         launch = again.new()
         eyes = {pair: _Eye(Trace(launch, *pair), launch.source, most) for pair in warps}

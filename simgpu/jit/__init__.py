@@ -4,7 +4,8 @@ Read `types.py` and `values.py` (C's numbers), `source.py` (a kernel's text), `t
 all threads), `names.py` (what each of cupyx.jit's names does), `lanes.py` (the threads), `memory.py` and `races.py`
 (who touched what), then `launch.py`. What it costs is in `figures.py`, what an error says in `errors.py` and
 `advice.py`, and what you can look at in `tracing.py`. `orders.py` runs warps in another order; with all of this,
-`checking.py` explains wrong numbers. A program meets `kernel.py`, and `compiled.py` on a real GPU.
+`checking.py` explains wrong numbers. A program meets `kernel.py`, and `compiled.py` on a real GPU. `warps.py` has
+barriers of a part of a warp; `vectorized.py` makes a kernel of a function of numbers, `cupy.vectorize`.
 
 >>> import numpy as np
 >>> from simgpu import asarray, jit

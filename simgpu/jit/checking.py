@@ -83,7 +83,7 @@ def check(
     - arguments: ``lambda n: (x, out, n)``, NumPy arrays and numbers. By default, inputs are n float32, or (n, n + 1)
       where the kernel uses two indices; outputs are zeros; and what's never indexed is n.
     - launch: threads a block, by default 256, for n threads in all; ``(x, y)`` of them, by default (16, 16), where an
-      output has two axes, to cover all arrays that do; or ``lambda n: (blocks, threads)``.
+      output has two axes, to cover all arrays that do; or ``lambda n: (blocks, threads)``, and perhaps `shared_mem`.
 
     A wrong kernel raises nothing. Raises `TypeError` and `ValueError` for what doesn't go together here.
 
@@ -141,7 +141,7 @@ class _Trial:
         primes = {n for n in PRIMES if is_flat or n < 50}  # two axes make many elements
         return primes | {1} | {n + k for n in near for k in (-1, 0, 1)}
 
-    def blocks_and_threads(self, n: int, arrays: list[np.ndarray]) -> tuple[Any, Any]:
+    def blocks_and_threads(self, n: int, arrays: list[np.ndarray]) -> tuple[Any, ...]:
         """Blocks and threads for these arrays; the first is an output."""
         if callable(self.launch):
             return self.launch(n)
@@ -205,10 +205,10 @@ class _Launch(Repeatable):
     """A launch, and the answers that it should give."""
 
     def __init__(self, trial: _Trial, n: int, args: dict[str, Any], wanted: dict[str, np.ndarray]) -> None:
-        blocks, threads = trial.blocks_and_threads(n, list(wanted.values()))
+        blocks, threads, *shared_mem = trial.blocks_and_threads(n, list(wanted.values()))
         there = trial.device(tuple(args.values()), None)
         self.trial, self.n, self.wanted, self.found = trial, n, wanted, Checked(trial.kernel.name)
-        super().__init__(trial.kernel, trial.device, blocks, threads, there)
+        super().__init__(trial.kernel, trial.device, blocks, threads, there, *shared_mem)
         self.text = f"{trial.kernel.name}[{blocks}, {threads}]"
         self.name = ""
         self.index: tuple[int, ...] = ()  # of the first wrong element

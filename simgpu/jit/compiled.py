@@ -1,5 +1,6 @@
 """A kernel on an NVIDIA GPU: we give the same function to `cupyx.jit`, which makes CUDA C of it."""
 
+import functools
 import types
 import warnings
 from collections.abc import Sequence
@@ -8,27 +9,53 @@ from typing import Any
 
 import numpy as np
 
-from .errors import Refused
+from ..outside import MISSING, Constants
+from .errors import Refused, refused_as
 from .names import Name
+from .types import type_of
 
 HOMES = ["simgpu.jit"]  # the modules that a program knows as jit
 
 
-def launch(kernel: Any, grid: Sequence[int], block: Sequence[int], args: Sequence[Any]) -> None:
+def launch(
+    kernel: Any, grid: Sequence[int], block: Sequence[int], args: Sequence[Any], shared_mem: int = 0, stream: Any = None
+) -> None:
     """Launch it on CuPy's arrays. Raises `Refused` for what cupyx.jit doesn't compile."""
     import cupy
 
-    function = kernel.function
-    meaning = [kernel.source.outside(name) for name in (*function.__code__.co_names, *function.__code__.co_freevars)]
-    found = kernel._real  # we make it again if a name from outside means something else by now
-    if found is None or any(a is not b for a, b in zip(found[0], meaning)):
-        found = kernel._real = (meaning, _kernel(kernel, {}))
+    key = tuple([_compiled_for(x) for x in args])
+    # If CuPy compiles it now, the names around it are those of now.
+    constants, real = kernel._real.get(key) or (_constants(kernel), _kernel(kernel, {}))
+    constants.have_changed()
     try:
-        found[1](tuple(grid), tuple(block), tuple(args))
+        real(tuple(grid), tuple(block), tuple(args), shared_mem, stream)
     except (cupy.cuda.runtime.CUDARuntimeError, cupy.cuda.driver.CUDADriverError):
         raise
     except Exception as error:
         raise _refusal(kernel, error) from error
+    kernel._real[key] = constants, real
+
+
+def _compiled_for(x: Any) -> tuple:
+    """What an argument's type is to CuPy, which compiles a kernel once for each."""
+    if hasattr(x, "flags") and not isinstance(x, np.generic):
+        return x.dtype, x.ndim, bool(x.flags.c_contiguous), x.nbytes < 2**31
+    return (type_of(x).char,)
+
+
+def _constants(kernel: Any) -> Constants:
+    """What the names from outside mean now, also those of the functions that it calls."""
+    found = Constants(f"kernel {kernel.name}", kernel.name)
+    kernels = [kernel]
+    for one in kernels:  # which grows
+        for name in (*one.function.__code__.co_names, *one.function.__code__.co_freevars):
+            was = one.source.outside(name)
+            if was is not MISSING:
+                text = name if one is kernel else f"{name} in {one.name}"
+                found.add(one, text, functools.partial(one.source.outside, name), was)
+            if hasattr(was, "as_part_of") and was not in kernels:
+                kernels.append(was)
+    return found
 
 
 def transpile(kernel: Any, args: Sequence[Any]) -> Any:
@@ -48,7 +75,8 @@ def transpile(kernel: Any, args: Sequence[Any]) -> Any:
 
 
 def _refusal(kernel: Any, error: Exception) -> Refused:
-    return Refused("cupyx.jit doesn't compile this", f"{type(error).__name__}: {error}", kernel.name)
+    made = refused_as(type(error))
+    return made("cupyx.jit doesn't compile this", f"{type(error).__name__}: {error}", kernel.name)
 
 
 def _kernel(kernel: Any, made: dict[int, Any]) -> Any:

@@ -74,11 +74,31 @@ class Endless(KernelError):
 
 
 class Refused(KernelError, TypeError):
-    """What `cupyx.jit` wouldn't compile. The message says what to write instead."""
+    """What `cupyx.jit` wouldn't compile. The message says what to write instead.
+
+    It's a `TypeError`, and where cupyx.jit raises another kind of error, such as `NameError`, it's that one too.
+    """
+
+
+_kinds: dict[type[Exception], type[Refused]] = {}
+
+
+def refused_as(kind: type[Exception]) -> type[Refused]:
+    """`Refused`, as the kind of error that `cupyx.jit` raises there."""
+    if issubclass(Refused, kind):
+        return Refused
+    if kind not in _kinds:
+        names = {"__doc__": Refused.__doc__, "__module__": Refused.__module__}
+        _kinds[kind] = type("Refused", (Refused, kind), names)
+    return _kinds[kind]
 
 
 class Problem(TypeError):
-    """Why cupyx.jit would refuse an expression. Its line is added by `Translation`."""
+    """Why cupyx.jit would refuse an expression, and the kind of its error. Its line is added by `Translation`."""
+
+    def __init__(self, text: str, kind: type[Exception] = TypeError) -> None:
+        super().__init__(text)
+        self.kind = kind
 
 
 def without_our_lines(function: Callable) -> Callable:

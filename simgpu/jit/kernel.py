@@ -28,7 +28,8 @@ class Kernel:
     """A function that runs on a GPU, once for each thread: ``kernel[blocks, threads](x, out)``.
 
     `blocks` and `threads` are numbers, or tuples of up to three: ``kernel[(4, 4), (16, 16)](…)``. The same launch is
-    ``kernel((4, 4), (16, 16), (x, out))``, as in cupyx.jit. It returns nothing; it writes into its arrays.
+    ``kernel((4, 4), (16, 16), (x, out))``, as in cupyx.jit. It returns nothing; it writes into its arrays. After these,
+    `shared_mem` says how many bytes ``jit.shared_memory(dtype, None)`` has, and `stream` where the launch queues up.
 
     `figures` says what the latest launch on a simulated GPU did (``help(kernel.figures)`` says what each row means).
     ``kernel.watched = (0, 5)`` prints what thread 5 of block 0 does in each launch, line by line, and with which
@@ -36,6 +37,10 @@ class Kernel:
     unless you set it, limits the rounds of a loop; if nothing changes, it ends sooner. `explained` shows what each line
     cost, `trace` what one warp touches, `shuffled` what a data race does, and ``kernel.cuda_c(x, out)`` the
     CUDA C, where CuPy is installed.
+
+    It's compiled at its first launch, once for each combination of argument types. What a name from outside means then
+    is compiled in: a global, a closure's variable, another function. If it changes, a warning says so, and the kernel
+    goes on as it was, as on every card. Run the cell that defines it again to compile it again.
     """
 
     # What a library above this one refuses: called with the kernel's name, an argument's, and the argument.
@@ -49,7 +54,7 @@ class Kernel:
         self.most_rounds = 100_000
         self._lock = threading.Lock()
         self._seed: int | None = None  # of the order of the warps
-        self._real: Any = None
+        self._real: dict[tuple, Any] = {}  # what CuPy has compiled on a real GPU, by the types of the arguments
 
     @functools.cached_property
     def source(self) -> Source:
@@ -69,28 +74,40 @@ class Kernel:
         if not isinstance(blocks_threads, tuple) or len(blocks_threads) != 2:
             raise TypeError(f"write {self.name}[blocks, threads](…): how many blocks, and how many threads in each")
         blocks, threads = blocks_threads
-        return without_our_lines(lambda *args: self(blocks, threads, args))
+
+        def launch(*args: Any, shared_mem: int = 0, stream: Any = None) -> None:
+            self(blocks, threads, args, shared_mem=shared_mem, stream=stream)
+
+        return without_our_lines(launch)
 
     @without_our_lines
-    def __call__(self, *call: Any, **keywords: Any) -> None:
+    def __call__(self, *call: Any, shared_mem: int = 0, stream: Any = None, **keywords: Any) -> None:
         if self.device:
             raise TypeError(f"{self.name} is a function of the device: only a kernel can call it")
         if len(call) != 3 or keywords or not isinstance(call[2], (tuple, list)):
             raise TypeError(f"launch it as {self.name}[blocks, threads](…) or {self.name}(blocks, threads, (…))")
         grid, block, args = call
         if not any(_is_cupys(x) for x in args):
-            self._simulate(grid, block, args)
+            if stream is None:
+                self._simulate(grid, block, args, shared_mem)
+                return
+            with stream:
+                self._simulate(grid, block, args, shared_mem)
             return
         if self._seed is not None:
             raise TypeError(f"kernel {self.name}: only a simulated GPU can shuffle its warps")
         self._check_arguments(args, "on an NVIDIA GPU")
-        compiled.launch(self, launch.three(grid, "blocks", self.name), launch.three(block, "threads", self.name), args)
+        grid, block = launch.three(grid, "blocks", self.name), launch.three(block, "threads", self.name)
+        compiled.launch(self, grid, block, args, shared_mem, stream)
 
-    def _simulate(self, grid: Any, block: Any, args: Sequence[Any], traced: Callable[[Any], Any] | None = None) -> Any:
+    def _simulate(
+        self, grid: Any, block: Any, args: Sequence[Any], shared_mem: int = 0,
+        traced: Callable[[Any], Any] | None = None,
+    ) -> Any:  # fmt: skip
         device = self._device_of(args)
         try:
             with self._lock:
-                in_step = launch.Launch(self, device, grid, block, args)
+                in_step = launch.Launch(self, device, grid, block, args, shared_mem)
                 in_step.show(self.watched)
                 trace = traced(in_step) if traced else None
                 in_step.notes += [trace.note] if trace is not None else []
@@ -98,7 +115,7 @@ class Kernel:
                 if self._seed is None or traced:
                     self._figures = in_step.run()
                 else:
-                    again = orders.Repeatable(self, device, grid, block, args)
+                    again = orders.Repeatable(self, device, grid, block, args, shared_mem)
                     self._figures = orders.run_shuffled(in_step, again, self._seed)
         except KernelError as error:
             self._figures = f"the latest launch raised {type(error).__name__}, so there are no figures of it."
@@ -140,7 +157,9 @@ class Kernel:
         return Explained(self.source, self.figures)
 
     @without_our_lines
-    def trace(self, blocks: Any = 1, threads: Any = 32, args: Any = None, block: int = 0, warp: int = 0) -> Any:
+    def trace(
+        self, blocks: Any = 1, threads: Any = 32, args: Any = None, block: int = 0, warp: int = 0, shared_mem: int = 0
+    ) -> Any:
         """``kernel.trace(blocks, threads, (x, out))`` launches it on a simulated GPU, and lists what one warp touched.
 
         `block` and `warp` name another warp. Raises `ValueError` if there's no such warp.
@@ -158,7 +177,7 @@ class Kernel:
         if not isinstance(args, (tuple, list)):
             write = f"{self.name}.trace(1, 32, ({', '.join(self.source.parameters)},))"
             raise TypeError(f"a trace has its arguments in parentheses: write {write}")
-        return self._simulate(blocks, threads, args, lambda launch: Trace(launch, block, warp))
+        return self._simulate(blocks, threads, args, shared_mem, lambda launch: Trace(launch, block, warp))
 
     def shuffled(self, seed: int) -> Kernel:
         """The same kernel, with its warps in an order that `seed` draws: ``kernel.shuffled(3)[blocks, threads](x)``.
@@ -169,6 +188,7 @@ class Kernel:
         last digits of sums of floats may differ. Raises `TypeError` on a real GPU.
         """
         other = copy.copy(self)
+        other.source = self.source  # so both are what was compiled first
         other._seed = seed
         return other
 

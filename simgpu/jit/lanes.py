@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from .errors import NeverWritten, Place, Refused, StuckBarrier, TooMuch, in_parentheses
+from .warps import Meetings, check_part
 
 WARP = 32
 # What a warp can be busy with. Each mask counts how often its warps did.
@@ -101,8 +102,9 @@ class Lanes:
         self.watch, self.notes = launch.watch, launch.notes
         self.loops: list[list[Mask]] = []
         self.shared: dict[Any, Any] = {}  # references, by the place in the text that asks for it
-        self.shared_bytes = 0
+        self.shared_bytes = launch.shared_mem
         self.phase, self.step = np.zeros(blocks, np.int64), np.zeros((blocks, self.width // WARP), np.int64)
+        self.meetings: Meetings | None = None  # if a part of a warp has had a barrier
         self.cycles = np.zeros((blocks, self.width // WARP, 3))
         self.touches = np.zeros((4, *self.shape), np.int32)
         self._who: np.ndarray | None = None
@@ -182,7 +184,8 @@ class Lanes:
         if self._who is None:
             thread = np.arange(self.width)
             own = (thread // WARP << WARP_AT) + thread % WARP
-            steps = np.repeat(self.step, WARP, 1) << LANE_BITS
+            steps = np.repeat(self.step, WARP, 1) if self.meetings is None else self.meetings.steps
+            steps = steps << LANE_BITS
             self._who = (self.number << BLOCK_AT)[:, None] + (self.phase << PHASE_AT)[:, None] + own + steps
         return self._who
 
@@ -234,6 +237,8 @@ class Lanes:
         if self.phase[0] >> PHASE_BITS:
             raise site.wrong(TooMuch, f"more than {1 << PHASE_BITS:,} barriers in one launch")
         self.step[here] = 0
+        if self.meetings is not None:
+            self.meetings.forget(here)
         self._who = None
         np.copyto(self.cycles, self.cycles.max(1, keepdims=True), where=here[:, None, None])
 
@@ -270,6 +275,21 @@ class Lanes:
         mask.spend(BARRIER)
         self._tell_logs(False)
         self.step += mask.warps
+        if self.meetings is not None:
+            self.meetings.whole(self, mask)
+        self._begin_step(site)
+
+    def part_barrier(self, mask: Mask, bits: Any, site: Any) -> None:
+        """The lanes that `bits` names, a mask for each thread, wait for each other."""
+        bits, here = check_part(self, mask, bits, site)
+        mask.spend(BARRIER)
+        self._tell_logs(False)
+        if self.meetings is None:
+            self.meetings = Meetings(self)
+        self.meetings.part(self, bits, here)
+        self._begin_step(site)
+
+    def _begin_step(self, site: Any) -> None:
         if self.step.max() >> STEP_BITS:
             raise site.wrong(TooMuch, f"more than {1 << STEP_BITS:,} warp barriers between two barriers")
         self._who = None

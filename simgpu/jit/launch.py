@@ -8,15 +8,17 @@ import numpy as np
 
 from ..dispatch import pattern_of
 from ..memory import Stored
+from ..words import in_words
 from .errors import TooMuch
 from .figures import Figures, card_of
 from .lanes import MOST_BLOCKS, WARP, Lanes
 from .memory import Memory, Part, Ref
+from .names import SHARED_LIMIT
 from .races import Log
 from .source import Source
 from .tracing import Watch
 from .translate import Program
-from .types import ArrayType, number_as, type_of
+from .types import ArrayType, held_as, number_as, type_of
 
 MOST_THREADS = 1024  # a block: CUDA C++ Programming Guide, technical specifications
 MOST_IN_GRID = (2**31 - 1, 65_535, 65_535)
@@ -27,7 +29,9 @@ _AT_ONCE = 1 << 16  # lanes; more wouldn't fit into a processor's cache
 class Launch:
     """One launch of a kernel on a simulated device."""
 
-    def __init__(self, kernel: Any, device: Any, grid: Any, block: Any, args: Sequence[Any]) -> None:
+    def __init__(
+        self, kernel: Any, device: Any, grid: Any, block: Any, args: Sequence[Any], shared_mem: int = 0
+    ) -> None:
         source: Source = kernel.source
         self.source, self.device, self.most_rounds = source, device, kernel.most_rounds
         self.grid, self.block = three(grid, "blocks", source.name), three(block, "threads", source.name)
@@ -40,18 +44,21 @@ class Launch:
                 raise TooMuch(f"{size:,} along {axis}, and the most is {most:,}", kernel=name)
         if self.blocks >= MOST_BLOCKS:
             raise TooMuch(f"{self.blocks:,} blocks; the simulated GPU takes up to {MOST_BLOCKS - 1:,}", kernel=name)
+        self.shared_mem = _bytes_of(shared_mem, name)  # of each block, for jit.shared_memory(dtype, None)
         self.figures = Figures(source.name, self.grid, self.block, card_of(device.settings[0]))
+        self.figures.shared_bytes = self.shared_mem
         self.notes: list[Callable[..., Any]] = []  # called at each access of memory
         self.watch: Watch | None = None
         values = [x._values if isinstance(x, Stored) else x for x in args]
         types = [ArrayType(x.dtype, x.ndim) if isinstance(x, np.ndarray) else type_of(x) for x in values]
-        key = tuple((kind, getattr(kind, "char", "")) for kind in types)
-        if key not in source.programs or not source.programs[key].is_current():
+        key = tuple([_compiled_for(kind, x) for kind, x in zip(types, values)])
+        if key not in source.programs:
             source.programs[key] = Program(source, types)
         self.program: Program = source.programs[key]
+        self.program.constants.have_changed()  # it's compiled once, whatever names from outside mean by now
         self.parts = self._parts({name: x for name, x in zip(source.parameters, args) if isinstance(x, Stored)})
         self._args = [  # what each parameter holds
-            Ref(self.parts[name]) if name in self.parts else number_as(x, type_of(x))
+            Ref(self.parts[name]) if name in self.parts else held_as(type_of(x)).type(number_as(x, type_of(x)))
             for name, x in zip(source.parameters, args)
         ]
         self.cycles = self.figures.card.cycles(self.blocks == 1)
@@ -126,6 +133,27 @@ class Launch:
                 f"((1, 0), (3, 2)), or None. Got {watched!r}."
             ) from None
         self.notes.append(self.watch.note)
+
+
+def _bytes_of(shared_mem: Any, name: str) -> int:
+    """The bytes of shared memory that a launch asks for. Raises `TypeError`, `ValueError` and `TooMuch`."""
+    if isinstance(shared_mem, bool) or not isinstance(shared_mem, (int, np.integer)):
+        raise TypeError(f"kernel {name}: shared_mem is a number of bytes, got {in_words(shared_mem)}")
+    if shared_mem < 0:
+        raise ValueError(f"kernel {name}: shared_mem is a number of bytes, got {shared_mem}")
+    if shared_mem > SHARED_LIMIT:
+        raise TooMuch(f"{shared_mem:,} bytes of shared memory; a block has {SHARED_LIMIT:,}.", kernel=name)
+    return int(shared_mem)
+
+
+def _compiled_for(kind: Any, x: Any) -> tuple:
+    """What an argument's type is to CuPy, which compiles a kernel once for each (`CArray` in cupyx/jit/_cuda_types.py).
+
+    Of an array, that's also whether it lies in one piece, and whether 32 bits can count its bytes.
+    """
+    if isinstance(x, np.ndarray):
+        return kind, x.flags.c_contiguous, x.nbytes < 2**31
+    return kind, kind.char
 
 
 def _flat(number: Any, dim: tuple[int, ...]) -> int:

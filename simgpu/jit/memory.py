@@ -44,6 +44,7 @@ class Part(NamedTuple):
     strides: tuple[int, ...]
     offset: int = 0
     is_shared: bool = False
+    is_dynamic: bool = False  # shared memory whose size the launch says
     unwritten: Any = None  # if `empty` made the array: the bits of an element that nothing has written yet
 
     def named(self, at: int) -> str:
@@ -158,13 +159,17 @@ def _out_of_bounds(lanes: Lanes, ref: Ref, axis: int, index: int, bad: np.ndarra
     part, place = ref.part, axis - ref.axis
     size, count = part.shape[axis], int(bad.sum()) * (lanes.blocks // len(bad))
     along = f" along axis {axis}" if len(part.shape) > 1 else ""
-    what = f"{part.name} has {size:,} elements{along}, 0 to {size - 1:,}; index {index:,} is outside."
+    there = f"{size:,} elements{along}, 0 to {size - 1:,}" if size else "no elements"
+    what = f"{part.name} has {there}; index {index:,} is outside."
     is_signed = index < 2**31
     if not is_signed:
         what += f" It's a number below 0 that an unsigned type can't hold{advice.UNSIGNED}."
     backwards = ", and doesn't count from the end" if index < 0 else ""
     does = f"{count:,} {'thread does' if count == 1 else 'threads do'} this here. A GPU doesn't check{backwards}."
     guard = advice.guard(site.node, place, len(part.shape) - ref.axis, index, part) if is_signed else ""
+    if part.is_dynamic:
+        each = f"{part.flat.itemsize} bytes for each element"
+        guard = f" The launch says how large it is: shared_mem={lanes.launch.shared_mem}, and it takes {each}."
     return site.wrong(OutOfBounds, what, does + guard, lanes.first_of(bad))
 
 
@@ -301,7 +306,7 @@ def change(lanes: Lanes, mask: Mask, to: Reach, how: Any, values: list[Any], sit
         lanes.figures.atomics += mask.count
     elif not to.is_noted:
         _check_written(lanes, to, site)
-    given = [lanes.select(mask, value) for value in values]
+    given = [lanes.select(mask, value).astype(flat.dtype, copy=False) for value in values]
     if isinstance(how, np.ufunc) and not is_used:
         how.at(flat, at, *given)
         return None

@@ -12,17 +12,19 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from ..words import in_words
 from . import memory
-from .errors import NeverWritten, Problem, TooMuch
+from .errors import KernelError, NeverWritten, Problem, TooMuch
 from .lanes import OPERATION, SHUFFLE, WARP, Lanes, Mask
 from .memory import Memory, Part, Ref
 from .races import Log
 from .source import Site
-from .types import INT, SIZE, UINT, VOID, ArrayType
-from .values import Expression, Known, Name, Value, apply, as_value, cast, pack, scalar_type
+from .types import INT, SIZE, UINT, VOID, ArrayType, held_as
+from .values import Expression, Known, Name, Value, apply, as_type, as_value, cast, pack, scalar_type
 
 SHARED_LIMIT = 48 * 1024  # bytes a block may declare: CUDA C++ Programming Guide, technical specifications
 FULL_WARP = 0xFFFFFFFF
+DYNAMIC = "as large as the launch says"  # its place among a block's shared memory
 _FULL, _NONE, _WARP = Known(FULL_WARP), Known(None), Known(WARP)
 
 
@@ -98,8 +100,10 @@ def gridsize(t: Any, node: Any, ndim: Expression) -> Value:
 
 def _axes(one: Callable[..., Any], ndim: Expression, name: str) -> Value:
     count = known_value(ndim, f"the number of axes of jit.{name}")
+    if not isinstance(count, int):
+        raise Problem(f"jit.{name} takes 1, 2 or 3 axes, got {in_words(count)}")
     if count not in (1, 2, 3):
-        raise Problem(f"jit.{name} takes 1, 2 or 3 axes")
+        raise Problem(f"jit.{name} takes 1, 2 or 3 axes, got {count}", ValueError)
     parts = [Value(UINT, functools.partial(one, axis=axis)) for axis in (0, 1, 2)[:count]]
     return parts[0] if count == 1 else pack(parts)
 
@@ -119,20 +123,42 @@ def syncthreads(t: Any, node: Any) -> Value:
 
 @builtin
 def syncwarp(t: Any, node: Any, *, mask: Expression = _FULL) -> Value:
-    """Wait until all threads of the warp are here (CUDA: ``__syncwarp()``)."""
-    if known_value(mask, "the mask of jit.syncwarp") != FULL_WARP:
-        raise Problem("the simulated GPU knows jit.syncwarp() for a whole warp only")
+    """Wait until all threads of the warp are here (CUDA: ``__syncwarp()``), or those whose bits `mask` has. Each thread
+    that comes must be in the mask, and give the same one as the others in it."""
     site, t.program.needs_warps = Site(t.source, node), True
-    return Value(VOID, lambda lanes, on: lanes.warp_barrier(on, site))
+    if isinstance(mask, Known):
+        _check_mask(mask.obj, "jit.syncwarp")
+        if mask.obj == FULL_WARP:
+            return Value(VOID, lambda lanes, on: lanes.warp_barrier(on, site))
+        mask = Known(np.uint32(mask.obj))
+    bits = _as_int32(mask, "the mask of jit.syncwarp").run
+    return Value(VOID, lambda lanes, on: lanes.part_barrier(on, bits(lanes, on), site))
+
+
+def _check_mask(mask: Any, what: str) -> None:
+    if not isinstance(mask, (int, np.integer)):
+        raise Problem(f"the mask of {what} is an integer, got {in_words(mask)}")
+    if not 0 <= mask <= FULL_WARP:
+        raise Problem(f"the mask of {what} has 32 bits, got {mask}", ValueError)
+
+
+def _as_int32(x: Expression, what: str) -> Value:
+    """`x` as the int that CUDA's function takes, cut to 32 bits."""
+    if scalar_type(x).kind not in "iu":
+        raise Problem(f"{what} is an integer, got {scalar_type(x)}")
+    return cast(as_value(x), INT, checked=False)
 
 
 @builtin
 def shared_memory(t: Any, node: Any, dtype: Expression, size: Expression, alignment: Expression = _NONE) -> Value:
     """Memory that a block's threads share: ``part = jit.shared_memory(np.float32, 128)``. It begins with garbage. The
     size is one number: for two axes it's ``T * T``, and element ``(row, column)`` is ``part[row * T + column]``. ``T``
-    may be a global. Write it before you read it, with `syncthreads` between."""
+    may be a global. With None, the launch says how many bytes there are: ``kernel[1, 32](x, shared_mem=128)``. All
+    that ask so get the same memory. Write it before you read it, with `syncthreads` between."""
     count, kind = size.obj if isinstance(size, Known) else 0, np.dtype(known_value(dtype, "the type of shared memory"))
     known_value(alignment, "the alignment")
+    if size == _NONE:
+        return _as_large_as_the_launch_says(t, node, kind)
     if not isinstance(count, int) or isinstance(count, bool) or count < 1:
         what = "a number in the text or a global, such as T = 32; of two axes, row * width + column is one index"
         raise Problem(f"the size of shared memory is {what}")
@@ -141,14 +167,37 @@ def shared_memory(t: Any, node: Any, dtype: Expression, size: Expression, alignm
     def run(lanes: Lanes, mask: Mask) -> Ref:
         if node in lanes.shared:
             return lanes.shared[node]
-        lanes.shared_bytes += count * kind.itemsize
+        held = held_as(kind)
+        lanes.shared_bytes += count * held.itemsize
         if lanes.shared_bytes > SHARED_LIMIT:
             what = f"{lanes.shared_bytes:,} bytes of shared memory; a block has {SHARED_LIMIT:,}."
             raise site.wrong(TooMuch, what)
         lanes.figures.shared_bytes = max(lanes.figures.shared_bytes, lanes.shared_bytes)
-        size, flat = lanes.blocks * count, np.zeros((lanes.blocks, count), kind)
-        made = Memory(size, kind.itemsize, Log(size, False, count))
+        size, flat = lanes.blocks * count, np.zeros((lanes.blocks, count), held)
+        made = Memory(size, held.itemsize, Log(size, False, count))
         found = lanes.shared[node] = Ref(Part(name, made, flat, (count,), (1,), is_shared=True))
+        return found
+
+    return Value(ArrayType(kind, 1, True), run)
+
+
+def _as_large_as_the_launch_says(t: Any, node: Any, kind: np.dtype) -> Value:
+    """``jit.shared_memory(dtype, None)``: in CUDA ``extern __shared__``, which has one beginning for all."""
+    name, held = t.being_assigned or "shared memory", held_as(kind)
+
+    def run(lanes: Lanes, mask: Mask) -> Ref:
+        if node in lanes.shared:
+            return lanes.shared[node]
+        if DYNAMIC not in lanes.shared:
+            count = lanes.launch.shared_mem // held.itemsize
+            flat = np.zeros((lanes.blocks, count), held)
+            made = Memory(flat.size, held.itemsize, Log(flat.size, False, count))
+            lanes.shared[DYNAMIC] = Ref(Part(name, made, flat, (count,), (1,), is_shared=True, is_dynamic=True))
+        part = lanes.shared[DYNAMIC].part
+        if part.flat.itemsize != held.itemsize:
+            what = f"shared memory of the launch as {part.flat.dtype} and as {held}, whose items have another size"
+            raise NotImplementedError(f"kernel {t.source.name}: {what}")
+        found = lanes.shared[node] = Ref(part._replace(name=name, flat=part.flat.view(held)))
         return found
 
     return Value(ArrayType(kind, 1, True), run)
@@ -186,7 +235,8 @@ def _atomic(operation: str, how: Callable, types: str, does: str, line: str, pri
 
         def run(lanes: Lanes, mask: Mask) -> Any:
             to = find(lanes, mask)
-            return memory.change(lanes, mask, to, how, [run(lanes, mask) for run in runs], site, is_used)
+            old = memory.change(lanes, mask, to, how, [run(lanes, mask) for run in runs], site, is_used)
+            return as_type(old, kind) if is_used else old
 
         return Value(kind, run)
 
@@ -222,7 +272,7 @@ _SHUFFLED = "int32 uint32 int64 uint64 float16 float32 float64"
 
 
 # Which lane each one takes the value from, given its own number, the index, and the width.
-_FROM: dict[str, Callable[[Any, Any, int], Any]] = {
+_FROM: dict[str, Callable[[Any, Any, Any], Any]] = {
     "": lambda lane, by, width: lane // width * width + by % width,
     "_up": lambda lane, by, width: np.where(lane % width >= by, lane - by, lane),
     "_down": lambda lane, by, width: np.where(lane % width + by < width, lane + by, lane),
@@ -237,11 +287,10 @@ def _shuffle(way: str, whose: str, printed: str, unsigned: bool = False) -> Buil
         kind = scalar_type(var)
         if kind.name not in _SHUFFLED.split():
             raise Problem(f"a shuffle doesn't take {kind}, only {_SHUFFLED.replace(' ', ', ')}")
-        if not 0 <= known_value(mask, "the mask of a shuffle") <= FULL_WARP:
-            raise Problem("the mask of a shuffle has 32 bits")
-        size = known_value(width, "the width of a shuffle")
-        if size not in (2, 4, 8, 16, 32):
-            raise Problem("the width of a shuffle is 2, 4, 8, 16 or 32")
+        _check_mask(known_value(mask, "the mask of a shuffle"), "a shuffle")
+        if isinstance(width, Known) and width.obj not in (2, 4, 8, 16, 32):
+            raise Problem(f"the width of a shuffle is 2, 4, 8, 16 or 32, got {in_words(width.obj)}", ValueError)
+        width_of = _as_int32(width, "the width of a shuffle").run
         if unsigned and isinstance(by, Value) and scalar_type(by).kind == "i":
             write = f"np.uint32({ast.unparse(node.args[-1])})"
             raise Problem(f"the third argument of {name} must be unsigned: {write}")
@@ -252,13 +301,16 @@ def _shuffle(way: str, whose: str, printed: str, unsigned: bool = False) -> Buil
             on.spend(SHUFFLE)
             lane = np.arange(lanes.width) % WARP
             given = np.asarray(index.run(lanes, on)).astype(np.int64)
+            size = np.asarray(width_of(lanes, on)).astype(np.int64)
+            _check_width(lanes, on, size, site)
             come = _FROM[way](lane[None], given, size) + (np.arange(lanes.width) - lane)
             asleep = on.on & ~_of_lanes(on.on, come)
             if asleep.any():
                 what = "the lane that this thread takes the value from doesn't come here, so there is none."
                 fix = "Put the shuffle where all threads of a warp pass."
                 raise site.wrong(NeverWritten, what, fix, lanes.first_of(asleep))
-            return _of_lanes(np.asarray(value.run(lanes, on)), come)
+            givers = lanes.mask(_given_to(on.on, come)) if isinstance(value.node, ast.Name) else on
+            return _of_lanes(np.asarray(value.run(lanes, givers)), come)
 
         return Value(kind, run)
 
@@ -269,6 +321,24 @@ def _shuffle(way: str, whose: str, printed: str, unsigned: bool = False) -> Buil
     )
     line = f"i = jit.grid(1); x[i] = jit.{name}(0xF, x[i], 1, width=4)"
     return Builtin(name, about + _EXAMPLE.format(line=line, printed=printed), build)
+
+
+def _check_width(lanes: Lanes, on: Mask, width: np.ndarray, site: Site) -> None:
+    """Raises `KernelError` for a width, known only now, with which CUDA's result is undefined."""
+    bad = on.on & ~np.isin(width, (1, 2, 4, 8, 16, 32))
+    if bad.any():
+        first = np.broadcast_to(width, bad.shape)[bad][0]
+        what = f"the width of a shuffle is {first}: what it gives is undefined."
+        raise site.wrong(KernelError, what, "It can be 1, 2, 4, 8, 16 or 32.", lanes.first_of(bad))
+
+
+def _given_to(on: np.ndarray, come: np.ndarray) -> np.ndarray:
+    """The lanes from which others take a value. Only they need one."""
+    on, come = np.broadcast_arrays(on, come)
+    found = np.zeros(on.shape, bool)
+    row, lane = on.nonzero()
+    found[row, come[row, lane]] = True
+    return found
 
 
 def _of_lanes(x: np.ndarray, lane: np.ndarray) -> np.ndarray:

@@ -119,8 +119,10 @@ class Turns:
 class Repeatable:
     """A launch that can be repeated, since it remembers what its arrays held."""
 
-    def __init__(self, kernel: Any, device: Any, grid: Any, block: Any, args: Sequence[Any]) -> None:
-        self.new = functools.partial(Launch, kernel, device, grid, block, args)
+    def __init__(
+        self, kernel: Any, device: Any, grid: Any, block: Any, args: Sequence[Any], shared_mem: int = 0
+    ) -> None:
+        self.new = functools.partial(Launch, kernel, device, grid, block, args, shared_mem)
         self.arrays = {name: x for name, x in zip(kernel.source.parameters, args) if isinstance(x, Stored)}
         self.before = self.values()
 

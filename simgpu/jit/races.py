@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .lanes import BLOCK_AT, PHASE_AT, STEP_AT, WARP_AT, same
+from .lanes import BLOCK_AT, PHASE_AT, STEP_AT, STEP_BITS, WARP, WARP_AT, numbers_of, same
 
 READ, WRITE, ATOMIC = range(3)
 AGAINST = {READ: (WRITE, ATOMIC), WRITE: (WRITE, READ, ATOMIC), ATOMIC: (WRITE, READ)}
@@ -40,7 +40,7 @@ class Elements:
         self.size, self.crosses = size, crosses_blocks
         self.logs: dict[int, list[np.ndarray]] = {}  # the latest; the other one; then the first two of two blocks
 
-    def race(self, at: np.ndarray, who: np.ndarray, way: int) -> Race | None:
+    def race(self, at: np.ndarray, who: np.ndarray, way: int, meetings: Any = None) -> Race | None:
         """The first race of an access with earlier ones, or with itself. If there's none, we note the access."""
         for earlier in AGAINST[way]:
             for log in self.logs.get(earlier, ()):
@@ -48,6 +48,8 @@ class Elements:
                 if seen.max(initial=-1) >= 0:
                     differ = seen ^ who
                     bad = same(differ, PHASE_AT) & ~(same(differ, WARP_AT) & ~same(differ, STEP_AT)) & (differ != 0)
+                    if meetings is not None:
+                        bad |= _without_meeting(meetings, seen, who)
                     if self.crosses:
                         bad |= ~same(differ, BLOCK_AT)
                     bad &= seen >= 0
@@ -88,6 +90,17 @@ class Elements:
             second[at[away]] = who[away]
 
 
+def _without_meeting(meetings: Any, seen: np.ndarray, who: np.ndarray) -> np.ndarray:
+    """Where two lanes of a warp have other counts of its barriers, and haven't met at any of them."""
+    differ = seen ^ who
+    unsure = (seen >= 0) & same(differ, WARP_AT) & ~same(differ, STEP_AT)
+    for k in unsure.nonzero()[0]:
+        block, thread = numbers_of(who[k])
+        early, late = ((int(one) % WARP, int(one) >> STEP_AT & (1 << STEP_BITS) - 1) for one in (seen[k], who[k]))
+        unsure[k] = early[0] != late[0] and not meetings.are_ordered(block, thread // WARP, early, late)
+    return unsure
+
+
 class Log:
     """Which threads touched a piece of memory during a launch."""
 
@@ -104,9 +117,9 @@ class Log:
                 return None
             if len(self._recent) < _MOST_RECENT:
                 self._recent[to, way] = None
-                return self._first.race(to.chosen, lanes.who[0, to.lane], way)
+                return self._first.race(to.chosen, lanes.who[0, to.lane], way, lanes.meetings)
         self._give_up(lanes)
-        return self._elements.race(to.places(lanes), to.who(lanes), way)
+        return self._elements.race(to.places(lanes), to.who(lanes), way, lanes.meetings)
 
     def _give_up(self, lanes: Any) -> None:
         """From here to the next barrier, element by element."""

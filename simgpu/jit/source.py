@@ -3,13 +3,15 @@
 import ast
 import builtins
 import inspect
+import linecache
 import textwrap
 from collections.abc import Callable
 from typing import Any, TypeGuard
 
+from ..outside import MISSING
 from ..rules import names
 from ..words import many
-from .errors import KernelError, Place, Refused
+from .errors import KernelError, Place, Refused, refused_as
 
 # A kernel becomes C++, where these words mean something else.
 CPP_WORDS = names("""
@@ -27,22 +29,24 @@ CUDAS_NAMES = names("""
     min modf nearbyint nextafter norm pow remainder remquo rint round rsqrt scalbn signbit sin sincos sinh sqrt tan
     tanh tgamma trunc y0 y1 yn malloc free printf main half dim3 warpSize std complex CArray Dim
 """)
-MISSING = object()
 
 
 class Source:
     """The text of one function, and errors that name a line of it."""
 
     def __init__(self, function: Callable) -> None:
-        self.function, self.name = function, function.__name__
+        self.function, self.name = function, getattr(function, "__name__", type(function).__name__)
         try:
             lines, first = inspect.getsourcelines(function)
         except (OSError, TypeError) as error:
             what = "we read a kernel's text, and can't find it. Write it into a file or a notebook's cell."
             raise Refused(what, kernel=self.name) from error
-        self.lines = textwrap.dedent("".join(lines)).splitlines()
-        self.first = max(first, 1)
-        tree = ast.parse("\n".join(self.lines)).body[0]
+        tree: ast.stmt
+        if self.name == "<lambda>":
+            tree = self._lambda(first, len(lines))
+        else:
+            self.lines, self.first = textwrap.dedent("".join(lines)).splitlines(), max(first, 1)
+            tree = ast.parse("\n".join(self.lines)).body[0]
         if not isinstance(tree, ast.FunctionDef):
             raise Refused("a kernel is made from a function that begins with def", kernel=self.name)
         self.tree = tree
@@ -52,14 +56,33 @@ class Source:
         self.programs: dict[Any, Any] = {}  # what it's translated to, by the types of the arguments
         given = tree.args
         if given.vararg or given.kwarg or given.kwonlyargs or given.defaults or given.posonlyargs:
-            raise self.refusal(self.tree, "a kernel takes plain arguments: no *, no **, no /, no default values")
-        own: list[tuple[Any, str]] = [(self.tree, name) for name in (self.name, *self.parameters)]
+            what = "a kernel takes plain arguments: no *, no **, no /, no default values"
+            raise self.refusal(self.tree, what, NotImplementedError)
+        own: list[tuple[Any, str]] = [(self.tree, name) for name in (tree.name, *self.parameters)]
         own += [(node, node.id) for node in ast.walk(self.tree) if is_stored(node)]
         for node, name in own:
-            if name in CPP_WORDS or (name == self.name and name in CUDAS_NAMES):
+            if name in CPP_WORDS or (name == tree.name and name in CUDAS_NAMES):
                 raise self.refusal(node, f"{name} is a word of CUDA C++, which the kernel becomes: choose another name")
             if not name.isascii():
                 raise self.refusal(node, f"{name} has letters that C++ doesn't take: use a to z")
+
+    def _lambda(self, first: int, count: int) -> ast.FunctionDef:
+        """The lambda that begins in one of these lines, as a function. Raises `Refused` if there are several."""
+        self.lines, self.first = linecache.getlines(inspect.getsourcefile(self.function) or ""), 1
+        text = "".join(self.lines)
+        found = [
+            node for node in ast.walk(ast.parse(text))
+            if isinstance(node, ast.Lambda) and first <= node.lineno < first + count
+        ]  # fmt: skip
+        if len(found) != 1:
+            several = "Multiple callables are found near the definition of this lambda, line"
+            raise refused_as(ValueError)(
+                f"{several} {first}: give it a name with def, so that we know which", kernel=self.name
+            )
+        node = found[0]
+        body = ast.copy_location(ast.Return(node.body), node.body)
+        made = ast.FunctionDef(name="_lambda_kernel", args=node.args, body=[body], decorator_list=[])
+        return ast.copy_location(made, node)
 
     def outside(self, name: str) -> Any:
         """What a name from outside the kernel means, or `MISSING`."""
@@ -70,6 +93,22 @@ class Source:
                 return MISSING
         return self.function.__globals__.get(name, getattr(builtins, name, MISSING))
 
+    def reader(self, node: Any) -> Callable[[], Any]:
+        """What finds out what this means by now: a name, or a part of what it holds, or `MISSING`."""
+        if isinstance(node, ast.Name):
+            name = node.id
+            return lambda: self.outside(name)
+        code = compile(ast.Expression(node), self.name, "eval")
+        used = [name for name in code.co_names if name in self._cells]
+
+        def read() -> Any:
+            try:
+                return eval(code, self.function.__globals__, {name: self.outside(name) for name in used})
+            except Exception:  # it's gone
+                return MISSING
+
+        return read
+
     def line(self, node: Any) -> int:
         """The number of its line, in the file or the cell."""
         return node.lineno + self.first - 1
@@ -77,8 +116,8 @@ class Source:
     def text(self, node: Any) -> str:
         return self.lines[node.lineno - 1].strip()
 
-    def refusal(self, node: Any, text: str) -> KernelError:
-        return Site(self, node).wrong(Refused, f"cupyx.jit wouldn't compile this: {text}")
+    def refusal(self, node: Any, text: str, kind: type[Exception] = TypeError) -> KernelError:
+        return Site(self, node).wrong(refused_as(kind), f"cupyx.jit wouldn't compile this: {text}")
 
 
 class Site:

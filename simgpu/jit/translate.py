@@ -19,16 +19,19 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from ..outside import MISSING, Constants
 from ..words import many
 from . import advice, memory, names
 from .errors import Endless, Problem
 from .lanes import NOBODY, OPERATION, Lanes, Mask
 from .memory import Reach, Ref, as_index, reach
-from .source import MISSING, Site, Source
-from .types import BOOL, INT, SIGNATURES, SIZE, UINT, VOID, ArrayType, Tuple, is_number, same
-from .values import OPERATORS, Expression, Known, Value, apply, as_value, cast, is_true, pack, scalar_type
+from .source import Site, Source
+from .types import BOOL, INT, SIGNATURES, SIZE, UINT, VOID, ArrayType, Tuple, held_as, is_number, same, type_of_range
+from .values import OPERATORS, Expression, Known, Value, apply, as_type, as_value, cast, is_true, pack, scalar_type
 
 _MANY_ROUNDS = "still in this loop. Does it end? If it takes that long, raise the limit: kernel.most_rounds = …"
+CUPYS_FUNCTIONS = f"{__name__.partition('.')[0]}.functions"  # the module that has CuPy's
+NUMBERS = (bool, int, float, complex, np.generic)
 _WAITS = "A thread that waits for another one's write may wait forever: only barriers wait."
 Step = Callable[[Lanes, Mask], Mask | None]
 LEFT, AGAIN = range(2)  # places in `lanes.loops`: the lanes that left the innermost loop, and those at `continue`
@@ -54,11 +57,23 @@ _MISSING = {
     "NamedExpr": ":=", "JoinedStr": "f-strings", "Is": "`is`", "IsNot": "`is not`", "NotIn": "`not in`",
     "UAdd": "unary +",
 }  # fmt: skip
+_PARTS_OF_NAMES = (
+    ast.Name, ast.Attribute, ast.Subscript, ast.Constant, ast.Tuple, ast.UnaryOp, ast.BinOp, ast.expr_context,
+    ast.unaryop, ast.operator,
+)  # fmt: skip
+# Which kind of error cupyx.jit raises for these (cupyx/jit/_compile.py).
+_KINDS: dict[type[Exception], tuple[type, ...]] = {
+    NotImplementedError: (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef, ast.Delete, ast.Lambda),
+    TypeError: (ast.Assert, ast.AnnAssign, ast.Match),
+    ValueError: (ast.stmt, ast.expr),
+    KeyError: (ast.operator, ast.unaryop, ast.cmpop),
+}
 
 
 def _missing(node: ast.AST) -> NoReturn:
     name = type(node).__name__
-    raise Problem(f"a kernel has no {_MISSING.get(name, name.lower())}")
+    kind = next((kind for kind, nodes in _KINDS.items() if isinstance(node, nodes)), TypeError)
+    raise Problem(f"a kernel has no {_MISSING.get(name, name.lower())}", kind)
 
 
 @dataclass
@@ -73,14 +88,16 @@ class Variable:
 class Program:
     """A kernel, translated for arguments of these types."""
 
-    def __init__(self, source: Source, types: Sequence[Any]) -> None:
-        self.slots = 0
+    def __init__(self, source: Source, types: Sequence[Any], is_device: bool = False) -> None:
+        self.name, self.slots = source.name, 0
         self.needs_warps = False  # whether a line needs all threads of a warp at once
         self.changed: frozenset[str] = frozenset()  # the arguments that it writes
-        self.used: list[tuple[Source, str, Any]] = []  # names from outside, as they were
+        self.constants = Constants(f"kernel {source.name}", source.name)  # names from outside, as they were
         self._functions: dict[Any, Any] = {}
         origins = [frozenset([name] * isinstance(kind, ArrayType)) for name, kind in zip(source.parameters, types)]
-        self.run = Translation(self, source, list(zip(types, origins)), is_device=False).body
+        made = Translation(self, source, list(zip(types, origins)), is_device)
+        returned = made.variables.get("return", Variable(VOID, -1, frozenset()))
+        self.run, self.result, self.result_slot = made.body, returned.type, returned.slot
 
     def new_slot(self) -> int:
         self.slots += 1
@@ -94,13 +111,8 @@ class Program:
             self._functions[key] = None
             self._functions[key] = Translation(self, source, parameters, is_device=True)
         if self._functions[key] is None:
-            raise source.refusal(source.tree, "a function of the device can't call itself")
+            raise source.refusal(source.tree, "a function of the device can't call itself", ValueError)
         return self._functions[key]
-
-    def is_current(self) -> bool:
-        """Whether the names from outside still mean what they meant when it was translated."""
-        pairs = [(source.outside(name), found) for source, name, found in self.used]
-        return all(a is b or (is_number(a) and type(a) is type(b) and a == b) for a, b in pairs)
 
 
 class Translation:
@@ -109,6 +121,8 @@ class Translation:
     def __init__(self, program: Program, source: Source, parameters: Sequence[Any], is_device: bool) -> None:
         self.program, self.source, self.is_device = program, source, is_device
         self.variables: dict[str, Variable] = {}  # and what a function of the device returns, as "return"
+        self.constants: dict[str, Known] = {}  # names in the text for what isn't a number: a type, a function
+        self.depth = 0  # of branches and loops around the statement
         self.being_assigned = ""
         self.unused: Any = None  # the call whose result is thrown away
         for name, (kind, origin) in zip(source.parameters, parameters):
@@ -144,26 +158,47 @@ class Translation:
 
         return run
 
+    def inner(self, statements: list[ast.stmt]) -> Callable[[Lanes, Mask], Mask]:
+        """A block in a branch or a loop."""
+        self.depth += 1
+        run = self.block(statements)
+        self.depth -= 1
+        return run
+
     def translate(self, node: Any) -> Any:
         """Call the method with this node's name: it makes a `Step` or an `Expression`. Raises `Refused`."""
         method = getattr(self, f"_{type(node).__name__}", _missing)
         try:
             return method(node)
         except Problem as problem:
-            raise self.source.refusal(node, str(problem)) from None
+            raise self.source.refusal(node, str(problem), problem.kind) from None
 
     # -- assignments -----------------------------------------------------------------------------
 
     def _Assign(self, node: ast.Assign) -> Step:
         if len(node.targets) != 1:
-            raise Problem("one assignment at a time, not a = b = …")
+            raise Problem("one assignment at a time, not a = b = …", NotImplementedError)
         target = node.targets[0]
         self.being_assigned = target.id if isinstance(target, ast.Name) else ""
-        given = as_value(self.translate(node.value))
+        found = self.translate(node.value)
+        if isinstance(target, ast.Name) and isinstance(found, Known) and not isinstance(found.obj, (*NUMBERS, tuple)):
+            return self._name_constant(target.id, found)
+        given = as_value(found)
         self.being_assigned = ""
         if same(given.type, VOID):
             raise Problem("this gives nothing that could be assigned")
         return self.assign(target, given)
+
+    def _name_constant(self, name: str, found: Known) -> Step:
+        """``kind = np.float32``: the name stands for it from here on, in whatever the compiler sees."""
+        if isinstance(found.obj, names.Name):
+            as_value(found)  # what to write instead
+        if self.depth:
+            raise Problem(f"{name} can stand for a {type(found.obj).__name__} only outside of branches and loops")
+        if name in self.variables:
+            raise Problem(f"Type mismatch of variable: {name} holds {self.variables[name].type} already")
+        self.constants[name] = found
+        return _nothing
 
     def assign(self, target: Any, given: Value) -> Step:
         """Returns what stores a value under a name, in an element, or in several of them."""
@@ -176,7 +211,8 @@ class Translation:
         if not isinstance(target, ast.Tuple):
             raise Problem("a value goes to a name, an element, or several of them")
         if not isinstance(given.type, Tuple) or len(given.type.types) != len(target.elts):
-            raise Problem(f"{len(target.elts)} names take {len(target.elts)} values, and here is a {given.type}")
+            count = len(target.elts)
+            raise Problem(f"{count} names take {count} values, and here is a {given.type}", ValueError)
         if given.type.is_shape:
             raise Problem("NVIDIA's compiler can't take a shape apart: write n = x.shape[0]")
         slot, several = self.unnamed(given.type)
@@ -222,11 +258,12 @@ class Translation:
             raise Problem("only a name or an element can be changed like this")
         kind, find, site = self.element(self.translate(target.value), self.translate(target.slice), target)
         slot, before = self.unnamed(kind)
+        held = held_as(kind)
         compute = _into_element(as_value(self.operation(node.op, [before, given])), kind, target).run
 
         def step(lanes: Lanes, mask: Mask) -> None:
             to = find(lanes, mask)
-            lanes.held[slot].value = memory.load(lanes, mask, to, site)
+            lanes.held[slot].value = memory.load(lanes, mask, to, site).astype(held, copy=False)
             memory.store(lanes, mask, compute(lanes, mask), to, site)
 
         return step
@@ -251,7 +288,7 @@ class Translation:
         test = self.translate(node.test)
         if isinstance(test, Known):  # decided before the launch: the other side isn't even compiled
             return self.block(node.body if test.obj else node.orelse)
-        condition, body, orelse = self._test_of(node, test), self.block(node.body), self.block(node.orelse)
+        condition, body, orelse = self._test_of(node, test), self.inner(node.body), self.inner(node.orelse)
 
         def step(lanes: Lanes, mask: Mask) -> Mask:
             yes, no = lanes.split(mask, condition(lanes, mask))
@@ -282,7 +319,7 @@ class Translation:
             raise Problem("a loop has one name")
         found = self.translate(node.iter.func) if isinstance(node.iter, ast.Call) else None
         if not isinstance(found, Known) or found.obj not in (python.range, names.range):
-            raise Problem("for goes over range(…) or jit.range(…) alone")
+            raise Problem("for goes over range(…) or jit.range(…) alone", NotImplementedError)
         args = [self.translate(argument) for argument in node.iter.args]
         keywords = {keyword.arg: self.translate(keyword.value) for keyword in node.iter.keywords}
         unroll: Expression = keywords.pop("unroll", Known(None))
@@ -292,12 +329,12 @@ class Translation:
         if unroll != Known(None) and not (known and isinstance(known[-1], int)):
             raise Problem("a loop can only be unrolled if its range and unroll=, a number, are known before the launch")
         start, stop, step = [*[Known(0)] * (len(args) == 1), *args, Known(1)][:3]
-        kind, name = scalar_type(stop), node.target.id
+        kind, name = type_of_range(scalar_type(stop)), node.target.id
         if name in self.variables and not same(self.variables[name].type, kind):
             raise Problem(f"{name} holds {self.variables[name].type} already, and range counts in {kind}")
         slot, count = self.unnamed(kind)
         put = self._assign_name(node.target, count)
-        begin, end, by = cast(start, kind, checked=False).run, as_value(stop).run, cast(step, kind, checked=False).run
+        begin, end, by = (cast(x, kind, checked=False).run for x in (start, stop, step))
 
         def ready(lanes: Lanes, mask: Mask) -> tuple[Callable, Any, Any]:
             at = lanes.held[slot]
@@ -326,8 +363,8 @@ class Translation:
     def _loop(self, node: Any, ready: Callable) -> Step:
         """`ready` returns a loop's test, and what to do before and after each round."""
         if node.orelse:
-            raise Problem("a loop has no else")
-        body = self.block(node.body)
+            raise Problem("a loop has no else", NotImplementedError)
+        body = self.inner(node.body)
         site, (why, fix) = Site(self.source, node), advice.endless(node, self.source.tree)
 
         def step(lanes: Lanes, mask: Mask) -> Mask:
@@ -368,12 +405,12 @@ class Translation:
         value = Known(None) if node.value is None else self.translate(node.value)
         if not self.is_device:
             if value != Known(None):
-                raise Problem("a kernel returns nothing: write the result into an array")
+                raise Problem("a kernel returns nothing: write the result into an array", ValueError)
             return lambda lanes, mask: lanes.exit(mask)
         given = Value(VOID, lambda lanes, mask: None) if value == Known(None) else as_value(value)
         result, site = self.variable("return", given.type, given.origin), Site(self.source, node)
         if not same(result.type, given.type):
-            raise Problem(f"this function returns {result.type} elsewhere, and here {given.type}")
+            raise Problem(f"this function returns {result.type} elsewhere, and here {given.type}", ValueError)
 
         def step(lanes: Lanes, mask: Mask) -> Mask:
             """The threads go back to the caller, with this value. Other threads may have gone back before."""
@@ -385,6 +422,19 @@ class Translation:
 
     # -- expressions: names and attributes -------------------------------------------------------
 
+    def note_constant(self, node: Any, found: Any) -> None:
+        """Note what's compiled in: a name from outside, and a number or a function that one holds: ``sizes.width``."""
+        parts = list(ast.walk(node))
+        if not all(isinstance(part, _PARTS_OF_NAMES) for part in parts):  # a call isn't made again
+            return
+        if any(isinstance(part, ast.Name) and part.id in self.constants for part in parts):
+            return
+        if isinstance(node, ast.Name) or is_number(found) or hasattr(found, "as_part_of"):
+            name = ast.unparse(node)
+            if self.source.name != self.program.name:
+                name = f"{name} in {self.source.name}"
+            self.program.constants.add(self.source, name, self.source.reader(node), found)
+
     def _Constant(self, node: ast.Constant) -> Expression:
         return Known(node.value)
 
@@ -394,11 +444,13 @@ class Translation:
         return pack([as_value(part) for part in parts]) if known is None else Known(tuple(known))
 
     def _Name(self, node: ast.Name) -> Expression:
+        if node.id not in self.variables and node.id in self.constants:
+            return self.constants[node.id]
         if node.id not in self.variables:
             found = self.source.outside(node.id)
             if found is MISSING:
-                raise Problem(f"nothing is called {node.id} here")
-            self.program.used.append((self.source, node.id, found))
+                raise Problem(f"Unbound name: {node.id}: nothing is called {node.id} here", NameError)
+            self.note_constant(node, found)
             return name_of(found)
         site, variable, fix = Site(self.source, node), self.variables[node.id], "Assign it before the `if` or the loop."
         kind, slot, origin = variable.type, variable.slot, variable.origin
@@ -410,10 +462,12 @@ class Translation:
         if isinstance(owner, Known):
             if isinstance(owner.obj, names.Dim3):
                 if node.attr not in ("x", "y", "z"):
-                    raise Problem(f"{owner.obj!r} has .x, .y and .z")
+                    raise Problem(f"{owner.obj!r} has .x, .y and .z", AttributeError)
                 dim, axis = owner.obj.name, "xyz".index(node.attr)
                 return Value(UINT, lambda lanes, mask: lanes.axes[dim][axis])
-            return name_of(_compute_now(getattr, owner.obj, node.attr))
+            found = _compute_now(getattr, owner.obj, node.attr)
+            self.note_constant(node, found)
+            return name_of(found)
         run, name = owner.run, node.attr
         if isinstance(owner.type, ArrayType) and not owner.type.is_shared:
             if name == "ndim":
@@ -423,20 +477,23 @@ class Translation:
             if name in ("shape", "strides"):
                 sizes = Tuple((SIZE,) * owner.type.ndim, True)
                 return Value(sizes, lambda lanes, mask: tuple(map(np.int64, getattr(run(lanes, mask), name))))
-        raise Problem(f"a {owner.type} has no .{node.attr} in a kernel; an array has .shape, .size, .ndim")
+        what = f"a {owner.type} has no .{node.attr} in a kernel; an array has .shape, .size, .ndim"
+        raise Problem(what, AttributeError)
 
     def _Subscript(self, node: ast.Subscript) -> Expression:
         owner, index = self.translate(node.value), self.translate(node.slice)
         if isinstance(owner, Known):
             if not isinstance(index, Known):
                 raise Problem("only an array argument has elements that a thread chooses")
-            return name_of(_compute_now(operator.getitem, owner.obj, index.obj))
+            found = _compute_now(operator.getitem, owner.obj, index.obj)
+            self.note_constant(node, found)
+            return name_of(found)
         if isinstance(owner.type, Tuple):
             if not isinstance(index, Known) or not isinstance(index.obj, int):
                 raise Problem("which value of several is meant must be known before the launch")
             count = len(owner.type.types)
             if not 0 <= index.obj < count:
-                raise Problem(f"there are {count} values, 0 to {count - 1}; got {index.obj}")
+                raise Problem(f"there are {count} values, 0 to {count - 1}; got {index.obj}", IndexError)
             return _one_of(owner, index.obj)
         if not isinstance(owner.type, ArrayType):
             raise Problem(f"only arrays have elements; this is a {owner.type}")
@@ -452,7 +509,10 @@ class Translation:
             return Value(ArrayType(owner.type.dtype, owner.type.ndim - count), view, owner.origin, node)
         site = Site(self.source, node)
         find = _finding(owner, indices, site)
-        return Value(owner.type.dtype, lambda lanes, mask: memory.load(lanes, mask, find(lanes, mask), site))
+        kind = owner.type.dtype
+        if held_as(kind) == kind:
+            return Value(kind, lambda lanes, mask: memory.load(lanes, mask, find(lanes, mask), site))
+        return Value(kind, lambda lanes, mask: as_type(memory.load(lanes, mask, find(lanes, mask), site), kind))
 
     def indices(self, owner: Value, index: Expression, node: Any) -> Value:
         """The index of each axis, all in one. Raises `Problem` if there are too many, or if one isn't an integer."""
@@ -463,7 +523,7 @@ class Translation:
         count = len(given.type.types)
         if count > owner.type.ndim:
             axes = many(owner.type.ndim, "axis", "axes")
-            raise Problem(f"{ast.unparse(node.value)} has {axes}, got {count} indices")
+            raise Problem(f"{ast.unparse(node.value)} has {axes}, got {count} indices", IndexError)
         for k, kind in enumerate(given.type.types):
             if scalar_type(_one_of(given, k)).kind not in "iu":
                 raise Problem(f"an index is an integer, not {kind}; // divides to one")
@@ -487,7 +547,7 @@ class Translation:
 
     def _Compare(self, node: ast.Compare) -> Expression:
         if len(node.ops) > 1:  # or `i > 0 & i < n`, where & comes first
-            raise Problem("compare two values at a time, with `and` between: 0 <= i and i < n")
+            raise Problem("compare two values at a time, with `and` between: 0 <= i and i < n", NotImplementedError)
         return self.operation(node.ops[0], [self.translate(node.left), self.translate(node.comparators[0])])
 
     def _BoolOp(self, node: ast.BoolOp) -> Expression:
@@ -552,12 +612,14 @@ class Translation:
             if keywords:
                 raise Problem("a function of the device takes no keywords")
             return function.as_part_of(self, args)
-        name = FUNCTIONS.get(function)
+        name = _name_of_function(function)
         if name is not None:
             dtype, count = keywords.pop("dtype", Known(None)), len(SIGNATURES[name][0][0])
-            if keywords or len(args) != count or dtype != Known(None):
-                raise Problem(f"np.{name} takes {many(count, 'number')} and no keywords")
-            return apply(name, args)
+            if keywords or len(args) != count or not isinstance(dtype, Known):
+                kind = ValueError if len(args) != count else TypeError
+                raise Problem(f"np.{name} takes {many(count, 'number')} and no keywords but dtype", kind)
+            gives = None if dtype.obj is None else _compute_now(np.dtype, dtype.obj)
+            return apply(name, args, gives=gives)
         known = _known_values([*args, *keywords.values()])
         if known is not None and function is not print:
             found = _compute_now(function, *known[: len(args)], **dict(zip(keywords, known[len(args) :])))
@@ -574,6 +636,18 @@ class Translation:
         raise Problem(f"a kernel doesn't know {word}. There's {instead}")
 
 
+def _name_of_function(function: Any) -> str | None:
+    """The name of NumPy's function that this is, whether NumPy's own or CuPy's. None for another one."""
+    try:
+        if function in FUNCTIONS:
+            return FUNCTIONS[function]
+    except TypeError:  # it can't be looked up
+        return None
+    home = getattr(function, "__module__", None) or type(function).__module__
+    name = getattr(function, "__name__", "")
+    return name if home == CUPYS_FUNCTIONS and name in SIGNATURES else None
+
+
 def _finding(owner: Value, indices: Value, site: Site) -> Callable[[Lanes, Mask], Reach]:
     """Returns what finds an element for each thread."""
     array, index = owner.run, indices.run
@@ -586,7 +660,8 @@ def _stored(given: Value, to: Any, what: str, advised: str) -> Value:
         return given
     if isinstance(to, np.dtype) and np.can_cast(scalar_type(given), to, "same_kind"):
         return cast(given, to)
-    raise Problem(f"{what} holds {to} and can't take {given.type}{advised}")
+    mismatch = "" if isinstance(to, np.dtype) else f"Data type mismatch of variable: {what}: "
+    raise Problem(f"{mismatch}{what} holds {to} and can't take {given.type}{advised}")
 
 
 def _into_element(given: Value, to: np.dtype, target: ast.Subscript) -> Value:
@@ -637,7 +712,7 @@ def _compute_now(compute: Callable, *args: Any, **keywords: Any) -> Any:
     try:
         return compute(*args, **keywords)
     except Exception as error:
-        raise Problem(str(error)) from None
+        raise Problem(str(error), type(error)) from None
 
 
 def name_of(found: Any) -> Expression:

@@ -4,7 +4,9 @@ A number in a kernel's text is an int32, or a float32 if it has a point. Of two 
 But an int and a uint don't mix: a value never changes its kind on the way, except by a cast such as ``int(i)``.
 """
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Iterator, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +16,7 @@ from ..words import many
 
 ORDER = "?bBhHiIlLqQefdFD"
 BOOL, INT, UINT, SIZE = np.dtype("?"), np.dtype("i"), np.dtype("I"), np.dtype("q")
+HALF, FLOAT = np.dtype("e"), np.dtype("f")
 
 
 @dataclass(frozen=True)
@@ -43,10 +46,36 @@ class Tuple:
 VOID = Tuple(())  # of a function that returns nothing
 
 
+_are_numpys: ContextVar[bool] = ContextVar("_are_numpys", default=False)  # or else C's
+
+
+@contextlib.contextmanager
+def numpys_types() -> Iterator[None]:
+    """What's translated in here has NumPy's rules for types, like ``mode="numpy"`` of cupyx.jit."""
+    token = _are_numpys.set(True)
+    try:
+        yield
+    finally:
+        _are_numpys.reset(token)
+
+
+def held_as(kind: np.dtype) -> np.dtype:
+    """What a thread holds for a number of this type: cupyx.jit makes a float of a float16 (`Scalar.__str__` in its
+    _cuda_types.py). So it's rounded only where an array stores it."""
+    return FLOAT if kind == HALF else kind
+
+
+def type_of_range(stop: np.dtype) -> np.dtype:
+    """What ``range(stop)`` counts in."""
+    return SIZE if _are_numpys.get() else stop
+
+
 def type_of(x: Any) -> np.dtype:
     """The type of a number that's known before the launch."""
     if isinstance(x, np.generic):
         return x.dtype
+    if _are_numpys.get():
+        return np.dtype(type(x))
     if isinstance(x, int) and not isinstance(x, bool):
         return INT if -(2**31) <= x < 2**31 else SIZE
     return BOOL if isinstance(x, bool) else np.dtype("f" if isinstance(x, float) else "F")
@@ -116,10 +145,22 @@ _REFUSED = {"sign": FLOATS, "sinc": "FD", "negative": "?", "positive": "?", "sub
 
 def signature(name: str, types: Sequence[np.dtype]) -> tuple[list[np.dtype], np.dtype] | None:
     """The operands' types and the result's, if the function `name` gets these types. None if it doesn't take them."""
-    most = [ORDER.index(dtype.char) for dtype in types]
+    fits = np.can_cast if _are_numpys.get() else _comes_later
     refused = _each(_REFUSED.get(name, ""), len(SIGNATURES[name][0][0]))
     # Bools come first, even refused ones. The others keep their places, since sorting is stable.
     for letters, out in sorted([*SIGNATURES[name], *refused], key=lambda entry: entry[0] not in ("?", "??")):
-        if len(letters) == len(most) and all(at <= ORDER.index(letter) for at, letter in zip(most, letters)):
+        if len(letters) == len(types) and all(fits(kind, np.dtype(letter)) for kind, letter in zip(types, letters)):
             return None if (letters, out) in refused else ([np.dtype(letter) for letter in letters], np.dtype(out))
+    return None
+
+
+def _comes_later(kind: np.dtype, other: np.dtype) -> bool:
+    return ORDER.index(kind.char) <= ORDER.index(other.char)
+
+
+def signature_giving(name: str, out: np.dtype) -> tuple[list[np.dtype], np.dtype] | None:
+    """The first signature of this function whose result has this type: ``np.add(x, y, dtype=…)``."""
+    for letters, result in SIGNATURES[name]:
+        if np.dtype(result) == out:
+            return [np.dtype(letter) for letter in letters], out
     return None

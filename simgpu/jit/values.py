@@ -7,11 +7,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .. import values
+from ..kernels.numbers import left_shift, right_shift
+from ..lines import warn_at_call
 from ..rules import names
 from .advice import UNSIGNED, hint, one_element
 from .errors import Problem
 from .lanes import FUNCTION, OPERATION, Lanes, Mask
-from .types import BOOL, ArrayType, Tuple, is_number, number_as, signature, type_of
+from .types import BOOL, ArrayType, Tuple, held_as, is_number, number_as, signature, signature_giving, type_of
 
 Run = Callable[[Lanes, Mask], Any]
 
@@ -57,9 +60,10 @@ def as_value(x: Expression) -> Value:
     if isinstance(x.obj, Name):
         raise Problem(f"{x.obj!r} alone isn't a number{x.obj.wanted}")
     if not is_number(x.obj):
-        raise Problem(f"{_describe(x.obj)} isn't a number, and a thread computes only with numbers")
+        what = f"{_describe(x.obj)} isn't a number, and a thread computes only with numbers"
+        raise Problem(what, NotImplementedError)
     kind = type_of(x.obj)
-    number = number_as(x.obj, kind)
+    number = held_as(kind).type(number_as(x.obj, kind))
     return Value(kind, lambda lanes, mask: number)
 
 
@@ -93,17 +97,24 @@ def cast(x: Expression, to: np.dtype, checked: bool = True) -> Value:
         try:
             return as_value(Known(number_as(x.obj, to)))
         except TypeError as error:
-            raise Problem(f"{error}{hint(type_of(x.obj), to)}") from None
+            raise Problem(f"{error}{hint(type_of(x.obj), to)}", OverflowError) from None
     kind = scalar_type(x)
     if kind == to:
         return x
     if checked and not np.can_cast(kind, to, "same_kind"):  # bool, uint, int, float, complex: only upwards
         raise Problem(f"{kind} doesn't become {to} by itself{hint(kind, to)}")
+    if kind.kind == "c" and to.kind not in "cb":
+        warn_at_call("Casting complex values to real discards the imaginary part", np.exceptions.ComplexWarning)
     return Value(to, lambda lanes, mask: as_type(x.run(lanes, mask), to))
 
 
 def as_type(value: Any, to: np.dtype) -> Any:
-    return value.astype(to) if isinstance(value, np.ndarray) else np.asarray(value).astype(to)[()]
+    to = held_as(to)
+    if not isinstance(value, (np.ndarray, np.generic)):
+        value = np.asarray(value)[()]
+    if to.kind in "iu" and value.dtype.kind in "fc":
+        return values.cast(value, to)[()]
+    return value.astype(to)
 
 
 _PLAIN = names("""
@@ -111,6 +122,12 @@ _PLAIN = names("""
     equal not_equal logical_and logical_or logical_not logical_xor invert bitwise_and bitwise_or bitwise_xor left_shift
     right_shift square conjugate fabs sign signbit isnan isinf isfinite copysign bitwise_count floor ceil trunc rint
 """)
+
+
+def _fmod_of_integers(x: Any, y: Any) -> Any:
+    """CuPy divides them as numbers of float64, which hold 53 bits (_math/arithmetic.py:138)."""
+    rest = np.fmod(np.asarray(x, np.float64), np.asarray(y, np.float64))
+    return values.cast(np.where(y == 0, 0.0, rest), x.dtype)
 
 
 def _integral_power(x: Any, y: Any) -> Any:
@@ -132,18 +149,23 @@ OPERATORS: dict[type, tuple[str, Callable]] = {
 _FUNCTIONS: dict[str, Callable] = {
     **dict(OPERATORS.values()), "not": np.logical_not, "fix": np.trunc, "i0": np.i0, "sinc": np.sinc,
     # Python's operators compute these differently.
-    "power": np.power, "left_shift": np.left_shift, "right_shift": np.right_shift, "invert": np.invert,
+    "floor_divide": values.floor_divide, "remainder": values.remainder,  # a card's values
+    "power": np.power, "left_shift": left_shift, "right_shift": right_shift, "invert": np.invert,
 }  # fmt: skip
 _ON_INTEGERS: dict[str, Callable] = {
-    "power": _integral_power, "reciprocal": lambda x: np.where(x == 0, x, 1 // np.where(x == 0, 1, x)),
+    "power": _integral_power, "fmod": _fmod_of_integers,
+    "reciprocal": lambda x: np.where(x == 0, x, 1 // np.where(x == 0, 1, x)),
     **dict.fromkeys(("floor", "ceil", "trunc", "fix"), lambda x: x),
 }  # fmt: skip
 
 
-def apply(name: str, operands: Sequence[Expression], rule: str = "") -> Value:
-    """The function `name` of these operands, as the types that it takes, or that the function `rule` takes."""
+def apply(name: str, operands: Sequence[Expression], rule: str = "", gives: np.dtype | None = None) -> Value:
+    """The function `name` of these operands, as the types that it takes, or that the function `rule` takes.
+
+    If the program asks for a type of the result, `gives`, that decides.
+    """
     types = [scalar_type(x) for x in operands]
-    found = signature(rule or name, types)
+    found = signature(rule or name, types) if gives is None else signature_giving(name, gives)
     if found is None:
         raise Problem(f"{name} doesn't take {' and '.join(map(str, types))}")
     wanted, out = found
@@ -157,11 +179,12 @@ def apply(name: str, operands: Sequence[Expression], rule: str = "") -> Value:
     if name in _ON_INTEGERS and wanted[0].kind in "biu":
         compute = np.logical_and if name == "power" and wanted[0].kind == "b" else _ON_INTEGERS[name]
     cost = OPERATION if name in _PLAIN or name == "not" else FUNCTION
+    held = held_as(out)
 
     def run(lanes: Lanes, mask: Mask) -> Any:
         mask.spend(cost)
         value = compute(*[operand(lanes, mask) for operand in runs])
-        return value if value.dtype == out else as_type(value, out)
+        return value if value.dtype == held else as_type(value, held)
 
     return Value(out, run)
 

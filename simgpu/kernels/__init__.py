@@ -1,7 +1,7 @@
 """Kernels in pieces of C, as `cupy.ElementwiseKernel` and `cupy.ReductionKernel`, translated to NumPy.
 
 Read `parse.py` (the C as a tree), `numbers.py` (C's numbers), `threads.py` (what each node does with all threads), then
-`elementwise.py` and `reduction.py`.
+`elementwise.py`, `reduction.py`, and `blocks.py` (how a card shares a reduction among its threads).
 """
 
 from typing import Any

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import values
 from ..rules import names
 
 INT, SIZE = np.dtype("int32"), np.dtype("int64")
@@ -26,17 +27,34 @@ def common(*dtypes: np.dtype) -> np.dtype:
 
 
 def cast(value: Any, dtype: np.dtype) -> Any:
-    return value if value.dtype == dtype else value.astype(dtype)
+    if value.dtype == dtype:
+        return value
+    if dtype.kind in "iu" and value.dtype.kind in "fc":
+        return values.cast(value, dtype)[()]
+    return value.astype(dtype)
 
 
-def alike(*values: Any) -> list[Any]:
-    kind = common(*[value.dtype for value in values])
-    return [cast(value, kind) for value in values]
+def alike(*operands: Any) -> list[Any]:
+    kind = common(*[value.dtype for value in operands])
+    return [cast(value, kind) for value in operands]
 
 
 def _quotient(x: Any, y: Any) -> Any:
     """C cuts off the digits after the point, even below zero."""
     return np.true_divide(x, y) if x.dtype.kind in "fc" else np.floor_divide(x - np.fmod(x, y), y)
+
+
+def left_shift(x: Any, y: Any) -> Any:
+    return np.left_shift(x, _count_of_bits(y))
+
+
+def right_shift(x: Any, y: Any) -> Any:
+    return np.right_shift(x, _count_of_bits(y))
+
+
+def _count_of_bits(y: Any) -> Any:
+    """How far a card shifts: its instruction takes 32 bits of the count (PTX: ``shl.b64``)."""
+    return y & y.dtype.type(0xFFFFFFFF) if y.dtype.itemsize == 8 else y
 
 
 def _round(x: Any) -> Any:
@@ -65,7 +83,7 @@ def _quantile(p: float) -> float:
 BINARY: dict[str, Callable] = {
     "+": np.add, "-": np.subtract, "*": np.multiply, "/": _quotient, "%": np.fmod,
     "<": np.less, ">": np.greater, "<=": np.less_equal, ">=": np.greater_equal, "==": np.equal, "!=": np.not_equal,
-    "&": np.bitwise_and, "|": np.bitwise_or, "^": np.bitwise_xor, "<<": np.left_shift, ">>": np.right_shift,
+    "&": np.bitwise_and, "|": np.bitwise_or, "^": np.bitwise_xor, "<<": left_shift, ">>": right_shift,
 }  # fmt: skip
 UNARY: dict[str, Callable] = {"-": np.negative, "+": np.positive, "~": np.invert}
 ATOMIC: dict[str, np.ufunc] = {
@@ -94,12 +112,12 @@ CONSTANTS: dict[str, Any] = {
 }  # fmt: skip
 
 
-def call(name: str, values: list[Any]) -> Any:
+def call(name: str, operands: list[Any]) -> Any:
     """What C's function with this name makes of its operands, which become one type. Raises `KeyError` without it."""
     if name in _OF_ALL:
-        return _OF_ALL[name](*alike(*values))
+        return _OF_ALL[name](*alike(*operands))
     short = name.removeprefix("__").removesuffix("_rn")
     is_single = short not in _OF_FLOATS and short.endswith("f")
     compute = _OF_FLOATS[short.removesuffix("f") if is_single else short]
-    kind = np.dtype("f") if is_single else common(*[value.dtype for value in values])
-    return compute(*[cast(value, kind if kind.kind in "fc" else np.dtype("d")) for value in values])
+    kind = np.dtype("f") if is_single else common(*[value.dtype for value in operands])
+    return compute(*[cast(value, kind if kind.kind in "fc" else np.dtype("d")) for value in operands])

@@ -6,16 +6,23 @@ from typing import Any
 import numpy as np
 
 from .. import launches
+from ..lines import warn_at_call
+from .blocks import uses_of_identity
 from .elementwise import Kernel
 from .numbers import SIZE
 from .threads import ALL, Indexer, Threads, Variable
+
+
+class NotNeutral(UserWarning):
+    """A reduction begins with something that changes the result each time it's used."""
 
 
 class ReductionKernel(Kernel):
     """A reduction with pieces of C (`cupy.ReductionKernel`).
 
     One piece maps each element, one combines ``a`` and ``b``, one writes the result ``a`` to an output. It begins with
-    `identity`, or with 0. What can't be translated to NumPy raises `NotImplementedError`, with the line.
+    `identity`, or with 0. If that isn't neutral, the result is what a card's many threads make of it, and a warning
+    says so. What can't be translated to NumPy raises `NotImplementedError`, with the line.
 
     >>> import numpy as np
     >>> import simgpu
@@ -29,6 +36,7 @@ class ReductionKernel(Kernel):
         name: str = "reduce_kernel", reduce_type: str | None = None, reduce_dims: bool = True, preamble: str = "",
         options: tuple = (),
     ) -> None:  # fmt: skip
+        self._repeatable: dict[Any, bool] = {}
         self.identity, self.reduce_type = "" if identity is None else str(identity), reduce_type
         parts = {"preamble": preamble, "identity": self.identity or "0", "map_expr": map_expr}
         parts |= {"reduce_expr": reduce_expr, "post_map_expr": post_map_expr}
@@ -87,17 +95,49 @@ class ReductionKernel(Kernel):
         names |= {p.name: self._bind(p, x, types, kept) for p, x in results}
         names["_out_ind"] = Indexer((math.prod(kept),), np.arange(math.prod(kept)).reshape(kept))
         start = threads.cast(self._value(threads, "identity"), kind)
-        mapped = np.concatenate([np.full((1, *kept), start), mapped])
+        times = 1
+        if not self._can_be_repeated(threads, start):
+            arrays = [x for p, x in zip(self.in_params, inputs) if isinstance(x, np.ndarray) and not p.raw]
+            times = uses_of_identity(arrays, kept, len(inputs) == self.nout == 1)
+            self._warn_of_identity(times)
+        mapped = np.concatenate([np.full((times, *kept), start), mapped])
         while len(mapped) > 1:  # the first half with the second, like the threads of a block
             half = len(mapped) // 2
-            threads.names = known.new_child({"a": Variable(mapped[:half]), "b": Variable(mapped[half : 2 * half])})
-            combined = threads.cast(self._value(threads, "reduce_expr"), kind)
+            combined = self._combined(threads, mapped[:half], mapped[half : 2 * half])
             mapped = np.concatenate([np.broadcast_to(combined, (half, *kept)), mapped[2 * half :]])
         threads.names = known.new_child({"a": Variable(mapped[0])})
         threads.run_together(ALL, parts["post_map_expr"])
         # With one input and one output, CuPy reduces with CUB, as in `any`: two kernels for a whole array.
         asked = launches.asked_by("any", (inputs[0], tuple(range(count))), {})
         self._launch(device, threads, names, asked.kernels if len(inputs) == self.nout == 1 else 1)
+
+    def _combined(self, threads: Threads, a: Any, b: Any) -> Any:
+        outer = threads.names
+        threads.names = outer.new_child({"a": Variable(a), "b": Variable(b)})
+        found = threads.cast(self._value(threads, "reduce_expr"), threads.types["_type_reduce"])
+        threads.names = outer
+        return found
+
+    def _can_be_repeated(self, threads: Threads, start: Any) -> bool:
+        """Whether it's the same if the identity is used once or often: combined with itself, it's itself."""
+        key = start.dtype.char, start.tobytes()
+        if key not in self._repeatable:
+            before = dict(threads.work)
+            twice = self._combined(threads, start, start)
+            threads.work = before
+            self._repeatable[key] = bool(np.array_equal(twice, start, equal_nan=start.dtype.kind in "fc"))
+        return self._repeatable[key]
+
+    def _warn_of_identity(self, times: int) -> None:
+        if times == 1:
+            return
+        warn_at_call(
+            f"{self.name}: its identity {self.identity} isn't neutral, and a card uses it {times:,} times for each of "
+            "these results, since each thread of a block begins with it. How often depends on sizes, and on CuPy's "
+            "version and settings, so don't count on the result. Take a neutral identity, such as 0 for a "
+            f"+ b, and add the rest in the last piece: {self._parts['post_map_expr']} + {self.identity}.",
+            NotNeutral,
+        )
 
     def _value(self, threads: Threads, part: str) -> Any:
         return threads.value(self._program[0][part][0], ALL)

@@ -27,6 +27,12 @@ def test_the_page_names_what_failed():
     assert "- `math_tests/test_sumprod.py`: `TestSum.test_sum` (2)" in page and "- fuse: 1" in page
 
 
+def test_the_page_says_how_many_ran_on_several_cards():
+    said = cupy_tests.on_several_cards(ENDS, [*ENDS, "not drawn"])
+    assert said.startswith("3 of these tests need several cards, and ran on 4 simulated ones: 1 passed. 1 more")
+    assert said in cupy_tests.page(ENDS, list(ENDS))
+
+
 @pytest.mark.parametrize(
     ("name", "text", "reason"),
     [

@@ -35,7 +35,10 @@ def _kernel(function: Callable, ndim: int, *kinds: Any) -> Callable:
     """What `cupy.fuse` makes of it for such arguments. It serves all sizes."""
     import cupy
 
+    from ..simulated import Compiled
+
     is_tuple = False
+    known = Compiled(function, f"fuse, {function.__name__}", function.__name__)
     one = (1,) * ndim
     # NumPy computes the same with one element each, which says what type each result has.
     ones = {
@@ -56,6 +59,7 @@ def _kernel(function: Callable, ndim: int, *kinds: Any) -> Callable:
         return tuple([x.real for x in found]) if found else None
 
     def call(*args: Any) -> Any:
+        known.current()  # says if a name from outside has changed: the kernel goes on with what it was
         made = run(*args)
         made = made if isinstance(made, tuple) else (made,)
         return made if is_tuple else made[0]

@@ -35,6 +35,20 @@ def test_an_expression(expression, value):
     assert computed(f"y = {expression}") == [value]
 
 
+FLOATS = [0, -0.5, 0.6, -1, -1.5, 300, 3e9, -3e9, 1e19, -1e19, 2e19, np.inf, -np.inf, np.nan]
+
+
+@pytest.mark.parametrize("out", ["int8", "uint8", "int32", "uint32", "int64", "uint64"])
+@pytest.mark.parametrize("source", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("operation", ["y = ({out})x", "y = x", "{out} z = x; y = z", "y = 0; y += ({out})x"])
+@pytest.mark.filterwarnings("ignore:overflow")
+def test_a_float_that_an_integer_cannot_hold(operation, source, out):
+    from simgpu import values
+
+    wanted = values.cast(np.array(FLOATS, source), np.dtype(out)).tolist()
+    assert computed(operation.format(out=out), FLOATS, source, out) == wanted
+
+
 @pytest.mark.parametrize(
     ("call", "value"),
     [

@@ -42,6 +42,29 @@ def test_expressions(kernel, wanted):
     np.testing.assert_allclose(h(ReductionKernel(*kernel)(g(X), axis=1)), wanted(X), rtol=1e-12)
 
 
+@pytest.mark.parametrize(
+    ("shape", "axis", "with_cub", "without"),
+    [  # how often the identity is in a result: _get_cub_block_specs and _get_block_specs in CuPy's _core
+        ((1024,), None, 1 + 1024, 512), ((5000,), None, 3 + 1144 + 2046, 512), ((100,), None, 128, 128),
+        ((4, 300), 1, 1 + 212, 512), ((300, 4), 0, 128, 128), ((4, 300), 0, 4, 4), ((4, 50), 1, 64, 64),
+        ((0, 3), 0, 1, 1), ((2000, 7), 1, 8, 8),
+    ],
+)  # fmt: skip
+def test_an_identity_that_is_not_neutral_counts_for_each_thread(shape, axis, with_cub, without, recwarn):
+    x = simgpu.zeros(shape, "i")
+    one = ReductionKernel("T x", "T y", "x", "a + b", "y = a", "1", "one")(x, axis=axis)
+    two = ReductionKernel("T x, T z", "T y", "x + z", "a + b", "y = a", "1", "two")(x, x, axis=axis)
+    assert (one == with_cub).all() and (two == without).all()
+    assert len(recwarn) == 2 * (with_cub > 1)
+    assert all("isn't neutral" in str(warning.message) for warning in recwarn)
+
+
+def test_an_identity_that_can_be_repeated_is_said_nothing_of(recwarn):
+    assert int(ReductionKernel("T x", "T y", "x", "max(a, b)", "y = a", "0")(simgpu.full(2000, -5))) == 0
+    assert int(ReductionKernel("T x", "T y", "x", "a & b", "y = a", "6")(simgpu.full(2000, -1))) == 6
+    assert not recwarn
+
+
 def test_two_inputs_a_preamble_and_outputs_that_are_given():
     kernel = ReductionKernel("T x, S mask, raw T c", "T y", "mask ? f(x) * c[0] : 0", "a + b", "y += a", "0",
                              preamble="__device__ T f(T x) { return x + 1; }")  # fmt: skip

@@ -58,6 +58,8 @@ OUTSIDE = [
     ("out[0] = x[-1]", 1, 32, "doesn't count from the end. but not Guard"),
     ("out[0] = z[0, -2]", 1, 32, "index -2 is outside but not Guard"),
     (PART + "part[-1] = 0.0", 1, 32, "index -1 is outside but not Guard"),
+    ("s = jit.shared_memory(np.int32, None)\ns[0] = 1", 1, 1,
+     "s has no elements; .*how large it is: shared_mem=0 but not Guard"),
     ("i = jit.grid(1)\nif i - 1 >= 0:\n    out[i] = x[i - 1]", 1, 32,
      "write int(jit.threadIdx.x), int(jit.grid(1)) but not Guard"),
 ]  # fmt: skip
@@ -77,6 +79,8 @@ RACES = [
     (I + "out[0] = x[i]", 1, 8, "which block (0), thread (7) writes too (line .*elements of its own"),
     (I + "out[i // 2] = x[i]", 1, 8, "elements of its own"),
     (I + "x[i] = x[i] + x[(i + 1) % 32]  # here", 4, 8, "WAR.*never wait for each other: write into another array"),
+    (T + "x[t] = 1.0\njit.syncwarp(mask=(255 << (t // 8) * 8))\nout[t] = x[(t + 8) % 32]  # here", 1, 32, "RAW"),
+    (T + "if t < 8:\n    x[t] = 1.0\n    jit.syncwarp(mask=255)\nout[t] = x[0]  # here", 1, 32, "RAW"),
     (I + "x[i] = x[i] + x[(i + 1) % 32]", 1, 32, "Read first, then jit.syncthreads(), then write; or write into an"),
     (I + "v = x[(i + 1) % 32]\njit.syncthreads()\nx[i] = v\nout[i] = x[31 - i]", 2, 16, "in a launch of its own"),
     (PART + "part[t] = x[t]\npart[t] = 1.0\nout[t] = part[31 - t]", 1, 32, "writes (lines .* and .*)"),
@@ -105,6 +109,8 @@ STUCK = [
     (T + "if t < 16:\n    jit.syncthreads()  # here", 1, 32,
      "16 of the block's 32 threads don't come here, first of all thread (16).*where all threads pass"),
     (T + "if t < 16:\n    jit.syncwarp()  # here", 1, 32, "thread (16), of the same warp"),
+    (T + "if t < 8:\n    jit.syncwarp(mask=511)  # here", 1, 32, "the mask 0x1ff names thread (8), which doesn't come"),
+    (T + "jit.syncwarp(mask=3 | t << 4)  # here", 1, 2, "thread (1), which doesn't come here with the same mask"),
 ]  # fmt: skip
 TOO_MUCH = [
     ("a = jit.shared_memory(np.float32, 8192)\nb = jit.shared_memory(np.float64, 4096)  # here", 1, 32,

@@ -75,6 +75,10 @@ def test_an_array_of_an_array_is_a_copy_unless_asked_otherwise(x):
     assert cp.array(x, np.float32).dtype == np.float32
 
 
+def doubled_above_1(v):
+    return v * 2 if v > 1 else 0.0
+
+
 @pytest.mark.parametrize(
     ("call", "wanted"),
     [
@@ -93,7 +97,7 @@ def test_an_array_of_an_array_is_a_copy_unless_asked_otherwise(x):
         (lambda x: cp.add.reduce(x, 1), lambda x: x.sum(1)),
         (lambda x: cp.atleast_2d([1, 2]), lambda x: np.array([[1, 2]])),
         (lambda x: cp.mgrid[:2, :3], lambda x: np.mgrid[:2, :3]),
-        (lambda x: cp.vectorize(lambda v: v * 2 if v > 1 else 0.0)(x), lambda x: np.where(x > 1, x * 2, 0)),
+        (lambda x: cp.vectorize(doubled_above_1)(x), lambda x: np.where(x > 1, x * 2, 0)),
     ],
 )
 def test_cupys_keywords_give_numpys_values(x, call, wanted):
@@ -135,3 +139,54 @@ def test_a_function_along_an_axis_gets_arrays_of_the_device(x):
 
 def test_get_array_module(x):
     assert cp.get_array_module(1, x) is cp and cp.get_array_module(np.ones(1)) is np
+
+
+def test_require_makes_memory_as_it_is_asked_for():
+    x = cp.zeros((2, 3))
+    assert cp.require(x) is x and cp.require(x, None, ["C"]).flags.c_contiguous
+    assert cp.require(x, "i", "F").flags.f_contiguous and cp.require(x, "i", "F").dtype == np.int32
+    assert cp.require(x.view(), None, ["O"]).base is None
+    for dtype, flags, words in ((None, "CF", "both"), (None, ["W"], '"W"'), ("random", "C", "random")):
+        with pytest.raises(ValueError, match=words):
+            cp.require(x, dtype, flags)
+
+
+def test_who_lists_arrays_of_the_device(capsys):
+    x = cp.ones(10)
+    cp.who({"x": x, "again": x, "host": np.ones(3), "y": cp.ones((2, 3), "i")})
+    lines = capsys.readouterr().out.split("\n")
+    assert [line.split() for line in lines[3:6]] == [
+        ["again", "10", "80", "float64"], ["x", "(again)", "10", "80", "float64"], ["y", "2", "x", "3", "24", "int32"],
+    ]  # fmt: skip
+    assert lines[-2] == "Upper bound on total bytes  =       104"
+
+
+def test_small_functions_of_cupys():
+    rows, columns = cp.mask_indices(3, cp.triu, 1)
+    assert (rows.tolist(), columns.tolist()) == ([0, 0, 1], [1, 2, 2])
+    assert cp.diagflat(3).tolist() == [[3]] and float(cp.kron(2, 3.0)) == 6
+    assert cp.average(np.ones((2, 3)), weights=np.ones((2, 3))).get() == 1, "CuPy moves both to the device"
+    assert cp.asarray_chkfinite([1.0]).tolist() == [1]
+    with pytest.raises(ValueError, match="Infs or NaNs"):
+        cp.asarray_chkfinite([np.nan])
+    with pytest.raises(ValueError, match="bitorder"):
+        cp.packbits(cp.arange(3), bitorder="ascendant")
+    with pytest.raises(ValueError, match="5 elements"):
+        cp.arange(5).searchsorted(cp.arange(3), sorter=cp.arange(1))
+    with pytest.warns(DeprecationWarning, match="vstack"):
+        assert cp.row_stack((cp.ones(2), cp.zeros(2))).tolist() == [[1, 1], [0, 0]]
+    x = cp.ones((2, 2))
+    assert cp.fft.fft2(x, axes=()) is x and cp.fft.fftn(x).shape == (2, 2)
+    p = cp.poly1d(cp.ones(3))
+    p.set(np.poly1d([1.0, 2.0, 3.0], variable="z"))
+    assert p.variable == "z" and p.coeffs.tolist() == [1, 2, 3]
+    assert cp.polyval(cp.zeros(0), cp.ones(3)).tolist() == [0, 0, 0]
+    assert cp.add(p, 1).tolist() == [2, 3, 4] and cp.multiply(cp.ones(3), p).tolist() == [1, 2, 3]
+
+
+def test_one_of_two_results_can_have_a_place(x):
+    place = cp.zeros_like(x)
+    whole, rest = cp.divmod(x, 2, place)
+    assert whole is place and (rest == x % 2).all()
+    whole, rest = cp.divmod(x, 2, out=(None, place))
+    assert rest is place and (whole == x // 2).all()

@@ -121,3 +121,10 @@ def test_other_arguments_and_arrays_from_outside_are_refused(x):
 def test_an_estimate_from_shapes_alone():
     seconds = cp.estimate(cp.fuse(lambda x: x * 2 + 1), np.ones((100, 100)), shapes_only=True)
     assert seconds.receipt.launches == 1
+
+
+def test_a_result_of_numbers_alone_has_the_shape_of_the_arrays(x):
+    made = cp.fuse(lambda a, n: (-n, a))(x, np.float32(3))[0]
+    assert made.shape == x.shape and made.dtype == np.float32 and (made == -3).all()
+    with pytest.raises(TypeError, match="the result is int"):
+        cp.fuse(lambda a: 3)(x)
