@@ -105,7 +105,7 @@ class RunFile:
 
     def _checked(self, found: dict[str, Any]) -> dict[str, Any]:
         """What the file says of its run. Raises `ValueError` if it's of another one, or not `train`'s."""
-        then = found.get("run")
+        then: Any = found.get("run")
         trouble = _what_is_wrong(then, found)
         if trouble:
             raise ValueError(f"{self.path} wasn't written by train ({trouble}): load(path, model=model) reads it")
