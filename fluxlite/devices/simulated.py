@@ -160,7 +160,7 @@ def _visible(count: int) -> int:
     """How many of `count` GPUs CUDA_VISIBLE_DEVICES shows. As in CUDA, the list ends at the first that isn't there."""
     wanted, seen = os.environ.get("CUDA_VISIBLE_DEVICES"), set[str]()
     for name in [] if wanted is None else map(str.strip, wanted.split(",")):
-        is_there = name.startswith(("GPU-", "MIG-")) or name.isdecimal() and int(name) < count
+        is_there = name.startswith(("GPU-", "MIG-")) or name.isdecimal() and len(name) < 10 and int(name) < count
         if not is_there or name in seen or seen and name.startswith("MIG-"):  # of a shared card, one part
             break
         seen.add(name)

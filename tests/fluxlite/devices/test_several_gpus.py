@@ -160,7 +160,7 @@ def test_CUDA_VISIBLE_DEVICES_minus_one_hides_all(monkeypatch, capsys):
         ("0,1", 2), ("2", 1), ("1,0,2", 3), ("0,7,1", 1), ("0,0,1", 1), ("0, 1 ", 2), ("", 0), ("none", 0), ("0,-1", 1),
         ("GPU-1f2d3c4b-0000-1111-2222-333344445555", 1), ("GPU-1f,GPU-2e", 2), ("GPU-1f,GPU-1f", 1),
         ("GPU-1f,GPU-2e,GPU-3d,GPU-4c", 3), ("MIG-GPU-1f2d3c4b-0000-1111-2222-333344445555/1/0", 1),
-        ("MIG-1f,MIG-2e", 1),  # a process gets one part of a shared card
+        ("9" * 5_000, 0), ("MIG-1f,MIG-2e", 1),  # a process gets one part of a shared card
     ],
 )  # fmt: skip
 def test_CUDA_VISIBLE_DEVICES_selects(visible, seen, monkeypatch, capsys):
