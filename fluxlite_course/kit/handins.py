@@ -282,7 +282,8 @@ def _read(members: _Members, member: Member, where: str) -> list[Handin | str]:
             raise ValueError(f"{ABOUT} isn't what handin writes")
         beside = members.record_of(member)
         kept = progress.as_record(members.json(beside)) if beside else {}
-        return _counted(about, kept, where)
+        nothing = [] if beside else [f"{where}: it has no {progress.FILE}, so no guess and no check is counted"]
+        return [*_counted(about, kept, where), *nothing]
     except Exception as error:  # damaged, locked by a password, not JSON: there are many ways
         return [_cannot_read(where, error)]
 

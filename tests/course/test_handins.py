@@ -281,6 +281,14 @@ def test_a_class_of_any_size_is_read_whatever_one_of_them_is(tmp_path):
     assert all(line.startswith(("class.zip/L7.zip", "class.zip/L8.zip")) for line in remarks)
 
 
+def test_a_hand_in_without_a_record_is_named(tmp_path):
+    files = contents("Ada")
+    del files["progress.json"]
+    (tmp_path / "Ada.zip").write_bytes(packed(files))
+    (one,), remarks = collect(tmp_path)
+    assert one.name == "Ada" and remarks == ["Ada.zip: it has no progress.json, so no guess and no check is counted"]
+
+
 def test_two_learners_who_got_one_folder_keep_a_record_each(tmp_path):
     both = [*contents("Ada", folder="a/").items(), *contents("Bob", {"03.2": "right"}, folder="a/").items()]
     (tmp_path / "class.zip").write_bytes(packed(both))
