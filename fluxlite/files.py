@@ -20,6 +20,7 @@ FORMAT = 1
 # The metadata has one entry of ours: the checksum of the whole file, a space, and a description in JSON.
 _NAME, _NO_CHECKSUM = "fluxlite", "00000000"
 _LONGEST = 100_000_000  # bytes of a header; safetensors reads no longer one
+_MOST_MEMORY = 512 << 20  # bytes that a header may take: a small list takes twenty times the bytes that it has in JSON
 PLAIN = (bool, int, float, complex, str, bytes, type(None), np.generic)
 # What `write` says of an array's type. NumPy would take much more, such as "(10000,10000)f8".
 _DTYPES = {np.dtype(order + code).str: np.dtype(order + code) for order in "<>" for code in "?bBhHiIqQefdFD"}
@@ -41,7 +42,8 @@ def write(path: Any, values: dict[str, Any]) -> None:
         except SafetensorError as error:
             raise OSError(f"{error}: could not save {os.fspath(path)}") from error
         with open(temporary, "rb+") as file:
-            if int.from_bytes(file.read(8), "little") > _LONGEST:
+            length = int.from_bytes(file.read(8), "little")
+            if length > _LONGEST or _memory_for(file.read(length)) > _MOST_MEMORY:
                 raise ValueError("too many numbers and texts for a file of arrays: save numbers as np.array(numbers)")
             place, _, checksum = _checksum(file)
             file.seek(place)
@@ -56,6 +58,10 @@ def read(path: str) -> tuple[dict[str, Any], bool]:
     if os.path.exists(path) and not os.path.isfile(path):  # a pipe would wait forever
         raise _unfit(path, "isn't an ordinary file")
     with open(path, "rb") as file:
+        length = int.from_bytes(file.read(8), "little")
+        if length <= _LONGEST and _memory_for(file.read(length)) > _MOST_MEMORY:
+            raise _unfit(path, f"has a header of {length:,} bytes with too many parts to be read")
+        file.seek(0)
         try:
             with safe_open(path, framework="numpy", backend="pread") as opened:
                 metadata = opened.metadata() or {}
@@ -76,11 +82,13 @@ def read(path: str) -> tuple[dict[str, Any], bool]:
         raise _unfit(path, f"is damaged: {what}")
     try:
         description = json.loads(texts[0])
-        if int(description["format"]) > FORMAT:
+        if type(description["format"]) is not int:
+            raise ValueError("its format isn't a whole number")
+        if description["format"] > FORMAT:
             raise ValueError("it's of a newer format, update fluxlite")
         stored, made = dict(arrays), dict[str, np.ndarray]()
         return {name: _rebuild(x, stored, made) for name, x in description["values"].items()}, True
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError, RecursionError) as error:
         raise _unfit(path, f"has a checksum, but not the contents that fluxlite.save writes: {error!r}") from error
 
 
@@ -109,6 +117,12 @@ def _checksum(file: BinaryIO) -> tuple[int, str, str]:
     while chunk := file.read(1 << 18):
         total = zlib.crc32(chunk, total)
     return place, header[place:after].decode("latin1"), f"{total:08x}"
+
+
+def _memory_for(header: bytes) -> int:
+    """At most so many bytes does it take to read this JSON, and to make of it what was saved."""
+    texts = len(header) * (3 if header.isascii() and b"\\u" not in header else 13)  # copies; others take 4 bytes each
+    return texts + 40 * header.count(b",") + 100 * header.count(b"[") + 400 * header.count(b"{")
 
 
 def _bytes(x: np.ndarray) -> memoryview:

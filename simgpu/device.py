@@ -314,6 +314,7 @@ def together(cards: list[Any]) -> list[Any]:
     return cards
 
 
+MOST = 1024  # simulated GPUs at once: no computer has more, and each takes memory and time
 _devices: list[Device] = []
 
 
@@ -323,6 +324,8 @@ def devices(count: int = 0, like: Any = "NVIDIA T4", memory: int | None = None) 
     >>> [device.name for device in devices(2, "A100")]
     ['simulated A100', 'simulated A100']
     """
+    if not 0 <= operator.index(count) <= MOST:
+        raise ValueError(f"devices(count): the number of GPUs is at least 1 and at most {MOST:,}, got {count}")
     if count or not _devices:
         _devices[:] = together([Device(index, like, memory) for index in range(count or 1)])
     return _devices

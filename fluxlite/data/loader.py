@@ -1,11 +1,13 @@
 """`DataLoader`: mini-batches, in a new order each epoch. `observations.py` says what counts as data."""
 
 import copy
+import os
 import threading
+import weakref
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial as bound
 from itertools import islice
-from queue import Queue
 from typing import Any
 
 import numpy as np
@@ -103,38 +105,115 @@ def batches_of(data: Any, skip: int) -> Iterator[Any]:
 AHEAD = 4  # at most this many batches are there: yours, those that wait, and one that's being made
 
 
+PATIENCE = 1.0  # seconds that a fork waits for the batch that's being made, and the end of an epoch for its thread
+
+
 def done_ahead(jobs: Iterator[Callable[[], Any]]) -> Iterator[Any]:
     """The results of `jobs`, in order: while you use one, a thread works on the next. Errors come in their turn."""
-    results: Queue = Queue(AHEAD - 2)
-    over = threading.Event()
-
-    def work() -> None:
-        try:
-            for job in jobs:
-                results.put([job()])
-                if over.is_set():
-                    return
-            results.put([])
-        except BaseException as error:
-            results.put(error)
-
-    thread = threading.Thread(target=work, name="fluxlite batches", daemon=True)  # the program's end doesn't wait
-    thread.start()
+    worker = _Worker(jobs)
     try:
-        while True:
-            if not thread.is_alive() and results.empty():
-                raise RuntimeError("this process was forked in the middle of an epoch, whose thread isn't here")
-            done = results.get()
-            if isinstance(done, BaseException):
-                raise done
-            if not done:
-                return
+        while done := worker.next():
             yield done.pop()  # nothing here refers to it any more
     finally:
-        over.set()
-        while not results.empty():
-            results.get()
-        thread.join(1)  # what it reads may be closed after the loop
+        worker.stop()
+
+
+class _Worker:
+    """The thread of an epoch, and what it has made. In a forked process, where it isn't, another one goes on."""
+
+    def __init__(self, jobs: Iterator[Callable[[], Any]]) -> None:
+        self.jobs, self.ready, self.is_over = jobs, deque[Any](), False
+        self.was_cut_off = False
+        self.set_up()
+        _workers.add(self)
+
+    def set_up(self) -> None:
+        """No thread has begun, and no lock is taken."""
+        self.thread: threading.Thread | None = None
+        self.busy = threading.Lock()  # held while a batch is made and put away
+        self.changed = threading.Condition()
+
+    def next(self) -> list:
+        """The next result in a list, which is empty after the last. Raises the error that came in its place."""
+        if self.was_cut_off:
+            raise RuntimeError("this process was forked in the middle of an epoch, whose thread isn't here")
+        with self.changed:
+            if self.thread is None:
+                self.thread = threading.Thread(target=self._work, name="fluxlite batches", daemon=True)
+                self.thread.start()  # the program's end doesn't wait for it
+            while not self.ready:
+                self.changed.wait()
+            done = self.ready.popleft()
+            self.changed.notify_all()
+        if isinstance(done, BaseException):
+            raise done
+        return done
+
+    def stop(self) -> None:
+        with self.changed:
+            self.is_over = True
+            self.ready.clear()
+            self.changed.notify_all()
+        if self.thread is not None:
+            self.thread.join(PATIENCE)  # what it reads may be closed after the loop
+
+    def _work(self) -> None:
+        has_more = True
+        while has_more:
+            with self.changed:
+                while len(self.ready) >= AHEAD - 2 and not self.is_over:
+                    self.changed.wait()
+            with self.busy:
+                if self.is_over:
+                    return
+                has_more = self._do_one()
+
+    def _do_one(self) -> bool:
+        """Put away the result of the next job; whether there may be more."""
+        done: Any = []
+        try:
+            for job in islice(self.jobs, 1):
+                done = [job()]
+        except BaseException as error:
+            done = error
+        with self.changed:
+            if not self.is_over:
+                self.ready.append(done)
+            self.changed.notify_all()
+        return isinstance(done, list) and bool(done)
+
+
+# -- forks ------------------------------------------------------------------------------------------------------------
+
+_workers: weakref.WeakSet[_Worker] = weakref.WeakSet()
+_held: list[_Worker] = []  # whose thread waits for the end of the fork, between two batches
+_forking = threading.RLock()
+
+
+def _before_fork() -> None:
+    _forking.acquire()
+    for worker in list(_workers):
+        if worker.thread is not threading.current_thread() and worker.busy.acquire(timeout=PATIENCE):
+            _held.append(worker)
+
+
+def _after_in_parent() -> None:
+    while _held:
+        _held.pop().busy.release()
+    _forking.release()
+
+
+def _after_in_child() -> None:
+    global _forking
+    for worker in list(_workers):
+        worker.was_cut_off = worker.was_cut_off or worker not in _held
+        worker.set_up()
+    _held.clear()
+    _forking = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):  # not on Windows, where nothing forks
+    os.register_at_fork(before=_before_fork, after_in_parent=_after_in_parent, after_in_child=_after_in_child)
 
 
 def _needs_device(data: Any) -> bool:

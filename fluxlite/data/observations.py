@@ -138,6 +138,8 @@ def batch(observations: Iterable[Any]) -> Any:
            [1., 1., 1.]]), array([1, 2]))
     """
     several = list(observations)
+    if not several:
+        raise ValueError("a batch has at least one observation, which says what it's made of; got none")
     first = several[0]
     if isinstance(first, (tuple, dict)):
         return _map(lambda *row: batch(row), *several)
@@ -145,6 +147,10 @@ def batch(observations: Iterable[Any]) -> Any:
         rows = [batch(row) if row else np.zeros(0) for row in several]
         return rows if isinstance(rows[0], list) else batch(rows)
     if is_array(first):
+        for number, one in enumerate(several):
+            if getattr(one, "shape", None) != first.shape:
+                what = f"observation {number} is {in_words(one)}, and observation 0 has shape {first.shape}"
+                raise ValueError(f"a batch has observations of the same shape; {what}")
         with on_card_of(first):
             return np.stack(several)
     if isinstance(first, (bool, int, float, complex, np.generic)):
@@ -232,7 +238,7 @@ def kfolds(data: Any, k: int = 5) -> Iterator[tuple[Any, Any]]:
     everything = np.arange(numobs(data))
     check_whole("k", k, least=2)
     if k > len(everything):
-        raise ValueError(f"k is at most the number of observations, {len(everything)}, got {k}")
+        raise ValueError(f"k is at most the number of observations, {len(everything):,}, got {k}")
     held_out = [slice(fold[0], fold[-1] + 1) for fold in np.array_split(everything, k)]
     return ((part(data, Places(np.delete(everything, fold))), part(data, fold)) for fold in held_out)
 

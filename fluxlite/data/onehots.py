@@ -64,6 +64,8 @@ def onecold(y: Any, labels: Any = None) -> Any:
     (array([1, 0]), array(['b', 'a'], dtype='<U1'))
     """
     y = y if is_array(y) else np.asarray(y)
+    if not y.ndim:
+        raise ValueError("onecold(y): y has a score for each label along its last axis, got a single number")
     with on_card_of(y):
         places, device = np.argmax(y, axis=-1), device_of(y)
         if labels is None:

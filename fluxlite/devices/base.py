@@ -2,6 +2,7 @@
 
 import threading
 import time
+import weakref
 from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any, NamedTuple
@@ -226,14 +227,76 @@ class GPU(Device):
             raise TypeError(f"a GPU holds numbers and booleans; this is an array of {kind} (dtype {x.dtype})")
 
 
+class Change:
+    """A new value of a `Setting`: for good, or until the end of its ``with`` block."""
+
+    def __init__(self, setting: "Setting", value: Any) -> None:
+        self._setting, self._entry = setting, _Entry(value, self)
+        setting.add(self._entry)
+
+    def __enter__(self) -> Any:
+        self._entry.is_block = True
+        return self
+
+    def __exit__(self, *exc_info: Any) -> None:
+        self._setting.take_back(self._entry)
+
+
+class _Entry:
+    def __init__(self, value: Any, change: Change) -> None:
+        self.value, self.thread, self.is_block = value, threading.get_ident(), False
+        self._change = weakref.ref(change)
+
+    def is_for_good(self) -> bool:
+        """Whether no ``with`` block can take it back: nobody has what the call returned."""
+        return not self.is_block and self._change() is None
+
+
+class Setting:
+    """A value for the whole program. What changed last counts, and each ``with`` block takes back its own change.
+
+    Blocks of several threads overlap, and end in any order. When all have ended, the value is what it was before them.
+    """
+
+    def __init__(self) -> None:
+        self._entries: list[_Entry] = []
+        self._lock = threading.Lock()
+
+    @property
+    def value(self) -> Any:
+        """None at first."""
+        return next((entry.value for entry in self._entries[-1:]), None)
+
+    def add(self, entry: _Entry) -> None:
+        with self._lock:
+            # Of several changes for good, one after the other, only the last can come back.
+            pairs = zip(self._entries, self._entries[1:])
+            needed = [one for one, above in pairs if not (one.is_for_good() and above.is_for_good())]
+            self._entries = [*needed, *self._entries[-1:], entry]
+
+    def take_back(self, entry: _Entry) -> None:
+        """End a block, and with it what the same thread changed inside."""
+        with self._lock:
+            if entry not in self._entries:
+                return
+            place = self._entries.index(entry)
+            inside = [
+                one for one in self._entries[place + 1 :] if one.thread == entry.thread and not one.is_block
+            ]  # fmt: skip
+            self._entries = [one for one in self._entries if one is not entry and one not in inside]
+
+
 class Settings:
     """All that a program said about GPUs, in `SETTINGS`. `choose` in `selection.py` says what counts more."""
 
     # The device of the `estimate` around this code. Other threads don't see it.
     estimated: ContextVar[Device | None] = ContextVar("estimated", default=None)
-    simulated: list[Device] | None = None  # those of `simulate_gpu`; None while it's off
-    pretended: Any = None  # what `pretend` says instead of this computer, the environment and the file
-    scalar_reads: bool | None = None  # what `allowscalar` was called with
+    simulating, pretending, scalar_reading = Setting(), Setting(), Setting()
+    # The GPUs of `simulate_gpu`; None while it's off.
+    simulated = property(lambda self: self.simulating.value)
+    # What `pretend` says instead of this computer, the environment and the file.
+    pretended = property(lambda self: self.pretending.value)
+    scalar_reads = property(lambda self: self.scalar_reading.value)  # what `allowscalar` was called with
     require_gpu: Any = None  # the function of this name: `selection.py` puts it here when it's loaded
     _of_this_thread = threading.local()
 

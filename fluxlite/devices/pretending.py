@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from types import SimpleNamespace
 
 from ..messages import check_whole
-from .base import SETTINGS, Functional
+from .base import SETTINGS, Change, Functional
 from .cupy.usable import SITUATIONS, cupy_part
 from .selection import BACKENDS, Backend
 from .simulated import SimulatedDevice, preset, simulate_gpu, together
@@ -37,13 +37,9 @@ def pretend(
     ('CUDA', CUDA:1 (pretended))
     """
     instead = {name: _pretended(name, is_so) for name, is_so in (("CUDA", CUDA), ("AMDGPU", AMDGPU), ("Metal", Metal))}
-    before = SETTINGS.pretended
-    with simulate_gpu(False):
-        SETTINGS.pretended = SimpleNamespace(backends=BACKENDS | instead, stored=preference, environment=environment)
-        try:
-            yield
-        finally:
-            SETTINGS.pretended = before
+    said = SimpleNamespace(backends=BACKENDS | instead, stored=preference, environment=environment)
+    with simulate_gpu(False), Change(SETTINGS.pretending, said):
+        yield
 
 
 def _pretended(name: str, situation: str | int) -> Backend:

@@ -7,7 +7,7 @@ nothing. Once per element, it's the slowest way to use a GPU.
 from typing import Any
 
 from ..messages import check_bool
-from .base import SETTINGS
+from .base import SETTINGS, Change
 from .cupy.device import forbid_waits
 from .cupy.usable import usable
 
@@ -20,28 +20,22 @@ def allowscalar(allow: bool = True) -> "AllowScalar":
     such read. On CUDA, CuPy does the check, for this thread only, and points out nothing (CUDA.jl: ``allowscalar``).
     """
     check_bool("allowscalar(allow)", allow)
-    before = AllowScalar(SETTINGS.scalar_reads)
-    _set(bool(allow))
-    return before
+    made = AllowScalar(SETTINGS.scalar_reading, bool(allow))
+    _tell_cupy()
+    return made
 
 
-class AllowScalar:
+class AllowScalar(Change):
     """What `allowscalar` returns. At the end of its ``with`` block, the earlier setting comes back."""
 
-    def __init__(self, before: bool | None) -> None:
-        self._before = before
-
-    def __enter__(self) -> "AllowScalar":
-        return self
-
     def __exit__(self, *exc_info: Any) -> None:
-        _set(self._before)
+        super().__exit__(*exc_info)
+        _tell_cupy()
 
     def __repr__(self) -> str:
         return f"scalar reads are {'forbidden' if SETTINGS.scalar_reads is False else 'allowed'}"
 
 
-def _set(allowed: bool | None) -> None:
-    SETTINGS.scalar_reads = allowed
+def _tell_cupy() -> None:
     if usable("CUDA") or usable("AMDGPU"):
-        forbid_waits(allowed is False)
+        forbid_waits(SETTINGS.scalar_reads is False)

@@ -188,7 +188,7 @@ def stored_backend() -> str | None:
         return None if value is None else str(value)
     except FileNotFoundError:
         return None
-    except (OSError, ValueError, AttributeError) as error:
+    except (OSError, ValueError, AttributeError, RecursionError) as error:
         warn(("preferences", str(error)), f"{FILE} can't be read, so there is no preference: {error}")
         return None
 

@@ -12,7 +12,7 @@ import numpy as np
 from simgpu import device as simulated
 from simgpu import lines, places, presets
 from simgpu.arrays import HostReads, SimulatedArray
-from simgpu.device import CountedGenerator
+from simgpu.device import MOST, CountedGenerator
 from simgpu.dispatch import quiet
 from simgpu.indexing import scatter_add
 from simgpu.launches import TEN_EACH
@@ -28,9 +28,9 @@ from simgpu.words import WRITE
 from .. import arrays
 from ..arrays import device_of
 from ..fused import Trace
-from ..messages import check_whole, explained, in_notebook, notice
+from ..messages import check_bool, check_whole, explained, in_notebook, in_words, notice
 from ..tree.ties import address
-from .base import GPU, SETTINGS, Device, Memory, current, gpu_generators
+from .base import GPU, SETTINGS, Change, Device, Memory, current, gpu_generators
 
 __all__ = [  # with what the other devices take from simgpu
     "COMPARISONS", "SCALARS", "Compiled", "CountedGenerator", "HostReads", "OutOfMemoryError", "SimulatedArray",
@@ -106,30 +106,28 @@ def simulate_gpu(
 
     `like` names the card to imitate, or is a preset such as `calibrate` gives. `memory`, in bytes, replaces that
     card's. Its time is `fluxlite.clock()`, the same in each run. Another call with the same arguments, as when you
-    rerun a cell, keeps the same devices. ``with simulate_gpu():`` restores the earlier state at the end. With
-    ``visible=True``, CUDA_VISIBLE_DEVICES hides simulated GPUs as it does real ones.
+    rerun a cell, keeps the same devices. ``with simulate_gpu():`` restores the earlier state at the end. It's for the
+    whole program: if several threads have such blocks, the one that began last counts for all, until it ends. With
+    ``visible=True``, CUDA_VISIBLE_DEVICES hides simulated GPUs as it does real ones. Raises `ValueError` for more than
+    1,024 GPUs, or an unknown card.
     """
     count = int(count) if isinstance(count, bool) else count
     check_whole("simulate_gpu(count): the number of GPUs", count)
+    if count > MOST:
+        raise ValueError(f"simulate_gpu(count): the number of GPUs is at most {MOST:,}, got {in_words(count)}")
     if memory is not None:
         check_whole("simulate_gpu(memory=…), in bytes,", memory, 1)
-    earlier = Simulation(SETTINGS.simulated)
+    check_bool("simulate_gpu(visible=…)", visible)
     found = _start(int(count), _visible(count) if visible else int(count), like, memory)
-    SETTINGS.simulated = found if count else None
-    return earlier
+    return Simulation(SETTINGS.simulating, found if count else None)
 
 
-class Simulation:
-    """What `simulate_gpu` returns; at the end of its ``with`` block, the `earlier` simulation comes back."""
-
-    def __init__(self, earlier: list[Device] | None) -> None:
-        self._earlier = earlier
+class Simulation(Change):
+    """What `simulate_gpu` returns; at the end of its ``with`` block, the earlier simulation comes back."""
 
     def __enter__(self) -> Device | None:
+        super().__enter__()
         return current(SETTINGS.simulation() or [])
-
-    def __exit__(self, *exc_info: Any) -> None:
-        SETTINGS.simulated = self._earlier
 
     def __repr__(self) -> str:
         return f"Simulation({', '.join(map(repr, SETTINGS.simulated or ())) or 'off'})"
@@ -163,7 +161,7 @@ def _visible(count: int) -> int:
     """How many of `count` GPUs CUDA_VISIBLE_DEVICES shows. As in CUDA, the list ends at the first that isn't there."""
     wanted, seen = os.environ.get("CUDA_VISIBLE_DEVICES"), set[str]()
     for name in [] if wanted is None else map(str.strip, wanted.split(",")):
-        is_there = name.startswith(("GPU-", "MIG-")) or name.isdecimal() and int(name) < count
+        is_there = name.startswith(("GPU-", "MIG-")) or name.isdecimal() and len(name) < 10 and int(name) < count
         if not is_there or name in seen or seen and name.startswith("MIG-"):  # of a shared card, one part
             break
         seen.add(name)

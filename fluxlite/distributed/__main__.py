@@ -11,6 +11,7 @@ import sys
 
 from .world import INSTALL, find_mpiexec, threads_each
 
+MOST = 10_000  # workers: each is a process
 # A shell around each worker says how it ended. It has to outlive Ctrl-C, which asks the worker to stop when it can.
 # After time for the others' own words, the shell kills itself: mpiexec ends all when it sees a signal, but after an
 # exit status it sometimes goes on.
@@ -19,11 +20,19 @@ _WORKER = """trap : INT TERM; "$@" && exit; s=$?
 echo "worker ${PMI_RANK:-$OMPI_COMM_WORLD_RANK} $how" >&2; sleep 2; kill -KILL $$"""
 
 
+def _workers(text: str) -> int:
+    if not text.isdecimal() or len(text) > len(str(MOST)) or not 1 <= int(text) <= MOST:
+        raise argparse.ArgumentTypeError(f"a number of workers is at least 1 and at most {MOST:,}, got {text[:20]}")
+    return int(text)
+
+
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m fluxlite.distributed", description="Start a program on several workers."
     )
-    parser.add_argument("-n", "--workers", type=int, default=2, metavar="N", help="how many workers; 2 if left out")
+    parser.add_argument(
+        "-n", "--workers", type=_workers, default=2, metavar="N", help="how many workers; 2 if left out"
+    )
     parser.add_argument("program", metavar="train.py", help="the program")
     parser.add_argument("more", nargs=argparse.REMAINDER, help="its arguments")
     asked = parser.parse_args(arguments)

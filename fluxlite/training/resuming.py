@@ -27,6 +27,11 @@ from ..writing import check_place
 from .callbacks import Patience
 
 _ORDER = "generator of data, at the epoch's start"
+# What `save` writes of a run.
+_FORM: dict[str, type] = {
+    "epoch": int, "step": int, "batches": int, "optimizer": str, "losses": np.ndarray, "epoch_losses": np.ndarray,
+    "finished": int, "reason": str, "seconds": float, "kind": str, "card": str,
+}  # fmt: skip
 
 
 class RunFile:
@@ -100,9 +105,10 @@ class RunFile:
 
     def _checked(self, found: dict[str, Any]) -> dict[str, Any]:
         """What the file says of its run. Raises `ValueError` if it's of another one, or not `train`'s."""
-        then = found.get("run")
-        if not isinstance(then, dict) or "epoch" not in then or not {"model", "opt_state"} <= found.keys():
-            raise ValueError(f"{self.path} wasn't written by train: load(path, model=model) reads it")
+        then: Any = found.get("run")
+        trouble = _what_is_wrong(then, found)
+        if trouble:
+            raise ValueError(f"{self.path} wasn't written by train ({trouble}): load(path, model=model) reads it")
         ours, theirs = self.batches, then["batches"]
         for what, here, there in (
             ("data with a generator, data.rng", self.order is not None, _ORDER in found),
@@ -112,6 +118,28 @@ class RunFile:
             if here != there:
                 raise ValueError(f"{self.path} is from another run, {what}: there it's {there}, here {here}")
         return then
+
+
+def _what_is_wrong(then: Any, found: dict[str, Any]) -> str:
+    """What a file lacks that `train` would have written, since `save` lets everyone write what they like."""
+    if not isinstance(then, dict) or not {"model", "opt_state"} <= found.keys():
+        return "it has no run, model and opt_state"
+    for name, kind in _FORM.items():
+        if type(then.get(name)) is not kind:
+            return f"its run has no {name} of type {kind.__name__}"
+    for name in ("losses", "epoch_losses"):
+        if then[name].ndim != 1 or then[name].dtype != np.float64:
+            return f"its {name} aren't a row of float64 numbers"
+    most = then["batches"] or then["step"]
+    if not 0 <= then["epoch"] == len(then["epoch_losses"]) or not 0 <= then["step"] <= most:
+        return "its numbers of epochs and batches don't fit together"
+    memories = found.get("callbacks")
+    if not isinstance(memories, dict):
+        return "it has no memories of callbacks"
+    for memory in memories.values():
+        if not isinstance(memory, dict) or type(memory.get("count")) is not int:
+            return "a callback's memory has no count"
+    return ""
 
 
 def _rules(run: Any) -> str:

@@ -28,7 +28,7 @@ from .guesses import Question, questions
 from .handins import ABOUT, Handin, by_learner, collect
 
 WIDTH, OPTION, LONGEST = 96, 60, 20  # characters of a line, an option and a bar on the wall, for a room's last row
-NAME, NOTES = 18, 20  # characters of a name on the teacher's screen, and the most remarks
+NAME, NOTES = 18, 20  # characters of a name on the teacher's screen, and the most remarks unless all are asked for
 SIGNS = {exercises.RIGHT: "+", exercises.NOT_RIGHT: "-", exercises.STOPPED: "-", "": "."}
 TRIED = {"+": "right", "-": "tried", ".": ""}  # the signs in words
 
@@ -109,15 +109,22 @@ class Class:
         self.rows = [f"{name[: NAME - 3]} #{next(number[name])}" if names.count(name) > 1 else name for name in names]
 
     def __repr__(self) -> str:
-        return "\n".join([self._table() if self.handins else "nobody has handed in", *self.notes()])
+        return self.shown()
 
-    def notes(self) -> list[str]:
+    def shown(self, all_notes: bool = False) -> str:
+        """The table, and below it the `notes`."""
+        return "\n".join([self._table() if self.handins else "nobody has handed in", *self.notes(all_notes)])
+
+    def notes(self, all_notes: bool = False) -> list[str]:
         """What to say about files, and about learners with the same name: nothing, or lines below a blank one."""
         shown = zip(self.rows, self.handins)
         same = [f"{row}: this one handed in {', '.join(one.files)}" for row, one in shown if row != one.name]
-        said = [*same, *self.remarks]
-        more = [f"… and {len(said) - NOTES} more such lines"] if len(said) > NOTES else []
-        return ["", *said[:NOTES], *more] if said else []
+        said = [*self.remarks, *same]
+        if not said:
+            return []
+        if all_notes or len(said) <= NOTES:
+            return ["", *said]
+        return ["", *said[:NOTES], f"… and {len(said) - NOTES:,} more such lines: --all shows them"]
 
     def _table(self) -> str:
         """A row per learner, with a sign for each exercise. Below: the share that's right of what anyone has tried."""
@@ -128,14 +135,19 @@ class Class:
             signs = ["".join(SIGNS[one.checks.get(id, "")] for id in ids) for ids in lessons.values()]
             rows.append((row[:NAME], signs, str(list(one.checks.values()).count(exercises.RIGHT))))
         tried = [[id for id in ids if any(id in one.checks for one in self.handins)] for ids in lessons.values()]
-        of_all = [sum(map(self._right, ids)) / max(1, len(ids) * len(self.handins)) for ids in tried]
-        rows.append(("right", [f"{share:.0%}" for share in of_all], ""))
+        rows.append(("right", [self._share(ids) for ids in tried], ""))
         widths = [max(len(cells[k]) for _, cells, _ in rows) + 2 for k in range(len(lessons))]
         lines = [f"{many(len(self.handins), 'learner')}   + right, - tried, . not yet", ""]
         for label, cells, total in rows:
             padded = "".join(f"{cell:<{width}}" for cell, width in zip(cells, widths))
             lines.append(f"{label:<{NAME + 2}}{padded}{total:>3}".rstrip())
         return "\n".join(lines)
+
+    def _share(self, tried: list[str]) -> str:
+        """How much of these exercises is right, in the whole class. A dash if nobody tried any."""
+        if not tried:
+            return "–"
+        return f"{sum(map(self._right, tried)) / (len(tried) * len(self.handins)):.0%}"
 
     def _right(self, id: str) -> int:
         return sum(one.checks.get(id) == exercises.RIGHT for one in self.handins)

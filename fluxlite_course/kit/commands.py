@@ -27,6 +27,8 @@ def add(command: Callable[..., argparse.ArgumentParser]) -> None:
     looking.add_argument("lesson", metavar="LESSON", nargs="*", default=[], help="show lesson 02, say, for the wall")
     table = Path("class.csv")
     looking.add_argument("--csv", metavar="FILE", nargs="?", type=Path, const=table, help=f"write a table into {table}")
+    every = "say all about files that can't be read, however many lines that takes"
+    looking.add_argument("--all", action="store_true", help=every)
 
 
 def check(asked: argparse.Namespace) -> int:
@@ -58,7 +60,8 @@ def look_at_class(asked: argparse.Namespace) -> int:
     seen = look_at_class(asked.folder)
     if asked.csv is not None:
         seen.write_csv(asked.csv)
-        print(f"{asked.csv} is written.", *seen.notes(), sep="\n")
+        print(f"{asked.csv} is written.", *seen.notes(asked.all), sep="\n")
     else:
-        print("\n\n\n".join(seen.on_the_wall(number.zfill(2)) for number in asked.lesson) or seen)
+        on_the_wall = "\n\n\n".join(seen.on_the_wall(number.zfill(2)) for number in asked.lesson)
+        print(on_the_wall or seen.shown(asked.all))
     return 0

@@ -223,7 +223,9 @@ def verdict_on(exercise: Exercise, *answers: Any) -> Verdict:
     if len(answers) != wanted:
         takes = many(wanted, "answer")
         return Verdict(id, NOT_YET, f"this check takes {takes} after its number, and was given {len(answers)}")
-    printed = io.StringIO()
+    if any(map(_equals_everything, answers)):
+        return Verdict(id, NOT_RIGHT, "an answer that equals everything is no answer")
+    printed = _Printed()
     with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
         verdict = _try(exercise, answers)
     lines = [line for line in printed.getvalue().strip().splitlines() if not line.startswith("[ Info: Simulated")]
@@ -232,6 +234,33 @@ def verdict_on(exercise: Exercise, *answers: Any) -> Verdict:
     if verdict.word in (RIGHT, NOT_YET) or not lines:
         return verdict
     return verdict._replace(rows=(*verdict.rows, ("printed", "\n".join(lines[-5:])[-_MOST:])))
+
+
+class _Printed(io.StringIO):
+    """Collects what a learner's code prints: of a lot, the end. The learner's code can't close it."""
+
+    def write(self, text: str) -> int:
+        super().write(text)
+        if self.tell() > 100 * _MOST:  # not at every line, since cutting takes time
+            kept = self.getvalue()[-_MOST:]
+            self.seek(0)
+            self.truncate()
+            super().write(kept)
+        return len(text)
+
+    def close(self) -> None:
+        pass
+
+
+def _equals_everything(answer: Any) -> bool:
+    """Whether the answer equals even an object that nobody has seen before, as ``unittest.mock.ANY`` does."""
+    kind = type(answer)  # its class, whatever it says itself
+    if issubclass(kind, type) or hasattr(kind, "__array__"):  # an array's == computes
+        return False
+    try:
+        return bool(answer == object())
+    except Exception:  # a learner's class may raise
+        return False
 
 
 def _try(exercise: Exercise, answers: tuple) -> Verdict:
@@ -250,8 +279,8 @@ def _try(exercise: Exercise, answers: tuple) -> Verdict:
         return Verdict(id, STOPPED, "you interrupted it", _rows(look_at=exercise.look_at))
     except BaseException as error:  # even SystemExit, which would end the cell silently
         words = f"your code raised {type(error).__name__}: {_text(error)}"
-        notes, lines = "\n".join(getattr(error, "__notes__", ())), [frame.line for frame in frames_of_learner(error)]
-        rows = _rows(where=notes, your_line=lines[-1] if lines else None, look_at=exercise.look_at)
+        lines = [frame.line for frame in frames_of_learner(error)]
+        rows = _rows(where="\n".join(_notes(error)), your_line=lines[-1] if lines else None, look_at=exercise.look_at)
         return Verdict(id, STOPPED, words, rows)
     finally:  # notices from here don't count, and those from before aren't repeated
         said.clear()
@@ -281,13 +310,26 @@ def frames_of_learner(error: BaseException) -> list[traceback.FrameSummary]:
 
 def words_of(error: BaseException) -> str:
     """What an error says, with its notes."""
-    return "\n".join([str(error), *getattr(error, "__notes__", ())])
+    return "\n".join([_text(error), *_notes(error)])
+
+
+def _notes(error: BaseException) -> list[str]:
+    """The notes below an error. Python lets a program put anything in their place."""
+    notes = getattr(error, "__notes__", [])
+    return [note for note in notes if isinstance(note, str)] if isinstance(notes, list) else []
 
 
 def _is_starter(answer: Any) -> bool:
     """Whether the answer's cell still calls `todo`, not only in a comment: a starter may be code that runs."""
-    functions = vars(answer).values() if isinstance(answer, type) else [answer]
-    codes = (getattr(inspect.unwrap(function), "__code__", None) for function in functions)
-    cells = {code.co_filename for code in codes if code and not os.path.exists(code.co_filename)}
-    nodes = (node for cell in cells for node in ast.walk(ast.parse("".join(linecache.getlines(cell)))))
+    functions = vars(answer).values() if issubclass(type(answer), type) else [answer]
+    for function in functions:
+        with contextlib.suppress(Exception):  # an object may raise anything when we look for its code
+            code = inspect.unwrap(function).__code__
+            if not os.path.exists(code.co_filename) and _calls_todo(code.co_filename):
+                return True
+    return False
+
+
+def _calls_todo(cell: str) -> bool:
+    nodes = ast.walk(ast.parse("".join(linecache.getlines(cell))))
     return any(isinstance(node, ast.Call) and getattr(node.func, "id", "") == "todo" for node in nodes)

@@ -1,24 +1,42 @@
 """Reading hand-ins: zip files, possibly inside zip files, since a learning platform packs a class's into one.
 
 We look for ``handin.json`` in any folder of any zip file, two zip files deep. We never run what was handed in, or write
-it to the disk. What's larger than a hand-in isn't unpacked, and text is made printable before it's shown. A file that
-we can't read is named, and we go on with the others.
+it to the disk, and text is made printable before it's shown. A class's zip file may have any number of members. What
+one of them may cost depends on how much of the file it takes: so nobody's hand-in takes long, and none uses up what
+another needs. What we can't read, or don't count, is named with the reason, and we go on with the others.
 """
 
+import contextlib
 import functools
 import io
-import json
-import zipfile
+import os
+import re
+import stat
+import unicodedata
 from collections.abc import Collection, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
+
+from fluxlite.messages import many
 
 from . import exercises, progress
 from .guesses import questions
+from .zips import Member, Zip
 
 ABOUT = "handin.json"
 LARGEST, LARGEST_ZIP = 1_000_000, 64_000_000  # bytes: a record has a few thousand, a learner's notebooks a few million
-DEEPEST, MOST = 2, 2_000  # zip files inside each other, and members of one
+DEEPEST, DEEPEST_FOLDER = 2, 30  # zip files inside each other, and folders
+# For each of its bytes in the outermost zip file, a member may unpack to so many. A record has 5, a notebook up to 10.
+TIMES = 50
+# What it counts, in unpacked bytes, to list a member of a zip file in another one, and to look into it.
+LISTED, OPENED = 300, 3_000
+OTHER_PACKINGS = (".rar", ".7z", ".tar", ".gz", ".tgz", ".bz2", ".xz")
+# Letters that take no place or show nothing, so that two names with them look like one.
+INVISIBLE = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
+)
+ACCENTS = 3  # on top of one another: with more of them, a name covers the lines above it
+OF_MOODLE = "_assignsubmission_"  # comes after a learner's name in the names of Moodle's folders
 
 
 class Handin(NamedTuple):
@@ -35,61 +53,254 @@ class Handin(NamedTuple):
 def collect(folder: Path) -> tuple[list[Handin], list[str]]:
     """All hand-ins in the zip files in `folder` and below, and what to say about other files."""
     found: list[Handin | str] = []
-    for file in sorted(folder.rglob("*")):
-        where = printable(file.relative_to(folder).as_posix())
-        if file.is_symlink() or not file.is_file():  # a link could lead anywhere, and opening a pipe would wait
+    for file in _files(folder):
+        if isinstance(file, str):
+            found.append(file)
             continue
+        where = printable(file.relative_to(folder).as_posix())
         if file.name == ABOUT:  # Safari, for one, unpacks what it downloads
             found.append(f"{where}: an unpacked hand-in isn't counted: zip its folder again, or keep the zip file")
+        elif file.name.lower().endswith(OTHER_PACKINGS):
+            found.append(f"{where}: {_ONLY_ZIP}")
         elif file.suffix.lower() == ".zip":
-            found += [*_look_into(file, where)] or [f"{where}: there's no hand-in in it"]
+            found += _look_into_file(file, where)
     return [one for one in found if isinstance(one, Handin)], [one for one in found if isinstance(one, str)]
 
 
-def _look_into(file: Any, where: str, depth: int = 0) -> Iterator[Handin | str]:
-    """A zip file's hand-ins, and what to say about those that can't be read."""
+_ONLY_ZIP = "only zip files are read: ask for the one that handin made"
+_NOTHING = "there's no hand-in in it"
+
+
+def _files(folder: Path) -> Iterator[Path | str]:
+    """All files in `folder` and below, sorted; and what to say about folders that weren't opened."""
+    trouble: list[str] = []
+
+    def closed(error: OSError) -> None:
+        where = printable(os.path.relpath(os.fsdecode(error.filename), folder))
+        trouble.append(f"{where}: this folder can't be opened ({error.strerror})")
+
+    for place, folders, files in os.walk(folder, onerror=closed):
+        below = Path(place).relative_to(folder)
+        if len(below.parts) >= DEEPEST_FOLDER and folders:
+            where = printable(below.as_posix())
+            yield f"{where}: what's in its folders isn't read, since at most {DEEPEST_FOLDER} may lie in each other"
+            folders.clear()
+        folders.sort()
+        for name in sorted(files):
+            yield Path(place, name)
+        yield from trouble
+        trouble.clear()
+    yield from trouble
+
+
+def _look_into_file(file: Path, where: str) -> list[Handin | str]:
+    """The hand-ins in a zip file on the disk, and what to say about it."""
     try:
-        with zipfile.ZipFile(file) as archive:
-            for info in archive.infolist()[:MOST]:
-                *folders, name = info.filename.replace("\\", "/").split("/")
-                here = printable("/".join([where, *folders]))
-                if any(part.startswith((".", "__MACOSX")) for part in [*folders, name]):
-                    continue
-                if name == ABOUT:
-                    try:
-                        yield _read(archive, info, here)
-                    except Exception as error:  # damaged, locked by a password, not JSON: there are many ways
-                        yield _cannot_read(here, error)
-                elif name.lower().endswith(".zip") and depth < DEEPEST:
-                    inner = io.BytesIO(_unpack(archive, info, LARGEST_ZIP))
-                    yield from _look_into(inner, printable(f"{here}/{name}"), depth + 1)
+        with _opened(file) as stream:
+            archive = Zip(stream)
+            return list(_look_into(archive, where, 0, TIMES * archive.size)) or [f"{where}: {_NOTHING}"]
     except Exception as error:
-        yield _cannot_read(where, error)
+        return [_cannot_read(where, error)]
+
+
+@contextlib.contextmanager
+def _opened(file: Path) -> Iterator[BinaryIO]:
+    """An ordinary file. Raises `ValueError` for a link, which could lead anywhere, and a pipe, which would wait."""
+    if file.is_symlink() or not file.is_file():
+        raise ValueError("it's a link, or not an ordinary file")
+    # It may have become another one since: then a link isn't followed, and a pipe isn't waited for.
+    flags = sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"))
+    with open(os.open(file, os.O_RDONLY | flags), "rb") as stream:
+        if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
+            raise ValueError("it isn't an ordinary file")
+        yield stream
+
+
+class _Members:
+    """The members of a zip file that concern us.
+
+    What they lead to is at most `may_cost`, in unpacked bytes. A member's share of that is as large as its share of the
+    zip file.
+    """
+
+    def __init__(self, archive: Zip, where: str, depth: int, may_cost: int) -> None:
+        self.archive, self.where = archive, where
+        self.remarks: list[str] = []
+        self.read: list[Member] = []  # the hand-ins and zip files
+        self.abouts: dict[str, list[Member]] = {}  # by folder
+        self.records: dict[str, list[Member]] = {}
+        self.in_turn: dict[str, Iterator[Member]] = {}
+        self.others: list[Member] = []  # packed in another way
+        self.learners: set[str] = set()  # whom Moodle names
+        if archive.doubt:
+            self.remarks.append(f"{where}: {archive.doubt}")
+        listed, most = 0, may_cost // LISTED
+        for entry in archive.entries():
+            listed += 1
+            # The outermost zip file, which is as large as it is, may have any number.
+            if depth and listed > most:
+                raise ValueError(f"it has more than {many(most, 'member')}, too many for its size")
+            if isinstance(entry, str):
+                self.remarks.append(f"{where}: {entry}")
+            else:
+                self._sort(entry)
+        if depth:
+            may_cost -= LISTED * listed + OPENED * len(self.read)
+        if may_cost < 0:
+            raise ValueError(f"it has {len(self.read):,} hand-ins and zip files, too many for its size")
+        self.may_cost = may_cost
+
+    def _sort(self, entry: Member) -> None:
+        folder, name = split(entry)
+        parts = [*folder.split("/"), name]
+        whose, of_moodle, _ = parts[0].partition(OF_MOODLE)
+        if of_moodle:
+            self.learners.add(whose)
+        if "__MACOSX" in parts or name.startswith("._"):  # what macOS packs beside the files
+            return
+        is_zip = name.lower().endswith(".zip")
+        is_hidden = any(part.startswith(".") and part.strip(".") for part in parts)
+        if is_hidden and (name == ABOUT or is_zip):
+            self.remarks.append(f"{self.path(entry)}: what's hidden, with a dot before its name, isn't counted")
+        elif is_hidden:
+            return
+        elif name == ABOUT:
+            self.read.append(entry)
+            self.abouts.setdefault(folder, []).append(entry)
+        elif is_zip:
+            self.read.append(entry)
+        elif name == progress.FILE:
+            self.records.setdefault(folder, []).append(entry)
+        elif name.lower().endswith(OTHER_PACKINGS):
+            self.others.append(entry)
+        elif entry.trouble:  # it may be a hand-in whose name is damaged
+            self.remarks.append(f"{self.path(entry)}: {entry.trouble}; ask for it again")
+
+    def path(self, member: Member) -> str:
+        """Where a member is, in words."""
+        return printable(f"{self.where}/{member.name}".replace("\\", "/"))
+
+    def place(self, folder: str) -> str:
+        """Where a folder is, in words."""
+        return printable(f"{self.where}/{folder}" if folder else self.where)
+
+    def share(self, member: Member) -> int:
+        """What a member may cost."""
+        return self.may_cost * member.takes // max(1, self.archive.size)
+
+    def json(self, member: Member) -> Any:
+        """What's in a member. Raises `ValueError`, which names it, if that isn't JSON."""
+        try:
+            return progress.parsed(self.archive.unpack(member, min(LARGEST, self.share(member))))
+        except ValueError as error:
+            raise ValueError(f"{split(member)[1]}: {error}") from error
+
+    def record_of(self, about: Member) -> Member | None:
+        """The record of progress beside a hand-in; ask once for each, in order.
+
+        Two learners may have got one folder. Then each has a record there.
+        """
+        folder, _ = split(about)
+        abouts, records = self.abouts[folder], self.records.get(folder, [])
+        if not records:
+            return None
+        if len(abouts) != len(records):
+            how_often = f"{len(abouts):,} {ABOUT} and {len(records):,} {progress.FILE}"
+            raise ValueError(f"{how_often} are in one folder, and nothing tells which belong together")
+        return next(self.in_turn.setdefault(folder, iter(records)))
+
+
+def split(member: Member) -> tuple[str, str]:
+    """A member's folder and its name there."""
+    folder, _, name = member.name.replace("\\", "/").removeprefix("./").rpartition("/")
+    return folder, name
+
+
+def _look_into(archive: Zip, where: str, depth: int, may_cost: int) -> Iterator[Handin | str]:
+    """A zip file's hand-ins, and what to say about those that can't be read."""
+    members = _Members(archive, where, depth, may_cost)
+    yield from members.remarks
+    with_a_hand_in = set(members.abouts)  # the folders
+    seen: set[str] = set()
+    without: list[Member] = []  # the zip files
+    for member in members.read:
+        folder, name = split(member)
+        seen.add(member.name.partition(OF_MOODLE)[0])
+        if name == ABOUT:
+            yield from _read(members, member, members.place(folder))
+            continue
+        found = _look_into_member(members, member, depth + 1)
+        if any(isinstance(one, Handin) for one in found):
+            with_a_hand_in.add(folder)
+        if not found:
+            without.append(member)
+        yield from found
+    yield from _left_out(members, without, with_a_hand_in)
+    for whose in sorted(members.learners - seen):
+        yield f"{printable(f'{where}/{whose}')}: {_NOTHING}"
+
+
+def _look_into_member(members: _Members, member: Member, depth: int) -> list[Handin | str]:
+    """The same for a zip file in another one, of which only one is unpacked at a time."""
+    where = members.path(member)
+    if depth > DEEPEST:
+        return [f"{where}: at most {many(DEEPEST, 'zip file')} inside another are opened: unpack the outer one"]
+    try:
+        share = members.share(member)
+        content = members.archive.unpack(member, min(LARGEST_ZIP, share))
+        return list(_look_into(Zip(io.BytesIO(content)), where, depth, share - len(content)))
+    except Exception as error:
+        return [_cannot_read(where, error)]
+
+
+def _left_out(members: _Members, without: list[Member], with_a_hand_in: set[str]) -> Iterator[str]:
+    """What looks as if someone had meant to hand it in, unless it lies where a hand-in is."""
+
+    def is_beside_one(folder: str) -> bool:
+        parts = folder.split("/")
+        above = ["/".join(parts[:count]) for count in range(min(len(parts), DEEPEST_FOLDER) + 1)]
+        return not with_a_hand_in.isdisjoint(above)
+
+    for kind, words in ((without, _NOTHING), (members.others, _ONLY_ZIP)):
+        for member in kind:
+            if not is_beside_one(split(member)[0]):
+                yield f"{members.path(member)}: {words}"
+    for folder, (first, *_) in members.records.items():
+        if not is_beside_one(folder):
+            yield f"{members.path(first)}: it isn't counted without the {ABOUT} that handin packs with it"
 
 
 def _cannot_read(where: str, error: Exception) -> str:
     return f"{where}: can't be read ({printable(str(error)) or type(error).__name__}); ask for it again"
 
 
-def _read(archive: zipfile.ZipFile, info: zipfile.ZipInfo, where: str) -> Handin:
-    about = json.loads(_unpack(archive, info, LARGEST))
-    beside = archive.NameToInfo.get(info.filename.removesuffix(ABOUT) + progress.FILE)
-    kept = progress.as_record(json.loads(_unpack(archive, beside, LARGEST))) if beside else {}
-    checks, guesses = (
-        {id: word for id, word in kept.get(part, {}).items() if word in _allowed().get(id, ())}
-        for part in ("checks", "guesses")
-    )
-    name = printable(str(about["name"])) or Path(where).stem
+def _read(members: _Members, member: Member, where: str) -> list[Handin | str]:
+    """A hand-in, and what of it isn't counted."""
+    try:
+        about = members.json(member)
+        if not isinstance(about, dict) or not all(isinstance(about.get(part), str) for part in ("name", "time")):
+            raise ValueError(f"{ABOUT} isn't what handin writes")
+        beside = members.record_of(member)
+        kept = progress.as_record(members.json(beside)) if beside else {}
+        nothing = [] if beside else [f"{where}: it has no {progress.FILE}, so no guess and no check is counted"]
+        return [*_counted(about, kept, where), *nothing]
+    except Exception as error:  # damaged, locked by a password, not JSON: there are many ways
+        return [_cannot_read(where, error)]
+
+
+def _counted(about: dict[str, Any], kept: progress.Record, where: str) -> list[Handin | str]:
+    checks, guesses = kept.get("checks", {}), kept.get("guesses", {})
+    counted = {id: word for id, word in checks.items() if word in _allowed().get(id, ())}
+    guessed = {id: word for id, word in guesses.items() if word in _allowed().get(id, ())}
+    name = printable(about["name"]) or Path(where).stem
     # On Colab, Kaggle and Binder each session has a record of its own, so there the name decides.
     learner = "" if about.get("place") else str(kept.get("learner", {}).get("id", where))[:100]
-    return Handin(name, printable(str(about["time"])), checks, guesses, learner, (where,))
-
-
-def _unpack(archive: zipfile.ZipFile, info: zipfile.ZipInfo, most: int) -> bytes:
-    """A member's content. Raises `ValueError` if it has more than `most` bytes: zipfile stops where it says it ends."""
-    if info.file_size > most:
-        raise ValueError(f"{printable(info.filename)} is too large to be what it says")
-    return archive.read(info)
+    found: list[Handin | str] = [Handin(name, printable(about["time"]), counted, guessed, learner, (where,))]
+    if ids := sorted((checks.keys() - counted) | (guesses.keys() - guessed)):
+        more = f" and {len(ids) - 5:,} more" if len(ids) > 5 else ""
+        some = ", ".join(printable(id)[:20] for id in ids[:5])
+        found.append(f"{where}: no lesson writes what it has for {some}{more}; that isn't counted")
+    return found
 
 
 @functools.cache
@@ -103,9 +314,20 @@ def _allowed() -> dict[str, Collection[str]]:
 
 
 def printable(text: str) -> str:
-    """A text on one line, without characters that move a terminal's cursor. A long one loses its middle."""
+    """A text on one line, without what moves a terminal's cursor or shows nothing. A long one loses its middle."""
     text = text if len(text) <= 100 else f"{text[:60]}…{text[-39:]}"
-    return " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
+    shown: list[str] = []
+    accents = 0
+    for letter in unicodedata.normalize("NFC", INVISIBLE.sub(" ", text)):
+        accents = accents + 1 if unicodedata.category(letter) in ("Mn", "Me") else 0
+        if accents <= ACCENTS:
+            shown.append(letter if letter.isprintable() else " ")
+    return " ".join("".join(shown).split())
+
+
+def comparable(name: str) -> str:
+    """The same text for names that count as one: one computer writes ë as one letter, another as two."""
+    return unicodedata.normalize("NFKC", name).casefold()
 
 
 def by_learner(handins: list[Handin]) -> list[Handin]:
@@ -115,7 +337,7 @@ def by_learner(handins: list[Handin]) -> list[Handin]:
     """
     groups: dict[tuple[str, str], list[Handin]] = {}
     for one in handins:
-        groups.setdefault((one.name.casefold(), one.learner), []).append(one)
+        groups.setdefault((comparable(one.name), one.learner), []).append(one)
     return [_together(sorted(groups[key], key=lambda one: one.time)) for key in sorted(groups)]
 
 

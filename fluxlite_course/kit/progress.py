@@ -14,6 +14,7 @@ from fluxlite.writing import write_whole
 
 FILE = "progress.json"
 PATIENCE = 20.0  # the seconds that one notebook waits for others to write
+MOST_PARTS = 1_000  # lists and objects in a record, which has five: each takes many times its bytes in memory
 # `learner` holds a random id, since two people may share a name, and one person may hand in twice; and the lessons'
 # edition, since those of fluxlite 0.2 had other numbers.
 PARTS = ("guesses", "checks", "puzzles", "learner")
@@ -74,6 +75,18 @@ def keep(part: str, key: str, value: str) -> None:
         notice("progress", f"Your progress is kept until this kernel ends, not in {file}: {error.strerror}.")
 
 
+def parsed(content: str | bytes) -> Any:
+    """What's written in JSON. Raises `ValueError` if that can't be read, or has more parts than a record could have."""
+    text = content if isinstance(content, str) else content.decode("latin1")
+    parts = text.count("[") + text.count("{")
+    if parts > MOST_PARTS:
+        raise ValueError(f"it has {parts:,} lists and objects in it; at most {MOST_PARTS:,} are read")
+    try:
+        return json.loads(content)
+    except RecursionError:
+        raise ValueError("it's nested too deep") from None
+
+
 def as_record(record: Any) -> Record:
     """A record, as a file has it. Raises `ValueError` for what isn't one, or isn't of these lessons."""
     if not isinstance(record, dict) or not all(isinstance(record.get(part, {}), dict) for part in PARTS):
@@ -86,14 +99,18 @@ def as_record(record: Any) -> Record:
 
 def _read_file() -> Record:
     try:
-        return as_record(json.loads(path().read_text(encoding="utf-8-sig")))  # Notepad may write a byte order mark
+        return as_record(parsed(path().read_text(encoding="utf-8-sig")))  # Notepad may write a byte order mark
     except FileNotFoundError:
         return {}
 
 
 def _together(*records: Record) -> Record:
-    """Combine records. If two have the same entry, the later one counts."""
-    return {name: {key: word for one in records for key, word in one.get(name, {}).items()} for name in PARTS}
+    """Combine the words in records. If two have the same entry, the later one counts."""
+    known: Record = {name: {} for name in PARTS}
+    for name, words in known.items():
+        for one in records:
+            words |= {key: word for key, word in one.get(name, {}).items() if isinstance(word, str)}
+    return known
 
 
 @contextlib.contextmanager

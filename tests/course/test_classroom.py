@@ -86,10 +86,29 @@ def test_thirty_learners_fit_on_one_screen():
     names = ["Dmitri Iwanowitsch Mendelejew", *(f"Learner {i}" for i in range(29))]
     remarks = [f"{i}.zip: can't be read" for i in range(100)]
     shown = repr(Class([Handin(name, "1", checks, {}, files=(f"{name}.zip",)) for name in names], remarks)).splitlines()
-    assert len(shown) <= 60 and max(map(len, shown)) <= 140 and shown[-1] == "… and 80 more such lines"
+    assert len(shown) <= 60 and max(map(len, shown)) <= 140 and shown[-1].startswith("… and 80 more such lines")
     heads, signs = shown[2], [line for line in shown if line.endswith(f" {len(checks)}")]
     assert re.findall(r"\d\d", heads) == list(exercises.folders()) and len(signs) == 30
     assert {line.index("+") for line in signs} == {heads.index("00")}
+
+
+def test_all_that_is_to_say_is_said_if_asked(tmp_path, monkeypatch, capsys):
+    for number in range(30):
+        (tmp_path / f"{number}.zip").write_bytes(b"")
+    monkeypatch.chdir(tmp_path)
+    for arguments in (["class", "."], ["class", ".", "--csv"]):
+        assert main(arguments) == 0
+        said = capsys.readouterr().out
+        assert said.count("can't be read") == 20 and "… and 10 more such lines: --all shows them" in said
+        assert main([*arguments, "--all"]) == 0
+        assert capsys.readouterr().out.count("can't be read") == 30
+
+
+def test_a_lesson_that_nobody_tried_has_no_share():
+    """They have only guessed there, so nothing is wrong."""
+    learner = Handin("Ada", "1", {"00.1": "right"}, {"01-A": "a"}, files=("Ada.zip",))
+    (right,) = [line for line in repr(Class([learner], [])).splitlines() if line.startswith("right")]
+    assert right.split() == ["right", "100%", "–"]
 
 
 def test_the_page_for_teachers_shows_what_they_see():

@@ -1,6 +1,8 @@
 """check, todo, guess, expect_error and start, as a learner sees them."""
 
 import linecache
+import sys
+import unittest.mock
 
 import numpy as np
 import pytest
@@ -193,6 +195,42 @@ def test_an_error_and_a_value_without_words():
     assert message == "your code raised Mute: a Mute that can't be printed (TypeError)"
     assert ("yours", "a Mute that can't be printed (TypeError)") in judge("99.1", lambda x: Mute()).rows
     assert len(dict(judge("99.1", lambda x: "x" * 99_999).rows)["yours"]) < 3_000
+
+
+class Odd:
+    """An answer of which nothing can be asked."""
+
+    def __getattribute__(self, name):
+        raise RuntimeError(name)
+
+    def __eq__(self, other):
+        raise ZeroDivisionError
+
+    __hash__ = None
+
+
+def shut():
+    """A learner's function that closes what `print` writes to."""
+    sys.stdout.close()
+    return 1
+
+
+@pytest.mark.parametrize("made", [Odd, lambda: Odd, lambda: shut], ids=["object", "class", "shut"])
+@pytest.mark.parametrize("asks", [lambda x: x == 1, lambda x: x(), lambda x: np.sum(x)])
+def test_no_answer_makes_a_check_raise(made, asks):
+    def of_any_kind(x):
+        if asks(x) is not True:
+            raise NotRight("no", x)
+        return "yes"
+
+    assert exercises.verdict_on(exercises.Exercise("00.1", "", of_any_kind, ""), made()).word in (
+        "not right",
+        "stopped",
+    )
+
+
+def test_what_equals_everything_is_not_right():
+    assert judge("00.1", unittest.mock.ANY).word == "not right"
 
 
 @pytest.mark.parametrize("answers", [(), (abs, abs)])

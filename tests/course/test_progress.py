@@ -17,7 +17,9 @@ pytestmark = pytest.mark.usefixtures("own_progress")
 
 def test_progress_that_is_unreadable_or_of_0_2_is_put_aside(tmp_path, capsys):
     older = (Path(__file__).parents[1] / "frozen" / "files" / "progress.json").read_text()
-    for content in ("{", "[1]", '{"checks": 3}', "\x00", older):
+    deep = "[" * 100_000
+    too_deep_for_its_size = '{"checks": ' * 990 + "1" + "}" * 990
+    for content in ("{", "[1]", '{"checks": 3}', "\x00", deep, too_deep_for_its_size, "9" * 5_000, older):
         progress.path().write_text(content)
         progress.keep("checks", "03.1", "right")
         assert progress.read()["checks"] == {"03.1": "right"}
@@ -139,6 +141,12 @@ def test_a_lesson_that_changes_the_folder_does_not_move_the_record(tmp_path, mon
     monkeypatch.chdir(tmp_path / "elsewhere")
     progress.keep("checks", "03.1", "right")
     assert progress.path() == tmp_path / "progress.json" and progress.path().exists()
+
+
+def test_what_is_not_a_word_in_a_record_is_left_out():
+    record = {"checks": {"03.1": "right", "03.2": ["right"], "03.3": 1e999}, "learner": {"edition": progress.EDITION}}
+    progress.path().write_text(json.dumps(record))
+    assert progress.read()["checks"] == {"03.1": "right"}
 
 
 def test_progress_edited_by_hand(capsys):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from fluxlite_course import check, guess, report
+from fluxlite_course.kit import progress
 
 pytestmark = pytest.mark.usefixtures("own_progress")
 
@@ -25,6 +26,12 @@ def test_the_report_has_the_learners_own_guesses_and_checks(tmp_path, capsys):
 def test_the_report_says_the_answer_in_the_same_words_to_a_right_guess():
     guess("00-A", "a")
     assert "I said a, and it is a: as far as two totals can tell." in str(report())
+
+
+@pytest.mark.parametrize("letter", ["$\\frac{$", "\udc00", "z"])
+def test_the_report_shows_no_letter_that_is_no_option(letter, tmp_path):
+    progress.keep("guesses", "00-A", letter)
+    assert "I said" not in str(report())
 
 
 def test_the_stored_page_is_full_and_nothing_sticks_out(tmp_path):

@@ -22,7 +22,11 @@ posix = pytest.mark.skipif(os.name == "nt", reason="pipes and /dev are those of 
 
 def ours(path, values, arrays=None, version=1):
     """The bytes of a file with these values, whatever they say, and the right checksum."""
-    description = json.dumps({"format": version, "values": values, "crc32": {}})
+    return ours_of_text(path, json.dumps({"format": version, "values": values, "crc32": {}}), arrays)
+
+
+def ours_of_text(path, description, arrays=None):
+    """The same with this text as its description."""
     save_file(arrays or {}, path, {"fluxlite": f"00000000 {description}"})
     with open(path, "rb+") as file:
         place, _, checksum = files._checksum(file)
@@ -146,6 +150,35 @@ def test_nonsense_with_a_right_checksum_is_refused(path):
     check_refused(path, ours(path, [1], version=0), NOT_OURS)
     for x in ({"array": "gone", "dtype": "<f8"}, {}, {"what": 1}, {"tied": "W"}):
         check_refused(path, ours(path, {"x": x}, {"W": np.ones(2)}), NOT_OURS)
+
+
+NOT_A_PART = ["1e999", "NaN", "9" * 30, "-1", "2.5", "true", "null", '"x"', "[]", "{}", "[" * 90_000 + "]" * 90_000]
+
+
+@pytest.mark.parametrize("part", NOT_A_PART, ids=lambda part: part[:9])
+def test_whatever_stands_in_a_file_it_is_loaded_or_refused(path, part):
+    """Each part of a description in turn becomes something else, and the checksum is right."""
+    array, kinds = {"array": "W", "dtype": "<f8"}, {"c": {"complex": [1.0, 2.0]}, "b": {"bytes": "00"}}
+    again = {"tied": "W", "shape": [2], "strides": [8], "first": [8]}
+    values = {"W": array, "again": again, "t": {"tuple": [{"dict": [["a", 1]]}]}, **kinds}
+    description = json.dumps({"format": 1, "values": values})
+    read = 0
+    for piece in re.finditer(r'"[^"]*"(?!:)|[0-9.]+|\[[^\[\]]*\]', description):
+        made = description[: piece.start()] + part + description[piece.end() :]
+        path.write_bytes(ours_of_text(path, made, {"W": np.ones(2)}))
+        try:
+            fl.load(path)
+            read += 1
+        except FileFormatError:
+            pass
+    assert read < 10
+
+
+def test_a_header_that_would_take_much_more_memory_than_it_has_bytes(path, monkeypatch):
+    monkeypatch.setattr(files, "_MOST_MEMORY", 1 << 22)  # so that it takes less time
+    check_refused(path, ours(path, {"x": [[]] * 50_000}), "too many parts to be read")
+    with pytest.raises(ValueError, match="too many numbers and texts for a file"):
+        fl.save(path, x=[[]] * 50_000)
 
 
 EVERY = [np.dtype(code).newbyteorder(order) for code in "?bBhHiIqQefdFD" for order in "<>"]

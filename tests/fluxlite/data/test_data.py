@@ -229,7 +229,7 @@ def mistakes():
     for at in (0.0, 1.0, (0.5, 2.0), True, (0.8, 0.4)):
         yield lambda at=at: fl.splitobs(x, at=at), ValueError, "takes data, and fractions between 0 and 1"
     for together, error, words in [
-        ([], IndexError, "batch.observations. takes several observations, such as a list"),
+        ([], ValueError, "batch.observations. takes several observations, such as a list"),
         ([np.zeros(2), np.zeros(3)], ValueError, "same shape"),
         ([[1, 2], [3]], ValueError, "same shape"),
         ([(x, {"a": np.zeros(1)}), (x, {"a": np.zeros(2)})], ValueError, "same shape"),
@@ -239,7 +239,14 @@ def mistakes():
         ([{"a": 1}, {"a": 1, "b": 1}], ValueError, "have the same parts"),
         ([{"a": 1}, {"b": 1}], KeyError, "'a'\nbatch.observations. takes"),
         ([[np.zeros(2), 3], [np.zeros(2), 4]], ValueError, "same shape"),
-        ([np.zeros(2), 1.0], ValueError, "same shape"),
+        ([np.zeros(2), 1.0], ValueError, "same shape; observation 1 is 1.0"),
+        ([np.zeros(2), "a"], ValueError, "same shape; observation 1 is 'a'"),
+        (
+            [np.zeros(2), np.zeros(2), np.zeros(3)],
+            ValueError,
+            r"observation 2 is .*\(3,\).* observation 0 has shape \(2,\)",
+        ),
+        ([], ValueError, "at least one observation"),
     ]:
         yield lambda together=together: fl.batch(together), error, words
     for k, error in ((0, ValueError), (1, ValueError), (6, ValueError), (2.0, TypeError), (True, TypeError)):

@@ -82,6 +82,7 @@ def mistakes():
     yield lambda: fl.onehotbatch(["a"], ["a", "b"], default="z"), ValueError, "'z' isn't among the labels"
     yield lambda: fl.onehotbatch(["1"], [1, 2]), ValueError, "'1' isn't among the labels .1, 2."
     yield lambda: fl.onehotbatch(np.array([0]), [0.5, 1.0]), ValueError, r"0 isn't among the labels .0\.5, 1\.0"
+    yield lambda: fl.onecold(np.float32(1)), ValueError, "got a single number"
     yield lambda: fl.onecold(np.ones((4, 3)), ["a", "b"]), ValueError, "y has scores of 3 labels, got 2 labels"
 
 

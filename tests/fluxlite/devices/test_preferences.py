@@ -110,6 +110,12 @@ def test_a_table_that_the_user_wrote_is_left_to_the_user(project, text, name):
     assert path.read_text() == text
 
 
+def test_a_file_that_is_nested_too_deep_is_no_preference(project, capsys):
+    (project / "LocalPreferences.toml").write_text("x = " + "[" * 20_000)
+    assert fl.gpu_name()
+    assert capsys.readouterr().err.count("LocalPreferences.toml can't be read") == 1
+
+
 def test_a_broken_file_is_no_preference_and_is_not_overwritten(project, capsys):
     path = project / "LocalPreferences.toml"
     path.write_text("[fluxlite\n")

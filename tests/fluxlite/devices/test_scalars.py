@@ -19,7 +19,7 @@ READS = {
 
 @pytest.fixture
 def x(monkeypatch):
-    monkeypatch.setattr(SETTINGS, "scalar_reads", None)  # whatever was tested before, in the same process
+    monkeypatch.setattr(SETTINGS.scalar_reading, "_entries", [])  # whatever was tested before, in the same process
     with fl.simulate_gpu():
         fl.reset_notices()
         yield fl.gpu(np.array([2.0, 3.0], np.float32))

@@ -4,8 +4,10 @@ import threading
 
 import numpy as np
 import pytest
+from inside import SETTINGS
 
 import fluxlite as fl
+import simgpu
 from fluxlite.devices import devices
 
 
@@ -62,6 +64,38 @@ def test_setting_the_current_device(three):
             fl.cuda.set_device(index)
     with pytest.raises(ValueError, match="number of GPUs is at least 0, got -1"):
         fl.simulate_gpu(-1)
+    with pytest.raises(ValueError, match="number of GPUs is at most 1,024, got 1099"):
+        fl.simulate_gpu(2**40)
+    with pytest.raises(ValueError, match="number of GPUs is at least 1 and at most 1,024, got 1099"):
+        simgpu.device.devices(2**40)
+
+
+@pytest.mark.parametrize("order", ["01", "10"])
+def test_blocks_of_several_threads_end_in_any_order_and_leave_no_gpu_behind(order):
+    fl.simulate_gpu(4)
+    blocks = [fl.simulate_gpu(2), fl.simulate_gpu(3)]
+    for block in blocks:
+        threading.Thread(target=block.__enter__).start()
+    assert len(fl.cuda.devices()) == 3
+    first, last = (blocks[int(number)] for number in order)
+    first.__exit__(None, None, None)
+    assert len(fl.cuda.devices()) == (3 if first is blocks[0] else 2)
+    last.__exit__(None, None, None)
+    assert len(fl.cuda.devices()) == 4
+
+
+def test_a_block_takes_back_what_was_simulated_inside():
+    fl.simulate_gpu(4)
+    with fl.simulate_gpu(2):
+        fl.simulate_gpu(3)
+        for count in (5, 6):
+            with fl.simulate_gpu(count):
+                fl.simulate_gpu(False)
+            assert len(fl.cuda.devices()) == 3
+    assert len(fl.cuda.devices()) == 4
+    for _ in range(20):  # a cell that's run again
+        fl.simulate_gpu()
+    assert len(SETTINGS.simulating._entries) < 12
 
 
 def test_cuda_sync_runs_and_waits(three):
@@ -126,7 +160,7 @@ def test_CUDA_VISIBLE_DEVICES_minus_one_hides_all(monkeypatch, capsys):
         ("0,1", 2), ("2", 1), ("1,0,2", 3), ("0,7,1", 1), ("0,0,1", 1), ("0, 1 ", 2), ("", 0), ("none", 0), ("0,-1", 1),
         ("GPU-1f2d3c4b-0000-1111-2222-333344445555", 1), ("GPU-1f,GPU-2e", 2), ("GPU-1f,GPU-1f", 1),
         ("GPU-1f,GPU-2e,GPU-3d,GPU-4c", 3), ("MIG-GPU-1f2d3c4b-0000-1111-2222-333344445555/1/0", 1),
-        ("MIG-1f,MIG-2e", 1),  # a process gets one part of a shared card
+        ("9" * 5_000, 0), ("MIG-1f,MIG-2e", 1),  # a process gets one part of a shared card
     ],
 )  # fmt: skip
 def test_CUDA_VISIBLE_DEVICES_selects(visible, seen, monkeypatch, capsys):

@@ -77,6 +77,13 @@ def test_ctrl_c_stops_all_after_the_same_step(tmp_path):
     assert len(lines) == 3 and len(set(lines)) == 1 and lines[0].startswith("@interrupted"), done.stdout
 
 
+@pytest.mark.parametrize("number", ["0", "-1", "2.5", "x", "9" * 5_000])
+def test_the_launcher_starts_no_impossible_number_of_workers(number, capsys):
+    with pytest.raises(SystemExit):
+        main([f"-n={number}", "train.py"])
+    assert "a number of workers is at least 1 and at most 10,000, got " in capsys.readouterr().err
+
+
 def test_the_launcher_says_what_is_missing(monkeypatch, capsys):
     monkeypatch.setattr("fluxlite.distributed.__main__.find_mpiexec", lambda: None)
     assert main(["-n", "2", "train.py"]) == 2

@@ -140,12 +140,21 @@ DAMAGE = {
     "a run of another kind": lambda found: found.update(run=3),
     "no epoch": lambda found: found["run"].pop("epoch"),
     "no model": lambda found: found.pop("model"),
+    "no callbacks": lambda found: found.pop("callbacks"),
+    "callbacks of another kind": lambda found: found.update(callbacks={"0": {"count": "1"}}),
+    "half a number of steps": lambda found: found["run"].update(step=0.5),
+    "more steps than an epoch has": lambda found: found["run"].update(step=3),
+    "fewer epochs than losses": lambda found: found["run"].update(epoch=1),
+    "losses of another type": lambda found: found["run"].update(losses=np.ones(4, np.float32)),
+    "losses in a table": lambda found: found["run"].update(epoch_losses=np.ones((2, 1))),
+    "no seconds": lambda found: found["run"].update(seconds=None),
+    **{f"no {name}": lambda found, name=name: found["run"].pop(name) for name in ("losses", "batches", "optimizer")},
 }
 
 
 @pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
 def test_a_run_that_train_did_not_write_is_refused_by_name(path, damage):
-    """It used to be a KeyError."""
+    """And nothing is half resumed."""
     small(path, 2)
     found = fl.load(path)
     damage(found)
