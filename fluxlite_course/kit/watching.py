@@ -28,7 +28,8 @@ def calls_of(*functions: Callable[..., Any], in_gradients: bool = False) -> Iter
     With `in_gradients`, only calls that a gradient goes through count: what's only printed doesn't.
 
     A function of C, such as `time.perf_counter`, counts only where the learner's own lines call it: libraries do, too.
-    Watching is slow, so it ends after `_MOST` calls and returns of any functions: a long training has shown by then what it does.
+    Watching is slow, so it ends after `_MOST` calls and returns of any functions: a long training has shown by then
+    what it does.
 
     >>> with calls_of(fl.fmap) as calls:
     ...     another_name = fl.fmap
