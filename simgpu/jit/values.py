@@ -8,9 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import values
-from ..kernels.numbers import left_shift, right_shift
 from ..lines import warn_at_call
-from ..rules import names
+from ..rules import FORMULAS, names
 from .advice import UNSIGNED, hint, one_element
 from .errors import Problem
 from .lanes import FUNCTION, OPERATION, Lanes, Mask
@@ -124,12 +123,6 @@ _PLAIN = names("""
 """)
 
 
-def _fmod_of_integers(x: Any, y: Any) -> Any:
-    """CuPy divides them as numbers of float64, which hold 53 bits (_math/arithmetic.py:138)."""
-    rest = np.fmod(np.asarray(x, np.float64), np.asarray(y, np.float64))
-    return values.cast(np.where(y == 0, 0.0, rest), x.dtype)
-
-
 def _integral_power(x: Any, y: Any) -> Any:
     return np.where(y < 0, np.where(x == 1, 1, np.where(x == -1, 1 - 2 * (y & 1), 0)), np.power(x, np.maximum(y, 0)))
 
@@ -148,13 +141,11 @@ OPERATORS: dict[type, tuple[str, Callable]] = {
 }  # fmt: skip
 _FUNCTIONS: dict[str, Callable] = {
     **dict(OPERATORS.values()), "not": np.logical_not, "fix": np.trunc, "i0": np.i0, "sinc": np.sinc,
-    # Python's operators compute these differently.
-    "floor_divide": values.floor_divide, "remainder": values.remainder,  # a card's values
-    "power": np.power, "left_shift": left_shift, "right_shift": right_shift, "invert": np.invert,
+    "power": np.power, "invert": np.invert,  # Python's operators compute these differently
+    **{ufunc.__name__: formula for ufunc, formula in FORMULAS.items()},  # a card, too
 }  # fmt: skip
 _ON_INTEGERS: dict[str, Callable] = {
-    "power": _integral_power, "fmod": _fmod_of_integers,
-    "reciprocal": lambda x: np.where(x == 0, x, 1 // np.where(x == 0, 1, x)),
+    "power": _integral_power,
     **dict.fromkeys(("floor", "ceil", "trunc", "fix"), lambda x: x),
 }  # fmt: skip
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import values
+from ..formulas import left_shift, right_shift
 from ..rules import names
 
 INT, SIZE = np.dtype("int32"), np.dtype("int64")
@@ -42,19 +43,6 @@ def alike(*operands: Any) -> list[Any]:
 def _quotient(x: Any, y: Any) -> Any:
     """C cuts off the digits after the point, even below zero."""
     return np.true_divide(x, y) if x.dtype.kind in "fc" else np.floor_divide(x - np.fmod(x, y), y)
-
-
-def left_shift(x: Any, y: Any) -> Any:
-    return np.left_shift(x, _count_of_bits(y))
-
-
-def right_shift(x: Any, y: Any) -> Any:
-    return np.right_shift(x, _count_of_bits(y))
-
-
-def _count_of_bits(y: Any) -> Any:
-    """How far a card shifts: its instruction takes 32 bits of the count (PTX: ``shl.b64``)."""
-    return y & y.dtype.type(0xFFFFFFFF) if y.dtype.itemsize == 8 else y
 
 
 def _round(x: Any) -> Any:
