@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import operator
 import pickle
+import types
 import warnings
 from collections.abc import Callable, Iterator
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
@@ -19,6 +20,8 @@ from .rules import SCALARS, current_card, values_on
 from .words import WRITE, in_words
 
 _OPERANDS = (Stored, *SCALARS)
+# DLPack's numbers for kinds of devices.
+ON_THE_HOST, ON_CUDA = 1, 2
 
 # -- Operators, which differ only by their names ------------------------------------------------------
 
@@ -140,6 +143,7 @@ class SimulatedArray(HostReads, Stored):
     __slots__ = ()
     __hash__ = None  # type: ignore[assignment]
     __array_priority__ = 100
+    __class_getitem__: Any = classmethod(types.GenericAlias)
 
     def __init__(
         self, shape: Any, dtype: Any = float, memptr: Any = None, strides: Any = None, order: Any = "C"
@@ -167,10 +171,25 @@ class SimulatedArray(HostReads, Stored):
             f"{WRITE['to the host']}(x) to do so."
         )
 
-    def __dlpack__(self, **keywords: Any) -> NoReturn:
-        raise BufferError(f"no other library can read {self.device}; write np.from_dlpack({WRITE['to the host']}(x))")
+    def __dlpack__(
+        self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: bool | None = None
+    ) -> Any:
+        """For another library on the host, which asks for it: ``np.from_dlpack(x, device="cpu")`` copies, and waits."""
+        if dl_device == (ON_THE_HOST, 0):
+            if copy is False:
+                raise ValueError("GPU memory cannot be exported to CPU without copy.")
+            values = self.device.download(self, "dlpack")
+            return values.__dlpack__() if max_version is None else values.__dlpack__(max_version=max_version)
+        if dl_device is None or dl_device == self.__dlpack_device__():
+            raise BufferError(
+                f"no other library can read {self.device}, which is simulated. np.from_dlpack(x, device='cpu') copies "
+                f"to the host, as {WRITE['to the host']}(x) does"
+            )
+        raise BufferError("unsupported device requested.")
 
-    __dlpack_device__ = __dlpack__
+    def __dlpack_device__(self) -> tuple[int, int]:
+        """DLPack's number for CUDA, and the card's."""
+        return ON_CUDA, self.device.index
 
     def _view(self, values: np.ndarray) -> SimulatedArray:
         """Other values in the same memory."""

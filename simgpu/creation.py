@@ -5,11 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from .arrays import SimulatedArray
+from .arrays import ON_THE_HOST, SimulatedArray
 from .device import current
 from .dispatch import call, plan_of
 from .memory import Stored, check_dtype
 from .rules import device_among, keyword_refusal, names
+from .words import in_words
 
 # -- From values -----------------------------------------------------------------------------------
 
@@ -59,6 +60,22 @@ def asnumpy(a: Any, stream: Any = None, order: str = "C", out: Any = None, *, bl
         return np.asarray(a, order=order)  # type: ignore[call-overload]
     out[...] = a
     return out
+
+
+def from_dlpack(array: Any, *, device: Any = None, copy: bool | None = None) -> SimulatedArray:
+    """An array of a simulated GPU, as it is, or a copy of it. Raises `TypeError` for one of the host, as CuPy does."""
+    if device is not None:
+        raise NotImplementedError("from_dlpack() does not support device yet.")
+    if isinstance(array, SimulatedArray):
+        return array.copy() if copy else array._view(array._values)
+    if not hasattr(array, "__dlpack_device__"):
+        raise TypeError(f"from_dlpack takes an array of another library, got {in_words(array)}")
+    kind, _ = array.__dlpack_device__()
+    if kind == ON_THE_HOST:
+        raise TypeError(
+            "CPU arrays cannot be directly imported to CuPy. Use `cupy.array(numpy.from_dlpack(input))` instead."
+        )
+    raise TypeError(f"from_dlpack takes arrays of simulated GPUs; this one is on a device of DLPack's kind {kind}")
 
 
 def _like(name: str) -> Callable:

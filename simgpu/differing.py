@@ -1,11 +1,11 @@
 """CuPy's functions that aren't NumPy's: they take other arguments, NumPy 2 gave them up, or only CuPy has them."""
 
-import sys
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from . import surface
 from .arrays import SimulatedArray
 from .creation import asarray
 from .device import current, on_device
@@ -17,7 +17,7 @@ from .words import in_words
 
 def get_array_module(*args: Any) -> Any:
     """simgpu if one of these is an array on a device, otherwise NumPy (`cupy.get_array_module`)."""
-    return sys.modules[__package__] if any(isinstance(x, Stored) for x in args) else np
+    return surface.here() if any(isinstance(x, Stored) for x in args) else np
 
 
 def is_available() -> bool:

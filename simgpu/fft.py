@@ -4,8 +4,10 @@ import warnings
 from typing import Any
 
 from .functions import within
+from .surface import lister
 
 __getattr__ = within(__name__)
+__dir__ = lister(__name__)
 
 
 class _Config:

@@ -20,7 +20,7 @@ from .indexing import Flat, scatter, write
 from .launches import ABOUT_ARRAYS
 from .memory import LACKING_DTYPES, Stored, check_dtype
 from .rules import LACKING_UFUNCS, SCALARS, device_among, is_lacking, keyword_refusal, names, refusal
-from .words import Missing
+from .surface import getter, lacking
 
 # Names that NumPy 2 gave up, and second names.
 ALIASES = {
@@ -186,22 +186,13 @@ OTHERS = {
     "PZERO": 0.0, "NZERO": -0.0, "float_": np.float64, "singlecomplex": np.complex64, "cfloat": np.complex128,
     "complex_": np.complex128, "ndarray": SimulatedArray, "flatiter": Flat, "ufunc": ufunc,
 }  # fmt: skip
-# CuPy has them and we don't.
-MISSING = names("""
-    DataSource annotations asarray_chkfinite asfarray byte_bounds clear_memo
-    disable_experimental_feature_warning disp find_common_type format_parser fromDlpack from_dlpack get_array_wrap
-    issctype issubclass_ issubsctype make_aligned_dtype mask_indices memoize msort obj2sctype polynomial require
-    safe_eval sctype2char set_string_function show_config typing who
-""")
 _TYPE = type(np.sum)  # of the functions that NumPy passes on to an array's own type
 _ufuncs: dict[np.ufunc, ufunc] = {}
 
 
 def get(name: str) -> Any:
-    """What CuPy calls `name`. `AttributeError` if CuPy has no such name, `NotImplementedError` if simgpu lacks it."""
+    """What CuPy calls `name`. Raises `AttributeError` if CuPy has no such name, and `Missing` if we lack it."""
     name = ALIASES.get(name, name)
-    if name in MISSING:
-        raise Missing(f"simgpu has no {name}, which CuPy has")
     if name in OTHERS:
         return OTHERS[name]
     for module in (creation, differing, polynomials, fusion):
@@ -220,15 +211,16 @@ def get(name: str) -> Any:
         return _ufuncs.setdefault(numpys, ufunc(numpys))
     if numpys in (np.matmul, np.isfortran) or isinstance(numpys, _TYPE) and not is_lacking(numpys):
         return of_arrays(name, numpys)
-    raise AttributeError(f"module 'simgpu' has no attribute {name!r}, and nor has CuPy")
+    parent, _, last = name.rpartition(".")
+    raise lacking(f"simgpu.{parent}".rstrip("."), last)
 
 
 def within(module: str) -> Callable[[str], Any]:
-    """How one of CuPy's modules, such as `linalg`, finds its names."""
+    """How one of CuPy's modules, such as `linalg`, finds its names: its ``__getattr__``."""
 
     def find(name: str) -> Any:
         value = get(f"{module.rpartition('.')[2]}.{name}")
         setattr(sys.modules[module], name, value)
         return value
 
-    return find
+    return getter(module, find)

@@ -26,7 +26,7 @@ from .launches import Asked
 from .memory import Stored
 from .rules import SCALARS, names, values_on
 from .shapes import untouched
-from .words import Missing
+from .surface import getter, lister
 
 
 class Row(NamedTuple):
@@ -187,7 +187,9 @@ class XORWOW:
     """What a `Generator` draws from: a state for each of many threads. The values are from NumPy's PCG64."""
 
     def __init__(self, seed: Any = None, *, size: int = -1) -> None:
-        self._numpys, device = np.random.default_rng(seed), current()
+        self._seed_seq = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
+        self._numpys = np.random.default_rng(self._seed_seq)
+        device = current()
         nbytes = 48 * (8 * 256 * device.multiprocessors if size < 0 else size)
         device.memset("generator", nbytes)
         device.launch("generator", nbytes)
@@ -256,5 +258,5 @@ random = ranf = sample = globals()["random_sample"]
 bytes = np.random.bytes  # on the host: as in CuPy
 
 
-def __getattr__(name: str) -> Any:
-    raise Missing(f"random.{name} isn't simulated")
+__getattr__ = getter(__name__)
+__dir__ = lister(__name__)

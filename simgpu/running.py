@@ -1,9 +1,6 @@
 """A program or a test run with `import cupy` runs on a simulated GPU, and ends with its receipt."""
 
 import argparse
-import importlib
-import importlib.machinery
-import importlib.util
 import json
 import sys
 import threading
@@ -13,38 +10,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from . import stand_in
 from .device import devices
 from .profile.recording import MOST_LINES, receipt
-
-# CuPy's modules, and ours that stand in for them, with these parts.
-_MODULES = {"cupy": "simgpu", "cupyx": "simgpu.cupyx", "cupyx.jit": "simgpu.jit"}
-_PARTS = ("cuda", "fft", "lib", "linalg", "polynomial", "random", "testing", "profiler")
-
-
-class StandsIn:
-    """Finds our modules when a program imports CuPy's (PEP 302). What isn't there raises `ModuleNotFoundError`."""
-
-    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
-        package, _, rest = name.partition(".")
-        if package not in ("cupy", "cupyx"):
-            return None
-        ours = _MODULES.get(name)
-        if ours is None and rest.partition(".")[0] in _PARTS:
-            ours = f"{_MODULES[package]}.{rest}"
-        found = ours and importlib.util.find_spec(ours)
-        if not found:
-            raise ModuleNotFoundError(f"{name} isn't simulated: this program runs on simgpu, not on CuPy", name=name)
-        return importlib.machinery.ModuleSpec(name, self, origin=found.origin, loader_state=ours)  # type: ignore
-
-    def create_module(self, spec: Any) -> ModuleType:
-        module = importlib.import_module(spec.loader_state)
-        spec.loader_state = module.__spec__  # the import puts another one there
-        return module
-
-    def exec_module(self, module: ModuleType) -> None:
-        assert module.__spec__ is not None
-        module.__spec__ = module.__spec__.loader_state
-
 
 LIMITS = "implicit-copies, implicit-copies=2, waits, waits=3, or two of these with a comma"
 
@@ -66,10 +34,7 @@ class Run:
     def __init__(self, what: str, like: str | None, limits: dict[str, int]) -> None:
         self.what, self.limits, self.said = what, limits, ""
         self.devices = devices(1, like) if like else devices()
-        taken = [name for name in sys.modules if name.partition(".")[0] in ("cupy", "cupyx")]
-        if taken:
-            raise RuntimeError(f"CuPy itself is loaded already ({taken[0]}), so simgpu can't stand in for it")
-        sys.meta_path.insert(0, StandsIn())  # type: ignore[arg-type]
+        stand_in.begin()
         self.receipt = receipt().__enter__()
 
     def finish(self, json_file: str | None = None) -> bool:

@@ -5,6 +5,7 @@ from typing import Any
 
 from ..device import current
 from ..memory import OutOfMemoryError  # noqa: F401
+from ..surface import getter, lister
 
 
 class MemoryPool:
@@ -88,3 +89,7 @@ def set_allocator(allocator: Callable | None = None) -> None:
 
 def set_pinned_memory_allocator(allocator: Callable | None = None) -> None:
     """Makes no difference: there's one kind of pinned memory."""
+
+
+__getattr__ = getter(__name__)
+__dir__ = lister(__name__)

@@ -4,6 +4,7 @@ from typing import Any
 
 from ..device import current, devices
 from ..presets import CLOCKS
+from ..surface import getter, lister
 
 is_hip = False
 profilerStart = profilerStop = lambda: None  # nobody listens
@@ -64,3 +65,7 @@ def getDeviceProperties(index: int) -> dict[str, Any]:
         "warpSize": 32, "maxThreadsPerBlock": 1024, "maxThreadsDim": (1024, 1024, 64),
         "maxGridSize": (2**31 - 1, 65535, 65535), "sharedMemPerBlock": 48 * 1024, "regsPerBlock": 65536,
     }  # fmt: skip
+
+
+__getattr__ = getter(__name__)
+__dir__ = lister(__name__)

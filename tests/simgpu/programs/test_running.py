@@ -51,7 +51,7 @@ def run(tmp_path):
 def test_a_program_runs_and_ends_with_its_receipt(run, tmp_path):
     status, out, told = run("-m", "simgpu", "--like", "NVIDIA A100", "program.py", "-v", "--json")
     assert status == 0, told
-    assert out == f"6.0 True simgpu ['program.py', '-v', '--json'] __main__ {tmp_path / 'program.py'}\n"
+    assert out == f"6.0 True cupy ['program.py', '-v', '--json'] __main__ {tmp_path / 'program.py'}\n"
     assert told.startswith("program.py, on a simulated A100: values are NumPy's, times are a model's\nlaunches  ")
     assert re.search(r"\n\d.* simulated \(A100\)", told)
     copies, waits = told.partition("implicit copies, by line:\n")[2].split("waits, by line:\n")
@@ -131,6 +131,35 @@ for wait in (lambda: None, cupy.cuda.Device().synchronize):
 """
     _, out, _ = run("-m", "simgpu", "--simulated-clock", "program.py", program=program)
     assert out == "20 µs\n378 µs\n"  # the launch alone, and the product as well
+
+
+PASSING = """
+import cupy
+from cupy import *
+from cupy.cuda.device import Device
+from importlib.util import find_spec
+import numpy as np
+
+x = cupy.arange(3.0)
+kind = type(x)
+print(kind.__module__, kind.__name__, cupy.__name__, cupy.linalg.__name__, cupy.get_array_module(x) is cupy)
+print("arange" in globals(), "PRESETS" in globals(), "arange" in dir(cupy), "receipt" in dir(cupy))
+print(Device is cupy.cuda.Device, find_spec("cupy.no_such_module"), find_spec("cupy.cuda.nccl"))
+print(type(cupy.random.default_rng(0)).__module__, isinstance(x, ndarray), cupy.ndarray is kind)
+print(cupy.cuda.runtime.getDeviceProperties(0)["name"].decode())
+"""
+
+
+def test_it_passes_for_cupy_under_the_names_that_libraries_look_at(run):
+    status, out, told = run("-m", "simgpu", "program.py", program=PASSING)
+    assert status == 0, told
+    assert out.splitlines() == [
+        "cupy ndarray cupy cupy.linalg True",
+        "True False True False",
+        "True None None",
+        "cupy.random True True",
+        "simulated NVIDIA T4",  # so a program can tell
+    ]
 
 
 def test_what_is_not_simulated_says_so(run):
