@@ -55,8 +55,9 @@ class Module(ModuleType):
         self._ours = ours
         self.__file__ = ours.__file__
         self.__path__: list[str] = []  # so that its parts are looked for, by `Finder`
-        for key in surface.names(name) & vars(ours).keys():
-            _name_after(name, vars(ours)[key])
+        for value in vars(ours).values():
+            if getattr(value, "__module__", "") == ours.__name__:
+                _name_after(name, value)
 
     def __getattr__(self, name: str) -> Any:
         value = getattr(self._ours, name)
