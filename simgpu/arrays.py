@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from . import parameters
 from .dispatch import array_function, array_ufunc, call, call_ufunc, empty, in_place, put, reduction, take
 from .indexing import Flat, getitem, scatter, setitem, write
 from .launches import ONE, Asked
@@ -154,6 +155,7 @@ class SimulatedArray(HostReads, Stored):
         device = in_use[0]()  # `current` in device.py, which imports this file
         if shape is None:
             raise TypeError("ndarray takes a shape, got None")
+        shape = parameters.plain("ndarray", "shape", shape)
         if strides is None:
             made = empty(np.empty, (shape, dtype, order or "C"), {}, device)
         else:
@@ -249,7 +251,7 @@ class SimulatedArray(HostReads, Stored):
 
     @shape.setter
     def shape(self, shape: Any) -> None:
-        values = self._values.reshape(shape)
+        values = self._values.reshape(parameters.plain("reshape", "shape", shape))
         if root_of(values) is not self._buffer.root:
             raise AttributeError(f"incompatible shape: this would need a copy, which x.reshape({shape}) makes")
         self._values = values
@@ -298,6 +300,8 @@ class SimulatedArray(HostReads, Stored):
     def reshape(self, *shape: Any, order: Any = "C", copy: bool | None = None) -> SimulatedArray:
         if isinstance(copy, str):
             raise ValueError("strings are not allowed for copy=: write True, False or None")
+        if len(shape) == 1:
+            shape = (parameters.plain("reshape", "shape", shape[0]),)
         values = self._values.reshape(*shape, order=order)
         if copy is False and root_of(values) is not self._buffer.root:
             raise ValueError(f"Unable to avoid creating a copy: x.reshape({shape}, copy=False), as x lies in memory")
@@ -385,10 +389,10 @@ class SimulatedArray(HostReads, Stored):
 
     def sort(self, axis: int = -1, kind: Any = None) -> None:
         _check_kind(kind)
-        self._put_in_order("sort", axis, "stable")
+        self._put_in_order("sort", parameters.plain("sort", "axis", axis), "stable")
 
     def partition(self, kth: Any, axis: int = -1) -> None:
-        self._put_in_order("partition", kth, axis)
+        self._put_in_order("partition", parameters.plain("partition", "kth", kth), axis)
 
     def _put_in_order(self, name: str, *args: Any) -> None:
         """Put this array in order in place. CuPy does that only row by row, and swaps axes for that if it has to."""
@@ -480,9 +484,11 @@ METHODS: dict[str, Callable] = {
     ),
     "argpartition": lambda self, kth, axis=-1: np.argpartition(self, kth, axis),
     "nonzero": lambda self: np.nonzero(self),
-    "transpose": lambda self, *axes: self._view(self._values.transpose(*axes)),
+    "transpose": lambda self, *axes: self._view(
+        self._values.transpose(*(parameters.plain("transpose", "axes", x) for x in axes))
+    ),
     "swapaxes": lambda self, axis1, axis2: self._view(self._values.swapaxes(axis1, axis2)),
-    "squeeze": lambda self, axis=None: self._view(self._values.squeeze(axis)),
+    "squeeze": lambda self, axis=None: self._view(self._values.squeeze(parameters.plain("squeeze", "axis", axis))),
     "diagonal": lambda self, offset=0, axis1=0, axis2=1: self._view(self._values.diagonal(offset, axis1, axis2)),
     **{name: _reduction(name) for name in ("sum", "prod", "mean")},
     **{name: _extreme(name) for name in ("max", "min", "all", "any")},

@@ -9,6 +9,7 @@ from .arrays import ON_THE_HOST, SimulatedArray
 from .device import current
 from .dispatch import call, plan_of
 from .memory import Stored, check_dtype
+from .parameters import plain
 from .rules import device_among, keyword_refusal, names
 from .words import in_words
 
@@ -85,10 +86,12 @@ def _like(name: str) -> Callable:
     def function(a, *given, **keywords):
         if "subok" in keywords:
             raise keyword_refusal(name, {"subok"})
-        if keywords.get("shape", 1) == ():  # to CuPy, that's no shape at all
+        if (
+            isinstance(keywords.get("shape"), (tuple, list)) and not keywords["shape"]
+        ):  # to CuPy, that's no shape at all
             del keywords["shape"]
-        if has_value and given and isinstance(given[0], np.ndarray) and given[0].size == 1:
-            given = (given[0].item(), *given[1:])
+        if has_value and given:
+            given = (plain(name, "fill_value", given[0]), *given[1:])
         if isinstance(a, np.ndarray):  # only its shape and type count
             a = current().new(np.empty_like(a))
         if not isinstance(a, Stored):
@@ -134,8 +137,8 @@ def _by_rule(name: str, numpys: Callable) -> Callable:
 def full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C") -> SimulatedArray:
     """An array of this shape on the device in use, filled with a number or a device array's values."""
     check_dtype(dtype)
+    fill_value = plain("full", "fill_value", fill_value)
     if not isinstance(fill_value, Stored):
-        fill_value = fill_value[()] if isinstance(fill_value, np.ndarray) else fill_value
         return call(np.full, (shape, fill_value, dtype, order), {}, current())
     made = call(np.empty, (shape, fill_value._values.dtype if dtype is None else dtype, order), {}, current())
     made[...] = fill_value

@@ -347,5 +347,5 @@ in_use.insert(0, current)
 def on_device(function: Any, x: Any) -> Any:
     """`x`, which `function` takes only as an array on a device. Raises `TypeError` for anything else."""
     if not isinstance(x, Stored):
-        raise refusal(function, x, current())
+        raise refusal(function, x, current(), alone=True)
     return x

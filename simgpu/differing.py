@@ -104,7 +104,7 @@ def einsum(*operands: Any, **kwargs: Any) -> Any:
         return np.einsum(*operands, **kwargs)
     for x in operands[isinstance(operands[0], str) if operands else 0 :]:
         if isinstance(x, np.ndarray) or isinstance(x, list) and isinstance(operands[0], str):
-            raise refusal(np.einsum, x, current())
+            raise refusal(np.einsum, x, current(), alone=True)
     return asarray(np.einsum(*operands, **kwargs))  # of numbers
 
 

@@ -19,7 +19,7 @@ from .dispatch import call, call_ufunc, plan_of
 from .indexing import Flat, scatter, write
 from .launches import ABOUT_ARRAYS
 from .memory import LACKING_DTYPES, Stored, check_dtype
-from .rules import LACKING_UFUNCS, SCALARS, device_among, is_lacking, keyword_refusal, names, refusal
+from .rules import LACKING_UFUNCS, SCALARS, Unsupported, device_among, is_lacking, keyword_refusal, names, refusal
 from .surface import getter, lacking
 
 # Names that NumPy 2 gave up, and second names.
@@ -40,22 +40,18 @@ RENAMED = {
 BY_METHOD = names("""
     amax amin max mean min prod std sum trace var argpartition argsort clip compress diagonal dot flip fliplr flipud
     partition ravel real_if_close repeat reshape rot90 sort_complex squeeze swapaxes take transpose array_equal
-    array_equiv isfortran fill_diagonal put copyto linalg.matrix_transpose
+    array_equiv isfortran fill_diagonal put copyto linalg.matrix_transpose unravel_index
 """)
 # These move their arguments there first: the first, the first two, or all; or the arrays in a list.
 MOVING = {
     **dict.fromkeys(names("angle around round average diff gradient imag isneginf isposinf iscomplex isreal nan_to_num "
-                          "real resize tile tril triu unwrap vander diag linalg.cond"), 1),
+                          "real resize tile tril triu unwrap vander diag linalg.cond fft.fftshift fft.ifftshift"), 1),
     **dict.fromkeys(names("allclose append cross isclose"), 2),
     **dict.fromkeys(names("atleast_1d atleast_2d atleast_3d ix_"), 99),
 }  # fmt: skip
-MOVING_LISTS = names("concatenate dstack hstack vstack")
+MOVING_LISTS = names("dstack hstack vstack")
 # The host knows the answer, wherever the argument is.
 ABOUT = ABOUT_ARRAYS - {"shares_memory"} | names("array2string array_repr array_str broadcast_arrays")
-
-
-class Unsupported(TypeError, AttributeError):
-    """A list or a host array where CuPy takes arrays of a GPU. CuPy raises one or the other."""
 
 
 def of_arrays(name: str, computes: Callable) -> Callable:
@@ -102,7 +98,7 @@ def _without_arrays(name: str, computes: Callable, args: tuple, kwargs: dict) ->
     first = next((x for x in given if isinstance(x, (np.ndarray, list, tuple))), given[0] if given else None)
     if not given or name in ABOUT or name in BY_METHOD and isinstance(first, np.ndarray):
         return computes(*args, **kwargs)
-    raise Unsupported(str(refusal(computes, first, current())))
+    raise Unsupported(str(refusal(computes, first, current(), alone=True)))
 
 
 # -- Functions that work element by element: NumPy's, with CuPy's rules for what they take ---------------
@@ -123,7 +119,7 @@ class ufunc:  # noqa: N801  (CuPy's name)
     array([1, 2, 3])  # Simulated:0
     >>> cp.sin([0.0, 1.0])
     Traceback (most recent call last):
-    TypeError: sin: unsupported type list beside an array on Simulated:0; it takes arrays of that device and ...
+    TypeError: sin: unsupported type list; it takes arrays on Simulated:0. Move it there first: ...
     """
 
     def __init__(self, numpys: np.ufunc) -> None:
@@ -157,7 +153,7 @@ class ufunc:  # noqa: N801  (CuPy's name)
             return args
         device = current()
         if wrong := [x for x in args if not isinstance(x, SCALARS)]:
-            raise refusal(self._numpys, wrong[0], device)
+            raise refusal(self._numpys, wrong[0], device, alone=True)
         i = next((i for i, x in enumerate(args) if isinstance(x, np.generic)), 0)
         return tuple(device.new(np.asarray(x)) if at == i else x for at, x in enumerate(args))
 

@@ -86,11 +86,25 @@ def keyword_refusal(name: str, keywords: Any) -> TypeError:
 # -- What a device array computes with: itself, other arrays on its device, and numbers ------------
 
 SCALARS = (np.generic, int, float, complex)
+
+
+class Unsupported(TypeError, AttributeError):
+    """A list or a host array where CuPy takes arrays of a GPU. CuPy raises one or the other."""
+
+
 COMPARISONS = frozenset((np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal))
 
 
-def refusal(function: Any, x: Any, device: Any) -> TypeError:
-    """The error that says why `function` can't take `x` together with an array on `device`."""
+def refusal(function: Any, x: Any, device: Any, alone: bool = False) -> TypeError:
+    """The error that says why `function` can't take `x` together with an array on `device`, or `alone`."""
+    if alone:
+        what, how = f"type {type(x).__name__}", "np.array(values)"
+        if isinstance(x, np.ndarray):
+            what, how = f"host array of {x.dtype}, shape {x.shape}", "x"
+        return TypeError(
+            f"{function.__name__}: unsupported {what}; it takes arrays on {device}. Move it there first: "
+            f"x = {device._mover()}({how})."
+        )
     if isinstance(x, np.ndarray):
         return TypeError(
             f"{function.__name__}: one array is on {device} and another, of shape {x.shape} and dtype {x.dtype}, is on "
@@ -248,6 +262,17 @@ def _einsum(function: Callable, *operands: Any, **kwargs: Any) -> Any:
     return _in_float32(function, *operands, **{**kwargs, "dtype": None}) if is_sum else result
 
 
+def _place(function: Callable, x: Any, axis: Any = None, *rest: Any, keepdims: bool = False, **kwargs: Any) -> Any:
+    """The place of an element along several axes, which CuPy counts as one axis. NumPy's functions take one."""
+    if not isinstance(axis, tuple):
+        return function(x, axis, *rest, keepdims=keepdims, **kwargs)
+    axes = np.lib.array_utils.normalize_axis_tuple(axis, x.ndim)
+    kept = [i for i in range(x.ndim) if i not in axes]
+    rows = x.transpose(*kept, *axes).reshape([x.shape[i] for i in kept] + [-1])
+    places = function(rows, -1, *rest, **kwargs)
+    return np.expand_dims(places, axes) if keepdims else places
+
+
 def _power(function: Callable, x: Any, y: Any, **kwargs: Any) -> Any:
     """Integers can have a negative power: 1 / x without its fraction."""
     if np.result_type(x, y).kind != "i" or not np.any(np.less(y, 0)):
@@ -323,6 +348,7 @@ DIFFERENT: dict[str, Callable] = {
     **dict.fromkeys(names("cumsum cumprod nancumsum nancumprod cumulative_sum cumulative_prod"), sum_halves),
     "var": _var, "std": _var,  # _core/_routines_statistics.pyx:556: the mean by :644, in float32
     "einsum": _einsum,  # linalg/_einsum.py:623
+    **dict.fromkeys(names("argmax argmin nanargmax nanargmin"), _place),  # _core/_reduction.pyx:178
     **dict.fromkeys(names("less less_equal greater greater_equal equal not_equal"), _compare),
     **dict.fromkeys(names("linalg.eigh linalg.eigvalsh"), _in_float32),  # linalg/_eigenvalue.py:29
     # _sorting/sort.py:78, _indexing/indexing.py:203, _functional/piecewise.py:48
