@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from . import parameters
+from . import parameters, records
 from .dispatch import array_function, array_ufunc, call, call_ufunc, empty, in_place, put, reduction, take
 from .indexing import Flat, getitem, scatter, setitem, write
 from .launches import ONE, Asked
@@ -295,6 +295,7 @@ class SimulatedArray(HostReads, Stored):
         return (self[i] for i in range(len(self)))
 
     def view(self, dtype: Any = None) -> SimulatedArray:
+        check_dtype(dtype)
         return self._view(self._values.view() if dtype is None else self._values.view(dtype))
 
     def reshape(self, *shape: Any, order: Any = "C", copy: bool | None = None) -> SimulatedArray:
@@ -360,17 +361,28 @@ class SimulatedArray(HostReads, Stored):
     def astype(self, dtype: Any, order: str = "K", casting: Any = None, subok: Any = None, copy: bool = True) -> Any:
         if casting is not None or subok is not None:
             raise TypeError("x.astype takes neither casting= nor subok= on a GPU (CuPy does not support them yet)")
+        check_dtype(dtype)
         order, flags = order or "K", self.flags
         lies_so = order == "K" or flags.c_contiguous and order in "AC" or flags.f_contiguous and order in "AF"
         same = np.dtype(dtype) == self.dtype
         if same and lies_so and not copy:
             return self
+        if self._values.dtype.names is not None or np.dtype(dtype).names is not None:
+            return self._as_records(np.dtype(dtype), order)
         device = self.device.begin()
         if same and (copy or lies_so):
             return device.copy_within(self, order)
         values = device.compute(np.ndarray.astype, self._values, dtype, order)
         device.launch("astype", self.nbytes + values.nbytes)
         return device.new(values)
+
+    def _as_records(self, dtype: np.dtype, order: str) -> SimulatedArray:
+        """``x.astype(…)`` from or to a structured type: to the same one, a copy."""
+        for kind in (self.dtype, dtype):
+            records.check_kernel(kind)
+        if dtype != self.dtype:
+            raise NotImplementedError(f"x.astype from {self.dtype} to {dtype} isn't simulated: copy field by field")
+        return self.device.copy_within(self, order)
 
     def fill(self, value: Any) -> None:
         if getattr(value, "shape", ()) != ():
@@ -379,6 +391,8 @@ class SimulatedArray(HostReads, Stored):
 
     def byteswap(self, inplace: bool = False) -> SimulatedArray:
         """Each number with its bytes reversed: in new memory, or with `inplace` where it is."""
+        if self._values.dtype.names is not None:
+            raise TypeError("byteswap is not supported for structured dtypes")
         device = self.device.begin()
         values = device.compute(np.ndarray.byteswap, self._values)
         device.launch("byteswap", 2 * values.nbytes)
@@ -398,6 +412,7 @@ class SimulatedArray(HostReads, Stored):
         """Put this array in order in place. CuPy does that only row by row, and swaps axes for that if it has to."""
         if not self.flags.c_contiguous:
             raise NotImplementedError(f"x.{name}() takes an array that lies row by row; np.{name}(x) makes a new one")
+        records.check_call(name, (self._values,))
         device = self.device.begin()
         device.compute(getattr(np.ndarray, name), self._values, *args)
         is_last = args[name == "partition"] in (-1, self.ndim - 1)

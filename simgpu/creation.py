@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from . import records
 from .arrays import ON_THE_HOST, SimulatedArray
 from .device import current
 from .dispatch import call, plan_of
@@ -122,7 +123,12 @@ def _by_rule(name: str, numpys: Callable) -> Callable:
         if refusing := (plan_of(numpys).refused_keywords | {"like", "sparse"}) & keywords.keys():
             raise keyword_refusal(name, refusing)
         device = device_among(args) or current()
-        check_dtype(keywords.get("dtype"))
+        dtype = keywords.get("dtype")
+        if name in ("ones", "zeros", "empty") and len(args) > 1:
+            dtype = args[1]
+        check_dtype(dtype)
+        if name == "ones":
+            records.check_filling(dtype, 1)
         if name in ("tril_indices", "triu_indices") and args and isinstance(args[0], Stored):
             raise TypeError(f"{name} takes a number of rows, got an array: {name}_from takes that")
         result = call(numpys, args, keywords, device)
@@ -138,6 +144,7 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C") -> Si
     """An array of this shape on the device in use, filled with a number or a device array's values."""
     check_dtype(dtype)
     fill_value = plain("full", "fill_value", fill_value)
+    records.check_filling(dtype, fill_value)
     if not isinstance(fill_value, Stored):
         return call(np.full, (shape, fill_value, dtype, order), {}, current())
     made = call(np.empty, (shape, fill_value._values.dtype if dtype is None else dtype, order), {}, current())

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from . import launches, parameters, rules
+from . import launches, parameters, records, rules
 from .indexing import add_at, array_of, wrap_around
 from .launches import ONE, TEN_EACH, Asked
-from .memory import Stored, check_dtype, root_of
+from .memory import Stored, check_dtype, records_seen, root_of
 from .rules import SCALARS, current_card, device_among, one_device, refusal, values_on
 from .words import in_words
 
@@ -107,8 +107,9 @@ def call_ufunc(ufunc: np.ufunc, inputs: tuple, kwargs: dict | None = None, metho
     device = device.begin()
     try:
         result = (device.instead or quiet.run)(ufunc, *values)
-    except (ValueError, OverflowError):
-        # On a card, an integer can have a negative power, and a boolean can be compared with a number of any size.
+    except (ValueError, OverflowError, TypeError):
+        # On a card, an integer can have a negative power, a boolean can be compared with a number of any size, and
+        # records with records.
         if ufunc is not np.power and ufunc not in rules.COMPARISONS:
             raise
         return _call_in_full(ufunc, inputs, values, {}, method, device)
@@ -227,6 +228,8 @@ def call(function: Callable, args: tuple, kwargs: dict, device: Any) -> Any:
     found: dict[int, Stored] = {}
     plain_args = [x if type(x) in parameters.PLAIN else _unwrap(plan, x, device, found) for x in args]
     plain_kwargs = kwargs and {key: _unwrap(plan, x, device, found) for key, x in kwargs.items()}
+    if records_seen:
+        records.check_call(plan.name, (x._values for x in found.values()))
     if device.cards and found and (plan.name in rules.WRITING or kwargs.get("out") is not None):
         device.begin()
     result = _compute(device, plan.differs, function, plain_args, plain_kwargs)
@@ -256,6 +259,8 @@ def reduction(x: Any, name: str, *args: Any, out: Any = None, keepdims: bool = F
     """``x.sum(axis, …)`` and the like. Without `out` it takes a shortcut, since programs call these all the time."""
     if out is not None:
         return getattr(np, name)(x, *args, out=out, keepdims=keepdims)
+    if records_seen:
+        records.check_call(name, (x._values,))
     if args and type(args[0]) not in parameters.PLAIN:
         args = (parameters.plain(name, "axis", args[0]), *args[1:])
     device, values = x.device.begin(), x._values
@@ -398,6 +403,7 @@ def from_host(function: Callable, args: tuple, kwargs: dict, device: Any) -> Any
 
 
 def _array(device, a, dtype=None, order=None, copy=None, subok=False, ndmin=0):
+    dtype = None if dtype is None else np.dtype(dtype)
     check_dtype(dtype)
     if subok:
         raise NotImplementedError("subok: a GPU's arrays have no subclasses")

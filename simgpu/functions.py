@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from . import creation, differing, fusion, polynomials
+from . import creation, differing, fusion, leftovers, polynomials
 from .arrays import SimulatedArray
 from .device import current, on_device
 from .dispatch import call, call_ufunc, plan_of
@@ -181,6 +181,8 @@ OTHERS = {
     **dict.fromkeys(("Inf", "Infinity", "PINF", "infty"), np.inf), "NINF": -np.inf, "NAN": np.nan, "NaN": np.nan,
     "PZERO": 0.0, "NZERO": -0.0, "float_": np.float64, "singlecomplex": np.complex64, "cfloat": np.complex128,
     "complex_": np.complex128, "ndarray": SimulatedArray, "flatiter": Flat, "ufunc": ufunc,
+    "DataSource": np.lib.npyio.DataSource, "format_parser": np.rec.format_parser,
+    "disable_experimental_feature_warning": leftovers.disable_experimental_feature_warning,
 }  # fmt: skip
 _TYPE = type(np.sum)  # of the functions that NumPy passes on to an array's own type
 _ufuncs: dict[np.ufunc, ufunc] = {}
@@ -191,7 +193,7 @@ def get(name: str) -> Any:
     name = ALIASES.get(name, name)
     if name in OTHERS:
         return OTHERS[name]
-    for module in (creation, differing, polynomials, fusion):
+    for module in (creation, differing, polynomials, fusion, leftovers):
         found = vars(module).get(name)
         if name[0] != "_" and getattr(found, "__module__", None) == module.__name__:  # it isn't imported there
             return found

@@ -284,7 +284,10 @@ def _power(function: Callable, x: Any, y: Any, **kwargs: Any) -> Any:
 
 
 def _compare(function: Callable, x: Any, y: Any, **kwargs: Any) -> Any:
-    """A boolean can be compared with a number that's too large for its type."""
+    """A boolean can be compared with a number that's too large for its type. Records are equal if their fields are."""
+    ufunc = getattr(function, "__self__", function)
+    if getattr(getattr(x, "dtype", None), "names", None) and ufunc in (np.equal, np.not_equal):
+        return x == y if ufunc is np.equal else x != y
     wide = [v.astype(np.int64) if isinstance(v, np.ndarray) and v.dtype == bool else v for v in (x, y)]
     return function(*wide, **kwargs)
 

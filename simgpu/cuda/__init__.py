@@ -15,10 +15,18 @@ from .memory import (  # noqa: F401
     get_allocator,
     set_allocator,
     set_pinned_memory_allocator,
+    using_allocator,
 )
-from .stream import Event, Stream, get_current_stream, get_elapsed_time  # noqa: F401
+from .stream import Event, ExternalStream, Stream, get_current_stream, get_elapsed_time  # noqa: F401
 
 profile = contextlib.nullcontext
+get_local_runtime_version = runtime.runtimeGetVersion
+
+
+def get_cuda_path() -> None:
+    """Where CUDA is installed: nowhere."""
+    return None
+
 
 __getattr__ = getter(__name__)
 __dir__ = lister(__name__)

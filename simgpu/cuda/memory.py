@@ -1,6 +1,7 @@
 """CuPy's memory pools. Here, all of them stand for the one that a simulated card has: `simgpu.memory.Pool`."""
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..device import current
@@ -85,6 +86,17 @@ def set_allocator(allocator: Callable | None = None) -> None:
     if allocator is not None and not isinstance(getattr(allocator, "__self__", None), MemoryPool):
         raise NotImplementedError("set_allocator(…) takes a MemoryPool's malloc, or None: nothing else is simulated")
     _allocator = allocator
+
+
+@contextlib.contextmanager
+def using_allocator(allocator: Callable | None = None) -> Iterator[None]:
+    """`set_allocator` for this block."""
+    earlier = get_allocator()
+    set_allocator(allocator)
+    try:
+        yield
+    finally:
+        set_allocator(earlier)
 
 
 def set_pinned_memory_allocator(allocator: Callable | None = None) -> None:
