@@ -5,9 +5,10 @@ own: what a parameter is called there, and what it does with a list, which most 
 that work element by element. `creation.py` has what makes arrays, `differing.py` has what takes other arguments.
 """
 
+import inspect
 import operator
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -81,7 +82,29 @@ def of_arrays(name: str, computes: Callable) -> Callable:
 
     function.__name__ = function.__qualname__ = name.rpartition(".")[2]
     function.__doc__ = f"`cupy.{name}`: NumPy's `{name}`, for arrays on a GPU."
+    function.__signature__ = _signature(computes, renamed, lacking)  # type: ignore[attr-defined]
     return function
+
+
+def _signature(computes: Callable, renamed: dict[str, str], lacking: Iterable[str]) -> inspect.Signature | None:
+    """NumPy's parameters under CuPy's names, without those that CuPy lacks: libraries look at them."""
+    try:
+        found = inspect.signature(computes).parameters.values()
+    except ValueError:  # before NumPy 2.4, functions written in C don't tell
+        return None
+    cupys = {numpys: name for name, numpys in renamed.items()}
+    parameters = []
+    for parameter in found:
+        if parameter.name in lacking and parameter.name not in cupys:
+            continue
+        kind, default = parameter.kind, parameter.default
+        if kind is parameter.POSITIONAL_ONLY:
+            kind = parameter.POSITIONAL_OR_KEYWORD
+        if default is np._NoValue:
+            default = False if parameter.name == "keepdims" else None
+        name = cupys.get(parameter.name, parameter.name)
+        parameters.append(inspect.Parameter(name, kind, default=default))
+    return inspect.Signature(parameters)
 
 
 def _move(name: str, args: tuple) -> tuple:

@@ -27,8 +27,8 @@ def index(x: Any) -> int:
 
 
 def _indices(x: Any) -> tuple[int, ...]:
-    """Whole numbers in a tuple, a list or a host array with one axis."""
-    if not isinstance(x, (tuple, list)) and not (isinstance(x, np.ndarray) and x.ndim == 1):
+    """Whole numbers in a tuple, a list, a range, a host array with one axis: whatever gives them one by one."""
+    if isinstance(x, Stored):
         raise TypeError
     return tuple(map(operator.index, x))
 

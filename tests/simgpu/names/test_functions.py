@@ -1,5 +1,6 @@
 """``import simgpu as cp``: CuPy's names, keywords and refusals."""
 
+import inspect
 import operator
 
 import numpy as np
@@ -192,3 +193,14 @@ def test_a_function_along_an_axis_gets_arrays_of_the_device(x):
 
 def test_get_array_module(x):
     assert cp.get_array_module(1, x) is cp and cp.get_array_module(np.ones(1)) is np
+
+
+@pytest.mark.parametrize(
+    "name, parameters",
+    [
+        ("sum", "a axis dtype out keepdims"), ("concatenate", "tup axis out dtype casting"), ("roll", "a shift axis"),
+        ("flip", "a axis"), ("stack", "tup axis out dtype casting"), ("linalg.norm", "x ord axis keepdims"),
+    ],
+)  # fmt: skip
+def test_signatures_have_cupys_parameters(name, parameters):
+    assert " ".join(inspect.signature(functions.get(name)).parameters) == parameters

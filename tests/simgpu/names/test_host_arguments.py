@@ -29,6 +29,7 @@ TAKEN = {
     "stack": (lambda x, v, m: np.stack([x, x], axis=A(1)), lambda x, v, m: np.stack([x, x], axis=1)),
     "add.reduce": (lambda x, v, m: np.add.reduce(x, axis=A(1)[None]), lambda x, v, m: np.add.reduce(x, axis=1)),
     "moveaxis": (lambda x, v, m: np.moveaxis(x, A([0, 1]), A([2, 0])), lambda x, v, m: np.moveaxis(x, (0, 1), (2, 0))),
+    "transpose by a range": (lambda x, v, m: np.transpose(x, range(2, -1, -1)), lambda x, v, m: x.T),
     "transpose": (lambda x, v, m: x.transpose(A([2, 0, 1])), lambda x, v, m: x.transpose(2, 0, 1)),
     "tensordot": (
         lambda x, v, m: np.tensordot(m, m, (A([0]), np.int64(1))), lambda x, v, m: np.tensordot(m, m, ([0], [1])),
