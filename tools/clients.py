@@ -1,11 +1,11 @@
 """Other projects' tests for CuPy, unchanged, with simgpu in CuPy's place: how many pass, and which don't.
 
-    python tools/clients.py ../clients                    all projects of tests/clients.toml, from a folder with their sources
+    python tools/clients.py ../clients                    all projects of tests/clients.toml; their sources are there
     python tools/clients.py ../clients dask einops        some of them
     python tools/clients.py ../clients dask --python ../venv/bin/python       with the packages of another environment
 
-Get the sources yourself: nothing is fetched. What doesn't apply is in tests/clients.toml, each pattern with its reason.
-It's deselected before it runs, so that "passed" and "failed" are about simgpu.
+Get the sources yourself: nothing is fetched. What doesn't apply is in tests/clients.toml, each pattern with its reason:
+tests by name, which aren't run, and failures that say that something is missing which isn't simulated at all.
 """
 
 import argparse
@@ -20,14 +20,18 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 PROJECTS = tomllib.loads((ROOT / "tests" / "clients.toml").read_text(encoding="utf-8"))
+NOT_SIMULATED = PROJECTS.pop("not_simulated")["errors"]
 
 # A plugin that writes each test's outcome to a file, and leaves out what doesn't apply.
 PLUGIN = """
 import os, re
+import pytest
 
-patterns = os.environ["CLIENTS_PATTERNS"].split("\\n") if os.environ["CLIENTS_PATTERNS"] else []
+patterns = [pattern for pattern in os.environ["CLIENTS_PATTERNS"].split("\\n") if pattern]
+errors = re.compile("|".join(os.environ["CLIENTS_ERRORS"].split("\\n")))
 
 
+@pytest.hookimpl(trylast=True)  # after -k and -m
 def pytest_collection_modifyitems(config, items):
     kept = []
     for item in items:
@@ -40,14 +44,14 @@ def pytest_collection_modifyitems(config, items):
 
 def pytest_runtest_logreport(report):
     if report.failed:
-        note("failed", report.nodeid)
+        note("not simulated" if errors.search(report.longreprtext) else "failed", report.nodeid)
     elif report.when == "call" or report.skipped:
         note("xfailed" if hasattr(report, "wasxfail") else report.outcome, report.nodeid)
 
 
 def pytest_collectreport(report):
     if report.failed:
-        note("failed", report.nodeid)
+        note("not simulated" if errors.search(report.longreprtext) else "failed", report.nodeid)
 
 
 def note(what, test):
@@ -57,7 +61,7 @@ def note(what, test):
 
 
 def run(project: str, sources: Path, python: str, seconds: int) -> dict[str, str]:
-    """Each test's outcome: passed, failed, skipped, xfailed, or left out."""
+    """Each test's outcome: passed, failed, skipped, xfailed, left out, or not simulated."""
     how = PROJECTS[project]
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "clients_plugin.py").write_text(PLUGIN, encoding="utf-8")
@@ -67,6 +71,7 @@ def run(project: str, sources: Path, python: str, seconds: int) -> dict[str, str
         environment = {
             **os.environ, "OMP_NUM_THREADS": "1", **given, "PYTHONPATH": os.pathsep.join(filter(None, paths)),
             "CLIENTS_PATTERNS": "\n".join(how.get("does_not_apply", {})), "CLIENTS_OUTCOMES": str(outcomes),
+            "CLIENTS_ERRORS": "\n".join(NOT_SIMULATED),
         }  # fmt: skip
         arguments = [argument.format(sources=sources) for argument in how["arguments"]]
         options = ["-q", "-p", "simgpu.pytest", "-p", "clients_plugin", "-p", "no:cacheprovider"]
@@ -87,7 +92,7 @@ def worst(rows) -> dict[str, str]:
     """One outcome for each test: once failed, it stays failed."""
     found: dict[str, str] = {}
     for what, test in rows:
-        if found.get(test) != "failed":
+        if found.get(test) not in ("failed", "not simulated"):
             found[test] = what
     return found
 
@@ -110,22 +115,19 @@ def main() -> None:
     unknown = set(options.projects) - set(PROJECTS)
     if unknown:
         parser.error(f"tests/clients.toml has no {', '.join(sorted(unknown))}")
-    columns = ("collected", "does not apply", "skipped", "passed", "failed")
+    columns = ("collected", "not applicable", "skipped", "passed", "failed")
     print(f"{'':<24}" + "".join(f"{name:>16}" for name in columns))
     failures: list[str] = []
     for project in options.projects or PROJECTS:
         found = run(project, options.sources.resolve(), options.python, options.seconds)
         counts = Counter(found.values())
-        row = (
-            len(found),
-            counts["left out"],
-            counts["skipped"],
-            counts["passed"] + counts["xfailed"],
-            counts["failed"],
-        )
+        passed, left_out = counts["passed"] + counts["xfailed"], counts["left out"] + counts["not simulated"]
+        row = (len(found), left_out, counts["skipped"], passed, counts["failed"])
         print(f"{project:<24}" + "".join(f"{count:>16,}" for count in row), flush=True)
         for why, count in reasons(project, [test for test, what in found.items() if what == "left out"]).items():
             print(f"    {count:,} not applicable: {why}")
+        if counts["not simulated"]:
+            print(f"    {counts['not simulated']:,} not applicable: {', '.join(NOT_SIMULATED.values())}")
         failures += [f"{project}: {test}" for test, what in found.items() if what == "failed"]
     print("\n".join(["", "failed:", *failures] if failures else ["", "none failed"]))
     sys.exit(bool(failures))
