@@ -8,6 +8,7 @@
     .venv/bin/nox -s races            compare the detector of data races with their definition: 10,000 random traces
     .venv/bin/nox -s random_programs -- 5000       gradients of random programs, compared with finite differences
     .venv/bin/nox -s cupy_tests -- ../cupy         CuPy's own tests with simgpu in place of cupy: how many pass
+    .venv/bin/nox -s clients -- ../clients         other projects' tests for CuPy with simgpu in its place
     .venv/bin/nox -s alone            fluxlite and simgpu in an empty folder, with NumPy, safetensors and tqdm
     .venv/bin/nox -s package          build both packages, and try each in a fresh environment; the sdist's tests, too
     .venv/bin/nox -s constraints      choose the versions in constraints.txt again: for a class, its sticks, and Binder
@@ -158,6 +159,13 @@ def cupy_tests(session: nox.Session) -> None:
     """CuPy's own tests with simgpu in place of cupy, from a folder with CuPy's source; makes the site's page."""
     page = ["--page", "docs/site/pages/cupy-tests.md"] if len(session.posargs) == 1 else []
     session.run(sys.executable, "tools/cupy_tests.py", *session.posargs, *page, env={"PYTHONPATH": os.getcwd()})
+
+
+@nox.session(default=False)  # ten minutes; the projects' sources aren't here
+def clients(session: nox.Session) -> None:
+    """Other projects' tests for CuPy with simgpu in its place, from a folder with their sources: -- ../clients dask."""
+    session.install("pytest", "pytest-timeout", "hypothesis", "ndindex", "scipy", "scikit-learn", "dask", "opt_einsum")
+    session.run("python", "tools/clients.py", *session.posargs)
 
 
 @nox.session(default=False)  # two minutes

@@ -19,6 +19,8 @@ import importlib
 import pkgutil
 from typing import Any
 
+from . import surface as _surface
+
 _NAMES = {
     "arrays": "SimulatedArray", "device": "Card Device current devices",
     "kernels": "ElementwiseKernel ReductionKernel RawKernel RawModule",
@@ -27,7 +29,6 @@ _NAMES = {
     "profile.estimates": "estimate", "profile.recording": "Receipt receipt", "profile.seconds": "Seconds",
 }  # fmt: skip
 _MODULE_OF = {name: module for module, names in _NAMES.items() for name in names.split()}
-__all__ = list(_MODULE_OF)
 
 __version__ = "14.2.0"  # of the CuPy whose rules these are
 _ROOMS = frozenset(found.name for found in pkgutil.iter_modules(__path__))
@@ -38,8 +39,13 @@ def __getattr__(name: str) -> Any:
     if name in _ROOMS:
         return importlib.import_module(f".{name}", __name__)
     module = _MODULE_OF.get(name)
+    if name == "__all__":
+        return _surface.listed(__name__)
     if module is None and name.startswith("__"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from_where = importlib.import_module(f".{module or 'functions'}", __name__)
     value = globals()[name] = getattr(from_where, name) if module else from_where.get(name)
     return value
+
+
+__dir__ = _surface.lister(__name__)

@@ -7,8 +7,10 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
-from .running import LIMITS, Run, limits, run_program, simulated_time
+from .report import baseline_of, json_of, text_of
+from .running import Run, add_options, rules_of, run_program, simulated_time, write_json
 
 
 def main(given: Sequence[str] | None = None) -> int:
@@ -17,7 +19,7 @@ def main(given: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m simgpu", description=__doc__, allow_abbrev=False)
     parser.add_argument("--like", metavar="CARD", help='the card to simulate: "NVIDIA T4", "A100", …')
     parser.add_argument("--json", metavar="FILE.json", nargs="?", const="", help="the receipt as JSON")
-    parser.add_argument("--fail-on", metavar="WHAT", type=limits, default={}, help=LIMITS)
+    add_options(parser.add_argument)
     parser.add_argument("--simulated-clock", action="store_true", help="the program's `time` is simulated, too")
     parser.add_argument("program", nargs="?")
     parser.add_argument("args", nargs=argparse.REMAINDER, help="what the program finds in sys.argv")
@@ -28,16 +30,28 @@ def main(given: Sequence[str] | None = None) -> int:
         name = options.program or options.json
         parser.error(f"there's no file {name!r}" if name else "the following arguments are required: program")
     try:
-        run = Run(os.path.basename(command[0]), options.like, options.fail_on)
+        run = Run(os.path.basename(command[0]), options.like, _root(command[0]))
     except ValueError as error:
         parser.error(str(error))
     if options.simulated_clock:
         sys.modules["time"] = simulated_time(run.devices[0].host)
     status = run_program(command[0], command[1:])
     sys.stdout.flush()
-    is_kept = run.finish(options.json)
-    print(run.said, file=sys.stderr)
-    return status or (0 if is_kept else 3)
+    figures, rules = run.finish(), rules_of(options)
+    if options.write_baseline:
+        Path(options.write_baseline).write_text(baseline_of(figures, rules.only), encoding="utf-8")
+    if options.json:
+        write_json(figures, options.json)
+    print(json_of(figures) if options.json == "" else text_of(figures, rules), file=sys.stderr)
+    if status:
+        return status
+    return 3 if rules.failures(figures) else 0
+
+
+def _root(program: str) -> Path:
+    """The project's folder: the current one, or the program's own if that's elsewhere."""
+    here, path = Path.cwd(), Path(program).resolve()
+    return here if here in path.parents else path.parent
 
 
 if __name__ == "__main__":

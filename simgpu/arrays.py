@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import operator
 import pickle
+import types
 import warnings
 from collections.abc import Callable, Iterator
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
+from . import parameters, records
 from .dispatch import array_function, array_ufunc, call, call_ufunc, empty, in_place, put, reduction, take
 from .indexing import Flat, getitem, scatter, setitem, write
 from .launches import ONE, Asked
@@ -20,6 +22,8 @@ from .values import cast
 from .words import WRITE, in_words
 
 _OPERANDS = (Stored, *SCALARS)
+# DLPack's numbers for kinds of devices.
+ON_THE_HOST, ON_CUDA = 1, 2
 
 # -- Operators, which differ only by their names ------------------------------------------------------
 
@@ -144,6 +148,7 @@ class SimulatedArray(HostReads, Stored):
     __slots__ = ()
     __hash__ = None  # type: ignore[assignment]
     __array_priority__ = 100
+    __class_getitem__: Any = classmethod(types.GenericAlias)
 
     def __init__(
         self, shape: Any, dtype: Any = float, memptr: Any = None, strides: Any = None, order: Any = "C"
@@ -154,6 +159,7 @@ class SimulatedArray(HostReads, Stored):
         device = in_use[0]()  # `current` in device.py, which imports this file
         if shape is None:
             raise TypeError("ndarray takes a shape, got None")
+        shape = parameters.plain("ndarray", "shape", shape)
         if strides is None:
             made = empty(np.empty, (shape, dtype, order_of(order or "C")), {}, device)
         else:
@@ -174,10 +180,25 @@ class SimulatedArray(HostReads, Stored):
             f"{WRITE['to the host']}(x) to do so."
         )
 
-    def __dlpack__(self, **keywords: Any) -> NoReturn:
-        raise BufferError(f"no other library can read {self.device}; write np.from_dlpack({WRITE['to the host']}(x))")
+    def __dlpack__(
+        self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: bool | None = None
+    ) -> Any:
+        """For another library on the host, which asks for it: ``np.from_dlpack(x, device="cpu")`` copies, and waits."""
+        if dl_device == (ON_THE_HOST, 0):
+            if copy is False:
+                raise ValueError("GPU memory cannot be exported to CPU without copy.")
+            values = self.device.download(self, "dlpack")
+            return values.__dlpack__() if max_version is None else values.__dlpack__(max_version=max_version)
+        if dl_device is None or dl_device == self.__dlpack_device__():
+            raise BufferError(
+                f"no other library can read {self.device}, which is simulated. np.from_dlpack(x, device='cpu') copies "
+                f"to the host, as {WRITE['to the host']}(x) does"
+            )
+        raise BufferError("unsupported device requested.")
 
-    __dlpack_device__ = __dlpack__
+    def __dlpack_device__(self) -> tuple[int, int]:
+        """DLPack's number for CUDA, and the card's."""
+        return ON_CUDA, self.device.index
 
     def _view(self, values: np.ndarray) -> SimulatedArray:
         """Other values in the same memory."""
@@ -240,7 +261,7 @@ class SimulatedArray(HostReads, Stored):
 
     @shape.setter
     def shape(self, shape: Any) -> None:
-        values = self._values.reshape(shape)
+        values = self._values.reshape(parameters.plain("reshape", "shape", shape))
         if root_of(values) is not self._buffer.root:
             raise AttributeError(f"incompatible shape: this would need a copy, which x.reshape({shape}) makes")
         self._values = values
@@ -284,12 +305,15 @@ class SimulatedArray(HostReads, Stored):
         return (self[i] for i in range(len(self)))
 
     def view(self, dtype: Any = None) -> SimulatedArray:
+        check_dtype(dtype)
         return self._view(self._values.view() if dtype is None else self._values.view(dtype))
 
     def reshape(self, *shape: Any, order: Any = "C", copy: bool | None = None) -> SimulatedArray:
         order = order_of(order)
         if isinstance(copy, str):
             raise ValueError("strings are not allowed for copy=: write True, False or None")
+        if len(shape) == 1:
+            shape = (parameters.plain("reshape", "shape", shape[0]),)
         values = self._values.reshape(*shape, order=order)
         if copy is False and root_of(values) is not self._buffer.root:
             raise ValueError(f"Unable to avoid creating a copy: x.reshape({shape}, copy=False), as x lies in memory")
@@ -349,11 +373,14 @@ class SimulatedArray(HostReads, Stored):
     def astype(self, dtype: Any, order: str = "K", casting: Any = None, subok: Any = None, copy: bool = True) -> Any:
         if casting is not None or subok is not None:
             raise TypeError("x.astype takes neither casting= nor subok= on a GPU (CuPy does not support them yet)")
+        check_dtype(dtype)
         order, flags = order_of(order or "K"), self.flags
         lies_so = order == "K" or flags.c_contiguous and order in "AC" or flags.f_contiguous and order in "AF"
         same = np.dtype(dtype) == self.dtype
         if same and lies_so and not copy:
             return self
+        if self._values.dtype.names is not None or np.dtype(dtype).names is not None:
+            return self._as_records(np.dtype(dtype), order)
         device = self.device.begin()
         if same and (copy or lies_so):
             return device.copy_within(self, order)
@@ -362,6 +389,14 @@ class SimulatedArray(HostReads, Stored):
         device.launch("astype", self.nbytes + values.nbytes)
         return device.new(values)
 
+    def _as_records(self, dtype: np.dtype, order: str) -> SimulatedArray:
+        """``x.astype(…)`` from or to a structured type: to the same one, a copy."""
+        for kind in (self.dtype, dtype):
+            records.check_kernel(kind)
+        if dtype != self.dtype:
+            raise NotImplementedError(f"x.astype from {self.dtype} to {dtype} isn't simulated: copy field by field")
+        return self.device.copy_within(self, order)
+
     def fill(self, value: Any) -> None:
         if getattr(value, "shape", ()) != ():
             raise ValueError(f"x.fill takes one number, got an array of shape {value.shape}")
@@ -369,6 +404,8 @@ class SimulatedArray(HostReads, Stored):
 
     def byteswap(self, inplace: bool = False) -> SimulatedArray:
         """Each number with its bytes reversed: in new memory, or with `inplace` where it is."""
+        if self._values.dtype.names is not None:
+            raise TypeError("byteswap is not supported for structured dtypes")
         device = self.device.begin()
         values = device.compute(np.ndarray.byteswap, self._values)
         device.launch("byteswap", 2 * values.nbytes)
@@ -379,15 +416,16 @@ class SimulatedArray(HostReads, Stored):
 
     def sort(self, axis: int = -1, kind: Any = None) -> None:
         _check_kind(kind)
-        self._put_in_order("sort", axis, "stable")
+        self._put_in_order("sort", parameters.plain("sort", "axis", axis), "stable")
 
     def partition(self, kth: Any, axis: int = -1) -> None:
-        self._put_in_order("partition", kth, axis)
+        self._put_in_order("partition", parameters.plain("partition", "kth", kth), axis)
 
     def _put_in_order(self, name: str, *args: Any) -> None:
         """Put this array in order in place. CuPy does that only row by row, and swaps axes for that if it has to."""
         if not self.flags.c_contiguous:
             raise NotImplementedError(f"x.{name}() takes an array that lies row by row; np.{name}(x) makes a new one")
+        records.check_call(name, (self._values,))
         device = self.device.begin()
         device.compute(getattr(np.ndarray, name), self._values, *args)
         is_last = args[name == "partition"] in (-1, self.ndim - 1)
@@ -482,9 +520,11 @@ METHODS: dict[str, Callable] = {
     ),
     "argpartition": lambda self, kth, axis=-1: np.argpartition(self, kth, axis),
     "nonzero": lambda self: np.nonzero(self),
-    "transpose": lambda self, *axes: self._view(self._values.transpose(*axes)),
+    "transpose": lambda self, *axes: self._view(
+        self._values.transpose(*(parameters.plain("transpose", "axes", x) for x in axes))
+    ),
     "swapaxes": lambda self, axis1, axis2: self._view(self._values.swapaxes(axis1, axis2)),
-    "squeeze": lambda self, axis=None: self._view(self._values.squeeze(axis)),
+    "squeeze": lambda self, axis=None: self._view(self._values.squeeze(parameters.plain("squeeze", "axis", axis))),
     "diagonal": lambda self, offset=0, axis1=0, axis2=1: self._view(self._values.diagonal(offset, axis1, axis2)),
     **{name: _reduction(name) for name in ("sum", "prod", "mean")},
     **{name: _extreme(name) for name in ("max", "min", "all", "any")},

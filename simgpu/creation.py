@@ -5,11 +5,14 @@ from typing import Any
 
 import numpy as np
 
-from .arrays import SimulatedArray
+from . import records
+from .arrays import ON_THE_HOST, SimulatedArray
 from .device import current
 from .dispatch import call, plan_of
 from .memory import Stored, check_dtype
+from .parameters import plain
 from .rules import DIFFERENT, device_among, keyword_refusal, names, order_of
+from .words import in_words
 
 # -- From values -----------------------------------------------------------------------------------
 
@@ -61,6 +64,22 @@ def asnumpy(a: Any, stream: Any = None, order: str = "C", out: Any = None, *, bl
     return out
 
 
+def from_dlpack(array: Any, *, device: Any = None, copy: bool | None = None) -> SimulatedArray:
+    """An array of a simulated GPU, as it is, or a copy of it. Raises `TypeError` for one of the host, as CuPy does."""
+    if device is not None:
+        raise NotImplementedError("from_dlpack() does not support device yet.")
+    if isinstance(array, SimulatedArray):
+        return array.copy() if copy else array._view(array._values)
+    if not hasattr(array, "__dlpack_device__"):
+        raise TypeError(f"from_dlpack takes an array of another library, got {in_words(array)}")
+    kind, _ = array.__dlpack_device__()
+    if kind == ON_THE_HOST:
+        raise TypeError(
+            "CPU arrays cannot be directly imported to CuPy. Use `cupy.array(numpy.from_dlpack(input))` instead."
+        )
+    raise TypeError(f"from_dlpack takes arrays of simulated GPUs; this one is on a device of DLPack's kind {kind}")
+
+
 def _like(name: str) -> Callable:
     numpys = getattr(np, name)
     has_value = name == "full_like"
@@ -68,10 +87,12 @@ def _like(name: str) -> Callable:
     def function(a, *given, **keywords):
         if "subok" in keywords:
             raise keyword_refusal(name, {"subok"})
-        if keywords.get("shape", 1) == ():  # to CuPy, that's no shape at all
+        if (
+            isinstance(keywords.get("shape"), (tuple, list)) and not keywords["shape"]
+        ):  # to CuPy, that's no shape at all
             del keywords["shape"]
-        if has_value and given and isinstance(given[0], np.ndarray) and given[0].size == 1:
-            given = (given[0].item(), *given[1:])
+        if has_value and given:
+            given = (plain(name, "fill_value", given[0]), *given[1:])
         if isinstance(a, np.ndarray):  # only its shape and type count
             a = current().new(np.empty_like(a))
         if not isinstance(a, Stored):
@@ -102,11 +123,17 @@ def _by_rule(name: str, numpys: Callable) -> Callable:
         if refusing := (plan_of(numpys).refused_keywords | {"like", "sparse"}) & keywords.keys():
             raise keyword_refusal(name, refusing)
         device = device_among(args) or current()
-        check_dtype(keywords.get("dtype"))
+        dtype = keywords.get("dtype")
         if keywords.get("order") is not None:
             keywords["order"] = order_of(keywords["order"])
-        if name in ("empty", "ones", "zeros") and len(args) > 2 and args[2] is not None:
-            args = (*args[:2], order_of(args[2]), *args[3:])
+        if name in ("empty", "ones", "zeros"):
+            if len(args) > 1:
+                dtype = args[1]
+            if len(args) > 2 and args[2] is not None:
+                args = (*args[:2], order_of(args[2]), *args[3:])
+        check_dtype(dtype)
+        if name == "ones":
+            records.check_filling(dtype, 1)
         if name in ("tril_indices", "triu_indices") and args and isinstance(args[0], Stored):
             raise TypeError(f"{name} takes a number of rows, got an array: {name}_from takes that")
         result = call(numpys, args, keywords, device)
@@ -122,8 +149,9 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C") -> Si
     """An array of this shape on the device in use, filled with a number or a device array's values."""
     check_dtype(dtype)
     order = order_of(order or "C")
+    fill_value = plain("full", "fill_value", fill_value)
+    records.check_filling(dtype, fill_value)
     if not isinstance(fill_value, Stored):
-        fill_value = fill_value[()] if isinstance(fill_value, np.ndarray) else fill_value
         return call(np.full, (shape, fill_value, dtype, order), {}, current())
     made = call(np.empty, (shape, fill_value._values.dtype if dtype is None else dtype, order), {}, current())
     made[...] = fill_value

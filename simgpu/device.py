@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from . import dispatch, events, launches
+from . import dispatch, events, launches, records
 from .arrays import SimulatedArray, array_in
 from .clocks import COPY, HOST, MEMSET, Lanes, Span
 from .events import listeners, tell
 from .launches import ONE, Asked
-from .memory import LACKING_DTYPES, Buffer, Memory, Pool, Stored, root_of
+from .memory import LACKING_DTYPES, Buffer, Memory, Pool, Stored, check_dtype, records_seen, root_of
 from .places import Place, estimating, in_use
-from .presets import CAPABILITIES, CLOCKS, preset
+from .presets import CAPABILITIES, CLOCKS, MOST_THREADS, SAME_FOR_ALL, preset
 from .rules import computing_card, current_card, refusal
 from .shapes import untouched
 
@@ -128,6 +128,15 @@ class Card:
         return self.pool.capacity - self.pool.held, self.pool.capacity
 
     @property
+    def attributes(self) -> dict[str, int]:
+        """Figures of the card under CUDA's names, such as ``MaxThreadsPerBlock``: those that are known."""
+        clock = CLOCKS.get(self.card, CLOCKS["NVIDIA T4"])[0]
+        return {
+            **SAME_FOR_ALL, "ClockRate": round(clock / 1e3), "MultiProcessorCount": self.multiprocessors,
+            "MaxThreadsPerMultiProcessor": MOST_THREADS[self.compute_capability],
+        }  # fmt: skip
+
+    @property
     def compute_capability(self) -> str:
         """``"75"`` for 7.5. For a card that isn't listed, we guess a T4's."""
         return CAPABILITIES[CLOCKS.get(self.card, CLOCKS["NVIDIA T4"])[1]]
@@ -155,7 +164,9 @@ class Card:
         self.lanes.wait_in(self.lanes.stream, time)
 
     def _copy_of(self, x: np.ndarray) -> SimulatedArray:
-        if x.dtype.char in LACKING_DTYPES:
+        if x.dtype.char == "V":
+            check_dtype(x.dtype)
+        elif x.dtype.char in LACKING_DTYPES:
             kind = type(x.flat[0]).__name__ if x.size else x.dtype.name
             raise TypeError(f"a GPU holds numbers and booleans; this is an array of {kind} (dtype {x.dtype})")
         self._begin()
@@ -182,6 +193,8 @@ class Card:
 
     def copy_within(self, x: SimulatedArray, order: Any = "K") -> SimulatedArray:
         """A copy of `x` on this device, by a kernel."""
+        if records_seen:
+            records.check_kernel(x._values.dtype)
         buffer = Buffer(self.pool, x._values.nbytes, None)
         buffer.root = values = self.compute(np.ndarray.copy, x._values, order)
         self.launch("copy", 2 * values.nbytes)
@@ -350,5 +363,5 @@ in_use.insert(0, current)
 def on_device(function: Any, x: Any) -> Any:
     """`x`, which `function` takes only as an array on a device. Raises `TypeError` for anything else."""
     if not isinstance(x, Stored):
-        raise refusal(function, x, current())
+        raise refusal(function, x, current(), alone=True)
     return x

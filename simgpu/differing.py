@@ -1,13 +1,13 @@
 """CuPy's functions that aren't NumPy's: they take other arguments, NumPy 2 gave them up, or only CuPy has them."""
 
-import sys
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from . import surface
 from .arrays import SimulatedArray
-from .creation import array, asarray
+from .creation import asarray
 from .device import current, on_device
 from .dispatch import call
 from .memory import Stored
@@ -17,7 +17,7 @@ from .words import in_words
 
 def get_array_module(*args: Any) -> Any:
     """simgpu if one of these is an array on a device, otherwise NumPy (`cupy.get_array_module`)."""
-    return sys.modules[__package__] if any(isinstance(x, Stored) for x in args) else np
+    return surface.here() if any(isinstance(x, Stored) for x in args) else np
 
 
 def is_available() -> bool:
@@ -105,7 +105,7 @@ def einsum(*operands: Any, **kwargs: Any) -> Any:
         return np.einsum(*operands, **kwargs)
     for x in operands[isinstance(operands[0], str) if operands else 0 :]:
         if isinstance(x, np.ndarray) or isinstance(x, list) and isinstance(operands[0], str):
-            raise refusal(np.einsum, x, current())
+            raise refusal(np.einsum, x, current(), alone=True)
     return asarray(np.einsum(*operands, **kwargs))  # of numbers
 
 
@@ -148,65 +148,6 @@ class broadcast:  # noqa: N801  (CuPy's name)
 def in1d(ar1: Any, ar2: Any, assume_unique: bool = False, invert: bool = False) -> Any:
     """Whether each element of `ar1` is in `ar2`, in one axis."""
     return call(np.isin, (ar1.ravel(), ar2, assume_unique, invert), {}, on_device(np.isin, ar2).device)
-
-
-_FLAGS = {
-    "C": "C", "C_CONTIGUOUS": "C", "CONTIGUOUS": "C", "F": "F", "F_CONTIGUOUS": "F", "FORTRAN": "F",
-    "O": "O", "OWNDATA": "O",
-}  # fmt: skip
-
-
-def require(a: Any, dtype: Any = None, requirements: Any = None) -> Any:
-    """`a` on the device, with memory as it's asked for: ``"C"`` or ``"F"`` order, ``"O"``, its own memory.
-
-    Raises `ValueError` for a type or a requirement that CuPy doesn't know.
-    """
-    try:
-        kind = None if dtype is None else np.dtype(dtype)
-    except TypeError:
-        raise ValueError(f'Incorrect dtype "{dtype}" provided') from None
-    if unknown := [flag for flag in requirements or () if flag.upper() not in _FLAGS]:
-        raise ValueError(f'Incorrect flag "{unknown[0]}" in requirements')
-    asked = {_FLAGS[flag.upper()] for flag in requirements or ()}
-    if asked >= {"C", "F"}:
-        raise ValueError('Cannot specify both "C" and "F" order')
-    order = next((flag for flag in ("C", "F") if flag in asked), "A")
-    return array(a, kind, copy=True if "O" in asked else None, order=order) if asked else asarray(a, kind)
-
-
-def asarray_chkfinite(a: Any, dtype: Any = None, order: Any = None) -> Any:
-    """`a` on the device. Raises `ValueError` if it holds NaN or infinity, for which the host waits and looks."""
-    made = asarray(a, dtype, order)
-    if not np.isfinite(made).all():
-        raise ValueError("array must not contain Infs or NaNs")
-    return made
-
-
-def mask_indices(n: int, mask_func: Callable, k: Any = 0) -> tuple:
-    """Where ``mask_func(ones((n, n)), k)`` isn't 0, such as `triu`: an array of indices for each axis."""
-    return mask_func(asarray(np.ones((n, n), np.int8)), k).nonzero()
-
-
-def who(vardict: dict[str, Any] | None = None) -> None:
-    """Print the arrays on the device among these variables, or the caller's globals, and how many bytes they have."""
-    if vardict is None:
-        vardict = sys._getframe(1).f_globals
-    arrays = [(name, x) for name, x in sorted(vardict.items()) if isinstance(x, SimulatedArray)]
-    first: dict[int, str] = {}
-    rows = []
-    for name, x in arrays:
-        shown = f"{name} ({first[id(x)]})" if id(x) in first else name
-        rows.append((shown, " x ".join(map(str, x.shape)), str(x.nbytes), x.dtype.name))
-        first.setdefault(id(x), name)
-    if rows:
-        wide = [max(10, *map(len, column)) for column in list(zip(*rows))[:3]]
-        head = "Name {} Shape {} Bytes {} Type".format(*(" " * width for width in wide))
-        print(f"{head}\n{'=' * (len(head) + 5)}\n")
-        for row in rows:
-            parts = [f"{text:<{width + more}}" for text, width, more in zip(row, wide, (5, 6, 6))]
-            print(f"{' '.join(parts)} {row[3]}")
-    total = sum({id(x): x.nbytes for _, x in arrays}.values())
-    print(f"\nUpper bound on total bytes  =       {total}")
 
 
 def _bits(name: str) -> Callable:

@@ -13,11 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from . import formulas, launches, rules
+from . import formulas, launches, parameters, records, rules
 from .indexing import add_at, array_of, lies_alike, wrap_around, write
 from .launches import ONE, TEN_EACH, Asked
-from .memory import Stored, check_dtype, root_of
+from .memory import Stored, check_dtype, records_seen, root_of
 from .rules import SCALARS, current_card, device_among, one_device, order_of, refusal, values_on
+from .words import in_words
 
 
 class _Quiet(threading.local):
@@ -77,6 +78,8 @@ def array_ufunc(x: Any, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: An
         raise rules.keyword_refusal(ufunc.__name__, refused)
     if method == "at":
         return add_at(ufunc, *inputs)
+    if method in ("reduce", "accumulate") and "axis" in kwargs:
+        kwargs["axis"] = parameters.plain(f"{ufunc.__name__}.{method}", "axis", kwargs["axis"])
     if ufunc.__name__ not in _METHODS.get(method, (ufunc.__name__,)):
         known = " and ".join(f"{name}.{method}" for name in _METHODS[method])
         raise NotImplementedError(f"{ufunc.__name__}.{method} does not exist on a GPU, only {known}")
@@ -110,8 +113,9 @@ def call_ufunc(ufunc: np.ufunc, inputs: tuple, kwargs: dict | None = None, metho
             result = quiet.run(rules.FORMULAS[ufunc], *values)
         else:
             result = (device.instead or quiet.run)(ufunc, *values)
-    except (ValueError, OverflowError):
-        # On a card, an integer can have a negative power, and a boolean can be compared with a number of any size.
+    except (ValueError, OverflowError, TypeError):
+        # On a card, an integer can have a negative power, a boolean can be compared with a number of any size, and
+        # records with records.
         if ufunc is not np.power and ufunc not in rules.COMPARISONS:
             raise
         return _call_in_full(ufunc, inputs, values, {}, method, device)
@@ -177,24 +181,31 @@ def array_function(x: Any, function: Callable, types: Sequence[type], args: tupl
     return call(function, args, kwargs, x.device)
 
 
-_PLAIN = frozenset((int, float, bool, str, type, type(None)))
+_BEFORE_NUMPY_2_4 = {
+    "concatenate": ("arrays", "axis"), "arange": ("start_or_stop", "stop", "step"),
+    "zeros": ("shape", "dtype", "order"), "empty": ("shape", "dtype", "order"), "unravel_index": ("indices", "shape"),
+    "bincount": ("x", "weights", "minlength"), "ravel_multi_index": ("multi_index", "dims", "mode", "order"),
+}  # fmt: skip
 
 
 class Plan:
     """What we know of one of NumPy's functions, looked up once."""
 
     def __init__(self, function: Callable) -> None:
+        self.function = function
         self.name = name = rules.name_of(function)
         try:
             found = inspect.signature(function).parameters.values()
             known = tuple(p.name for p in found if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD))
         except ValueError:  # before NumPy 2.4, functions written in C don't tell
-            known = ("arrays",) if name == "concatenate" else ()
+            known = _BEFORE_NUMPY_2_4.get(name, ())
         out = known.index("out") if "out" in known else len(known)
         self.parameters = known[:out]  # that can be given by position, up to `out`
         self.after = known[out:]  # `out`, and those after it
+        self.of_host = parameters.HostParameters(name, self.parameters)  # what it takes from the host
         # A way of its own, which is called with the function, its arguments and the device.
         self.way = _OWN.get(name)
+        self.takes_lists = name in parameters.TAKING_LISTS  # of numbers
         self.is_about_arrays = name in launches.ABOUT_ARRAYS
         self.keeps_order = name in launches.KEEPING_ORDER  # its result lies in memory as its argument does
         self.is_lacking = rules.is_lacking(function)  # CuPy lacks it
@@ -220,6 +231,8 @@ def call(function: Callable, args: tuple, kwargs: dict, device: Any) -> Any:
     plan = plan_of(function)
     if kwargs or plan.after and len(args) > len(plan.parameters):
         args, kwargs = plan.in_one_form(args, kwargs)
+    if kwargs or len(args) > plan.of_host.first:
+        args, kwargs = plan.of_host.plain(args, kwargs, device)
     if plan.way is not None:
         return plan.way(function, args, kwargs, device)
     return _call_plainly(plan, function, args, kwargs, device)
@@ -227,8 +240,10 @@ def call(function: Callable, args: tuple, kwargs: dict, device: Any) -> Any:
 
 def _call_plainly(plan: Plan, function: Callable, args: tuple, kwargs: dict, device: Any) -> Any:
     found: dict[int, Stored] = {}
-    plain_args = [x if type(x) in _PLAIN else _unwrap(function, x, device, found) for x in args]
-    plain_kwargs = kwargs and {key: _unwrap(function, x, device, found) for key, x in kwargs.items()}
+    plain_args = [x if type(x) in parameters.PLAIN else _unwrap(plan, x, device, found) for x in args]
+    plain_kwargs = kwargs and {key: _unwrap(plan, x, device, found) for key, x in kwargs.items()}
+    if records_seen:
+        records.check_call(plan.name, (x._values for x in found.values()))
     if device.cards and found and (plan.name in rules.WRITING or kwargs.get("out") is not None):
         device.begin()
     result = _compute(device, plan.differs, function, plain_args, plain_kwargs)
@@ -258,10 +273,16 @@ def reduction(x: Any, name: str, *args: Any, out: Any = None, keepdims: bool = F
     """``x.sum(axis, …)`` and the like. Without `out` it takes a shortcut, since programs call these all the time."""
     if out is not None:
         return getattr(np, name)(x, *args, out=out, keepdims=keepdims)
+    if records_seen:
+        records.check_call(name, (x._values,))
+    if args and type(args[0]) not in parameters.PLAIN:
+        args = (parameters.plain(name, "axis", args[0]), *args[1:])
     device, values = x.device.begin(), x._values
     args, kwargs = (values, *args), {"keepdims": True} if keepdims else {}
     has_type = len(args) > 2 and args[2] is not None
-    differs = rules.DIFFERENT.get(name) if values.dtype.char == "e" or has_type or not values.size else None
+    has_axes = name in ("argmax", "argmin") and len(args) > 1 and type(args[1]) is tuple
+    is_other = values.dtype.char == "e" or has_type or has_axes or not values.size
+    differs = rules.DIFFERENT.get(name) if is_other else None
     result = _compute(device, differs, getattr(np.ndarray, name), args, kwargs)
     asked = launches.asked_by(name, args, kwargs)
     work = values.size * 10 if name in TEN_EACH else values.size
@@ -269,7 +290,7 @@ def reduction(x: Any, name: str, *args: Any, out: Any = None, keepdims: bool = F
     return device.new(result)
 
 
-def _unwrap(function: Callable, x: Any, device: Any, found: dict[int, Stored]) -> Any:
+def _unwrap(plan: Plan, x: Any, device: Any, found: dict[int, Stored]) -> Any:
     """`x` with NumPy arrays in place of ours, which go into `found`."""
     if isinstance(x, Stored):
         if x.device is not device:
@@ -277,13 +298,11 @@ def _unwrap(function: Callable, x: Any, device: Any, found: dict[int, Stored]) -
         found[id(x._values)] = x
         return x._values
     if isinstance(x, (list, tuple)):
-        return type(x)([_unwrap(function, part, device, found) for part in x])
-    if isinstance(x, np.ndarray):
-        name = rules.name_of(function)
-        if name in launches.HOST_INDICES:
-            device.upload(x, explicit=False)
-        elif name not in launches.HOST_PARAMETERS:
-            raise refusal(function, x, device)
+        if type(x) is list and x and isinstance(x[0], SCALARS) and not plan.takes_lists:
+            raise rules.Unsupported(str(refusal(plan.function, x, device)))
+        return type(x)([_unwrap(plan, part, device, found) for part in x])
+    if isinstance(x, np.ndarray) and not plan.is_about_arrays:
+        raise refusal(plan.function, x, device)
     return x
 
 
@@ -326,6 +345,8 @@ def take(x: Any, indices: Any, axis: int | None = None, out: Any = None) -> Any:
 def take_along_axis(x: Any, indices: Any, axis: int | None = -1) -> Any:
     if isinstance(indices, np.ndarray):
         indices = x.device.upload(indices, explicit=False)
+    if indices.dtype.kind not in "iu":
+        raise IndexError(f"take_along_axis: indices takes whole numbers, got {in_words(indices)}")
     one_device(x.device, indices)
     length = x._values.size if axis is None else x._values.shape[axis]
     device = x.device.begin()
@@ -414,6 +435,7 @@ def from_host(function: Callable, args: tuple, kwargs: dict, device: Any) -> Any
 
 
 def _array(device, a, dtype=None, order=None, copy=None, subok=False, ndmin=0):
+    dtype = None if dtype is None else np.dtype(dtype)
     check_dtype(dtype)
     if subok:
         raise NotImplementedError("subok: a GPU's arrays have no subclasses")

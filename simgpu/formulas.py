@@ -344,7 +344,10 @@ def power(function: Callable, x: Any, y: Any, **kwargs: Any) -> Any:
 
 
 def compare(function: Callable, x: Any, y: Any, **kwargs: Any) -> Any:
-    """A boolean can be compared with a number that's too large for its type."""
+    """A boolean can be compared with a number that's too large for its type. Records are equal if their fields are."""
+    ufunc = getattr(function, "__self__", function)
+    if getattr(getattr(x, "dtype", None), "names", None) and ufunc in (np.equal, np.not_equal):
+        return x == y if ufunc is np.equal else x != y
     wide = [v.astype(np.int64) if isinstance(v, np.ndarray) and v.dtype == bool else v for v in (x, y)]
     return function(*wide, **kwargs)
 
@@ -465,6 +468,31 @@ def argpartition(function: Callable, a: Any, kth: Any, axis: Any = -1) -> Any:
     return np.argsort(a, axis, kind="stable")
 
 
+def _over_axes(compute: Callable) -> Callable:
+    """Along several axes, a place is counted as if they were one. NumPy's functions take one."""
+
+    @functools.wraps(compute)
+    def over_axes(
+        function: Callable, a: Any, axis: Any = None, *rest: Any, keepdims: Any = False, **kwargs: Any
+    ) -> Any:
+        if not isinstance(axis, tuple):
+            return compute(function, a, axis, *rest, keepdims=keepdims, **kwargs)
+        axes = np.lib.array_utils.normalize_axis_tuple(axis, a.ndim)
+        kept = [i for i in range(a.ndim) if i not in axes]
+        rows = a.transpose(*kept, *axes).reshape([a.shape[i] for i in kept] + [-1])
+        places = compute(function, rows, -1, *rest, **kwargs)
+        return np.expand_dims(places, axes) if keepdims is True else places
+
+    return over_axes
+
+
+@_over_axes
+def place_of(function: Callable, a: Any, axis: Any = None, *rest: Any, **kwargs: Any) -> Any:
+    """`np.argmax` and `np.argmin`."""
+    return function(a, axis, *rest, **kwargs)
+
+
+@_over_axes
 def nan_place(function: Callable, a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> Any:
     """`np.nanargmax` and `np.nanargmin`: of nothing but NaN, -1. An infinity counts, also next to NaN."""
     keepdims = bool(keepdims is True)

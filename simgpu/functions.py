@@ -5,23 +5,24 @@ own: what a parameter is called there, and what it does with a list, which most 
 that work element by element. `creation.py` has what makes arrays, `differing.py` has what takes other arguments.
 """
 
+import inspect
 import operator
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 
-from . import creation, differing, fusion, polynomials
+from . import creation, differing, fusion, leftovers, polynomials
 from .arrays import SimulatedArray
 from .device import current, on_device
 from .dispatch import call, call_ufunc, plan_of
 from .indexing import Flat, scatter, write
 from .launches import ABOUT_ARRAYS
 from .memory import LACKING_DTYPES, Stored, check_dtype
-from .rules import LACKING_UFUNCS, SCALARS, device_among, is_lacking, keyword_refusal, names, refusal
-from .words import Missing
+from .rules import LACKING_UFUNCS, SCALARS, Unsupported, device_among, is_lacking, keyword_refusal, names, refusal
+from .surface import getter, lacking
 
 # Names that NumPy 2 gave up, and second names.
 ALIASES = {
@@ -41,23 +42,19 @@ RENAMED = {
 BY_METHOD = names("""
     amax amin max mean min prod std sum trace var argpartition argsort clip compress diagonal dot flip fliplr flipud
     partition ravel real_if_close repeat reshape rot90 sort_complex squeeze swapaxes take transpose array_equal
-    array_equiv isfortran fill_diagonal put copyto linalg.matrix_transpose
+    array_equiv isfortran fill_diagonal put copyto linalg.matrix_transpose unravel_index
 """)
 # These move their arguments there first: the first, the first two, or all; or the arrays in a list.
 MOVING = {
     **dict.fromkeys(names("angle around round average diff gradient imag isneginf isposinf iscomplex isreal nan_to_num "
-                          "real resize tile tril triu unwrap vander diag linalg.cond"), 1),
+                          "real resize tile tril triu unwrap vander diag linalg.cond fft.fftshift fft.ifftshift"), 1),
     **dict.fromkeys(names("allclose append cross isclose"), 2),
     **dict.fromkeys(names("atleast_1d atleast_2d atleast_3d ix_"), 99),
 }  # fmt: skip
-MOVING_LISTS = names("concatenate dstack hstack vstack")
+MOVING_LISTS = names("dstack hstack vstack")
 OF_NUMBERS = names("diagflat kron")  # numbers alone are enough for these
 # The host knows the answer, wherever the argument is.
 ABOUT = ABOUT_ARRAYS - {"shares_memory"} | names("array2string array_repr array_str broadcast_arrays")
-
-
-class Unsupported(TypeError, AttributeError):
-    """A list or a host array where CuPy takes arrays of a GPU. CuPy raises one or the other."""
 
 
 def of_arrays(name: str, computes: Callable) -> Callable:
@@ -87,7 +84,29 @@ def of_arrays(name: str, computes: Callable) -> Callable:
 
     function.__name__ = function.__qualname__ = name.rpartition(".")[2]
     function.__doc__ = f"`cupy.{name}`: NumPy's `{name}`, for arrays on a GPU."
+    function.__signature__ = _signature(computes, renamed, lacking)  # type: ignore[attr-defined]
     return function
+
+
+def _signature(computes: Callable, renamed: dict[str, str], lacking: Iterable[str]) -> inspect.Signature | None:
+    """NumPy's parameters under CuPy's names, without those that CuPy lacks: libraries look at them."""
+    try:
+        found = inspect.signature(computes).parameters.values()
+    except ValueError:  # before NumPy 2.4, functions written in C don't tell
+        return None
+    cupys = {numpys: name for name, numpys in renamed.items()}
+    parameters = []
+    for parameter in found:
+        if parameter.name in lacking and parameter.name not in cupys:
+            continue
+        kind, default = parameter.kind, parameter.default
+        if kind is parameter.POSITIONAL_ONLY:
+            kind = parameter.POSITIONAL_OR_KEYWORD
+        if default is np._NoValue:
+            default = False if parameter.name == "keepdims" else None
+        name = cupys.get(parameter.name, parameter.name)
+        parameters.append(inspect.Parameter(name, kind, default=default))
+    return inspect.Signature(parameters)
 
 
 def _move(name: str, args: tuple) -> tuple:
@@ -106,7 +125,7 @@ def _without_arrays(name: str, computes: Callable, args: tuple, kwargs: dict) ->
         return creation.asarray(computes(*args, **kwargs))
     if not given or name in ABOUT or name in BY_METHOD and isinstance(first, np.ndarray):
         return computes(*args, **kwargs)
-    raise Unsupported(str(refusal(computes, first, current())))
+    raise Unsupported(str(refusal(computes, first, current(), alone=True)))
 
 
 # -- Functions that work element by element: NumPy's, with CuPy's rules for what they take ---------------
@@ -127,7 +146,7 @@ class ufunc:  # noqa: N801  (CuPy's name)
     array([1, 2, 3])  # Simulated:0
     >>> cp.sin([0.0, 1.0])
     Traceback (most recent call last):
-    TypeError: sin: unsupported type list beside an array on Simulated:0; it takes arrays of that device and ...
+    TypeError: sin: unsupported type list; it takes arrays on Simulated:0. Move it there first: ...
     """
 
     def __init__(self, numpys: np.ufunc) -> None:
@@ -169,7 +188,7 @@ class ufunc:  # noqa: N801  (CuPy's name)
             return args
         device = current()
         if wrong := [x for x in args if not isinstance(x, SCALARS)]:
-            raise refusal(self._numpys, wrong[0], device)
+            raise refusal(self._numpys, wrong[0], device, alone=True)
         i = next((i for i, x in enumerate(args) if isinstance(x, np.generic)), 0)
         return tuple(device.new(np.asarray(x)) if at == i else x for at, x in enumerate(args))
 
@@ -197,23 +216,16 @@ OTHERS = {
     **dict.fromkeys(("Inf", "Infinity", "PINF", "infty"), np.inf), "NINF": -np.inf, "NAN": np.nan, "NaN": np.nan,
     "PZERO": 0.0, "NZERO": -0.0, "float_": np.float64, "singlecomplex": np.complex64, "cfloat": np.complex128,
     "complex_": np.complex128, "ndarray": SimulatedArray, "flatiter": Flat, "ufunc": ufunc,
+    "DataSource": np.lib.npyio.DataSource, "format_parser": np.rec.format_parser,
+    "disable_experimental_feature_warning": leftovers.disable_experimental_feature_warning,
 }  # fmt: skip
-# CuPy has them and we don't.
-MISSING = names("""
-    DataSource annotations asfarray byte_bounds clear_memo
-    disable_experimental_feature_warning disp find_common_type format_parser fromDlpack from_dlpack get_array_wrap
-    issctype issubclass_ issubsctype make_aligned_dtype memoize msort obj2sctype polynomial
-    safe_eval sctype2char set_string_function show_config typing
-""")
 _TYPE = type(np.sum)  # of the functions that NumPy passes on to an array's own type
 _ufuncs: dict[np.ufunc, ufunc] = {}
 
 
 def get(name: str) -> Any:
-    """What CuPy calls `name`. `AttributeError` if CuPy has no such name, `NotImplementedError` if simgpu lacks it."""
+    """What CuPy calls `name`. Raises `AttributeError` if CuPy has no such name, and `Missing` if we lack it."""
     name = ALIASES.get(name, name)
-    if name in MISSING:
-        raise Missing(f"simgpu has no {name}, which CuPy has")
     if name in OTHERS:
         return OTHERS[name]
     if name == "row_stack":
@@ -222,7 +234,7 @@ def get(name: str) -> Any:
         from .jit.vectorized import vectorize
 
         return vectorize
-    for module in (creation, differing, polynomials, fusion):
+    for module in (creation, differing, polynomials, fusion, leftovers):
         found = vars(module).get(name)
         if name[0] != "_" and getattr(found, "__module__", None) == module.__name__:  # it isn't imported there
             return found
@@ -238,7 +250,8 @@ def get(name: str) -> Any:
         return _ufuncs.setdefault(numpys, ufunc(numpys))
     if numpys in (np.matmul, np.isfortran) or isinstance(numpys, _TYPE) and not is_lacking(numpys):
         return of_arrays(name, numpys)
-    raise AttributeError(f"module 'simgpu' has no attribute {name!r}, and nor has CuPy")
+    parent, _, last = name.rpartition(".")
+    raise lacking(f"simgpu.{parent}".rstrip("."), last)
 
 
 def row_stack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Any:
@@ -248,11 +261,11 @@ def row_stack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Any
 
 
 def within(module: str) -> Callable[[str], Any]:
-    """How one of CuPy's modules, such as `linalg`, finds its names."""
+    """How one of CuPy's modules, such as `linalg`, finds its names: its ``__getattr__``."""
 
     def find(name: str) -> Any:
         value = get(f"{module.rpartition('.')[2]}.{name}")
         setattr(sys.modules[module], name, value)
         return value
 
-    return find
+    return getter(module, find)

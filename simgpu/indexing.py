@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from . import formulas, launches
+from . import formulas, launches, records
 from .memory import Stored, root_of
 from .rules import SCALARS, one_device, one_number
 
@@ -31,6 +31,10 @@ def getitem(x: Any, index: Any) -> Any:
     """``x[index]``: a view for numbers and slices, a new array for a list or an array."""
     if is_basic(index):
         return x._view(_part(x, _ending_in_ellipsis(index)))
+    if x._values.dtype.names is not None:
+        if records.is_field(index):
+            return x._view(records.part(x._values, index))
+        records.check_kernel(x._values.dtype)
     device = x.device.begin()
     place, arrays = index_arrays(device, index, x._values.shape)
     values = np.asarray(x._values[place])
@@ -60,6 +64,9 @@ def in_numbers(index: Any) -> Any:
 def setitem(x: Any, index: Any, value: Any) -> None:
     if is_basic(index):
         _set_part(x, _part(x, _ending_in_ellipsis(index)), value)
+        return
+    if x._values.dtype.names is not None and records.is_field(index):
+        _set_part(x, records.part(x._values, index), value)
         return
     device = x.device.begin()
     place, arrays = index_arrays(device, index, x._values.shape)
@@ -106,6 +113,8 @@ def write(device: Any, values: Any, place: Any, new: Any) -> None:
 def _set_part(x: Any, part: np.ndarray, value: Any) -> None:
     """Write an array on the same device, or one number, to a part of `x`."""
     if not isinstance(value, Stored):
+        if part.dtype.names is not None:
+            raise TypeError(f"a GPU's array of {part.dtype} is written from another such array, not from {value!r}")
         value = one_number(value, x.device)
         _fill(x.device, value, part)
         write(x.device, part, ..., value)

@@ -310,9 +310,6 @@ KEEPING_ORDER = names("zeros_like ones_like full_like roll pad astype sort zeros
 # The host knows the answer.
 ABOUT_ARRAYS = names("""ndim shape size result_type can_cast min_scalar_type common_type iscomplexobj isrealobj
     may_share_memory shares_memory""")
-# These accept host arrays: CuPy uses them on the host (parameters), or copies them (indices).
-HOST_PARAMETERS = names("split array_split hsplit vsplit dsplit pad tile reshape transpose")
-HOST_INDICES = names("put_along_axis choose compress delete histogram")
 
 
 def asked_by(name: str, args: Sequence, kwargs: dict) -> Asked:

@@ -1,5 +1,6 @@
 """Which line of the user's program is running, so that a message or a receipt can point at it."""
 
+import importlib
 import linecache
 import os
 import sys
@@ -10,7 +11,7 @@ from typing import Any
 import numpy as np
 
 Place = tuple[str, int]  # a file, and a line number in it
-_libraries: tuple[str, ...] = ()
+_libraries: tuple[str, ...] = ("<frozen importlib",)  # an import that runs is nobody's line
 
 
 def leave_out(*modules: Any) -> None:
@@ -19,7 +20,7 @@ def leave_out(*modules: Any) -> None:
     _libraries += tuple(os.path.dirname(os.path.abspath(str(module.__file__))) + os.sep for module in modules)
 
 
-leave_out(np, sys.modules[__package__])
+leave_out(np, importlib, sys.modules[__package__])
 
 
 def is_of_libraries(file: str) -> bool:

@@ -8,13 +8,22 @@ import numpy as np
 from .words import WRITE
 
 UNIT = 512  # CuPy's memory pool hands out multiples of this many bytes
-# The characters of the types that GPUs lack: objects, text, raw bytes and records, dates, long doubles.
+# The characters of the types that GPUs lack: objects, text, raw bytes, dates, long doubles; and some records.
 LACKING_DTYPES = frozenset("OSUTcVMmgG")
+records_seen: list[Any] = []  # a structured type, once there was one
 
 
 def check_dtype(dtype: Any) -> None:
     """Raises `ValueError` if no GPU can hold an array of this type. None asks for none."""
-    if dtype is not None and np.dtype(dtype).char in LACKING_DTYPES:
+    if isinstance(dtype, list):  # CuPy looks it up in a table
+        raise TypeError(f"unhashable type: 'list'. A structured type is written np.dtype({dtype!r}) here, as in CuPy")
+    if dtype is None or np.dtype(dtype).char not in LACKING_DTYPES:
+        return
+    kind = np.dtype(dtype)
+    if kind.char == "V" and kind.subdtype is None and not kind.hasobject and (kind.itemsize or kind.names is not None):
+        if not records_seen:
+            records_seen.append(kind)
+    else:
         raise ValueError(
             f"Unsupported dtype: a GPU holds numbers and booleans, and has no {np.dtype(dtype)!r}. Take a number's "
             f"type, such as np.float64, np.int32 or np.complex64, or compute on the host: {WRITE['to the host']}(x)"

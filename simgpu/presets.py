@@ -96,6 +96,15 @@ PRESETS = {name: _from_row(name, row) for name, row in _TABLES["cards"].items()}
 # For kernels written by hand: each card's clock, and its kind of multiprocessor.
 CLOCKS = {name: (row["clock"], row["architecture"]) for name, row in _TABLES["cards"].items()}
 CAPABILITIES = {"Turing": "75", "Ampere": "80", "Ada": "89", "Hopper": "90"}  # CUDA's number for an architecture
+CUPYS_VERSION, CUDAS_VERSION = "14.2.0", 12090  # of the libraries whose rules these are
+# CUDA C++ Programming Guide, technical specifications: threads on a multiprocessor, and what's the same for all.
+MOST_THREADS = {"75": 1024, "80": 2048, "89": 1536, "90": 2048}
+SAME_FOR_ALL = {
+    "WarpSize": 32, "MaxThreadsPerBlock": 1024, "MaxBlockDimX": 1024, "MaxBlockDimY": 1024, "MaxBlockDimZ": 64,
+    "MaxGridDimX": 2**31 - 1, "MaxGridDimY": 65535, "MaxGridDimZ": 65535, "MaxSharedMemoryPerBlock": 48 * 1024,
+    "MaxRegistersPerBlock": 65536, "MaxRegistersPerMultiprocessor": 65536, "TotalConstantMemory": 65536,
+    "ConcurrentKernels": 1, "Integrated": 0, "ManagedMemory": 1, "UnifiedAddressing": 1,
+}  # fmt: skip
 
 
 def preset(name: Any) -> Preset:

@@ -26,7 +26,7 @@ from .launches import Asked
 from .memory import Stored
 from .rules import SCALARS, names, values_on
 from .shapes import untouched
-from .words import Missing
+from .surface import getter, lister
 
 
 class Row(NamedTuple):
@@ -60,6 +60,7 @@ DISTRIBUTIONS = {
 }  # fmt: skip
 _AS_NUMBERS = names("gumbel lognormal normal uniform")  # a RandomState makes no arrays of their parameters
 _WITH_DTYPE = names("beta random standard_exponential standard_gamma standard_normal uniform")  # in a Generator
+_WITH_OUT = names("random standard_exponential standard_gamma standard_normal")  # in a Generator, too
 _VECTORS = names("dirichlet multinomial multivariate_normal")  # each draw is a vector, with an axis of its own
 _CHECKS = {"check_valid": "ignore", "tol": 1e-8, "method": "cholesky"}  # of multivariate_normal, in CuPy's order
 
@@ -93,6 +94,10 @@ def _method(name: str, row: Row, is_newer: bool) -> Any:
     words = [word.partition("=") for word in row.parameters.split()]
     defaults: dict[str, Any] = {key: float(x) if is_set else Parameter.empty for key, is_set, x in words}
     defaults |= {"size": None, **more} | ({"dtype": row.dtype} if not is_newer or name in _WITH_DTYPE else {})
+    if is_newer and name == "standard_exponential":
+        defaults["method"] = "inv"
+    if is_newer and name in _WITH_OUT:
+        defaults["out"] = None
     given = [Parameter(key, Parameter.POSITIONAL_OR_KEYWORD, default=x) for key, x in defaults.items()]
     signature = Signature(given)
 
@@ -111,11 +116,27 @@ def _method(name: str, row: Row, is_newer: bool) -> Any:
         kernels, reads = (row.newer, 0) if is_newer else (row.kernels, row.reads)
         asked = Asked(kernels + len(numbers) - zeros, memsets=zeros, reads=(1,) * reads)
         passed = {key: bound.arguments[key] for key in more if key != "method"}  # NumPy has one method
-        return _draw(getattr(self._numpys, name), params, bound.arguments["size"], dtype, asked, **passed)
+        size, out = bound.arguments["size"], bound.arguments.get("out")
+        if out is None:
+            return _draw(getattr(self._numpys, name), params, size, dtype, asked, **passed)
+        _check_out(dtype, size, out)
+        made = _draw(getattr(self._numpys, name), params, out.shape, dtype, asked.and_kernels(1), **passed)
+        write(out.device, out._values, ..., made._values)
+        return out
 
     method.__name__ = name
     method.__doc__ = f"Draw an array on the device from NumPy's distribution `{name}`."
     return method
+
+
+def _check_out(dtype: np.dtype, size: Any, out: Any) -> None:
+    """Raises `TypeError` or `ValueError` unless a draw of this type and size can be written to `out`."""
+    if out.dtype != dtype:
+        raise TypeError(f"Supplied output array has the wrong type. Expected {dtype.name}, got {out.dtype.name}")
+    if not out.flags.forc:
+        raise ValueError("Supplied output array is not contiguous, writable or aligned.")
+    if size is not None and out.shape != (tuple(size) if np.iterable(size) else (size,)):
+        raise ValueError("size must match out.shape when used together")
 
 
 class RandomState:
@@ -135,6 +156,11 @@ class RandomState:
         # NumPy's takes a larger seed only through a bit generator.
         is_large = isinstance(seed, int) and 2**32 <= seed < 2**64
         self._numpys = np.random.RandomState(np.random.MT19937(seed) if is_large else seed)
+
+    def random_integers(self, low: int, high: int | None = None, size: Any = None) -> Any:
+        """Whole numbers in [low, high], or [1, low]."""
+        low, high = (1, low) if high is None else (low, high)
+        return self.randint(low, high + 1, size)
 
     def rand(self, *size: int, dtype: Any = float) -> Any:
         return self.random_sample(size, dtype)  # type: ignore[attr-defined]
@@ -187,7 +213,9 @@ class XORWOW:
     """What a `Generator` draws from: a state for each of many threads. The values are from NumPy's PCG64."""
 
     def __init__(self, seed: Any = None, *, size: int = -1) -> None:
-        self._numpys, device = np.random.default_rng(seed), current()
+        self._seed_seq = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
+        self._numpys = np.random.default_rng(self._seed_seq)
+        device = current()
         nbytes = 48 * (8 * 256 * device.multiprocessors if size < 0 else size)
         device.memset("generator", nbytes)
         device.launch("generator", nbytes)
@@ -256,5 +284,5 @@ random = ranf = sample = globals()["random_sample"]
 bytes = np.random.bytes  # on the host: as in CuPy
 
 
-def __getattr__(name: str) -> Any:
-    raise Missing(f"random.{name} isn't simulated")
+__getattr__ = getter(__name__)
+__dir__ = lister(__name__)

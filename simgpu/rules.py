@@ -85,11 +85,25 @@ def keyword_refusal(name: str, keywords: Any) -> TypeError:
 # -- What a device array computes with: itself, other arrays on its device, and numbers ------------
 
 SCALARS = (np.generic, int, float, complex)
+
+
+class Unsupported(TypeError, AttributeError):
+    """A list or a host array where CuPy takes arrays of a GPU. CuPy raises one or the other."""
+
+
 COMPARISONS = frozenset((np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal))
 
 
-def refusal(function: Any, x: Any, device: Any) -> TypeError:
-    """The error that says why `function` can't take `x` together with an array on `device`."""
+def refusal(function: Any, x: Any, device: Any, alone: bool = False) -> TypeError:
+    """The error that says why `function` can't take `x` together with an array on `device`, or `alone`."""
+    if alone:
+        what, how = f"type {type(x).__name__}", "np.array(values)"
+        if isinstance(x, np.ndarray):
+            what, how = f"host array of {x.dtype}, shape {x.shape}", "x"
+        return TypeError(
+            f"{function.__name__}: unsupported {what}; it takes arrays on {device}. Move it there first: "
+            f"x = {device._mover()}({how})."
+        )
     if isinstance(x, np.ndarray):
         return TypeError(
             f"{function.__name__}: one array is on {device} and another, of shape {x.shape} and dtype {x.dtype}, is on "
@@ -245,7 +259,7 @@ DIFFERENT: dict[str, Callable] = {
     "unwrap": formulas.unwrap,  # _math/trigonometric.py:138
     # Sorting and searching: _core/_routines_sorting.pyx:71, :176, :273, _core/_routines_statistics.pyx:327
     "argsort": formulas.argsort, "partition": formulas.partition, "argpartition": formulas.argpartition,
-    **dict.fromkeys(names("nanargmax nanargmin"), formulas.nan_place),
+    **dict.fromkeys(names("argmax argmin"), formulas.place_of), **dict.fromkeys(names("nanargmax nanargmin"), formulas.nan_place),
     "searchsorted": formulas.searchsorted, "digitize": formulas.digitize,  # _sorting/search.py:219
     "intersect1d": formulas.intersect1d,  # _logic/truth.py:181
     # _sorting/sort.py:78, _indexing/indexing.py:203, _functional/piecewise.py:48

@@ -1,52 +1,20 @@
 """A program or a test run with `import cupy` runs on a simulated GPU, and ends with its receipt."""
 
 import argparse
-import importlib
-import importlib.machinery
-import importlib.util
-import json
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from . import stand_in, surface
 from .device import devices
-from .profile.recording import MOST_LINES, receipt
+from .profile.recording import receipt
+from .report import COUNTED, MISSING, Rules, figures_of, json_of, read_baseline
 
-# CuPy's modules, and ours that stand in for them, with these parts.
-_MODULES = {"cupy": "simgpu", "cupyx": "simgpu.cupyx", "cupyx.jit": "simgpu.jit"}
-_PARTS = ("cuda", "fft", "lib", "linalg", "polynomial", "random", "testing", "profiler")
-
-
-class StandsIn:
-    """Finds our modules when a program imports CuPy's (PEP 302). What isn't there raises `ModuleNotFoundError`."""
-
-    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
-        package, _, rest = name.partition(".")
-        if package not in ("cupy", "cupyx"):
-            return None
-        ours = _MODULES.get(name)
-        if ours is None and rest.partition(".")[0] in _PARTS:
-            ours = f"{_MODULES[package]}.{rest}"
-        found = ours and importlib.util.find_spec(ours)
-        if not found:
-            raise ModuleNotFoundError(f"{name} isn't simulated: this program runs on simgpu, not on CuPy", name=name)
-        return importlib.machinery.ModuleSpec(name, self, origin=found.origin, loader_state=ours)  # type: ignore
-
-    def create_module(self, spec: Any) -> ModuleType:
-        module = importlib.import_module(spec.loader_state)
-        spec.loader_state = module.__spec__  # the import puts another one there
-        return module
-
-    def exec_module(self, module: ModuleType) -> None:
-        assert module.__spec__ is not None
-        module.__spec__ = module.__spec__.loader_state
-
-
-LIMITS = "implicit-copies, implicit-copies=2, waits, waits=3, or two of these with a comma"
+LIMITS = "implicit-copies, implicit-copies=2, waits, waits=3, missing, or several of these with commas"
 
 
 def limits(text: str) -> dict[str, int]:
@@ -54,59 +22,62 @@ def limits(text: str) -> dict[str, int]:
     found = {}
     for part in text.split(","):
         name, _, most = part.partition("=")
-        if name not in ("implicit-copies", "waits") or not (most or "0").isdecimal():
+        if name not in (*COUNTED, MISSING) or not (most or "0").isdecimal():
             raise argparse.ArgumentTypeError(f"takes {LIMITS}; got {part!r}")
         found[name] = int(most or 0)
     return found
 
 
+def paths(text: str) -> tuple[str, ...]:
+    """The paths of ``--only src/,tools/``."""
+    return tuple(part.strip().removeprefix("./") for part in text.split(",") if part.strip())
+
+
+def baseline(text: str) -> frozenset[str]:
+    """The lines of the file that ``--baseline`` names."""
+    try:
+        return read_baseline(Path(text))
+    except (OSError, ValueError) as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+
+
 class Run:
-    """From now on, CuPy's names are ours. A receipt counts until `finish`, which writes the report into `said`."""
+    """From now on, CuPy's names are ours. A receipt counts until `finish`, which gives the figures.
 
-    def __init__(self, what: str, like: str | None, limits: dict[str, int]) -> None:
-        self.what, self.limits, self.said = what, limits, ""
+    `root` is the project's folder: paths are shown from there, and what's inside is the project's own.
+    """
+
+    def __init__(self, what: str, like: str | None, root: Path) -> None:
+        self.what, self.root = what, root
         self.devices = devices(1, like) if like else devices()
-        taken = [name for name in sys.modules if name.partition(".")[0] in ("cupy", "cupyx")]
-        if taken:
-            raise RuntimeError(f"CuPy itself is loaded already ({taken[0]}), so simgpu can't stand in for it")
-        sys.meta_path.insert(0, StandsIn())  # type: ignore[arg-type]
+        stand_in.begin()
         self.receipt = receipt().__enter__()
+        self.unused: list[dict[str, str]] = []  # tests that would have gone to the GPU, and why they didn't
 
-    def finish(self, json_file: str | None = None) -> bool:
-        """End it, with the figures as JSON in a file, or with ``""`` in `said`. Returns whether it kept the limits."""
+    def finish(self) -> dict[str, Any]:
+        """End it. Returns the figures."""
         self.receipt.__exit__(None, None, None)
-        figures = self._figures()
-        over = {name: figures[name] for name, most in self.limits.items() if figures[name] > most}
-        self.said = json.dumps(figures, indent=1) if json_file == "" else self._text(over)
-        if json_file:
-            Path(json_file).write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
-        return not over
+        figures = figures_of(self.what, self.devices[0].card, self.receipt, surface.asked or {}, self.root)
+        figures["unused"] = self.unused
+        return figures
 
-    def _text(self, over: dict[str, int]) -> str:
-        title = f"{self.what}, on a {self.devices[0].name}: values are NumPy's, times are a model's"
-        rows = [title, repr(self.receipt)]
-        for name, counted in (("implicit copies", "implicit"), ("waits", "waits")):
-            costs = sorted(self.receipt.by_line(), key=lambda line: -getattr(line, counted))
-            found = [f"{getattr(line, counted):>7,}  {line.line}" for line in costs if getattr(line, counted)]
-            left = len(found) - MOST_LINES
-            rows += [f"{name}, by line:"] * bool(found) + found[:MOST_LINES] + [f"{left:9,} more lines"] * (left > 0)
-        rows += [f"FAILED: {count:,} {name}, {self.limits[name]:,} allowed" for name, count in over.items()]
-        return "\n".join(rows)
 
-    def _figures(self) -> dict[str, Any]:
-        r, ways = self.receipt, ("host_to_device", "device_to_host", "device_to_device")
-        copies = {way.replace("_", " "): vars(getattr(r, way)) for way in ways}
-        lines = [
-            {"file": line.place[0], "line": line.place[1], "launches": line.launches, "copies": line.copies,
-             "implicit-copies": line.implicit, "waits": line.waits, "device seconds": line.seconds}
-            for line in r.by_line()
-        ]  # fmt: skip
-        return {
-            "program": self.what, "card": self.devices[0].card, "launches": r.launches, "launched": dict(r.launched),
-            "memsets": r.memsets, "copies": copies, "waits": r.synchronizations, "first uses": r.first_uses,
-            "implicit-copies": sum(way["implicit"] for way in copies.values()), "peak memory": r.peak_memory,
-            "simulated seconds": float(r.simulated_seconds or 0), "lines": lines,
-        }  # fmt: skip
+def add_options(add: Callable, prefix: str = "--") -> None:
+    """The options that a program's command and pytest's have in common, by argparse's or pytest's function."""
+    add(f"{prefix}fail-on", metavar="WHAT", type=limits, default={}, help=LIMITS)
+    add(f"{prefix}only", metavar="PATHS", type=paths, default=(), help="count only lines in these paths: src/,tools/")
+    add(f"{prefix}baseline", metavar="FILE", type=baseline, default=frozenset(), help="lines that may copy and wait")
+    add(f"{prefix}write-baseline", metavar="FILE", help="write such a file: all that this run did is allowed")
+
+
+def rules_of(options: Any, prefix: str = "") -> Rules:
+    """What the options allow."""
+    limits, only, baseline = (getattr(options, f"{prefix}{name}") for name in ("fail_on", "only", "baseline"))
+    return Rules(limits, only, baseline)
+
+
+def write_json(figures: dict, file: str) -> None:
+    Path(file).write_text(json_of(figures) + "\n", encoding="utf-8")
 
 
 def simulated_time(host: Any) -> ModuleType:

@@ -1,10 +1,12 @@
 """CuPy's memory pools. Here, all of them stand for the one that a simulated card has: `simgpu.memory.Pool`."""
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..device import current
 from ..memory import OutOfMemoryError  # noqa: F401
+from ..surface import getter, lister
 
 
 class MemoryPool:
@@ -86,5 +88,20 @@ def set_allocator(allocator: Callable | None = None) -> None:
     _allocator = allocator
 
 
+@contextlib.contextmanager
+def using_allocator(allocator: Callable | None = None) -> Iterator[None]:
+    """`set_allocator` for this block."""
+    earlier = get_allocator()
+    set_allocator(allocator)
+    try:
+        yield
+    finally:
+        set_allocator(earlier)
+
+
 def set_pinned_memory_allocator(allocator: Callable | None = None) -> None:
     """Makes no difference: there's one kind of pinned memory."""
+
+
+__getattr__ = getter(__name__)
+__dir__ = lister(__name__)

@@ -1,14 +1,24 @@
 """CUDA's own functions, as far as programs call them through CuPy: `cupy.cuda.runtime`."""
 
+import functools
+import tomllib
+from pathlib import Path
 from typing import Any
 
 from ..device import current, devices
-from ..presets import CLOCKS
+from ..presets import CUDAS_VERSION
+from ..surface import getter, lacking, lister
+from ..words import Missing
 
 is_hip = False
 profilerStart = profilerStop = lambda: None  # nobody listens
-runtimeGetVersion = driverGetVersion = lambda: 12090  # CUDA 12.9 has these rules
-_ERRORS = {101: "cudaErrorInvalidDevice", 400: "cudaErrorInvalidResourceHandle", 600: "cudaErrorNotReady"}
+runtimeGetVersion = driverGetVersion = lambda: CUDAS_VERSION
+_ERRORS = {
+    1: "cudaErrorInvalidValue",
+    101: "cudaErrorInvalidDevice",
+    400: "cudaErrorInvalidResourceHandle",
+    600: "cudaErrorNotReady",
+}
 
 
 class CUDARuntimeError(RuntimeError):
@@ -57,10 +67,52 @@ def getDeviceProperties(index: int) -> dict[str, Any]:
     """What's known of a card: its name in bytes, as in CuPy, and figures under CUDA's names."""
     device = card(index)
     major, minor = map(int, device.compute_capability)
-    clock = CLOCKS.get(device.card, CLOCKS["NVIDIA T4"])[0]
-    return {  # the last six are the same for all: CUDA C++ Programming Guide, technical specifications
+    known = device.attributes
+    dims = "XYZ"
+    return {
         "name": device.name.encode(), "totalGlobalMem": device.pool.capacity, "major": major, "minor": minor,
-        "multiProcessorCount": device.multiprocessors, "clockRate": round(clock / 1e3),
-        "warpSize": 32, "maxThreadsPerBlock": 1024, "maxThreadsDim": (1024, 1024, 64),
-        "maxGridSize": (2**31 - 1, 65535, 65535), "sharedMemPerBlock": 48 * 1024, "regsPerBlock": 65536,
+        "multiProcessorCount": device.multiprocessors, "clockRate": known["ClockRate"],
+        "warpSize": known["WarpSize"], "maxThreadsPerBlock": known["MaxThreadsPerBlock"],
+        "maxThreadsDim": tuple(known[f"MaxBlockDim{dim}"] for dim in dims),
+        "maxGridSize": tuple(known[f"MaxGridDim{dim}"] for dim in dims),
+        "sharedMemPerBlock": known["MaxSharedMemoryPerBlock"], "regsPerBlock": known["MaxRegistersPerBlock"],
     }  # fmt: skip
+
+
+# -- CUDA's constants, and what they ask of a card -------------------------------------------------------------------
+
+_ATTRIBUTE = "cudaDevAttr"
+
+
+@functools.cache
+def _constants() -> dict[str, int]:
+    text = (Path(__file__).parents[1] / "constants.toml").read_text(encoding="utf-8")
+    pairs = (word.split("=") for word in tomllib.loads(text)["runtime"].split())
+    return {name: int(number) for name, number in pairs}
+
+
+def deviceGetAttribute(attr: int, device_id: int) -> int:
+    """One figure of a card: ``deviceGetAttribute(runtime.cudaDevAttrWarpSize, 0)``.
+
+    Raises `CUDARuntimeError` for a number that isn't one of CUDA's attributes, and `Missing` for one that isn't known.
+
+    >>> deviceGetAttribute(10, 0)
+    32
+    """
+    name = next((name for name, number in _constants().items() if name.startswith(_ATTRIBUTE) and number == attr), None)
+    if name is None:
+        raise CUDARuntimeError(1, f"{attr} is no attribute of a card")
+    known = card(device_id).attributes
+    if name.removeprefix(_ATTRIBUTE) not in known:
+        raise Missing(f"{name} isn't known of a simulated card")
+    return known[name.removeprefix(_ATTRIBUTE)]
+
+
+def _constant(name: str) -> int:
+    if name not in _constants():
+        raise lacking(__name__, name)
+    return _constants()[name]
+
+
+__getattr__ = getter(__name__, _constant)
+__dir__ = lister(__name__)

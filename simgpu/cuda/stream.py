@@ -1,10 +1,11 @@
 """Streams are queues of work on a card, and events are marks in them, with times. `clocks.py` says when what runs."""
 
 import itertools
+import warnings
 from typing import Any, ClassVar
 
 from .. import events
-from ..words import Missing
+from ..words import Missing, in_words
 from .runtime import CUDARuntimeError, card
 
 _numbers = itertools.count(16)
@@ -73,8 +74,39 @@ class Stream:
         """Later work in this stream starts after `event`. The host doesn't wait."""
         self._on.lanes.wait_in(self.ptr, event._time or 0)
 
+    def __cuda_stream__(self) -> tuple[int, int]:
+        """For another library: the protocol's version, and the stream's number."""
+        return 0, self.ptr
+
+    @classmethod
+    def from_external(cls, obj: Any) -> "Stream":
+        """The stream behind another library's object, which says its number by ``__cuda_stream__()``."""
+        if not hasattr(obj, "__cuda_stream__"):
+            raise TypeError(f"from_external takes an object with __cuda_stream__, got {in_words(obj)}")
+        version, ptr = obj.__cuda_stream__()
+        made = cls(null=ptr == 0)
+        made.ptr = ptr
+        return made
+
     def __getattr__(self, name: str) -> Any:
         raise Missing(f"Stream.{name} isn't simulated")
+
+
+class ExternalStream(Stream):
+    """The stream of the current card, or of this one, with the number `ptr`, which another library knows it by."""
+
+    def __init__(self, ptr: int, device_id: int = -1) -> None:
+        warnings.warn(
+            "ExternalStream is deprecated. Use Stream.from_external() instead, with an object that has __cuda_stream__",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+        super().__init__(null=ptr == 0)
+        self._card = card(None if device_id == -1 else device_id) if ptr else None
+        self.ptr = ptr
+        self._device_id = device_id
+
+    device_id = property(lambda self: self._device_id)
 
 
 Stream.null = Stream.ptds = Stream(null=True)

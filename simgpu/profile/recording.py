@@ -161,6 +161,7 @@ class Receipt:
         self._lines: dict[Place, LineCosts] = defaultdict(LineCosts)
         self._used: list[Any] = []  # the simulated devices that did work
         self._begin = self._wall_begin = 0.0
+        self._wall_first: float | None = None  # when the first event came
         self._end: tuple[float, float] | None = None  # on the simulated host's clock, and on the real one
 
     def __enter__(self) -> Receipt:
@@ -212,6 +213,8 @@ class Receipt:
             return
         place, now = place_of_call(), time.perf_counter()
         with self._lock:
+            if self._wall_first is None:
+                self._wall_first = now
             if event.span is not None:
                 self._use(event.device, event.span.asked)
             if event.kind in _COPIES:
@@ -252,6 +255,11 @@ class Receipt:
     def wall_seconds(self) -> float:
         """The real time on this machine, in seconds."""
         return self._now()[1] - self._wall_begin
+
+    @property
+    def wall_seconds_in_use(self) -> float:
+        """The real time on this machine since the first event, so without a program's imports. In seconds."""
+        return 0.0 if self._wall_first is None else self._now()[1] - self._wall_first
 
     def timeline(self) -> list[Moment]:
         """The events in order, at most 100,000. `events_left_out` says how many more there were."""

@@ -28,8 +28,12 @@ ARROWS = house.graph(SOURCES | SIMGPU | COURSE)
 # Where fluxlite meets the simulated GPU, and what it does without.
 MEETING = {"cuda.jit", "devices.simulated", "receipts"}
 FOR_LESSONS = {"IPython", "anywidget", "ipywidgets", "matplotlib", "fluxlite_course"}
-# What simgpu imports besides NumPy, and only where it's asked for: CuPy compiles kernels.
-ASKED_FOR = {"simgpu.jit.compiled": {"cupy", "cupyx"}, "simgpu.jit.kernel": {"cupy"}}
+# What simgpu imports besides NumPy, and only where it's asked for: CuPy compiles kernels, pytest loads its plugin.
+ASKED_FOR = {
+    "simgpu.jit.compiled": {"cupy", "cupyx"},
+    "simgpu.jit.kernel": {"cupy"},
+    "simgpu.pytest": {"pytest"},
+}
 
 
 # -- what imports what -----------------------------------------------------------------------------------------------

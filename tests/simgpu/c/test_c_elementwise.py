@@ -152,7 +152,10 @@ def test_an_estimate_from_shapes_alone():
     assert seconds.receipt.launches == 1
 
 
-def test_whole_kernels_in_c_are_out_of_reach():
-    for kernel in simgpu.RawKernel, simgpu.RawModule:
-        with pytest.raises(NotImplementedError, match="simgpu.jit"):
-            kernel("extern ...", "f")
+def test_whole_kernels_in_c_are_made_without_complaint_and_refused_at_their_launch():
+    code = 'extern "C" __global__ void f(float* x) { x[0] = 1; }'
+    kernels = [simgpu.RawKernel(code, "f"), simgpu.RawModule(code=code).get_function("f")]
+    for kernel in kernels:
+        assert kernel.name == "f"
+        with pytest.raises(NotImplementedError, match="f is a RawKernel.*simgpu.jit"):
+            kernel((1,), (1,), ())

@@ -1,5 +1,6 @@
 """``import simgpu as cp``: CuPy's names, keywords and refusals."""
 
+import inspect
 import operator
 
 import numpy as np
@@ -33,8 +34,65 @@ def test_every_name_of_cupy_is_there_or_said_to_be_missing():
 def test_names_that_cupy_lacks_are_lacking_here():
     with pytest.raises(AttributeError, match="'block', and nor has CuPy"):
         cp.block  # noqa: B018
-    with pytest.raises(NotImplementedError, match="from_dlpack"):
-        cp.from_dlpack  # noqa: B018
+    with pytest.raises(NotImplementedError, match="cupy.cublas isn't simulated: CuPy has it"):
+        cp.cublas  # noqa: B018
+    with pytest.raises(NotImplementedError, match="cupy._core isn't simulated: CuPy has it"):
+        cp._core  # noqa: B018
+    assert not hasattr(cp.linalg, "vecdot") and not hasattr(cp, "cublas")
+
+
+def test_dir_and_import_star_give_cupys_names_alone():
+    names: dict = {}
+    exec("from simgpu import *", names)
+    assert {"arange", "result_type", "linalg", "ndarray", "pi"} <= names.keys() == {*dir(cp), "__builtins__"}
+    assert not {"receipt", "PRESETS", "calibrate", "devices", "SimulatedArray", "block", "surface"} & names.keys()
+    assert cp.receipt and cp.PRESETS  # they're there for those who ask
+    linalg: dict = {}
+    exec("from simgpu.linalg import *", linalg)
+    assert {"inv", "det", "solve", "norm", "LinAlgError"} <= linalg.keys() and "get" not in linalg
+
+
+# -- DLPack ----------------------------------------------------------------------------------------------------------
+
+
+def test_dlpack_copies_to_the_host_and_waits():
+    x = cp.arange(3.0)
+    assert x.__dlpack_device__() == (2, 0)
+    with cp.receipt() as r:
+        values = np.from_dlpack(x, device="cpu") if hasattr(np, "unstack") else to_host(x)  # unstack: NumPy 2.1
+    assert values.tolist() == [0, 1, 2] and (r.device_to_host.explicit, r.synchronizations) == (1, 1)
+    with pytest.raises(ValueError, match="without copy"):
+        x.__dlpack__(dl_device=(1, 0), copy=False)
+    with pytest.raises(BufferError, match="device='cpu'"):
+        np.from_dlpack(x)
+    with pytest.raises(BufferError, match="unsupported device"):
+        x.__dlpack__(dl_device=(2, 5))
+
+
+def to_host(x):
+    """As `np.from_dlpack` asks for it, since NumPy 2.1."""
+
+    class Exported:
+        def __dlpack__(self, stream=None):
+            return x.__dlpack__(dl_device=(1, 0))
+
+        def __dlpack_device__(self):
+            return 1, 0
+
+    return np.from_dlpack(Exported())
+
+
+def test_dlpack_takes_arrays_of_the_same_gpu_alone():
+    x = cp.arange(3.0)
+    y = cp.from_dlpack(x)
+    y[0] = 7
+    assert float(x[0]) == 7 and float(cp.from_dlpack(x, copy=True)[0]) == 7
+    with pytest.raises(TypeError, match="CPU arrays cannot be directly imported"):
+        cp.from_dlpack(np.ones(2))
+    with pytest.raises(NotImplementedError, match="does not support device"):
+        cp.from_dlpack(x, device="cpu")
+    with pytest.raises(TypeError, match="an array of another library, got 3"):
+        cp.from_dlpack(3)
 
 
 @pytest.mark.parametrize(
@@ -141,26 +199,6 @@ def test_get_array_module(x):
     assert cp.get_array_module(1, x) is cp and cp.get_array_module(np.ones(1)) is np
 
 
-def test_require_makes_memory_as_it_is_asked_for():
-    x = cp.zeros((2, 3))
-    assert cp.require(x) is x and cp.require(x, None, ["C"]).flags.c_contiguous
-    assert cp.require(x, "i", "F").flags.f_contiguous and cp.require(x, "i", "F").dtype == np.int32
-    assert cp.require(x.view(), None, ["O"]).base is None
-    for dtype, flags, words in ((None, "CF", "both"), (None, ["W"], '"W"'), ("random", "C", "random")):
-        with pytest.raises(ValueError, match=words):
-            cp.require(x, dtype, flags)
-
-
-def test_who_lists_arrays_of_the_device(capsys):
-    x = cp.ones(10)
-    cp.who({"x": x, "again": x, "host": np.ones(3), "y": cp.ones((2, 3), "i")})
-    lines = capsys.readouterr().out.split("\n")
-    assert [line.split() for line in lines[3:6]] == [
-        ["again", "10", "80", "float64"], ["x", "(again)", "10", "80", "float64"], ["y", "2", "x", "3", "24", "int32"],
-    ]  # fmt: skip
-    assert lines[-2] == "Upper bound on total bytes  =       104"
-
-
 def test_small_functions_of_cupys():
     rows, columns = cp.mask_indices(3, cp.triu, 1)
     assert (rows.tolist(), columns.tolist()) == ([0, 0, 1], [1, 2, 2])
@@ -190,3 +228,14 @@ def test_one_of_two_results_can_have_a_place(x):
     assert whole is place and (rest == x % 2).all()
     whole, rest = cp.divmod(x, 2, out=(None, place))
     assert rest is place and (whole == x // 2).all()
+
+
+@pytest.mark.parametrize(
+    "name, parameters",
+    [
+        ("sum", "a axis dtype out keepdims"), ("concatenate", "tup axis out dtype casting"), ("roll", "a shift axis"),
+        ("flip", "a axis"), ("stack", "tup axis out dtype casting"), ("linalg.norm", "x ord axis keepdims"),
+    ],
+)  # fmt: skip
+def test_signatures_have_cupys_parameters(name, parameters):
+    assert " ".join(inspect.signature(functions.get(name)).parameters) == parameters

@@ -51,16 +51,16 @@ def run(tmp_path):
 def test_a_program_runs_and_ends_with_its_receipt(run, tmp_path):
     status, out, told = run("-m", "simgpu", "--like", "NVIDIA A100", "program.py", "-v", "--json")
     assert status == 0, told
-    assert out == f"6.0 True simgpu ['program.py', '-v', '--json'] __main__ {tmp_path / 'program.py'}\n"
+    assert out == f"6.0 True cupy ['program.py', '-v', '--json'] __main__ {tmp_path / 'program.py'}\n"
     assert told.startswith("program.py, on a simulated A100: values are NumPy's, times are a model's\nlaunches  ")
     assert re.search(r"\n\d.* simulated \(A100\)", told)
     copies, waits = told.partition("implicit copies, by line:\n")[2].split("waits, by line:\n")
     assert copies.splitlines() == [
-        "      3  line 15 of program.py: if x[row] > 2:  # a copy that nobody asked for",
-        "      1  line 18 of program.py: print(total, cp.cuda is cupy.cuda is cuda, cupy.__name__, sys.argv, __name__, "
-        "__file__)",
+        "      3  program.py:15 (project): if x[row] > 2:  # a copy that nobody asked for",
+        "      1  program.py:18 (project): print(total, cp.cuda is cupy.cuda is cuda, cupy.__name__, sys.argv, "
+        "__name__, __file__)",
     ]
-    assert "      1  line 17 of program.py: cuda.Stream.null.synchronize()" in waits
+    assert "      1  program.py:17 (project): cuda.Stream.null.synchronize()" in waits
 
 
 def test_the_page_about_it_shows_what_it_prints(run):
@@ -88,7 +88,7 @@ def test_the_receipt_as_json(run, tmp_path):
         ("implicit-copies", 3, "FAILED: 4 implicit-copies, 0 allowed"),
         ("implicit-copies=4,waits=5", 0, ""),
         ("waits=2,implicit-copies=9", 3, "FAILED: 5 waits, 2 allowed"),
-        ("copies", 2, "implicit-copies=2, waits, waits=3, or two of these with a comma; got 'copies'"),
+        ("copies", 2, "waits=3, missing, or several of these with commas; got 'copies'"),
     ],
 )
 def test_limits_for_ci(run, limits, status, told):
@@ -133,6 +133,35 @@ for wait in (lambda: None, cupy.cuda.Device().synchronize):
     assert out == "20 µs\n378 µs\n"  # the launch alone, and the product as well
 
 
+PASSING = """
+import cupy
+from cupy import *
+from cupy.cuda.device import Device
+from importlib.util import find_spec
+import numpy as np
+
+x = cupy.arange(3.0)
+kind = type(x)
+print(kind.__module__, kind.__name__, cupy.__name__, cupy.linalg.__name__, cupy.get_array_module(x) is cupy)
+print("arange" in globals(), "PRESETS" in globals(), "arange" in dir(cupy), "receipt" in dir(cupy))
+print(Device is cupy.cuda.Device, find_spec("cupy.no_such_module"), find_spec("cupy.cuda.nccl"))
+print(type(cupy.random.default_rng(0)).__module__, isinstance(x, ndarray), cupy.ndarray is kind)
+print(cupy.cuda.runtime.getDeviceProperties(0)["name"].decode())
+"""
+
+
+def test_it_passes_for_cupy_under_the_names_that_libraries_look_at(run):
+    status, out, told = run("-m", "simgpu", "program.py", program=PASSING)
+    assert status == 0, told
+    assert out.splitlines() == [
+        "cupy ndarray cupy cupy.linalg True",
+        "True False True False",
+        "True None None",
+        "cupy.random True True",
+        "simulated NVIDIA T4",  # so a program can tell
+    ]
+
+
 def test_what_is_not_simulated_says_so(run):
     program = "import cupyx.scipy.sparse"
     status, _, told = run("-m", "simgpu", "program.py", program=program)
@@ -174,6 +203,6 @@ def test_tests_run_and_end_with_a_receipt(run, tmp_path, limits, status):
     found, out, told = run(*words, test_it=TESTS)
     assert found == status, out + told
     assert "= simgpu =" in out and "these tests, on a simulated H100" in out and "2 passed" in out
-    assert "1  line 5 of test_it.py: assert ones.sum() == 3" in out
+    assert "1  test_it.py:5 (tests): assert ones.sum() == 3" in out
     assert ("FAILED: 1 waits, 0 allowed" in out) is bool(status)
     assert json.loads((tmp_path / "out.json").read_text())["waits"] == 1

@@ -2,6 +2,7 @@
 
 import functools
 import inspect
+import tomllib
 
 import numpy.fft  # noqa: F401  (its functions are known to NumPy only then)
 import pytest
@@ -63,6 +64,15 @@ def test_ufuncs(ufunc):
 
     exists = hasattr(cupy, ufunc.__name__) or hasattr(cupyx.scipy.special, ufunc.__name__)
     assert (ufunc.__name__ in surface.LACKING_UFUNCS) == (not exists)
+
+
+def test_the_list_of_cupys_names_is_the_installed_cupys():
+    from tools import cupy_names
+
+    ours, theirs = tomllib.loads(cupy_names.FILE.read_text(encoding="utf-8")), tomllib.loads(cupy_names.text())
+    if ours["version"] != theirs["version"]:
+        pytest.skip(f"the list is of CuPy {ours['version']}, installed is {theirs['version']}")
+    assert ours == theirs
 
 
 BINARY = surface.names("add sub mul truediv floordiv mod pow matmul and or xor lshift rshift divmod")

@@ -411,12 +411,23 @@ def test_what_numpy_takes_and_cupy_does_not(name, device):
         call(device(np.arange(3)))
 
 
+PLACES = ("argmax", "argmin", "nanargmax", "nanargmin")
+
+
+@pytest.mark.parametrize("name", PLACES)
+def test_a_place_along_several_axes_counts_them_as_one(name, simulated):
+    x = simulated(np.array([[[2, 9], [0, 4], [3, 5]], [[6, 8], [7, 1], [9, 5.0]]]))
+    flat = cpu(x).transpose(1, 0, 2).reshape(3, 4)
+    assert cpu(getattr(np, name)(x, axis=(0, -1))).tolist() == getattr(np, name)(flat, axis=1).tolist()
+    assert getattr(np, name)(x, axis=(0, -1), keepdims=True).shape == (1, 3, 1)
+
+
 def test_each_row_of_the_table_is_here():
     tested = {name.removeprefix("x.").partition(" ")[0] for name in SUMS} - {"add.reduce", "add.accumulate"}
     tested |= {name.partition(" ")[0] for name in (*WRITTEN, *MADE, *FORMULAS, *WINDOWS)}
     tested |= {f"linalg.{name.partition(' ')[0]}" for name in UNCHECKED} | {"power", *COMPARED, *IN_FLOAT32}
     tested |= {name.partition(" ")[0] for name in REFUSED}
-    tested |= {"full", "min_scalar_type", "fill_diagonal"}
+    tested |= {*PLACES, "full", "min_scalar_type", "fill_diagonal"}
     assert {name for name in DIFFERENT if hasattr(np, name) or "." in name} <= tested
 
 

@@ -1,0 +1,106 @@
+"""Which names CuPy has, and what a program hears of one that we lack.
+
+`cupys.toml` lists CuPy's names. Each of our modules shows those that it has, and nothing else: our own names, such as
+`receipt`, can be taken from it, but ``dir`` and ``import *`` give CuPy's alone.
+"""
+
+import functools
+import sys
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from .lines import Place, place_of_call
+from .words import Missing
+
+# Our modules with CuPy's names, and how CuPy calls them. The longest that fits is the one that counts.
+CUPYS_NAME = {"simgpu.cupyx": "cupyx", "simgpu.jit": "cupyx.jit", "simgpu": "cupy"}
+# What programs asked for and didn't get, as ``cupyx.scipy``, and the lines that asked: only while it's a dict.
+asked: dict[str, dict[Place, int]] | None = None
+
+
+@functools.cache
+def _table() -> dict[str, Any]:
+    return tomllib.loads(Path(__file__).with_name("cupys.toml").read_text(encoding="utf-8"))
+
+
+@functools.cache
+def modules() -> frozenset[str]:
+    """All of CuPy's modules, also those inside."""
+    return frozenset(_table()["modules"].split())
+
+
+@functools.cache
+def names(module: str) -> frozenset[str]:
+    """The names in one of CuPy's modules, ``"cupy.linalg"``. Those inside, such as ``cupy._core``, show none."""
+    inside = module.count(".") + 1
+    parts = {name.split(".")[inside] for name in modules() if name.startswith(f"{module}.")}
+    return frozenset(_table()["names"].get(module, "").split()) | parts
+
+
+def cupys_name(module: str) -> str:
+    """What CuPy calls one of our modules.
+
+    >>> cupys_name("simgpu.linalg"), cupys_name("simgpu.cupyx.profiler"), cupys_name("simgpu.jit")
+    ('cupy.linalg', 'cupyx.profiler', 'cupyx.jit')
+    """
+    ours = next(ours for ours in CUPYS_NAME if module == ours or module.startswith(f"{ours}."))
+    return CUPYS_NAME[ours] + module.removeprefix(ours)
+
+
+def here() -> ModuleType:
+    """The module that a program knows us by: `cupy` while we stand in for it."""
+    return sys.modules["simgpu" if asked is None else "cupy"]
+
+
+def note(name: str) -> None:
+    """Remember that the program asked for this name or module, which CuPy has and we lack."""
+    if asked is not None:
+        lines = asked.setdefault(name, {})
+        place = place_of_call()
+        lines[place] = lines.get(place, 0) + 1
+
+
+def lacking(module: str, name: str) -> AttributeError:
+    """What's raised for a name that one of our modules hasn't got: `Missing` if CuPy has it."""
+    theirs = cupys_name(module)
+    if name not in names(theirs):
+        return AttributeError(f"module {module!r} has no attribute {name!r}, and nor has CuPy")
+    note(f"{theirs}.{name}")
+    return Missing(f"{theirs}.{name} isn't simulated: CuPy has it, and simgpu lacks it")
+
+
+def getter(module: str, find: Callable[[str], Any] | None = None) -> Callable[[str], Any]:
+    """The ``__getattr__`` of one of our modules. `find` looks further for a name, and raises `AttributeError`."""
+
+    def get(name: str) -> Any:
+        if name == "__all__":
+            return listed(module)
+        if find is None or name.startswith("__"):
+            raise lacking(module, name)
+        return find(name)
+
+    return get
+
+
+def lister(module: str) -> Callable[[], list[str]]:
+    """The ``__dir__`` of one of our modules."""
+    return lambda: listed(module)
+
+
+@functools.cache
+def _listed(module: str) -> tuple[str, ...]:
+    global asked
+    before, asked = asked, None  # nobody asks for these
+    try:
+        public = (name for name in sorted(names(cupys_name(module))) if name[0] != "_")
+        return tuple(name for name in public if hasattr(sys.modules[module], name))
+    finally:
+        asked = before
+
+
+def listed(module: str) -> list[str]:
+    """CuPy's names that one of our modules has, in order."""
+    return list(_listed(module))
