@@ -259,7 +259,8 @@ DIFFERENT: dict[str, Callable] = {
     "unwrap": formulas.unwrap,  # _math/trigonometric.py:138
     # Sorting and searching: _core/_routines_sorting.pyx:71, :176, :273, _core/_routines_statistics.pyx:327
     "argsort": formulas.argsort, "partition": formulas.partition, "argpartition": formulas.argpartition,
-    **dict.fromkeys(names("argmax argmin"), formulas.place_of), **dict.fromkeys(names("nanargmax nanargmin"), formulas.nan_place),
+    **dict.fromkeys(names("argmax argmin"), formulas.place_of),
+    **dict.fromkeys(names("nanargmax nanargmin"), formulas.nan_place),
     "searchsorted": formulas.searchsorted, "digitize": formulas.digitize,  # _sorting/search.py:219
     "intersect1d": formulas.intersect1d,  # _logic/truth.py:181
     # _sorting/sort.py:78, _indexing/indexing.py:203, _functional/piecewise.py:48

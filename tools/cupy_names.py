@@ -72,7 +72,11 @@ def text() -> str:
 
 
 def main() -> None:
-    argparse.ArgumentParser(description=__doc__.partition("\n")[0]).parse_args()
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--print", action="store_true", help="print the file's content, and write nothing")
+    if parser.parse_args().print:
+        print(text(), end="")
+        return
     FILE.write_text(text(), encoding="utf-8")
     print(f"{FILE.name}: {FILE.stat().st_size:,} bytes")
 

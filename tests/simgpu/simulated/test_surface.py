@@ -2,12 +2,16 @@
 
 import functools
 import inspect
+import subprocess
+import sys
 import tomllib
+from pathlib import Path
 
 import numpy.fft  # noqa: F401  (its functions are known to NumPy only then)
 import pytest
 from numpy.testing.overrides import get_overridable_numpy_array_functions, get_overridable_numpy_ufuncs
 
+import simgpu
 from fluxlite.simulated import SimulatedArray
 from simgpu import rules as surface
 
@@ -67,9 +71,13 @@ def test_ufuncs(ufunc):
 
 
 def test_the_list_of_cupys_names_is_the_installed_cupys():
-    from tools import cupy_names
-
-    ours, theirs = tomllib.loads(cupy_names.FILE.read_text(encoding="utf-8")), tomllib.loads(cupy_names.text())
+    tool = Path(__file__).parents[3] / "tools" / "cupy_names.py"
+    if not tool.exists():
+        pytest.skip("the tool that makes the list isn't here")
+    # In a process of its own, since tests load more of CuPy's modules.
+    made = subprocess.run([sys.executable, tool, "--print"], capture_output=True, text=True, check=True).stdout
+    ours = tomllib.loads((Path(simgpu.__file__).parent / "cupys.toml").read_text(encoding="utf-8"))
+    theirs = tomllib.loads(made)
     if ours["version"] != theirs["version"]:
         pytest.skip(f"the list is of CuPy {ours['version']}, installed is {theirs['version']}")
     assert ours == theirs
