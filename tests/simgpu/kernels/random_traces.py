@@ -117,7 +117,7 @@ def found_by_log(trace):
     launch = SimpleNamespace(
         threads=trace.threads, blocks=trace.blocks, block=(trace.threads, 1, 1), grid=(trace.blocks, 1, 1),
         figures=SimpleNamespace(), program=SimpleNamespace(slots=0), memories=[],
-        watch=None, notes=[],
+        watch=None, notes=[], shared_mem=0,
     )  # fmt: skip
     lanes = lanes_of.Lanes(launch, 0, trace.blocks)
     rows = trace.blocks if trace.is_shared else 1
