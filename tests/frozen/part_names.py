@@ -37,8 +37,8 @@ INNER = {
 _INNER_OF = {name: words.split() for names, words in INNER.items() for name in names.split()}
 # A device has more for other files of ours than for you.
 OF_A_DEVICE = (
-    "backend", "call", "clock", "compute_capability", "current", "deviceID", "id", "index", "mem_info", "memory", "name",
-    "rng", "seed", "stopwatch", "synchronize", "use",
+    "backend", "call", "clock", "compute_capability", "current", "deviceID", "id", "index", "mem_info", "memory",
+    "name", "rng", "seed", "stopwatch", "synchronize", "use",
 )  # fmt: skip
 # Classes that you don't make yourself: what they're made from isn't compared.
 MADE_BY_US = ("TrackedArray", "Gradient", "SimulatedArray", "Receipt")

@@ -1,4 +1,4 @@
-"""The three houses: which room of a package may import which. The pictures in CONTRIBUTING.md say it.
+"""The three houses: which room of a package may import which. The pictures in docs/house.md say it.
 
 A room is a package, or a module beside them. It may import the rooms on the floors below its own.
 """
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = ROOT / "CONTRIBUTING.md"
+PAGE = ROOT / "docs" / "house.md"
 
 
 class Room(NamedTuple):
