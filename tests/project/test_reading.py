@@ -1,4 +1,4 @@
-"""The page that leads through the library: its code runs, and what it names is where it says. And links in our pages."""
+"""The page that leads through the library: its code runs, and what it names is there. And the links of our pages."""
 
 import ast
 import contextlib
@@ -62,7 +62,7 @@ def test_what_the_evening_names_is_where_it_says():
     assert gone == [], f"{PAGE.name} leads there: say where it is now"
 
 
-# -- links --------------------------------------------------------------------------------------------------------------
+# -- links -----------------------------------------------------------------------------------------------------------
 
 OURS = [*PAGES, *(path.relative_to(ROOT).as_posix() for path in sorted((ROOT / "docs/site/pages").rglob("*.md")))]
 
@@ -73,7 +73,7 @@ def anchors(path):
 
 
 def dead_links(source):
-    """The links in a page of the repository that lead to no file or heading there. Pages that `make site` makes aside."""
+    """The links in a page that lead to no file or heading of the repository, but for pages that `make site` makes."""
     text = re.sub(r"^```.*?^```|`[^`\n]+`", "", (ROOT / source).read_text(encoding="utf-8"), flags=re.M | re.S)
     for target in re.findall(r"\]\(([^)\s]+)\)", text):
         path, _, anchor = target.partition("#")
