@@ -17,14 +17,19 @@ from typing import NamedTuple
 from tools.outputs import alike
 
 FROZEN = Path(__file__).parent
-PARTS = ("names", "files", "documents")
+PARTS = ("names", "files", "documents", "cards")
 GONE = "gone"
 Entry = str | list[str]
 Entries = dict[str, Entry]
 
 VERSION = "0.3"  # what's compared with: the data are of commit 19683022, where the work on 0.4 began
 # Entries without last digits: a signature is its text, and what was saved is what's loaded.
-EXACT = {"names": r"", "files": r"[\d.]+/(model|state|training|Local|handin|progress)", "documents": r"(?!)"}
+EXACT = {
+    "names": r"",
+    "files": r"[\d.]+/(model|state|training|Local|handin|progress)",
+    "documents": r"(?!)",
+    "cards": r"",
+}
 # How far other numbers may be apart, relative to them; whole numbers are always equal.
 TOLERANCE = {"files": 1e-5}
 

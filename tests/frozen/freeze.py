@@ -9,6 +9,7 @@ What there is:
     names       the public names, with their signatures
     files       what it reads in files/, where each version saved one of each kind
     documents   what the guide's examples print, in the notebooks
+    cards       the figures of the cards that can be simulated
 """
 
 from __future__ import annotations

@@ -29,6 +29,7 @@ PLANTED = {
     "names": ("fluxlite.Dense", lambda text: text.replace("(", "(rng, ", 1)),
     "files": ("0.3/model.safetensors: load(path)", lambda texts: [*texts[:-1], texts[-1].replace("10.625", "10.626")]),
     "documents": ("S1-23", lambda text: text.replace("0.", "1.", 1)),
+    "cards": ("NVIDIA T4, version 2", lambda texts: [text.replace("bandwidth 240", "bandwidth 250") for text in texts]),
 }  # fmt: skip
 
 
