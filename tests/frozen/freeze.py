@@ -2,7 +2,7 @@
 
     python tests/frozen/freeze.py --changed [names …]   the lines for changed.toml, for all that differs today
     python tests/frozen/freeze.py FOLDER [names …]      make the data again, from a version of the project in FOLDER:
-                                                        git worktree add ../v0.4.0 v0.4.0
+                                                        git worktree add ../v0.4.0 COMMIT
     python tests/frozen/freeze.py FOLDER --save 0.4     save a file of each kind with that version, in files/0.4
 
 What there is:

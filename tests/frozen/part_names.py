@@ -14,7 +14,7 @@ import re
 import sys
 import types
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -112,10 +112,11 @@ def described(x: Any) -> str:
     return signature(x) if callable(x) else "value"
 
 
-def members(cls: type) -> Iterator[tuple[str, str]]:
+def members(cls: type, known: Collection[str] = ()) -> Iterator[tuple[str, str]]:
     """A class's public methods and attributes; ``()`` is what calling an object of it takes.
 
-    What every list or float has, too, isn't ours. A method is public if it's described, or if NumPy's arrays have it.
+    What every list or float has, too, isn't ours. A method is public if it's described, if NumPy's arrays have it, or
+    if it was: then ``.name`` is `known`.
     """
     fields = {field.name for field in dataclasses.fields(cls)} if dataclasses.is_dataclass(cls) else set()
     is_device = any(base.__name__ in ("Device", "Card") for base in cls.__mro__)
@@ -129,7 +130,7 @@ def members(cls: type) -> Iterator[tuple[str, str]]:
         is_method = callable(member) and not inspect.isclass(member)
         if not is_method:
             yield f".{name}", "attribute"
-        elif inspect.getdoc(member) or hasattr(np.ndarray, name):
+        elif inspect.getdoc(member) or hasattr(np.ndarray, name) or f".{name}" in known:
             yield "()" if name == "__call__" else f".{name}", signature(member)
 
 
@@ -173,9 +174,10 @@ def entries(known: Iterable[str] = ()) -> dict[str, str]:
             if x is _GONE:
                 continue
             found[key] = described(x)
-            if inspect.isclass(x) and x not in described_already:
+            its_own = {other.removeprefix(key) for other in known if other.startswith((f"{key}.", f"{key}("))}
+            if inspect.isclass(x) and (its_own or x not in described_already):
                 described_already.add(x)
-                found |= {f"{key}{member}": what for member, what in members(x)}
+                found |= {f"{key}{member}": what for member, what in members(x, its_own)}
     with fl.simulate_gpu(False), fl.simulate_gpu():
         for given, make in GIVEN.items():
             try:

@@ -97,6 +97,12 @@ def test_a_name_that_left_the_table_of_contents_is_still_answered_for(monkeypatc
     assert differences("names", today("names")) == before
 
 
+def test_a_method_that_lost_its_description_is_still_there(monkeypatch):
+    before = differences("names", today("names"))
+    monkeypatch.setattr(fl.KeyPath.get, "__doc__", None)
+    assert differences("names", today("names")) == before
+
+
 def test_every_version_that_saved_files_has_one_of_each_kind():
     kinds = [{path.name for path in folder.iterdir()} for folder in sorted(part_files.FILES.iterdir())]
     assert len(kinds) > 1 and all(names == kinds[0] for names in kinds)

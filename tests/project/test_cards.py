@@ -46,4 +46,4 @@ def test_lesson_06_lets_you_choose_it():
     packed = re.search(r'<script type="text/plain">(.*?)</script>', explorer, re.DOTALL)[1]
     text = json.dumps(json.loads(zlib.decompress(base64.b64decode(packed), wbits=-15)), ensure_ascii=False)
     missing = [card for card in CARDS if f'"{card}"' not in text]
-    assert not missing, f"lesson 06 has no {missing}: `python tools/notebooks.py run 06`, then `make exercises`"
+    assert not missing, f"lesson 06 has no {missing}: `python tools/notebooks.py run 06` stores it with them"
