@@ -25,6 +25,7 @@ from simgpu.presets import PRESETS, Preset, preset
 
 FILE = Path(__file__).resolve().parents[1] / "notebooks" / "SIMULATED.md"
 CARD = "NVIDIA T4"
+VALUES = "## Which values aren't NumPy's"
 STEPS = 20 * 200  # of lesson 05: points and epochs
 MATRIX = np.zeros((2048, 2048), np.float32)
 
@@ -221,18 +222,13 @@ that nothing changes.
 
 {table()}
 
-## Which values aren't NumPy's
+{_after(VALUES)}"""
 
-The values are NumPy's, computed on your processor. Where CuPy 14 decides otherwise, the simulation follows CuPy:
 
-- **float16** is added up in float32 and rounded once, in sums, products, running totals and variances: 4,096 ones along
-  an axis make 4,096, where NumPy's make 2,048. A card adds some sums in float16, in a tree, which comes close to this.
-- **An integer to a negative power** is 1 / x without its fraction: 0, except for 1 and -1. NumPy raises.
-- **A singular matrix** raises nothing in `inv`, `solve` and `matrix_power`, nor does one that isn't positive definite
-  in `cholesky`: looking for the error would be a wait. A card leaves inf, nan, or a part of the result; here it's nan.
-- **An array without elements** is false, with a warning. NumPy raises.
-- **Big-endian numbers** (`>f4`) have their bytes swapped on their way to the card.
-"""
+def _after(heading: str) -> str:
+    """The rest of the page, from a heading on: it's written by hand."""
+    text = FILE.read_text(encoding="utf-8")
+    return text[text.index(f"{heading}\n") :]
 
 
 def main(arguments: list[str]) -> int:

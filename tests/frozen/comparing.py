@@ -1,4 +1,4 @@
-"""Is today's fluxlite what 0.2.0 was? Compares entries with the frozen ones, and says what to enter in changed.toml.
+"""Is today's fluxlite what 0.3 was? Compares entries with the frozen ones, and says what to enter in changed.toml.
 
 A part, such as ``names``, is a file of entries: names.json. An entry is a key with a text, or with a list of texts.
 """
@@ -6,7 +6,9 @@ A part, such as ``names``, is a file of entries: names.json. An entry is a key w
 from __future__ import annotations
 
 import functools
+import importlib
 import json
+import re
 import tomllib
 from itertools import zip_longest
 from pathlib import Path
@@ -15,17 +17,23 @@ from typing import NamedTuple
 from tools.outputs import alike
 
 FROZEN = Path(__file__).parent
-PARTS = ("names", "files", "documents")
+PARTS = ("names", "files", "documents", "cards")
 GONE = "gone"
 Entry = str | list[str]
 Entries = dict[str, Entry]
 
-# Which entries have no last digits: those that begin so. A signature is its text, and what was saved is what's loaded.
-EXACT = dict.fromkeys(PARTS, ()) | {"names": ("",), "files": ("model", "state", "training", "Local", "handin", "prog")}
+VERSION = "0.3"  # what's compared with: the data are of commit 19683022, where the work on 0.4 began
+# Entries without last digits: a signature is its text, and what was saved is what's loaded.
+EXACT = {
+    "names": r"",
+    "files": r"[\d.]+/(model|state|training|Local|handin|progress)",
+    "documents": r"(?!)",
+    "cards": r"",
+}
 # How far other numbers may be apart, relative to them; whole numbers are always equal.
 TOLERANCE = {"files": 1e-5}
 
-_AGAIN = "it's as in 0.2.0 again: take its line out"
+_AGAIN = f"it's as in {VERSION} again: take its line out"
 
 
 class Difference(NamedTuple):
@@ -39,7 +47,7 @@ class Difference(NamedTuple):
 
     def __str__(self) -> str:
         texts = zip_longest(*([x] if isinstance(x, str) else x for x in (self.was, self.now)), fillvalue="nothing")
-        what = "\n".join(f"  0.2.0: {was}\n  now:   {now}" for was, now in texts if was != now)
+        what = "\n".join(f"  {VERSION}:  {was}\n  now:  {now}" for was, now in texts if was != now)
         return f"{self.part}: {self.key}{f'  ({self.wrong})' if self.wrong else ''}\n{what}"
 
     def line(self) -> str:
@@ -52,14 +60,14 @@ def same(part: str, key: str, one: Entry, other: Entry) -> bool:
     """Whether two entries are the same, as far as processors agree."""
     if isinstance(one, list) and isinstance(other, list):
         return len(one) == len(other) and all(same(part, key, x, y) for x, y in zip(one, other))
-    if key.startswith(EXACT[part]) or not (isinstance(one, str) and isinstance(other, str)):
+    if re.match(EXACT[part], key) or not (isinstance(one, str) and isinstance(other, str)):
         return one == other
     return alike(one, other, TOLERANCE.get(part, 0))
 
 
 @functools.cache
 def frozen(part: str) -> Entries:
-    """What a part was in 0.2.0."""
+    """What a part was in 0.3."""
     return json.loads((FROZEN / f"{part}.json").read_text(encoding="utf-8"))
 
 
@@ -69,12 +77,18 @@ def changed() -> dict[str, dict[str, dict[str, Entry]]]:
     return tomllib.loads((FROZEN / "changed.toml").read_text(encoding="utf-8"))
 
 
-def differences(part: str, today: Entries) -> list[Difference]:
+def today(part: str) -> Entries:
+    """What a part is now."""
+    found = importlib.import_module(f"frozen.part_{part}")
+    return found.entries(frozen(part)) if part == "names" else found.entries()
+
+
+def differences(part: str, entries: Entries) -> list[Difference]:
     """What isn't as frozen or as listed. What's new is no difference."""
     found = []
     for key, was in frozen(part).items():
         listed = changed().get(part, {}).get(key)
-        now = today.get(key, GONE)
+        now = entries.get(key, GONE)
         if same(part, key, listed["now"] if listed else was, now):
             continue
         wrong = _AGAIN if same(part, key, was, now) else "not what's listed" if listed else ""
@@ -92,8 +106,10 @@ def wrong_lines(listed: dict | None = None) -> list[str]:
                 found.append(f'{part}: {key} needs {{ why = "a reason", now = … }}')
             elif key not in known:
                 found.append(f"{part}: {key} isn't frozen")
+            elif part == "names" and line["now"] == GONE:
+                found.append(f"{part}: {key} is gone: until 0.5, keep it, with a notice that names the new one")
             elif same(part, key, known[key], line["now"]):
-                found.append(f"{part}: {key} is as in 0.2.0")
+                found.append(f"{part}: {key} is as in {VERSION}")
     return found
 
 
@@ -107,7 +123,7 @@ def told(found: list[Difference]) -> str:
     """What differs, and what to do about it: for a test that fails."""
     what = "\n".join(map(str, found))
     where = "tests/frozen/changed.toml"
-    return f"not as in 0.2.0:\n{what}\n\nIf you mean it, say why in {where}, in these lines:\n\n{as_toml(found)}\n"
+    return f"not as in {VERSION}:\n{what}\n\nIf you mean it, say why in {where}, in these lines:\n\n{as_toml(found)}\n"
 
 
 def written(entries: Entries) -> str:

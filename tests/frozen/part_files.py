@@ -1,6 +1,7 @@
 """Files that fluxlite saves, one of each kind: models, trainings, a learner's record, preferences, measurements.
 
-They lie in files/, as 0.2.0 saved them, but for the measurements, which are nobody's output.
+They lie in files/, in a folder for each version that saved them. All of them must load, whatever version reads them.
+Only the measurements are nobody's output.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import numpy as np
 import pytest
 
 import fluxlite as fl
+from fluxlite_course.kit import classroom, progress
 
 FILES = Path(__file__).with_name("files")
 
@@ -122,12 +124,52 @@ def flat(x: Any, place: str = "") -> Iterator[str]:
         yield f"{place}: {type(x).__name__ if callable(x) else repr(x)}"
 
 
+def save(folder: Path) -> None:
+    """Save one file of each kind, with the fluxlite that's running, into a new folder."""
+    folder.mkdir()
+    fl.save(folder / "model.safetensors", model=numbered(model()))
+    fl.save(folder / "state.safetensors", state=fl.state(numbered(model())))
+    fl.save(folder / "training.safetensors", **_trained(), notes={"pair": (np.arange(3.0), True), "text": "é", "n": 3})
+    one_run(folder / "checkpoint.safetensors", 2)
+    (folder / "LocalPreferences.toml").write_text('[other]\nx = 1  # "mine"\n', encoding="utf-8")
+    shutil.copyfile(FILES / "0.2" / "recorded.json", folder / "recorded.json")
+    with surroundings(folder):
+        quietly(fl.gpu_backend, "AMDGPU")
+        for part, key, value in _DONE:
+            progress.keep(part, key, value)
+        classroom.handin("Ada Lovelace", folder)
+    for lock in folder.glob(".*.lock"):
+        lock.unlink()
+
+
+# What a learner did: right, tried and stopped exercises, two guesses, a puzzle.
+_DONE = (
+    ("checks", "00.1", "right"), ("checks", "01.2", "stopped"), ("checks", "02.3", "not right"),
+    ("guesses", "00-A", "a"), ("guesses", "01-A", "b"), ("puzzles", "07-1", "2"),
+)  # fmt: skip
+
+
+def _trained() -> dict[str, Any]:
+    """A training after two steps, so that its optimizers remember something."""
+    parts = training()
+    x = np.arange(6, dtype=np.float32).reshape(3, 2) / 8
+    for _ in range(2):
+        for state in ("moments", "opt_state"):
+            (grads,) = fl.gradient(lambda m: fl.mse(m(x), x[:, :1]), parts["model"])
+            parts[state], parts["model"] = fl.update(parts[state], parts["model"], grads)
+    parts["rng"].random(5)
+    return parts
+
+
 def entries(files: Path = FILES) -> dict[str, list[str]]:
     """What each file holds, by what reads it. The files themselves stay as they are."""
+    found = {}
     with tempfile.TemporaryDirectory() as temporary:
-        folder = Path(shutil.copytree(files, Path(temporary, "files")))
-        with surroundings(folder):
-            return {f"{file}: {name}": list(found) for file, name, found in _read(folder)}
+        for version in sorted(path.name for path in files.iterdir()):
+            folder = Path(shutil.copytree(files / version, Path(temporary, version)))
+            with surroundings(folder):
+                found |= {f"{version}/{file}: {name}": list(texts) for file, name, texts in _read(folder)}
+    return found
 
 
 def _read(folder: Path) -> Iterator[tuple[str, str, Any]]:

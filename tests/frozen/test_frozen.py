@@ -1,26 +1,22 @@
-"""Today's fluxlite is what 0.2.0 was, but for what changed.toml lists."""
+"""Today's fluxlite is what 0.3 was, but for what changed.toml lists."""
 
 from pathlib import Path
 
 import numpy as np
 import pytest
-from frozen import comparing, part_documents, part_files, part_names
-from frozen.comparing import differences, frozen, told, wrong_lines
+from frozen import comparing, part_files
+from frozen.comparing import differences, frozen, today, told, wrong_lines
 
 import fluxlite as fl
 
 ROOT = Path(__file__).parents[2]
 
 
-def compare(part, today):
-    found = differences(part, today)
-    assert not found, told(found)
-
-
-@pytest.mark.parametrize("part", [part_names, part_files, part_documents], ids=lambda part: part.__name__)
+@pytest.mark.parametrize("part", comparing.PARTS)
 def test_it_is_what_it_was(monkeypatch, part):
     monkeypatch.chdir(ROOT)
-    compare(part.__name__.removeprefix("frozen.part_"), part.entries())
+    found = differences(part, today(part))
+    assert not found, told(found)
 
 
 def test_what_is_listed_as_changed_is_different_and_has_a_reason():
@@ -31,8 +27,9 @@ def test_what_is_listed_as_changed_is_different_and_has_a_reason():
 
 PLANTED = {
     "names": ("fluxlite.Dense", lambda text: text.replace("(", "(rng, ", 1)),
-    "files": ("model.safetensors: load(path)", lambda texts: [*texts[:-1], texts[-1].replace("10.625", "10.626")]),
+    "files": ("0.3/model.safetensors: load(path)", lambda texts: [*texts[:-1], texts[-1].replace("10.625", "10.626")]),
     "documents": ("S1-23", lambda text: text.replace("0.", "1.", 1)),
+    "cards": ("NVIDIA T4, version 2", lambda texts: [text.replace("bandwidth 240", "bandwidth 250") for text in texts]),
 }  # fmt: skip
 
 
@@ -74,7 +71,8 @@ def test_what_is_gone_is_a_difference_and_what_is_new_is_none(monkeypatch):
     ("key", "line", "words"),
     [
         ("fluxlite.Dense", {"why": "", "now": "(x)"}, "a reason"),
-        ("fluxlite.Dense", {"why": "because", "now": frozen("names")["fluxlite.Dense"]}, "is as in 0.2.0"),
+        ("fluxlite.Dense", {"why": "because", "now": frozen("names")["fluxlite.Dense"]}, "is as in 0.3"),
+        ("fluxlite.Dense", {"why": "because", "now": "gone"}, "keep it, with a notice that names the new one"),
         ("fluxlite.Dens", {"why": "because", "now": "gone"}, "isn't frozen"),
     ],
 )
@@ -85,8 +83,26 @@ def test_a_wrong_line_is_named(key, line, words):
 
 def test_a_public_name_with_other_parameters_is_noticed(monkeypatch):
     monkeypatch.setattr(comparing, "changed", dict)
-    today = part_names.entries()
+    before = differences("names", today("names"))
     monkeypatch.setattr(fl, "mse", lambda target, prediction, agg=np.mean: 0)
-    before, after = (differences("names", entries) for entries in (today, part_names.entries()))
+    after = differences("names", today("names"))
     (found,) = (one for one in after if one not in before)
     assert (found.key, found.now) == ("fluxlite.mse", "(target, prediction, agg=mean)")
+
+
+def test_a_name_that_left_the_table_of_contents_is_still_answered_for(monkeypatch):
+    """An old name stays until 0.5: `import *` no longer brings it, and whoever writes it gets it."""
+    before = differences("names", today("names"))
+    monkeypatch.setattr(fl, "__all__", [name for name in fl.__all__ if name != "mse"])
+    assert differences("names", today("names")) == before
+
+
+def test_a_method_that_lost_its_description_is_still_there(monkeypatch):
+    before = differences("names", today("names"))
+    monkeypatch.setattr(fl.KeyPath.get, "__doc__", None)
+    assert differences("names", today("names")) == before
+
+
+def test_every_version_that_saved_files_has_one_of_each_kind():
+    kinds = [{path.name for path in folder.iterdir()} for folder in sorted(part_files.FILES.iterdir())]
+    assert len(kinds) > 1 and all(names == kinds[0] for names in kinds)

@@ -47,7 +47,7 @@ NAMES = {
     "simgpu.launches": "tiles",
     "simgpu.lines": "text_of",
     "simgpu.memory": "OutOfMemoryError Stored",
-    "simgpu.presets": "PRESETS Preset preset",
+    "simgpu.presets": "CAPABILITIES PRESETS Preset preset",
     "simgpu.rules": "DIFFERENT PerformanceWarning names",
     "training": "History",
     "training.loop": "Bar Interrupts",
@@ -60,6 +60,7 @@ NAMES = {
 # Modules, and names that two modules have.
 OTHERS = {
     "activations": "activations",
+    "architectures": "simgpu.jit.figures:_ARCHITECTURES",
     "arrays": "arrays",
     "bar": "training.loop",
     "coming_from": "coming_from",

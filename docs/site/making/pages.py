@@ -63,9 +63,9 @@ def own(folder: Path) -> None:
 def of_the_repository(folder: Path) -> None:
     """Copy the repository's pages that aren't in parts on others, and the picture."""
     for file, page in PAGES.items():
-        if file not in ("README.md", "examples/README.md"):
+        if file not in ("README.md", "examples/README.md", "docs/house.md"):
             (folder / page).parent.mkdir(exist_ok=True)
-            text = _without_house(file, on_site(read(file), file, page))
+            text = on_site(read(file), file, page)
             # A box to tick is for paper. On a page it would be a control without a name, for those who can't see it.
             (folder / page).write_text(text.replace("- [ ] ", "- ☐ "), encoding="utf-8")
     (folder / "docs").mkdir()
@@ -74,17 +74,10 @@ def of_the_repository(folder: Path) -> None:
     (folder / "coming-from.md").write_text(coming_from_page.page(), encoding="utf-8")
 
 
-def _without_house(file: str, text: str) -> str:
-    """A page without the house, which has a page of its own."""
-    if file != "CONTRIBUTING.md":
-        return text
-    return text.replace(section(text, "The house"), "\n[How it works](how-it-works.md) has it, with every file.\n\n")
-
-
 def how_it_works(folder: Path) -> None:
     """The page for readers of the source: the house, and every file."""
     page = folder / "how-it-works.md"
-    house = with_sources(section(read("CONTRIBUTING.md"), "The house"))
+    house = with_sources(on_site(read("docs/house.md").partition("\n")[2], "docs/house.md", page.name))
     text = page.read_text(encoding="utf-8").replace("<!-- the house -->", house)
     page.write_text(text.replace("<!-- every file -->", every_file()), encoding="utf-8")
     evening = folder / "read-in-an-evening.md"

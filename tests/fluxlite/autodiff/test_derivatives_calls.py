@@ -133,20 +133,21 @@ def test_writing_into_an_existing_array():
             fl.gradient(lambda x: np.sum(f(x)), X)  # noqa: B023
 
 
-@pytest.mark.parametrize(
-    "f, name",
-    [
-        (np.fft.fft, "np.fft.fft"),
-        (np.nanmedian, "np.nanmedian"),
-        (np.linalg.qr, "np.linalg.qr"),
-        (lambda x: np.nextafter(x, 2), "np.nextafter"),
-        (lambda x: np.apply_along_axis(np.sum, 0, x), "np.apply_along_axis"),
-        (lambda x: np.maximum.accumulate(x), "np.maximum.accumulate"),
-        (lambda x: np.add.reduceat(x, [0]), "np.add.reduceat"),
-        (np.frexp, "np.frexp"),
-        (np.bitwise_not, "np.invert"),
-    ],
-)
+# One of each kind: a function, one of a submodule, a ufunc, its methods. Whichever gets a rule is left out.
+NONE_YET = [
+    (np.nanmedian, np.nanmedian, "np.nanmedian"),
+    (np.apply_along_axis, lambda x: np.apply_along_axis(np.sum, 0, x), "np.apply_along_axis"),
+    (np.fft.fft, np.fft.fft, "np.fft.fft"),
+    (np.linalg.qr, np.linalg.qr, "np.linalg.qr"),
+    (np.nextafter, lambda x: np.nextafter(x, 2), "np.nextafter"),
+    (np.frexp, np.frexp, "np.frexp"),
+    (np.invert, np.bitwise_not, "np.invert"),
+    (None, lambda x: np.maximum.accumulate(x), "np.maximum.accumulate"),
+    (None, lambda x: np.add.reduceat(x, [0]), "np.add.reduceat"),
+]
+
+
+@pytest.mark.parametrize("f, name", [(f, name) for function, f, name in NONE_YET if function not in RULES])
 def test_a_function_without_a_rule_is_named(f, name):
     with pytest.raises(TypeError, match=rf"{name}.* has no derivative rule.*fluxlite\.rule"):
         fl.gradient(lambda x: np.sum(f(x)), X)

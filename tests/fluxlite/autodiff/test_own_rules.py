@@ -91,8 +91,10 @@ def test_what_cannot_be_entered(scale):
 
 
 def test_a_numpy_function_can_have_one():
-    w = np.arange(9.0).reshape(3, 3)
-    with pytest.raises(TypeError, match="np.diagflat has no derivative rule"):
-        fl.gradient(lambda x: np.sum(np.diagflat(x) * w), np.ones(3))
-    fl.rule(np.diagflat, lambda g, out, x: np.diagonal(g))
-    assert fl.gradient(lambda x: np.sum(np.diagflat(x) * w), np.ones(3))[0].tolist() == [0, 4, 8]
+    x = np.array([1.0, 2.0])
+    fl.gradient(lambda x: np.sum(np.square(x)), x)
+    del RULES[np.square]  # whatever has no rule today may have one tomorrow
+    with pytest.raises(TypeError, match="np.square has no derivative rule"):
+        fl.gradient(lambda x: np.sum(np.square(x)), x)
+    fl.rule(np.square, lambda g, out, x: g * 2 * x)
+    assert fl.gradient(lambda x: np.sum(np.square(x)), x)[0].tolist() == [2, 4]

@@ -1,35 +1,18 @@
-"""A preset never changes: a saved estimate names the card. New figures make a new version."""
+"""What each card's figures are, and where they come from. That they never change, tests/frozen sees to."""
 
 import pytest
 from inside import PRESETS, preset
 
 import fluxlite as fl
 
-# bytes, multiprocessors; 10⁹ bytes and 10¹² operations (float16, float32, float64) per second; the links
-FIGURES = {
-    "NVIDIA T4": (16 * 2**30, 40, 240, 26, 5.994, 0.2278125, 6, 12),
-    "GTX 1650": (4 * 2**30, 14, 102.4, 4.776, 2.384, 0.0838125, 6, 12),
-    "RTX 2080 Ti": (11 * 2**30, 68, 492.8, 32.28, 10.72, 0.376875, 6, 12),
-    "L4": (24 * 10**9, 58, 240, 48.4, 15.15, 0.42609375, 10, 24),
-    "RTX 4090": (24 * 10**9, 128, 856.8, 99.12, 57.82, 1.1615625, 10, 24),
-    "A100": (40 * 2**30, 108, 1321.75, 187.2, 16.575, 16.575, 10, 24),
-    "H100": (80 * 10**9, 132, 2847.5, 593.4, 50.25, 56.95, 12, 48),
-    "H200": (141 * 10**9, 132, 4080, 593.4, 50.25, 56.95, 12, 48),
-}
-
 
 @pytest.mark.parametrize("name", PRESETS)
-def test_a_cards_figures_stay_as_they_are(name):
+def test_a_cards_figures_are_of_the_right_size(name):
+    """A slip in a power of ten. Which figures they are, tests/frozen holds; that they have a source, the next test."""
     card = PRESETS[name]
-    memory, multiprocessors, bandwidth, float16, float32, float64, pageable, pinned = FIGURES[name]
-    assert (card.memory, card.multiprocessors) == (memory, multiprocessors)
-    rates = [rate / 1e9 for rate in (card.bandwidth, card.pageable, card.pinned)]
-    assert rates == pytest.approx([bandwidth, pageable, pinned])
-    rates = [rate / 1e12 for rate in (card.float16, card.float32, card.float64)]
-    assert rates == pytest.approx([float16, float32, float64])
-    assert (card.version, card.launch, card.library, card.tape) == (2, 15e-6, 20e-6, 4e-6)
-    assert (card.floor, card.latency, card.first_use, card.start) == pytest.approx((3e-6, 13e-6, 20e-3, 0.5))
-    assert card.queue == 1024
+    assert 2**30 <= card.memory <= 2**40 and 1 <= card.multiprocessors <= 1000
+    assert 1e10 < card.pinned <= 1e11 and card.pageable <= card.pinned < card.bandwidth < 1e14
+    assert card.float64 > 1e10 and 1e11 < card.float32 <= card.float16 < 1e16
 
 
 @pytest.mark.parametrize("name", PRESETS)

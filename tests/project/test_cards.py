@@ -1,0 +1,49 @@
+"""What else a card needs than its row in cards.toml: the page of figures, an architecture, a choice in lesson 06."""
+
+import base64
+import json
+import re
+import tomllib
+import zlib
+from pathlib import Path
+
+import nbformat
+import pytest
+from inside import CAPABILITIES, architectures
+
+from benchmarks.sensitivity import sources
+
+ROOT = Path(__file__).parents[2]
+CARDS = tomllib.loads((ROOT / "simgpu" / "cards.toml").read_text(encoding="utf-8"))["cards"]
+PAGE = (ROOT / "notebooks" / "SIMULATED.md").read_text(encoding="utf-8")
+LESSON = ROOT / "notebooks" / "06-cpu-against-gpu.ipynb"
+WRITE = "`python -m benchmarks.sensitivity --write` writes it"
+
+
+@pytest.mark.parametrize("card", CARDS)
+def test_the_page_of_figures_has_the_card(card):
+    row, source = (re.search(rf"^{begin}", PAGE, re.MULTILINE) for begin in (rf"\| {card} \|", rf"- \*\*{card}\*\*:"))
+    assert row, f"notebooks/SIMULATED.md has no row for {card}: {WRITE}"
+    assert source, f"notebooks/SIMULATED.md doesn't say where the figures of {card} are from: {WRITE}"
+
+
+def test_the_page_has_todays_figures_and_no_others():
+    assert sources() in PAGE, f"notebooks/SIMULATED.md has other figures than simgpu/cards.toml: {WRITE}"
+
+
+@pytest.mark.parametrize("card", CARDS)
+def test_its_architecture_is_known(card):
+    architecture = CARDS[card]["architecture"]
+    assert architecture in CAPABILITIES, f"CAPABILITIES of simgpu/presets.py has no {architecture}, which {card} has"
+    assert architecture in architectures, (
+        f"_ARCHITECTURES of simgpu/jit/figures.py has no {architecture}, which {card} has"
+    )
+
+
+def test_lesson_06_lets_you_choose_it():
+    explorer = "".join(cell.outputs[0].data["text/html"] for cell in nbformat.read(LESSON, 4).cells
+                       if cell.source.startswith("crossover_explorer("))  # fmt: skip
+    packed = re.search(r'<script type="text/plain">(.*?)</script>', explorer, re.DOTALL)[1]
+    text = json.dumps(json.loads(zlib.decompress(base64.b64decode(packed), wbits=-15)), ensure_ascii=False)
+    missing = [card for card in CARDS if f'"{card}"' not in text]
+    assert not missing, f"lesson 06 has no {missing}: `python tools/notebooks.py run 06` stores it with them"
