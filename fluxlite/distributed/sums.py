@@ -18,7 +18,7 @@ from ..optimizers import OptimiserChain
 from ..tree.flat import KeyPath
 from ..tree.ties import is_array
 from ..tree.walks import nodes, trainables
-from ..updating import Leaf, Rule, Step
+from ..updating import Leaf, OptimiserRule, Step, take_step, takes_float16
 from .world import Group, everyone
 
 
@@ -101,11 +101,12 @@ class DistributedOptimizer(OptimiserChain):
     """
 
     @explained("a rule such as Adam()")
-    def __init__(self, rule: Rule) -> None:
+    def __init__(self, rule: OptimiserRule) -> None:
         super().__init__(rule)
 
+    @takes_float16
     def apply(self, memory: dict[str, Any], x: Any, g: Any) -> None:
-        self.rules[0].apply(memory["0"], x, g)
+        memory["0"] = take_step(self.rules[0], memory["0"], x, g)
 
     def gathered(self, state: Any, model: Any, steps: list[Step]) -> list[Step]:
         """The same steps with the means of all workers' gradients."""
