@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from inside import optimizers
 from test_rules import ALL
 
 import fluxlite as fl
-from fluxlite import optimizers
 
 
 class PlainChange(fl.OptimiserRule):
@@ -261,16 +261,14 @@ def test_what_is_no_optimizer_yet(rule, error, words):
 OURS = [kind for kind in vars(optimizers).values()
         if isinstance(kind, type) and issubclass(kind, fl.OptimiserRule) and hasattr(fl, kind.__name__)
         and kind is not fl.OptimiserRule]  # fmt: skip
-HEADER = """
+HEADER = f"""
 import math
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-import fluxlite as fl
-from fluxlite.messages import check_whole, in_words
-from fluxlite.optimizers import Formula, Fusible, OptimiserRule, change_by, keep
+from {optimizers.__name__} import Formula, Fusible, OptimiserRule, change_by, check_whole, in_words, keep
 """
 
 

@@ -69,6 +69,7 @@ OTHERS = {
     "files": "files",
     "lanes": "simgpu.jit.lanes",
     "launch": "simgpu.jit.launch",
+    "optimizers": "optimizers",
     "flat": "tree.flat",
     "gradients": "autodiff.gradients",
     "messages": "messages",
