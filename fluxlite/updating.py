@@ -445,7 +445,9 @@ def _fits(leaf: Any, x: Any, g: Any, way: tuple) -> bool:
     if device_of(g) != device_of(x):
         raise TypeError(f"{name} is on {device_of(x)}, its gradient on {device_of(g)}: move one of them")
     for y in filter(is_array, leaf.memory.values()):
-        made_for = y.shape if leaf.shape is None else leaf.shape
+        made_for = leaf.shape
+        if made_for is None:
+            made_for = y.shape
         if math.prod(made_for) != x.size:  # the shape may differ: one of two tied parameters is perhaps transposed
             raise ValueError(f"{name} has shape {x.shape}, its state {made_for}: call state = setup(rule, model) again")
         if device_of(y) != device_of(x):
