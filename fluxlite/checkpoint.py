@@ -179,7 +179,7 @@ def generator_of(x: Any) -> Any:
     return None
 
 
-def resuming(path: KeyPath, x: Any, state: Any) -> Callable[[], None]:
+def action_to_resume(path: KeyPath, x: Any, state: Any) -> Callable[[], None]:
     """A function that makes `x`'s generator continue from `state`. Raises `ValueError` now if that can't work."""
     generator = generator_of(x)  # a GPU's is its seed, and how often it was asked
     owner = getattr(generator, "bit_generator", generator)
@@ -242,7 +242,7 @@ class Loading:
             its_state = source
             if not isinstance(source, dict):
                 its_state = state(source)
-            self.actions.append(resuming(path, x, its_state))
+            self.actions.append(action_to_resume(path, x, its_state))
         elif is_leaf(x):
             self._check_leaf(path, x, source)
         else:

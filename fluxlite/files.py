@@ -37,7 +37,7 @@ class FileFormatError(ValueError):
 
 def write(path: Any, values: dict[str, Any]) -> None:
     """Make a file of `values`, plain containers by name. If that fails, the file is still the old one."""
-    arrays, described = described_parts(values)
+    arrays, described = describe_parts(values)
     stored = {name: _as_stored(CPU.receive(x)) for name, x in arrays.items()}
     each = {name: _checksum_of(x) for name, x in stored.items()}
     text = json.dumps({"format": FORMAT, "values": described, "crc32": each})
@@ -148,8 +148,10 @@ def _checksum(file: BinaryIO) -> tuple[int, str, str]:
     place = header.find(f'"{_NAME}":"'.encode()) + len(_NAME) + 4
     after = place + len(_NO_CHECKSUM)
     total = zlib.crc32(header[:place] + _NO_CHECKSUM.encode() + header[after:])
-    while chunk := file.read(1 << 18):
+    chunk = file.read(1 << 18)
+    while chunk:
         total = zlib.crc32(chunk, total)
+        chunk = file.read(1 << 18)
     return place, header[place:after].decode("latin1"), f"{total:08x}"
 
 
@@ -169,10 +171,10 @@ def _bytes(x: np.ndarray) -> memoryview:
 # -- what isn't an array becomes JSON ------------------------------------------------------------------------------
 
 
-def described_parts(values: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+def describe_parts(values: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """The arrays in `values`, and the rest as JSON can hold it. Raises `TypeError` for what can't be, by its place."""
     describing = _Describing()
-    described = {name: describing.described(KeyPath([Attribute(name)]), x) for name, x in values.items()}
+    described = {name: describing.describe(KeyPath([Attribute(name)]), x) for name, x in values.items()}
     return describing.arrays, described
 
 
@@ -183,16 +185,16 @@ class _Describing:
         self.arrays: dict[str, Any] = {}  # as they are, on their devices
         self.firsts: dict[tuple, tuple[str, Any]] = {}  # also keeps temporary arrays alive, so no address is reused
 
-    def described(self, path: KeyPath, x: Any) -> Any:
+    def describe(self, path: KeyPath, x: Any) -> Any:
         match x:
             case dict():
                 if not all(map(_is_key, x)):
                     raise TypeError(f"{path} has keys that a file can't hold: {[*x]}; take text or numbers")
                 return {"dict": [self.item(path, key, part) for key, part in x.items()]}
             case list():
-                return [self.described(path + (i,), part) for i, part in enumerate(x)]
+                return [self.describe(path + (i,), part) for i, part in enumerate(x)]
             case tuple():
-                return {"tuple": [self.described(path + (i,), part) for i, part in enumerate(x)]}
+                return {"tuple": [self.describe(path + (i,), part) for i, part in enumerate(x)]}
             case np.generic():
                 return {"number": self.array(path, np.asarray(x))}
             case complex():
@@ -204,7 +206,7 @@ class _Describing:
         return x  # JSON has the others
 
     def item(self, path: KeyPath, key: Any, part: Any) -> list:
-        return [self.described(path, key), self.described(path + (key,), part)]
+        return [self.describe(path, key), self.describe(path + (key,), part)]
 
     def array(self, path: KeyPath, x: Any) -> dict[str, Any]:
         if x.dtype.str not in _DTYPES or isinstance(x, np.ma.MaskedArray):

@@ -612,33 +612,33 @@ def adjust(state: Any, eta: float | None = None, **fields: Any) -> Any:
     found = _leaves(state)
     known: set[str] = set()
     for leaf in found:
-        for rule in _rules(leaf.rule):
+        for rule in _single_rules(leaf.rule):
             known.update(settings(rule))
     for name in fields:
         if name not in known:
             raise TypeError(f"no rule in this state has {name!r}; there are {', '.join(sorted(known)) or 'none'}")
-    _change(found, fields)
+    _adjust_all(found, fields)
     if "eta" in fields:
         for leaf in found:
             leaf.own_rate = None
     return state
 
 
-def follow(state: Any, eta: float) -> None:
+def set_rates(state: Any, eta: float) -> None:
     """Set the rates by a schedule: `eta` for the largest of them, and the others keep their ratio to it."""
     check_number("the learning rate eta", eta)
     groups: dict[float, list[Leaf]] = {}
-    for leaf, share in shares(state):
+    for leaf, share in rate_shares(state):
         groups.setdefault(share, []).append(leaf)
     for share, found in groups.items():
-        _change(found, {"eta": eta * share})
+        _adjust_all(found, {"eta": eta * share})
 
 
-def shares(state: Any) -> list[tuple[Leaf, float]]:
+def rate_shares(state: Any) -> list[tuple[Leaf, float]]:
     """(leaf, its own rate as a share of the largest that isn't frozen), of all leaves that have a rate."""
     rates: list[tuple[Leaf, float]] = []
     for leaf in _leaves(state):
-        numbers = [settings(rule) for rule in _rules(leaf.rule)]
+        numbers = [settings(rule) for rule in _single_rules(leaf.rule)]
         found = [its["eta"] for its in numbers if "eta" in its]
         if not found:
             continue
@@ -678,28 +678,43 @@ def _leaves(state: Any) -> list[Leaf]:
     return found
 
 
-def _change(leaves: list[Leaf], fields: dict[str, Any]) -> None:
+def _adjust_all(leaves: list[Leaf], fields: dict[str, Any]) -> None:
     """Give the leaves new rules with these `fields`. Those that share a rule still do."""
     adjusted: dict[int, tuple[OptimiserRule, OptimiserRule]] = {}  # by id: the old one, which lives on, and the new
     for leaf in leaves:
         if id(leaf.rule) not in adjusted:
-            adjusted[id(leaf.rule)] = (leaf.rule, _adjusted(leaf.rule, fields))
+            adjusted[id(leaf.rule)] = (leaf.rule, _adjust_rule(leaf.rule, fields))
     for leaf in leaves:
         _, leaf.rule = adjusted[id(leaf.rule)]
 
 
-def _rules(rule: OptimiserRule) -> tuple[OptimiserRule, ...]:
-    """The rule, or those of a chain."""
-    if not rule.rules:
-        return (rule,)
-    return tuple(one for part in rule.rules for one in _rules(part))
-
-
-def _adjusted(rule: OptimiserRule, fields: dict[str, Any]) -> OptimiserRule:
+def _single_rules(rule: OptimiserRule) -> list[OptimiserRule]:
+    """The rule and those inside it, but no chain."""
     if rule.rules:
-        return type(rule)(*[_adjusted(part, fields) for part in rule.rules])
+        parts = list(rule.rules)
+        found = []
+    else:
+        parts = list(_inner_rules(rule).values())
+        found = [rule]
+    for part in parts:
+        found += _single_rules(part)
+    return found
+
+
+def _inner_rules(rule: OptimiserRule) -> dict[str, OptimiserRule]:
+    """A rule of yours may hold another one."""
+    return {name: value for name, value in settings(rule).items() if isinstance(value, OptimiserRule)}
+
+
+def _adjust_rule(rule: OptimiserRule, fields: dict[str, Any]) -> OptimiserRule:
+    if rule.rules:
+        chain = copy.copy(rule)
+        object.__setattr__(chain, "rules", tuple(_adjust_rule(part, fields) for part in rule.rules))
+        return chain
     known = settings(rule)
     own = {name: value for name, value in fields.items() if name in known}
+    for name, inner in _inner_rules(rule).items():
+        own[name] = _adjust_rule(inner, fields)
     if dataclasses.is_dataclass(rule):
         return dataclasses.replace(rule, **own)  # type: ignore[return-value]
     adjusted = copy.copy(rule)

@@ -6,6 +6,7 @@ An `OptimiserRule` says by how much a parameter changes; the library's are in ``
 import dataclasses
 import functools
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -115,7 +116,7 @@ def change_by(rule: OptimiserRule, memory: dict[str, Any], x: Any, g: Any) -> tu
     result = rule.apply(memory, after, g)
     if result is None:
         return memory, x - after
-    return _returned(rule, result)
+    return _check_result(rule, result)
 
 
 def take_step(rule: OptimiserRule, memory: dict[str, Any], x: Any, g: Any) -> dict[str, Any]:
@@ -128,13 +129,13 @@ def take_step(rule: OptimiserRule, memory: dict[str, Any], x: Any, g: Any) -> di
     result = rule.apply(memory, x, g)
     if result is None:
         return memory
-    memory, change = _returned(rule, result)
+    memory, change = _check_result(rule, result)
     if change is not None:
         x -= change
     return memory
 
 
-def _returned(rule: OptimiserRule, result: Any) -> tuple[dict[str, Any], Any]:
+def _check_result(rule: OptimiserRule, result: Any) -> tuple[dict[str, Any], Any]:
     """What an `apply` has returned, as in Optimisers.jl. Raises `TypeError` for anything else."""
     if isinstance(result, tuple) and len(result) == 2 and isinstance(result[0], dict):
         return result
@@ -182,6 +183,8 @@ def _brief(memory: Any) -> str:
     """What a rule remembers, without the arrays' values."""
     if isinstance(memory, dict):
         return "{" + ", ".join(f"{name!r}: {_brief(value)}" for name, value in memory.items()) + "}"
+    if isinstance(memory, (list, tuple)):
+        return f"[{', '.join(map(_brief, memory))}]"
     if is_array(memory):
         return f"{memory.dtype} {tuple(memory.shape)}"
     return repr(memory)
@@ -287,11 +290,11 @@ def update(state: Any, model: Any, grads: Any) -> tuple[Any, Any]:
     >>> model
     {'w': array([0.5, 0. ])}
     """
-    steps = checked_steps(state, model, grads)
+    steps = steps_to_take(state, model, grads)
     if steps:
         first: Leaf | None = steps[0][0]
     else:
-        why = without_gradient(model, grads)
+        why = why_no_gradient(model, grads)
         if why:
             warn(("no gradient", type(model)), f"update changes nothing: {why}")
         first = next((node for _, node in nodes(state) if isinstance(node, Leaf)), None)
@@ -329,7 +332,7 @@ def take_steps(steps: list[Step]) -> None:
             leaf.memory = take_step(leaf.rule, leaf.memory, x, g)
 
 
-def without_gradient(model: Any, grads: Any) -> str:
+def why_no_gradient(model: Any, grads: Any) -> str:
     """What to say if there's nothing but None in the gradient of a model that could be trained; otherwise ''."""
     if any(is_array(leaf) for leaf in leaves(grads)) or next(trainables(model), None) is None:
         return ""
@@ -339,14 +342,14 @@ def without_gradient(model: Any, grads: Any) -> str:
     )
 
 
-def checked_steps(state: Any, model: Any, grads: Any) -> list[Step]:
+def steps_to_take(state: Any, model: Any, grads: Any) -> list[Step]:
     """The steps to take, all checked. Raises as `update` does, naming the place."""
     _check_order(state, model, grads)
     found: list[Step] = []
     if grads is not None:
         _collect(state, model, grads, (), found)
     if _may_be_tied(found):
-        found = _tied(model, found)
+        found = _add_up_ties(model, found)
     return [step for step in found if not step[0].frozen]
 
 
@@ -360,36 +363,35 @@ _USAGE = "Write update(state, model, grads), with state = setup(rule, model) and
 
 
 def _check_order(state: Any, model: Any, grads: Any) -> None:
-    for x, place, wrong in (
-        (state, "state", (OptimiserRule, Gradient)),
-        (model, "model", (Gradient, State, Leaf, TrackedArray)),
-        (grads, "gradient", (OptimiserRule, State, Leaf)),
-    ):
-        if isinstance(x, wrong):
-            raise TypeError(f"got {in_words(x)} in place of the {place}. {_USAGE}")
+    _check_is_none_of(state, "state", OptimiserRule, Gradient)
+    _check_is_none_of(model, "model", Gradient, State, Leaf, TrackedArray)
+    _check_is_none_of(grads, "gradient", OptimiserRule, State, Leaf)
     if isinstance(grads, tuple) and not isinstance(model, tuple):
         raise TypeError(f"gradient gives a tuple, one for each argument: take grads[0]. {_USAGE}")
     if type(grads) is type(model) and kind_of(type(model)).is_plain:
         raise TypeError(f"got a {type(grads).__name__} in place of the gradient. {_USAGE}")
 
 
-def _collect(state: Any, x: Any, g: Any, way: tuple, found: list[Step]) -> None:
-    """Adds the steps at `x` and below: where a gradient is, which may be given for a part of the model only.
+def _check_is_none_of(x: Any, place: str, *others: type) -> None:
+    if isinstance(x, others):
+        raise TypeError(f"got {in_words(x)} in place of the {place}. {_USAGE}")
 
-    `way` leads there: the way to its owner, the owner, the name in it.
-    """
-    own, given = _parts(x), _parts(g)
+
+def _collect(state: Any, x: Any, g: Any, path: tuple, found: list[Step]) -> None:
+    """Adds the steps at `x` and below: where a gradient is, which may be given for a part of the model only."""
+    own = _parts(x)
+    given = _parts(g)
     if own is None:
-        if _fits(state, x, g, way):
+        if _fits(state, x, g, path):
             found.append((state, x, g))
         return
     if given is None:
-        raise TypeError(f"{_place(way)} is a {type(x).__name__}, its gradient a {type(g).__name__}. {_USAGE}")
+        raise TypeError(f"{_name(path)} is a {type(x).__name__}, its gradient a {type(g).__name__}. {_USAGE}")
     states = _parts(state) or {}
     for name, part in given.items():
         if name not in own:
             kinds = f"a {type(x).__name__}, has no {name!r}; its gradient, a {type(g).__name__}, has one"
-            raise ValueError(f"{_place(way)}, {kinds}")
+            raise ValueError(f"{_name(path)}, {kinds}")
         if part is None:
             continue
         leaf: Any = states.get(name)
@@ -397,7 +399,10 @@ def _collect(state: Any, x: Any, g: Any, way: tuple, found: list[Step]) -> None:
         if _fits_at_a_glance(leaf, inside, part):
             found.append((leaf, inside, part))
         else:
-            _collect(leaf, inside, part, (way, x, name), found)
+            step = name
+            if isinstance(name, str) and not isinstance(x, dict):
+                step = Attribute(name)
+            _collect(leaf, inside, part, (*path, step), found)
 
 
 def _fits_at_a_glance(leaf: Any, x: Any, g: Any) -> bool:
@@ -425,9 +430,9 @@ def _parts(x: Any) -> dict[Any, Any] | None:
     return dict(zip(names, parts))
 
 
-def _fits(leaf: Any, x: Any, g: Any, way: tuple) -> bool:
+def _fits(leaf: Any, x: Any, g: Any, path: tuple) -> bool:
     """Whether `x`, which has a gradient, is a parameter. Raises if its gradient or its state don't fit."""
-    name = _place(way)
+    name = _name(path)
     if isinstance(x, (float, int, np.floating)) and not isinstance(x, bool) and is_leaf(g):
         instead = f"make it an array, np.array({float(x)!r})"
         raise TypeError(f"{name} is the number {x!r}, which update can't change in place: {instead}")
@@ -444,7 +449,7 @@ def _fits(leaf: Any, x: Any, g: Any, way: tuple) -> bool:
         raise ValueError(f"{name} has shape {x.shape}, its gradient shape {g.shape}")
     if device_of(g) != device_of(x):
         raise TypeError(f"{name} is on {device_of(x)}, its gradient on {device_of(g)}: move one of them")
-    for y in filter(is_array, leaf.memory.values()):
+    for y in _arrays_in(leaf.memory):
         made_for = leaf.shape
         if made_for is None:
             made_for = y.shape
@@ -456,17 +461,20 @@ def _fits(leaf: Any, x: Any, g: Any, way: tuple) -> bool:
     return True
 
 
-def _place(way: tuple) -> str:
-    steps: list[Any] = []
-    while way:
-        way, owner, name = way
-        if isinstance(name, str) and not isinstance(owner, dict):
-            name = Attribute(name)
-        steps.insert(0, name)
-    return str(KeyPath(steps)) or "the model"
+def _arrays_in(memory: dict[str, Any]) -> Iterator[Any]:
+    """What a rule remembers in arrays; a chain has a dict for each of its rules."""
+    for value in memory.values():
+        if isinstance(value, dict):
+            yield from _arrays_in(value)
+        elif is_array(value):
+            yield value
 
 
-def _tied(model: Any, found: list[Step]) -> list[Step]:
+def _name(path: tuple) -> str:
+    return str(KeyPath(path)) or "the model"
+
+
+def _add_up_ties(model: Any, found: list[Step]) -> list[Step]:
     """One step for each parameter, at its first place, with the gradients at all places."""
     firsts = {parameter_key(x): x for _, x in trainables(model)}
     steps: dict[Any, Step] = {}

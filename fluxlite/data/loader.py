@@ -59,7 +59,8 @@ class DataLoader(metaclass=Readable):
         if collate is not None and not isinstance(collate, bool):
             check_callable("collate, if it's not None, True or False,", collate)
         check_bool("partial", partial)
-        self._count = count = numobs(data)
+        count = numobs(data)
+        self._count = count
         if batchsize > count > 0:
             what = f"a batchsize of {batchsize:,} is more than the {count:,} observations"
             warn(("batchsize", batchsize, count), f"{what}: there's one batch of all")

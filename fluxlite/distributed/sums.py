@@ -124,7 +124,7 @@ class DistributedOptimizer(OptimiserChain):
     def gathered(self, state: Any, model: Any, steps: list[Step]) -> list[Step]:
         """The same steps with the means of all workers' gradients."""
         group = everyone()
-        return summed(group, in_buckets(state, model), steps, 1 / group.size)[0]
+        return sum_over_workers(group, in_buckets(state, model), steps, 1 / group.size)[0]
 
     def __repr__(self) -> str:
         return f"DistributedOptimizer({self.rules[0]})"
@@ -143,7 +143,9 @@ def in_buckets(state: Any, model: Any) -> list[list[tuple[Leaf, Any]]]:
     return list(buckets.values())
 
 
-def summed(group: Group, buckets: list, steps: list[Step], weight: float, *numbers: float) -> tuple[list, list]:
+def sum_over_workers(
+    group: Group, buckets: list, steps: list[Step], weight: float, *numbers: float
+) -> tuple[list, list]:
     """The steps with the sums of ``weight * gradient`` over all workers; and those of a few numbers.
 
     A parameter takes a step if any worker has its gradient.

@@ -22,12 +22,12 @@ from ..devices.base import CPU
 from ..distributed.world import everyone
 from ..layers.layer import misplaced
 from ..messages import check_bool, check_callable, check_whole, explained, in_notebook, in_words, many
-from ..optimizers import follow, shares
+from ..optimizers import rate_shares, set_rates
 from ..receipts import Seconds, clock, clocked
 from ..tree.ties import is_array
 from ..tree.walks import leaves, trainables
 from ..unreached import say_what_is_not_trained
-from ..updating import without_gradient
+from ..updating import why_no_gradient
 from .callbacks import Patience
 from .resuming import RunFile
 from .team import Alone, Team
@@ -130,7 +130,7 @@ def train(
         check_data(data)
         if not list(trainables(model)):
             raise ValueError(f"there is nothing to train in this {type(model).__name__}; see explain(model)")
-        if schedule is not None and not shares(opt_state):
+        if schedule is not None and not rate_shares(opt_state):
             raise TypeError("train(schedule=…) sets a learning rate, and the rule has none")
         say_what_is_not_trained(model)
         history = History(int(epochs))
@@ -258,7 +258,7 @@ class Run:
         if len(self.pending) == self.check_every:
             self.look()
         if self.schedule is not None:
-            follow(self.opt_state, self.schedule(history.steps))
+            set_rates(self.opt_state, self.schedule(history.steps))
         self.workers.update(self.opt_state, self.model, grads)
         self.done += 1
         history.steps += 1
@@ -289,7 +289,7 @@ class Run:
             better.add_note(note)
             raise better from error
         if self.history.steps == 0:
-            nothing = without_gradient(self.model, grads)
+            nothing = why_no_gradient(self.model, grads)
             if nothing:
                 raise ValueError(nothing)
         if isinstance(value, tuple):  # (loss, extra, …)

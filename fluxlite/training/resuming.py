@@ -15,9 +15,9 @@ from .. import checkpoint
 from ..arrays import device_of
 from ..checkpoint import Loading, states_of
 from ..devices.base import CPU
-from ..files import described_parts
+from ..files import describe_parts
 from ..messages import say, warn
-from ..optimizers import shares
+from ..optimizers import rate_shares
 from ..receipts import Seconds
 from ..tree.flat import Attribute, KeyPath
 from ..tree.ties import is_array
@@ -43,7 +43,7 @@ class RunFile:
         self.is_writer = run.workers.worker == 0
         if self.is_writer:  # what can't be written is said now, and not after an epoch
             check_place(path)
-        described_parts(states_of({"model": run.model, "opt_state": run.opt_state}))
+        describe_parts(states_of({"model": run.model, "opt_state": run.opt_state}))
         rng = getattr(run.data, "rng", None)
         self.order: np.random.Generator | None = None
         if isinstance(rng, np.random.Generator):
@@ -94,7 +94,7 @@ class RunFile:
             found = self.run.workers.group.same(found)
         if found is None:
             return True
-        then = self._checked(found)
+        then = self._check_found(found)
         self._take_over(found, then)
         run, history = self.run, self.run.history
         where = f"epoch {history.epochs}"
@@ -133,7 +133,7 @@ class RunFile:
         if run.finished:
             history.reason = then["reason"]
 
-    def _checked(self, found: dict[str, Any]) -> dict[str, Any]:
+    def _check_found(self, found: dict[str, Any]) -> dict[str, Any]:
         """What the file says of its run. Raises `ValueError` if it's of another one, or not `train`'s."""
         then: Any = found.get("run")
         trouble = _what_is_wrong(then, found)
@@ -176,7 +176,7 @@ def _rules_in_words(run: Any) -> str:
     """The rules. Where a schedule sets the rates, only how large they are compared with it."""
     share_of: dict[int, float] = {}  # by the id of a leaf
     if run.schedule is not None:
-        for leaf, share in shares(run.opt_state):
+        for leaf, share in rate_shares(run.opt_state):
             if leaf.frozen:
                 share = 1
             share_of[id(leaf)] = share

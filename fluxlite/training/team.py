@@ -12,9 +12,9 @@ from typing import Any
 from ..checkpoint import generator_of
 from ..data.loader import batches_of
 from ..data.observations import numobs, part
-from ..distributed.sums import DistributedDataContainer, in_buckets, summed, take_from
+from ..distributed.sums import DistributedDataContainer, in_buckets, sum_over_workers, take_from
 from ..distributed.world import Group, WorkerFailed, WorkersDiffer, everyone, keep
-from ..updating import checked_steps, take_steps, update
+from ..updating import steps_to_take, take_steps, update
 
 
 class Alone:
@@ -90,9 +90,9 @@ class Team(AbstractContextManager):
         """Take a step with the gradient of the whole batch. A worker without rows adds zeros to it."""
         steps = []
         if self.rows:
-            steps = checked_steps(opt_state, model, grads)
+            steps = steps_to_take(opt_state, model, grads)
         numbers = self.interrupts.pressed, self.of, self.of**2
-        steps, (pressed, rows, squares) = summed(self.group, self.buckets, steps, self.share, *numbers)
+        steps, (pressed, rows, squares) = sum_over_workers(self.group, self.buckets, steps, self.share, *numbers)
         if rows**2 != squares * self.group.size:
             advice = f"here it's {self.of} rows: give all the same data"
             raise WorkersDiffer(f"the workers' batches differ in size; {advice}")

@@ -185,6 +185,42 @@ def test_what_is_remembered_may_have_any_shape(simulated):
             fl.update(state, device(np.ones((4, 2), np.float32)), device(np.ones((4, 2), np.float32)))
 
 
+class EverySecond(fl.OptimiserRule):
+    """A rule that holds another one, and lets it step every second time."""
+
+    def __init__(self, inner):
+        self.inner = inner
+
+    def init(self, x):
+        return {"count": 0, "inner": self.inner.init(x), "history": [np.zeros_like(x)]}
+
+    def change(self, memory, x, g):
+        memory["count"] += 1
+        if memory["count"] % 2:
+            return self.inner.change(memory["inner"], x, g)
+        return None
+
+
+class Usual(fl.OptimiserChain):
+    """A chain with a constructor of its own."""
+
+    def __init__(self, eta):
+        super().__init__(fl.ClipGrad(1.0), fl.Descent(eta))
+
+
+def test_the_rates_inside_a_rule_change_too():
+    w = np.zeros(2)
+    state = fl.setup(EverySecond(fl.Momentum(0.5)), [w])
+    assert "Momentum(eta=0.5, rho=0.9)" in repr(state) and "'history': [float64 (2,)]" in repr(state)
+    fl.update(state, [w], [np.ones(2)])
+    fl.adjust(state, 0.25)
+    for _ in range(2):
+        fl.update(state, [w], [np.ones(2)])
+    np.testing.assert_allclose(w, -0.5 - (0.9 * 0.5 + 0.25))
+    state = fl.adjust(fl.setup(Usual(0.1), [w]), 0.2)
+    assert type(state[0].rule) is Usual and state[0].rule.rules[1] == fl.Descent(0.2)
+
+
 def test_a_formula_with_numbers_of_its_own_is_one_launch(simulated):
     @dataclass(frozen=True)
     class Mixed(optimizers.Fusible):
