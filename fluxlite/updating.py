@@ -227,6 +227,11 @@ def setup(rule: OptimiserRule, model: Any) -> Any:
 def _check_rule(rule: Any) -> None:
     if isinstance(rule, OptimiserRule):
         return
+    if isinstance(rule, type):
+        name = rule.__name__
+        raise TypeError(
+            f"setup(rule, model) takes an optimizer such as Adam() first, got the class {name}: write {name}()"
+        )
     name = type(rule).__name__
     hint = ""
     if hasattr(rule, "change") or hasattr(rule, "apply"):

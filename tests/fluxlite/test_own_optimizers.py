@@ -281,6 +281,7 @@ class Alone:
         (WrongReturn(), TypeError, r"WrongReturn\.apply\(memory, x, g\) returned .*: it changes x in place"),
         (fl.OptimiserChain(WrongReturn(), fl.Descent()), TypeError, r"WrongReturn\.apply\(memory, x, g\) returned"),
         (Nothing(), NotImplementedError, r"Nothing says by how much a parameter changes"),
+        (Nothing, TypeError, r"got the class Nothing: write Nothing\(\)"),
         (Alone(), TypeError, r"got Alone\. An optimizer of your own is a class Alone\(fl\.OptimiserRule\)"),
     ],
     ids=lambda x: type(x).__name__ if not isinstance(x, (str, type)) else "",
