@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from .optimizers import AccumGrad, AdaBelief, AdaDelta, AdaGrad, Adam, AdaMax, AdamW, AMSGrad, clip_grad_norm
     from .optimizers import ClipGrad, ClipNorm, Descent, Lion, Momentum, NAdam, Nesterov, OAdam, OptimiserChain, RAdam
     from .optimizers import RMSProp, Rprop, SignDecay, WeightDecay, adjust, freeze, thaw
-    from .updating import setup, update, updated
+    from .updating import OptimiserRule, setup, update, updated
     from .layers.convolution import AdaptiveMaxPool, AdaptiveMeanPool, Conv, ConvTranspose, CrossCor, DepthwiseConv
     from .layers.convolution import GlobalMaxPool, GlobalMeanPool, MaxPool, MeanPool, SamePad, Upsample
     from .layers.combine import Embedding, Maxout, PairwiseFusion, Parallel, Scale, SkipConnection, flatten
@@ -131,7 +131,8 @@ __all__ = [
     # training
     "setup", "update", "updated", "adjust", "freeze", "thaw", "Descent", "Momentum", "Nesterov", "Lion", "Rprop",
     "AdaGrad", "AdaDelta", "RMSProp", "Adam", "AdamW", "NAdam", "RAdam", "AdaMax", "OAdam", "AMSGrad", "AdaBelief",
-    "OptimiserChain", "WeightDecay", "SignDecay", "ClipGrad", "ClipNorm", "AccumGrad", "clip_grad_norm", "step_decay",
+    "OptimiserChain", "WeightDecay", "SignDecay", "ClipGrad", "ClipNorm", "AccumGrad", "OptimiserRule",
+    "clip_grad_norm", "step_decay",
     "exponential_decay", "cosine", "warm_up", "one_cycle", "train", "throttle", "patience", "early_stopping",
     "plateau", "distributed", "save", "load", "state", "loadmodel",
     # data

@@ -62,11 +62,12 @@ def load(path: str | os.PathLike, /, *model: Any, cast: bool = False, **targets:
     >>> load(path, W=W)["W"] is W, W
     (True, array([1., 1.]))
     """
-    path, targets = os.fspath(path), _named(model, targets, required=False)
+    path = os.fspath(path)
+    targets = _named(model, targets, required=False)
     contents, is_ours = files.read(path)
-    if not is_ours and targets:
-        raise FileFormatError(f"{path} wasn't written by fluxlite.save: load(path) alone gives its arrays")
     if not is_ours:
+        if targets:
+            raise FileFormatError(f"{path} wasn't written by fluxlite.save: load(path) alone gives its arrays")
         notice(("foreign", path), f"{path} wasn't written by fluxlite.save: here are its arrays, by name.")
     loading = Loading(cast=cast, own=True)
     for name, target in targets.items():
@@ -116,14 +117,19 @@ def states_of(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def _named(unnamed: tuple, named: dict[str, Any], required: bool = True) -> dict[str, Any]:
-    if len(unnamed) > 1 or unnamed and "model" in named or required and not (unnamed or named):
+    """All objects by name. One may have come without: the model."""
+    has_two_models = bool(unnamed) and "model" in named
+    has_nothing = not unnamed and not named
+    if len(unnamed) > 1 or has_two_models or (required and has_nothing):
         raise TypeError("one object can go without a name, and is called model; name them: model=model, rng=rng")
-    return {"model": unnamed[0], **named} if unnamed else named
+    if unnamed:
+        return {"model": unnamed[0], **named}
+    return named
 
 
 def _state_at(path: KeyPath, x: Any) -> Any:
     """The `state` of `x`, which stands at `path`. Names of fields are of the type `Attribute`, as in a path."""
-    flat = flatten(x, lambda _, part: is_leaf(part) or isinstance(part, Leaf) or generator_of(part) is not None, False)
+    flat = flatten(x, _has_own_state, ties=False)
     states = [leaf_state(path + place, leaf) for place, leaf in zip(flat.paths(), flat.leaves)]
 
     def plain(x: Any, kind: Any, names: Any, parts: list, make: Any) -> Any:
@@ -134,19 +140,27 @@ def _state_at(path: KeyPath, x: Any) -> Any:
     return flat.beside(states, plain)
 
 
+def _has_own_state(path: Any, x: Any) -> bool:
+    return is_leaf(x) or isinstance(x, Leaf) or generator_of(x) is not None
+
+
 def leaf_state(path: KeyPath, x: Any) -> Any:
     """What to keep of a leaf, or of something with a state of its own."""
     if isinstance(x, Leaf):
         memory = _state_at(path + (Attribute("memory"),), x.memory)
         return {"rule": type(x.rule).__name__, "settings": repr(x.rule), "memory": memory}
-    if (generator := generator_of(x)) is not None:
+    generator = generator_of(x)
+    if generator is not None:
         return getattr(generator, "bit_generator", generator).state
     if is_tracked(x):
         x.check_open(str(path))
         raise TypeError(f"{path or 'this array'} is tracked for a gradient; its value is in {path or 'x'}.data")
     if is_array(x) or isinstance(x, PLAIN):
         return x
-    refuse_tensor(f"a state{f', at {path},' if path else ''}", x)
+    what = "a state"
+    if path:
+        what = f"a state, at {path},"
+    refuse_tensor(what, x)
     if isinstance(x, types.FunctionType):
         say_what_is_not_saved(x, path)
     for place, _ in arrays_inside(x, path):
@@ -160,10 +174,12 @@ def leaf_state(path: KeyPath, x: Any) -> Any:
 def generator_of(x: Any) -> Any:
     if isinstance(x, (Device, DataLoader, MovedLoader)):
         x = x.rng
-    return x if isinstance(x, (np.random.Generator, *gpu_generators)) else None
+    if isinstance(x, (np.random.Generator, *gpu_generators)):
+        return x
+    return None
 
 
-def resuming(path: KeyPath, x: Any, state: Any) -> Callable[[], None]:
+def action_to_resume(path: KeyPath, x: Any, state: Any) -> Callable[[], None]:
     """A function that makes `x`'s generator continue from `state`. Raises `ValueError` now if that can't work."""
     generator = generator_of(x)  # a GPU's is its seed, and how often it was asked
     owner = getattr(generator, "bit_generator", generator)
@@ -189,7 +205,9 @@ def _is_like(state: Any, example: Any, name: str = "") -> bool:
         return state.keys() == example.keys() and all(_is_like(state[key], example[key], key) for key in example)
     if isinstance(example, np.ndarray):
         return (state.shape, state.dtype) == (example.shape, example.dtype)
-    return 0 <= state <= _LARGEST.get(name, 2**128 - 1) if isinstance(example, int) else state == example
+    if isinstance(example, int):
+        return 0 <= state <= _LARGEST.get(name, 2**128 - 1)
+    return state == example
 
 
 # -- copying values into arrays ------------------------------------------------------------------------------------
@@ -200,7 +218,9 @@ class Loading:
 
     def __init__(self, filter: Callable[[Any], bool] | None = None, cast: bool = False, own: bool = False) -> None:
         check_bool("cast=…", cast)
-        self.filter, self.cast, self.own = filter, cast, own  # own: nobody else has the source's arrays
+        self.filter = filter
+        self.cast = cast
+        self.own = own  # nobody else has the source's arrays
         # By parameter: its first path, the array, the source's values, and the same values on the array's device.
         self.copies: dict[tuple, tuple[KeyPath, Any, Any, Any]] = {}
         self.actions: list[Callable[[], None]] = []
@@ -219,31 +239,53 @@ class Loading:
         elif isinstance(x, Leaf):
             self._add_memory(path, x, state(source))
         elif generator_of(x) is not None:
-            self.actions.append(resuming(path, x, source if isinstance(source, dict) else state(source)))
-        elif not is_leaf(x):
-            ours, theirs = self._parts(x), self._parts(source)
-            if ours.keys() != theirs.keys():
-                here, there = [", ".join(map(str, parts)) for parts in (ours, theirs)]
-                what = f"here it has the parts {here}, in the source {there or in_words(source)}"
-                raise ValueError(f"{path or 'the model'}: the structures don't match; {what}")
-            for key, (step, part) in ours.items():
-                self.add(path + (step,), part, theirs[key][1])
-        else:  # numbers, functions and rates stay as they are, but no array may get lost
-            leaf_state(path, x)
-            is_zeros = is_array(source) and (x is None or x is False) and not CPU.receive(source).any()
-            if not is_zeros and (is_array(source) or not is_leaf(source) and len(children(source)[0])):
-                raise ValueError(f"{path or 'this leaf'} is {in_words(x)}, the source has {in_words(source)}")
+            its_state = source
+            if not isinstance(source, dict):
+                its_state = state(source)
+            self.actions.append(action_to_resume(path, x, its_state))
+        elif is_leaf(x):
+            self._check_leaf(path, x, source)
+        else:
+            self._add_parts(path, x, source)
+
+    def _add_parts(self, path: KeyPath, x: Any, source: Any) -> None:
+        ours = self._parts(x)
+        theirs = self._parts(source)
+        if ours.keys() != theirs.keys():
+            here = ", ".join(map(str, ours))
+            there = ", ".join(map(str, theirs)) or in_words(source)
+            what = f"here it has the parts {here}, in the source {there}"
+            raise ValueError(f"{path or 'the model'}: the structures don't match; {what}")
+        for key, (step, part) in ours.items():
+            _, its_part = theirs[key]
+            self.add(path + (step,), part, its_part)
+
+    def _check_leaf(self, path: KeyPath, x: Any, source: Any) -> None:
+        """Numbers, functions and rates stay as they are, but no array may get lost."""
+        leaf_state(path, x)
+        if is_array(source):
+            is_missing_bias = x is None or x is False  # which counts as zeros
+            is_lost = not is_missing_bias or CPU.receive(source).any()
+        else:
+            is_lost = not is_leaf(source) and len(children(source)[0]) > 0
+        if is_lost:
+            raise ValueError(f"{path or 'this leaf'} is {in_words(x)}, the source has {in_words(source)}")
 
     def _parts(self, x: Any) -> dict[Any, tuple[Any, Any]]:
         """(step, part) by name, in a sequence by number; those that the filter leaves out aren't counted."""
-        parts = children(x)[0]
-        found = [(step, part) for step, part in steps(x, parts) if self.filter is None or self.filter(part)]
-        return {step if isinstance(parts, Mapping) else i: (step, part) for i, (step, part) in enumerate(found)}
+        parts, _ = children(x)
+        found = []
+        for step, part in steps(x, parts):
+            if self.filter is None or self.filter(part):
+                found.append((step, part))
+        if isinstance(parts, Mapping):
+            return {step: (step, part) for step, part in found}
+        return dict(enumerate(found))
 
     def _add_array(self, path: KeyPath, x: Any, source: Any) -> None:
         if source is None or source is False:  # a missing bias counts as zeros
             source = np.zeros(x.shape, x.dtype)
-        name, key = path or "this array", parameter_key(x)
+        name = path or "this array"
         if not is_array(source):
             raise ValueError(f"{name} is an array of shape {x.shape}, the source has {in_words(source)}")
         if source.shape != x.shape:
@@ -254,13 +296,15 @@ class Loading:
             raise ValueError(f"{name} is read-only, as an array is while a gradient call uses it")
         with on_card_of(source):
             values = source.astype(x.dtype, copy=not self.own)  # a copy, since the source may be these very arrays
-        first_path, first, expected, _ = self.copies.get(key, (path, x, values, None))
+        key = parameter_key(x)
         if key not in self.copies:
             self.copies[key] = path, x, values, device_of(x).receive(values)
             return
+        first_path, first, expected, _ = self.copies[key]
         again = same_view(first, x, values)
-        is_one = parameter_key(again) == parameter_key(expected) and lies_alike(again, expected)  # isn't read
-        if not is_one and CPU.receive(again).tobytes() != CPU.receive(expected).tobytes():  # a NaN is like itself
+        if parameter_key(again) == parameter_key(expected) and lies_alike(again, expected):
+            return  # one array, which needn't be read
+        if CPU.receive(again).tobytes() != CPU.receive(expected).tobytes():  # a NaN is like itself
             raise ValueError(f"{first_path} and {path} are one tied parameter, the source has two different ones")
 
     def _add_memory(self, path: KeyPath, leaf: Leaf, source: Any) -> None:
@@ -272,7 +316,8 @@ class Loading:
         path += (Attribute("memory"),)
         self.add(path, leaf.memory, _as_remembered(source["memory"], leaf.memory))
         for place, value in nodes(source["memory"]):
-            if not is_array(value) and is_leaf(value) and place.get(leaf.memory) != value:
+            is_number = is_leaf(value) and not is_array(value)
+            if is_number and place.get(leaf.memory) != value:
                 self.actions.append(functools.partial(place.set, leaf.memory, value))
 
 

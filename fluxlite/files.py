@@ -18,12 +18,17 @@ from .writing import whole_file
 
 FORMAT = 1
 # The metadata has one entry of ours: the checksum of the whole file, a space, and a description in JSON.
-_NAME, _NO_CHECKSUM = "fluxlite", "00000000"
+_NAME = "fluxlite"
+_NO_CHECKSUM = "00000000"
 _LONGEST = 100_000_000  # bytes of a header; safetensors reads no longer one
 _MOST_MEMORY = 512 << 20  # bytes that a header may take: a small list takes twenty times the bytes that it has in JSON
 PLAIN = (bool, int, float, complex, str, bytes, type(None), np.generic)
 # What `write` says of an array's type. NumPy would take much more, such as "(10000,10000)f8".
-_DTYPES = {np.dtype(order + code).str: np.dtype(order + code) for order in "<>" for code in "?bBhHiIqQefdFD"}
+_DTYPES: dict[str, np.dtype] = {}
+for _order in "<>":
+    for _code in "?bBhHiIqQefdFD":
+        _dtype = np.dtype(_order + _code)
+        _DTYPES[_dtype.str] = _dtype
 
 
 class FileFormatError(ValueError):
@@ -32,9 +37,9 @@ class FileFormatError(ValueError):
 
 def write(path: Any, values: dict[str, Any]) -> None:
     """Make a file of `values`, plain containers by name. If that fails, the file is still the old one."""
-    arrays, described = described_parts(values)
+    arrays, described = describe_parts(values)
     stored = {name: _as_stored(CPU.receive(x)) for name, x in arrays.items()}
-    each = {name: f"{zlib.crc32(_bytes(x)):08x}" for name, x in stored.items()}
+    each = {name: _checksum_of(x) for name, x in stored.items()}
     text = json.dumps({"format": FORMAT, "values": described, "crc32": each})
     with whole_file(path) as temporary:
         try:
@@ -71,25 +76,38 @@ def read(path: str) -> tuple[dict[str, Any], bool]:
         for name, x in arrays.items():
             if x.dtype == bool and x.view(np.uint8).max(initial=0) > 1:  # NumPy would read elsewhere in memory
                 raise _unfit(path, f"is damaged: {name} has truth values other than 0 and 1")
-        # Damage may hit the entry's name or its beginning, but a single flip can't hit both.
-        texts = [text[8:] for name, text in metadata.items() if name == _NAME or text[8:].startswith(' {"format": ')]
-        if not texts:
+        text = _description(metadata)
+        if text is None:
             return arrays, False
         _, found, checksum = _checksum(file)
     if found != checksum:
-        names = [name for name, x in arrays.items() if f"{zlib.crc32(_bytes(x)):08x}" not in texts[0]]
-        what = f"the values of {names[0]} are not those that were saved" if names else "its header isn't the one saved"
-        raise _unfit(path, f"is damaged: {what}")
+        raise _unfit(path, f"is damaged: {_what_is_damaged(arrays, text)}")
     try:
-        description = json.loads(texts[0])
-        if type(description["format"]) is not int:
-            raise ValueError("its format isn't a whole number")
-        if description["format"] > FORMAT:
-            raise ValueError("it's of a newer format, update fluxlite")
-        stored, made = dict(arrays), dict[str, np.ndarray]()
-        return {name: _rebuild(x, stored, made) for name, x in description["values"].items()}, True
+        return _values(text, arrays), True
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError, RecursionError) as error:
         raise _unfit(path, f"has a checksum, but not the contents that fluxlite.save writes: {error!r}") from error
+
+
+def _description(metadata: dict[str, str]) -> str | None:
+    """What `write` said of its values, in JSON; None for files of others."""
+    # Damage may hit the entry's name or its beginning, but a single flip can't hit both.
+    for name, entry in metadata.items():
+        text = entry[len(_NO_CHECKSUM) :]
+        if name == _NAME or text.startswith(' {"format": '):
+            return text
+    return None
+
+
+def _values(text: str, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
+    """What was saved, made from its description and its arrays."""
+    description = json.loads(text)
+    if type(description["format"]) is not int:
+        raise ValueError("its format isn't a whole number")
+    if description["format"] > FORMAT:
+        raise ValueError("it's of a newer format, update fluxlite")
+    stored = dict(arrays)
+    made: dict[str, np.ndarray] = {}
+    return {name: _rebuild(x, stored, made) for name, x in description["values"].items()}
 
 
 def _unfit(path: str, why: str) -> FileFormatError:
@@ -97,12 +115,28 @@ def _unfit(path: str, why: str) -> FileFormatError:
 
 
 def _what_is_wrong(file: BinaryIO, error: Exception) -> str:
-    size, length = os.fstat(file.fileno()).st_size, 8 + int.from_bytes(file.read(8), "little")
-    ends = re.findall(rb'"data_offsets":\[\d+,(\d{1,18})\]', file.read(length) if length <= size else b"")
+    """Why safetensors can't read this, from its beginning on."""
+    size = os.fstat(file.fileno()).st_size
+    length = 8 + int.from_bytes(file.read(8), "little")
+    header = b""
+    if length <= size:
+        header = file.read(length)
+    ends = re.findall(rb'"data_offsets":\[\d+,(\d{1,18})\]', header)
     end = length + max(map(int, ends), default=0)
     if length <= size < end:
         return f"is cut off: {size:,} of {end:,} bytes are there"
     return f"is damaged, or isn't a safetensors file that NumPy can read ({error})"
+
+
+def _what_is_damaged(arrays: dict[str, np.ndarray], text: str) -> str:
+    for name, x in arrays.items():
+        if _checksum_of(x) not in text:
+            return f"the values of {name} are not those that were saved"
+    return "its header isn't the one saved"
+
+
+def _checksum_of(x: np.ndarray) -> str:
+    return f"{zlib.crc32(_bytes(x)):08x}"
 
 
 def _checksum(file: BinaryIO) -> tuple[int, str, str]:
@@ -114,14 +148,19 @@ def _checksum(file: BinaryIO) -> tuple[int, str, str]:
     place = header.find(f'"{_NAME}":"'.encode()) + len(_NAME) + 4
     after = place + len(_NO_CHECKSUM)
     total = zlib.crc32(header[:place] + _NO_CHECKSUM.encode() + header[after:])
-    while chunk := file.read(1 << 18):
+    chunk = file.read(1 << 18)
+    while chunk:
         total = zlib.crc32(chunk, total)
+        chunk = file.read(1 << 18)
     return place, header[place:after].decode("latin1"), f"{total:08x}"
 
 
 def _memory_for(header: bytes) -> int:
     """At most so many bytes does it take to read this JSON, and to make of it what was saved."""
-    texts = len(header) * (3 if header.isascii() and b"\\u" not in header else 13)  # copies; others take 4 bytes each
+    each = 13  # bytes a character, for the copies that are made: where one isn't ASCII, all take 4 bytes
+    if header.isascii() and b"\\u" not in header:
+        each = 3
+    texts = each * len(header)
     return texts + 40 * header.count(b",") + 100 * header.count(b"[") + 400 * header.count(b"{")
 
 
@@ -132,50 +171,69 @@ def _bytes(x: np.ndarray) -> memoryview:
 # -- what isn't an array becomes JSON ------------------------------------------------------------------------------
 
 
-def described_parts(values: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+def describe_parts(values: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """The arrays in `values`, and the rest as JSON can hold it. Raises `TypeError` for what can't be, by its place."""
-    arrays: dict[str, Any] = {}  # as they are, on their devices
-    firsts: dict[tuple, tuple[str, Any]] = {}  # also keeps temporary arrays alive, so no address is reused
+    describing = _Describing()
+    described = {name: describing.describe(KeyPath([Attribute(name)]), x) for name, x in values.items()}
+    return describing.arrays, described
 
-    def described(path: KeyPath, x: Any) -> Any:
+
+class _Describing:
+    """Describes values in JSON, and collects their arrays."""
+
+    def __init__(self) -> None:
+        self.arrays: dict[str, Any] = {}  # as they are, on their devices
+        self.firsts: dict[tuple, tuple[str, Any]] = {}  # also keeps temporary arrays alive, so no address is reused
+
+    def describe(self, path: KeyPath, x: Any) -> Any:
         match x:
             case dict():
                 if not all(map(_is_key, x)):
                     raise TypeError(f"{path} has keys that a file can't hold: {[*x]}; take text or numbers")
-                return {"dict": [[described(path, key), described(path + (key,), part)] for key, part in x.items()]}
-            case list() | tuple():
-                parts = [described(path + (i,), part) for i, part in enumerate(x)]
-                return parts if isinstance(x, list) else {"tuple": parts}
+                return {"dict": [self.item(path, key, part) for key, part in x.items()]}
+            case list():
+                return [self.describe(path + (i,), part) for i, part in enumerate(x)]
+            case tuple():
+                return {"tuple": [self.describe(path + (i,), part) for i, part in enumerate(x)]}
             case np.generic():
-                return {"number": array(path, np.asarray(x))}
+                return {"number": self.array(path, np.asarray(x))}
             case complex():
                 return {"complex": [x.real, x.imag]}
             case bytes():
                 return {"bytes": x.hex()}
-        return array(path, x) if is_array(x) else x  # JSON has the others
+        if is_array(x):
+            return self.array(path, x)
+        return x  # JSON has the others
 
-    def array(path: KeyPath, x: Any) -> dict[str, Any]:
+    def item(self, path: KeyPath, key: Any, part: Any) -> list:
+        return [self.describe(path, key), self.describe(path + (key,), part)]
+
+    def array(self, path: KeyPath, x: Any) -> dict[str, Any]:
         if x.dtype.str not in _DTYPES or isinstance(x, np.ma.MaskedArray):
             raise TypeError(f"{path} is a {type(x).__name__} of {x.dtype}, which a safetensors file can't hold")
-        name, first = firsts.get(parameter_key(x), (str(path), None))
-        if first is not None:
+        key = parameter_key(x)
+        if key in self.firsts:
+            name, first = self.firsts[key]
             return {"tied": name, "shape": x.shape, "strides": x.strides, "first": first.strides}
-        while name in arrays or name == "__metadata__":
+        name = str(path)
+        while name in self.arrays or name == "__metadata__":
             name += "'"
-        firsts[parameter_key(x)], arrays[name] = (name, x), x
+        self.firsts[key] = (name, x)
+        self.arrays[name] = x
         return {"array": name, "dtype": x.dtype.str}
-
-    return arrays, {name: described(KeyPath([Attribute(name)]), x) for name, x in values.items()}
 
 
 def _is_key(x: Any) -> bool:
-    return all(map(_is_key, x)) if type(x) is tuple else isinstance(x, PLAIN)
+    if type(x) is tuple:
+        return all(map(_is_key, x))
+    return isinstance(x, PLAIN)
 
 
 def _as_stored(x: np.ndarray) -> np.ndarray:
     """`x` as it lies in a file. safetensors ignores strides, and has no complex numbers: they're stored as pairs."""
-    pairs = np.stack([x.real, x.imag], axis=-1) if x.dtype.kind == "c" else x
-    return pairs.astype(pairs.dtype.newbyteorder("<"), order="C", copy=False)
+    if x.dtype.kind == "c":
+        x = np.stack([x.real, x.imag], axis=-1)
+    return x.astype(x.dtype.newbyteorder("<"), order="C", copy=False)
 
 
 def _rebuild(x: Any, stored: dict[str, np.ndarray], made: dict[str, np.ndarray]) -> Any:
@@ -206,8 +264,15 @@ def _rebuild(x: Any, stored: dict[str, np.ndarray], made: dict[str, np.ndarray])
 
 
 def _as_it_was(x: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """An array of this `dtype`, from what a file has of it; complex numbers are pairs there."""
     little = dtype.newbyteorder("<")
-    if x.dtype != (np.dtype(f"<f{dtype.itemsize // 2}") if dtype.kind == "c" else little):
+    stored = little
+    if dtype.kind == "c":
+        stored = np.dtype(f"<f{dtype.itemsize // 2}")
+    if x.dtype != stored:
         raise ValueError(f"this isn't an array of {dtype}")
-    x = x.view(little)[..., 0] if dtype.kind == "c" else x
-    return x if dtype == little else x.byteswap(inplace=True).view(dtype)
+    if dtype.kind == "c":
+        x = x.view(little)[..., 0]
+    if dtype == little:
+        return x
+    return x.byteswap(inplace=True).view(dtype)

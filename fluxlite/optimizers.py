@@ -9,7 +9,7 @@ import functools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, dataclass_transform
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -17,46 +17,61 @@ from .arrays import astype, device_of, is_half, launchers, move, on_card_of, wid
 from .coming_from import KEYWORDS, sentence
 from .messages import check_bool, check_number, check_whole, explained, in_words
 from .tree.walks import fmap, leaves, nodes
-from .updating import Leaf, Rule, in_full
+from .updating import Leaf, OptimiserRule, change_by, in_full, settings, takes_float16
 
 # A number has one name in all rules. It's at least 0, and below this.
-_BELOW = dict.fromkeys(("eta", "epsilon", "decay", "delta", "omega", "ell", "gamma"), math.inf) | {"rho": 1, "beta": 1}
+_BELOW = {
+    "eta": math.inf, "epsilon": math.inf, "decay": math.inf, "delta": math.inf, "omega": math.inf, "ell": math.inf,
+    "gamma": math.inf, "rho": 1, "beta": 1,
+}  # fmt: skip
 _PAIRS = ("beta", "ell", "gamma")
+_COUNTS = ("steps", "count")  # what's remembered as a number, not as an array
+_IN_WORDS = {"eta": "the learning rate eta"}
 
 
-@dataclass_transform(frozen_default=True, field_specifiers=(field,))
-class Formula(Rule):
+class Formula(OptimiserRule):
     """A rule of the library: a frozen dataclass of numbers, which are checked. What it `remembers` begins at 0."""
 
     remembers = ""
 
-    def __init_subclass__(cls) -> None:
-        super().__init_subclass__()
-        if cls.__module__ == __name__:  # yours needn't be one
-            dataclass(frozen=True)(cls)
-
     def __new__(cls, *args: Any, **fields: Any) -> Any:
-        for name in fields.keys() & KEYWORDS.keys() - getattr(cls, "__dataclass_fields__", {}).keys():
-            raise TypeError(f"{cls.__name__} has no {name!r}. {sentence(KEYWORDS[name])}")
+        own = getattr(cls, "__dataclass_fields__", {})
+        for name in fields:
+            if name in KEYWORDS and name not in own:
+                raise TypeError(f"{cls.__name__} has no {name!r}. {sentence(KEYWORDS[name])}")
         return super().__new__(cls)
 
     def __post_init__(self) -> None:
-        for name, value in vars(self).items():
-            place = f"{type(self).__name__}: {'the learning rate eta' if name == 'eta' else name}"
-            if name in _PAIRS and (not isinstance(value, (tuple, list)) or len(value) != 2):
-                raise TypeError(f"{place} is two numbers such as (0.9, 0.999), got {in_words(value)}")
-            for number in value if name in _PAIRS else [value] if name in _BELOW else []:
-                check_number(place, number, _BELOW[name])
-            if name in ("centred", "couple"):
+        for name, value in settings(self).items():
+            place = f"{type(self).__name__}: {_IN_WORDS.get(name, name)}"
+            if name in _PAIRS:
+                _check_pair(place, value, _BELOW[name])
+            elif name in _BELOW:
+                check_number(place, value, _BELOW[name])
+            elif name in ("centred", "couple"):
                 check_bool(place, value)
 
     def init(self, x: Any) -> dict[str, Any]:
-        return {name: 0 if name in ("steps", "count") else np.zeros_like(x) for name in self.remembers.split()}
+        memory: dict[str, Any] = {}
+        for name in self.remembers.split():
+            if name in _COUNTS:
+                memory[name] = 0
+            else:
+                memory[name] = np.zeros_like(x)
+        return memory
+
+
+def _check_pair(place: str, value: Any, below: float) -> None:
+    if not isinstance(value, (tuple, list)) or len(value) != 2:
+        raise TypeError(f"{place} is two numbers such as (0.9, 0.999), got {in_words(value)}")
+    for number in value:
+        check_number(place, number, below)
 
 
 # -- one rate for all numbers ------------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True)
 class Descent(Formula):
     """``x -= eta * g`` (Flux: ``Descent``)."""
 
@@ -66,6 +81,7 @@ class Descent(Formula):
         return self.eta * g
 
 
+@dataclass(frozen=True)
 class Momentum(Formula):
     """``v = rho * v + eta * g; x -= v`` (Flux: ``Momentum``)."""
 
@@ -80,6 +96,7 @@ class Momentum(Formula):
         return velocity
 
 
+@dataclass(frozen=True)
 class Nesterov(Momentum):
     """`Momentum` that looks a step ahead: ``v = rho * v + eta * g; x -= rho * v + eta * g`` (Flux: ``Nesterov``)."""
 
@@ -89,6 +106,7 @@ class Nesterov(Momentum):
         return self.rho * super().change(memory, x, g) + self.eta * g
 
 
+@dataclass(frozen=True)
 class Lion(Formula):
     """Steps of one size: the sign of a running mean, as in the paper (Chen and others, 2023; Flux: ``Lion``)."""
 
@@ -97,12 +115,14 @@ class Lion(Formula):
     remembers = "mean"
 
     def change(self, memory: dict[str, Any], x: Any, g: Any) -> Any:
-        (now, later), mean = self.beta, memory["mean"]
+        now, later = self.beta
+        mean = memory["mean"]
         step = self.eta * np.sign(now * mean + (1 - now) * g)
         keep(mean, later, g)
         return step
 
 
+@dataclass(frozen=True)
 class Rprop(Formula):
     """A rate for each number, which grows while its slope keeps its sign (Riedmiller, Braun, 1993; Flux: ``Rprop``)."""
 
@@ -114,11 +134,13 @@ class Rprop(Formula):
         return {"slope": np.zeros_like(x), "rate": np.full_like(x, self.eta)}
 
     def change(self, memory: dict[str, Any], x: Any, g: Any) -> Any:
-        slope, rate = memory["slope"], memory["rate"]
+        slope = memory["slope"]
+        rate = memory["rate"]
         turned = slope * g
         shrunk = np.maximum(rate * self.ell[0], self.gamma[0])
         grown = np.minimum(rate * self.ell[1], self.gamma[1])
-        rate[...] = np.where(turned > 0, grown, np.where(turned < 0, shrunk, rate))
+        if_not_grown = np.where(turned < 0, shrunk, rate)
+        rate[...] = np.where(turned > 0, grown, if_not_grown)
         slope[...] = np.where(turned < 0, 0, g)
         return rate * np.sign(slope)
 
@@ -141,31 +163,55 @@ class Fusible(Formula):
             return self._launch(memory, x, g, False)
         return self.formula(x, g, *memory.values(), *self.numbers(memory))
 
-    def apply(self, memory: dict[str, Any], x: Any, g: Any) -> None:
-        if type(x) in launchers and type(self).change is Fusible.change:  # one of your own may do anything
-            self._launch(in_full(memory) if is_half(x) else memory, x, g, True)
-        else:
-            super().apply(memory, x, g)
+    @takes_float16
+    def apply(self, memory: dict[str, Any], x: Any, g: Any) -> Any:
+        if type(x) not in launchers or type(self).change is not Fusible.change:  # one of your own may do anything
+            return super().apply(memory, x, g)
+        if is_half(x):
+            memory = in_full(memory)
+        self._launch(memory, x, g, True)
+        return None
 
     def _launch(self, memory: dict[str, Any], x: Any, g: Any, is_taken: bool) -> Any:
-        held = {name: value for name, value in vars(self).items() if name in _BELOW}
-        own = [number for name, value in held.items() for number in (value if name == "beta" else [value])]
+        lengths: list[tuple[str, int]] = []
+        own: list[float] = []
+        constants: list[tuple[str, Any]] = []
+        for name, value in settings(self).items():
+            if isinstance(value, (tuple, list)) and all(isinstance(number, (int, float)) for number in value):
+                lengths.append((name, len(value)))
+                own.extend(value)
+            elif name in _BELOW or isinstance(value, (float, np.floating)):
+                lengths.append((name, _SINGLE))
+                own.append(value)
+            else:
+                constants.append((name, value))
         kind: Any = type(self)
-        step = _step(kind, tuple(held), is_taken)
+        step = _step(kind, tuple(lengths), tuple(constants), is_taken)
         return launchers[type(x)](step, (x, g, *own, *memory.values(), *self.numbers(memory)))
 
 
+_SINGLE = -1  # the length of what isn't a pair
+
+
 @functools.cache
-def _step(kind: type, names: tuple[str, ...], is_taken: bool) -> Any:
+def _step(kind: type, lengths: tuple[tuple[str, int], ...], constants: tuple, is_taken: bool) -> Any:
     """The formula of a rule of this `kind`; if it `is_taken`, the parameter is changed in the same launch.
 
-    The rule's own numbers are arguments too: as constants in a kernel, each new rate would make a new one.
+    The rule's own numbers are arguments too: as constants in a kernel, each new rate would make a new one. `lengths`
+    says how many arguments each takes.
     """
 
     def change(x: Any, g: Any, *given: Any) -> Any:
         rule: Any = object.__new__(kind)
+        for name, value in constants:
+            object.__setattr__(rule, name, value)
         rest = iter(given)
-        vars(rule).update({name: (next(rest), next(rest)) if name == "beta" else next(rest) for name in names})
+        for name, length in lengths:
+            if length == _SINGLE:
+                value = next(rest)
+            else:
+                value = tuple(next(rest) for _ in range(length))
+            object.__setattr__(rule, name, value)
         return rule.formula(x, g, *rest)
 
     def step(x: Any, g: Any, *given: Any) -> None:
@@ -174,8 +220,9 @@ def _step(kind: type, names: tuple[str, ...], is_taken: bool) -> Any:
         else:
             x -= change(x, g, *given)
 
-    change.__name__ = step.__name__ = kind.__name__.lower()  # the launch gets this name, too
-    return step if is_taken else change
+    chosen = step if is_taken else change
+    chosen.__name__ = kind.__name__.lower()  # the launch gets this name, too
+    return chosen
 
 
 def keep(mean, share, new):
@@ -184,6 +231,7 @@ def keep(mean, share, new):
     mean += (1 - share) * new
 
 
+@dataclass(frozen=True)
 class AdaGrad(Fusible):
     """``eta * g / sqrt(sum of all g**2 so far)`` (Duchi and others, 2011; Flux: ``AdaGrad``)."""
 
@@ -198,6 +246,7 @@ class AdaGrad(Fusible):
         return self.eta * g / (np.sqrt(square) + self.epsilon)
 
 
+@dataclass(frozen=True)
 class AdaDelta(Fusible):
     """Steps as large as those before them were, so without a rate (Zeiler, 2012; Flux: ``AdaDelta``).
 
@@ -215,6 +264,7 @@ class AdaDelta(Fusible):
         return change
 
 
+@dataclass(frozen=True)
 class RMSProp(Fusible):
     """``eta * g / sqrt(running mean of g**2)``; if `centred`, of their variance (Hinton, 2012; Flux: ``RMSProp``)."""
 
@@ -224,7 +274,10 @@ class RMSProp(Fusible):
     centred: bool = field(default=False, kw_only=True)
 
     def init(self, x: Any) -> dict[str, Any]:
-        return {name: np.zeros_like(x) for name in ("square", "mean")[: 1 + self.centred]}
+        memory = {"square": np.zeros_like(x)}
+        if self.centred:
+            memory["mean"] = np.zeros_like(x)
+        return memory
 
     def formula(self, x, g, square, mean=None):
         keep(square, self.rho, g * g)
@@ -234,6 +287,7 @@ class RMSProp(Fusible):
         return self.eta * g / (np.sqrt(square) + self.epsilon)
 
 
+@dataclass(frozen=True)
 class Adam(Fusible):
     """Steps scaled by running means of the gradient and of its square (Flux: ``Adam``; Kingma and Ba, 2015).
 
@@ -247,8 +301,10 @@ class Adam(Fusible):
     remembers = "mean square steps"
 
     def numbers(self, memory: dict[str, Any]) -> tuple:
-        memory["steps"] = steps = memory["steps"] + 1  # at first the means are too small: they start at 0
+        memory["steps"] += 1
+        steps = memory["steps"]
         of_mean, of_square = self.beta
+        # At first the means are too small: they start at 0.
         return self.eta / (1 - of_mean**steps), 1 - of_square**steps
 
     def formula(self, x, g, mean, square, steps, rate, start):
@@ -259,6 +315,7 @@ class Adam(Fusible):
         return rate * mean / scale
 
 
+@dataclass(frozen=True)
 class AdamW(Adam):
     """`Adam` that also shrinks the parameters, by a share of their size (Loshchilov and Hutter, 2019; Flux: ``AdamW``).
 
@@ -271,12 +328,16 @@ class AdamW(Adam):
     couple: bool = field(default=True, kw_only=True)
 
     def numbers(self, memory: dict[str, Any]) -> tuple:
-        return self.eta * self.decay if self.couple else self.decay, *super().numbers(memory)
+        share = self.decay
+        if self.couple:
+            share = self.eta * self.decay
+        return share, *super().numbers(memory)
 
     def formula(self, x, g, mean, square, steps, share, *numbers):
         return super().formula(x, g, mean, square, steps, *numbers) + share * x
 
 
+@dataclass(frozen=True)
 class NAdam(Adam):
     """`Adam` with the look ahead of `Nesterov` (Dozat, 2016; Flux: ``NAdam``).
 
@@ -285,15 +346,20 @@ class NAdam(Adam):
 
     def numbers(self, memory: dict[str, Any]) -> tuple:
         _, start = super().numbers(memory)
-        (of_mean, of_square), steps = self.beta, memory["steps"]
-        return of_mean / (1 - of_mean ** (steps + 1)), (1 - of_mean) / (1 - of_mean**steps), of_square / start
+        of_mean, of_square = self.beta
+        steps = memory["steps"]
+        kept = of_mean / (1 - of_mean ** (steps + 1))
+        ahead = (1 - of_mean) / (1 - of_mean**steps)
+        return kept, ahead, of_square / start
 
     def formula(self, x, g, mean, square, steps, kept, ahead, scale):
         keep(mean, self.beta[0], g)
         keep(square, self.beta[1], g * g)
-        return self.eta * (mean * kept + ahead * g) / (np.sqrt(square * scale) + self.epsilon)
+        looked_ahead = mean * kept + ahead * g
+        return self.eta * looked_ahead / (np.sqrt(square * scale) + self.epsilon)
 
 
+@dataclass(frozen=True)
 class RAdam(Adam):
     """`Adam` that makes plain steps until its scale can be trusted (Liu and others, 2020; Flux: ``RAdam``).
 
@@ -303,7 +369,8 @@ class RAdam(Adam):
     def numbers(self, memory: dict[str, Any]) -> tuple:
         rate, start = super().numbers(memory)
         most = 2 / (1 - self.beta[1]) - 1
-        known, trust = most - 2 * memory["steps"] * (1 - start) / start, None
+        known = most - 2 * memory["steps"] * (1 - start) / start
+        trust = None
         if known > 4:
             trust = math.sqrt((known - 4) * (known - 2) * most / ((most - 4) * (most - 2) * known))
         return rate, start, trust
@@ -312,9 +379,12 @@ class RAdam(Adam):
         keep(mean, self.beta[0], g)
         keep(square, self.beta[1], g * g)
         step = rate * mean
-        return step if trust is None else trust * step / (np.sqrt(square / start) + self.epsilon)
+        if trust is None:
+            return step
+        return trust * step / (np.sqrt(square / start) + self.epsilon)
 
 
+@dataclass(frozen=True)
 class AdaMax(Adam):
     """`Adam` with the largest gradient in place of the mean of squares (Kingma and Ba, 2015; Flux: ``AdaMax``)."""
 
@@ -327,6 +397,7 @@ class AdaMax(Adam):
         return rate * mean / (largest + self.epsilon)
 
 
+@dataclass(frozen=True)
 class OAdam(Adam):
     """`Adam` that takes each step twice and the one before it back, for GANs (Daskalakis, 2018; Flux: ``OAdam``)."""
 
@@ -340,6 +411,7 @@ class OAdam(Adam):
         return change
 
 
+@dataclass(frozen=True)
 class AMSGrad(Adam):
     """`Adam` whose scale never shrinks (Reddi and others, 2018; Flux: ``AMSGrad``).
 
@@ -359,6 +431,7 @@ class AMSGrad(Adam):
         return self.eta * mean / (np.sqrt(largest) + self.epsilon)
 
 
+@dataclass(frozen=True)
 class AdaBelief(Adam):
     """`Adam` scaled by how far the gradient is from its mean (Zhuang and others, 2020; Flux: ``AdaBelief``)."""
 
@@ -375,31 +448,34 @@ class AdaBelief(Adam):
 
 
 @dataclass(frozen=True)
-class OptimiserChain(Rule):
+class OptimiserChain(OptimiserRule):
     """Rules one after the other: what one gives is the gradient for the next (Flux: ``OptimiserChain``).
 
     ``OptimiserChain(ClipGrad(1.0), WeightDecay(0.1), Descent(0.5))``: the last one takes the step.
     """
 
-    rules: tuple[Rule, ...]
+    rules: tuple[OptimiserRule, ...]
 
-    def __init__(self, *rules: Rule):
-        if not rules or not all(isinstance(rule, Rule) for rule in rules):
+    def __init__(self, *rules: OptimiserRule):
+        if not rules or not all(isinstance(rule, OptimiserRule) for rule in rules):
             raise TypeError(f"OptimiserChain(*rules) takes rules such as Adam(), at least one; got {in_words(rules)}")
-        vars(self)["rules"] = rules
+        object.__setattr__(self, "rules", rules)
 
     def init(self, x: Any) -> dict[str, Any]:
         return {f"{i}": rule.init(x) for i, rule in enumerate(self.rules)}
 
     def change(self, memory: dict[str, Any], x: Any, g: Any) -> Any:
         for i, rule in enumerate(self.rules):
-            g = None if g is None else rule.change(memory[f"{i}"], x, g)
+            if g is None:
+                break
+            memory[f"{i}"], g = change_by(rule, memory[f"{i}"], x, g)
         return g
 
     def __repr__(self) -> str:
         return f"OptimiserChain({', '.join(map(repr, self.rules))})"
 
 
+@dataclass(frozen=True)
 class WeightDecay(Formula):
     """``g + decay * x``, the slope of ``decay / 2 * x**2``; with `Adam` it isn't `AdamW` (Flux: ``WeightDecay``)."""
 
@@ -409,6 +485,7 @@ class WeightDecay(Formula):
         return g + self.decay * x
 
 
+@dataclass(frozen=True)
 class SignDecay(Formula):
     """``g + decay * sign(x)``, the slope of an L1 penalty ``decay * |x|`` (Flux: ``SignDecay``)."""
 
@@ -418,6 +495,7 @@ class SignDecay(Formula):
         return g + self.decay * np.sign(x)
 
 
+@dataclass(frozen=True)
 class ClipGrad(Formula):
     """Each number of the gradient cut off at ``±delta`` (Flux: ``ClipGrad``)."""
 
@@ -427,6 +505,7 @@ class ClipGrad(Formula):
         return np.clip(g, -self.delta, self.delta)
 
 
+@dataclass(frozen=True)
 class ClipNorm(Formula):
     """A gradient whose norm is above `omega` made shorter, in its direction (Flux: ``ClipNorm``).
 
@@ -445,13 +524,16 @@ class ClipNorm(Formula):
     def change(self, memory: dict[str, Any], x: Any, g: Any) -> Any:
         if self.p == 2:
             norm = np.sqrt(np.sum(g * g))
+        elif self.p == 1 or not g.size:  # nothing has no maximum
+            norm = np.sum(np.abs(g))
         else:
-            norm = np.sum(np.abs(g)) if self.p == 1 or not g.size else np.max(np.abs(g))
+            norm = np.max(np.abs(g))
         if isinstance(norm, (float, np.floating)) and not np.isfinite(norm):
             raise FloatingPointError(f"the gradient of a parameter of shape {x.shape} has the {self.p}-norm {norm}")
         return g * np.minimum(self.omega / np.maximum(norm, 1e-30), 1)
 
 
+@dataclass(frozen=True)
 class AccumGrad(Formula):
     """The mean of `n` gradients, then a step, none in between (Flux: ``AccumGrad``): a large batch in small parts."""
 
@@ -464,10 +546,13 @@ class AccumGrad(Formula):
     def change(self, memory: dict[str, Any], x: Any, g: Any) -> Any:
         mean = memory["mean"]
         if memory["count"] >= self.n:  # more, if `adjust` has made `n` smaller
-            mean[...] = memory["count"] = 0
+            mean[...] = 0
+            memory["count"] = 0
         mean += g / self.n
         memory["count"] += 1
-        return mean if memory["count"] >= self.n else None
+        if memory["count"] < self.n:
+            return None
+        return mean
 
 
 @explained("what gradient(f, model)[0] gives, and a number")
@@ -483,7 +568,10 @@ def clip_grad_norm(grads: Any, max_norm: float) -> tuple[Any, Any]:
     squares = []
     for g in arrays:
         with on_card_of(g):
-            numbers = np.ravel(g if g.dtype.itemsize > 2 else wide(g))  # the square of a half is too large
+            numbers = g
+            if g.dtype.itemsize <= 2:  # the square of a half is too large
+                numbers = wide(g)
+            numbers = np.ravel(numbers)
             squares.append(move(np.sum(numbers * numbers, keepdims=True), device_of(arrays[0])))
     with on_card_of(arrays[0]):
         norm = np.sqrt(sum(squares))
@@ -495,7 +583,8 @@ def clip_grad_norm(grads: Any, max_norm: float) -> tuple[Any, Any]:
             return None
         with on_card_of(g):
             its = wide(g)  # in float16, a small scale would lose digits
-            return astype(its * astype(move(scale, device_of(g)), its.dtype)[0], g.dtype)
+            its_scale = astype(move(scale, device_of(g)), its.dtype)
+            return astype(its * its_scale[0], g.dtype)
 
     return fmap(shorter, grads), size
 
@@ -516,40 +605,50 @@ def adjust(state: Any, eta: float | None = None, **fields: Any) -> Any:
     >>> state.weight.rule.decay, state.bias.rule.decay
     (0.1, 0.0)
     """
-    fields |= {} if eta is None else {"eta": eta}
+    if eta is not None:
+        fields["eta"] = eta
     if not fields:
         raise TypeError("adjust(state, eta) takes the new learning rate, or others by name: adjust(state, rho=0.8)")
     found = _leaves(state)
-    known = {name for leaf in found for rule in _rules(leaf.rule) for name in vars(rule)}
+    known: set[str] = set()
+    for leaf in found:
+        for rule in _single_rules(leaf.rule):
+            known.update(settings(rule))
     for name in fields:
         if name not in known:
             raise TypeError(f"no rule in this state has {name!r}; there are {', '.join(sorted(known)) or 'none'}")
-    _change(found, fields)
-    for leaf in found:
-        leaf.own_rate = None if "eta" in fields else leaf.own_rate
+    _adjust_all(found, fields)
+    if "eta" in fields:
+        for leaf in found:
+            leaf.own_rate = None
     return state
 
 
-def follow(state: Any, eta: float) -> None:
+def set_rates(state: Any, eta: float) -> None:
     """Set the rates by a schedule: `eta` for the largest of them, and the others keep their ratio to it."""
     check_number("the learning rate eta", eta)
     groups: dict[float, list[Leaf]] = {}
-    for leaf, share in shares(state):
+    for leaf, share in rate_shares(state):
         groups.setdefault(share, []).append(leaf)
     for share, found in groups.items():
-        _change(found, {"eta": eta * share})
+        _adjust_all(found, {"eta": eta * share})
 
 
-def shares(state: Any) -> list[tuple[Leaf, float]]:
+def rate_shares(state: Any) -> list[tuple[Leaf, float]]:
     """(leaf, its own rate as a share of the largest that isn't frozen), of all leaves that have a rate."""
     rates: list[tuple[Leaf, float]] = []
     for leaf in _leaves(state):
-        found = [vars(rule)["eta"] for rule in _rules(leaf.rule) if "eta" in vars(rule)]
-        if found:
-            leaf.own_rate = max(found) if leaf.own_rate is None else leaf.own_rate
-            rates.append((leaf, leaf.own_rate))
+        numbers = [settings(rule) for rule in _single_rules(leaf.rule)]
+        found = [its["eta"] for its in numbers if "eta" in its]
+        if not found:
+            continue
+        if leaf.own_rate is None:
+            leaf.own_rate = max(found)
+        rates.append((leaf, leaf.own_rate))
     largest = max((rate for leaf, rate in rates if not leaf.frozen), default=0.0)
-    return [(leaf, rate / largest if largest else 1.0) for leaf, rate in rates]
+    if not largest:
+        return [(leaf, 1.0) for leaf, _ in rates]
+    return [(leaf, rate / largest) for leaf, rate in rates]
 
 
 @explained()
@@ -579,22 +678,45 @@ def _leaves(state: Any) -> list[Leaf]:
     return found
 
 
-def _change(leaves: list[Leaf], fields: dict[str, Any]) -> None:
-    adjusted = {id(leaf.rule): (leaf.rule, _adjusted(leaf.rule, fields)) for leaf in leaves}
+def _adjust_all(leaves: list[Leaf], fields: dict[str, Any]) -> None:
+    """Give the leaves new rules with these `fields`. Those that share a rule still do."""
+    adjusted: dict[int, tuple[OptimiserRule, OptimiserRule]] = {}  # by id: the old one, which lives on, and the new
     for leaf in leaves:
-        leaf.rule = adjusted[id(leaf.rule)][1]
+        if id(leaf.rule) not in adjusted:
+            adjusted[id(leaf.rule)] = (leaf.rule, _adjust_rule(leaf.rule, fields))
+    for leaf in leaves:
+        _, leaf.rule = adjusted[id(leaf.rule)]
 
 
-def _rules(rule: Rule) -> tuple[Rule, ...]:
-    return tuple(one for part in rule.rules for one in _rules(part)) if rule.rules else (rule,)
-
-
-def _adjusted(rule: Rule, fields: dict[str, Any]) -> Rule:
+def _single_rules(rule: OptimiserRule) -> list[OptimiserRule]:
+    """The rule and those inside it, but no chain."""
     if rule.rules:
-        return type(rule)(*[_adjusted(part, fields) for part in rule.rules])
-    own = {name: value for name, value in fields.items() if name in vars(rule)}
+        parts = list(rule.rules)
+        found = []
+    else:
+        parts = list(_inner_rules(rule).values())
+        found = [rule]
+    for part in parts:
+        found += _single_rules(part)
+    return found
+
+
+def _inner_rules(rule: OptimiserRule) -> dict[str, OptimiserRule]:
+    """A rule of yours may hold another one."""
+    return {name: value for name, value in settings(rule).items() if isinstance(value, OptimiserRule)}
+
+
+def _adjust_rule(rule: OptimiserRule, fields: dict[str, Any]) -> OptimiserRule:
+    if rule.rules:
+        chain = copy.copy(rule)
+        object.__setattr__(chain, "rules", tuple(_adjust_rule(part, fields) for part in rule.rules))
+        return chain
+    known = settings(rule)
+    own = {name: value for name, value in fields.items() if name in known}
+    for name, inner in _inner_rules(rule).items():
+        own[name] = _adjust_rule(inner, fields)
     if dataclasses.is_dataclass(rule):
         return dataclasses.replace(rule, **own)  # type: ignore[return-value]
-    changed = copy.copy(rule)
-    vars(changed).update(own)
-    return changed
+    adjusted = copy.copy(rule)
+    vars(adjusted).update(own)
+    return adjusted

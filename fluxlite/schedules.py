@@ -16,7 +16,11 @@ Schedule = Callable[[int], float]
 def step_decay(eta: float, every: int, factor: float = 0.1) -> Schedule:
     """`eta`, times `factor` after each `every` steps (PyTorch: ``StepLR``)."""
     _check(every, eta=eta, factor=factor)
-    return lambda step: eta * factor ** (step // every)
+
+    def rate(step: int) -> float:
+        return eta * factor ** (step // every)
+
+    return rate
 
 
 @explained()
@@ -29,7 +33,11 @@ def exponential_decay(eta: float, factor: float) -> Schedule:
 def cosine(eta: float, steps: int, lowest: float = 0.0) -> Schedule:
     """Down from `eta` to `lowest` along half a cosine; after `steps` steps it stays there (``CosAnneal``)."""
     _check(steps, eta=eta, lowest=lowest)
-    return lambda step: _between(eta, lowest, min(step / steps, 1))
+
+    def rate(step: int) -> float:
+        return _between(eta, lowest, min(step / steps, 1))
+
+    return rate
 
 
 @explained()
@@ -40,7 +48,13 @@ def warm_up(steps: int, after: Schedule) -> Schedule:
     """
     _check(steps)
     check_callable("after, a schedule such as cosine(0.01, 1000),", after)
-    return lambda step: after(0) * (step + 1) / steps if step < steps else after(step - steps)
+
+    def rate(step: int) -> float:
+        if step < steps:
+            return after(0) * (step + 1) / steps
+        return after(step - steps)
+
+    return rate
 
 
 @explained()
@@ -53,12 +67,16 @@ def one_cycle(eta: float, steps: int, up: float = 0.3, start: float = 0.04, end:
     _check(steps, eta=eta, up=up, start=start, end=end)
     if up > 1:
         raise ValueError(f"up is a share of the steps, at most 1, got {up}")
-    top, last = up * steps - 1, steps - 1
+    top = up * steps - 1
+    last = steps - 1
 
     def rate(step: int) -> float:
         step = min(step, last)
-        if step <= top:  # it climbs; where its first step is the top, it begins there
-            return _between(start * eta, eta, step / top if top else 1)
+        if step <= top:
+            share = 1.0  # it climbs; where its first step is the top, it begins there
+            if top:
+                share = step / top
+            return _between(start * eta, eta, share)
         return _between(eta, end * eta, (step - top) / (last - top))
 
     return rate

@@ -10,7 +10,9 @@ import numpy as np
 
 from .messages import check_whole
 
-WEIGHTS, ORDERS, _DEVICES = 1, 2, 3
+WEIGHTS = 1
+ORDERS = 2
+_DEVICES = 3
 
 
 class Seeding:
@@ -46,7 +48,8 @@ def seed(number: int | None) -> None:
     global _now
     if number is not None:
         check_whole("seed(number)", number)
-    _now = Seeding(number if number is None else int(number))
+        number = int(number)
+    _now = Seeding(number)
 
 
 def seeding() -> Seeding:

@@ -1,8 +1,12 @@
 """`setup` makes what an optimizer remembers, a tree beside the model; then `update` takes a step for each parameter.
 
-A `Rule` says by how much a parameter changes; the library's are in ``optimizers.py``.
+An `OptimiserRule` says by how much a parameter changes; the library's are in ``optimizers.py``.
 """
 
+import dataclasses
+import functools
+import math
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -10,7 +14,7 @@ import numpy as np
 from .arrays import device_of, is_half, on_card_of, wide
 from .autodiff.gradients import Gradient, Record
 from .autodiff.tracked import TrackedArray, is_stretched
-from .messages import Readable, explained, in_words, warn
+from .messages import Function, Readable, explained, in_words, warn
 from .tree.contract import KINDS, functor, is_leaf, kind_of
 from .tree.flat import Attribute, KeyPath, flatten
 from .tree.ties import card_getters, copy_of, is_array, is_trainable_array, parameter_key, same_view
@@ -18,47 +22,126 @@ from .tree.walks import fmap, leaves, nodes, trainables, type_of_parts
 from .unreached import say_what_is_not_trained
 
 
-class Rule(metaclass=Readable):
-    """An optimizer's formula. One of your own has `change`, and `init` if it remembers something.
+def takes_float16(apply: Function) -> Function:
+    """Marks an `apply` that computes in float32 by itself if the parameter is float16. All others get float32."""
+    apply.takes_float16 = True  # type: ignore[attr-defined]
+    return apply
 
-    >>> class Slower(Rule):
-    ...     def init(self, x):
-    ...         return {"steps": 0}
+
+class OptimiserRule(metaclass=Readable):
+    """An optimizer. Yours derives from it, as a plain class or a dataclass, and has `change` (or `apply`).
+
+    >>> class SignedDescent(OptimiserRule):
+    ...     def __init__(self, eta):
+    ...         self.eta = eta
     ...
     ...     def change(self, memory, x, g):
-    ...         memory["steps"] += 1
-    ...         return 0.5 / memory["steps"] * g
+    ...         return self.eta * np.sign(g)
     >>> w = np.ones(2)
-    >>> fl.update(fl.setup(Slower(), w), w, np.ones(2))[1]
-    array([0.5, 0.5])
+    >>> state = fl.setup(SignedDescent(0.5), w)
+    >>> fl.update(state, w, np.array([3.0, -4.0]))[1]
+    array([0.5, 1.5])
     """
 
-    rules: tuple["Rule", ...] = ()  # those of an `OptimiserChain`
+    rules: tuple["OptimiserRule", ...] = ()  # those of an `OptimiserChain`
     # For a rule for several workers: ``gathered(state, model, steps)`` gives the steps with the gradients of all.
     gathered: Any = None
 
     def init(self, x: Any) -> dict[str, Any]:
         """What is remembered about the parameter `x` before the first step: arrays made from `x`, and numbers.
 
-        If the parameter is float16, `x` is float32 here and in `change`: squares of small gradients aren't float16s.
+        For example ``{"mean": np.zeros_like(x), "steps": 0}``. If the parameter is float16, `x` is float32 here, in
+        `change` and in `apply`: squares of small gradients aren't float16s.
         """
         return {}
 
     def change(self, memory: dict[str, Any], x: Any, g: Any) -> Any:
-        """What to subtract from the parameter `x`, whose gradient is `g`; None for no step (Optimisers.jl: ``apply!``).
+        """What to subtract from the parameter `x`, whose gradient is `g`; None for no step.
 
         It changes `memory` in place, and neither `x` nor `g`.
         """
         raise NotImplementedError(f"{type(self).__name__} says by how much a parameter changes: change(memory, x, g)")
 
-    def apply(self, memory: dict[str, Any], x: Any, g: Any) -> None:
-        """Take one step: change `x`, and `memory`, in place."""
-        if is_half(x):
+    @takes_float16
+    def apply(self, memory: dict[str, Any], x: Any, g: Any) -> Any:
+        """Take one step: change `x`, and `memory`, in place. Yours may do more than subtract a `change`.
+
+        As in Optimisers.jl (``apply!``), it may instead leave `x` and return ``(memory, change)``.
+        """
+        if x.dtype.char == "e":  # float16; `is_half` would be a call more, and a small step is mostly calls
             change = self.change(in_full(memory), wide(x), wide(g))
         else:
             change = self.change(memory, x, g)
         if change is not None:
             x -= change
+
+    def __repr__(self) -> str:
+        numbers = ", ".join(f"{name}={value!r}" for name, value in settings(self).items())
+        return f"{type(self).__name__}({numbers})"
+
+
+def settings(rule: OptimiserRule) -> dict[str, Any]:
+    """The numbers of a rule, by name: a dataclass's fields, or its attributes and the numbers in its class."""
+    if dataclasses.is_dataclass(rule):
+        return {field.name: getattr(rule, field.name) for field in dataclasses.fields(rule)}
+    return _numbers_in(type(rule)) | vars(rule)
+
+
+def _numbers_in(kind: type) -> dict[str, Any]:
+    """What a class says of its objects, such as ``eta = 0.1``."""
+    found: dict[str, Any] = {}
+    for cls in reversed(kind.__mro__):
+        for name, value in vars(cls).items():
+            if isinstance(value, (int, float, tuple)) and not name.startswith("_") and name not in vars(OptimiserRule):
+                found[name] = value
+    return found
+
+
+@functools.cache
+def _is_written_as_apply(kind: type) -> bool:
+    """Whether the class that says what a rule does, the nearest of its bases, has `apply` and no `change`."""
+    for cls in kind.__mro__:
+        if "change" in vars(cls):
+            return False
+        if "apply" in vars(cls):
+            return True
+    return False
+
+
+def change_by(rule: OptimiserRule, memory: dict[str, Any], x: Any, g: Any) -> tuple[dict[str, Any], Any]:
+    """(memory, what to subtract from `x`), without the step: `x` stays as it is."""
+    if not _is_written_as_apply(type(rule)):
+        return memory, rule.change(memory, x, g)
+    after = np.copy(x)
+    result = rule.apply(memory, after, g)
+    if result is None:
+        return memory, x - after
+    return _check_result(rule, result)
+
+
+def take_step(rule: OptimiserRule, memory: dict[str, Any], x: Any, g: Any) -> dict[str, Any]:
+    """Change the parameter `x`, which may be float16, in place. Returns what's remembered from now on."""
+    if not hasattr(type(rule).apply, "takes_float16") and is_half(x):
+        full = wide(x)
+        memory = take_step(rule, in_full(memory), full, wide(g))
+        x[...] = full.astype(x.dtype)
+        return memory
+    result = rule.apply(memory, x, g)
+    if result is None:
+        return memory
+    memory, change = _check_result(rule, result)
+    if change is not None:
+        x -= change
+    return memory
+
+
+def _check_result(rule: OptimiserRule, result: Any) -> tuple[dict[str, Any], Any]:
+    """What an `apply` has returned, as in Optimisers.jl. Raises `TypeError` for anything else."""
+    if isinstance(result, tuple) and len(result) == 2 and isinstance(result[0], dict):
+        return result
+    name = type(rule).__name__
+    fix = "it changes x in place and returns nothing, or returns (memory, change); change(memory, x, g) gives a change"
+    raise TypeError(f"{name}.apply(memory, x, g) returned {in_words(result)}: {fix}")
 
 
 def in_full(memory: dict[str, Any]) -> dict[str, Any]:
@@ -82,19 +165,29 @@ class Leaf:
     """Beside each parameter: the rule, and what it remembers (Optimisers.jl: ``Leaf``)."""
 
     own_rate: float | None = None  # the one that `setup` or `adjust` gave it, once a schedule has set others
+    shape: tuple[int, ...] | None = None  # the parameter's, when the state was made
 
-    def __init__(self, rule: Rule, memory: dict[str, Any]):
-        self.rule, self.memory, self.frozen = rule, memory, False
+    def __init__(self, rule: OptimiserRule, memory: dict[str, Any]):
+        self.rule = rule
+        self.memory = memory
+        self.frozen = False
 
     def __repr__(self) -> str:
-        return f"Leaf({self.rule}, {_brief(self.memory)}{', frozen=True' if self.frozen else ''})"
+        parts = [repr(self.rule), _brief(self.memory)]
+        if self.frozen:
+            parts.append("frozen=True")
+        return f"Leaf({', '.join(parts)})"
 
 
 def _brief(memory: Any) -> str:
     """What a rule remembers, without the arrays' values."""
     if isinstance(memory, dict):
         return "{" + ", ".join(f"{name!r}: {_brief(value)}" for name, value in memory.items()) + "}"
-    return f"{memory.dtype} {tuple(memory.shape)}" if is_array(memory) else repr(memory)
+    if isinstance(memory, (list, tuple)):
+        return f"[{', '.join(map(_brief, memory))}]"
+    if is_array(memory):
+        return f"{memory.dtype} {tuple(memory.shape)}"
+    return repr(memory)
 
 
 @functor
@@ -103,7 +196,7 @@ class State(Record):
 
 
 @explained()
-def setup(rule: Rule, model: Any) -> Any:
+def setup(rule: OptimiserRule, model: Any) -> Any:
     """The state for training `model` by `rule`: a tree like the model, a `Leaf` for each parameter (Flux: ``setup``).
 
     A parameter is an array: a number in a model, even ``np.float32(0.25)``, is a constant. A tied parameter has one
@@ -115,8 +208,7 @@ def setup(rule: Rule, model: Any) -> Any:
     >>> setup(fl.Descent(0.1), model)
     {'w': Leaf(Descent(eta=0.1), {}), 'name': None}
     """
-    if not isinstance(rule, Rule):
-        raise TypeError(f"setup(rule, model) takes an optimizer such as Adam() first, got {type(rule).__name__}")
+    _check_rule(rule)
     flat = flatten(model)
     paths = flat.paths()
     found: list[Leaf | None] = [None] * len(flat.leaves)
@@ -125,29 +217,61 @@ def setup(rule: Rule, model: Any) -> Any:
         if type(x) is TrackedArray or is_trainable_array(x):
             _check_writable(str(paths[place]) or "the model", x)
             with on_card_of(x):
-                found[leaf] = Leaf(rule, rule.init(wide(x)))
+                found[leaf] = _new_leaf(rule, x)
     say_what_is_not_trained(model)
     if not any(found):
         warn("no parameters", f"setup found nothing to train in this {type(model).__name__}")
     return flat.beside(found, _combine, tied=True)
 
 
+def _check_rule(rule: Any) -> None:
+    if isinstance(rule, OptimiserRule):
+        return
+    if isinstance(rule, type):
+        name = rule.__name__
+        raise TypeError(
+            f"setup(rule, model) takes an optimizer such as Adam() first, got the class {name}: write {name}()"
+        )
+    name = type(rule).__name__
+    hint = ""
+    if hasattr(rule, "change") or hasattr(rule, "apply"):
+        hint = f". An optimizer of your own is a class {name}(fl.OptimiserRule)"
+    raise TypeError(f"setup(rule, model) takes an optimizer such as Adam() first, got {name}{hint}")
+
+
+def _new_leaf(rule: OptimiserRule, x: Any) -> Leaf:
+    memory = rule.init(wide(x))
+    if not isinstance(memory, dict):
+        what = "{'mean': np.zeros_like(x)}, or {} for nothing"
+        raise TypeError(f"{type(rule).__name__}.init(x) gives a dict such as {what}, got {in_words(memory)}")
+    leaf = Leaf(rule, memory)
+    leaf.shape = tuple(x.shape)
+    return leaf
+
+
 def _combine(x: Any, kind: Any, names: Any, parts: list, make: Any) -> Any:
     """The state of `x`, made from those of its parts."""
     if names is None:
         return type_of_parts(x)(parts)
-    held = {name: part for name, part in zip(names, parts) if kind.trained is None or name in kind.trained}
-    return held if isinstance(x, dict) else State(**held)
+    states = {}
+    for name, part in zip(names, parts):
+        if kind.trained is None or name in kind.trained:
+            states[name] = part
+    if isinstance(x, dict):
+        return states
+    return State(**states)
 
 
 def _check_writable(name: str, x: Any) -> None:
     """Raises `ValueError` unless the parameter `x` can be changed in place."""
-    instead = "outside of one, give the model a copy of it: x.copy()"
     if type(x) is TrackedArray:
         x.check_open(name)
         instead = "a step there is written by hand: fl.fmap(lambda w, g: w - rate * g, model, grads)"
-    elif getattr(getattr(x, "flags", None), "writeable", True) and not is_stretched(x):
-        return
+    else:
+        flags = getattr(x, "flags", None)
+        if getattr(flags, "writeable", True) and not is_stretched(x):
+            return
+        instead = "outside of one, give the model a copy of it: x.copy()"
     raise ValueError(f"{name} can't be changed in place, as nothing can inside a gradient call; {instead}")
 
 
@@ -171,10 +295,14 @@ def update(state: Any, model: Any, grads: Any) -> tuple[Any, Any]:
     >>> model
     {'w': array([0.5, 0. ])}
     """
-    steps = checked_steps(state, model, grads)
-    if not steps and (why := without_gradient(model, grads)):
-        warn(("no gradient", type(model)), f"update changes nothing: {why}")
-    first = steps[0][0] if steps else next((node for _, node in nodes(state) if isinstance(node, Leaf)), None)
+    steps = steps_to_take(state, model, grads)
+    if steps:
+        first: Leaf | None = steps[0][0]
+    else:
+        why = why_no_gradient(model, grads)
+        if why:
+            warn(("no gradient", type(model)), f"update changes nothing: {why}")
+        first = next((node for _, node in nodes(state) if isinstance(node, Leaf)), None)
     if first is not None and first.rule.gathered is not None:
         steps = first.rule.gathered(state, model, steps)
     take_steps(steps)
@@ -190,8 +318,13 @@ def updated(state: Any, model: Any, grads: Any) -> tuple[Any, Any]:
     >>> model, after
     ({'w': array([1.])}, {'w': array([0.5])})
     """
-    state, model = [fmap(lambda leaf: copy_of(leaf) if is_array(leaf) else leaf, tree) for tree in (state, model)]
-    return update(state, model, grads)
+    return update(fmap(_copy_of_array, state), fmap(_copy_of_array, model), grads)
+
+
+def _copy_of_array(leaf: Any) -> Any:
+    if is_array(leaf):
+        return copy_of(leaf)
+    return leaf
 
 
 def take_steps(steps: list[Step]) -> None:
@@ -199,12 +332,12 @@ def take_steps(steps: list[Step]) -> None:
     for leaf, x, g in steps:
         if card_getters:
             with on_card_of(x):
-                leaf.rule.apply(leaf.memory, x, g)
+                leaf.memory = take_step(leaf.rule, leaf.memory, x, g)
         else:
-            leaf.rule.apply(leaf.memory, x, g)
+            leaf.memory = take_step(leaf.rule, leaf.memory, x, g)
 
 
-def without_gradient(model: Any, grads: Any) -> str:
+def why_no_gradient(model: Any, grads: Any) -> str:
     """What to say if there's nothing but None in the gradient of a model that could be trained; otherwise ''."""
     if any(is_array(leaf) for leaf in leaves(grads)) or next(trainables(model), None) is None:
         return ""
@@ -214,51 +347,56 @@ def without_gradient(model: Any, grads: Any) -> str:
     )
 
 
-def checked_steps(state: Any, model: Any, grads: Any) -> list[Step]:
+def steps_to_take(state: Any, model: Any, grads: Any) -> list[Step]:
     """The steps to take, all checked. Raises as `update` does, naming the place."""
     _check_order(state, model, grads)
     found: list[Step] = []
     if grads is not None:
         _collect(state, model, grads, (), found)
-    if len({id(leaf) for leaf, _, _ in found}) < len(found) or any([x.base is not None for _, x, _ in found]):
-        found = _tied(model, found)
+    if _may_be_tied(found):
+        found = _add_up_ties(model, found)
     return [step for step in found if not step[0].frozen]
+
+
+def _may_be_tied(found: list[Step]) -> bool:
+    """Whether two of these might be one parameter: they share a leaf, or one is a view, perhaps of another."""
+    leaves_met = {id(leaf) for leaf, _, _ in found}
+    return len(leaves_met) < len(found) or any([x.base is not None for _, x, _ in found])
 
 
 _USAGE = "Write update(state, model, grads), with state = setup(rule, model) and grads = gradient(f, model)[0]"
 
 
 def _check_order(state: Any, model: Any, grads: Any) -> None:
-    for x, place, wrong in (
-        (state, "state", (Rule, Gradient)),
-        (model, "model", (Gradient, State, Leaf, TrackedArray)),
-        (grads, "gradient", (Rule, State, Leaf)),
-    ):
-        if isinstance(x, wrong):
-            raise TypeError(f"got {in_words(x)} in place of the {place}. {_USAGE}")
+    _check_is_none_of(state, "state", OptimiserRule, Gradient)
+    _check_is_none_of(model, "model", Gradient, State, Leaf, TrackedArray)
+    _check_is_none_of(grads, "gradient", OptimiserRule, State, Leaf)
     if isinstance(grads, tuple) and not isinstance(model, tuple):
         raise TypeError(f"gradient gives a tuple, one for each argument: take grads[0]. {_USAGE}")
     if type(grads) is type(model) and kind_of(type(model)).is_plain:
         raise TypeError(f"got a {type(grads).__name__} in place of the gradient. {_USAGE}")
 
 
-def _collect(state: Any, x: Any, g: Any, way: tuple, found: list[Step]) -> None:
-    """Adds the steps at `x` and below: where a gradient is, which may be given for a part of the model only.
+def _check_is_none_of(x: Any, place: str, *others: type) -> None:
+    if isinstance(x, others):
+        raise TypeError(f"got {in_words(x)} in place of the {place}. {_USAGE}")
 
-    `way` leads there: the way to its owner, the owner, the name in it.
-    """
-    own, given = _parts(x), _parts(g)
+
+def _collect(state: Any, x: Any, g: Any, path: tuple, found: list[Step]) -> None:
+    """Adds the steps at `x` and below: where a gradient is, which may be given for a part of the model only."""
+    own = _parts(x)
+    given = _parts(g)
     if own is None:
-        if _fits(state, x, g, way):
+        if _fits(state, x, g, path):
             found.append((state, x, g))
         return
     if given is None:
-        raise TypeError(f"{_place(way)} is a {type(x).__name__}, its gradient a {type(g).__name__}. {_USAGE}")
+        raise TypeError(f"{_name(path)} is a {type(x).__name__}, its gradient a {type(g).__name__}. {_USAGE}")
     states = _parts(state) or {}
     for name, part in given.items():
         if name not in own:
             kinds = f"a {type(x).__name__}, has no {name!r}; its gradient, a {type(g).__name__}, has one"
-            raise ValueError(f"{_place(way)}, {kinds}")
+            raise ValueError(f"{_name(path)}, {kinds}")
         if part is None:
             continue
         leaf: Any = states.get(name)
@@ -266,15 +404,20 @@ def _collect(state: Any, x: Any, g: Any, way: tuple, found: list[Step]) -> None:
         if _fits_at_a_glance(leaf, inside, part):
             found.append((leaf, inside, part))
         else:
-            _collect(leaf, inside, part, (way, x, name), found)
+            step = name
+            if isinstance(name, str) and not isinstance(x, dict):
+                step = Attribute(name)
+            _collect(leaf, inside, part, (*path, step), found)
 
 
 def _fits_at_a_glance(leaf: Any, x: Any, g: Any) -> bool:
     """Whether it's as usual: NumPy's arrays, all of the parameter's shape. Where it isn't, `_fits` looks closer."""
     if not (type(x) is type(g) is np.ndarray and type(leaf) is Leaf and x.base is None and x.shape == g.shape):
         return False
+    if leaf.memory and leaf.shape != x.shape:
+        return False
     for y in leaf.memory.values():
-        if type(y) is not int and not (type(y) is np.ndarray and y.shape == x.shape):
+        if type(y) is not int and type(y) is not np.ndarray:
             return False
     return x.dtype.kind == g.dtype.kind == "f" and x.flags.writeable
 
@@ -282,15 +425,19 @@ def _fits_at_a_glance(leaf: Any, x: Any, g: Any) -> bool:
 def _parts(x: Any) -> dict[Any, Any] | None:
     """The parts of `x` by name or number; None for a leaf."""
     kind = KINDS.get(x.__class__) or kind_of(x.__class__)
-    if kind.is_plain or kind.take is None:
-        return x.__dict__ if kind.is_plain else None
+    if kind.is_plain:
+        return x.__dict__
+    if kind.take is None:
+        return None
     names, parts, _ = kind.take(x)
-    return dict(enumerate(parts) if names is None else zip(names, parts))
+    if names is None:
+        return dict(enumerate(parts))
+    return dict(zip(names, parts))
 
 
-def _fits(leaf: Any, x: Any, g: Any, way: tuple) -> bool:
+def _fits(leaf: Any, x: Any, g: Any, path: tuple) -> bool:
     """Whether `x`, which has a gradient, is a parameter. Raises if its gradient or its state don't fit."""
-    name = _place(way)
+    name = _name(path)
     if isinstance(x, (float, int, np.floating)) and not isinstance(x, bool) and is_leaf(g):
         instead = f"make it an array, np.array({float(x)!r})"
         raise TypeError(f"{name} is the number {x!r}, which update can't change in place: {instead}")
@@ -299,31 +446,40 @@ def _fits(leaf: Any, x: Any, g: Any, way: tuple) -> bool:
     _check_writable(name, x)
     if type(leaf) is not Leaf:
         raise ValueError(f"the state has nothing for {name}: it's another model's. Write state = setup(rule, model)")
-    if not is_array(g) or g.dtype.kind not in "fiu":
-        got = f"an array of {g.dtype}" if is_array(g) else f"a {type(g).__name__}"
-        raise TypeError(f"the gradient of {name} is {got}, not an array of real numbers. {_USAGE}")
+    if not is_array(g):
+        raise TypeError(f"the gradient of {name} is a {type(g).__name__}, not an array of real numbers. {_USAGE}")
+    if g.dtype.kind not in "fiu":
+        raise TypeError(f"the gradient of {name} is an array of {g.dtype}, not an array of real numbers. {_USAGE}")
     if g.shape != x.shape:
         raise ValueError(f"{name} has shape {x.shape}, its gradient shape {g.shape}")
     if device_of(g) != device_of(x):
         raise TypeError(f"{name} is on {device_of(x)}, its gradient on {device_of(g)}: move one of them")
-    for y in filter(is_array, leaf.memory.values()):
-        if y.size != x.size:
-            raise ValueError(f"{name} has shape {x.shape}, its state {y.shape}: call state = setup(rule, model) again")
+    for y in _arrays_in(leaf.memory):
+        made_for = leaf.shape
+        if made_for is None:
+            made_for = y.shape
+        if math.prod(made_for) != x.size:  # the shape may differ: one of two tied parameters is perhaps transposed
+            raise ValueError(f"{name} has shape {x.shape}, its state {made_for}: call state = setup(rule, model) again")
         if device_of(y) != device_of(x):
             there = f"its state on {device_of(y)}: move the model first, then setup"
             raise TypeError(f"{name} is on {device_of(x)}, {there}")
     return True
 
 
-def _place(way: tuple) -> str:
-    steps: list[Any] = []
-    while way:
-        way, owner, name = way
-        steps.insert(0, Attribute(name) if isinstance(name, str) and not isinstance(owner, dict) else name)
-    return str(KeyPath(steps)) or "the model"
+def _arrays_in(memory: dict[str, Any]) -> Iterator[Any]:
+    """What a rule remembers in arrays; a chain has a dict for each of its rules."""
+    for value in memory.values():
+        if isinstance(value, dict):
+            yield from _arrays_in(value)
+        elif is_array(value):
+            yield value
 
 
-def _tied(model: Any, found: list[Step]) -> list[Step]:
+def _name(path: tuple) -> str:
+    return str(KeyPath(path)) or "the model"
+
+
+def _add_up_ties(model: Any, found: list[Step]) -> list[Step]:
     """One step for each parameter, at its first place, with the gradients at all places."""
     firsts = {parameter_key(x): x for _, x in trainables(model)}
     steps: dict[Any, Step] = {}
@@ -332,5 +488,8 @@ def _tied(model: Any, found: list[Step]) -> list[Step]:
         first = firsts.get(key, x)
         with on_card_of(x):
             g = same_view(first, x, g)
-            steps[key] = (leaf, first, steps[key][2] + g if key in steps else g)
+            if key in steps:
+                _, _, before = steps[key]
+                g = before + g
+            steps[key] = (leaf, first, g)
     return list(steps.values())

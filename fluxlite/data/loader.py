@@ -59,47 +59,75 @@ class DataLoader(metaclass=Readable):
         if collate is not None and not isinstance(collate, bool):
             check_callable("collate, if it's not None, True or False,", collate)
         check_bool("partial", partial)
-        self._count = count = numobs(data)
+        count = numobs(data)
+        self._count = count
         if batchsize > count > 0:
             what = f"a batchsize of {batchsize:,} is more than the {count:,} observations"
             warn(("batchsize", batchsize, count), f"{what}: there's one batch of all")
-        self.data, self.batchsize, self.collate = data, int(min(batchsize, count or batchsize)), collate
-        self.shuffle, self.partial, self.parallel = bool(shuffle), bool(partial), bool(parallel)
+            batchsize = count
+        self.data = data
+        self.batchsize = int(batchsize)
+        self.collate = collate
+        self.shuffle = bool(shuffle)
+        self.partial = bool(partial)
+        self.parallel = bool(parallel)
         self.rng = generator(rng)
 
     def __len__(self) -> int:
-        return -(-self._count // self.batchsize) if self.partial else self._count // self.batchsize
+        whole, rest = divmod(self._count, self.batchsize)
+        if rest and self.partial:
+            return whole + 1
+        return whole
 
     @explained()
     def batches(self, skip: int = 0) -> Iterator[Any]:
         """Begin an epoch after its first `skip` batches."""
         check_whole("skip", skip)
-        order = Places(self.rng.permutation(self._count)) if self.shuffle else None
-        starts = (number * self.batchsize for number in range(skip, len(self)))
-        cuts = (slice(start, min(start + self.batchsize, self._count)) for start in starts)
-        jobs = (bound(self._batch, these if order is None else order.part(these)) for these in cuts)
-        return done_ahead(jobs) if self.parallel and not _needs_device(self.data) else (job() for job in jobs)
+        order = None
+        if self.shuffle:
+            order = Places(self.rng.permutation(self._count))
+        jobs = (bound(self._batch, number, order) for number in range(skip, len(self)))
+        if self.parallel and not _needs_device(self.data):
+            return done_ahead(jobs)
+        return (job() for job in jobs)
 
     __iter__ = batches
 
-    def _batch(self, index: slice | Places) -> Any:
+    def _batch(self, number: int, order: Places | None) -> Any:
+        start = number * self.batchsize
+        these = slice(start, min(start + self.batchsize, self._count))
+        index: slice | Places = these
+        if order is not None:
+            index = order.part(these)
         if self.collate is None:
             return pick(self.data, index)
-        together = (list, batch)[self.collate] if isinstance(self.collate, bool) else self.collate
-        return together([pick(self.data, i) for i in numbers_of(index, self._count)])
+        observations = [pick(self.data, i) for i in numbers_of(index, self._count)]
+        if self.collate is False:
+            return observations
+        if self.collate is True:
+            return batch(observations)
+        return self.collate(observations)
 
     def __repr__(self) -> str:
-        said = [summary(self.data), f"batchsize={self.batchsize}"]
-        said += [f"{name}=True" for name in ("shuffle", "parallel") if getattr(self, name)]
-        said += [] if self.partial else ["partial=False"]
-        said += [] if self.collate is None else [f"collate={getattr(self.collate, '__name__', self.collate)}"]
+        parts = [summary(self.data), f"batchsize={self.batchsize}"]
+        if self.shuffle:
+            parts.append("shuffle=True")
+        if self.parallel:
+            parts.append("parallel=True")
+        if not self.partial:
+            parts.append("partial=False")
+        if self.collate is not None:
+            parts.append(f"collate={getattr(self.collate, '__name__', self.collate)}")
         batches = many(len(self), "batch", "batches")
-        return f"DataLoader({', '.join(said)})      # {batches} of {self._count:,} observations"
+        return f"DataLoader({', '.join(parts)})      # {batches} of {self._count:,} observations"
 
 
 def batches_of(data: Any, skip: int) -> Iterator[Any]:
     """An epoch of `data` without its first batches: a loader can leave them out without making them."""
-    yield from data.batches(skip) if hasattr(data, "batches") else islice(data, skip, None)
+    if hasattr(data, "batches"):
+        yield from data.batches(skip)
+    else:
+        yield from islice(data, skip, None)
 
 
 AHEAD = 4  # at most this many batches are there: yours, those that wait, and one that's being made
@@ -122,7 +150,9 @@ class _Worker:
     """The thread of an epoch, and what it has made. In a forked process, where it isn't, another one goes on."""
 
     def __init__(self, jobs: Iterator[Callable[[], Any]]) -> None:
-        self.jobs, self.ready, self.is_over = jobs, deque[Any](), False
+        self.jobs = jobs
+        self.ready = deque[Any]()
+        self.is_over = False
         self.was_cut_off = False
         self.set_up()
         _workers.add(self)
@@ -218,8 +248,10 @@ if hasattr(os, "register_at_fork"):  # not on Windows, where nothing forks
 
 def _needs_device(data: Any) -> bool:
     """Whether reading observations from `data` uses a GPU. In a thread, receipts would count it anywhere."""
-    if isinstance(data, (tuple, dict)):
-        return any(map(_needs_device, data.values() if isinstance(data, dict) else data))
+    if isinstance(data, tuple):
+        return any(map(_needs_device, data))
+    if isinstance(data, dict):
+        return any(map(_needs_device, data.values()))
     if isinstance(data, MappedObs):
         return isinstance(data.function, Device) or data.function in (gpu, cpu, cu) or _needs_device(data.data)
     return is_array(data) and device_of(data) != CPU
@@ -232,20 +264,26 @@ class MovedLoader(metaclass=Readable):
     """
 
     def __init__(self, loader: Any, device: Device, dtype: Any = DEFAULT) -> None:
-        self.loader, self.device, self.dtype = loader, device, dtype
+        self.loader = loader
+        self.device = device
+        self.dtype = dtype
 
-    rng = property(lambda self: self.loader.rng)
+    @property
+    def rng(self) -> Any:
+        return self.loader.rng
 
     def __len__(self) -> int:
         return len(self.loader)
 
     def batches(self, skip: int = 0) -> Iterator[Any]:
         """Begin an epoch, and skip its first `skip` batches without copying them."""
-        sent, error = map(self._send, batches_of(self.loader, skip)), None
+        sent = map(self._send, batches_of(self.loader, skip))
+        error = None
         coming = next(sent, None)
         try:
             while coming is not None:
-                present, coming = coming, None
+                present = coming
+                coming = None
                 try:
                     coming = next(sent, None)
                 except Exception as found:  # is raised when its turn comes
@@ -281,8 +319,8 @@ class MovedLoader(metaclass=Readable):
         return sent.pop()
 
     def __repr__(self) -> str:
-        loader, _, comment = repr(self.loader).partition("      # ")
-        return f"{loader} => {self.device}, batch by batch{comment and f'      # {comment}'}"
+        loader, mark, comment = repr(self.loader).partition("      # ")
+        return f"{loader} => {self.device}, batch by batch{mark}{comment}"
 
 
 class CuIterator(MovedLoader):
@@ -296,7 +334,9 @@ class CuIterator(MovedLoader):
     def __init__(self, loader: Iterable[Any], dtype: Any = None) -> None:
         if not hasattr(type(loader), "__iter__") and not is_array(loader):
             raise TypeError("this isn't iterable")
-        super().__init__(loader, require_gpu(), None if dtype is None else np.dtype(dtype))
+        if dtype is not None:
+            dtype = np.dtype(dtype)
+        super().__init__(loader, require_gpu(), dtype)
 
     def __repr__(self) -> str:
         return f"CuIterator({super().__repr__()})"

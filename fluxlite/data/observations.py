@@ -52,11 +52,14 @@ def getobs(data: Any, index: Any) -> Any:
     elif is_array(index) and device_of(index) != CPU and index.ndim == 1 and index.dtype.kind in "iu":
         index = Places(index)
     elif not isinstance(index, slice):
-        index = CPU.receive(index) if is_array(index) else list(index) if isinstance(index, tuple) else index
+        if is_array(index):
+            index = CPU.receive(index)
+        elif isinstance(index, tuple):
+            index = list(index)
         numbers = np.arange(count)[index]
         if numbers.ndim > 1:
             raise IndexError(f"an index has one axis, and this one would give a shape of {numbers.shape}")
-        index = Places(numbers) if numbers.ndim else int(numbers)
+        index = _one_or_places(numbers)
     return pick(data, index)
 
 
@@ -64,8 +67,11 @@ class Places:
     """Which observations, by number: on the host, and on each device that needs the numbers."""
 
     def __init__(self, numbers: Any, these: slice = slice(None), copies: dict | None = None) -> None:
-        self.numbers, self.these = numbers, these
-        self.copies = {} if copies is None else copies  # of all numbers, by device; all parts share them
+        if copies is None:
+            copies = {}
+        self.numbers = numbers
+        self.these = these
+        self.copies = copies  # of all numbers, by device; all parts share them
 
     def on(self, device: Any) -> Any:
         if device not in self.copies:
@@ -76,8 +82,16 @@ class Places:
         return Places(self.numbers, these, self.copies)
 
 
+def _one_or_places(numbers: Any) -> int | Places:
+    if numbers.ndim:
+        return Places(numbers)
+    return int(numbers)
+
+
 def numbers_of(index: slice | Places, count: int) -> Any:
-    return range(count)[index] if isinstance(index, slice) else index.on(CPU).tolist()
+    if isinstance(index, slice):
+        return range(count)[index]
+    return index.on(CPU).tolist()
 
 
 def pick(data: Any, index: int | slice | Places) -> Any:
@@ -87,7 +101,9 @@ def pick(data: Any, index: int | slice | Places) -> Any:
     if isinstance(data, MappedObs):
         return data.function(pick(data.data, index))
     if not is_array(data):
-        return data[index] if isinstance(index, int) else batch([data[i] for i in numbers_of(index, len(data))])
+        if isinstance(index, int):
+            return data[index]
+        return batch([data[i] for i in numbers_of(index, len(data))])
     with on_card_of(data):
         if isinstance(index, Places):  # a single gather, where the data is; np.take is faster than x[…]
             return np.take(data, index.on(device_of(data)), axis=0)
@@ -110,7 +126,7 @@ def part(data: Any, index: slice | Places) -> Any:
         return pick(data, index)
 
     def chosen(numbers: Any) -> Any:
-        return pick(data, Places(numbers) if numbers.ndim else int(numbers))
+        return pick(data, _one_or_places(numbers))
 
     return MappedObs(chosen, np.array(numbers_of(index, len(data)), np.intp))
 
@@ -145,7 +161,9 @@ def batch(observations: Iterable[Any]) -> Any:
         return _map(lambda *row: batch(row), *several)
     if isinstance(first, list):
         rows = [batch(row) if row else np.zeros(0) for row in several]
-        return rows if isinstance(rows[0], list) else batch(rows)
+        if isinstance(rows[0], list):
+            return rows
+        return batch(rows)
     if is_array(first):
         for number, one in enumerate(several):
             if getattr(one, "shape", None) != first.shape:
@@ -172,7 +190,9 @@ class MappedObs(metaclass=Readable):
     """The result of `mapobs`: observations that are made on demand. An index works as in `getobs`."""
 
     def __init__(self, function: Callable, data: Any) -> None:
-        self.function, self.data, self.count = function, data, numobs(data)
+        self.function = function
+        self.data = data
+        self.count = numobs(data)
 
     def __len__(self) -> int:
         return self.count
@@ -201,7 +221,9 @@ def mapobs(function: Callable[[Any], Any], data: Any) -> MappedObs:
 
 def generator(rng: Any) -> "np.random.Generator":
     """`rng`, or one with this seed; for None, the next that `fluxlite.seed` gives."""
-    return next_generator(ORDERS) if rng is None else np.random.default_rng(rng)
+    if rng is None:
+        return next_generator(ORDERS)
+    return np.random.default_rng(rng)
 
 
 @explained("data, and perhaps a generator")
@@ -220,16 +242,20 @@ def splitobs(data: Any, at: Any = 0.8, shuffle: bool = False, rng: Any = None) -
     >>> x_train.shape, y_test
     ((7, 3), array([7, 8, 9]))
     """
-    fractions = at if isinstance(at, tuple) else (at,)
+    fractions = at
+    if not isinstance(at, tuple):
+        fractions = (at,)
     if not all(0 < fraction < 1 for fraction in fractions) or sum(fractions) > 1 + 1e-9:
         raise ValueError("these fractions make no parts")
     if sum(fractions) < 1 - 1e-9:
         fractions = (*fractions, 1 - sum(fractions))
     count = numobs(data)
-    order = Places(generator(rng).permutation(count)) if shuffle else None
     ends = [round(count * end) for end in np.cumsum(fractions)]
-    cuts = map(slice, [0, *ends], ends)
-    return tuple(part(data, these if order is None else order.part(these)) for these in cuts)
+    cuts = [slice(start, end) for start, end in zip([0, *ends], ends)]
+    if not shuffle:
+        return tuple(part(data, these) for these in cuts)
+    order = Places(generator(rng).permutation(count))
+    return tuple(part(data, order.part(these)) for these in cuts)
 
 
 @explained("data, and the number of parts")

@@ -35,22 +35,31 @@ def onehotbatch(data: Any, labels: Any, default: Any = NOT_GIVEN) -> Any:
     """
     known = _known(labels)
     if not is_array(data):
-        data = np.array(data, dtype=object if known.dtype == object else None)
+        dtype = None
+        if known.dtype == object:
+            dtype = object
+        data = np.array(data, dtype=dtype)
     device = device_of(data)
-    # A device may have no float64.
-    there = device.receive(known.astype(data.dtype) if known.dtype.kind == data.dtype.kind == "f" else known)
+    as_data = known
+    if known.dtype.kind == data.dtype.kind == "f":  # a device may have no float64
+        as_data = known.astype(data.dtype)
+    there = device.receive(as_data)
     with on_card_of(data):
         hits = data[..., None] == there
         found = np.any(hits, axis=-1)
-        if default is not NOT_GIVEN:
-            unknown = [] if default in known.tolist() else [default]
-        else:
-            unknown = [] if bool(np.all(found)) else device.download(data)[~device.download(found)].tolist()
-        if unknown:
-            raise ValueError(f"{unknown[0]!r} isn't among the labels {reprlib.repr(known.tolist())}")
-        if default is not NOT_GIVEN:
-            hits = np.logical_or(hits, np.logical_and(~found[..., None], device.receive(known == default)))
-        return hits.astype(np.float32)
+        if default is NOT_GIVEN:
+            if not bool(np.all(found)):
+                unknown = device.download(data)[~device.download(found)].tolist()
+                raise _unknown(unknown[0], known)
+            return hits.astype(np.float32)
+        if default not in known.tolist():
+            raise _unknown(default, known)
+        takes_default = np.logical_and(~found[..., None], device.receive(known == default))
+        return np.logical_or(hits, takes_default).astype(np.float32)
+
+
+def _unknown(label: Any, known: np.ndarray) -> ValueError:
+    return ValueError(f"{label!r} isn't among the labels {reprlib.repr(known.tolist())}")
 
 
 @explained("an array of scores, and perhaps labels")
@@ -63,17 +72,21 @@ def onecold(y: Any, labels: Any = None) -> Any:
     >>> onecold(scores), onecold(scores, ["a", "b", "c"])
     (array([1, 0]), array(['b', 'a'], dtype='<U1'))
     """
-    y = y if is_array(y) else np.asarray(y)
+    if not is_array(y):
+        y = np.asarray(y)
     if not y.ndim:
         raise ValueError("onecold(y): y has a score for each label along its last axis, got a single number")
     with on_card_of(y):
-        places, device = np.argmax(y, axis=-1), device_of(y)
+        places = np.argmax(y, axis=-1)
+        device = device_of(y)
         if labels is None:
             return places
         known = _known(labels)
         if len(known) != y.shape[-1]:
             raise ValueError(f"onecold(y, labels): y has scores of {y.shape[-1]} labels, got {len(known)} labels")
-        return known[device.download(places)] if known.dtype.kind in "OSU" else np.take(device.receive(known), places)
+        if known.dtype.kind in "OSU":  # text, which only the host has
+            return known[device.download(places)]
+        return np.take(device.receive(known), places)
 
 
 def _known(labels: Any) -> np.ndarray:

@@ -40,7 +40,9 @@ def main(arguments: list[str]) -> int:
     if mpiexec is None:
         print(f"there is no mpiexec here: {INSTALL} brings one", file=sys.stderr)
         return 2
-    shell = ["sh", "-c", _WORKER, "worker"] if os.name == "posix" else []
+    shell = []
+    if os.name == "posix":
+        shell = ["sh", "-c", _WORKER, "worker"]
     command = [mpiexec, "-n", str(asked.workers), *shell, sys.executable, asked.program, *asked.more]
     environment = {"MPIR_CVAR_SUPPRESS_ABORT_MESSAGE": "1", **os.environ, **threads_each(asked.workers)}
     # In a session of its own, so that Ctrl-C reaches each worker once: from here, through mpiexec.

@@ -18,7 +18,7 @@ from ..optimizers import OptimiserChain
 from ..tree.flat import KeyPath
 from ..tree.ties import is_array
 from ..tree.walks import nodes, trainables
-from ..updating import Leaf, Rule, Step
+from ..updating import Leaf, OptimiserRule, Step, take_step, takes_float16
 from .world import Group, everyone
 
 
@@ -31,14 +31,19 @@ def allreduce(x: Any, op: str = "sum") -> Any:
     group = everyone()
     if op not in ("sum", "mean", "min", "max"):
         raise ValueError(f"op={op!r} isn't among them")
+    if not is_array(x) and op == "mean":
+        return allreduce(np.array(x * 1.0), op).item()
     if not is_array(x):
-        return allreduce(np.array(x * 1.0 if op == "mean" else x + 0), op).item()
+        return allreduce(np.array(x + 0), op).item()
     if op == "mean" and x.dtype.kind not in "fc":
         raise TypeError(f"the mean isn't whole, and x is an array of {x.dtype}: x.astype(float)")
     group.check_alike({"x": _form(x)})
     with on_card_of(x):
-        as_it_is = x.flags.c_contiguous and x.dtype == wide(x)
-        result = begin_sum(group, x if as_it_is else np.ravel(x).astype(wide(x)), op.replace("mean", "sum"))()
+        numbers = x
+        if not x.flags.c_contiguous or x.dtype != wide(x):
+            numbers = np.ravel(x).astype(wide(x))
+        finish = begin_sum(group, numbers, op.replace("mean", "sum"))
+        result = finish()
         if op == "mean":
             result /= group.size
         if result is not x:
@@ -49,7 +54,9 @@ def allreduce(x: Any, op: str = "sum") -> Any:
 @explained("an array or a number, and a worker")
 def broadcast(x: Any, root: int = 0) -> Any:
     """What worker `root` has as `x`, for all; arrays change in place (Flux: ``bcast!``; PyTorch: ``broadcast``)."""
-    return everyone().same(x, root) if isinstance(x, (Number, np.generic)) else synchronize(x, root)
+    if isinstance(x, (Number, np.generic)):
+        return everyone().same(x, root)
+    return synchronize(x, root)
 
 
 @explained("a model, an optimizer's state or an array, and a worker")
@@ -63,8 +70,11 @@ def synchronize(x: Any, root: int = 0) -> Any:
 
 
 def take_from(group: Group, x: Any, root: int = 0) -> Any:
-    found = [(str(path) or "x", node) for path, node in nodes(x) if isinstance(node, Leaf) or is_array(node)]
-    group.check_alike({place: _form(node) for place, node in found})
+    forms = {}
+    for path, node in nodes(x):
+        if isinstance(node, Leaf) or is_array(node):
+            forms[str(path) or "x"] = _form(node)
+    group.check_alike(forms)
     values = group.same(cpu(state(x)), root)
     if group.rank != root:
         loading = Loading(own=True)
@@ -74,7 +84,9 @@ def take_from(group: Group, x: Any, root: int = 0) -> Any:
 
 
 def _form(x: Any) -> str:
-    return f"{x.rule}, frozen={x.frozen}" if isinstance(x, Leaf) else f"an array of {x.dtype}, shape {x.shape}"
+    if isinstance(x, Leaf):
+        return f"{x.rule}, frozen={x.frozen}"
+    return f"an array of {x.dtype}, shape {x.shape}"
 
 
 class DistributedDataContainer(MappedObs):
@@ -85,7 +97,8 @@ class DistributedDataContainer(MappedObs):
 
     @explained("data")
     def __init__(self, data: Any) -> None:
-        count, group = numobs(data), everyone()
+        count = numobs(data)
+        group = everyone()
         size = -(-count // group.size)
         start = group.rank * size
         if start >= count:
@@ -101,16 +114,17 @@ class DistributedOptimizer(OptimiserChain):
     """
 
     @explained("a rule such as Adam()")
-    def __init__(self, rule: Rule) -> None:
+    def __init__(self, rule: OptimiserRule) -> None:
         super().__init__(rule)
 
+    @takes_float16
     def apply(self, memory: dict[str, Any], x: Any, g: Any) -> None:
-        self.rules[0].apply(memory["0"], x, g)
+        memory["0"] = take_step(self.rules[0], memory["0"], x, g)
 
     def gathered(self, state: Any, model: Any, steps: list[Step]) -> list[Step]:
         """The same steps with the means of all workers' gradients."""
         group = everyone()
-        return summed(group, in_buckets(state, model), steps, 1 / group.size)[0]
+        return sum_over_workers(group, in_buckets(state, model), steps, 1 / group.size)[0]
 
     def __repr__(self) -> str:
         return f"DistributedOptimizer({self.rules[0]})"
@@ -129,32 +143,56 @@ def in_buckets(state: Any, model: Any) -> list[list[tuple[Leaf, Any]]]:
     return list(buckets.values())
 
 
-def summed(group: Group, buckets: list, steps: list[Step], weight: float, *numbers: float) -> tuple[list, list]:
+def sum_over_workers(
+    group: Group, buckets: list, steps: list[Step], weight: float, *numbers: float
+) -> tuple[list, list]:
     """The steps with the sums of ``weight * gradient`` over all workers; and those of a few numbers.
 
     A parameter takes a step if any worker has its gradient.
     """
-    own, begun, found = {id(leaf): g for leaf, _, g in steps}, [], []
+    own = {id(leaf): g for leaf, _, g in steps}
+    begun = []
     for bucket in buckets:
-        first = bucket[0][1]
+        _, first = bucket[0]
         with on_card_of(first):
-            parts = [np.ravel(own[id(leaf)] if id(leaf) in own else np.zeros_like(x)) for leaf, x in bucket]
-            content = np.concatenate(parts).astype(wide(first), copy=False)
+            content = np.concatenate([_flat_gradient(own, leaf, x) for leaf, x in bucket])
+            content = content.astype(wide(first), copy=False)
             content *= weight
             begun.append(begin_sum(group, content))
-    totals = group.total(*numbers, *[id(leaf) in own for bucket in buckets for leaf, _ in bucket])
+    has_gradient = [id(leaf) in own for bucket in buckets for leaf, _ in bucket]
+    totals = group.total(*numbers, *has_gradient)
+    sums = totals[: len(numbers)]
+    counts = totals[len(numbers) :]
+    found: list[Step] = []
     for bucket, finish in zip(buckets, begun):
-        sums, ends = finish(), np.cumsum([x.size for _, x in bucket]).tolist()
-        for (leaf, x), end in zip(bucket, ends):
-            with on_card_of(x):
-                found.append((leaf, x, np.reshape(sums[end - x.size : end], x.shape).astype(x.dtype, copy=False)))
-    found = [step for step, count in zip(found, totals[len(numbers) :]) if count and not step[0].frozen]
-    return found, totals[: len(numbers)]
+        found += _cut(bucket, finish())
+    return [step for step, count in zip(found, counts) if count and not step[0].frozen], sums
+
+
+def _flat_gradient(own: dict[int, Any], leaf: Leaf, x: Any) -> Any:
+    if id(leaf) in own:
+        return np.ravel(own[id(leaf)])
+    return np.ravel(np.zeros_like(x))
+
+
+def _cut(bucket: list, content: Any) -> list[Step]:
+    """The parameters of a bucket, each with its part of the sums."""
+    found: list[Step] = []
+    start = 0
+    for leaf, x in bucket:
+        end = start + x.size
+        with on_card_of(x):
+            g = np.reshape(content[start:end], x.shape)
+            found.append((leaf, x, g.astype(x.dtype, copy=False)))
+        start = end
+    return found
 
 
 def wide(x: Any) -> np.dtype:
     """The type that's added up: MPI knows no half precision, and many small numbers would lose digits in it."""
-    return x.dtype if x.dtype.kind in "biuc" else np.promote_types(x.dtype, np.float32)
+    if x.dtype.kind in "biuc":
+        return x.dtype
+    return np.promote_types(x.dtype, np.float32)
 
 
 def begin_sum(group: Group, x: Any, op: str = "sum") -> Callable[[], Any]:
@@ -178,7 +216,8 @@ def begin_sum(group: Group, x: Any, op: str = "sum") -> Callable[[], Any]:
     import cupy
     from cupy.cuda import nccl
 
-    kind, how = [getattr(nccl, f"NCCL_{name.upper()}") for name in (x.dtype.name, op)]
+    kind = getattr(nccl, f"NCCL_{x.dtype.name.upper()}")
+    how = getattr(nccl, f"NCCL_{op.upper()}")
     with device:  # on its stream, so after what computes `x`, and before what needs the sum
         link.allReduce(x.data.ptr, x.data.ptr, x.size, kind, how, cupy.cuda.get_current_stream().ptr)
     return lambda: x
@@ -188,12 +227,17 @@ def _link(group: Group, device: Any) -> Any:
     """NCCL's fastest link between all workers' cards; None unless each has an NVIDIA card of its own."""
     if device == CPU or group.size == 1:
         return None
-    nccl: Any = importlib.import_module("cupy.cuda.nccl") if device.backend == "CUDA" else None
+    nccl: Any = None
+    if device.backend == "CUDA":
+        nccl = importlib.import_module("cupy.cuda.nccl")
     cards = group.all((platform.node(), device.index, nccl is not None and nccl.available))
     if len(set(cards)) < group.size or not all(has_nccl for _, _, has_nccl in cards):
         if group.rank == 0:
             notice("by the host", f"gradients on {device} go to the other workers through the host's memory.")
         return None
-    first = group.same(nccl.get_unique_id() if group.rank == 0 else None)
+    mine = None
+    if group.rank == 0:
+        mine = nccl.get_unique_id()
+    first = group.same(mine)
     with device:
         return nccl.NcclCommunicator(group.size, first, group.rank)

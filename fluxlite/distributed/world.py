@@ -23,7 +23,9 @@ from ..messages import Readable, ipython, notice
 INSTALL = f"pip install mpi4py {'impi-rt' if sys.platform == 'win32' else 'mpich'}"
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 _NEWS = 77  # the tag of bad news; nothing else is sent from worker to worker
-_SPINS, _NAPS, _MINUTE = 500, 20_000, 140_000  # how often we ask without a pause, without sleeping, and in a minute
+_SPINS = 500  # how often we ask without a pause
+_NAPS = 20_000  # without sleeping
+_MINUTE = 140_000  # in a minute
 _let_others_run = getattr(os, "sched_yield", lambda: time.sleep(0))
 _world: list["Group"] = []  # all workers, once MPI is running
 _kept: dict[int, Any] = {}  # what `keep` keeps
@@ -54,12 +56,16 @@ def initialize() -> None:
 
 def local_rank() -> int:
     """This worker's number among all, from 0; 0 before `initialize` (Flux: ``local_rank``; PyTorch: ``get_rank``)."""
-    return _world[0].rank if _world else 0
+    if not _world:
+        return 0
+    return _world[0].rank
 
 
 def total_workers() -> int:
     """How many workers there are; 1 before `initialize` (Flux: ``total_workers``; PyTorch: ``get_world_size``)."""
-    return _world[0].size if _world else 1
+    if not _world:
+        return 1
+    return _world[0].size
 
 
 def everyone() -> "Group":
@@ -103,7 +109,10 @@ class Group:
     def __init__(self, comm: Any) -> None:
         from mpi4py import MPI
 
-        self.mpi, self.comm, self.rank, self.size = MPI, comm, comm.Get_rank(), comm.Get_size()
+        self.mpi = MPI
+        self.comm = comm
+        self.rank = comm.Get_rank()
+        self.size = comm.Get_size()
         self.name = f"worker {self.rank} of {self.size} (process {os.getpid()} on {platform.node()})"
         self.links: dict[Any, Any] = {}  # of NCCL, by device
         new, request = comm.Idup()
@@ -121,24 +130,32 @@ class Group:
 
     def same(self, value: Any, root: int = 0) -> Any:
         """The `value` of worker `root`, any object."""
-        content = np.frombuffer(pickle.dumps(value) if self.rank == root else b"", np.uint8)
+        sent = b""
+        if self.rank == root:
+            sent = pickle.dumps(value)
+        content = np.frombuffer(sent, np.uint8)
         size = np.array([content.size])
         self.wait(self.comm.Ibcast(size, root))
         content = np.resize(content, int(size[0]))
         self.wait(self.comm.Ibcast(content, root))
-        return value if self.rank == root else pickle.loads(content.tobytes())
+        if self.rank == root:
+            return value
+        return pickle.loads(content.tobytes())
 
     def all(self, value: Any) -> list[Any]:
         return [self.same(value, rank) for rank in range(self.size)]
 
     def check_alike(self, mine: dict[str, str]) -> None:
         """Raises `WorkersDiffer` unless all have the same text under each name."""
-        short = zlib.crc32(repr(mine).encode())
-        if len(set(self.total(*[short if rank == self.rank else 0 for rank in range(self.size)]))) > 1:
-            first, *others = [set(one.items()) for one in self.all(mine)]
-            rank, other = next((rank, other) for rank, other in enumerate(others, 1) if other != first)
-            has = [dict(sorted(one)[:1]) for one in (first - other, other - first)]
-            raise WorkersDiffer(f"the workers differ: worker 0 has {has[0]}, worker {rank} has {has[1]}")
+        checksums = [0] * self.size
+        checksums[self.rank] = zlib.crc32(repr(mine).encode())
+        if len(set(self.total(*checksums))) == 1:
+            return
+        first, *others = [set(one.items()) for one in self.all(mine)]
+        rank, other = next((rank, other) for rank, other in enumerate(others, 1) if other != first)
+        here = dict(sorted(first - other)[:1])
+        there = dict(sorted(other - first)[:1])
+        raise WorkersDiffer(f"the workers differ: worker 0 has {here}, worker {rank} has {there}")
 
     def wait(self, request: Any) -> None:
         """Wait until this is done. Raises `WorkerFailed` if that can't happen any more."""
@@ -147,8 +164,10 @@ class Group:
             if request.Test():
                 del _kept[id(request)]
                 return
-            if turn > _SPINS:
-                _let_others_run() if turn < _NAPS else time.sleep(0.0005)
+            if turn >= _NAPS:
+                time.sleep(0.0005)
+            elif turn > _SPINS:
+                _let_others_run()
             if turn % 256 == 255:
                 self._listen()
             if turn == _MINUTE:

@@ -18,7 +18,8 @@ def throttle(f: Callable, seconds: float, *, clock: Callable[[], float] = time.m
     In between, it gives what `f` gave last. The seconds are real ones, read from `clock`: you aren't simulated.
     """
     check_callable("f", f)
-    done = result = None
+    done = None
+    result = None
 
     def throttled(*args: Any, **kwargs: Any) -> Any:
         nonlocal done, result
@@ -36,11 +37,16 @@ class Patience:
 
     def __init__(self, predicate: Callable, wait: Any, reason: str, **memory: Any) -> None:
         check_whole(f"how many times {reason} waits for", wait, 1)
-        self.predicate, self.wait, self.reason = predicate, wait, reason
+        self.predicate = predicate
+        self.wait = wait
+        self.reason = reason
         self.memory = {"count": 0, **memory}
 
     def __call__(self, *args: Any, **kwargs: Any) -> bool:
-        self.memory["count"] = self.memory["count"] + 1 if self.predicate(self.memory, *args, **kwargs) else 0
+        if self.predicate(self.memory, *args, **kwargs):
+            self.memory["count"] += 1
+        else:
+            self.memory["count"] = 0
         return self.memory["count"] >= self.wait
 
     def __repr__(self) -> str:
@@ -51,7 +57,11 @@ class Patience:
 def patience(predicate: Callable, wait: int) -> Patience:
     """A function that's true once ``predicate(…)`` was true `wait` times in a row (Flux: ``patience``)."""
     check_callable("predicate", predicate)
-    return Patience(lambda memory, *args, **kwargs: predicate(*args, **kwargs), wait, "patience")
+
+    def without_memory(memory: dict, *args: Any, **kwargs: Any) -> Any:
+        return predicate(*args, **kwargs)
+
+    return Patience(without_memory, wait, "patience")
 
 
 @explained()
@@ -71,10 +81,13 @@ def early_stopping(
     f, delay = _score(f, delay)
 
     def is_worse(memory: dict, *args: Any, **kwargs: Any) -> bool:
-        score, best = f(*args, **kwargs), memory["best"]
+        score = f(*args, **kwargs)
+        best = memory["best"]
         if best is None and score != score:
             return True
-        gained = math.inf if best is None else distance(best, score)
+        gained = math.inf
+        if best is not None:
+            gained = distance(best, score)
         if gained >= 0:
             memory["best"] = score
         return not gained > min_dist  # NaN is never a gain
@@ -91,19 +104,28 @@ def plateau(f: Any, width: int | None = None, *, min_dist: float = 1e-6) -> Pati
     f, width = _score(f, width)
 
     def is_level(memory: dict, *args: Any, **kwargs: Any) -> bool:
-        last, memory["last"] = memory["last"], f(*args, **kwargs)
-        return last is not None and bool(abs(last - memory["last"]) <= min_dist)
+        last = memory["last"]
+        score = f(*args, **kwargs)
+        memory["last"] = score
+        return last is not None and bool(abs(last - score) <= min_dist)
 
     return Patience(is_level, width, "plateau", last=None)
 
 
 def _score(f: Any, wait: Any) -> tuple[Callable, Any]:
+    """The function that gives a score, and how often to wait; if there's one argument, that's the latter."""
     if wait is None and not callable(f):
-        return lambda history: history.epoch_losses[-1], f
+        return _mean_loss_of_the_last_epoch, f
     check_callable("f", f)
 
     def number(*args: Any, **kwargs: Any) -> Any:
         score = f(*args, **kwargs)  # read from its device: a run may go on where there is no such device
-        return CPU.receive(score)[()] if is_array(score) and not score.shape else score
+        if is_array(score) and not score.shape:
+            return CPU.receive(score)[()]
+        return score
 
     return number, wait
+
+
+def _mean_loss_of_the_last_epoch(history: Any) -> float:
+    return history.epoch_losses[-1]

@@ -22,12 +22,12 @@ from ..devices.base import CPU
 from ..distributed.world import everyone
 from ..layers.layer import misplaced
 from ..messages import check_bool, check_callable, check_whole, explained, in_notebook, in_words, many
-from ..optimizers import follow, shares
+from ..optimizers import rate_shares, set_rates
 from ..receipts import Seconds, clock, clocked
 from ..tree.ties import is_array
 from ..tree.walks import leaves, trainables
 from ..unreached import say_what_is_not_trained
-from ..updating import without_gradient
+from ..updating import why_no_gradient
 from .callbacks import Patience
 from .resuming import RunFile
 from .team import Alone, Team
@@ -55,13 +55,23 @@ class History:
         return len(self.epoch_losses)
 
     def stop(self, reason: str) -> None:
-        self.stopped, self.reason = True, reason
+        self.stopped = True
+        self.reason = reason
 
     def __repr__(self) -> str:
-        epochs = f"{self.epochs} of {many(self.wanted, 'epoch')}" if self.stopped else many(self.epochs, "epoch")
-        ends = self.epoch_losses if self.epochs > 1 else self.losses
-        parts = [epochs, many(self.steps, "step"), f"loss {ends[0]:.3g} -> {ends[-1]:.3g}" if ends else "", self.reason]
-        return f"History({', '.join(filter(None, [*parts, str(self.seconds)]))})"
+        epochs = many(self.epochs, "epoch")
+        if self.stopped:
+            epochs = f"{self.epochs} of {many(self.wanted, 'epoch')}"
+        parts = [epochs, many(self.steps, "step")]
+        losses = self.losses
+        if self.epochs > 1:
+            losses = self.epoch_losses
+        if losses:
+            parts.append(f"loss {losses[0]:.3g} -> {losses[-1]:.3g}")
+        if self.reason:
+            parts.append(self.reason)
+        parts.append(str(self.seconds))
+        return f"History({', '.join(parts)})"
 
 
 @explained()
@@ -112,34 +122,34 @@ def train(
     """
     callbacks = tuple(callbacks)
     check_bool("train(distributed=…)", distributed)
-    with Team() if distributed and everyone().size > 1 else nullcontext(Alone()) as workers:
-        if (resume or overwrite) and checkpoint is None or resume and overwrite:
-            raise TypeError('resume=True goes on with the file of checkpoint="…", overwrite=True replaces it: take one')
-        for function in (*callbacks, *(one for one in (each_step, schedule) if one is not None)):
-            check_callable("each of train's callbacks, each_step=… or schedule=…", function)
+    with _workers(distributed) as workers:
+        _check_checkpoint(checkpoint, resume, overwrite)
+        _check_functions(*callbacks, each_step, schedule)
         check_whole("epochs", epochs, 1)
         check_whole("check_every", check_every, 1)
         check_data(data)
         if not list(trainables(model)):
             raise ValueError(f"there is nothing to train in this {type(model).__name__}; see explain(model)")
-        if schedule is not None and not shares(opt_state):
+        if schedule is not None and not rate_shares(opt_state):
             raise TypeError("train(schedule=…) sets a learning rate, and the rule has none")
         say_what_is_not_trained(model)
         history = History(int(epochs))
         run = Run(loss, model, data, opt_state, history, callbacks, each_step, int(check_every), schedule, workers)
-        if isinstance(workers, Team):
-            settings = {"epochs": epochs, "check_every": check_every, "callbacks": len(callbacks), "resume": resume}
-            settings |= {"checkpoint": checkpoint is not None, "each_step": each_step is not None}
-            workers.prepare(model, opt_state, data, **settings)
+        workers.prepare(
+            model, opt_state, data, epochs=epochs, check_every=check_every, callbacks=len(callbacks), resume=resume,
+            checkpoint=checkpoint is not None, each_step=each_step is not None,
+        )  # fmt: skip
         if checkpoint is not None:
             run.file = RunFile(checkpoint, run)
             if run.file.is_writer and run.file.path.exists() and not (resume or overwrite):
                 raise ValueError(f"{run.file.path} is there: resume=True goes on with it, overwrite=True replaces it")
             if resume and not run.file.restore():
                 return history
-        shown, total = progress if workers.worker == 0 else False, length_hint(data) * history.wanted or None
+        if workers.worker != 0:
+            progress = False
+        steps = length_hint(data) * history.wanted
         try:
-            with Interrupts() as workers.interrupts, Bar(shown, total, history.steps) as run.bar:
+            with Interrupts() as workers.interrupts, Bar(progress, steps or None, history.steps) as run.bar:
                 run.go()
         except BaseException as error:
             if not history.stopped:
@@ -150,15 +160,36 @@ def train(
         return history
 
 
+def _workers(distributed: bool) -> AbstractContextManager[Any]:
+    if distributed and everyone().size > 1:
+        return Team()
+    return nullcontext(Alone())
+
+
+def _check_checkpoint(checkpoint: Any, resume: bool, overwrite: bool) -> None:
+    is_without_file = checkpoint is None and (resume or overwrite)
+    if is_without_file or (resume and overwrite):
+        raise TypeError('resume=True goes on with the file of checkpoint="…", overwrite=True replaces it: take one')
+
+
+def _check_functions(*functions: Any) -> None:
+    for function in functions:
+        if function is not None:
+            check_callable("each of train's callbacks, each_step=… or schedule=…", function)
+
+
 def check_data(data: Any) -> None:
     """Raises `TypeError` for arrays, whose rows would be taken for batches."""
-    is_tuple = type(data) is tuple and len(data) > 1 and all(map(is_array, data))
-    if is_tuple or is_array(data) or isinstance(data, Mapping):
-        raise TypeError(
-            f"data is a list of batches, got {f'a tuple of {len(data)} arrays' if is_tuple else in_words(data)}: for "
-            "one batch write [(x, y)], for several DataLoader((x, y), batchsize=32); batches that are single arrays go "
-            "into a list"
-        )
+    if type(data) is tuple and len(data) > 1 and all(map(is_array, data)):
+        got = f"a tuple of {len(data)} arrays"
+    elif is_array(data) or isinstance(data, Mapping):
+        got = in_words(data)
+    else:
+        return
+    raise TypeError(
+        f"data is a list of batches, got {got}: for one batch write [(x, y)], for several DataLoader((x, y), "
+        "batchsize=32); batches that are single arrays go into a list"
+    )
 
 
 @dataclass(eq=False)
@@ -184,9 +215,10 @@ class Run:
     bar: Any = None
 
     def go(self) -> None:
-        self.start, self.before = clock(), self.history.seconds
+        self.start = clock()
+        self.before = self.history.seconds
         try:
-            while self.history.epochs < self.history.wanted and not self.history.stopped and not self.has_to_stop():
+            while not self.is_over():
                 self.epoch()
         except BaseException:
             if self.file is not None and self.whole:
@@ -195,6 +227,10 @@ class Run:
                 if not self.pending:
                     self.file.save()
             raise
+
+    def is_over(self) -> bool:
+        history = self.history
+        return history.epochs >= history.wanted or history.stopped or self.has_to_stop()
 
     def epoch(self) -> None:
         """One epoch, or what an earlier run left of it; its end, unless it has to stop before."""
@@ -215,45 +251,61 @@ class Run:
         self.end_epoch()
 
     def step(self, batch: Any) -> None:
-        history, self.whole = self.history, False
+        history = self.history
+        self.whole = False
         value, grads = self.gradient(batch)
         self.pending.append(value)
         if len(self.pending) == self.check_every:
             self.look()
         if self.schedule is not None:
-            follow(self.opt_state, self.schedule(history.steps))
+            set_rates(self.opt_state, self.schedule(history.steps))
         self.workers.update(self.opt_state, self.model, grads)
         self.done += 1
         history.steps += 1
         self.whole = True
-        self.bar.step(f"epoch {history.epochs + 1}/{history.wanted}", history.losses[-1] if history.losses else None)
+        latest = None
+        if history.losses:
+            latest = history.losses[-1]
+        self.bar.step(f"epoch {history.epochs + 1}/{history.wanted}", latest)
         if self.each_step is not None:
             self.wish = _wish(self.each_step, history, "each_step")
 
     def gradient(self, batch: Any) -> tuple[Any, Any]:
         if self.workers.rows == 0:  # others have some of this batch
             return 0.0, None
-        arguments = batch if isinstance(batch, tuple) and not hasattr(batch, "_fields") else (batch,)
+        arguments = (batch,)
+        if isinstance(batch, tuple) and not hasattr(batch, "_fields"):
+            arguments = batch
         try:
             value, (grads,) = withgradient(lambda model: self.loss(model, *arguments), self.model)
         except Exception as error:
-            places = leaves(arguments) if type(error) in (TypeError, ValueError) else ()
-            found = (misplaced(self.model, x) for x in places if is_array(x))
-            why = next((place for place in found if place is not None), error)  # better: where in the model
-            why.add_note(f"in batch {self.done + 1} of epoch {self.history.epochs + 1} of train")
-            raise why from (None if why is error else error)
-        if self.history.steps == 0 and (nothing := without_gradient(self.model, grads)):
-            raise ValueError(nothing)
-        return value[0] if isinstance(value, tuple) else value, grads
+            note = f"in batch {self.done + 1} of epoch {self.history.epochs + 1} of train"
+            better = None
+            if type(error) in (TypeError, ValueError):
+                better = _first_misplaced(self.model, arguments)
+            if better is None:
+                error.add_note(note)
+                raise error from None
+            better.add_note(note)
+            raise better from error
+        if self.history.steps == 0:
+            nothing = why_no_gradient(self.model, grads)
+            if nothing:
+                raise ValueError(nothing)
+        if isinstance(value, tuple):  # (loss, extra, …)
+            value = value[0]
+        return value, grads
 
     def look(self) -> None:
         """Read the losses that are waiting, at once; the first that isn't finite ends the training."""
-        losses, self.pending = self.pending, []
+        losses = self.pending
+        self.pending = []
         if len(losses) > 1 and all(is_array(x) and device_of(x) != CPU for x in losses):
             with on_card_of(losses[0]):
                 losses = list(CPU.receive(np.stack(losses)))  # with one wait
-        losses = [float(CPU.receive(x) if is_array(x) else x) for x in losses]  # by name: not forbidden
-        values, seconds = self.workers.losses(losses), clocked(clock() - self.start)
+        numbers = [_as_number(x) for x in losses]
+        values = self.workers.losses(numbers)
+        seconds = clocked(clock() - self.start)
         with suppress(TypeError):  # the simulated GPU came or went meanwhile: the times of two clocks have no sum
             self.history.seconds = self.before + seconds
         for value in values:
@@ -262,7 +314,8 @@ class Run:
             self.history.losses.append(value)
 
     def fail(self, value: float) -> None:
-        history, self.whole = self.history, False
+        history = self.history
+        self.whole = False
         used = history.steps - len(history.losses)  # updates that were made with this loss, and since
         history.stop(f"the loss is {value} in batch {self.done - used + 1} of epoch {history.epochs + 1}")
         found = "No update was made with it: the model is as it was before this batch."
@@ -279,7 +332,8 @@ class Run:
         self.bar.total = self.bar.total or self.done * history.wanted
         history.epoch_losses.append(float(np.mean(history.losses[-self.done :])))
         if self.file is not None:
-            self.file.at_start, self.file.batches = self.file.order, self.done
+            self.file.at_start = self.file.order
+            self.file.batches = self.done
         self.done = 0
         for callback in self.callbacks:  # all of them, so that each sees every epoch
             wish = _wish(callback, history, "a callback")
@@ -296,9 +350,27 @@ class Run:
         """Asked before each step, so that one that has begun is always finished."""
         if self.workers.pressed:
             self.history.stop("interrupted")
-        elif self.each_step is not None and (why := self.workers.decide(self.wish)[0]):
-            self.history.stop(why)
+        elif self.each_step is not None:
+            (why,) = self.workers.decide(self.wish)
+            if why:
+                self.history.stop(why)
         return self.history.stopped
+
+
+def _first_misplaced(model: Any, arguments: tuple) -> Exception | None:
+    """After an error: where in the model an array isn't where those of the batch are."""
+    for x in leaves(arguments):
+        if is_array(x):
+            error = misplaced(model, x)
+            if error is not None:
+                return error
+    return None
+
+
+def _as_number(loss: Any) -> float:
+    if is_array(loss):
+        loss = CPU.receive(loss)  # by name: not forbidden
+    return float(loss)
 
 
 class NotFinite(FloatingPointError):
@@ -310,11 +382,18 @@ class NotFinite(FloatingPointError):
 
 def _wish(function: Callable, history: History, otherwise: str) -> str:
     """Why `function` wants to stop, or ''. Raises `TypeError` for a measurement, which isn't meant as an answer."""
-    answer, name = function(history), getattr(function, "__name__", otherwise)
+    answer = function(history)
+    name = getattr(function, "__name__", otherwise)
     if isinstance(answer, (Mapping, list, tuple, str, float, np.floating)):
         raise TypeError(f"a callback gives True to stop the training, or nothing; {name} gave {in_words(answer)}")
-    name = otherwise if name == "<lambda>" else name
-    return (getattr(function, "reason", "") or f"stopped by {name}") if answer else ""
+    if not answer:
+        return ""
+    reason = getattr(function, "reason", "")
+    if reason:
+        return reason
+    if name == "<lambda>":
+        name = otherwise
+    return f"stopped by {name}"
 
 
 class Interrupts:
@@ -352,11 +431,14 @@ class Bar(AbstractContextManager):
     """tqdm's progress bar, or nothing at all. Shown is True, False, or None: where you can see it, after a while."""
 
     def __init__(self, shown: bool | None, total: int | None, done: int = 0) -> None:
-        watched = in_notebook() or getattr(sys.stderr, "isatty", lambda: False)()
-        never = shown is False or shown is None and not watched or os.environ.get("TQDM_DISABLE", "0") not in ("", "0")
-        self.total, self.done = total, done
-        self._due = math.inf if never else time.monotonic() + DELAY
-        self._bar = _tqdm(total, done) if shown and not never else None
+        self.total = total
+        self.done = done
+        self._due = math.inf  # when it appears
+        self._bar = None
+        if not _is_hidden(shown):
+            self._due = time.monotonic() + DELAY
+            if shown:
+                self._bar = _tqdm(total, done)
 
     def __exit__(self, *exc_info: Any) -> None:
         if self._bar is not None:
@@ -369,9 +451,21 @@ class Bar(AbstractContextManager):
         self.done += 1
         if self._bar is not None:
             self._bar.set_description_str(epoch, refresh=False)
-            self._bar.set_postfix_str("" if loss is None else f"loss {loss:.4g}", refresh=False)
+            last = ""
+            if loss is not None:
+                last = f"loss {loss:.4g}"
+            self._bar.set_postfix_str(last, refresh=False)
             self._bar.total = self.total
             self._bar.update()
+
+
+def _is_hidden(shown: bool | None) -> bool:
+    if shown is False or os.environ.get("TQDM_DISABLE", "0") not in ("", "0"):
+        return True
+    if shown is not None or in_notebook():
+        return False
+    isatty = getattr(sys.stderr, "isatty", None)
+    return isatty is None or not isatty()
 
 
 def _tqdm(total: int | None, done: int) -> Any:

@@ -15,9 +15,9 @@ from .. import checkpoint
 from ..arrays import device_of
 from ..checkpoint import Loading, states_of
 from ..devices.base import CPU
-from ..files import described_parts
+from ..files import describe_parts
 from ..messages import say, warn
-from ..optimizers import shares
+from ..optimizers import rate_shares
 from ..receipts import Seconds
 from ..tree.flat import Attribute, KeyPath
 from ..tree.ties import is_array
@@ -39,12 +39,15 @@ class RunFile:
 
     def __init__(self, path: Any, run: Any) -> None:
         self.path = Path(os.path.abspath(path))  # from now on, no `chdir` moves it
-        self.run, self.is_writer = run, run.workers.worker == 0
+        self.run = run
+        self.is_writer = run.workers.worker == 0
         if self.is_writer:  # what can't be written is said now, and not after an epoch
             check_place(path)
-        described_parts(states_of({"model": run.model, "opt_state": run.opt_state}))
+        describe_parts(states_of({"model": run.model, "opt_state": run.opt_state}))
         rng = getattr(run.data, "rng", None)
-        self.order = rng if isinstance(rng, np.random.Generator) else None
+        self.order: np.random.Generator | None = None
+        if isinstance(rng, np.random.Generator):
+            self.order = rng
         self.at_start = self.order  # the same, as it was when the epoch began: `Run` notes it
         self.batches = length_hint(run.data)  # of an epoch; 0 where nobody knows before they were counted
 
@@ -52,7 +55,7 @@ class RunFile:
         """Write all that the rest of the run depends on. If that fails, we say so, and the training goes on."""
         run, history = self.run, self.run.history
         values = dict(
-            epoch=history.epochs, step=run.done, batches=self.batches, optimizer=_rules(run),
+            epoch=history.epochs, step=run.done, batches=self.batches, optimizer=_rules_in_words(run),
             losses=np.array(history.losses, np.float64), epoch_losses=np.array(history.epoch_losses, np.float64),
             finished=int(run.finished), reason=history.reason, seconds=float(history.seconds),
             kind=history.seconds.kind, card=history.seconds.card,
@@ -67,10 +70,16 @@ class RunFile:
 
     def _parts(self) -> dict[str, Any]:
         """What's in the file and may go into what's there: model, state, and generators, even those of devices."""
-        devices = sorted({CPU, *(device_of(x) for x in leaves(self.run.model) if is_array(x))}, key=str)
-        order = {} if self.order is None else {_ORDER: self.at_start}
-        named = {f"generator of {device}": device for device in devices}
-        return {"model": self.run.model, "opt_state": self.run.opt_state, **order, **named}
+        parts = {"model": self.run.model, "opt_state": self.run.opt_state}
+        if self.order is not None:
+            parts[_ORDER] = self.at_start
+        devices = {CPU}
+        for x in leaves(self.run.model):
+            if is_array(x):
+                devices.add(device_of(x))
+        for device in sorted(devices, key=str):
+            parts[f"generator of {device}"] = device
+        return parts
 
     def _memories(self) -> dict[str, Any]:
         remembering = [callback for callback in self.run.callbacks if isinstance(callback, Patience)]
@@ -78,11 +87,31 @@ class RunFile:
 
     def restore(self) -> bool:
         """Take over what is in the file, if there is one; False if nothing is left to do."""
-        found = checkpoint.load(self.path) if self.is_writer and self.path.exists() else None
-        found = found if self.run.workers.group is None else self.run.workers.group.same(found)
+        found = None
+        if self.is_writer and self.path.exists():
+            found = checkpoint.load(self.path)
+        if self.run.workers.group is not None:
+            found = self.run.workers.group.same(found)
         if found is None:
             return True
-        run, history, then = self.run, self.run.history, self._checked(found)
+        then = self._check_found(found)
+        self._take_over(found, then)
+        run, history = self.run, self.run.history
+        where = f"epoch {history.epochs}"
+        if run.done:
+            where = f"batch {run.done} of epoch {history.epochs + 1}"
+        is_over = run.finished or history.epochs >= history.wanted
+        if self.is_writer and is_over:
+            why = ""
+            if run.finished:
+                why = f" ({history.reason})"
+            say(f"{self.path.name} is from a run that is finished, after {where}{why}: nothing is left to do")
+        elif self.is_writer:
+            say(f"resuming {self.path.name} after {where}")
+        return not is_over
+
+    def _take_over(self, found: dict[str, Any], then: dict[str, Any]) -> None:
+        """Put what was `found` in the file into the run, which was `then` so far."""
         loading = Loading(own=True)
         for name, target in self._parts().items():
             if name in found:  # yesterday's GPU may be gone, and its generator with it
@@ -90,34 +119,35 @@ class RunFile:
         loading.finish()
         for i, memory in self._memories().items():
             before = found["callbacks"].get(i, {})
-            memory.update(before if before.keys() == memory.keys() else {})  # of another callback: nothing
-        run.done, run.finished = then["step"], bool(then["finished"])
-        history.losses[:], history.epoch_losses[:] = then["losses"].tolist(), then["epoch_losses"].tolist()
-        history.steps, history.seconds = len(history.losses), Seconds(then["seconds"], then["kind"], then["card"])
-        history.stopped, history.reason = run.finished, then["reason"] if run.finished else ""
-        is_over = run.finished or history.epochs >= history.wanted
-        after = f"after {f'batch {run.done} of ' if run.done else ''}epoch {history.epochs + bool(run.done)}"
-        why = f" ({history.reason})" if run.finished else ""
-        over = f"{self.path.name} is from a run that is finished, {after}{why}: nothing is left to do"
-        if self.is_writer:
-            say(over if is_over else f"resuming {self.path.name} {after}")
-        return not is_over
+            if before.keys() == memory.keys():  # otherwise it's another callback's
+                memory.update(before)
+        run, history = self.run, self.run.history
+        run.done = then["step"]
+        run.finished = bool(then["finished"])
+        history.losses[:] = then["losses"].tolist()
+        history.epoch_losses[:] = then["epoch_losses"].tolist()
+        history.steps = len(history.losses)
+        history.seconds = Seconds(then["seconds"], then["kind"], then["card"])
+        history.stopped = run.finished
+        history.reason = ""
+        if run.finished:
+            history.reason = then["reason"]
 
-    def _checked(self, found: dict[str, Any]) -> dict[str, Any]:
+    def _check_found(self, found: dict[str, Any]) -> dict[str, Any]:
         """What the file says of its run. Raises `ValueError` if it's of another one, or not `train`'s."""
         then: Any = found.get("run")
         trouble = _what_is_wrong(then, found)
         if trouble:
             raise ValueError(f"{self.path} wasn't written by train ({trouble}): load(path, model=model) reads it")
-        ours, theirs = self.batches, then["batches"]
-        for what, here, there in (
-            ("data with a generator, data.rng", self.order is not None, _ORDER in found),
-            ("batches an epoch", ours or theirs, theirs or ours),
-            ("rule", _rules(self.run), then["optimizer"]),
-        ):
-            if here != there:
-                raise ValueError(f"{self.path} is from another run, {what}: there it's {there}, here {here}")
+        self._check_same("data with a generator, data.rng", self.order is not None, _ORDER in found)
+        if self.batches and then["batches"]:  # 0 where nobody knew
+            self._check_same("batches an epoch", self.batches, then["batches"])
+        self._check_same("rule", _rules_in_words(self.run), then["optimizer"])
         return then
+
+    def _check_same(self, what: str, here: Any, there: Any) -> None:
+        if here != there:
+            raise ValueError(f"{self.path} is from another run, {what}: there it's {there}, here {here}")
 
 
 def _what_is_wrong(then: Any, found: dict[str, Any]) -> str:
@@ -142,12 +172,24 @@ def _what_is_wrong(then: Any, found: dict[str, Any]) -> str:
     return ""
 
 
-def _rules(run: Any) -> str:
-    """The rules in words. Where a schedule sets the rates, only how large they are compared with it."""
-    beside = {} if run.schedule is None else {id(leaf): 1 if leaf.frozen else x for leaf, x in shares(run.opt_state)}
+def _rules_in_words(run: Any) -> str:
+    """The rules. Where a schedule sets the rates, only how large they are compared with it."""
+    share_of: dict[int, float] = {}  # by the id of a leaf
+    if run.schedule is not None:
+        for leaf, share in rate_shares(run.opt_state):
+            if leaf.frozen:
+                share = 1
+            share_of[id(leaf)] = share
     rules = []
-    for leaf in (node for _, node in nodes(run.opt_state) if isinstance(node, Leaf)):
-        share = beside.get(id(leaf))
-        eta = "eta=scheduled" if share == 1 else f"eta={share} * scheduled"
-        rules.append(str(leaf.rule) if share is None else re.sub(r"\beta=[^,)]*", eta, str(leaf.rule)))
+    for _, leaf in nodes(run.opt_state):
+        if not isinstance(leaf, Leaf):
+            continue
+        rule = str(leaf.rule)
+        if id(leaf) in share_of:
+            share = share_of[id(leaf)]
+            eta = "eta=scheduled"
+            if share != 1:
+                eta = f"eta={share} * scheduled"
+            rule = re.sub(r"\beta=[^,)]*", eta, rule)
+        rules.append(rule)
     return " and ".join(dict.fromkeys(rules))

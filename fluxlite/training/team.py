@@ -12,18 +12,27 @@ from typing import Any
 from ..checkpoint import generator_of
 from ..data.loader import batches_of
 from ..data.observations import numobs, part
-from ..distributed.sums import DistributedDataContainer, in_buckets, summed, take_from
+from ..distributed.sums import DistributedDataContainer, in_buckets, sum_over_workers, take_from
 from ..distributed.world import Group, WorkerFailed, WorkersDiffer, everyone, keep
-from ..updating import checked_steps, take_steps, update
+from ..updating import steps_to_take, take_steps, update
 
 
 class Alone:
     """One worker, who sees every batch."""
 
     interrupts: Any  # the key of this training
-    group, worker, rows = None, 0, 1  # the others, its number, and whether it has any of this batch
-    batches, update = staticmethod(batches_of), staticmethod(update)
-    pressed = property(lambda self: self.interrupts.pressed)
+    group = None  # no others
+    worker = 0  # its number
+    rows = 1  # it has some of each batch
+    batches = staticmethod(batches_of)
+    update = staticmethod(update)
+
+    @property
+    def pressed(self) -> bool:
+        return self.interrupts.pressed
+
+    def prepare(self, model: Any, opt_state: Any, data: Any, **settings: Any) -> None:
+        """There's nobody to compare with."""
 
     def losses(self, values: list[float]) -> list[float]:
         return values
@@ -40,7 +49,8 @@ class Team(AbstractContextManager):
     def __init__(self) -> None:
         self.group = Group(everyone().comm)
         self.worker = self.group.rank
-        self.rows = self.of = 1  # of this batch: this worker's, and all
+        self.rows = 1  # of this batch: this worker's,
+        self.of = 1  # and all
         self.shares: list[float] = []  # this worker's of the latest batches, whose losses weren't read yet
         self.pressed = False  # anyone's key, before the latest step
 
@@ -66,16 +76,23 @@ class Team(AbstractContextManager):
         """This worker's rows of each batch; None, and `rows` is 0, where it has none."""
         for batch in batches_of(data, skip):
             self.of = numobs(batch)
-            first, last = [worker * self.of // self.group.size for worker in (self.worker, self.worker + 1)]
-            self.rows, self.share = last - first, (last - first) / max(self.of, 1)
+            first = self.worker * self.of // self.group.size
+            last = (self.worker + 1) * self.of // self.group.size
+            self.rows = last - first
+            self.share = self.rows / max(self.of, 1)
             self.shares.append(self.share)
-            yield part(batch, slice(first, last)) if self.rows else None
+            if self.rows:
+                yield part(batch, slice(first, last))
+            else:
+                yield None
 
     def update(self, opt_state: Any, model: Any, grads: Any) -> None:
         """Take a step with the gradient of the whole batch. A worker without rows adds zeros to it."""
-        steps = checked_steps(opt_state, model, grads) if self.rows else []
+        steps = []
+        if self.rows:
+            steps = steps_to_take(opt_state, model, grads)
         numbers = self.interrupts.pressed, self.of, self.of**2
-        steps, (pressed, rows, squares) = summed(self.group, self.buckets, steps, self.share, *numbers)
+        steps, (pressed, rows, squares) = sum_over_workers(self.group, self.buckets, steps, self.share, *numbers)
         if rows**2 != squares * self.group.size:
             advice = f"here it's {self.of} rows: give all the same data"
             raise WorkersDiffer(f"the workers' batches differ in size; {advice}")
@@ -83,7 +100,8 @@ class Team(AbstractContextManager):
         take_steps(steps)
 
     def losses(self, values: list[float]) -> list[float]:
-        shares, self.shares = self.shares, []
+        shares = self.shares
+        self.shares = []
         return self.group.total(*[value * share for value, share in zip(values, shares)])
 
     def decide(self, *choice: Any) -> Any:

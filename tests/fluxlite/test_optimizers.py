@@ -234,6 +234,8 @@ def test_the_state_of_another_model_is_noticed():
     others = [
         (setup(Momentum(), fl.Chain(Layer2(np.ones((1, 3)), np.ones(2)), np.tanh)), r"has shape.*its state \(1, 3\)"),
         (setup(Momentum(), fl.Chain(Layer2(np.ones((3, 3)), np.ones(2)), np.tanh)), r"has shape.*its state \(3, 3\)"),
+        (setup(fl.OptimiserChain(fl.ClipGrad(), Momentum()), fl.Chain(Layer2(np.ones((1, 3)), np.ones(2)), np.tanh)),
+         r"has shape.*its state \(1, 3\)"),
         (setup(Momentum(), fl.Chain(Layer2(np.ones((2, 3)), None), np.tanh)), r"nothing for layers\[0\]\.bias"),
         (setup(Momentum(), [np.ones(2)]), r"nothing for layers\[0\]\.weight"),
         (model, "nothing for"),

@@ -70,6 +70,7 @@ OTHERS = {
     "files": "files",
     "lanes": "simgpu.jit.lanes",
     "launch": "simgpu.jit.launch",
+    "optimizers": "optimizers",
     "flat": "tree.flat",
     "gradients": "autodiff.gradients",
     "messages": "messages",
