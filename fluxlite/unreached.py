@@ -40,10 +40,16 @@ def say_what_is_not_saved(function: Any, path: KeyPath) -> None:
             warn(("not saved", *key), f"{found} isn't saved: {why}")
 
 
-def is_new(leaf: Any) -> bool:
+def note_first_meeting(leaf: Any) -> bool:
     """Whether an object of this class, or this function, is met for the first time: only then do we look into it."""
-    key = ("met", leaf.__code__ if type(leaf) is types.FunctionType else type(leaf))
-    return key not in said and said.setdefault(key, "") == ""
+    known_by: Any = type(leaf)
+    if type(leaf) is types.FunctionType:
+        known_by = leaf.__code__
+    key = ("met", known_by)
+    if key in said:
+        return False
+    said[key] = ""
+    return True
 
 
 def boxes(x: Any, path: KeyPath) -> Iterator[tuple[tuple, KeyPath, Any, str]]:
