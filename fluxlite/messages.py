@@ -29,7 +29,7 @@ said: dict[Hashable, str] = {}  # what has appeared, by its key; an empty line i
 def notice(key: Hashable, text: str, level: str = "Info") -> None:
     """Print ``[ Info: text`` the first time that `key` is used (Julia: ``@info … maxlog=1``)."""
     if key not in said:
-        said[key] = _formatted(text, level)
+        said[key] = _format(text, level)
         print(at_words(said[key], indent="  "), file=stream())
 
 
@@ -40,10 +40,10 @@ def warn(key: Hashable, text: str) -> None:
 
 def say(text: str, level: str = "Info") -> None:
     """Print it each time; `notices` doesn't list it."""
-    print(_formatted(text, level), file=stream())
+    print(_format(text, level), file=stream())
 
 
-def _formatted(text: str, level: str) -> str:
+def _format(text: str, level: str) -> str:
     """`text` as Julia's logger prints it: ``[ Info: …``, or several lines after ``┌``, ``│`` and ``└``."""
     first, *more = text.split("\n")
     if more:
@@ -186,7 +186,7 @@ def note(error: Exception, function: Callable, args: tuple, kwargs: Mapping[str,
         given = signature.bind(*args, **kwargs).arguments
     except TypeError:  # Python says what differs; we say how it's written
         hints = [f"{key}=: {sentence(KEYWORDS[key])}" for key in kwargs if key in KEYWORDS and key not in parameters]
-        call = f"{name}({', '.join(_written(parameters.values()))})"
+        call = f"{name}({', '.join(_write_parameters(parameters.values()))})"
         error.add_note("; ".join([f"write {call}", *hints]))
         return
     if any(f"{name}(" in line for line in (str(error), *getattr(error, "__notes__", ()))):
@@ -217,7 +217,7 @@ def _name(function: Callable, args: tuple) -> str:
     return name
 
 
-def _written(parameters: Any) -> list[str]:
+def _write_parameters(parameters: Any) -> list[str]:
     """How a call is written: each parameter's name, with ``=…`` after one that goes by its name."""
     found = []
     for p in parameters:

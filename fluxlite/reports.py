@@ -69,7 +69,7 @@ class Row:
         letters = {"C" if place == "CPU" else "G" for place in self.places}
         return "+".join(sorted(letters))
 
-    def drawn(self) -> "list[Row]":
+    def rows_to_draw(self) -> "list[Row]":
         """The rows in it that are drawn, and one that stands for the others."""
         left_out = len(self.rows) - MOST
         if left_out <= 0:
@@ -120,7 +120,7 @@ class Explanation:
             if x is not array:
                 row.remarks.append("tracked for a gradient")
             return row
-        row = Row(str(path), described(x))
+        row = Row(str(path), describe(x))
         if is_mutable(x):
             place, _ = self._first.setdefault(parameter_key(x), (path, x))
             if place is not path:
@@ -146,7 +146,7 @@ class Explanation:
             if place == path:
                 self._shut(row, "a shut box", why, value, path)
                 continue
-            box = self._shut(Row(str(place), described(value)), "out of reach", why, value, place)
+            box = self._shut(Row(str(place), describe(value)), "out of reach", why, value, place)
             if box.shut:
                 row.rows.append(box)
 
@@ -162,7 +162,7 @@ class Explanation:
                 continue
             place = path + (Attribute(name),)
             why = f"not one of {type(x).__name__}'s children"
-            left_out = self._shut(Row(str(place), described(value)), "left out", why, value, place)
+            left_out = self._shut(Row(str(place), describe(value)), "left out", why, value, place)
             if not left_out.remarks:
                 left_out.remarks = [why]
             row.rows.append(left_out)
@@ -172,7 +172,7 @@ class Explanation:
         place, first = self._first.setdefault(key, (path, array))
         if place is not path:
             how = "" if lies_alike(array, first) else ", transposed"
-            return Row(str(path), described(array), str(device_of(array)), [f"tied to {place}{how}: one array"])
+            return Row(str(path), describe(array), str(device_of(array)), [f"tied to {place}{how}: one array"])
         self._moving.append(array)
         return _array_row(path, array, f"{_moves(array)}, {self._trains(key, array, frozen)}")
 
@@ -211,7 +211,7 @@ def _moves(array: Any) -> str:
 
 
 def _array_row(path: KeyPath, array: Any, remark: str) -> Row:
-    return Row(str(path), described(array), str(device_of(array)), [f"{array.nbytes:,} bytes", remark])
+    return Row(str(path), describe(array), str(device_of(array)), [f"{array.nbytes:,} bytes", remark])
 
 
 def _arrays(arrays: list, do: str) -> str:
@@ -229,7 +229,7 @@ def _bytes(arrays: list) -> dict[str, int]:
     return dict(sums)
 
 
-def described(x: Any) -> str:
+def describe(x: Any) -> str:
     if is_array(x):
         return f"{x.dtype} {tuple(x.shape)}"
     for kinds, words in _WORDS:
@@ -275,7 +275,7 @@ def _lines(row: Row, branch: str, indent: str) -> Iterator[tuple[str, str, str]]
     elif row.name and row.what:
         text = row.what
     yield f"{branch}{row.name or row.what}", f"{row.letter} {', '.join(row.places)}".strip(), text
-    rows = row.drawn()
+    rows = row.rows_to_draw()
     for inner in rows[:-1]:
         yield from _lines(inner, f"{indent}├ ", f"{indent}│ ")
     for inner in rows[-1:]:
@@ -306,7 +306,7 @@ def _element(row: Row, levels_open: int) -> str:
         attributes += " open"
     if row.shut:
         attributes += _BOX
-    items = "".join(f'<li style="margin:0">{_element(inner, levels_open - 1)}</li>' for inner in row.drawn())
+    items = "".join(f'<li style="margin:0">{_element(inner, levels_open - 1)}</li>' for inner in row.rows_to_draw())
     summary = f'<summary style="cursor:pointer">{_line(row)}</summary>'
     return f'<details{attributes}>{summary}<ul style="{_LIST}">{items}</ul></details>'
 

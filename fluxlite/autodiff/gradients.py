@@ -75,7 +75,7 @@ def withgradient(f: Callable, *args: Any) -> tuple[Any, Any]:
             marked.append(Marked(argument, level, number))
         with on_first_card_of(args) if card_getters else HERE:  # for what `f` itself computes with NumPy
             value = run_in_training(f, *[one.stand_in for one in marked])
-            plain_value = untracked(value, level)  # first, since the backward pass clears the calls
+            plain_value = untrack(value, level)  # first, since the backward pass clears the calls
             totals = totals_of(value, level)
             given: set[int] = set()  # whose memory was given away: no two gradients share any
             gradients = tuple([one.gradient(totals, given) for one in marked])
@@ -266,24 +266,24 @@ def _check_one_number(loss: Any) -> None:
     raise TypeError(f"the loss must be one number, of shape (), got {got}. Take its sum or mean")
 
 
-def untracked(value: Any, level: Level) -> Any:
+def untrack(value: Any, level: Level) -> Any:
     """What `f` returned, as plain values that share no memory with its arguments."""
     kind = type(value)
     if kind is tuple or kind is list:
-        return kind([untracked(part, level) for part in value])
+        return kind([untrack(part, level) for part in value])
     if kind is TrackedArray:
-        return _untracked_array(value, level)
+        return _untrack_array(value, level)
     if not is_leaf(value):
         if kind_of(kind).is_box:
-            return fmap(lambda leaf: untracked(leaf, level), value)
+            return fmap(lambda leaf: untrack(leaf, level), value)
         # An object, such as the model: what doesn't train is the argument's own.
-        return fmap(lambda leaf: copy_of(leaf) if is_array(leaf) else untracked(leaf, level), value)
+        return fmap(lambda leaf: copy_of(leaf) if is_array(leaf) else untrack(leaf, level), value)
     if kind in read_only_types and not value.flags.writeable:
         return copy_of(value)  # it was computed with, and may be the `data` of something tracked
     return value
 
 
-def _untracked_array(tracked: TrackedArray, level: Level) -> Any:
+def _untrack_array(tracked: TrackedArray, level: Level) -> Any:
     """The value inside, if it belongs to this `level`: writable, and no memory of an argument's."""
     if tracked.level is not level:
         return tracked  # it belongs to an outer gradient

@@ -15,8 +15,8 @@ from ..tree.flat import Attribute, KeyPath, put
 from ..tree.ties import is_array, is_trainable_array, on_card_of, parameter_key, same_view
 from ..tree.walks import is_mutable, nodes, on_first_card_of, trainables
 from .freezing import PARAMETERS
-from .gradients import as_gradient, new_level, run_in_training, totals_of, track, untracked
-from .state import contents_of, detached
+from .gradients import as_gradient, new_level, run_in_training, totals_of, track, untrack
+from .state import contents_of, detach
 from .tracked import TrackedArray
 
 
@@ -98,7 +98,7 @@ class Params(list):
                 put(owner, step, same_view(array, *tracked[parameter_key(array)]))
             with on_first_card_of(self):
                 value = run_in_training(f)
-                plain_value = untracked(value, level)
+                plain_value = untrack(value, level)
                 totals = totals_of(value, level)
                 given: set[int] = set()
                 found = {id(x): as_gradient(x, totals.get(stand_in), given) for x, stand_in in tracked.values()}
@@ -180,6 +180,6 @@ def _detach(objects: list) -> None:
             if all(type(node) is not TrackedArray or node.level is PARAMETERS for _, node in nodes(value)):
                 continue
             if isinstance(x, (list, dict)):
-                x[step] = detached(value, known)
+                x[step] = detach(value, known)
             else:
-                put_attribute(x, step, detached(value, known), step in getattr(x, "__dict__", ()))
+                put_attribute(x, step, detach(value, known), step in getattr(x, "__dict__", ()))

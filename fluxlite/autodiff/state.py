@@ -115,12 +115,12 @@ def _assigned(snapshot: Snapshot, known: dict[int, Any]) -> list[tuple[str, Any]
         if trains:
             _check_no_parameter(snapshot, name, old, "deleted" if value is _ABSENT else "replaced")
         if value is not _ABSENT:
-            value = detached(value, known)
+            value = detach(value, known)
         found.append((name, value))
     return found
 
 
-def detached(value: Any, known: dict[int, Any]) -> Any:
+def detach(value: Any, known: dict[int, Any]) -> Any:
     """`value` without tracking, and with the objects that the user knows, by id, in place of their copies."""
     if id(value) in known:
         return known[id(value)]
@@ -129,7 +129,7 @@ def detached(value: Any, known: dict[int, Any]) -> Any:
         return own
     if is_leaf(value):
         return value
-    return fmap(lambda leaf: detached(leaf, known), value, exclude=lambda x: id(x) in known or is_leaf(x))
+    return fmap(lambda leaf: detach(leaf, known), value, exclude=lambda x: id(x) in known or is_leaf(x))
 
 
 def _plain_and_own(tracked: TrackedArray) -> Any:

@@ -33,7 +33,6 @@ from .rules import (
 
 numbers = itertools.count(1)
 
-
 CLOSED = (
     "was computed inside a gradient call that has ended, and is only kept for its value: return it from the function "
     "that is differentiated, or use its .data"
@@ -42,7 +41,7 @@ CLOSED = (
 # -- the array -----------------------------------------------------------------------------------------------------
 
 
-def _calling(function: Callable) -> Any:
+def _method_for(function: Callable) -> Any:
     """A method that hands the array, and all that it's given, to `function`."""
 
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -71,30 +70,30 @@ class ArrayMethods:
     def clip(self, min: Any = None, max: Any = None) -> Any:
         return np.clip(self, min, max)  # type: ignore[call-overload]
 
-    all = _calling(np.all)
-    any = _calling(np.any)
-    argmax = _calling(np.argmax)
-    argmin = _calling(np.argmin)
-    argsort = _calling(np.argsort)
-    conj = _calling(np.conj)
-    cumsum = _calling(np.cumsum)
-    diagonal = _calling(np.diagonal)
-    dot = _calling(np.dot)
-    max = _calling(np.max)
-    mean = _calling(np.mean)
-    min = _calling(np.min)
-    nonzero = _calling(np.nonzero)
-    prod = _calling(np.prod)
-    ravel = _calling(np.ravel)
-    repeat = _calling(np.repeat)
-    round = _calling(np.round)
-    squeeze = _calling(np.squeeze)
-    std = _calling(np.std)
-    sum = _calling(np.sum)
-    swapaxes = _calling(np.swapaxes)
-    take = _calling(np.take)
-    trace = _calling(np.trace)
-    var = _calling(np.var)
+    all = _method_for(np.all)
+    any = _method_for(np.any)
+    argmax = _method_for(np.argmax)
+    argmin = _method_for(np.argmin)
+    argsort = _method_for(np.argsort)
+    conj = _method_for(np.conj)
+    cumsum = _method_for(np.cumsum)
+    diagonal = _method_for(np.diagonal)
+    dot = _method_for(np.dot)
+    max = _method_for(np.max)
+    mean = _method_for(np.mean)
+    min = _method_for(np.min)
+    nonzero = _method_for(np.nonzero)
+    prod = _method_for(np.prod)
+    ravel = _method_for(np.ravel)
+    repeat = _method_for(np.repeat)
+    round = _method_for(np.round)
+    squeeze = _method_for(np.squeeze)
+    std = _method_for(np.std)
+    sum = _method_for(np.sum)
+    swapaxes = _method_for(np.swapaxes)
+    take = _method_for(np.take)
+    trace = _method_for(np.trace)
+    var = _method_for(np.var)
 
 
 def _of_the_value(name: str, of_a_float: Any) -> Any:
@@ -135,7 +134,7 @@ def _refusal(what: str, instead: str = "") -> TypeError:
     return TypeError(f"{what} would lose the gradient; {instead_of_it}use x.data for the plain value")
 
 
-def _refused(what: str, instead: str = "") -> Any:
+def _refusing_method(what: str, instead: str = "") -> Any:
     """A method that would silently lose a gradient, and says what to do instead."""
 
     def refuse(self: Any, *args: Any, **kwargs: Any) -> NoReturn:
@@ -264,11 +263,11 @@ class TrackedArray(ArrayMethods, metaclass=Readable):
     def __contains__(self, item: Any) -> bool:
         return compute(lambda x, y: y in x, self, item)
 
-    __neg__ = _calling(np.negative)
-    __pos__ = _calling(np.positive)
-    __abs__ = _calling(np.absolute)
-    copy = _calling(np.positive)
-    flatten = _calling(np.ravel)
+    __neg__ = _method_for(np.negative)
+    __pos__ = _method_for(np.positive)
+    __abs__ = _method_for(np.absolute)
+    copy = _method_for(np.positive)
+    flatten = _method_for(np.ravel)
 
     __add__, __radd__ = _operators(np.add)
     __sub__, __rsub__ = _operators(np.subtract)
@@ -315,25 +314,27 @@ class TrackedArray(ArrayMethods, metaclass=Readable):
     __iadd__ = __isub__ = __imul__ = __itruediv__ = __ifloordiv__ = _change_in_place
     __imod__ = __ipow__ = __imatmul__ = _change_in_place
 
-    __array__ = _refused(
+    __array__ = _refusing_method(
         "making a plain array of a tracked one, or of a list of them (np.array, np.asarray),",
         "join several with np.stack, as in np.mean(np.stack(losses)), give gradient an array instead of a list",
     )
-    __float__ = _refused(
+    __float__ = _refusing_method(
         "float(x), which math.tanh(x) and buffer[0] = x call too,",
         "write np.tanh(x), collect results in a list and np.stack it",
     )
-    __setitem__ = _refused("x[i] = y changes x in place, which", "build it with np.where, np.stack or np.concatenate")
-    __complex__ = _refused("complex(x)")
-    __int__ = _refused("int(x)")
-    __index__ = _refused("using a tracked array as an index or a count")
-    __format__ = _refused('printing a tracked array in a format (f"{x}")')
-    item = _refused("x.item()")
-    tolist = _refused("x.tolist()")
-    __dlpack__ = _refused("handing a tracked array to another library (from_dlpack)")
-    __dlpack_device__ = _refused("from_dlpack(x)")
-    __reduce_ex__ = _refused("pickling or copying a tracked array")
-    __deepcopy__ = _refused("copy.deepcopy of a tracked array")
+    __setitem__ = _refusing_method(
+        "x[i] = y changes x in place, which", "build it with np.where, np.stack or np.concatenate"
+    )
+    __complex__ = _refusing_method("complex(x)")
+    __int__ = _refusing_method("int(x)")
+    __index__ = _refusing_method("using a tracked array as an index or a count")
+    __format__ = _refusing_method('printing a tracked array in a format (f"{x}")')
+    item = _refusing_method("x.item()")
+    tolist = _refusing_method("x.tolist()")
+    __dlpack__ = _refusing_method("handing a tracked array to another library (from_dlpack)")
+    __dlpack_device__ = _refusing_method("from_dlpack(x)")
+    __reduce_ex__ = _refusing_method("pickling or copying a tracked array")
+    __deepcopy__ = _refusing_method("copy.deepcopy of a tracked array")
 
 
 # -- recording a call ----------------------------------------------------------------------------------------------
@@ -391,7 +392,7 @@ def record(function: Any, args: Any, level: Level = PARAMETERS, kwargs: dict[str
         arguments = [kept, *arguments]
     if result is None:
         raise TypeError(f"{name_of(function)} gave None, not an array: does its function end with return?")
-    if level is not PARAMETERS:  # ours alone, so nobody waits for its release; `untracked` hands it out writable
+    if level is not PARAMETERS:  # ours alone, so nobody waits for its release; `untrack` hands it out writable
         if type(result) is np.ndarray:
             result.setflags(write=False)
         elif type(result) in read_only_types:

@@ -66,7 +66,7 @@ OTHERS = {
     "coming_from": "coming_from",
     "derivatives": "autodiff.derivatives.rarer",
     "device": "devices.cupy.device",
-    "explanation_described": "reports:described",
+    "explanation_described": "reports:describe",
     "files": "files",
     "lanes": "simgpu.jit.lanes",
     "launch": "simgpu.jit.launch",
