@@ -70,19 +70,26 @@ def withgradient(f: Callable, *args: Any) -> tuple[Any, Any]:
         return args[0].withgradient(f)
     level = new_level()
     marked: list[Marked] = []
+    stand_ins: list = []
+    gradients: list = []
+    snapshots: list[Snapshot] = []
     try:
         for number, argument in enumerate(args):
-            marked.append(Marked(argument, level, number))
+            one = Marked(argument, level, number)
+            marked.append(one)
+            stand_ins.append(one.stand_in)
+            snapshots += one.snapshots
         with on_first_card_of(args) if card_getters else HERE:  # for what `f` itself computes with NumPy
-            value = run_in_training(f, *[one.stand_in for one in marked])
+            value = run_in_training(f, *stand_ins)
             plain_value = untrack(value, level)  # first, since the backward pass clears the calls
             totals = totals_of(value, level)
             given: set[int] = set()  # whose memory was given away: no two gradients share any
-            gradients = tuple([one.gradient(totals, given) for one in marked])
+            for one in marked:
+                gradients.append(one.gradient(totals, given))
     finally:
         level.close()
-    keep_state([snapshot for one in marked for snapshot in one.snapshots])
-    return plain_value, gradients
+    keep_state(snapshots)
+    return plain_value, tuple(gradients)
 
 
 def stop_gradient(x: Any) -> Any:

@@ -41,10 +41,10 @@ class Derivative:
 
     def pullback_for(self, position: int) -> Pullback | None:
         """The pullback for the operand at `position`; None if it has no derivative."""
-        if position < len(self.pullbacks):
-            return self.pullbacks[position]
         if self.pullback_of_each is not None:
             return functools.partial(self.pullback_of_each, position)
+        if position < len(self.pullbacks):
+            return self.pullbacks[position]
         return None
 
 

@@ -6,8 +6,9 @@ Once all has gone well, `keep_state` compares, and writes what has been assigned
 
 import functools
 import types
+from dataclasses import dataclass
 from operator import is_
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..messages import warn
 from ..tree.contract import Automatic, attributes, is_leaf, kind_of, put_attribute, trainable
@@ -20,7 +21,8 @@ _ABSENT = object()
 _UNCHANGING = (tuple, functools.partial, types.MethodType)
 
 
-class Snapshot(NamedTuple):
+@dataclass(eq=False, slots=True)
+class Snapshot:
     """What the `copy` of an object or a container held when the function got it."""
 
     flat: Flat  # of the argument
@@ -73,7 +75,10 @@ def contents_of(x: Any) -> Any:
 
 def keep_state(snapshots: list[Snapshot]) -> None:
     """Write what `f` assigned to its copies to the objects themselves; raises if that would replace a parameter."""
-    changed = [snapshot for snapshot in snapshots if not _same_contents(snapshot.now(), snapshot.before)]
+    changed = []
+    for snapshot in snapshots:
+        if not _same_contents(snapshot.now(), snapshot.before):
+            changed.append(snapshot)
     if not changed:
         return
     known = {id(snapshot.copy): snapshot.original() for snapshot in snapshots}
