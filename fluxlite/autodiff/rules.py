@@ -90,7 +90,7 @@ def rule(function: Callable, *pullbacks: Pullback | None, add_into: Callable | N
             raise TypeError(f"a pullback of {name_of(function)} takes g, out and the arguments of the call: {write}")
     names, most = parameter_names(given[0], 2)
     if not given[0].__module__.startswith(f"{__package__.partition('.')[0]}."):  # ours are tested
-        pullbacks = tuple([_check_results(function, position, pullback) for position, pullback in enumerate(pullbacks)])
+        pullbacks = tuple([_with_check(function, position, pullback) for position, pullback in enumerate(pullbacks)])
     RULES[function] = Derivative(pullbacks, names, most, len(pullbacks), add_into=add_into)
 
 
@@ -105,7 +105,7 @@ def _check_pullbacks(function: Any, pullbacks: tuple[Any, ...]) -> None:
             raise TypeError(f"{wanted}; got {type(pullback).__name__}")
 
 
-def _check_results(function: Any, position: int, pullback: Pullback | None) -> Pullback | None:
+def _with_check(function: Any, position: int, pullback: Pullback | None) -> Pullback | None:
     """`pullback`, whose result is looked at: without a sum over a broadcast axis, NumPy would broadcast it too."""
     if pullback is None:
         return None

@@ -96,10 +96,8 @@ def functor(
         return _children(x)
     if not inspect.isabstract(x):
         object.__new__(x)  # raises TypeError for a class whose objects are more than their fields, as lists are
-    for names in children, trainable:
-        if not isinstance(names, tuple | None) or not all(isinstance(name, str) for name in names or ()):
-            got = in_words(names)
-            raise TypeError(f'functor({x.__name__}, …) takes a tuple of field names such as ("actor",), got {got}')
+    _check_names(x, children)
+    _check_names(x, trainable)
     if children is not None and not set(trainable or ()) <= set(children):
         raise ValueError(f"what is trainable in {x.__name__}, {trainable}, isn't all among its children, {children}")
     register(x, functools.partial(_fields_of_object, names=children))
@@ -112,6 +110,15 @@ def functor(
     for tell in on_registration:
         tell(x)
     return x
+
+
+def _check_names(cls: type, names: Any) -> None:
+    """Raises `TypeError` for what's neither None nor a tuple of names."""
+    if names is None:
+        return
+    if not isinstance(names, tuple) or not all(isinstance(name, str) for name in names):
+        got = in_words(names)
+        raise TypeError(f'functor({cls.__name__}, …) takes a tuple of field names such as ("actor",), got {got}')
 
 
 on_registration: list[Callable[[type], None]] = []  # what else there is to do for a class: how it prints

@@ -111,7 +111,10 @@ def _steps(kind: Kind, names: tuple | None, count: int) -> Any:
 
 # -- the recipe ----------------------------------------------------------------------------------------------------
 
-NEVER, ARRAYS, ALSO_NUMBERS = 0, 1, 2  # what has a gradient at a place: inside a model, numbers are constants
+# What has a gradient at a place: inside a model, numbers are constants.
+NEVER = 0
+ARRAYS = 1
+ALSO_NUMBERS = 2
 
 
 @dataclass(eq=False, slots=True)
