@@ -41,8 +41,8 @@ def on_card_of_argument(function: Function) -> Function:
     @functools.wraps(function)
     def computed(*args: Any, **kwargs: Any) -> Any:
         try:
-            if card_getters:
-                with on_card_of(args[0] if args else None):
+            if card_getters and args:
+                with on_card_of(args[0]):
                     return function(*args, **kwargs)
             return function(*args, **kwargs)
         except Exception as error:
@@ -70,7 +70,10 @@ def primitive(function: Function) -> Function:
 
     @functools.wraps(function)
     def dispatch(*args: Any, **kwargs: Any) -> Any:
-        for argument in (*args, *kwargs.values()) if kwargs else args:
+        arguments = args
+        if kwargs:
+            arguments = (*args, *kwargs.values())
+        for argument in arguments:
             if hasattr(type(argument), "__primitive__"):
                 return argument.__primitive__(dispatch, args, kwargs)
         return computed(*args, **kwargs)
@@ -98,7 +101,10 @@ def scatter_add(like: Any, index: Any, values: Any) -> Any:
     >>> scatter_add(np.zeros(3), np.array([0, 2, 0]), np.array([1.0, 2.0, 3.0]))
     array([4., 0., 2.])
     """
-    total = np.zeros_like(like, dtype=np.float32 if is_half(values) else values.dtype)
+    dtype = values.dtype
+    if is_half(values):
+        dtype = np.float32
+    total = np.zeros_like(like, dtype=dtype)
     add_at(total, index, wide(values))
     return astype(total, values.dtype)
 
@@ -122,13 +128,17 @@ def is_half(x: Any) -> bool:
 
 def wide(x: Any) -> Any:
     """`x` as float32 if it's in half precision; anything else as it is."""
-    return astype(x, np.float32) if is_half(x) else x
+    if is_half(x):
+        return astype(x, np.float32)
+    return x
 
 
 def narrow(x: Any) -> Any:
     """A result that `wide` operands made, rounded to float16. What isn't float32 stays."""
     dtype = getattr(x, "dtype", None)
-    return astype(x, np.float16) if dtype is not None and dtype.char == "f" else x
+    if dtype is not None and dtype.char == "f":
+        return astype(x, np.float16)
+    return x
 
 
 def are_half(*operands: Any) -> bool:
@@ -161,12 +171,16 @@ def of_type(x: Any, dtype: Any) -> Any:
 @primitive
 def move(x: Any, device: Any, dtype: Any = None) -> Any:
     """The array `x` on `device` (with another dtype if one is given); its gradient comes back to where `x` is."""
-    return device.receive(array_of(x if dtype is None else astype(x, dtype)))
+    if dtype is not None:
+        x = astype(x, dtype)
+    return device.receive(array_of(x))
 
 
 def array_of(x: Any) -> Any:
     """An array as it is; a NumPy scalar, as ``np.sum(x)`` is one on the host, as an array of shape ()."""
-    return np.asarray(x) if isinstance(x, np.generic) else x
+    if isinstance(x, np.generic):
+        return np.asarray(x)
+    return x
 
 
 def add_at(total: Any, index: Any, values: Any) -> None:
@@ -185,7 +199,9 @@ def is_basic_index(index: Any) -> bool:
     """Whether `index` names each element at most once: integers, slices, None and Ellipsis, or a boolean mask."""
     if type(index) is tuple:  # a tuple within is a list of positions, as in x[(0, 0), :], and may name one twice
         return all(type(part) is not tuple and is_basic_index(part) for part in index)
-    return index is None or index is ... or type(index) in (int, slice) or str(getattr(index, "dtype", "")) == "bool"
+    if index is None or index is ... or type(index) in (int, slice):
+        return True
+    return str(getattr(index, "dtype", "")) == "bool"
 
 
 @functools.singledispatch
@@ -193,15 +209,20 @@ def add_at_positions(total: Any, index: Any, values: Any) -> None:
     """`add_at` with arrays of whole numbers as index: a method for each array type."""
     is_rows = type(index) is np.ndarray and index.dtype.kind in "iu" and total.flags.c_contiguous
     if is_rows and values.shape == index.shape + total.shape[1:]:
-        size = total[:1].size  # whole rows: NumPy is many times quicker with one index for each number
-        values, index = np.reshape(values, (*index.shape, size)), index.astype(np.int64)[..., None] * size
-        total, index = np.reshape(total, -1), index + np.arange(size)
+        # Whole rows: NumPy is many times quicker with one index for each number.
+        size = total[:1].size
+        starts = index.astype(np.int64)[..., None] * size
+        values = np.reshape(values, (*index.shape, size))
+        index = starts + np.arange(size)
+        total = np.reshape(total, -1)
     np.add.at(total, index, values)
 
 
 def on_device_of(like: Any, x: Any) -> Any:
     """The host array `x` on the device of `like`: how constants and generated numbers come to where the data is."""
-    return device_of(like).receive(x) if is_array(like) else x
+    if is_array(like):
+        return device_of(like).receive(x)
+    return x
 
 
 # -- tensors of PyTorch, JAX and others: they would often pass through NumPy, and nothing would be trained -------------
@@ -215,7 +236,9 @@ _AS_AN_ARRAY = {
 def library_of(kind: type) -> str:
     """The library whose tensors are of this type; '' if it isn't one of those."""
     root = kind.__module__.partition(".")[0]
-    return root if root in _AS_AN_ARRAY and hasattr(kind, "shape") and hasattr(kind, "dtype") else ""
+    if root in _AS_AN_ARRAY and hasattr(kind, "shape") and hasattr(kind, "dtype"):
+        return root
+    return ""
 
 
 def tensor_in_words(x: Any) -> str:

@@ -29,7 +29,7 @@ said: dict[Hashable, str] = {}  # what has appeared, by its key; an empty line i
 def notice(key: Hashable, text: str, level: str = "Info") -> None:
     """Print ``[ Info: text`` the first time that `key` is used (Julia: ``@info … maxlog=1``)."""
     if key not in said:
-        said[key] = _formatted(text, level)
+        said[key] = _format(text, level)
         print(at_words(said[key], indent="  "), file=stream())
 
 
@@ -40,20 +40,25 @@ def warn(key: Hashable, text: str) -> None:
 
 def say(text: str, level: str = "Info") -> None:
     """Print it each time; `notices` doesn't list it."""
-    print(_formatted(text, level), file=stream())
+    print(_format(text, level), file=stream())
 
 
-def _formatted(text: str, level: str) -> str:
+def _format(text: str, level: str) -> str:
     """`text` as Julia's logger prints it: ``[ Info: …``, or several lines after ``┌``, ``│`` and ``└``."""
     first, *more = text.split("\n")
-    if not more:
-        return f"┌ Warning: {first}" if level == "Warning" else f"[ {level}: {first}"
-    return "\n".join([f"┌ {level}: {first}", *(f"│ {line}" for line in more[:-1]), f"└ {more[-1]}"])
+    if more:
+        *between, last = more
+        return "\n".join([f"┌ {level}: {first}", *[f"│ {line}" for line in between], f"└ {last}"])
+    if level == "Warning":
+        return f"┌ Warning: {first}"
+    return f"[ {level}: {first}"
 
 
 def stream() -> Any:
     """Where messages go: in a program its output stays its own; in a notebook standard error would be red."""
-    return sys.stdout if in_notebook() else sys.stderr
+    if in_notebook():
+        return sys.stdout
+    return sys.stderr
 
 
 def notices() -> list[str]:
@@ -75,8 +80,10 @@ def put_aside() -> Iterator[io.StringIO]:
 
 def ipython() -> Any:
     """The IPython shell that runs this, or None. Imports nothing."""
-    module = sys.modules.get("IPython")
-    return None if module is None else module.get_ipython()
+    module: Any = sys.modules.get("IPython")
+    if module is None:
+        return None
+    return module.get_ipython()
 
 
 def in_notebook() -> bool:
@@ -94,8 +101,15 @@ def at_words(text: str, indent: str = "") -> str:
 
 def many(count: int, one: str, several: str = "") -> str:
     """A number of things in words, such as ``2,000 copies``; an irregular plural is given as `several`."""
-    regular = f"{one[:-1]}ies" if one.endswith("y") and one[-2] not in "aeou" else f"{one}s"
-    return f"{count:,} {one if count == 1 else several or regular}"
+    if count == 1:
+        word = one
+    elif several:
+        word = several
+    elif one.endswith("y") and one[-2] not in "aeou":
+        word = f"{one[:-1]}ies"
+    else:
+        word = f"{one}s"
+    return f"{count:,} {word}"
 
 
 # -- what help() shows -------------------------------------------------------------------------------------------------
@@ -123,10 +137,15 @@ NOT_GIVEN: Any = AsWritten("<not given>")
 
 
 def _signature(function: Callable) -> inspect.Signature:
+    """The signature, in which a default that's a function is its name."""
     found = inspect.signature(function)
-    defaults = {name: p.default for name, p in found.parameters.items()}
-    names = {name: AsWritten(x.__name__) for name, x in defaults.items() if callable(x) and x is not inspect._empty}
-    return found.replace(parameters=[p.replace(default=(defaults | names)[p.name]) for p in found.parameters.values()])
+    parameters = []
+    for parameter in found.parameters.values():
+        default = parameter.default
+        if callable(default) and default is not inspect._empty:
+            parameter = parameter.replace(default=AsWritten(default.__name__))
+        parameters.append(parameter)
+    return found.replace(parameters=parameters)
 
 
 # -- what a function was given -----------------------------------------------------------------------------------------
@@ -148,7 +167,8 @@ def explained(takes: str = "") -> Callable[[Function], Function]:
                 raise
 
         own: Any = inspect.unwrap(function)
-        if any(map(callable, (*(own.__defaults__ or ()), *(own.__kwdefaults__ or {}).values()))):
+        defaults = [*(own.__defaults__ or ()), *(own.__kwdefaults__ or {}).values()]
+        if any(map(callable, defaults)):
             noted.__signature__ = _signature(function)  # type: ignore[attr-defined]
         return noted  # type: ignore[return-value]
 
@@ -159,21 +179,30 @@ def note(error: Exception, function: Callable, args: tuple, kwargs: Mapping[str,
     """Add to the `error` of a call of `function` what was called, and with what; once for each name."""
     if isinstance(error, LayerError):  # it names its place
         return
-    name, signature = _name(function, args), inspect.signature(function)
+    name = _name(function, args)
+    signature = inspect.signature(function)
     parameters = signature.parameters
     try:
         given = signature.bind(*args, **kwargs).arguments
     except TypeError:  # Python says what differs; we say how it's written
         hints = [f"{key}=: {sentence(KEYWORDS[key])}" for key in kwargs if key in KEYWORDS and key not in parameters]
-        error.add_note("; ".join([f"write {name}({', '.join(_written(parameters.values()))})", *hints]))
+        call = f"{name}({', '.join(_write_parameters(parameters.values()))})"
+        error.add_note("; ".join([f"write {call}", *hints]))
         return
     if any(f"{name}(" in line for line in (str(error), *getattr(error, "__notes__", ()))):
         return
     given = {key: value for key, value in given.items() if key not in ("self", "cls")}
-    words = {key: f"{key}={in_words(value)}" for key, value in given.items()}
-    star = (key for key in given if parameters[key].kind is inspect.Parameter.VAR_POSITIONAL)
-    got = ", ".join((words | {key: ", ".join(map(in_words, given[key])) for key in star}).values())
-    error.add_note(f"{name}({', '.join(given)}) takes {takes}, got {got}" if takes else f"in {name}({got})")
+    words = []
+    for key, value in given.items():
+        if parameters[key].kind is inspect.Parameter.VAR_POSITIONAL:
+            words.append(", ".join(map(in_words, value)))
+        else:
+            words.append(f"{key}={in_words(value)}")
+    got = ", ".join(words)
+    if takes:
+        error.add_note(f"{name}({', '.join(given)}) takes {takes}, got {got}")
+    else:
+        error.add_note(f"in {name}({got})")
 
 
 def _name(function: Callable, args: tuple) -> str:
@@ -181,15 +210,24 @@ def _name(function: Callable, args: tuple) -> str:
     name = function.__qualname__.rpartition(">.")[2]
     owner, _, last = name.rpartition(".")
     if owner and args and last in ("__init__", "of", "__getitem__"):
-        owner = (args[0] if isinstance(args[0], type) else type(args[0])).__name__
-        return owner if last == "__init__" else f"{owner}.{last}"
+        cls = args[0] if isinstance(args[0], type) else type(args[0])
+        if last == "__init__":
+            return cls.__name__
+        return f"{cls.__name__}.{last}"
     return name
 
 
-def _written(parameters: Any) -> list[str]:
-    wanted = [p for p in parameters if p.kind is not p.VAR_KEYWORD and p.name not in ("self", "cls")]
-    by_name = [p.kind is p.KEYWORD_ONLY or p.default is not p.empty for p in wanted]
-    return [str(p).split(":")[0].split("=")[0] + "=…" * named for p, named in zip(wanted, by_name)]
+def _write_parameters(parameters: Any) -> list[str]:
+    """How a call is written: each parameter's name, with ``=…`` after one that goes by its name."""
+    found = []
+    for p in parameters:
+        if p.kind is p.VAR_KEYWORD or p.name in ("self", "cls"):
+            continue
+        name = str(p).split(":")[0].split("=")[0]  # with the star of *args
+        if p.kind is p.KEYWORD_ONLY or p.default is not p.empty:
+            name += "=…"
+        found.append(name)
+    return found
 
 
 def in_words(x: Any) -> str:
@@ -201,8 +239,12 @@ def in_words(x: Any) -> str:
         return f"the class {x.__name__}"
     parts = x if type(x) is tuple and len(x) < 5 else (x,)
     if not all(isinstance(part, (type(None), int, float, complex, str, bytes)) for part in parts):
-        return f"{'an' if kind[:1].lower() in 'aeio' else 'a'} {kind}"
-    return repr(x) if len(repr(x)) <= 40 else f"{repr(x)[:36]} …"
+        article = "an" if kind[:1].lower() in "aeio" else "a"
+        return f"{article} {kind}"
+    text = repr(x)
+    if len(text) <= 40:
+        return text
+    return f"{text[:36]} …"
 
 
 def check_callable(place: str, x: Any) -> None:
@@ -211,8 +253,10 @@ def check_callable(place: str, x: Any) -> None:
 
 
 def check_whole(place: str, x: Any, least: float = 0) -> None:
-    is_one = not hasattr(x, "shape") or x.shape == () and x.dtype.kind in "iu"
-    if isinstance(x, bool) or not hasattr(type(x), "__index__") or not is_one:
+    is_whole = hasattr(type(x), "__index__") and not isinstance(x, bool)
+    if is_whole and hasattr(x, "shape"):
+        is_whole = x.shape == () and x.dtype.kind in "iu"
+    if not is_whole:
         raise TypeError(f"{place} is a whole number, got {in_words(x)}")
     if x < least:
         raise ValueError(f"{place} is at least {least}, got {in_words(x)}")
@@ -227,7 +271,8 @@ def check_number(name: str, value: Any, below: float = math.inf) -> None:
 
 
 def check_bool(place: str, x: Any) -> None:
-    if getattr(x, "shape", None) or not (isinstance(x, int) or type(x).__name__ in ("bool", "bool_")):
+    is_one = isinstance(x, int) or type(x).__name__ in ("bool", "bool_")
+    if not is_one or getattr(x, "shape", None):
         raise TypeError(f"{place} is True or False, got {in_words(x)}")
 
 
@@ -241,10 +286,13 @@ class LayerError(Exception):
 
     def __init__(self, path: tuple, what: str):
         super().__init__(path, what)
-        self.path, self.what = path, what
+        self.path = path
+        self.what = what
 
     def __str__(self) -> str:
-        return f"{self.path}{self._between}{self.what}" if self.path else self.what
+        if not self.path:
+            return self.what
+        return f"{self.path}{self._between}{self.what}"
 
     def within(self, *steps: Any) -> "LayerError":
         """The same error, seen from one level further out."""
@@ -273,7 +321,10 @@ class ClosedError(LayerError, RuntimeError):
 
 def apart(path: tuple, where: Any, here: Any) -> DeviceError:
     """The error for the layer's array at `path`, which is on the device `where`, while the input is `here`."""
-    to_a_gpu = f"model = {mover(here)}(model)" if where.backend == "CPU" else f"x = {mover(where)}(x)"
+    if where.backend == "CPU":
+        to_a_gpu = f"model = {mover(here)}(model)"
+    else:
+        to_a_gpu = f"x = {mover(where)}(x)"
     return DeviceError(path, f"is on {where}, the input is on {here}; move one of them: {to_a_gpu}")
 
 
@@ -281,4 +332,6 @@ def mover(device: Any) -> str:
     """What a program writes to move an array to `device`: ``gpu`` for a first card, others by their number."""
     if device.backend == "CPU":
         return "cpu"
-    return "gpu" if device.index == 0 else f"get_device({device.backend!r}, {device.index})"
+    if device.index == 0:
+        return "gpu"
+    return f"get_device({device.backend!r}, {device.index})"

@@ -21,7 +21,7 @@ from .devices.base import GPU, SETTINGS, current
 from .devices.cupy.usable import INSTALL, OPTIONAL_PARTS
 from .devices.named import functional
 from .devices.selection import backends, choose, why_no_gpu
-from .messages import AsWritten
+from .messages import AsWritten, many
 from .tree.contract import attributes, children, is_leaf, trainable
 from .tree.flat import Attribute, KeyPath, steps
 from .tree.ties import is_array, is_trainable_array, lies_alike, parameter_key
@@ -38,7 +38,9 @@ def explain(model: Any) -> Any:
     boxes), fields that a subset leaves out, and what a function works with. It copies nothing and waits for nothing.
     Of a kernel written by hand (`fluxlite.cuda.jit`), it shows the text, with what each line cost in the latest launch.
     """
-    return model.explained() if hasattr(type(model), "explained") else Explanation(model)
+    if hasattr(type(model), "explained"):
+        return model.explained()
+    return Explanation(model)
 
 
 @dataclass(eq=False)
@@ -64,12 +66,15 @@ class Row:
     @property
     def letter(self) -> str:
         """C for the CPU, G for a GPU, C+G for both. You see it at a glance, next to the devices' names."""
-        return "+".join(sorted({"C" if place == "CPU" else "G" for place in self.places}))
+        letters = {"C" if place == "CPU" else "G" for place in self.places}
+        return "+".join(sorted(letters))
 
-    def drawn(self) -> "list[Row]":
+    def rows_to_draw(self) -> "list[Row]":
         """The rows in it that are drawn, and one that stands for the others."""
         left_out = len(self.rows) - MOST
-        return [*self.rows[:MOST], Row("…", f"{left_out:,} more")] if left_out > 0 else self.rows
+        if left_out <= 0:
+            return self.rows
+        return [*self.rows[:MOST], Row("…", f"{left_out:,} more")]
 
 
 class Explanation:
@@ -85,14 +90,17 @@ class Explanation:
         self._first: dict[tuple, tuple[KeyPath, Any]] = {}  # what was met, and where
         self._training = {parameter_key(array) for _, array in trainables(fmap(plain, model))}
         self.root = self._row(KeyPath(), model, "")
-        self.arrays, self.bytes, self.shut = len(self._moving), _bytes(self._moving), list(self._out_of_reach)
+        self.arrays = len(self._moving)
+        self.bytes = _bytes(self._moving)
+        self.shut = list(self._out_of_reach)
         self.parameters = sum(array.size for array in self._moving if parameter_key(array) in self._training)
 
     def sentences(self) -> list[str]:
         """The totals."""
         lines = [f"{_arrays(self._moving, 'can move')}."]
         if self.arrays:
-            numbers, them = sum(array.size for array in self._moving), "it" if self.arrays == 1 else "them"
+            numbers = sum(array.size for array in self._moving)
+            them = "it" if self.arrays == 1 else "them"
             lines.append(f"{self.parameters:,} of {numbers:,} numbers in {them} train (parameters).")
         if self.shut:
             lines.append(f"{_arrays([*self._out_of_reach.values()], 'out of reach, no move goes there')}.")
@@ -106,55 +114,76 @@ class Explanation:
 
     def _row(self, path: KeyPath, x: Any, frozen: str) -> Row:
         """The row for `x` at `path`. `frozen` says why nothing in it trains, if that's so."""
-        if is_array(plain(x)):
-            row = self._array(path, plain(x), frozen)
-            row.remarks += ["tracked for a gradient"] * (x is not plain(x))
+        array = plain(x)
+        if is_array(array):
+            row = self._array(path, array, frozen)
+            if x is not array:
+                row.remarks.append("tracked for a gradient")
             return row
-        row = Row(str(path), described(x))
+        row = Row(str(path), describe(x))
         if is_mutable(x):
             place, _ = self._first.setdefault(parameter_key(x), (path, x))
             if place is not path:
                 row.remarks.append(f"the same object as {place or 'the whole model'}")
                 return row
-        for inner in self._rows(row, path, x, frozen):
-            row.rows.append(inner)
+        self._add_parts(row, path, x, frozen)
+        if is_leaf(x):
+            self._add_boxes(row, path, x)
+        self._add_left_out(row, path, x)
         return row
 
-    def _rows(self, row: Row, path: KeyPath, x: Any, frozen: str) -> Iterator[Row]:
-        """The rows in the `row` for `x`: its parts, then what no walk reaches."""
-        parts = children(x)[0]
+    def _add_parts(self, row: Row, path: KeyPath, x: Any, frozen: str) -> None:
         trained = {step for step, _ in steps(x, trainable(x))}
-        for step, part in steps(x, parts):
-            why = "" if step in trained else f"{type(x).__name__} does not name it trainable"
-            yield self._row(path + (step,), part, frozen or why)
-        for _, place, value, why in boxes(x, path) if is_leaf(x) else ():
+        for step, part in steps(x, children(x)[0]):
+            why = frozen
+            if not why and step not in trained:
+                why = f"{type(x).__name__} does not name it trainable"
+            row.rows.append(self._row(path + (step,), part, why))
+
+    def _add_boxes(self, row: Row, path: KeyPath, x: Any) -> None:
+        """What no walk enters: `x` itself, whose `row` then says so, or what a function works with, a row each."""
+        for _, place, value, why in boxes(x, path):
             if place == path:
                 self._shut(row, "a shut box", why, value, path)
-            elif (box := self._shut(Row(str(place), described(value)), "out of reach", why, value, place)).shut:
-                yield box
-        is_open = isinstance(x, (dict, list, tuple, functools.partial, types.FunctionType, types.MethodType))
-        for name, value in attributes(x).items() if isinstance(parts, Mapping) and not is_open else ():
-            if name not in parts:
-                place, why = path + (Attribute(name),), f"not one of {type(x).__name__}'s children"
-                left_out = self._shut(Row(str(place), described(value)), "left out", why, value, place)
-                left_out.remarks = left_out.remarks or [why]
-                yield left_out
+                continue
+            box = self._shut(Row(str(place), describe(value)), "out of reach", why, value, place)
+            if box.shut:
+                row.rows.append(box)
+
+    def _add_left_out(self, row: Row, path: KeyPath, x: Any) -> None:
+        """The fields of an object that aren't among its children."""
+        parts = children(x)[0]
+        if not isinstance(parts, Mapping):
+            return
+        if isinstance(x, (dict, list, tuple, functools.partial, types.FunctionType, types.MethodType)):
+            return
+        for name, value in attributes(x).items():
+            if name in parts:
+                continue
+            place = path + (Attribute(name),)
+            why = f"not one of {type(x).__name__}'s children"
+            left_out = self._shut(Row(str(place), describe(value)), "left out", why, value, place)
+            if not left_out.remarks:
+                left_out.remarks = [why]
+            row.rows.append(left_out)
 
     def _array(self, path: KeyPath, array: Any, frozen: str) -> Row:
-        key, trains, moves = parameter_key(array), "trains", "moves"
+        key = parameter_key(array)
         place, first = self._first.setdefault(key, (path, array))
         if place is not path:
-            tie = f"tied to {place}{'' if lies_alike(array, first) else ', transposed'}: one array"
-            return Row(str(path), described(array), str(device_of(array)), [tie])
+            how = "" if lies_alike(array, first) else ", transposed"
+            return Row(str(path), describe(array), str(device_of(array)), [f"tied to {place}{how}: one array"])
         self._moving.append(array)
-        if key not in self._training:
-            why = frozen if is_trainable_array(array) else f"it holds {array.dtype}"
-            trains = f"does not train: {why}".rstrip(": ")
-        try:
-            GPU.check(array)
-        except TypeError as error:
-            moves = f"can't move: {error}"
-        return _array_row(path, array, f"{moves}, {trains}")
+        return _array_row(path, array, f"{_moves(array)}, {self._trains(key, array, frozen)}")
+
+    def _trains(self, key: tuple, array: Any, frozen: str) -> str:
+        """Whether it trains, in words, and why not."""
+        if key in self._training:
+            return "trains"
+        why = frozen if is_trainable_array(array) else f"it holds {array.dtype}"
+        if not why:
+            return "does not train"
+        return f"does not train: {why}"
 
     def _shut(self, row: Row, kind: str, why: str, x: Any, path: KeyPath) -> Row:
         """`row` as a box with the arrays in `x`, which is at `path` and no move reaches; as it is if there are none."""
@@ -172,13 +201,25 @@ class Explanation:
         return row
 
 
+def _moves(array: Any) -> str:
+    """Whether it moves to a GPU, in words, and why not."""
+    try:
+        GPU.check(array)
+    except TypeError as error:
+        return f"can't move: {error}"
+    return "moves"
+
+
 def _array_row(path: KeyPath, array: Any, remark: str) -> Row:
-    return Row(str(path), described(array), str(device_of(array)), [f"{array.nbytes:,} bytes", remark])
+    return Row(str(path), describe(array), str(device_of(array)), [f"{array.nbytes:,} bytes", remark])
 
 
 def _arrays(arrays: list, do: str) -> str:
-    amounts = ", ".join(f"{size:,} bytes on {device}" for device, size in _bytes(arrays).items())
-    return f"{len(arrays):,} array{'s' * (len(arrays) != 1)} {do}{': ' * bool(amounts)}{amounts}"
+    text = f"{many(len(arrays), 'array')} {do}"
+    amounts = [f"{size:,} bytes on {device}" for device, size in _bytes(arrays).items()]
+    if amounts:
+        text += f": {', '.join(amounts)}"
+    return text
 
 
 def _bytes(arrays: list) -> dict[str, int]:
@@ -188,11 +229,21 @@ def _bytes(arrays: list) -> dict[str, int]:
     return dict(sums)
 
 
-def described(x: Any) -> str:
+def describe(x: Any) -> str:
     if is_array(x):
         return f"{x.dtype} {tuple(x.shape)}"
-    found = next((words for kinds, words in _WORDS if isinstance(x, kinds)), None)
-    return found(x) if found else f"{type(x).__name__} object" if is_leaf(x) else type(x).__name__
+    for kinds, words in _WORDS:
+        if isinstance(x, kinds):
+            return words(x)
+    if is_leaf(x):
+        return f"{type(x).__name__} object"
+    return type(x).__name__
+
+
+def _tuple_in_words(x: tuple) -> str:
+    if hasattr(x, "_fields"):  # a named tuple
+        return type(x).__name__
+    return f"{type(x).__name__} of {len(x)}"
 
 
 _WORDS: list[tuple[Any, Callable[[Any], str]]] = [
@@ -201,7 +252,7 @@ _WORDS: list[tuple[Any, Callable[[Any], str]]] = [
     (type(None), repr),
     ((types.FunctionType, types.BuiltinFunctionType, np.ufunc), lambda x: f"function {x.__name__}"),
     (types.MethodType, lambda x: f"method {x.__name__} of a {type(x.__self__).__name__}"),
-    (tuple, lambda x: type(x).__name__ + ("" if hasattr(x, "_fields") else f" of {len(x)}")),
+    (tuple, _tuple_in_words),
     ((list, dict, set, frozenset), lambda x: f"{type(x).__name__} of {len(x)}"),
 ]
 
@@ -210,19 +261,25 @@ _WORDS: list[tuple[Any, Callable[[Any], str]]] = [
 
 def as_text(root: Row, below: list[str]) -> str:
     lines = list(_lines(root, "", ""))
-    width, width_of_place = (max(len(line[column]) for line in lines) for column in (0, 1))
+    width = max(len(name) for name, _, _ in lines)
+    width_of_place = max(len(place) for _, place, _ in lines)
     texts = [f"{name:<{width}}  {place:<{width_of_place}}  {text}".rstrip() for name, place, text in lines]
     return "\n".join([*texts, "", *below])
 
 
 def _lines(row: Row, branch: str, indent: str) -> Iterator[tuple[str, str, str]]:
-    remarks = "; ".join(row.remarks)
-    text = ": ".join(filter(None, [row.what, remarks])) if row.name else remarks
+    """(name, place, text) of `row` and of the rows in it, each below the one that it's in."""
+    text = "; ".join(row.remarks)
+    if row.name and row.what and text:
+        text = f"{row.what}: {text}"
+    elif row.name and row.what:
+        text = row.what
     yield f"{branch}{row.name or row.what}", f"{row.letter} {', '.join(row.places)}".strip(), text
-    rows = row.drawn()
-    for inner in rows:
-        here, below = ("└ ", "  ") if inner is rows[-1] else ("├ ", "│ ")
-        yield from _lines(inner, indent + here, indent + below)
+    rows = row.rows_to_draw()
+    for inner in rows[:-1]:
+        yield from _lines(inner, f"{indent}├ ", f"{indent}│ ")
+    for inner in rows[-1:]:
+        yield from _lines(inner, f"{indent}└ ", f"{indent}  ")
 
 
 # The page's own text colours can be read on light and dark. Without any styles, as on GitHub, nested lists remain.
@@ -235,24 +292,39 @@ _BOX = ' style="border:2px dashed #c77700;border-radius:.3em;padding:.1em .5em;m
 
 def as_html(root: Row, below: list[str]) -> str:
     sentences = "<br>".join(map(escape, below))
-    tree = _element(root, levels_open=1000 if len(list(root.all())) <= 60 else 2)
+    is_short = len(list(root.all())) <= 60
+    tree = _element(root, levels_open=1000 if is_short else 2)
     return f'<div style="line-height:1.6;max-width:80em">{tree}<p style="margin:.5em 0 0">{sentences}</p></div>'
 
 
 def _element(row: Row, levels_open: int) -> str:
     if not row.rows:
-        return f"<div{_BOX if row.shut else _BESIDE_A_TRIANGLE}>{_line(row)}</div>"
-    is_open = " open" if levels_open > 0 or any(inner.shut for inner in row.all()) else ""
-    items = "".join(f'<li style="margin:0">{_element(inner, levels_open - 1)}</li>' for inner in row.drawn())
+        style = _BOX if row.shut else _BESIDE_A_TRIANGLE
+        return f"<div{style}>{_line(row)}</div>"
+    attributes = ""
+    if levels_open > 0 or any(inner.shut for inner in row.all()):
+        attributes += " open"
+    if row.shut:
+        attributes += _BOX
+    items = "".join(f'<li style="margin:0">{_element(inner, levels_open - 1)}</li>' for inner in row.rows_to_draw())
     summary = f'<summary style="cursor:pointer">{_line(row)}</summary>'
-    return f'<details{is_open}{_BOX * row.shut}>{summary}<ul style="{_LIST}">{items}</ul></details>'
+    return f'<details{attributes}>{summary}<ul style="{_LIST}">{items}</ul></details>'
 
 
 def _line(row: Row) -> str:
-    name = f"<code>{escape(row.name)}</code>" if row.name else ""
-    badge = f'<b style="{_BADGE}{COLOURS[row.letter]}">{row.letter}</b> {", ".join(row.places)}' if row.letter else ""
-    what, remarks = escape(row.what), f": {escape('; '.join(row.remarks))}" if row.remarks else ""
-    return " &nbsp;".join(filter(None, [name, badge, (f"<b>{what}</b>" if row.shut or not name else what) + remarks]))
+    parts = []
+    if row.name:
+        parts.append(f"<code>{escape(row.name)}</code>")
+    if row.letter:
+        parts.append(f'<b style="{_BADGE}{COLOURS[row.letter]}">{row.letter}</b> {", ".join(row.places)}')
+    text = escape(row.what)
+    if row.shut or not row.name:
+        text = f"<b>{text}</b>"
+    if row.remarks:
+        text += f": {escape('; '.join(row.remarks))}"
+    if text:
+        parts.append(text)
+    return " &nbsp;".join(parts)
 
 
 # -- what this computer can use: `doctor` ------------------------------------------------------------------------------
@@ -277,7 +349,8 @@ def doctor() -> Report:
     """
     rows = list(_rows())
     width = 2 + max(len(name) for name, _ in rows)
-    return Report("\n".join(f"{name:<{width}}" + text.replace("\n", "\n" + " " * width) for name, text in rows))
+    indent = " " * width
+    return Report("\n".join(name.ljust(width) + text.replace("\n", f"\n{indent}") for name, text in rows))
 
 
 def _rows() -> Iterator[tuple[str, str]]:
@@ -286,8 +359,13 @@ def _rows() -> Iterator[tuple[str, str]]:
     system = f"Python {platform.python_version()}, {platform.system()} {platform.machine()}"
     yield "fluxlite", f"{__version__}, NumPy {np.__version__}, {system}"
     choice = choose()
-    device = None if choice.backend == "CPU" else current(backends()[choice.backend].devices())
-    yield "gpu uses", f"{'the CPU' if device is None else f'{device!r}, {device.name}'}: {choice.why}"
+    device = None
+    if choice.backend != "CPU":
+        device = current(backends()[choice.backend].devices())
+    if device is None:
+        yield "gpu uses", f"the CPU: {choice.why}"
+    else:
+        yield "gpu uses", f"{device!r}, {device.name}: {choice.why}"
     if choice.warning:
         yield "warning", choice.warning
     if device is None:
@@ -304,24 +382,37 @@ def _rows() -> Iterator[tuple[str, str]]:
 
 def _state_of(name: str) -> Iterator[str]:
     """Whether the library is installed, its version, and whether it works; if not, why, and how to get it."""
-    answer, (module, library, how) = functional(name), _LIBRARIES.get(name, ("", "", ""))
+    answer = functional(name)
+    module, library, how = _LIBRARIES.get(name, ("", "", ""))
     version = getattr(sys.modules.get(module), "__version__", "")  # it was imported when `functional` tried
-    told = f" ({library} {version})" * bool(version and answer.installed and not SETTINGS.pretended)
-    yield f"functional{told}" if answer else f"not functional: {answer.reason}{told * (version not in answer.reason)}"
+    which = ""
+    if version and answer.installed and not SETTINGS.pretended:
+        which = f" ({library} {version})"
+    if answer:
+        yield f"functional{which}"
+    elif version in answer.reason:
+        yield f"not functional: {answer.reason}"
+    else:
+        yield f"not functional: {answer.reason}{which}"
     if name != "CPU":
         yield from (f"{device!r}  {device.name}" for device in backends()[name].devices())
     if answer and name in INSTALL and not SETTINGS.pretended:  # it computes here, but not with all its libraries
         parts = {part: functional(name, part) for part in backends()[name].parts if part not in OPTIONAL_PARTS}
         missing = [f"without {part}: {answer.reason}" for part, answer in parts.items() if not answer]
-        yield from missing and [*missing, f"they come with {INSTALL[name]}"]
+        yield from missing
+        if missing:
+            yield f"they come with {INSTALL[name]}"
     elif not answer and how:
         yield f"it takes {how}"
 
 
 def _preference() -> str:
-    path, stored = selection.preference_file(), selection.stored_backend()
+    path = selection.preference_file()
+    stored = selection.stored_backend()
     if SETTINGS.pretended:
         return f"pretended: {stored}"
     if not os.path.exists(path):
         return f"none; gpu_backend(name) would write {path}"
-    return f"{path}\n[fluxlite] {f'gpu_backend = {stored}' if stored else 'has no gpu_backend'}"
+    if stored:
+        return f"{path}\n[fluxlite] gpu_backend = {stored}"
+    return f"{path}\n[fluxlite] has no gpu_backend"

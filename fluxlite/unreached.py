@@ -27,10 +27,11 @@ def say_what_is_not_trained(model: Any, what: str = "isn't trained", again: bool
     for number, leaf in flat.trained():
         for key, place, value, why in boxes(flat.leaves[leaf], paths[number]):
             found = next((place for place, array in arrays_inside(value, place) if array.dtype.kind == "f"), None)
-            if found is not None:
-                if again:
-                    said.pop(("not trained", *key), None)
-                warn(("not trained", *key), f"{found or type(value).__name__} {what}: {why}")
+            if found is None:
+                continue
+            if again:
+                said.pop(("not trained", *key), None)
+            warn(("not trained", *key), f"{found or type(value).__name__} {what}: {why}")
 
 
 def say_what_is_not_saved(function: Any, path: KeyPath) -> None:
@@ -40,19 +41,27 @@ def say_what_is_not_saved(function: Any, path: KeyPath) -> None:
             warn(("not saved", *key), f"{found} isn't saved: {why}")
 
 
-def is_new(leaf: Any) -> bool:
+def note_first_meeting(leaf: Any) -> bool:
     """Whether an object of this class, or this function, is met for the first time: only then do we look into it."""
-    key = ("met", leaf.__code__ if type(leaf) is types.FunctionType else type(leaf))
-    return key not in said and said.setdefault(key, "") == ""
+    known_by: Any = type(leaf)
+    if type(leaf) is types.FunctionType:
+        known_by = leaf.__code__
+    key = ("met", known_by)
+    if key in said:
+        return False
+    said[key] = ""
+    return True
 
 
 def boxes(x: Any, path: KeyPath) -> Iterator[tuple[tuple, KeyPath, Any, str]]:
     """(key, path, value, why) of what no walk enters: the leaf `x` itself, or what a function works with."""
-    x = x.__self__ if isinstance(x, types.MethodType) else x
+    if isinstance(x, types.MethodType):
+        x = x.__self__
     if isinstance(x, types.FunctionType):
         fix = "and no walk enters functions. Make it an argument, or a field of a class with @functor above it."
         for verb, name, value in _variables(x):
-            place, value = path + (Attribute(name),), getattr(value, "__self__", value)  # of a method, its object
+            place = path + (Attribute(name),)
+            value = getattr(value, "__self__", value)  # of a method, its object
             if not isinstance(value, types.FunctionType):
                 yield (x.__code__, name), place, value, f"{x.__name__} {verb} {name}, {fix}"
     elif not is_array(x) and not is_tracked(x):
@@ -74,12 +83,14 @@ def why_shut(x: Any) -> str:
 
 def _variables(function: types.FunctionType) -> Iterator[tuple[str, str, Any]]:
     """(how it comes to it, name, value) of each variable that `function` works with."""
-    code, values = function.__code__, function.__defaults__ or ()
+    code = function.__code__
     for name, cell in zip(code.co_freevars, function.__closure__ or ()):
         if cell != types.CellType():  # it has a value already
             yield "captured", name, cell.cell_contents
-    names = code.co_varnames[code.co_argcount - len(values) : code.co_argcount]
-    for name, value in [*zip(names, values), *(function.__kwdefaults__ or {}).items()]:
+    values = function.__defaults__ or ()
+    names = code.co_varnames[code.co_argcount - len(values) : code.co_argcount]  # the last ones have defaults
+    defaults = [*zip(names, values), *(function.__kwdefaults__ or {}).items()]
+    for name, value in defaults:
         yield "has the default", name, value
     for name in _global_names(code):
         if name in function.__globals__:
@@ -89,8 +100,10 @@ def _variables(function: types.FunctionType) -> Iterator[tuple[str, str, Any]]:
 @functools.lru_cache
 def _global_names(code: types.CodeType) -> list[str]:
     names = [step.argval for step in dis.get_instructions(code) if step.opname == "LOAD_GLOBAL"]
-    inner = [name for part in code.co_consts if isinstance(part, types.CodeType) for name in _global_names(part)]
-    return list(dict.fromkeys(names + inner))
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):  # a function within
+            names += _global_names(constant)
+    return list(dict.fromkeys(names))
 
 
 def arrays_inside(x: Any, path: KeyPath) -> Iterator[tuple[KeyPath, Any]]:
@@ -110,6 +123,11 @@ def _insides(x: Any) -> list[tuple[tuple, Any]]:
     """(steps of the path to it, part) of each part of any object."""
     if isinstance(x, (set, frozenset)):
         return [((), value) for value in x]
-    parts = enumerate(x) if isinstance(x, deque) else steps(x, children(x)[0])
-    held = dict(parts) or {Attribute(name): value for name, value in attributes(x).items()}
-    return [((step,), part) for step, part in held.items()]
+    parts: dict[Any, Any]
+    if isinstance(x, deque):
+        parts = dict(enumerate(x))
+    else:
+        parts = dict(steps(x, children(x)[0]))
+    if not parts:
+        parts = {Attribute(name): value for name, value in attributes(x).items()}
+    return [((step,), part) for step, part in parts.items()]

@@ -1,4 +1,5 @@
 """Gradients: arrays that remember how they came about, the table of derivatives, and the backward pass.
 
-Read `tracked.py`, `rules.py` and `derivatives/`, then `backward.py` and `gradients.py`.
+Read `rules.py`, `tracked.py` and `derivatives/`, then `backward.py` and `gradients.py`. After them come `freezing.py`,
+on what may not change meanwhile, and `state.py`, on what the function assigned.
 """

@@ -19,12 +19,15 @@ def pull_back(result: TrackedArray, g: Any, keep: bool = False) -> dict[TrackedA
     total is complete. Each call is cleared once it is done with, unless `keep`.
     """
     arrived = Arrived({result: g})
-    waiting = [] if result.call is None else [(-result.number, result)]
+    waiting = []
+    if result.call is not None:
+        waiting.append((-result.number, result))
     while waiting:
         node = heappop(waiting)[1]
-        g, out = arrived.pop(node), node.value
-        rule, arguments, keywords, parents = node.call
-        if rule is None:
+        g = arrived.pop(node)
+        out = node.value
+        derivative, arguments, keywords, parents = node.call
+        if derivative is None:
             raise RuntimeError(
                 "back has already walked through a result that this loss depends on, and cleared it. What is carried "
                 "from one step to the next has to be detached, as in h = h.data; and each loss can have only one back"
@@ -32,8 +35,8 @@ def pull_back(result: TrackedArray, g: Any, keep: bool = False) -> dict[TrackedA
         with on_card_of(out) if card_getters else HERE:
             if node in arrived.widened:
                 g = narrow(g)
-            if rule.shared is not None:
-                arguments = [rule.shared(g, *arguments), *arguments]
+            if derivative.shared is not None:
+                arguments = [derivative.shared(g, *arguments), *arguments]
             for pullback, parent in parents:
                 before = arrived.get(parent)
                 if parent.call is not None and before is None:
@@ -41,7 +44,7 @@ def pull_back(result: TrackedArray, g: Any, keep: bool = False) -> dict[TrackedA
                 if parent.call is None and parent.number > node.number:
                     what = "the data of a param was assigned after the loss was computed"
                     raise RuntimeError(f"{what}: compute the loss again")
-                is_part = rule.add_into is not None and pullback is rule.pullbacks[0]
+                is_part = derivative.add_into is not None and pullback is derivative.pullback_for(0)
                 if is_part and arrived.add_part(parent, g, node):
                     continue
                 piece = pullback(g, out, *arguments, **keywords)
@@ -77,19 +80,25 @@ class Arrived(dict[TrackedArray, Any]):
                 self._put(before + piece, parent)
 
     def add_part(self, parent: TrackedArray, g: Any, node: TrackedArray) -> bool:
-        """Let the rule of `node`, a part of `parent`, add `g` into its place; but an outer gradient has to see how."""
-        before, value = self.get(parent), plain(parent.value)
+        """Let the derivative of `node`, a part of `parent`, add `g` into its place.
+
+        False, and nothing is done, if an outer gradient has to see how it's added.
+        """
+        before = self.get(parent)
+        value = plain(parent.value)
         if type(g) is TrackedArray or type(before) is TrackedArray or not is_array(value):
             return False
-        rule, arguments, *_ = node.call
+        derivative, arguments, _, _ = node.call
         if parent not in self.own:
             dtype = g.dtype
             if is_half(g):
                 self.widened.add(parent)
                 dtype = np.float32
-            zeros = np.zeros_like(value, dtype=dtype)  # without axes, `before + 0` is a number, which can't be added to
-            self._put(zeros if before is None else np.add(zeros, before, out=zeros), parent)
-        rule.add_into(self[parent], wide(g), node.value, *arguments)
+            total = np.zeros_like(value, dtype=dtype)
+            if before is not None:  # not before + 0: without axes that's a number, which can't be added to
+                np.add(total, before, out=total)
+            self._put(total, parent)
+        derivative.add_into(self[parent], wide(g), node.value, *arguments)
         return True
 
     def _put(self, total: Any, parent: TrackedArray) -> None:

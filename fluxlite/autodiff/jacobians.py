@@ -24,7 +24,7 @@ def jacobian(f: Callable, *args: Any) -> tuple:
     (array([[2., 0.],
            [0., 4.]]),)
     """
-    args = tuple(float(x) if type(x) is int else x for x in args)
+    args = tuple(map(_int_as_float, args))
     level = new_level()
     try:
         tracked = [Marked(argument, level, number).stand_in for number, argument in enumerate(args)]
@@ -34,15 +34,25 @@ def jacobian(f: Callable, *args: Any) -> tuple:
                 if not is_leaf(x) or x is None:
                     kind = type(x).__name__
                     raise TypeError(f"jacobian takes arrays, got a {kind}; destructure(model) makes a vector")
-            value, found = plain(out), []
+            value = plain(out)
+            depends = type(out) is TrackedArray and out.level is level
+            found: list[dict] = []
             for place in np.ndindex(np.shape(value)):
-                unit = np.zeros_like(value)
-                unit[place] = 1
-                depends = type(out) is TrackedArray and out.level is level
-                found.append(pull_back(out, unit, keep=True) if depends else {})
+                if depends:
+                    unit = np.zeros_like(value)
+                    unit[place] = 1
+                    found.append(pull_back(out, unit, keep=True))
+                else:
+                    found.append({})
             return tuple([_rows(found, np.shape(value), x) for x in tracked])
     finally:
         level.close()
+
+
+def _int_as_float(x: Any) -> Any:
+    if type(x) is int:
+        return float(x)
+    return x
 
 
 def _rows(found: list[dict], shape: tuple, x: Any) -> Any:
@@ -50,8 +60,17 @@ def _rows(found: list[dict], shape: tuple, x: Any) -> Any:
     if type(x) is not TrackedArray:
         return None
     zero = np.zeros_like(plain(x))
-    rows = [as_gradient(zero, gradients[x], set()) if x in gradients else zero for gradients in found]
-    return np.reshape(np.stack(rows) if rows else zero[None][:0], shape + zero.shape)
+    rows = []
+    for gradients in found:
+        if x in gradients:
+            rows.append(as_gradient(zero, gradients[x], set()))
+        else:
+            rows.append(zero)
+    if rows:
+        stacked = np.stack(rows)
+    else:
+        stacked = zero[None][:0]
+    return np.reshape(stacked, shape + zero.shape)
 
 
 @explained()
@@ -60,6 +79,8 @@ def hessian(f: Callable, x: Any) -> Any:
 
     def slope(x: Any) -> Any:
         g = gradient(f, x)[0]
-        return np.zeros_like(plain(x)) if g is None else g
+        if g is None:
+            return np.zeros_like(plain(x))
+        return g
 
     return jacobian(slope, x)[0]

@@ -14,8 +14,10 @@ from ..tree.contract import children, is_leaf, put_attribute
 from ..tree.flat import Attribute, KeyPath, put
 from ..tree.ties import is_array, is_trainable_array, on_card_of, parameter_key, same_view
 from ..tree.walks import is_mutable, nodes, on_first_card_of, trainables
-from .gradients import as_gradient, detached, held_by, new_level, run_in_training, totals_of, track, untracked
-from .tracked import PARAMETERS, TrackedArray
+from .freezing import PARAMETERS
+from .gradients import as_gradient, new_level, run_in_training, totals_of, track, untrack
+from .state import contents_of, detach
+from .tracked import TrackedArray
 
 
 @explained()
@@ -31,7 +33,8 @@ def param(x: Any) -> TrackedArray:
     array([2., 4.])
     >>> w.data -= 0.1 * w.grad
     """
-    x = np.asarray(x) if isinstance(x, (float, np.floating)) else x
+    if isinstance(x, (float, np.floating)):
+        x = np.asarray(x)
     if not is_trainable_array(x):
         got = f"an array of {x.dtype}" if is_array(x) else f"a {type(x).__name__}"
         raise TypeError(f"param takes an array of floating-point numbers, got {got}")
@@ -81,7 +84,8 @@ class Params(list):
         super().__init__(array for _, array in trainables(models))
 
     def __repr__(self) -> str:
-        return f"Params of shapes {', '.join(str(array.shape) for array in self) or '(none)'}"
+        shapes = ", ".join(str(array.shape) for array in self)
+        return f"Params of shapes {shapes or '(none)'}"
 
     def withgradient(self, f: Callable) -> "tuple[Any, ImplicitGradients]":
         """Run `f`, which takes no arguments, with tracked arrays in the models' fields; then put the arrays back."""
@@ -94,8 +98,9 @@ class Params(list):
                 put(owner, step, same_view(array, *tracked[parameter_key(array)]))
             with on_first_card_of(self):
                 value = run_in_training(f)
-                plain_value = untracked(value, level)
-                totals, given = totals_of(value, level), set[int]()
+                plain_value = untrack(value, level)
+                totals = totals_of(value, level)
+                given: set[int] = set()
                 found = {id(x): as_gradient(x, totals.get(stand_in), given) for x, stand_in in tracked.values()}
             return plain_value, ImplicitGradients(self, found)
         finally:
@@ -109,7 +114,8 @@ class ImplicitGradients:
     """The gradients of `Params`, looked up by the array itself: ``grads[model.weight]``; None where nothing flows."""
 
     def __init__(self, of: Params, found: dict[int, Any]):
-        self.params, self.found = of, found
+        self.params = of
+        self.found = found
 
     def __getitem__(self, array: Any) -> Any:
         if id(array) not in self.found:
@@ -133,8 +139,10 @@ def _places(models: tuple, arrays: list) -> list[tuple[Any, Any, Any]]:
     for path, leaf in nodes(models, every_place=True):
         _check_plain(path, leaf)
         if is_array(leaf) and parameter_key(leaf) in keys:
-            found.append((KeyPath(path[:-1]).get(models), path[-1], leaf))
-            _check_assignable(path, *found[-1])
+            owner = KeyPath(path[:-1]).get(models)
+            step = path[-1]
+            _check_assignable(path, owner, step, leaf)
+            found.append((owner, step, leaf))
     if keys - {parameter_key(leaf) for *_, leaf in found}:
         raise RuntimeError("a parameter has been replaced in the model since params(model) was called: call it again")
     return found
@@ -162,11 +170,16 @@ def _detach(objects: list) -> None:
     """Take the tracking off what `f` put into these objects and containers."""
     known: dict[int, Any] = {}
     for x in objects:
-        now = held_by(x)
-        for step, value in list(enumerate(now) if isinstance(x, list) else now.items()):
+        now = contents_of(x)
+        entries: list[tuple[Any, Any]]
+        if isinstance(x, list):
+            entries = list(enumerate(now))
+        else:
+            entries = list(now.items())
+        for step, value in entries:
             if all(type(node) is not TrackedArray or node.level is PARAMETERS for _, node in nodes(value)):
                 continue
             if isinstance(x, (list, dict)):
-                x[step] = detached(value, known)
+                x[step] = detach(value, known)
             else:
-                put_attribute(x, step, detached(value, known), step in getattr(x, "__dict__", ()))
+                put_attribute(x, step, detach(value, known), step in getattr(x, "__dict__", ()))

@@ -1,7 +1,7 @@
 """The table of derivatives: for each function, how the gradient flows back through it.
 
-An entry is a `Rule`, made with `rule`: one pullback for each operand of the function. Those of NumPy's functions and of
-``arrays.py`` are in `derivatives/`, others next to their function; a learner adds one with a single line.
+An entry is a `Derivative`, made with `rule`: one pullback for each operand of the function. Those of NumPy's functions
+and of ``arrays.py`` are in `derivatives/`, others next to their function; a learner adds one with a single line.
 """
 
 import functools
@@ -16,29 +16,39 @@ import numpy as np
 
 from ..arrays import are_half, narrow, wide
 from ..messages import explained
+from ..tree.ties import is_tracked
 
 Pullback = Callable[..., Any]
 
 
 @dataclass(eq=False)
-class Rule:
-    """How the gradient flows back through one function.
+class Derivative:
+    """How the gradient flows back through one function: a pullback for each operand.
 
-    ``pullbacks[i]`` is for the operand at position `i`; None where it has no derivative. From the result's gradient,
-    the result and the function's own arguments, it makes the operand's gradient: a new array, or the one it was given.
+    From the result's gradient, the result and the function's own arguments, a pullback makes the operand's gradient: a
+    new array, or the one it was given.
     """
 
-    pullbacks: Any
+    pullbacks: tuple[Pullback | None, ...]  # by the operand's position; None where it has no derivative
     names: tuple[str, ...]  # of the function's arguments, as the first pullback has them
     most_positional: int
     operand_count: int  # how many may also come by their names
+    pullback_of_each: Callable | None = None  # in place of `pullbacks`: it also gets the operand's position
     sequence: bool = False  # the first argument is a list of operands, as in np.concatenate([x, y])
     add_into: Callable | None = None
     forward: Callable | None = None  # this and the next are for recurrent layers: see `rule_for_each`
     shared: Callable | None = None
 
+    def pullback_for(self, position: int) -> Pullback | None:
+        """The pullback for the operand at `position`; None if it has no derivative."""
+        if self.pullback_of_each is not None:
+            return functools.partial(self.pullback_of_each, position)
+        if position < len(self.pullbacks):
+            return self.pullbacks[position]
+        return None
 
-RULES: dict[Callable, Rule] = {}
+
+RULES: dict[Callable, Derivative] = {}
 COMPOSED: dict[Callable, Callable] = {}  # written in terms of other functions: tracked arrays call those instead
 REPHRASED: dict[Callable, Callable] = {}  # the same, for calls with keywords that the function's rule doesn't know
 PLAIN: set[Callable] = set()  # results that don't depend smoothly on the arguments: they're just computed
@@ -80,8 +90,8 @@ def rule(function: Callable, *pullbacks: Pullback | None, add_into: Callable | N
             raise TypeError(f"a pullback of {name_of(function)} takes g, out and the arguments of the call: {write}")
     names, most = parameter_names(given[0], 2)
     if not given[0].__module__.startswith(f"{__package__.partition('.')[0]}."):  # ours are tested
-        pullbacks = tuple([pullback and _checked(function, i, pullback) for i, pullback in enumerate(pullbacks)])
-    RULES[function] = Rule(pullbacks + (None,) * len(names), names, most, len(pullbacks), add_into=add_into)
+        pullbacks = tuple([_with_check(function, position, pullback) for position, pullback in enumerate(pullbacks)])
+    RULES[function] = Derivative(pullbacks, names, most, len(pullbacks), add_into=add_into)
 
 
 def _check_pullbacks(function: Any, pullbacks: tuple[Any, ...]) -> None:
@@ -95,25 +105,36 @@ def _check_pullbacks(function: Any, pullbacks: tuple[Any, ...]) -> None:
             raise TypeError(f"{wanted}; got {type(pullback).__name__}")
 
 
-def _checked(function: Any, position: int, pullback: Pullback) -> Pullback:
+def _with_check(function: Any, position: int, pullback: Pullback | None) -> Pullback | None:
     """`pullback`, whose result is looked at: without a sum over a broadcast axis, NumPy would broadcast it too."""
+    if pullback is None:
+        return None
 
     @functools.wraps(pullback)
     def checked(g: Any, out: Any, *arguments: Any, **keywords: Any) -> Any:
         piece = pullback(g, out, *arguments, **keywords)
         wanted = getattr(arguments[position], "shape", ())
-        got = getattr(piece, "shape", () if isinstance(piece, (int, float)) else None)
-        if got == wanted:
-            return piece
-        what, hint = f"{type(piece).__name__} as the gradient", ""
-        if got is not None:
-            what, hint = f"a gradient of shape {got}", ". Where an operand was broadcast, its gradient is summed"
-        if piece is None:
-            hint = ". Does its function end with return? An operand without a derivative has None as its pullback"
-        operand = dict(enumerate(parameter_names(pullback, 2)[0])).get(position, f"number {position}")
-        raise ValueError(f"the rule of {name_of(function)} gives {what} for {operand}, of shape {wanted}{hint}")
+        got = () if isinstance(piece, (int, float)) else getattr(piece, "shape", None)
+        if got != wanted:
+            raise ValueError(_wrong_result(function, position, pullback, piece, got, wanted))
+        return piece
 
     return checked
+
+
+def _wrong_result(function: Any, position: int, pullback: Pullback, piece: Any, got: Any, wanted: tuple) -> str:
+    """What to say of a pullback that gives a `piece` of shape `got`, or None if it has no shape."""
+    if piece is None:
+        what = "NoneType as the gradient"
+        hint = ". Does its function end with return? An operand without a derivative has None as its pullback"
+    elif got is None:
+        what = f"{type(piece).__name__} as the gradient"
+        hint = ""
+    else:
+        what = f"a gradient of shape {got}"
+        hint = ". Where an operand was broadcast, its gradient is summed"
+    operand = dict(enumerate(parameter_names(pullback, 2)[0])).get(position, f"number {position}")
+    return f"the rule of {name_of(function)} gives {what} for {operand}, of shape {wanted}{hint}"
 
 
 def accurate(pullback: Any, again: Callable | None = None) -> Any:
@@ -128,26 +149,20 @@ def accurate(pullback: Any, again: Callable | None = None) -> Any:
     def computed(g: Any, out: Any, *operands: Any, **keywords: Any) -> Any:
         if not are_half(g, out, *operands):
             return pullback(g, out, *operands, **keywords)
-        given = [wide(x) for x in operands]
-        out = wide(out) if again is None else again(*given, **keywords)
-        return narrow(pullback(wide(g), out, *given, **keywords))
+        operands = tuple([wide(x) for x in operands])
+        if again is None:
+            out = wide(out)
+        else:
+            out = again(*operands, **keywords)
+        return narrow(pullback(wide(g), out, *operands, **keywords))
 
     return computed
 
 
 def accurate_rule(function: Any, *pullbacks: Any, again: bool = False) -> None:
     """`rule` with pullbacks that are `accurate`."""
-    rule(function, *[accurate(pullback, function if again else None) for pullback in pullbacks])
-
-
-class _Each:
-    """The pullbacks of a function with any number of operands: one function, which gets the position."""
-
-    def __init__(self, pullback: Pullback):
-        self.pullback = pullback
-
-    def __getitem__(self, position: int) -> Pullback:
-        return functools.partial(self.pullback, position)
+    function_again = function if again else None
+    rule(function, *[accurate(pullback, function_again) for pullback in pullbacks])
 
 
 def rule_for_each(function: Callable, pullback: Pullback, sequence: bool = False, **hooks: Callable) -> None:
@@ -158,8 +173,12 @@ def rule_for_each(function: Callable, pullback: Pullback, sequence: bool = False
     ``shared(g, kept, *arguments)``, where `kept` is None if an outer gradient watches, is what the pieces of all
     operands begin with. Then it's ``pullback(position, g, out, shared, kept, *arguments)``.
     """
-    names, most = parameter_names(pullback, 5 if hooks else 3)
-    RULES[function] = Rule(_Each(pullback), names, most, 1 if sequence else 0, sequence, **hooks)
+    before_the_arguments = ["position", "g", "out"]
+    if hooks:
+        before_the_arguments += ["shared", "kept"]
+    names, most = parameter_names(pullback, len(before_the_arguments))
+    by_name = 1 if sequence else 0
+    RULES[function] = Derivative((), names, most, by_name, pullback_of_each=pullback, sequence=sequence, **hooks)
 
 
 def composed(function: Callable, table: dict[Callable, Callable] = COMPOSED) -> Callable[[Callable], Callable]:
@@ -181,9 +200,10 @@ def no_derivative(*functions: Callable) -> None:
 
 def load_rarer() -> bool:
     """Fill the table with what a network seldom needs; False if that was done before."""
-    rarer, before = f"{__package__}.derivatives.rarer", dict(RULES)
+    rarer = f"{__package__}.derivatives.rarer"
     if rarer in sys.modules:
         return False
+    before = dict(RULES)
     importlib.import_module(rarer)
     RULES.update(before)  # what the program itself has entered stays
     return True
@@ -197,59 +217,90 @@ def unless(condition: Any, g: Any, holds: bool = False) -> Any:
     """
     is_plain = type(g) is type(condition) is np.ndarray and g.dtype.kind == "f" and g.itemsize <= 8
     if not is_plain or g.shape != condition.shape or condition.dtype != bool:
-        return np.where(condition, g, 0) if holds else np.where(condition, 0, g)
+        if holds:
+            return np.where(condition, g, 0)
+        return np.where(condition, 0, g)
     ones = condition.view(np.int8)
-    bits = (np.negative(ones) if holds else ones - 1).astype(f"i{g.itemsize}")  # all bits set, or none
+    if holds:
+        mask = np.negative(ones)  # -1, which has all bits set, or 0
+    else:
+        mask = ones - 1
+    bits = mask.astype(f"i{g.itemsize}")
     bits &= g.view(bits.dtype)
     return bits.view(g.dtype)
 
 
-# -- a call and its rule ----------------------------------------------------------------------------------
+# -- a call, as a derivative has it -----------------------------------------------------------------------
 
 
 def parameter_names(function: Any, skip: int = 0) -> tuple[tuple[str, ...], int]:
     """The names of a Python function's parameters after the first `skip`, and how many may come by position."""
     code = inspect.unwrap(function).__code__
-    most = 1000 if code.co_flags & inspect.CO_VARARGS else code.co_argcount - skip
-    return code.co_varnames[skip : code.co_argcount + code.co_kwonlyargcount], most
+    names = code.co_varnames[skip : code.co_argcount + code.co_kwonlyargcount]
+    if code.co_flags & inspect.CO_VARARGS:
+        return names, 1000
+    return names, code.co_argcount - skip
 
 
-def bind(function: Any, rule: Rule, args: Any, kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any], Callable | None]:
-    """(arguments by position, as far as they can be operands; keywords; what to call if the rule doesn't know one)."""
-    args, kwargs = arranged(function, args, kwargs, rule.names, rule.most_positional, REPHRASED)
-    if not kwargs.keys() <= set(rule.names):
-        return args, kwargs, REPHRASED[function]
-    args = list(args)
-    while len(args) < rule.operand_count and rule.names[len(args)] in kwargs:
-        args.append(kwargs.pop(rule.names[len(args)]))
-    for name, value in kwargs.items():
-        if hasattr(type(value), "__primitive__"):
-            raise TypeError(f"{name_of(function)} has no derivative with respect to its keyword {name}: use its .data")
-    return args, kwargs, None
+@dataclass(slots=True)
+class Call:
+    """A call of `function`, whose arguments are put where a derivative, or a composition, has them."""
 
+    function: Any
+    args: Any
+    kwargs: dict[str, Any]
 
-def arranged(function: Any, args: Any, kwargs: dict, names: Any, most: int, rephrased: Any = ()) -> tuple[Any, dict]:
-    """The first `most` by position, the others by name, without those that only repeat a default."""
-    if len(args) <= most and kwargs.keys() <= set(names):
-        return args, kwargs
-    defaults = _defaults(function)
-    if len(args) > most:
-        if len(args) > len(defaults):
-            only = f"takes only {', '.join(names[:most])}" if names else "takes no operand"
-            raise TypeError(f"the derivative rule of {name_of(function)} {only} by position")
-        args, kwargs = args[:most], dict(zip(tuple(defaults)[most:], args[most:])) | kwargs
-    silent = {key: x for key, x in kwargs.items() if x is defaults.get(key, ...) or x is _SILENT.get(key, ...)}
-    kwargs = {key: x for key, x in kwargs.items() if key in names or key not in silent}
-    unknown = [key for key in kwargs if key not in names]
-    if unknown:
-        load_rarer()  # which may say the call in other terms, in `rephrased`
-    if unknown and function not in rephrased:
+    def arrange(self, names: tuple[str, ...], most_positional: int) -> None:
+        """The first `most_positional` by position, the others by name, without those that only repeat a default.
+
+        What's left over, and isn't among the `names`, is `unknown`.
+        """
+        if len(self.args) > most_positional:
+            self._name_those_after(most_positional, names)
+        if not self.kwargs.keys() <= set(names):
+            self.kwargs = {key: x for key, x in self.kwargs.items() if key in names or not self._is_default(key, x)}
+
+    def _name_those_after(self, most_positional: int, names: tuple[str, ...]) -> None:
+        own_names = tuple(_defaults(self.function))
+        if len(self.args) > len(own_names):
+            only = f"takes only {', '.join(names[:most_positional])}" if names else "takes no operand"
+            raise TypeError(f"the derivative rule of {name_of(self.function)} {only} by position")
+        named = dict(zip(own_names[most_positional:], self.args[most_positional:]))
+        self.args = self.args[:most_positional]
+        self.kwargs = named | self.kwargs
+
+    def _is_default(self, key: str, value: Any) -> bool:
+        return value is _defaults(self.function).get(key, ...) or value is _SILENT.get(key, ...)
+
+    def unknown(self, names: tuple[str, ...]) -> str | None:
+        """The first keyword that isn't among the `names`; None if there's none."""
+        for key in self.kwargs:
+            if key not in names:
+                return key
+        return None
+
+    def refuse_unknown(self, names: tuple[str, ...]) -> NoReturn:
+        """Raises `TypeError` for a keyword that isn't among the `names`."""
         knows = f"it knows {', '.join(names)}" if names else "it knows none"
         raise TypeError(
-            f"the derivative rule of {name_of(function)} doesn't know the keyword {unknown[0]!r}; {knows}. "
-            "Leave it out, or compute outside the gradient with x.data"
+            f"the derivative rule of {name_of(self.function)} doesn't know the keyword {self.unknown(names)!r}; "
+            f"{knows}. Leave it out, or compute outside the gradient with x.data"
         )
-    return args, kwargs
+
+    def take_operands(self, derivative: Derivative) -> None:
+        """Put the operands that came by name at their positions; raises `TypeError` for a tracked one that's left."""
+        operands = list(self.args)
+        others = dict(self.kwargs)
+        for name in derivative.names[len(operands) : derivative.operand_count]:
+            if name not in others:
+                break
+            operands.append(others.pop(name))
+        for name, value in others.items():
+            if is_tracked(value):
+                what = f"{name_of(self.function)} has no derivative with respect to its keyword {name}"
+                raise TypeError(f"{what}: use its .data")
+        self.args = operands
+        self.kwargs = others
 
 
 # The defaults of keywords that NumPy's signatures don't show.
@@ -273,7 +324,10 @@ def name_of(function: Any) -> str:
     return f"{module}.{function.__qualname__}"
 
 
-def no_pullback(function: Any, rule: Rule, position: int) -> NoReturn:
-    name = rule.names[position] if position < len(rule.names) else f"number {position}"
+def refuse_operand(function: Any, derivative: Derivative, position: int) -> NoReturn:
+    """Raises `TypeError` for a tracked operand that has no pullback."""
+    name: Any = f"number {position}"
+    if position < len(derivative.names):
+        name = derivative.names[position]
     what = f"{name_of(function)} has no derivative with respect to its argument {name}, which is tracked here"
     raise TypeError(f"{what}: use its .data, or compute it outside the gradient")

@@ -1,16 +1,14 @@
 """`TrackedArray`: an array that computes like the one it holds, and remembers the call that made it.
 
 It speaks NumPy's dispatch protocols, so ``np.tanh(x)`` and ``x @ w`` reach `record`, whatever library's array is
-inside. `record` computes with the values inside, and keeps the call: the function's rule, its arguments, and a number,
-counted up over the whole process. There's no tape besides the results themselves: what is dropped is freed, and
+inside. `record` computes with the values inside, and keeps the call: the function's derivative, its arguments, and a
+number, counted up over the whole process. There's no tape besides the results themselves: what is dropped is freed, and
 walking back (`backward.py`) means visiting calls from the highest number down.
 """
 
 import itertools
-import threading
 from collections.abc import Callable, Iterator
 from numbers import Rational
-from operator import attrgetter
 from typing import Any, NoReturn
 
 import numpy as np
@@ -18,92 +16,22 @@ import numpy as np
 from ..arrays import astype, getitem, of_type, on_card_of, on_record, read_only_types, refuse_tensor
 from ..messages import Readable, in_words
 from ..tree.ties import is_trainable_array, parameter_key
-from .rules import COMPOSED, METHODS, PLAIN, RULES, arranged, bind, load_rarer, name_of, no_pullback, parameter_names
+from .freezing import PARAMETERS, Level, can_be_frozen
+from .freezing import is_stretched as is_stretched  # `updating.py` takes it from here, for now
+from .rules import (
+    COMPOSED,
+    METHODS,
+    PLAIN,
+    REPHRASED,
+    RULES,
+    Call,
+    load_rarer,
+    name_of,
+    parameter_names,
+    refuse_operand,
+)
 
 numbers = itertools.count(1)
-
-
-class Level:
-    """One call of `gradient`. What it tracks belongs to it, and what it computes with is read-only until it closes.
-
-    A call inside another one has a higher number. No depth is kept, which exceptions or threads could leave wrong.
-    """
-
-    __slots__ = ("number", "is_open", "frozen")
-
-    def __init__(self, number: int) -> None:
-        self.number = number
-        self.is_open = True
-        self.frozen: dict[int, Any] = {}  # by id: what's read-only, since the backward pass needs its values
-
-    def freeze(self, array: Any) -> None:
-        """Make `array` read-only until this level closes; a view together with the array that it views."""
-        key, base = id(array), array.base
-        if key in self.frozen:
-            return
-        if base is not None and can_be_frozen(base):  # what is written into W changes W.T, too
-            self.freeze(base)
-            if 0 in array.strides and is_stretched(array):  # NumPy warns even if such a view's flag is only read
-                return
-        elif base is not None and not _is_writable_memory(base):
-            return
-        with _lock:
-            if key not in _holders and not array.flags.writeable:  # for reasons of the program's own
-                return
-            self.frozen[key] = array  # first, so that it's released even if an interrupt comes now
-            _holders[key] = _holders.get(key, 0) + 1
-            if type(array) is np.ndarray:
-                array.setflags(write=False)  # the same as below, in a third of the time
-            else:
-                array.flags.writeable = False
-
-    def close(self) -> None:
-        """Make what was frozen writable again, unless another level, perhaps of another thread, still holds it."""
-        self.is_open = False
-        with _lock:
-            released = []
-            for key, array in self.frozen.items():  # an array comes before its views, as it has to
-                _holders[key] = _holders.get(key, 1) - 1
-                if not _holders[key]:
-                    del _holders[key]
-                    released.append(array)
-            released += _waiting_views
-            _waiting_views.clear()
-            for array in released:
-                try:
-                    if type(array) is np.ndarray:
-                        array.setflags(write=True)
-                    else:
-                        array.flags.writeable = True
-                except ValueError:  # it views what another level has frozen, and waits for that
-                    _waiting_views.append(array)
-        self.frozen = {}
-
-
-_lock = threading.RLock()  # an interrupt may come before it's released: this thread can go on all the same
-_holders: dict[int, int] = {}  # by id: how many levels have frozen this array
-_waiting_views: list[Any] = []
-PARAMETERS = Level(0)  # of `param`, which has no enclosing call: it never closes and freezes nothing
-
-
-def can_be_frozen(x: Any) -> bool:
-    """Whether `x` is of an array type with ``flags.writeable``; NumPy's subclasses and memmaps are."""
-    return type(x) in read_only_types or isinstance(x, np.ndarray)
-
-
-def is_stretched(array: Any) -> bool:
-    """Whether one number stands at several places, as in what ``np.broadcast_arrays`` gives."""
-    axes = zip(getattr(array, "strides", ()), array.shape) if array.size else ()  # without elements all may be 0
-    return any(stride == 0 and length > 1 for stride, length in axes)
-
-
-def _is_writable_memory(base: Any) -> bool:
-    """NumPy makes a view writable again if it views an array, or memory that Python can write (not PyTorch's)."""
-    try:
-        return not memoryview(base).readonly
-    except TypeError:
-        return False
-
 
 CLOSED = (
     "was computed inside a gradient call that has ended, and is only kept for its value: return it from the function "
@@ -111,6 +39,15 @@ CLOSED = (
 )
 
 # -- the array -----------------------------------------------------------------------------------------------------
+
+
+def _method_for(function: Callable) -> Any:
+    """A method that hands the array, and all that it's given, to `function`."""
+
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return function(self, *args, **kwargs)
+
+    return method
 
 
 class ArrayMethods:
@@ -123,25 +60,87 @@ class ArrayMethods:
         raise TypeError(f"a {type(self).__name__} doesn't turn into a NumPy array by itself")
 
     def reshape(self, *shape: Any, order: str = "C") -> Any:
-        return np.reshape(self, shape[0] if len(shape) == 1 else shape, order)  # type: ignore[call-overload]
+        new_shape = shape[0] if len(shape) == 1 else shape
+        return np.reshape(self, new_shape, order)  # type: ignore[call-overload]
 
     def transpose(self, *axes: Any) -> Any:
-        return np.transpose(self, (axes[0] if len(axes) == 1 else axes) or None)  # type: ignore[call-overload]
+        order = axes[0] if len(axes) == 1 else axes
+        return np.transpose(self, order or None)  # type: ignore[call-overload]
 
     def clip(self, min: Any = None, max: Any = None) -> Any:
         return np.clip(self, min, max)  # type: ignore[call-overload]
 
+    all = _method_for(np.all)
+    any = _method_for(np.any)
+    argmax = _method_for(np.argmax)
+    argmin = _method_for(np.argmin)
+    argsort = _method_for(np.argsort)
+    conj = _method_for(np.conj)
+    cumsum = _method_for(np.cumsum)
+    diagonal = _method_for(np.diagonal)
+    dot = _method_for(np.dot)
+    max = _method_for(np.max)
+    mean = _method_for(np.mean)
+    min = _method_for(np.min)
+    nonzero = _method_for(np.nonzero)
+    prod = _method_for(np.prod)
+    ravel = _method_for(np.ravel)
+    repeat = _method_for(np.repeat)
+    round = _method_for(np.round)
+    squeeze = _method_for(np.squeeze)
+    std = _method_for(np.std)
+    sum = _method_for(np.sum)
+    swapaxes = _method_for(np.swapaxes)
+    take = _method_for(np.take)
+    trace = _method_for(np.trace)
+    var = _method_for(np.var)
 
-def _calling(function: Callable) -> Callable:
-    return lambda self, *args, **kwargs: function(self, *args, **kwargs)
+
+def _of_the_value(name: str, of_a_float: Any) -> Any:
+    """A property that asks the value inside; a Python float has no such attribute."""
+
+    def read(self: Any) -> Any:
+        value = self.value
+        if type(value) is float:
+            return of_a_float
+        return getattr(value, name)
+
+    return property(read)
 
 
-_METHODS = """
-    all any argmax argmin argsort conj cumsum diagonal dot max mean min nonzero prod ravel repeat round squeeze std sum
-    swapaxes take trace var
-"""
-for _name in _METHODS.split():
-    setattr(ArrayMethods, _name, _calling(getattr(np, _name)))
+def _operators(function: Callable) -> tuple[Any, Any]:
+    """``x + y``, and ``y + x`` for a `y` that isn't tracked, as methods of `x`."""
+
+    def operator(self: Any, other: Any) -> Any:
+        return record(function, (self, other), self.level)
+
+    def reflected(self: Any, other: Any) -> Any:
+        return record(function, (other, self), self.level)
+
+    return operator, reflected
+
+
+def _comparison(function: Callable) -> Any:
+    """``x < y`` as a method; its result is plain, to branch on."""
+
+    def compare(self: Any, other: Any) -> Any:
+        return compute(function, self, other)
+
+    return compare
+
+
+def _refusal(what: str, instead: str = "") -> TypeError:
+    instead_of_it = f"{instead}, or " if instead else ""
+    return TypeError(f"{what} would lose the gradient; {instead_of_it}use x.data for the plain value")
+
+
+def _refusing_method(what: str, instead: str = "") -> Any:
+    """A method that would silently lose a gradient, and says what to do instead."""
+
+    def refuse(self: Any, *args: Any, **kwargs: Any) -> NoReturn:
+        raise _refusal(what, instead)
+
+    return refuse
 
 
 # What makes an array from nothing that could be differentiated, where the array in ``like=`` is.
@@ -150,7 +149,6 @@ _MADE_LIKE = {
     np.array, np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray,
 }  # fmt: skip
 _NO_KEYWORDS: dict[str, Any] = {}
-_NUMBER = np.float64()
 
 
 class TrackedArray(ArrayMethods, metaclass=Readable):
@@ -166,13 +164,15 @@ class TrackedArray(ArrayMethods, metaclass=Readable):
     array([2., 4.])
     """
 
-    __slots__ = ("value", "shaped", "level", "number", "call", "grad")
+    __slots__ = ("value", "level", "number", "call", "grad")
 
     def __init__(self, value: Any, level: Level, call: Any = None):
-        self.value, self.level = value, level
-        self.shaped = _NUMBER if type(value) is float else value  # a Python float has no shape and dtype
+        self.value = value
+        self.level = level
         self.number = next(numbers)
-        self.call = call  # (rule, arguments, keywords, parents); None for what was tracked from the start
+        # (derivative, arguments, keywords, parents), each parent an operand with its pullback; None for what was
+        # tracked from the start. A plain tuple, since one is made for every operation.
+        self.call = call
         self.grad = None
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
@@ -180,10 +180,12 @@ class TrackedArray(ArrayMethods, metaclass=Readable):
             raise _refusal("writing a tracked result into an existing array (out=, +=)", "write x = x + y instead")
         if method == "outer":
             x, y = [z if hasattr(z, "__array_function__") else np.asarray(z) for z in inputs]
-            return record(ufunc, (np.reshape(x, np.shape(x) + (1,) * np.ndim(y)), y), self.level, kwargs)
+            column = np.reshape(x, np.shape(x) + (1,) * np.ndim(y))
+            return record(ufunc, (column, y), self.level, kwargs)
         if method == "__call__":
             if "dtype" in kwargs and np.dtype(kwargs["dtype"]).kind == "f":
-                inputs, kwargs = tuple([of_type(x, kwargs["dtype"]) for x in inputs]), kwargs | {"dtype": None}
+                inputs = tuple([of_type(x, kwargs["dtype"]) for x in inputs])
+                kwargs = kwargs | {"dtype": None}
             return record(ufunc, inputs, self.level, kwargs)
         if (ufunc, method) in METHODS:
             return record(METHODS[ufunc, method], inputs, self.level, {"axis": 0} | kwargs)
@@ -191,7 +193,8 @@ class TrackedArray(ArrayMethods, metaclass=Readable):
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
         if function in _MADE_LIKE:  # np.eye(3, like=x): a plain array where x is
-            like, kwargs = plain(self), {key: value for key, value in kwargs.items() if value is not None}
+            like = plain(self)
+            kwargs = {key: value for key, value in kwargs.items() if value is not None}
             if isinstance(like, (np.ndarray, np.generic)):
                 return function(*args, **kwargs)
             with on_card_of(like):  # not like=: NumPy would add a device=, which CuPy hasn't
@@ -209,10 +212,15 @@ class TrackedArray(ArrayMethods, metaclass=Readable):
     def __parameter_key__(self) -> tuple:
         """Equal for what was tracked once and for all transpositions of it: the places of a tied parameter."""
         source = self
-        while source.call is not None and source.call[0] in (RULES[np.transpose], RULES[np.reshape]):
-            source = source.call[3][0][1]
+        while source.call is not None:
+            derivative, _, _, parents = source.call
+            if derivative not in (RULES[np.transpose], RULES[np.reshape]):
+                break
+            _, source = parents[0]
         inner = parameter_key(self.value)
-        return ("object", id(self)) if inner[0] == "object" else ("tracked", id(source), *inner)
+        if inner[0] == "object":
+            return ("object", id(self))
+        return ("tracked", id(source), *inner)
 
     @property
     def data(self) -> Any:
@@ -227,12 +235,18 @@ class TrackedArray(ArrayMethods, metaclass=Readable):
         if not is_trainable_array(value) or value.shape != self.shape:
             got = "a tracked one: compute it from w.data" if type(value) is TrackedArray else in_words(value)
             raise TypeError(f"this param's data is a plain array of floats, of shape {self.shape}; got {got}")
-        self.value = self.shaped = value
+        self.value = value
         self.number = next(numbers)  # a call recorded before this line has a lower one, and `back` notices
 
-    shape, ndim, size, dtype, strides = (
-        property(attrgetter(f"shaped.{name}"), doc="") for name in ("shape", "ndim", "size", "dtype", "strides")
-    )
+    shape = _of_the_value("shape", of_a_float=())
+    ndim = _of_the_value("ndim", of_a_float=0)
+    size = _of_the_value("size", of_a_float=1)
+    dtype = _of_the_value("dtype", of_a_float=np.dtype(float))
+    strides = _of_the_value("strides", of_a_float=())
+
+    @property
+    def T(self) -> Any:
+        return record(np.transpose, (self,), self.level)
 
     def __repr__(self) -> str:
         return f"tracked({self.value!r})"
@@ -249,8 +263,27 @@ class TrackedArray(ArrayMethods, metaclass=Readable):
     def __contains__(self, item: Any) -> bool:
         return compute(lambda x, y: y in x, self, item)
 
-    __neg__, __abs__, flatten = _calling(np.negative), _calling(np.absolute), _calling(np.ravel)
-    __pos__ = copy = _calling(np.positive)
+    __neg__ = _method_for(np.negative)
+    __pos__ = _method_for(np.positive)
+    __abs__ = _method_for(np.absolute)
+    copy = _method_for(np.positive)
+    flatten = _method_for(np.ravel)
+
+    __add__, __radd__ = _operators(np.add)
+    __sub__, __rsub__ = _operators(np.subtract)
+    __mul__, __rmul__ = _operators(np.multiply)
+    __truediv__, __rtruediv__ = _operators(np.true_divide)
+    __matmul__, __rmatmul__ = _operators(np.matmul)
+    __mod__, __rmod__ = _operators(np.remainder)
+    __floordiv__, __rfloordiv__ = _operators(np.floor_divide)
+
+    __eq__ = _comparison(np.equal)
+    __ne__ = _comparison(np.not_equal)
+    __lt__ = _comparison(np.less)
+    __le__ = _comparison(np.less_equal)
+    __gt__ = _comparison(np.greater)
+    __ge__ = _comparison(np.greater_equal)
+    __hash__ = object.__hash__  # a class with an `__eq__` has none by itself; `pull_back` has tracked arrays as keys
 
     def __pow__(self, other: Any) -> Any:
         if type(other) is int and other == 2:  # NumPy's own ** does the same: squaring is far cheaper than a power
@@ -269,8 +302,9 @@ class TrackedArray(ArrayMethods, metaclass=Readable):
     def astype(self, dtype: Any, copy: bool = True) -> Any:
         if np.dtype(dtype).kind == "c":
             raise _refusal("making a tracked array complex")
-        floating = np.dtype(dtype).kind == "f"
-        return record(astype, (self, dtype), self.level) if floating else compute(astype, self, dtype)
+        if np.dtype(dtype).kind == "f":
+            return record(astype, (self, dtype), self.level)
+        return compute(astype, self, dtype)
 
     def _change_in_place(self, other: Any) -> NoReturn:
         if self.call is None and self.level is PARAMETERS:
@@ -280,55 +314,27 @@ class TrackedArray(ArrayMethods, metaclass=Readable):
     __iadd__ = __isub__ = __imul__ = __itruediv__ = __ifloordiv__ = _change_in_place
     __imod__ = __ipow__ = __imatmul__ = _change_in_place
 
-
-for _name, _function in {
-    "add": np.add, "sub": np.subtract, "mul": np.multiply, "truediv": np.true_divide, "matmul": np.matmul,
-    "mod": np.remainder, "floordiv": np.floor_divide,
-}.items():  # fmt: skip
-    setattr(TrackedArray, f"__{_name}__", lambda self, other, f=_function: record(f, (self, other), self.level))
-    setattr(TrackedArray, f"__r{_name}__", lambda self, other, f=_function: record(f, (other, self), self.level))
-# Not in the class, which so keeps `object`'s hash: `pull_back` has tracked arrays as keys.
-for _name, _function in {
-    "eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal,
-}.items():  # fmt: skip
-    setattr(TrackedArray, f"__{_name}__", lambda self, other, f=_function: compute(f, self, other))  # plain: to branch
-setattr(TrackedArray, "T", property(lambda self: record(np.transpose, (self,), self.level)))  # noqa: B010
-
-
-def _refusal(what: str, instead: str = "") -> TypeError:
-    return TypeError(f"{what} would lose the gradient; {instead and instead + ', or '}use x.data for the plain value")
-
-
-def _refused(what: str, instead: str = "") -> Callable:
-    def refuse(self: Any, *args: Any, **kwargs: Any) -> NoReturn:
-        raise _refusal(what, instead)
-
-    return refuse
-
-
-# What would silently lose a gradient, and what to do instead.
-for _name, _words in {
-    "__array__": (
+    __array__ = _refusing_method(
         "making a plain array of a tracked one, or of a list of them (np.array, np.asarray),",
         "join several with np.stack, as in np.mean(np.stack(losses)), give gradient an array instead of a list",
-    ),
-    "__float__": (
+    )
+    __float__ = _refusing_method(
         "float(x), which math.tanh(x) and buffer[0] = x call too,",
         "write np.tanh(x), collect results in a list and np.stack it",
-    ),
-    "__setitem__": ("x[i] = y changes x in place, which", "build it with np.where, np.stack or np.concatenate"),
-    "__complex__": ("complex(x)",),
-    "__int__": ("int(x)",),
-    "__index__": ("using a tracked array as an index or a count",),
-    "__format__": ('printing a tracked array in a format (f"{x}")',),
-    "item": ("x.item()",),
-    "tolist": ("x.tolist()",),
-    "__dlpack__": ("handing a tracked array to another library (from_dlpack)",),
-    "__dlpack_device__": ("from_dlpack(x)",),
-    "__reduce_ex__": ("pickling or copying a tracked array",),
-    "__deepcopy__": ("copy.deepcopy of a tracked array",),
-}.items():
-    setattr(TrackedArray, _name, _refused(*_words))
+    )
+    __setitem__ = _refusing_method(
+        "x[i] = y changes x in place, which", "build it with np.where, np.stack or np.concatenate"
+    )
+    __complex__ = _refusing_method("complex(x)")
+    __int__ = _refusing_method("int(x)")
+    __index__ = _refusing_method("using a tracked array as an index or a count")
+    __format__ = _refusing_method('printing a tracked array in a format (f"{x}")')
+    item = _refusing_method("x.item()")
+    tolist = _refusing_method("x.tolist()")
+    __dlpack__ = _refusing_method("handing a tracked array to another library (from_dlpack)")
+    __dlpack_device__ = _refusing_method("from_dlpack(x)")
+    __reduce_ex__ = _refusing_method("pickling or copying a tracked array")
+    __deepcopy__ = _refusing_method("copy.deepcopy of a tracked array")
 
 
 # -- recording a call ----------------------------------------------------------------------------------------------
@@ -342,61 +348,74 @@ def record(function: Any, args: Any, level: Level = PARAMETERS, kwargs: dict[str
     The operands that belong to the innermost `gradient` call become parents of the result, each with its pullback.
     Those of an outer call stay tracked: to this one they are constants. `level` is that of any of them.
     """
-    rule = RULES.get(function)
-    if rule is None:
-        return _without_rule(function, args, level, kwargs)
-    if kwargs or len(args) > rule.most_positional:
-        args, kwargs, rephrased = bind(function, rule, args, kwargs)
-        if rephrased is not None:
-            return _composition(function, rephrased, args, kwargs)
+    derivative = RULES.get(function)
+    if derivative is None:
+        return _record_without_derivative(function, args, level, kwargs)
+    if kwargs or len(args) > derivative.most_positional:
+        call = Call(function, args, kwargs)
+        call.arrange(derivative.names, derivative.most_positional)
+        if call.unknown(derivative.names) is not None:
+            return _rephrase(call, derivative)
+        call.take_operands(derivative)
+        args, kwargs = call.args, call.kwargs
     if not level.is_open:
         raise RuntimeError(f"this array {CLOSED}")
     arguments: Any = []
     parents = []
-    for operand in args[0] if rule.sequence else args:
+    for operand in args[0] if derivative.sequence else args:
         kind = type(operand)
         if kind is TrackedArray:
             if operand.level is level:
-                pullback = rule.pullbacks[len(arguments)] or no_pullback(function, rule, len(arguments))
+                pullback = derivative.pullback_for(len(arguments))
+                if pullback is None:
+                    refuse_operand(function, derivative, len(arguments))
                 parents.append((pullback, operand))
                 operand = operand.value
-                if type(operand) is float and not (rule.sequence or isinstance(function, np.ufunc)):
-                    operand = np.float64(operand)  # most rules ask for a shape
+                if type(operand) is float and not (derivative.sequence or isinstance(function, np.ufunc)):
+                    operand = np.float64(operand)  # most pullbacks ask for a shape
             elif operand.level.number > level.number:  # of a call inside: the same, as that one sees it
                 return record(function, args, operand.level, kwargs)
         elif kind is np.ndarray and operand.dtype.kind != "O":
             if level is not PARAMETERS:
                 level.freeze(operand)
         elif kind not in _NUMBERS:
-            operand = _kept(operand, level, rule.sequence or isinstance(function, np.ufunc))
+            operand = _keep(operand, level, derivative.sequence or isinstance(function, np.ufunc))
         arguments.append(operand)
-    if rule.sequence:
+    if derivative.sequence:
         arguments = [arguments, *args[1:]]
     if kwargs:
-        kwargs = {name: _kept(value, level) for name, value in kwargs.items()}
-    if rule.forward is None:
+        kwargs = {name: _keep(value, level) for name, value in kwargs.items()}
+    if derivative.forward is None:
         result = function(*arguments, **kwargs)  # with operands of an outer call, it comes here again: tracked there
     else:
-        is_watched = any(type(x) is TrackedArray for x in arguments)
-        result, kept = (function(*arguments), None) if is_watched else rule.forward(*arguments)
+        result, kept = _run_forward(function, derivative, arguments)
         arguments = [kept, *arguments]
     if result is None:
         raise TypeError(f"{name_of(function)} gave None, not an array: does its function end with return?")
-    if level is not PARAMETERS:  # ours alone, so nobody waits for its release; `untracked` hands it out writable
+    if level is not PARAMETERS:  # ours alone, so nobody waits for its release; `untrack` hands it out writable
         if type(result) is np.ndarray:
             result.setflags(write=False)
         elif type(result) in read_only_types:
             result.flags.writeable = False
     for tell in on_record:
         tell(result)
-    return TrackedArray(result, level, (rule, arguments, kwargs, parents))
+    return TrackedArray(result, level, (derivative, arguments, kwargs, parents))
 
 
-def _kept(x: Any, level: Level, as_array: bool = False) -> Any:
+def _run_forward(function: Any, derivative: Any, arguments: list) -> tuple[Any, Any]:
+    """(the result, what to keep for the backward pass) of a function that keeps more than its arguments."""
+    if any(type(x) is TrackedArray for x in arguments):  # an outer gradient watches, which has to see each step
+        return function(*arguments), None
+    return derivative.forward(*arguments)
+
+
+def _keep(x: Any, level: Level, as_array: bool = False) -> Any:
     """What is remembered of an argument must not change before the backward pass: lists are copied, arrays frozen."""
     if type(x) is list or type(x) is tuple:
-        copy = type(x)([_kept(part, level) for part in x])
-        return _kept(np.asarray(copy), level) if as_array else copy  # x * [1, 2]: rules compute with arrays
+        copy = type(x)([_keep(part, level) for part in x])
+        if as_array:  # x * [1, 2]: pullbacks compute with arrays
+            return _keep(np.asarray(copy), level)
+        return copy
     if isinstance(x, np.ndarray) and x.dtype.kind == "O":
         return x.astype(float)
     if isinstance(x, Rational) and not isinstance(x, (int, np.integer)):
@@ -409,9 +428,10 @@ def _kept(x: Any, level: Level, as_array: bool = False) -> Any:
     return x
 
 
-def _without_rule(function: Any, args: Any, level: Level, kwargs: dict[str, Any]) -> Any:
+def _record_without_derivative(function: Any, args: Any, level: Level, kwargs: dict[str, Any]) -> Any:
+    """What `record` does with a function that isn't in the table, or not yet."""
     if function in COMPOSED:
-        return _composition(function, COMPOSED[function], args, kwargs)
+        return _compose(Call(function, args, kwargs), COMPOSED[function])
     if function in PLAIN:
         return compute(function, *args, **kwargs)
     if load_rarer():
@@ -423,13 +443,26 @@ def _without_rule(function: Any, args: Any, level: Level, kwargs: dict[str, Any]
     )
 
 
-def _composition(function: Any, same: Any, args: Any, kwargs: dict[str, Any]) -> Any:
-    args, kwargs = arranged(function, args, kwargs, *parameter_names(same))
+def _rephrase(call: Call, derivative: Any) -> Any:
+    """A call with a keyword that the derivative doesn't know, said in other terms; `TypeError` if there are none."""
+    load_rarer()  # which has most of them
+    if call.function not in REPHRASED:
+        call.refuse_unknown(derivative.names)
+    return _compose(call, REPHRASED[call.function])
+
+
+def _compose(call: Call, composition: Callable) -> Any:
+    """The call of a function that's written in terms of others: of those."""
+    names, most_positional = parameter_names(composition)
+    call.arrange(names, most_positional)
+    if call.unknown(names) is not None:
+        call.refuse_unknown(names)
+    args, kwargs = call.args, call.kwargs
     try:
-        return same(*args, **kwargs)
+        return composition(*args, **kwargs)
     except Exception as error:
         failed = error
-    compute(function, *args, **kwargs)  # where NumPy refuses, too, its own words are better
+    compute(call.function, *args, **kwargs)  # where NumPy refuses, too, its own words are better
     raise failed
 
 
@@ -445,16 +478,18 @@ def plain(x: Any) -> Any:
 
 def compute(function: Any, *args: Any, **kwargs: Any) -> Any:
     """`function` on the plain values of `args`: for what has no useful derivative."""
-    return function(*_opened(args), **_opened(kwargs))
+    return function(*_open(args), **_open(kwargs))
 
 
-def _opened(x: Any) -> Any:
+def _open(x: Any) -> Any:
     if type(x) is TrackedArray:
         x.check_open()
         return plain(x)
     if type(x) in (list, tuple):
-        return type(x)(map(_opened, x))
-    return {key: _opened(value) for key, value in x.items()} if type(x) is dict else x
+        return type(x)(map(_open, x))
+    if type(x) is dict:
+        return {key: _open(value) for key, value in x.items()}
+    return x
 
 
 def as_base_class(x: Any) -> Any:

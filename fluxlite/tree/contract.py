@@ -61,7 +61,9 @@ def trainable(x: Any) -> Any:
     {'weight': 1.0, 'bias': 2.0}
     """
     names = kind_of(type(x)).trained
-    return children(x)[0] if names is None else {name: getattr(x, name) for name in names}
+    if names is None:
+        return children(x)[0]
+    return {name: getattr(x, name) for name in names}
 
 
 # -- registering a class -------------------------------------------------------------------------------------------
@@ -94,10 +96,8 @@ def functor(
         return _children(x)
     if not inspect.isabstract(x):
         object.__new__(x)  # raises TypeError for a class whose objects are more than their fields, as lists are
-    for names in children, trainable:
-        if not isinstance(names, tuple | None) or not all(isinstance(name, str) for name in names or ()):
-            got = in_words(names)
-            raise TypeError(f'functor({x.__name__}, …) takes a tuple of field names such as ("actor",), got {got}')
+    _check_names(x, children)
+    _check_names(x, trainable)
     if children is not None and not set(trainable or ()) <= set(children):
         raise ValueError(f"what is trainable in {x.__name__}, {trainable}, isn't all among its children, {children}")
     register(x, functools.partial(_fields_of_object, names=children))
@@ -110,6 +110,15 @@ def functor(
     for tell in on_registration:
         tell(x)
     return x
+
+
+def _check_names(cls: type, names: Any) -> None:
+    """Raises `TypeError` for what's neither None nor a tuple of names."""
+    if names is None:
+        return
+    if not isinstance(names, tuple) or not all(isinstance(name, str) for name in names):
+        got = in_words(names)
+        raise TypeError(f'functor({cls.__name__}, …) takes a tuple of field names such as ("actor",), got {got}')
 
 
 on_registration: list[Callable[[type], None]] = []  # what else there is to do for a class: how it prints
@@ -137,13 +146,18 @@ def _fields_of_object(x: Any, names: tuple[str, ...] | None) -> Children:
         names = _dataclass_fields(type(x))
         if "__dataclass_fields__" not in vars(type(x)):  # a plain class, or a subclass that added attributes of its own
             names = tuple(dict.fromkeys([*names, *attributes(x)]))
-    return {name: getattr(x, name) for name in names}, lambda values: _copied(x, object.__new__(type(x)), values)
+    parts = {name: getattr(x, name) for name in names}
+    return parts, lambda values: _copy_into(object.__new__(type(x)), x, values)
 
 
 def _dataclass_fields(cls: type) -> tuple[str, ...]:
     """Without the ClassVars and InitVars, which an object doesn't hold, and without a mode, which isn't a part."""
-    names = [field.name for field in dataclasses.fields(cls)] if dataclasses.is_dataclass(cls) else []
-    return tuple([name for name in names if name != "active" or not has_mode(cls)])
+    if not dataclasses.is_dataclass(cls):
+        return ()
+    names = [field.name for field in dataclasses.fields(cls)]
+    if "active" in names and has_mode(cls):
+        names.remove("active")
+    return tuple(names)
 
 
 def attributes(x: Any) -> dict[str, Any]:
@@ -173,7 +187,7 @@ def put_attribute(x: Any, name: str, value: Any, in_its_dict: bool = False) -> N
         object.__setattr__(x, name, value)
 
 
-def _copied(x: Any, new: Any, values: Mapping[str, Any]) -> Any:
+def _copy_into(new: Any, x: Any, values: Mapping[str, Any]) -> Any:
     """`new`, with what `x` holds and the `values` in place of their namesakes. None of the class's own code runs."""
     for name, value in {**attributes(x), **values}.items():
         put_attribute(new, name, value, name in _own_dict(x))
@@ -186,7 +200,7 @@ def _(x: tuple) -> Children:
         return dict(zip(x._fields, x)), lambda values: x._replace(**values)  # type: ignore[attr-defined]
     if type(x) is tuple:
         return x, tuple
-    return tuple(x), lambda values: _copied(x, tuple.__new__(type(x), values), {})
+    return tuple(x), lambda values: _copy_into(tuple.__new__(type(x), values), x, {})
 
 
 @register(list)
@@ -213,7 +227,8 @@ def _(x: dict) -> Children:
 @register(functools.partial)
 def _(x: functools.partial) -> Children:
     def rebuild(parts: Any) -> functools.partial:
-        return _copied(x, functools.partial.__new__(type(x), parts["func"], *parts["args"], **parts["keywords"]), {})
+        new = functools.partial.__new__(type(x), parts["func"], *parts["args"], **parts["keywords"])
+        return _copy_into(new, x, {})
 
     return {"func": x.func, "args": x.args, "keywords": x.keywords}, rebuild
 
@@ -255,56 +270,69 @@ _IMMUTABLE = (
 def kind_of(cls: type) -> Kind:
     kind = KINDS.get(cls)
     if kind is None:
-        is_frozen = getattr(getattr(cls, "__dataclass_params__", None), "frozen", False)
-        take, is_plain = _taking(cls, is_frozen)
-        kind = KINDS[cls] = Kind(
-            take,
-            is_box=issubclass(cls, (list, tuple, dict)),
-            is_mapping=issubclass(cls, Mapping),
-            trained=next((_TRAINED[base] for base in cls.__mro__ if base in _TRAINED), None),
-            is_mutable=not is_frozen and not issubclass(cls, _IMMUTABLE),
-            is_plain=is_plain,
-            is_array=is_array_type(cls),
-        )
+        kind = KINDS[cls] = _find_kind(cls)
     return kind
 
 
-def _taking(cls: type, is_frozen: bool) -> tuple[Callable | None, bool]:
+def _find_kind(cls: type) -> Kind:
+    is_frozen = getattr(getattr(cls, "__dataclass_params__", None), "frozen", False)
+    kind = Kind(
+        take=_take_apart,
+        is_box=issubclass(cls, (list, tuple, dict)),
+        is_mapping=issubclass(cls, Mapping),
+        trained=next((_TRAINED[base] for base in cls.__mro__ if base in _TRAINED), None),
+        is_mutable=not is_frozen and not issubclass(cls, _IMMUTABLE),
+        is_plain=False,
+        is_array=is_array_type(cls),
+    )
     rule: Any = children.dispatch(cls)
     if rule is children.dispatch(object):
-        return None, False
-    if cls in _BOXES:
-        return _BOXES[cls], False
-    if getattr(rule, "func", None) is not _fields_of_object or is_frozen or _has_more_than_fields(cls):
-        return _take_apart, False
-    names = rule.keywords["names"]
-    if names is None and "__dataclass_fields__" in vars(cls):
-        names = _dataclass_fields(cls)
-    return _take_fields(names), True
+        kind.take = None
+    elif cls in _BOXES:
+        kind.take = _BOXES[cls]
+    elif getattr(rule, "func", None) is _fields_of_object and not is_frozen and not _has_more_than_fields(cls):
+        kind.is_plain = True
+        kind.take = _taking_fields(cls, rule.keywords["names"])
+    return kind
 
 
 def _has_more_than_fields(cls: type) -> bool:
     """Slots, properties that can be set, cached ones, or computed attributes."""
-    kinds = {type(inspect.getattr_static(cls, name)) for name in type.__dir__(cls) if name[:2] != "__"} - {Automatic}
-    return (
-        bool(copyreg._slotnames(cls))  # type: ignore[attr-defined]
-        or getattr(cls, "__getattribute__") is not object.__getattribute__  # noqa: B009
-        or any(hasattr(kind, "__set__") or issubclass(kind, functools.cached_property) for kind in kinds)
-    )
+    if copyreg._slotnames(cls):  # type: ignore[attr-defined]
+        return True
+    if getattr(cls, "__getattribute__") is not object.__getattribute__:  # noqa: B009
+        return True
+    kinds = {type(inspect.getattr_static(cls, name)) for name in type.__dir__(cls) if name[:2] != "__"}
+    kinds.discard(Automatic)
+    return any(hasattr(kind, "__set__") or issubclass(kind, functools.cached_property) for kind in kinds)
 
 
-def _take_fields(names: tuple[str, ...] | None) -> Callable:
+def _taking_fields(cls: type, names: tuple[str, ...] | None) -> Callable:
+    """How an object that's just its ``__dict__`` comes apart: by these `names`, or, if there are none, into all."""
+    if names is None and "__dataclass_fields__" in vars(cls):
+        names = _dataclass_fields(cls)
     if names is None:
-        return lambda x: (tuple(x.__dict__), tuple(x.__dict__.values()), _make_object)
-    get = itemgetter(*names) if len(names) > 1 else lambda held: tuple([held[name] for name in names])
+        return _take_all_fields
+    return functools.partial(_take_fields, names, _getter(names))
 
-    def take(x: Any) -> tuple:
-        try:
-            return names, get(x.__dict__), _make_object
-        except KeyError:  # an attribute of the class, or a missing one
-            return _take_apart(x)
 
-    return take
+def _getter(names: tuple[str, ...]) -> Callable:
+    """A function that gives a tuple of what a dict holds under these names."""
+    if len(names) > 1:
+        return itemgetter(*names)
+    return lambda held: tuple([held[name] for name in names])  # an itemgetter of one name gives no tuple
+
+
+def _take_all_fields(x: Any) -> tuple:
+    held = x.__dict__
+    return tuple(held), tuple(held.values()), _make_object
+
+
+def _take_fields(names: tuple[str, ...], get: Callable, x: Any) -> tuple:
+    try:
+        return names, get(x.__dict__), _make_object
+    except KeyError:  # an attribute of the class, or a missing one
+        return _take_apart(x)
 
 
 def _make_object(x: Any, names: tuple, parts: Any) -> Any:
@@ -319,16 +347,43 @@ def _make_object(x: Any, names: tuple, parts: Any) -> Any:
 def _take_apart(x: Any) -> tuple:
     """By a rule in `children` that isn't `functor`'s own, which is asked for each object."""
     parts, rebuild = children(x)
+
+    def make_by_name(x: Any, names: tuple, values: list) -> Any:
+        return rebuild(dict(zip(names, values)))
+
+    def make_in_order(x: Any, names: None, values: list) -> Any:
+        return rebuild(values if isinstance(parts, list) else tuple(values))
+
     if isinstance(parts, Mapping):
-        return tuple(parts), list(parts.values()), lambda x, names, values: rebuild(dict(zip(names, values)))
-    return None, parts, lambda x, names, values: rebuild(values if isinstance(parts, list) else tuple(values))
+        return tuple(parts), list(parts.values()), make_by_name
+    return None, parts, make_in_order
 
 
-_BOXES: dict[type, Callable] = {
-    tuple: lambda x: (None, x, lambda x, names, parts: tuple(parts)),
-    list: lambda x: (None, x, lambda x, names, parts: parts),
-    dict: lambda x: (tuple(x), list(x.values()), lambda x, names, parts: dict(zip(names, parts))),
-}
+def _take_tuple(x: tuple) -> tuple:
+    return None, x, _make_tuple
+
+
+def _make_tuple(x: tuple, names: None, parts: list) -> tuple:
+    return tuple(parts)
+
+
+def _take_list(x: list) -> tuple:
+    return None, x, _make_list
+
+
+def _make_list(x: list, names: None, parts: list) -> list:
+    return parts
+
+
+def _take_dict(x: dict) -> tuple:
+    return tuple(x), list(x.values()), _make_dict
+
+
+def _make_dict(x: dict, names: tuple, parts: list) -> dict:
+    return dict(zip(names, parts))
+
+
+_BOXES: dict[type, Callable] = {tuple: _take_tuple, list: _take_list, dict: _take_dict}
 
 
 # -- modes ---------------------------------------------------------------------------------------------------------
@@ -349,7 +404,9 @@ class Automatic:
 
     def __get__(self, layer: Any, cls: Any = None) -> Any:
         mode = getattr(layer, "__dict__", {}).get("active")
-        return True if mode is None and this_thread.gradients else mode
+        if mode is None and this_thread.gradients:
+            return True
+        return mode
 
     def __set__(self, layer: Any, mode: Any) -> None:
         self.__delete__(layer)

@@ -36,11 +36,17 @@ def destructure(model: Any) -> tuple[Any, Callable]:
     arrays = [flat.at(place) for place, _ in found]
     ends = np.cumsum([array.size for array in arrays]).tolist()
     with on_first_card_of(arrays):
-        vector = np.concatenate([np.ravel(array) for array in arrays]) if arrays else np.zeros(0, np.float32)
+        if arrays:
+            vector = np.concatenate([np.ravel(array) for array in arrays])
+        else:
+            vector = np.zeros(0, np.float32)
 
     def restructure(new: Any) -> Any:
         if getattr(new, "shape", None) != vector.shape:
-            got = f"shape {new.shape}" if hasattr(new, "shape") else f"a {type(new).__name__}: np.asarray(x) makes one"
+            if hasattr(new, "shape"):
+                got = f"shape {new.shape}"
+            else:
+                got = f"a {type(new).__name__}: np.asarray(x) makes one"
             raise ValueError(f"this model is made from a vector of shape {vector.shape}, got {got}")
         made = list(flat.leaves)
         for number, x in others.items():

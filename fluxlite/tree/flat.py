@@ -6,14 +6,15 @@
 >>> flat.results([10, 20, 30.0, "other"])[flat.root]
 {'a': [10, 20], 'b': (30.0, 'other')}
 
-Every place of the tree has a number: the leaves 0, 1, 2, …, the branches -1, -2, …, each after its parts. So the recipe
-is a list of branches. Each needs only the results of those before it, and one list, indexed by both, holds what
-stands at each place. A place that holds what was met before is in the recipe too: the same as that number.
+Every place of the tree has a number: the leaves 0, 1, 2, …, all other places -1, -2, …, each after its parts. The
+recipe lists those others. Each needs only the results of those before it, and one list, indexed by all numbers, holds
+what stands at each place. There are three types: what's `Made` of parts, a thing met `Again`, and a `TiedLeaf`.
 """
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from itertools import repeat
-from typing import Any, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -94,68 +95,112 @@ def _part(x: Any, step: Any) -> Any:
 
 def steps(x: Any, parts: Any) -> Iterator[tuple[Any, Any]]:
     """(step of the path, part) of each of the parts of `x`."""
-    names = tuple(parts) if isinstance(parts, Mapping) else None
-    values = parts.values() if isinstance(parts, Mapping) else parts
-    return zip(_steps(kind_of(type(x)), names, len(parts)), values)
+    if isinstance(parts, Mapping):
+        return zip(_steps(kind_of(type(x)), tuple(parts), len(parts)), parts.values())
+    return zip(range(len(parts)), parts)
 
 
 def _steps(kind: Kind, names: tuple | None, count: int) -> Any:
+    """The steps of a path to the parts: the names of attributes, the keys of a dict, or 0, 1, 2, …"""
     if names is None:
         return range(count)
-    return names if kind.is_mapping else [Attribute(name) if isinstance(name, str) else name for name in names]
+    if kind.is_mapping:
+        return names
+    return [Attribute(name) if isinstance(name, str) else name for name in names]
 
 
 # -- the recipe ----------------------------------------------------------------------------------------------------
 
-NEVER, ARRAYS, ALSO_NUMBERS = 0, 1, 2  # what has a gradient at a place: inside a model, numbers are constants
+# What has a gradient at a place: inside a model, numbers are constants.
+NEVER = 0
+ARRAYS = 1
+ALSO_NUMBERS = 2
 
 
-class Branch(NamedTuple):
-    """`x` is made of what stands at the numbers `parts`, or it's the `same` as at an earlier number.
+@dataclass(eq=False, slots=True)
+class Made:
+    """A place whose `x` is made of what stands at the numbers `parts`: an object, a list, a tuple or a dict."""
 
-    With both, it trains here, and didn't where it was met first. Without a `kind`, it's a leaf that was met before.
+    x: Any
+    kind: Kind
+    names: tuple | None  # of the parts, unless they're counted
+    parts: list[int]
+    trains: int
+    make: Callable  # make(x, names, parts) gives a new one like x, of other parts
+
+
+@dataclass(eq=False, slots=True)
+class Again:
+    """A place with the `same` object or container as at an earlier number: what is made there stands here, too.
+
+    It has `parts` if it trains here, and didn't where it was met first: so its gradient stands here.
     """
 
     x: Any
-    kind: Any  # a Kind
-    names: tuple | None  # of the parts, unless they're counted
+    kind: Kind
+    names: tuple | None
     parts: list[int]
-    make: Any  # make(x, names, parts) gives a new one like x, of other parts
-    same: Any  # a number, or None
     trains: int
+    make: Callable | None
+    same: int
+
+
+@dataclass(eq=False, slots=True)
+class TiedLeaf:
+    """A place with the `same` leaf as at an earlier number, perhaps transposed: ``W.T`` after `W`."""
+
+    x: Any
+    same: int  # a leaf's; below 0, an object's that `stop` let the walk enter there, and not here
+    trains: int
+    kind: ClassVar[Any] = None
+    names: ClassVar[None] = None
+    parts: ClassVar[tuple] = ()
+    make: ClassVar[None] = None
+
+
+Branch = Made | Again | TiedLeaf
 
 
 class Flat:
     """What `flatten` gives: each of the `leaves` once, whether it `trains`, and the `recipe`."""
 
-    __slots__ = ("leaves", "trains", "recipe", "root", "moved")
+    __slots__ = ("leaves", "trains", "recipe", "root", "trained_later")
 
     def __init__(self) -> None:
         self.leaves: list = []
         self.trains: list[int] = []
         self.recipe: list[Branch] = []
         self.root = 0
-        self.moved: dict[int, int] = {}  # {a leaf's first place where it trains, if that's a later one: the leaf}
+        self.trained_later: dict[int, int] = {}  # {leaf: the first place where it trains, if it was met before}
 
     def at(self, number: int) -> Any:
         """What stood at the place with this number."""
-        return self.leaves[number] if number >= 0 else self.recipe[-1 - number].x
+        if number >= 0:
+            return self.leaves[number]
+        return self.recipe[-1 - number].x
+
+    def is_first(self, number: int) -> bool:
+        """Whether what stands at this place wasn't met before."""
+        return number >= 0 or isinstance(self.recipe[-1 - number], Made)
+
+    def is_first_trained_place(self, number: int, leaf: int) -> bool:
+        """Whether an optimizer may change the `leaf` at this place, and at none before."""
+        return bool(self.trains[leaf]) and number == self.trained_later.get(leaf, leaf)
 
     def results(self, leaves: list, again: Callable | None = None) -> list:
         """What stands at every place, by number, of other leaves; ``again(number, x, first, result)`` at a tie's."""
         made = [*leaves, *[None] * len(self.recipe)]
         number = 0
-        for x, kind, names, parts, make, same, _ in self.recipe:
+        for branch in self.recipe:
             number -= 1
-            if same is None:
-                made[number] = make(x, names, [made[part] for part in parts])
-            elif kind is not None or same < 0:
-                made[number] = made[same]
-            elif again is None:
-                first = self.leaves[same]
-                made[number] = made[same] if x is first else same_view(x, first, made[same])
+            if isinstance(branch, Made):
+                made[number] = branch.make(branch.x, branch.names, [made[part] for part in branch.parts])
+            elif isinstance(branch, Again) or branch.same < 0:
+                made[number] = made[branch.same]
+            elif again is not None:
+                made[number] = again(number, branch.x, self.leaves[branch.same], made[branch.same])
             else:
-                made[number] = again(number, x, self.leaves[same], made[same])
+                made[number] = _tied_result(branch.x, self.leaves[branch.same], made[branch.same])
         return made
 
     def beside(self, leaves: list, combine: Callable, tied: bool = False) -> Any:
@@ -164,16 +209,18 @@ class Flat:
         A tie stands at its first place that trains, and None at the others, unless it's to stay `tied`.
         """
         made = [*leaves, *[None] * len(self.recipe)]
-        for number, leaf in self.moved.items():
-            made[number], made[leaf] = made[leaf], made[leaf] if tied else None
+        for leaf, place in self.trained_later.items():
+            made[place] = made[leaf]
+            if not tied:
+                made[leaf] = None
         number = 0
-        for x, kind, names, parts, make, same, _ in self.recipe:
+        for branch in self.recipe:
             number -= 1
-            if kind is None or same is not None and tied:
-                if tied:
-                    made[number] = made[same]
-            elif same is None or parts:
-                made[number] = combine(x, kind, names, [made[part] for part in parts], make)
+            if tied and not isinstance(branch, Made):
+                made[number] = made[branch.same]
+            elif branch.parts or isinstance(branch, Made):
+                parts = [made[part] for part in branch.parts]
+                made[number] = combine(branch.x, branch.kind, branch.names, parts, branch.make)
         return made[self.root]
 
     def along(self, other: Any, part_of: Callable) -> list:
@@ -184,15 +231,15 @@ class Flat:
         found: list = [None] * (len(self.leaves) + len(self.recipe))
         found[self.root] = other
         for number in range(-len(self.recipe), 0):  # a whole comes after its parts
-            _, kind, names, parts, *_ = self.recipe[-1 - number]
-            if not parts:
+            branch = self.recipe[-1 - number]
+            if not branch.parts:
                 continue
             beside = found[number]
-            take = (KINDS.get(beside.__class__) or kind_of(beside.__class__)).take
-            others, values, _ = (None, (), None) if take is None else take(beside)
-            if others != names or len(values) != len(parts):
-                values = [part_of(self, number, beside, step) for step in _steps(kind, names, len(parts))]
-            for part, value in zip(parts, values):
+            names, values = _taken_apart(beside)
+            if names != branch.names or len(values) != len(branch.parts):
+                way = _steps(branch.kind, branch.names, len(branch.parts))
+                values = [part_of(self, number, beside, step) for step in way]
+            for part, value in zip(branch.parts, values):
                 found[part] = value
         return found
 
@@ -200,9 +247,10 @@ class Flat:
         """The path of every place, by number. Only errors and walks that ask for it need them."""
         found = [KeyPath()] * (len(self.leaves) + len(self.recipe))
         for number in range(-len(self.recipe), 0):
-            _, kind, names, parts, *_ = self.recipe[-1 - number]
-            for step, part in zip(_steps(kind, names, len(parts)) if parts else (), parts):
-                found[part] = found[number] + (step,)
+            branch = self.recipe[-1 - number]
+            if branch.parts:
+                for step, part in zip(_steps(branch.kind, branch.names, len(branch.parts)), branch.parts):
+                    found[part] = found[number] + (step,)
         return found
 
     def order(self) -> Iterator[int]:
@@ -216,11 +264,39 @@ class Flat:
 
     def trained(self) -> list[tuple[int, int]]:
         """The numbers of (place, leaf) wherever an optimizer may change a leaf: of a tie, the first of these places."""
-        if not self.moved:
+        if not self.trained_later:
             return [(leaf, leaf) for leaf, trains in enumerate(self.trains) if trains]
-        late = set(self.moved.values())
-        found = [(place, self.moved.get(place, place)) for place in self.order()]
-        return [(p, leaf) for p, leaf in found if leaf >= 0 and self.trains[leaf] and (p < 0 or leaf not in late)]
+        found = []
+        for place in self.order():
+            leaf = self._leaf_at(place)
+            if leaf is not None and self.is_first_trained_place(place, leaf):
+                found.append((place, leaf))
+        return found
+
+    def _leaf_at(self, number: int) -> int | None:
+        """The number of the leaf that stands at this place; None if something else does."""
+        if number >= 0:
+            return number
+        branch = self.recipe[-1 - number]
+        if isinstance(branch, TiedLeaf) and branch.same >= 0:
+            return branch.same
+        return None
+
+
+def _tied_result(x: Any, first: Any, result: Any) -> Any:
+    """What stands at a later place of a tie, if `result` does at its first: the same, perhaps transposed."""
+    if x is first:
+        return result
+    return same_view(x, first, result)
+
+
+def _taken_apart(x: Any) -> tuple[Any, Any]:
+    """(names, parts) of anything; the names are None if its parts are counted, or if it has none."""
+    take = kind_of(x.__class__).take
+    if take is None:
+        return None, ()
+    names, parts, _ = take(x)
+    return names, parts
 
 
 def flatten(x: Any, stop: Callable | None = None, ties: bool = True) -> Flat:
@@ -232,7 +308,8 @@ def flatten(x: Any, stop: Callable | None = None, ties: bool = True) -> Flat:
     try:
         walk.flat.root = walk.visit(x, ALSO_NUMBERS)
     except _Cycle as cycle:
-        path, above = KeyPath(cycle.path), KeyPath(cycle.path[: -cycle.length])
+        path = KeyPath(cycle.path)
+        above = KeyPath(cycle.path[: -cycle.length])
         raise ValueError(
             f"{path} is the same object as {above or 'the object itself'}, which contains it: a cycle has no end to "
             "walk to. Take the reference out, or register a class whose children leave it out."
@@ -244,7 +321,8 @@ class _Cycle(Exception):
     """`x` was met inside itself. On its way out, it collects the path."""
 
     def __init__(self, x: Any):
-        self.x, self.length = x, 0
+        self.x = x
+        self.length = 0
         self.path: tuple = ()
 
     def passes(self, x: Any, step: Any) -> None:
@@ -258,13 +336,14 @@ _INSIDE: Any = ()  # of an object: it's being visited
 
 
 class _Walk:
-    """The one walk there is: it writes a recipe. It knows no paths, unless there's a `stop` to ask."""
+    """The walk that writes a recipe. It knows no paths, unless there's a `stop` to ask."""
 
     __slots__ = ("flat", "stop", "ties", "by_owner", "arrays", "objects", "path")
 
     def __init__(self, stop: Callable | None, ties: bool):
         self.flat = Flat()
-        self.stop, self.ties = stop, ties
+        self.stop = stop
+        self.ties = ties
         self.by_owner = ties  # all memory is NumPy's own, as far as we've seen
         self.arrays: dict[Any, int] = {}  # by owner, and by address where two have one owner: the leaf
         self.objects: dict[int, tuple[int, int]] = {}  # by id: the number of its place, and whether it trains there
@@ -273,96 +352,125 @@ class _Walk:
     def visit(self, x: Any, trains: int) -> int:
         """The number of the place of `x`, after those of its parts."""
         kind = KINDS.get(x.__class__) or kind_of(x.__class__)
-        names, parts, make = (None, (), _itself) if kind.take is None else kind.take(x)
-        is_leaf = names is None and not parts and parts.__class__ is tuple
-        if is_leaf if self.stop is None else self.stop(self.path, x):
-            return self.end(x, kind, trains)
-        same = None
-        known = self.objects.get(id(x)) if kind.is_mutable else None
+        if kind.take is None:
+            names, parts, make = None, (), _itself
+        else:
+            names, parts, make = kind.take(x)
+        if self.stop is None:
+            ends = names is None and not parts and parts.__class__ is tuple
+        else:
+            ends = self.stop(self.path, x)
+        if ends:
+            return self.visit_leaf(x, kind, trains)
+        if not kind.is_mutable:
+            numbers = self.visit_parts(x, kind, names, parts, trains)
+            return self.add(Made(x, kind, names, numbers, trains, make))
+        known = self.objects.get(id(x))
         if known is _INSIDE:
             raise _Cycle(x)
-        if known is not None and self.ties:
-            same = known[0]
-            if known[1] or not trains:
-                return self.again(x, kind, same, trains)
-        if kind.is_mutable:
+        if known is None or not self.ties:
             self.objects[id(x)] = _INSIDE
-        numbers = self.below(x, kind, names, parts, trains if kind.is_box else trains and ARRAYS)
-        recipe = self.flat.recipe
-        recipe.append(Branch(x, kind, names, numbers, make, same, trains))
-        if kind.is_mutable:
-            self.objects[id(x)] = (-len(recipe) if same is None else same, trains)
-        return -len(recipe)
+            numbers = self.visit_parts(x, kind, names, parts, trains)
+            place = self.add(Made(x, kind, names, numbers, trains, make))
+            self.objects[id(x)] = (place, trains)
+            return place
+        same, trained = known
+        if trained or not trains:
+            return self.add(Again(x, kind, None, [], trains, None, same))
+        self.objects[id(x)] = _INSIDE
+        numbers = self.visit_parts(x, kind, names, parts, trains)
+        self.objects[id(x)] = (same, trains)
+        return self.add(Again(x, kind, names, numbers, trains, make, same))
 
-    def below(self, x: Any, kind: Kind, names: Any, parts: Any, trains: int) -> list[int]:
-        """The numbers of the parts. What has no parts itself isn't worth a call."""
+    def add(self, branch: Branch) -> int:
+        """The number of this new place, which isn't a leaf's first."""
+        self.flat.recipe.append(branch)
+        return -len(self.flat.recipe)
+
+    def visit_parts(self, x: Any, kind: Kind, names: Any, parts: Any, trains: int) -> list[int]:
+        """The numbers of the parts of `x`. What has no parts itself isn't worth a call."""
+        if not kind.is_box:
+            trains = min(trains, ARRAYS)
         flow: Any = repeat(trains)
         if kind.trained is not None and names is not None:
             flow = [trains if name in kind.trained else NEVER for name in names]
-        leaves, flags, arrays = self.flat.leaves, self.flat.trains, self.arrays
         numbers: list[int] = []
-        at = None if self.stop is None else _steps(kind, names, len(parts))
         try:
-            for part, trains in zip(parts, flow):
-                cls = part.__class__
-                if at is not None:
-                    self.path.append(at[len(numbers)])
+            if self.stop is None:
+                self.visit_each(parts, flow, numbers)
+            else:
+                for step, part, trains in zip(_steps(kind, names, len(parts)), parts, flow):
+                    self.path.append(step)
                     numbers.append(self.visit(part, trains))
                     self.path.pop()
-                    continue
-                if cls is np.ndarray and part.base is None and self.by_owner and id(part) not in arrays:
-                    arrays[id(part)] = len(leaves)
-                elif cls not in _ATOMS:
-                    numbers.append(self.visit(part, trains))
-                    continue
-                numbers.append(len(leaves))
-                leaves.append(part)
-                flags.append(trains)
         except _Cycle as cycle:
             cycle.passes(x, _steps(kind, names, len(parts))[len(numbers)])
             raise
         return numbers
 
-    def end(self, x: Any, kind: Kind, trains: int) -> int:
-        """A leaf; perhaps one that was met before."""
+    def visit_each(self, parts: Any, flow: Any, numbers: list[int]) -> None:
+        """Append the number of each part to `numbers`. A constant needs no `visit`, nor does an array that's new."""
+        arrays = self.arrays
+        leaves = self.flat.leaves
+        flags = self.flat.trains
+        for part, trains in zip(parts, flow):
+            cls = part.__class__
+            if cls is np.ndarray and part.base is None and self.by_owner and id(part) not in arrays:
+                arrays[id(part)] = len(leaves)
+            elif cls not in _ATOMS:
+                numbers.append(self.visit(part, trains))
+                continue
+            numbers.append(len(leaves))
+            leaves.append(part)
+            flags.append(trains)
+
+    def visit_leaf(self, x: Any, kind: Kind, trains: int) -> int:
+        """The number of a leaf; perhaps it was met before."""
         if self.ties and kind.is_array:
-            return self.array(x, trains)
+            return self.visit_array(x, trains)
         if self.ties and kind.is_mutable:
             known = self.objects.get(id(x), _INSIDE)
-            if known is not _INSIDE:  # a branch (below 0), if `stop` looks at the path
-                return self.again(x, None, known[0], trains if known[0] >= 0 else NEVER)
+            if known is not _INSIDE:
+                same, _ = known
+                if same < 0:  # a branch, if `stop` looks at the path
+                    trains = NEVER
+                return self.add_tied_leaf(x, same, trains)
             self.objects[id(x)] = (len(self.flat.leaves), ALSO_NUMBERS)
-        return self.leaf(x, trains)
+        return self.add_leaf(x, trains)
 
-    def array(self, x: Any, trains: int) -> int:
+    def visit_array(self, x: Any, trains: int) -> int:
+        """The number of an array; it's tied to another if both have one owner, and one address."""
         number = len(self.flat.leaves)
-        owner = owner_of(x) if self.by_owner and isinstance(x, np.ndarray) else None
-        if owner is not None:
-            same = self.arrays.setdefault(owner, number)
-            if same == number:  # by far the most frequent case
-                return self.leaf(x, trains)
-            first = self.flat.leaves[same]
-            if first is x:
-                return self.again(x, None, same, trains)
-            self.arrays.setdefault(parameter_key(first), same)  # views of one array: addresses say which are one
-        elif self.by_owner and isinstance(x, np.ndarray):  # memory of others, which only addresses tell
-            self.by_owner = False
-            self.arrays = {parameter_key(self.flat.leaves[i]): i for i in self.arrays.values()}
+        if self.by_owner and isinstance(x, np.ndarray):
+            owner = owner_of(x)
+            if owner is None:  # memory of others, which only addresses tell
+                self.by_owner = False
+                self.arrays = {parameter_key(self.flat.leaves[leaf]): leaf for leaf in self.arrays.values()}
+            else:
+                same = self.arrays.setdefault(owner, number)
+                if same == number:  # by far the most frequent case
+                    return self.add_leaf(x, trains)
+                first = self.flat.leaves[same]
+                if first is x:
+                    return self.add_tied_leaf(x, same, trains)
+                self.arrays.setdefault(parameter_key(first), same)  # views of one array: addresses say which are one
         same = self.arrays.setdefault(parameter_key(x), number)
-        return self.leaf(x, trains) if same == number else self.again(x, None, same, trains)
+        if same == number:
+            return self.add_leaf(x, trains)
+        return self.add_tied_leaf(x, same, trains)
 
-    def leaf(self, x: Any, trains: int) -> int:
+    def add_leaf(self, x: Any, trains: int) -> int:
         self.flat.leaves.append(x)
         self.flat.trains.append(trains)
         return len(self.flat.leaves) - 1
 
-    def again(self, x: Any, kind: Kind | None, same: int, trains: int) -> int:
+    def add_tied_leaf(self, x: Any, same: int, trains: int) -> int:
         flat = self.flat
-        flat.recipe.append(Branch(x, kind, None, [], None, same, trains))
-        if kind is None and trains and not flat.trains[same]:
+        place = self.add(TiedLeaf(x, same, trains))
+        if trains and not flat.trains[same]:
             flat.trains[same] = trains
-            flat.moved[-len(flat.recipe)] = same
-        return -len(flat.recipe)
+            flat.trained_later[same] = place
+        return place
 
 
 def _itself(x: Any, names: Any, parts: Any) -> Any:

@@ -55,7 +55,9 @@ def parameter_key(x: Any) -> tuple:
     if is_array(x) and x.size:
         return ("array", address(x), x.dtype, tuple(sorted(_axes(x))))
     own = getattr(type(x), "__parameter_key__", None)
-    return ("object", id(x)) if own is None else own(x)
+    if own is None:
+        return ("object", id(x))
+    return own(x)
 
 
 def owner_of(x: np.ndarray) -> int | None:
@@ -63,7 +65,9 @@ def owner_of(x: np.ndarray) -> int | None:
     base = x.base
     if base is None:
         return id(x)
-    return id(base) if type(base) is np.ndarray and base.base is None else None
+    if type(base) is np.ndarray and base.base is None:
+        return id(base)
+    return None
 
 
 def lies_alike(x: Any, y: Any) -> bool:
@@ -82,8 +86,9 @@ def same_view(tied: Any, first: Any, result: Any) -> Any:
     source: list = _axes(first)
     order = []
     for pair in _axes(tied):
-        order.append(source.index(pair))
-        source[order[-1]] = None  # two axes may look alike
+        axis = source.index(pair)
+        source[axis] = None  # two axes may look alike
+        order.append(axis)
     long_axes = np.reshape(result, tuple(length for length in first.shape if length > 1))
     return np.reshape(np.transpose(long_axes, order), tied.shape)
 
@@ -124,7 +129,9 @@ def on_card_of(x: Any) -> AbstractContextManager[Any]:
         return HERE
     while is_tracked(x):
         x = x.value
-    return card_getters[type(x)](x) if type(x) in card_getters else HERE
+    if type(x) in card_getters:
+        return card_getters[type(x)](x)
+    return HERE
 
 
 def copy_of(x: Any) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..messages import NOT_GIVEN, explained
 from .contract import children, is_leaf, kind_of
-from .flat import Flat, KeyPath, flatten
+from .flat import Flat, KeyPath, Made, flatten
 from .ties import HERE, card_getters, is_tracked, is_trainable_array, lies_alike, on_card_of, same_view
 
 _AT_LEAVES = lambda path, node: is_leaf(node)  # noqa: E731  (in the signature it says nothing)
@@ -29,9 +29,12 @@ def fmap_with_path(
     >>> fmap_with_path(lambda path, leaf: str(path), {"layers": [1, 2]})
     {'layers': ["['layers'][0]", "['layers'][1]"]}
     """
-    flat = flatten(x, None if exclude is _AT_LEAVES else lambda path, node: exclude(KeyPath(path), node), cache)
+    stop = None
+    if exclude is not _AT_LEAVES:
+        stop = lambda path, node: exclude(KeyPath(path), node)  # noqa: E731
+    flat = flatten(x, stop, cache)
     paths = flat.paths()
-    return _mapped(flat, lambda number, *leaves: function(paths[number], *leaves), others, prune)
+    return _map_leaves(flat, lambda number, *leaves: function(paths[number], *leaves), others, prune)
 
 
 @explained()
@@ -54,7 +57,7 @@ def fmap(
     {'a': 2, 'b': (4, [6.0])}
     """
     flat = flatten(x, _stop(exclude), cache)
-    return _mapped(flat, lambda number, *leaves: function(*leaves), others, prune)
+    return _map_leaves(flat, lambda number, *leaves: function(*leaves), others, prune)
 
 
 @explained()
@@ -67,24 +70,33 @@ def fmapstructure(
     (<class 'int'>, [<class 'str'>])
     """
     flat = flatten(x, _stop(exclude), cache)
-    flat.recipe = [branch._replace(make=_as_parts) for branch in flat.recipe]
-    return _mapped(flat, lambda number, leaf: function(leaf), (), prune)
+    for branch in flat.recipe:
+        if isinstance(branch, Made):
+            branch.make = _as_parts
+    return _map_leaves(flat, lambda number, leaf: function(leaf), (), prune)
 
 
 def _as_parts(x: Any, names: Any, parts: list) -> Any:
-    return type_of_parts(x)(parts) if names is None else dict(zip(names, parts))
+    if names is None:
+        return type_of_parts(x)(parts)
+    return dict(zip(names, parts))
 
 
 def type_of_parts(x: Any) -> type:
     """Whether a sequence of parts is a list or a tuple."""
-    return list if isinstance(children(x)[0], list) else tuple
+    if isinstance(children(x)[0], list):
+        return list
+    return tuple
 
 
 def _stop(exclude: Callable) -> Callable | None:
-    return None if exclude is is_leaf else lambda path, node: exclude(node)
+    """`exclude`, which is asked about a node, as `flatten` asks it; None if it says nothing new."""
+    if exclude is is_leaf:
+        return None
+    return lambda path, node: exclude(node)
 
 
-def _mapped(flat: Flat, function: Callable, others: tuple, prune: Any) -> Any:
+def _map_leaves(flat: Flat, function: Callable, others: tuple, prune: Any) -> Any:
     trees = [flat.along(other, _part_or_refuse) for other in others]
 
     def call(number: int, leaf: Any) -> Any:
@@ -109,7 +121,8 @@ def _mapped(flat: Flat, function: Callable, others: tuple, prune: Any) -> Any:
 
 def _part_or_refuse(flat: Flat, number: int, other: Any, step: Any) -> Any:
     parts = children(other)[0]
-    if step in (parts if isinstance(parts, Mapping) else range(len(parts))):
+    known_steps = parts if isinstance(parts, Mapping) else range(len(parts))
+    if step in known_steps:
         return parts[step]
     raise ValueError(
         f"the trees differ at {flat.paths()[number] + (step,)}: the first has it in a "
@@ -133,13 +146,18 @@ def nodes(x: Any, exclude: Callable[[Any], bool] | None = None, every_place: boo
 
     A node for which `exclude` is true is left out with all that it contains.
     """
-    stop = None if exclude is None else lambda path, node: exclude(node) or is_leaf(node)
-    flat = flatten(x, stop, not every_place)
+    if exclude is None:
+        flat = flatten(x, None, not every_place)
+    else:
+        flat = flatten(x, lambda path, node: exclude(node) or is_leaf(node), not every_place)
     paths = flat.paths()
-    found = [
-        (number, flat.at(number)) for number in flat.order() if number >= 0 or flat.recipe[-1 - number].same is None
-    ]
-    return [(paths[i], node) for i, node in found if i < 0 or exclude is None or not exclude(node)]
+    found = []
+    for number in flat.order():
+        node = flat.at(number)
+        is_left_out = exclude is not None and number >= 0 and exclude(node)
+        if flat.is_first(number) and not is_left_out:
+            found.append((paths[number], node))
+    return found
 
 
 @explained()
@@ -170,7 +188,12 @@ def is_mutable(x: Any) -> bool:
 
 def on_first_card_of(x: Any) -> AbstractContextManager[Any]:
     """`on_card_of` for a container or a model: the first of its arrays that's on one of several cards says which."""
-    return next((card for card in map(on_card_of, leaves(x)) if card is not HERE), HERE) if card_getters else HERE
+    if card_getters:
+        for leaf in leaves(x):
+            card = on_card_of(leaf)
+            if card is not HERE:
+                return card
+    return HERE
 
 
 # -- what trains ---------------------------------------------------------------------------------------------------

@@ -41,8 +41,8 @@ def where_written(function):
     """The module in which the rule of a function stands: a test may have entered rules of its own."""
     if function in COMPOSED:
         return COMPOSED[function].__module__
-    pullbacks = RULES[function].pullbacks
-    return next(p for p in (pullbacks if isinstance(pullbacks, tuple) else [pullbacks.pullback]) if p).__module__
+    derivative = RULES[function]
+    return next(p for p in (derivative.pullback_of_each, *derivative.pullbacks) if p).__module__
 
 
 OURS = [

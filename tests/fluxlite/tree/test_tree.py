@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from inside import flat
 
 from fluxlite import GlobalMaxPool, children, fcollect, fmap, functor, is_leaf, trainable
 
@@ -335,3 +336,23 @@ def test_all_children_are_trainable_unless_declared_otherwise():
         assert trainable(layer) == wanted and functor(layer)[0] == {"weight": 1, "mean": 2}
         assert fmap(double, layer) == Layer(2, 4), "what does not train still moves"
         assert fcollect(layer) == [layer, 1, 2]
+
+
+# -- the recipe of a walk -------------------------------------------------------------------------
+
+
+@functor(trainable=())
+@dataclass
+class Fixed:
+    x: Any
+
+
+def test_a_recipe_says_what_is_made_what_is_met_again_and_which_leaf_is_tied():
+    """Both places of `w` and of `bar` are in the recipe; each trains only at its second."""
+    w, bar = np.ones((2, 3)), Bar(np.ones(2))
+    found = flat.flatten([Fixed([w, bar]), w.T, bar, bar])
+    kinds = [type(branch).__name__ for branch in found.recipe]
+    assert kinds == ["Made", "Made", "Made", "TiedLeaf", "TiedLeaf", "Again", "Again", "Made"]
+    assert [bool(branch.parts) for branch in found.recipe] == [True, True, True, False, False, True, False, True]
+    assert {str(found.paths()[place]) for place, _ in found.trained()} == {"[1]", "[2].x"}
+    assert found.results(found.leaves)[found.root][1].shape == (3, 2)

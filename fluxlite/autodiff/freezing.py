@@ -1,0 +1,98 @@
+"""While `gradient` runs, the arrays that it computed with are read-only: the backward pass needs the values they had.
+
+The derivative of ``x * y`` needs the `x` that was there. If a program changes it in between, the gradient would be
+wrong without a word; so NumPy refuses at the line that tries. A `Level` is one call of `gradient`, and keeps the list.
+"""
+
+import threading
+from typing import Any
+
+import numpy as np
+
+from ..arrays import read_only_types
+
+
+class Level:
+    """One call of `gradient`. What it tracks belongs to it, and what it computes with is read-only until it closes.
+
+    A call inside another one has a higher number. No depth is kept, which exceptions or threads could leave wrong.
+    """
+
+    __slots__ = ("number", "is_open", "frozen")
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.is_open = True
+        self.frozen: dict[int, Any] = {}  # by id: what's read-only, since the backward pass needs its values
+
+    def freeze(self, array: Any) -> None:
+        """Make `array` read-only until this level closes; a view together with the array that it views."""
+        key = id(array)
+        if key in self.frozen:
+            return
+        base = array.base
+        if base is not None:
+            if can_be_frozen(base):  # what is written into W changes W.T, too
+                self.freeze(base)
+                if 0 in array.strides and is_stretched(array):  # NumPy warns even if such a view's flag is only read
+                    return
+            elif not _is_writable_memory(base):
+                return
+        with _lock:
+            if key not in _holders and not array.flags.writeable:  # for reasons of the program's own
+                return
+            self.frozen[key] = array  # first, so that it's released even if an interrupt comes now
+            _holders[key] = _holders.get(key, 0) + 1
+            if type(array) is np.ndarray:
+                array.setflags(write=False)  # the same as below, in a third of the time
+            else:
+                array.flags.writeable = False
+
+    def close(self) -> None:
+        """Make what was frozen writable again, unless another level, perhaps of another thread, still holds it."""
+        self.is_open = False
+        with _lock:
+            released = []
+            for key, array in self.frozen.items():  # an array comes before its views, as it has to
+                _holders[key] = _holders.get(key, 1) - 1
+                if _holders[key] == 0:
+                    del _holders[key]
+                    released.append(array)
+            released += _waiting_views
+            _waiting_views.clear()
+            for array in released:
+                try:
+                    if type(array) is np.ndarray:
+                        array.setflags(write=True)
+                    else:
+                        array.flags.writeable = True
+                except ValueError:  # it views what another level has frozen, and waits for that
+                    _waiting_views.append(array)
+        self.frozen = {}
+
+
+_lock = threading.RLock()  # an interrupt may come before it's released: this thread can go on all the same
+_holders: dict[int, int] = {}  # by id: how many levels have frozen this array
+_waiting_views: list[Any] = []
+PARAMETERS = Level(0)  # of `param`, which has no enclosing call: it never closes and freezes nothing
+
+
+def can_be_frozen(x: Any) -> bool:
+    """Whether `x` is of an array type with ``flags.writeable``; NumPy's subclasses and memmaps are."""
+    return type(x) in read_only_types or isinstance(x, np.ndarray)
+
+
+def is_stretched(array: Any) -> bool:
+    """Whether one number stands at several places, as in what ``np.broadcast_arrays`` gives."""
+    if not array.size:  # without elements all strides may be 0
+        return False
+    axes = zip(getattr(array, "strides", ()), array.shape)
+    return any(stride == 0 and length > 1 for stride, length in axes)
+
+
+def _is_writable_memory(base: Any) -> bool:
+    """NumPy makes a view writable again if it views an array, or memory that Python can write (not PyTorch's)."""
+    try:
+        return not memoryview(base).readonly
+    except TypeError:
+        return False
