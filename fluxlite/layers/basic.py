@@ -11,10 +11,11 @@ import numpy as np
 from ..arrays import identity
 from ..messages import LayerError, ShapeError, check_callable, explained, notice
 from ..tree.flat import KeyPath
-from .layer import LAYERS, Layer, activated, glorot_uniform, misplaced, run_layer, start
+from .layer import LAYERS, Layer, activated, glorot_uniform, layer, misplaced, run_layer, start
 from .printing import call_of, settings
 
 
+@layer
 class Dense(Layer):
     """A fully connected layer: ``activation(x @ weight.T + bias)`` (Flux: ``Dense``).
 
@@ -26,7 +27,7 @@ class Dense(Layer):
     (3, 5)
     """
 
-    weight: Any  # these fields are its tree: `Layer` makes each of ours a dataclass, with a frame around its calls
+    weight: Any  # these fields are its tree
     bias: Any
     activation: Callable
 
@@ -88,13 +89,13 @@ class Container(Layer):
         if layers and named:
             raise TypeError(f"the layers of {self._name()} all have names, or none do")
         self.layers = dict(named) if named else tuple(layers)
-        for where, layer in self._items():
-            check_callable(f"{self._name()}'s layers[{where!r}]", layer)
+        for where, part in self._items():
+            check_callable(f"{self._name()}'s layers[{where!r}]", part)
 
     def _items(self) -> Any:
         return self.layers.items() if isinstance(self.layers, Mapping) else enumerate(self.layers)
 
-    def _why(self, *inputs: Any) -> LayerError | None:
+    def _why(self, *inputs: Any, **keywords: Any) -> LayerError | None:
         return misplaced(self)  # anything else the layers inside have said
 
     def _name(self) -> str:
@@ -104,6 +105,7 @@ class Container(Layer):
         return ", ".join(call_of(x) if type(where) is int else f"{where}={call_of(x)}" for where, x in self._items())
 
 
+@layer
 class Chain(Container):
     """Layers, or any functions, one after the other (Flux: ``Chain``).
 
@@ -126,8 +128,8 @@ class Chain(Container):
         self._set_layers(layers, named)
 
     def __call__(self, x: Any) -> Any:
-        for where, layer in self._items():
-            x = run_layer(layer, x, LAYERS, where)
+        for where, part in self._items():
+            x = run_layer(part, x, LAYERS, where)
         return x
 
     @explained("the place of a layer, or a slice")

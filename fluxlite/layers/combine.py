@@ -26,11 +26,23 @@ from ..messages import InputError, LayerError, ShapeError, apart, check_whole, e
 from ..tree.flat import Attribute, KeyPath
 from ..tree.ties import is_array
 from .basic import Chain, Container, Dense, multiply_rows
-from .layer import LAYERS, Generator, Layer, activated, generator, glorot_uniform, run_layer, split_activation, start
+from .layer import (
+    LAYERS,
+    Generator,
+    Layer,
+    activated,
+    generator,
+    glorot_uniform,
+    layer,
+    run_layer,
+    split_activation,
+    start,
+)
 from .normalization import Dropout
 from .printing import call_of, name_of, settings
 
 
+@layer
 class SkipConnection(Container):
     """A layer, and a way past it: ``connection(layer(x), x)`` (Flux: ``SkipConnection``).
 
@@ -50,6 +62,7 @@ class SkipConnection(Container):
         return f"{call_of(self.layers)}, {name_of(self.connection)}"
 
 
+@layer
 class Parallel(Container):
     """Layers side by side: ``connection(layers[0](x), layers[1](x), …)`` (Flux: ``Parallel``).
 
@@ -85,6 +98,7 @@ class Parallel(Container):
         return f"{name_of(self.connection)}, {super()._sizes()}"
 
 
+@layer
 class PairwiseFusion(Parallel):
     """Layers in a row, which meet a new input before each (Flux: ``PairwiseFusion``).
 
@@ -93,12 +107,13 @@ class PairwiseFusion(Parallel):
 
     def __call__(self, *inputs: Any) -> tuple:
         found: list = []
-        for (where, layer), x in self._with_inputs(inputs):
+        for (where, part), x in self._with_inputs(inputs):
             joined = self.connection(found[-1], x) if found else x
-            found.append(run_layer(layer, joined, LAYERS, where))
+            found.append(run_layer(part, joined, LAYERS, where))
         return tuple(found)
 
 
+@layer
 class Maxout(Container):
     """The largest of what several layers give, number by number (Flux: ``Maxout``).
 
@@ -122,6 +137,7 @@ def make_causal_mask(x: Any) -> Any:
     return np.tril(np.ones_like(plain(x), shape=(x.shape[-2],) * 2, dtype=bool))
 
 
+@layer
 class MultiHeadAttention(Layer):
     """Each step of a sequence asks all others, and takes up what answers it (Flux: ``MultiHeadAttention``).
 
@@ -202,6 +218,7 @@ def _checked(name: str, x: Any, kind: str, wanted: tuple) -> Any:
     return x
 
 
+@layer
 class Scale(Layer):
     """A weight and a bias for each feature: ``activation(x * scale + bias)`` (Flux: ``Scale``).
 
@@ -245,6 +262,7 @@ def normal(*shape: int, rng: Generator = None) -> Any:
     return generator(rng).standard_normal(shape, dtype=np.float32)
 
 
+@layer
 class Embedding(Layer):
     """For each number of a vocabulary, a row of features that are learned: ``weight[x]`` (Flux: ``Embedding``).
 

@@ -11,7 +11,7 @@ from ..autodiff.derivatives.windows import Windows, convolve, convolve_back, max
 from ..autodiff.tracked import plain
 from ..messages import ShapeError, check_whole, explained, in_words
 from ..tree.flat import KeyPath
-from .layer import Generator, Layer, activated, glorot_uniform, start
+from .layer import Generator, Layer, activated, glorot_uniform, layer, start
 from .printing import settings
 
 Pads = tuple[tuple[int, int], ...]
@@ -25,7 +25,8 @@ class SamePad:
         return "SamePad()"
 
 
-class Conv(Layer, children=("weight", "bias", "activation")):
+@layer(children=("weight", "bias", "activation"))
+class Conv(Layer):
     """A convolution: each window's products with the weights, summed, then bias and activation (Flux: ``Conv``).
 
     ``Conv((3, 3), inputs, outputs)`` takes pictures ``(N, H, W, inputs)``, gives ``(N, …, …, outputs)``; ``Conv((3,),
@@ -107,12 +108,14 @@ class Conv(Layer, children=("weight", "bias", "activation")):
         return f"{settings(self.activation)}{windows}{groups}{settings(bias=self.bias is not None)}"
 
 
+@layer(children=("weight", "bias", "activation"))
 class CrossCor(Conv):
     """`Conv` without flipping the kernel: what PyTorch and Keras call convolution (Flux: ``CrossCor``)."""
 
     _flips = False
 
 
+@layer(children=("weight", "bias", "activation"))
 class ConvTranspose(Conv):
     """The backward pass of a `Conv`: each element is spread over a window (Flux: ``ConvTranspose``).
 
@@ -166,7 +169,8 @@ def DepthwiseConv(  # noqa: N802
     return Conv(kernel, inputs, outputs, activation, groups=inputs, **settings)
 
 
-class MaxPool(Layer, children=()):
+@layer(children=())
+class MaxPool(Layer):
     """The largest element of each window, for each feature (Flux: ``MaxPool``).
 
     ``MaxPool((2, 2))`` takes pictures, ``(N, H, W, features)``; ``MaxPool((2,))`` sequences. `stride` is usually the
@@ -198,13 +202,15 @@ class MaxPool(Layer, children=()):
         return option("pad", self.pad, 0) + option("stride", self.stride, self.kernel)
 
 
+@layer(children=())
 class MeanPool(MaxPool):
     """The mean of each window, for each feature (Flux: ``MeanPool``); padding counts, as zeros."""
 
     _is_mean = True
 
 
-class AdaptiveMaxPool(Layer, children=()):
+@layer(children=())
+class AdaptiveMaxPool(Layer):
     """Pooling to the size `out`, with windows of one size that suit the input (Flux: ``AdaptiveMaxPool``)."""
 
     out: tuple[int, ...]
@@ -227,6 +233,7 @@ class AdaptiveMaxPool(Layer, children=()):
         return str(self.out)
 
 
+@layer(children=())
 class AdaptiveMeanPool(AdaptiveMaxPool):
     """`AdaptiveMaxPool` with the mean of each window (Flux: ``AdaptiveMeanPool``)."""
 
@@ -251,6 +258,7 @@ def pool(layer: Any, x: Any, at: Windows) -> Any:
     return astype(mean, dtype) if dtype.char == "e" else mean
 
 
+@layer
 class GlobalMaxPool(Layer):
     """The largest element of each picture, for each feature: ``(N, 1, 1, features)`` (Flux: ``GlobalMaxPool``)."""
 
@@ -261,6 +269,7 @@ class GlobalMaxPool(Layer):
         return np.reshape(largest, (x.shape[0], *(1,) * (x.ndim - 2), x.shape[-1]))
 
 
+@layer
 class GlobalMeanPool(Layer):
     """The mean of each picture, for each feature (Flux: ``GlobalMeanPool``)."""
 
@@ -269,7 +278,8 @@ class GlobalMeanPool(Layer):
         return np.mean(x, axis=tuple(range(1, x.ndim - 1)), keepdims=True)
 
 
-class Upsample(Layer, children=()):
+@layer(children=())
+class Upsample(Layer):
     """Makes pictures larger, ``(N, H, W, features)``, and sequences longer (Flux: ``Upsample``).
 
     `mode` is ``"nearest"``, which repeats each element, or ``"bilinear"``, which interpolates (PyTorch:

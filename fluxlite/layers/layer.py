@@ -1,6 +1,7 @@
 """What the library's layers have in common: the frame around each call, what they take, and how their weights start.
 
 The fields at the top of a layer are its tree, and its methods how it starts, computes and prints. `Scale` is short.
+Yours are written as ours are: `Layer` and `layer` do the same in every file.
 """
 
 import math
@@ -8,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, wraps
 from types import FunctionType
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, TypeAlias, TypeVar, overload
 
 import numpy as np
 
@@ -26,30 +27,36 @@ Generator: TypeAlias = "np.random.Generator | None"  # in quotes: loading np.ran
 LAYERS = Attribute("layers")
 
 
-class Layer(metaclass=Readable):
-    """A layer of the library. Yours need no such class: any class with ``@functor`` above it will do."""
+class NamesElsewhere:
+    """What other libraries call a model's methods. Whoever asks a layer for one reads what it's called here."""
 
-    _tree: ClassVar[dict[str, tuple[str, ...]]] = {}  # what `functor` gets
-    _in_lines = "never"  # whether it prints with a line for each part: "never", "if long" or "always"
-
-    vars().update((name, Elsewhere(name)) for name in OF_A_MODEL)
-
-    def __init_subclass__(cls, **names: tuple[str, ...]) -> None:
-        """Ours are dataclasses, whose fields are their tree, with a frame around their calls. Yours needn't be one.
-
-        The `names` are those of `functor`: ``class Dropout(Layer, trainable=())``.
-        """
-        super().__init_subclass__()
-        if cls.__module__.startswith(f"{__package__}."):
-            for name, frame in ("__init__", explained()), ("of", explained()), ("__call__", layer_call):
-                own = vars(cls).get(name)
-                if own is not None:
-                    setattr(cls, name, classmethod(frame(own.__func__)) if name == "of" else frame(own))
-            cls._tree = {**cls._tree, **names}
-            functor(dataclass(eq=False, repr=False, init=False)(cls), **cls._tree)
+    parameters = Elsewhere("parameters")
+    named_parameters = Elsewhere("named_parameters")
+    to = Elsewhere("to")
+    cuda = Elsewhere("cuda")
+    mps = Elsewhere("mps")
+    cpu = Elsewhere("cpu")
+    train = Elsewhere("train")
+    eval = Elsewhere("eval")
+    zero_grad = Elsewhere("zero_grad")
+    forward = Elsewhere("forward")
+    predict = Elsewhere("predict")
+    state_dict = Elsewhere("state_dict")
+    load_state_dict = Elsewhere("load_state_dict")
 
     def __dir__(self) -> list[str]:  # what an editor completes
         return [name for name in object.__dir__(self) if name not in OF_A_MODEL]
+
+
+class Layer(NamesElsewhere, metaclass=Readable):
+    """What our layers derive from, each with `layer` above it. Yours may, or be any class with ``@functor`` above it.
+
+    To print, a layer says its ``_sizes()``, the ``2 => 3`` of ``Dense(2 => 3)``, and perhaps its ``_options()``, the
+    ``, tanh`` after it. ``_why(x)`` may return a better error, after one of a call. ``self._converted(x, self.weight)``
+    is `x` in the weight's type; it refuses integers.
+    """
+
+    _in_lines = "never"  # whether it prints with a line for each part: "never", "if long" or "always"
 
     def _sizes(self) -> str:
         """What stands first in the brackets, and in errors: the ``2 => 3`` of ``Dense(2 => 3)``."""
@@ -121,6 +128,54 @@ class Layer(metaclass=Readable):
         return activation
 
 
+Class = TypeVar("Class", bound=type)
+
+
+@overload
+def layer(cls: Class) -> Class: ...
+@overload
+def layer(
+    *, children: tuple[str, ...] | None = None, trainable: tuple[str, ...] | None = None
+) -> Callable[[Class], Class]: ...
+def layer(cls: Any = None, *, children: Any = None, trainable: Any = None) -> Any:
+    """Above a class derived from `Layer`: the fields at its top are its tree, and errors name it (Flux: ``@layer``).
+
+    It's `functor` above a dataclass that has an ``__init__`` of its own, and takes the same names. An error of
+    ``__init__`` or ``of`` says what it was given, one of ``__call__`` what the layer was called with. A call computes
+    on the card that holds its input. Raises `TypeError` above any other class: there, ``@functor`` is enough.
+
+    >>> @layer
+    ... class Scaled(Layer):
+    ...     weight: np.ndarray
+    ...     def __init__(self, features):
+    ...         self.weight = np.ones(features, np.float32)
+    ...     def __call__(self, x):
+    ...         return self._converted(x, self.weight) * self.weight
+    ...     def _sizes(self):
+    ...         return str(len(self.weight))
+    >>> Scaled(3)
+    Scaled(3)      # 3 parameters
+    """
+    if cls is None:
+        return lambda cls: _layer(cls, children, trainable)
+    return _layer(cls, children, trainable)
+
+
+def _layer(cls: Any, children: tuple[str, ...] | None, trainable: tuple[str, ...] | None) -> Any:
+    if not isinstance(cls, type) or not issubclass(cls, Layer):
+        raise TypeError(
+            f"@layer stands above a class derived from Layer, got {in_words(cls)}; @functor is for any class"
+        )
+    own = vars(cls)
+    if "__init__" in own:
+        cls.__init__ = explained()(own["__init__"])  # type: ignore[method-assign]
+    if isinstance(own.get("of"), classmethod):
+        cls.of = classmethod(explained()(own["of"].__func__))  # type: ignore[attr-defined]
+    if "__call__" in own:
+        cls.__call__ = layer_call(own["__call__"])  # type: ignore[method-assign]
+    return functor(dataclass(eq=False, repr=False, init=False)(cls), children, trainable)
+
+
 def layer_call(call: Function) -> Function:
     """The frame around ``__call__`` that all layers share.
 
@@ -130,23 +185,26 @@ def layer_call(call: Function) -> Function:
     """
 
     @wraps(call)
-    def framed(layer: Any, x: Any, *more: Any, **keywords: Any) -> Any:
+    def framed(layer: Any, *inputs: Any, **keywords: Any) -> Any:
+        x: Any = inputs[0] if inputs else next(iter(keywords.values()), None)
         if type(x) is not np.ndarray and library_of(x.__class__):
             raise layer._no_array(x)
         try:
             if card_getters:  # with one card at most, an empty `with` would take 5 % of a small step
                 with on_card_of(x[0] if type(x) is tuple and x else x):
-                    return call(layer, x, *more, **keywords)
-            return call(layer, x, *more, **keywords)
+                    return call(layer, *inputs, **keywords)
+            return call(layer, *inputs, **keywords)
         except (LayerError, RecursionError):
             raise
         except Exception as error:
-            why = layer._why(x, *more, **keywords)
+            given = inputs or tuple(keywords.values())
+            why = layer._why(*inputs, **keywords) if given else None
             if why is not None:
                 raise why from error
             if "in_layer" not in vars(error):  # which one inside has set
                 vars(error)["in_layer"] = True
-                error.add_note(f"in {layer._name()}, called with {', '.join(map(in_words, (x, *more)))}")
+                words = ", ".join(map(in_words, given)) or "nothing"
+                error.add_note(f"in {layer._name()}, called with {words}")
             raise
 
     return framed  # type: ignore[return-value]

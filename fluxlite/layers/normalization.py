@@ -13,11 +13,12 @@ from ..autodiff.rules import rule
 from ..autodiff.tracked import TrackedArray, plain
 from ..messages import InputError, ShapeError, check_number, warn
 from ..tree.flat import KeyPath
-from .layer import Layer, split_activation
+from .layer import Layer, layer, split_activation
 from .printing import settings
 
 
-class Normalization(Layer, trainable=("activation", "scale", "bias")):
+@layer(trainable=("activation", "scale", "bias"))
+class Normalization(Layer):
     """What the four have in common: scale, bias and activation, and what they say to a wrong input."""
 
     activation: Any
@@ -58,6 +59,7 @@ class Normalization(Layer, trainable=("activation", "scale", "bias")):
         return settings(self.activation, affine=self.scale is not None)
 
 
+@layer
 class LayerNorm(Normalization):
     """Each observation by itself, over its last axes: ``(x - mean) / sqrt(var + eps)`` (Flux: ``LayerNorm``).
 
@@ -78,6 +80,7 @@ class LayerNorm(Normalization):
         return standardized(x, (rows, 1, math.prod(self.size)), 1, self.eps, Moments())
 
 
+@layer
 class GroupNorm(Normalization):
     """Groups of channels, each observation by itself: ``(x - mean) / sqrt(var + eps)`` (Flux: ``GroupNorm``).
 
@@ -100,6 +103,7 @@ class GroupNorm(Normalization):
         return f"{self.size[0]}, {self.groups}"
 
 
+@layer
 class BatchNorm(Normalization):
     """Each channel by itself, over the whole batch: ``(x - mean) / sqrt(var + eps)`` (Flux: ``BatchNorm``).
 
@@ -152,6 +156,7 @@ class BatchNorm(Normalization):
             warn(("running", name), f"{what}layer.{name} = layer.{name}.astype(np.float32) keeps it.")
 
 
+@layer
 class InstanceNorm(BatchNorm):
     """Each channel of each observation by itself: ``(x - mean) / sqrt(var + eps)`` (Flux: ``InstanceNorm``).
 
@@ -168,7 +173,8 @@ class InstanceNorm(BatchNorm):
         super().__init__(channels, activation, affine=affine, track_stats=track_stats, eps=eps, momentum=momentum)
 
 
-class Dropout(Layer, trainable=()):
+@layer(trainable=())
+class Dropout(Layer):
     """In training, each number becomes 0 with probability `p`, else ``x / (1 - p)`` (Flux: ``Dropout``).
 
     It's training inside `gradient`: see `testmode`. The drawn numbers differ only along `dims`, an axis or

@@ -13,10 +13,11 @@ from ..autodiff.rules import rule_for_each
 from ..autodiff.tracked import TrackedArray, plain
 from ..messages import InputError, LayerError, ShapeError, check_bool, check_callable, explained, in_words
 from ..tree.flat import Attribute, KeyPath
-from .layer import Generator, Layer, glorot_uniform, start
+from .layer import Generator, Layer, glorot_uniform, layer, start
 from .printing import call_of, name_of, settings
 
 
+@layer
 class Recurrence(Layer):
     """A cell's steps through whole sequences (Flux: ``Recurrence``).
 
@@ -36,13 +37,13 @@ class Recurrence(Layer):
         self.cell, self.return_state = cell, return_state
 
     def __call__(self, x: Any, state: Any = None) -> Any:
-        is_ours = type(self.cell) in (RNNCell, LSTMCell, GRUCell)  # a class derived from one may compute differently
-        x = self._converted(x, self.cell.Wi) if is_ours else x
-        inputs = self.cell.Wi.shape[1] if is_ours else "features"
+        is_whole = computes_sequences(self.cell)
+        x = self._converted(x, self.cell.Wi) if is_whole else x
+        inputs = self.cell.Wi.shape[1] if is_whole else "features"
         if len(x.shape) not in (2, 3) or x.shape[-2] == 0 or inputs not in ("features", x.shape[-1]):
             takes = f"takes sequences of shape (N, T, {inputs}) or (T, {inputs})"
             raise ShapeError(KeyPath(), f"{self._name()} {takes}, got shape {x.shape}")
-        if is_ours:
+        if is_whole:
             y, state = self.cell.run(self, x, state, self.return_state)
             return (y, state) if self.return_state else y
         outputs, state = [], initialstates(self.cell) if state is None else state
@@ -66,6 +67,7 @@ class Recurrence(Layer):
         return ", return_state=True" * self.return_state
 
 
+@layer
 class RNN(Recurrence):
     """A `Recurrence` of an `RNNCell`, which takes the keywords: the plain recurrent network (Flux: ``RNN``)."""
 
@@ -75,6 +77,7 @@ class RNN(Recurrence):
         super().__init__(RNNCell(inputs, outputs, activation, **keywords), return_state=return_state)
 
 
+@layer
 class LSTM(Recurrence):
     """A `Recurrence` of an `LSTMCell`, which takes the keywords (Flux: ``LSTM``; PyTorch: with batch_first=True)."""
 
@@ -82,6 +85,7 @@ class LSTM(Recurrence):
         super().__init__(LSTMCell(inputs, outputs, **keywords), return_state=return_state)
 
 
+@layer
 class GRU(Recurrence):
     """A `Recurrence` of a `GRUCell`, which takes the keywords: gated recurrent units (Flux: ``GRU``)."""
 
@@ -95,6 +99,14 @@ def initialstates(layer: Any) -> Any:
     return layer.initialstates()
 
 
+def computes_sequences(cell: Any) -> bool:
+    """Whether the cell's own class says how a step goes, forward and back; one derived from it may differ."""
+    own = vars(type(cell))
+    says_all = "step" in own and "slopes" in own and "back" in own
+    return says_all and "__call__" not in own and hasattr(cell, "run")
+
+
+@layer
 class Cell(Layer):
     """What the three cells have in common: arrays of one form, and how they take an input and a state."""
 
@@ -173,6 +185,7 @@ class Cell(Layer):
         return settings(bias=self.bias is not None)
 
 
+@layer
 class RNNCell(Cell):
     """One step of the plain recurrent network: ``h = activation(Wi x + Wh h + bias)`` (Flux: ``RNNCell``).
 
@@ -221,6 +234,7 @@ IN_PLACE: dict[Callable, tuple] = {
 }
 
 
+@layer
 class LSTMCell(Cell):
     """One step of a network with long short-term memory, a state of two arrays (Flux: ``LSTMCell``).
 
@@ -266,6 +280,7 @@ class LSTMCell(Cell):
         np.matmul(Wh.T, flat, out=dh)
 
 
+@layer
 class GRUCell(Cell):
     """One step of a network of gated recurrent units (Flux: ``GRUCell``, the first version of the paper).
 
