@@ -79,10 +79,16 @@ class Layer(NamesElsewhere, metaclass=Readable):
 
     def _why(self, x: Any, *more: Any, **keywords: Any) -> LayerError | None:
         """After an error of a call with these arguments: what explains it, if the layer sees anything wrong."""
-        return misplaced(self, x) or (self._no_array(x) if getattr(x, "shape", None) is None else None)
+        why = misplaced(self, x)
+        if why is None and getattr(x, "shape", None) is None:
+            return self._no_array(x)
+        return why
 
     def _no_array(self, x: Any) -> InputError:
-        got = tensor_in_words(x) if library_of(x.__class__) else f"{in_words(x)}; np.asarray(x) makes one"
+        if library_of(x.__class__):
+            got = tensor_in_words(x)
+        else:
+            got = f"{in_words(x)}; np.asarray(x) makes one"
         return InputError(KeyPath(), f"{self._name()} takes an array, got {got}")
 
     def _converted(self, x: Any, weight: Any) -> Any:
@@ -92,34 +98,46 @@ class Layer(NamesElsewhere, metaclass=Readable):
         is_float = weight.dtype.kind == "f"
         if type(x) in (list, tuple) and type(plain(weight)) is np.ndarray:
             numbers = np.asarray(x)
-            return numbers.astype(weight.dtype) if numbers.dtype.kind in "biuf" and is_float else numbers
-        if not is_array(plain(x)) or x.dtype.name == weight.dtype.name or not is_float:
+            if is_float and numbers.dtype.kind in "biuf":
+                return numbers.astype(weight.dtype)
+            return numbers
+        if not is_float or not is_array(plain(x)) or x.dtype.name == weight.dtype.name:
             return x
-        mine, its = weight.dtype.name, x.dtype.name
+        mine = weight.dtype.name
+        its = x.dtype.name
         once = f"x.astype(np.{mine})"
+        if x.dtype.kind == "c":
+            raise InputError(KeyPath(), f"{self._name()} takes floating-point numbers, got {its}")
         if x.dtype.kind != "f":
-            fix = "" if x.dtype.kind == "c" else f"; convert them: {once}"
-            raise InputError(KeyPath(), f"{self._name()} takes floating-point numbers, got {its}{fix}")
-        if ("input of a layer", its, mine) not in said:
+            raise InputError(KeyPath(), f"{self._name()} takes floating-point numbers, got {its}; convert them: {once}")
+        key = ("input of a layer", its, mine)
+        if key not in said:
             text = f"{self._name()} computes in {mine} and converts its {its} input, at each call. {once} does it once."
-            more = "\nNumbers such as np.sqrt(64) are float64 too, and make arrays float64; math.sqrt(64) doesn't."
-            notice(("input of a layer", its, mine), text + more * (its == "float64"))
+            if its == "float64":
+                text += "\nNumbers such as np.sqrt(64) are float64 too, and make arrays float64; math.sqrt(64) doesn't."
+            notice(key, text)
         return astype(x, weight.dtype)
 
     def _check_array(self, name: str, x: Any, *shape: Any) -> Any:
         """What `of` got, if it has this `shape`, in which a name stands for any length; else raises `ValueError`."""
-        what, got = f"{type(self).__name__}.of: {name}", getattr(x, "shape", ())
+        what = f"{type(self).__name__}.of: {name}"
         refuse_tensor(what, x)
-        if len(got) != len(shape) or any(size != n for size, n in zip(shape, got) if type(size) is not str):
+        got = getattr(x, "shape", ())
+        differs = any(size != n for size, n in zip(shape, got) if type(size) is not str)
+        if differs or len(got) != len(shape):
             wanted = str(shape).replace("'", "")
             raise ValueError(f"{what} has shape {wanted}, got {in_words(x)}")
         return x
 
     def _check_bias(self, bias: Any, weight: Any, *shape: int) -> Any:
         """Like the `weight` in its type: two types in one layer would make all results the wider one."""
-        if bias is None or self._check_array("bias", bias, *shape).dtype == weight.dtype:
-            return bias
-        return astype(bias, weight.dtype) if bias.dtype.kind + weight.dtype.kind == "ff" else bias
+        if bias is None:
+            return None
+        self._check_array("bias", bias, *shape)
+        both_float = bias.dtype.kind == "f" and weight.dtype.kind == "f"
+        if both_float and bias.dtype != weight.dtype:
+            return astype(bias, weight.dtype)
+        return bias
 
     def _check_activation(self, activation: Any) -> Callable:
         if not callable(activation):
@@ -186,12 +204,13 @@ def layer_call(call: Function) -> Function:
 
     @wraps(call)
     def framed(layer: Any, *inputs: Any, **keywords: Any) -> Any:
-        x: Any = inputs[0] if inputs else next(iter(keywords.values()), None)
+        x: Any = inputs[0] if inputs else next(iter(keywords.values()), None)  # or its only input has a name
         if type(x) is not np.ndarray and library_of(x.__class__):
             raise layer._no_array(x)
         try:
             if card_getters:  # with one card at most, an empty `with` would take 5 % of a small step
-                with on_card_of(x[0] if type(x) is tuple and x else x):
+                one = x[0] if type(x) is tuple and x else x
+                with on_card_of(one):
                     return call(layer, *inputs, **keywords)
             return call(layer, *inputs, **keywords)
         except (LayerError, RecursionError):
@@ -223,29 +242,38 @@ def run_layer(layer: Any, x: Any, *place: Any) -> Any:
 
 def misplaced(layer: Any, x: Any = None) -> LayerError | None:
     """After an error: is an array of `layer` left over from a gradient call, or not where the input `x` is."""
-    here = plain(x)
+    here = device_of(plain(x)) if is_array(plain(x)) else None
     for path, leaf in nodes(layer):
         if type(leaf) is TrackedArray and not leaf.level.is_open:
             return ClosedError(path, CLOSED)
-        leaf = plain(leaf)
-        if is_array(leaf) and is_array(here) and device_of(leaf) != device_of(here):
-            return apart(path, device_of(leaf), device_of(here))
+        if here is None or not is_array(plain(leaf)):
+            continue
+        where = device_of(plain(leaf))
+        if where != here:
+            return apart(path, where, here)
     return None
 
 
 def split_activation(size: tuple) -> tuple[tuple, Callable]:
-    return (size[:-1], size[-1]) if size and callable(size[-1]) else (size, identity)
+    """The sizes, and the activation that may come last."""
+    if size and callable(size[-1]):
+        return size[:-1], size[-1]
+    return size, identity
 
 
 def activated(activation: Callable, y: Any, bias: Any) -> Any:
     """``activation(y + bias)``, on a GPU as one launch if we know the activation: others may print, or sum."""
     if bias is None:
         return activation(y)
-    if launchers and type(y) in launchers and type(bias) in launchers:
-        is_ufunc = type(activation) is np.ufunc and activation.nin == activation.nout == 1
-        if is_ufunc or type(activation) is FunctionType and activation in by_element:
-            return launchers[type(y)](_of_a_sum(activation), (y, bias))
+    if launchers and type(y) in launchers and type(bias) in launchers and _is_by_element(activation):
+        return launchers[type(y)](_of_a_sum(activation), (y, bias))
     return activation(y + bias)
+
+
+def _is_by_element(activation: Callable) -> bool:
+    if type(activation) is np.ufunc:
+        return activation.nin == activation.nout == 1
+    return type(activation) is FunctionType and activation in by_element
 
 
 @cache
@@ -264,11 +292,16 @@ def start(init: Callable, outputs: int, inputs: int, rng: Generator = None, *, w
           layer: str = "Dense", keyword: str = "init") -> Any:  # fmt: skip
     """A layer's first weights, of shape ``(outputs, inputs, *window)``: what `init` gives, and no float64."""
     shape = (outputs, inputs, *window)
-    weight = init(*shape, **({} if rng is None else {"rng": rng}))
+    if rng is None:  # your own `init` needn't take one
+        weight = init(*shape)
+    else:
+        weight = init(*shape, rng=rng)
     if not is_array(weight) or weight.dtype.kind != "f" or weight.shape != shape:
         wanted = f"{keyword}{shape} gives an array of floating-point numbers of that shape"
         raise ValueError(f"{layer}({keyword}=…): {wanted}, got {in_words(weight)}")
-    return astype(weight, np.float32) if weight.dtype == np.float64 else weight
+    if weight.dtype == np.float64:
+        return astype(weight, np.float32)
+    return weight
 
 
 @initializer
@@ -280,8 +313,10 @@ def glorot_uniform(*shape: int, rng: Generator = None, gain: float = 1) -> Any:
 @initializer
 def nfan(*shape: int) -> tuple[int, int]:
     """(inputs, outputs) that a weight of this shape connects (Flux: ``nfan``)."""
-    if len(shape) < 2:
-        return 1, shape[0] if shape else 1
+    if not shape:
+        return 1, 1
+    if len(shape) == 1:
+        return 1, shape[0]
     window = math.prod(shape[2:])
     return shape[1] * window, shape[0] * window
 
