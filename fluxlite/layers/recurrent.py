@@ -173,7 +173,7 @@ class Cell(Layer):
         count = len(self.states)
         states = [None] * count
         if state is not None:
-            states = self.check_states(layer, state, batch)
+            states = self.taken_states(layer, state, batch)
         if not batch:
             x = x[None]
         last_cell = wants_state and count > 1
@@ -200,7 +200,7 @@ class Cell(Layer):
             return sequence
         return composed
 
-    def check_states(self, layer: Layer, state: Any, batch: tuple[int, ...]) -> list:
+    def taken_states(self, layer: Layer, state: Any, batch: tuple[int, ...]) -> list:
         """The arrays in `state`, one row for each observation of the axes `batch`, in the type of the weights."""
         states = state if len(self.states) > 1 else (state,)
         size = self.Wh.shape[1]
