@@ -57,7 +57,9 @@ def _class_numbers(name: str, prediction: Any, target: Any, axis: int) -> tuple[
     count = prediction.shape[axis]
     observations = prediction.shape[:axis] + prediction.shape[axis:][1:]
     if count == 1 or (alike and one_axis and not _are_whole(prediction)):
-        scores = "prediction" if one_axis else "prediction[:, 0]"
+        scores = "prediction"
+        if not one_axis:
+            scores = "prediction[:, 0]"
         write = f"{name}({scores} > 0, target), or > 0.5 for probabilities"
         raise ValueError(f"the prediction has one score for each observation; say what is class 1: {write}")
     guess = np.argmax(prediction, axis=axis)
@@ -96,10 +98,16 @@ def normalise(x: Any, axis: int = -1, eps: float = 1e-5) -> Any:
         mean = np.mean(numbers, axis=axis, keepdims=True)
         deviation = np.std(numbers, axis=axis, keepdims=True)
         result = (numbers - mean) / (deviation + eps)
-        return narrow(result) if is_half(x) else result
+        if is_half(x):
+            return narrow(result)
+        return result
 
 
 def _first_along(axis: Any, ndim: int) -> tuple[slice, ...]:
     """The index of the first numbers along `axis`, or several, in an array of `ndim` axes; all axes stay."""
-    axes = range(ndim) if axis is None else np.lib.array_utils.normalize_axis_tuple(axis, ndim)
-    return tuple(slice(1) if i in axes else slice(None) for i in range(ndim))
+    if axis is None:
+        return (slice(1),) * ndim
+    first = [slice(None)] * ndim
+    for one in np.lib.array_utils.normalize_axis_tuple(axis, ndim):
+        first[one] = slice(1)
+    return tuple(first)
