@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from .devices.pretending import pretend
     from .devices.scalars import allowscalar
     from .devices.simulated import calibrate, simulate_gpu
-    from .layers.layer import glorot_uniform, nfan
+    from .layers.layer import Layer, glorot_uniform, layer, nfan
     from .layers.initializers import glorot_normal, identity_init, kaiming_normal, kaiming_uniform, lecun_normal
     from .layers.initializers import ones32, orthogonal, rand32, randn32, sparse_init, truncated_normal, zeros32
     from .metrics import accuracy, confusion_matrix, normalise
@@ -114,7 +114,7 @@ __all__ = [
     "gradient", "withgradient", "stop_gradient", "Gradient", "jacobian", "hessian", "param", "back", "params",
     "TrackedArray", "rule", "primitive", "getitem", "scatter_add", "astype", "move",
     # layers and what they are made of
-    "Dense", "Chain", "seed", "glorot_uniform", "glorot_normal", "kaiming_uniform", "kaiming_normal",
+    "Layer", "layer", "Dense", "Chain", "seed", "glorot_uniform", "glorot_normal", "kaiming_uniform", "kaiming_normal",
     "truncated_normal", "lecun_normal", "orthogonal", "sparse_init", "identity_init", "zeros32", "ones32", "rand32",
     "randn32", "nfan", "Conv", "ConvTranspose", "CrossCor", "DepthwiseConv", "SamePad", "Upsample", "MaxPool",
     "MeanPool", "AdaptiveMaxPool", "AdaptiveMeanPool", "GlobalMaxPool", "GlobalMeanPool", "outputsize", "Scale",

@@ -21,8 +21,10 @@ def activation(name: str, what: str, function: Callable, pullback: Callable | No
     """A row of the table: the `function` of this name, and its derivative ``pullback(g, out, x)``."""
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"{what} (NNlib: ``{name}``)."
-    entered = on_card_of_argument(function) if pullback is None else primitive(function)
-    if pullback is not None:
+    if pullback is None:
+        entered = on_card_of_argument(function)
+    else:
+        entered = primitive(function)
         rule(entered, pullback)
     by_element.add(entered)
     return entered
@@ -114,8 +116,11 @@ logcosh = curve(
 def rrelu(x: Any, lower: float = 1 / 8, upper: float = 1 / 3, rng: Any = None) -> Any:
     """`leakyrelu` with a slope drawn for each element, by `rng` or the device's generator (NNlib: ``rrelu``)."""
     like = plain(x)
-    drawn = (device_of(like).rng if rng is None else rng).uniform(lower, upper, like.shape)
-    return np.where(x > 0, x, on_device_of(like, drawn).astype(like.dtype) * x)
+    if rng is None:
+        rng = device_of(like).rng
+    drawn = rng.uniform(lower, upper, like.shape)
+    slopes = on_device_of(like, drawn).astype(like.dtype)
+    return np.where(x > 0, x, slopes * x)
 
 
 @primitive
@@ -158,6 +163,10 @@ def slope_of_softmax(g: Any, out: Any, x: Any, axis: int = -1) -> Any:
     return out * (g - np.sum(g * out, axis=axis, keepdims=True))
 
 
+def slope_of_logsoftmax(g: Any, out: Any, x: Any, axis: int = -1) -> Any:
+    return g - np.exp(out) * np.sum(g, axis=axis, keepdims=True)
+
+
 accurate_rule(softmax, slope_of_softmax, again=True)
 accurate_rule(softmax_of_open, slope_of_softmax, again=True)
-accurate_rule(logsoftmax, lambda g, out, x, axis=-1: g - np.exp(out) * np.sum(g, axis=axis, keepdims=True), again=True)
+accurate_rule(logsoftmax, slope_of_logsoftmax, again=True)

@@ -28,7 +28,8 @@ def compares(check: Callable) -> Callable[[Function], Function]:
     """Above a loss: `check` sees that its two arrays fit; then they're compared on one device, in one type."""
 
     def decorate(formula: Function) -> Function:
-        name, call = formula.__name__, f"{formula.__name__}(prediction, target)"
+        name = formula.__name__
+        call = f"{name}(prediction, target)"
 
         @explained()
         @functools.wraps(formula)
@@ -61,7 +62,9 @@ def _of_halves(formula: Callable, prediction: Any, target: Any, args: tuple, kwa
 
 
 def _one_device(name: str, x: Any, y: Any) -> None:
-    if type(x) is type(y) is np.ndarray or not (is_array(x) and is_array(y)):
+    if type(x) is type(y) is np.ndarray:
+        return
+    if not is_array(x) or not is_array(y):
         return
     if device_of(x) != device_of(y):
         where = f"prediction is on {device_of(x)}, target is on {device_of(y)}"
@@ -70,8 +73,11 @@ def _one_device(name: str, x: Any, y: Any) -> None:
 
 def _in_type_of(prediction: Any, target: Any, name: str) -> Any:
     """`target`, on its device, in a type that leaves the loss in the `prediction`'s."""
-    mine, its = getattr(prediction, "dtype", None), getattr(target, "dtype", None)
-    if mine is its or mine is None or its is None or mine.kind != "f" or _are_labels(prediction, target):
+    mine = getattr(prediction, "dtype", None)
+    its = getattr(target, "dtype", None)
+    if mine is its or mine is None or its is None:
+        return target
+    if mine.kind != "f" or _are_labels(prediction, target):
         return target
     if its.kind == "f":  # integers stay the same numbers: no need to say it
         if np.result_type(mine, its) == mine:
@@ -82,48 +88,82 @@ def _in_type_of(prediction: Any, target: Any, name: str) -> Any:
 
 
 def _same_shape(call: str, prediction: Any, target: Any, *args: Any, number: bool = True, **kwargs: Any) -> None:
-    got: Any = getattr(prediction, "shape", ())
+    """Raises `ValueError` if the two differ in their shapes; a `number` as target may count for all."""
+    shape: Any = getattr(prediction, "shape", ())
     wanted = getattr(target, "shape", ())
-    if got == wanted or (number and type(target) in (int, float, bool)):
+    if shape == wanted or (number and type(target) in (int, float, bool)):
         return
     hint = ""
-    if len(got) == 2 and wanted == got[:1]:
-        hint = "; give the target an axis, y[:, None]" if got[1] == 1 else "; for classes, write one-hot rows"
-    one, other = (getattr(x, "shape", in_words(x)) for x in (prediction, target))
+    if len(shape) == 2 and wanted == shape[:1]:
+        hint = "; for classes, write one-hot rows"
+        if shape[1] == 1:
+            hint = "; give the target an axis, y[:, None]"
+    one = getattr(prediction, "shape", in_words(prediction))
+    other = getattr(target, "shape", in_words(target))
     raise ValueError(f"{call} takes two of the same shape, got {one} and {other}{hint}")
 
 
 def _classes(call: str, prediction: Any, target: Any, axis: int = -1, *args: Any, **kwargs: Any) -> None:
-    write = f"{call.partition('(')[0]}(model(x), y)"
+    """Raises `ValueError` if the target is neither classes' numbers, nor rows of probabilities."""
+    name = call.partition("(")[0]
+    write = f"{name}(model(x), y)"
     if type(target) is TrackedArray and type(prediction) is not TrackedArray:
         what = "the target is tracked for a gradient, the prediction isn't: the two are swapped"
         raise TypeError(f"{call}: {what}. Write {write}")
     has_values = _on_the_host(prediction, target)
     if _are_labels(prediction, target):
-        wanted, count = prediction.shape[:axis] + prediction.shape[axis:][1:], prediction.shape[axis]
-        if np.shape(target) != wanted:
-            raise ValueError(f"{call}: numbers of classes have the prediction's axes, {wanted}, got {target.shape}")
-        low, high = _ends(target) if has_values else (0, 0)
-        if low < 0 or high >= count > 0:
-            raise ValueError(f"{call}: numbers of {count} classes are 0 to {count - 1}, got {low if low < 0 else high}")
+        _check_labels(call, prediction, target, axis, has_values)
         return
     _same_shape(call, prediction, target, number=False)
     if not has_values:
         return
     # Done at each step, so by the ufuncs themselves: np.sum and np.min take twice as long.
-    low, (least, most) = np.minimum.reduce(plain(target), None), _ends(np.add.reduce(wide(plain(target)), axis))
-    if low < -0.001 or least < 0.98 or most > 1.02:  # thirds may be written 0.33
-        wrong = f"{low:.3g}" if low < -0.001 else f"a sum of {least if least < 0.98 else most:.3g}"
-        what = "the target holds probabilities, which aren't negative and have the sum 1 along axis"
-        raise ValueError(f"{call}: {what} {axis}; got {wrong}. The prediction comes first: {write}")
+    low = np.minimum.reduce(plain(target), None)
+    least, most = _ends(np.add.reduce(wide(plain(target)), axis))
+    if low < -0.001:
+        wrong = f"{low:.3g}"
+    elif least < 0.98:  # thirds may be written 0.33
+        wrong = f"a sum of {least:.3g}"
+    elif most > 1.02:
+        wrong = f"a sum of {most:.3g}"
+    else:
+        return
+    what = "the target holds probabilities, which aren't negative and have the sum 1 along axis"
+    raise ValueError(f"{call}: {what} {axis}; got {wrong}. The prediction comes first: {write}")
+
+
+def _check_labels(call: str, prediction: Any, target: Any, axis: int, has_values: bool) -> None:
+    """Raises `ValueError` if the classes' numbers have other axes, or are too small or too large."""
+    wanted = prediction.shape[:axis] + prediction.shape[axis:][1:]
+    if np.shape(target) != wanted:
+        raise ValueError(f"{call}: numbers of classes have the prediction's axes, {wanted}, got {target.shape}")
+    count = prediction.shape[axis]
+    if not has_values:
+        return
+    low, high = _ends(target)
+    if low < 0:
+        wrong = low
+    elif high >= count > 0:
+        wrong = high
+    else:
+        return
+    raise ValueError(f"{call}: numbers of {count} classes are 0 to {count - 1}, got {wrong}")
 
 
 def _probabilities(call: str, prediction: Any, target: Any, *args: Any, **kwargs: Any) -> None:
+    """What `_classes` checks; raises `ValueError`, too, if the prediction isn't probabilities."""
     _classes(call, prediction, target, *args, **kwargs)
-    low, high = _ends(plain(prediction)) if _on_the_host(prediction, target) else (0, 0)
-    if low < 0 or high > 1.02:
-        what = f"as softmax gives; got {low if low < 0 else high:.3g}. For scores there is logitcrossentropy"
-        raise ValueError(f"{call}: the prediction holds probabilities, from 0 to 1, {what}")
+    if not _on_the_host(prediction, target):
+        return
+    low, high = _ends(plain(prediction))
+    if low < 0:
+        wrong = low
+    elif high > 1.02:
+        wrong = high
+    else:
+        return
+    what = f"as softmax gives; got {wrong:.3g}. For scores there is logitcrossentropy"
+    raise ValueError(f"{call}: the prediction holds probabilities, from 0 to 1, {what}")
 
 
 def _are_labels(prediction: Any, target: Any) -> bool:
@@ -136,11 +176,13 @@ def _are_labels(prediction: Any, target: Any) -> bool:
 
 def _on_the_host(prediction: Any, target: Any) -> bool:
     """Whether there are values to look at: for a GPU's, the program would have to wait at each step."""
-    both = plain(prediction), plain(target)
-    return all(isinstance(x, (np.ndarray, np.generic, int)) for x in both) and np.size(both[0]) > 0
+    on_the_host = (np.ndarray, np.generic, int)
+    values = plain(prediction)
+    return isinstance(values, on_the_host) and isinstance(plain(target), on_the_host) and np.size(values) > 0
 
 
 def _ends(x: Any) -> tuple[Any, Any]:
+    """The smallest and the largest number."""
     return np.minimum.reduce(x, None), np.maximum.reduce(x, None)
 
 
@@ -149,7 +191,9 @@ def _log(x: Any, eps: Eps) -> Any:
 
 
 def _eps(x: Any, eps: Eps) -> float:
-    return float(np.finfo(x.dtype).eps if eps is None else eps)
+    if eps is None:
+        return float(np.finfo(x.dtype).eps)
+    return float(eps)
 
 
 def _focal(p: Any, gamma: float, eps: Eps) -> Any:
@@ -157,8 +201,11 @@ def _focal(p: Any, gamma: float, eps: Eps) -> Any:
 
 
 def _loss(name: str, what: str, formula: Callable) -> Callable[..., Any]:
+    """A row of the table: the `formula` of this name, which compares two arrays of one shape."""
     formula.__name__ = formula.__qualname__ = name
-    hint = " `agg` gets every element's: see `logitcrossentropy`." if "agg" in formula.__code__.co_varnames else ""
+    hint = ""
+    if "agg" in inspect.signature(formula).parameters:
+        hint = " `agg` gets every element's: see `logitcrossentropy`."
     formula.__doc__ = f"{what} (Flux: ``{name}``).{hint}"
     return compares(_same_shape)(formula)
 
@@ -218,7 +265,8 @@ def crossentropy(prediction: Any, target: Any, axis: int = -1, agg: Callable = n
 
     For scores there's `logitcrossentropy`, which is more accurate and takes the same targets, and the same `agg`.
     """
-    return agg(-_of_classes(lambda p: _log(p, eps), prediction, target, axis))
+    logs = _of_classes(lambda p: _log(p, eps), prediction, target, axis)
+    return agg(-logs)
 
 
 @compares(_classes)
@@ -235,7 +283,8 @@ def logitcrossentropy(prediction: Any, target: Any, axis: int = -1, agg: Callabl
     >>> logitcrossentropy(scores, y, agg=lambda losses: np.sum(losses * mask) / np.sum(mask)).round(3)
     np.float64(0.22)
     """
-    return agg(-_of_classes(lambda logs: logs, logsoftmax(prediction, axis), target, axis))
+    logs = _of_classes(lambda logs: logs, logsoftmax(prediction, axis), target, axis)
+    return agg(-logs)
 
 
 @compares(_probabilities)
@@ -243,7 +292,8 @@ def kldivergence(prediction: Any, target: Any, axis: int = -1, agg: Callable = n
     """`crossentropy` minus the target's own entropy: 0 where both agree (Flux: ``kldivergence``)."""
     losses = -_of_classes(lambda p: _log(p, eps), prediction, target, axis)
     if not _are_labels(prediction, target):  # those are all on one class: no entropy
-        losses = np.sum(target * np.log(np.where(target == 0, 1, target)), axis=axis) + losses
+        negative_entropy = np.sum(target * np.log(np.where(target == 0, 1, target)), axis=axis)
+        losses = negative_entropy + losses
     return agg(losses)  # once, since it may be a median or a largest one
 
 
@@ -261,7 +311,8 @@ def _of_classes(function: Callable, x: Any, target: Any, axis: int) -> Any:
         return np.sum(target * function(x), axis=axis)
     if not is_array(target):
         return function(x[target])
-    return function(np.squeeze(np.take_along_axis(x, np.expand_dims(target, axis), axis), axis))
+    chosen = np.take_along_axis(x, np.expand_dims(target, axis), axis)
+    return function(np.squeeze(chosen, axis))
 
 
 @explained()
@@ -273,4 +324,6 @@ def label_smoothing(target: Any, alpha: float, axis: int | None = -1) -> Any:
     if not 0 < alpha < 1:
         raise ValueError(f"label_smoothing(target, alpha): alpha lies between 0 and 1, got {alpha}")
     with on_card_of(target):
-        return target * (1 - alpha) + alpha / (2 if axis is None else target.shape[axis])
+        kept = target * (1 - alpha)
+        classes = 2 if axis is None else target.shape[axis]
+        return kept + alpha / classes

@@ -33,34 +33,54 @@ def confusion_matrix(prediction: Any, target: Any, axis: int = -1) -> np.ndarray
     with on_card_of(prediction):
         guess, truth, count = _class_numbers("confusion_matrix", prediction, target, axis)
         both = np.stack([np.ravel(truth).astype(np.int64), np.ravel(guess).astype(np.int64)])
-        pairs = getattr(device_of(both), "download", np.asarray)(both)
-    count = int(pairs.max(initial=0)) + 1 if count is None else count
-    for wrong in pairs[(pairs < 0) | (pairs >= count)][:1]:
-        raise ValueError(f"{wrong} isn't a class, they're 0 to {count - 1}")
-    return np.bincount(pairs[0] * count + pairs[1], minlength=count * count).reshape(count, count)
+        download = getattr(device_of(both), "download", np.asarray)
+        pairs = download(both)
+    if count is None:
+        count = int(pairs.max(initial=0)) + 1
+    wrong = pairs[(pairs < 0) | (pairs >= count)]
+    if wrong.size:
+        raise ValueError(f"{wrong[0]} isn't a class, they're 0 to {count - 1}")
+    rows, columns = pairs
+    return np.bincount(rows * count + columns, minlength=count * count).reshape(count, count)
 
 
 def _class_numbers(name: str, prediction: Any, target: Any, axis: int) -> tuple[Any, Any, int | None]:
     """The numbers of the classes, predicted and right, and how many classes have scores."""
     refuse_tensor(name, prediction)
     refuse_tensor(name, target)
-    prediction, target = (np.asarray(x) if isinstance(x, (list, tuple)) else plain(x) for x in (prediction, target))
-    alike, one_axis = prediction.shape == target.shape, prediction.ndim == 1
+    prediction = _as_array(prediction)
+    target = _as_array(target)
+    alike = prediction.shape == target.shape
+    one_axis = prediction.ndim == 1
     if alike and one_axis and _are_whole(prediction) and _are_whole(target):
         return prediction, target, None
-    count, observations = prediction.shape[axis], prediction.shape[:axis] + prediction.shape[axis:][1:]
+    count = prediction.shape[axis]
+    observations = prediction.shape[:axis] + prediction.shape[axis:][1:]
     if count == 1 or (alike and one_axis and not _are_whole(prediction)):
-        write = f"{name}(prediction{'' if one_axis else '[:, 0]'} > 0, target), or > 0.5 for probabilities"
+        scores = "prediction"
+        if not one_axis:
+            scores = "prediction[:, 0]"
+        write = f"{name}({scores} > 0, target), or > 0.5 for probabilities"
         raise ValueError(f"the prediction has one score for each observation; say what is class 1: {write}")
     guess = np.argmax(prediction, axis=axis)
-    # What's as whole as a one-hot row may also be the numbers of pixels' classes.
-    if alike and not one_axis and (target.dtype.kind == "f" or bool(np.all(np.sum(target, axis=axis) == 1))):
+    if alike and not one_axis and _are_rows(target, axis):
         return guess, np.argmax(target, axis=axis), count
     if target.shape == observations and _are_whole(target):
         return guess, target, count
     wanted = f"the target has this shape too, or is whole numbers of shape {observations}; for class numbers, both"
     got = f"have shape (N,). Got {target.dtype.name} of shape {target.shape}"
     raise ValueError(f"{name}: for scores of shape {prediction.shape}, {wanted} {got}")
+
+
+def _as_array(x: Any) -> Any:
+    if isinstance(x, (list, tuple)):
+        return np.asarray(x)
+    return plain(x)
+
+
+def _are_rows(target: Any, axis: int) -> bool:
+    """Whether it's probabilities or one-hot rows: what's as whole may also be the numbers of pixels' classes."""
+    return target.dtype.kind == "f" or bool(np.all(np.sum(target, axis=axis) == 1))
 
 
 def _are_whole(x: Any) -> bool:
@@ -74,9 +94,20 @@ def normalise(x: Any, axis: int = -1, eps: float = 1e-5) -> Any:
         numbers = wide(x)  # the square of a half may be too large
         if hasattr(x, "shape"):
             # Taken from the first of them, equal numbers are exactly 0, and so is their mean. It would be rounded.
-            axes = range(x.ndim) if axis is None else np.lib.array_utils.normalize_axis_tuple(axis, x.ndim)
-            first = plain(numbers)[tuple(slice(1) if i in axes else slice(None) for i in range(x.ndim))]
-            numbers = numbers - first
-        mean, deviation = np.mean(numbers, axis=axis, keepdims=True), np.std(numbers, axis=axis, keepdims=True)
+            numbers = numbers - plain(numbers)[_first_along(axis, x.ndim)]
+        mean = np.mean(numbers, axis=axis, keepdims=True)
+        deviation = np.std(numbers, axis=axis, keepdims=True)
         result = (numbers - mean) / (deviation + eps)
-        return narrow(result) if is_half(x) else result
+        if is_half(x):
+            return narrow(result)
+        return result
+
+
+def _first_along(axis: Any, ndim: int) -> tuple[slice, ...]:
+    """The index of the first numbers along `axis`, or several, in an array of `ndim` axes; all axes stay."""
+    if axis is None:
+        return (slice(1),) * ndim
+    first = [slice(None)] * ndim
+    for one in np.lib.array_utils.normalize_axis_tuple(axis, ndim):
+        first[one] = slice(1)
+    return tuple(first)

@@ -11,10 +11,11 @@ import numpy as np
 from ..arrays import identity
 from ..messages import LayerError, ShapeError, check_callable, explained, notice
 from ..tree.flat import KeyPath
-from .layer import LAYERS, Layer, activated, glorot_uniform, misplaced, run_layer, start
+from .layer import LAYERS, Layer, activated, glorot_uniform, layer, misplaced, run_layer, start
 from .printing import call_of, settings
 
 
+@layer
 class Dense(Layer):
     """A fully connected layer: ``activation(x @ weight.T + bias)`` (Flux: ``Dense``).
 
@@ -26,7 +27,7 @@ class Dense(Layer):
     (3, 5)
     """
 
-    weight: Any  # these fields are its tree: `Layer` makes each of ours a dataclass, with a frame around its calls
+    weight: Any  # these fields are its tree
     bias: Any
     activation: Callable
 
@@ -41,28 +42,36 @@ class Dense(Layer):
     @classmethod
     def of(cls, weight: Any, bias: Any = None, activation: Callable = identity) -> "Dense":
         """A layer made of these arrays: `weight` of shape ``(outputs, inputs)``, `bias` ``(outputs,)`` or None."""
-        layer = object.__new__(cls)
-        layer.weight = layer._check_array("weight", weight, "outputs", "inputs")
-        layer.bias = layer._check_bias(bias, weight, len(weight))
-        layer.activation = layer._check_activation(activation)
-        return layer
+        new = object.__new__(cls)
+        new.weight = new._check_array("weight", weight, "outputs", "inputs")
+        new.bias = new._check_bias(bias, weight, len(weight))
+        new.activation = new._check_activation(activation)
+        return new
 
     def __call__(self, x: Any) -> Any:
-        x = x if getattr(x, "dtype", None) is self.weight.dtype else self._converted(x, self.weight)
-        y = x @ self.weight.T if getattr(x, "ndim", 0) < 3 else multiply_rows(x, self.weight.T)
+        if getattr(x, "dtype", None) is not self.weight.dtype:
+            x = self._converted(x, self.weight)
+        if getattr(x, "ndim", 0) < 3:
+            y = x @ self.weight.T
+        else:
+            y = multiply_rows(x, self.weight.T)
         return activated(self.activation, y, self.bias)
 
     def _why(self, x: Any) -> LayerError | None:
-        why, inputs = super()._why(x), self.weight.shape[1]
+        why = super()._why(x)
+        inputs = self.weight.shape[1]
         shape: Any = getattr(x, "shape", ())
-        if why is None and shape[-1:] != (inputs,):
-            takes = f"takes an input of shape ({inputs},) or (N, {inputs})"
-            hint = "; the observations are its rows: x.T?" if len(shape) == 2 and shape[0] == inputs else ""
-            return ShapeError(KeyPath(), f"{self._name()} {takes}, got shape {shape}{hint}")
-        return why
+        if why is not None or shape[-1:] == (inputs,):
+            return why
+        hint = ""
+        if len(shape) == 2 and shape[0] == inputs:
+            hint = "; the observations are its rows: x.T?"
+        takes = f"takes an input of shape ({inputs},) or (N, {inputs})"
+        return ShapeError(KeyPath(), f"{self._name()} {takes}, got shape {shape}{hint}")
 
     def _sizes(self) -> str:
-        return "{1} => {0}".format(*self.weight.shape)
+        outputs, inputs = self.weight.shape
+        return f"{inputs} => {outputs}"
 
     def _options(self) -> str:
         return settings(self.activation, bias=self.bias is not None)
@@ -71,7 +80,8 @@ class Dense(Layer):
 def multiply_rows(x: Any, matrix: Any) -> Any:
     """``x @ matrix``, for `x` with any number of axes before the features: quicker with all their rows at once."""
     shape = tuple(x.shape)
-    if len(shape) == 4 and shape[1] in (1, 3) and shape[2] == shape[3] > 3:  # square pictures of one channel or three
+    is_picture = len(shape) == 4 and shape[1] in (1, 3) and shape[2] == shape[3] > 3
+    if is_picture:  # square ones of one channel or three
         what = f"a layer multiplies the last axis of its input, of shape {shape}. If these are pictures (N, C, H, W), "
         fix = "fl.flatten(x) makes one row of each picture, np.moveaxis(x, 1, -1) puts the channels last."
         notice(("channels first", shape[1:]), f"{what}that is each row of a picture: {fix}")
@@ -87,23 +97,33 @@ class Container(Layer):
     def _set_layers(self, layers: tuple, named: Mapping[str, Any]) -> None:
         if layers and named:
             raise TypeError(f"the layers of {self._name()} all have names, or none do")
-        self.layers = dict(named) if named else tuple(layers)
-        for where, layer in self._items():
-            check_callable(f"{self._name()}'s layers[{where!r}]", layer)
+        self.layers: Any = layers
+        if named:
+            self.layers = dict(named)
+        for where, part in self._items():
+            check_callable(f"{self._name()}'s layers[{where!r}]", part)
 
     def _items(self) -> Any:
-        return self.layers.items() if isinstance(self.layers, Mapping) else enumerate(self.layers)
+        """(name or number, layer) of each."""
+        if isinstance(self.layers, Mapping):
+            return self.layers.items()
+        return enumerate(self.layers)
 
-    def _why(self, *inputs: Any) -> LayerError | None:
+    def _why(self, *inputs: Any, **keywords: Any) -> LayerError | None:
         return misplaced(self)  # anything else the layers inside have said
 
     def _name(self) -> str:
         return type(self).__name__
 
     def _sizes(self) -> str:
-        return ", ".join(call_of(x) if type(where) is int else f"{where}={call_of(x)}" for where, x in self._items())
+        texts = []
+        for where, part in self._items():
+            name = "" if type(where) is int else f"{where}="
+            texts.append(name + call_of(part))
+        return ", ".join(texts)
 
 
+@layer
 class Chain(Container):
     """Layers, or any functions, one after the other (Flux: ``Chain``).
 
@@ -126,22 +146,27 @@ class Chain(Container):
         self._set_layers(layers, named)
 
     def __call__(self, x: Any) -> Any:
-        for where, layer in self._items():
-            x = run_layer(layer, x, LAYERS, where)
+        for where, part in self._items():
+            x = run_layer(part, x, LAYERS, where)
         return x
 
     @explained("the place of a layer, or a slice")
     def __getitem__(self, index: Any) -> Any:
         if isinstance(self.layers, Mapping) and isinstance(index, (int, slice)):
-            index = list(self.layers)[index]
+            index = list(self.layers)[index]  # a name, or a list of names
         if not isinstance(index, (slice, list)):
             return self.layers[index]
         part = copy(self)
-        part.layers = {name: self.layers[name] for name in index} if type(index) is list else self.layers[index]
+        if isinstance(index, list):
+            part.layers = {name: self.layers[name] for name in index}
+        else:
+            part.layers = self.layers[index]
         return part
 
     def __len__(self) -> int:
         return len(self.layers)
 
     def __iter__(self) -> Iterator:
-        return iter(self.layers.values() if isinstance(self.layers, Mapping) else self.layers)
+        if isinstance(self.layers, Mapping):
+            return iter(self.layers.values())
+        return iter(self.layers)

@@ -26,11 +26,23 @@ from ..messages import InputError, LayerError, ShapeError, apart, check_whole, e
 from ..tree.flat import Attribute, KeyPath
 from ..tree.ties import is_array
 from .basic import Chain, Container, Dense, multiply_rows
-from .layer import LAYERS, Generator, Layer, activated, generator, glorot_uniform, run_layer, split_activation, start
+from .layer import (
+    LAYERS,
+    Generator,
+    Layer,
+    activated,
+    generator,
+    glorot_uniform,
+    layer,
+    run_layer,
+    split_activation,
+    start,
+)
 from .normalization import Dropout
 from .printing import call_of, name_of, settings
 
 
+@layer
 class SkipConnection(Container):
     """A layer, and a way past it: ``connection(layer(x), x)`` (Flux: ``SkipConnection``).
 
@@ -41,7 +53,8 @@ class SkipConnection(Container):
     connection: Any
 
     def __init__(self, layers: Any, connection: Callable) -> None:
-        self.layers, self.connection = layers, connection
+        self.layers = layers
+        self.connection = connection
 
     def __call__(self, x: Any) -> Any:
         return self.connection(run_layer(self.layers, x, LAYERS), x)
@@ -50,6 +63,7 @@ class SkipConnection(Container):
         return f"{call_of(self.layers)}, {name_of(self.connection)}"
 
 
+@layer
 class Parallel(Container):
     """Layers side by side: ``connection(layers[0](x), layers[1](x), …)`` (Flux: ``Parallel``).
 
@@ -65,7 +79,7 @@ class Parallel(Container):
         self._set_layers(layers, named)
 
     def __call__(self, *inputs: Any) -> Any:
-        found = [run_layer(layer, x, LAYERS, where) for (where, layer), x in self._with_inputs(inputs)]
+        found = [run_layer(part, x, LAYERS, where) for (where, part), x in self._with_inputs(inputs)]
         if len(found) > 2 and isinstance(self.connection, np.ufunc):
             return reduce(self.connection, found)
         return self.connection(*found)
@@ -73,9 +87,12 @@ class Parallel(Container):
     __getitem__ = Chain.__getitem__
 
     def _with_inputs(self, inputs: tuple) -> Any:
+        """((name or number, layer), its input) of each."""
         count = len(self.layers)
-        if len(inputs) == 1:
-            inputs = inputs[0] if isinstance(inputs[0], tuple) else inputs * count
+        if len(inputs) == 1 and isinstance(inputs[0], tuple):
+            inputs = inputs[0]
+        elif len(inputs) == 1:
+            inputs = inputs * count
         if len(inputs) != count:
             takes = f"takes one input, or {count}, got {len(inputs)}"
             raise ShapeError(KeyPath(), f"{self._name()} of {count} layers {takes}")
@@ -85,6 +102,7 @@ class Parallel(Container):
         return f"{name_of(self.connection)}, {super()._sizes()}"
 
 
+@layer
 class PairwiseFusion(Parallel):
     """Layers in a row, which meet a new input before each (Flux: ``PairwiseFusion``).
 
@@ -93,12 +111,14 @@ class PairwiseFusion(Parallel):
 
     def __call__(self, *inputs: Any) -> tuple:
         found: list = []
-        for (where, layer), x in self._with_inputs(inputs):
-            joined = self.connection(found[-1], x) if found else x
-            found.append(run_layer(layer, joined, LAYERS, where))
+        for (where, part), x in self._with_inputs(inputs):
+            if found:
+                x = self.connection(found[-1], x)
+            found.append(run_layer(part, x, LAYERS, where))
         return tuple(found)
 
 
+@layer
 class Maxout(Container):
     """The largest of what several layers give, number by number (Flux: ``Maxout``).
 
@@ -109,19 +129,23 @@ class Maxout(Container):
 
     def __init__(self, *layers: Any) -> None:
         if len(layers) == 2 and isinstance(layers[1], (int, np.integer)):
-            layers = tuple(layers[0]() for _ in range(layers[1]))
+            make, count = layers
+            layers = tuple(make() for _ in range(count))
         self._set_layers(layers, {})
 
     def __call__(self, x: Any) -> Any:
-        return reduce(np.maximum, [run_layer(layer, x, LAYERS, where) for where, layer in self._items()])
+        found = [run_layer(part, x, LAYERS, where) for where, part in self._items()]
+        return reduce(np.maximum, found)
 
 
 @explained("an array of shape (…, T, features)")
 def make_causal_mask(x: Any) -> Any:
     """The mask with which no step of `x` ``(…, T, features)`` sees later ones (NNlib: ``make_causal_mask``)."""
-    return np.tril(np.ones_like(plain(x), shape=(x.shape[-2],) * 2, dtype=bool))
+    steps = x.shape[-2]
+    return np.tril(np.ones_like(plain(x), shape=(steps, steps), dtype=bool))
 
 
+@layer
 class MultiHeadAttention(Layer):
     """Each step of a sequence asks all others, and takes up what answers it (Flux: ``MultiHeadAttention``).
 
@@ -147,61 +171,95 @@ class MultiHeadAttention(Layer):
         dropout_prob: float = 0.0, rng: Generator = None,
     ):  # fmt: skip
         check_whole("MultiHeadAttention(nheads=…)", nheads, 1)
-        inputs, inside, outputs = dims if isinstance(dims, tuple) else (dims,) * 3
-        q, k, v = inputs if isinstance(inputs, tuple) else (inputs,) * 3
-        asked, answered = inside if isinstance(inside, tuple) else (inside,) * 2
+        inputs, inside, outputs = _each(dims, 3)
+        q, k, v = _each(inputs, 3)
+        asked, answered = _each(inside, 2)
         if asked % nheads or answered % nheads:
             raise ValueError(f"MultiHeadAttention: {inside} features can't be divided among {nheads} heads")
-        sizes = (q, asked), (k, asked), (v, answered), (answered, outputs)
-        projections = [Dense(*pair, bias=bias, init=init, rng=rng) for pair in sizes]
-        self.q_proj, self.k_proj, self.v_proj, self.out_proj = projections
+        self.q_proj = Dense(q, asked, bias=bias, init=init, rng=rng)
+        self.k_proj = Dense(k, asked, bias=bias, init=init, rng=rng)
+        self.v_proj = Dense(v, answered, bias=bias, init=init, rng=rng)
+        self.out_proj = Dense(answered, outputs, bias=bias, init=init, rng=rng)
         self.attn_drop = Dropout(dropout_prob)
         self.nheads = int(nheads)
 
     def __call__(self, q: Any, k: Any = None, v: Any = None, bias: Any = None, *, mask: Any = None) -> tuple[Any, Any]:
-        k = q if k is None else k
-        given = {"q_proj": q, "k_proj": k, "v_proj": k if v is None else v}
-        projected = [run_layer(getattr(self, name), x, Attribute(name)) for name, x in given.items()]
+        if k is None:
+            k = q
+        if v is None:
+            v = k
+        q = run_layer(self.q_proj, q, Attribute("q_proj"))
+        k = run_layer(self.k_proj, k, Attribute("k_proj"))
+        v = run_layer(self.v_proj, v, Attribute("v_proj"))
+        queries, keys, values = self._by_head(q, k, v)
+        scores = self._scores(queries, keys, bias, mask)
+        if mask is None and bias is None:
+            weights = softmax(scores)
+        else:
+            weights = softmax_of_open(scores)
+        answers = np.swapaxes(self.attn_drop(weights) @ values, -2, -3)
+        joined = np.reshape(answers, (*answers.shape[:-2], answers.shape[-2] * answers.shape[-1]))
+        if is_half(q):
+            joined = narrow(joined)
+            weights = narrow(weights)
+        return run_layer(self.out_proj, joined, Attribute("out_proj")), weights
+
+    def _by_head(self, *projected: Any) -> list:
+        """Each cut among the heads, ``(N, nheads, T, size)``: a score may be too large for float16."""
         parts = [np.reshape(x, (*x.shape[:-1], self.nheads, x.shape[-1] // self.nheads)) for x in projected]
-        # (N, nheads, T, size). A score may be too large for float16, though what it leads to isn't.
-        queries, keys, values = [np.swapaxes(wide(x), -2, -3) for x in parts]
+        return [np.swapaxes(wide(x), -2, -3) for x in parts]
+
+    def _scores(self, queries: Any, keys: Any, bias: Any, mask: Any) -> Any:
         scores = (queries * (1 / math.sqrt(queries.shape[-1]))) @ np.swapaxes(keys, -1, -2)
         if bias is not None:
             scores = scores + _checked("bias", bias, "f", scores.shape)
         if mask is not None:
             # Added like a bias, -inf has the same effect as a choice, and needs no time in the backward pass.
-            zero, never = scores.dtype.type(0), scores.dtype.type(-math.inf)
+            zero = scores.dtype.type(0)
+            never = scores.dtype.type(-math.inf)
             closed = np.where(_checked("mask", mask, "b", scores.shape), zero, never)
             scores = scores + closed.astype(scores.dtype, copy=False)
-        is_open = mask is None and bias is None
-        weights = softmax(scores) if is_open else softmax_of_open(scores)
-        answers = np.swapaxes(self.attn_drop(weights) @ values, -2, -3)
-        joined = np.reshape(answers, (*answers.shape[:-2], answers.shape[-2] * answers.shape[-1]))
-        if is_half(projected[0]):
-            joined, weights = narrow(joined), narrow(weights)
-        return run_layer(self.out_proj, joined, Attribute("out_proj")), weights
+        return scores
 
     def _sizes(self) -> str:
-        inputs = tuple([layer.weight.shape[1] for layer in (self.q_proj, self.k_proj, self.v_proj)])
-        inside = self.q_proj.weight.shape[0], self.v_proj.weight.shape[0]
-        sizes = [each[0] if len(set(each)) == 1 else each for each in (inputs, inside)]
-        dims = *sizes, self.out_proj.weight.shape[0]
-        return str(dims[0] if len(set(dims)) == 1 else dims)
+        q = self.q_proj.weight.shape
+        k = self.k_proj.weight.shape
+        v = self.v_proj.weight.shape
+        inputs = _one_if_equal((q[1], k[1], v[1]))
+        inside = _one_if_equal((q[0], v[0]))
+        outputs = self.out_proj.weight.shape[0]
+        return str(_one_if_equal((inputs, inside, outputs)))
 
     def _options(self) -> str:
         return f", nheads={self.nheads}"
 
 
+def _each(sizes: Any, count: int) -> tuple:
+    """One for each, as given, or the same for all."""
+    if isinstance(sizes, tuple):
+        return sizes
+    return (sizes,) * count
+
+
+def _one_if_equal(sizes: tuple) -> Any:
+    if len(set(sizes)) == 1:
+        return sizes[0]
+    return sizes
+
+
 def _checked(name: str, x: Any, kind: str, wanted: tuple) -> Any:
     """`x`, which is added to the scores. NumPy would also add booleans as a bias, or make the scores larger."""
     if x.dtype.kind != kind:
-        numbers = "booleans, True where one may look" if kind == "b" else "floating-point numbers"
+        numbers = "floating-point numbers"
+        if kind == "b":
+            numbers = "booleans, True where one may look"
         raise InputError(KeyPath(), f"MultiHeadAttention({name}=…) takes {numbers}, got {in_words(x)}")
     if np.broadcast_shapes(x.shape, wanted) != wanted:
         raise ShapeError(KeyPath(), f"MultiHeadAttention({name}=…) broadcasts to {wanted}, got {x.shape}")
     return x
 
 
+@layer
 class Scale(Layer):
     """A weight and a bias for each feature: ``activation(x * scale + bias)`` (Flux: ``Scale``).
 
@@ -221,14 +279,15 @@ class Scale(Layer):
     @classmethod
     def of(cls, scale: Any, bias: Any = None, activation: Callable = identity) -> "Scale":
         """A layer made of these arrays, of one shape; `bias` may be None."""
-        layer = object.__new__(cls)
-        layer.scale = layer._check_array("scale", scale, *getattr(scale, "shape", ("…",)))
-        layer.bias = layer._check_bias(bias, scale, *scale.shape)
-        layer.activation = layer._check_activation(activation)
-        return layer
+        new = object.__new__(cls)
+        new.scale = new._check_array("scale", scale, *getattr(scale, "shape", ("…",)))
+        new.bias = new._check_bias(bias, scale, *scale.shape)
+        new.activation = new._check_activation(activation)
+        return new
 
     def __call__(self, x: Any) -> Any:
-        x, size = self._converted(x, self.scale), self.scale.shape
+        x = self._converted(x, self.scale)
+        size = self.scale.shape
         if x.shape[len(x.shape) - len(size) :] != size:  # NumPy would broadcast some of them
             wanted = ", ".join(map(str, ("…", *size)))
             raise ShapeError(KeyPath(), f"{self._name()} takes an input of shape ({wanted}), got {x.shape}")
@@ -245,6 +304,7 @@ def normal(*shape: int, rng: Generator = None) -> Any:
     return generator(rng).standard_normal(shape, dtype=np.float32)
 
 
+@layer
 class Embedding(Layer):
     """For each number of a vocabulary, a row of features that are learned: ``weight[x]`` (Flux: ``Embedding``).
 
@@ -261,28 +321,35 @@ class Embedding(Layer):
     @classmethod
     def of(cls, weight: Any) -> "Embedding":
         """A layer made of this array, of shape ``(vocabulary, features)``."""
-        layer = object.__new__(cls)
-        layer.weight = layer._check_array("weight", weight, "vocabulary", "features")
-        return layer
+        new = object.__new__(cls)
+        new.weight = new._check_array("weight", weight, "vocabulary", "features")
+        return new
 
     def __call__(self, x: Any) -> Any:
         with on_card_of(self.weight):  # where a list goes, too
-            numbers, weight = plain(x), plain(self.weight)
+            numbers = plain(x)
+            weight = plain(self.weight)
             if isinstance(numbers, (list, tuple)):
                 numbers = np.asarray(numbers)
-                x = numbers = on_device_of(weight, numbers if numbers.size else numbers.astype(np.int64))
+                if numbers.size == 0:
+                    numbers = numbers.astype(np.int64)
+                x = numbers = on_device_of(weight, numbers)
             elif is_array(numbers) and device_of(numbers) != device_of(weight):  # CuPy would copy a host's index
                 raise apart(KeyPath((Attribute("weight"),)), device_of(weight), device_of(numbers))
             if type(numbers) is not int and numbers.dtype.kind in "fb":  # one-hot rows
                 self._check_rows(numbers)
                 return multiply_rows(astype(x, self.weight.dtype), self.weight)
-            # NumPy takes a negative number for one from the end. What's on a GPU isn't looked at: that would wait.
-            if isinstance(numbers, (np.ndarray, np.integer, int)) and np.size(numbers):
-                low, high, most = np.min(numbers), np.max(numbers), self.weight.shape[0] - 1
-                if low < 0 or high > most:
-                    got = f"knows the numbers 0 to {most}, got {low if low < 0 else high}"
-                    raise UnknownError(KeyPath(), f"{self._name()} {got}")
+            self._check_numbers(numbers)
             return getitem(self.weight, numbers)
+
+    def _check_numbers(self, numbers: Any) -> None:
+        """NumPy takes a negative number for one from the end. What's on a GPU isn't looked at: that would wait."""
+        if not isinstance(numbers, (np.ndarray, np.integer, int)) or np.size(numbers) == 0:
+            return
+        most = self.weight.shape[0] - 1
+        for number in np.min(numbers), np.max(numbers):
+            if not 0 <= number <= most:
+                raise UnknownError(KeyPath(), f"{self._name()} knows the numbers 0 to {most}, got {number}")
 
     def _check_rows(self, rows: Any) -> None:
         """Class numbers often come as floating-point ones, for example from a table."""
@@ -293,13 +360,13 @@ class Embedding(Layer):
             raise ShapeError(KeyPath(), f"{self._name()} {takes}, got {in_words(rows)}; {numbers}")
         is_one = type(rows) is np.ndarray and rows.dtype.kind == "f" and rows.shape == (count,)
         if is_one and np.max(rows, initial=0) > 1:
-            what = (
-                f"{self._name()} takes these {count} {rows.dtype.name} numbers for one row: how much there is of each"
-            )
+            these = f"these {count} {rows.dtype.name} numbers"
+            what = f"{self._name()} takes {these} for one row: how much there is of each"
             notice(("numbers for an embedding", count), f"{what}; {numbers}.")
 
     def _sizes(self) -> str:
-        return "{} => {}".format(*self.weight.shape)
+        vocabulary, features = self.weight.shape
+        return f"{vocabulary} => {features}"
 
 
 class UnknownError(LayerError, IndexError):

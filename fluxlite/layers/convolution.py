@@ -1,5 +1,6 @@
 """Windows that slide over pictures and sequences: convolution and pooling; and `Upsample`, which makes them larger."""
 
+import itertools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -11,7 +12,7 @@ from ..autodiff.derivatives.windows import Windows, convolve, convolve_back, max
 from ..autodiff.tracked import plain
 from ..messages import ShapeError, check_whole, explained, in_words
 from ..tree.flat import KeyPath
-from .layer import Generator, Layer, activated, glorot_uniform, start
+from .layer import Generator, Layer, activated, glorot_uniform, layer, start
 from .printing import settings
 
 Pads = tuple[tuple[int, int], ...]
@@ -25,7 +26,8 @@ class SamePad:
         return "SamePad()"
 
 
-class Conv(Layer, children=("weight", "bias", "activation")):
+@layer(children=("weight", "bias", "activation"))
+class Conv(Layer):
     """A convolution: each window's products with the weights, summed, then bias and activation (Flux: ``Conv``).
 
     ``Conv((3, 3), inputs, outputs)`` takes pictures ``(N, H, W, inputs)``, gives ``(N, …, …, outputs)``; ``Conv((3,),
@@ -56,7 +58,9 @@ class Conv(Layer, children=("weight", "bias", "activation")):
         kernel = window_size(f"{name}(kernel)", kernel)
         if inputs % groups or outputs % groups:
             raise ValueError(f"{name}: inputs and outputs are multiples of groups={groups}, got {inputs} and {outputs}")
-        before, after = (outputs, inputs) if self._back else (inputs, outputs)
+        before, after = inputs, outputs
+        if self._back:
+            before, after = outputs, inputs
         drawn = start(init, after, before // groups, rng, window=kernel, layer=name)
         self.weight = np.copy(np.moveaxis(drawn, (1, 0), (-2, -1)), order="C")
         self.bias = np.zeros_like(self.weight, shape=(outputs,)) if bias else None
@@ -66,26 +70,33 @@ class Conv(Layer, children=("weight", "bias", "activation")):
     def of(cls, weight: Any, bias: Any = None, activation: Callable = identity, *, stride: Any = 1, pad: Any = 0,
            dilation: Any = 1, groups: int = 1) -> Any:  # fmt: skip
         """A layer made of these arrays: `weight` of shape ``(*kernel, inputs / groups, outputs)``, `bias` or None."""
-        layer = object.__new__(cls)
+        new = object.__new__(cls)
         kernel = ["kernel"] * max(getattr(weight, "ndim", 0) - 2, 1)
-        layer.weight = layer._check_array("weight", weight, *kernel, "inputs", "outputs")
-        layer._set(activation, stride, pad, dilation, groups)
-        layer.bias = layer._check_bias(bias, weight, layer._features()[1])
-        return layer
+        new.weight = new._check_array("weight", weight, *kernel, "inputs", "outputs")
+        new._set(activation, stride, pad, dilation, groups)
+        _, outputs = new._features()
+        new.bias = new._check_bias(bias, weight, outputs)
+        return new
 
     def _set(self, activation: Callable, stride: Any, pad: Any, dilation: Any, groups: int) -> None:
-        name, dims = type(self).__name__, self.weight.ndim - 2
-        self.activation, self.groups = self._check_activation(activation), groups
+        name = type(self).__name__
+        dims = self.weight.ndim - 2
+        self.activation = self._check_activation(activation)
+        self.groups = groups
         self.stride = each_axis(f"{name}'s stride", stride, dims)
         self.dilation = each_axis(f"{name}'s dilation", dilation, dims)
         self.pad = pads_of(f"{name}'s pad", pad, self._padded_extent())
 
     def __call__(self, x: Any) -> Any:
         dims = len(self.stride)
-        check_shape(self, x, dims, self._features()[0])
+        inputs, _ = self._features()
+        check_shape(self, x, dims, inputs)
         at = Windows(self.weight.shape[:dims], self.stride, self.pad, self.dilation, self.groups)
-        kernel = np.flip(self.weight, tuple(range(dims))) if self._flips else self.weight
-        return activated(self.activation, self._windows_of(self._converted(x, self.weight), kernel, at), self.bias)
+        kernel = self.weight
+        if self._flips:
+            kernel = np.flip(kernel, tuple(range(dims)))
+        y = self._windows_of(self._converted(x, self.weight), kernel, at)
+        return activated(self.activation, y, self.bias)
 
     def _windows_of(self, x: Any, kernel: Any, at: Windows) -> Any:
         return convolve(x, kernel, at)
@@ -95,24 +106,36 @@ class Conv(Layer, children=("weight", "bias", "activation")):
         return tuple((k - 1) * d + 1 for k, d in zip(self.weight.shape, self.dilation))
 
     def _features(self) -> tuple[int, int]:
+        """How many there are of the input, and of the output."""
         *_, before, after = self.weight.shape
-        return (after, before * self.groups) if self._back else (before * self.groups, after)
+        if self._back:
+            return after, before * self.groups
+        return before * self.groups, after
 
     def _sizes(self) -> str:
-        return "{}, {} => {}".format(self.weight.shape[:-2], *self._features())
+        inputs, outputs = self._features()
+        return f"{self.weight.shape[:-2]}, {inputs} => {outputs}"
 
     def _options(self) -> str:
-        windows = option("pad", self.pad, 0) + option("stride", self.stride, 1) + option("dilation", self.dilation, 1)
-        groups = option("groups", (self.groups,), 1)
-        return f"{settings(self.activation)}{windows}{groups}{settings(bias=self.bias is not None)}"
+        texts = [
+            settings(self.activation),
+            option("pad", self.pad, 0),
+            option("stride", self.stride, 1),
+            option("dilation", self.dilation, 1),
+            option("groups", (self.groups,), 1),
+            settings(bias=self.bias is not None),
+        ]
+        return "".join(texts)
 
 
+@layer(children=("weight", "bias", "activation"))
 class CrossCor(Conv):
     """`Conv` without flipping the kernel: what PyTorch and Keras call convolution (Flux: ``CrossCor``)."""
 
     _flips = False
 
 
+@layer(children=("weight", "bias", "activation"))
 class ConvTranspose(Conv):
     """The backward pass of a `Conv`: each element is spread over a window (Flux: ``ConvTranspose``).
 
@@ -135,9 +158,9 @@ class ConvTranspose(Conv):
     def of(cls, weight: Any, bias: Any = None, activation: Callable = identity, *, outpad: Any = 0,
            **settings: Any) -> Any:  # fmt: skip
         """A layer made of these arrays: `weight` of shape ``(*kernel, outputs / groups, inputs)``, `bias` or None."""
-        layer = super().of(weight, bias, activation, **settings)
-        layer.outpad = layer._checked(outpad)
-        return layer
+        new = super().of(weight, bias, activation, **settings)
+        new.outpad = new._checked(outpad)
+        return new
 
     def _checked(self, outpad: Any) -> tuple[int, ...]:
         each = each_axis("ConvTranspose's outpad", outpad, len(self.stride), 0)
@@ -146,13 +169,14 @@ class ConvTranspose(Conv):
         return each
 
     def _windows_of(self, x: Any, kernel: Any, at: Windows) -> Any:
-        lengths = zip(x.shape[1:-1], at.stride, at.extent(), at.pad, self.outpad)
-        space = tuple((n - 1) * stride + extent - sum(pad) + more for n, stride, extent, pad, more in lengths)
-        return convolve_back(x, kernel, at, space)
+        space = []
+        for n, stride, extent, pad, more in zip(x.shape[1:-1], at.stride, at.extent(), at.pad, self.outpad):
+            space.append((n - 1) * stride + extent - sum(pad) + more)
+        return convolve_back(x, kernel, at, tuple(space))
 
     def _padded_extent(self) -> tuple[int, ...]:
-        lengths = zip(self.weight.shape, self.stride, self.dilation)
-        return tuple(max((k - stride) * d + 1, 1) for k, stride, d in lengths)
+        settings = zip(self.weight.shape, self.stride, self.dilation)
+        return tuple(max((k - stride) * d + 1, 1) for k, stride, d in settings)
 
     def _options(self) -> str:
         return super()._options() + option("outpad", self.outpad, 0)
@@ -166,7 +190,8 @@ def DepthwiseConv(  # noqa: N802
     return Conv(kernel, inputs, outputs, activation, groups=inputs, **settings)
 
 
-class MaxPool(Layer, children=()):
+@layer(children=())
+class MaxPool(Layer):
     """The largest element of each window, for each feature (Flux: ``MaxPool``).
 
     ``MaxPool((2, 2))`` takes pictures, ``(N, H, W, features)``; ``MaxPool((2,))`` sequences. `stride` is usually the
@@ -182,14 +207,17 @@ class MaxPool(Layer, children=()):
     def __init__(self, kernel: tuple[int, ...], *, stride: Any = None, pad: Each | SamePad = 0):
         name = type(self).__name__
         self.kernel = window_size(f"{name}(kernel)", kernel)
-        self.stride = self.kernel if stride is None else each_axis(f"{name}'s stride", stride, len(self.kernel))
+        self.stride = self.kernel
+        if stride is not None:
+            self.stride = each_axis(f"{name}'s stride", stride, len(self.kernel))
         self.pad = pads_of(f"{name}'s pad", pad, self.kernel)
         if any(size >= width for sizes, width in zip(self.pad, self.kernel) for size in sizes):
             raise ValueError(f"{name}'s pad is smaller than its window {self.kernel}, got {pad}")
 
     def __call__(self, x: Any) -> Any:
         check_shape(self, x, len(self.kernel))
-        return pool(self, x, Windows(self.kernel, self.stride, self.pad, (1,) * len(self.kernel)))
+        together = (1,) * len(self.kernel)  # a dilation of 1: nothing is left out
+        return pool(self, x, Windows(self.kernel, self.stride, self.pad, together))
 
     def _sizes(self) -> str:
         return str(self.kernel)
@@ -198,13 +226,15 @@ class MaxPool(Layer, children=()):
         return option("pad", self.pad, 0) + option("stride", self.stride, self.kernel)
 
 
+@layer(children=())
 class MeanPool(MaxPool):
     """The mean of each window, for each feature (Flux: ``MeanPool``); padding counts, as zeros."""
 
     _is_mean = True
 
 
-class AdaptiveMaxPool(Layer, children=()):
+@layer(children=())
+class AdaptiveMaxPool(Layer):
     """Pooling to the size `out`, with windows of one size that suit the input (Flux: ``AdaptiveMaxPool``)."""
 
     out: tuple[int, ...]
@@ -221,12 +251,15 @@ class AdaptiveMaxPool(Layer, children=()):
             raise ShapeError(KeyPath(), f"{self._name()} can't make {self.out} of {space}")
         stride = tuple(length // out for length, out in zip(space, self.out))
         kernel = tuple(length - (out - 1) * step for length, out, step in zip(space, self.out, stride))
-        return pool(self, x, Windows(kernel, stride, ((0, 0),) * len(space), (1,) * len(space)))
+        unpadded = ((0, 0),) * len(space)
+        together = (1,) * len(space)
+        return pool(self, x, Windows(kernel, stride, unpadded, together))
 
     def _sizes(self) -> str:
         return str(self.out)
 
 
+@layer(children=())
 class AdaptiveMeanPool(AdaptiveMaxPool):
     """`AdaptiveMaxPool` with the mean of each window (Flux: ``AdaptiveMeanPool``)."""
 
@@ -237,20 +270,27 @@ def pool(layer: Any, x: Any, at: Windows) -> Any:
     """One axis after the other, which takes fewer steps; the last first, so that of equals the first one counts."""
     if min(at.places(x.shape[1:-1])) < 1:  # no error, but nothing would come out
         raise ShapeError(KeyPath(), f"{layer._name()}: no window of {at.kernel} fits into {x.shape[1:-1]}")
-    dtype, is_mean = x.dtype, layer._is_mean
-    if is_mean:
-        x = wide(x)
+    if layer._is_mean:
+        total = _slid(sum_along, _padded(wide(x), at, 0), at)
+        mean = total / math.prod(at.kernel)
+        return astype(mean, x.dtype) if x.dtype.char == "e" else mean
+    lowest = np.iinfo(x.dtype).min if x.dtype.kind in "iu" else -np.inf
+    return _slid(max_along, _padded(x, at, lowest), at)
+
+
+def _padded(x: Any, at: Windows, value: float) -> Any:
     if any(map(any, at.pad)):
-        lowest = np.iinfo(x.dtype).min if x.dtype.kind in "iu" else -np.inf
-        x = padded(x, at.pad, 0 if is_mean else lowest)
+        return padded(x, at.pad, value)
+    return x
+
+
+def _slid(reduce_along: Callable, x: Any, at: Windows) -> Any:
     for axis in reversed(range(len(at.kernel))):
-        x = (sum_along if is_mean else max_along)(x, axis + 1, at.kernel[axis], at.stride[axis])
-    if not is_mean:
-        return x
-    mean = x / math.prod(at.kernel)
-    return astype(mean, dtype) if dtype.char == "e" else mean
+        x = reduce_along(x, axis + 1, at.kernel[axis], at.stride[axis])
+    return x
 
 
+@layer
 class GlobalMaxPool(Layer):
     """The largest element of each picture, for each feature: ``(N, 1, 1, features)`` (Flux: ``GlobalMaxPool``)."""
 
@@ -258,9 +298,11 @@ class GlobalMaxPool(Layer):
         check_shape(self, x)
         flat = np.reshape(x, (x.shape[0], math.prod(x.shape[1:-1]), x.shape[-1]))
         largest = np.take_along_axis(flat, np.argmax(flat, axis=1)[:, None], axis=1)
-        return np.reshape(largest, (x.shape[0], *(1,) * (x.ndim - 2), x.shape[-1]))
+        ones = (1,) * (x.ndim - 2)
+        return np.reshape(largest, (x.shape[0], *ones, x.shape[-1]))
 
 
+@layer
 class GlobalMeanPool(Layer):
     """The mean of each picture, for each feature (Flux: ``GlobalMeanPool``)."""
 
@@ -269,7 +311,8 @@ class GlobalMeanPool(Layer):
         return np.mean(x, axis=tuple(range(1, x.ndim - 1)), keepdims=True)
 
 
-class Upsample(Layer, children=()):
+@layer(children=())
+class Upsample(Layer):
     """Makes pictures larger, ``(N, H, W, features)``, and sequences longer (Flux: ``Upsample``).
 
     `mode` is ``"nearest"``, which repeats each element, or ``"bilinear"``, which interpolates (PyTorch:
@@ -285,35 +328,54 @@ class Upsample(Layer, children=()):
             raise ValueError(f'Upsample\'s mode is "nearest" or "bilinear", got {in_words(mode)}')
         if (scale is None) == (size is None):
             raise ValueError("Upsample takes either scale=, such as 2, or size=, such as (28, 28)")
-        self.mode, self.scale = mode, tuple(scale) if isinstance(scale, list) else scale
-        self.size = None if size is None else each_axis("Upsample's size", size, len(size))
+        self.mode = mode
+        self.scale = tuple(scale) if isinstance(scale, list) else scale
+        self.size = None
+        if size is not None:
+            self.size = each_axis("Upsample's size", size, len(size))
 
     def __call__(self, x: Any) -> Any:
         given = self.size or self.scale
         check_shape(self, x, len(given) if isinstance(given, tuple) else None)
         space = x.shape[1:-1]
-        scale = self.scale if isinstance(self.scale, tuple) else (self.scale,) * len(space)
-        size = self.size or tuple(math.floor(length * factor) for length, factor in zip(space, scale))
-        is_near = self.mode == "nearest"
-        if not all(space) or not all(size) or is_near and any(new % length for new, length in zip(size, space)):
+        size = self._new_size(space)
+        fits = all(space) and all(size)
+        if self.mode == "nearest" and fits:
+            fits = all(new % length == 0 for new, length in zip(size, space))
+        if not fits:
             raise ShapeError(KeyPath(), f"{self._name()} makes multiples of its input's lengths {space}, not {size}")
         y = np.swapaxes(x, 0, -1)  # in memory, the observations come last; see windows.py
         for axis, length in enumerate(size, 1):
-            y = np.repeat(y, length // y.shape[axis], axis) if is_near else _interpolated(y, axis, length)
+            if self.mode == "nearest":
+                y = np.repeat(y, length // y.shape[axis], axis)
+            else:
+                y = _interpolated(y, axis, length)
         return np.swapaxes(y, 0, -1)
 
+    def _new_size(self, space: tuple[int, ...]) -> tuple[int, ...]:
+        if self.size:
+            return self.size
+        scale = self.scale if isinstance(self.scale, tuple) else (self.scale,) * len(space)
+        return tuple(math.floor(length * factor) for length, factor in zip(space, scale))
+
     def _sizes(self) -> str:
-        return f'"{self.mode}", ' + (f"scale={self.scale}" if self.size is None else f"size={self.size}")
+        if self.size is None:
+            return f'"{self.mode}", scale={self.scale}'
+        return f'"{self.mode}", size={self.size}'
 
 
 def _interpolated(x: Any, axis: int, length: int) -> Any:
     """A product with a matrix that has, in each row, the shares of two neighbours."""
     before = x.shape[axis]
-    like, kind = plain(x), np.float64 if x.dtype == np.float64 else np.float32
-    old, new = np.arange(before, dtype=kind, like=like), np.arange(length, dtype=kind, like=like)
-    shares = np.maximum(1 - abs(new[:, None] * ((before - 1) / max(length - 1, 1)) - old), 0).astype(x.dtype)
-    rows = np.reshape(x, (math.prod(x.shape[:axis]), before, math.prod(x.shape[axis + 1 :])))
-    return np.reshape(shares @ rows, (*x.shape[:axis], length, *x.shape[axis + 1 :]))
+    left, right = x.shape[:axis], x.shape[axis + 1 :]
+    kind = np.float64 if x.dtype == np.float64 else np.float32
+    old = np.arange(before, dtype=kind, like=plain(x))
+    new = np.arange(length, dtype=kind, like=plain(x))
+    step = (before - 1) / max(length - 1, 1)  # from one new place to the next, counted in old ones
+    distance = abs(new[:, None] * step - old)
+    shares = np.maximum(1 - distance, 0).astype(x.dtype)
+    rows = np.reshape(x, (math.prod(left), before, math.prod(right)))
+    return np.reshape(shares @ rows, (*left, length, *right))
 
 
 def window_size(what: str, size: Any) -> tuple[int, ...]:
@@ -323,6 +385,7 @@ def window_size(what: str, size: Any) -> tuple[int, ...]:
 
 
 def each_axis(what: str, value: Any, dims: int, least: int = 1) -> tuple[int, ...]:
+    """A whole number for each of `dims` axes: those given, or one for all."""
     values = tuple(value) if isinstance(value, (tuple, list)) else (value,) * dims
     for number in values:
         check_whole(what, number, least)
@@ -332,8 +395,13 @@ def each_axis(what: str, value: Any, dims: int, least: int = 1) -> tuple[int, ..
 
 
 def pads_of(what: str, pad: Any, extent: tuple[int, ...]) -> Pads:
+    """What is added before and after each axis, for windows that reach over so many elements."""
     if isinstance(pad, SamePad) or pad is SamePad:
-        return tuple(((size - 1) - (size - 1) // 2, (size - 1) // 2) for size in extent)
+        pads = []
+        for size in extent:
+            after = (size - 1) // 2
+            pads.append((size - 1 - after, after))
+        return tuple(pads)
     dims = len(extent)
     if isinstance(pad, (tuple, list)) and len(pad) == 2 * dims:
         flat = each_axis(what, pad, 2 * dims, 0)
@@ -344,15 +412,24 @@ def pads_of(what: str, pad: Any, extent: tuple[int, ...]) -> Pads:
 def option(name: str, values: tuple, usual: Any) -> str:
     """How a layer's text names one of its settings; one number if it's the same for all axes."""
     if values and type(values[0]) is tuple:
-        symmetric = all(before == after for before, after in values)
-        values = tuple(before for before, _ in values) if symmetric else tuple(size for pair in values for size in pair)
-    same = all(value == values[0] for value in values)
-    return "" if values == usual or same and values[0] == usual else f", {name}={values[0] if same else values}"
+        is_symmetric = all(before == after for before, after in values)
+        if is_symmetric:
+            values = tuple(before for before, _ in values)
+        else:
+            values = tuple(itertools.chain.from_iterable(values))
+    value: Any = values
+    if all(one == values[0] for one in values):
+        value = values[0]
+    if usual in (value, values):
+        return ""
+    return f", {name}={value}"
 
 
 def check_shape(layer: Layer, x: Any, dims: int | None = None, features: int | None = None) -> None:
+    """Raises `ShapeError` if `x` isn't ``(N, …, features)``, with `dims` axes between."""
     shape = x.shape
-    dims = max(len(shape), 3) - 2 if dims is None else dims
+    if dims is None:
+        dims = max(len(shape), 3) - 2
     if len(shape) == dims + 2 and features in (None, shape[-1]):
         return
     many, axes = {1: ("sequences", "T"), 2: ("pictures", "H, W")}.get(dims, ("arrays", "…"))

@@ -57,23 +57,30 @@ def truncated_normal(
     *shape: int, rng: Generator = None, mean: float = 0, std: float = 1, lo: float = -2, hi: float = 2
 ) -> Any:
     """Normal, and what lies outside `lo` to `hi` drawn again (Flux: ``truncated_normal``)."""
-    chance = math.erf((hi - mean) / (std * math.sqrt(2))) - math.erf((lo - mean) / (std * math.sqrt(2)))
+    width = std * math.sqrt(2)
+    chance = math.erf((hi - mean) / width) - math.erf((lo - mean) / width)
     if not chance > 0.002:  # of 1,000 draws not one would fit
         raise ValueError(f"truncated_normal: next to nothing of mean {mean} and std {std} lies between {lo} and {hi}")
     rng = generator(rng)
     drawn = rng.normal(mean, std, shape)
-    while (outside := (drawn < lo) | (drawn > hi)).any():
+    outside = (drawn < lo) | (drawn > hi)
+    while outside.any():
         drawn[outside] = rng.normal(mean, std, int(outside.sum()))
+        outside = (drawn < lo) | (drawn > hi)
     return drawn.astype(np.float32)
 
 
 @initializer
 def orthogonal(*shape: int, rng: Generator = None, gain: float = 1) -> Any:
     """`gain` times a matrix with orthogonal rows, or columns if they're fewer, of length 1 (Flux: ``orthogonal``)."""
-    rows, columns = shape[0], math.prod(shape[1:])
-    q, r = np.linalg.qr(generator(rng).normal(size=(max(rows, columns), min(rows, columns))))
+    rows = shape[0]
+    columns = math.prod(shape[1:])
+    drawn = generator(rng).normal(size=(max(rows, columns), min(rows, columns)))
+    q, r = np.linalg.qr(drawn)
     q = gain * q * np.sign(np.diag(r))  # otherwise not all rotations would be equally likely
-    return np.reshape(q if rows >= columns else q.T, shape).astype(np.float32)
+    if rows < columns:
+        q = q.T
+    return np.reshape(q, shape).astype(np.float32)
 
 
 @initializer
@@ -92,7 +99,8 @@ def identity_init(*shape: int, gain: float = 1, rng: Any = None) -> Any:
     """`gain` times the identity; a convolution's window passes on its middle (Flux: ``identity_init``)."""
     weight = zeros32(*shape)
     if len(shape) > 1:  # a bias is zero
-        weight[:, :, *((size - 1) // 2 for size in shape[2:])] = gain * np.eye(*shape[:2], dtype=np.float32)
+        middle = [(size - 1) // 2 for size in shape[2:]]
+        weight[:, :, *middle] = gain * np.eye(*shape[:2], dtype=np.float32)
     return weight
 
 

@@ -1,6 +1,7 @@
 """What the library's layers have in common: the frame around each call, what they take, and how their weights start.
 
 The fields at the top of a layer are its tree, and its methods how it starts, computes and prints. `Scale` is short.
+Yours are written as ours are: `Layer` and `layer` do the same in every file.
 """
 
 import math
@@ -8,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, wraps
 from types import FunctionType
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, TypeAlias, TypeVar, overload
 
 import numpy as np
 
@@ -26,30 +27,36 @@ Generator: TypeAlias = "np.random.Generator | None"  # in quotes: loading np.ran
 LAYERS = Attribute("layers")
 
 
-class Layer(metaclass=Readable):
-    """A layer of the library. Yours need no such class: any class with ``@functor`` above it will do."""
+class NamesElsewhere:
+    """What other libraries call a model's methods. Whoever asks a layer for one reads what it's called here."""
 
-    _tree: ClassVar[dict[str, tuple[str, ...]]] = {}  # what `functor` gets
-    _in_lines = "never"  # whether it prints with a line for each part: "never", "if long" or "always"
-
-    vars().update((name, Elsewhere(name)) for name in OF_A_MODEL)
-
-    def __init_subclass__(cls, **names: tuple[str, ...]) -> None:
-        """Ours are dataclasses, whose fields are their tree, with a frame around their calls. Yours needn't be one.
-
-        The `names` are those of `functor`: ``class Dropout(Layer, trainable=())``.
-        """
-        super().__init_subclass__()
-        if cls.__module__.startswith(f"{__package__}."):
-            for name, frame in ("__init__", explained()), ("of", explained()), ("__call__", layer_call):
-                own = vars(cls).get(name)
-                if own is not None:
-                    setattr(cls, name, classmethod(frame(own.__func__)) if name == "of" else frame(own))
-            cls._tree = {**cls._tree, **names}
-            functor(dataclass(eq=False, repr=False, init=False)(cls), **cls._tree)
+    parameters = Elsewhere("parameters")
+    named_parameters = Elsewhere("named_parameters")
+    to = Elsewhere("to")
+    cuda = Elsewhere("cuda")
+    mps = Elsewhere("mps")
+    cpu = Elsewhere("cpu")
+    train = Elsewhere("train")
+    eval = Elsewhere("eval")
+    zero_grad = Elsewhere("zero_grad")
+    forward = Elsewhere("forward")
+    predict = Elsewhere("predict")
+    state_dict = Elsewhere("state_dict")
+    load_state_dict = Elsewhere("load_state_dict")
 
     def __dir__(self) -> list[str]:  # what an editor completes
         return [name for name in object.__dir__(self) if name not in OF_A_MODEL]
+
+
+class Layer(NamesElsewhere, metaclass=Readable):
+    """What our layers derive from, each with `layer` above it. Yours may, or be any class with ``@functor`` above it.
+
+    To print, a layer says its ``_sizes()``, the ``2 => 3`` of ``Dense(2 => 3)``, and perhaps its ``_options()``, the
+    ``, tanh`` after it. ``_why(x)`` may return a better error, after one of a call. ``self._converted(x, self.weight)``
+    is `x` in the weight's type; it refuses integers.
+    """
+
+    _in_lines = "never"  # whether it prints with a line for each part: "never", "if long" or "always"
 
     def _sizes(self) -> str:
         """What stands first in the brackets, and in errors: the ``2 => 3`` of ``Dense(2 => 3)``."""
@@ -72,10 +79,16 @@ class Layer(metaclass=Readable):
 
     def _why(self, x: Any, *more: Any, **keywords: Any) -> LayerError | None:
         """After an error of a call with these arguments: what explains it, if the layer sees anything wrong."""
-        return misplaced(self, x) or (self._no_array(x) if getattr(x, "shape", None) is None else None)
+        why = misplaced(self, x)
+        if why is None and getattr(x, "shape", None) is None:
+            return self._no_array(x)
+        return why
 
     def _no_array(self, x: Any) -> InputError:
-        got = tensor_in_words(x) if library_of(x.__class__) else f"{in_words(x)}; np.asarray(x) makes one"
+        if library_of(x.__class__):
+            got = tensor_in_words(x)
+        else:
+            got = f"{in_words(x)}; np.asarray(x) makes one"
         return InputError(KeyPath(), f"{self._name()} takes an array, got {got}")
 
     def _converted(self, x: Any, weight: Any) -> Any:
@@ -85,40 +98,100 @@ class Layer(metaclass=Readable):
         is_float = weight.dtype.kind == "f"
         if type(x) in (list, tuple) and type(plain(weight)) is np.ndarray:
             numbers = np.asarray(x)
-            return numbers.astype(weight.dtype) if numbers.dtype.kind in "biuf" and is_float else numbers
-        if not is_array(plain(x)) or x.dtype.name == weight.dtype.name or not is_float:
+            if is_float and numbers.dtype.kind in "biuf":
+                return numbers.astype(weight.dtype)
+            return numbers
+        if not is_float or not is_array(plain(x)) or x.dtype.name == weight.dtype.name:
             return x
-        mine, its = weight.dtype.name, x.dtype.name
+        mine = weight.dtype.name
+        its = x.dtype.name
         once = f"x.astype(np.{mine})"
+        if x.dtype.kind == "c":
+            raise InputError(KeyPath(), f"{self._name()} takes floating-point numbers, got {its}")
         if x.dtype.kind != "f":
-            fix = "" if x.dtype.kind == "c" else f"; convert them: {once}"
-            raise InputError(KeyPath(), f"{self._name()} takes floating-point numbers, got {its}{fix}")
-        if ("input of a layer", its, mine) not in said:
+            raise InputError(KeyPath(), f"{self._name()} takes floating-point numbers, got {its}; convert them: {once}")
+        key = ("input of a layer", its, mine)
+        if key not in said:
             text = f"{self._name()} computes in {mine} and converts its {its} input, at each call. {once} does it once."
-            more = "\nNumbers such as np.sqrt(64) are float64 too, and make arrays float64; math.sqrt(64) doesn't."
-            notice(("input of a layer", its, mine), text + more * (its == "float64"))
+            if its == "float64":
+                text += "\nNumbers such as np.sqrt(64) are float64 too, and make arrays float64; math.sqrt(64) doesn't."
+            notice(key, text)
         return astype(x, weight.dtype)
 
     def _check_array(self, name: str, x: Any, *shape: Any) -> Any:
         """What `of` got, if it has this `shape`, in which a name stands for any length; else raises `ValueError`."""
-        what, got = f"{type(self).__name__}.of: {name}", getattr(x, "shape", ())
+        what = f"{type(self).__name__}.of: {name}"
         refuse_tensor(what, x)
-        if len(got) != len(shape) or any(size != n for size, n in zip(shape, got) if type(size) is not str):
+        got = getattr(x, "shape", ())
+        differs = any(size != n for size, n in zip(shape, got) if type(size) is not str)
+        if differs or len(got) != len(shape):
             wanted = str(shape).replace("'", "")
             raise ValueError(f"{what} has shape {wanted}, got {in_words(x)}")
         return x
 
     def _check_bias(self, bias: Any, weight: Any, *shape: int) -> Any:
         """Like the `weight` in its type: two types in one layer would make all results the wider one."""
-        if bias is None or self._check_array("bias", bias, *shape).dtype == weight.dtype:
-            return bias
-        return astype(bias, weight.dtype) if bias.dtype.kind + weight.dtype.kind == "ff" else bias
+        if bias is None:
+            return None
+        self._check_array("bias", bias, *shape)
+        both_float = bias.dtype.kind == "f" and weight.dtype.kind == "f"
+        if both_float and bias.dtype != weight.dtype:
+            return astype(bias, weight.dtype)
+        return bias
 
     def _check_activation(self, activation: Any) -> Callable:
         if not callable(activation):
             got = in_words(activation)
             raise TypeError(f"{type(self).__name__}'s activation is a function such as np.tanh, got {got}")
         return activation
+
+
+Class = TypeVar("Class", bound=type)
+
+
+@overload
+def layer(cls: Class) -> Class: ...
+@overload
+def layer(
+    *, children: tuple[str, ...] | None = None, trainable: tuple[str, ...] | None = None
+) -> Callable[[Class], Class]: ...
+def layer(cls: Any = None, *, children: Any = None, trainable: Any = None) -> Any:
+    """Above a class derived from `Layer`: the fields at its top are its tree, and errors name it (Flux: ``@layer``).
+
+    It's `functor` above a dataclass that has an ``__init__`` of its own, and takes the same names. An error of
+    ``__init__`` or ``of`` says what it was given, one of ``__call__`` what the layer was called with. A call computes
+    on the card that holds its input. Raises `TypeError` above any other class: there, ``@functor`` is enough.
+
+    >>> @layer
+    ... class Scaled(Layer):
+    ...     weight: np.ndarray
+    ...     def __init__(self, features):
+    ...         self.weight = np.ones(features, np.float32)
+    ...     def __call__(self, x):
+    ...         return self._converted(x, self.weight) * self.weight
+    ...     def _sizes(self):
+    ...         return str(len(self.weight))
+    >>> Scaled(3)
+    Scaled(3)      # 3 parameters
+    """
+    if cls is None:
+        return lambda cls: _layer(cls, children, trainable)
+    return _layer(cls, children, trainable)
+
+
+def _layer(cls: Any, children: tuple[str, ...] | None, trainable: tuple[str, ...] | None) -> Any:
+    if not isinstance(cls, type) or not issubclass(cls, Layer):
+        raise TypeError(
+            f"@layer stands above a class derived from Layer, got {in_words(cls)}; @functor is for any class"
+        )
+    own = vars(cls)
+    if "__init__" in own:
+        cls.__init__ = explained()(own["__init__"])  # type: ignore[method-assign]
+    if isinstance(own.get("of"), classmethod):
+        cls.of = classmethod(explained()(own["of"].__func__))  # type: ignore[attr-defined]
+    if "__call__" in own:
+        cls.__call__ = layer_call(own["__call__"])  # type: ignore[method-assign]
+    return functor(dataclass(eq=False, repr=False, init=False)(cls), children, trainable)
 
 
 def layer_call(call: Function) -> Function:
@@ -130,23 +203,27 @@ def layer_call(call: Function) -> Function:
     """
 
     @wraps(call)
-    def framed(layer: Any, x: Any, *more: Any, **keywords: Any) -> Any:
+    def framed(layer: Any, *inputs: Any, **keywords: Any) -> Any:
+        x: Any = inputs[0] if inputs else next(iter(keywords.values()), None)  # or its only input has a name
         if type(x) is not np.ndarray and library_of(x.__class__):
             raise layer._no_array(x)
         try:
             if card_getters:  # with one card at most, an empty `with` would take 5 % of a small step
-                with on_card_of(x[0] if type(x) is tuple and x else x):
-                    return call(layer, x, *more, **keywords)
-            return call(layer, x, *more, **keywords)
+                one = x[0] if type(x) is tuple and x else x
+                with on_card_of(one):
+                    return call(layer, *inputs, **keywords)
+            return call(layer, *inputs, **keywords)
         except (LayerError, RecursionError):
             raise
         except Exception as error:
-            why = layer._why(x, *more, **keywords)
+            given = inputs or tuple(keywords.values())
+            why = layer._why(*inputs, **keywords) if given else None
             if why is not None:
                 raise why from error
             if "in_layer" not in vars(error):  # which one inside has set
                 vars(error)["in_layer"] = True
-                error.add_note(f"in {layer._name()}, called with {', '.join(map(in_words, (x, *more)))}")
+                words = ", ".join(map(in_words, given)) or "nothing"
+                error.add_note(f"in {layer._name()}, called with {words}")
             raise
 
     return framed  # type: ignore[return-value]
@@ -165,29 +242,38 @@ def run_layer(layer: Any, x: Any, *place: Any) -> Any:
 
 def misplaced(layer: Any, x: Any = None) -> LayerError | None:
     """After an error: is an array of `layer` left over from a gradient call, or not where the input `x` is."""
-    here = plain(x)
+    here = device_of(plain(x)) if is_array(plain(x)) else None
     for path, leaf in nodes(layer):
         if type(leaf) is TrackedArray and not leaf.level.is_open:
             return ClosedError(path, CLOSED)
-        leaf = plain(leaf)
-        if is_array(leaf) and is_array(here) and device_of(leaf) != device_of(here):
-            return apart(path, device_of(leaf), device_of(here))
+        if here is None or not is_array(plain(leaf)):
+            continue
+        where = device_of(plain(leaf))
+        if where != here:
+            return apart(path, where, here)
     return None
 
 
 def split_activation(size: tuple) -> tuple[tuple, Callable]:
-    return (size[:-1], size[-1]) if size and callable(size[-1]) else (size, identity)
+    """The sizes, and the activation that may come last."""
+    if size and callable(size[-1]):
+        return size[:-1], size[-1]
+    return size, identity
 
 
 def activated(activation: Callable, y: Any, bias: Any) -> Any:
     """``activation(y + bias)``, on a GPU as one launch if we know the activation: others may print, or sum."""
     if bias is None:
         return activation(y)
-    if launchers and type(y) in launchers and type(bias) in launchers:
-        is_ufunc = type(activation) is np.ufunc and activation.nin == activation.nout == 1
-        if is_ufunc or type(activation) is FunctionType and activation in by_element:
-            return launchers[type(y)](_of_a_sum(activation), (y, bias))
+    if launchers and type(y) in launchers and type(bias) in launchers and _is_by_element(activation):
+        return launchers[type(y)](_of_a_sum(activation), (y, bias))
     return activation(y + bias)
+
+
+def _is_by_element(activation: Callable) -> bool:
+    if type(activation) is np.ufunc:
+        return activation.nin == activation.nout == 1
+    return type(activation) is FunctionType and activation in by_element
 
 
 @cache
@@ -206,11 +292,16 @@ def start(init: Callable, outputs: int, inputs: int, rng: Generator = None, *, w
           layer: str = "Dense", keyword: str = "init") -> Any:  # fmt: skip
     """A layer's first weights, of shape ``(outputs, inputs, *window)``: what `init` gives, and no float64."""
     shape = (outputs, inputs, *window)
-    weight = init(*shape, **({} if rng is None else {"rng": rng}))
+    if rng is None:  # your own `init` needn't take one
+        weight = init(*shape)
+    else:
+        weight = init(*shape, rng=rng)
     if not is_array(weight) or weight.dtype.kind != "f" or weight.shape != shape:
         wanted = f"{keyword}{shape} gives an array of floating-point numbers of that shape"
         raise ValueError(f"{layer}({keyword}=…): {wanted}, got {in_words(weight)}")
-    return astype(weight, np.float32) if weight.dtype == np.float64 else weight
+    if weight.dtype == np.float64:
+        return astype(weight, np.float32)
+    return weight
 
 
 @initializer
@@ -222,8 +313,10 @@ def glorot_uniform(*shape: int, rng: Generator = None, gain: float = 1) -> Any:
 @initializer
 def nfan(*shape: int) -> tuple[int, int]:
     """(inputs, outputs) that a weight of this shape connects (Flux: ``nfan``)."""
-    if len(shape) < 2:
-        return 1, shape[0] if shape else 1
+    if not shape:
+        return 1, 1
+    if len(shape) == 1:
+        return 1, shape[0]
     window = math.prod(shape[2:])
     return shape[1] * window, shape[0] * window
 

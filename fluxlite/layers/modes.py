@@ -20,7 +20,9 @@ def testmode(model: Any, mode: Any = True) -> "Mode":
     None. `testmode` sets it to False, for exceptions: ``with testmode(teacher):`` around its answers in a loss. None or
     "auto" as `mode` ends that. A layer of your own takes part if its class has ``@functor`` and ``active = None``.
     """
-    return trainmode(model, not mode if isinstance(mode, bool) else mode)
+    if isinstance(mode, bool):
+        mode = not mode
+    return trainmode(model, mode)
 
 
 @explained()
@@ -33,16 +35,22 @@ def trainmode(model: Any, mode: Any = True) -> "Mode":
         raise TypeError(f"mode is True, False, or None, with which layers decide by themselves; got {in_words(mode)}")
     if is_leaf(model) and (isinstance(model, type) or not callable(model)):  # a function has nothing to switch
         raise TypeError(f"trainmode and testmode take a model, got {in_words(model)}: @functor above a class makes one")
-    return Mode(model, mode if isinstance(mode, bool) else None)
+    if mode == "auto":
+        mode = None
+    return Mode(model, mode)
 
 
 class Mode:
     """What `trainmode` and `testmode` return. At the end of a ``with`` block, the layers get back what they had."""
 
     def __init__(self, model: Any, mode: bool | None) -> None:
-        self.model, self.mode = model, mode
-        found = [(layer, attributes(layer).get("active", ...)) for _, layer in nodes(model)]
-        self._before = [(x, held) for x, held in found if held is None or type(held) is bool or has_mode(type(x))]
+        self.model = model
+        self.mode = mode
+        self._before: list[tuple[Any, Any]] = []  # each layer that has a mode, with what it held; ... is nothing
+        for _, layer in nodes(model):
+            active = attributes(layer).get("active", ...)
+            if active is None or type(active) is bool or has_mode(type(layer)):
+                self._before.append((layer, active))
         for layer, _ in self._before:
             put_attribute(layer, "active", mode)
 
@@ -51,7 +59,9 @@ class Mode:
 
     def __exit__(self, *exc_info: Any) -> None:
         for layer, before in self._before:
-            put_attribute(layer, "active", None if before is ... else before)
+            if before is ...:
+                before = None
+            put_attribute(layer, "active", before)
 
     def __call__(self, *inputs: Any) -> Any:
         return self.model(*inputs)
@@ -95,7 +105,9 @@ def f64(x: Any) -> Any:
 def _cast(x: Any, dtype: Any) -> Any:
     def cast_leaf(leaf: Any) -> Any:
         value = plain(leaf)
-        is_float = (is_array(value) or isinstance(value, np.floating)) and leaf.dtype.kind == "f"
-        return astype(leaf, dtype) if is_float else leaf
+        has_type = is_array(value) or isinstance(value, np.floating)
+        if has_type and leaf.dtype.kind == "f":
+            return astype(leaf, dtype)
+        return leaf
 
     return fmap(cast_leaf, x)

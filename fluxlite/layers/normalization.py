@@ -13,11 +13,12 @@ from ..autodiff.rules import rule
 from ..autodiff.tracked import TrackedArray, plain
 from ..messages import InputError, ShapeError, check_number, warn
 from ..tree.flat import KeyPath
-from .layer import Layer, split_activation
+from .layer import Layer, layer, split_activation
 from .printing import settings
 
 
-class Normalization(Layer, trainable=("activation", "scale", "bias")):
+@layer(trainable=("activation", "scale", "bias"))
+class Normalization(Layer):
     """What the four have in common: scale, bias and activation, and what they say to a wrong input."""
 
     activation: Any
@@ -29,27 +30,41 @@ class Normalization(Layer, trainable=("activation", "scale", "bias")):
     _axes_before = 1  # the fewest axes before those that are normalized
 
     def _start(self, size: tuple[int, ...], activation: Any, affine: bool, eps: float) -> None:
-        self.size, self.eps = tuple(map(index, size)), eps
+        self.size = tuple(map(index, size))
+        self.eps = eps
         self.activation = self._check_activation(activation)
         self.scale = np.ones(self.size, np.float32) if affine else None
         self.bias = np.zeros(self.size, np.float32) if affine else None
 
     def __call__(self, x: Any) -> Any:
-        reference = self.mean if self.scale is None else self.scale
-        x = x if reference is None else self._converted(x, reference)
+        reference = self.scale
+        if reference is None:
+            reference = self.mean
+        if reference is not None:
+            x = self._converted(x, reference)
         if x.dtype.kind != "f":
             raise InputError(KeyPath(), f"{self._name()} takes floating-point numbers, got {x.dtype.name}")
-        shape, n = x.shape, len(self.size)
-        if shape[len(shape) - n :] != self.size or len(shape) < n + self._axes_before:  # NumPy would broadcast some
-            wanted = f"({'N, ' * (self._axes_before > 0)}…, {', '.join(map(str, self.size))})"
-            is_first = n == 1 and len(shape) > 2 and shape[1:2] == self.size
-            hint = "; the channels come last: np.moveaxis(x, 1, -1)" if is_first else ""
-            raise ShapeError(KeyPath(), f"{self._name()} takes an input of shape {wanted}, got {shape}{hint}")
-        if is_half(x):  # rounded once, behind scale and bias
+        self._check_axes(x.shape)
+        if is_half(x):
             y = self._normalized(wide(x))
-            return self.activation(narrow(y if self.scale is None else y * wide(self.scale) + wide(self.bias)))
+            if self.scale is not None:
+                y = y * wide(self.scale) + wide(self.bias)
+            return self.activation(narrow(y))  # rounded once, behind scale and bias
         y = self._normalized(x)
-        return self.activation(y if self.scale is None else y * self.scale + self.bias)
+        if self.scale is not None:
+            y = y * self.scale + self.bias
+        return self.activation(y)
+
+    def _check_axes(self, shape: tuple[int, ...]) -> None:
+        n = len(self.size)
+        if shape[len(shape) - n :] == self.size and len(shape) >= n + self._axes_before:
+            return  # NumPy would broadcast some of the others
+        before = "N, " if self._axes_before else ""
+        wanted = f"({before}…, {', '.join(map(str, self.size))})"
+        hint = ""
+        if n == 1 and len(shape) > 2 and shape[1:2] == self.size:
+            hint = "; the channels come last: np.moveaxis(x, 1, -1)"
+        raise ShapeError(KeyPath(), f"{self._name()} takes an input of shape {wanted}, got {shape}{hint}")
 
     def _sizes(self) -> str:
         return ", ".join(map(str, self.size))
@@ -58,6 +73,7 @@ class Normalization(Layer, trainable=("activation", "scale", "bias")):
         return settings(self.activation, affine=self.scale is not None)
 
 
+@layer
 class LayerNorm(Normalization):
     """Each observation by itself, over its last axes: ``(x - mean) / sqrt(var + eps)`` (Flux: ``LayerNorm``).
 
@@ -78,6 +94,7 @@ class LayerNorm(Normalization):
         return standardized(x, (rows, 1, math.prod(self.size)), 1, self.eps, Moments())
 
 
+@layer
 class GroupNorm(Normalization):
     """Groups of channels, each observation by itself: ``(x - mean) / sqrt(var + eps)`` (Flux: ``GroupNorm``).
 
@@ -100,6 +117,7 @@ class GroupNorm(Normalization):
         return f"{self.size[0]}, {self.groups}"
 
 
+@layer
 class BatchNorm(Normalization):
     """Each channel by itself, over the whole batch: ``(x - mean) / sqrt(var + eps)`` (Flux: ``BatchNorm``).
 
@@ -126,32 +144,44 @@ class BatchNorm(Normalization):
     def _normalized(self, x: Any) -> Any:
         if self.mean is not None and not self.active:
             return (x - wide(self.mean)) * (1 / np.sqrt(wide(self.var) + self.eps))
-        blocks, channels, moments = len(x) if self._one_by_one else 1, self.size[0], Moments()
+        blocks = len(x) if self._one_by_one else 1
         rows = math.prod(x.shape[:-1]) // max(blocks, 1)
+        channels = self.size[0]
+        moments = Moments()
         if self.active and rows == 1:
             what = f"has one number for each channel, in x of shape {x.shape}, and so no variance"
-            what += ": train with more observations at once, or use fl.testmode(layer)"
-            raise ShapeError(KeyPath(), f"{self._name()} {what}")
+            fix = "train with more observations at once, or use fl.testmode(layer)"
+            raise ShapeError(KeyPath(), f"{self._name()} {what}: {fix}")
         result = standardized(x, (blocks, rows, channels), channels, self.eps, moments)
         if self.active and self.mean is not None and rows and blocks:
-            found = {"mean": moments.first + moments.beyond, "var": moments.variance * (rows / (rows - 1))}
-            for name, new in found.items():
-                new = new[0, 0] if blocks == 1 else np.mean(new[:, 0], axis=0)
-                before = plain(getattr(self, name))
-                new = (1 - self.momentum) * wide(before) + self.momentum * new
-                if is_half(before):
-                    self._check_size(name, new)
-                setattr(self, name, new.astype(before.dtype, copy=False))  # `gradient` keeps it as state
+            self.mean = self._updated("mean", moments.first + moments.beyond)  # `gradient` keeps it as state
+            self.var = self._updated("var", moments.variance * (rows / (rows - 1)))
         return result
+
+    def _updated(self, name: str, found: Any) -> Any:
+        """The running `mean` or `var` after a batch in whose blocks this was `found`, ``(blocks, 1, channels)``."""
+        new = found[0, 0] if len(found) == 1 else np.mean(found[:, 0], axis=0)
+        before = plain(getattr(self, name))
+        new = (1 - self.momentum) * wide(before) + self.momentum * new
+        if is_half(before):
+            self._check_size(name, new)
+        return new.astype(before.dtype, copy=False)
 
     def _check_size(self, name: str, new: Any) -> None:
         """Warns if a running value is too large for float16, on the host: on a GPU, we'd wait for it."""
-        if isinstance(new, np.ndarray) and np.any(np.abs(new) > np.finfo(np.float16).max):
-            what = f"{self._name()}: a running {'mean' if name == 'mean' else 'variance'} of {np.max(np.abs(new)):.3g} "
-            what += "is too large for float16 and becomes inf: outside of training, its channel will be wrong. "
-            warn(("running", name), f"{what}layer.{name} = layer.{name}.astype(np.float32) keeps it.")
+        if not isinstance(new, np.ndarray):
+            return
+        if not np.any(np.abs(new) > np.finfo(np.float16).max):
+            return
+        largest = np.max(np.abs(new))
+        value = {"mean": "mean", "var": "variance"}[name]
+        what = f"{self._name()}: a running {value} of {largest:.3g} is too large for float16 and becomes inf"
+        effect = "outside of training, its channel will be wrong"
+        fix = f"layer.{name} = layer.{name}.astype(np.float32) keeps it"
+        warn(("running", name), f"{what}: {effect}. {fix}.")
 
 
+@layer
 class InstanceNorm(BatchNorm):
     """Each channel of each observation by itself: ``(x - mean) / sqrt(var + eps)`` (Flux: ``InstanceNorm``).
 
@@ -168,7 +198,8 @@ class InstanceNorm(BatchNorm):
         super().__init__(channels, activation, affine=affine, track_stats=track_stats, eps=eps, momentum=momentum)
 
 
-class Dropout(Layer, trainable=()):
+@layer(trainable=())
+class Dropout(Layer):
     """In training, each number becomes 0 with probability `p`, else ``x / (1 - p)`` (Flux: ``Dropout``).
 
     It's training inside `gradient`: see `testmode`. The drawn numbers differ only along `dims`, an axis or
@@ -184,27 +215,36 @@ class Dropout(Layer, trainable=()):
         if p > 1:
             raise ValueError(f"Dropout(p) is a probability, at most 1, got {p}")
         self.p = float(p)
-        self.dims = dims if dims is None or isinstance(dims, int) else tuple(dims)
+        self.dims = dims
+        if dims is not None and not isinstance(dims, int):
+            self.dims = tuple(dims)
         self.rng = rng
 
     def __call__(self, x: Any) -> Any:
         if not self.active or self.p == 0:
             return x
         values = plain(x)
-        shape = values.shape
-        if self.dims is not None:
-            axes = np.lib.array_utils.normalize_axis_tuple(self.dims, len(shape), "dims")
-            shape = tuple(length if i in axes else 1 for i, length in enumerate(shape))
-        generator = device_of(values).rng if self.rng is None else self.rng
+        shape = self._drawn_shape(values.shape)
+        generator = self.rng
+        if generator is None:
+            generator = device_of(values).rng
         drawn = on_device_of(values, generator.random(shape, dtype=np.float32))
         scale = 1 / (1 - self.p) if self.p < 1 else 0.0
         return x * ((drawn >= self.p).astype(values.dtype) * scale)
+
+    def _drawn_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        if self.dims is None:
+            return shape
+        axes = np.lib.array_utils.normalize_axis_tuple(self.dims, len(shape), "dims")
+        return tuple(length if i in axes else 1 for i, length in enumerate(shape))
 
     def _sizes(self) -> str:
         return f"{self.p:g}"
 
     def _options(self) -> str:
-        return "" if self.dims is None else f", dims={self.dims}"
+        if self.dims is None:
+            return ""
+        return f", dims={self.dims}"
 
 
 # -- numbers with mean 0 and variance 1 -------------------------------------------------------------------------------
@@ -227,7 +267,8 @@ def standardized(x: Any, shape: tuple[int, int, int], groups: int, eps: float, m
     shares = shares_of(result, groups)
     beyond = average(result, groups, shares)
     result -= beyond
-    moments.first, moments.beyond = first, beyond  # their sum is the mean, which not every layer asks for
+    moments.first = first
+    moments.beyond = beyond  # the sum of the two is the mean, which not every layer asks for
     moments.variance = average(result * result, groups, shares)
     moments.factor = 1 / np.sqrt(moments.variance + eps)
     result *= moments.factor
@@ -237,8 +278,10 @@ def standardized(x: Any, shape: tuple[int, int, int], groups: int, eps: float, m
 def first_of_group(x: Any, groups: int) -> Any:
     """The first number of each block and group, which broadcasts with `x`."""
     channels = x.shape[2]
-    if groups in (1, channels):
-        return x[:, :1, : 1 if groups == 1 else channels]
+    if groups == 1:
+        return x[:, :1, :1]
+    if groups == channels:
+        return x[:, :1, :channels]
     size = channels // groups
     return np.repeat(x[:, :1, ::size], size, 2)
 
@@ -246,7 +289,8 @@ def first_of_group(x: Any, groups: int) -> Any:
 def shares_of(x: Any, groups: int) -> tuple[Any, Any]:
     """The row of 1/n for the rows of `x`, and the column for the channels of a group; None where there's one."""
     _, rows, channels = x.shape
-    size, over_rows, over_channels = channels // groups, None, None
+    size = channels // groups
+    over_rows = over_channels = None
     if rows != 1:
         over_rows = np.full_like(plain(x), 1 / max(rows, 1), shape=(1, rows))
     if groups != channels:
@@ -257,7 +301,9 @@ def shares_of(x: Any, groups: int) -> tuple[Any, Any]:
 def average(x: Any, groups: int, shares: tuple[Any, Any] | None = None) -> Any:
     """The mean of each block and group, which broadcasts with `x`; `shares` are those of an `x` of this shape."""
     blocks, _, channels = x.shape
-    over_rows, over_channels = shares_of(x, groups) if shares is None else shares
+    if shares is None:
+        shares = shares_of(x, groups)
+    over_rows, over_channels = shares
     if over_rows is not None:
         x = over_rows @ x
     if over_channels is None:
@@ -270,10 +316,13 @@ def average(x: Any, groups: int, shares: tuple[Any, Any] | None = None) -> Any:
 
 
 def slope(g: Any, out: Any, x: Any, shape: tuple, groups: int, eps: float, moments: Moments) -> Any:
-    wide, factor = np.promote_types(x.dtype, np.float32), moments.factor
-    g, out = (np.reshape(astype(array, wide), shape) for array in (g, out))
+    """The pullback of `standardized`: `g` without its mean, and without what goes in the direction of `out`."""
+    dtype = np.promote_types(x.dtype, np.float32)
+    g = np.reshape(astype(g, dtype), shape)
+    out = np.reshape(astype(out, dtype), shape)
+    factor = moments.factor
     if TrackedArray in (type(g), type(out)):  # for the next derivative, as a function of x
-        centred = np.reshape(astype(x, wide), shape)
+        centred = np.reshape(astype(x, dtype), shape)
         centred = centred - first_of_group(plain(centred), groups)
         centred = centred - average(centred, groups)
         factor = 1 / np.sqrt(average(centred * centred, groups) + eps)

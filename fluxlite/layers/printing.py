@@ -13,14 +13,26 @@ from ..tree.ties import is_array, parameter_key
 
 WIDTH = 80  # what's longer has a line for each part
 MOST = 40  # lines for the parts of one thing
+BRACKETS = {"list": ("[", "]"), "tuple": ("(", ")"), "dict": ("{", "}")}
+SHORT = (str, bytes, int, float, complex, range, slice, type(None), list, tuple, dict)  # their values are shown
 
 
 def print_as_tree(cls: type) -> None:
     """Objects of `cls`, which was just registered, print as trees, unless the class says how it prints."""
     own: Any = cls.__repr__
-    code = getattr(inspect.unwrap(own), "__code__", None)
-    if own is object.__repr__ or code is not None and code.co_filename == "<string>":  # @dataclass shows all values
-        cls.__repr__ = lambda x: text(x) or own(x)  # type: ignore[method-assign, assignment, misc]
+    if own is not object.__repr__ and not _is_of_a_dataclass(own):
+        return
+
+    def tree_or_own(x: Any) -> str:
+        return text(x) or own(x)
+
+    cls.__repr__ = tree_or_own  # type: ignore[method-assign, assignment]
+
+
+def _is_of_a_dataclass(method: Any) -> bool:
+    """Whether @dataclass has written it: such a ``__repr__`` shows all values."""
+    code = getattr(inspect.unwrap(method), "__code__", None)
+    return code is not None and code.co_filename == "<string>"
 
 
 on_registration.append(print_as_tree)
@@ -34,10 +46,14 @@ def text(x: Any) -> str | None:
         return None
     if not root.is_object or not root.holds():
         return None
-    lines = list(root.lines("", each=len(root.places) > 1 and root.has_lines()))
+    with_places = len(root.places) > 1 and root.has_lines()
+    lines = list(root.lines("", with_places))
     line, comment = lines.pop()
-    everywhere = "" if root.places == ["CPU"] else root.where()
-    lines.append((line.removesuffix(","), (root.comment(" in all") if lines else comment) + everywhere))
+    if lines:
+        comment = root.comment(" in all")
+    if root.places != ["CPU"]:
+        comment += root.where()
+    lines.append((line.removesuffix(","), comment))
     width = max(len(line) for line, _ in lines) + 6
     return "\n".join(f"{line:<{width}}{comment}".rstrip() for line, comment in lines)
 
@@ -48,14 +64,18 @@ class Part:
     def __init__(self, x: Any, before: str = "", trains: Any = True) -> None:
         self.x = x = plain(x)  # a model may be kept after its gradient
         self.before = before
-        self.is_layer, self.is_object = hasattr(type(x), "_in_lines"), False
+        self.is_layer = hasattr(type(x), "_in_lines")
+        self.is_object = False
         self.parts: list[Part] = []
         self.arrays: dict[tuple, Any] = {}  # by the keys that tied ones share
         self.trained: set[tuple] = set()  # the keys of those that an optimizer may change
         self.places: list[str] = []  # the devices on which they are
         if is_array(x):
-            self.arrays, self.places = {parameter_key(x): x}, [str(device_of(x))]
-            self.trained = set(self.arrays if trains and x.dtype.kind == "f" else ())
+            key = parameter_key(x)
+            self.arrays[key] = x
+            self.places.append(str(device_of(x)))
+            if trains and x.dtype.kind == "f":
+                self.trained.add(key)
             return
         parts = children(x)[0]
         if not isinstance(parts, Mapping):
@@ -63,10 +83,13 @@ class Part:
         elif isinstance(x, dict):
             self.hold([Part(part, f"{key!r}: ", trains) for key, part in parts.items()])
         else:
-            self.is_object = hasattr(x, "__dict__") and not (isinstance(x, functools.partial) or inspect.isroutine(x))
+            self.is_object = (
+                hasattr(x, "__dict__") and not isinstance(x, functools.partial) and not inspect.isroutine(x)
+            )
             named: Any = trainable(x)
-            equals = "" if self.is_layer else "{}="
-            self.hold([Part(part, equals.format(key), trains and key in named) for key, part in parts.items()])
+            for key, part in parts.items():
+                before = "" if self.is_layer else f"{key}="
+                self.hold([Part(part, before, trains and key in named)])
 
     def hold(self, parts: "list[Part]") -> None:
         for part in parts:
@@ -82,45 +105,63 @@ class Part:
 
     def has_lines(self) -> bool:
         """Whether it has a line for each part, and not one as a whole."""
-        if self.is_layer:
-            when = type(self.x)._in_lines
-            return bool(self.parts) and (when == "always" or when == "if long" and len(self.x._call()) > WIDTH)
-        return self.is_object or isinstance(self.x, (list, tuple, dict)) and self.holds()
+        if not self.is_layer:
+            is_box = isinstance(self.x, (list, tuple, dict))
+            return self.is_object or (is_box and self.holds())
+        if not self.parts:
+            return False
+        when = type(self.x)._in_lines
+        if when == "if long":
+            return len(self.x._call()) > WIDTH
+        return when == "always"
 
     def holds(self) -> bool:
+        """Whether there's an array in it, or a layer."""
         return bool(self.arrays) or self.is_layer or any(part.holds() for part in self.parts)
 
-    def lines(self, indent: str, each: bool) -> Iterator[tuple[str, str]]:
-        """Its lines, each with a comment, which also says where `each` part is."""
+    def lines(self, indent: str, with_places: bool) -> Iterator[tuple[str, str]]:
+        """Its lines, each with a comment, which may also say on which devices its arrays are."""
         if not self.has_lines():
-            yield f"{indent}{self.before}{one_line(self.x)},", self.comment() + self.where() * each
+            yield f"{indent}{self.before}{one_line(self.x)},", self.full_comment(with_places)
             return
         kind = type(self.x).__name__
-        opening, closing = {"list": ("[", "]"), "tuple": ("(", ")"), "dict": ("{", "}")}.get(kind, (f"{kind}(", ")"))
+        opening, closing = BRACKETS.get(kind, (f"{kind}(", ")"))
         yield f"{indent}{self.before}{opening}", ""
         for part in self.parts[:MOST]:
-            yield from part.lines(indent + "  ", each)
+            yield from part.lines(indent + "  ", with_places)
         if len(self.parts) > MOST:
             others = Part(None)
             others.hold(self.parts[MOST:])
-            yield f"{indent}  … {len(others.parts):,} more", others.comment() + others.where() * each
+            yield f"{indent}  … {len(others.parts):,} more", others.full_comment(with_places)
         yield f"{indent}{closing},", ""
+
+    def full_comment(self, with_places: bool) -> str:
+        if with_places:
+            return self.comment() + self.where()
+        return self.comment()
 
     def comment(self, how: str = "") -> str:
         """How many parameters there are, and how many other numbers, such as the running means of `BatchNorm`."""
         count = sum(self.arrays[key].size for key in self.trained)
         others = sum(array.size for array in self.arrays.values()) - count
-        plus = f"{_number(others)} not trained"
-        if not self.arrays or others and not count:
-            return f"# {plus}" if self.arrays else ""
-        return f"# {_number(count)} parameters{how}{f', plus {plus}' if others else ''}"
+        if not self.arrays:
+            return ""
+        if not others:
+            return f"# {_number(count)} parameters{how}"
+        if not count:
+            return f"# {_number(others)} not trained"
+        return f"# {_number(count)} parameters{how}, plus {_number(others)} not trained"
 
     def where(self) -> str:
-        return f", on {' and '.join(self.places)}" if self.arrays else ""
+        if not self.arrays:
+            return ""
+        return f", on {' and '.join(self.places)}"
 
 
 def _number(count: int) -> str:
-    return f"{count:,}" if count >= 10_000 else str(count)
+    if count < 10_000:
+        return str(count)
+    return f"{count:,}"
 
 
 def one_line(x: Any) -> str:
@@ -130,21 +171,31 @@ def one_line(x: Any) -> str:
         return call_of(x)
     if isinstance(x, (list, tuple, dict)) and len(x) > 6:
         return f"{type(x).__name__} of {len(x)}"
-    short = (str, bytes, int, float, complex, range, slice, type(None), list, tuple, dict)
-    return reprlib.repr(x) if isinstance(x, short) else name_of(x)
+    if isinstance(x, SHORT):
+        return reprlib.repr(x)
+    return name_of(x)
 
 
 def call_of(layer: Any) -> str:
     """How a layer, or any function, is written within another one."""
-    return layer._call() if hasattr(type(layer), "_in_lines") else name_of(layer)
+    if hasattr(type(layer), "_in_lines"):
+        return layer._call()
+    return name_of(layer)
 
 
 def name_of(function: Any) -> str:
     name = getattr(function, "__name__", None) or repr(function)
-    return f"{type(function).__name__}(…)" if "\n" in name else name
+    if "\n" in name:  # it prints as a tree
+        return f"{type(function).__name__}(…)"
+    return name
 
 
 def settings(activation: Any = identity, **switches: bool) -> str:
     """What stands last in a layer's brackets: its activation, if it has one, and what is switched off."""
-    off = [f"{name}=False" for name, is_on in switches.items() if not is_on]
-    return "".join(f", {text}" for text in [name_of(activation)] * (activation is not identity) + off)
+    texts = []
+    if activation is not identity:
+        texts.append(f", {name_of(activation)}")
+    for name, is_on in switches.items():
+        if not is_on:
+            texts.append(f", {name}=False")
+    return "".join(texts)

@@ -13,10 +13,11 @@ from ..autodiff.rules import rule_for_each
 from ..autodiff.tracked import TrackedArray, plain
 from ..messages import InputError, LayerError, ShapeError, check_bool, check_callable, explained, in_words
 from ..tree.flat import Attribute, KeyPath
-from .layer import Generator, Layer, glorot_uniform, start
+from .layer import Generator, Layer, glorot_uniform, layer, start
 from .printing import call_of, name_of, settings
 
 
+@layer
 class Recurrence(Layer):
     """A cell's steps through whole sequences (Flux: ``Recurrence``).
 
@@ -33,39 +34,58 @@ class Recurrence(Layer):
     def __init__(self, cell: Any, *, return_state: bool = False):
         check_callable(f"{type(self).__name__}(cell)", cell)
         check_bool(f"{type(self).__name__}(return_state=…)", return_state)
-        self.cell, self.return_state = cell, return_state
+        self.cell = cell
+        self.return_state = return_state
 
     def __call__(self, x: Any, state: Any = None) -> Any:
-        is_ours = type(self.cell) in (RNNCell, LSTMCell, GRUCell)  # a class derived from one may compute differently
-        x = self._converted(x, self.cell.Wi) if is_ours else x
-        inputs = self.cell.Wi.shape[1] if is_ours else "features"
-        if len(x.shape) not in (2, 3) or x.shape[-2] == 0 or inputs not in ("features", x.shape[-1]):
-            takes = f"takes sequences of shape (N, T, {inputs}) or (T, {inputs})"
-            raise ShapeError(KeyPath(), f"{self._name()} {takes}, got shape {x.shape}")
-        if is_ours:
+        if computes_sequences(self.cell):
+            x = self._converted(x, self.cell.Wi)
+            self._check_sequences(x.shape, self.cell.Wi.shape[1])
             y, state = self.cell.run(self, x, state, self.return_state)
-            return (y, state) if self.return_state else y
-        outputs, state = [], initialstates(self.cell) if state is None else state
+        else:
+            self._check_sequences(x.shape)
+            y, state = self._step_by_step(x, state)
+        if self.return_state:
+            return y, state
+        return y
+
+    def _check_sequences(self, shape: tuple[int, ...], features: int | None = None) -> None:
+        fits = len(shape) in (2, 3) and shape[-2] > 0
+        if fits and features in (None, shape[-1]):
+            return
+        inputs = "features" if features is None else features
+        takes = f"takes sequences of shape (N, T, {inputs}) or (T, {inputs})"
+        raise ShapeError(KeyPath(), f"{self._name()} {takes}, got shape {shape}")
+
+    def _step_by_step(self, x: Any, state: Any) -> tuple[Any, Any]:
+        if state is None:
+            state = initialstates(self.cell)
+        outputs = []
         for t in range(x.shape[-2]):
             try:
                 y, state = self.cell(x[..., t, :], state)
             except LayerError as error:
                 raise error.within(Attribute("cell")) from error.__cause__
             outputs.append(y)
-        y = np.stack(outputs, axis=-2)
-        return (y, state) if self.return_state else y
+        return np.stack(outputs, axis=-2), state
 
     def initialstates(self) -> Any:
         return initialstates(self.cell)
 
     def _sizes(self) -> str:
-        cell, own = call_of(self.cell), f"{type(self).__name__}Cell("
-        return cell.removeprefix(own)[:-1] if cell.startswith(own) else cell
+        cell = call_of(self.cell)
+        own = f"{type(self).__name__}Cell("
+        if cell.startswith(own):  # GRU(2 => 3), not GRU(GRUCell(2 => 3))
+            return cell.removeprefix(own)[:-1]
+        return cell
 
     def _options(self) -> str:
-        return ", return_state=True" * self.return_state
+        if self.return_state:
+            return ", return_state=True"
+        return ""
 
 
+@layer
 class RNN(Recurrence):
     """A `Recurrence` of an `RNNCell`, which takes the keywords: the plain recurrent network (Flux: ``RNN``)."""
 
@@ -75,6 +95,7 @@ class RNN(Recurrence):
         super().__init__(RNNCell(inputs, outputs, activation, **keywords), return_state=return_state)
 
 
+@layer
 class LSTM(Recurrence):
     """A `Recurrence` of an `LSTMCell`, which takes the keywords (Flux: ``LSTM``; PyTorch: with batch_first=True)."""
 
@@ -82,6 +103,7 @@ class LSTM(Recurrence):
         super().__init__(LSTMCell(inputs, outputs, **keywords), return_state=return_state)
 
 
+@layer
 class GRU(Recurrence):
     """A `Recurrence` of a `GRUCell`, which takes the keywords: gated recurrent units (Flux: ``GRU``)."""
 
@@ -95,6 +117,14 @@ def initialstates(layer: Any) -> Any:
     return layer.initialstates()
 
 
+def computes_sequences(cell: Any) -> bool:
+    """Whether the cell's own class says how a step goes, forward and back; one derived from it may differ."""
+    own = vars(type(cell))
+    says_all = "step" in own and "slopes" in own and "back" in own
+    return says_all and "__call__" not in own and hasattr(cell, "run")
+
+
+@layer
 class Cell(Layer):
     """What the three cells have in common: arrays of one form, and how they take an input and a state."""
 
@@ -110,7 +140,8 @@ class Cell(Layer):
         self, inputs: int, outputs: int, *, bias: bool = True, init_kernel: Callable = glorot_uniform,
         init_recurrent_kernel: Callable = glorot_uniform, rng: Generator = None,
     ):  # fmt: skip
-        name, rows = type(self).__name__, self.gates * index(outputs)
+        name = type(self).__name__
+        rows = self.gates * index(outputs)
         self.Wi = start(init_kernel, rows, index(inputs), rng, layer=name, keyword="init_kernel")
         self.Wh = start(init_recurrent_kernel, rows, index(outputs), rng, layer=name, keyword="init_recurrent_kernel")
         self.bias = np.zeros_like(self.Wi, shape=(rows,)) if bias else None
@@ -118,40 +149,61 @@ class Cell(Layer):
     @classmethod
     def of(cls, Wi: Any, Wh: Any, bias: Any = None) -> Any:  # noqa: N803
         """A cell made of these arrays, of shapes ``(rows, inputs)``, ``(rows, outputs)`` and ``(rows,)``, or None."""
-        cell = object.__new__(cls)
-        cell.Wh = cell._check_array("Wh", Wh, "rows", "outputs")
-        cell._check_array("Wh", Wh, cls.gates * Wh.shape[1], "outputs")
-        cell.Wi = cell._check_array("Wi", Wi, len(Wh), "inputs")
-        cell.bias = bias if bias is None else cell._check_array("bias", bias, len(Wh))
-        if len({x.dtype.name for x in (Wi, Wh, bias) if x is not None}) > 1:
+        new = object.__new__(cls)
+        new.Wh = new._check_array("Wh", Wh, "rows", "outputs")
+        new._check_array("Wh", Wh, cls.gates * Wh.shape[1], "outputs")
+        new.Wi = new._check_array("Wi", Wi, len(Wh), "inputs")
+        new.bias = bias
+        if bias is not None:
+            new._check_array("bias", bias, len(Wh))
+        types = {x.dtype.name for x in (Wi, Wh, bias) if x is not None}
+        if len(types) > 1:
             raise TypeError(f"{cls.__name__}.of: the arrays have one type; astype converts")
-        return cell
+        return new
 
     def __call__(self, x: Any, state: Any = None) -> tuple[Any, Any]:
-        _, state = self.run(self, self._converted(x, self.Wi)[..., None, :], state, True)
-        return state[0] if type(state) is tuple else state, state
+        one_step = self._converted(x, self.Wi)[..., None, :]
+        _, state = self.run(self, one_step, state, True)
+        output = state[0] if type(state) is tuple else state
+        return output, state
 
     def run(self, layer: Layer, x: Any, state: Any, wants_state: bool) -> tuple[Any, Any]:
         """What `layer` computes: the outputs of all steps of `x`, and, if it `wants_state`, the last state."""
-        batch, length, count = x.shape[:-2], x.shape[-2], len(self.states)
-        states = [None] * count if state is None else self.taken_states(layer, state, batch)
-        is_known = any(getattr(self, "activation", np.tanh) is activation for activation in IN_PLACE)
-        compute = sequence if is_known else composed
-        x = x if batch else x[None]
+        batch, length = x.shape[:-2], x.shape[-2]
+        count = len(self.states)
+        states = [None] * count
+        if state is not None:
+            states = self.taken_states(layer, state, batch)
+        if not batch:
+            x = x[None]
+        last_cell = wants_state and count > 1
         operands = (x, self.Wi, self.Wh, self.bias, *states)
+        compute = self._compute()
         if is_half(self.Wi):  # a memory of many steps in float16 would lose digits at each
-            y = narrow(compute(self, wants_state and count > 1, *map(wide, operands)))
+            y = narrow(compute(self, last_cell, *map(wide, operands)))
         else:
-            y = compute(self, wants_state and count > 1, *operands)
-        y = y if batch else y[0]
+            y = compute(self, last_cell, *operands)
+        if not batch:
+            y = y[0]
         if not wants_state:
             return y, None
         last = tuple([y[..., length - 1 + i, :] for i in range(count)])
-        return y[..., :length, :], last if count > 1 else last[0]
+        outputs = y[..., :length, :]
+        if count == 1:
+            return outputs, last[0]
+        return outputs, last
+
+    def _compute(self) -> Callable:
+        """All steps as one call, if the slope of the activation follows from its value; else each recorded."""
+        activation = getattr(self, "activation", np.tanh)
+        if any(activation is known for known in IN_PLACE):
+            return sequence
+        return composed
 
     def taken_states(self, layer: Layer, state: Any, batch: tuple[int, ...]) -> list:
         """The arrays in `state`, one row for each observation of the axes `batch`, in the type of the weights."""
-        states, size = state if len(self.states) > 1 else (state,), self.Wh.shape[1]
+        states = state if len(self.states) > 1 else (state,)
+        size = self.Wh.shape[1]
         if type(states) not in (tuple, list) or len(states) != len(self.states):  # an array would be cut in two
             what = f"takes a state ({', '.join(self.states)}), got {in_words(state)}"
             raise InputError(KeyPath(), f"{layer._name()} {what}")
@@ -159,12 +211,15 @@ class Cell(Layer):
             if h.shape not in ((size,), (*batch, size)):
                 shapes = f"{(size,)} or {(*batch, size)}" if batch else f"{(size,)}"
                 raise ShapeError(KeyPath(), f"{layer._name()} takes a state {which} of shape {shapes}, got {h.shape}")
-        return [np.broadcast_to(layer._converted(h, self.Wh), (*(batch or (1,)), size)) for h in states]
+        shape = (*batch, size) if batch else (1, size)
+        return [np.broadcast_to(layer._converted(h, self.Wh), shape) for h in states]
 
     def initialstates(self) -> Any:
         with on_card_of(self.Wh):
             states = tuple([np.zeros_like(self.Wh, shape=self.Wh.shape[1:]) for _ in self.states])
-        return states if len(states) > 1 else states[0]
+        if len(states) == 1:
+            return states[0]
+        return states
 
     def _sizes(self) -> str:
         return f"{self.Wi.shape[1]} => {self.Wh.shape[1]}"
@@ -173,6 +228,7 @@ class Cell(Layer):
         return settings(bias=self.bias is not None)
 
 
+@layer
 class RNNCell(Cell):
     """One step of the plain recurrent network: ``h = activation(Wi x + Wh h + bias)`` (Flux: ``RNNCell``).
 
@@ -195,14 +251,17 @@ class RNNCell(Cell):
     def step(self, scales, total, Wh, h, out=(None, None)):
         """The new states; `total` is of the input and the bias. If `out` takes them, the gates take its place."""
         new_h, room = out
-        total = np.add(total, np.matmul(Wh, h, out=room), out=room)
+        product = np.matmul(Wh, h, out=room)
+        total = np.add(total, product, out=room)
         if room is None:  # to any activation, the features are the last axis
             return (self.activation(total.T).T,)
-        return (IN_PLACE[self.activation][0](total, out=new_h),)
+        activate, _ = IN_PLACE[self.activation]
+        return (activate(total, out=new_h),)
 
     def slopes(self, before, h):
         """How the states change with the sums behind the gates, for some steps, and what else `back` takes of each."""
-        return (IN_PLACE[self.activation][1](h),)
+        _, slope = IN_PLACE[self.activation]
+        return (slope(h),)
 
     def back(self, Wh, flat, slopes, dh):
         """One step back: the slopes times the gradients of the states, which change to those before the step."""
@@ -213,14 +272,29 @@ class RNNCell(Cell):
         return f", {name_of(self.activation)}{super()._options()}"
 
 
-# Activations whose slopes follow from their values. With others, a gradient records each step.
+def _slope_of_tanh(h):
+    return 1 - h * h
+
+
+def _relu_into(x, out):
+    return np.maximum(x, 0, out=out)
+
+
+def _slope_of_relu(h):
+    return np.where(h <= 0, 0, np.ones_like(h))
+
+
+# Activations whose slopes follow from their values: (into an array, slope). With others, a gradient records each step.
 IN_PLACE: dict[Callable, tuple] = {
-    **dict.fromkeys((np.tanh, tanh, tanh_fast), (np.tanh, lambda h: 1 - h * h)),
-    relu: (lambda x, out: np.maximum(x, 0, out=out), lambda h: np.where(h <= 0, 0, np.ones_like(h))),
+    np.tanh: (np.tanh, _slope_of_tanh),
+    tanh: (np.tanh, _slope_of_tanh),
+    tanh_fast: (np.tanh, _slope_of_tanh),
+    relu: (_relu_into, _slope_of_relu),
     identity: (np.positive, np.ones_like),
 }
 
 
+@layer
 class LSTMCell(Cell):
     """One step of a network with long short-term memory, a state of two arrays (Flux: ``LSTMCell``).
 
@@ -241,31 +315,39 @@ class LSTMCell(Cell):
             self.bias[outputs : 2 * outputs] = forget
 
     def step(self, scales, total, Wh, h, c, out=(None,) * 4):
-        new_h, new_c, tanh, room = out
+        new_h, new_c, new_tanh, room = out
         gates = None if room is None else total
-        total = np.tanh(np.add(total, np.matmul(Wh, h, out=room).reshape(total.shape), out=gates), out=gates)
-        i, f, g, o = np.add(np.multiply(total, scales[0], out=gates), scales[1], out=gates)
-        c = np.add(np.multiply(f, c, out=new_c), i * g, out=new_c)
-        return np.multiply(o, np.tanh(c, out=tanh), out=new_h), c
+        factors, terms = scales
+        product = np.matmul(Wh, h, out=room).reshape(total.shape)
+        total = np.add(total, product, out=gates)
+        total = np.tanh(total, out=gates)
+        total = np.multiply(total, factors, out=gates)
+        i, f, g, o = np.add(total, terms, out=gates)
+        kept = np.multiply(f, c, out=new_c)
+        c = np.add(kept, i * g, out=new_c)
+        tanh_of_c = np.tanh(c, out=new_tanh)
+        return np.multiply(o, tanh_of_c, out=new_h), c
 
-    def slopes(self, h, c, new_h, new_c, gates, tanh):
+    def slopes(self, h, c, new_h, new_c, gates, tanh_of_c):
         """How `c` changes with the sums behind three gates, `h` with that behind the fourth, `h` with `c`; and f."""
         i, f, g, o = (gates[:, block] for block in range(4))
         slopes = (1 - gates) * gates
         np.subtract(1, g * g, out=slopes[:, 2])
-        slopes *= np.stack([g, c, i, tanh], axis=1)
-        return slopes, (1 - tanh * tanh) * o, f
+        slopes *= np.stack([g, c, i, tanh_of_c], axis=1)
+        return slopes, (1 - tanh_of_c * tanh_of_c) * o, f
 
     def back(self, Wh, flat, slopes, through, f, dh, dc):
         through *= dh
         dc += through
-        of_c, of_h = slopes[:3], slopes[3]
+        of_c = slopes[:3]
+        of_h = slopes[3]
         of_c *= dc
         of_h *= dh
         dc *= f
         np.matmul(Wh.T, flat, out=dh)
 
 
+@layer
 class GRUCell(Cell):
     """One step of a network of gated recurrent units (Flux: ``GRUCell``, the first version of the paper).
 
@@ -274,22 +356,33 @@ class GRUCell(Cell):
     ``h = (1 - z) * n + z * h``. PyTorch has the same order, but a second bias, with ``Wh h``, which ``r`` multiplies.
     """
 
-    gates, blocks = 3, 4  # the candidate's products with the state have slopes of their own
+    gates = 3
+    blocks = 4  # the candidate's products with the state have slopes of their own
 
     def step(self, scales, total, Wh, h, out=(None,) * 3):
-        (new_h, product, room), sums, n = out, total[:2], total[2]
-        r_and_z, new_n = (None, None) if room is None else (sums, n)
+        new_h, new_product, room = out
+        sums, n = total[:2], total[2]
+        new_sums = new_n = None
+        if room is not None:
+            new_sums, new_n = sums, n
         products = np.matmul(Wh, h, out=room).reshape(total.shape)
-        sums = np.tanh(np.add(sums, products[:2], out=r_and_z), out=r_and_z)
-        r, z = np.multiply(np.add(sums, 1, out=r_and_z), 0.5, out=r_and_z)
-        n = np.tanh(np.add(n, np.multiply(r, products[2], out=product), out=new_n), out=new_n)
-        return (np.add(np.multiply(h - n, z, out=new_h), n, out=new_h),)
+        sums = np.add(sums, products[:2], out=new_sums)
+        sums = np.tanh(sums, out=new_sums)
+        sums = np.add(sums, 1, out=new_sums)
+        r, z = np.multiply(sums, 0.5, out=new_sums)
+        product = np.multiply(r, products[2], out=new_product)
+        n = np.add(n, product, out=new_n)
+        n = np.tanh(n, out=new_n)
+        way = np.multiply(h - n, z, out=new_h)
+        return (np.add(way, n, out=new_h),)
 
     def slopes(self, h, new_h, gates, product):
         """How `h` changes with the sums behind r and z, the candidate's product with the state, and its sum; and z."""
         r, z, n = (gates[:, block] for block in range(3))
         of_n = (1 - z) * (1 - n * n)
-        return np.stack([of_n * (1 - r) * product, (h - n) * z * (1 - z), of_n * r, of_n], axis=1), z
+        of_r = of_n * (1 - r) * product
+        of_z = (h - n) * z * (1 - z)
+        return np.stack([of_r, of_z, of_n * r, of_n], axis=1), z
 
     def back(self, Wh, flat, slopes, z, dh):
         slopes *= dh
@@ -316,13 +409,14 @@ def sequence(cell: Any, last_cell: bool, x: Any, Wi: Any, Wh: Any, bias: Any, *s
 
 def forward(cell, last_cell, x, Wi, Wh, bias, *states):
     """What `sequence` returns, and what the steps made: the states, from those before the first; of gates, two more."""
-    scales, products, Wh = prepared(iadd, cell, x, Wi, Wh, bias)
+    scales, products, Wh = prepare(iadd, cell, x, Wi, Wh, bias)
     length, size, count = len(products), Wh.shape[1], len(x)
     made = [np.empty_like(products, shape=(1 + length, size, count)) for _ in states]
     for each, state in zip(made, states):
         each[0] = 0 if state is None else state.T
     before = zip(*made)
-    after, room = [each[1:] for each in made], np.empty_like(products, shape=(len(Wh), count))
+    after = [each[1:] for each in made]
+    room = np.empty_like(products, shape=(len(Wh), count))
     if cell.gates > 1:
         after.append(np.empty_like(after[0]))
         made += [products, after[-1]]  # gates take the place of what they're made of
@@ -333,33 +427,47 @@ def forward(cell, last_cell, x, Wi, Wh, bias, *states):
 
 def composed(cell, last_cell, x, Wi, Wh, bias, *states):
     """The same as `sequence`, with nothing in place: each step is recorded."""
-    scales, products, Wh = prepared(add, cell, x, Wi, Wh, bias)
-    zeros, made = np.zeros_like(plain(products), shape=(Wh.shape[1], len(x))), []
+    scales, products, Wh = prepare(add, cell, x, Wi, Wh, bias)
+    zeros = np.zeros_like(plain(products), shape=(Wh.shape[1], len(x)))
     states = tuple([zeros if state is None else state.T for state in states])
+    made = []
     for t in range(len(products)):
         states = cell.step(scales, products[t], Wh, *states)
         made.append(states)
     return result(last_cell, *map(np.stack, zip(*made)))
 
 
-def prepared(add, cell, x, Wi, Wh, bias):
+def prepare(add, cell, x, Wi, Wh, bias):
     """For each gate what its tanh is multiplied with, and what's added; the input's products, and `Wh`, halved."""
-    scales, gates = None, (cell.gates,) * (cell.gates > 1)
+    scales = None
     if cell.gates > 1:
         halves = np.full_like(plain(Wi), 0.5, shape=(cell.gates, 1, 1))
         halves[2] = 1  # in an LSTM and a GRU, this one stays a tanh
-        Wi, Wh, bias = (
-            w if w is None else np.reshape(np.reshape(w, (cell.gates, -1, w[:1].size)) * halves, w.shape)
-            for w in (Wi, Wh, bias)
-        )
         scales = halves, 1 - halves
+        Wi = by_gate(Wi, halves)
+        Wh = by_gate(Wh, halves)
+        bias = by_gate(bias, halves)
     products = Wi @ np.transpose(x, (1, 2, 0))
-    products = products if bias is None else add(products, bias[:, None])
-    return scales, np.reshape(products, (len(products), *gates, Wh.shape[1], len(x))), Wh
+    if bias is not None:
+        products = add(products, bias[:, None])
+    each_step: tuple[int, ...] = (Wh.shape[1], len(x))
+    if cell.gates > 1:
+        each_step = (cell.gates, *each_step)
+    return scales, np.reshape(products, (len(products), *each_step)), Wh
+
+
+def by_gate(weight, factors):
+    """`weight`, or a bias, whose rows for each gate are multiplied with that gate's factor."""
+    if weight is None:
+        return None
+    blocks = np.reshape(weight, (len(factors), -1, weight[:1].size))
+    return np.reshape(blocks * factors, weight.shape)
 
 
 def result(last_cell, h, c=None, *_):
-    return np.transpose(np.concatenate([h, c[-1:]]) if last_cell else h, (2, 0, 1)).copy()
+    if last_cell:
+        h = np.concatenate([h, c[-1:]])
+    return np.transpose(h, (2, 0, 1)).copy()
 
 
 CACHED = 2**16  # this many slopes are still in a processor's cache when the loop needs them
@@ -367,23 +475,26 @@ CACHED = 2**16  # this many slopes are still in a processor's cache when the loo
 
 def backward(g, made, cell, last_cell, *operands):
     """What all pieces begin with: the gradients of the sums behind all gates, ``(rows, T, N)``, and of the states."""
-    if made is None or type(g) is TrackedArray:  # another gradient watches, and one inside it sees the single steps
-        operands = tuple([x if x is None else +x for x in operands])  # so that no two of them are one parameter
-        return list(gradient(lambda *operands: np.sum(g * composed(cell, last_cell, *operands)), *operands))
-    (x, _, Wh, *_), hs = operands, made[0]
+    if made is None or type(g) is TrackedArray:
+        return backward_by_steps(g, cell, last_cell, operands)
+    x, _, Wh, *_ = operands
+    hs = made[0]
     _, size, count = hs.shape
     states = [np.zeros_like(hs[0]) for _ in operands[4:]]
     if last_cell:
         states[1] += g[:, -1].T
-    g, length = np.transpose(g, (1, 2, 0)), x.shape[1]
+    g = np.transpose(g, (1, 2, 0))
+    length = x.shape[1]
     rows = np.empty_like(hs, shape=(cell.blocks * size, length, count))
     most = max(1, CACHED // max(1, rows[:, 0].size))
     for stop in range(length, 0, -most):
         some = slice(max(0, stop - most), stop)
         before = [each[some] for each in made[: len(states)]]
-        slopes, *others = cell.slopes(*before, *[each[-length:][some] for each in made])
+        after = [each[-length:][some] for each in made]
+        slopes, *others = cell.slopes(*before, *after)
         flat = np.reshape(slopes, (len(slopes), len(rows), count))
-        for of_output, *of_step in zip(*[each[::-1] for each in (g[some], flat, slopes, *others)]):
+        last_first = [each[::-1] for each in (g[some], flat, slopes, *others)]
+        for of_output, *of_step in zip(*last_first):
             states[0] += of_output
             cell.back(Wh, *of_step, *states)
         rows[:, some] = np.transpose(flat, (1, 0, 2))
@@ -392,19 +503,33 @@ def backward(g, made, cell, last_cell, *operands):
     return rows, rows, states
 
 
+def backward_by_steps(g, cell, last_cell, operands):
+    """The gradients of the operands, while another gradient watches: one inside it sees the single steps."""
+    operands = tuple([x if x is None else +x for x in operands])  # so that no two of them are one parameter
+
+    def total(*operands):
+        return np.sum(g * composed(cell, last_cell, *operands))
+
+    return list(gradient(total, *operands))
+
+
 def piece(position, g, out, gradients, made, cell, last_cell, x, Wi, *operands):
-    if type(gradients) is list:
+    """The gradient of one operand of `sequence`, which is counted from the cell on; from `backward`'s `gradients`."""
+    if type(gradients) is list:  # of all operands, behind the cell and `last_cell`
         return gradients[position - 2]
     of_input, of_state, states = gradients
-    flat, (count, length, inputs) = np.reshape(of_input, (len(Wi), -1)), x.shape
-    if position == 2:
+    flat = np.reshape(of_input, (len(Wi), -1))
+    count, length, inputs = x.shape
+    if position == 2:  # x
         return np.transpose(np.reshape(Wi.T @ flat, (inputs, length, count)), (2, 1, 0))
-    if position == 3:
+    if position == 3:  # Wi
         return flat @ np.reshape(np.transpose(x, (1, 0, 2)), (length * count, inputs))
-    if position == 4:
+    if position == 4:  # Wh
         before = np.transpose(made[0][:length], (1, 0, 2))
         return np.reshape(of_state, flat.shape) @ np.reshape(before, (len(before), -1)).T
-    return np.sum(flat, axis=1) if position == 5 else states[position - 6].T
+    if position == 5:  # bias
+        return np.sum(flat, axis=1)
+    return states[position - 6].T
 
 
 rule_for_each(sequence, piece, forward=forward, shared=backward)

@@ -121,7 +121,8 @@ def test_a_cell_of_your_own():
 @EACH
 def test_a_cell_of_ours_is_computed_at_once_and_one_derived_from_it_one_by_one(name, monkeypatch):
     called = []
-    monkeypatch.setattr(CELLS[name], "__call__", lambda self, x, state: called.append(1) or (x, state))
+    base = CELLS[name].__mro__[1]
+    monkeypatch.setattr(base, "__call__", lambda self, x, state: called.append(1) or (x, state))
     fl.Recurrence(CELLS[name](2, 3))(data(5, 4, 2))
     assert called == []
     derived = type("Derived", (CELLS[name],), {})
