@@ -285,7 +285,7 @@ def _try(exercise: Exercise, answers: tuple) -> Verdict:
     except BaseException as error:  # even SystemExit, which would end the cell silently
         lines = [frame.line for frame in frames_of_learner(error)]
         # Without a line of theirs, it was one of ours that couldn't do with the answer what it should.
-        who = "your code raised" if lines else "with your answer, the check came to a"
+        who = "your code raised" if lines else "with your answer, the check ended in"
         words = f"{who} {type(error).__name__}: {_text(error)}"
         rows = _rows(where="\n".join(_notes(error)), your_line=lines[-1] if lines else None, look_at=exercise.look_at)
         return Verdict(id, STOPPED, words, rows)
