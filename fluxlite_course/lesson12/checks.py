@@ -13,6 +13,7 @@ from fluxlite.messages import many
 
 from ..kit.exercises import brief, exercise
 from ..kit.vocabulary import call, expect, explaining, function, must_return, on_cpu, refuse, same, wrong_if
+from ..kit.watching import unchanged
 
 
 @contextlib.contextmanager
@@ -125,7 +126,13 @@ def _check_gradient(parallel_gradient, count):
                           for part in (np.s_[:], np.s_[: count // 2], np.s_[count // 2 :]))  # fmt: skip
     places.clear()
     with _two_cards() as cards:
-        found = parallel_gradient(loss, copy.deepcopy(model), x.copy(), y.copy(), cards)
+        given = copy.deepcopy(model)
+        with unchanged("parallel_gradient", x=x, y=y):
+            found = parallel_gradient(loss, given, x, y, cards)
+        words = (
+            "your parallel_gradient changed the model that it was given: it returns a gradient, and update comes later"
+        )
+        wrong_if(not same(fl.destructure(given)[0], fl.destructure(model)[0]), words)
         must_return(found, "parallel_gradient", "the gradient")
         alone = isinstance(found, tuple) and len(found) == 1
         wrong_if(alone, "gradient gives a tuple, one entry for each argument: take [0]", "a tuple")

@@ -176,7 +176,7 @@ def test_stopped_names_the_learners_line():
 
 
 def test_an_error_without_a_line_of_theirs_is_not_called_theirs():
-    assert judge("99.1", lambda: 1).message.startswith("with your answer, the check ended in TypeError: ")
+    assert judge("13.2", lambda path: 1).message.startswith("with your answer, the check ended in TypeError: ")
 
 
 def test_what_cannot_be_described_is_no_error():

@@ -71,6 +71,12 @@ def changed_images(train, X, labels, rng):
     return split(0.2)(train, X, labels, rng)
 
 
+def shuffles_what_it_was_given(train, X, labels, rng):
+    order = rng.permutation(len(X))
+    X[...], labels[...] = X[order], labels[order]
+    return split(0.2)(train, X, labels, rng)
+
+
 test_a_wrong_answer_is_not_right_and_the_reply_says_why = not_right(
     ("09.1", [shapes(0, (32, 6, 6, 4))], "after layer 0: pad=1 keeps all 8 × 8 places"),
     ("09.1", [shapes(0, (32, 4, 8, 8))], "after layer 0: here the channels come last"),
@@ -111,6 +117,7 @@ test_a_wrong_answer_is_not_right_and_the_reply_says_why = not_right(
     ("09.2", [asks_and_says_half], "are these their labels?"),
     ("09.2", [lambda *given: honest()(*given) + 0.003], "that's the share, but rounded"),
     ("09.2", [learns_everything_first], "asked about what it has learned"),
+    ("09.2", [shuffles_what_it_was_given], "changed the X that it was given"),
     ("09.2", [changed_images], "aren't those of X"),
     ("09.2", [the_colleagues], "asked about what it has learned"),
     ("09.2", [honest(asked=slice(None))], "asked about what it has learned"),
