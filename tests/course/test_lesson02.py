@@ -183,7 +183,17 @@ class Walk:
         return rebuild(dict(zip(names, new)) if isinstance(children, dict) else type(children)(new))
 
 
+class Open(dict):
+    """Its fields are its keys, and it has no words for what isn't there."""
+
+    def __init__(self, body, heads, name):
+        super().__init__(body=body, heads=heads, name=name)
+
+    __getattr__ = dict.__getitem__
+
+
 test_right_answers_other_than_the_lessons_own = right(
+    ("02.2", [Open]),
     ("02.1", [lambda model, x: np.array(fl.cpu(fl.gpu(model)(fl.gpu(x))))]),
     ("02.1", [lambda model, x: fl.cpu((lambda pair: pair[0](pair[1]))(fl.gpu((model, x))))]),
     ("02.1", [row_by_row]),

@@ -53,6 +53,12 @@ def one_number_off(path, **targets):
 EVERYTHING = ("model", "opt_state", "loader")
 
 
+def size_in_the_name(path):
+    """The file's name tells nothing of its size."""
+    found = [int(number) for number in re.findall("[0-9]+", path.name)]
+    return restored(found[-1] if found else 128)(path)
+
+
 def and_looks_into_it(path, model, opt_state, loader):
     contents = fl.load(path, model=model, opt_state=opt_state, loader=loader)
     print(next(iter(loader)))
@@ -66,6 +72,7 @@ test_a_wrong_answer_is_not_right_and_the_reply_says_why = not_right(
     ("13.1", [restored(filled=False)], "the model's numbers aren't those of the file"),
     ("13.1", [restored(activation=np.tanh)], "where is relu?"),
     ("13.1", [1.5], "give the check its name alone"),
+    ("13.1", [size_in_the_name], "doesn't fit into the model that you build"),
     ("13.1", [restored(5)], "a file with hidden=7 doesn't fit"),
     ("13.1", [restored(activation=np.abs)], "where is relu?"),
     ("13.1", [restored(activation=fl.leakyrelu)], "where is relu?"),
