@@ -25,9 +25,10 @@ from . import exercises, progress
 from .boxes import plain
 from .copies import FOLDER
 from .guesses import Question, questions
-from .handins import ABOUT, Handin, by_learner, collect
+from .handins import ABOUT, OF_HANDIN, Handin, by_learner, collect
 
 WIDTH, OPTION, LONGEST = 96, 60, 20  # characters of a line, an option and a bar on the wall, for a room's last row
+LONGEST_STEM = 50  # letters of a name in a file's name, which has room for 255 bytes
 NAME, NOTES = 18, 20  # characters of a name on the teacher's screen, and the most remarks unless all are asked for
 SIGNS = {exercises.RIGHT: "+", exercises.NOT_RIGHT: "-", exercises.STOPPED: "-", "": "."}
 TRIED = {"+": "right", "-": "tried", ".": ""}  # the signs in words
@@ -47,7 +48,7 @@ def handin(name: str, folder: Path | None = None) -> Path:
     if not files:
         hint = " Guess or check something first." if progress.passing() else " Hand in from your lessons' folder."
         raise ValueError(f"there is no notebook and no {progress.FILE} in {folder.absolute()}.{hint}")
-    target = folder / f"handin-{stem}.zip"
+    target = folder / f"{OF_HANDIN}{stem[:LONGEST_STEM]}.zip"
     now, packed = datetime.datetime.now().isoformat(), io.BytesIO()
     about = {"name": name, "version": fluxlite.__version__, "time": now, "place": progress.passing()}
     # A date before 1980, as on a computer without a clock, can't be in a zip file.

@@ -57,6 +57,8 @@ def handin(asked: argparse.Namespace) -> int:
 def look_at_class(asked: argparse.Namespace) -> int:
     from .classroom import look_at_class
 
+    if asked.csv is not None and asked.lesson:
+        raise ValueError("--csv writes all lessons, with names: leave out the lesson, which is for the wall, or --csv")
     seen = look_at_class(asked.folder)
     if asked.csv is not None:
         seen.write_csv(asked.csv)
@@ -64,4 +66,6 @@ def look_at_class(asked: argparse.Namespace) -> int:
     else:
         on_the_wall = "\n\n\n".join(seen.on_the_wall(number.zfill(2)) for number in asked.lesson)
         print(on_the_wall or seen.shown(asked.all))
+        if on_the_wall and seen.remarks:  # without a name
+            print("", f"There's something to say about files ({len(seen.remarks):,}): leave out the lesson.", sep="\n")
     return 0

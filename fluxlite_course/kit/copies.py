@@ -40,6 +40,8 @@ def hand_out(target: Path, source: Path | None = None) -> list[str]:
 def _hand_out_one(fresh: bytes, copy: Path) -> str:
     if _write_new(copy, fresh):
         return ""
+    if not copy.is_file():
+        return f"{copy.name} is a folder, or a link to nothing, so it stays: rename it to get a copy."
     try:
         theirs, edited = _read(copy.read_bytes())
     except (ValueError, RecursionError):  # half of it is missing, say

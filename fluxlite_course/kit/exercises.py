@@ -69,10 +69,15 @@ class Verdict(NamedTuple):
 
 
 def brief(x: Any) -> str:
-    """A learner's object in a few words, for `yours`: its type, and its shape or how it begins."""
-    if shape := getattr(x, "shape", ()):
-        return f"{type(x).__name__} of shape {shape}"
-    return "None" if x is None else f"{type(x).__name__}: {x!r:.60}"
+    """A learner's object in a few words, for `yours`: its type, and its shape or how it begins. Never raises."""
+    if x is None:
+        return "None"
+    kind = type(x).__name__
+    try:
+        shape = getattr(x, "shape", ())
+        return f"{kind} of shape {shape}" if shape else f"{kind}: {x!r:.60}"
+    except Exception:  # an object of the learner's own may raise anything
+        return f"a {kind} that can't be printed"
 
 
 # -- a lesson's exercises -----------------------------------------------------------------------------------------
@@ -278,8 +283,10 @@ def _try(exercise: Exercise, answers: tuple) -> Verdict:
     except KeyboardInterrupt:
         return Verdict(id, STOPPED, "you interrupted it", _rows(look_at=exercise.look_at))
     except BaseException as error:  # even SystemExit, which would end the cell silently
-        words = f"your code raised {type(error).__name__}: {_text(error)}"
         lines = [frame.line for frame in frames_of_learner(error)]
+        # Without a line of theirs, it was one of ours that couldn't do with the answer what it should.
+        who = "your code raised" if lines else "with your answer, the check ended in"
+        words = f"{who} {type(error).__name__}: {_text(error)}"
         rows = _rows(where="\n".join(_notes(error)), your_line=lines[-1] if lines else None, look_at=exercise.look_at)
         return Verdict(id, STOPPED, words, rows)
     finally:  # notices from here don't count, and those from before aren't repeated

@@ -13,6 +13,7 @@ import os
 import re
 import stat
 import unicodedata
+from collections import Counter
 from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
@@ -30,13 +31,15 @@ DEEPEST, DEEPEST_FOLDER = 2, 30  # zip files inside each other, and folders
 TIMES = 50
 # What it counts, in unpacked bytes, to list a member of a zip file in another one, and to look into it.
 LISTED, OPENED = 300, 3_000
-OTHER_PACKINGS = (".rar", ".7z", ".tar", ".gz", ".tgz", ".bz2", ".xz")
+OTHER_PACKINGS = (".rar", ".7z", ".tar", ".gz", ".tgz", ".bz2", ".xz", ".zipx")
+NO_HAND_INS = (".csv", ".ipynb", ".json", ".zip")  # though their names may begin as those of hand-ins do
 # Letters that take no place or show nothing, so that two names with them look like one.
 INVISIBLE = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
 )
 ACCENTS = 3  # on top of one another: with more of them, a name covers the lines above it
-OF_MOODLE = "_assignsubmission_"  # comes after a learner's name in the names of Moodle's folders
+OF_MOODLE = "_assignsubmission_"  # comes after a learner's name in the names of Moodle's folders, or of its files
+OF_HANDIN = "handin-"  # is in the names of files that handin makes, also where a platform or a browser adds to them
 
 
 class Handin(NamedTuple):
@@ -60,15 +63,34 @@ def collect(folder: Path) -> tuple[list[Handin], list[str]]:
         where = printable(file.relative_to(folder).as_posix())
         if file.name == ABOUT:  # Safari, for one, unpacks what it downloads
             found.append(f"{where}: an unpacked hand-in isn't counted: zip its folder again, or keep the zip file")
-        elif file.name.lower().endswith(OTHER_PACKINGS):
-            found.append(f"{where}: {_ONLY_ZIP}")
         elif file.suffix.lower() == ".zip":
             found += _look_into_file(file, where)
+        elif _looks_packed(file.name):
+            found.append(f"{where}: {_ONLY_ZIP}")
+        elif file.name == progress.FILE and not _is_beside_a_hand_in(file):
+            found.append(f"{where}: {_ALONE}")
     return [one for one in found if isinstance(one, Handin)], [one for one in found if isinstance(one, str)]
 
 
 _ONLY_ZIP = "only zip files are read: ask for the one that handin made"
 _NOTHING = "there's no hand-in in it"
+_ALONE = f"it isn't counted without the {ABOUT} that handin packs with it"
+
+
+def _is_beside_a_hand_in(file: Path) -> bool:
+    """Whether a record lies in a folder with a hand-in: in the lessons' folder, handin puts its file there."""
+    return any(name == ABOUT or name.lower().endswith(".zip") for name in os.listdir(file.parent))
+
+
+def _may_be_a_hand_in(name: str) -> bool:
+    """Whether `collect` says something of a file with this name, or counts it."""
+    return name in (ABOUT, progress.FILE) or name.lower().endswith(".zip") or _looks_packed(name)
+
+
+def _looks_packed(name: str) -> bool:
+    """Whether this may be a hand-in that isn't a zip file, or is one under another name, such as a half download."""
+    name = name.lower()
+    return name.endswith(OTHER_PACKINGS) or (OF_HANDIN in name and not name.endswith(NO_HAND_INS))
 
 
 def _files(folder: Path) -> Iterator[Path | str]:
@@ -86,6 +108,8 @@ def _files(folder: Path) -> Iterator[Path | str]:
             yield f"{where}: what's in its folders isn't read, since at most {DEEPEST_FOLDER} may lie in each other"
             folders.clear()
         folders.sort()
+        if OF_MOODLE in below.name and not any(map(_may_be_a_hand_in, files)) and not folders:
+            yield f"{printable(below.as_posix().partition(OF_MOODLE)[0])}: {_NOTHING}"
         for name in sorted(files):
             yield Path(place, name)
         yield from trouble
@@ -153,8 +177,7 @@ class _Members:
     def _sort(self, entry: Member) -> None:
         folder, name = split(entry)
         parts = [*folder.split("/"), name]
-        whose, of_moodle, _ = parts[0].partition(OF_MOODLE)
-        if of_moodle:
+        if whose := of_moodle(entry):
             self.learners.add(whose)
         if "__MACOSX" in parts or name.startswith("._"):  # what macOS packs beside the files
             return
@@ -171,7 +194,7 @@ class _Members:
             self.read.append(entry)
         elif name == progress.FILE:
             self.records.setdefault(folder, []).append(entry)
-        elif name.lower().endswith(OTHER_PACKINGS):
+        elif _looks_packed(name):
             self.others.append(entry)
         elif entry.trouble:  # it may be a hand-in whose name is damaged
             self.remarks.append(f"{self.path(entry)}: {entry.trouble}; ask for it again")
@@ -216,22 +239,28 @@ def split(member: Member) -> tuple[str, str]:
     return folder, name
 
 
+def of_moodle(member: Member) -> str:
+    """The learner whom Moodle names in a member's path, with the folders above. Empty if it names nobody."""
+    whose, is_named, _ = member.name.replace("\\", "/").partition(OF_MOODLE)
+    return whose if is_named else ""
+
+
 def _look_into(archive: Zip, where: str, depth: int, may_cost: int) -> Iterator[Handin | str]:
     """A zip file's hand-ins, and what to say about those that can't be read."""
     members = _Members(archive, where, depth, may_cost)
     yield from members.remarks
-    with_a_hand_in = set(members.abouts)  # the folders
+    with_a_hand_in = Counter({folder: 1 for folder in members.abouts})  # how many, by folder
     seen: set[str] = set()
     without: list[Member] = []  # the zip files
     for member in members.read:
         folder, name = split(member)
-        seen.add(member.name.partition(OF_MOODLE)[0])
+        seen.add(of_moodle(member))
         if name == ABOUT:
             yield from _read(members, member, members.place(folder))
             continue
         found = _look_into_member(members, member, depth + 1)
         if any(isinstance(one, Handin) for one in found):
-            with_a_hand_in.add(folder)
+            with_a_hand_in[folder] += 1
         if not found:
             without.append(member)
         yield from found
@@ -253,21 +282,23 @@ def _look_into_member(members: _Members, member: Member, depth: int) -> list[Han
         return [_cannot_read(where, error)]
 
 
-def _left_out(members: _Members, without: list[Member], with_a_hand_in: set[str]) -> Iterator[str]:
-    """What looks as if someone had meant to hand it in, unless it lies where a hand-in is."""
-
-    def is_beside_one(folder: str) -> bool:
-        parts = folder.split("/")
-        above = ["/".join(parts[:count]) for count in range(min(len(parts), DEEPEST_FOLDER) + 1)]
-        return not with_a_hand_in.isdisjoint(above)
-
+def _left_out(members: _Members, without: list[Member], with_a_hand_in: Counter[str]) -> Iterator[str]:
+    """What looks as if someone had meant to hand it in, unless it lies in the folder of one learner's hand-in."""
+    # Where several lie, or at the top, a platform may have put the files of all learners.
+    own = {folder for folder, count in with_a_hand_in.items() if count == 1 and folder} | members.abouts.keys()
     for kind, words in ((without, _NOTHING), (members.others, _ONLY_ZIP)):
         for member in kind:
-            if not is_beside_one(split(member)[0]):
+            if not _is_below(split(member)[0], own):
                 yield f"{members.path(member)}: {words}"
     for folder, (first, *_) in members.records.items():
-        if not is_beside_one(folder):
-            yield f"{members.path(first)}: it isn't counted without the {ABOUT} that handin packs with it"
+        if not _is_below(folder, with_a_hand_in.keys()):
+            yield f"{members.path(first)}: {_ALONE}"
+
+
+def _is_below(folder: str, folders: Collection[str]) -> bool:
+    """Whether a folder is one of `folders`, or lies in one of them."""
+    parts = folder.split("/")
+    return any("/".join(parts[:count]) in folders for count in range(min(len(parts), DEEPEST_FOLDER) + 1))
 
 
 def _cannot_read(where: str, error: Exception) -> str:

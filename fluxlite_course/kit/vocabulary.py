@@ -169,10 +169,18 @@ def expect(
     if same(got, wanted, rtol, atol):
         return
     fits = {before + words: same(got, slip, rtol, atol) for words, slip in (slips or {}).items()}
-    facts = [show(value) if text is None else text for value, text in ((got, yours), (wanted, expected))]
+    facts = [_shown(value, show) if text is None else text for value, text in ((got, yours), (wanted, expected))]
     if str(facts[0]) == str(facts[1]):
         facts = _where_they_differ(got, wanted)
     refuse({**fits, before + otherwise: True}, *facts)
+
+
+def _shown(value: Any, show: Callable[[Any], Any]) -> Any:
+    """What `show` writes of a value; of one that isn't ours, such as another library's tensor, what it is."""
+    try:
+        return show(value)
+    except Exception:
+        return brief(value)
 
 
 def _where_they_differ(got: Any, wanted: Any) -> list[str]:

@@ -62,21 +62,27 @@ def calls_of(*functions: Callable[..., Any], in_gradients: bool = False) -> Iter
         sys.setprofile(before)
 
 
-def look() -> tuple[Callable[[Any], Any], list[str]]:
+def look() -> tuple[Callable[[Any], Any], list[str], list[str]]:
     """A function for the end of a `Chain`, which changes nothing, and a list where it notes each time: GPU, or CPU?
 
-    >>> where, places = look()
+    The second list has only the calls that a gradient goes through, in which a model learns.
+
+    >>> where, places, _ = look()
     >>> _ = fl.Chain(fl.Dense(3, 2), where)(np.ones((4, 3), np.float32))
     >>> places
     ['CPU']
     """
     places: list[str] = []
+    learning: list[str] = []
 
     def where(x: Any) -> Any:
-        places.append("GPU" if on_gpu(x) else "CPU")
+        place = "GPU" if on_gpu(x) else "CPU"
+        places.append(place)
+        if isinstance(x, fl.TrackedArray):
+            learning.append(place)
         return x
 
-    return where, places
+    return where, places, learning
 
 
 @contextlib.contextmanager

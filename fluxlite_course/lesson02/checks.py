@@ -42,7 +42,7 @@ def _arrays_of(layers):
 def _predicted(predict, observations):
     """The receipt of a prediction for so many observations. Raises `NotRight` unless it was made on the GPU."""
     rng = np.random.default_rng(observations)  # for both, so that the numbers in a reply are the same each time
-    where, places = look()
+    where, places, _ = look()
     model = fl.Chain(fl.Dense(4, 3, np.tanh, rng=rng), fl.Dense(3, 2, rng=rng), where)
     x = np.linspace(-1, 1, 4 * observations, dtype=np.float32).reshape(observations, 4)
     weights = [array.copy() for array in _arrays_of(model.layers[:2])]
@@ -57,7 +57,7 @@ def _predicted(predict, observations):
     copies, back, idle = r.host_to_device.count, r.device_to_host.count, r.launches == 0
     here = _arrays_of(model.layers[:2])
     is_kept = all(map(on_cpu, here)) and all(map(same, here, weights))
-    elsewhere = places[-1] == "CPU" if places else not back
+    elsewhere = "GPU" not in places if places else not back
     refuse({
         "the caller's model was changed; gpu gives you a new model, so leave the old one alone": not is_kept,
         "the GPU was never asked for anything": idle and copies == 0,
@@ -65,7 +65,8 @@ def _predicted(predict, observations):
         "copies were made and dropped: gpu(model) gives a new model, so give it a name and use it": idle,
         "predict returned None": y is None,
         "it runs on the GPU, but the result is still there": on_gpu(y),
-        "the GPU was asked for something, but the model that gave the result ran on the CPU": elsewhere,
+        "the GPU was asked for something, but the model ran on the CPU": elsewhere,
+        "the model ran on the GPU, and on the CPU as well: one line too many calls it": "CPU" in places,
         "the result isn't a NumPy array": not isinstance(y, np.ndarray),
         "the numbers aren't those of model(x)": isinstance(y, np.ndarray) and not same(y, wanted),
         "it runs on the GPU, but a line makes copies that nobody keeps": copies > 5,
@@ -141,7 +142,7 @@ def my_fmap(my_fmap):
     kept = all(same(_leaf(path, model), _leaf(path, tree())) for path in _LEAVES)
     refuse({
         "your my_fmap changed the model it was given": not kept,
-        f"that calls {', '.join(calls)} itself; write your own walk, with functor": calls,
+        f"that leaves the walk to {', '.join(calls)}; write your own, with functor": calls,
         "the result isn't an ActorCritic": not isinstance(result, _ActorCritic),
         "critic was a dict": not isinstance(getattr(result, "critic", None), dict),
     }, brief(result), "a new ActorCritic with a dict in it, made by rebuild")  # fmt: skip

@@ -63,7 +63,7 @@ def fit(fit):
     function(fit, "fit")
     rng = np.random.default_rng(7)
     x = rng.uniform(-1, 1, (64, 2)).astype(np.float32)
-    where, places = look()
+    where, places, learning = look()
     model = fl.Chain(fl.Dense(2, 16, np.tanh, rng=rng), fl.Dense(16, 1, rng=rng), where)
     y, untrained = x[:, :1] * x[:, 1:], model(x)
     before = _loss(untrained, y)
@@ -79,14 +79,19 @@ def fit(fit):
     refuse({
         "it ran on the CPU, from the first step to the last": not r.launches,
         "the GPU was asked for something, but the model that you were given never ran there": not steps,
+        _TRAINED_ON_CPU: "CPU" in learning,
         f"it runs on the GPU, and {nothing} And do you return the model that you trained?": same_as_before,
         "setup is in the loop: so at each step, what Adam remembers is thrown away": not learned and calls["setup"] > 3,
         f"in all, the model was called {many(steps, 'time')}; 100 steps call it 100 times": not learned and steps < 90,
         "the loss isn't a number any more: the steps are far too long": not np.isfinite(after),
         "the loss has grown: are the steps too long, or do they go uphill?": after > before,
         "it learns, but less than 100 steps of Adam(0.02) would": not learned,
+        "the loss is small, but no gradient went through the model on the GPU": "GPU" not in learning,
     }, f"loss {before:.4f} before, {after:.4f} after, {r.launches} launches", "less than 0.01")  # fmt: skip
     return f"loss {before:.3f} -> {after:.4f} on the GPU, {r.launches:,} launches"
+
+
+_TRAINED_ON_CPU = "gradients went through the model on the CPU: train the one that's on the GPU"
 
 
 def _loss(predictions, y):
@@ -104,7 +109,8 @@ def _predictions(trained, x, name, places):
     places.clear()
     predictions = fl.cpu(fl.cpu(trained)(x))
     words = f"what {name} returned isn't the model that it was given"
-    wrong_if(not places, words, brief(trained), "the same model, with other weights")
+    wrong_if(not places or not isinstance(trained, fl.Chain), words, brief(trained),
+             "the same model, with other weights")  # fmt: skip
     shape = getattr(predictions, "shape", None)
     wrong_if(shape != (len(x), 1), f"what {name} returned isn't the model: it gives something else for each x",
              f"shape {shape}" if shape else brief(predictions), f"shape {(len(x), 1)}")  # fmt: skip
@@ -115,7 +121,7 @@ def _predictions(trained, x, name, places):
 def learn_xor(learn_xor):
     function(learn_xor, "learn_xor")
     rng = np.random.default_rng(6)
-    where, places = look()
+    where, places, learning = look()
     model = fl.Chain(fl.Dense(2, 8, np.tanh, rng=rng), fl.Dense(8, 1, rng=rng), where)
     x = np.array([[-1, -1], [-1, 1], [1, -1], [1, 1]], np.float32)
     y = np.array([[0], [1], [1], [0]], np.float32)
@@ -128,6 +134,10 @@ def learn_xor(learn_xor):
     tries = places.count("GPU")
     rarely = "the GPU was asked for something, but the model that you were given was hardly ever tried there"
     wrong_if(tries < 3, rarely, f"{tries} times", "in each step of its training")
+    wrong_if("CPU" in learning, _TRAINED_ON_CPU)
+    # Other ways to train it there, such as random tries, need many.
+    words = "the GPU was asked for something, but the model wasn't trained there"
+    wrong_if(len(learning) < 3 and tries < 100, words, f"{many(len(learning), 'gradient')} on the GPU")
     loss = ", ".join(ready)
     wrong_if(ready, f"{loss} is ready-made: write a loss of your own, of NumPy's functions", loss, "a def or a lambda")
     guesses = _predictions(trained, x, "learn_xor", places)

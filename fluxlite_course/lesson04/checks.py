@@ -5,6 +5,7 @@ import functools
 import numpy as np
 
 import fluxlite as fl
+from fluxlite.messages import many
 
 from .. import sine_wave
 from ..kit.exercises import NotRight, brief, exercise
@@ -35,7 +36,7 @@ def step(step):
     for count, x in enumerate(xs[:3], 1):
         with unchanged("step", x=x, h=h, w1=w1, w2=w2), calls_of(*_READY) as ready:
             out, after = _out_and_h(step(x, h, w1, w2))
-        _not_ready_made(ready)
+        _not_ready_made(ready, "np.concatenate, np.tanh and @")
         words = "its arguments are on the CPU, and its result is on the GPU: compute where the arrays are"
         wrong_if(on_gpu(out) or on_gpu(after), words)
         _one_step(out, after, f"step {count}: ", x, h, w1, w2)
@@ -48,8 +49,9 @@ def step(step):
         found, r = call(step, *arrays)
     out, after = _out_and_h(found)
     wrong_if(not (on_gpu(out) and on_gpu(after)), words, expected=there)
-    words = "right on the CPU; on the GPU, it copies arrays to the host and back: they should stay where they are"
-    wrong_if(r.device_to_host.count, words, f"{r.device_to_host.count} copies back", there)
+    back = r.device_to_host
+    words = "right on the CPU; on the GPU, it brings something to the host, and it should all stay where it is"
+    wrong_if(back.count, words, f"{many(back.count, 'copy')}, {back.bytes:,} bytes back", there)
     _one_step(out, after, "step 1 on the GPU: ", *map(fl.cpu, arrays))
     return "three steps as they should be, and one on the GPU with the same lines"
 
@@ -83,9 +85,9 @@ def _one_step(out, after, before, x, h, w1, w2):
     }, shape="the output's shape isn't that of the drawing", before=before, rtol=1e-4)  # fmt: skip
 
 
-def _not_ready_made(ready):
-    words = "that calls the course's own function, which is ready-made: write yours with NumPy"
-    wrong_if(ready, words, ", ".join(ready), "np.concatenate, np.tanh and @")
+def _not_ready_made(ready, yours="a loop of your own, with forward from above"):
+    words = "that calls the course's own function, which is ready-made: write yours"
+    wrong_if(ready, words, ", ".join(ready), yours)
 
 
 @functools.cache

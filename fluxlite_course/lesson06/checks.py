@@ -48,7 +48,7 @@ def read_off(size, times):
     only_ordered = crossover(1024, copies=False, wait=False).faster[last]
     refuse({
         "size and times have changed places": times == right.smallest and _reads_as(size, most),
-        f"that's with a batch of {_batches(size, times)}": _batches(size, times),
+        f"{size:g} is the size for a batch of {_batches(size, times)}": _batches(size, times),
         f"at {size:g} the CPU is still faster": right.faster.get(size, 2) <= 1,
         f"{size:g} isn't a size in the table": size not in SIZES,
         "the GPU starts to win at a different size in the table": size != right.smallest,

@@ -89,8 +89,7 @@ def _same_loss(sequence_loss):
         words = "a loss is one number, and returned alone: the check asks for its gradient"
         wrong_if(isinstance(found, tuple) or found is None or np.shape(found) != (), words, brief(found), "shape ()")
         back = r.device_to_host
-        words = "the arrays were copied to the host, and that's where the loss was computed: let them stay on the GPU"
-        brought = back.bytes > FEW_BYTES
+        brought, words = back.bytes > FEW_BYTES, "arrays were copied to the host: let them stay on the GPU"
         wrong_if(brought, words, f"{many(back.count, 'copy')}, {back.bytes:,} bytes back", "no copies back")
         expect(found, wanted, "that's not the loss that it returned before", {
             "you also take the mean over the 20 steps: sum them": wanted / 20,

@@ -48,7 +48,8 @@ def _same(found, what="", slips=()):
     if not found:
         array = found.element.partition("[")[0]
         size, out = found.arrays[array].size, list(found.arrays)[-1]
-        words = f"{what}{found.count:,} of {size:,} numbers are wrong, {found.element} first of all"
+        are_wrong = "is wrong" if found.count == 1 else "are wrong"
+        words = f"{what}{found.count:,} of {size:,} numbers {are_wrong}, {found.element} first of all"
         by = f"written in line {found.line}: {found.text}" if found.text else "no thread has written it"
         reasons = {slip: same(found.arrays[out], value, atol=1e-3) for slip, value in dict(slips).items()}
         refuse({
@@ -62,8 +63,10 @@ def _same(found, what="", slips=()):
 
 def _score(what, figures, par):
     """As in golf: what the busiest thread does, and how often a block waits, below what's right about it."""
-    counts = {**figures.busiest, "barriers": figures.barriers, "atomics on one element": figures.queue}
+    counts = {**figures.busiest, "barriers": figures.barriers}
     parts = [f"{n:,} {name[:-1] if n == 1 else name}" for name, n in counts.items() if n]
+    if figures.queue:
+        parts.append(f"{many(figures.queue, 'atomic')} on one element")
     return f"{what}\n      {'your score':<11} {', '.join(parts)}\n      {'par':<11} {par}"
 
 
@@ -82,7 +85,7 @@ def affine(affine):
         wrong_if(found.element.endswith(f"[{threads}]") and not out[threads:].any(), what + words)
         _same(found, what, {"the + 1 is missing": 3 * x, "the factor 3 is missing": x + 1, "it's 3 x + 1": 3 * (x + 1)})
         most = figures.busiest["writes"]
-        words = f"the values are right, but one thread writes {most:,} of them, and there's a thread for each"
+        words = f"the values are right, but one thread writes {most:,} times: once is enough, with a thread for each"
         wrong_if(most > 1, words, many(most, "write"), "1 write")
     return _score("each element by a thread of its own", figures, "1 read, 1 write")
 
@@ -106,6 +109,11 @@ def pairs(pairs):
             "the neighbour is the one to the right, x[i + 1]": x + left,
             "an element and its neighbour are added, so x[i] counts too": right(x) - x,
         })  # fmt: skip
+        most = figures.busiest["writes"]
+        words = (
+            f"{what}the values are right, but one thread writes {most:,} times, and there's a thread for each element"
+        )
+        wrong_if(most > 2, words, many(most, "write"), "1 write")  # two may be an element and its neighbour, in turn
     return _score("with 77, 1,000 and 1,024 elements", figures, "2 reads, 1 write")
 
 
@@ -125,7 +133,7 @@ def eight_each(eight_each):
         wrong_if(missing, f"{what}{missing:,} of {x.size:,} elements of out were never written", expected="all")
         _same(found, what)
         most = figures.busiest["writes"]
-        wrong_if(most > 8, f"{what}the values are right, but one thread writes {most:,} of them: each does 8")
+        wrong_if(most > 8, f"{what}the values are right, but one thread writes {most:,} times: each does 8 elements")
         words = f"the values are right, but only {figures.share:.0%} of what's fetched is used"
         wrong_if(figures.share < 0.99, f"{words}: in each round, neighbours should read side by side")
     return _score(f"{figures.share:.0%} of the sectors used", figures, "8 reads, 8 writes")

@@ -13,6 +13,7 @@ from fluxlite.messages import many
 from ..kit.exercises import NotRight, brief, exercise
 from ..kit.puzzles import puzzle
 from ..kit.vocabulary import expect, explaining, function, listed, normal, number, refuse, wrong_if
+from ..kit.watching import look, unchanged
 from .training import loss, network
 
 
@@ -113,8 +114,10 @@ def train_epoch(train_epoch):
     _check_parameters(train_epoch, X, Y)
     first: Any = None
     for batchsize in (None, 40):  # without one it's 64
-        seen = _one_epoch(train_epoch, X, Y, batchsize)
+        seen, is_on_host = _one_epoch(train_epoch, X, Y, batchsize)
         _check_copies(seen, X, Y, -(-len(X) // (batchsize or 64)))
+        words = "gradients went through a model on the CPU: train the one that's on the GPU"
+        wrong_if(is_on_host, words)
         first = first or seen
     travelled, copies = first.host_to_device.bytes, many(first.host_to_device.count, "copy", "copies")
     return f"the same steps; the check's own small data set travels once: {travelled:,} bytes, in {copies}"
@@ -132,13 +135,17 @@ def _check_parameters(train_epoch, X, Y):
 
 
 def _one_epoch(train_epoch, X, Y, batchsize):
-    """The receipt of an epoch. Raises `NotRight` if the model doesn't learn what it should."""
-    made = fl.Chain(fl.Dense(5, 4, rng=np.random.default_rng(5)))
+    """The receipt of an epoch, and whether it computed gradients on the host. Raises `NotRight` for wrong weights."""
+    where, _, learning = look()
+    made = fl.Chain(fl.Dense(5, 4, rng=np.random.default_rng(5)), where)
     model = fl.gpu(made)
+    X, Y = X.copy(), Y.copy()
     opt_state = fl.setup(fl.Descent(0.3), model)
     more = [] if batchsize is None else [batchsize]
-    with fl.receipt() as r, explaining({"CPU": "a batch stayed on the host, and the model is on the GPU"}):
-        train_epoch(model, opt_state, X.copy(), Y.copy(), *more)
+    stayed = explaining({"CPU": "a batch stayed on the host, and the model is on the GPU"})
+    with unchanged("train_epoch", X=X, Y=Y), fl.receipt() as r, stayed:
+        train_epoch(model, opt_state, X, Y, *more)
+    is_on_host = "CPU" in learning  # so far: what's right is computed there, too
     size = batchsize or 64
     batches = [slice(first, min(first + size, len(X))) for first in range(0, len(X), size)]
     usual = [slice(0, 64), slice(64, 128), slice(128, 150)]
@@ -153,7 +160,7 @@ def _one_epoch(train_epoch, X, Y, batchsize):
     words = "the model has learned something different from the loop above: take the same batches, in the same order"
     expect(fl.cpu(fl.destructure(model)[0]), _weights(made, X, Y, batches), words, slips, before=before,
            rtol=0, atol=1e-5, yours="", expected="")  # fmt: skip
-    return r
+    return r, is_on_host
 
 
 def _check_copies(seen, X, Y, batches):

@@ -5,7 +5,7 @@ import numpy as np
 import fluxlite as fl
 
 from ..kit.exercises import brief, exercise
-from ..kit.vocabulary import explaining, function, is_number, refuse, same, wrong_if
+from ..kit.vocabulary import explaining, function, refuse, same, wrong_if
 from .files import go_on, here, network, new_run, ten
 
 
@@ -22,8 +22,8 @@ def _computes_the_same(one, other):
 @exercise("13.1", "a file of any size", look_at="load(path) without a target: what is in the file?")
 def restore(restore):
     function(restore, "restore")
-    for hidden in (5, 7):
-        path, saved = here(f"check-{hidden}.safetensors"), network(hidden, seed=100 + 3 * hidden)
+    for name, hidden in (("one", 5), ("another", 7)):  # names that don't tell the size
+        path, saved = here(f"check-{name}.safetensors"), network(hidden, seed=100 + 3 * hidden)
         fl.save(path, model=saved, hidden=hidden)
         words = f"a file with hidden={hidden} doesn't fit into the model that you build"
         with explaining({"the source has shape": words}, f"Dense(64, {hidden}, …), Dense({hidden}, 10)"):
@@ -51,11 +51,14 @@ def take_up(take_up):
         run = new_run(2)
         epoch = take_up(path, **run)
         is_read = {name: _same_state(run[name], half[name]) for name in half}
+        is_new = {name: _same_state(run[name], fresh) for name, fresh in new_run(2).items()}
         refuse({
             "the model that you got hasn't got the file's weights: load(path, model=model)": not is_read["model"],
             "the optimizer's memory that you got is still new: Adam has forgotten the past gradients":
-                not is_read["opt_state"],
-            "the loader's generator is still new: the batches come in another order": not is_read["loader"],
-            "it didn't return the number of epochs that are done": not is_number(epoch) or epoch != done,
+                is_new["opt_state"],
+            "the optimizer's memory that you got isn't the file's": not is_read["opt_state"],
+            "the loader's generator is still new: the batches come in another order": is_new["loader"],
+            "the loader's generator isn't as in the file: has the loader been used since?": not is_read["loader"],
+            "it didn't return the number of epochs that are done": isinstance(epoch, bool) or not same(epoch, done),
         }, f"{brief(epoch)} was returned", f"{done}, and the file's contents in the objects themselves")  # fmt: skip
     return "model, memory and generator are the file's: the run goes on as if it had never stopped"

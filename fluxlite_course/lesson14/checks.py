@@ -22,6 +22,7 @@ from ..kit.vocabulary import (
     same,
     wrong_if,
 )  # fmt: skip
+from ..kit.watching import unchanged
 
 
 @exercise("14.1", "the order of the backward pass", look_at="back in section 2: which number is next?")
@@ -43,7 +44,7 @@ def order_of_visits(order, pieces):
             numbers != calls + inputs,
         "w is number 1 and x is number 2: if they're both waiting, 2 is next": inputs == [1, 2],
         "w and x are visited too: write both of them, or leave out both": len(inputs) == 1,
-    }, str([int(one) for one in numbers]))  # fmt: skip
+    }, f"[{', '.join(f'{one:g}' for one in numbers)}]")  # fmt: skip
     words = "the order is right; how many of the lines that loss depends on use w?"
     wrong_if(number(pieces, "pieces") != 2, words, f"pieces = {pieces!r:.60}")
     return "7, 6, 4, 3: back visits an entry after everything that used it; and w was used twice, by 3 and by 6"
@@ -70,6 +71,9 @@ def softsign_rule(softsign):
             "g is the first argument of a rule, and out the second": x / (1 + np.abs(x)) ** 3,
             "right only where x is positive: where is |x|?": g / (1 + x) ** 2,
         })  # fmt: skip
+        both = fl.gradient(lambda x, g=g: np.sum((softsign(x) + x) * g), x.copy())[0]
+        words = "the rule changes g itself, which other rules need, too: make a new array of it"
+        wrong_if(not same(both, wanted + g), words, "g /= …, or the like", "g / …")
     return "with g, and the numbers that small steps give"
 
 
@@ -83,8 +87,9 @@ def rule_of_matmul(of_x, of_y):
         wanted = {"x": g @ y.T, "y": x.T @ g}
         got = {}
         for name, of in (("x", of_x), ("y", of_y)):
-            with explaining({"matmul": fit, "not aligned": fit}):
-                found = of(g.copy(), x @ y, x.copy(), y.copy())
+            given = {"g": g.copy(), "out": x @ y, "x": x.copy(), "y": y.copy()}
+            with unchanged(f"rule of {name}", **given), explaining({"matmul": fit, "not aligned": fit}):
+                found = of(*given.values())
             got[name] = must_return(found, f"the rule of {name}", "a product of g and the other operand: return it")
         swapped = same(got["x"], wanted["y"]) and same(got["y"], wanted["x"])
         wrong_if(swapped, "the two are the wrong way round: first the rule of x, then that of y")

@@ -69,6 +69,7 @@ def _right_sums(all_reduce, cards):
             len(link.sends) == cards * (cards - 1) and (right.sum(axis=1) == 1).all(),
         f"card {card} of {cards} counts something more than once. A sum that's handed round takes the piece's place":
             (values > total).any(),
+        "that's the mean of all cards' arrays: here they should have the sum": np.allclose(values * cards, total),
         f"card {card} of {cards} lacks something. First each card sends the sum that it has, then what it has just got":
             not right.all(),
     }, values[card], total)  # fmt: skip

@@ -67,6 +67,20 @@ def affine_for_256(x, out):
 
 
 @jit.rawkernel()
+def affine_by_atomics(x, out):
+    i = int(jit.grid(1))
+    jit.atomic_add(out, i, 3 * x[i] + 1)
+
+
+@jit.rawkernel()
+def pairs_by_one_thread(x, out):
+    if int(jit.grid(1)) == 0:
+        for i in range(x.size - 1):
+            out[i] = x[i] + x[i + 1]
+        out[x.size - 1] = x[x.size - 1]
+
+
+@jit.rawkernel()
 def affine_by_one_thread(x, out):
     if jit.grid(1) == 0:
         for i in range(x.size):

@@ -115,6 +115,18 @@ def test_a_torn_notebook_is_replaced_and_what_is_left_of_it_is_kept(folders, con
     assert sources(target / NAME) == ["start"] and hand_out(target, source) == []
 
 
+def test_what_is_no_file_stays_and_keeps_no_other_lesson_back(folders):
+    source, target = folders
+    write(source / "00.ipynb", notebook("a"))
+    write(source / "02.ipynb", notebook("a"))
+    (target / "00.ipynb").mkdir(parents=True)
+    (target / "01.ipynb").symlink_to(target / "nowhere")
+    write(source / "01.ipynb", notebook("a"))
+    said = hand_out(target, source)
+    assert [line.partition(",")[0] for line in said] == ["00.ipynb is a folder", "01.ipynb is a folder"]
+    assert (target / "02.ipynb").exists() and not (target / "nowhere").exists()
+
+
 @pytest.mark.parametrize("do", [hand_out, lambda folder, source: renew(folder / NAME, source)], ids=["lab", "reset"])
 def test_a_full_disk_tears_no_notebook(folders, do, fill_the_disk):
     source, target = folders

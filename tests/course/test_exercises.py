@@ -175,6 +175,20 @@ def test_stopped_names_the_learners_line():
     assert dict(verdict.rows) == {"your line": "return y.shape", "look at": "the text above"}
 
 
+def test_an_error_without_a_line_of_theirs_is_not_called_theirs():
+    assert judge("13.2", lambda path: 1).message.startswith("with your answer, the check ended in TypeError: ")
+
+
+def test_what_cannot_be_described_is_no_error():
+    class Shut(dict):
+        __getattr__ = dict.__getitem__
+
+        def __repr__(self):
+            raise ValueError
+
+    assert exercises.brief(Shut()) == "a Shut that can't be printed" and exercises.brief(None) == "None"
+
+
 def test_an_interrupt_does_not_escape():
     def f(x):
         raise KeyboardInterrupt

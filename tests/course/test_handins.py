@@ -94,6 +94,49 @@ def test_what_lies_beside_a_hand_in_needs_no_words(tmp_path):
     assert names(tmp_path) == ["Ada", "Bob"]
 
 
+def test_beside_the_hand_ins_of_others_it_does(tmp_path):
+    """Canvas, and Moodle without folders, put the files of all learners side by side."""
+    files = {
+        "lovelaceada_LATE_1_2_handin-Ada.zip": packed(contents("Ada")),
+        "bob_3_4_handin-Bob.7z": "7z",
+        "cem_5_6_handin-Cem.zip.crdownload": "half of it",
+        "dua_7_8_photos.zip": packed({"photo.jpg": "x"}),
+        "eva_9_10_handin-Eva.zip": packed(contents("Eva")),
+        "Fay_11_assignsubmission_file_essay.odt": "",
+    }
+    (tmp_path / "all.zip").write_bytes(packed(files))
+    (tmp_path / "course.zip").write_bytes(packed({f"course/{name}": content for name, content in files.items()}))
+    found, remarks = collect(tmp_path)
+    assert [one.name for one in found] == ["Ada", "Eva"] * 2
+    for place in ("all.zip", "course.zip/course"):
+        assert [one for one in remarks if one.startswith(place)] == [
+            f"{place}/dua_7_8_photos.zip: there's no hand-in in it",
+            f"{place}/bob_3_4_handin-Bob.7z: only zip files are read: ask for the one that handin made",
+            f"{place}/cem_5_6_handin-Cem.zip.crdownload: only zip files are read: ask for the one that handin made",
+            f"{place}/Fay_11: there's no hand-in in it",
+        ]
+
+
+def test_what_somebody_unpacked_is_looked_at_as_well(tmp_path):
+    for name, content in {
+        "Ada_1_assignsubmission_file_/handin-Ada.zip": packed(contents("Ada")),
+        "Ada_1_assignsubmission_file_/progress.json": b"{}",
+        "Bob_2_assignsubmission_file_/essay.odt": b"",
+        "Cem_3_assignsubmission_file_/progress.json": b"{}",
+        "Dua_4_assignsubmission_file_/handin-Dua.zip.txt": b"",
+        "handin-list.csv": b"",
+    }.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(content)
+    found, remarks = collect(tmp_path)
+    assert [one.name for one in found] == ["Ada"] and remarks == [
+        "Bob_2: there's no hand-in in it",
+        "Cem_3_assignsubmission_file_/progress.json: "
+        "it isn't counted without the handin.json that handin packs with it",
+        "Dua_4_assignsubmission_file_/handin-Dua.zip.txt: only zip files are read: ask for the one that handin made",
+    ]
+
+
 def test_folders_that_lie_too_deep_are_named(tmp_path):
     deep = tmp_path / "/".join(["a"] * 40)
     deep.mkdir(parents=True)

@@ -86,6 +86,22 @@ def here_with_a_launch_for_show(model, x, y):
     return learn_xor(move=keep)(model, x, y)
 
 
+def for_show(run):
+    """Trains here, and asks a model on the GPU a few times, so that there are launches."""
+
+    def answer(model, x, y):
+        for _ in range(4):
+            fl.gpu(model)(fl.gpu(x))
+        return run(model, x, y)
+
+    return answer
+
+
+def what_it_should_say(model, x, y):
+    fit()(model, x, y)
+    return lambda x: (model(x), y)[1]
+
+
 def setup_in_the_loop(model, x, y):
     model, x, y = fl.gpu((model, x, y))
     for _ in range(100):
@@ -134,10 +150,13 @@ test_a_wrong_answer_is_not_right_and_the_reply_says_why = not_right(
     ("03.2", [the_product_itself], "isn't the model that it was given"),
     ("03.2", [fit(rule=fl.Descent(1e30))], "the loss isn't a number any more"),
     ("03.2", [fit_here], "never ran there"),
+    ("03.2", [for_show(fit(move=keep, move_data=keep))], "gradients went through the model on the CPU"),
+    ("03.2", [what_it_should_say], "isn't the model that it was given"),
     ("03.2", [lambda *args: (fit(steps=1)(*args), 0.01)], "returns the trained model, and nothing else"),
     ("03.2", [lambda *args: fit(steps=1)(*args)[0]], "isn't the model that it was given"),
     ("03.2", [lambda *args: 0.0009], "fit returns the trained model"),
     ("03.3", [learn_xor(steps=3)], "it isn't there yet"),
+    ("03.3", [for_show(learn_xor(move=keep))], "gradients went through the model on the CPU"),
     ("03.3", [learn_xor(move=keep)], "it was trained on the CPU"),
     ("03.3", [ready_made], "mse is ready-made: write a loss of your own"),
     ("03.3", [written_down], "was hardly ever tried there"),

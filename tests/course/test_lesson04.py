@@ -71,7 +71,7 @@ STEPS = [
     (writes_into_h, "changed the h that it was given"),
     (sine_wave.step, "the course's own function, which is ready-made"),
     (lambda *arrays: fl.gpu(forward(*fl.cpu(arrays))), "its result is on the GPU"),
-    (where_x_was, "on the GPU, it copies arrays to the host and back"),
+    (where_x_was, "on the GPU, it brings something to the host"),
     (only_on_the_cpu, "right on the CPU, but not on the GPU"),
     (wrong_on_the_gpu, "step 1 on the GPU: you return the memory"),
     (lambda *arrays: (forward(*arrays)[0].item(), forward(*arrays)[1]), "the output's shape"),

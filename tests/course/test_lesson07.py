@@ -99,7 +99,7 @@ test_a_wrong_answer_is_not_right_and_the_reply_says_why = not_right(
     ("07.1", [lambda x, w1, w2: predict(x, *fl.gpu(sine_wave.problem()[2:]))], "that's not what step gives"),
     ("07.1", [writes_into_x], "changed the x that it was given"),
     ("07.1", [lambda x, w1, w2: x], "that's not what step gives"),
-    ("07.2", [on_the_host], "that's where the loss was computed"),
+    ("07.2", [on_the_host], "arrays were copied to the host"),
     ("07.2", [wave_by_wave], "there's a loop over the waves"),
     (
         "07.2",
@@ -154,6 +154,6 @@ test_right_answers_other_than_the_lessons_own = right(
 test_a_puzzle_counts_only_on_the_gpu = played(
     ("07-1", "sequence_loss", sequence_loss, "at par"),
     ("07-1", "sequence_loss", by_halves, "244 launches"),
-    ("07-1", "sequence_loss", on_the_host, "that's where the loss was computed"),
+    ("07-1", "sequence_loss", on_the_host, "arrays were copied to the host"),
     ("07-1", "sequence_loss", lambda *arrays: 6.2, "not right"),
 )

@@ -22,7 +22,7 @@ test_a_wrong_kernel_is_not_right_and_the_reply_says_why = not_right(
     ("08.1", [learners.affine_swapped], "the kernel takes two arrays: x, and then out"),
     ("08.1", [learners.affine_in_place], "x has changed"),
     ("08.1", [learners.affine_for_256], "with 16 blocks of 64 threads, a thread leaves the array"),
-    ("08.1", [learners.affine_by_one_thread], "one thread writes 1,024 of them"),
+    ("08.1", [learners.affine_by_one_thread], "one thread writes 1,024 times"),
     ("08.1", [learners.affine_into_a_name], "still all zeros"),
     ("08.1", [learners.affine_shifted], "a thread leaves the array"),
     ("08.1", [learners.affine_returns], "that's no kernel that a GPU could run"),
@@ -35,8 +35,9 @@ test_a_wrong_kernel_is_not_right_and_the_reply_says_why = not_right(
     ),
     ("08.2", [learners.pairs_with_the_left_guarded], "the neighbour is the one to the right, x[i + 1]"),
     ("08.2", [learners.pairs_in_a_ring], "it has no right neighbour"),
+    ("08.2", [learners.pairs_by_one_thread], "one thread writes 1,000 times"),
     ("08.2", [learners.pairs_for_1000], "with 77 elements and 128 threads"),
-    ("08.3", [learners.eight_by_one_warp], "one thread writes 256 of them: each does 8"),
+    ("08.3", [learners.eight_by_one_warp], "one thread writes 256 times: each does 8"),
     ("08.3", [learners.eight_zeros], "numbers are wrong, out[0]"),
     ("08.3", [learners.eight_for_1024], "with 2 blocks of 64 threads, a thread leaves the array"),
     ("08.3", [learners.eight_in_a_row], "only 12% of what's fetched is used"),
@@ -48,6 +49,7 @@ test_a_wrong_kernel_is_not_right_and_the_reply_says_why = not_right(
 )
 test_a_right_kernel_may_be_written_otherwise = right(
     ("08.1", [learners.affine_by_hand], "3 reads, 1 write"),
+    ("08.1", [learners.affine_by_atomics], "1 atomic on one element\n"),
     ("08.2", [learners.pairs_by_return], "3 reads, 2 writes"),
     ("08.3", [learners.eight_while], "100% of the sectors"),
     ("08.4", [learners.summed(barrier_before=True, barrier_after=False)], "9 shared writes, 9 barriers"),

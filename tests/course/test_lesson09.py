@@ -71,9 +71,16 @@ def changed_images(train, X, labels, rng):
     return split(0.2)(train, X, labels, rng)
 
 
+def shuffles_what_it_was_given(train, X, labels, rng):
+    order = rng.permutation(len(X))
+    X[...], labels[...] = X[order], labels[order]
+    return split(0.2)(train, X, labels, rng)
+
+
 test_a_wrong_answer_is_not_right_and_the_reply_says_why = not_right(
     ("09.1", [shapes(0, (32, 6, 6, 4))], "after layer 0: pad=1 keeps all 8 × 8 places"),
     ("09.1", [shapes(0, (32, 4, 8, 8))], "after layer 0: here the channels come last"),
+    ("09.1", [shapes(0, (1, 8, 8, 4))], "after layer 0: the observations come first"),
     ("09.1", [shapes(0, (8, 8, 4))], "after layer 0: the observations come first"),
     ("09.1", [shapes(2, (32, 4, 4, 6))], "after layer 2: without a pad"),
     ("09.1", [shapes(4, (32, 11))], "after layer 4: Dense(24, 10) makes 10 numbers"),
@@ -108,7 +115,9 @@ test_a_wrong_answer_is_not_right_and_the_reply_says_why = not_right(
     ("09.2", [split(0.2, ask=lambda model, X, labels: 1 - fl.accuracy(model(X), labels))], "of the wrong answers"),
     ("09.2", [split(0.2, ask=lambda model, X, labels: sum(fl.onecold(model(X)) == labels))], "how many are right"),
     ("09.2", [asks_and_says_half], "are these their labels?"),
+    ("09.2", [lambda *given: honest()(*given) + 0.003], "that's the share, but rounded"),
     ("09.2", [learns_everything_first], "asked about what it has learned"),
+    ("09.2", [shuffles_what_it_was_given], "changed the X that it was given"),
     ("09.2", [changed_images], "aren't those of X"),
     ("09.2", [the_colleagues], "asked about what it has learned"),
     ("09.2", [honest(asked=slice(None))], "asked about what it has learned"),
@@ -119,9 +128,10 @@ test_a_wrong_answer_is_not_right_and_the_reply_says_why = not_right(
     ("09.3", [by(none="None of these")], "these three words"),
     ("09.3", [lambda scores, least: [EqualToAll()] * len(scores)], "these three words"),
     ("09.3", [by(kind=lambda digit: True)], "these three words"),
-    ("09.3", [lambda scores, least: [7, "none of these", "none of these", 9]], "too little for an answer"),
+    ("09.3", [lambda scores, least: [7, *["none of these"] * 2, 9][: len(scores)]], "too little for an answer"),
     ("09.3", [lambda scores, least: dict(enumerate(by()(scores, least)))], "returns a list"),
-    ("09.3", [lambda scores, least: scores.fill(0) or by()(scores, least)], "enough for an answer"),
+    ("09.3", [lambda scores, least: scores.fill(0) or by()(scores, least)], "changed the scores"),
+    ("09.3", [by(share_of=lambda scores: fl.softmax(scores, axis=0))], "its share 0.52, and least is 0.6: too little"),
     ("09.3", [by(none=10)], "or, if no share is large enough, these three words"),
     ("09.3", [lambda scores, least: [*np.argmax(scores, axis=1)]], "too little for an answer"),
     ("09.3", [lambda scores, least: ["none of these"] * len(scores)], "its share 1.00, and least is 0.6"),

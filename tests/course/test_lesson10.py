@@ -44,6 +44,20 @@ def on_the_host(cell, x):
     return fl.gpu(memories()(host, fl.cpu(x)))
 
 
+def looks_at_each(cell, x):
+    found = memories()(cell, x)
+    print([float(np.sum(found[:, t])) for t in range(x.shape[1])])
+    return found
+
+
+def copied_into_an_array(cell, x):
+    products = x @ cell.Wi.T + cell.bias
+    h, found = np.zeros_like(products[:, 0]), np.zeros_like(products)
+    for t in range(x.shape[1]):
+        h = found[:, t] = np.tanh(products[:, t] + h @ cell.Wh.T)
+    return found
+
+
 def for_thirty_steps(cell, x):
     products, h, found = x @ cell.Wi.T + cell.bias, np.zeros_like(x, shape=(len(x), 6)), []
     for t in range(30):
@@ -77,18 +91,19 @@ test_a_wrong_answer_is_not_right_and_the_reply_says_why = not_right(
     ("10.1", [lambda scores, t: np.full(4, 0.25)], "those aren't the probabilities"),
     ("10.1", [lambda scores, t: np.eye(1, len(scores), np.argmax(scores))[0] * 0.86178], "those aren't the"),
     ("10.1", [lambda scores, t: fl.softmax(scores / t).astype(np.float16)], "those aren't the probabilities"),
-    ("10.1", [lambda scores, t: scores.fill(0) or fl.softmax(scores / t)], "those aren't the probabilities"),
+    ("10.1", [lambda scores, t: scores.fill(0) or fl.softmax(scores / t)], "changed the scores"),
     ("10.1", [lambda scores, t: fl.softmax(scores / t) + 1j], "those aren't the probabilities"),
     ("10.1", [lambda scores, t: fl.softmax(scores / t).astype(str)], "those aren't the probabilities"),
     ("10.1", [lambda scores, t: EqualToAll()], "one probability for each letter"),
     ("10.2", [lambda cell, x: [*memories()(cell, x)]], "that's a list; np.stack"),
-    ("10.2", [on_the_host], "they come over the host"),
+    ("10.2", [on_the_host], "arrays come over the host"),
+    ("10.2", [looks_at_each], "the host reads something on the way"),
     ("10.2", [sums_in_the_loop], "a sum that needs only the input is still in the loop"),
-    ("10.2", [changes_the_cell], "the memories aren't the same as before"),
+    ("10.2", [changes_the_cell], "changed the Wi that it was given"),
     ("10.2", [lambda cell, x: fl.Recurrence(fl.RNNCell.of(cell.Wi, cell.Wh, cell.bias))(x)], "write the loop yourself"),
     ("10.1", [lambda scores, t: [[1], [2, 3]]], "one probability for each letter"),
     ("10.2", [lambda cell, x: cell(x[:, 0], None)], "compute with cell.Wi, cell.Wh and cell.bias"),
-    ("10.2", [not_hoisted], "the product with Wi is still in the loop"),
+    ("10.2", [not_hoisted], "the product with Wi is still in a loop"),
     ("10.2", [memories(lambda cell, x: x @ cell.Wi.T, inside=1)], "a sum that needs only the input"),
     ("10.2", [memories(keep=False)], "so it stays in the loop"),
     ("10.2", [memories(inside=1)], "the bias is added twice"),
@@ -115,6 +130,7 @@ test_right_answers_written_otherwise = right(
     ("10.1", [lambda scores, temperature: [*map(float, by_hand(scores, np.float64(temperature)))]]),
     ("10.2", [memories()], "with 97 launches for 30 steps"),
     ("10.2", [into_an_array]),
+    ("10.2", [copied_into_an_array]),
 )
 test_a_step_too_many_stops = replies("stopped", ("10.2", [for_thirty_steps], "IndexError"))
 

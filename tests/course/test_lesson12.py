@@ -41,6 +41,17 @@ def only_x_moved(model, devices):
     return lambda x: second(first(devices[0](x)))
 
 
+def remembers_by_shape(model, devices):
+    run, known = right_split(model, devices), {}
+
+    def again(x):
+        if x.shape not in known:
+            known[x.shape] = run(x)
+        return known[x.shape]
+
+    return again
+
+
 def all_on_one(model, devices):
     there = devices[0](model)
     return lambda x: there(devices[0](x))
@@ -148,6 +159,12 @@ def total(a, b):
     return fl.fmap(lambda a, b: None if a is None else a + b, a, b)
 
 
+def and_updates(loss, model, x, y, devices):
+    found = parallel(mean)(loss, model, x, y, devices)
+    fl.update(fl.setup(fl.Descent(0.1), model), model, found)
+    return found
+
+
 def on_card_0(loss, model, x, y, devices):
     return gradient_on(devices[0], loss, model, x, y)
 
@@ -201,6 +218,9 @@ def vector_in_its_places(loss, model, x, y, devices):
 
 
 test_a_wrong_answer_is_not_right_and_the_reply_says_why = not_right(
+    ("12.2", [and_updates], "changed the model that it was given"),
+    ("12.1", [remembers_by_shape], "the values aren't those of the model"),
+    ("12.2", [lambda *given: [parallel(mean)(*given)] * 2], "not in the model's places"),
     ("12.1", [all_on_one], "everything is on card 0, and card 1 is empty"),
     ("12.1", [never_moved], "x comes from the host, and your function didn't move it to the first card"),
     ("12.1", [only_x_moved], "what card 0 gives wasn't moved to card 1"),

@@ -51,6 +51,20 @@ def one_number_off(path, **targets):
 
 
 EVERYTHING = ("model", "opt_state", "loader")
+
+
+def size_in_the_name(path):
+    """The file's name tells nothing of its size."""
+    found = [int(number) for number in re.findall("[0-9]+", path.name)]
+    return restored(found[-1] if found else 128)(path)
+
+
+def and_looks_into_it(path, model, opt_state, loader):
+    contents = fl.load(path, model=model, opt_state=opt_state, loader=loader)
+    print(next(iter(loader)))
+    return contents["epoch"]
+
+
 test_a_wrong_answer_is_not_right_and_the_reply_says_why = not_right(
     ("13.1", [restored(128)], "a file with hidden=5 doesn't fit into the model that you build"),
     ("13.1", [restored(given=lambda model, contents: None)], "restore should return the model"),
@@ -58,6 +72,7 @@ test_a_wrong_answer_is_not_right_and_the_reply_says_why = not_right(
     ("13.1", [restored(filled=False)], "the model's numbers aren't those of the file"),
     ("13.1", [restored(activation=np.tanh)], "where is relu?"),
     ("13.1", [1.5], "give the check its name alone"),
+    ("13.1", [size_in_the_name], "doesn't fit into the model that you build"),
     ("13.1", [restored(5)], "a file with hidden=7 doesn't fit"),
     ("13.1", [restored(activation=np.abs)], "where is relu?"),
     ("13.1", [restored(activation=fl.leakyrelu)], "where is relu?"),
@@ -74,6 +89,7 @@ test_a_wrong_answer_is_not_right_and_the_reply_says_why = not_right(
     ("13.2", [one_number_off], "the model that you got hasn't got the file's weights"),
     ("13.2", [taken_up("model", "loader")], "the optimizer's memory that you got is still new"),
     ("13.2", [taken_up("model", "opt_state")], "the loader's generator is still new"),
+    ("13.2", [and_looks_into_it], "has the loader been used since?"),
     ("13.2", [taken_up("opt_state", "loader")], "the model that you got hasn't got the file's weights"),
     ("13.2", [taken_up(*EVERYTHING, given=lambda contents: contents)], "dict: {'model'"),
 )
@@ -108,6 +124,7 @@ test_right_answers_other_than_the_lessons_own = right(
     ("13.1", [on_the_card]),
     ("13.1", [restored(activation=lambda x: np.maximum(x, 0))]),
     ("13.2", [one_by_one]),
+    ("13.2", [taken_up(*EVERYTHING, given=lambda contents: np.array(contents["epoch"]))]),
     ("13.2", [by_names]),
 )
 

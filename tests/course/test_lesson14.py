@@ -27,6 +27,7 @@ SOFTSIGN = [
     (softsign(lambda g, out, x: np.where(x > -3, g / (1 + np.abs(x)) ** 2, g)), "the gradient isn't"),
     (softsign(lambda g, out, x: g.fill(0) or g), "the gradient isn't"),
     (softsign(lambda out, g, x: g / (1 + np.abs(x)) ** 2), "g is the first argument of a rule"),
+    (softsign(lambda g, out, x: np.divide(g, (1 + np.abs(x)) ** 2, out=g)), "the rule changes g itself"),
     (softsign(lambda g, out, x: None), "the rule returned None"),
     (softsign(lambda g, out, x: g, body=lambda x: None), "softsign returned None"),
     (softsign(lambda g, out, x: g * (out / np.where(x == 0, np.nan, x)) ** 2), "the gradient isn't"),
@@ -54,8 +55,8 @@ PRODUCTS = [
     ((lambda g, out, x, y: -g @ y.T, of_y), "the gradient of x isn't what small steps give"),
     ((of_x, lambda g, out, x, y: None), "the rule of y returned None"),
     ((of_x, lambda g, out, x, y: np.dot(x, g)), "Which of the two needs a .T?"),
-    ((lambda g, out, x, y: g.fill(0) or g @ y.T, of_y), "the gradient of x"),
-    ((lambda g, out, x, y: (x.fill(0), y.fill(0)) and g @ y.T, of_y), "the gradient of x"),
+    ((lambda g, out, x, y: g.fill(0) or g @ y.T, of_y), "changed the g that it was given"),
+    ((lambda g, out, x, y: (x.fill(0), y.fill(0)) and g @ y.T, of_y), "changed the x that it was given"),
     ((lambda g, out, x, y: (g @ y.T)[:, :3], of_y), "it has the shape of x"),
 ]
 test_wrong_products = not_right(*[("14.3", rules, words) for rules, words in PRODUCTS])
@@ -86,6 +87,8 @@ test_wrong_orders = not_right(
     ("14.1", [[7, 6, 4, 3, 2, 1, 1], 2], "back visits an entry once"),
     ("14.1", [[1, 7, 6, 4, 3, 2], 2], "it begins with the loss"),
     ("14.1", [[], 2], "it begins with the loss"),
+    ("14.1", [[7, np.nan], 2], "which entries does loss depend on?"),
+    ("14.1", [[7, 6.5, 4, 3], 2], "[7, 6.5, 4, 3]"),
     ("14.1", [[7, 6, 4, 3], "2"], "pieces is text"),
     ("14.1", [[7, 6, 4, 3], ["a + w", "w * x"]], "pieces isn't a number"),
     ("14.1", [EqualToAll(), EqualToAll()]),

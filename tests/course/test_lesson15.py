@@ -102,6 +102,7 @@ def step_time(latencies=lambda n: 2 * (n - 1), share=lambda n: 2 * (n - 1) / n, 
 test_a_wrong_answer_is_not_right_and_the_reply_says_why = not_right(
     ("15.1", [around(steps=lambda n: 0)], "that's the first half. Now hand these round"),
     ("15.1", [around(keep=np.add)], "counts something more than once. A sum that's handed round"),
+    ("15.1", [lambda arrays, send: [x / len(arrays) for x in around()(arrays, send)]], "that's the mean"),
     ("15.1", [around(which=lambda card, step: card - step)], "lacks something. First each card sends the sum"),
     ("15.1", [around(which=lambda card, step: card + 1 + step)], "lacks something"),
     ("15.1", [around(end=lambda found: found[0])], "a list with a whole array for each of the 4 cards"),
