@@ -13,7 +13,8 @@ import numpy as np
 
 from .arrays import device_of, is_half, on_card_of, wide
 from .autodiff.gradients import Gradient, Record
-from .autodiff.tracked import TrackedArray, is_stretched
+from .autodiff.freezing import is_stretched
+from .autodiff.tracked import TrackedArray
 from .messages import Function, Readable, explained, in_words, warn
 from .tree.contract import KINDS, functor, is_leaf, kind_of
 from .tree.flat import Attribute, KeyPath, flatten

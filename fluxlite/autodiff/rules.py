@@ -4,11 +4,12 @@ An entry is a `Derivative`, made with `rule`: one pullback for each operand of t
 and of ``arrays.py`` are in `derivatives/`, others next to their function; a learner adds one with a single line.
 """
 
+import contextlib
 import functools
 import importlib
 import inspect
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -17,6 +18,7 @@ import numpy as np
 from ..arrays import are_half, narrow, wide
 from ..messages import explained
 from ..tree.ties import is_tracked
+from .freezing import can_be_frozen
 
 Pullback = Callable[..., Any]
 
@@ -106,13 +108,18 @@ def _check_pullbacks(function: Any, pullbacks: tuple[Any, ...]) -> None:
 
 
 def _with_check(function: Any, position: int, pullback: Pullback | None) -> Pullback | None:
-    """`pullback`, whose result is looked at: without a sum over a broadcast axis, NumPy would broadcast it too."""
+    """`pullback`, whose result is looked at: without a sum over a broadcast axis, NumPy would broadcast it too.
+
+    It can't change `g` in place, which other operands' gradients need.
+    """
     if pullback is None:
         return None
 
     @functools.wraps(pullback)
     def checked(g: Any, out: Any, *arguments: Any, **keywords: Any) -> Any:
-        piece = pullback(g, out, *arguments, **keywords)
+        with _read_only(g, name_of(function)):
+            piece = pullback(g, out, *arguments, **keywords)
+        _make_writable(piece, g)
         wanted = getattr(arguments[position], "shape", ())
         got = () if isinstance(piece, (int, float)) else getattr(piece, "shape", None)
         if got != wanted:
@@ -120,6 +127,32 @@ def _with_check(function: Any, position: int, pullback: Pullback | None) -> Pull
         return piece
 
     return checked
+
+
+@contextlib.contextmanager
+def _read_only(g: Any, name: str) -> Iterator[None]:
+    """`g` can't be changed in this block, where its library has such a flag."""
+    freezes = can_be_frozen(g) and g.flags.writeable
+    if freezes:
+        g.flags.writeable = False
+    try:
+        yield
+    except ValueError as error:
+        if "read-only" in str(error):
+            error.add_note(f"the rule of {name} may not change g in place, since others need it: g = g * …, not g *= …")
+        raise
+    finally:
+        if freezes:
+            g.flags.writeable = True
+
+
+def _make_writable(piece: Any, g: Any) -> None:
+    """A view of `g`, made while that was read-only, can be changed again."""
+    base = piece
+    while base is not None and base is not g:
+        base = getattr(base, "base", None)
+    if base is g and piece is not g and can_be_frozen(piece):
+        piece.flags.writeable = True
 
 
 def _wrong_result(function: Any, position: int, pullback: Pullback, piece: Any, got: Any, wanted: tuple) -> str:

@@ -17,7 +17,6 @@ from ..arrays import astype, getitem, of_type, on_card_of, on_record, read_only_
 from ..messages import Readable, in_words
 from ..tree.ties import is_trainable_array, parameter_key
 from .freezing import PARAMETERS, Level, can_be_frozen
-from .freezing import is_stretched as is_stretched  # `updating.py` takes it from here, for now
 from .rules import (
     COMPOSED,
     METHODS,

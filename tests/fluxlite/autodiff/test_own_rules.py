@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from inside import RULES
+from kinds import GPUS
 
 import fluxlite as fl
 
@@ -98,3 +99,31 @@ def test_a_numpy_function_can_have_one():
         fl.gradient(lambda x: np.sum(np.square(x)), x)
     fl.rule(np.square, lambda g, out, x: g * 2 * x)
     assert fl.gradient(lambda x: np.sum(np.square(x)), x)[0].tolist() == [2, 4]
+
+
+@pytest.mark.on("CPU", *GPUS)
+def test_a_rule_cannot_change_the_gradient_that_others_need(device):
+    @fl.primitive
+    def softened(x):
+        return x / (1 + np.abs(x))
+
+    def in_place(g, out, x):
+        g *= 1 / (1 + np.abs(x)) ** 2
+        return g
+
+    fl.rule(softened, in_place)
+    x = device(np.array([1.0, 2.0], np.float32))
+    with pytest.raises(ValueError, match="read-only") as caught:
+        fl.gradient(lambda x: np.sum((softened(x) + x) ** 2), x)
+    assert "softened may not change g in place" in "".join(caught.value.__notes__)
+
+
+def test_a_rule_may_give_a_view_of_the_gradient():
+    @fl.primitive
+    def turned(x):
+        return np.transpose(x)
+
+    fl.rule(turned, lambda g, out, x: g.T)
+    (g,) = fl.gradient(lambda x: np.sum(turned(x) ** 2) + np.sum(x), np.ones((2, 3)))
+    np.testing.assert_array_equal(g, np.full((2, 3), 3.0))
+    g += 1  # it's an ordinary array
