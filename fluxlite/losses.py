@@ -153,7 +153,13 @@ def _eps(x: Any, eps: Eps) -> float:
 
 
 def _focal(p: Any, gamma: float, eps: Eps) -> Any:
-    return -((1 - p) ** gamma) * _log(p, eps)
+    rest = 1 - p
+    if gamma % 1 == 0:
+        return -(rest**gamma) * _log(p, eps)
+    # Such a power may be infinitely steep at 0, where the loss is flat, and below, where rounding may lead, it's NaN.
+    is_wrong = rest > 0
+    powers = np.where(is_wrong, np.where(is_wrong, rest, 1) ** gamma, 0)
+    return -powers * _log(p, eps)
 
 
 def _loss(name: str, what: str, formula: Callable) -> Callable[..., Any]:

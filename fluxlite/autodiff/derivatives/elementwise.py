@@ -104,7 +104,7 @@ def exponent_of_power(g, out, x, y):
     return fit(g * out * np.log(np.where((x == 0) & (y >= 0), 1, x)), y)
 
 
-accurate_rule(np.power, base_of_power, exponent_of_power)
+accurate_rule(np.power, base_of_power, exponent_of_power, again=True)
 
 
 # -- a choice of operands: where two are equal, they share the gradient equally

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 
+from ....arrays import astype
 from ...rules import accurate_rule, composed, rule
 from ...tracked import plain
 from ..elementwise import base_of_power, exponent_of_power, fit, larger
@@ -77,7 +78,19 @@ def sum_of_powers(log, exp):
 
 sum_of_powers(np.logaddexp, np.exp)
 sum_of_powers(np.logaddexp2, np.exp2)
-accurate_rule(np.float_power, base_of_power, exponent_of_power)
+
+
+def in_float64(pullback):
+    """`np.float_power` computes in float64, whatever its operands are. So does its derivative."""
+
+    def computed(g, out, x, y):
+        x, y = (astype(operand, np.float64) if hasattr(operand, "dtype") else operand for operand in (x, y))
+        return pullback(g, out, x, y)
+
+    return computed
+
+
+rule(np.float_power, in_float64(base_of_power), in_float64(exponent_of_power))
 accurate_rule(
     np.copysign, lambda g, out, x, y: fit(g * np.sign(x) * np.copysign(1.0, y), x), lambda g, out, x, y: fit(0 * g, y)
 )
