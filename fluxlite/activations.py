@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .arrays import by_element, device_of, in_float32, on_card_of_argument, on_device_of, primitive
+from .arrays import by_element, device_of, floats, in_float32, on_card_of_argument, on_device_of, primitive
 from .arrays import identity as identity
 from .autodiff.rules import accurate, accurate_rule, rule, unless
 from .autodiff.tracked import plain
@@ -65,7 +65,7 @@ hardtanh = activation(
     lambda g, out, x: np.where((x <= -1) | (x >= 1), 0, g))
 hardsigmoid = activation(
     "hardsigmoid", "A sigmoid of three straight lines: ``(x + 3) / 6`` between 0 and 1",
-    lambda x: np.clip((x + 3) / 6, 0, 1), lambda g, out, x: np.where((x <= -3) | (x >= 3), 0, g / 6))
+    lambda x: np.clip((floats(x) + 3) / 6, 0, 1), lambda g, out, x: np.where((x <= -3) | (x >= 3), 0, g / 6))
 hardswish = activation("hardswish", "``x * hardsigmoid(x)``", lambda x: x * hardsigmoid(x))
 softshrink = activation(
     "softshrink", "`x` moved towards 0 by the threshold, and 0 within it",
@@ -113,6 +113,7 @@ logcosh = curve(
 @on_card_of_argument
 def rrelu(x: Any, lower: float = 1 / 8, upper: float = 1 / 3, rng: Any = None) -> Any:
     """`leakyrelu` with a slope drawn for each element, by `rng` or the device's generator (NNlib: ``rrelu``)."""
+    x = floats(x)
     like = plain(x)
     drawn = (device_of(like).rng if rng is None else rng).uniform(lower, upper, like.shape)
     return np.where(x > 0, x, on_device_of(like, drawn).astype(like.dtype) * x)

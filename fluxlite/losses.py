@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from .activations import logsigmoid, logsoftmax, relu
-from .arrays import astype, device_of, is_half, narrow, on_card_of, refuse_tensor, wide
+from .arrays import astype, device_of, floats, is_half, narrow, on_card_of, refuse_tensor, wide
 from .autodiff.tracked import TrackedArray, plain
 from .messages import DeviceError, Function, explained, in_words, mover, notice
 from .tree.flat import KeyPath
@@ -38,6 +38,7 @@ def compares(check: Callable) -> Callable[[Function], Function]:
             _one_device(name, plain(prediction), plain(target))  # CuPy would copy a host's labels at each step
             check(call, prediction, target, *args, **kwargs)
             with on_card_of(prediction):
+                prediction = floats(prediction)
                 target = _in_type_of(prediction, target, name)
                 if is_half(prediction):
                     return _of_halves(formula, prediction, target, args, kwargs)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .arrays import device_of, is_half, on_card_of, wide
+from .arrays import device_of, floats, is_half, on_card_of, wide
 from .autodiff.gradients import Gradient, Record
 from .autodiff.tracked import TrackedArray, is_stretched
 from .messages import Readable, explained, in_words, warn
@@ -250,7 +250,7 @@ def _collect(state: Any, x: Any, g: Any, way: tuple, found: list[Step]) -> None:
     own, given = _parts(x), _parts(g)
     if own is None:
         if _fits(state, x, g, way):
-            found.append((state, x, g))
+            found.append((state, x, floats(g)))
         return
     if given is None:
         raise TypeError(f"{_place(way)} is a {type(x).__name__}, its gradient a {type(g).__name__}. {_USAGE}")

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import astype, identity, wide
+from ..arrays import astype, floats, identity, wide
 from ..autodiff.derivatives.windows import Windows, convolve, convolve_back, max_along, padded, sum_along
 from ..autodiff.tracked import plain
 from ..messages import ShapeError, check_whole, explained, in_words
@@ -239,7 +239,7 @@ def pool(layer: Any, x: Any, at: Windows) -> Any:
         raise ShapeError(KeyPath(), f"{layer._name()}: no window of {at.kernel} fits into {x.shape[1:-1]}")
     dtype, is_mean = x.dtype, layer._is_mean
     if is_mean:
-        x = wide(x)
+        x = wide(floats(x))
     if any(map(any, at.pad)):
         lowest = np.iinfo(x.dtype).min if x.dtype.kind in "iu" else -np.inf
         x = padded(x, at.pad, 0 if is_mean else lowest)
@@ -297,6 +297,7 @@ class Upsample(Layer, children=()):
         is_near = self.mode == "nearest"
         if not all(space) or not all(size) or is_near and any(new % length for new, length in zip(size, space)):
             raise ShapeError(KeyPath(), f"{self._name()} makes multiples of its input's lengths {space}, not {size}")
+        x = x if is_near else floats(x)
         y = np.swapaxes(x, 0, -1)  # in memory, the observations come last; see windows.py
         for axis, length in enumerate(size, 1):
             y = np.repeat(y, length // y.shape[axis], axis) if is_near else _interpolated(y, axis, length)

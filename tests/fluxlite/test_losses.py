@@ -289,6 +289,24 @@ def test_a_probability_of_0(dtype, rows):
     assert g[0].tolist() == [-1 / eps, 0, 0] and g[1, 1] == pytest.approx(-1, rel=2e-3) and not g[1, [0, 2]].any()
 
 
+BETWEEN_0_AND_1 = ["crossentropy", "binarycrossentropy", "kldivergence", "focal_loss", "binary_focal_loss"]
+EACH_LOSS = [
+    "mae", "mse", "msle", "huber_loss", "poisson_loss", "hinge_loss", "squared_hinge_loss", "siamese_contrastive_loss",
+    "dice_coeff_loss", "tversky_loss", "logitcrossentropy", "logitbinarycrossentropy", *BETWEEN_0_AND_1,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, bool])
+@pytest.mark.parametrize("name", EACH_LOSS)
+def test_whole_numbers_are_computed_with_as_floats(name, dtype):
+    """In eight bits, 1 - 2 would be 255, and the square of 50 would be 196."""
+    loss, largest = getattr(fl, name), 1 if name in BETWEEN_0_AND_1 or dtype is bool else 127
+    prediction, target = np.array([[largest, 0], [1, largest - 1]], dtype), np.eye(2, dtype=dtype)[[0, 0]]
+    wanted = loss(prediction.astype(float), target.astype(float))
+    np.testing.assert_allclose(loss(prediction, target), wanted, rtol=1e-6)
+    assert fl.mse(np.array([3], np.uint8), np.array([253], np.uint8)) == 62_500
+
+
 @pytest.mark.parametrize("gamma", [0.5, 1.5, 2])
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
 def test_what_is_certainly_right_has_no_focal_slope(dtype, gamma):
