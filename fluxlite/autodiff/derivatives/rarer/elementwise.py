@@ -107,13 +107,18 @@ def slope_of_sinc(g, out, x):
 accurate_rule(np.sinc, slope_of_sinc, again=True)
 
 
-def larger_number(g, x, y):
-    return np.where(np.isnan(y), g, np.where(np.isnan(x), 0, larger(g, x, y)))  # a NaN is never chosen
+def number_of_two(g, x, y, chosen):
+    """The gradient of `x`, which has what's `chosen` where both are numbers. A NaN is never chosen."""
+    return np.where(np.isnan(y), g, np.where(np.isnan(x), 0, chosen))
 
 
-rule(np.fmax, lambda g, out, x, y: fit(larger_number(g, x, y), x), lambda g, out, x, y: fit(larger_number(g, y, x), y))
 rule(
-    np.fmin,  # the smaller of two is the larger of their negatives
-    lambda g, out, x, y: fit(larger_number(g, -x, -y), x),
-    lambda g, out, x, y: fit(larger_number(g, -y, -x), y),
+    np.fmax,
+    lambda g, out, x, y: fit(number_of_two(g, x, y, larger(g, x, y)), x),
+    lambda g, out, x, y: fit(number_of_two(g, y, x, larger(g, y, x)), y),
+)
+rule(
+    np.fmin,
+    lambda g, out, x, y: fit(number_of_two(g, x, y, larger(g, y, x)), x),
+    lambda g, out, x, y: fit(number_of_two(g, y, x, larger(g, x, y)), y),
 )

@@ -304,7 +304,10 @@ def cumulative(running, start):
 # -- between, along
 def linspace(start, stop, num=50, endpoint=True, *, axis=0):
     like = start if hasattr(start, "dtype") else stop
-    steps = on_device_of(plain(like), np.linspace(0, 1, num, endpoint, dtype=like.dtype))
+    if isinstance(start, (list, tuple)) or isinstance(stop, (list, tuple)):
+        start, stop = all_arrays(start, stop)
+    dtype = np.result_type(*(getattr(x, "dtype", x) for x in (start, stop)))  # one may be of whole numbers
+    steps = on_device_of(plain(like), np.linspace(0, 1, num, endpoint, dtype=dtype))
     difference = stop - start
     result = start + np.reshape(steps, (num,) + (1,) * np.ndim(difference)) * difference
     if endpoint and num > 1:  # the last is `stop` itself, without a rounding on the way
