@@ -155,7 +155,7 @@ def _eps(x: Any, eps: Eps) -> float:
 
 def _focal(p: Any, gamma: float, eps: Eps) -> Any:
     rest = 1 - p
-    if gamma % 1 == 0:
+    if isinstance(gamma, (int, float, np.number)) and gamma % 1 == 0:
         return -(rest**gamma) * _log(p, eps)
     # Such a power may be infinitely steep at 0, where the loss is flat, and below, where rounding may lead, it's NaN.
     is_wrong = rest > 0

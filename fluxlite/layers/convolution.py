@@ -54,6 +54,7 @@ class Conv(Layer, children=("weight", "bias", "activation")):
     ):  # fmt: skip
         name = type(self).__name__
         kernel = window_size(f"{name}(kernel)", kernel)
+        check_whole(f"{name}(groups=…)", groups, 1)
         if inputs % groups or outputs % groups:
             raise ValueError(f"{name}: inputs and outputs are multiples of groups={groups}, got {inputs} and {outputs}")
         before, after = (outputs, inputs) if self._back else (inputs, outputs)
@@ -148,6 +149,9 @@ class ConvTranspose(Conv):
     def _windows_of(self, x: Any, kernel: Any, at: Windows) -> Any:
         lengths = zip(x.shape[1:-1], at.stride, at.extent(), at.pad, self.outpad)
         space = tuple((n - 1) * stride + extent - sum(pad) + more for n, stride, extent, pad, more in lengths)
+        if min(space) < 1:
+            what = f"of {x.shape[1:-1]} would make {space}: there's more padding than there are results"
+            raise ShapeError(KeyPath(), f"{self._name()} {what}")
         return convolve_back(x, kernel, at, space)
 
     def _padded_extent(self) -> tuple[int, ...]:

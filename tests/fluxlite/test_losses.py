@@ -314,6 +314,9 @@ def test_what_is_certainly_right_has_no_focal_slope(dtype, gamma):
     for certain in (np.array([[1, 0]], dtype), np.array([[1.01, 0]], dtype)):
         loss, (g,) = fl.withgradient(lambda p: fl.focal_loss(p, np.array([0]), gamma=gamma), certain)
         assert abs(loss) < 1e-3 and np.max(np.abs(g)) < 0.03
+    each = np.array([gamma, 2], dtype)  # `gamma` may be an array
+    loss, (g,) = fl.withgradient(lambda p: fl.binary_focal_loss(p, p * 0 + 1, gamma=each), np.ones(2, dtype))
+    assert abs(loss) < 1e-6 and np.max(np.abs(g)) < 0.03
     yes = np.array([1, 0, 0], dtype)
     loss, (g,) = fl.withgradient(lambda p: fl.binary_focal_loss(p, yes, gamma=gamma), np.array([1, 0, 0.25], dtype))
     slope = gamma * 0.25 ** (gamma - 1) * -math.log(0.75) + 0.25**gamma / 0.75
