@@ -1,8 +1,9 @@
 """Activation functions: Flux's list, elementwise, on arrays of any device (NNlib's names and definitions).
 
-Each takes an array of any shape, or a number, and gives the same shape and dtype. All stay finite in float32 for
-inputs up to ±10,000, their gradients too. A NaN comes out as NaN and its gradient isn't 0: it mustn't look like a unit
-at rest. Where the formula's own derivative would overflow, or be undecided at a corner, there's another next to it.
+Each takes an array of any shape, or a number, and gives the same shape and dtype; but curves of whole numbers, such as
+pixels, are floats. All stay finite in float32 for inputs up to ±10,000, their gradients too. A NaN comes out as NaN
+and its gradient isn't 0: it mustn't look like a unit at rest. Where the formula's own derivative would overflow, or be
+undecided at a corner, there's another next to it.
 """
 
 import math

@@ -4,7 +4,8 @@ Both have the same shape, ``(N, classes)`` or whatever the model gives; a target
 A plain number as target counts for all. Classes may also be given by their numbers, of shape ``(N,)``. A target of a
 wider type becomes one of the prediction's, and that's said once: it would make the backward pass wider, too. `agg`
 makes one number of the observations' losses: ``np.mean``, ``np.sum``. `eps`, by default the dtype's, keeps logs from 0.
-In half precision, a loss is computed in float32, which `agg` gets, and its result is rounded to float16.
+In half precision, a loss is computed in float32, which `agg` gets, and its result is rounded to float16. A prediction
+of whole numbers, such as pixels, is computed with as floats.
 """
 
 import functools
