@@ -1,8 +1,9 @@
 """Activation functions: Flux's list, elementwise, on arrays of any device (NNlib's names and definitions).
 
-Each takes an array of any shape, or a number, and gives the same shape and dtype. All stay finite in float32 for
-inputs up to ±10,000, their gradients too. A NaN comes out as NaN and its gradient isn't 0: it mustn't look like a unit
-at rest. Where the formula's own derivative would overflow, or be undecided at a corner, there's another next to it.
+Each takes an array of any shape, or a number, and gives the same shape and dtype; but curves of whole numbers, such as
+pixels, are floats. All stay finite in float32 for inputs up to ±10,000, their gradients too. A NaN comes out as NaN
+and its gradient isn't 0: it mustn't look like a unit at rest. Where the formula's own derivative would overflow, or be
+undecided at a corner, there's another next to it.
 """
 
 import math
@@ -11,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .arrays import by_element, device_of, in_float32, on_card_of_argument, on_device_of, primitive
+from .arrays import by_element, device_of, floats, in_float32, on_card_of_argument, on_device_of, primitive
 from .arrays import identity as identity
 from .autodiff.rules import accurate, accurate_rule, rule, unless
 from .autodiff.tracked import plain
@@ -67,7 +68,7 @@ hardtanh = activation(
     lambda g, out, x: np.where((x <= -1) | (x >= 1), 0, g))
 hardsigmoid = activation(
     "hardsigmoid", "A sigmoid of three straight lines: ``(x + 3) / 6`` between 0 and 1",
-    lambda x: np.clip((x + 3) / 6, 0, 1), lambda g, out, x: np.where((x <= -3) | (x >= 3), 0, g / 6))
+    lambda x: np.clip((floats(x) + 3) / 6, 0, 1), lambda g, out, x: np.where((x <= -3) | (x >= 3), 0, g / 6))
 hardswish = activation("hardswish", "``x * hardsigmoid(x)``", lambda x: x * hardsigmoid(x))
 softshrink = activation(
     "softshrink", "`x` moved towards 0 by the threshold, and 0 within it",
@@ -115,6 +116,7 @@ logcosh = curve(
 @on_card_of_argument
 def rrelu(x: Any, lower: float = 1 / 8, upper: float = 1 / 3, rng: Any = None) -> Any:
     """`leakyrelu` with a slope drawn for each element, by `rng` or the device's generator (NNlib: ``rrelu``)."""
+    x = floats(x)
     like = plain(x)
     if rng is None:
         rng = device_of(like).rng

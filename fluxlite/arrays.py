@@ -147,14 +147,26 @@ def are_half(*operands: Any) -> bool:
     return "e" in found and found.count("e") == len(found)
 
 
+def floats(x: Any) -> Any:
+    """`x`, whole numbers and booleans as floating-point ones, of the type that a quotient has; anything else as it is.
+
+    In a formula, a pixel of 200 plus one of 200 would be 144, and a pixel of 1 minus one of 2 would be 255.
+    """
+    dtype = getattr(x, "dtype", None)
+    return x / 1 if dtype is not None and dtype.kind in "iub" else x
+
+
 def in_float32(function: Function) -> Function:
-    """Above a formula: arrays of float16 come in as float32, and its result is rounded to float16, once."""
+    """Above a formula: arrays of float16 come in as float32, and its result is rounded to float16, once.
+
+    The first operand may also be of whole numbers.
+    """
 
     @functools.wraps(function)
     def computed(*args: Any, **kwargs: Any) -> Any:
-        if not are_half(*args):
-            return function(*args, **kwargs)
-        return narrow(function(*map(wide, args), **kwargs))
+        if are_half(*args):
+            return narrow(function(*map(wide, args), **kwargs))
+        return function(*map(floats, args[:1]), *args[1:], **kwargs)
 
     return computed  # type: ignore[return-value]
 

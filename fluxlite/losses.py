@@ -4,7 +4,8 @@ Both have the same shape, ``(N, classes)`` or whatever the model gives; a target
 A plain number as target counts for all. Classes may also be given by their numbers, of shape ``(N,)``. A target of a
 wider type becomes one of the prediction's, and that's said once: it would make the backward pass wider, too. `agg`
 makes one number of the observations' losses: ``np.mean``, ``np.sum``. `eps`, by default the dtype's, keeps logs from 0.
-In half precision, a loss is computed in float32, which `agg` gets, and its result is rounded to float16.
+In half precision, a loss is computed in float32, which `agg` gets, and its result is rounded to float16. A prediction
+of whole numbers, such as pixels, is computed with as floats.
 """
 
 import functools
@@ -15,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from .activations import logsigmoid, logsoftmax, relu
-from .arrays import astype, device_of, is_half, narrow, on_card_of, refuse_tensor, wide
+from .arrays import astype, device_of, floats, is_half, narrow, on_card_of, refuse_tensor, wide
 from .autodiff.tracked import TrackedArray, plain
 from .messages import DeviceError, Function, explained, in_words, mover, notice
 from .tree.flat import KeyPath
@@ -39,6 +40,7 @@ def compares(check: Callable) -> Callable[[Function], Function]:
             _one_device(name, plain(prediction), plain(target))  # CuPy would copy a host's labels at each step
             check(call, prediction, target, *args, **kwargs)
             with on_card_of(prediction):
+                prediction = floats(prediction)
                 target = _in_type_of(prediction, target, name)
                 if is_half(prediction):
                     return _of_halves(formula, prediction, target, args, kwargs)
@@ -197,7 +199,13 @@ def _eps(x: Any, eps: Eps) -> float:
 
 
 def _focal(p: Any, gamma: float, eps: Eps) -> Any:
-    return -((1 - p) ** gamma) * _log(p, eps)
+    rest = 1 - p
+    if isinstance(gamma, (int, float, np.number)) and gamma % 1 == 0:
+        return -(rest**gamma) * _log(p, eps)
+    # Such a power may be infinitely steep at 0, where the loss is flat, and below, where rounding may lead, it's NaN.
+    is_wrong = rest > 0
+    powers = np.where(is_wrong, np.where(is_wrong, rest, 1) ** gamma, 0)
+    return -powers * _log(p, eps)
 
 
 def _loss(name: str, what: str, formula: Callable) -> Callable[..., Any]:

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from .arrays import device_of, is_half, narrow, on_card_of, refuse_tensor, wide
+from .arrays import device_of, floats, is_half, narrow, on_card_of, refuse_tensor, wide
 from .autodiff.tracked import plain
 from .messages import explained
 
@@ -91,7 +91,7 @@ def _are_whole(x: Any) -> bool:
 def normalise(x: Any, axis: int = -1, eps: float = 1e-5) -> Any:
     """`x` with mean 0 and standard deviation 1 along `axis`; for a table's columns ``axis=0`` (Flux: ``normalise``)."""
     with on_card_of(x):
-        numbers = wide(x)  # the square of a half may be too large
+        numbers = wide(floats(x))  # the square of a half may be too large, and a difference of pixels below 0
         if hasattr(x, "shape"):
             # Taken from the first of them, equal numbers are exactly 0, and so is their mean. It would be rounded.
             numbers = numbers - plain(numbers)[_first_along(axis, x.ndim)]

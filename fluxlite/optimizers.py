@@ -283,7 +283,7 @@ class RMSProp(Fusible):
         keep(square, self.rho, g * g)
         if mean is not None:
             keep(mean, self.rho, g)
-            square = square - mean**2
+            square = np.maximum(square - mean**2, 0)  # of steady gradients, rounding would leave less than 0
         return self.eta * g / (np.sqrt(square) + self.epsilon)
 
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from .arrays import device_of, is_half, on_card_of, wide
-from .autodiff.gradients import Gradient, Record
+from .arrays import device_of, floats, is_half, on_card_of, wide
 from .autodiff.freezing import is_stretched
+from .autodiff.gradients import Gradient, Record
 from .autodiff.tracked import TrackedArray
 from .messages import Function, Readable, explained, in_words, warn
 from .tree.contract import KINDS, functor, is_leaf, kind_of
@@ -389,7 +389,7 @@ def _collect(state: Any, x: Any, g: Any, path: tuple, found: list[Step]) -> None
     given = _parts(g)
     if own is None:
         if _fits(state, x, g, path):
-            found.append((state, x, g))
+            found.append((state, x, floats(g)))
         return
     if given is None:
         raise TypeError(f"{_name(path)} is a {type(x).__name__}, its gradient a {type(g).__name__}. {_USAGE}")

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import astype, identity, wide
+from ..arrays import astype, floats, identity, wide
 from ..autodiff.derivatives.windows import Windows, convolve, convolve_back, max_along, padded, sum_along
 from ..autodiff.tracked import plain
 from ..messages import ShapeError, check_whole, explained, in_words
@@ -56,6 +56,7 @@ class Conv(Layer):
     ):  # fmt: skip
         name = type(self).__name__
         kernel = window_size(f"{name}(kernel)", kernel)
+        check_whole(f"{name}(groups=…)", groups, 1)
         if inputs % groups or outputs % groups:
             raise ValueError(f"{name}: inputs and outputs are multiples of groups={groups}, got {inputs} and {outputs}")
         before, after = inputs, outputs
@@ -172,6 +173,9 @@ class ConvTranspose(Conv):
         space = []
         for n, stride, extent, pad, more in zip(x.shape[1:-1], at.stride, at.extent(), at.pad, self.outpad):
             space.append((n - 1) * stride + extent - sum(pad) + more)
+        if min(space) < 1:
+            what = f"of {x.shape[1:-1]} would make {tuple(space)}: there's more padding than there are results"
+            raise ShapeError(KeyPath(), f"{self._name()} {what}")
         return convolve_back(x, kernel, at, tuple(space))
 
     def _padded_extent(self) -> tuple[int, ...]:
@@ -271,7 +275,7 @@ def pool(layer: Any, x: Any, at: Windows) -> Any:
     if min(at.places(x.shape[1:-1])) < 1:  # no error, but nothing would come out
         raise ShapeError(KeyPath(), f"{layer._name()}: no window of {at.kernel} fits into {x.shape[1:-1]}")
     if layer._is_mean:
-        total = _slid(sum_along, _padded(wide(x), at, 0), at)
+        total = _slid(sum_along, _padded(wide(floats(x)), at, 0), at)
         mean = total / math.prod(at.kernel)
         return astype(mean, x.dtype) if x.dtype.char == "e" else mean
     lowest = np.iinfo(x.dtype).min if x.dtype.kind in "iu" else -np.inf
@@ -344,6 +348,8 @@ class Upsample(Layer):
             fits = all(new % length == 0 for new, length in zip(size, space))
         if not fits:
             raise ShapeError(KeyPath(), f"{self._name()} makes multiples of its input's lengths {space}, not {size}")
+        if self.mode != "nearest":
+            x = floats(x)
         y = np.swapaxes(x, 0, -1)  # in memory, the observations come last; see windows.py
         for axis, length in enumerate(size, 1):
             if self.mode == "nearest":

@@ -11,7 +11,7 @@ import numpy as np
 from ..arrays import astype, device_of, identity, is_half, narrow, on_device_of, primitive, wide
 from ..autodiff.rules import rule
 from ..autodiff.tracked import TrackedArray, plain
-from ..messages import InputError, ShapeError, check_number, warn
+from ..messages import InputError, ShapeError, check_number, check_whole, warn
 from ..tree.flat import KeyPath
 from .layer import Layer, layer, split_activation
 from .printing import settings
@@ -106,6 +106,7 @@ class GroupNorm(Normalization):
     ) -> None:
         self._start((channels,), activation, affine, eps)
         self.groups = index(groups)
+        check_whole("GroupNorm(channels, groups): groups", self.groups, 1)
         if channels % groups:  # PyTorch's order is another one
             raise ValueError(f"GroupNorm(channels, groups): groups divide the {channels} channels, got {groups}")
 

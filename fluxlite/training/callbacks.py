@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from ..arrays import floats
 from ..devices.base import CPU
 from ..messages import check_callable, check_whole, explained
 from ..tree.ties import is_array
@@ -121,8 +122,8 @@ def _score(f: Any, wait: Any) -> tuple[Callable, Any]:
     def number(*args: Any, **kwargs: Any) -> Any:
         score = f(*args, **kwargs)  # read from its device: a run may go on where there is no such device
         if is_array(score) and not score.shape:
-            return CPU.receive(score)[()]
-        return score
+            score = CPU.receive(score)[()]
+        return floats(score)  # the difference of two bytes would be a byte
 
     return number, wait
 

@@ -25,7 +25,7 @@ SOFTSIGN = [
     (fl.softsign, "that's fluxlite's own softsign"),
     ([], "softsign has no rule yet"),
     (softsign(lambda g, out, x: np.where(x > -3, g / (1 + np.abs(x)) ** 2, g)), "the gradient isn't"),
-    (softsign(lambda g, out, x: g.fill(0) or g), "the gradient isn't"),
+    (softsign(lambda g, out, x: g.fill(0) or g), "the rule changes g itself"),
     (softsign(lambda out, g, x: g / (1 + np.abs(x)) ** 2), "g is the first argument of a rule"),
     (softsign(lambda g, out, x: np.divide(g, (1 + np.abs(x)) ** 2, out=g)), "the rule changes g itself"),
     (softsign(lambda g, out, x: None), "the rule returned None"),

@@ -221,3 +221,15 @@ def test_rrelu_draws_a_slope_for_each_element():
 
     (_, y), (g,) = fl.withgradient(loss, x)
     np.testing.assert_array_equal(g, -y)
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, bool])
+@pytest.mark.parametrize("function", [row[0] for row in TABLE], ids=lambda function: function.__name__)
+def test_whole_numbers_are_computed_with_as_floats(function, dtype):
+    """In eight bits, 127 + 3 would be -126, and the opposite of 1 would be 255."""
+    x = np.array([[0, 1, 2, 100, 127], [3, 5, -1, -2, -128]]).astype(dtype)
+    found = []
+    for numbers in (x, x.astype(float)):
+        keywords = {"rng": np.random.default_rng(4)} if function is fl.rrelu else {}
+        found.append(function(numbers, **keywords))
+    np.testing.assert_allclose(*found, rtol=1e-3)

@@ -141,6 +141,16 @@ def test_slopes(function):
         assert ulps(function(NUMBERS), function(exact(NUMBERS))) <= 2
 
 
+def test_slopes_of_powers_that_vanish():
+    """The power itself may be no float16 any more, and neither may x ** (y - 1)."""
+    x, y, g = HALF(1e-4), HALF(2), HALF(3e4)
+    got, wanted = (fl.gradient(lambda y, x, g: x**y * g, y, x, g)[0] for y, x, g in ((y, x, g), map(exact, (y, x, g))))
+    assert ulps(got, wanted) <= 1
+    x, y = HALF(1e-6), HALF(-1e-6)
+    got, wanted = (fl.gradient(np.float_power, *both) for both in ((x, y), map(exact, (x, y))))
+    assert ulps(got[0], wanted[0]) <= 1 and ulps(got[1], wanted[1]) <= 1
+
+
 # -- sums of gradients -------------------------------------------------------------------------------------------------
 ONES = np.ones((5000, 3), HALF)
 SUMS = {

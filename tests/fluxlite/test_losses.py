@@ -289,6 +289,41 @@ def test_a_probability_of_0(dtype, rows):
     assert g[0].tolist() == [-1 / eps, 0, 0] and g[1, 1] == pytest.approx(-1, rel=2e-3) and not g[1, [0, 2]].any()
 
 
+BETWEEN_0_AND_1 = ["crossentropy", "binarycrossentropy", "kldivergence", "focal_loss", "binary_focal_loss"]
+EACH_LOSS = [
+    "mae", "mse", "msle", "huber_loss", "poisson_loss", "hinge_loss", "squared_hinge_loss", "siamese_contrastive_loss",
+    "dice_coeff_loss", "tversky_loss", "logitcrossentropy", "logitbinarycrossentropy", *BETWEEN_0_AND_1,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, bool])
+@pytest.mark.parametrize("name", EACH_LOSS)
+def test_whole_numbers_are_computed_with_as_floats(name, dtype):
+    """In eight bits, 1 - 2 would be 255, and the square of 50 would be 196."""
+    loss, largest = getattr(fl, name), 1 if name in BETWEEN_0_AND_1 or dtype is bool else 127
+    prediction, target = np.array([[largest, 0], [1, largest - 1]], dtype), np.eye(2, dtype=dtype)[[0, 0]]
+    wanted = loss(prediction.astype(float), target.astype(float))
+    np.testing.assert_allclose(loss(prediction, target), wanted, rtol=1e-6)
+    assert fl.mse(np.array([3], np.uint8), np.array([253], np.uint8)) == 62_500
+
+
+@pytest.mark.parametrize("gamma", [0.5, 1.5, 2])
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_what_is_certainly_right_has_no_focal_slope(dtype, gamma):
+    """A root is infinitely steep at 0. Rounding may leave a probability above 1, whose root would be NaN."""
+    for certain in (np.array([[1, 0]], dtype), np.array([[1.01, 0]], dtype)):
+        loss, (g,) = fl.withgradient(lambda p: fl.focal_loss(p, np.array([0]), gamma=gamma), certain)
+        assert abs(loss) < 1e-3 and np.max(np.abs(g)) < 0.03
+    each = np.array([gamma, 2], dtype)  # `gamma` may be an array
+    loss, (g,) = fl.withgradient(lambda p: fl.binary_focal_loss(p, p * 0 + 1, gamma=each), np.ones(2, dtype))
+    assert abs(loss) < 1e-6 and np.max(np.abs(g)) < 0.03
+    yes = np.array([1, 0, 0], dtype)
+    loss, (g,) = fl.withgradient(lambda p: fl.binary_focal_loss(p, yes, gamma=gamma), np.array([1, 0, 0.25], dtype))
+    slope = gamma * 0.25 ** (gamma - 1) * -math.log(0.75) + 0.25**gamma / 0.75
+    np.testing.assert_allclose(loss, 0.25**gamma * -math.log(0.75) / 3, rtol=5e-3)
+    np.testing.assert_allclose(g, [0, 0, slope / 3], rtol=5e-3)
+
+
 @of_classes
 @as_numbers_and_rows
 def test_float16(loss, prediction, rows):

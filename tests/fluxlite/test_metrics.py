@@ -118,3 +118,11 @@ def test_nothing_flows_through_a_stopped_gradient():
     (g,) = fl.gradient(lambda m: np.sum(fl.stop_gradient(m)(m[0].weight)), model)
     np.testing.assert_allclose(g[0].weight, model[0].weight, rtol=1e-6)
     assert fl.gradient(lambda x: fl.gradient(lambda y: np.sum(y * fl.stop_gradient(x)), x)[0].sum(), x)[0] is None
+
+
+def test_pixels_are_normalised_like_other_numbers():
+    """As they come from a file: in eight bits, a pixel minus a lighter one would be a light one."""
+    pixels = np.array([[200, 100, 0], [0, 0, 255]], np.uint8)
+    for axis in (-1, 0, None):
+        np.testing.assert_allclose(fl.normalise(pixels, axis), fl.normalise(pixels.astype(float), axis))
+    assert fl.normalise(pixels > 100).dtype == np.float64

@@ -228,6 +228,17 @@ def test_a_wrong_gradient_is_named_and_nothing_is_changed(g, error, message):
     assert is_unchanged(before, state, model)
 
 
+def test_a_gradient_of_whole_numbers_is_one_of_floats():
+    """Written by hand, it may be: in eight bits, the square of 20 would be 144."""
+    for rule in (Adam(), fl.OptimiserChain(fl.ClipNorm(1.0), fl.Descent())):
+        found = []
+        for g in (np.array([20, 3], np.uint8), np.array([20.0, 3.0])):
+            x = np.ones(2)
+            fl.update(fl.setup(rule, x), x, g)
+            found.append(x)
+        np.testing.assert_array_equal(*found)
+
+
 def test_the_state_of_another_model_is_noticed():
     _, model, g = trained()
     weight = model[0].weight.copy()

@@ -81,6 +81,17 @@ def test_the_first_steps_by_hand():
             np.testing.assert_allclose(model[0], expected, atol=1e-7)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_variance_of_steady_gradients_is_not_negative(dtype):
+    """The square of their mean may be a bit more than the mean of their squares: its root would be NaN."""
+    gradients = np.linspace(0.1, 9, 50, dtype=dtype)
+    x = np.ones_like(gradients)
+    state = fl.setup(fl.RMSProp(centred=True), x)
+    for _ in range(400):
+        fl.update(state, x, gradients)
+    assert np.all(np.isfinite(x))
+
+
 # -- what PyTorch hasn't, or has otherwise: the papers' formulas, number by number, in plain Python --------------------
 
 

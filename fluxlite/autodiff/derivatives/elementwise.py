@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 
-from ...arrays import is_half, narrow, wide
+from ...arrays import astype, is_half, narrow, wide
 from ..rules import accurate, accurate_rule, no_derivative, rule, unless
 
 
@@ -101,10 +101,12 @@ def exponent_of_power(g, out, x, y):
         if x == 0:
             return np.where(y < 0, -out, 0) * g
         return g * out * float(np.log(x))  # a Python number leaves float32 what it is
+    if x.dtype.kind != "f":  # the log of an 8-bit number would be a float16
+        x = astype(x, out.dtype)
     return fit(g * out * np.log(np.where((x == 0) & (y >= 0), 1, x)), y)
 
 
-accurate_rule(np.power, base_of_power, exponent_of_power)
+accurate_rule(np.power, base_of_power, exponent_of_power, again=True)
 
 
 # -- a choice of operands: where two are equal, they share the gradient equally

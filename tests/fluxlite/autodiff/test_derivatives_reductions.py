@@ -49,6 +49,28 @@ def test_prod_with_zeros():
     check_call(Call(np.cumprod, x, axis=1))
 
 
+@pytest.mark.parametrize("dtype, large", [(np.float16, 300.0), (np.float32, 1e30), (np.float64, 1e300)])
+def test_products_in_numpys_order(dtype, large):
+    """In another order, a product on the way would be infinite, another one 0, and the result NaN."""
+    x = np.array([large, 1 / large, large, 1 / large, 1], dtype)
+    for function in (np.prod, np.cumprod):
+        _, inside = fl.withgradient(lambda x, f=function: (x[0], f(x)), x)[0]
+        np.testing.assert_array_equal(inside, function(x))
+    np.testing.assert_allclose(fl.gradient(np.prod, x)[0], [1 / large, large, 1 / large, large, 1], rtol=2e-3)
+    np.testing.assert_allclose(fl.hessian(np.prod, x[[0, 1, 4]]), [[0, 1, x[1]], [1, 0, large], [x[1], large, 0]], 1e-3)
+    sums = fl.gradient(lambda x: np.sum(np.cumprod(x)), np.array([1 / large, large, 1], dtype))[0]
+    np.testing.assert_allclose(sums, [2 * large + 1, 2 / large, 1], rtol=1e-3)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_without_enough_numbers_their_variance_is_nan():
+    """Where np.var would divide by 0, np.nanvar doesn't."""
+    x = np.array([[1.0, 2.0, np.nan], [1.0, np.nan, np.nan], [1.0, 2.0, 4.0]])
+    for function in (np.nanvar, np.nanstd):
+        for ddof in (1, 2, 3):
+            check_forward(lambda x, f=function, ddof=ddof: f(x, axis=1, ddof=ddof), x)
+
+
 def test_the_largest_share_the_gradient():
     assert gradient_of(np.max, [3.0, 1.0, 3.0, 3.0]) == [1 / 3, 0.0, 1 / 3, 1 / 3]
     assert gradient_of(np.min, [3.0, 1.0, 1.0]) == [0.0, 0.5, 0.5]

@@ -14,6 +14,7 @@ import fluxlite as fl
 
 X = np.array([[0.5, 1.2, 0.7], [1.1, 0.3, 0.9]], np.float32)
 INDEX = np.array([0, 1, 1])
+PIXELS = np.array([200, 1, 0], np.uint8)
 CHOSEN = np.array([[True, False, True], [False, False, True]])
 
 CALLS = {
@@ -45,6 +46,15 @@ CALLS = {
     "hstack": lambda x: np.hstack([x[0], 2.0]),
     "concatenate": lambda x: np.concatenate([x, 2.0], axis=None),
     "pad without axes": lambda x: np.pad(x[0, 0], 1),
+    "linspace from pixels": lambda x: np.linspace(PIXELS, x, 4),
+    "linspace to pixels": lambda x: np.linspace(x, PIXELS, 4),
+    "linspace from whole numbers": lambda x: np.linspace(INDEX, x, 3),
+    "linspace from a number": lambda x: np.linspace(2, x, 3),
+    "linspace from a list": lambda x: np.linspace([0, 1, 2], x[0], 3),
+    "fmin with pixels": lambda x: np.fmin(x * 100, PIXELS),
+    "fmax with pixels": lambda x: np.fmax(PIXELS, x * 100),
+    "power of pixels": lambda x: (PIXELS + np.uint8(1)) ** x,
+    "power of pixels in float64": lambda x: np.float_power(PIXELS + np.uint8(1), x),
     "cov of no variables": lambda x: np.cov(x[:0, :0]),
 }
 

@@ -158,3 +158,18 @@ def test_they_print_as_they_are_written(text):
 def test_errors(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+LAYERS_FOR_PIXELS = [
+    fl.MeanPool((2, 2)), fl.MeanPool((2, 2), stride=1, pad=1), fl.AdaptiveMeanPool((2, 2)), fl.GlobalMeanPool(),
+    fl.MaxPool((2, 2), pad=1), fl.AdaptiveMaxPool((2, 2)), fl.GlobalMaxPool(), fl.Upsample(scale=2),
+    fl.Upsample("bilinear", scale=2),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int8, np.int64, bool])
+@pytest.mark.parametrize("layer", LAYERS_FOR_PIXELS, ids=repr)
+def test_of_pixels(layer, dtype):
+    """In eight bits, 200 + 200 would be 144; a third of a pixel isn't a whole one."""
+    pixels = np.random.default_rng(1).integers(0, 256, (2, 4, 4, 3)).astype(dtype)
+    np.testing.assert_allclose(layer(pixels), layer(pixels.astype(float)))

@@ -76,6 +76,7 @@ def larger(best, score):
         ((3, 2.5, 2.0), {"min_dist": 0.5}, 3),  # more than that
         ((np.inf, np.inf, 1), {}, None),
         ((np.nan, 1, np.nan, np.nan), {}, 4),
+        (np.array([200, 210, 220], np.uint8), {}, 3),  # as bytes, 200 - 210 would be 246
     ],
 )
 def test_early_stopping_counts_what_is_not_better_than_the_best(scores, options, stops_at):

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 
+from ....arrays import astype
 from ...rules import accurate_rule, composed, rule
 from ...tracked import plain
 from ..elementwise import base_of_power, exponent_of_power, fit, larger
@@ -77,7 +78,19 @@ def sum_of_powers(log, exp):
 
 sum_of_powers(np.logaddexp, np.exp)
 sum_of_powers(np.logaddexp2, np.exp2)
-accurate_rule(np.float_power, base_of_power, exponent_of_power)
+
+
+def in_float64(pullback):
+    """`np.float_power` computes in float64, whatever its operands are. So does its derivative."""
+
+    def computed(g, out, x, y):
+        x, y = (astype(operand, np.float64) if hasattr(operand, "dtype") else operand for operand in (x, y))
+        return pullback(g, out, x, y)
+
+    return computed
+
+
+rule(np.float_power, in_float64(base_of_power), in_float64(exponent_of_power))
 accurate_rule(
     np.copysign, lambda g, out, x, y: fit(g * np.sign(x) * np.copysign(1.0, y), x), lambda g, out, x, y: fit(0 * g, y)
 )
@@ -94,13 +107,18 @@ def slope_of_sinc(g, out, x):
 accurate_rule(np.sinc, slope_of_sinc, again=True)
 
 
-def larger_number(g, x, y):
-    return np.where(np.isnan(y), g, np.where(np.isnan(x), 0, larger(g, x, y)))  # a NaN is never chosen
+def number_of_two(g, x, y, chosen):
+    """The gradient of `x`, which has what's `chosen` where both are numbers. A NaN is never chosen."""
+    return np.where(np.isnan(y), g, np.where(np.isnan(x), 0, chosen))
 
 
-rule(np.fmax, lambda g, out, x, y: fit(larger_number(g, x, y), x), lambda g, out, x, y: fit(larger_number(g, y, x), y))
 rule(
-    np.fmin,  # the smaller of two is the larger of their negatives
-    lambda g, out, x, y: fit(larger_number(g, -x, -y), x),
-    lambda g, out, x, y: fit(larger_number(g, -y, -x), y),
+    np.fmax,
+    lambda g, out, x, y: fit(number_of_two(g, x, y, larger(g, x, y)), x),
+    lambda g, out, x, y: fit(number_of_two(g, y, x, larger(g, y, x)), y),
+)
+rule(
+    np.fmin,
+    lambda g, out, x, y: fit(number_of_two(g, x, y, larger(g, y, x)), x),
+    lambda g, out, x, y: fit(number_of_two(g, y, x, larger(g, x, y)), y),
 )

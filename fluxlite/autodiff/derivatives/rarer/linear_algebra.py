@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
-from ....arrays import are_half, narrow, of_type, on_device_of, primitive, scatter_add, wide
+from ....arrays import are_half, astype, narrow, of_type, on_device_of, primitive, scatter_add, wide
 from ...rules import accurate, composed, rule, rule_for_each
 from ...tracked import plain
 from ..elementwise import fit, shape_of
@@ -286,9 +286,26 @@ def ptp(a, axis=None, *, keepdims=False):
     return np.max(a, axis=axis, keepdims=keepdims) - np.min(a, axis=axis, keepdims=keepdims)
 
 
+def one_before(x):
+    """`x` moved back by one along the first axis, with 1 in the free place."""
+    return np.concatenate([np.ones_like(plain(x[:1])), x[:-1]])
+
+
+def products_of_others(g, out, factors):
+    """Those before times those behind: unlike ``out / x``, right at zeros. A product of part of them may be large."""
+    wide = astype(factors, np.float64)
+    before = one_before(np.cumprod(wide, axis=0))
+    behind = np.flip(one_before(np.cumprod(np.flip(wide, 0), axis=0)), 0)
+    return astype(g * (before * behind), factors.dtype)
+
+
+# Along the first axis, by NumPy itself: in another order, a product on the way might be too large, or too small.
+product_of_rows = primitive(lambda factors: np.prod(factors, axis=0))
+rule(product_of_rows, products_of_others)
+
+
 @composed(np.prod)
 def product(a, axis=None, dtype=None, *, keepdims=False, initial=None, where=True):
-    """Halves multiplied with halves: unlike ``out / x``, right at zeros, and for second derivatives too."""
     a = of_type(a, dtype)
     a = a if where is True else np.where(np.broadcast_to(where, a.shape), a, 1)
     axes = axes_of(a, axis)
@@ -297,11 +314,8 @@ def product(a, axis=None, dtype=None, *, keepdims=False, initial=None, where=Tru
     factors = np.reshape(np.transpose(a, axes + others), (count(a, axis), *rest))
     if len(factors) == 0:
         factors = np.ones_like(plain(a), shape=(1, *rest)) + np.sum(factors, axis=0)  # without numbers: 1
-    while len(factors) > 1:
-        half = len(factors) // 2
-        pairs = factors[:half] * factors[half : 2 * half]
-        factors = np.concatenate([pairs, factors[2 * half :]]) if len(factors) % 2 else pairs
-    result = np.reshape(factors, tuple(1 if i in axes else n for i, n in enumerate(a.shape)) if keepdims else rest)
+    result = product_of_rows(factors)
+    result = np.reshape(result, tuple(1 if i in axes else n for i, n in enumerate(a.shape)) if keepdims else rest)
     return result if initial is None else of_type(result * initial, result.dtype)
 
 

@@ -8,7 +8,7 @@ import functools
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
-from ....arrays import of_type, on_device_of, primitive, scatter_add
+from ....arrays import astype, of_type, on_device_of, primitive, scatter_add
 from ...rules import composed, rule
 from ...tracked import TrackedArray, plain
 from ..elementwise import shape_of
@@ -259,13 +259,32 @@ def piecewise(x, condlist, funclist, *args):
 
 
 # -- running
+def sums_behind(g, factors):
+    """For each row ``g + factors * sum behind``, from the last one up: twice as many rows with each step."""
+    step = 1
+    factors = factors[1:]  # how much of the sum behind each row counts
+    while step < len(g):
+        g = np.concatenate([g[:-step] + factors * g[step:], g[-step:]])
+        factors = factors[:-step] * factors[step:]
+        step = 2 * step
+    return g
+
+
+def products_so_far(g, out, rows):
+    """What's before, times the sum of the gradients behind, each with the factors in between: right at zeros, too."""
+    wide = astype(rows, np.float64)  # in which a product of part of them is seldom too large
+    before = np.concatenate([np.ones_like(plain(wide[:1])), np.cumprod(wide, axis=0)[:-1]])
+    return astype(before * sums_behind(astype(g, np.float64), wide), rows.dtype)
+
+
+# Along the first axis, by NumPy itself: in another order, a product on the way might be too large, or too small.
+running_product = primitive(lambda rows: np.cumprod(rows, axis=0))
+rule(running_product, products_so_far)
+
+
 def cumprod(a, axis=None, dtype=None):
-    """Each times the one before it, then times the product of two before those, of four, …: right at zeros."""
     a, axis = (np.ravel(a), 0) if axis is None or np.ndim(a) == 0 and axis in (0, -1) else (a, axis)
-    a, before = np.moveaxis(of_type(a, dtype), axis, 0), 1
-    while before < len(a):
-        a, before = np.concatenate([a[:before], a[before:] * a[:-before]]), 2 * before
-    return np.moveaxis(a, 0, axis)
+    return np.moveaxis(running_product(np.moveaxis(of_type(a, dtype), axis, 0)), 0, axis)
 
 
 def cumulative(running, start):
@@ -285,7 +304,10 @@ def cumulative(running, start):
 # -- between, along
 def linspace(start, stop, num=50, endpoint=True, *, axis=0):
     like = start if hasattr(start, "dtype") else stop
-    steps = on_device_of(plain(like), np.linspace(0, 1, num, endpoint, dtype=like.dtype))
+    if isinstance(start, (list, tuple)) or isinstance(stop, (list, tuple)):
+        start, stop = all_arrays(start, stop)
+    dtype = np.result_type(*(getattr(x, "dtype", x) for x in (start, stop)))  # one may be of whole numbers
+    steps = on_device_of(plain(like), np.linspace(0, 1, num, endpoint, dtype=dtype))
     difference = stop - start
     result = start + np.reshape(steps, (num,) + (1,) * np.ndim(difference)) * difference
     if endpoint and num > 1:  # the last is `stop` itself, without a rounding on the way

@@ -107,7 +107,10 @@ def filled(reduce, neutral):
 
 def spread_of_numbers(measure):
     def result(a, axis=None, dtype=None, *, ddof=0, keepdims=False):
-        return measure(a, axis, dtype, ddof=ddof, keepdims=keepdims, where=~np.isnan(a))
+        is_number = ~np.isnan(a)
+        result = measure(a, axis, dtype, ddof=ddof, keepdims=keepdims, where=is_number)
+        counts = np.sum(is_number, axis=axis, keepdims=keepdims)
+        return np.where(counts > ddof, result, math.nan)  # where np.var may be infinite
 
     return result
 
