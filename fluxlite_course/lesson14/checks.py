@@ -63,7 +63,7 @@ def softsign_rule(softsign):
         wrong_if(not same(own, x / (1 + np.abs(x))), "softsign itself was changed", expected="x / (1 + np.abs(x))")
         with explaining({
             "gives NoneType as the gradient": "the rule returned None: it returns g times the derivative",
-            "may not change g in place": "the rule changes g itself, which other rules need, too: make a new array of it",
+            "may not change g in place": "the rule changes g itself, which others need, too: make a new array of it",
         }):  # fmt: skip
             got = fl.gradient(lambda x, g=g: np.sum(softsign(x) * g), x.copy())[0]
         expect(got, wanted, "the gradient isn't what small steps give", {
