@@ -589,9 +589,23 @@ def intersect1d(function: Callable, a: Any, b: Any, assume_unique: bool = False,
 
 
 def lexsort(function: Callable, keys: Any, *rest: Any) -> Any:
+    if not isinstance(keys, np.ndarray):
+        raise AttributeError("lexsort on a GPU takes its keys as the rows of an array (as CuPy's): np.stack(keys)")
     if getattr(keys, "ndim", 1) > 2:
         raise NotImplementedError("lexsort on a GPU takes keys with one or two axes (as CuPy's)")
     return function(keys, *rest)
+
+
+def choose(function: Callable, a: Any, choices: Any, *rest: Any, **kwargs: Any) -> Any:
+    if not isinstance(choices, np.ndarray):
+        raise AttributeError("choose on a GPU takes its choices as the rows of an array: np.stack(choices)")
+    return function(a, choices, *rest, **kwargs)
+
+
+def isin(function: Callable, element: Any, test_elements: Any, *rest: Any, **kwargs: Any) -> Any:
+    if not isinstance(test_elements, np.ndarray):
+        raise AttributeError(f"isin on a GPU takes what's looked for as an array there, got {test_elements!r}")
+    return function(element, test_elements, *rest, **kwargs)
 
 
 def select(function: Callable, conditions: Any, choices: Any, default: Any = 0) -> Any:
@@ -636,6 +650,13 @@ def unique(function: Callable, a: Any, *rest: Any, axis: Any = None, **kwargs: A
     return function(a, *rest, **kwargs) if axis is None or len(rest) > 3 else function(a, *rest, axis=axis, **kwargs)
 
 
+def bits(function: Callable, a: Any, *rest: Any, **kwargs: Any) -> Any:
+    axis = rest[0] if rest else kwargs.get("axis")
+    if axis is not None:
+        raise NotImplementedError(f"{function.__name__} on a GPU takes no axis (nor does CuPy's): use it row by row")
+    return function(a, *rest, **kwargs)
+
+
 def bincount(function: Callable, x: Any, weights: Any = None, minlength: Any = None) -> Any:
     return function(x, weights, 0 if minlength is None else minlength)
 
@@ -663,6 +684,8 @@ _INSTEAD_OF_NAN = {np.nansum: 0, np.nanprod: 1, np.nancumsum: 0, np.nancumprod: 
 def sums(function: Callable, x: Any, axis: Any = None, dtype: Any = None, **kwargs: Any) -> Any:
     """Sums and products. What's added up as an integer is cast first, after NaN has been replaced."""
     instead = _INSTEAD_OF_NAN.get(function)
+    if x.dtype.kind == "c" and dtype is not None and np.dtype(dtype).kind in "biu":
+        raise TypeError(f"{function.__name__}: complex numbers don't become {np.dtype(dtype)} on a GPU: take x.real")
     if instead is not None and x.dtype.kind == "c":
         x = _parts_without_nan(x, instead)
     elif instead is not None and x.dtype.kind == "f" and dtype is not None:
@@ -679,7 +702,11 @@ def running(function: Callable, x: Any, axis: Any = None, dtype: Any = None, out
         x = np.where(np.isnan(x), x.dtype.type(instead), x)
     if out is None:
         return sum_halves(function, as_stored(x, dtype), axis, dtype)
-    return sum_halves(function, cast(x, out.dtype), axis, out.dtype, out=out)
+    if axis is None and out.ndim == 1:
+        x = x.ravel()
+    x = cast(np.broadcast_to(x, out.shape), out.dtype)
+    out[...] = np.asarray(sum_halves(function, x, axis, out.dtype)).reshape(out.shape)
+    return out
 
 
 def cast_and_summed(function: Callable, x: Any, *rest: Any, dtype: Any = None, **kwargs: Any) -> Any:
@@ -708,6 +735,10 @@ def var(
     """`var` and `std`: of at most `ddof` elements, NaN. NumPy divides by 0, which can give inf."""
     if dtype is not None and kwargs.get("out") is None:
         return _var_as(function, x, axis, np.dtype(dtype), ddof, kwargs.get("keepdims") is True)
+    if dtype is None and kwargs.get("out") is not None and function.__name__ == "var":
+        place = kwargs.pop("out")
+        made = var(function, x, axis, ddof=ddof, **kwargs)
+        return _written(place, np.asarray(made)).astype(made.dtype, copy=False)
     rest = (dtype, *rest)
     if math.prod(x.shape[i] for i in axes_of(x, axis)) <= ddof:
         made = np.asarray(silently(function, x, axis, *rest, **kwargs))
@@ -962,6 +993,18 @@ def _accepting_singular() -> Any:
     return contextlib.suppress(*[np.linalg.LinAlgError] * allowed.singular)
 
 
+def product(function: Callable, a: Any, b: Any, *rest: Any, **kwargs: Any) -> Any:
+    """`dot`, `vdot`, `inner` and `outer`: of arrays, not of numbers."""
+    if not isinstance(a, np.ndarray) or not isinstance(b, np.ndarray):
+        raise Unsupported(f"{function.__name__} on a GPU takes two arrays, got a {type(a).__name__} and a "
+                          f"{type(b).__name__}: with a number, write x * y")  # fmt: skip
+    return function(a, b, *rest, **kwargs)
+
+
+class Unsupported(TypeError, AttributeError):
+    """Something else where CuPy takes arrays of a GPU. CuPy raises one or the other."""
+
+
 def solve(function: Callable, x: Any, *rest: Any) -> Any:
     if function is np.linalg.solve and x.ndim > 1 and rest[0].ndim > 1 and x.shape[:-1] != rest[0].shape[:-1]:
         raise ValueError(
@@ -1009,6 +1052,9 @@ def eigen(function: Callable, x: Any, *rest: Any, **kwargs: Any) -> Any:
 
 
 def norm(function: Callable, x: Any, *rest: Any, **kwargs: Any) -> Any:
+    order = rest[0] if rest else kwargs.get("ord")
+    if x.size == 0 and x.ndim == 1 and order in (np.inf, -np.inf):
+        raise ValueError("linalg.norm: of no elements, there's no largest and no smallest")
     if _is_half(x):
         return sum_halves(function, x, *rest, **kwargs)
     return or_nan(function, x, *rest, **kwargs) if x.ndim == 2 else function(x, *rest, **kwargs)
@@ -1016,6 +1062,8 @@ def norm(function: Callable, x: Any, *rest: Any, **kwargs: Any) -> Any:
 
 def einsum(function: Callable, *operands: Any, **kwargs: Any) -> Any:
     """All operands become one type before anything is multiplied: NumPy multiplies booleans as booleans first."""
+    if kwargs.get("dtype") is not None:
+        operands = tuple(cast(x, kwargs["dtype"]) if isinstance(x, np.ndarray) else x for x in operands)
     kinds = {x.dtype for x in operands if isinstance(x, np.ndarray)}
     if len(kinds) > 1:
         common = np.result_type(*kinds)

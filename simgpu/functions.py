@@ -17,6 +17,7 @@ from . import creation, differing, fusion, polynomials
 from .arrays import SimulatedArray
 from .device import current, on_device
 from .dispatch import call, call_ufunc, plan_of
+from .formulas import Unsupported
 from .indexing import Flat, scatter, write
 from .launches import ABOUT_ARRAYS
 from .memory import LACKING_DTYPES, Stored, check_dtype
@@ -54,10 +55,6 @@ MOVING_LISTS = names("concatenate dstack hstack vstack")
 OF_NUMBERS = names("diagflat kron")  # numbers alone are enough for these
 # The host knows the answer, wherever the argument is.
 ABOUT = ABOUT_ARRAYS - {"shares_memory"} | names("array2string array_repr array_str broadcast_arrays")
-
-
-class Unsupported(TypeError, AttributeError):
-    """A list or a host array where CuPy takes arrays of a GPU. CuPy raises one or the other."""
 
 
 def of_arrays(name: str, computes: Callable) -> Callable:

@@ -208,6 +208,8 @@ FORMULAS = {  # a call, its operands, and a card's value
     "nancumsum": (lambda x: np.nancumsum(x, dtype=int), [a(1.5, NAN, 2.5)], [1, 1, 3]),
     "nancumprod": (lambda x: np.nancumprod(x, dtype=int), [a(2.5, NAN, 2.5)], [2, 2, 4]),
     "cumsum to out": (lambda x, y: np.cumsum(x, out=y), [a(1.7, 2.7), whole(0, 0)], [1, 3]),
+    "cumsum of two axes to out": (lambda x, y: np.cumsum(x, out=y), [a([1, 2], [3, 4]), whole([0, 0], [0, 0])],
+                                  [[1, 3], [6, 10]]),
     "cumprod to out": (lambda x, y: np.cumprod(x, out=y), [a(1.7, 2.7), whole(0, 0)], [1, 2]),
     "nansum of complex numbers": (lambda x: np.nansum(x), [C], 1 + 3j),
     "nanprod of complex numbers": (lambda x: np.nanprod(x[:1]), [C], 1 + 2j),
@@ -423,6 +425,8 @@ def test_an_integer_that_does_not_fit_is_refused(name, device):
 TYPED = {  # a call, and its result's type, which isn't NumPy's
     "var": (lambda x: np.var(x, dtype=np.int32), "f8"),
     "std": (lambda x: np.std(x, dtype=np.float32), "f4"),
+    "var to out": (lambda x: np.var(x, out=np.zeros_like(x, np.float32, shape=())), "f8"),
+    "einsum": (lambda x: np.einsum("i,i->i", x, x, dtype=np.float32), "f4"),
     "nanvar": (lambda x: np.nanvar(x.astype(np.float64), dtype=np.float32), "f8"),
     "sign": (lambda x: np.sign(x > 1), "i1"),
     "add": (lambda x: np.add(x.astype(np.float32), 0.5, dtype=np.int8), "i1"),
@@ -449,6 +453,18 @@ REFUSED = {
     "clip": (TypeError, lambda x: np.clip(x, 1)),
     "solve": (ValueError, lambda x: np.linalg.solve(np.ones_like(x, shape=(2, 3, 3)), np.ones_like(x, shape=(3, 1)))),
     "piecewise": (NotImplementedError, lambda x: np.piecewise(x, [x > 0], [abs])),
+    "lexsort of a tuple": (AttributeError, lambda x: np.lexsort((x, x))),
+    "choose": (AttributeError, lambda x: np.choose(x > 1, [x, x])),
+    "isin": (AttributeError, lambda x: np.isin(x, [1])),
+    "packbits": (NotImplementedError, lambda x: np.packbits(x[None], axis=1)),
+    "unpackbits": (NotImplementedError, lambda x: np.unpackbits(x.astype(np.uint8), axis=0)),
+    "dot": ((TypeError, AttributeError), lambda x: x.dot(2)),
+    "vdot": ((TypeError, AttributeError), lambda x: np.vdot(2, x)),
+    "inner": ((TypeError, AttributeError), lambda x: np.inner(x, 2)),
+    "outer": ((TypeError, AttributeError), lambda x: np.outer(2, x)),
+    "sum": (Exception, lambda x: np.sum(x * 1j, dtype=int)),
+    "cumsum to out": (ValueError, lambda x: np.cumsum(x[None], out=np.zeros_like(x[:2]))),
+    "linalg.norm": (ValueError, lambda x: np.linalg.norm(x[:0] * 1.0, np.inf)),
     "logical_not": (TypeError, lambda x: np.logical_not(x * 1j)),
     "logical_xor": (TypeError, lambda x: np.logical_xor(x, x * 1j)),
     "clip of complex numbers": (TypeError, lambda x: x.clip(0, 1j)),
@@ -475,6 +491,14 @@ def test_what_numpy_takes_and_cupy_does_not(name, device):
     error, call = REFUSED[name]
     with pytest.raises(error):
         call(device(np.arange(3)))
+
+
+@pytest.mark.on("Simulated", "CUDA")
+def test_plus_a_boolean_is_a_copy(device):
+    x = device(np.array([True]))
+    with pytest.warns(DeprecationWarning):
+        found = +x
+    assert found is not x and cpu(found).tolist() == [True]
 
 
 def test_each_row_of_the_table_is_here():
