@@ -135,8 +135,7 @@ def _call_in_full(ufunc: np.ufunc, inputs: tuple, values: list, kwargs: dict, me
     given = kwargs.get("out") or ()
     if len(given) > 1:
         raise ValueError("a GPU's ufuncs write to one array: out= takes exactly one")
-    where = kwargs.get("where")
-    for x in (*given, where) if isinstance(where, (np.ndarray, Stored)) else given:
+    for x in given:
         if not isinstance(x, Stored):
             raise refusal(ufunc, x, device_among(given + inputs))
         device = one_device(device, x)
@@ -148,14 +147,14 @@ def _call_in_full(ufunc: np.ufunc, inputs: tuple, values: list, kwargs: dict, me
     differs: Callable | None = formulas.cast_and_summed
     if method == "__call__":
         differs = rules.DIFFERENT.get(ufunc.__name__)
-        if differs is None and (plain.get("casting") == "unsafe" or plain.get("dtype") is not None):
+        if differs is None and ("casting" in plain or plain.get("dtype") is not None):
             differs = formulas.with_casts
     result = _compute(device, differs, getattr(ufunc, method), values, plain)
     results = result if type(result) is tuple else (result,)
     if ufunc is np.matmul:
         device.launch_product(*values[:2], result)
     else:
-        arrays = [x for x in (*values, plain.get("where")) if isinstance(x, np.ndarray)]
+        arrays = [x for x in values if isinstance(x, np.ndarray)]
         asked = launches.asked_by_method(ufunc, method, values, kwargs)
         device.launch_function(ufunc.__name__, arrays, results, (), {}, asked)
     if given:

@@ -16,6 +16,18 @@ import numpy as np
 from .events import allowed
 from .values import cast, fused, remainder
 
+
+class Unsupported(TypeError, AttributeError):
+    """Something else where CuPy takes arrays of a GPU. CuPy raises one or the other."""
+
+
+def check_arrays(name: str, a: Any, b: Any) -> None:
+    if not isinstance(a, np.ndarray) or not isinstance(b, np.ndarray):
+        raise Unsupported(
+            f"{name} on a GPU takes two arrays there, got {type(a).__name__} and {type(b).__name__} (ndarray: an array)"
+        )
+
+
 # -- Writing: floats that become integers -----------------------------------------------------------------------------
 
 
@@ -120,7 +132,7 @@ def delete(function: Callable, a: Any, places: Any, axis: Any = None) -> Any:
     return function(a, places, axis)
 
 
-def with_casts(function, *inputs, out=None, dtype=None, where=True, casting="same_kind"):
+def with_casts(function, *inputs, out=None, dtype=None, casting="same_kind"):
     """A ufunc's call: what it takes is cast to `dtype` in any case, and only what it writes as `casting` says."""
     ufunc = function.__self__
     given = list(inputs)
@@ -131,9 +143,9 @@ def with_casts(function, *inputs, out=None, dtype=None, where=True, casting="sam
         given = [cast(x, kind) for x, kind in zip(inputs, found)]
     target = out[0] if isinstance(out, tuple) else out
     if target is None:
-        return function(*given, where=where)
+        return function(*given)
     made = function(*given)
-    np.copyto(target, cast(made, target.dtype) if casting == "unsafe" else made, casting, where=where)
+    np.copyto(target, cast(made, target.dtype) if casting == "unsafe" else made, casting)
     return target
 
 
@@ -275,16 +287,14 @@ def window(function: Callable, count: int, *rest: Any) -> np.ndarray:
 def by_formula(formula: Callable) -> Callable:
     """A ufunc's call with keywords, where its values are those of `formula`."""
 
-    def computes(function, *given, out=None, where=True, dtype=None, casting="same_kind"):
+    def computes(function, *given, out=None, dtype=None, casting="same_kind"):
         operands = given if dtype is None else [cast(x, dtype) for x in given]
         result = formula(*operands)
         target = out[0] if isinstance(out, tuple) else out
-        if target is None and where is True:
-            return result
         if target is None:
-            target = np.zeros_like(result)
+            return result
         result = cast(result, target.dtype) if casting == "unsafe" else result
-        np.copyto(target, result, casting, where=where)
+        np.copyto(target, result, casting)
         return target
 
     return computes
@@ -444,6 +454,8 @@ def _without_nan(bound: Any, instead: float) -> Any:
 
 def round(function: Callable, a: Any, decimals: int = 0, out: Any = None) -> Any:
     """To decimals, floats are rounded in float64; integers to tens as integers, half to even."""
+    if not isinstance(decimals, (int, np.integer)):
+        raise TypeError(f"round: decimals is an integer, got {decimals!r}")
     a = np.asarray(a)
     if decimals == 0 or a.dtype.kind == "b" or (a.dtype.kind in "iu" and not -19 < decimals < 0):
         return function(a, decimals, out)
@@ -571,6 +583,7 @@ def searchsorted(function: Callable, a: Any, v: Any, side: str = "left", sorter:
 
 def digitize(function: Callable, x: Any, bins: Any, right: bool = False) -> Any:
     """The same. Bins that fall from the first to the last are taken for falling ones."""
+    check_arrays("digitize", x, bins)
     is_plain = bins.ndim != 1 or bins.size < 2 or np.isnan(bins).any() or np.isnan(x).any()
     if is_plain or _in_order(bins) or _in_order(bins[::-1]):
         return function(x, bins, right)
@@ -600,6 +613,11 @@ def choose(function: Callable, a: Any, choices: Any, *rest: Any, **kwargs: Any) 
     if not isinstance(choices, np.ndarray):
         raise AttributeError("choose on a GPU takes its choices as the rows of an array: np.stack(choices)")
     return function(a, choices, *rest, **kwargs)
+
+
+def array_equal(function: Callable, a: Any, b: Any, *rest: Any, **kwargs: Any) -> Any:
+    check_arrays(function.__name__, a, b)
+    return function(a, b, *rest, **kwargs)
 
 
 def isin(function: Callable, element: Any, test_elements: Any, *rest: Any, **kwargs: Any) -> Any:
@@ -952,6 +970,7 @@ def histogram(
 
 def convolve(function: Callable, a: Any, v: Any, *rest: Any, **kwargs: Any) -> Any:
     """`np.convolve` and `np.correlate` of floats are products of Fourier transforms: one NaN or inf makes all NaN."""
+    check_arrays(function.__name__, a, v)
     kind = np.result_type(a, v)
     if kind == np.float16:
         made = np.asarray(function(a.astype(np.float32), v.astype(np.float32), *rest, **kwargs), kind)
@@ -995,14 +1014,8 @@ def _accepting_singular() -> Any:
 
 def product(function: Callable, a: Any, b: Any, *rest: Any, **kwargs: Any) -> Any:
     """`dot`, `vdot`, `inner` and `outer`: of arrays, not of numbers."""
-    if not isinstance(a, np.ndarray) or not isinstance(b, np.ndarray):
-        raise Unsupported(f"{function.__name__} on a GPU takes two arrays, got a {type(a).__name__} and a "
-                          f"{type(b).__name__}: with a number, write x * y")  # fmt: skip
+    check_arrays(function.__name__, a, b)
     return function(a, b, *rest, **kwargs)
-
-
-class Unsupported(TypeError, AttributeError):
-    """Something else where CuPy takes arrays of a GPU. CuPy raises one or the other."""
 
 
 def solve(function: Callable, x: Any, *rest: Any) -> Any:

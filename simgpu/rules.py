@@ -29,7 +29,7 @@ LACKING = names("""
 """)
 LACKING_MODULES = ("lib.recfunctions", "lib.scimath")
 LACKING_UFUNCS = names("isnat matvec spacing vecdot vecmat")
-UFUNC_KEYWORDS = names("out dtype casting where")
+UFUNC_KEYWORDS = names("out dtype casting")
 
 # Functions: the keywords that they take in NumPy but not in CuPy.
 _REFUSED = {
@@ -268,6 +268,7 @@ DIFFERENT: dict[str, Callable] = {
     "nanmedian": formulas.nanmedian,  # _core/_routines_statistics.pyx:459
     **dict.fromkeys(names("quantile percentile"), formulas.quantile),  # _statistics/order.py:186
     **dict.fromkeys(names("packbits unpackbits"), formulas.bits),  # _binary/packing.py:54
+    **dict.fromkeys(names("array_equal array_equiv"), formulas.array_equal),  # _logic/comparison.py:141
     "choose": formulas.choose, "isin": formulas.isin,  # _core/_routines_indexing.pyx:167, _logic/truth.py:191
     "bincount": formulas.bincount,  # _statistics/histogram.py:517
     "cov": formulas.cov, "histogram": formulas.histogram,  # _statistics/correlation.py:207, _statistics/histogram.py:41
