@@ -54,6 +54,8 @@ def full_like(function: Callable, a: Any, value: Any, dtype: Any = None, *rest: 
 
 
 def copyto(function: Callable, dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
+    if isinstance(src, (list, tuple)):
+        raise AttributeError(f"copyto on a GPU takes an array there or a number, got {src!r}")
     function(dst, as_stored(src, dst.dtype) if casting == "unsafe" else src, casting, where)
 
 
@@ -592,6 +594,7 @@ def digitize(function: Callable, x: Any, bins: Any, right: bool = False) -> Any:
 
 def intersect1d(function: Callable, a: Any, b: Any, assume_unique: bool = False, return_indices: bool = False) -> Any:
     """With `assume_unique`, `b` is searched as it is, and what's found keeps the order of `a`."""
+    check_arrays("intersect1d", a, b)
     if not assume_unique or not b.size:
         return function(a, b, assume_unique, return_indices)
     a, b = a.ravel(), b.ravel()
@@ -599,6 +602,18 @@ def intersect1d(function: Callable, a: Any, b: Any, assume_unique: bool = False,
     is_there = (places < b.size) & (b[np.minimum(places, b.size - 1)] == a)
     found = a[is_there].astype(np.result_type(a, b))
     return (found, np.flatnonzero(is_there), places[is_there]) if return_indices else found
+
+
+def sort(function: Callable, a: Any, axis: Any = -1, kind: Any = None) -> Any:
+    if kind not in (None, "stable"):
+        raise ValueError(f"sort: kind={kind!r}, but a GPU sorts in one way, which is stable. Leave kind out")
+    return function(a, axis, kind)
+
+
+def repeat(function: Callable, a: Any, repeats: Any, *rest: Any, **kwargs: Any) -> Any:
+    if isinstance(repeats, (float, np.floating)):
+        raise ValueError(f"repeat takes an integer or several, got {repeats!r}")
+    return function(a, repeats, *rest, **kwargs)
 
 
 def lexsort(function: Callable, keys: Any, *rest: Any) -> Any:
@@ -615,7 +630,7 @@ def choose(function: Callable, a: Any, choices: Any, *rest: Any, **kwargs: Any) 
     return function(a, choices, *rest, **kwargs)
 
 
-def array_equal(function: Callable, a: Any, b: Any, *rest: Any, **kwargs: Any) -> Any:
+def of_two_arrays(function: Callable, a: Any, b: Any, *rest: Any, **kwargs: Any) -> Any:
     check_arrays(function.__name__, a, b)
     return function(a, b, *rest, **kwargs)
 
@@ -628,6 +643,8 @@ def isin(function: Callable, element: Any, test_elements: Any, *rest: Any, **kwa
 
 def select(function: Callable, conditions: Any, choices: Any, default: Any = 0) -> Any:
     """The default has no say in the type: it's written into an array of the choices' type."""
+    if not all(isinstance(x, np.ndarray) for x in choices):
+        raise TypeError("select on a GPU takes choices that are arrays there")
     if any(isinstance(x, np.ndarray) and x.dtype.kind != "b" for x in conditions):
         raise ValueError("select on a GPU takes conditions that are arrays of booleans")
     written = np.empty((), np.result_type(*choices))
@@ -1010,12 +1027,6 @@ def interp(
 
 def _accepting_singular() -> Any:
     return contextlib.suppress(*[np.linalg.LinAlgError] * allowed.singular)
-
-
-def product(function: Callable, a: Any, b: Any, *rest: Any, **kwargs: Any) -> Any:
-    """`dot`, `vdot`, `inner` and `outer`: of arrays, not of numbers."""
-    check_arrays(function.__name__, a, b)
-    return function(a, b, *rest, **kwargs)
 
 
 def solve(function: Callable, x: Any, *rest: Any) -> Any:

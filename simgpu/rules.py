@@ -268,14 +268,17 @@ DIFFERENT: dict[str, Callable] = {
     "nanmedian": formulas.nanmedian,  # _core/_routines_statistics.pyx:459
     **dict.fromkeys(names("quantile percentile"), formulas.quantile),  # _statistics/order.py:186
     **dict.fromkeys(names("packbits unpackbits"), formulas.bits),  # _binary/packing.py:54
-    **dict.fromkeys(names("array_equal array_equiv"), formulas.array_equal),  # _logic/comparison.py:141
+    # _logic/comparison.py:141, _logic/truth.py:226, _core/_routines_linalg.pyx:132
+    **dict.fromkeys(
+        names("array_equal array_equiv setdiff1d setxor1d union1d dot vdot inner outer"), formulas.of_two_arrays
+    ),
+    "sort": formulas.sort, "repeat": formulas.repeat,  # _sorting/sort.py:11, _core/_routines_manipulation.pyx:509
     "choose": formulas.choose, "isin": formulas.isin,  # _core/_routines_indexing.pyx:167, _logic/truth.py:191
     "bincount": formulas.bincount,  # _statistics/histogram.py:517
     "cov": formulas.cov, "histogram": formulas.histogram,  # _statistics/correlation.py:207, _statistics/histogram.py:41
     **dict.fromkeys(names("convolve correlate"), formulas.convolve),  # _math/misc.py:33
     "interp": formulas.interp,  # _math/misc.py:605
     # Linear algebra
-    **dict.fromkeys(names("dot vdot inner outer"), formulas.product),  # _core/_routines_linalg.pyx:132
     "einsum": formulas.einsum,  # linalg/_einsum.py:623
     "linalg.lstsq": formulas.lstsq,  # linalg/_solve.py:186
     "linalg.norm": formulas.norm,  # linalg/_norms.py:18
