@@ -93,6 +93,8 @@ def _from_host(value: Any, dtype: np.dtype) -> Any:
 
 def join(function: Callable, arrays: Any, *rest: Any, out: Any = None, dtype: Any = None, **kwargs: Any) -> Any:
     """`np.concatenate` and its kin, where a type is asked for."""
+    if isinstance(arrays, (list, tuple)) and not all(isinstance(x, np.ndarray) for x in arrays):
+        raise TypeError(f"{function.__name__} on a GPU takes arrays that are there")
     if kwargs.get("casting") == "unsafe":
         arrays = [as_stored(x, dtype if out is None else out.dtype) for x in arrays]
     if out is not None:

@@ -51,7 +51,7 @@ MOVING = {
     **dict.fromkeys(names("allclose append cross isclose"), 2),
     **dict.fromkeys(names("atleast_1d atleast_2d atleast_3d ix_"), 99),
 }  # fmt: skip
-MOVING_LISTS = names("concatenate dstack hstack vstack")
+MOVING_LISTS = names("dstack hstack vstack")
 OF_NUMBERS = names("diagflat kron")  # numbers alone are enough for these
 # The host knows the answer, wherever the argument is.
 ABOUT = ABOUT_ARRAYS - {"shares_memory"} | names("array2string array_repr array_str broadcast_arrays")

@@ -235,7 +235,8 @@ DIFFERENT: dict[str, Callable] = {
     # _core/_routines_indexing.pyx:632, _indexing/insert.py:33
     "put": formulas.put, "place": formulas.place_where,
     "put_along_axis": formulas.put_along_axis, "fill_diagonal": formulas.fill_diagonal,
-    **dict.fromkeys(names("concatenate stack hstack vstack"), formulas.join),  # _core/_routines_manipulation.pyx:662
+    # _core/_routines_manipulation.pyx:662
+    **dict.fromkeys(names("concatenate stack hstack vstack column_stack"), formulas.join),
     "delete": formulas.delete, "pad": formulas.pad,  # _manipulation/add_remove.py:51, _padding/pad.py:240, :330
     # Ranges: _creation/ranges.py:62, :108, :250; windows: _math/window.py
     "arange": formulas.arange, "linspace": formulas.linspace, "logspace": formulas.logspace,

@@ -446,6 +446,8 @@ IN_FLOAT32 = ["linalg.eigh", "linalg.eigvalsh"]
 REFUSED = {
     "lexsort": (NotImplementedError, lambda x: np.lexsort(np.zeros_like(x, shape=(2, 3, 4)))),
     "select": (ValueError, lambda x: np.select([x], [x])),
+    "concatenate": (TypeError, lambda x: np.concatenate([x, [1]])),
+    "column_stack": (TypeError, lambda x: np.column_stack([x, [1, 2, 3]])),
     "select of numbers": (TypeError, lambda x: np.select([x > 1], [2])),
     "setdiff1d": ((TypeError, AttributeError), lambda x: np.setdiff1d(x, [1])),
     "setxor1d": ((TypeError, AttributeError), lambda x: np.setxor1d(x, [1])),
