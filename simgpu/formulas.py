@@ -1088,7 +1088,10 @@ def norm(function: Callable, x: Any, *rest: Any, **kwargs: Any) -> Any:
 
 def einsum(function: Callable, *operands: Any, **kwargs: Any) -> Any:
     """All operands become one type before anything is multiplied: NumPy multiplies booleans as booleans first."""
+    arrays = [x for x in operands if isinstance(x, np.ndarray)]
     if kwargs.get("dtype") is not None:
+        if len(arrays) == 1 and (view := function(*operands)).base is not None:
+            return view  # whose type stays as it is
         operands = tuple(cast(x, kwargs["dtype"]) if isinstance(x, np.ndarray) else x for x in operands)
     kinds = {x.dtype for x in operands if isinstance(x, np.ndarray)}
     if len(kinds) > 1:
