@@ -230,7 +230,7 @@ class SimulatedArray(HostReads, Stored):
     __matmul__, __rmatmul__ = _operators(np.matmul)[:2]
     __lt__, __le__ = _operators(np.less)[0], _operators(np.less_equal)[0]
     __gt__, __ge__ = _operators(np.greater)[0], _operators(np.greater_equal)[0]
-    __neg__, __pos__ = _operator(np.negative), _operator(np.positive)
+    __neg__, _positive = _operator(np.negative), _operator(np.positive)
     __abs__, __invert__ = _operator(np.absolute), _operator(np.invert)
     _power, __rpow__ = _operators(np.power)[:2]
     _equal, _not_equal = _operators(np.equal)[0], _operators(np.not_equal)[0]
@@ -243,6 +243,12 @@ class SimulatedArray(HostReads, Stored):
             ufunc, kind = _FAST_POWERS[other], self.dtype.kind
             return call_ufunc(ufunc, (self,), None if kind in "fc" else {"dtype": np.result_type(self.dtype, other)})
         return (self.astype(int) if self.dtype.kind == "b" and type(other) is int else self)._power(other)
+
+    def __pos__(self) -> Any:
+        if self.dtype.kind != "b":
+            return self._positive()
+        warnings.warn("+x of booleans is a copy, and in CuPy it will be an error", DeprecationWarning, stacklevel=2)
+        return self.copy()
 
     def __ipow__(self, other: Any) -> Any:
         return call_ufunc(np.power, (self, other), {"out": (self,)})

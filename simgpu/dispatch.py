@@ -45,6 +45,8 @@ def in_place(ufunc: np.ufunc, x: Any, y: Any) -> Any:
         y = values_on(device, y)
     elif not isinstance(y, SCALARS):
         return call_ufunc(ufunc, (x, y), {"out": (x,)})  # this raises the right error
+    elif type(y) is int:
+        formulas.check_integer(ufunc.__name__, y)
     values = x._values
     if ufunc in rules.FORMULAS and device.instead is None:
         quiet.run(np.copyto, values, quiet.run(rules.FORMULAS[ufunc], values, y))
@@ -100,6 +102,8 @@ def call_ufunc(ufunc: np.ufunc, inputs: tuple, kwargs: dict | None = None, metho
             nbytes += x._values.nbytes
             values.append(x._values)
         elif isinstance(x, SCALARS) or method != "__call__":  # a method's other inputs, such as reduceat's indices
+            if type(x) is int:
+                formulas.check_integer(ufunc.__name__, x)
             values.append(x)
         elif isinstance(x, np.ndarray) and x.ndim == 0 and ufunc in rules.COMPARISONS:
             values.append(x.item())
@@ -135,8 +139,7 @@ def _call_in_full(ufunc: np.ufunc, inputs: tuple, values: list, kwargs: dict, me
     given = kwargs.get("out") or ()
     if len(given) > 1:
         raise ValueError("a GPU's ufuncs write to one array: out= takes exactly one")
-    where = kwargs.get("where")
-    for x in (*given, where) if isinstance(where, (np.ndarray, Stored)) else given:
+    for x in given:
         if not isinstance(x, Stored):
             raise refusal(ufunc, x, device_among(given + inputs))
         device = one_device(device, x)
@@ -148,14 +151,14 @@ def _call_in_full(ufunc: np.ufunc, inputs: tuple, values: list, kwargs: dict, me
     differs: Callable | None = formulas.cast_and_summed
     if method == "__call__":
         differs = rules.DIFFERENT.get(ufunc.__name__)
-        if differs is None and plain.get("casting") == "unsafe":
-            differs = formulas.unsafely
+        if differs is None and ("casting" in plain or plain.get("dtype") is not None):
+            differs = formulas.with_casts
     result = _compute(device, differs, getattr(ufunc, method), values, plain)
     results = result if type(result) is tuple else (result,)
     if ufunc is np.matmul:
         device.launch_product(*values[:2], result)
     else:
-        arrays = [x for x in (*values, plain.get("where")) if isinstance(x, np.ndarray)]
+        arrays = [x for x in values if isinstance(x, np.ndarray)]
         asked = launches.asked_by_method(ufunc, method, values, kwargs)
         device.launch_function(ufunc.__name__, arrays, results, (), {}, asked)
     if given:

@@ -16,6 +16,18 @@ import numpy as np
 from .events import allowed
 from .values import cast, fused, remainder
 
+
+class Unsupported(TypeError, AttributeError):
+    """Something else where CuPy takes arrays of a GPU. CuPy raises one or the other."""
+
+
+def check_arrays(name: str, a: Any, b: Any) -> None:
+    if not isinstance(a, np.ndarray) or not isinstance(b, np.ndarray):
+        raise Unsupported(
+            f"{name} on a GPU takes two arrays there, got {type(a).__name__} and {type(b).__name__} (ndarray: an array)"
+        )
+
+
 # -- Writing: floats that become integers -----------------------------------------------------------------------------
 
 
@@ -42,6 +54,8 @@ def full_like(function: Callable, a: Any, value: Any, dtype: Any = None, *rest: 
 
 
 def copyto(function: Callable, dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
+    if isinstance(src, (list, tuple)):
+        raise AttributeError(f"copyto on a GPU takes an array there or a number, got {src!r}")
     function(dst, as_stored(src, dst.dtype) if casting == "unsafe" else src, casting, where)
 
 
@@ -79,6 +93,8 @@ def _from_host(value: Any, dtype: np.dtype) -> Any:
 
 def join(function: Callable, arrays: Any, *rest: Any, out: Any = None, dtype: Any = None, **kwargs: Any) -> Any:
     """`np.concatenate` and its kin, where a type is asked for."""
+    if isinstance(arrays, (list, tuple)) and not all(isinstance(x, np.ndarray) for x in arrays):
+        raise TypeError(f"{function.__name__} on a GPU takes arrays that are there")
     if kwargs.get("casting") == "unsafe":
         arrays = [as_stored(x, dtype if out is None else out.dtype) for x in arrays]
     if out is not None:
@@ -120,19 +136,20 @@ def delete(function: Callable, a: Any, places: Any, axis: Any = None) -> Any:
     return function(a, places, axis)
 
 
-def unsafely(function, *inputs, out=None, dtype=None, where=True, casting="unsafe"):
-    """A ufunc's call with ``casting="unsafe"``: what it takes, and what it writes, is cast as on a card."""
+def with_casts(function, *inputs, out=None, dtype=None, casting="same_kind"):
+    """A ufunc's call: what it takes is cast to `dtype` in any case, and only what it writes as `casting` says."""
     ufunc = function.__self__
     given = list(inputs)
     if dtype is not None:
         kinds = [getattr(x, "dtype", type(x)) for x in inputs]
         signature = (None,) * ufunc.nin + (np.dtype(dtype),) * ufunc.nout
-        found = ufunc.resolve_dtypes((*kinds, *(None,) * ufunc.nout), signature=signature, casting=casting)
+        found = ufunc.resolve_dtypes((*kinds, *(None,) * ufunc.nout), signature=signature, casting="unsafe")
         given = [cast(x, kind) for x, kind in zip(inputs, found)]
     target = out[0] if isinstance(out, tuple) else out
     if target is None:
-        return function(*given, where=where)
-    np.copyto(target, cast(function(*given), target.dtype), casting, where=where)
+        return function(*given)
+    made = function(*given)
+    np.copyto(target, cast(made, target.dtype) if casting == "unsafe" else made, casting)
     return target
 
 
@@ -274,16 +291,14 @@ def window(function: Callable, count: int, *rest: Any) -> np.ndarray:
 def by_formula(formula: Callable) -> Callable:
     """A ufunc's call with keywords, where its values are those of `formula`."""
 
-    def computes(function, *given, out=None, where=True, dtype=None, casting="same_kind"):
+    def computes(function, *given, out=None, dtype=None, casting="same_kind"):
         operands = given if dtype is None else [cast(x, dtype) for x in given]
         result = formula(*operands)
         target = out[0] if isinstance(out, tuple) else out
-        if target is None and where is True:
-            return result
         if target is None:
-            target = np.zeros_like(result)
+            return result
         result = cast(result, target.dtype) if casting == "unsafe" else result
-        np.copyto(target, result, casting, where=where)
+        np.copyto(target, result, casting)
         return target
 
     return computes
@@ -303,6 +318,26 @@ def reciprocal(x: Any) -> Any:
     if np.asarray(x).dtype.kind not in "biu":
         return np.reciprocal(x)
     return np.reciprocal(np.where(np.equal(x, 0), np.asarray(x).dtype.type(2), x)) * np.not_equal(x, 0)
+
+
+def logical_not(x: Any) -> Any:
+    _check_no_complex("logical_not", x)
+    return np.logical_not(x)
+
+
+def logical_xor(x: Any, y: Any) -> Any:
+    _check_no_complex("logical_xor", x, y)
+    return np.logical_xor(x, y)
+
+
+def _check_no_complex(name: str, *given: Any) -> None:
+    if any(np.asarray(x).dtype.kind == "c" for x in given):
+        raise TypeError(f"{name} on a GPU takes no complex numbers (nor does CuPy's): compare with 0, as in x == 0")
+
+
+def sign(x: Any) -> Any:
+    """Of booleans, it's an int8."""
+    return np.sign(x.astype(np.int8) if np.asarray(x).dtype == bool else x)
 
 
 def ldexp(x: Any, exponent: Any) -> Any:
@@ -383,7 +418,36 @@ def clip(function: Callable, a: Any, *bounds: Any, **kwargs: Any) -> Any:
     """A bound that's NaN is none."""
     if len(bounds) != 2:
         raise TypeError("clip on a GPU takes two bounds, a_min and a_max. Either can be None")
+    given = [bound for bound in bounds if bound is not None]
+    kind = np.result_type(a, *given)
+    if kind.kind == "c" or a.dtype.kind == "b" and len(given) < 2:
+        raise TypeError(f"clip on a GPU takes no {kind if kind.kind == 'c' else 'bound None with booleans'}")
+    check_integers("clip", given, kind)
     return function(a, _without_nan(bounds[0], -np.inf), _without_nan(bounds[1], np.inf), **kwargs)
+
+
+def check_integer(name: str, x: int) -> None:
+    """Raises `OverflowError` if no integer of 64 bits can be `x`, even where it would become a float."""
+    if not -(2**63) <= x < 2**64:
+        raise OverflowError(f"{name}: {x} doesn't fit into 64 bits, in which numbers get to a GPU: write float({x})")
+
+
+def check_integers(name: str, values: Any, kind: np.dtype) -> None:
+    """Raises `OverflowError` if a Python integer among these doesn't fit into `kind`, their common type."""
+    for value in values:
+        if type(value) is int:
+            check_integer(name, value)
+            if kind.kind in "iu":
+                kind.type(value)
+
+
+def where(function: Callable, condition: Any, *choices: Any) -> Any:
+    """A Python integer has to fit into the other choice's type."""
+    if not isinstance(condition, (np.ndarray, np.generic)):
+        raise AttributeError(f"where on a GPU takes a condition that's an array there, got {condition!r}")
+    if len(choices) == 2 and (type(choices[0]) is int or type(choices[1]) is int):
+        check_integers("where", choices, np.result_type(*choices))
+    return function(condition, *choices)
 
 
 def _without_nan(bound: Any, instead: float) -> Any:
@@ -397,6 +461,8 @@ def _without_nan(bound: Any, instead: float) -> Any:
 
 def round(function: Callable, a: Any, decimals: int = 0, out: Any = None) -> Any:
     """To decimals, floats are rounded in float64; integers to tens as integers, half to even."""
+    if not isinstance(decimals, (int, np.integer)):
+        raise TypeError(f"round: decimals is an integer, got {decimals!r}")
     a = np.asarray(a)
     if decimals == 0 or a.dtype.kind == "b" or (a.dtype.kind in "iu" and not -19 < decimals < 0):
         return function(a, decimals, out)
@@ -535,6 +601,8 @@ def _in_order(bins: np.ndarray) -> bool:
 
 def searchsorted(function: Callable, a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
     """Nobody checks that `a` is in order; if it isn't, the search ends where it ends."""
+    if not isinstance(v, (np.ndarray, int, float, complex)):
+        raise NotImplementedError(f"searchsorted on a GPU takes an array there or a Python number, got {v!r}")
     if a.ndim != 1 or a.size == 0 or a.dtype.kind not in "biuf" or np.asarray(v).dtype.kind not in "biuf":
         return function(a, v, side, sorter)
     if sorter is not None and sorter.dtype.kind not in "iu":
@@ -547,6 +615,7 @@ def searchsorted(function: Callable, a: Any, v: Any, side: str = "left", sorter:
 
 def digitize(function: Callable, x: Any, bins: Any, right: bool = False) -> Any:
     """The same. Bins that fall from the first to the last are taken for falling ones."""
+    check_arrays("digitize", x, bins)
     is_plain = bins.ndim != 1 or bins.size < 2 or np.isnan(bins).any() or np.isnan(x).any()
     if is_plain or _in_order(bins) or _in_order(bins[::-1]):
         return function(x, bins, right)
@@ -555,6 +624,7 @@ def digitize(function: Callable, x: Any, bins: Any, right: bool = False) -> Any:
 
 def intersect1d(function: Callable, a: Any, b: Any, assume_unique: bool = False, return_indices: bool = False) -> Any:
     """With `assume_unique`, `b` is searched as it is, and what's found keeps the order of `a`."""
+    check_arrays("intersect1d", a, b)
     if not assume_unique or not b.size:
         return function(a, b, assume_unique, return_indices)
     a, b = a.ravel(), b.ravel()
@@ -564,14 +634,47 @@ def intersect1d(function: Callable, a: Any, b: Any, assume_unique: bool = False,
     return (found, np.flatnonzero(is_there), places[is_there]) if return_indices else found
 
 
+def sort(function: Callable, a: Any, axis: Any = -1, kind: Any = None) -> Any:
+    if kind not in (None, "stable"):
+        raise ValueError(f"sort: kind={kind!r}, but a GPU sorts in one way, which is stable. Leave kind out")
+    return function(a, axis, kind)
+
+
+def repeat(function: Callable, a: Any, repeats: Any, *rest: Any, **kwargs: Any) -> Any:
+    if isinstance(repeats, (float, np.floating)):
+        raise ValueError(f"repeat takes an integer or several, got {repeats!r}")
+    return function(a, repeats, *rest, **kwargs)
+
+
 def lexsort(function: Callable, keys: Any, *rest: Any) -> Any:
+    if not isinstance(keys, np.ndarray):
+        raise AttributeError("lexsort on a GPU takes its keys as the rows of an array (as CuPy's): np.stack(keys)")
     if getattr(keys, "ndim", 1) > 2:
         raise NotImplementedError("lexsort on a GPU takes keys with one or two axes (as CuPy's)")
     return function(keys, *rest)
 
 
+def choose(function: Callable, a: Any, choices: Any, *rest: Any, **kwargs: Any) -> Any:
+    if not isinstance(choices, np.ndarray):
+        raise AttributeError("choose on a GPU takes its choices as the rows of an array: np.stack(choices)")
+    return function(a, choices, *rest, **kwargs)
+
+
+def of_two_arrays(function: Callable, a: Any, b: Any, *rest: Any, **kwargs: Any) -> Any:
+    check_arrays(function.__name__, a, b)
+    return function(a, b, *rest, **kwargs)
+
+
+def isin(function: Callable, element: Any, test_elements: Any, *rest: Any, **kwargs: Any) -> Any:
+    if not isinstance(test_elements, np.ndarray):
+        raise AttributeError(f"isin on a GPU takes what's looked for as an array there, got {test_elements!r}")
+    return function(element, test_elements, *rest, **kwargs)
+
+
 def select(function: Callable, conditions: Any, choices: Any, default: Any = 0) -> Any:
     """The default has no say in the type: it's written into an array of the choices' type."""
+    if not all(isinstance(x, np.ndarray) for x in choices):
+        raise TypeError("select on a GPU takes choices that are arrays there")
     if any(isinstance(x, np.ndarray) and x.dtype.kind != "b" for x in conditions):
         raise ValueError("select on a GPU takes conditions that are arrays of booleans")
     written = np.empty((), np.result_type(*choices))
@@ -583,6 +686,44 @@ def piecewise(function: Callable, x: Any, conditions: Any, values: Any) -> Any:
     if any(map(callable, values)):
         raise NotImplementedError("piecewise on a GPU takes numbers, not functions (as CuPy's does): use where")
     return function(x, conditions, values)
+
+
+def gradient(function: Callable, f: Any, *spacing: Any, **kwargs: Any) -> Any:
+    """Along several axes, they're in a list."""
+    made = function(f, *spacing, **kwargs)
+    return list(made) if isinstance(made, tuple) else made
+
+
+def trim_zeros(function: Callable, filt: Any, *rest: Any) -> Any:
+    if filt.ndim > 1:
+        raise NotImplementedError(f"trim_zeros on a GPU takes an array with one axis, got shape {filt.shape}")
+    return function(filt, *rest)
+
+
+def ediff1d(function: Callable, a: Any, to_end: Any = None, to_begin: Any = None) -> Any:
+    for name, part in (("to_end", to_end), ("to_begin", to_begin)):
+        if part is not None and not isinstance(part, np.ndarray):
+            raise TypeError(f"ediff1d on a GPU takes {name} as an array there, got {part!r}")
+    return function(a, to_end, to_begin)
+
+
+def unique(function: Callable, a: Any, *rest: Any, axis: Any = None, **kwargs: Any) -> Any:
+    """Rows are compared by their difference, which booleans don't have."""
+    axis = rest[3] if len(rest) > 3 else axis
+    if axis is not None and a.dtype == bool and a.shape[axis] > 1:
+        raise TypeError("unique on a GPU compares no rows of booleans (nor does CuPy's): x.astype(np.int8) has them")
+    return function(a, *rest, **kwargs) if axis is None or len(rest) > 3 else function(a, *rest, axis=axis, **kwargs)
+
+
+def bits(function: Callable, a: Any, *rest: Any, **kwargs: Any) -> Any:
+    axis = rest[0] if rest else kwargs.get("axis")
+    if axis is not None:
+        raise NotImplementedError(f"{function.__name__} on a GPU takes no axis (nor does CuPy's): use it row by row")
+    return function(a, *rest, **kwargs)
+
+
+def bincount(function: Callable, x: Any, weights: Any = None, minlength: Any = None) -> Any:
+    return function(x, weights, 0 if minlength is None else minlength)
 
 
 # -- Statistics -------------------------------------------------------------------------------------------------------
@@ -602,12 +743,35 @@ def axes_of(x: np.ndarray, axis: Any) -> tuple[int, ...]:
     return tuple(sorted(np.lib.array_utils.normalize_axis_tuple(axis, x.ndim)))
 
 
+_INSTEAD_OF_NAN = {np.nansum: 0, np.nanprod: 1, np.nancumsum: 0, np.nancumprod: 1}
+
+
 def sums(function: Callable, x: Any, axis: Any = None, dtype: Any = None, **kwargs: Any) -> Any:
-    """Sums and products, also running ones. What's added up as an integer is cast first."""
-    x = as_stored(x, dtype)
-    if function in (np.nansum, np.nanprod) and x.dtype.kind == "c":
-        x = _parts_without_nan(x, 0.0 if function is np.nansum else 1.0)
-    return sum_halves(function, x, axis, dtype, **kwargs)
+    """Sums and products. What's added up as an integer is cast first, after NaN has been replaced."""
+    instead = _INSTEAD_OF_NAN.get(function)
+    if x.dtype.kind == "c" and dtype is not None and np.dtype(dtype).kind in "biu":
+        raise TypeError(f"{function.__name__}: complex numbers don't become {np.dtype(dtype)} on a GPU: take x.real")
+    if instead is not None and x.dtype.kind == "c":
+        x = _parts_without_nan(x, instead)
+    elif instead is not None and x.dtype.kind == "f" and dtype is not None:
+        x = np.where(np.isnan(x), x.dtype.type(instead), x)
+    return sum_halves(function, as_stored(x, dtype), axis, dtype, **kwargs)
+
+
+def running(function: Callable, x: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+    """Running sums and products. With `out`, they're of its type, and what's added up is cast to that first."""
+    if axis is not None:
+        np.lib.array_utils.normalize_axis_index(axis, x.ndim)  # a number has no axes, not even 0
+    instead = _INSTEAD_OF_NAN.get(function)
+    if instead is not None and x.dtype.kind in "fc":
+        x = np.where(np.isnan(x), x.dtype.type(instead), x)
+    if out is None:
+        return sum_halves(function, as_stored(x, dtype), axis, dtype)
+    if axis is None and out.ndim == 1:
+        x = x.ravel()
+    x = cast(np.broadcast_to(x, out.shape), out.dtype)
+    out[...] = np.asarray(sum_halves(function, x, axis, out.dtype)).reshape(out.shape)
+    return out
 
 
 def cast_and_summed(function: Callable, x: Any, *rest: Any, dtype: Any = None, **kwargs: Any) -> Any:
@@ -630,8 +794,17 @@ def mean(function: Callable, x: Any, axis: Any = None, dtype: Any = None, **kwar
     return silently(function, x, axis, dtype, **kwargs) if x.size == 0 else function(x, axis, dtype, **kwargs)
 
 
-def var(function: Callable, x: Any, axis: Any = None, *rest: Any, ddof: Any = 0, **kwargs: Any) -> Any:
+def var(
+    function: Callable, x: Any, axis: Any = None, dtype: Any = None, *rest: Any, ddof: Any = 0, **kwargs: Any
+) -> Any:  # fmt: skip
     """`var` and `std`: of at most `ddof` elements, NaN. NumPy divides by 0, which can give inf."""
+    if dtype is not None and kwargs.get("out") is None:
+        return _var_as(function, x, axis, np.dtype(dtype), ddof, kwargs.get("keepdims") is True)
+    if dtype is None and kwargs.get("out") is not None and function.__name__ == "var":
+        place = kwargs.pop("out")
+        made = var(function, x, axis, ddof=ddof, **kwargs)
+        return _written(place, np.asarray(made)).astype(made.dtype, copy=False)
+    rest = (dtype, *rest)
     if math.prod(x.shape[i] for i in axes_of(x, axis)) <= ddof:
         made = np.asarray(silently(function, x, axis, *rest, **kwargs))
         made[...] = np.nan
@@ -641,7 +814,29 @@ def var(function: Callable, x: Any, axis: Any = None, *rest: Any, ddof: Any = 0,
     return sum_halves(function, x, axis, *rest, ddof=ddof, **kwargs)
 
 
+def _var_as(function: Callable, x: np.ndarray, axis: Any, dtype: np.dtype, ddof: Any, keepdims: bool) -> np.ndarray:
+    """`var` and `std` as a type: the mean that's taken off is of the elements' own, so integers lose its fraction.
+
+    What's added up is float64, unless float16 or float32 is asked for.
+    """
+    is_root = function.__name__ == "std"
+    if is_root and dtype.kind in "biu":
+        raise TypeError(f"std: a root is no integer, got dtype={dtype}")
+    count = math.prod(x.shape[i] for i in axes_of(x, axis)) - ddof
+    middle = mean(np.mean, x, axis, x.dtype, keepdims=True)
+    wide = np.dtype(np.int64) if x.dtype.kind in "biu" else np.promote_types(x.dtype, np.float32)
+    away = x.astype(wide) - middle.astype(wide)
+    squares = away.real**2 + away.imag**2
+    kind = dtype if dtype.char in "ef" else np.dtype(np.float64)
+    total = squares.sum(axis, dtype=np.promote_types(kind, np.float32), keepdims=keepdims)
+    made = np.asarray(total * (1 / count if count > 0 else np.nan)).astype(kind)
+    return np.sqrt(made, dtype=dtype) if is_root else made
+
+
 def average(function: Callable, x: Any, *rest: Any, **kwargs: Any) -> Any:
+    weights = rest[1] if len(rest) > 1 else kwargs.get("weights")
+    if weights is not None and weights.ndim != 1 and weights.shape != x.shape:
+        raise TypeError(f"average takes weights with one axis, or of shape {x.shape}, got shape {weights.shape}")
     if x.size == 0:
         return silently(function, x, *rest, **kwargs)
     return sum_halves(function, x, *rest, **kwargs)
@@ -657,6 +852,9 @@ def median(function: Callable, a: Any, axis: Any = None, **kwargs: Any) -> Any:
 def of_some(function: Callable, x: Any, axis: Any = None, *rest: Any, **kwargs: Any) -> Any:
     """`nanmean`, `nanvar` and `nanstd`."""
     made = silently(sum_halves, function, x, axis, *rest, **kwargs)
+    is_typed = bool(rest) or kwargs.get("dtype") is not None
+    if function is np.nanvar and is_typed and kwargs.get("out") is None and x.dtype.kind in "fc":
+        made = made.astype(x.real.dtype)  # whatever type it's computed in
     if function is np.nanmean or x.dtype.kind not in "fc" or kwargs.get("out") is not None:
         return made
     return _spread_of_few(x, axis, kwargs.get("ddof", 0), kwargs.get("keepdims") is True, made)
@@ -714,7 +912,9 @@ def quantile(
     share = q / 100 if function is np.percentile else q
     if method in _NOT_YET:
         raise ValueError(f"{function.__name__}: CuPy has no method {method!r} yet")
-    if a.size == 0 or a.dtype.kind == "c" or np.ndim(q) > 1 or not ((np.asarray(share) >= 0) & (share <= 1)).all():
+    if np.ndim(q) > 1:
+        raise ValueError(f"{function.__name__} on a GPU takes q with at most one axis, got shape {np.shape(q)}")
+    if a.size == 0 or a.dtype.kind == "c" or not ((np.asarray(share) >= 0) & (share <= 1)).all():
         return silently(function, a, q, axis, out=out, method=method, keepdims=keepdims)
     dtype = np.result_type(a, share)
     axes = axes_of(a, axis)
@@ -799,6 +999,8 @@ def histogram(
 
     Without them, CUB counts: the last bin of integers ends 1 after its edge, so [0, 1.5] has a place for a 2.
     """
+    if a.dtype.kind == "c" or isinstance(bins, str):
+        raise NotImplementedError("histogram on a GPU takes real numbers, and bins as a number or as edges (as CuPy's)")
     if weights is None:
         counts, edges = function(a, bins, range)
         if a.dtype.kind in "biu" and counts.size:
@@ -815,6 +1017,7 @@ def histogram(
 
 def convolve(function: Callable, a: Any, v: Any, *rest: Any, **kwargs: Any) -> Any:
     """`np.convolve` and `np.correlate` of floats are products of Fourier transforms: one NaN or inf makes all NaN."""
+    check_arrays(function.__name__, a, v)
     kind = np.result_type(a, v)
     if kind == np.float16:
         made = np.asarray(function(a.astype(np.float32), v.astype(np.float32), *rest, **kwargs), kind)
@@ -829,6 +1032,8 @@ def interp(
     function: Callable, x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None
 ) -> Any:
     """`left` and `right` become numbers of `fp`'s type. With a period, a card's remainder puts `x` into it."""
+    if not x.flags.c_contiguous:
+        raise NotImplementedError("interp on a GPU takes an x that lies in memory row by row: x.copy() does")
     if period is None:
         left = None if left is None else np.array(left, fp.dtype)[()]
         right = None if right is None else np.array(right, fp.dtype)[()]
@@ -901,6 +1106,9 @@ def eigen(function: Callable, x: Any, *rest: Any, **kwargs: Any) -> Any:
 
 
 def norm(function: Callable, x: Any, *rest: Any, **kwargs: Any) -> Any:
+    order = rest[0] if rest else kwargs.get("ord")
+    if x.size == 0 and x.ndim == 1 and order in (np.inf, -np.inf):
+        raise ValueError("linalg.norm: of no elements, there's no largest and no smallest")
     if _is_half(x):
         return sum_halves(function, x, *rest, **kwargs)
     return or_nan(function, x, *rest, **kwargs) if x.ndim == 2 else function(x, *rest, **kwargs)
@@ -908,6 +1116,11 @@ def norm(function: Callable, x: Any, *rest: Any, **kwargs: Any) -> Any:
 
 def einsum(function: Callable, *operands: Any, **kwargs: Any) -> Any:
     """All operands become one type before anything is multiplied: NumPy multiplies booleans as booleans first."""
+    arrays = [x for x in operands if isinstance(x, np.ndarray)]
+    if kwargs.get("dtype") is not None:
+        if len(arrays) == 1 and (view := function(*operands)).base is not None:
+            return view  # whose type stays as it is
+        operands = tuple(cast(x, kwargs["dtype"]) if isinstance(x, np.ndarray) else x for x in operands)
     kinds = {x.dtype for x in operands if isinstance(x, np.ndarray)}
     if len(kinds) > 1:
         common = np.result_type(*kinds)

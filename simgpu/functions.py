@@ -18,6 +18,7 @@ from . import creation, differing, fusion, leftovers, polynomials
 from .arrays import SimulatedArray
 from .device import current, on_device
 from .dispatch import call, call_ufunc, plan_of
+from .formulas import Unsupported
 from .indexing import Flat, scatter, write
 from .launches import ABOUT_ARRAYS
 from .memory import LACKING_DTYPES, Stored, check_dtype

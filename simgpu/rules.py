@@ -29,7 +29,7 @@ LACKING = names("""
 """)
 LACKING_MODULES = ("lib.recfunctions", "lib.scimath")
 LACKING_UFUNCS = names("isnat matvec spacing vecdot vecmat")
-UFUNC_KEYWORDS = names("out dtype casting where")
+UFUNC_KEYWORDS = names("out dtype casting")
 
 # Functions: the keywords that they take in NumPy but not in CuPy.
 _REFUSED = {
@@ -229,6 +229,8 @@ FORMULAS: dict[np.ufunc, Callable] = {
     # _core/_routines_math.pyx:1087, :1099, core.pyx:2704, with _core/include/cupy/carray.cuh:671
     np.floor_divide: values.floor_divide, np.remainder: values.remainder, np.divmod: values.divmod,
     np.fmod: formulas.fmod, np.reciprocal: formulas.reciprocal,  # _math/arithmetic.py:127, :12
+    np.logical_not: formulas.logical_not, np.logical_xor: formulas.logical_xor,  # _logic/ops.py:24, :36
+    np.sign: formulas.sign,  # _math/misc.py:243
     np.left_shift: formulas.left_shift, np.right_shift: formulas.right_shift,  # _core/_routines_binary.pyx:10
     # _math/floating.py:29, _core/include/cupy/float16.cuh:158
     np.ldexp: formulas.ldexp, np.nextafter: formulas.nextafter,
@@ -247,7 +249,8 @@ DIFFERENT: dict[str, Callable] = {
     # _core/_routines_indexing.pyx:632, _indexing/insert.py:33
     "put": formulas.put, "place": formulas.place_where,
     "put_along_axis": formulas.put_along_axis, "fill_diagonal": formulas.fill_diagonal,
-    **dict.fromkeys(names("concatenate stack hstack vstack"), formulas.join),  # _core/_routines_manipulation.pyx:662
+    # _core/_routines_manipulation.pyx:662
+    **dict.fromkeys(names("concatenate stack hstack vstack column_stack"), formulas.join),
     "delete": formulas.delete, "pad": formulas.pad,  # _manipulation/add_remove.py:51, _padding/pad.py:240, :330
     # Ranges: _creation/ranges.py:62, :108, :250; windows: _math/window.py
     "arange": formulas.arange, "linspace": formulas.linspace, "logspace": formulas.logspace,
@@ -257,6 +260,10 @@ DIFFERENT: dict[str, Callable] = {
     "i0": formulas.i0, "clip": formulas.clip,  # _math/special.py:8, _core/_routines_math.pyx:1151
     **dict.fromkeys(names("round around"), formulas.round),  # _core/core.pyx:2753, :2812
     "unwrap": formulas.unwrap,  # _math/trigonometric.py:138
+    "where": formulas.where,  # _sorting/search.py:165
+    # _math/sumprod.py:457, :611, _manipulation/add_remove.py:166, :205
+    "gradient": formulas.gradient, "ediff1d": formulas.ediff1d,
+    "trim_zeros": formulas.trim_zeros, "unique": formulas.unique,
     # Sorting and searching: _core/_routines_sorting.pyx:71, :176, :273, _core/_routines_statistics.pyx:327
     "argsort": formulas.argsort, "partition": formulas.partition, "argpartition": formulas.argpartition,
     **dict.fromkeys(names("argmax argmin"), formulas.place_of),
@@ -266,7 +273,8 @@ DIFFERENT: dict[str, Callable] = {
     # _sorting/sort.py:78, _indexing/indexing.py:203, _functional/piecewise.py:48
     "lexsort": formulas.lexsort, "select": formulas.select, "piecewise": formulas.piecewise,
     # Sums: _core/_routines_math.pyx:789, _core/_routines_statistics.pyx:667, :712
-    **dict.fromkeys(names("sum prod nansum nanprod cumsum cumprod nancumsum nancumprod"), formulas.sums),
+    **dict.fromkeys(names("sum prod nansum nanprod"), formulas.sums),
+    **dict.fromkeys(names("cumsum cumprod nancumsum nancumprod"), formulas.running),  # _core/_routines_math.pyx:688
     **dict.fromkeys(names("cumulative_sum cumulative_prod"), formulas.cast_and_summed),
     **dict.fromkeys(names("trace trapezoid"), formulas.sum_halves),
     "average": formulas.average, "median": formulas.median,  # _core/_routines_statistics.pyx:400
@@ -275,6 +283,14 @@ DIFFERENT: dict[str, Callable] = {
     **dict.fromkeys(names("nanmean nanvar nanstd"), formulas.of_some),  # _core/_routines_statistics.pyx:727
     "nanmedian": formulas.nanmedian,  # _core/_routines_statistics.pyx:459
     **dict.fromkeys(names("quantile percentile"), formulas.quantile),  # _statistics/order.py:186
+    **dict.fromkeys(names("packbits unpackbits"), formulas.bits),  # _binary/packing.py:54
+    # _logic/comparison.py:141, _logic/truth.py:226, _core/_routines_linalg.pyx:132
+    **dict.fromkeys(
+        names("array_equal array_equiv setdiff1d setxor1d union1d dot vdot inner outer"), formulas.of_two_arrays
+    ),
+    "sort": formulas.sort, "repeat": formulas.repeat,  # _sorting/sort.py:11, _core/_routines_manipulation.pyx:509
+    "choose": formulas.choose, "isin": formulas.isin,  # _core/_routines_indexing.pyx:167, _logic/truth.py:191
+    "bincount": formulas.bincount,  # _statistics/histogram.py:517
     "cov": formulas.cov, "histogram": formulas.histogram,  # _statistics/correlation.py:207, _statistics/histogram.py:41
     **dict.fromkeys(names("convolve correlate"), formulas.convolve),  # _math/misc.py:33
     "interp": formulas.interp,  # _math/misc.py:605

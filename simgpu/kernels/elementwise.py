@@ -102,7 +102,8 @@ class Kernel:
     def _bind(self, p: Parameter, x: Any, types: dict, shape: tuple[int, ...]) -> Any:
         """What the parameter's name means to the threads."""
         if not isinstance(x, np.ndarray):
-            return Variable(np.array(x, types.get(p.type, p.type)), p.is_const)
+            number = x.item() if isinstance(x, np.integer) else x  # it has to fit, as a Python number has
+            return Variable(np.array(number, types.get(p.type, p.type)), p.is_const)
         return Raw(p.name, x, shape, p.is_const) if p.raw else Own(x, shape, p.is_const)
 
     def _start(self, device: Any, types: dict, values: list[Any], *rest: Any) -> None:
@@ -147,6 +148,8 @@ class ElementwiseKernel(Kernel):
         self.reduce_dims, self.no_return, self.return_tuple = reduce_dims, no_return, return_tuple
         if "i" in [p.name for p in self.params]:
             raise ValueError("Can not use 'i' as a parameter name")
+        if len({p.name for p in self.params}) < len(self.params):
+            raise ValueError(f"two parameters have one name: {in_params}, {out_params}")
 
     def __call__(self, *args: Any, size: int = -1, block_size: int = 128, stream: Any = None) -> Any:
         """Launch it. Arrays broadcast; if all are raw, `size` says how many elements there are.

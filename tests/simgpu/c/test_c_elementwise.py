@@ -89,6 +89,8 @@ def test_no_elements():
     ("params", "args", "keywords", "error", "text"),
     [
         (("T x", "T y"), (np.zeros(2),), {}, TypeError, "Unsupported type <class 'numpy.ndarray'>"),
+        (("T x", "T x"), (g(np.zeros(2)),), {}, ValueError, "two parameters have one name"),
+        (("T x, int32 n", "T y"), (g(np.zeros(2)), np.int64(2**40)), {}, OverflowError, "out of bounds for int32"),
         (("T x", "T y"), ([1.0],), {}, TypeError, "Unsupported type"),
         (("T x", "T y"), (), {}, TypeError, "Wrong number of arguments for 'kernel'. It must be either 1 or 2"),
         (("T x", "T y"), (g(np.zeros(2)),), {"sise": 3}, TypeError, "unexpected keyword argument"),

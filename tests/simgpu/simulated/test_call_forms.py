@@ -55,7 +55,7 @@ ALL_CALLS = """
 (x, v)  broadcast_arrays copyto
 (v, shape=(3, 4))  broadcast_to
 (np.float32, to=np.float64)  can_cast
-(i, choices=[v[:3], v[1:]])  choose
+(i, choices=x[:2, :3])  choose
 (x, a_min=-1, a_max=1)  clip
 ([x, x])  column_stack dstack hstack vstack
 (v > 0, x, axis=1)  compress
@@ -110,7 +110,7 @@ ALL_CALLS = """
 (v, v)  meshgrid outer polyadd polymul polysub
 (x, source=0, destination=1)  moveaxis
 (x, copy=True, nan=1.0)  nan_to_num
-(m, axis=0)  packbits
+(m, axis=None)  packbits
 (x, pad_width=1)  pad
 (x, pad_width=1, mode='constant', constant_values=2)  pad
 (x, q=30, axis=0)  percentile
@@ -143,7 +143,7 @@ ALL_CALLS = """
 (x, x=None, dx=2.0)  trapezoid
 (v, trim='f')  trim_zeros
 (i)  unique unique_all unique_counts unique_inverse unique_values
-(b, axis=0)  unpackbits
+(b, axis=None)  unpackbits
 (i, shape=(3, 3))  unravel_index
 (v, discont=None, axis=0)  unwrap
 (v, N=3)  vander

@@ -169,7 +169,6 @@ C = np.array([NAN + 2j, 1 + 1j])
 FORMULAS = {  # a call, its operands, and a card's value
     "floor_divide": (np.floor_divide, [a(0.9, 1, -1, 5), a(0.1, 0.1, INF, INF)], [9, 10, -0.0, 0]),
     "floor_divide of integers": (np.floor_divide, [whole(7, -7, 7), whole(0, 2, -2)], [0, -4, -4]),
-    "floor_divide where": (lambda x, y: np.floor_divide(x, y, where=y > 0), [a(1, 1), a(0.1, 0.2)], [10, 5]),
     "remainder": (np.remainder, [a(5, 5, -1), a(3, INF, INF)], [2, NAN, NAN]),
     # The product and the difference are rounded once.
     "remainder that cancels": (lambda x, y: np.remainder(x, y) * 2**54, [a(1), a(0.1)], [-1]),
@@ -208,12 +207,23 @@ FORMULAS = {  # a call, its operands, and a card's value
     "digitize": (np.digitize, [a(2, 9), a(1, 3, 2)], [3, 3]),
     "intersect1d": (lambda x, y: np.intersect1d(x, y, assume_unique=True), [whole(3, 1, 2), whole(1, 3)], [3, 1]),
     "delete": (lambda x: np.delete(x, np.array([4, 0], like=x)), [a(7, 8, 9)], [9]),  # 4 is 1 of 3
+    "nansum as integers": (lambda x: np.nansum(x, dtype=int), [a(1.5, NAN, 2.5)], 3),
+    "nanprod as integers": (lambda x: np.nanprod(x, dtype=np.int32), [a(3.5, NAN)], 3),
+    "nancumsum": (lambda x: np.nancumsum(x, dtype=int), [a(1.5, NAN, 2.5)], [1, 1, 3]),
+    "nancumprod": (lambda x: np.nancumprod(x, dtype=int), [a(2.5, NAN, 2.5)], [2, 2, 4]),
+    "cumsum to out": (lambda x, y: np.cumsum(x, out=y), [a(1.7, 2.7), whole(0, 0)], [1, 3]),
+    "cumsum of two axes to out": (lambda x, y: np.cumsum(x, out=y), [a([1, 2], [3, 4]), whole([0, 0], [0, 0])],
+                                  [[1, 3], [6, 10]]),
+    "cumprod to out": (lambda x, y: np.cumprod(x, out=y), [a(1.7, 2.7), whole(0, 0)], [1, 2]),
     "nansum of complex numbers": (lambda x: np.nansum(x), [C], 1 + 3j),
     "nanprod of complex numbers": (lambda x: np.nanprod(x[:1]), [C], 1 + 2j),
     "mean": (lambda x: np.mean(x, dtype=int), [a(0.5, 1.5)], 1),
     "x.mean": (lambda x: x.mean(dtype=int), [a(0.5, 1.5)], 1),
     "x.sum": (lambda x: x.sum(dtype=np.uint8), [a(-1.5, 300)], 44),
     "var": (lambda x: np.var(x, ddof=2), [a(1, 2)], NAN),
+    # The mean is 3.5, and loses its fraction
+    "var of integers as a type": (lambda x: np.var(x, dtype=np.float32), [whole(1, 2, 4, 7)], 5.5),
+    "x.std of integers": (lambda x: x.std(dtype=np.float32), [whole(1, 2, 4, 7)], 5.5**0.5),
     "std": (lambda x: x.std(axis=0, ddof=2), [a([1], [2])], [NAN]),
     "nanvar": (lambda x: np.nanvar(x, axis=1, ddof=2), [a([1, 2], [1, NAN])], [INF, NAN]),
     "nanstd": (lambda x: np.nanstd(x, ddof=2), [a(1, 2)], INF),
@@ -234,6 +244,11 @@ FORMULAS = {  # a call, its operands, and a card's value
     "histogram density": (lambda x: np.histogram(x, 2, density=True)[0], [a(0, 1, 2, 2)], [0.25, 0.75]),
     "histogram of weights": (lambda x, w: np.histogram(x, 1, weights=w)[0].dtype == np.float64,
                              [a(1.0), a(1, dtype=np.float32)], True),
+    "bincount": (lambda x: np.bincount(x, minlength=None), [whole(1, 1)], [0, 2]),
+    "gradient": (lambda x: type(np.gradient(x)) is list, [a([1, 2], [3, 4])], True),
+    "sign": (np.sign, [np.array([True, False])], [1, 0]),
+    "where": (lambda x: np.where(x > 1, x, 5), [a(1, 2, dtype=np.int8)], [5, 2]),
+    "x as a type": (lambda x: np.add(x, 1.7, dtype=np.int32), [a(1.7)], [2]),
     "convolve": (np.convolve, [a(1, NAN, 3), a(1, 1)], [NAN] * 4),
     "correlate": (np.correlate, [a(1, 2, INF), a(1)], [NAN] * 3),
     "convolve integers": (np.convolve, [whole(1, 2, 3), whole(1, 1)], [1, 3, 5, 3]),
@@ -391,7 +406,45 @@ COMPARED = {"less": [False, False], "less_equal": [False, False], "greater": [Tr
 
 @pytest.mark.parametrize("name", COMPARED)
 def test_booleans_are_compared_with_numbers_of_any_size(name, simulated):
-    assert cpu(getattr(np, name)(simulated(np.array([True, False])), -(2**70))).tolist() == COMPARED[name]
+    assert cpu(getattr(np, name)(simulated(np.array([True, False])), -(2**40))).tolist() == COMPARED[name]
+
+
+TOO_LARGE = {  # Python integers: what doesn't fit into 64 bits, or into the type that decides
+    "x < y": lambda x: x < 2**64,
+    "x == y": lambda x: x == -(2**70),
+    "x * y": lambda x: x.astype(np.float32) * 10**20,
+    "x *= y": lambda x: x.astype(np.float32).__imul__(10**20),
+    "where": lambda x: np.where(x > 1, x.astype(np.int8), 300),
+    "where and floats": lambda x: np.where(x > 1, x.astype(np.float32), -(2**70)),
+    "clip": lambda x: np.clip(x.astype(np.int8), 0, 300),
+    "x.clip": lambda x: x.astype(np.uint8).clip(-1, 2),
+}
+
+
+@pytest.mark.on("Simulated", "CUDA")
+@pytest.mark.parametrize("name", TOO_LARGE)
+def test_an_integer_that_does_not_fit_is_refused(name, device):
+    with pytest.raises(OverflowError):
+        TOO_LARGE[name](device(np.arange(3)))
+
+
+TYPED = {  # a call, and its result's type, which isn't NumPy's
+    "var": (lambda x: np.var(x, dtype=np.int32), "f8"),
+    "std": (lambda x: np.std(x, dtype=np.float32), "f4"),
+    "var to out": (lambda x: np.var(x, out=np.zeros_like(x, np.float32, shape=())), "f8"),
+    "add with casting": (lambda x: np.add(x, x * 1.0, casting="no"), "f8"),
+    "einsum": (lambda x: np.einsum("i,i->i", x, x, dtype=np.float32), "f4"),
+    "nanvar": (lambda x: np.nanvar(x.astype(np.float64), dtype=np.float32), "f8"),
+    "sign": (lambda x: np.sign(x > 1), "i1"),
+    "add": (lambda x: np.add(x.astype(np.float32), 0.5, dtype=np.int8), "i1"),
+}
+
+
+@pytest.mark.on("Simulated", "CUDA")
+@pytest.mark.parametrize("name", TYPED)
+def test_what_type_a_card_gives(name, device):
+    call, right = TYPED[name]
+    assert call(device(np.arange(4))).dtype == right
 
 
 IN_FLOAT32 = ["linalg.eigh", "linalg.eigvalsh"]
@@ -400,6 +453,16 @@ IN_FLOAT32 = ["linalg.eigh", "linalg.eigvalsh"]
 REFUSED = {
     "lexsort": (NotImplementedError, lambda x: np.lexsort(np.zeros_like(x, shape=(2, 3, 4)))),
     "select": (ValueError, lambda x: np.select([x], [x])),
+    "concatenate": (TypeError, lambda x: np.concatenate([x, [1]])),
+    "column_stack": (TypeError, lambda x: np.column_stack([x, [1, 2, 3]])),
+    "select of numbers": (TypeError, lambda x: np.select([x > 1], [2])),
+    "setdiff1d": ((TypeError, AttributeError), lambda x: np.setdiff1d(x, [1])),
+    "setxor1d": ((TypeError, AttributeError), lambda x: np.setxor1d(x, [1])),
+    "union1d": ((TypeError, AttributeError), lambda x: np.union1d(x, [1])),
+    "intersect1d": ((TypeError, AttributeError), lambda x: np.intersect1d(x, [1])),
+    "copyto": ((TypeError, AttributeError), lambda x: np.copyto(x, [1, 2, 3])),
+    "sort": (ValueError, lambda x: np.sort(x, kind="heapsort")),
+    "repeat": (ValueError, lambda x: np.repeat(x, 2.5)),
     "select of integers": (TypeError, lambda x: np.select([x > 1], [x], 0.5)),
     "median": (ValueError, lambda x: np.median(x[:0])),
     "pad": (ValueError, lambda x: np.pad(x, 1, "median")),
@@ -407,6 +470,40 @@ REFUSED = {
     "clip": (TypeError, lambda x: np.clip(x, 1)),
     "solve": (ValueError, lambda x: np.linalg.solve(np.ones_like(x, shape=(2, 3, 3)), np.ones_like(x, shape=(3, 1)))),
     "piecewise": (NotImplementedError, lambda x: np.piecewise(x, [x > 0], [abs])),
+    "lexsort of a tuple": (AttributeError, lambda x: np.lexsort((x, x))),
+    "choose": (AttributeError, lambda x: np.choose(x > 1, [x, x])),
+    "isin": (AttributeError, lambda x: np.isin(x, [1])),
+    "packbits": (NotImplementedError, lambda x: np.packbits(x[None], axis=1)),
+    "unpackbits": (NotImplementedError, lambda x: np.unpackbits(x.astype(np.uint8), axis=0)),
+    "round": (TypeError, lambda x: np.round(x * 1.0, 1.5)),
+    "array_equal": ((TypeError, AttributeError), lambda x: np.array_equal(x, [0, 1, 2])),
+    "array_equiv": ((TypeError, AttributeError), lambda x: np.array_equiv(x, 1)),
+    "convolve": ((TypeError, AttributeError), lambda x: np.convolve(x, 2)),
+    "digitize": ((TypeError, AttributeError), lambda x: np.digitize(2, x)),
+    "dot": ((TypeError, AttributeError), lambda x: x.dot(2)),
+    "vdot": ((TypeError, AttributeError), lambda x: np.vdot(2, x)),
+    "inner": ((TypeError, AttributeError), lambda x: np.inner(x, 2)),
+    "outer": ((TypeError, AttributeError), lambda x: np.outer(2, x)),
+    "sum": (Exception, lambda x: np.sum(x * 1j, dtype=int)),
+    "cumsum to out": (ValueError, lambda x: np.cumsum(x[None], out=np.zeros_like(x[:2]))),
+    "linalg.norm": (ValueError, lambda x: np.linalg.norm(x[:0] * 1.0, np.inf)),
+    "logical_not": (TypeError, lambda x: np.logical_not(x * 1j)),
+    "logical_xor": (TypeError, lambda x: np.logical_xor(x, x * 1j)),
+    "clip of complex numbers": (TypeError, lambda x: x.clip(0, 1j)),
+    "clip of booleans": (TypeError, lambda x: (x > 1).clip(None, True)),
+    "where": (AttributeError, lambda x: np.where(True, x, x)),
+    "cumsum": (ValueError, lambda x: np.cumsum(x[0], axis=0)),
+    "cumprod": (ValueError, lambda x: np.cumprod(x[0], axis=0)),
+    "std": (TypeError, lambda x: np.std(x, dtype=int)),
+    "average": (TypeError, lambda x: np.average(x.reshape(1, 3, 1), (0, 1), x.reshape(1, 3))),
+    "searchsorted": (NotImplementedError, lambda x: np.searchsorted(x, [1])),
+    "histogram": (NotImplementedError, lambda x: np.histogram(x, "auto")),
+    "histogram of complex numbers": (NotImplementedError, lambda x: np.histogram(x * 1j)),
+    "quantile of two axes": (ValueError, lambda x: np.quantile(x, np.zeros_like(x, float, shape=(1, 1)))),
+    "interp": (NotImplementedError, lambda x: np.interp(x[::-1], x, x)),
+    "ediff1d": (TypeError, lambda x: np.ediff1d(x, to_begin=9)),
+    "trim_zeros": (NotImplementedError, lambda x: np.trim_zeros(x[None])),
+    "unique": (TypeError, lambda x: np.unique(x[:, None] > 1, axis=0)),
 }
 
 
@@ -429,11 +526,20 @@ def test_a_place_along_several_axes_counts_them_as_one(name, simulated):
     assert getattr(np, name)(x, axis=(0, -1), keepdims=True).shape == (1, 3, 1)
 
 
+@pytest.mark.on("Simulated", "CUDA")
+def test_plus_a_boolean_is_a_copy(device):
+    x = device(np.array([True]))
+    with pytest.warns(DeprecationWarning):
+        found = +x
+    assert found is not x and cpu(found).tolist() == [True]
+
+
 def test_each_row_of_the_table_is_here():
     tested = {name.removeprefix("x.").partition(" ")[0] for name in SUMS} - {"add.reduce", "add.accumulate"}
     tested |= {name.partition(" ")[0] for name in (*WRITTEN, *MADE, *FORMULAS, *WINDOWS)}
     tested |= {f"linalg.{name.partition(' ')[0]}" for name in UNCHECKED} | {"power", *COMPARED, *IN_FLOAT32}
     tested |= {name.partition(" ")[0] for name in REFUSED}
+    tested |= {name.partition(" ")[0] for name in TYPED}
     tested |= {*PLACES, "full", "min_scalar_type", "fill_diagonal"}
     assert {name for name in DIFFERENT if hasattr(np, name) or "." in name} <= tested
 
@@ -447,6 +553,7 @@ LACKING = [
     ("np.lib.scimath.sqrt does not exist", lambda x: np.lib.scimath.sqrt(x)),
     ("np.spacing does not exist", lambda x: np.spacing(x)),
     ("takes no keyword 'subok'", lambda x: np.add(x, x, subok=False)),
+    ("takes no keyword 'where'", lambda x: np.add(x, x, where=x > 1)),
     ("takes no keyword 'where'", lambda x: np.sum(x, where=np.ones((3, 3), bool))),
     ("takes no keyword 'initial'", lambda x: np.max(x, initial=0)),
     ("takes no keyword 'stable'", lambda x: np.sort(x, stable=True)),
