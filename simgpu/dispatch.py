@@ -18,7 +18,7 @@ from .indexing import add_at, array_of, lies_alike, wrap_around, write
 from .launches import ONE, TEN_EACH, Asked
 from .memory import Stored, check_dtype, records_seen, root_of
 from .rules import SCALARS, current_card, device_among, one_device, order_of, refusal, values_on
-from .words import in_words
+from .words import Unsupported, in_words
 
 
 class _Quiet(threading.local):
@@ -302,7 +302,7 @@ def _unwrap(plan: Plan, x: Any, device: Any, found: dict[int, Stored]) -> Any:
         return x._values
     if isinstance(x, (list, tuple)):
         if type(x) is list and x and isinstance(x[0], SCALARS) and not plan.takes_lists:
-            raise rules.Unsupported(str(refusal(plan.function, x, device)))
+            raise Unsupported(str(refusal(plan.function, x, device)))
         return type(x)([_unwrap(plan, part, device, found) for part in x])
     if isinstance(x, np.ndarray) and not plan.is_about_arrays:
         raise refusal(plan.function, x, device)

@@ -15,10 +15,7 @@ import numpy as np
 
 from .events import allowed
 from .values import cast, fused, remainder
-
-
-class Unsupported(TypeError, AttributeError):
-    """Something else where CuPy takes arrays of a GPU. CuPy raises one or the other."""
+from .words import Unsupported
 
 
 def check_arrays(name: str, a: Any, b: Any) -> None:

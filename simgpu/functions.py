@@ -18,12 +18,12 @@ from . import creation, differing, fusion, leftovers, polynomials
 from .arrays import SimulatedArray
 from .device import current, on_device
 from .dispatch import call, call_ufunc, plan_of
-from .formulas import Unsupported
 from .indexing import Flat, scatter, write
 from .launches import ABOUT_ARRAYS
 from .memory import LACKING_DTYPES, Stored, check_dtype
-from .rules import LACKING_UFUNCS, SCALARS, Unsupported, device_among, is_lacking, keyword_refusal, names, refusal
+from .rules import LACKING_UFUNCS, SCALARS, device_among, is_lacking, keyword_refusal, names, refusal
 from .surface import getter, lacking
+from .words import Unsupported
 
 # Names that NumPy 2 gave up, and second names.
 ALIASES = {

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from .memory import Stored
-from .rules import Unsupported, names
-from .words import WRITE, in_words
+from .rules import names
+from .words import WRITE, Unsupported, in_words
 
 # What needs no look: plain numbers and words are NumPy's business.
 PLAIN = frozenset((int, float, bool, str, type, type(None)))
@@ -147,7 +147,7 @@ def filling(x: Any) -> Any:
 def an_array(x: Any) -> Any:
     """An array of a GPU, where NumPy would take a number or a list, too."""
     if not isinstance(x, Stored):
-        raise TypeError
+        raise Unsupported
     return x
 
 

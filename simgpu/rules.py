@@ -87,10 +87,6 @@ def keyword_refusal(name: str, keywords: Any) -> TypeError:
 SCALARS = (np.generic, int, float, complex)
 
 
-class Unsupported(TypeError, AttributeError):
-    """A list or a host array where CuPy takes arrays of a GPU. CuPy raises one or the other."""
-
-
 COMPARISONS = frozenset((np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal))
 
 

@@ -37,3 +37,7 @@ def _is_plain(x: Any) -> bool:
 
 class Missing(NotImplementedError, AttributeError):
     """CuPy has this name, and we don't. For `hasattr` and ``from … import``, it isn't there."""
+
+
+class Unsupported(TypeError, AttributeError):
+    """A list, a number or a host array where CuPy takes arrays of a GPU. CuPy raises one or the other."""

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.usefixtures("own_progress")
 
 
 def test_progress_that_is_unreadable_or_of_0_2_is_put_aside(tmp_path, capsys):
-    older = (Path(__file__).parents[1] / "frozen" / "files" / "progress.json").read_text()
+    older = (Path(__file__).parents[1] / "frozen" / "files" / "0.2" / "progress.json").read_text()
     deep = "[" * 100_000
     too_deep_for_its_size = '{"checks": ' * 990 + "1" + "}" * 990
     for content in ("{", "[1]", '{"checks": 3}', "\x00", deep, too_deep_for_its_size, "9" * 5_000, older):

@@ -11,9 +11,9 @@ NAMES = {
     "activations": "identity",
     "arrays": "add_at by_element device_of library_of refuse_tensor tensor_in_words",
     "autodiff.derivatives.elementwise": "fit",
-    "autodiff.derivatives.rarer.linear_algebra": "eigenvectors euclidean logabsdet sign_of_determinant singular_values "
-    "singular_vectors",
-    "autodiff.derivatives.rarer.shaping": "pad_with",
+    "autodiff.derivatives.rarer.linear_algebra": "eigenvectors euclidean logabsdet product_of_rows "
+    "sign_of_determinant singular_values singular_vectors",
+    "autodiff.derivatives.rarer.shaping": "pad_with running_product",
     "autodiff.derivatives.windows": "Windows convolve convolve_back convolve_kernel",
     "autodiff.freezing": "Level",
     "autodiff.gradients": "Marked as_gradient totals_of is_number new_level numbers",

@@ -15,6 +15,8 @@ from inside import (
     logabsdet,
     name_of,
     pad_with,
+    product_of_rows,
+    running_product,
     sign_of_determinant,
     singular_values,
     singular_vectors,
@@ -28,6 +30,8 @@ import fluxlite as fl
 WITHIN = {
     euclidean: np.linalg.norm,
     pad_with: np.pad,
+    running_product: np.cumprod,
+    product_of_rows: np.prod,
     logabsdet: np.linalg.slogdet,
     sign_of_determinant: np.linalg.slogdet,
     eigenvectors: np.linalg.eigh,
