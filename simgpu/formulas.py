@@ -359,6 +359,28 @@ def _shift(x: Any, y: Any) -> Any:
     return np.asarray(y).astype(kind) & kind.type(2**32 - 1)
 
 
+def expm1(x: Any) -> Any:
+    """Of complex numbers, it's ``exp(x) - 1``, also near 0 and at the infinities."""
+    if np.asarray(x).dtype.kind != "c":
+        return np.expm1(x)
+    return np.exp(x) - 1
+
+
+def log1p(x: Any) -> Any:
+    """Of complex numbers, it's ``log(x + 1)``, also near 0."""
+    if np.asarray(x).dtype.kind != "c":
+        return np.log1p(x)
+    return np.log(x + 1)
+
+
+def log2(x: Any) -> Any:
+    """Of complex numbers, it's ``log(x) / log(2)``."""
+    made = np.asarray(x)
+    if made.dtype.kind != "c":
+        return np.log2(x)
+    return np.log(x) / np.log(made.real.dtype.type(2))
+
+
 def nextafter(x: Any, y: Any) -> Any:
     """In float16, after an infinity comes NaN."""
     made = np.nextafter(x, y)

@@ -230,6 +230,8 @@ FORMULAS: dict[np.ufunc, Callable] = {
     np.left_shift: formulas.left_shift, np.right_shift: formulas.right_shift,  # _core/_routines_binary.pyx:10
     # _math/floating.py:29, _core/include/cupy/float16.cuh:158
     np.ldexp: formulas.ldexp, np.nextafter: formulas.nextafter,
+    # Of complex numbers: _core/include/cupy/complex.cuh:42
+    np.expm1: formulas.expm1, np.log1p: formulas.log1p, np.log2: formulas.log2,
 }  # fmt: skip
 
 # By NumPy's name. Each comment says where CuPy decides it.
