@@ -147,6 +147,13 @@ def filling(x: Any) -> Any:
 def an_array(x: Any) -> Any:
     """An array of a GPU, where NumPy would take a number or a list, too."""
     if not isinstance(x, Stored):
+        raise TypeError
+    return x
+
+
+def an_array_with_methods(x: Any) -> Any:
+    """An array of a GPU, whose methods CuPy calls at once: a list has none of them."""
+    if not isinstance(x, Stored):
         raise Unsupported
     return x
 
@@ -230,7 +237,7 @@ _BY_FUNCTION: dict[str, dict[str, Callable]] = {
     "diff": {"prepend": moved, "append": moved}, "piecewise": {"funclist": numbers},
     "nan_to_num": dict.fromkeys(("nan", "posinf", "neginf"), copied), "unwrap": {"discont": copied},
     "interp": {"x": array_to_search, "left": copied, "right": copied},
-    "dot": {"b": an_array}, "outer": {"b": an_array}, "isin": {"test_elements": an_array},
+    "dot": {"b": an_array}, "outer": {"b": an_array}, "isin": {"test_elements": an_array_with_methods},
     "ediff1d": {"to_end": an_array, "to_begin": an_array}, "trapezoid": {"x": an_array},
     "linalg.pinv": {"rcond": copied}, "linalg.matrix_rank": {"tol": copied},
     "lib.stride_tricks.sliding_window_view": {"window_shape": shape, "axis": one_or_tuple},
