@@ -184,7 +184,7 @@ _IN_WORDS: dict[Callable, str] = {
     whole: "a number", scalar: "a number, no array", python_int: "an int", number: "a number of the host",
     number_anywhere: "a number", numbers: "numbers of the host", pair_of_axes: "a whole number, or a pair of axes",
     filling: "a number, or an array of a GPU",
-    an_array: "an array of a GPU", array_to_search: "an array of a GPU",
+    an_array: "an array of a GPU", an_array_with_methods: "an array of a GPU", array_to_search: "an array of a GPU",
 }  # fmt: skip
 
 # -- Which parameter is of which kind: by NumPy's names, and mostly by the parameter's name alone ----------------------
