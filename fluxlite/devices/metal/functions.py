@@ -159,6 +159,9 @@ def _take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Any:
 
 
 def _pad(array: Any, pad_width: Any, *how: Any, **constant: Any) -> Any:
+    mode = how[0] if how else constant.get("mode", "constant")
+    if mode not in ("constant", "edge"):
+        raise TypeError(f"np.pad, for arrays on Metal, has the modes 'constant' and 'edge', got {mode!r}")
     return mx.pad(array, np.broadcast_to(pad_width, (array.ndim, 2)).tolist(), *how, **constant)
 
 

@@ -401,7 +401,14 @@ for same in (
     composed(getattr(np, same.__name__))(same)
 
 rule(np.convolve, of_convolve(1, 0), of_convolve(0, 1))
-composed(np.tile)(lambda A, reps: kron(np.ones_like(plain(A), shape=tuple(np.ravel(reps))), A))
+
+
+@composed(np.tile)
+def tile(A, reps):
+    np.tile(np.False_, reps)  # raises for what can't be a number of repetitions
+    return kron(np.ones_like(plain(A), shape=tuple(np.ravel(reps))), A)
+
+
 composed(np.extract)(lambda condition, arr: np.compress(np.ravel(condition), np.ravel(arr)))
 # An array as long along each axis as the axis's number: its shape shows where each one went.
 composed(np.rollaxis)(lambda a, axis, start=0: np.transpose(a, np.rollaxis(np.empty(range(a.ndim)), axis, start).shape))
