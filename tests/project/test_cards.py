@@ -12,6 +12,7 @@ import pytest
 from inside import CAPABILITIES, architectures
 
 from benchmarks.sensitivity import sources
+from simgpu.presets import MOST_THREADS
 
 ROOT = Path(__file__).parents[2]
 CARDS = tomllib.loads((ROOT / "simgpu" / "cards.toml").read_text(encoding="utf-8"))["cards"]
@@ -35,6 +36,8 @@ def test_the_page_has_todays_figures_and_no_others():
 def test_its_architecture_is_known(card):
     architecture = CARDS[card]["architecture"]
     assert architecture in CAPABILITIES, f"CAPABILITIES of simgpu/presets.py has no {architecture}, which {card} has"
+    capability = CAPABILITIES[architecture]
+    assert capability in MOST_THREADS, f"MOST_THREADS of simgpu/presets.py has no {capability!r}, which {card} has"
     assert architecture in architectures, (
         f"_ARCHITECTURES of simgpu/jit/figures.py has no {architecture}, which {card} has"
     )

@@ -14,7 +14,9 @@ from inside import coming_from
 
 import fluxlite as fl
 
-FILES = ("layers.basic", "layers.combine", "layers.convolution", "layers.normalization", "layers.recurrent", "losses")
+# Where our layers are, wherever they are, and the losses.
+_LAYERS = [one for name in fl.__all__ if inspect.isclass(one := getattr(fl, name)) and issubclass(one, fl.Layer)]
+FILES = sorted({one.__module__.removeprefix("fluxlite.") for one in _LAYERS if one is not fl.Layer}) + ["losses"]
 
 
 @cache
