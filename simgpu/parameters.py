@@ -144,6 +144,10 @@ def filling(x: Any) -> Any:
     return x
 
 
+def numbers_anywhere(x: Any) -> Any:
+    return x if isinstance(x, Stored) else numbers(x)
+
+
 def an_array(x: Any) -> Any:
     """An array of a GPU, where NumPy would take a number or a list, too."""
     if not isinstance(x, Stored):
@@ -182,7 +186,8 @@ _IN_WORDS: dict[Callable, str] = {
     shape_like: "whole numbers in a tuple or a list", dimensions: "whole numbers in a tuple, a list or a host array",
     shifts: "a whole number, or several", repeats: "a whole number, or several in a tuple or a list",
     whole: "a number", scalar: "a number, no array", python_int: "an int", number: "a number of the host",
-    number_anywhere: "a number", numbers: "numbers of the host", pair_of_axes: "a whole number, or a pair of axes",
+    number_anywhere: "a number", numbers: "numbers of the host", numbers_anywhere: "numbers",
+    pair_of_axes: "a whole number, or a pair of axes",
     filling: "a number, or an array of a GPU",
     an_array: "an array of a GPU", an_array_with_methods: "an array of a GPU", array_to_search: "an array of a GPU",
 }  # fmt: skip
@@ -202,7 +207,7 @@ _SEVERAL_AXES = """
     sum prod mean max min amax amin all any argmax argmin nansum nanprod nanmax nanmin nanmean nanvar nanstd nanargmax
     nanargmin median nanmedian ptp count_nonzero average roll add.reduce multiply.reduce
 """
-_BY_FUNCTION: dict[str, dict[str, Callable]] = {
+_BY_FUNCTION: dict[str, dict[str, Callable | None]] = {
     # By the lines of CuPy that read them: _core/_reduction.pyx:178
     **dict.fromkeys(names(_SEVERAL_AXES), {"axis": one_or_several}),
     # _core/_routines_statistics.pyx:556, _core/_routines_manipulation.pyx:154, :229; linalg/_norms.py:33
@@ -234,7 +239,8 @@ _BY_FUNCTION: dict[str, dict[str, Callable]] = {
     "append": {"arr": moved, "values": moved, "axis": whole}, "cov": {"y": moved, "ddof": whole},
     "corrcoef": {"y": moved}, "average": {"axis": one_or_several, "weights": moved},
     **dict.fromkeys(names("isclose allclose cross"), {"a": moved, "b": moved}),
-    "diff": {"prepend": moved, "append": moved}, "piecewise": {"funclist": numbers},
+    "diff": {"prepend": moved, "append": moved}, "piecewise": {"funclist": numbers_anywhere},
+    "matmul": {"axes": None},  # a list of pairs
     "nan_to_num": dict.fromkeys(("nan", "posinf", "neginf"), copied), "unwrap": {"discont": copied},
     "interp": {"x": array_to_search, "left": copied, "right": copied},
     "dot": {"b": an_array}, "outer": {"b": an_array}, "isin": {"test_elements": an_array_with_methods},
