@@ -35,6 +35,10 @@ def slides(page):
     return moved
 
 
+def is_saving(response):
+    return response.request.method == "PUT" and f"/api/contents/{NAME}" in response.url
+
+
 def cells(home):
     content = json.loads((home / "my-course" / NAME).read_text(encoding="utf-8"))
     return [cell for cell in content["cells"] if cell["cell_type"] == "code"]
@@ -53,8 +57,11 @@ def test_films_play_after_a_reload_and_on_the_next_day(browser, tmp_path):
         wait_until(lambda: prompts.nth(RUN - 1).inner_text() == f"[{RUN}]:", "half of it doesn't run")
         assert slides(page) == 2
         prompts.nth(RUN - 1).click()  # a film keeps its keys to itself
-        page.keyboard.press("Control+s")
-        wait_until(lambda: cells(tmp_path)[RUN - 1]["execution_count"], "it isn't saved")
+        # The server empties the file before it writes it: what's in it counts once the server has answered.
+        with page.expect_response(is_saving, timeout=WAIT * 1000) as answer:
+            page.keyboard.press("Control+s")
+        assert answer.value.ok
+        assert cells(tmp_path)[RUN - 1]["execution_count"], "it isn't saved"
         page.reload()
         assert slides(page) == 2
         page.close()
